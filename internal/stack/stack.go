@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/logfile"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 	"github.com/mosey-web/mosey/internal/stack/temporal"
+	"github.com/mosey-web/mosey/internal/stack/trouble"
 )
 
 // maxTemporalLog bounds each of the two log files of Temporal, in bytes.
@@ -32,8 +33,9 @@ type Options struct {
 	// DatabaseURL is an existing database to use in place of our own Postgres.
 	DatabaseURL string
 
-	// Logger gets what goes wrong. Temporal has a log of its own,
-	// temporal/temporal.log in the data directory. Defaults to discarding.
+	// Logger gets what goes wrong. Temporal and Postgres have logs of their own in the data
+	// directory; an error in them that a person has to know of comes here, too. Defaults to
+	// discarding.
 	Logger *slog.Logger
 
 	// Namespace is the namespace to register in our own Temporal. Defaults to
@@ -82,7 +84,8 @@ type Stack struct {
 	postgres    *postgres.Server
 	temporal    *temporal.Server
 	temporalLog *logfile.Writer
-	ready       atomic.Bool
+	// quiet is set but between the start of all and the end of it.
+	quiet atomic.Bool
 	// stopSettling ends Settle.
 	stopSettling func()
 }
@@ -100,6 +103,7 @@ func Up(ctx context.Context, options Options) (*Stack, error) {
 	if s.DatabaseURL != "" && s.TemporalAddress != "" {
 		return s, nil
 	}
+	s.quiet.Store(true)
 	var err error
 	if s.dir, err = datadir.Lock(ctx, options.DataDir); err != nil {
 		return nil, err
@@ -139,7 +143,7 @@ func (s *Stack) start(ctx context.Context, options Options) error {
 	if err := s.publish(); err != nil {
 		return err
 	}
-	s.ready.Store(true)
+	s.quiet.Store(false)
 	return nil
 }
 
@@ -175,16 +179,18 @@ func (s *Stack) startTemporal(ctx context.Context, options Options) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("create folder for Temporal: %w", err)
 	}
-	log, err := logfile.NewWriter(filepath.Join(dir, "temporal.log"), maxTemporalLog)
+	path := filepath.Join(dir, "temporal.log")
+	log, err := logfile.NewWriter(path, maxTemporalLog)
 	if err != nil {
 		return err
 	}
 	s.temporalLog = log
 	server, err := temporal.Start(ctx, temporal.Config{
 		Dir: dir,
-		Logger: slog.New(fullDisk{
-			slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}), options.Logger.Handler(), &s.ready,
-		}),
+		Logger: slog.New(trouble.NewHandler(
+			slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}),
+			&trouble.Teller{Logger: options.Logger, Server: "Temporal", File: path}, &s.quiet,
+		)),
 		Namespace:        options.Namespace,
 		NoUI:             options.NoUI,
 		Port:             options.TemporalPort,
@@ -231,6 +237,7 @@ const closePatience = 2 * time.Minute
 func (s *Stack) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
+	s.quiet.Store(true)
 	s.stopSettling()
 	var (
 		group                              sync.WaitGroup

@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/mosey-web/mosey/internal/stack/trouble"
 )
 
 // Server is a private Postgres that runs until Stop.
@@ -19,6 +21,7 @@ type Server struct {
 	binaries binaries
 	user     account
 	endpoint endpoint
+	teller   *trouble.Teller
 
 	// ended is closed when no postmaster runs and none will be started.
 	ended chan struct{}
@@ -61,6 +64,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		binaries: found,
 		user:     user,
 		endpoint: where,
+		teller:   &trouble.Teller{Logger: cfg.Logger, Server: "Postgres", File: logPath(cfg.Dir)},
 		ended:    make(chan struct{}),
 		quit:     quit,
 	}

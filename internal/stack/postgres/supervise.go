@@ -68,7 +68,10 @@ func (s *Server) runOnce(alive context.Context) error {
 	if err != nil {
 		return err
 	}
+	running, ended := context.WithCancel(alive)
+	go s.report(running, offset)
 	err = cmd.Wait()
+	ended()
 	if err == nil {
 		err = errors.New("it was asked to stop")
 	}
@@ -98,6 +101,8 @@ func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 		"-D", data,
 		"-c", "logging_collector=off",
 		"-c", "log_destination=stderr",
+		"-c", "log_line_prefix=" + linePrefix,
+		"-c", "lc_messages=C",
 	}, s.endpoint.settings()...)
 	// Stop ends it, in its own way: a context only kills.
 	cmd := exec.CommandContext(context.WithoutCancel(alive), s.binaries.postgres(), args...)

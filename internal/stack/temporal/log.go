@@ -8,8 +8,11 @@ import (
 	"go.temporal.io/server/common/log/tag"
 )
 
-// logger gives the server's log to slog. What the server would panic or exit
-// for is logged as an error: the process is not its own.
+// levelEnd is that of what the server would panic or exit for. It does neither: the process
+// is not its own.
+const levelEnd = slog.LevelError + 4
+
+// logger gives the server's log to slog.
 type logger struct{ slog *slog.Logger }
 
 var (
@@ -21,9 +24,9 @@ func (l logger) Debug(msg string, tags ...tag.Tag)  { l.log(slog.LevelDebug, msg
 func (l logger) Info(msg string, tags ...tag.Tag)   { l.log(slog.LevelInfo, msg, tags) }
 func (l logger) Warn(msg string, tags ...tag.Tag)   { l.log(slog.LevelWarn, msg, tags) }
 func (l logger) Error(msg string, tags ...tag.Tag)  { l.log(slog.LevelError, msg, tags) }
-func (l logger) DPanic(msg string, tags ...tag.Tag) { l.log(slog.LevelError, msg, tags) }
-func (l logger) Panic(msg string, tags ...tag.Tag)  { l.log(slog.LevelError, msg, tags) }
-func (l logger) Fatal(msg string, tags ...tag.Tag)  { l.log(slog.LevelError, msg, tags) }
+func (l logger) DPanic(msg string, tags ...tag.Tag) { l.log(levelEnd, msg, tags) }
+func (l logger) Panic(msg string, tags ...tag.Tag)  { l.log(levelEnd, msg, tags) }
+func (l logger) Fatal(msg string, tags ...tag.Tag)  { l.log(levelEnd, msg, tags) }
 
 // SLog is what the SDK inside the server logs to.
 func (l logger) SLog() *slog.Logger { return l.slog }

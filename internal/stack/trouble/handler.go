@@ -1,0 +1,146 @@
+package trouble
+
+import (
+	"context"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Handler logs what a Temporal server logs, and tells the errors of which a person has to
+// know: those that are urgent or have broken its file, and those that last. It tells none while Quiet is set.
+type Handler struct {
+	slog.Handler
+
+	// Teller tells errors.
+	Teller *Teller
+	// Quiet is set while errors are expected: at the start, which fails by itself if it
+	// fails, and at the end.
+	Quiet *atomic.Bool
+
+	lasting *lasting
+	// failure is the error among the attributes that were added before, if any.
+	failure string
+}
+
+// NewHandler makes a handler that logs to another.
+func NewHandler(to slog.Handler, teller *Teller, quiet *atomic.Bool) Handler {
+	return Handler{Handler: to, Teller: teller, Quiet: quiet, lasting: &lasting{kinds: make(map[string]span)}}
+}
+
+// How Temporal's SQLite and the system say what a person has to act on.
+var (
+	diskFull   = regexp.MustCompile(`disk is full|no space left on device`)
+	fileBroken = regexp.MustCompile(`disk image is malformed|disk I/O error|readonly database|unable to open database file|file is not a database`)
+	panicked   = regexp.MustCompile(`(?i)\bpanic`)
+	// cancelled is a request that whoever made it no longer waits for.
+	cancelled = regexp.MustCompile(`context canceled`)
+)
+
+// isError reports whether an attribute holds an error: the server writes its name in one way,
+// and the SDK inside the server in the other.
+func isError(key string) bool { return key == "error" || key == "Error" }
+
+// Handle logs a record.
+func (h Handler) Handle(ctx context.Context, r slog.Record) error {
+	if !h.Quiet.Load() {
+		h.report(ctx, r)
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h Handler) report(ctx context.Context, r slog.Record) {
+	failure := h.failure
+	r.Attrs(func(a slog.Attr) bool {
+		if isError(a.Key) {
+			failure = a.Value.String()
+		}
+		return true
+	})
+	text := r.Message
+	if failure != "" {
+		text = strings.TrimSuffix(text, ".") + ": " + failure
+	}
+	// All that the server does with a broken file fails: the cause is the kind.
+	broken := fileBroken.FindString(failure)
+	switch {
+	case diskFull.MatchString(failure):
+		// Nothing goes on then, and all else waits for Temporal in silence, for minutes.
+		// Mosey's own log has one sentence for it, however often it is said.
+		h.Teller.Logger.ErrorContext(ctx, "Temporal cannot store anything", "error", failure)
+	case broken != "":
+		h.Teller.TellOf(broken, text)
+	case urgent(r.Level, r.Message), r.Level >= slog.LevelError && h.lasting.lasts(r.Time, text):
+		h.Teller.Tell(text)
+	}
+}
+
+// urgent reports whether one line is reason enough: the server has panicked, or would have
+// ended its process.
+func urgent(level slog.Level, message string) bool {
+	return level > slog.LevelError || panicked.MatchString(message)
+}
+
+// An error lasts if it is reported so often and for so long, and never pauses for longer. In
+// the ordinary life of a crawl the server has errors that end by themselves: of requests that
+// nobody waits for any more, and of what has just started.
+const (
+	lastsTimes = 10
+	lastsFor   = 3 * time.Minute
+	lastsPause = time.Minute
+	// lastsMost bounds the kinds of errors that are looked at.
+	lastsMost = 100
+)
+
+// lasting tells errors that go on from those that end by themselves.
+type lasting struct {
+	mu    sync.Mutex
+	kinds map[string]span
+}
+
+// span is for how long a kind of errors has been reported, without a pause.
+type span struct {
+	first, last time.Time
+	times       int
+}
+
+// lasts notes an error, and reports whether its kind goes on.
+func (l *lasting) lasts(now time.Time, text string) bool {
+	if cancelled.MatchString(text) {
+		return false
+	}
+	shape := Shape(text)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.kinds[shape]
+	if now.Sub(s.last) > lastsPause {
+		s = span{first: now}
+	}
+	s.last = now
+	s.times++
+	if len(l.kinds) >= lastsMost {
+		clear(l.kinds)
+	}
+	l.kinds[shape] = s
+	return s.times >= lastsTimes && now.Sub(s.first) >= lastsFor
+}
+
+// WithAttrs is that of the handler behind, and so must be wrapped again.
+func (h Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	for _, a := range attrs {
+		if isError(a.Key) {
+			h.failure = a.Value.String()
+		}
+	}
+	h.Handler = h.Handler.WithAttrs(attrs)
+	return h
+}
+
+// WithGroup is as WithAttrs.
+func (h Handler) WithGroup(name string) slog.Handler {
+	h.Handler = h.Handler.WithGroup(name)
+	return h
+}
