@@ -73,10 +73,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 	ticker := time.NewTicker(eventEvery)
 	defer ticker.Stop()
 	for end := time.Now().Add(eventsSpan); time.Now().Before(end); {
-		v, err := p.load(s, r)
+		v, err := s.load(r, p)
 		if err != nil {
 			_, why := s.status(err)
-			v = &head{Sentence: why, Now: s.Now()}
+			v = &head{Sentence: why, Now: s.Now(), Notice: s.notice(r.Context())}
 		}
 		data, err := json.Marshal(v)
 		if err != nil {

@@ -45,13 +45,17 @@ type view interface {
 	about() string
 	// seenBy tells it who looks at it, if that one may change things.
 	seenBy(who string)
+	// noticed tells it what is said above it.
+	noticed(notice string)
 }
 
 // head is the common part of views.
 type head struct {
 	Sentence string    `json:"sentence"`
 	Now      time.Time `json:"now"`
-	name     string
+	// Notice is trouble of the whole; empty is none.
+	Notice string `json:"notice"`
+	name   string
 	// By is who may change what is shown; empty is nobody.
 	By string `json:"-"`
 }
@@ -59,6 +63,8 @@ type head struct {
 func (h *head) says() string      { return h.Sentence }
 func (h *head) about() string     { return h.name }
 func (h *head) seenBy(who string) { h.By = who }
+
+func (h *head) noticed(notice string) { h.Notice = notice }
 
 // pages are all there are, in the order in which they are named above each page.
 var pages = []page{

@@ -28,6 +28,8 @@ type shown struct {
 	// Page names the page, for the links above it.
 	Page       string
 	SearchOnly bool
+	// Notice is trouble of the whole; empty is none.
+	Notice string
 	// JSON is the address of the page's JSON, and Events that of its events. Empty means that
 	// there are none.
 	JSON, Events string
@@ -39,7 +41,7 @@ var problemPage = page{name: "problem", title: "Not shown"}
 
 // html answers with a page.
 func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
-	v, err := p.load(s, r)
+	v, err := s.load(r, p)
 	if err != nil {
 		s.problem(w, r, err)
 		return
@@ -54,7 +56,7 @@ func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 	}
 	s.render(w, http.StatusOK, p.name, shown{
 		Title: explain.OneLine(title), Sentence: v.says(), Page: p.name, SearchOnly: s.SearchOnly, JSON: apiOf(r, "/api"),
-		Events: events, View: v,
+		Events: events, Notice: s.notice(r.Context()), View: v,
 	})
 }
 
@@ -88,7 +90,7 @@ func (s *Server) render(w http.ResponseWriter, status int, name string, view sho
 
 // json answers with what a page shows, as JSON.
 func (s *Server) json(w http.ResponseWriter, r *http.Request, p page) {
-	v, err := p.load(s, r)
+	v, err := s.load(r, p)
 	var body any = v
 	status := http.StatusOK
 	if err != nil {

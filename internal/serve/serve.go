@@ -67,6 +67,8 @@ type Config struct {
 	Hosts []string
 	// TemporalUI is the address of Temporal's web UI, up to the namespace; empty is unknown.
 	TemporalUI string
+	// Temporal fails if Temporal does not answer; nil is that it is not known which one.
+	Temporal func(context.Context) error
 	// SearchOnly serves nothing but the search.
 	SearchOnly bool
 	// Pictures has the small pictures of images.
@@ -99,6 +101,8 @@ type Server struct {
 	watch kept[watched]
 	// lists are those of domains, by what is asked for
 	lists kept[[]report.DomainListing]
+	// presence is whether Temporal is there
+	presence presence
 	// watching has a place for each who is told what is new
 	watching chan struct{}
 }

@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -61,22 +63,33 @@ func (t teller) run(ctx context.Context, run crawl.Run, wake bool) error {
 	})
 }
 
-// webChanges are those that are made on the web page.
+// webChanges are those that are made on the web page. It is safe for concurrent use.
 type webChanges struct {
 	teller
 
 	logger *slog.Logger
+	// untold is until when nobody is told, since it failed just now
+	untold atomic.Pointer[time.Time]
 }
 
+// untoldSpan is for how long nobody is told after that has failed. A person who changes many
+// domains at once would wait for each of them.
+const untoldSpan = 15 * time.Second
+
 // told tries for a while to tell who crawls, and logs where that fails.
-func (w webChanges) told(ctx context.Context, tell func(context.Context) error) {
+func (w *webChanges) told(ctx context.Context, tell func(context.Context) error) {
+	if until := w.untold.Load(); until != nil && time.Now().Before(*until) {
+		return
+	}
 	if err := tryTelling(ctx, tell); err != nil {
+		until := time.Now().Add(untoldSpan)
+		w.untold.Store(&until)
 		w.logger.Warn("could not tell the running crawl, which finds out by itself", "error", err)
 	}
 }
 
 // ChangeRun is serve.Changes.
-func (w webChanges) ChangeRun(ctx context.Context, name string, c crawl.RunChange) error {
+func (w *webChanges) ChangeRun(ctx context.Context, name string, c crawl.RunChange) error {
 	run, err := w.store.ChangeRun(ctx, name, c)
 	if err != nil {
 		return err
@@ -86,7 +99,7 @@ func (w webChanges) ChangeRun(ctx context.Context, name string, c crawl.RunChang
 }
 
 // changedDomain tells who crawls of a change to a domain, if it was made.
-func (w webChanges) changedDomain(ctx context.Context, domain string, err error) error {
+func (w *webChanges) changedDomain(ctx context.Context, domain string, err error) error {
 	if err != nil {
 		return err
 	}
@@ -95,24 +108,24 @@ func (w webChanges) changedDomain(ctx context.Context, domain string, err error)
 }
 
 // SetControl is serve.Changes.
-func (w webChanges) SetControl(ctx context.Context, domain string, c crawl.Control) error {
+func (w *webChanges) SetControl(ctx context.Context, domain string, c crawl.Control) error {
 	return w.changedDomain(ctx, domain, w.store.SetControl(ctx, domain, c))
 }
 
 // LiftControls is serve.Changes.
-func (w webChanges) LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error {
+func (w *webChanges) LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error {
 	return w.changedDomain(ctx, domain, w.store.LiftControls(ctx, domain, by, kinds...))
 }
 
 // RetryDomain is serve.Changes.
-func (w webChanges) RetryDomain(ctx context.Context, domain string) error {
+func (w *webChanges) RetryDomain(ctx context.Context, domain string) error {
 	return w.changedDomain(ctx, domain, w.store.RetryDomain(ctx, domain))
 }
 
 // WithWeb calls fn with the options of a web page. Its database is that of WithDatabase.
 func WithWeb(ctx context.Context, e *Env, logger *slog.Logger, readOnly bool, fn func(WebOptions) error) error {
 	return WithDatabase(ctx, e, func(url string) error {
-		o := WebOptions{DatabaseURL: url, TemporalUI: TemporalUI(e), Logger: logger}
+		o := WebOptions{DatabaseURL: url, TemporalUI: TemporalUI(e), Temporal: temporalAnswers(e), Logger: logger}
 		if readOnly {
 			return fn(o)
 		}
@@ -121,7 +134,7 @@ func WithWeb(ctx context.Context, e *Env, logger *slog.Logger, readOnly bool, fn
 			return err
 		}
 		defer store.Close()
-		o.Changes, o.By = webChanges{tellerOf(e, store), logger}, Whoami()
+		o.Changes, o.By = &webChanges{teller: tellerOf(e, store), logger: logger}, Whoami()
 		if e.Environ.Get("DATABASE_URL") == "" {
 			dir, err := datadir.Resolve(e.DataDir)
 			if err != nil {

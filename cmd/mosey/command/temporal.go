@@ -56,21 +56,37 @@ func tellerOf(e *Env, store *db.Store) teller {
 	return teller{store, func(ctx context.Context, fn func(workflows.Starter) error) error { return WithTemporal(ctx, e, fn) }}
 }
 
-// WithTemporal calls fn if there is a Temporal that is known to run.
-func WithTemporal(ctx context.Context, e *Env, fn func(workflows.Starter) error) error {
+// temporalAnswers fails if there is a Temporal that is known to run and it does not answer.
+func temporalAnswers(e *Env) func(context.Context) error {
+	return func(ctx context.Context) error {
+		c, err := dialTemporal(ctx, e)
+		if c != nil {
+			c.Close()
+		}
+		return err
+	}
+}
+
+// dialTemporal connects to the Temporal that is known to run; nil is that none is.
+func dialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 	address := ""
 	if e.Environ.Get("TEMPORAL_ADDRESS") == "" {
 		if e.Environ.Get("DATABASE_URL") != "" {
-			return nil // which Temporal is not known
+			return nil, nil //nolint:nilnil // which Temporal is not known
 		}
 		info, running, err := RunningMosey(e)
 		if err != nil || !running {
-			return err
+			return nil, err
 		}
 		address = info.TemporalAddress
 	}
-	c, err := wiring.Dial(ctx, e.Environ, address, e.NewLogger(e.Stderr, ErrorsOnly), nil)
-	if err != nil {
+	return wiring.Dial(ctx, e.Environ, address, e.NewLogger(e.Stderr, ErrorsOnly), nil)
+}
+
+// WithTemporal calls fn if there is a Temporal that is known to run.
+func WithTemporal(ctx context.Context, e *Env, fn func(workflows.Starter) error) error {
+	c, err := dialTemporal(ctx, e)
+	if c == nil || err != nil {
 		return err
 	}
 	defer c.Close()

@@ -53,6 +53,8 @@ type WebOptions struct {
 	DatabaseURL string
 	// TemporalUI is the address of Temporal's web UI with the namespace; empty is unknown.
 	TemporalUI string
+	// Temporal fails if Temporal does not answer; nil is that it is not known which one.
+	Temporal func(context.Context) error
 	// SearchOnly serves nothing but the search.
 	SearchOnly bool
 	// Changes makes the changes; nil is that none can be made.
@@ -107,7 +109,8 @@ func (f WebFlags) Serve(ctx context.Context, o WebOptions) (_ *Web, err error) {
 		hosts[i] = strings.ToLower(host)
 	}
 	server, err := serve.New(serve.Config{
-		Store: store, Counts: counts, Hosts: hosts, TemporalUI: o.TemporalUI, SearchOnly: o.SearchOnly, TimedOut: db.TimedOut, Logger: o.Logger,
+		Store: store, Counts: counts, Hosts: hosts, TemporalUI: o.TemporalUI, Temporal: o.Temporal, SearchOnly: o.SearchOnly,
+		TimedOut: db.TimedOut, Logger: o.Logger,
 		Changes: o.Changes, Pictures: PicturesIn(o.Images), Access: serve.Access{Token: token, UserHeader: f.WebUserHeader, By: o.By},
 	})
 	if err != nil {

@@ -24,6 +24,9 @@ function value(of, path) {
 }
 function update(page) {
   document.querySelector(".sentence").textContent = page.sentence;
+  const notice = document.querySelector(".notice");
+  notice.hidden = !page.notice;
+  notice.textContent = page.notice;
   for (const at of document.querySelectorAll("[data-live]")) {
     const v = value(page, at.dataset.live);
     if (v !== undefined) at.textContent = typeof v === "number" ? v.toLocaleString() : v;

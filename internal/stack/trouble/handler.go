@@ -36,8 +36,9 @@ var (
 	diskFull   = regexp.MustCompile(`disk is full|no space left on device`)
 	fileBroken = regexp.MustCompile(`disk image is malformed|disk I/O error|readonly database|unable to open database file|file is not a database`)
 	panicked   = regexp.MustCompile(`(?i)\bpanic`)
-	// cancelled is a request that whoever made it no longer waits for.
-	cancelled = regexp.MustCompile(`context canceled`)
+	// late is a request that whoever made it no longer waits for. While a machine is overloaded
+	// there are some every second, for as long as that takes: Temporal is slow, not broken.
+	late = regexp.MustCompile(`context canceled|context deadline exceeded`)
 )
 
 // isError reports whether an attribute holds an error: the server writes its name in one way,
@@ -109,7 +110,7 @@ type span struct {
 
 // lasts notes an error, and reports whether its kind goes on.
 func (l *lasting) lasts(now time.Time, text string) bool {
-	if cancelled.MatchString(text) {
+	if late.MatchString(text) {
 		return false
 	}
 	shape := Shape(text)
