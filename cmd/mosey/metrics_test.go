@@ -64,3 +64,37 @@ func TestMetrics(t *testing.T) {
 	h.Refuse([]string{"crawl", s.Seeds()[0], "--detach", "--metrics", ":9464"}, "--metrics :9464", "--detach")
 	h.Refuse([]string{"up", "--debug"}, "--debug", "--metrics")
 }
+
+// What Mosey's own Temporal measures of itself is served: few series, with labels that are known.
+func TestMetricsOfItsOwnTemporal(t *testing.T) {
+	t.Parallel()
+	h, _ := newHarnessWithDatabase(t)
+	s := newSite(t, 1, 5)
+	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "200ms", "--metrics", "127.0.0.1:0", "--when-done", "wait")...)
+	url := c.Field("Metrics: ")
+	require.Eventually(t, func() bool { return len(s.Log().Pages()) == 6 }, patience, 50*time.Millisecond)
+	_, all := scrape(t, url)
+	var served []string
+	for line := range strings.Lines(all) {
+		if strings.HasPrefix(line, "mosey_temporal_") {
+			served = append(served, line)
+		}
+	}
+	body := strings.Join(served, "")
+	for _, part := range []string{
+		`mosey_temporal_requests_total{service="frontend"} `,
+		`mosey_temporal_requests_total{service="history"} `,
+		`mosey_temporal_requests_total{service="matching"} `,
+		`mosey_temporal_errors_total{service="history"} 0`,
+		`mosey_temporal_request_seconds_count{service="frontend"} `,
+		"mosey_temporal_storage_seconds_count ",
+		"mosey_temporal_storage_errors_total 0",
+		`mosey_temporal_task_seconds_count{queue="visibility"} `,
+		`mosey_temporal_task_seconds_count{queue="transfer"} `,
+	} {
+		require.Contains(t, body, part)
+	}
+	require.NotContains(t, body, "default", "no label names a namespace")
+	require.Less(t, len(served), 200)
+	require.Zero(t, c.Stop().Code)
+}

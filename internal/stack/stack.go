@@ -38,6 +38,10 @@ type Options struct {
 	// discarding.
 	Logger *slog.Logger
 
+	// Measured takes what our own Temporal measures of itself, see temporal.Config. Defaults
+	// to nothing.
+	Measured func(measure string) (tags []string, take func(tags []string, value float64))
+
 	// Namespace is the namespace to register in our own Temporal. Defaults to
 	// temporal.NamespaceDefault.
 	Namespace string
@@ -191,6 +195,7 @@ func (s *Stack) startTemporal(ctx context.Context, options Options) error {
 			slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}),
 			&trouble.Teller{Logger: options.Logger, Server: "Temporal", File: path}, &s.quiet,
 		)),
+		Measured:         options.Measured,
 		Namespace:        options.Namespace,
 		NoUI:             options.NoUI,
 		Port:             options.TemporalPort,

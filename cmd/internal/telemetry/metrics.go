@@ -43,6 +43,9 @@ type Metrics struct {
 	caches     *cacheCounts
 	imageStore *prometheus.CounterVec
 
+	// server takes what an embedded Temporal measures, by its names
+	server map[string]serverTaker
+
 	outage    prometheus.Gauge
 	outages   prometheus.Counter
 	serving   *prometheus.GaugeVec
@@ -117,6 +120,8 @@ func NewMetrics() *Metrics {
 	m.declare("mosey_cache_lookups_total", "counter", uses, []string{"cache", "result"}, m.caches)
 	m.imageStore = m.counters("mosey_image_store_operations_total",
 		"What the store of images was asked for (put, thumbnail, check), by result: ok or error.", "operation", "result")
+
+	m.declareServer()
 
 	m.outage = m.gauge("mosey_network_outage", "1 while this process takes its own network for broken, and blames no site.")
 	m.outages = m.counter("mosey_network_outages_total", "Outages of this process's own network that have begun.")

@@ -44,6 +44,19 @@ func filled(t *testing.T) *Metrics {
 	m.Outage(crawl.Outage{Since: time.Now()})
 	m.Cache("dns", func() (int64, int64) { return 3, 1 })
 	m.ImageStore("put", errors.New("broken"))
+	take := func(measure string, value float64, tags ...string) {
+		wanted, take := m.Measured()(measure)
+		require.Len(t, tags, len(wanted), measure)
+		take(tags, value)
+	}
+	take("service_requests", 1, "frontend")
+	take("service_errors", 1, "history")
+	take("service_latency", .001, "frontend", "StartWorkflowExecution")
+	take("service_latency", 60, "frontend", "PollActivityTaskQueue")
+	take("service_latency", 10, "frontend", "UpdateWorkflowExecution")
+	take("persistence_latency", .001)
+	take("task_latency_queue", .001, "TimerActiveTaskUserTimer")
+	take("task_latency_queue", .001, "MemoryTimer")
 	m.statements.WithLabelValues(statementName("-- name: CrawlBegin :many\nSELECT")).Observe(1)
 	s := &store{watch: report.Watch{
 		Now: time.Now(), Waits: map[reasons.Reason]int64{"": 1, reasons.InFlight: 2},
@@ -101,9 +114,15 @@ func TestMetrics(t *testing.T) {
 		"mosey_cache_lookups_total":          `mosey_cache_lookups_total{cache="dns",result="hit"} 3` + "\n" + `mosey_cache_lookups_total{cache="dns",result="miss"} 1`,
 		"mosey_image_store_operations_total": `mosey_image_store_operations_total{operation="put",result="error"} 1`,
 		"mosey_network_outage":               "mosey_network_outage 1",
+		"mosey_temporal_requests_total":      `mosey_temporal_requests_total{service="frontend"} 1`,
+		"mosey_temporal_errors_total": `mosey_temporal_errors_total{service="frontend"} 0` + "\n" + `mosey_temporal_errors_total{service="history"} 1` + "\n" +
+			`mosey_temporal_errors_total{service="matching"} 0` + "\n" + `mosey_temporal_errors_total{service="worker"} 0`,
+		"mosey_temporal_storage_errors_total": "mosey_temporal_storage_errors_total 0",
 	} {
 		require.NoError(t, testutil.GatherAndCompare(m.registry, strings.NewReader(header(m, text)+want+"\n"), text))
 	}
+	_, unwanted := m.Measured()("cache_size")
+	require.Nil(t, unwanted)
 	families, err := m.registry.Gather()
 	require.NoError(t, err)
 	for _, f := range families {

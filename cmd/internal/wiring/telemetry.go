@@ -62,6 +62,14 @@ func (t *Telemetry) handler() client.MetricsHandler {
 	return t.sdk
 }
 
+// Measured is telemetry.Metrics.Measured; nil is that nobody watches.
+func (t *Telemetry) Measured() func(measure string) (tags []string, take func(tags []string, value float64)) {
+	if t == nil {
+		return nil
+	}
+	return t.Metrics.Measured()
+}
+
 // observe is called with each attempt.
 func (t *Telemetry) observe() func(request.Observation) {
 	if t == nil {

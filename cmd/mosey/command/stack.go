@@ -139,6 +139,7 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 	if c.Telemetry, err = wiring.NewTelemetry(listen.WatchFlags); err != nil {
 		return nil, err
 	}
+	opts.Measured = c.Telemetry.Measured()
 	if c.Stack, err = stack.Up(ctx, opts); err != nil {
 		if inUse, ok := errors.AsType[*datadir.InUseError](err); ok {
 			return nil, describeInUse(inUse)

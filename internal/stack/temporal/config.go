@@ -29,6 +29,11 @@ type Config struct {
 	// server is talkative below warnings. Defaults to discarding.
 	Logger *slog.Logger
 
+	// Measured returns what takes the values of a measure of the server's, and which of its
+	// tags are wanted with each; a nil take is that the measure is not wanted. A time is in
+	// seconds. Defaults to none. It is asked for each value, from any goroutine.
+	Measured func(measure string) (tags []string, take func(tags []string, value float64))
+
 	// Namespace is registered on start. Defaults to NamespaceDefault.
 	Namespace string
 

@@ -13,7 +13,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/server/common/authorization"
 	"go.temporal.io/server/common/config"
-	"go.temporal.io/server/common/metrics"
 	sqliteschema "go.temporal.io/server/schema/sqlite"
 	"go.temporal.io/server/temporal"
 	"google.golang.org/grpc"
@@ -106,7 +105,7 @@ func (s *Server) newServer(conf *config.Config, p ports, cfg Config) (temporal.S
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper {
 			return claims
 		}),
-		temporal.WithCustomMetricsHandler(metrics.NoopMetricsHandler),
+		temporal.WithCustomMetricsHandler(measures(cfg)),
 		temporal.WithDynamicConfigClient(settings()),
 		temporal.WithChainedFrontendGrpcInterceptors(s.polls.intercept),
 	)

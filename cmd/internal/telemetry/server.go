@@ -1,0 +1,124 @@
+package telemetry
+
+import (
+	"slices"
+	"strings"
+)
+
+// serverMeasure is a measure of the embedded Temporal server that is served. The server has some
+// two hundred, most of them with a series for each operation, namespace or task queue. These few
+// tell whether it is slow or broken, and have no label without a bound.
+type serverMeasure struct {
+	// of is the server's name for it, and name ours.
+	of, name, help string
+	// buckets are those of a histogram of seconds; nil is a counter.
+	buckets []float64
+	// tags are those of the server's that are looked at.
+	tags []string
+	// labels are ours, and valuesOf makes their values of the tags; not wanted is left out.
+	labels   []string
+	valuesOf func(tags []string) (values []string, wanted bool)
+	// zeros are values that are there from the beginning, so that there is a 0 to rise from.
+	zeros [][]string
+}
+
+var serverMeasures = []serverMeasure{
+	{
+		of: "service_requests", name: "mosey_temporal_requests_total",
+		help: "Requests to the embedded Temporal, by its service: frontend, history, matching or worker.",
+		tags: []string{"service_name"}, labels: []string{"service"}, valuesOf: asTheyAre,
+	},
+	{
+		of: "service_errors", name: "mosey_temporal_errors_total",
+		help: "Of mosey_temporal_requests_total, those that failed unexpectedly.",
+		tags: []string{"service_name"}, labels: []string{"service"}, valuesOf: asTheyAre,
+		zeros: [][]string{{"frontend"}, {"history"}, {"matching"}, {"worker"}},
+	},
+	{
+		of: "service_latency", name: "mosey_temporal_request_seconds",
+		help:    "How long requests to the embedded Temporal took, without those that wait for something to happen.",
+		buckets: dbBuckets, tags: []string{"service_name", "operation"}, labels: []string{"service"}, valuesOf: unlessItWaits,
+	},
+	{
+		of: "persistence_latency", name: "mosey_temporal_storage_seconds",
+		help: "How long the embedded Temporal waited for its database.", buckets: dbBuckets, valuesOf: asTheyAre,
+	},
+	{
+		of: "persistence_errors", name: "mosey_temporal_storage_errors_total",
+		help: "Times that the database of the embedded Temporal failed unexpectedly.", valuesOf: asTheyAre, zeros: [][]string{{}},
+	},
+	{
+		of: "task_latency_queue", name: "mosey_temporal_task_seconds",
+		help: "How long after it was due a task of the embedded Temporal was done, by its queue: " +
+			"timer, transfer (to a worker or a workflow), visibility (what is listed) or other.",
+		buckets: waitBuckets, tags: []string{"task_type"}, labels: []string{"queue"}, valuesOf: queueOf,
+	},
+}
+
+func asTheyAre(tags []string) (values []string, wanted bool) { return tags, true }
+
+// waiting are requests that are answered once something has happened.
+var waiting = []string{"UpdateWorkflowExecution", "ExecuteMultiOperation", "QueryWorkflow", "GetTaskQueueUserData", "DispatchNexusTask"}
+
+func unlessItWaits(tags []string) (values []string, wanted bool) {
+	operation := tags[1]
+	return tags[:1], !strings.HasPrefix(operation, "Poll") && !slices.Contains(waiting, operation)
+}
+
+// queueOf is the queue of a task, such as TimerActiveTaskUserTimer.
+func queueOf(tags []string) (values []string, wanted bool) {
+	for _, queue := range []string{"Timer", "Transfer", "Visibility"} {
+		if strings.HasPrefix(tags[0], queue) {
+			return []string{strings.ToLower(queue)}, true
+		}
+	}
+	return []string{"other"}, true
+}
+
+// serverTaker takes the values of a measure with their tags.
+type serverTaker struct {
+	tags  []string
+	take  func(tags []string, value float64)
+	begin func()
+}
+
+// declareServer declares what is measured of an embedded Temporal. Without one there is no series.
+func (m *Metrics) declareServer() {
+	m.server = make(map[string]serverTaker)
+	for _, s := range serverMeasures {
+		var observe func(value float64, values []string)
+		if s.buckets == nil {
+			c := m.counters(s.name, s.help, s.labels...)
+			observe = func(value float64, values []string) { c.WithLabelValues(values...).Add(value) }
+		} else {
+			h := m.histograms(s.name, s.help, s.buckets, s.labels...)
+			observe = func(value float64, values []string) { h.WithLabelValues(values...).Observe(value) }
+		}
+		m.server[s.of] = serverTaker{
+			tags: s.tags,
+			take: func(tags []string, value float64) {
+				if values, wanted := s.valuesOf(tags); wanted {
+					observe(value, values)
+				}
+			},
+			begin: func() {
+				for _, values := range s.zeros {
+					observe(0, values)
+				}
+			},
+		}
+	}
+}
+
+// Measured begins to count what an embedded Temporal server measures of itself. It returns what
+// takes the values of a measure, and which of its tags are wanted with each; a nil take is that
+// the measure is not served.
+func (m *Metrics) Measured() func(measure string) (tags []string, take func(tags []string, value float64)) {
+	for _, taker := range m.server {
+		taker.begin()
+	}
+	return func(measure string) ([]string, func([]string, float64)) {
+		taker := m.server[measure]
+		return taker.tags, taker.take
+	}
+}

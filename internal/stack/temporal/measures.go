@@ -1,0 +1,76 @@
+package temporal
+
+import (
+	"slices"
+	"time"
+
+	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/common/metrics"
+)
+
+// measures is what the server gives its measures to. Most of them are not wanted, which is
+// found out at once.
+func measures(cfg Config) metrics.Handler {
+	if cfg.Measured == nil {
+		return metrics.NoopMetricsHandler
+	}
+	return measured{Handler: metrics.NoopMetricsHandler, of: cfg.Measured}
+}
+
+// measured passes on the measures that are wanted. It is safe for concurrent use.
+type measured struct {
+	metrics.Handler // of what is not wanted
+
+	of   func(measure string) (tags []string, take func(tags []string, value float64))
+	tags []metrics.Tag
+}
+
+// WithTags adds tags.
+func (m measured) WithTags(tags ...metrics.Tag) metrics.Handler {
+	m.tags = append(slices.Clip(m.tags), tags...)
+	return m
+}
+
+// taker is what takes the values of a measure; nil is that it is not wanted.
+func (m measured) taker(measure string) func(value float64, tags []metrics.Tag) {
+	wanted, take := m.of(measure)
+	if take == nil {
+		return nil
+	}
+	return func(value float64, tags []metrics.Tag) {
+		values := make([]string, len(wanted))
+		for _, all := range [][]metrics.Tag{m.tags, tags} { // a later one replaces an earlier
+			for _, tag := range all {
+				if i := slices.Index(wanted, tag.Key); i >= 0 {
+					values[i] = tag.Value
+				}
+			}
+		}
+		take(values, value)
+	}
+}
+
+// Counter is that of a measure.
+func (m measured) Counter(measure string) metrics.CounterIface {
+	if take := m.taker(measure); take != nil {
+		return metrics.CounterFunc(func(n int64, tags ...metrics.Tag) { take(float64(n), tags) })
+	}
+	return m.Handler.Counter(measure)
+}
+
+// Timer is that of a measure.
+func (m measured) Timer(measure string) metrics.TimerIface {
+	if take := m.taker(measure); take != nil {
+		return metrics.TimerFunc(func(d time.Duration, tags ...metrics.Tag) { take(d.Seconds(), tags) })
+	}
+	return m.Handler.Timer(measure)
+}
+
+// StartBatch is the handler itself.
+func (m measured) StartBatch(string) metrics.BatchHandler { return m }
+
+// Close ends a batch.
+func (measured) Close() error { return nil }
+
+// Stop has nothing to stop.
+func (measured) Stop(log.Logger) {}
