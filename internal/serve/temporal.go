@@ -38,7 +38,7 @@ func (s *Server) notice(ctx context.Context) string {
 	p.mu.Lock()
 	if p.asking == nil && time.Since(p.at) >= temporalEvery {
 		p.asking = make(chan struct{})
-		go s.askTemporal()
+		go s.askTemporal(context.WithoutCancel(ctx)) // for others, too
 	}
 	asking, first := p.asking, p.at.IsZero()
 	p.mu.Unlock()
@@ -57,8 +57,8 @@ func (s *Server) notice(ctx context.Context) string {
 }
 
 // askTemporal notes whether Temporal is there.
-func (s *Server) askTemporal() {
-	ctx, cancel := context.WithTimeout(context.Background(), temporalSpan)
+func (s *Server) askTemporal(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, temporalSpan)
 	defer cancel()
 	answered := make(chan error, 1)
 	go func() { answered <- s.Temporal(ctx) }()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Handler logs what a Temporal server logs, and tells the errors of which a person has to
-// know: those that are urgent or have broken its file, and those that last. It tells none while Quiet is set.
+// Handler logs what a Temporal server logs, and tells some of its errors: panics, those of a
+// broken file, and those that last. It tells none while Quiet is set.
 type Handler struct {
 	slog.Handler
 
@@ -34,7 +34,8 @@ func NewHandler(to slog.Handler, teller *Teller, quiet *atomic.Bool) Handler {
 // How Temporal's SQLite and the system say what a person has to act on.
 var (
 	diskFull   = regexp.MustCompile(`disk is full|no space left on device`)
-	fileBroken = regexp.MustCompile(`disk image is malformed|disk I/O error|readonly database|unable to open database file|file is not a database`)
+	fileBroken = regexp.MustCompile(`disk image is malformed|disk I/O error|readonly database|` +
+		`unable to open database file|file is not a database`)
 	panicked   = regexp.MustCompile(`(?i)\bpanic`)
 	// late is a request that whoever made it no longer waits for. While a machine is overloaded
 	// there are some every second, for as long as that takes: Temporal is slow, not broken.
