@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/output"
 )
 
 const patience = 30 * time.Second
@@ -43,6 +47,22 @@ func TestCrash(t *testing.T) {
 			require.Fail(t, "gave up")
 		default:
 		}
+	})
+
+	t.Run("ProcessKilledIsTold", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		var told output.Buffer
+		b.cfg.Logger = slog.New(slog.NewTextHandler(&told, nil))
+		server := start(t, b.cfg)
+		session, err := pgx.Connect(t.Context(), server.URL())
+		require.NoError(t, err)
+		defer func() { require.NoError(t, session.Close(t.Context())) }()
+		require.NoError(t, syscall.Kill(int(session.PgConn().PID()), syscall.SIGKILL))
+		require.Eventually(t, func() bool { return told.String() != "" }, patience, pollInterval)
+		output.ContainsOnSameLine(t, told.String(), "level=ERROR", "server=Postgres", "was terminated by signal 9")
+		require.Eventually(t, func() bool { return connect(t.Context(), server.URL(), "") == nil }, patience, pollInterval)
+		require.Equal(t, 1, strings.Count(told.String(), "\n"), told.String())
 	})
 
 	t.Run("StopWithoutPatienceLosesNothing", func(t *testing.T) {

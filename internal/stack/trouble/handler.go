@@ -36,7 +36,7 @@ var (
 	diskFull   = regexp.MustCompile(`disk is full|no space left on device`)
 	fileBroken = regexp.MustCompile(`disk image is malformed|disk I/O error|readonly database|` +
 		`unable to open database file|file is not a database`)
-	panicked   = regexp.MustCompile(`(?i)\bpanic`)
+	panicked = regexp.MustCompile(`(?i)\bpanic`)
 	// late is a request that whoever made it no longer waits for. While a machine is overloaded
 	// there are some every second, for as long as that takes: Temporal is slow, not broken.
 	late = regexp.MustCompile(`context canceled|context deadline exceeded`)
