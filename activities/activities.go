@@ -21,6 +21,7 @@ import (
 	"github.com/mosey-web/mosey/internal/read"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/ruling"
+	"github.com/mosey-web/mosey/internal/traces"
 )
 
 // Resolver finds a host's addresses.
@@ -65,6 +66,8 @@ type Config struct {
 	AllowMalformed bool
 	// Observe, if set, is called with each attempt that was recorded. It must not block.
 	Observe func(request.Observation)
+	// Tracer makes a trace of each attempt that comes to a request; nil is none.
+	Tracer *traces.Tracer
 	// Logger defaults to slog.Default.
 	Logger *slog.Logger
 	// MaxFetches caps the requests in flight in this process. Defaults to 256.
@@ -138,6 +141,7 @@ func New(cfg Config) (*Activities, error) {
 		Store: cfg.Store, Fetcher: cfg.Fetcher, Resolver: cfg.Resolver, MaxFetches: cfg.MaxFetches,
 		FrontEnds: cfg.FrontEnds, Timeout: cfg.RequestTimeout, Jitter: rand.Float64, Warn: warn,
 		Network: cfg.Network, Log: cfg.Logger, Observe: cfg.Observe,
+		Tracer: cfg.Tracer, TraceOf: traceOf,
 	})
 	if err != nil {
 		return nil, err

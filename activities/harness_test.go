@@ -33,6 +33,7 @@ import (
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/internal/traces"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -80,6 +81,7 @@ type options struct {
 	images         activities.ImageStore
 	// logger is what the worker logs to; nil is nothing
 	logger *slog.Logger
+	tracer *traces.Tracer
 	// network is a monitor that spares no site alone, unless it is set
 	network *network.Monitor
 	resolve func(activities.Resolver) activities.Resolver
@@ -176,7 +178,7 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	}
 	acts, err := activities.New(activities.Config{
 		Network: o.network, Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
-		Logger: o.logger, RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
+		Tracer: o.tracer, Logger: o.logger, RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
 		AllowMalformed: o.allowMalformed, SeedFiles: o.seedFiles, Images: o.images,
 	})
 	require.NoError(t, err)

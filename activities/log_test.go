@@ -27,6 +27,7 @@ type attemptLine struct {
 	Wait    int64  `json:"wait_ms"`
 	Reason  string `json:"reason"`
 	Detail  string `json:"detail"`
+	Trace   string `json:"trace_id"`
 }
 
 func attemptLines(t *testing.T, log string) (lines []attemptLine) {
@@ -77,10 +78,10 @@ func TestAttemptsInTheLog(t *testing.T) {
 				lines[i].Wait, lines[i].Reason, lines[i].Bytes = 0, "", 0
 			}
 			require.Equal(t, []attemptLine{
-				{"requested", b.page("/robots.txt"), runName, "", "robots", 0, "success", 200, 0, 0, "", ""},
-				{"requested", b.page("/"), runName, "", "page", 0, "success", 200, 0, 0, "", ""},
-				{"not requested", b.page("/private/1"), runName, "", "page", 0, "blocked_robots", 0, 0, 0, "", "robots.txt line 3: Disallow: /private/"},
-				{"not requested", b.page("/"), "second", "", "page", 0, "skipped", 0, 0, 0, "min-refetch", ""},
+				{"requested", b.page("/robots.txt"), runName, "", "robots", 0, "success", 200, 0, 0, "", "", ""},
+				{"requested", b.page("/"), runName, "", "page", 0, "success", 200, 0, 0, "", "", ""},
+				{"not requested", b.page("/private/1"), runName, "", "page", 0, "blocked_robots", 0, 0, 0, "", "robots.txt line 3: Disallow: /private/", ""},
+				{"not requested", b.page("/"), "second", "", "page", 0, "skipped", 0, 0, 0, "min-refetch", "", ""},
 			}, lines)
 		})
 	}

@@ -126,10 +126,11 @@ func TestNamesInTheDatabaseExist(t *testing.T) {
 			sql.Write(data)
 		}
 	}
-	var code strings.Builder // has settings, columns of exports, and metrics
+	var code strings.Builder // has settings, columns of exports, metrics, and names in logs and traces
 	for _, name := range []string{
 		"crawl/settings/settings.go", "internal/export/pages.go", "internal/export/schema.go",
 		"cmd/internal/telemetry/metrics.go", "cmd/internal/telemetry/statements.go",
+		"internal/request/log.go", "internal/request/trace.go",
 	} {
 		data, err := os.ReadFile(filepath.Join(root, name))
 		require.NoError(t, err)
@@ -148,5 +149,5 @@ func TestNamesInTheDatabaseExist(t *testing.T) {
 	}
 }
 
-// foreign are names that are others': of the web, of Postgres, of S3.
-const foreign = " prev_next session_id unavailable_after pool_max_conns image_src image_url pg_walinspect use_path_style disable_https pg_stat_activity "
+// foreign are names that are others': of the web, of Postgres, of S3, of OpenTelemetry.
+const foreign = " prev_next session_id unavailable_after pool_max_conns image_src image_url pg_walinspect use_path_style disable_https pg_stat_activity always_on always_off tail_sampling "

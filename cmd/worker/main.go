@@ -79,7 +79,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		defer func() { err = errors.Join(err, stop()) }()
 	}
 	logger := f.Logger(stderr, slog.LevelInfo, true)
-	t, err := wiring.NewTelemetry(f.WatchFlags)
+	t, err := wiring.NewTelemetry(f.WatchFlags, environ, logger)
 	if err != nil {
 		return err
 	}

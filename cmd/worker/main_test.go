@@ -85,6 +85,7 @@ func TestUsage(t *testing.T) {
 			{nil, []string{"--front-ends", "/nowhere"}, "--front-ends: open /nowhere: no such file or directory"},
 			{nil, []string{"--malformed-robots", "ignore"}, `--malformed-robots must be one of "disallow","allow" but got "ignore"`},
 			{nil, []string{"--database-url", none, "--cpu-profile", "/nowhere/cpu"}, "worker: --cpu-profile: open /nowhere/cpu: no such file or directory"},
+			{wiring.Env{"OTEL_TRACES_EXPORTER=zipkin"}, []string{"--database-url", none}, `worker: OTEL_TRACES_EXPORTER "zipkin": want otlp or none`},
 			{wiring.Env{"MOSEY_MAX_FETCHES=many"}, nil, "worker: --max-fetches: MOSEY_MAX_FETCHES: "},
 		} {
 			code, out, errs := execute(t, c.env, c.args...)

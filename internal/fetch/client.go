@@ -211,6 +211,13 @@ func (c *Client) do(ctx context.Context, x *exchange) (*Response, *Error) {
 	if failure != nil {
 		failure.EndedAt, failure.Sent, failure.Status = ended, x.sent, x.status
 		failure.Connected = x.link != nil
+		failure.Total = ended.Sub(start)
+		if !x.connected.IsZero() {
+			failure.Connect = x.connected.Sub(start)
+			if first := x.link.firstByte.Load(); first != nil {
+				failure.FirstByte = first.Sub(start)
+			}
+		}
 		return nil, failure
 	}
 	response.Addr = x.request.Addr

@@ -94,6 +94,10 @@ type Error struct {
 	// Connected tells whether there was a connection.
 	Connected bool
 
+	// Connect and FirstByte are those of a Response; zero where it did not come to that.
+	// Total is the time from Do's start to EndedAt.
+	Connect, FirstByte, Total time.Duration
+
 	// Status is the HTTP status, where one arrived before the failure; else 0.
 	Status int
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/maypok86/otter/v2"
+	"go.opentelemetry.io/otel/attribute"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -17,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/internal/traces"
 )
 
 // Resolver finds a host's addresses.
@@ -63,6 +65,10 @@ type Config struct {
 	Log *slog.Logger
 	// Observe, if set, is called with each attempt that was recorded. It must not block.
 	Observe func(Observation)
+	// Tracer makes a trace of each attempt that comes to a request; nil is none.
+	Tracer *traces.Tracer
+	// TraceOf, if set, says whom an attempt is made for.
+	TraceOf func(context.Context) []attribute.KeyValue
 	// Warn is told what goes wrong and is tried again.
 	Warn func(ctx context.Context, message string, args ...any)
 }

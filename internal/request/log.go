@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/traces"
 )
 
 // LogAttempt has a line of an attempt that was recorded: of a request, or of why there was
@@ -15,7 +16,7 @@ func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
 	if !c.Log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 12)
+	attrs := make([]slog.Attr, 0, 13)
 	attrs = append(attrs, slog.String("domain", at.Domain), slog.String("url", at.URL), slog.String("run", at.Run),
 		slog.String("kind", string(at.Kind)), slog.Int64("crawl", at.CrawlID), slog.String("outcome", string(at.Outcome)))
 	message := "not requested"
@@ -29,6 +30,9 @@ func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
 	}
 	if what := cmp.Or(at.Unchanged, at.Error); what != "" {
 		attrs = append(attrs, slog.String("detail", what))
+	}
+	if id := traces.ID(ctx); id != "" {
+		attrs = append(attrs, slog.String("trace_id", id))
 	}
 	c.Log.LogAttrs(ctx, slog.LevelDebug, message, attrs...) //nolint:sloglint // one of two
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/traces"
 )
 
 // LargeReadSpan is how long what was fetched of a large kind may take to be read: so long the
@@ -100,6 +101,14 @@ type Result struct {
 // is trouble of our own: the request was not made, or could not be recorded. It is
 // a *network.Down if this machine's network seems to be down.
 func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
+	ctx, tr := c.Tracer.Begin(ctx, string(ask.Start.Kind))
+	res, err := c.do(ctx, ask, tr)
+	traced(tr, res, err)
+	return res, err
+}
+
+func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, error) {
+	tr.Phase("place")
 	leaveName, err := c.Network.Admit(ask.URL.Host())
 	if err != nil {
 		return Result{}, err
@@ -117,9 +126,13 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	}
 	defer release()
 	var seen Observation
+	tr.Phase("resolve")
 	asked := time.Now()
 	t, err := c.resolve(ctx, ask.URL)
 	seen.Resolve = time.Since(asked)
+	if t.dnsErr != nil {
+		tr.Leave(t.dnsErr.Error())
+	}
 	if err != nil || t.refused != nil {
 		return Result{Refused: t.refused}, err
 	}
@@ -128,6 +141,7 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 		return Result{}, err
 	}
 	defer leave()
+	tr.Phase("lease")
 	began := time.Now()
 	start := c.start(ask, t)
 	lease, err := c.Store.Begin(ctx, start)
@@ -144,12 +158,14 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	defer x.Response.Release()
 	release() // what follows needs no network
 	seen.answered(x)
-	if err := c.ownTrouble(ctx, x, ask, t, began); err != nil {
-		return Result{Lease: lease}, c.abandon(ctx, ask, start, lease, x, err)
-	}
 	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.FactsOf = lease.CrawlID, start.Domain, ask.FactsOf
 	x.Attempt.IP, x.Attempt.Shared = t.ip(), start.Shared
 	x.Attempt.URL, x.Attempt.Kind, x.Attempt.Run = ask.URL.String(), start.Kind, ask.Run.Name
+	c.trace(ctx, tr, ask, x)
+	if err := c.ownTrouble(ctx, x, ask, t, began); err != nil {
+		return Result{Lease: lease}, c.abandon(ctx, ask, start, lease, x, err)
+	}
+	tr.Phase("read")
 	reading := time.Now()
 	if err := c.read(ctx, ask, x, began.Add(time.Duration(start.Hold))); err != nil {
 		return Result{Lease: lease}, c.abandon(ctx, ask, start, lease, x, err)
@@ -159,6 +175,7 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	if ask.Settle != nil {
 		ask.Settle(x)
 	}
+	tr.Phase("record")
 	seen.Attempt = x.Attempt
 	rec, err := c.record(ctx, seen)
 	return Result{Lease: lease, Exchange: x, Recorded: rec}, err

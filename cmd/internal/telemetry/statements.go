@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/mosey-web/mosey/internal/traces"
 )
 
 // Statements times the statements of a pool, by the names that sqlc gives them. It is to be the
@@ -33,6 +35,28 @@ func (Statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Tra
 func (s Statements) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
 	if began, ok := ctx.Value(startedKey{}).(started); ok {
 		s.m.statements.WithLabelValues(began.name).Observe(time.Since(began.at).Seconds())
+	}
+}
+
+// TracedStatements notes statements in the trace of the attempt that they run for. It is to be
+// the pool's tracer.
+type TracedStatements struct{}
+
+type tracedKey struct{}
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (TracedStatements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	s := traces.BeginStatement(ctx, statementName(data.SQL))
+	if s == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, tracedKey{}, s)
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (TracedStatements) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	if s, ok := ctx.Value(tracedKey{}).(*traces.Statement); ok {
+		s.End(data.Err)
 	}
 }
 

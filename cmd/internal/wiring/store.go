@@ -12,9 +12,9 @@ import (
 )
 
 // OpenStore connects to a database, with the rights of a worker, and checks that it
-// has a schema that this program can use. Its statements are counted by t.
+// has a schema that this program can use. Its statements are counted, and traced, by t.
 func OpenStore(ctx context.Context, url string, t *Telemetry) (*db.Store, error) {
-	store, err := db.OpenTraced(ctx, url, t.tracer())
+	store, err := db.OpenTraced(ctx, url, t.queries())
 	if err != nil {
 		return nil, Describe(err)
 	}

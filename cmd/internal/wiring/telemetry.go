@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/multitracer"
 	"go.temporal.io/sdk/client"
 
 	"github.com/mosey-web/mosey/activities"
@@ -17,12 +18,16 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/request"
+	"github.com/mosey-web/mosey/internal/traces"
 )
 
-// Telemetry is what a process counts for those who watch it. A nil one is off, and may be
-// used all the same.
+// Telemetry is what a process counts for those who watch it, and the traces of its attempts. A
+// nil one is off, and may be used all the same.
 type Telemetry struct {
+	// Metrics is nil where nobody looks at them, and so is traces.
 	*telemetry.Metrics
+
+	traces *telemetry.Traces
 
 	// address is where to listen
 	address string
@@ -32,26 +37,53 @@ type Telemetry struct {
 	stop    func() // sampling
 }
 
-// NewTelemetry counts, if the flags say that somebody watches; else it returns nil.
-func NewTelemetry(f telemetry.WatchFlags) (t *Telemetry, err error) {
+// NewTelemetry counts, if the flags say that somebody watches, and makes traces, if the
+// environment says so; else it returns nil.
+func NewTelemetry(f telemetry.WatchFlags, environ Env, logger *slog.Logger) (t *Telemetry, err error) {
 	address, err := f.Address()
 	if err != nil {
 		return nil, Usagef("%w", err)
 	}
-	if address == "" {
+	traces, err := telemetry.NewTraces(environ.LookupEnv, telemetry.Process{Version: Version(), Instance: identity()}, logger)
+	if err != nil {
+		return nil, Usagef("%w", err)
+	}
+	if address == "" && traces == nil {
 		return nil, nil //nolint:nilnil // off, which is no mistake
 	}
-	t = &Telemetry{Metrics: telemetry.NewMetrics(), address: address, debug: f.Debug, stop: func() {}}
-	t.sdk, err = t.SDK()
+	t = &Telemetry{traces: traces, stop: func() {}}
+	if address != "" {
+		t.Metrics, t.address, t.debug = telemetry.NewMetrics(), address, f.Debug
+		t.sdk, err = t.SDK()
+	}
 	return t, err
 }
 
-// tracer is that of the database's pool.
-func (t *Telemetry) tracer() pgx.QueryTracer {
-	if t == nil {
+// counting reports whether somebody looks at what is counted.
+func (t *Telemetry) counting() bool { return t != nil && t.Metrics != nil }
+
+// tracing reports whether traces are made.
+func (t *Telemetry) tracing() bool { return t != nil && t.traces != nil }
+
+// queries is the tracer of the database's pool.
+func (t *Telemetry) queries() pgx.QueryTracer {
+	switch {
+	case t.counting() && t.tracing():
+		return multitracer.New(t.Statements(), telemetry.TracedStatements{})
+	case t.counting():
+		return t.Statements()
+	case t.tracing():
+		return telemetry.TracedStatements{}
+	}
+	return nil
+}
+
+// attempts makes the traces of attempts; nil makes none.
+func (t *Telemetry) attempts() *traces.Tracer {
+	if !t.tracing() {
 		return nil
 	}
-	return t.Statements()
+	return t.traces.Tracer
 }
 
 // handler is that of the Temporal SDK.
@@ -72,7 +104,7 @@ func (t *Telemetry) Measured() func(measure string) (tags []string, take func(ta
 
 // observe is called with each attempt.
 func (t *Telemetry) observe() func(request.Observation) {
-	if t == nil {
+	if !t.counting() {
 		return nil
 	}
 	return t.Attempt
@@ -80,7 +112,7 @@ func (t *Telemetry) observe() func(request.Observation) {
 
 // outages are told to others, and counted.
 func (t *Telemetry) outages(told func(crawl.Outage)) func(crawl.Outage) {
-	if t == nil {
+	if !t.counting() {
 		return told
 	}
 	return func(o crawl.Outage) {
@@ -91,14 +123,14 @@ func (t *Telemetry) outages(told func(crawl.Outage)) func(crawl.Outage) {
 
 // imageStore counts what the store of images was asked for.
 func (t *Telemetry) imageStore(operation string, err error) {
-	if t != nil {
+	if t.counting() {
 		t.ImageStore(operation, err)
 	}
 }
 
 // caches are counted, too.
 func (t *Telemetry) caches(resolver *dns.Resolver, acts *activities.Activities) {
-	if t == nil {
+	if !t.counting() {
 		return
 	}
 	t.Cache("dns", resolver.CacheUse)
@@ -108,7 +140,7 @@ func (t *Telemetry) caches(resolver *dns.Resolver, acts *activities.Activities) 
 // Serve has the counts served, and the database looked at for more. dirs are directories that
 // must be writable.
 func (t *Telemetry) Serve(ctx context.Context, store *db.Store, c *Client, logger *slog.Logger, dirs ...string) (err error) {
-	if t == nil {
+	if !t.counting() {
 		return nil
 	}
 	t.Pool(store.Pool())
@@ -135,6 +167,12 @@ func (t *Telemetry) Close() error {
 		return nil
 	}
 	t.stop()
+	if t.tracing() {
+		t.traces.Close()
+	}
+	if !t.counting() {
+		return nil
+	}
 	var err error
 	if t.server != nil {
 		err = t.server.Close()

@@ -211,7 +211,7 @@ func NewWorker(
 		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
 		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
 		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
-		Images: images, Observe: t.observe(),
+		Images: images, Observe: t.observe(), Tracer: t.attempts(),
 	})
 	if err != nil {
 		return nil, err

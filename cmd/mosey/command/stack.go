@@ -136,7 +136,7 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	if c.Telemetry, err = wiring.NewTelemetry(listen.WatchFlags); err != nil {
+	if c.Telemetry, err = wiring.NewTelemetry(listen.WatchFlags, e.Environ, logger); err != nil {
 		return nil, err
 	}
 	opts.Measured = c.Telemetry.Measured()

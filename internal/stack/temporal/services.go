@@ -3,6 +3,7 @@ package temporal
 import (
 	"slices"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/server/api/historyservice/v1"
 	"go.temporal.io/server/api/matchingservice/v1"
@@ -43,7 +44,9 @@ func services(s *shortcut) fx.Option {
 		),
 		dynamicconfig.Module,
 		pprof.Module,
-		temporal.TraceExportModule,
+		// No traces of the server's own. temporal.TraceExportModule would send some by the variables
+		// that are meant for Mosey's. It knows fewer values of them, and does not start with others.
+		fx.Supply([]sdktrace.SpanExporter(nil)),
 		chasm.Module,
 		serialization.Module,
 		temporal.FxLogAdapter,

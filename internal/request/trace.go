@@ -1,0 +1,136 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/traces"
+)
+
+const (
+	// tracedURL bounds a URL in a trace, in bytes.
+	tracedURL = 2000
+	// takenBack is the outcome, in a trace, of an attempt that counts for nothing: it failed
+	// through no fault of the site.
+	takenBack = "taken_back"
+)
+
+// trace notes a request that was made, or would have been if its host had a name: from now on
+// the attempt has a trace.
+func (c *Client) trace(ctx context.Context, tr *traces.Attempt, ask Ask, x *Exchange) {
+	if tr == nil {
+		return
+	}
+	tr.Requested()
+	at := &x.Attempt
+	url := []attribute.KeyValue{
+		semconv.HTTPRequestMethodGet, semconv.URLFull(urls.Shorten(at.URL, tracedURL)),
+		semconv.ServerAddress(ask.URL.Host()), semconv.ServerPort(int(ask.URL.Port())),
+	}
+	if at.IP != "" {
+		url = append(url, semconv.NetworkPeerAddress(at.IP))
+	}
+	if at.StatusCode != 0 {
+		url = append(url, semconv.HTTPResponseStatusCode(at.StatusCode))
+	}
+	tr.Set(url...)
+	tr.Set(
+		attribute.String("mosey.domain", at.Domain), attribute.String("mosey.run", at.Run),
+		attribute.String("mosey.kind", string(at.Kind)), attribute.Int64("mosey.crawl_id", at.CrawlID),
+	)
+	if c.TraceOf != nil {
+		tr.Set(c.TraceOf(ctx)...)
+	}
+	f, failed := errors.AsType[*fetch.Error](x.Err)
+	if x.Response == nil && !failed {
+		tr.Set(semconv.ErrorTypeKey.String("dns"))
+		return // there was no address to ask
+	}
+	get := traces.Part{Name: "GET", Client: true, Ended: at.EndedAt, Failed: failure(at), Attrs: url}
+	if r := x.Response; r != nil {
+		get.Began = at.EndedAt.Add(-r.Total)
+		get.Parts = parts(get, r.Connect, r.FirstByte)
+		get.Attrs = append(get.Attrs, semconv.HTTPResponseSize(int(at.Bytes)))
+	} else {
+		get.Began = at.EndedAt.Add(-f.Total)
+		get.Parts = parts(get, f.Connect, f.FirstByte)
+	}
+	if get.Failed != "" {
+		kind := semconv.ErrorTypeKey.String(errorType(at, f))
+		get.Attrs = append(get.Attrs, kind)
+		tr.Set(kind)
+	}
+	tr.Add(get)
+}
+
+// parts are those that a request came to. What failed is the last.
+func parts(get traces.Part, connect, firstByte time.Duration) []traces.Part {
+	connected, answered := get.Began.Add(connect), get.Began.Add(firstByte)
+	switch {
+	case connect == 0:
+		return []traces.Part{{Name: "connect", Began: get.Began, Ended: get.Ended, Failed: get.Failed}}
+	case firstByte == 0:
+		return []traces.Part{
+			{Name: "connect", Began: get.Began, Ended: connected},
+			{Name: "first_byte", Began: connected, Ended: get.Ended, Failed: get.Failed},
+		}
+	}
+	return []traces.Part{
+		{Name: "connect", Began: get.Began, Ended: connected},
+		{Name: "first_byte", Began: connected, Ended: answered},
+		{Name: "body", Began: answered, Ended: get.Ended, Failed: get.Failed},
+	}
+}
+
+// failure is why an attempt counts as failed in a trace; empty is that it does not. A page that
+// is not there or that may not be seen is an answer like any other.
+func failure(at *crawl.Attempt) string {
+	switch {
+	case at.Outcome == crawl.OutcomeFailed, at.Outcome == crawl.OutcomeTimeout:
+		return at.Error
+	case Overloaded(at.StatusCode):
+		return "HTTP status " + strconv.Itoa(at.StatusCode)
+	}
+	return ""
+}
+
+// errorType is a failure in a word: of few, as those who count by it need.
+func errorType(at *crawl.Attempt, f *fetch.Error) string {
+	switch {
+	case f != nil:
+		return string(f.Cause)
+	case at.StatusCode != 0:
+		return strconv.Itoa(at.StatusCode)
+	}
+	return "_OTHER" // as the conventions have it; a status that HTTP does not have
+}
+
+// traced ends the trace of an attempt.
+func traced(tr *traces.Attempt, res Result, err error) {
+	if tr == nil {
+		return
+	}
+	failed := ""
+	if x := res.Exchange; x != nil {
+		at := &x.Attempt
+		failed = failure(at)
+		tr.Set(
+			attribute.String("mosey.outcome", string(at.Outcome)), attribute.String("mosey.reason", string(at.Reason)),
+			attribute.Int64("mosey.wait_ms", time.Duration(at.Delay).Milliseconds()),
+		)
+	} else {
+		tr.Set(attribute.String("mosey.outcome", takenBack))
+	}
+	if err != nil {
+		failed = err.Error()
+	}
+	tr.End(failed)
+}

@@ -1,0 +1,221 @@
+package traces
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+const (
+	// spansMost bounds the spans of an attempt: a long sitemap has many statements.
+	spansMost = 200
+	// failureMax bounds the text of a failure, in bytes.
+	failureMax = 512
+	// noPhase is the parent of what is in no phase: the attempt itself.
+	noPhase = -1
+)
+
+// Tracer makes traces of attempts. A nil one makes none. It is safe for concurrent use.
+type Tracer struct{ tracer trace.Tracer }
+
+// New makes a tracer of what a provider gives.
+func New(provider trace.TracerProvider) *Tracer {
+	return &Tracer{provider.Tracer("github.com/mosey-web/mosey")}
+}
+
+// Attempt is the trace of one attempt. A nil one, of an attempt that is not traced, notes
+// nothing. It is safe for concurrent use.
+type Attempt struct {
+	tracer trace.Tracer
+	span   trace.Span
+
+	mu        sync.Mutex
+	requested bool
+	spans     []span
+	// phase is the place of the current one in spans.
+	phase   int
+	dropped int
+	ended   bool
+}
+
+// span is one that is made at the end.
+type span struct {
+	name         string
+	parent       int
+	kind         trace.SpanKind
+	began, ended time.Time
+	failed       string
+	attrs        []attribute.KeyValue
+}
+
+type attemptKey struct{}
+
+// Begin begins the trace of an attempt for a kind of page. The context is for all that the attempt
+// does. The trace is nil where none is made, by the sampler's choice.
+func (t *Tracer) Begin(ctx context.Context, kind string) (context.Context, *Attempt) {
+	if t == nil {
+		return ctx, nil
+	}
+	_, s := t.tracer.Start(context.Background(), "attempt "+kind, trace.WithNewRoot())
+	if !s.IsRecording() {
+		return ctx, nil
+	}
+	a := &Attempt{tracer: t.tracer, span: s, phase: noPhase}
+	return context.WithValue(ctx, attemptKey{}, a), a
+}
+
+// of is the attempt that a context belongs to, or nil.
+func of(ctx context.Context) *Attempt {
+	a, _ := ctx.Value(attemptKey{}).(*Attempt)
+	return a
+}
+
+// ID is the ID of the trace that a context belongs to; empty is none.
+func ID(ctx context.Context) string {
+	if a := of(ctx); a != nil {
+		return a.span.SpanContext().TraceID().String()
+	}
+	return ""
+}
+
+// Phase begins a phase, and ends the one before. It becomes a span of its own.
+func (a *Attempt) Phase(name string) {
+	if a == nil {
+		return
+	}
+	now := time.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.leave(now, "")
+	a.phase = a.add(span{name: name, parent: noPhase, began: now})
+}
+
+// Leave ends the current phase. Empty is that it did not fail.
+func (a *Attempt) Leave(failed string) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.leave(time.Now(), failed)
+}
+
+func (a *Attempt) leave(now time.Time, failed string) {
+	if a.phase >= 0 {
+		a.spans[a.phase].ended, a.spans[a.phase].failed = now, failed
+	}
+	a.phase = noPhase
+}
+
+// add returns the place of a span, or noPhase if there is no room for more.
+func (a *Attempt) add(s span) int {
+	if a.ended || len(a.spans) >= spansMost {
+		a.dropped++
+		return noPhase
+	}
+	a.spans = append(a.spans, s)
+	return len(a.spans) - 1
+}
+
+// Part is a part of an attempt that is over.
+type Part struct {
+	Name         string
+	Began, Ended time.Time
+	// Failed is why it did; empty is that it did not.
+	Failed string
+	// Client says that another machine did the work.
+	Client bool
+	Attrs  []attribute.KeyValue
+	// Parts are what it consists of.
+	Parts []Part
+}
+
+// Add adds a part. It ends the current phase.
+func (a *Attempt) Add(p Part) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.leave(p.Began, "")
+	a.part(p, noPhase)
+}
+
+func (a *Attempt) part(p Part, parent int) {
+	s := span{name: p.Name, parent: parent, began: p.Began, ended: p.Ended, failed: p.Failed, attrs: p.Attrs}
+	if p.Client {
+		s.kind = trace.SpanKindClient
+	}
+	place := a.add(s)
+	for _, part := range p.Parts {
+		a.part(part, place)
+	}
+}
+
+// Set adds to what is known of the attempt.
+func (a *Attempt) Set(attrs ...attribute.KeyValue) {
+	if a != nil {
+		a.span.SetAttributes(attrs...)
+	}
+}
+
+// Requested notes that the attempt has come to a request.
+func (a *Attempt) Requested() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.requested = true
+}
+
+// End makes the spans of an attempt, if it has come to a request. Empty is that it did not fail.
+func (a *Attempt) End(failed string) {
+	if a == nil {
+		return
+	}
+	now := time.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.leave(now, "")
+	if a.ended = true; !a.requested {
+		return
+	}
+	made := make([]trace.Span, len(a.spans))
+	for i, s := range a.spans {
+		parent := a.span
+		if s.parent >= 0 {
+			parent = made[s.parent]
+		}
+		if s.ended.IsZero() { // a statement that outlives the attempt
+			s.ended = now
+		}
+		made[i] = a.finish(parent, s)
+	}
+	if a.dropped > 0 {
+		a.span.SetAttributes(attribute.Int("mosey.spans_dropped", a.dropped))
+	}
+	fail(a.span, failed)
+	a.span.End(trace.WithTimestamp(now))
+}
+
+// finish makes a span that is over.
+func (a *Attempt) finish(parent trace.Span, s span) trace.Span {
+	_, made := a.tracer.Start(trace.ContextWithSpan(context.Background(), parent), s.name,
+		trace.WithTimestamp(s.began), trace.WithSpanKind(s.kind), trace.WithAttributes(s.attrs...))
+	fail(made, s.failed)
+	made.End(trace.WithTimestamp(s.ended))
+	return made
+}
+
+func fail(s trace.Span, failed string) {
+	if failed != "" {
+		s.SetStatus(codes.Error, crawl.CleanText(failed, failureMax))
+	}
+}
