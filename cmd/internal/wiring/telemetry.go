@@ -96,7 +96,7 @@ func (t *Telemetry) handler() client.MetricsHandler {
 
 // Measured is telemetry.Metrics.Measured; nil is that nobody watches.
 func (t *Telemetry) Measured() func(measure string) (tags []string, take func(tags []string, value float64)) {
-	if t == nil {
+	if !t.counting() {
 		return nil
 	}
 	return t.Metrics.Measured()
