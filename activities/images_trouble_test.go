@@ -349,7 +349,7 @@ func TestImagesComeAgainAsImages(t *testing.T) {
 	pending := func() int {
 		return b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND priority = 3 AND again AND outcome IS NULL")
 	}
-	require.NoError(t, b.store.RecrawlOlder(t.Context(), b.run.ID, "", time.Now().Add(time.Hour), crawl.RecrawlProgress{}, func(crawl.RecrawlProgress) {}))
+	require.NoError(t, b.store.RecrawlOlder(t.Context(), crawl.RecrawlOf{RunID: b.run.ID, IntoID: b.run.ID, Before: time.Now().Add(time.Hour)}, crawl.RecrawlProgress{}, func(crawl.RecrawlProgress) {}))
 	require.Equal(t, 1, pending(), "by mosey recrawl")
 	require.Equal(t, 3, b.round(t))
 	b.passes(t, 30*24*time.Hour)

@@ -1,14 +1,17 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
@@ -19,9 +22,8 @@ type RecrawlStore interface {
 		ctx context.Context, domain string,
 		plan func(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error),
 	) error
-	RecrawlOlder(
-		ctx context.Context, runID int64, domain string, before time.Time, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress),
-	) error
+	RecrawlOlder(ctx context.Context, of crawl.RecrawlOf, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress)) error
+	RefreshRun(ctx context.Context, of crawl.Run, name, by string, only settings.Only, own settings.Settings) (crawl.Run, error)
 	ScheduleRevisits(
 		ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),
 	) (done bool, err error)
@@ -31,10 +33,17 @@ type RecrawlStore interface {
 // one domain or of all. It is meant to be written by hand:
 //
 //	{"run":"small-web","older_than":"720h"}
+//	{"run":"small-web","older_than":"720h","into":"weekly-images","only":"images","settings":{"delay":"30s"}}
 type RecrawlInput struct {
 	Run       string            `json:"run"`
 	OlderThan settings.Duration `json:"older_than"`
 	Domain    string            `json:"domain,omitempty"`
+	// Into is the run that asks for them; empty is the same. Where there is none of that name it
+	// is made, with the settings of Run as settings.Refresh changes them, and Settings.
+	Into     string             `json:"into,omitempty"`
+	Settings *settings.Settings `json:"settings,omitempty"`
+	// Only is what of them is asked for; empty is pages and images.
+	Only settings.Only `json:"only,omitempty"`
 
 	// unreadable is what is wrong with the JSON.
 	unreadable error
@@ -63,8 +72,29 @@ func (in RecrawlInput) Validate() error {
 	if in.OlderThan <= 0 {
 		return fmt.Errorf("%w: older_than: want a duration above zero, such as 720h", crawl.ErrInvalid)
 	}
+	if in.Only != "" && !slices.Contains(settings.Onlys, in.Only) {
+		return fmt.Errorf("%w: only %q: want one of %v, or none for both", crawl.ErrInvalid, in.Only, settings.Onlys)
+	}
+	if in.Into == "" {
+		if in.Settings != nil {
+			return fmt.Errorf("%w: settings: they are those of the run that into names, and there is no into", crawl.ErrInvalid)
+		}
+		return nil
+	}
+	if in.Into == in.Run {
+		return fmt.Errorf("%w: into %q: want another run than the one whose pages they are, or none", crawl.ErrInvalid, in.Into)
+	}
+	if err := crawl.ValidateRunName(in.Into); err != nil {
+		return fmt.Errorf("into: %w", err)
+	}
+	if in.Settings != nil {
+		return politeness.ValidateSettings(*in.Settings)
+	}
 	return nil
 }
+
+// Asks is the run that asks for the pages.
+func (in RecrawlInput) Asks() string { return cmp.Or(in.Into, in.Run) }
 
 // recrawlHeartbeat is what a heartbeat of Recrawl keeps: how far it has come, and before when
 // pages were fetched for it, as it was when it was run first.
@@ -90,7 +120,19 @@ func (a *Activities) Recrawl(ctx context.Context, in RecrawlInput) (RecrawlResul
 		}
 	}
 	res.Pending = at.Pending
-	err = a.store.RecrawlOlder(ctx, run.ID, in.Domain, at.Before, at.RecrawlProgress, func(p crawl.RecrawlProgress) {
+	of := crawl.RecrawlOf{RunID: run.ID, IntoID: run.ID, Domain: in.Domain, Before: at.Before, Only: in.Only}
+	if in.Into != "" {
+		var own settings.Settings
+		if in.Settings != nil {
+			own = *in.Settings
+		}
+		into, err := a.store.RefreshRun(ctx, run, in.Into, activity.GetInfo(ctx).WorkflowExecution.ID, in.Only, own)
+		if err != nil {
+			return res, err
+		}
+		of.IntoID = into.ID
+	}
+	err = a.store.RecrawlOlder(ctx, of, at.RecrawlProgress, func(p crawl.RecrawlProgress) {
 		at.RecrawlProgress, res.Pending = p, p.Pending
 		activity.RecordHeartbeat(ctx, at)
 	})

@@ -215,10 +215,10 @@ func TestRecrawl(t *testing.T) {
 		require.Zero(t, b.dueIn(t, "/"), "the run asks for no page again")
 		b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '2 days' WHERE url <> $1", b.page("/p/1"))
 		added := 0
-		require.NoError(t, b.store.RecrawlOlder(t.Context(), b.run.ID, "", time.Now().Add(-24*time.Hour), crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) { added = p.Pending }))
+		require.NoError(t, b.store.RecrawlOlder(t.Context(), crawl.RecrawlOf{RunID: b.run.ID, IntoID: b.run.ID, Before: time.Now().Add(-24 * time.Hour)}, crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) { added = p.Pending }))
 		require.Equal(t, 2, added)
 		require.Equal(t, 2, b.round(t))
-		require.NoError(t, b.store.RecrawlOlder(t.Context(), b.run.ID, "other.test", time.Now().Add(time.Hour), crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) { added = p.Pending }))
+		require.NoError(t, b.store.RecrawlOlder(t.Context(), crawl.RecrawlOf{RunID: b.run.ID, IntoID: b.run.ID, Domain: "other.test", Before: time.Now().Add(time.Hour)}, crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) { added = p.Pending }))
 		require.Equal(t, 2, added, "nothing of another domain")
 	})
 }

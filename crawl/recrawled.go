@@ -3,6 +3,8 @@ package crawl
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Recrawl is what an attempt has told of when its page is to be asked for again.
@@ -21,6 +23,19 @@ type Recrawl struct {
 type DomainRecrawl struct {
 	Plan   json.RawMessage `json:"plan,omitempty"`
 	Source json.RawMessage `json:"source,omitempty"`
+}
+
+// RecrawlOf says which pages are asked for again, and where.
+type RecrawlOf struct {
+	// RunID is the run whose pages they are, and IntoID the one that asks for them, which may be
+	// the same.
+	RunID, IntoID int64
+	// Domain is the only one whose pages are asked for; empty is all.
+	Domain string
+	// Before is when they were fetched last.
+	Before time.Time
+	// Only is what of them is asked for; empty is pages and images.
+	Only settings.Only
 }
 
 // RecrawlProgress is how far a run has come in asking for its old pages again.

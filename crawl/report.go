@@ -26,6 +26,8 @@ type Run struct {
 	LookedAt time.Time `json:"looked_at,omitzero"`
 	// Crowded says that more domains are due than may be active.
 	Crowded bool `json:"-"`
+	// PagesStarted counts requests begun for pages, while MaxPages limits them.
+	PagesStarted int64 `json:"-"`
 	// Spent is the budget that lets the run make no further request, but for that of pages.
 	Spent Budget `json:"spent,omitempty"`
 	// Widening says that links of what it has crawled are to be looked at again.

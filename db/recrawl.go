@@ -3,10 +3,13 @@ package db
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -22,13 +25,15 @@ func (s *Store) RecrawlDue(ctx context.Context, runID int64, most int) (int, err
 // recrawlChunk is how many pages one transaction looks at.
 const recrawlChunk = 1000
 
-// RecrawlOlder has a run ask again for those of its pages that were fetched before an
-// instant, of one domain or, where that is empty, of all. It goes on from progress, and tells
-// after each step how far it has come.
+// RecrawlOlder has a run ask again for pages, its own or those of another. It goes on from
+// progress, and tells after each step how far it has come.
 func (s *Store) RecrawlOlder(
-	ctx context.Context, runID int64, domain string, before time.Time, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress),
+	ctx context.Context, of crawl.RecrawlOf, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress),
 ) error {
-	p := dbsqlc.RecrawlsOlderParams{RunID: runID, Domain: textOrNull(domain), Before: before, After: from.Page, Max: recrawlChunk}
+	p := dbsqlc.RecrawlsOlderParams{
+		RunID: of.RunID, IntoID: of.IntoID, Domain: textOrNull(of.Domain), Before: of.Before, After: from.Page, Max: recrawlChunk,
+		Pages: of.Only != settings.OnlyImages, Images: of.Only != settings.OnlyPages,
+	}
 	for {
 		row, err := retryConflicts(ctx, "crawl pages again", func() (dbsqlc.RecrawlsOlderRow, error) {
 			return s.q.RecrawlsOlder(ctx, p)
@@ -40,6 +45,86 @@ func (s *Store) RecrawlOlder(
 		from.Page, from.Pending = row.Last, from.Pending+int(row.Added)
 		told(from)
 	}
+}
+
+// RefreshRun returns the run that asks again for pages of another. If there is none of that name it
+// is created, with the other's settings as settings.Refresh changes them. own are the settings
+// that are given for it. by names who wants that.
+func (s *Store) RefreshRun(
+	ctx context.Context, of crawl.Run, name, by string, only settings.Only, own settings.Settings,
+) (crawl.Run, error) {
+	c := crawl.RunChange{Action: crawl.ChangeSet, Settings: own, SetBy: by}
+	_, err := s.Run(ctx, name)
+	if errors.Is(err, crawl.ErrNotFound) {
+		c.Settings, c.Reason, err = of.Settings.Refresh(only, own), "refresh of run "+of.Name, nil
+		if only != "" {
+			c.Reason += ", " + string(only) + " alone"
+		}
+	}
+	if err != nil {
+		return crawl.Run{}, err
+	}
+	return s.ensureRun(ctx, name, c)
+}
+
+// RecrawlNow has a run ask for pages before all others of their domains, and again for those that
+// it has fetched. What is no part of it becomes a seed of it, and has the effects of one.
+// Politeness, robots.txt and what people have decided hold as ever. It returns how many pages are
+// asked for: not those that are in flight, or that a list keeps from being crawled. A run that a
+// person has stopped is refused (crawl.ErrInvalid).
+func (s *Store) RecrawlNow(ctx context.Context, run crawl.Run, pages []urls.URL) (int, error) {
+	if run.Status == crawl.RunStopped {
+		return 0, fmt.Errorf("%w: run %q is stopped: resume it first", crawl.ErrInvalid, run.Name)
+	}
+	ids, others, err := s.pagesNamed(ctx, run.ID, pages)
+	if err != nil {
+		return 0, err
+	}
+	if len(others) > 0 {
+		if _, err := s.AddSeeds(ctx, run.ID, others); err != nil {
+			return 0, err
+		}
+		if ids, _, err = s.pagesNamed(ctx, run.ID, pages); err != nil {
+			return 0, err
+		}
+	}
+	first, err := retryConflicts(ctx, "ask for pages now", func() (int32, error) {
+		return s.q.RecrawlsNow(ctx, dbsqlc.RecrawlsNowParams{RunID: run.ID, Pages: ids})
+	})
+	return int(first), err
+}
+
+// pagesNamed returns those of some pages that are part of a run, and the others.
+func (s *Store) pagesNamed(ctx context.Context, runID int64, pages []urls.URL) (ids []int64, others []urls.URL, err error) {
+	type named struct {
+		Domain string `json:"domain"`
+		URL    string `json:"url"`
+	}
+	all := make([]named, len(pages))
+	for i, u := range pages {
+		all[i] = named{u.Domain(), u.String()}
+	}
+	doc, err := document("pages to ask for", all)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := s.q.PagesNamed(ctx, dbsqlc.PagesNamedParams{RunID: runID, Named: doc})
+	if err != nil {
+		return nil, nil, translate("look for pages", err)
+	}
+	taken := make([]bool, len(pages))
+	for _, r := range rows {
+		if r.Taken {
+			taken[r.N-1] = true
+			ids = append(ids, r.ID)
+		}
+	}
+	for i, u := range pages {
+		if !taken[i] {
+			others = append(others, u)
+		}
+	}
+	return ids, others, nil
 }
 
 // ScheduleRevisits sets the next visits of pages that a run crawled before it began to ask

@@ -24,9 +24,13 @@ import (
 // set of an existing one, and returns it. The caller has validated both. Domains
 // that wait are looked at again if settings change. by names who wants that.
 func (s *Store) EnsureRun(ctx context.Context, name, by string, set settings.Settings) (crawl.Run, error) {
+	return s.ensureRun(ctx, name, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, SetBy: by})
+}
+
+func (s *Store) ensureRun(ctx context.Context, name string, c crawl.RunChange) (crawl.Run, error) {
 	var row dbsqlc.CrawlRun
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
-		row, err = s.upsertRun(ctx, s.q.WithTx(tx), name, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, SetBy: by})
+		row, err = s.upsertRun(ctx, s.q.WithTx(tx), name, c)
 		return err
 	})
 	if err != nil {
@@ -343,6 +347,6 @@ func (s *Store) run(row dbsqlc.CrawlRun) (crawl.Run, error) {
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
 		StartedAt: row.StartedAt, FinishedAt: timeOf(row.FinishedAt), PausedUntil: timeOf(row.PausedUntil),
 		BeganAt: timeOf(row.BeganAt), LookedAt: timeOf(row.LookedAt), OpensAt: timeOf(row.OpensAt),
-		Crowded: row.Crowded, Spent: crawl.Budget(row.Spent), Widening: row.Widening != nil, Settings: set,
+		Crowded: row.Crowded, PagesStarted: row.PagesStarted, Spent: crawl.Budget(row.Spent), Widening: row.Widening != nil, Settings: set,
 	}, nil
 }

@@ -23,6 +23,6 @@ func recrawl(ctx workflow.Context, in activities.RecrawlInput) (activities.Recra
 	if err != nil || res.Pending == 0 {
 		return res, err
 	}
-	return res, workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Run), act.StartCrawl,
-		activities.StartCrawlInput{Run: in.Run, Scheduled: scheduled(ctx)}).Get(ctx, nil)
+	return res, workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Asks()), act.StartCrawl,
+		activities.StartCrawlInput{Run: in.Asks(), Scheduled: scheduled(ctx)}).Get(ctx, nil)
 }

@@ -74,7 +74,7 @@ type cli struct {
 // newCLI is a command line to be parsed.
 func newCLI() *cli {
 	c := new(cli)
-	c.Crawl.Plugins = command.SettingFlags()
+	c.Crawl.Plugins, c.Recrawl.Plugins = command.SettingFlags(), command.SettingFlags()
 	return c
 }
 

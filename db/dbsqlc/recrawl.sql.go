@@ -10,6 +10,48 @@ import (
 	"time"
 )
 
+const pagesNamed = `-- name: PagesNamed :many
+SELECT p.id, u.n::bigint AS n, EXISTS (
+    SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = $1::bigint AND NOT c.prerequisite
+) AS taken
+FROM jsonb_array_elements($2::jsonb) WITH ORDINALITY AS u (doc, n)
+CROSS JOIN LATERAL (
+    SELECT x.id FROM pages AS x WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
+) AS p
+`
+
+type PagesNamedParams struct {
+	RunID int64
+	Named []byte
+}
+
+type PagesNamedRow struct {
+	ID    int64
+	N     int64
+	Taken bool
+}
+
+// Pages by their domains and URLs, one for each that is known, and whether they are part of a run.
+func (q *Queries) PagesNamed(ctx context.Context, arg PagesNamedParams) ([]PagesNamedRow, error) {
+	rows, err := q.db.Query(ctx, pagesNamed, arg.RunID, arg.Named)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PagesNamedRow
+	for rows.Next() {
+		var i PagesNamedRow
+		if err := rows.Scan(&i.ID, &i.N, &i.Taken); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const recrawlHint = `-- name: RecrawlHint :exec
 WITH hinted AS (
     UPDATE pages AS p SET history = u.doc -> 'history'
@@ -193,36 +235,64 @@ func (q *Queries) RecrawlsDue(ctx context.Context, arg RecrawlsDueParams) (Recra
 	return i, err
 }
 
+const recrawlsNow = `-- name: RecrawlsNow :one
+SELECT recrawls_now($1::bigint, $2::bigint [])::integer AS first
+`
+
+type RecrawlsNowParams struct {
+	RunID int64
+	Pages []int64
+}
+
+// Has a run ask for pages that it knows before all others.
+func (q *Queries) RecrawlsNow(ctx context.Context, arg RecrawlsNowParams) (int32, error) {
+	row := q.db.QueryRow(ctx, recrawlsNow, arg.RunID, arg.Pages)
+	var first int32
+	err := row.Scan(&first)
+	return first, err
+}
+
 const recrawlsOlder = `-- name: RecrawlsOlder :one
-SELECT o.last::bigint AS last, CASE WHEN o.pages IS NOT NULL THEN recrawls_add($1::bigint, o.pages) ELSE 0 END::integer AS added
+SELECT o.last::bigint AS last, CASE
+    WHEN o.pages IS NULL THEN 0
+    WHEN $1::bigint = $2::bigint THEN recrawls_add($2::bigint, o.pages)
+    ELSE recrawls_into($1::bigint, o.pages)
+END::integer AS added
 FROM (
     SELECT
         coalesce(max(p.id), 0) AS last,
         array_agg(p.id ORDER BY p.id) FILTER (WHERE
-            p.fetched_at < $2::timestamptz
-            AND (p.kind = ANY (kinds('document')) OR p.kind = ANY (kinds('image')) AND (SELECT r.settings ->> 'images' <> 'off' FROM crawl_runs AS r WHERE r.id = $1))
-            AND EXISTS (SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = $1)
+            p.fetched_at < $3::timestamptz
+            AND (
+                $4::boolean AND p.kind = ANY (kinds('document'))
+                OR $5::boolean AND p.kind = ANY (kinds('image'))
+                AND (SELECT r.settings ->> 'images' <> 'off' FROM crawl_runs AS r WHERE r.id = $1)
+            )
+            AND EXISTS (SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = $2)
         ) AS pages
     FROM (
         (
             SELECT x.id, x.fetched_at, x.kind FROM pages AS x
-            WHERE $3::text IS NULL AND x.id > $4::bigint ORDER BY x.id LIMIT $5
+            WHERE $6::text IS NULL AND x.id > $7::bigint ORDER BY x.id LIMIT $8
         )
         UNION ALL
         (
             -- along the domain's own index, sorted: in the order of ids all pages would be read
             SELECT d.id, d.fetched_at, d.kind FROM (
-                SELECT x.id, x.fetched_at, x.kind FROM pages AS x WHERE x.domain = $3::text OFFSET 0
+                SELECT x.id, x.fetched_at, x.kind FROM pages AS x WHERE x.domain = $6::text OFFSET 0
             ) AS d
-            WHERE d.id > $4::bigint ORDER BY d.id LIMIT $5
+            WHERE d.id > $7::bigint ORDER BY d.id LIMIT $8
         )
     ) AS p
 ) AS o
 `
 
 type RecrawlsOlderParams struct {
+	IntoID int64
 	RunID  int64
 	Before time.Time
+	Pages  bool
+	Images bool
 	Domain *string
 	After  int64
 	Max    int32
@@ -233,13 +303,17 @@ type RecrawlsOlderRow struct {
 	Added int32
 }
 
-// Has a run ask again for its pages that were fetched before an instant: those of one domain or,
-// where that is null, of all. It looks at some pages, of whichever run. Images are among them if
-// the run takes images. last is the last page that it has looked at, 0 at the end.
+// Has the run into ask again for pages of a run, which may be the same, that were fetched before
+// an instant: those of one domain or, where that is null, of all. It looks at some pages, of
+// whichever run. Images are among them if the run takes images. last is the last page that it has
+// looked at, 0 at the end.
 func (q *Queries) RecrawlsOlder(ctx context.Context, arg RecrawlsOlderParams) (RecrawlsOlderRow, error) {
 	row := q.db.QueryRow(ctx, recrawlsOlder,
+		arg.IntoID,
 		arg.RunID,
 		arg.Before,
+		arg.Pages,
+		arg.Images,
 		arg.Domain,
 		arg.After,
 		arg.Max,

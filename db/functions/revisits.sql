@@ -62,3 +62,50 @@ BEGIN
     RETURN v_added;
 END
 $$;
+
+-- Has a run ask for pages that are known from other runs, as if they were its seeds, and again for
+-- those that it has crawled itself. It revives no domain that a person has stopped. Returns how
+-- many pages those are.
+CREATE OR REPLACE FUNCTION recrawls_into(p_run_id bigint, p_pages bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_added integer;
+BEGIN
+    SELECT a.added INTO v_added FROM crawls_add(ARRAY(
+        SELECT (p_run_id, p.id, p.domain, p.url, p.kind, '', '{"depth": 0, "seed": true}', false, cardinality(p_pages) - u.n, NULL)::found_page
+        FROM unnest(p_pages) WITH ORDINALITY AS u (id, n)
+        CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1) p
+    )) a;
+    v_added := v_added + recrawls_add(p_run_id, p_pages); -- those that are new are pending, and left alone
+    IF v_added > 0 AND (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done' THEN
+        PERFORM run_start(p_run_id);
+    END IF;
+    RETURN v_added;
+END
+$$;
+
+-- Has a run ask for pages before all others of their domains. A page that is pending is due at
+-- once, and one that the run has fetched is asked for again. Politeness, robots.txt and what people
+-- have decided hold as ever. Returns how many pages those are.
+CREATE OR REPLACE FUNCTION recrawls_now(p_run_id bigint, p_pages bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_first integer;
+BEGIN
+    PERFORM recrawls_add(p_run_id, p_pages);
+    UPDATE page_crawls c SET priority = 100, scheduled_for = least(c.scheduled_for, now())
+    FROM (
+        SELECT x.id FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
+            SELECT y.id FROM page_crawls y
+            WHERE y.page_id = u.id AND y.run_id = p_run_id AND y.completed_at IS NULL AND NOT y.prerequisite
+            OFFSET 0
+        ) x
+        ORDER BY x.id
+    ) o
+    WHERE c.id = o.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
+    GET DIAGNOSTICS v_first = ROW_COUNT;
+    PERFORM due_update(ARRAY(SELECT DISTINCT p.domain AS d FROM pages p WHERE p.id = ANY (p_pages) ORDER BY d));
+    IF v_first > 0 AND (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done' THEN
+        PERFORM run_start(p_run_id);
+    END IF;
+    RETURN v_first;
+END
+$$;

@@ -9,17 +9,26 @@ SELECT
     CASE WHEN d.pages <> '{}' THEN recrawls_add(@run_id, d.pages) ELSE 0 END::integer AS added
 FROM (SELECT ARRAY(SELECT x.page_id FROM due AS x) AS pages) AS d;
 
--- Has a run ask again for its pages that were fetched before an instant: those of one domain or,
--- where that is null, of all. It looks at some pages, of whichever run. Images are among them if
--- the run takes images. last is the last page that it has looked at, 0 at the end.
+-- Has the run into ask again for pages that were fetched before an instant. The pages are those of
+-- a run, which may be the same, and of one domain; a domain of null means all. It looks at some
+-- pages, of whichever run. Images are among them if the run takes images. last is the last page
+-- that it has looked at, 0 at the end.
 -- name: RecrawlsOlder :one
-SELECT o.last::bigint AS last, CASE WHEN o.pages IS NOT NULL THEN recrawls_add(@run_id::bigint, o.pages) ELSE 0 END::integer AS added
+SELECT o.last::bigint AS last, CASE
+    WHEN o.pages IS NULL THEN 0
+    WHEN @into_id::bigint = @run_id::bigint THEN recrawls_add(@run_id::bigint, o.pages)
+    ELSE recrawls_into(@into_id::bigint, o.pages)
+END::integer AS added
 FROM (
     SELECT
         coalesce(max(p.id), 0) AS last,
         array_agg(p.id ORDER BY p.id) FILTER (WHERE
             p.fetched_at < @before::timestamptz
-            AND (p.kind = ANY (kinds('document')) OR p.kind = ANY (kinds('image')) AND (SELECT r.settings ->> 'images' <> 'off' FROM crawl_runs AS r WHERE r.id = @run_id))
+            AND (
+                @pages::boolean AND p.kind = ANY (kinds('document'))
+                OR @images::boolean AND p.kind = ANY (kinds('image'))
+                AND (SELECT r.settings ->> 'images' <> 'off' FROM crawl_runs AS r WHERE r.id = @into_id)
+            )
             AND EXISTS (SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = @run_id)
         ) AS pages
     FROM (
@@ -37,6 +46,20 @@ FROM (
         )
     ) AS p
 ) AS o;
+
+-- Has a run ask for pages that it knows before all others.
+-- name: RecrawlsNow :one
+SELECT recrawls_now(@run_id::bigint, @pages::bigint [])::integer AS first;
+
+-- Pages by their domains and URLs, one for each that is known, and whether they are part of a run.
+-- name: PagesNamed :many
+SELECT p.id, u.n::bigint AS n, EXISTS (
+    SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = @run_id::bigint AND NOT c.prerequisite
+) AS taken
+FROM jsonb_array_elements(@named::jsonb) WITH ORDINALITY AS u (doc, n)
+CROSS JOIN LATERAL (
+    SELECT x.id FROM pages AS x WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
+) AS p;
 
 -- A row if the domain needs a plan of how requests are spent on its pages: a run crawls
 -- them again, and the last plan is too old, or there is no plan yet. The shortest delay

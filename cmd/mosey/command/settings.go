@@ -152,6 +152,18 @@ func (r *RunSettings) AfterApply(ctx *kong.Context) error {
 	return err
 }
 
+// Typed are the settings that the command line has, as it has them.
+func (r *RunSettings) Typed() []string {
+	typed := make([]string, 0, len(r.typed)+len(r.Set))
+	for _, name := range r.typed {
+		typed = append(typed, "--"+flagName(name))
+	}
+	for _, pair := range r.Set {
+		typed = append(typed, "--set "+pair)
+	}
+	return typed
+}
+
 // Validate checks the settings; a fault names the flag, if that was typed.
 func (r *RunSettings) Validate() error {
 	return AsFlag(politeness.ValidateSettings(r.Settings), func(name string) bool { return slices.Contains(r.typed, name) })

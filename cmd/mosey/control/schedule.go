@@ -44,6 +44,10 @@ type scheduleAddCmd struct {
 	Limit     int64  `help:"Entries to read; 0 is all." placeholder:"N"`
 	OlderThan string `help:"Fetch pages again that were fetched longer ago, such as 30d." placeholder:"DURATION"`
 	Domain    string `help:"With --older-than: only pages of this domain." placeholder:"DOMAIN"`
+
+	Into string        `help:"With --older-than: fetch them in a run of its own, as mosey recrawl does." placeholder:"NAME"`
+	Only settings.Only `help:"With --older-than: fetch pages or images alone." placeholder:"pages|images"`
+	Set  []string      `help:"With --into: setting of that run, such as delay=30s. Repeatable." placeholder:"NAME=VALUE" sep:"none"`
 }
 
 // schedule is what the flags say.
@@ -53,6 +57,9 @@ func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
 	seeding := len(s.URLs) > 0 || list != (activities.SeedFile{})
 	if seeding == (s.OlderThan != "") {
 		return out, errors.New("want seeds, as --source or URLs, or --older-than")
+	}
+	if seeding && (s.Domain != "" || s.Into != "" || s.Only != "" || len(s.Set) > 0) {
+		return out, errors.New("--domain, --into, --only and --set are for --older-than")
 	}
 	if seeding {
 		out.Seed = &workflows.SeedInput{Run: s.Run_, URLs: s.URLs, SeedFile: list}
@@ -66,7 +73,14 @@ func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Recrawl = &activities.RecrawlInput{Run: s.Run_, OlderThan: settings.Duration(age), Domain: domain}
+	out.Recrawl = &activities.RecrawlInput{Run: s.Run_, OlderThan: settings.Duration(age), Domain: domain, Into: s.Into, Only: s.Only}
+	if len(s.Set) > 0 {
+		set, err := settings.Parse(s.Set)
+		if err != nil {
+			return out, fmt.Errorf("--set: %w", err)
+		}
+		out.Recrawl.Settings = &set
+	}
 	return out, out.Validate()
 }
 

@@ -5,30 +5,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/cmd/mosey/show"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // RecrawlCmd asks for pages again.
 type RecrawlCmd struct {
+	command.RunSettings
 	wiring.FetchFlags
 
-	OlderThan string `help:"Pages of a run that were fetched longer ago, such as 30d or 12h." xor:"which" required:"" placeholder:"DURATION"`
-	Outdated  bool   `help:"Pages on which there is more to find now than when they were read: fetches them in a run of their own." xor:"which" required:""`
-	Run_      string `name:"run" help:"Run whose pages to fetch again. Default: default; with --outdated a new one, outdated- and the day." placeholder:"NAME"` //nolint:revive // Run is the method
-	Domain    string `help:"Only pages of this domain." placeholder:"DOMAIN"`
+	URLs []string `arg:"" optional:"" name:"url" help:"Pages to fetch now, before all others of their domains. Delays and robots.txt hold as ever."`
+
+	OlderThan string        `help:"Pages of a run that were fetched longer ago, such as 30d or 12h." xor:"which" placeholder:"DURATION"`
+	Outdated  bool          `help:"Pages on which there is more to find now than when they were read: fetches them in a run of their own." xor:"which"`
+	Run_      string        `name:"run" help:"Run whose pages to fetch again. Default: default; with --outdated a new one, outdated- and the day." placeholder:"NAME"` //nolint:revive // Run is the method
+	Domain    string        `help:"Only pages of this domain." placeholder:"DOMAIN"`
+	Only      settings.Only `help:"With --older-than: ask for pages or for images alone." placeholder:"pages|images"`
+	Into      string        `help:"With --older-than: fetch them in a run of its own, so named. It is like --run, but follows no links and has no limits. Settings that are given, such as --max-depth and --delay, are its own." placeholder:"NAME"`
 
 	DryRun bool          `help:"With --outdated: only say how many they are."`
-	For    time.Duration `help:"With --outdated: stop after this long, as Ctrl-C does." placeholder:"DURATION"`
-	JSON   bool          `name:"json" help:"Print one JSON object; with --outdated one a line."`
+	For    time.Duration `help:"With --outdated or --into: stop after this long, as Ctrl-C does." placeholder:"DURATION"`
+	Detach bool          `help:"With --outdated or --into: have the Mosey that runs crawl, as with mosey crawl --detach. A Mosey that runs on the data directory does so anyway."`
+	JSON   bool          `name:"json" help:"Print one JSON object; with --outdated or --into one a line."`
 }
 
 // Run makes the pages pending. It can be ended and begun again at any time.
@@ -36,23 +45,131 @@ func (r *RecrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if r.Domain, err = command.DomainFlag(r.Domain); err != nil {
 		return err
 	}
-	if r.Outdated {
+	if err := r.misfits(); err != nil {
+		return err
+	}
+	switch {
+	case r.Outdated:
 		return r.outdated(ctx, e)
+	case len(r.URLs) > 0:
+		return r.now(ctx, e)
 	}
-	if r.DryRun || r.For != 0 {
-		return wiring.Usagef("--dry-run and --for are for --outdated")
+	return r.older(ctx, e)
+}
+
+// misfits names a flag that is not for what is asked for.
+func (r *RecrawlCmd) misfits() error {
+	which := 0
+	for _, given := range []bool{r.Outdated, len(r.URLs) > 0, r.OlderThan != ""} {
+		if given {
+			which++
+		}
 	}
+	own := r.Outdated || r.Into != ""
+	switch {
+	case which != 1:
+		return wiring.Usagef("want one of URLs, --older-than and --outdated")
+	case r.Only != "" && !slices.Contains(settings.Onlys, r.Only):
+		return wiring.Usagef("--only %q: want pages or images", r.Only)
+	case r.OlderThan == "" && (r.Only != "" || r.Into != ""):
+		return wiring.Usagef("--only and --into are for --older-than")
+	case r.DryRun && !r.Outdated:
+		return wiring.Usagef("--dry-run is for --outdated")
+	case (r.For != 0 || r.Detach) && !own:
+		return wiring.Usagef("--for and --detach are for --outdated and --into")
+	case len(r.URLs) > 0 && r.Domain != "":
+		return wiring.Usagef("--domain is not for URLs, which name theirs")
+	}
+	if typed := r.Typed(); len(typed) > 0 && !own {
+		return wiring.Usagef("%s: settings are for a run of its own: want --into, or mosey set run:%s", typed[0], r.named())
+	}
+	return nil
+}
+
+// named is the run whose pages are asked for.
+func (r *RecrawlCmd) named() string { return cmp.Or(r.Run_, "default") }
+
+// now has pages asked for before all others.
+func (r *RecrawlCmd) now(ctx context.Context, e *command.Env) error {
+	pages, err := urls.ParseAll(r.URLs)
+	if err != nil {
+		return wiring.Usagef("%w", err)
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		run, err := command.NamedRun(ctx, store, r.named())
+		if err != nil {
+			return err
+		}
+		first, err := store.RecrawlNow(ctx, run, pages)
+		if errors.Is(err, crawl.ErrInvalid) {
+			return wiring.Usagef("%w", err)
+		}
+		if err != nil {
+			return err
+		}
+		says := fmt.Sprintf("%s of run %s to fetch first.", explain.Count(int64(first), "page"), run.Name)
+		if err := r.told(ctx, e, store, run.Name, first, says); err != nil {
+			return err
+		}
+		domains := make(map[string]bool)
+		for _, u := range pages {
+			if domain := u.Domain(); !domains[domain] {
+				domains[domain] = true
+				command.WakeDomain(ctx, e, store, domain) // what it does next has changed
+			}
+		}
+		return nil
+	})
+}
+
+// told tells of pages that are pending, and who crawls of the run.
+func (r *RecrawlCmd) told(ctx context.Context, e *command.Env, store *db.Store, name string, pending int, says string) error {
+	run, err := store.Run(ctx, name)
+	if err != nil {
+		return err
+	}
+	if pending > 0 && run.Status != crawl.RunRunning {
+		says += fmt.Sprintf("\nIt is %s. To have it go on:\n  mosey resume run:%s", run.Status, run.Name)
+	}
+	answer := command.Answer{JSON: r.JSON}
+	if err := answer.Tell(e, command.Change{Did: "pending", Run: run.Name, Count: new(int64(pending)), Says: says}); err != nil {
+		return err
+	}
+	if pending > 0 && run.Status == crawl.RunRunning {
+		command.TellRun(ctx, e, store, run, false)
+	}
+	return nil
+}
+
+// older has pages asked for that were fetched long ago: in their own run, or in another.
+func (r *RecrawlCmd) older(ctx context.Context, e *command.Env) error {
 	age, err := ParseDays(r.OlderThan)
 	if err != nil {
 		return wiring.Usagef("--older-than %q: %w", r.OlderThan, err)
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
-		run, err := command.NamedRun(ctx, store, cmp.Or(r.Run_, "default"))
+	input := activities.RecrawlInput{Run: r.named(), OlderThan: settings.Duration(age), Into: r.Into, Only: r.Only}
+	if err := input.Validate(); err != nil {
+		return wiring.Usagef("%w", err)
+	}
+	pending := 0
+	err = command.WithStore(ctx, e, func(store *db.Store) error {
+		run, err := command.NamedRun(ctx, store, r.named())
 		if err != nil {
 			return err
 		}
-		line, pending := command.NewProgressLine(e), 0
-		err = store.RecrawlOlder(ctx, run.ID, r.Domain, time.Now().Add(-age), crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) {
+		if r.Only == settings.OnlyImages && !run.Settings.TakesImages() {
+			return wiring.Usagef("--only images: run %s takes no images", run.Name)
+		}
+		of := crawl.RecrawlOf{RunID: run.ID, IntoID: run.ID, Domain: r.Domain, Before: time.Now().Add(-age), Only: r.Only}
+		if r.Into != "" {
+			into, err := store.RefreshRun(ctx, run, r.Into, command.Whoami(), r.Only, r.Settings)
+			if err != nil {
+				return err
+			}
+			of.IntoID = into.ID
+		}
+		line := command.NewProgressLine(e)
+		err = store.RecrawlOlder(ctx, of, crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) {
 			pending = p.Pending
 			line.Show(func(time.Time) string { return explain.Count(int64(pending), "page") + " pending" })
 		})
@@ -60,22 +177,32 @@ func (r *RecrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		if err != nil {
 			return fmt.Errorf("stopped after %s: %w", explain.Count(int64(pending), "page"), err)
 		}
-		if run, err = store.Run(ctx, run.Name); err != nil {
-			return err
-		}
-		says := fmt.Sprintf("%s of run %s to fetch again.", explain.Count(int64(pending), "page"), run.Name)
-		if pending > 0 && run.Status != crawl.RunRunning {
-			says += fmt.Sprintf("\nIt is %s. To have it go on:\n  mosey resume run:%s", run.Status, run.Name)
+		says := fmt.Sprintf("%s of run %s to fetch again", explain.Count(int64(pending), "page"), run.Name)
+		if r.Into == "" {
+			return r.told(ctx, e, store, run.Name, pending, says+".")
 		}
 		answer := command.Answer{JSON: r.JSON}
-		if err := answer.Tell(e, command.Change{Did: "pending", Run: run.Name, Count: new(int64(pending)), Says: says}); err != nil {
+		return answer.Tell(e, command.Change{Did: "pending", Run: r.Into, Count: new(int64(pending)), Says: says + ", in run " + r.Into + "."})
+	})
+	if err != nil || r.Into == "" || pending == 0 {
+		return err
+	}
+	return r.crawl(ctx, e, &CrawlCmd{Run_: r.Into})
+}
+
+// crawl has the pages fetched that are to be: by the Mosey that has the data directory, if one
+// has.
+func (r *RecrawlCmd) crawl(ctx context.Context, e *command.Env, again *CrawlCmd) (err error) {
+	again.FetchFlags, again.For, again.JSON, again.Detach = r.FetchFlags, r.For, r.JSON, r.Detach
+	if !again.Detach && e.Environ.Get("DATABASE_URL") == "" {
+		if _, again.Detach, err = command.RunningMosey(e); err != nil {
 			return err
 		}
-		if pending > 0 && run.Status == crawl.RunRunning {
-			command.TellRun(ctx, e, store, run, false)
-		}
-		return nil
-	})
+	}
+	if err := again.validate(); err != nil {
+		return err
+	}
+	return again.Run(ctx, e)
 }
 
 // ParseDays reads a duration that may be in days.
@@ -93,10 +220,12 @@ func ParseDays(text string) (time.Duration, error) {
 func (r *RecrawlCmd) outdated(ctx context.Context, e *command.Env) error {
 	r.Run_ = cmp.Or(r.Run_, "outdated-"+time.Now().UTC().Format(time.DateOnly))
 	again := &CrawlCmd{
-		FetchFlags: r.FetchFlags, Run_: r.Run_, For: r.For, JSON: r.JSON,
-		// the pages themselves, whenever they were fetched
-		RunSettings: command.RunSettings{Settings: settings.Settings{MaxDepth: new(0), MinRefetch: new(settings.Duration(0))}},
+		Run_: r.Run_,
+		// the pages themselves, whenever they were fetched, unless settings say otherwise
+		RunSettings: r.RunSettings,
 	}
+	again.Settings.MaxDepth = cmp.Or(again.Settings.MaxDepth, new(0))
+	again.Settings.MinRefetch = cmp.Or(again.Settings.MinRefetch, new(settings.Duration(0)))
 	if err := again.validate(); err != nil {
 		return err
 	}
@@ -107,7 +236,7 @@ func (r *RecrawlCmd) outdated(ctx context.Context, e *command.Env) error {
 	if err := r.printOutdated(e, due); err != nil || r.DryRun || due.Pages == 0 {
 		return err
 	}
-	return again.Run(ctx, e)
+	return r.crawl(ctx, e, again)
 }
 
 // stageOutdated counts the pages and, unless that is all, makes them seeds of the run.
