@@ -15,13 +15,11 @@ import (
 
 // Domains lists domains. It reads them all.
 func (s *Store) Domains(ctx context.Context, q report.DomainQuery) ([]report.DomainListing, error) {
-	p := dbsqlc.DomainListParams{Sort: q.Sort, Open: q.Open, Max: int32Of(q.Limit)}
+	p := dbsqlc.DomainListParams{Sort: q.Sort, Open: q.Open, Max: int32Of(q.Limit), Errors: q.Errors, Rank: int32Of(q.Rank), Due: q.Due}
 	if q.Status != "" {
 		p.Status = new(string(q.Status))
 	}
-	if q.Source != "" {
-		p.Source = &q.Source
-	}
+	p.Source, p.Language = textOrNull(q.Source), textOrNull(q.Language)
 	var rows []dbsqlc.Domain
 	err := s.readingAll(ctx, func(q *dbsqlc.Queries) (err error) {
 		rows, err = q.DomainList(ctx, p)

@@ -13,6 +13,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
@@ -158,6 +159,9 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("domain "+domain, err)
 	}
+	if rep.Priority, err = s.priorityParts(ctx, domain); err != nil {
+		return rep, err
+	}
 	rep.Pending, rep.PendingMore, rep.Recent = open.Open, open.Open >= int64(s.pendingBound), recent
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue
@@ -174,6 +178,19 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 		rep.Runs = append(rep.Runs, run)
 	}
 	return rep, nil
+}
+
+// priorityParts are what each part adds to the priority of a domain.
+func (s *Store) priorityParts(ctx context.Context, domain string) (map[string]float32, error) {
+	weights, _ := settings.Lookup("priority_weights")
+	rows, err := s.q.DomainPriority(ctx, dbsqlc.DomainPriorityParams{Domain: domain, Parts: weights.Values})
+	parts := make(map[string]float32)
+	for _, r := range rows {
+		if r.Adds != 0 {
+			parts[r.Part] = r.Adds
+		}
+	}
+	return parts, translate("priority of "+domain, err)
 }
 
 // patternsRead bounds the patterns that a report looks at.

@@ -128,6 +128,14 @@ func TestRecord(t *testing.T) {
 			Success: 1, BlockedRobots: 1, Blocked4xx: 1, Blocked5xx: 1, Timeout: 1, Failed: 1, Skipped: 1, Bytes: 1<<7 - 1,
 			Asked: 7, Skips: map[reasons.Reason]int64{reasons.Fresh: 1},
 		}, b.progress(t).Totals)
+		rep, err := b.RunReport(t.Context(), b.run, 5)
+		require.NoError(t, err)
+		require.Len(t, rep.Skipped, 2)
+		for _, rule := range rep.Skipped {
+			require.EqualValues(t, 1, rule.Pages, rule.Reason)
+			require.Equal(t, column[string](t, b, `SELECT url FROM page_crawls
+				WHERE domain = 'every.example' AND coalesce(skipped, outcome::text) = $1`, string(rule.Reason)), rule.Examples)
+		}
 		require.ElementsMatch(t, crawl.Outcomes(),
 			column[crawl.Outcome](t, b, "SELECT outcome::text FROM page_crawls WHERE domain = 'every.example'"))
 	})

@@ -1,8 +1,10 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -44,6 +46,8 @@ const (
 	// many of its changes.
 	worstShown   = 5
 	changesShown = 20
+	// examplesShown is how many pages it names for each reason to pass pages over.
+	examplesShown = 3
 )
 
 // RunReport returns a run in detail. It names at most so many domains in trouble.
@@ -78,13 +82,45 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r repo
 		}
 	}
 	r.Failing, r.Slowest = runDomains(failing), runDomains(slowest)
+	r.Budgets = r.BudgetUses(time.Now())
+	if r.Skipped, err = s.skipRules(ctx, r.Progress); err != nil {
+		return r, err
+	}
 	if run.Status == crawl.RunRunning {
 		span := min(report.RateSpan, max(time.Since(run.StartedAt), time.Second))
 		r.PagesPerSecond = float64(asked) / span.Seconds()
 		delay := time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay))
-		r.ETA = settings.Duration(report.Estimate(queue.Pending, r.PagesPerSecond, r.Longest, delay))
+		pending := queue.Pending
+		if most := *run.Settings.MaxPages; most >= 0 {
+			pending = min(pending, max(most-run.PagesStarted, 0))
+		}
+		r.ETA = settings.Duration(report.Estimate(pending, r.PagesPerSecond, r.Longest, delay))
 	}
 	return r, nil
+}
+
+// skipRules says why pages of a run were passed over, with examples.
+func (s *Store) skipRules(ctx context.Context, p report.Progress) ([]report.SkipRule, error) {
+	all := make([]report.SkipRule, 0, len(p.Skips)+1)
+	for reason, n := range p.Skips {
+		all = append(all, report.SkipRule{Reason: reason, Pages: n})
+	}
+	if p.BlockedRobots > 0 {
+		all = append(all, report.SkipRule{Reason: reasons.Reason(crawl.OutcomeBlockedRobots), Pages: p.BlockedRobots})
+	}
+	slices.SortFunc(all, func(a, b report.SkipRule) int {
+		return cmp.Or(cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.Reason, b.Reason))
+	})
+	names := make([]string, len(all))
+	for i, rule := range all {
+		names[i] = string(rule.Reason)
+	}
+	rows, err := s.q.RunSkipExamples(ctx, dbsqlc.RunSkipExamplesParams{RunID: p.ID, Reasons: names, Most: examplesShown})
+	for _, row := range rows {
+		rule := &all[slices.Index(names, row.Reason)]
+		rule.Examples = append(rule.Examples, row.Url)
+	}
+	return all, translate("what run "+p.Name+" has passed over", err)
 }
 
 func runDomains(rows []dbsqlc.RunWorstRow) []report.RunDomain {

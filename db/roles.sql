@@ -25,6 +25,7 @@ BEGIN
     REVOKE INSERT, UPDATE ON schema_compatibility, goose_db_version, database_identity FROM mosey_worker;
     REVOKE UPDATE ON robots_texts, robots_bodies, robots_history FROM mosey_worker;
     GRANT DELETE ON staged_seeds, page_keywords, keywords_waiting, index_segments, index_merges, index_chunks, domain_ranks,
-        page_ranks, list_entries, seed_files, registered_domains, run_registered, page_links, provenance TO mosey_worker;
+        page_ranks, list_entries, seed_files, registered_domains, run_registered, page_links, provenance,
+        run_outcomes, run_outcomes_new TO mosey_worker;
 END
 $$;

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -170,4 +171,38 @@ func TestAPageIsUsedInABrowser(t *testing.T) {
 		chromedp.WaitVisible(chromedp.CSS("details")))
 	require.Eventually(t, func() bool { return strings.Contains(sentence(), "Run small-web waits") }, patience, 100*time.Millisecond)
 	b.sound(t, "run")
+}
+
+// Pages of a database without anything, and of one with 100,000 domains, can be used, too.
+func TestPagesInABrowserWithNothingAndWithMuch(t *testing.T) {
+	t.Parallel()
+	paths := map[string]string{"overview": "/", "domains": "/domains", "images": "/images", "live": "/live", "url": "/url", "search": "/search?q=market"}
+	looks := func(t *testing.T, s shownPages, paths map[string]string, what string) {
+		t.Helper()
+		b := newTab(t)
+		for name, path := range paths {
+			s.page(path) // counted for the first time, which may take long
+			for _, width := range []int64{1280, 390} {
+				b.look(t, s.url+path, "light", width, name+"-"+what)
+			}
+		}
+	}
+	t.Run("Nothing", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		looks(t, serveRows(t, h), paths, "empty")
+	})
+	t.Run("Much", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, settings.Settings{}, aPage, aOrigin+"/2").allowed()
+		r.exec(`INSERT INTO domains (domain, status, seed_rank, source, error_rate, pages_crawled)
+			SELECT 'site-' || n || '.example', (CASE WHEN n % 10 = 0 THEN 'exhausted' ELSE 'pending' END)::domain_status, n, 'tranco', n % 100 / 100.0, n
+			FROM generate_series(1, 100000) AS n`)
+		r.exec(`INSERT INTO run_domains (run_id, domain, seed, next_due_at, requests, success, failed, skipped, skips)
+			SELECT $1, domain, true, now() + seed_rank * interval '1 second', 10, 8, 1, 1, '{"excluded": 1}' FROM domains WHERE source = 'tranco'`, r.run.ID)
+		r.exec("ANALYZE")
+		paths := maps.Clone(paths)
+		paths["run"], paths["filtered"] = "/runs/small-web", "/domains?sort=errors&errors=50&rank=50000&status=pending"
+		looks(t, serveRows(t, r.commandHarness), paths, "much")
+	})
 }

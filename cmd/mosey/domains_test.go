@@ -43,6 +43,8 @@ func TestDomains(t *testing.T) {
 		h := newHarness(t)
 		h.Refuse([]string{"domains", "--status", "gone"}, `--status "gone": want one of [pending active exhausted blocked unreachable]`)
 		h.Refuse([]string{"domains", "--sort", "age"}, `--sort "age": want one of [priority name rank pages`)
+		h.Refuse([]string{"domains", "--errors", "2"}, "--errors 2: want a share from 0 to 1")
+		h.Refuse([]string{"domains", "--rank=-1"}, "--rank -1: want 1 or more")
 		h.Refuse([]string{"domains", "--limit", "0"}, "--limit 0: want 1 to 1000000")
 	})
 }

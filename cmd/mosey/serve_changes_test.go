@@ -177,6 +177,39 @@ func TestServeChangesDomains(t *testing.T) {
 	}
 }
 
+func TestServeCrawlsAPageNow(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{}, aPage, aOrigin+"/2")
+	b := serveRows(t, r.commandHarness).browser(true)
+	r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '1 hour' WHERE url = $1", aOrigin+"/2")
+	_, page, _ := b.do(http.MethodGet, "/url?u="+url.QueryEscape(aOrigin+"/2"), nil, nil)
+	require.Contains(t, page, "<option>small-web</option>")
+	b.post("/url", "do", "crawl", "u", aOrigin+"/2", "run", "small-web")
+	next, err := r.store.Next(t.Context(), aDomain)
+	require.NoError(t, err)
+	require.Equal(t, aOrigin+"/2", next.Runs[0].Crawl.URL, "it comes first")
+
+	page = b.post("/url", "do", "crawl", "u", aOrigin+"/unknown", "run", "small-web")
+	require.Contains(t, page, "pending", "one that nobody knew is one that is asked for")
+	for _, bad := range []struct {
+		status int
+		want   string
+		pairs  []string
+	}{
+		{http.StatusBadRequest, "want an absolute http or https URL", []string{"do", "crawl", "u", "no url", "run", "small-web"}},
+		{http.StatusBadRequest, `"jump" is nothing`, []string{"do", "jump"}},
+		{http.StatusNotFound, "nobody", []string{"do", "crawl", "u", aPage, "run", "nobody"}},
+	} {
+		status, body := b.try("/url", nil, bad.pairs...)
+		require.Equal(t, bad.status, status, body)
+		require.Contains(t, body, bad.want)
+	}
+	r.Print("stop", "run:small-web")
+	status, body := b.try("/url", nil, "do", "crawl", "u", aPage, "run", "small-web")
+	require.Equal(t, http.StatusBadRequest, status, body)
+	require.Contains(t, body, "is stopped: resume it first")
+}
+
 // Nobody changes anything who was not let, and no stranger's page does it for one who was.
 func TestServeChangesNothingForStrangers(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"html"
 	"net/http"
@@ -73,10 +74,33 @@ func TestServe(t *testing.T) {
 	require.Contains(t, overview, `<a href="/runs/small-web">small-web</a>`)
 	run := s.page("/runs/small-web")
 	require.Contains(t, run, `<th scope="row">success</th><td class="n">1</td>`)
+	for _, of := range []string{"", "/runs/small-web"} {
+		for span, words := range map[string]string{"1h": "the last hour", "1d": "the last day", "30d": "the last 30 days"} {
+			page := s.page(cmp.Or(of, "/") + "?span=" + span)
+			require.Contains(t, page, "How attempts have ended in "+words)
+			require.Contains(t, page, `<th scope="col" class="n">success</th>`, "as a table, too")
+			status, picture := s.get(of + "/outcomes.svg?span=" + span)
+			require.Equal(t, http.StatusOK, status)
+			require.Contains(t, picture, "1 attempt ended in "+words)
+			require.Contains(t, picture, ", 1 success</title>")
+		}
+	}
 	require.Contains(t, s.page("/domains"), `<a href="/domains/a.example">a.example</a>`)
 	require.Contains(t, s.page("/domains"), "2 domains in all: ")
+	require.Contains(t, s.page("/domains?due=1"), "b.example")
+	for _, none := range []string{"errors=50", "rank=10", "lang=de", "source=tranco"} {
+		require.Contains(t, s.page("/domains?"+none), "No domain is like that.", none)
+	}
+	r.exec("UPDATE domains SET error_rate = 0.5, seed_rank = 10 WHERE domain = 'a.example'")
+	r.exec("UPDATE pages SET language = 'de' WHERE domain = 'a.example'")
+	for _, one := range []string{"errors=49.5&sort=name", "rank=10&sort=name", "lang=de&sort=name"} {
+		require.Contains(t, s.page("/domains?"+one), "1 domain, ordered by name.", one)
+	}
 	domain := s.page("/domains/a.example")
 	require.Contains(t, domain, `<p class="sentence">a.example: `)
+	require.Contains(t, domain, `<th scope="row">200</th><td class="n">1</td>`, "status codes")
+	require.Contains(t, domain, "The slowest of them")
+	require.Contains(t, domain, "rank &#43;0.857, errors -0.500", "what its priority comes of")
 	require.Contains(t, domain, `<a href="/url?u=https%3A%2F%2Fa.example%2F">https://a.example/</a>`)
 	page := s.page("/url?u=" + url.QueryEscape(aPage))
 	require.Contains(t, page, "A title")
@@ -124,6 +148,10 @@ func TestServe(t *testing.T) {
 		"/nowhere":                                   {http.StatusNotFound, "There is no such page here."},
 		"/domains?status=loud":                       {http.StatusBadRequest, "Status &#34;loud&#34;: want one of"},
 		"/domains?sort=size":                         {http.StatusBadRequest, "Sort &#34;size&#34;: want one of"},
+		"/runs/small-web?span=1y":                    {http.StatusBadRequest, "Span &#34;1y&#34;: want one of 1h, 1d and 30d."},
+		"/domains?errors=101":                        {http.StatusBadRequest, "want a number of per cent"},
+		"/domains?errors=NaN":                        {http.StatusBadRequest, "want a number of per cent"},
+		"/domains?rank=0":                            {http.StatusBadRequest, "Rank &#34;0&#34;: want 1 or more"},
 		"/url?u=ftp://a/":                            {http.StatusBadRequest, "want an absolute http or https URL"},
 		"/search?q=a&offset=-1":                      {http.StatusBadRequest, "Offset &#34;-1&#34;: want 0 to"},
 		"/search?q=-a":                               {http.StatusBadRequest, "has no word to look for"},

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -58,8 +60,31 @@ type DomainQuery struct {
 	Source string
 	// Open leaves out those that were given up, stopped or blocked.
 	Open bool
+	// Errors is the least share of failures of late, from 0 to 1, and Rank the last place on a
+	// list.
+	Errors float32
+	Rank   int
+	// Due leaves those that have something due just now in a run that is running.
+	Due bool
+	// Language is a tag of which a domain must have a page.
+	Language string
 	// Sort is one of DomainSorts.
 	Sort string
 	// Limit is at least 1.
 	Limit int
+}
+
+// Check reports what is wrong with a query as it was asked: its text begins with the name of what is.
+func (q DomainQuery) Check() error {
+	switch {
+	case q.Status != "" && !slices.Contains(crawl.DomainStatuses, q.Status):
+		return fmt.Errorf("status %q: want one of %v", q.Status, crawl.DomainStatuses)
+	case !slices.Contains(DomainSorts, q.Sort):
+		return fmt.Errorf("sort %q: want one of %v", q.Sort, DomainSorts)
+	case q.Errors < 0 || q.Errors > 1:
+		return fmt.Errorf("errors %g: want a share from 0 to 1", q.Errors)
+	case q.Rank < 0:
+		return fmt.Errorf("rank %d: want 1 or more", q.Rank)
+	}
+	return nil
 }

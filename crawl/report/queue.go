@@ -53,8 +53,48 @@ type Run struct {
 	// Subdomains are registered domains that have as many domains in the run as its
 	// settings let it take up by links, or more.
 	Subdomains []RunSubdomains `json:"at_max_subdomains,omitempty"`
+	// Budgets are those that its settings set, and Skipped why pages of it were passed over, the
+	// most frequent reason first.
+	Budgets []BudgetUse `json:"budgets,omitempty"`
+	Skipped []SkipRule  `json:"skipped_by,omitempty"`
 	// Changes are what people and workflows have done to it, the latest first.
 	Changes []crawl.RunChange `json:"changes,omitempty"`
+}
+
+// BudgetUse is how much of a budget of a whole run is used: requests for pages, bytes or
+// milliseconds.
+type BudgetUse struct {
+	// Setting is the name of the one that sets it.
+	Setting string `json:"setting"`
+	Used    int64  `json:"used"`
+	Most    int64  `json:"most"`
+}
+
+// BudgetUses are those of the budgets of the whole run that its settings set.
+func (p Progress) BudgetUses(now time.Time) (all []BudgetUse) {
+	if most := p.Settings.MaxPages; most != nil && *most >= 0 {
+		all = append(all, BudgetUse{"max_pages", p.PagesStarted, *most})
+	}
+	if most := p.Settings.MaxBytes; most != nil && *most >= 0 {
+		all = append(all, BudgetUse{"max_bytes", p.Bytes, *most})
+	}
+	if most := p.Settings.MaxTime; most != nil && *most > 0 {
+		use := BudgetUse{Setting: "max_time", Most: time.Duration(*most).Milliseconds()}
+		if !p.BeganAt.IsZero() {
+			use.Used = max(now.Sub(p.BeganAt), 0).Milliseconds()
+		}
+		all = append(all, use)
+	}
+	return all
+}
+
+// SkipRule is a reason for which pages of a run were passed over, or crawl.OutcomeBlockedRobots.
+type SkipRule struct {
+	Reason reasons.Reason `json:"reason"`
+	Pages  int64          `json:"pages"`
+	// Examples are some of them, of different domains, if they are among the latest attempts
+	// there.
+	Examples []string `json:"examples,omitempty"`
 }
 
 // RunSubdomains is a registered domain of a run, and how many below it the run has.
@@ -82,7 +122,7 @@ func Estimate(pending int64, perSecond float64, longest []QueuedDomain, delay ti
 	}
 	most := float64(pending) / perSecond
 	for _, d := range longest {
-		most = max(most, float64(d.Pending)*max(delay, time.Duration(d.CrawlDelay)).Seconds())
+		most = max(most, float64(min(d.Pending, pending))*max(delay, time.Duration(d.CrawlDelay)).Seconds())
 	}
 	return time.Duration(min(most, estimateMost.Seconds()) * float64(time.Second)).Round(time.Second)
 }

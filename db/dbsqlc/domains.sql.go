@@ -250,8 +250,17 @@ WHERE
     ($1::text IS NULL OR d.status = $1::text::domain_status)
     AND ($2::text IS NULL OR d.source = $2::text)
     AND NOT ($3::boolean AND given_up(d.status))
+    AND ($4::real = 0 OR d.error_rate >= $4::real)
+    AND ($5::integer = 0 OR d.seed_rank <= $5::integer)
+    AND (NOT $6::boolean OR EXISTS (
+        SELECT 1 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+        WHERE rd.domain = d.domain AND rd.next_due_at <= now() AND r.status = 'running'
+    ))
+    AND ($7::text IS NULL OR EXISTS (
+        SELECT 1 FROM pages AS p WHERE p.language = $7::text AND p.domain = d.domain
+    ))
 ORDER BY
-    CASE $4::text
+    CASE $8::text
         WHEN 'priority' THEN -d.priority_score
         WHEN 'rank' THEN d.seed_rank
         WHEN 'pages' THEN -d.pages_crawled
@@ -261,15 +270,19 @@ ORDER BY
         WHEN 'slow' THEN -d.avg_response_ms
         WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)::double precision -- as all others then
     END NULLS LAST, d.domain
-LIMIT $5
+LIMIT $9
 `
 
 type DomainListParams struct {
-	Status *string
-	Source *string
-	Open   bool
-	Sort   string
-	Max    int32
+	Status   *string
+	Source   *string
+	Open     bool
+	Errors   float32
+	Rank     int32
+	Due      bool
+	Language *string
+	Sort     string
+	Max      int32
 }
 
 // Domains, as mosey domains lists them. The totals are those of the last count.
@@ -278,6 +291,10 @@ func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domai
 		arg.Status,
 		arg.Source,
 		arg.Open,
+		arg.Errors,
+		arg.Rank,
+		arg.Due,
+		arg.Language,
 		arg.Sort,
 		arg.Max,
 	)
@@ -437,6 +454,43 @@ func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) 
 			&i.Duplicates,
 			&i.Copies,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const domainPriority = `-- name: DomainPriority :many
+SELECT u.part::text AS part, domain_priority_now(d, now(), NULL, u.part)::real AS adds
+FROM domains AS d CROSS JOIN unnest($1::text []) AS u (part)
+WHERE d.domain = $2
+`
+
+type DomainPriorityParams struct {
+	Parts  []string
+	Domain string
+}
+
+type DomainPriorityRow struct {
+	Part string
+	Adds float32
+}
+
+// What each part adds to the priority of a domain.
+func (q *Queries) DomainPriority(ctx context.Context, arg DomainPriorityParams) ([]DomainPriorityRow, error) {
+	rows, err := q.db.Query(ctx, domainPriority, arg.Parts, arg.Domain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DomainPriorityRow
+	for rows.Next() {
+		var i DomainPriorityRow
+		if err := rows.Scan(&i.Part, &i.Adds); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

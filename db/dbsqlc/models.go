@@ -676,6 +676,20 @@ type RunDomain struct {
 	UpdatedAt     time.Time
 }
 
+type RunOutcome struct {
+	EndedAt  time.Time
+	RunID    int64
+	Outcome  CrawlOutcome
+	Attempts int64
+}
+
+type RunOutcomesNew struct {
+	EndedAt  time.Time
+	RunID    int64
+	Outcome  CrawlOutcome
+	Attempts int64
+}
+
 type RunRegistered struct {
 	RunID        int64
 	Registered   string

@@ -921,6 +921,59 @@ func (q *Queries) RunSettings(ctx context.Context, name string) ([]byte, error) 
 	return settings, err
 }
 
+const runSkipExamples = `-- name: RunSkipExamples :many
+SELECT u.reason::text AS reason, c.url
+FROM unnest($1::text []) AS u (reason)
+CROSS JOIN LATERAL (
+    SELECT rd.domain FROM run_domains AS rd
+    WHERE
+        rd.run_id = $2
+        AND CASE WHEN u.reason = 'blocked_robots' THEN rd.blocked_robots > 0 ELSE jsonb_exists(rd.skips, u.reason) END
+    LIMIT $3
+) AS d
+CROSS JOIN LATERAL (
+    SELECT x.url FROM (
+        SELECT y.url, y.run_id, y.skipped, y.outcome, y.completed_at FROM page_crawls AS y
+        WHERE y.domain = d.domain AND y.outcome IS NOT NULL ORDER BY y.completed_at DESC LIMIT 1000
+    ) AS x
+    WHERE x.run_id = $2 AND coalesce(x.skipped, x.outcome::text) = u.reason
+    ORDER BY x.completed_at DESC LIMIT 1
+) AS c
+`
+
+type RunSkipExamplesParams struct {
+	Reasons []string
+	RunID   int64
+	Most    int32
+}
+
+type RunSkipExamplesRow struct {
+	Reason string
+	Url    string
+}
+
+// Pages of a run that were passed over for some reasons, or that blocked_robots forbids: one of
+// each of some domains, of the last 1,000 attempts there.
+func (q *Queries) RunSkipExamples(ctx context.Context, arg RunSkipExamplesParams) ([]RunSkipExamplesRow, error) {
+	rows, err := q.db.Query(ctx, runSkipExamples, arg.Reasons, arg.RunID, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunSkipExamplesRow
+	for rows.Next() {
+		var i RunSkipExamplesRow
+		if err := rows.Scan(&i.Reason, &i.Url); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runSkippedReturn = `-- name: RunSkippedReturn :exec
 SELECT due_update(crawls_repeat(d.domains, ARRAY(
     SELECT c.id FROM page_crawls AS c

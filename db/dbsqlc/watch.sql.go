@@ -10,6 +10,91 @@ import (
 	"time"
 )
 
+const outcomes = `-- name: Outcomes :many
+SELECT
+    date_bin(ms_interval($1::bigint), x.ended_at, $2::timestamptz)::timestamptz AS began_at,
+    x.outcome, sum(x.attempts)::bigint AS attempts
+FROM (
+    SELECT a.ended_at, a.run_id, a.outcome, a.attempts FROM run_outcomes AS a WHERE a.ended_at >= $2::timestamptz
+    UNION ALL
+    SELECT b.ended_at, b.run_id, b.outcome, b.attempts FROM run_outcomes_new AS b WHERE b.ended_at >= $2::timestamptz
+) AS x
+WHERE $3::bigint IS NULL OR x.run_id = $3::bigint
+GROUP BY began_at, x.outcome ORDER BY began_at, x.outcome
+`
+
+type OutcomesParams struct {
+	StepMs int64
+	Since  time.Time
+	RunID  *int64
+}
+
+type OutcomesRow struct {
+	BeganAt  time.Time
+	Outcome  CrawlOutcome
+	Attempts int64
+}
+
+// How attempts have ended since an instant, of a run or of all, in spans of a length.
+func (q *Queries) Outcomes(ctx context.Context, arg OutcomesParams) ([]OutcomesRow, error) {
+	rows, err := q.db.Query(ctx, outcomes, arg.StepMs, arg.Since, arg.RunID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OutcomesRow
+	for rows.Next() {
+		var i OutcomesRow
+		if err := rows.Scan(&i.BeganAt, &i.Outcome, &i.Attempts); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const outcomesAddUp = `-- name: OutcomesAddUp :exec
+WITH taken AS (
+    DELETE FROM run_outcomes_new RETURNING ended_at, run_id, outcome, attempts
+)
+INSERT INTO run_outcomes AS o (ended_at, run_id, outcome, attempts)
+SELECT t.ended_at, t.run_id, t.outcome, sum(t.attempts) FROM taken AS t
+GROUP BY t.ended_at, t.run_id, t.outcome ORDER BY t.ended_at, t.run_id, t.outcome
+ON CONFLICT (ended_at, run_id, outcome) DO UPDATE SET attempts = o.attempts + excluded.attempts
+`
+
+// Adds up how attempts have ended.
+func (q *Queries) OutcomesAddUp(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, outcomesAddUp)
+	return err
+}
+
+const outcomesAddUpHours = `-- name: OutcomesAddUpHours :exec
+WITH taken AS (
+    DELETE FROM run_outcomes AS r
+    WHERE r.ended_at >= $1::timestamptz AND r.ended_at < $2::timestamptz AND r.ended_at <> date_trunc('hour', r.ended_at)
+    RETURNING r.ended_at, r.run_id, r.outcome, r.attempts
+)
+INSERT INTO run_outcomes AS o (ended_at, run_id, outcome, attempts)
+SELECT date_trunc('hour', t.ended_at) AS hour, t.run_id, t.outcome, sum(t.attempts) FROM taken AS t
+GROUP BY hour, t.run_id, t.outcome ORDER BY hour, t.run_id, t.outcome
+ON CONFLICT (ended_at, run_id, outcome) DO UPDATE SET attempts = o.attempts + excluded.attempts
+`
+
+type OutcomesAddUpHoursParams struct {
+	Since time.Time
+	Until time.Time
+}
+
+// The same by hours instead of minutes, of a span in the past. Both of its ends are full hours.
+func (q *Queries) OutcomesAddUpHours(ctx context.Context, arg OutcomesAddUpHoursParams) error {
+	_, err := q.db.Exec(ctx, outcomesAddUpHours, arg.Since, arg.Until)
+	return err
+}
+
 const watchDomains = `-- name: WatchDomains :many
 SELECT d.status, count(*)::bigint AS domains FROM domains AS d GROUP BY d.status
 `

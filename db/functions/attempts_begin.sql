@@ -194,6 +194,8 @@ BEGIN
     END IF;
     UPDATE run_domains SET failed = failed + 1, requests = requests + 1, updated_at = clock_timestamp()
     WHERE run_id = dead.run_id AND domain = dead.domain AND dead.kind = ANY (kinds('counted'));
+    INSERT INTO run_outcomes_new (ended_at, run_id, outcome, attempts)
+    SELECT date_trunc('minute', dead.completed_at), dead.run_id, dead.outcome, 1 WHERE dead.kind = ANY (kinds('counted'));
 END
 $$;
 

@@ -172,6 +172,9 @@ BEGIN
     ) o
     WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = a.run_id AND r.domain = a.domain
         AND NOT a.prerequisite AND (a.kind = ANY (kinds('counted')) OR a.kind = ANY (kinds('image')));
+    INSERT INTO run_outcomes_new (ended_at, run_id, outcome, attempts)
+    SELECT date_trunc('minute', a.ended), a.run_id, (a.doc ->> 'outcome')::crawl_outcome, count(*)
+    FROM unnest(v) a WHERE NOT a.prerequisite AND a.kind = ANY (kinds('counted')) GROUP BY 1, 2, 3;
     -- many domains share this row: it is the price of a budget of bytes, paid only by runs that
     -- set one
     UPDATE crawl_runs r SET bytes = r.bytes + b.bytes

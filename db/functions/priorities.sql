@@ -26,6 +26,21 @@ CREATE OR REPLACE FUNCTION domain_priority(
     )::real
 $$;
 
+-- The priority of a domain as it stands, with weights, or what one part adds to that; a part of null
+-- is all.
+CREATE OR REPLACE FUNCTION domain_priority_now(d domains, p_now timestamptz, p_weights jsonb, p_part text) RETURNS real LANGUAGE sql STABLE AS $$
+    SELECT domain_priority(
+        CASE WHEN coalesce(p_part, 'rank') = 'rank' THEN d.seed_rank END,
+        CASE WHEN coalesce(p_part, 'inlinks') = 'inlinks' THEN (SELECT k.score FROM domain_ranks k WHERE k.domain = d.domain) END,
+        CASE WHEN coalesce(p_part, 'yield') = 'yield' THEN d.yield_rate END,
+        CASE WHEN coalesce(p_part, 'images') = 'images' THEN (d.images_stored::real / greatest(d.pages_crawled, 1))::real END,
+        CASE WHEN coalesce(p_part, 'remaining') = 'remaining' THEN d.pages_discovered - d.pages_crawled END,
+        CASE WHEN coalesce(p_part, 'staleness') = 'staleness' THEN (extract(EPOCH FROM p_now - d.last_crawled_at) / 86400)::real END,
+        CASE WHEN coalesce(p_part, 'errors') = 'errors' THEN d.error_rate END,
+        p_weights
+    )
+$$;
+
 -- Works out when the turn of domains comes. Rows that stay about the same are not written. Returns
 -- how many domains have changed.
 CREATE OR REPLACE FUNCTION domains_prioritize(p_domains text[]) RETURNS integer LANGUAGE plpgsql SET enable_hashjoin = on AS $$
@@ -41,16 +56,14 @@ DECLARE
     v_scores real[];
     v_changed integer;
 BEGIN
-    SELECT array_agg(x.id), array_agg(x.domain), array_agg(w.run_id), array_agg(domain_priority(
-        x.seed_rank, (SELECT k.score FROM domain_ranks k WHERE k.domain = x.domain), x.yield_rate,
-        (x.images_stored::real / greatest(x.pages_crawled, 1))::real,
-        x.pages_discovered - x.pages_crawled, (extract(EPOCH FROM t - x.last_crawled_at) / 86400)::real, x.error_rate,
-        (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = w.run_id)
+    SELECT array_agg(x.id), array_agg(x.domain), array_agg(w.run_id), array_agg(domain_priority_now(
+        x.d, t, (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = w.run_id), NULL
     ))
     INTO v_ids, v_names, v_runs, v_scores
     FROM (
-        SELECT d.* FROM unnest(p_domains) u (domain) CROSS JOIN LATERAL (SELECT x.* FROM domains x WHERE x.domain = u.domain LIMIT 1) d
-        ORDER BY d.id
+        SELECT o.d, (o.d).id, (o.d).domain
+        FROM unnest(p_domains) u (domain) CROSS JOIN LATERAL (SELECT x AS d FROM domains x WHERE x.domain = u.domain LIMIT 1) o
+        ORDER BY (o.d).id
     ) x CROSS JOIN unnest(NULL::bigint || v_weighted) AS w (run_id); -- null is for all other runs
     -- each is looked up by its key: few domains or many, and whatever the planner takes the
     -- tables for

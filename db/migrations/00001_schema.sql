@@ -267,6 +267,27 @@ CREATE INDEX run_domains_next ON run_domains (run_id, turns, priority DESC, doma
 -- what keeps a run from ending
 CREATE INDEX run_domains_held ON run_domains (run_id) WHERE waits IN ('paused', 'window', 'in flight');
 
+-- How many attempts of a run have ended how, in each minute and, from before a few days, in each
+-- hour: what its charts are drawn from. They count as the totals of run_domains do.
+CREATE TABLE run_outcomes (
+    -- begin of the minute or the hour
+    ended_at timestamptz NOT NULL,
+    run_id bigint NOT NULL,
+    outcome crawl_outcome NOT NULL,
+    attempts bigint NOT NULL,
+    PRIMARY KEY (ended_at, run_id, outcome)
+);
+
+-- What is not added up there yet: a row for each outcome of attempts that were recorded
+-- together. It has no index and no key, so that recording costs little and waits for nobody. A
+-- worker adds its rows up each minute (OutcomesAddUp).
+CREATE TABLE run_outcomes_new (
+    ended_at timestamptz NOT NULL,
+    run_id bigint NOT NULL,
+    outcome crawl_outcome NOT NULL,
+    attempts bigint NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_insert_threshold = -1);
+
 -- Requests of a run to all domains of a registered domain; kept only while its settings
 -- limit them.
 CREATE TABLE run_registered (
@@ -324,7 +345,8 @@ CREATE TABLE pages (
 
 -- duplicates within a domain
 CREATE INDEX pages_content ON pages (domain, content_hash) WHERE content_hash IS NOT NULL;
-CREATE INDEX pages_language ON pages (language) WHERE language IS NOT NULL;
+-- which domains have pages in a language
+CREATE INDEX pages_language ON pages (language, domain) WHERE language IS NOT NULL;
 
 -- How much news the pages of a pattern of URLs (traps.Pattern) have brought.
 -- Whether that is too little is decided in Go (traps.Budget).

@@ -135,6 +135,12 @@ SELECT
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = @domain;
 
+-- What each part adds to the priority of a domain.
+-- name: DomainPriority :many
+SELECT u.part::text AS part, domain_priority_now(d, now(), NULL, u.part)::real AS adds
+FROM domains AS d CROSS JOIN unnest(@parts::text []) AS u (part)
+WHERE d.domain = @domain;
+
 -- name: DomainTotals :many
 SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
@@ -190,6 +196,15 @@ WHERE
     (sqlc.narg('status')::text IS NULL OR d.status = sqlc.narg('status')::text::domain_status)
     AND (sqlc.narg('source')::text IS NULL OR d.source = sqlc.narg('source')::text)
     AND NOT (@open::boolean AND given_up(d.status))
+    AND (@errors::real = 0 OR d.error_rate >= @errors::real)
+    AND (@rank::integer = 0 OR d.seed_rank <= @rank::integer)
+    AND (NOT @due::boolean OR EXISTS (
+        SELECT 1 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+        WHERE rd.domain = d.domain AND rd.next_due_at <= now() AND r.status = 'running'
+    ))
+    AND (sqlc.narg('language')::text IS NULL OR EXISTS (
+        SELECT 1 FROM pages AS p WHERE p.language = sqlc.narg('language')::text AND p.domain = d.domain
+    ))
 ORDER BY
     CASE @sort::text
         WHEN 'priority' THEN -d.priority_score

@@ -174,6 +174,27 @@ ORDER BY
     rd.domain
 LIMIT @max;
 
+-- Pages of a run that were passed over for some reasons, or that blocked_robots forbids: one of
+-- each of some domains, of the last 1,000 attempts there.
+-- name: RunSkipExamples :many
+SELECT u.reason::text AS reason, c.url
+FROM unnest(@reasons::text []) AS u (reason)
+CROSS JOIN LATERAL (
+    SELECT rd.domain FROM run_domains AS rd
+    WHERE
+        rd.run_id = @run_id
+        AND CASE WHEN u.reason = 'blocked_robots' THEN rd.blocked_robots > 0 ELSE jsonb_exists(rd.skips, u.reason) END
+    LIMIT @most
+) AS d
+CROSS JOIN LATERAL (
+    SELECT x.url FROM (
+        SELECT y.url, y.run_id, y.skipped, y.outcome, y.completed_at FROM page_crawls AS y
+        WHERE y.domain = d.domain AND y.outcome IS NOT NULL ORDER BY y.completed_at DESC LIMIT 1000
+    ) AS x
+    WHERE x.run_id = @run_id AND coalesce(x.skipped, x.outcome::text) = u.reason
+    ORDER BY x.completed_at DESC LIMIT 1
+) AS c;
+
 -- Registered domains below which a run has many domains.
 -- name: RunSubdomains :many
 SELECT registered, count(*)::bigint AS domains FROM run_domains

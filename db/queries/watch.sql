@@ -46,3 +46,38 @@ SELECT
     g.late_seconds::double precision AS late_seconds
 FROM gaps_ended(@since::timestamptz, @until::timestamptz, @bounds::double precision []) AS g
 ORDER BY g.kind, g.bucket;
+
+-- Adds up how attempts have ended.
+-- name: OutcomesAddUp :exec
+WITH taken AS (
+    DELETE FROM run_outcomes_new RETURNING ended_at, run_id, outcome, attempts
+)
+INSERT INTO run_outcomes AS o (ended_at, run_id, outcome, attempts)
+SELECT t.ended_at, t.run_id, t.outcome, sum(t.attempts) FROM taken AS t
+GROUP BY t.ended_at, t.run_id, t.outcome ORDER BY t.ended_at, t.run_id, t.outcome
+ON CONFLICT (ended_at, run_id, outcome) DO UPDATE SET attempts = o.attempts + excluded.attempts;
+
+-- The same by hours instead of minutes, of a span in the past. Both of its ends are full hours.
+-- name: OutcomesAddUpHours :exec
+WITH taken AS (
+    DELETE FROM run_outcomes AS r
+    WHERE r.ended_at >= @since::timestamptz AND r.ended_at < @until::timestamptz AND r.ended_at <> date_trunc('hour', r.ended_at)
+    RETURNING r.ended_at, r.run_id, r.outcome, r.attempts
+)
+INSERT INTO run_outcomes AS o (ended_at, run_id, outcome, attempts)
+SELECT date_trunc('hour', t.ended_at) AS hour, t.run_id, t.outcome, sum(t.attempts) FROM taken AS t
+GROUP BY hour, t.run_id, t.outcome ORDER BY hour, t.run_id, t.outcome
+ON CONFLICT (ended_at, run_id, outcome) DO UPDATE SET attempts = o.attempts + excluded.attempts;
+
+-- How attempts have ended since an instant, of a run or of all, in spans of a length.
+-- name: Outcomes :many
+SELECT
+    date_bin(ms_interval(@step_ms::bigint), x.ended_at, @since::timestamptz)::timestamptz AS began_at,
+    x.outcome, sum(x.attempts)::bigint AS attempts
+FROM (
+    SELECT a.ended_at, a.run_id, a.outcome, a.attempts FROM run_outcomes AS a WHERE a.ended_at >= @since::timestamptz
+    UNION ALL
+    SELECT b.ended_at, b.run_id, b.outcome, b.attempts FROM run_outcomes_new AS b WHERE b.ended_at >= @since::timestamptz
+) AS x
+WHERE sqlc.narg('run_id')::bigint IS NULL OR x.run_id = sqlc.narg('run_id')::bigint
+GROUP BY began_at, x.outcome ORDER BY began_at, x.outcome;

@@ -1,11 +1,16 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 )
 
@@ -66,6 +71,46 @@ func Overall(runs []report.Progress, now time.Time) string {
 		Count(int64(len(running)), "run"), Count(active, "domain"), Count(inFlight, "page"))
 }
 
+// BudgetUse says how much of a budget is used.
+func BudgetUse(b report.BudgetUse) string {
+	used, most := strconv.FormatInt(b.Used, 10), Count(b.Most, "request")
+	switch b.Setting {
+	case "max_bytes":
+		used, most = Size(b.Used), Size(b.Most)
+	case "max_time":
+		used, most = Roughly(time.Duration(b.Used)*time.Millisecond), Roughly(time.Duration(b.Most)*time.Millisecond)
+	}
+	return fmt.Sprintf("%s of %s (%s)", used, most, b.Setting)
+}
+
+// Rate is a number of pages a second, or a minute or an hour where there is less than one.
+func Rate(perSecond float64) string {
+	switch {
+	case perSecond >= 1:
+		return fmt.Sprintf("%.1f a second", perSecond)
+	case perSecond*60 >= 1:
+		return fmt.Sprintf("%.1f a minute", perSecond*60)
+	}
+	return fmt.Sprintf("%.1f an hour", perSecond*3600)
+}
+
+// Ends says about when what is pending is done, if that is known; empty is that it is not.
+func Ends(r report.Run, now time.Time) string {
+	if r.ETA <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("about %s, in %s, if nothing more is found", Stamp(now.Add(time.Duration(r.ETA))), Roughly(time.Duration(r.ETA)))
+}
+
+// SkipRule says in words why pages were passed over, and how to have them requested.
+func SkipRule(r report.SkipRule) string {
+	if r.Reason == reasons.Reason(crawl.OutcomeBlockedRobots) {
+		return "robots.txt, or what else their publisher says, forbids it"
+	}
+	row := r.Reason.Row()
+	return strings.Join(slices.DeleteFunc([]string{row.Words, row.Remedy}, func(s string) bool { return s == "" }), "; ")
+}
+
 func because(reason string) string {
 	if reason == "" {
 		return ""
@@ -76,4 +121,18 @@ func because(reason string) string {
 // sentence ends with a full stop.
 func sentence(format string, args ...any) string {
 	return strings.TrimRight(OneLine(fmt.Sprintf(format, args...)), ". ") + "."
+}
+
+// Priority says what a domain's priority comes of.
+func Priority(d report.Domain) string {
+	names := slices.SortedFunc(maps.Keys(d.Priority), func(a, b string) int {
+		return cmp.Or(cmp.Compare(d.Priority[b], d.Priority[a]), cmp.Compare(a, b))
+	})
+	if len(names) == 0 {
+		return fmt.Sprintf("%.3f", d.Score)
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %+.3f", name, d.Priority[name])
+	}
+	return fmt.Sprintf("%.3f (%s)", d.Score, strings.Join(names, ", "))
 }

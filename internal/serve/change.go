@@ -15,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // Changes makes changes, and tells who crawls of them.
@@ -25,6 +26,9 @@ type Changes interface {
 	SetControl(ctx context.Context, domain string, c crawl.Control) error
 	// LiftControls takes decisions back; crawl.ErrNotFound is that none is in force.
 	LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error
+	// RecrawlNow has a run ask for pages before all others. Errors wrap crawl.ErrNotFound or
+	// crawl.ErrInvalid.
+	RecrawlNow(ctx context.Context, run string, pages ...urls.URL) error
 	// RetryDomain has a domain asked again that is in trouble; crawl.ErrNotFound is that it is not.
 	RetryDomain(ctx context.Context, domain string) error
 }
@@ -126,6 +130,18 @@ func lines(text string) []string {
 		}
 	}
 	return all
+}
+
+// changeURL has a page asked for now.
+func changeURL(s *Server, r *http.Request, _ string) (back string, err error) {
+	if do := r.PostForm.Get("do"); do != "crawl" {
+		return "", fmt.Errorf("%w: %q is nothing that can be done to a page", errAsked, do)
+	}
+	u, err := urlNamed(r.PostForm.Get("u"))
+	if err != nil {
+		return "", err
+	}
+	return urlPage(u.String()), s.Changes.RecrawlNow(r.Context(), r.PostForm.Get("run"), u)
 }
 
 // What can be done to a domain.

@@ -57,6 +57,7 @@ var textTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[json.RawMessage]():              {},
 	reflect.TypeFor[crawl.ImageHash]():              {Type: "string", Description: "16 hexadecimal digits"},
 	reflect.TypeFor[map[reasons.Reason]int64]():     {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "integer"}},
+	reflect.TypeFor[map[crawl.Outcome]int64]():      {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "integer"}},
 	reflect.TypeFor[map[crawl.DomainStatus]int64](): {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "integer"}},
 }
 

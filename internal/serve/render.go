@@ -169,10 +169,16 @@ func (s *Server) funcs() template.FuncMap {
 		"percent":      func(f *float32) string { return fmt.Sprintf("%.0f %%", *f*100) },
 		"domain":       domainPage,
 		"runpage":      runPage,
-		"urlpage":      func(u string) string { return "/url?u=" + url.QueryEscape(u) },
+		"urlpage":      urlPage,
 		"was":          was,
 		"domaincounts": explain.Domains,
+		"picked":       func(caption string, crawls []report.Crawl) pickedCrawls { return pickedCrawls{caption, crawls} },
 		"pair":         func(caption string, links []report.Link) captioned { return captioned{caption, links} },
+		"overs":        func() []over { return overs },
+		"rate":         explain.Rate,
+		"budget":       func(b report.BudgetUse) string { return explain.OneLine(explain.BudgetUse(b)) },
+		"skiprule":     func(r report.SkipRule) string { return explain.OneLine(explain.SkipRule(r)) },
+		"priority":     func(d report.Domain) string { return explain.OneLine(explain.Priority(d)) },
 		"outage":       func(o crawl.Outage) string { return explain.OneLine(explain.Outage(o)) },
 		"inc":          func(i int) int { return i + 1 },
 		"spans":        func() []int { return []int{attemptsShown / 2, attemptsShown, 5 * attemptsShown, attemptsMost} },
@@ -181,6 +187,7 @@ func (s *Server) funcs() template.FuncMap {
 
 func domainPage(name string) string { return "/domains/" + url.PathEscape(name) }
 func runPage(name string) string    { return "/runs/" + url.PathEscape(name) }
+func urlPage(u string) string       { return "/url?u=" + url.QueryEscape(u) }
 
 // was are the settings before a change, as a form has them; empty is that it set none.
 func was(c crawl.RunChange) string {
@@ -195,6 +202,12 @@ func was(c crawl.RunChange) string {
 type captioned struct {
 	Caption string
 	Links   []report.Link
+}
+
+// pickedCrawls are attempts under what they are.
+type pickedCrawls struct {
+	Caption string
+	Crawls  []report.Crawl
 }
 
 // number has its thousands apart.

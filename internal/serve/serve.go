@@ -27,6 +27,8 @@ type Store interface {
 	// Watch and EndedGaps tell how all stands.
 	Watch(ctx context.Context) (report.Watch, error)
 	EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) ([]report.EndedGaps, error)
+	// Outcomes are those of a run, or of all where that is 0.
+	Outcomes(ctx context.Context, runID int64, since time.Time, step time.Duration, spans int) (report.OutcomesOver, error)
 }
 
 // CountStore has what may take long: runs, and lists of domains.
@@ -88,10 +90,10 @@ type Server struct {
 	Config
 
 	templates map[string]*template.Template
-	// timelineSVG draws a domain's requests and waits
-	timelineSVG *template.Template
-	searcher    *search.Searcher
-	mux         *http.ServeMux
+	// timelineSVG draws a domain's requests and waits, and outcomesSVG how attempts have ended
+	timelineSVG, outcomesSVG *template.Template
+	searcher                 *search.Searcher
+	mux                      *http.ServeMux
 	// closed ends what is being counted
 	closed chan struct{}
 	// progress and reports are those of runs, by their names
@@ -151,8 +153,10 @@ func (s *Server) parse() error {
 		}
 		s.templates[p.name] = copied
 	}
-	if s.timelineSVG, err = template.ParseFS(templates, "templates/timeline.svg"); err != nil {
-		return fmt.Errorf("read the template of pictures: %w", err)
+	for name, to := range map[string]**template.Template{"timeline": &s.timelineSVG, "outcomes": &s.outcomesSVG} {
+		if *to, err = template.ParseFS(templates, "templates/"+name+".svg", "templates/colours.svg"); err != nil {
+			return fmt.Errorf("read the templates of pictures: %w", err)
+		}
 	}
 	return nil
 }
@@ -161,6 +165,8 @@ func (s *Server) parse() error {
 func (s *Server) route() error {
 	if !s.SearchOnly {
 		s.mux.HandleFunc("GET /domains/{name}/timeline.svg", s.timeline)
+		s.mux.HandleFunc("GET /outcomes.svg", s.outcomes)
+		s.mux.HandleFunc("GET /runs/{name}/outcomes.svg", s.outcomes)
 		s.mux.HandleFunc("GET /images/{sha256}", s.thumbnail)
 	}
 	for _, p := range pages {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"html/template"
 	"math"
 	"net/http"
 	"slices"
@@ -71,7 +72,7 @@ type mark struct {
 // bar is a span.
 type bar struct {
 	X, Y, Width float64
-	Height      int
+	Height      float64
 	Class       string
 	Title       string
 }
@@ -260,12 +261,17 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, err)
 		return
 	}
+	s.picture(w, s.timelineSVG, chartOf(h, s.Now(), d.SlotFree))
+}
+
+// picture answers with a picture.
+func (s *Server) picture(w http.ResponseWriter, of *template.Template, shows any) {
 	header := w.Header()
 	header.Set("Content-Type", "image/svg+xml")
 	header.Set("Cache-Control", "no-store")
 	// the picture's own rules: it is shown in a page as an image, which runs nothing
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	if err := s.timelineSVG.Execute(w, chartOf(h, s.Now(), d.SlotFree)); err != nil {
+	if err := of.Execute(w, shows); err != nil {
 		s.Logger.Error("could not draw a picture", "error", err)
 	}
 }

@@ -41,6 +41,7 @@ var allowed = []allowance{
 	{"RunTroubled", "", 4_000_000, "for each domain in trouble it looks for pending pages of an origin"},
 	{"RunForbidden", "", 3_000, "it looks at all that people have forbidden"},
 	{"RunNotDue", "", 3_000, "it counts by reason, up to a bound of the caller"},
+	{"RunSkipExamples", "", 150_000, "it filters all domains of the run, until it has some examples"},
 	{"RunRate", "", 5_000, "it counts the requests of the last span"},
 	{"RunWaits", "", 3_000, "it looks at all claims"},
 	{"RunClaimed", "", 3_000, "it looks at all claims"},

@@ -36,6 +36,12 @@ func runCases(changing changes) {
 		c.ok(c.q.WatchFrontier(ctx, 1000))
 		c.ok(c.q.WatchDomainsSize(ctx))
 		c.ok(c.q.WatchDomains(ctx))
+		since := ago(time.Hour).Truncate(time.Minute)
+		for _, run := range []*int64{nil, new(runLarge)} {
+			c.ok(c.q.Outcomes(ctx, dbsqlc.OutcomesParams{StepMs: 60_000, Since: since, RunID: run}))
+		}
+		c.done(c.q.OutcomesAddUp(ctx))
+		c.done(c.q.OutcomesAddUpHours(ctx, dbsqlc.OutcomesAddUpHoursParams{Since: ago(96 * time.Hour), Until: ago(72 * time.Hour)}))
 		c.ok(c.q.WatchGaps(ctx, dbsqlc.WatchGapsParams{Since: ago(time.Minute), Until: ago(0), Bounds: []float64{0, 1, 10}}))
 	}
 	changing["RunEnds"] = func(t *testing.T, c change) {
@@ -50,6 +56,9 @@ func runCases(changing changes) {
 		for _, run := range []int64{runLarge, runSmall} {
 			c.ok(c.q.RunTotals(ctx, run))
 			c.ok(c.q.RunSkips(ctx, run))
+			c.ok(c.q.RunSkipExamples(ctx, dbsqlc.RunSkipExamplesParams{
+				Reasons: []string{"excluded", "trap", "blocked_robots"}, RunID: run, Most: 3,
+			}))
 			c.ok(c.q.RunRate(ctx, dbsqlc.RunRateParams{SpanMs: 60000, RunID: run}))
 			c.ok(c.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run, Max: 10}))
 			c.ok(c.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run, Slowest: true, Max: 10}))
@@ -132,13 +141,32 @@ func runCases(changing changes) {
 		c.done(c.q.SeedFileNote(ctx, dbsqlc.SeedFileNoteParams{RunID: runLarge, File: "list-50", Version: "2", Entries: 5}))
 		c.done(c.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runLarge, File: "list-50"}))
 	}
+	changing["RecrawlsInto"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.exec("UPDATE crawl_runs SET status = 'done', finished_at = now() WHERE id = 3")
+		p := dbsqlc.RecrawlsOlderParams{Pages: true, RunID: runLarge, IntoID: runSmall, Domain: new(site(1000)), Before: time.Now(), Max: 100}
+		c.ok(c.q.RecrawlsOlder(ctx, p))
+	}
+	changing["RecrawlsNow"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.exec("UPDATE crawl_runs SET status = 'done', finished_at = now() WHERE id = 3")
+		var named []object
+		var pages []int64
+		for o := range int64(20) {
+			named, pages = append(named, object{"domain": site(5), "url": pageURL(5, o)}), append(pages, pageID(5, o))
+		}
+		c.ok(c.q.PagesNamed(ctx, dbsqlc.PagesNamedParams{RunID: runSmall, Named: doc(named)}))
+		c.ok(c.q.RecrawlsNow(ctx, dbsqlc.RecrawlsNowParams{RunID: runSmall, Pages: pages}))
+		c.exec("UPDATE crawl_runs SET status = 'done', finished_at = now() WHERE id = 3")
+		c.ok(c.q.RecrawlsNow(ctx, dbsqlc.RecrawlsNowParams{RunID: runSmall, Pages: pages}))
+	}
 	changing["Recrawls"] = func(t *testing.T, c change) {
 		ctx := t.Context()
 		c.ok(c.q.RecrawlsDue(ctx, dbsqlc.RecrawlsDueParams{RunID: runLarge, Max: 100}))
-		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{RunID: runLarge, Domain: new(site(sitePlain)), Before: time.Now(), Max: 1000}))
-		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{RunID: runLarge, Domain: new(site(0)), Before: time.Now(), After: 500_000, Max: 1000}))
-		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{RunID: runLarge, Before: time.Now(), After: 1000, Max: 1000}))
-		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{RunID: runOver, Domain: new(site(siteOther)), Before: time.Now(), Max: 1000}))
+		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{Pages: true, Images: true, RunID: runLarge, IntoID: runLarge, Domain: new(site(sitePlain)), Before: time.Now(), Max: 1000}))
+		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{Pages: true, Images: true, RunID: runLarge, IntoID: runLarge, Domain: new(site(0)), Before: time.Now(), After: 500_000, Max: 1000}))
+		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{Pages: true, Images: true, RunID: runLarge, IntoID: runLarge, Before: time.Now(), After: 1000, Max: 1000}))
+		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{Pages: true, RunID: runOver, IntoID: runOver, Domain: new(site(siteOther)), Before: time.Now(), Max: 1000}))
 		c.ok(c.q.RecrawlPlanDue(ctx, dbsqlc.RecrawlPlanDueParams{Domain: site(sitePlain), SpanMs: 1000}))
 		c.ok(c.q.RecrawlHistories(ctx, dbsqlc.RecrawlHistoriesParams{Domain: site(sitePlain), Max: 1000}))
 		c.ok(c.q.RecrawlHistories(ctx, dbsqlc.RecrawlHistoriesParams{Domain: site(0), Max: 1000}))

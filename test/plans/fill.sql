@@ -226,6 +226,14 @@ INSERT INTO registered_domains (domain, registered) SELECT x.domain, x.registere
 INSERT INTO run_registered (run_id, registered, pages_started)
 SELECT 3, 'registered-' || x.s || '.example', 5 FROM sites AS x WHERE x.s % 20 = 0;
 
+-- minutes of four days, and what was recorded since the last minute
+INSERT INTO run_outcomes (ended_at, run_id, outcome, attempts)
+SELECT m.at, r.id, o.outcome, 10
+FROM generate_series(date_trunc('hour', now()) - interval '4 days', now(), interval '1 minute') AS m (at)
+CROSS JOIN crawl_runs AS r CROSS JOIN (VALUES ('success'::crawl_outcome), ('failed')) AS o (outcome) ON CONFLICT DO NOTHING;
+INSERT INTO run_outcomes_new (ended_at, run_id, outcome, attempts)
+SELECT date_trunc('minute', now()), 1, 'success', 1 FROM generate_series(1, 2000);
+
 INSERT INTO url_patterns (domain, pattern, seen, duplicates, copies, run_id, shared, fingerprints)
 SELECT x.domain, p.pattern, 20, 3, 1, 1, convert_to(repeat('s', 40), 'UTF8'), convert_to(repeat('f', 40), 'UTF8')
 FROM sites AS x CROSS JOIN LATERAL (

@@ -17,8 +17,13 @@ type reconciler struct {
 	logger  *slog.Logger
 }
 
-// lookTimeout bounds one look.
-const lookTimeout = time.Minute
+const (
+	// lookTimeout bounds one look.
+	lookTimeout = time.Minute
+	// outcomesEvery and hoursEvery are how often it is added up how attempts have ended.
+	outcomesEvery = time.Minute
+	hoursEvery    = time.Hour
+)
 
 // run looks now and then until the context ends.
 func (r reconciler) run(ctx context.Context) {
@@ -29,6 +34,7 @@ func (r reconciler) run(ctx context.Context) {
 		}
 	}()
 	look := reconcile.Reconciler{Store: r.store, Workflows: r.starter, Logger: r.logger}
+	var outcomes, hours time.Time // when they were added up
 	for wait := reconcile.First; ; wait = reconcile.Every {
 		select {
 		case <-ctx.Done():
@@ -39,6 +45,12 @@ func (r reconciler) run(ctx context.Context) {
 		if lead, err = r.lead(ctx, lead); err == nil && lead != nil {
 			bounded, cancel := context.WithTimeout(ctx, lookTimeout)
 			err = look.Look(bounded)
+			if now := time.Now(); err == nil && now.Sub(outcomes) >= outcomesEvery {
+				err, outcomes = r.store.AddUpOutcomes(bounded), now
+			}
+			if now := time.Now(); err == nil && now.Sub(hours) >= hoursEvery {
+				err, hours = r.store.AddUpHours(bounded, now), now
+			}
 			cancel()
 		}
 		if err != nil && ctx.Err() == nil {

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
@@ -15,8 +14,8 @@ import (
 
 // CheckSort checks the value of --sort of domains.
 func CheckSort(text string) error {
-	if !slices.Contains(report.DomainSorts, text) {
-		return wiring.Usagef("--sort %q: want one of %v", text, report.DomainSorts)
+	if err := (report.DomainQuery{Sort: text}).Check(); err != nil {
+		return wiring.Usagef("--%w", err)
 	}
 	return nil
 }

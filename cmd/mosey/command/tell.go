@@ -10,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/workflows"
@@ -115,6 +116,26 @@ func (w *webChanges) SetControl(ctx context.Context, domain string, c crawl.Cont
 // LiftControls is serve.Changes.
 func (w *webChanges) LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error {
 	return w.changedDomain(ctx, domain, w.store.LiftControls(ctx, domain, by, kinds...))
+}
+
+// RecrawlNow is serve.Changes.
+func (w *webChanges) RecrawlNow(ctx context.Context, name string, pages ...urls.URL) error {
+	run, err := w.store.Run(ctx, name)
+	if err != nil {
+		return err
+	}
+	if _, err := w.store.RecrawlNow(ctx, run, pages); err != nil {
+		return err
+	}
+	w.told(ctx, func(ctx context.Context) error {
+		for _, u := range pages {
+			if err := w.domain(ctx, u.Domain()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return nil
 }
 
 // RetryDomain is serve.Changes.

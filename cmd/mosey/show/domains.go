@@ -3,7 +3,6 @@ package show
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -26,11 +25,15 @@ type DomainsCmd struct {
 
 // domainsListCmd lists domains.
 type domainsListCmd struct {
-	Status string `help:"Only those: pending, active, exhausted, blocked or unreachable." placeholder:"STATUS"`
-	Source string `help:"Only those that a list of this kind has named, such as tranco." placeholder:"SOURCE"`
-	Sort   string `help:"By priority, name, rank, pages, found, bytes, errors, slow or last. Default: priority." default:"priority" placeholder:"WHAT"`
-	Limit  int    `help:"How many to list at most. Default: 20." default:"20" placeholder:"N"`
-	JSON   bool   `name:"json" help:"Print one JSON object a line."`
+	Status string  `help:"Only those: pending, active, exhausted, blocked or unreachable." placeholder:"STATUS"`
+	Source string  `help:"Only those that a list of this kind has named, such as tranco." placeholder:"SOURCE"`
+	Errors float32 `help:"Only those of whose last requests at least this share failed, from 0 to 1." placeholder:"SHARE"`
+	Rank   int     `help:"Only those up to this place on their list." placeholder:"N"`
+	Due    bool    `help:"Only those of which something is due now."`
+	Lang   string  `help:"Only those with a page in this language, a tag such as de." placeholder:"TAG"`
+	Sort   string  `help:"By priority, name, rank, pages, found, bytes, errors, slow or last. Default: priority." default:"priority" placeholder:"WHAT"`
+	Limit  int     `help:"How many to list at most. Default: 20." default:"20" placeholder:"N"`
+	JSON   bool    `name:"json" help:"Print one JSON object a line."`
 }
 
 // domainsMost caps --limit.
@@ -38,17 +41,18 @@ const domainsMost = 1_000_000
 
 // Run prints the domains.
 func (d *domainsListCmd) Run(ctx context.Context, e *command.Env) error {
-	status, badSort := crawl.DomainStatus(d.Status), command.CheckSort(d.Sort)
-	switch {
-	case status != "" && !slices.Contains(crawl.DomainStatuses, status):
-		return wiring.Usagef("--status %q: want one of %v", d.Status, crawl.DomainStatuses)
-	case badSort != nil:
-		return badSort
-	case d.Limit < 1 || d.Limit > domainsMost:
+	query := report.DomainQuery{
+		Status: crawl.DomainStatus(d.Status), Source: d.Source, Errors: d.Errors, Rank: d.Rank, Due: d.Due, Language: d.Lang,
+		Sort: d.Sort, Limit: d.Limit,
+	}
+	if err := query.Check(); err != nil {
+		return wiring.Usagef("--%w", err)
+	}
+	if d.Limit < 1 || d.Limit > domainsMost {
 		return wiring.Usagef("--limit %d: want 1 to %d", d.Limit, domainsMost)
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
-		all, err := store.Domains(ctx, report.DomainQuery{Status: status, Source: d.Source, Sort: d.Sort, Limit: d.Limit})
+		all, err := store.Domains(ctx, query)
 		if err != nil {
 			return err
 		}

@@ -114,7 +114,7 @@ func printCounts(row func(name, format string, args ...any), r report.Domain) {
 		}
 		row("source", "%s%s", r.Source, rank)
 	}
-	row("priority", "%.3f", r.Score)
+	row("priority", "%s", explain.Priority(r))
 	if r.CountedAt.IsZero() {
 		return
 	}

@@ -102,11 +102,14 @@ func (s *StatusCmd) show(ctx context.Context, e *command.Env, store *db.Store, w
 func printRun(w io.Writer, r report.Run) error {
 	printStatus(w, r.Progress)
 	if r.PagesPerSecond > 0 {
-		fmt.Fprintf(w, "  %.1f pages/s of late", r.PagesPerSecond)
+		fmt.Fprintf(w, "  pages of late: %s", explain.Rate(r.PagesPerSecond))
 		if r.ETA > 0 {
 			fmt.Fprintf(w, "; what is pending takes about %s", explain.Roughly(time.Duration(r.ETA)))
 		}
 		fmt.Fprintln(w)
+	}
+	for _, b := range r.Budgets {
+		fmt.Fprintf(w, "  used %s\n", explain.BudgetUse(b))
 	}
 	printHistogram(w, r.Totals)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -122,6 +125,11 @@ func printRun(w io.Writer, r report.Run) error {
 	for _, d := range r.Subdomains {
 		fmt.Fprintf(t, "no more hosts of\t%s\tit has %s here (max_subdomains)\n",
 			explain.OneLine(d.Registered), explain.Count(d.Domains, "domain"))
+	}
+	for _, rule := range r.Skipped {
+		for _, url := range rule.Examples {
+			fmt.Fprintf(t, "passed over\t%s\t%s\n", explain.OneLine(string(rule.Reason)), explain.OneLine(url))
+		}
 	}
 	err := command.Flush(t)
 	printSettings(w, r.Settings)

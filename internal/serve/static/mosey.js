@@ -12,9 +12,12 @@ document.querySelectorAll("time").forEach(stamp);
 for (const wide of document.querySelectorAll(".wide")) {
   if (wide.scrollWidth > wide.clientWidth) {
     wide.tabIndex = 0;
+    if (wide.querySelector(".chart")) wide.scrollLeft = wide.scrollWidth; // to what is new
     wide.setAttribute("role", "region");
     const caption = wide.querySelector("caption");
-    wide.setAttribute("aria-label", caption ? caption.textContent : "Table");
+    const section = wide.closest("section");
+    const heading = section ? section.querySelector("h2").textContent + ": " : "";
+    wide.setAttribute("aria-label", caption ? caption.textContent : heading + (wide.querySelector("img") ? "chart" : "table"));
   }
 }
 

@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/internal/explain"
+)
+
+// DomainsView is a list of domains.
+type DomainsView struct {
+	head
+
+	Domains []report.DomainListing `json:"domains"`
+	// CountedAt is when they were listed.
+	CountedAt time.Time `json:"counted_at,omitzero"`
+	// Counts is how many there are of each status; nil where they are too many, About, to be
+	// counted.
+	Counts map[crawl.DomainStatus]int64 `json:"counts,omitempty"`
+	About  int64                        `json:"about"`
+
+	Query report.DomainQuery `json:"-"`
+	// Asked is the query that shows this list again.
+	Asked    string               `json:"-"`
+	Sorts    []string             `json:"-"`
+	Statuses []crawl.DomainStatus `json:"-"`
+}
+
+// domainsShown is how many domains a list has.
+const domainsShown = 100
+
+// domainQuery is the list that is asked for.
+func domainQuery(r *http.Request) (q report.DomainQuery, err error) {
+	q = report.DomainQuery{
+		Status: crawl.DomainStatus(r.FormValue("status")), Source: r.FormValue("source"), Language: r.FormValue("lang"),
+		Due: r.FormValue("due") != "", Sort: cmp.Or(r.FormValue("sort"), report.DomainSorts[0]), Limit: domainsShown,
+	}
+	if text := strings.TrimSpace(r.FormValue("errors")); text != "" {
+		percent, err := strconv.ParseFloat(text, 32)
+		if err != nil || !(percent >= 0 && percent <= 100) {
+			return q, fmt.Errorf("%w: errors %q: want a number of per cent, from 0 to 100", errAsked, text)
+		}
+		q.Errors = float32(percent / 100)
+	}
+	if text := strings.TrimSpace(r.FormValue("rank")); text != "" {
+		if q.Rank, err = strconv.Atoi(text); err != nil || q.Rank < 1 || q.Rank > math.MaxInt32 {
+			return q, fmt.Errorf("%w: rank %q: want 1 or more", errAsked, text)
+		}
+	}
+	if err := q.Check(); err != nil {
+		return q, fmt.Errorf("%w: %w", errAsked, err)
+	}
+	return q, nil
+}
+
+// PerCent is the least share of failures that is asked for, in per cent; empty is none.
+func (v *DomainsView) PerCent() string {
+	if v.Query.Errors == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(math.Round(float64(v.Query.Errors)*1000)/10, 'f', -1, 64)
+}
+
+func (s *Server) domains(r *http.Request) (view, error) {
+	q, err := domainQuery(r)
+	if err != nil {
+		return nil, err
+	}
+	all, at, err := s.lists.of(r.Context(), fmt.Sprintf("%+v", q), func(ctx context.Context) ([]report.DomainListing, error) {
+		return s.Counts.Domains(ctx, q)
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := &DomainsView{
+		head: head{Now: s.Now()}, Domains: all, CountedAt: at, Query: q, Asked: r.URL.RawQuery,
+		Sorts: report.DomainSorts, Statuses: crawl.DomainStatuses,
+	}
+	if v.Counts, v.About, err = s.Store.DomainsByStatus(r.Context()); err != nil {
+		return nil, err
+	}
+	v.Sentence = explain.Count(int64(len(all)), "domain") + ", ordered by " + q.Sort + "."
+	if len(all) == domainsShown {
+		v.Sentence = fmt.Sprintf("The first %d domains, ordered by %s.", domainsShown, q.Sort)
+	}
+	return v, nil
+}

@@ -1,0 +1,182 @@
+package serve
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/internal/explain"
+)
+
+// over is a span of time that is looked back on, in so many steps.
+type over struct {
+	Name, Words string
+	step        time.Duration
+	steps       int
+	layout      string
+	// each is how many steps there are from one name of an instant to the next
+	each int
+}
+
+// overs are those that can be chosen; the first is what is shown unless another is.
+var overs = []over{
+	{"1h", "the last hour", time.Minute, 60, "15:04", 10},
+	{"1d", "the last day", 15 * time.Minute, 96, "15:04", 16},
+	{"30d", "the last 30 days", 12 * time.Hour, 60, "01-02", 10},
+}
+
+var spanParam = query("span", "the span of time that outcomes are shown of: 1h, 1d or 30d")
+
+// overNamed is the span that is asked for.
+func overNamed(r *http.Request) (over, error) {
+	name := cmp.Or(r.FormValue("span"), overs[0].Name)
+	for _, o := range overs {
+		if o.Name == name {
+			return o, nil
+		}
+	}
+	return over{}, fmt.Errorf("%w: span %q: want one of 1h, 1d and 30d", errAsked, name)
+}
+
+// Over is how attempts have ended over time.
+type Over struct {
+	report.OutcomesOver
+
+	// Name is that of the span of time.
+	Name string `json:"span"`
+
+	of over
+	// picture is the address of the chart
+	picture string
+}
+
+// Words say which span of time it is.
+func (o Over) Words() string { return o.of.Words }
+
+// Picture is the address of the chart.
+func (o Over) Picture() string { return o.picture }
+
+// Outcomes are those that occurred, in their order.
+func (o Over) Outcomes() (all []crawl.Outcome) {
+	for _, outcome := range (report.Totals{}).Outcomes() {
+		if slices.ContainsFunc(o.Spans, func(in report.OutcomesIn) bool { return in.Outcomes[outcome.Outcome] > 0 }) {
+			all = append(all, outcome.Outcome)
+		}
+	}
+	return all
+}
+
+// Latest has the spans, the latest first.
+func (o Over) Latest() []report.OutcomesIn {
+	all := slices.Clone(o.Spans)
+	slices.Reverse(all)
+	return slices.DeleteFunc(all, func(in report.OutcomesIn) bool { return len(in.Outcomes) == 0 })
+}
+
+// over reads how attempts have ended in the span that is asked for: those of a run or, where
+// that is 0, of all.
+func (s *Server) over(r *http.Request, runID int64, path string) (v Over, err error) {
+	o, err := overNamed(r)
+	if err != nil {
+		return v, err
+	}
+	since := s.Now().UTC().Truncate(o.step).Add(-time.Duration(o.steps-1) * o.step)
+	v = Over{Name: o.Name, of: o, picture: path + "?span=" + o.Name}
+	v.OutcomesOver, err = s.Store.Outcomes(r.Context(), runID, since, o.step, o.steps)
+	return v, err
+}
+
+// The picture, in pixels.
+const (
+	columnsHeight = 170
+	columnsTop    = 30
+	columnsBottom = 140
+)
+
+// columns are a chart of outcomes over time.
+type columns struct {
+	Width, Height          int
+	Left, Right, Top, Base int
+	Bars                   []bar
+	Ticks                  []tick
+	Legend                 []legend
+	Most                   string
+	Zone, Title            string
+}
+
+// classes are how outcomes are drawn, the lowest first, and what they are.
+var classes = []legend{{Class: "good", Text: "success"}, {Class: "refused", Text: "refused or skipped"}, {Class: "bad", Text: "failed"}}
+
+// columnsOf draws how attempts have ended.
+func columnsOf(v report.OutcomesOver, o over, now time.Time) columns {
+	c := columns{
+		Width: chartWidth, Height: columnsHeight, Left: chartLeft, Right: chartWidth - chartRight, Top: columnsTop, Base: columnsBottom,
+		Legend: slices.Clone(classes), Zone: now.Local().Format("MST"),
+	}
+	x := float64(chartLeft)
+	for i := range c.Legend {
+		c.Legend[i].X = x
+		x += 30 + 7*float64(len(c.Legend[i].Text))
+	}
+	most, all := int64(1), int64(0)
+	for _, in := range v.Spans {
+		most, all = max(most, in.Attempts()), all+in.Attempts()
+	}
+	c.Most = number(most)
+	c.Title = fmt.Sprintf("%s ended in %s, at most %s in %s.", explain.Count(all, "attempt"), o.Words, c.Most, explain.Roughly(o.step))
+	wide := float64(c.Right-c.Left) / float64(max(len(v.Spans), 1))
+	for i, in := range v.Spans {
+		at := tenth(float64(c.Left) + float64(i)*wide)
+		if i%o.each == 0 {
+			c.Ticks = append(c.Ticks, tick{at, in.BeganAt.Local().Format(o.layout)})
+		}
+		c.Bars = append(c.Bars, stack(in, at, tenth(wide-1), float64(columnsBottom-columnsTop)/float64(most))...)
+	}
+	return c
+}
+
+// stack has a bar for each class of outcomes of a span, one above the other.
+func stack(in report.OutcomesIn, x, width, scale float64) (bars []bar) {
+	base, says := float64(columnsBottom), []string{explain.Stamp(in.BeganAt)}
+	counts := make(map[string]int64)
+	for _, outcome := range (report.Totals{}).Outcomes() {
+		if n := in.Outcomes[outcome.Outcome]; n > 0 {
+			counts[outcomeClass(outcome.Outcome)] += n
+			says = append(says, number(n)+" "+string(outcome.Outcome))
+		}
+	}
+	for _, class := range classes {
+		if n := counts[class.Class]; n > 0 {
+			height := math.Max(tenth(float64(n)*scale), 1)
+			base -= height
+			bars = append(bars, bar{X: x, Y: tenth(base), Width: width, Height: height, Class: class.Class, Title: strings.Join(says, ", ")})
+		}
+	}
+	return bars
+}
+
+func tenth(x float64) float64 { return math.Round(10*x) / 10 }
+
+// outcomes answers with the picture, of a run or of all.
+func (s *Server) outcomes(w http.ResponseWriter, r *http.Request) {
+	var run crawl.Run
+	o, err := overNamed(r)
+	if name := r.PathValue("name"); err == nil && name != "" {
+		run, err = s.Store.Run(r.Context(), name)
+	}
+	var v Over
+	if err == nil {
+		v, err = s.over(r, run.ID, "")
+	}
+	if err != nil {
+		s.problem(w, r, err)
+		return
+	}
+	s.picture(w, s.outcomesSVG, columnsOf(v.OutcomesOver, o, s.Now()))
+}
