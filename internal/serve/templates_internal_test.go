@@ -52,7 +52,7 @@ func fill(v reflect.Value, text string, depth int) {
 	switch v.Kind() {
 	case reflect.String:
 		if v.Type() != reflect.TypeFor[string]() {
-			text = crawl.CleanText(text, len(text)) // one of our own words, such as a status
+			text = crawl.CleanText(text, 3*len(text)) // one of our own words, such as a status
 		}
 		v.SetString(text)
 	case reflect.Bool:
