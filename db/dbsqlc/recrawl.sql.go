@@ -303,10 +303,10 @@ type RecrawlsOlderRow struct {
 	Added int32
 }
 
-// Has the run into ask again for pages of a run, which may be the same, that were fetched before
-// an instant: those of one domain or, where that is null, of all. It looks at some pages, of
-// whichever run. Images are among them if the run takes images. last is the last page that it has
-// looked at, 0 at the end.
+// Has the run into ask again for pages that were fetched before an instant. The pages are those of
+// a run, which may be the same, and of one domain; a domain of null means all. It looks at some
+// pages, of whichever run. Images are among them if the run takes images. last is the last page
+// that it has looked at, 0 at the end.
 func (q *Queries) RecrawlsOlder(ctx context.Context, arg RecrawlsOlderParams) (RecrawlsOlderRow, error) {
 	row := q.db.QueryRow(ctx, recrawlsOlder,
 		arg.IntoID,

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 )
 
 // watchedRounds is how often BenchmarkWatched measures both.
@@ -130,4 +129,3 @@ func events(ctx context.Context, b *testing.B, url string) <-chan int {
 	}()
 	return done
 }
-
