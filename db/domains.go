@@ -152,7 +152,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)
 	recent, err3 := s.History(ctx, domain, "", time.Time{}, recentShown)
-	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: s.pendingBound})
+	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: s.shownBound})
 	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{
 		Domain: domain, Max: patternsRead,
 	})
@@ -162,7 +162,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	if rep.Priority, err = s.priorityParts(ctx, domain); err != nil {
 		return rep, err
 	}
-	rep.Pending, rep.PendingMore, rep.Recent = open.Open, open.Open >= int64(s.pendingBound), recent
+	rep.Pending, rep.PendingMore, rep.Recent = open.Open, open.Open >= int64(s.shownBound), recent
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue
 	}

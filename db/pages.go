@@ -33,7 +33,7 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 			return rep, fmt.Errorf("read the signals of %s: %w", url, err)
 		}
 	}
-	links, err := s.q.PageLinkCounts(ctx, p.ID)
+	links, err := s.q.PageLinkCounts(ctx, dbsqlc.PageLinkCountsParams{ID: p.ID, Bound: s.shownBound})
 	crawls, err2 := s.q.PageCrawls(ctx, dbsqlc.PageCrawlsParams{PageID: p.ID, Max: recentShown})
 	to, err3 := s.q.PageRedirect(ctx, p.ID)
 	if err3 = translate("redirect of "+url, err3); errors.Is(err3, crawl.ErrNotFound) {
@@ -45,7 +45,7 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 		return rep, translate("page "+url, err)
 	}
 	rep.LinksOut, rep.LinksIn, rep.NoFollowIn, rep.RedirectTo = links.Outgoing, links.Incoming, links.NoFollow, to
-	rep.Finders = finders
+	rep.LinksMore, rep.Finders = links.Incoming >= int64(s.shownBound), finders
 	for _, i := range images {
 		rep.Image = &report.Image{
 			Pages: i.Pages, Source: i.Source, Discovery: i.Discovery, SHA256: i.SHA256, Format: i.Format, Width: i.Width, Height: i.Height,

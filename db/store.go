@@ -33,8 +33,8 @@ type Store struct {
 
 	keywords keywords
 
-	// pendingBound is how far what is pending of a domain is counted
-	pendingBound int32
+	// shownBound is how far what is pending of a domain is counted, and what links to a page
+	shownBound int32
 }
 
 // PoolConnsDefault is the size of the one pool a process has. A page needs a
@@ -68,7 +68,7 @@ const (
 	pageStatementSpan  = 2 * time.Second
 	countStatementSpan = time.Minute
 	countConns         = 2
-	pagePendingBound   = 10_000
+	pageBound          = 10_000
 	pageConns          = 6
 )
 
@@ -78,7 +78,7 @@ const (
 func OpenPages(ctx context.Context, url string) (*Store, error) {
 	s, err := openReading(ctx, url, pageStatementSpan, pageConns)
 	if err == nil {
-		s.pendingBound = pagePendingBound
+		s.shownBound = pageBound
 	}
 	return s, err
 }
@@ -171,7 +171,7 @@ func NewStore(pool *pgxpool.Pool) *Store {
 	q := dbsqlc.New(pool)
 	return &Store{
 		pool: pool, q: q, begins: newBegins(q), records: newRecords(q), keywords: keywords{wake: make(chan struct{}, 1)},
-		pendingBound: report.FrontierBound,
+		shownBound: report.FrontierBound,
 	}
 }
 

@@ -279,6 +279,8 @@ type Page struct {
 	Trap     crawl.Trap `json:"trap,omitzero"`
 	LinksOut int64      `json:"links_out"`
 	LinksIn  int64      `json:"links_in"`
+	// LinksMore says that more links lead to it than were counted.
+	LinksMore bool `json:"links_in_more,omitempty"`
 	// NoFollowIn is how many of the links to it say nofollow.
 	NoFollowIn int64 `json:"nofollow_in,omitempty"`
 	// Image is what is known of it as an image; nil where no page was found to name it as one.

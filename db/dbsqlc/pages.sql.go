@@ -220,11 +220,21 @@ func (q *Queries) PageGet(ctx context.Context, arg PageGetParams) (Page, error) 
 }
 
 const pageLinkCounts = `-- name: PageLinkCounts :one
-SELECT
-    (SELECT count(*) FROM page_links AS l WHERE l.from_page_id = $1 AND l.gone_at IS NULL)::bigint AS outgoing,
-    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = $1 AND l.gone_at IS NULL)::bigint AS incoming,
-    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = $1 AND l.nofollow AND l.gone_at IS NULL)::bigint AS nofollow
+SELECT o.outgoing, i.incoming, i.nofollow
+FROM (
+    SELECT count(*)::bigint AS outgoing FROM page_links AS l WHERE l.from_page_id = $1 AND l.gone_at IS NULL
+) AS o CROSS JOIN (
+    SELECT count(*)::bigint AS incoming, (count(*) FILTER (WHERE t.nofollow))::bigint AS nofollow
+    FROM (
+        SELECT l.nofollow FROM page_links AS l WHERE l.to_page_id = $1 AND l.gone_at IS NULL LIMIT $2
+    ) AS t
+) AS i
 `
+
+type PageLinkCountsParams struct {
+	ID    int64
+	Bound int32
+}
 
 type PageLinkCountsRow struct {
 	Outgoing int64
@@ -232,8 +242,9 @@ type PageLinkCountsRow struct {
 	NoFollow int64
 }
 
-func (q *Queries) PageLinkCounts(ctx context.Context, id int64) (PageLinkCountsRow, error) {
-	row := q.db.QueryRow(ctx, pageLinkCounts, id)
+// How many links a page has, and how many lead to it: counting stops at a bound.
+func (q *Queries) PageLinkCounts(ctx context.Context, arg PageLinkCountsParams) (PageLinkCountsRow, error) {
+	row := q.db.QueryRow(ctx, pageLinkCounts, arg.ID, arg.Bound)
 	var i PageLinkCountsRow
 	err := row.Scan(&i.Outgoing, &i.Incoming, &i.NoFollow)
 	return i, err

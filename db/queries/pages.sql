@@ -9,11 +9,17 @@ SELECT
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE c.page_id = @page_id ORDER BY c.created_at DESC, c.id DESC LIMIT @max;
 
+-- How many links a page has, and how many lead to it: counting stops at a bound.
 -- name: PageLinkCounts :one
-SELECT
-    (SELECT count(*) FROM page_links AS l WHERE l.from_page_id = @id AND l.gone_at IS NULL)::bigint AS outgoing,
-    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = @id AND l.gone_at IS NULL)::bigint AS incoming,
-    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = @id AND l.nofollow AND l.gone_at IS NULL)::bigint AS nofollow;
+SELECT o.outgoing, i.incoming, i.nofollow
+FROM (
+    SELECT count(*)::bigint AS outgoing FROM page_links AS l WHERE l.from_page_id = @id AND l.gone_at IS NULL
+) AS o CROSS JOIN (
+    SELECT count(*)::bigint AS incoming, (count(*) FILTER (WHERE t.nofollow))::bigint AS nofollow
+    FROM (
+        SELECT l.nofollow FROM page_links AS l WHERE l.to_page_id = @id AND l.gone_at IS NULL LIMIT @bound
+    ) AS t
+) AS i;
 
 -- The runs that have read a page which links to this one, without nofollow.
 -- name: PageFinders :many

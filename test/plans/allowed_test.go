@@ -60,7 +60,7 @@ var allowed = []allowance{
 	{"LinksOfDomain", "", 3_000, "it counts links by domain, of so many pages at the most"},
 	{"LinksToDomain", "", 1_500_000, "the same of the links to pages: some have half a million"},
 	{"LinksToPage", "", 12_000, "it sorts the links to a page, up to a bound"},
-	{"PageLinkCounts", "", 1_000_000, "it counts all links to a page"},
+	{"PageLinkCounts", "", 30_000, "it counts links to a page up to a bound"},
 	{"PageFinders", "", 300_000, "it reads all links to a page into a bitmap"},
 
 	// what looks at all claims, of which there are at most as many as domains may be active

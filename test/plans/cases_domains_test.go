@@ -118,7 +118,7 @@ func domainCases(changing changes, reading reads) {
 				id := pageID(s, o)
 				c.ok(c.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: site(s), Url: pageURL(s, o)}))
 				c.ok(c.q.PageCrawls(ctx, dbsqlc.PageCrawlsParams{PageID: id, Max: 20}))
-				c.ok(c.q.PageLinkCounts(ctx, id))
+				c.ok(c.q.PageLinkCounts(ctx, dbsqlc.PageLinkCountsParams{ID: id, Bound: 10_000}))
 				c.ok(c.q.PageFinders(ctx, dbsqlc.PageFindersParams{Domain: site(s), ID: id, Max: 100}))
 				c.ok(c.q.LinksOfPage(ctx, dbsqlc.LinksOfPageParams{ID: id, Max: 20}))
 				c.ok(c.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: id, Bound: 2_000, Max: 20}))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,12 +50,19 @@ func BenchmarkServe(b *testing.B) {
 		"/domains/site-0.example", "/domains/site-0.example/timeline.svg", "/domains/site-500.example",
 		"/url?u=https://site-0.example/", "/images", "/live", "/robots?u=https://site-0.example/section-1/page-1",
 	} {
+		ask := func() *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, "http://localhost"+path, nil))
+			return w
+		}
+		for strings.Contains(ask().Body.String(), "being counted") { // for the first time, in the background
+			time.Sleep(time.Second)
+		}
 		b.Run(path, func(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
 				began := time.Now()
-				w := httptest.NewRecorder()
-				handler.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, "http://localhost"+path, nil))
+				w := ask()
 				took = append(took, time.Since(began))
 				require.Equal(b, http.StatusOK, w.Code, w.Body)
 			}
