@@ -180,3 +180,13 @@ func TestACrawlWithoutTemporal(t *testing.T) {
 	require.Eventually(t, func() bool { return !strings.Contains(page("/runs/default"), gone) }, patience, 100*time.Millisecond)
 	require.Zero(t, c.Stop().Code)
 }
+
+// Where mosey serve alone has the data directory there is no Temporal that might be gone.
+func TestServeOfADataDirectoryMissesNoTemporal(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.Print("migrate")
+	s := serveRows(t, h)
+	require.NotContains(t, s.page("/"), "Temporal does not answer")
+	require.NotContains(t, s.browser(true).post("/domains/a.example", "do", "pause", "reason", "a test"), "Temporal does not answer")
+}

@@ -75,7 +75,7 @@ func dialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 			return nil, nil //nolint:nilnil // which Temporal is not known
 		}
 		info, running, err := RunningMosey(e)
-		if err != nil || !running {
+		if err != nil || !running || info.TemporalAddress == "" { // a command has the database alone
 			return nil, err
 		}
 		address = info.TemporalAddress
