@@ -15,7 +15,9 @@ import (
 
 // Domains lists domains. It reads them all.
 func (s *Store) Domains(ctx context.Context, q report.DomainQuery) ([]report.DomainListing, error) {
-	p := dbsqlc.DomainListParams{Sort: q.Sort, Open: q.Open, Max: int32Of(q.Limit), Errors: q.Errors, Rank: int32Of(q.Rank), Due: q.Due}
+	p := dbsqlc.DomainListParams{
+		Sort: q.Sort, Open: q.Open, Max: int32Of(q.Limit), Errors: q.Errors, Rank: int32Of(q.Rank), Due: q.Due, Waits: string(q.Waits),
+	}
 	if q.Status != "" {
 		p.Status = new(string(q.Status))
 	}

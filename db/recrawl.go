@@ -49,7 +49,7 @@ func (s *Store) RecrawlOlder(
 
 // RefreshRun returns the run that asks again for pages of another. If there is none of that name it
 // is created, with the other's settings as settings.Refresh changes them. own are the settings
-// that are given for it. by names who wants that.
+// that are given for it, and by is who gives them.
 func (s *Store) RefreshRun(
 	ctx context.Context, of crawl.Run, name, by string, only settings.Only, own settings.Settings,
 ) (crawl.Run, error) {

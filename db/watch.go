@@ -1,9 +1,11 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,8 +45,15 @@ func (s *Store) Watch(ctx context.Context) (w report.Watch, err error) {
 			KeywordsWaiting: int(keywords),
 		}
 		for _, wait := range waits {
-			w.Waits[reasons.Reason(wait.Reason)] = wait.Domains
+			one := report.WaitingFor{Reason: reasons.Reason(wait.Reason), Domains: wait.Domains}
+			if one.Reason != "" {
+				one.First, one.Last = wait.First, wait.Last
+			}
+			w.Waits[one.Reason], w.Waiting = one.Domains, append(w.Waiting, one)
 		}
+		slices.SortFunc(w.Waiting, func(a, b report.WaitingFor) int {
+			return cmp.Or(cmp.Compare(b.Domains, a.Domains), cmp.Compare(a.Reason, b.Reason))
+		})
 		if frontier.Oldest.Unix() != 0 {
 			w.OldestDue = settings.Duration(max(frontier.Now.Sub(frontier.Oldest), 0))
 		}
@@ -97,6 +106,7 @@ func (s *Store) EndedGaps(ctx context.Context, since, until time.Time, bounds []
 		of.Violations += r.Violations
 		of.Late[r.Bucket] += r.Gaps
 		of.LateSeconds += r.LateSeconds
+		of.LatestSeconds = max(of.LatestSeconds, r.LatestSeconds)
 	}
 	return all, translate("watch gaps", err)
 }

@@ -88,7 +88,7 @@ func TestServe(t *testing.T) {
 	require.Contains(t, s.page("/domains"), `<a href="/domains/a.example">a.example</a>`)
 	require.Contains(t, s.page("/domains"), "2 domains in all: ")
 	require.Contains(t, s.page("/domains?due=1"), "b.example")
-	for _, none := range []string{"errors=50", "rank=10", "lang=de", "source=tranco"} {
+	for _, none := range []string{"errors=50", "rank=10", "lang=de", "source=tranco", "waits=crawl-delay"} {
 		require.Contains(t, s.page("/domains?"+none), "No domain is like that.", none)
 	}
 	r.exec("UPDATE domains SET error_rate = 0.5, seed_rank = 10 WHERE domain = 'a.example'")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
@@ -66,6 +67,8 @@ type DomainQuery struct {
 	Rank   int
 	// Due leaves those that have something due just now in a run that is running.
 	Due bool
+	// Waits leaves those that are served and wait for a reason.
+	Waits reasons.Reason
 	// Language is a tag of which a domain must have a page.
 	Language string
 	// Sort is one of DomainSorts.

@@ -15,6 +15,8 @@ type Watch struct {
 	// Waits is how many domains are served, by what they wait for: reasons.InFlight while
 	// they are asked, and empty while they may be.
 	Waits map[reasons.Reason]int64 `json:"waits"`
+	// Waiting is the same with times, those first that are most.
+	Waiting []WaitingFor `json:"waiting,omitempty"`
 	// Pending counts crawls that are not closed, prerequisites too; beyond WatchBound it is an
 	// estimate. Due counts domains that are due and that nobody serves, up to WatchBound a run,
 	// and OldestDue is for how long the oldest has been.
@@ -27,6 +29,16 @@ type Watch struct {
 	DomainsAbout int64 `json:"domains_about"`
 	// KeywordsWaiting is how many pages are not found by a search yet, up to KeywordsBound.
 	KeywordsWaiting int `json:"keywords_waiting"`
+}
+
+// WaitingFor are domains that are served and wait for one reason.
+type WaitingFor struct {
+	Reason  reasons.Reason `json:"reason"`
+	Domains int64          `json:"domains"`
+	// First and Last are until when the first and the last of them wait; zero where they wait for
+	// nothing.
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
 }
 
 // WatchBound is how far a Watch counts.
@@ -42,4 +54,6 @@ type EndedGaps struct {
 	// between and above the bounds. LateSeconds is their sum.
 	Late        []int64
 	LateSeconds float64
+	// LatestSeconds is how late the latest was.
+	LatestSeconds float64
 }

@@ -256,11 +256,15 @@ WHERE
         SELECT 1 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
         WHERE rd.domain = d.domain AND rd.next_due_at <= now() AND r.status = 'running'
     ))
-    AND ($7::text IS NULL OR EXISTS (
-        SELECT 1 FROM pages AS p WHERE p.language = $7::text AND p.domain = d.domain
+    AND ($7::text = '' OR d.claimed_by IS NOT NULL AND EXISTS (
+        SELECT 1 FROM politeness_slots AS s
+        WHERE s.key = 'domain:' || d.domain AND slot_waits(s.holder, s.free_at, s.reason) = $7::text
+    ))
+    AND ($8::text IS NULL OR EXISTS (
+        SELECT 1 FROM pages AS p WHERE p.language = $8::text AND p.domain = d.domain
     ))
 ORDER BY
-    CASE $8::text
+    CASE $9::text
         WHEN 'priority' THEN -d.priority_score
         WHEN 'rank' THEN d.seed_rank
         WHEN 'pages' THEN -d.pages_crawled
@@ -270,7 +274,7 @@ ORDER BY
         WHEN 'slow' THEN -d.avg_response_ms
         WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)::double precision -- as all others then
     END NULLS LAST, d.domain
-LIMIT $9
+LIMIT $10
 `
 
 type DomainListParams struct {
@@ -280,6 +284,7 @@ type DomainListParams struct {
 	Errors   float32
 	Rank     int32
 	Due      bool
+	Waits    string
 	Language *string
 	Sort     string
 	Max      int32
@@ -294,6 +299,7 @@ func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domai
 		arg.Errors,
 		arg.Rank,
 		arg.Due,
+		arg.Waits,
 		arg.Language,
 		arg.Sort,
 		arg.Max,

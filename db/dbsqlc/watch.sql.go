@@ -182,7 +182,7 @@ func (q *Queries) WatchFrontier(ctx context.Context, bound int64) (WatchFrontier
 const watchGaps = `-- name: WatchGaps :many
 SELECT
     g.kind::text AS kind, g.bucket::integer AS bucket, g.gaps::bigint AS gaps, g.violations::bigint AS violations,
-    g.late_seconds::double precision AS late_seconds
+    g.late_seconds::double precision AS late_seconds, g.latest_seconds::double precision AS latest_seconds
 FROM gaps_ended($1::timestamptz, $2::timestamptz, $3::double precision []) AS g
 ORDER BY g.kind, g.bucket
 `
@@ -194,11 +194,12 @@ type WatchGapsParams struct {
 }
 
 type WatchGapsRow struct {
-	Kind        string
-	Bucket      int32
-	Gaps        int64
-	Violations  int64
-	LateSeconds float64
+	Kind          string
+	Bucket        int32
+	Gaps          int64
+	Violations    int64
+	LateSeconds   float64
+	LatestSeconds float64
 }
 
 func (q *Queries) WatchGaps(ctx context.Context, arg WatchGapsParams) ([]WatchGapsRow, error) {
@@ -216,6 +217,7 @@ func (q *Queries) WatchGaps(ctx context.Context, arg WatchGapsParams) ([]WatchGa
 			&i.Gaps,
 			&i.Violations,
 			&i.LateSeconds,
+			&i.LatestSeconds,
 		); err != nil {
 			return nil, err
 		}
@@ -230,8 +232,8 @@ func (q *Queries) WatchGaps(ctx context.Context, arg WatchGapsParams) ([]WatchGa
 const watchWaits = `-- name: WatchWaits :many
 
 SELECT
-    (CASE WHEN s.holder IS NOT NULL THEN 'in flight' WHEN s.free_at > now() THEN s.reason ELSE '' END)::text AS reason,
-    count(*)::bigint AS domains
+    slot_waits(s.holder, s.free_at, s.reason)::text AS reason,
+    count(*)::bigint AS domains, coalesce(min(s.free_at), now())::timestamptz AS first, coalesce(max(s.free_at), now())::timestamptz AS last
 FROM domains AS d
 LEFT JOIN politeness_slots AS s ON s.key = 'domain:' || d.domain
 WHERE d.claimed_by IS NOT NULL
@@ -241,10 +243,13 @@ GROUP BY 1
 type WatchWaitsRow struct {
 	Reason  string
 	Domains int64
+	First   time.Time
+	Last    time.Time
 }
 
 // What a monitor asks every few seconds: nothing here walks a table.
-// How many domains are served, by what they wait for; empty is nothing.
+// How many domains are served, by what they wait for, and until when the first and the last do;
+// empty is nothing.
 func (q *Queries) WatchWaits(ctx context.Context) ([]WatchWaitsRow, error) {
 	rows, err := q.db.Query(ctx, watchWaits)
 	if err != nil {
@@ -254,7 +259,12 @@ func (q *Queries) WatchWaits(ctx context.Context) ([]WatchWaitsRow, error) {
 	var items []WatchWaitsRow
 	for rows.Next() {
 		var i WatchWaitsRow
-		if err := rows.Scan(&i.Reason, &i.Domains); err != nil {
+		if err := rows.Scan(
+			&i.Reason,
+			&i.Domains,
+			&i.First,
+			&i.Last,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -4,12 +4,18 @@ CREATE OR REPLACE FUNCTION rows_about(p_relation text) RETURNS bigint LANGUAGE s
     SELECT greatest(c.reltuples, 0)::bigint FROM pg_class c WHERE c.oid = p_relation::regclass
 $$;
 
+-- What a domain that is served waits for, as its slot says; empty is nothing.
+CREATE OR REPLACE FUNCTION slot_waits(p_holder text, p_free_at timestamptz, p_reason text) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN p_holder IS NOT NULL THEN 'in flight' WHEN p_free_at > now() THEN p_reason ELSE '' END
+$$;
+
 -- The gaps that have ended in a span of time. kind is what was left alone: a domain, an address,
 -- a subnet or a registered domain. Gaps are counted by how late the next request came after it
--- was allowed, in the buckets between bounds (seconds). One that came early is a violation. Only
--- requests to domains that are served count: the last 50 of each, from at most ten minutes before.
+-- was allowed, in the buckets between bounds (seconds); latest_seconds is of the latest. One that
+-- came early is a violation. Only requests to domains that are served count: the last 50 of each,
+-- from at most ten minutes before.
 CREATE OR REPLACE FUNCTION gaps_ended(p_since timestamptz, p_until timestamptz, p_bounds double precision[])
-RETURNS TABLE (kind text, bucket integer, gaps bigint, violations bigint, late_seconds double precision)
+RETURNS TABLE (kind text, bucket integer, gaps bigint, violations bigint, late_seconds double precision, latest_seconds double precision)
 LANGUAGE sql STABLE AS $$
     WITH asked AS MATERIALIZED (
         SELECT r.*
@@ -43,6 +49,6 @@ LANGUAGE sql STABLE AS $$
         FROM pairs p WHERE NOT p.lost AND p.next_ended > p_since
     )
     SELECT l.kind, width_bucket(l.late, p_bounds), count(*), count(*) FILTER (WHERE l.late < 0),
-        coalesce(sum(greatest(l.late, 0)), 0)::double precision
+        coalesce(sum(greatest(l.late, 0)), 0)::double precision, greatest(max(l.late), 0)
     FROM late l GROUP BY 1, 2
 $$;

@@ -202,6 +202,10 @@ WHERE
         SELECT 1 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
         WHERE rd.domain = d.domain AND rd.next_due_at <= now() AND r.status = 'running'
     ))
+    AND (@waits::text = '' OR d.claimed_by IS NOT NULL AND EXISTS (
+        SELECT 1 FROM politeness_slots AS s
+        WHERE s.key = 'domain:' || d.domain AND slot_waits(s.holder, s.free_at, s.reason) = @waits::text
+    ))
     AND (sqlc.narg('language')::text IS NULL OR EXISTS (
         SELECT 1 FROM pages AS p WHERE p.language = sqlc.narg('language')::text AND p.domain = d.domain
     ))

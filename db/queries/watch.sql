@@ -1,10 +1,11 @@
 -- What a monitor asks every few seconds: nothing here walks a table.
 
--- How many domains are served, by what they wait for; empty is nothing.
+-- How many domains are served, by what they wait for, and until when the first and the last do;
+-- empty is nothing.
 -- name: WatchWaits :many
 SELECT
-    (CASE WHEN s.holder IS NOT NULL THEN 'in flight' WHEN s.free_at > now() THEN s.reason ELSE '' END)::text AS reason,
-    count(*)::bigint AS domains
+    slot_waits(s.holder, s.free_at, s.reason)::text AS reason,
+    count(*)::bigint AS domains, coalesce(min(s.free_at), now())::timestamptz AS first, coalesce(max(s.free_at), now())::timestamptz AS last
 FROM domains AS d
 LEFT JOIN politeness_slots AS s ON s.key = 'domain:' || d.domain
 WHERE d.claimed_by IS NOT NULL
@@ -43,7 +44,7 @@ SELECT d.status, count(*)::bigint AS domains FROM domains AS d GROUP BY d.status
 -- name: WatchGaps :many
 SELECT
     g.kind::text AS kind, g.bucket::integer AS bucket, g.gaps::bigint AS gaps, g.violations::bigint AS violations,
-    g.late_seconds::double precision AS late_seconds
+    g.late_seconds::double precision AS late_seconds, g.latest_seconds::double precision AS latest_seconds
 FROM gaps_ended(@since::timestamptz, @until::timestamptz, @bounds::double precision []) AS g
 ORDER BY g.kind, g.bucket;
 

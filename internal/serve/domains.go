@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/explain"
 )
@@ -41,7 +42,8 @@ const domainsShown = 100
 func domainQuery(r *http.Request) (q report.DomainQuery, err error) {
 	q = report.DomainQuery{
 		Status: crawl.DomainStatus(r.FormValue("status")), Source: r.FormValue("source"), Language: r.FormValue("lang"),
-		Due: r.FormValue("due") != "", Sort: cmp.Or(r.FormValue("sort"), report.DomainSorts[0]), Limit: domainsShown,
+		Waits: reasons.Reason(r.FormValue("waits")),
+		Due:   r.FormValue("due") != "", Sort: cmp.Or(r.FormValue("sort"), report.DomainSorts[0]), Limit: domainsShown,
 	}
 	if text := strings.TrimSpace(r.FormValue("errors")); text != "" {
 		percent, err := strconv.ParseFloat(text, 32)

@@ -36,8 +36,9 @@ type Overview struct {
 type Gaps struct {
 	Ended      int64 `json:"ended"`
 	Violations int64 `json:"violations"`
-	// Late is how late the request was on average that has ended one.
-	Late settings.Duration `json:"late_average"`
+	// Late is how late the request was on average that has ended one, and Latest at the most.
+	Late   settings.Duration `json:"late_average"`
+	Latest settings.Duration `json:"late_most"`
 }
 
 // gapsSpan is what Gaps looks back on.
@@ -119,14 +120,20 @@ func (s *Server) look(ctx context.Context) (w watched, err error) {
 }
 
 func gapsOf(all []report.EndedGaps) (g Gaps) {
-	late := 0.0
+	late, latest := 0.0, 0.0
 	for _, of := range all {
 		g.Ended += of.Gaps
 		g.Violations += of.Violations
 		late += of.LateSeconds
+		latest = max(latest, of.LatestSeconds)
 	}
 	if g.Ended > 0 {
-		g.Late = settings.Duration(time.Duration(late / float64(g.Ended) * float64(time.Second)).Round(time.Millisecond))
+		g.Late, g.Latest = seconds(late/float64(g.Ended)), seconds(latest)
 	}
 	return g
+}
+
+// seconds is a duration to the millisecond.
+func seconds(n float64) settings.Duration {
+	return settings.Duration(time.Duration(n * float64(time.Second)).Round(time.Millisecond))
 }

@@ -75,7 +75,8 @@ var pages = []page{
 		params: query("status", "only domains of this status", "sort", "the order: "+strings.Join(report.DomainSorts, ", "),
 			"source", "only domains that a list of this kind has named", "rank", "only domains up to this place on it",
 			"errors", "only domains of whose last requests at least so many per cent failed",
-			"due", "only domains of which something is due now, if it is not empty", "lang", "only domains with a page in this language"),
+			"due", "only domains of which something is due now, if it is not empty", "lang", "only domains with a page in this language",
+			"waits", "only domains that are served and wait for this reason"),
 	},
 	{
 		name: "domain", path: "/domains/{name}", api: "domains/{name}", title: "Domain", live: true,

@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
@@ -30,6 +31,7 @@ type domainsListCmd struct {
 	Errors float32 `help:"Only those of whose last requests at least this share failed, from 0 to 1." placeholder:"SHARE"`
 	Rank   int     `help:"Only those up to this place on their list." placeholder:"N"`
 	Due    bool    `help:"Only those of which something is due now."`
+	Waits  string  `help:"Only those that are served and wait for this reason, such as crawl-delay." placeholder:"REASON"`
 	Lang   string  `help:"Only those with a page in this language, a tag such as de." placeholder:"TAG"`
 	Sort   string  `help:"By priority, name, rank, pages, found, bytes, errors, slow or last. Default: priority." default:"priority" placeholder:"WHAT"`
 	Limit  int     `help:"How many to list at most. Default: 20." default:"20" placeholder:"N"`
@@ -42,7 +44,8 @@ const domainsMost = 1_000_000
 // Run prints the domains.
 func (d *domainsListCmd) Run(ctx context.Context, e *command.Env) error {
 	query := report.DomainQuery{
-		Status: crawl.DomainStatus(d.Status), Source: d.Source, Errors: d.Errors, Rank: d.Rank, Due: d.Due, Language: d.Lang,
+		Status: crawl.DomainStatus(d.Status), Source: d.Source, Errors: d.Errors, Rank: d.Rank, Due: d.Due,
+		Language: d.Lang, Waits: reasons.Reason(d.Waits),
 		Sort: d.Sort, Limit: d.Limit,
 	}
 	if err := query.Check(); err != nil {
