@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -19,12 +20,25 @@ import (
 // about to end sees the signal and goes on.
 type Starter struct {
 	Client client.Client
+	// Page is the address of the web page, which what is started links to; empty is unknown.
+	Page string
+}
+
+// linked adds a link to a page of the web page, which Temporal's UI shows with the details.
+func (s Starter) linked(opts client.StartWorkflowOptions, text string, path ...string) client.StartWorkflowOptions {
+	if s.Page == "" {
+		return opts
+	}
+	if at, err := url.JoinPath(s.Page, path...); err == nil {
+		opts.StaticDetails = fmt.Sprintf("[%s](%s)", text, at)
+	}
+	return opts
 }
 
 // StartCrawl starts or wakes a run's CrawlWorkflow.
 func (s Starter) StartCrawl(ctx context.Context, run string) error {
-	opts := startOptions(crawl.CrawlWorkflowID(run), "dispatcher of run "+run,
-		attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusRunning))
+	opts := s.linked(startOptions(crawl.CrawlWorkflowID(run), "dispatcher of run "+run,
+		attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusRunning)), "Mosey's page of this run", "runs", run)
 	_, err := s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, Wake{}, opts, CrawlWorkflowName,
 		CrawlInput{Run: run})
 	if err != nil {
@@ -36,8 +50,9 @@ func (s Starter) StartCrawl(ctx context.Context, run string) error {
 // StartDomain starts or wakes a domain's workflow. Most do not run: those begin in
 // this process, if it serves workflows, without the way through a task queue.
 func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerActivity int) error {
-	opts := startOptions(crawl.DomainWorkflowID(domain), "crawl of "+domain,
-		attrDomain.ValueSet(domain), attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusCrawling))
+	opts := s.linked(startOptions(crawl.DomainWorkflowID(domain), "crawl of "+domain,
+		attrDomain.ValueSet(domain), attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusCrawling)),
+		"Mosey's page of this domain", "domains", domain)
 	in := DomainInput{Domain: domain, PagesPerActivity: pagesPerActivity, State: DomainState{Runs: []string{run}}}
 	fresh := opts
 	fresh.EnableEagerStart, fresh.WorkflowExecutionErrorWhenAlreadyStarted = true, true

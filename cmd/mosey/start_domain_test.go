@@ -18,9 +18,15 @@ func TestStartDomain(t *testing.T) {
 	t.Parallel()
 	h, _ := newHarnessWithStack(t)
 	c := h.client()
-	starter := workflows.Starter{Client: c}
+	starter := workflows.Starter{Client: c, Page: "http://127.0.0.1:8470"}
 	require.NoError(t, starter.StartDomain(t.Context(), "example.org", "small-web", settings.PagesPerActivityAuto))
 	require.Empty(t, wakes(t, c))
+	first, err := c.GetWorkflowHistory(t.Context(), crawl.DomainWorkflowID("example.org"), "", false,
+		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT).Next()
+	require.NoError(t, err)
+	var details string
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayload(first.GetUserMetadata().GetDetails(), &details))
+	require.Equal(t, "[Mosey's page of this domain](http://127.0.0.1:8470/domains/example.org)", details)
 	require.NoError(t, starter.StartDomain(t.Context(), "example.org", "other", 50))
 	require.NoError(t, starter.StartDomain(t.Context(), "example.org", "small-web", settings.PagesPerActivityAuto))
 	require.Equal(t, []workflows.Wake{{PagesPerActivity: 50}, {PagesPerActivity: -1}}, wakes(t, c))

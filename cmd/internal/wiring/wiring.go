@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -45,6 +46,7 @@ type FetchFlags struct {
 	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" expert:"" placeholder:"disallow|allow"`
 	SeedDir         string         `help:"Directory of the seed files that SeedWorkflow may name as file. Default: none." expert:"" placeholder:"DIR"`
 	ImageStore      string         `help:"Where the bytes of images are kept (--images store, and thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, where there is one." expert:"" placeholder:"DIR|URL"`
+	WebURL          string         `name:"web-url" help:"Where people reach the web page: Temporal's UI links to it from each domain and run. Default: that of this process, if it serves one." expert:"" placeholder:"URL"`
 	Timeout         time.Duration  `help:"Longest time one request may take. Default: 30s." default:"30s" expert:"" placeholder:"DURATION"`
 	MaxFetches      int            `help:"Requests in flight in this process. Default: 256." default:"256" expert:"" placeholder:"N"`
 }
@@ -69,6 +71,9 @@ func (f FetchFlags) Validate() error {
 	}
 	if err := checkContact(f.Contact); err != nil {
 		errs = append(errs, err)
+	}
+	if u, err := url.Parse(f.WebURL); f.WebURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		errs = append(errs, fmt.Errorf("--web-url %q: want an address such as https://mosey.example.org", f.WebURL))
 	}
 	if f.Timeout < time.Second || f.Timeout > 10*time.Minute {
 		errs = append(errs, fmt.Errorf("--timeout %s: want 1s to 10m", f.Timeout))
@@ -207,7 +212,7 @@ func NewWorker(
 		images = &imageStore{where: f.ImageStore, t: t}
 	}
 	acts, err := activities.New(activities.Config{
-		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c}, Agent: token,
+		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c, Page: f.WebURL}, Agent: token,
 		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
 		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
 		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),

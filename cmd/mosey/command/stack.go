@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -235,6 +236,7 @@ func (c *Crawler) StartWorker(ctx context.Context, e *Env, f wiring.FetchFlags) 
 	if f.ImageStore, err = ImageStoreOf(e, f.ImageStore); err != nil {
 		return err
 	}
+	f.WebURL = cmp.Or(f.WebURL, c.Web.Address())
 	w, err := wiring.NewWorker(ctx, c.Client, c.Store, f, models.Models{}, c.Logger, c.Telemetry)
 	if err != nil {
 		return describeForeign(e, err)
