@@ -120,18 +120,15 @@ func (a *Activities) Recrawl(ctx context.Context, in RecrawlInput) (RecrawlResul
 		}
 	}
 	res.Pending = at.Pending
-	of := crawl.RecrawlOf{RunID: run.ID, IntoID: run.ID, Domain: in.Domain, Before: at.Before, Only: in.Only}
-	if in.Into != "" {
-		var own settings.Settings
-		if in.Settings != nil {
-			own = *in.Settings
-		}
-		into, err := a.store.RefreshRun(ctx, run, in.Into, activity.GetInfo(ctx).WorkflowExecution.ID, in.Only, own)
-		if err != nil {
-			return res, err
-		}
-		of.IntoID = into.ID
+	var own settings.Settings
+	if in.Settings != nil {
+		own = *in.Settings
 	}
+	into, err := a.store.RefreshRun(ctx, run, in.Into, activity.GetInfo(ctx).WorkflowExecution.ID, in.Only, own)
+	if err != nil {
+		return res, err
+	}
+	of := crawl.RecrawlOf{RunID: run.ID, IntoID: into.ID, Domain: in.Domain, Before: at.Before, Only: in.Only}
 	err = a.store.RecrawlOlder(ctx, of, at.RecrawlProgress, func(p crawl.RecrawlProgress) {
 		at.RecrawlProgress, res.Pending = p, p.Pending
 		activity.RecordHeartbeat(ctx, at)

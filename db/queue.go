@@ -1,7 +1,6 @@
 package db
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -101,16 +100,11 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r repo
 
 // skipRules says why pages of a run were passed over, with examples.
 func (s *Store) skipRules(ctx context.Context, p report.Progress) ([]report.SkipRule, error) {
-	all := make([]report.SkipRule, 0, len(p.Skips)+1)
-	for reason, n := range p.Skips {
-		all = append(all, report.SkipRule{Reason: reason, Pages: n})
-	}
+	all := p.SkipRules()
 	if p.BlockedRobots > 0 {
 		all = append(all, report.SkipRule{Reason: reasons.Reason(crawl.OutcomeBlockedRobots), Pages: p.BlockedRobots})
+		report.SortSkipRules(all)
 	}
-	slices.SortFunc(all, func(a, b report.SkipRule) int {
-		return cmp.Or(cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.Reason, b.Reason))
-	})
 	names := make([]string, len(all))
 	for i, rule := range all {
 		names[i] = string(rule.Reason)

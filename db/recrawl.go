@@ -47,12 +47,15 @@ func (s *Store) RecrawlOlder(
 	}
 }
 
-// RefreshRun returns the run that asks again for pages of another. If there is none of that name it
-// is created, with the other's settings as settings.Refresh changes them. own are the settings
-// that are given for it, and by is who gives them.
+// RefreshRun returns the run that asks again for pages of a run. An empty name is the run itself. A
+// new run gets the other's settings, changed by settings.Refresh. The settings own win. by names
+// who gives them.
 func (s *Store) RefreshRun(
 	ctx context.Context, of crawl.Run, name, by string, only settings.Only, own settings.Settings,
 ) (crawl.Run, error) {
+	if name == "" {
+		return of, nil
+	}
 	c := crawl.RunChange{Action: crawl.ChangeSet, Settings: own, SetBy: by}
 	_, err := s.Run(ctx, name)
 	if errors.Is(err, crawl.ErrNotFound) {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -95,6 +97,23 @@ type SkipRule struct {
 	// Examples are some of them, of different domains, if they are among the latest attempts
 	// there.
 	Examples []string `json:"examples,omitempty"`
+}
+
+// SkipRules are the reasons for which pages were skipped.
+func (t Totals) SkipRules() []SkipRule {
+	all := make([]SkipRule, 0, len(t.Skips))
+	for reason, n := range t.Skips {
+		all = append(all, SkipRule{Reason: reason, Pages: n})
+	}
+	SortSkipRules(all)
+	return all
+}
+
+// SortSkipRules sorts rules, the most frequent first.
+func SortSkipRules(all []SkipRule) {
+	slices.SortFunc(all, func(a, b SkipRule) int {
+		return cmp.Or(cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.Reason, b.Reason))
+	})
 }
 
 // RunSubdomains is a registered domain of a run, and how many below it the run has.

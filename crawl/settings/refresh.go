@@ -28,11 +28,9 @@ func (s Settings) Refresh(only Only, own Settings) Settings {
 		case !field.IsNil():
 		case !d.of(&changed).IsNil():
 			field.Set(d.of(&changed))
-		case d.Group == "limits":
-			field.Set(d.of(&defaults))
-		default:
+		case d.Group != "limits":
 			field.Set(d.of(&s))
 		}
 	}
-	return own
+	return own.WithDefaults()
 }

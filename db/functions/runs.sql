@@ -125,3 +125,12 @@ BEGIN
     PERFORM due_update(v_lifted);
 END
 $$;
+
+-- Has a run go on that is done: there is something for it to do.
+CREATE OR REPLACE FUNCTION run_go_on(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done' THEN
+        PERFORM run_start(p_run_id);
+    END IF;
+END
+$$;

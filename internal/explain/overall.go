@@ -102,10 +102,12 @@ func Ends(r report.Run, now time.Time) string {
 	return fmt.Sprintf("about %s, in %s, if nothing more is found", Stamp(now.Add(time.Duration(r.ETA))), Roughly(time.Duration(r.ETA)))
 }
 
+const robotsForbid = "robots.txt, or what else their publisher says, forbids it"
+
 // SkipRule says in words why pages were passed over, and how to have them requested.
 func SkipRule(r report.SkipRule) string {
 	if r.Reason == reasons.Reason(crawl.OutcomeBlockedRobots) {
-		return "robots.txt, or what else their publisher says, forbids it"
+		return robotsForbid
 	}
 	row := r.Reason.Row()
 	return strings.Join(slices.DeleteFunc([]string{row.Words, row.Remedy}, func(s string) bool { return s == "" }), "; ")

@@ -1,10 +1,7 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -85,23 +82,20 @@ func WholeRun(t report.Totals) string {
 // notRequested says why pages were closed without a request, and what to do about it.
 func notRequested(t report.Totals) []string {
 	var lines []string
-	for _, reason := range slices.SortedFunc(maps.Keys(t.Skips), func(a, b reasons.Reason) int {
-		return cmp.Or(cmp.Compare(t.Skips[b], t.Skips[a]), cmp.Compare(a, b))
-	}) {
+	for _, rule := range t.SkipRules() {
 		what := "page"
-		row := reason.Row()
+		row := rule.Reason.Row()
 		if row.Of == reasons.Image {
 			what = "image"
 		}
-		line := fmt.Sprintf("%s skipped: %s", Count(t.Skips[reason], what), reason)
+		line := fmt.Sprintf("%s skipped: %s", Count(rule.Pages, what), rule.Reason)
 		if row.Remedy != "" {
-			line += " (" + row.Words + "; " + row.Remedy + ")"
+			line += " (" + SkipRule(rule) + ")"
 		}
 		lines = append(lines, line)
 	}
 	if t.BlockedRobots > 0 {
-		lines = append(lines, Count(t.BlockedRobots, "page")+
-			" not requested: robots.txt, or what else their publisher says, forbids it (mosey why URL tells by which line)")
+		lines = append(lines, Count(t.BlockedRobots, "page")+" not requested: "+robotsForbid+" (mosey why URL tells by which line)")
 	}
 	return lines
 }

@@ -26,9 +26,9 @@ type Changes interface {
 	SetControl(ctx context.Context, domain string, c crawl.Control) error
 	// LiftControls takes decisions back; crawl.ErrNotFound is that none is in force.
 	LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error
-	// RecrawlNow has a run ask for pages before all others. Errors wrap crawl.ErrNotFound or
+	// RecrawlNow has a run ask for a page before all others. Errors wrap crawl.ErrNotFound or
 	// crawl.ErrInvalid.
-	RecrawlNow(ctx context.Context, run string, pages ...urls.URL) error
+	RecrawlNow(ctx context.Context, run string, page urls.URL) error
 	// RetryDomain has a domain asked again that is in trouble; crawl.ErrNotFound is that it is not.
 	RetryDomain(ctx context.Context, domain string) error
 }

@@ -31,7 +31,17 @@ var overs = []over{
 	{"30d", "the last 30 days", 12 * time.Hour, 60, "01-02", 10},
 }
 
-var spanParam = query("span", "the span of time that outcomes are shown of: 1h, 1d or 30d")
+var spanParam = query("span", "the span of time that outcomes are shown of: "+overNames())
+
+// overNames names all.
+func overNames() string {
+	names := make([]string, len(overs))
+	for i, o := range overs {
+		names[i] = o.Name
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
 
 // overNamed is the span that is asked for.
 func overNamed(r *http.Request) (over, error) {
@@ -41,7 +51,7 @@ func overNamed(r *http.Request) (over, error) {
 			return o, nil
 		}
 	}
-	return over{}, fmt.Errorf("%w: span %q: want one of 1h, 1d and 30d", errAsked, name)
+	return over{}, fmt.Errorf("%w: span %q: want one of %s", errAsked, name, overNames())
 }
 
 // Over is how attempts have ended over time.
@@ -114,27 +124,22 @@ type columns struct {
 var classes = []legend{{Class: "good", Text: "success"}, {Class: "refused", Text: "refused or skipped"}, {Class: "bad", Text: "failed"}}
 
 // columnsOf draws how attempts have ended.
-func columnsOf(v report.OutcomesOver, o over, now time.Time) columns {
+func columnsOf(v Over, now time.Time) columns {
 	c := columns{
 		Width: chartWidth, Height: columnsHeight, Left: chartLeft, Right: chartWidth - chartRight, Top: columnsTop, Base: columnsBottom,
-		Legend: slices.Clone(classes), Zone: now.Local().Format("MST"),
-	}
-	x := float64(chartLeft)
-	for i := range c.Legend {
-		c.Legend[i].X = x
-		x += 30 + 7*float64(len(c.Legend[i].Text))
+		Legend: placed(slices.Clone(classes)), Zone: now.Local().Format("MST"),
 	}
 	most, all := int64(1), int64(0)
 	for _, in := range v.Spans {
 		most, all = max(most, in.Attempts()), all+in.Attempts()
 	}
 	c.Most = number(most)
-	c.Title = fmt.Sprintf("%s ended in %s, at most %s in %s.", explain.Count(all, "attempt"), o.Words, c.Most, explain.Roughly(o.step))
+	c.Title = fmt.Sprintf("%s ended in %s, at most %s in %s.", explain.Count(all, "attempt"), v.Words(), c.Most, explain.Roughly(v.of.step))
 	wide := float64(c.Right-c.Left) / float64(max(len(v.Spans), 1))
 	for i, in := range v.Spans {
 		at := tenth(float64(c.Left) + float64(i)*wide)
-		if i%o.each == 0 {
-			c.Ticks = append(c.Ticks, tick{at, in.BeganAt.Local().Format(o.layout)})
+		if i%v.of.each == 0 {
+			c.Ticks = append(c.Ticks, tick{at, in.BeganAt.Local().Format(v.of.layout)})
 		}
 		c.Bars = append(c.Bars, stack(in, at, tenth(wide-1), float64(columnsBottom-columnsTop)/float64(most))...)
 	}
@@ -166,8 +171,8 @@ func tenth(x float64) float64 { return math.Round(10*x) / 10 }
 // outcomes answers with the picture, of a run or of all.
 func (s *Server) outcomes(w http.ResponseWriter, r *http.Request) {
 	var run crawl.Run
-	o, err := overNamed(r)
-	if name := r.PathValue("name"); err == nil && name != "" {
+	var err error
+	if name := r.PathValue("name"); name != "" {
 		run, err = s.Store.Run(r.Context(), name)
 	}
 	var v Over
@@ -178,5 +183,5 @@ func (s *Server) outcomes(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, err)
 		return
 	}
-	s.picture(w, s.outcomesSVG, columnsOf(v.OutcomesOver, o, s.Now()))
+	s.picture(w, s.outcomesSVG, columnsOf(v, s.Now()))
 }

@@ -38,8 +38,9 @@ type view interface {
 	about() string
 	// seenBy tells it who looks at it, if that one may change things.
 	seenBy(who string)
-	// noticed tells it what is said above it.
+	// noticed tells it what is said above it, and notice says that.
 	noticed(notice string)
+	notice() string
 }
 
 // head is the common part of views.
@@ -58,6 +59,7 @@ func (h *head) about() string     { return h.name }
 func (h *head) seenBy(who string) { h.By = who }
 
 func (h *head) noticed(notice string) { h.Notice = notice }
+func (h *head) notice() string        { return h.Notice }
 
 // pages are all there are, in the order in which they are named above each page.
 var pages = []page{

@@ -56,7 +56,7 @@ func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 	}
 	s.render(w, http.StatusOK, p.name, shown{
 		Title: explain.OneLine(title), Sentence: v.says(), Page: p.name, SearchOnly: s.SearchOnly, JSON: apiOf(r, "/api"),
-		Events: events, Notice: s.notice(r.Context()), View: v,
+		Events: events, Notice: v.notice(), View: v,
 	})
 }
 

@@ -102,7 +102,7 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 	}
 	at := func(t time.Time) float64 {
 		share := float64(t.Sub(from)) / math.Max(float64(to.Sub(from)), 1)
-		return math.Round(10*(chartLeft+share*(chartWidth-chartLeft-chartRight))) / 10
+		return tenth(chartLeft + share*(chartWidth-chartLeft-chartRight))
 	}
 	waits := make(map[reasons.Reason]bool)
 	for i, a := range asked {
@@ -217,15 +217,21 @@ var tickSteps = []time.Duration{
 
 // legend names the waits that are drawn.
 func (c *chart) legend(waits map[reasons.Reason]bool) {
-	x := float64(chartLeft)
 	for reason := range waits {
 		c.Legend = append(c.Legend, legend{Class: waitClass(reason), Text: string(reason)})
 	}
 	slices.SortFunc(c.Legend, func(a, b legend) int { return slices.Compare([]byte(a.Text), []byte(b.Text)) })
-	for i := range c.Legend {
-		c.Legend[i].X = x
-		x += 30 + 7*float64(len(c.Legend[i].Text))
+	placed(c.Legend)
+}
+
+// placed has each after the one before it.
+func placed(all []legend) []legend {
+	x := float64(chartLeft)
+	for i := range all {
+		all[i].X = x
+		x += 30 + 7*float64(len(all[i].Text))
 	}
+	return all
 }
 
 // outcomeClass is how a request is drawn that ended so.

@@ -187,10 +187,7 @@ func checks(store *db.Store, c *Client, dirs []string) []telemetry.Check {
 	return []telemetry.Check{
 		{Name: "postgres", Do: store.Pool().Ping},
 		{Name: "schema", Do: func(ctx context.Context) error { return CheckSchema(ctx, store) }},
-		{Name: "temporal", Do: func(ctx context.Context) error {
-			_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
-			return err
-		}},
+		{Name: "temporal", Do: c.Answers},
 		{Name: "disk", Do: func(context.Context) error {
 			var errs []error
 			for _, dir := range dirs {

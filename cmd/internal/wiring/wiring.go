@@ -129,6 +129,12 @@ type Client struct {
 	namespace string
 }
 
+// Answers fails if Temporal does not answer.
+func (c *Client) Answers(ctx context.Context) error {
+	_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
+	return err
+}
+
 // Dial connects to Temporal as the environment says (TEMPORAL_ADDRESS,
 // TEMPORAL_API_KEY, TEMPORAL_TLS_*, a profile, …); an address that is not empty
 // wins. Options are added to those of the connection. Its calls are counted by t.

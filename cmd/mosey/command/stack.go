@@ -13,7 +13,6 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/client"
 	"golang.org/x/term"
 
 	"github.com/mosey-web/mosey/cmd/internal/telemetry"
@@ -181,16 +180,10 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 	}}
 	c.Web, err = listen.Serve(ctx, WebOptions{
 		DatabaseURL: c.Stack.DatabaseURL, TemporalUI: inNamespace(e, c.Stack.UIURL), Logger: logger,
-		Temporal: c.temporalAnswers, Images: images, Changes: &webChanges{teller: tell, logger: logger},
+		Temporal: c.Client.Answers, Images: images, Changes: &webChanges{teller: tell, logger: logger},
 		TokenFile: tokenFile(opts.DataDir), By: Whoami(),
 	})
 	return c, err
-}
-
-// temporalAnswers fails if Temporal does not answer.
-func (c *Crawler) temporalAnswers(ctx context.Context) error {
-	_, err := c.Client.CheckHealth(ctx, &client.CheckHealthRequest{})
-	return err
 }
 
 // tokenFile is where a data directory keeps the token of the web page; empty is nowhere.

@@ -119,23 +119,12 @@ func (w *webChanges) LiftControls(ctx context.Context, domain, by string, kinds 
 }
 
 // RecrawlNow is serve.Changes.
-func (w *webChanges) RecrawlNow(ctx context.Context, name string, pages ...urls.URL) error {
+func (w *webChanges) RecrawlNow(ctx context.Context, name string, page urls.URL) error {
 	run, err := w.store.Run(ctx, name)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = w.store.RecrawlNow(ctx, run, []urls.URL{page})
 	}
-	if _, err := w.store.RecrawlNow(ctx, run, pages); err != nil {
-		return err
-	}
-	w.told(ctx, func(ctx context.Context) error {
-		for _, u := range pages {
-			if err := w.domain(ctx, u.Domain()); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return nil
+	return w.changedDomain(ctx, page.Domain(), err)
 }
 
 // RetryDomain is serve.Changes.

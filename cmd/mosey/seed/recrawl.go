@@ -160,14 +160,11 @@ func (r *RecrawlCmd) older(ctx context.Context, e *command.Env) error {
 		if r.Only == settings.OnlyImages && !run.Settings.TakesImages() {
 			return wiring.Usagef("--only images: run %s takes no images", run.Name)
 		}
-		of := crawl.RecrawlOf{RunID: run.ID, IntoID: run.ID, Domain: r.Domain, Before: time.Now().Add(-age), Only: r.Only}
-		if r.Into != "" {
-			into, err := store.RefreshRun(ctx, run, r.Into, command.Whoami(), r.Only, r.Settings)
-			if err != nil {
-				return err
-			}
-			of.IntoID = into.ID
+		into, err := store.RefreshRun(ctx, run, r.Into, command.Whoami(), r.Only, r.Settings)
+		if err != nil {
+			return err
 		}
+		of := crawl.RecrawlOf{RunID: run.ID, IntoID: into.ID, Domain: r.Domain, Before: time.Now().Add(-age), Only: r.Only}
 		line := command.NewProgressLine(e)
 		err = store.RecrawlOlder(ctx, of, crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) {
 			pending = p.Pending
