@@ -129,7 +129,7 @@ func requireError(t *testing.T, err error) {
 func FuzzDomainOf(f *testing.F) {
 	for _, s := range append(fuzzSeeds,
 		"www.example.com", "WWW.www.Example.com.", "www.com", "www.co.uk", "www.gov.uk", "::1", "[::1]:80", "bücher.de:80",
-		"www.ck", "www.city.kawasaki.jp", "example.com/", "user@example.com") {
+		"www.ck", "www.city.kawasaki.jp", "example.com/", "user@example.com", "\u226f", "a\u226f.example") {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, host string) {

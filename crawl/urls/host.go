@@ -43,7 +43,15 @@ func canonicalHost(raw string) (string, error) {
 		}
 		return host, nil
 	}
-	return checkedName(host)
+	name, err := checkedName(host)
+	if err != nil || name == raw || !strings.Contains(name, "xn--") {
+		return name, err
+	}
+	// The library writes some names, such as that of U+226F, in a form that it refuses itself.
+	if again, err := whatwg.Parse("http://" + name + "/"); err != nil || again.Hostname() != name {
+		return "", ErrHost
+	}
+	return name, nil
 }
 
 // plainName returns s in lower case and true if it is a host name that needs no
