@@ -54,7 +54,7 @@ func TestCompatibility(t *testing.T) {
 			ALTER TABLE pages ADD COLUMN later bigint NOT NULL DEFAULT 0;
 			ALTER TABLE domains ADD COLUMN later text;
 			CREATE TABLE later (id bigint);`)
-		applied, err := db.MigrateFiles(t.Context(), owner.Pool(), later)
+		applied, err := db.MigrateFiles(t.Context(), owner.Pool(), later, nil)
 		require.NoError(t, err)
 		require.Equal(t, 1, applied)
 		schema, err := db.SchemaOf(t.Context(), owner.Pool())
@@ -80,7 +80,7 @@ func TestCompatibility(t *testing.T) {
 	t.Run("AProgramOlderThanServedIsRefused", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, settings.Settings{})
-		_, err := db.MigrateFiles(t.Context(), b.Pool(), newer(t, fmt.Sprintf("UPDATE schema_compatibility SET oldest = %d;", laterVersion)))
+		_, err := db.MigrateFiles(t.Context(), b.Pool(), newer(t, fmt.Sprintf("UPDATE schema_compatibility SET oldest = %d;", laterVersion)), nil)
 		require.NoError(t, err)
 		schema, err := db.SchemaOf(t.Context(), b.Pool())
 		require.NoError(t, err)
@@ -115,7 +115,7 @@ func TestFunctionsAreRepeatable(t *testing.T) {
 	}
 	migrate := func(t *testing.T, files fs.FS) {
 		t.Helper()
-		applied, err := db.MigrateFiles(t.Context(), b.Pool(), files)
+		applied, err := db.MigrateFiles(t.Context(), b.Pool(), files, nil)
 		require.NoError(t, err)
 		require.Zero(t, applied, "no table has changed")
 	}
@@ -137,7 +137,7 @@ func TestFunctionsAreRepeatable(t *testing.T) {
 	// a file that does not work changes nothing
 	broken := says("four")
 	broken["functions/test_broken.sql"] = "CREATE FUNCTION nonsense"
-	_, err = db.MigrateFiles(t.Context(), b.Pool(), program(t, broken))
+	_, err = db.MigrateFiles(t.Context(), b.Pool(), program(t, broken), nil)
 	require.ErrorContains(t, err, "functions/test_broken.sql")
 	require.Equal(t, "three", answer(t))
 }

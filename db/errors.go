@@ -16,7 +16,11 @@ import (
 const (
 	codeSerializationFailure = "40001"
 	codeDeadlockDetected     = "40P01"
+	codeLockNotAvailable     = "55P03"
 )
+
+// codeInternalError is the SQLSTATE of what Postgres did not expect.
+const codeInternalError = "XX000"
 
 // codeUndefinedObject is the SQLSTATE of a name that nothing has.
 const codeUndefinedObject = "42704"

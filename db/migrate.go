@@ -31,12 +31,20 @@ var files embed.FS
 // Migrate brings the database to the newest schema, under an advisory lock so that
 // any number of processes may start at once. It returns how many migrations it
 // applied. A database newer than this program is an error.
-func Migrate(ctx context.Context, pool *pgxpool.Pool) (applied int, err error) {
-	return migrate(ctx, pool, files)
+//
+// It may run while workers do: a step that does not get its locks, or loses a deadlock, is tried
+// again for ten minutes, and waits, which may be nil, is told for whom.
+func Migrate(ctx context.Context, pool *pgxpool.Pool, waits func(string)) (applied int, err error) {
+	return migrate(ctx, pool, files, waits)
 }
 
-func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (applied int, err error) {
-	provider, closeProvider, err := newProvider(pool, from)
+func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS, waits func(string)) (applied int, err error) {
+	migrator, err := migratorPool(ctx, pool)
+	if err != nil {
+		return 0, err
+	}
+	defer migrator.Close()
+	provider, closeProvider, err := newProvider(migrator, from)
 	if err != nil {
 		return 0, err
 	}
@@ -48,19 +56,35 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (applied int, 
 	if current > target {
 		return 0, fmt.Errorf("the database has schema version %d, this program knows %d: use a newer Mosey", current, target)
 	}
-	results, err := provider.Up(ctx)
+	changed := false
+	err = untilLocked(ctx, pool, waits, func() error {
+		n, err := up(ctx, provider)
+		if applied += n; err != nil {
+			return err
+		}
+		changed, err = applyFunctions(ctx, migrator, from)
+		return err
+	})
 	if err != nil {
-		return 0, fmt.Errorf("migrate the database: %w", err)
+		return applied, err
 	}
-	changed, err := applyFunctions(ctx, pool, from)
-	if err != nil {
-		return len(results), err
-	}
-	if changed || len(results) > 0 {
+	if changed || applied > 0 {
 		// the plans of statements are kept: they are not to be made from nothing
 		if _, err := pool.Exec(ctx, "ANALYZE"); err != nil {
-			return len(results), fmt.Errorf("analyze the database: %w", err)
+			return applied, fmt.Errorf("analyze the database: %w", err)
 		}
+	}
+	return applied, nil
+}
+
+// up applies what migrations are missing, and counts those that it has applied.
+func up(ctx context.Context, provider *goose.Provider) (applied int, err error) {
+	results, err := provider.Up(ctx)
+	if failed, ok := errors.AsType[*goose.PartialError](err); ok {
+		results = failed.Applied
+	}
+	if err != nil {
+		return len(results), fmt.Errorf("migrate the database: %w", err)
 	}
 	return len(results), nil
 }

@@ -23,10 +23,10 @@ func TestMigrate(t *testing.T) {
 	t.Run("IsIdempotent", func(t *testing.T) {
 		t.Parallel()
 		store := open(t)
-		applied, err := db.Migrate(t.Context(), store.Pool())
+		applied, err := db.Migrate(t.Context(), store.Pool(), nil)
 		require.NoError(t, err)
 		require.Positive(t, applied)
-		again, err := db.Migrate(t.Context(), store.Pool())
+		again, err := db.Migrate(t.Context(), store.Pool(), nil)
 		require.NoError(t, err)
 		require.Zero(t, again)
 		schema, err := db.SchemaOf(t.Context(), store.Pool())
@@ -46,7 +46,7 @@ func TestMigrate(t *testing.T) {
 		const n = 4
 		for range n {
 			go func() {
-				_, err := db.Migrate(t.Context(), store.Pool())
+				_, err := db.Migrate(t.Context(), store.Pool(), nil)
 				errs <- err
 			}()
 		}
@@ -58,11 +58,11 @@ func TestMigrate(t *testing.T) {
 	t.Run("RefusesANewerSchema", func(t *testing.T) {
 		t.Parallel()
 		store := open(t)
-		_, err := db.Migrate(t.Context(), store.Pool())
+		_, err := db.Migrate(t.Context(), store.Pool(), nil)
 		require.NoError(t, err)
 		_, err = store.Pool().Exec(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)")
 		require.NoError(t, err)
-		_, err = db.Migrate(t.Context(), store.Pool())
+		_, err = db.Migrate(t.Context(), store.Pool(), nil)
 		require.ErrorContains(t, err, "schema version 9999")
 		require.ErrorContains(t, err, "use a newer Mosey")
 	})

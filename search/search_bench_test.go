@@ -104,7 +104,7 @@ func filled(b *testing.B) *db.Store {
 		store, err = db.OpenOwner(b.Context(), *benchDatabase)
 		require.NoError(b, err)
 		b.Cleanup(store.Close)
-		_, err = db.Migrate(b.Context(), store.Pool())
+		_, err = db.Migrate(b.Context(), store.Pool(), nil)
 		require.NoError(b, err)
 	}
 	var there int

@@ -109,7 +109,7 @@ func (c *cluster) start(ctx context.Context) error {
 		return fmt.Errorf("open the template: %w", err)
 	}
 	defer pool.Close()
-	_, err = db.Migrate(ctx, pool)
+	_, err = db.Migrate(ctx, pool, nil)
 	return err
 }
 

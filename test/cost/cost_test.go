@@ -123,7 +123,7 @@ func migrate(t *testing.T, url string) {
 	pool, err := pgxpool.New(t.Context(), url)
 	require.NoError(t, err)
 	defer pool.Close()
-	_, err = db.Migrate(t.Context(), pool)
+	_, err = db.Migrate(t.Context(), pool, nil)
 	require.NoError(t, err)
 }
 

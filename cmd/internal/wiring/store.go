@@ -35,14 +35,14 @@ func CheckSchema(ctx context.Context, store *db.Store) error {
 }
 
 // Migrate brings a database to the newest schema, as its owner. It returns the schema
-// and how many migrations that took.
-func Migrate(ctx context.Context, url string) (schema db.Schema, applied int, err error) {
+// and how many migrations that took. It tells waits whom it waits for.
+func Migrate(ctx context.Context, url string, waits func(string)) (schema db.Schema, applied int, err error) {
 	owner, err := db.OpenOwner(ctx, url)
 	if err != nil {
 		return schema, 0, Describe(err)
 	}
 	defer owner.Close()
-	if applied, err = db.Migrate(ctx, owner.Pool()); err != nil {
+	if applied, err = db.Migrate(ctx, owner.Pool(), waits); err != nil {
 		return schema, applied, err
 	}
 	schema, err = db.SchemaOf(ctx, owner.Pool())

@@ -122,5 +122,5 @@ func Migrate(ctx context.Context, e *Env) (schema db.Schema, applied int, err er
 		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
 		url = server.URL()
 	}
-	return wiring.Migrate(ctx, url)
+	return wiring.Migrate(ctx, url, func(s string) { fmt.Fprintln(e.Stderr, s) })
 }

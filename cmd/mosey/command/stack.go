@@ -146,7 +146,7 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 		}
 		return nil, err
 	}
-	_, applied, err := wiring.Migrate(ctx, c.Stack.DatabaseURL)
+	_, applied, err := wiring.Migrate(ctx, c.Stack.DatabaseURL, opts.Progress)
 	if err != nil {
 		return nil, err
 	}
