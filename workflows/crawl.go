@@ -61,9 +61,9 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 			return CrawlResult{Reason: res.Reason}, endRun(ctx, res)
 		case res.Ended:
 			continue
-		case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
+		case handsOver(ctx):
 			drain(d.wake)
-			return CrawlResult{}, workflow.NewContinueAsNewError(ctx, CrawlWorkflow, in)
+			return CrawlResult{}, handOver(ctx, CrawlWorkflow, in)
 		}
 		// An idle run waits for a signal alone, and so makes no events.
 		summary := fmt.Sprintf("%d domains active", res.Active)
@@ -71,7 +71,7 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 			summary = "paused"
 		}
 		err = awaitOrTimer(ctx, time.Duration(res.NextIn), summary, func() bool {
-			return d.changed || d.wake.Len() > 0
+			return d.changed || d.wake.Len() > 0 || upgrades(ctx)
 		})
 		if err != nil {
 			return CrawlResult{}, d.leave(ctx, err)

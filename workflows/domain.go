@@ -56,9 +56,9 @@ func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) 
 			return d.state.result(workflow.Now(ctx)), d.end(ctx)
 		case finished:
 			d.fetchNext()
-		case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
+		case handsOver(ctx):
 			d.takeWakes()
-			return DomainResult{}, workflow.NewContinueAsNewError(ctx, DomainWorkflow, DomainInput{
+			return DomainResult{}, handOver(ctx, DomainWorkflow, DomainInput{
 				Domain: d.name, PagesPerActivity: d.pages, State: d.state.carried(),
 			})
 		}
@@ -88,12 +88,20 @@ func (d *domain) step(ctx workflow.Context) (finished bool, err error) {
 }
 
 // sleep waits until the domain may be asked again, or there is news that ends the
-// wait. The wait is a Temporal timer: it outlives this worker.
+// wait. The wait is a Temporal timer: it outlives this worker. An upgrade takes along
+// what is left of it.
 func (d *domain) sleep(ctx workflow.Context) error {
-	err := awaitOrTimer(ctx, time.Duration(d.state.Wait), d.state.waitSummary(), func() bool {
+	ended := func() bool {
 		return d.decided || d.state.endsWithNews() && (d.news || d.wake.Len() > 0)
+	}
+	until := workflow.Now(ctx).Add(time.Duration(d.state.Wait))
+	err := awaitOrTimer(ctx, time.Duration(d.state.Wait), d.state.waitSummary(), func() bool {
+		return ended() || upgrades(ctx)
 	})
 	d.state.Wait = 0
+	if upgrades(ctx) && !ended() {
+		d.state.Wait = settings.Duration(max(until.Sub(workflow.Now(ctx)), 0))
+	}
 	return err
 }
 

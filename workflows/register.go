@@ -18,13 +18,19 @@ const (
 	DatabaseWorkflowName = "DatabaseWorkflow"
 )
 
-// Register registers every workflow.
+// Register registers every workflow. Workers that have no version ignore the behaviors.
 func Register(r worker.WorkflowRegistry) {
-	r.RegisterWorkflowWithOptions(SeedWorkflow, workflow.RegisterOptions{Name: SeedWorkflowName})
-	r.RegisterWorkflowWithOptions(CrawlWorkflow, workflow.RegisterOptions{Name: CrawlWorkflowName})
-	r.RegisterWorkflowWithOptions(DomainWorkflow, workflow.RegisterOptions{Name: DomainWorkflowName})
-	r.RegisterWorkflowWithOptions(RecrawlWorkflow, workflow.RegisterOptions{Name: RecrawlWorkflowName})
-	r.RegisterWorkflowWithOptions(DatabaseWorkflow, workflow.RegisterOptions{Name: DatabaseWorkflowName})
+	pinned := func(name string) workflow.RegisterOptions {
+		return workflow.RegisterOptions{Name: name, VersioningBehavior: workflow.VersioningBehaviorPinned}
+	}
+	r.RegisterWorkflowWithOptions(SeedWorkflow, pinned(SeedWorkflowName))
+	r.RegisterWorkflowWithOptions(CrawlWorkflow, pinned(CrawlWorkflowName))
+	r.RegisterWorkflowWithOptions(DomainWorkflow, pinned(DomainWorkflowName))
+	r.RegisterWorkflowWithOptions(RecrawlWorkflow, pinned(RecrawlWorkflowName))
+	// It waits for ever and has no steps that two versions could take differently.
+	r.RegisterWorkflowWithOptions(DatabaseWorkflow, workflow.RegisterOptions{
+		Name: DatabaseWorkflowName, VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade,
+	})
 }
 
 // act names the activities; no workflow ever has a live one.

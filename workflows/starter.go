@@ -22,6 +22,9 @@ type Starter struct {
 	Client client.Client
 	// Page is the address of the web page, which what is started links to; empty is unknown.
 	Page string
+	// Versioned is set in a worker that has a version. A workflow that began in its process
+	// would stay on that version, whichever is current.
+	Versioned bool
 }
 
 // linked adds a link to a page of the web page, which Temporal's UI shows with the details.
@@ -55,7 +58,7 @@ func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerAc
 		"Mosey's page of this domain", "domains", domain)
 	in := DomainInput{Domain: domain, PagesPerActivity: pagesPerActivity, State: DomainState{Runs: []string{run}}}
 	fresh := opts
-	fresh.EnableEagerStart, fresh.WorkflowExecutionErrorWhenAlreadyStarted = true, true
+	fresh.EnableEagerStart, fresh.WorkflowExecutionErrorWhenAlreadyStarted = !s.Versioned, true
 	fresh.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL
 	_, err := s.Client.ExecuteWorkflow(ctx, fresh, DomainWorkflowName, in)
 	if _, runs := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); runs {

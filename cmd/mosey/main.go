@@ -65,6 +65,8 @@ type cli struct {
 	Rank       show.RankCmd         `cmd:"" group:"Take out and look after:" help:"Work out what domains and pages are worth by who links to them."`
 	Maintain   images.MaintainCmd   `cmd:"" group:"Take out and look after:" help:"Delete stored images that a crash has left, and note those that are lost."`
 	Migrate    migrateCmd           `cmd:"" group:"Take out and look after:" help:"Bring the database to the newest schema."`
+	Deploy     control.DeployCmd    `cmd:"" group:"Take out and look after:" help:"Make a version of the workers current, and watch others run out; or list the versions."`
+	Replay     control.ReplayCmd    `cmd:"" group:"Take out and look after:" help:"Replay workflows that run over this program, before its workers serve them."`
 	Completion manual.CompletionCmd `cmd:"" group:"Take out and look after:" help:"Print what has a shell complete commands and flags."`
 	Man        manual.ManCmd        `cmd:"" group:"Take out and look after:" help:"Print this as a page for man."`
 	Version_   versionCmd           `cmd:"" group:"Take out and look after:" name:"version" help:"Print the version, and what it was built with."` //nolint:revive // Version is the flag

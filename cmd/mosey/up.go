@@ -54,9 +54,12 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		"  temporal workflow start --address %s --task-queue mosey --type SeedWorkflow \\\n"+
 		"    --workflow-id seed/small-web/1 --input '{\"run\":\"small-web\",\"urls\":[\"https://example.org/\"]}'\n"+
 		"Ctrl-C stops.\n", c.Stack.TemporalAddress)
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case err = <-c.Behind():
+	}
 	fmt.Fprintln(e.Stderr, "Stopping: requests in flight are finished first.")
-	return nil
+	return err
 }
 
 // migrateCmd brings the database to the newest schema.

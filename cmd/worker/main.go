@@ -25,6 +25,7 @@ import (
 type flags struct {
 	wiring.Flags
 	wiring.FetchFlags
+	wiring.VersionFlags
 	telemetry.WatchFlags
 
 	DatabaseURL string `name:"database-url" env:"DATABASE_URL" help:"Postgres to use. Run mosey migrate first." placeholder:"URL"`
@@ -95,7 +96,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		return err
 	}
 	defer c.Close()
-	w, err := wiring.NewWorker(ctx, c, store, f.FetchFlags, models.Models{}, logger, t)
+	w, err := wiring.NewWorker(ctx, c, store, f.FetchFlags, f.VersionFlags, models.Models{}, logger, t)
 	if err != nil {
 		return err
 	}
@@ -109,10 +110,14 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 	if warning := f.NoContact(); warning != "" {
 		logger.WarnContext(ctx, warning) //nolint:sloglint // it says all
 	}
-	<-ctx.Done()
-	logger.InfoContext(ctx, "worker stopping: requests in flight are finished first")
+	wiring.WarnVersion(ctx, c, f.VersionFlags, logger)
+	select {
+	case <-ctx.Done():
+		logger.InfoContext(ctx, "worker stopping: requests in flight are finished first")
+	case err = <-w.Behind():
+	}
 	w.Stop()
-	return nil
+	return err
 }
 
 // profile writes a CPU profile until stop is called.

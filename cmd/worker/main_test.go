@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
+	deploymentpb "go.temporal.io/api/deployment/v1"
 	"go.temporal.io/sdk/converter"
 	"go.uber.org/goleak"
 
@@ -82,6 +83,8 @@ func TestUsage(t *testing.T) {
 			{nil, []string{"--max-fetches", "0"}, "--max-fetches 0: want 1 to 100000"},
 			{nil, []string{"--dns-server", "1.1.1.1"}, "--dns-server: "},
 			{nil, []string{"--user-agent", "123"}, `--user-agent: invalid input: user agent "123": must begin with a product token`},
+			{nil, []string{"--build-id", "a b"}, `--build-id "a b": want up to 100 letters, digits and . - _ +`},
+			{nil, []string{"--deployment", "a.b"}, `--deployment "a.b": want up to 100 letters, digits and - _ +`},
 			{nil, []string{"--front-ends", "/nowhere"}, "--front-ends: open /nowhere: no such file or directory"},
 			{nil, []string{"--malformed-robots", "ignore"}, `--malformed-robots must be one of "disallow","allow" but got "ignore"`},
 			{nil, []string{"--database-url", none, "--cpu-profile", "/nowhere/cpu"}, "worker: --cpu-profile: open /nowhere/cpu: no such file or directory"},
@@ -215,6 +218,56 @@ func TestWork(t *testing.T) {
 	stat, err := os.Stat(profile)
 	require.NoError(t, err)
 	require.NotZero(t, stat.Size())
+}
+
+// A migration may take away what this program needs while it runs.
+func TestDatabaseThatLeavesTheWorkerBehindEndsIt(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	temporal := newFakeTemporal(t)
+	var stdout, stderr output.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(t.Context(), nil, wiring.Env{
+			"DATABASE_URL=" + store.Pool().Config().ConnString(), "TEMPORAL_ADDRESS=" + temporal.address,
+		}, &stdout, &stderr)
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(stderr.String(), "worker started") }, patience, 5*time.Millisecond)
+	_, err := store.Pool().Exec(t.Context(), "UPDATE schema_compatibility SET oldest = 1000")
+	require.NoError(t, err)
+	select {
+	case code := <-ended:
+		require.Equal(t, wiring.ExitFailed, code, "%s", &stderr)
+	case <-time.After(patience):
+		require.FailNow(t, "still running", "%s", &stderr)
+	}
+	require.Contains(t, stderr.String(), "the database has left this worker behind: it stops taking work")
+	require.Regexp(t, `(?m)^worker: invalid input: .* which serves programs from version 1000 on, .*: use a newer Mosey$`, stderr.String())
+}
+
+func TestVersionOfTheWorkerIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		current *deploymentpb.WorkerDeploymentVersion
+		args    []string
+		want    string
+	}{
+		{nil, []string{"--build-id", "v2"}, "this worker gets nothing new before its version is current: mosey deploy v2"},
+		{&deploymentpb.WorkerDeploymentVersion{DeploymentName: "mosey", BuildId: "v1"}, []string{"--build-id", "v2"}, `"current":"mosey:v1"`},
+		{&deploymentpb.WorkerDeploymentVersion{DeploymentName: "mosey", BuildId: "v1"}, nil, "this worker has no version and gets no work"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		temporal := newFakeTemporal(t)
+		temporal.current = c.current
+		var stdout, stderr output.Buffer
+		ended := make(chan int, 1)
+		go func() {
+			ended <- run(ctx, c.args, wiring.Env{"DATABASE_URL=" + dbtest.URL(t), "TEMPORAL_ADDRESS=" + temporal.address}, &stdout, &stderr)
+		}()
+		require.Eventually(t, func() bool { return strings.Contains(stderr.String(), c.want) }, patience, 5*time.Millisecond, "%s", &stderr)
+		cancel()
+		require.Zero(t, <-ended, "%s", &stderr)
+	}
 }
 
 // A worker of another database would take tasks that it knows nothing of.

@@ -8,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
+	deploymentpb "go.temporal.io/api/deployment/v1"
 	enumspb "go.temporal.io/api/enums/v1"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
@@ -30,6 +32,8 @@ type fakeTemporal struct {
 	of    struct{ namespace, identity string }
 	// owner is the memo of the workflow that tells whose the namespace is.
 	owner *commonpb.Memo
+	// current is the version that gets what is new.
+	current *deploymentpb.WorkerDeploymentVersion
 }
 
 func newFakeTemporal(t *testing.T) *fakeTemporal {
@@ -132,6 +136,14 @@ func (f *fakeTemporal) DescribeWorkflowExecution(
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
 		Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, Memo: f.owner,
 	}}, nil
+}
+
+func (f *fakeTemporal) DescribeTaskQueue(
+	context.Context, *workflowservice.DescribeTaskQueueRequest,
+) (*workflowservice.DescribeTaskQueueResponse, error) {
+	return &workflowservice.DescribeTaskQueueResponse{
+		VersioningInfo: &taskqueuepb.TaskQueueVersioningInfo{CurrentDeploymentVersion: f.current},
+	}, nil
 }
 
 func (*fakeTemporal) ListWorkflowExecutions(

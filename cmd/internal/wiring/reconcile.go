@@ -2,6 +2,7 @@ package wiring
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -12,9 +13,10 @@ import (
 
 // reconciler compares what rows want with what runs, while no other process does.
 type reconciler struct {
-	store   *db.Store
-	starter workflows.Starter
-	logger  *slog.Logger
+	store    *db.Store
+	starter  workflows.Starter
+	upgrader upgrader
+	logger   *slog.Logger
 }
 
 const (
@@ -44,7 +46,7 @@ func (r reconciler) run(ctx context.Context) {
 		var err error
 		if lead, err = r.lead(ctx, lead); err == nil && lead != nil {
 			bounded, cancel := context.WithTimeout(ctx, lookTimeout)
-			err = look.Look(bounded)
+			err = errors.Join(look.Look(bounded), r.upgrader.look(bounded))
 			if now := time.Now(); err == nil && now.Sub(outcomes) >= outcomesEvery {
 				err, outcomes = r.store.AddUpOutcomes(bounded), now
 			}

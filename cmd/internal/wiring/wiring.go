@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -184,11 +185,11 @@ func identity() string {
 // stopTimeout lets requests in flight end before the worker does.
 const stopTimeout = 10 * time.Second
 
-// NewWorker puts a worker together; the caller starts and stops it. It names the
+// NewWorker puts a worker of a version together; the caller starts and stops it. It names the
 // languages of pages by models, which may be nil. A namespace that belongs to another
 // database is a *ForeignNamespaceError.
 func NewWorker(
-	ctx context.Context, c *Client, store *db.Store, f FetchFlags, models language.Models, logger *slog.Logger, t *Telemetry,
+	ctx context.Context, c *Client, store *db.Store, f FetchFlags, v VersionFlags, models language.Models, logger *slog.Logger, t *Telemetry,
 ) (*Worker, error) {
 	fetcher, err := fetch.New(f.config())
 	if err != nil {
@@ -218,8 +219,9 @@ func NewWorker(
 		images = &imageStore{where: f.ImageStore, t: t}
 	}
 	acts, err := activities.New(activities.Config{
-		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c, Page: f.WebURL}, Agent: token,
-		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
+		Store: store, Fetcher: fetcher, Resolver: resolver, Agent: token,
+		Starter: workflows.Starter{Client: c, Page: f.WebURL, Versioned: v.BuildID != ""},
+		Logger:  logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
 		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
 		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
 		Images: images, Observe: t.observe(), Tracer: t.attempts(),
@@ -249,6 +251,7 @@ func NewWorker(
 		WorkflowTaskPollerBehavior:   pollers(workflowPollersMax),
 		ActivityTaskPollerBehavior:   pollers(activityPollersMax),
 		WorkerStopTimeout:            f.Timeout + stopTimeout,
+		DeploymentOptions:            v.options(),
 	})
 	workflows.Register(fetches)
 	activities.Register(fetches, acts)
@@ -256,15 +259,21 @@ func NewWorker(
 		DisableWorkflowWorker:      true,
 		ActivityTaskPollerBehavior: pollers(controlPollersMax),
 		WorkerStopTimeout:          stopTimeout,
+		DeploymentOptions:          v.options(),
 	})
 	activities.Register(control, acts)
 	return &Worker{
 		fetches: fetches, control: control, acts: acts, journal: journal, stopJournal: func() {},
-		reconciler:  reconciler{store: store, starter: workflows.Starter{Client: c}, logger: logger},
+		reconciler:  reconciler{store: store, starter: workflows.Starter{Client: c}, upgrader: newUpgrader(c, v, logger), logger: logger},
 		orphans:     orphans{client: c, logger: logger},
 		claimant:    claimant{client: c, store: store, logger: logger},
 		keywords:    keywords.Writer{Store: store, Logger: logger},
 		stopLooking: func() {}, logger: logger,
+		stopServing: sync.OnceFunc(func() {
+			fetches.Stop()
+			control.Stop()
+		}),
+		behind: make(chan error, 1),
 	}, nil
 }
 
@@ -314,7 +323,9 @@ type Worker struct {
 	orphans          orphans
 	claimant         claimant
 	keywords         keywords.Writer
-	stopLooking      func() // of the four above
+	stopLooking      func() // of the four above, and at the schema
+	stopServing      func()
+	behind           chan error
 	logger           *slog.Logger
 }
 
@@ -328,15 +339,14 @@ func (w *Worker) Start() error {
 		return fmt.Errorf("serve %s: %w", crawl.ControlTaskQueue, err)
 	}
 	w.stopJournal = background(w.journal.Run)
-	w.stopLooking = background(w.reconciler.run, w.orphans.run, w.claimant.run, w.keywords.Run)
+	w.stopLooking = background(w.reconciler.run, w.orphans.run, w.claimant.run, w.keywords.Run, w.watchSchema)
 	return nil
 }
 
 // Stop stops serving. Requests in flight are finished first, and recorded.
 func (w *Worker) Stop() {
 	w.stopLooking()
-	w.fetches.Stop()
-	w.control.Stop()
+	w.stopServing()
 	activities.Wait(w.acts)
 	w.writeLast()
 	w.stopJournal()

@@ -18,11 +18,12 @@ type Answer struct {
 type Change struct {
 	// Did is what was done, such as paused, lifted or set.
 	Did string `json:"did"`
-	// Domain, Run, List or Schedule is what was changed.
+	// Domain, Run, List, Schedule or Version is what was changed.
 	Domain   string `json:"domain,omitempty"`
 	Run      string `json:"run,omitempty"`
 	List     string `json:"list,omitempty"`
 	Schedule string `json:"schedule,omitempty"`
+	Version  string `json:"version,omitempty"`
 	// Still is what forbids requests to the domain all the same.
 	Still reasons.Reason `json:"still,omitempty"`
 	// Until is when it ends by itself, and Count how many things it has changed.

@@ -230,7 +230,7 @@ func (c *Crawler) StartWorker(ctx context.Context, e *Env, f wiring.FetchFlags) 
 		return err
 	}
 	f.WebURL = cmp.Or(f.WebURL, c.Web.Address())
-	w, err := wiring.NewWorker(ctx, c.Client, c.Store, f, models.Models{}, c.Logger, c.Telemetry)
+	w, err := wiring.NewWorker(ctx, c.Client, c.Store, f, wiring.VersionFlags{}, models.Models{}, c.Logger, c.Telemetry)
 	if err != nil {
 		return describeForeign(e, err)
 	}
@@ -239,6 +239,14 @@ func (c *Crawler) StartWorker(ctx context.Context, e *Env, f wiring.FetchFlags) 
 	}
 	c.Worker = w
 	return nil
+}
+
+// Behind tells that the database no longer serves this program; without a worker it never does.
+func (c *Crawler) Behind() <-chan error {
+	if c.Worker == nil {
+		return nil
+	}
+	return c.Worker.Behind()
 }
 
 // CloseTimeout bounds how long the stack may take to stop. It is killed then, which

@@ -90,7 +90,7 @@ func (s *scheduleAddCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return wiring.Usagef("schedule add %s: %w", s.Name, err)
 	}
-	return withSchedules(ctx, e, func(starter workflows.Starter) error {
+	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
 		err := starter.AddSchedule(ctx, schedule)
 		if errors.Is(err, crawl.ErrInvalid) {
 			return wiring.Usagef("%w", err)
@@ -112,7 +112,7 @@ type scheduleListCmd struct {
 
 // Run lists the schedules.
 func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
-	return withSchedules(ctx, e, func(starter workflows.Starter) error {
+	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
 		all, err := starter.Schedules(ctx)
 		if err != nil {
 			return err
@@ -170,7 +170,7 @@ type namedSchedule struct {
 func (s *namedSchedule) with(
 	ctx context.Context, e *command.Env, did, more string, do func(workflows.Starter, context.Context, string) error,
 ) error {
-	return withSchedules(ctx, e, func(starter workflows.Starter) error {
+	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
 		err := do(starter, ctx, s.Name)
 		if errors.Is(err, crawl.ErrNotFound) {
 			return wiring.Usagef("schedule %q does not exist; mosey schedule lists all", s.Name)
@@ -182,8 +182,8 @@ func (s *namedSchedule) with(
 	})
 }
 
-// withSchedules calls fn with the Temporal that runs; there has to be one.
-func withSchedules(ctx context.Context, e *command.Env, fn func(workflows.Starter) error) error {
+// withRunningTemporal calls fn with the Temporal that runs; there has to be one.
+func withRunningTemporal(ctx context.Context, e *command.Env, fn func(workflows.Starter) error) error {
 	called := false
 	err := command.WithTemporal(ctx, e, func(starter workflows.Starter) error {
 		called = true

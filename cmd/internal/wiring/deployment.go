@@ -1,0 +1,117 @@
+package wiring
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// DeploymentFlag names a worker deployment. Temporal's worker controller for Kubernetes sets
+// the same variable.
+type DeploymentFlag struct {
+	Deployment string `help:"Worker deployment of Temporal that the versions belong to. Default: mosey." env:"TEMPORAL_DEPLOYMENT_NAME" default:"mosey" expert:"" placeholder:"NAME"`
+}
+
+// VersionFlags say which version of the workers a worker is.
+type VersionFlags struct {
+	DeploymentFlag
+
+	BuildID string `name:"build-id" env:"TEMPORAL_WORKER_BUILD_ID" help:"Version of this worker, such as v0.2.0: it serves what was begun by it, and all once mosey deploy has made it current. Default: none, it serves whatever comes." placeholder:"ID"`
+}
+
+// deploymentName is what Temporal takes for the name of a deployment and for a build ID, and
+// what its lists can be asked for.
+var deploymentName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_+-]{0,99}$`)
+
+// buildIDName may have dots too.
+var buildIDName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}$`)
+
+// Validate checks the name.
+func (f DeploymentFlag) Validate() error {
+	if !deploymentName.MatchString(f.Deployment) {
+		return fmt.Errorf("--deployment %q: want up to 100 letters, digits and - _ +", f.Deployment)
+	}
+	return nil
+}
+
+// Validate names each flag that is wrong.
+func (f VersionFlags) Validate() error {
+	if err := f.DeploymentFlag.Validate(); err != nil {
+		return err
+	}
+	if f.BuildID == "" {
+		return nil
+	}
+	return CheckBuildID("--build-id", f.BuildID)
+}
+
+// CheckBuildID refuses what Temporal would not take for a build ID.
+func CheckBuildID(what, id string) error {
+	if !buildIDName.MatchString(id) {
+		return fmt.Errorf("%s %q: want up to 100 letters, digits and . - _ +", what, id)
+	}
+	return nil
+}
+
+// options are those of a worker of this version.
+func (f VersionFlags) options() worker.DeploymentOptions {
+	if f.BuildID == "" {
+		return worker.DeploymentOptions{}
+	}
+	return worker.DeploymentOptions{
+		UseVersioning: true,
+		Version:       worker.WorkerDeploymentVersion{DeploymentName: f.Deployment, BuildID: f.BuildID},
+		// for activities alone, which have none
+		DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
+	}
+}
+
+// wakesALook is how many workflows are woken at a look of the reconciler: about 20 a second.
+// Each then begins a new execution, which costs a Temporal of one core some 12 ms.
+const wakesALook = 300
+
+// upgrader wakes the workflows that sleep on another version than the current one. A worker
+// without a version has none.
+type upgrader struct {
+	waker  *workflows.Waker
+	logger *slog.Logger
+}
+
+func newUpgrader(c *Client, v VersionFlags, logger *slog.Logger) upgrader {
+	if v.BuildID == "" {
+		return upgrader{}
+	}
+	return upgrader{workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment}), logger}
+}
+
+func (u upgrader) look(ctx context.Context) error {
+	if u.waker == nil {
+		return nil
+	}
+	woken, left, err := u.waker.Wake(ctx, wakesALook)
+	if woken > 0 {
+		u.logger.InfoContext(ctx, "woke workflows of other versions, which move to the current one", "woken", woken, "left", left)
+	}
+	return err
+}
+
+// WarnVersion tells of a worker that gets no work, since Temporal gives that to another version.
+func WarnVersion(ctx context.Context, c *Client, v VersionFlags, logger *slog.Logger) {
+	current, err := workflows.CurrentVersion(ctx, c)
+	switch {
+	case err != nil:
+		logger.WarnContext(ctx, "could not see which version of the workers is current", "error", err)
+	case v.BuildID == "" && current != "":
+		logger.WarnContext(ctx, "this worker has no version and gets no work: start it with --build-id, "+
+			"or let workers without a version serve: mosey deploy --unversioned", "current", current)
+	case v.BuildID != "" && current != v.Deployment+":"+v.BuildID:
+		logger.WarnContext(ctx, "this worker gets nothing new before its version is current: mosey deploy "+v.BuildID,
+			"version", v.BuildID, "current", current)
+	}
+}

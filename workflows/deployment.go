@@ -1,0 +1,252 @@
+package workflows
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Deployment is a worker deployment of Temporal: workers of several versions that serve the
+// same task queues, one of which is current. New workflows start on the current version; those
+// that run stay on theirs, and move when they next take a step.
+type Deployment struct {
+	Client client.Client
+	Name   string
+}
+
+// Version is one version of a deployment.
+type Version struct {
+	BuildID string    `json:"build_id"`
+	Current bool      `json:"current"`
+	Created time.Time `json:"created"`
+	// Workflows is how many workflows that have not ended are pinned to it, as Temporal
+	// lists them. The list may lag behind by a second.
+	Workflows int64 `json:"workflows"`
+	// Workers name the processes that have asked for its tasks within the last five
+	// minutes.
+	Workers []string `json:"workers"`
+}
+
+// Versions lists the versions, the newest first. current is empty where workers without a
+// version are to serve. A deployment that no worker has ever named has none.
+func (d Deployment) Versions(ctx context.Context) (versions []Version, current string, err error) {
+	res, err := d.handle().Describe(ctx, client.WorkerDeploymentDescribeOptions{})
+	if NotFound(err) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("look at the deployment %s: %w", d.Name, err)
+	}
+	if at := res.Info.RoutingConfig.CurrentVersion; at != nil {
+		current = at.BuildID
+	}
+	workers, err := d.workers(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, v := range res.Info.VersionSummaries {
+		one := Version{
+			BuildID: v.Version.BuildID, Current: v.Version.BuildID == current, Created: v.CreateTime, Workers: workers[v.Version.BuildID],
+		}
+		if one.Workflows, err = d.open(ctx, one.BuildID); err != nil {
+			return nil, "", err
+		}
+		versions = append(versions, one)
+	}
+	slices.SortFunc(versions, func(a, b Version) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.BuildID, b.BuildID))
+	})
+	return versions, current, nil
+}
+
+// Current is the version that new workflows start on; empty are workers without a version.
+func (d Deployment) Current(ctx context.Context) (buildID string, err error) {
+	res, err := d.handle().Describe(ctx, client.WorkerDeploymentDescribeOptions{})
+	if NotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look at the deployment %s: %w", d.Name, err)
+	}
+	if at := res.Info.RoutingConfig.CurrentVersion; at != nil {
+		return at.BuildID, nil
+	}
+	return "", nil
+}
+
+// SetCurrent makes a version the current one; an empty buildID are workers without a
+// version. It returns an error that wraps crawl.ErrInvalid if no worker of that version
+// serves the task queues.
+func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
+	_, err := d.handle().SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: buildID})
+	switch _, refused := errors.AsType[*serviceerror.FailedPrecondition](err); {
+	case NotFound(err), refused:
+		return fmt.Errorf("%w: version %q of deployment %s cannot be current: %w", crawl.ErrInvalid, buildID, d.Name, err)
+	case err != nil:
+		return fmt.Errorf("make version %q of deployment %s current: %w", buildID, d.Name, err)
+	}
+	return nil
+}
+
+// Remove forgets a version that is not current, and to which no workflow is pinned. It returns
+// an error that wraps crawl.ErrInvalid while workers of it run, and for five minutes more.
+func (d Deployment) Remove(ctx context.Context, buildID string) error {
+	if open, err := d.open(ctx, buildID); err != nil || open > 0 {
+		return cmp.Or(err, fmt.Errorf("%w: version %q has %d workflows", crawl.ErrInvalid, buildID, open))
+	}
+	// Temporal itself counts what is open every few minutes only
+	_, err := d.handle().DeleteVersion(ctx, client.WorkerDeploymentDeleteVersionOptions{BuildID: buildID, SkipDrainage: true})
+	if _, refused := errors.AsType[*serviceerror.FailedPrecondition](err); refused {
+		return fmt.Errorf("%w: version %q of deployment %s cannot be removed: %w", crawl.ErrInvalid, buildID, d.Name, err)
+	}
+	if err != nil && !NotFound(err) {
+		return fmt.Errorf("remove version %q of deployment %s: %w", buildID, d.Name, err)
+	}
+	return nil
+}
+
+// Waker wakes workflows that are pinned to another version than the current one. They take a
+// step, and hand over to the current version. A seeding ends where it has begun: it is short.
+// A Waker is not safe for concurrent use.
+type Waker struct {
+	deployment Deployment
+	// woken are the executions that were woken for the version current, and have not moved yet.
+	woken   map[string]bool
+	current string
+}
+
+// NewWaker makes a waker.
+func NewWaker(d Deployment) *Waker {
+	return &Waker{deployment: d}
+}
+
+// Wake wakes so many workflows at the most, none twice. It returns how many it has woken and
+// how many have still to move.
+func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error) {
+	current, err := w.deployment.Current(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	if current != w.current {
+		w.current, w.woken = current, nil
+	}
+	before, starter := w.woken, Starter{Client: w.deployment.Client}
+	w.woken = map[string]bool{}
+	in := &workflowservice.ListWorkflowExecutionsRequest{
+		PageSize: listPage,
+		Query: fmt.Sprintf("ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s') AND TemporalWorkerDeployment = %s "+
+			"AND TemporalWorkerDeploymentVersion != %s",
+			DomainWorkflowName, CrawlWorkflowName, quoted(w.deployment.Name), w.deployment.version(current)),
+	}
+	for {
+		page, err := w.deployment.Client.ListWorkflow(ctx, in)
+		if err != nil {
+			return woken, left, fmt.Errorf("list workflows of other versions than %q: %w", current, err)
+		}
+		for _, e := range page.GetExecutions() {
+			left++
+			run := e.GetExecution().GetRunId()
+			switch {
+			case before[run]:
+			case woken == most:
+				continue
+			default:
+				if err := starter.wake(ctx, e.GetExecution().GetWorkflowId()); err != nil {
+					return woken, left, err
+				}
+				woken++
+			}
+			w.woken[run] = true
+		}
+		if in.NextPageToken = page.GetNextPageToken(); len(in.GetNextPageToken()) == 0 {
+			return woken, left, nil
+		}
+	}
+}
+
+// CurrentVersion is the version, as DEPLOYMENT:BUILD, to which Temporal gives what is new;
+// empty are workers without a version.
+func CurrentVersion(ctx context.Context, c client.Client) (string, error) {
+	queue, err := c.DescribeTaskQueue(ctx, crawl.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil {
+		return "", fmt.Errorf("look at the task queue %s: %w", crawl.TaskQueue, err)
+	}
+	v := queue.GetVersioningInfo().GetCurrentDeploymentVersion()
+	if v == nil {
+		return "", nil
+	}
+	return v.GetDeploymentName() + ":" + v.GetBuildId(), nil
+}
+
+func (d Deployment) handle() client.WorkerDeploymentHandle {
+	return d.Client.WorkerDeploymentClient().GetHandle(d.Name)
+}
+
+// workers are the processes that serve each version; those without one are under "".
+func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
+	queue, err := d.Client.DescribeTaskQueue(ctx, crawl.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil {
+		return nil, fmt.Errorf("look at the task queue %s: %w", crawl.TaskQueue, err)
+	}
+	workers := map[string][]string{}
+	for _, p := range queue.GetPollers() {
+		opts := p.GetDeploymentOptions()
+		switch {
+		case opts.GetWorkerVersioningMode() != enumspb.WORKER_VERSIONING_MODE_VERSIONED:
+			workers[""] = append(workers[""], p.GetIdentity())
+		case opts.GetDeploymentName() == d.Name:
+			workers[opts.GetBuildId()] = append(workers[opts.GetBuildId()], p.GetIdentity())
+		}
+	}
+	for _, names := range workers {
+		slices.Sort(names)
+	}
+	return workers, nil
+}
+
+// Open names some workflows that are pinned to a version and have not ended.
+func (d Deployment) Open(ctx context.Context, buildID string, most int32) (ids []string, err error) {
+	page, err := d.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: most, Query: d.openQuery(buildID)})
+	if err != nil {
+		return nil, fmt.Errorf("list the workflows of version %q: %w", buildID, err)
+	}
+	for _, w := range page.GetExecutions() {
+		ids = append(ids, w.GetExecution().GetWorkflowId())
+	}
+	return ids, nil
+}
+
+func (d Deployment) openQuery(buildID string) string {
+	return fmt.Sprintf("ExecutionStatus = 'Running' AND TemporalWorkflowVersioningBehavior = 'Pinned' "+
+		"AND TemporalWorkerDeploymentVersion = %s", d.version(buildID))
+}
+
+// open counts the workflows that are pinned to a version.
+func (d Deployment) open(ctx context.Context, buildID string) (int64, error) {
+	res, err := d.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: d.openQuery(buildID)})
+	if err != nil {
+		return 0, fmt.Errorf("count the workflows of version %q: %w", buildID, err)
+	}
+	return res.GetCount(), nil
+}
+
+// version is how Temporal's list writes a version.
+func (d Deployment) version(buildID string) string {
+	return quoted(d.Name + ":" + buildID)
+}
+
+// quoted is a text of a query.
+func quoted(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}

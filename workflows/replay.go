@@ -1,0 +1,73 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+)
+
+// Replayer runs this program's workflows over the histories of those that run, without doing
+// anything: where they disagree, a worker of this program could not go on with them.
+type Replayer struct {
+	Client client.Client
+	// Logger gets what the SDK says of a disagreement.
+	Logger log.Logger
+}
+
+// Sample lists workflows that run, at most so many of each type and status: they have come
+// by different ways.
+func (r Replayer) Sample(ctx context.Context, most int) (all []*workflowpb.WorkflowExecutionInfo, err error) {
+	statuses := []string{StatusRunning, StatusCrawling, StatusWaiting, StatusGraylisted, StatusDeferred, StatusPaused}
+	for _, name := range []string{DomainWorkflowName, CrawlWorkflowName, SeedWorkflowName, RecrawlWorkflowName} {
+		for _, status := range statuses {
+			some, err := r.list(ctx, fmt.Sprintf("WorkflowType = '%s' AND %s = '%s'", name, attrStatus.GetName(), status), most)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, some...)
+		}
+	}
+	some, err := r.list(ctx, fmt.Sprintf("WorkflowType = '%s'", DatabaseWorkflowName), most)
+	return append(all, some...), err
+}
+
+func (r Replayer) list(ctx context.Context, query string, most int) (all []*workflowpb.WorkflowExecutionInfo, err error) {
+	in := &workflowservice.ListWorkflowExecutionsRequest{Query: query + " AND ExecutionStatus = 'Running'"}
+	for len(all) < most {
+		in.PageSize = int32(min(most-len(all), listPage)) //nolint:gosec // at most listPage
+		page, err := r.Client.ListWorkflow(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("list workflows: %w", err)
+		}
+		all = append(all, page.GetExecutions()...)
+		if in.NextPageToken = page.GetNextPageToken(); len(in.GetNextPageToken()) == 0 {
+			break
+		}
+	}
+	return all, nil
+}
+
+// Replay runs the code over what has happened so far in an execution. disagrees is the
+// difference; err says that the history could not be had.
+func (r Replayer) Replay(ctx context.Context, w *workflowpb.WorkflowExecutionInfo) (events int, disagrees, err error) {
+	id, run := w.GetExecution().GetWorkflowId(), w.GetExecution().GetRunId()
+	history := &historypb.History{}
+	iter := r.Client.GetWorkflowHistory(ctx, id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for iter.HasNext() {
+		event, err := iter.Next()
+		if err != nil {
+			return 0, nil, fmt.Errorf("read the history of %s: %w", id, err)
+		}
+		history.Events = append(history.Events, event)
+	}
+	replayer := worker.NewWorkflowReplayer()
+	Register(replayer)
+	return len(history.GetEvents()), replayer.ReplayWorkflowHistory(r.Logger, history), nil
+}
