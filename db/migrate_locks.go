@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -32,7 +33,7 @@ func migratorPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool, error
 	cfg := pool.Config()
 	cfg.MaxConns, cfg.MinConns = 4, 0
 	cfg.ConnConfig.RuntimeParams["application_name"] = migratorName
-	cfg.ConnConfig.RuntimeParams["lock_timeout"] = fmt.Sprint(lockTimeout.Milliseconds())
+	cfg.ConnConfig.RuntimeParams["lock_timeout"] = strconv.FormatInt(lockTimeout.Milliseconds(), 10)
 	migrator, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)

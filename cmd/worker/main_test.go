@@ -252,7 +252,7 @@ func TestVersionOfTheWorkerIsSaid(t *testing.T) {
 		args    []string
 		want    string
 	}{
-		{nil, []string{"--build-id", "v2"}, "this worker gets nothing new before its version is current: mosey deploy v2"},
+		{nil, []string{"--build-id", "v2"}, "this worker gets nothing new before its version is current: make it so by mosey deploy"},
 		{&deploymentpb.WorkerDeploymentVersion{DeploymentName: "mosey", BuildId: "v1"}, []string{"--build-id", "v2"}, `"current":"mosey:v1"`},
 		{&deploymentpb.WorkerDeploymentVersion{DeploymentName: "mosey", BuildId: "v1"}, nil, "this worker has no version and gets no work"},
 	} {

@@ -111,7 +111,7 @@ func WarnVersion(ctx context.Context, c *Client, v VersionFlags, logger *slog.Lo
 		logger.WarnContext(ctx, "this worker has no version and gets no work: start it with --build-id, "+
 			"or let workers without a version serve: mosey deploy --unversioned", "current", current)
 	case v.BuildID != "" && current != v.Deployment+":"+v.BuildID:
-		logger.WarnContext(ctx, "this worker gets nothing new before its version is current: mosey deploy "+v.BuildID,
+		logger.WarnContext(ctx, "this worker gets nothing new before its version is current: make it so by mosey deploy",
 			"version", v.BuildID, "current", current)
 	}
 }

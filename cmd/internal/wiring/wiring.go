@@ -241,27 +241,7 @@ func NewWorker(
 		return nil, err
 	}
 	worker.SetStickyWorkflowCacheSize(cacheSize(runs))
-	fetches := worker.New(c.Client, crawl.TaskQueue, worker.Options{
-		// An activity mostly waits: for its slot, for a server. While Temporal is late
-		// each active domain has one for minutes, and a domain without a place would
-		// have no turn. MaxFetches bounds the work.
-		MaxConcurrentActivityExecutionSize: activitiesMax,
-		// The SDK sends one at four fifths of each activity's time-out, if that allows.
-		MaxHeartbeatThrottleInterval: 10 * time.Minute,
-		WorkflowTaskPollerBehavior:   pollers(workflowPollersMax),
-		ActivityTaskPollerBehavior:   pollers(activityPollersMax),
-		WorkerStopTimeout:            f.Timeout + stopTimeout,
-		DeploymentOptions:            v.options(),
-	})
-	workflows.Register(fetches)
-	activities.Register(fetches, acts)
-	control := worker.New(c.Client, crawl.ControlTaskQueue, worker.Options{
-		DisableWorkflowWorker:      true,
-		ActivityTaskPollerBehavior: pollers(controlPollersMax),
-		WorkerStopTimeout:          stopTimeout,
-		DeploymentOptions:          v.options(),
-	})
-	activities.Register(control, acts)
+	fetches, control := serve(c, f, v, acts)
 	return &Worker{
 		fetches: fetches, control: control, acts: acts, journal: journal, stopJournal: func() {},
 		reconciler:  reconciler{store: store, starter: workflows.Starter{Client: c}, upgrader: newUpgrader(c, v, logger), logger: logger},
@@ -275,6 +255,32 @@ func NewWorker(
 		}),
 		behind: make(chan error, 1),
 	}, nil
+}
+
+// serve makes the workers of the two task queues.
+func serve(c *Client, f FetchFlags, v VersionFlags, acts *activities.Activities) (fetches, control worker.Worker) {
+	fetches = worker.New(c.Client, crawl.TaskQueue, worker.Options{
+		// An activity mostly waits: for its slot, for a server. While Temporal is late
+		// each active domain has one for minutes, and a domain without a place would
+		// have no turn. MaxFetches bounds the work.
+		MaxConcurrentActivityExecutionSize: activitiesMax,
+		// The SDK sends one at four fifths of each activity's time-out, if that allows.
+		MaxHeartbeatThrottleInterval: 10 * time.Minute,
+		WorkflowTaskPollerBehavior:   pollers(workflowPollersMax),
+		ActivityTaskPollerBehavior:   pollers(activityPollersMax),
+		WorkerStopTimeout:            f.Timeout + stopTimeout,
+		DeploymentOptions:            v.options(),
+	})
+	workflows.Register(fetches)
+	activities.Register(fetches, acts)
+	control = worker.New(c.Client, crawl.ControlTaskQueue, worker.Options{
+		DisableWorkflowWorker:      true,
+		ActivityTaskPollerBehavior: pollers(controlPollersMax),
+		WorkerStopTimeout:          stopTimeout,
+		DeploymentOptions:          v.options(),
+	})
+	activities.Register(control, acts)
+	return fetches, control
 }
 
 // activitiesMax is how many activities a process may have under way. One that waits

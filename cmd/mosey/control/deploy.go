@@ -180,7 +180,8 @@ func (d *DeployCmd) remove(ctx context.Context, to workflows.Deployment, v workf
 	}
 	err := to.Remove(ctx, v.BuildID)
 	if errors.Is(err, crawl.ErrInvalid) {
-		return fmt.Sprintf("Version %s: nothing is left. Its workers have not been gone for five minutes: it is removed with the next deployment.", v.BuildID), nil
+		return fmt.Sprintf("Version %s: nothing is left. Its workers have not been gone for five minutes: "+
+			"it is removed with the next deployment.", v.BuildID), nil
 	}
 	return fmt.Sprintf("Version %s: nothing is left, and it is removed.", v.BuildID), err
 }
