@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,12 +57,28 @@ func recordHistories(dir, address string) error {
 			return fmt.Errorf("no %s has run", kind)
 		}
 		for name, text := range distinct(all) {
-			if err := os.WriteFile(filepath.Join(dir, name+".json"), text, 0o644); err != nil {
+			if err := writeHistory(filepath.Join(dir, name+".json.gz"), text); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// writeHistory compresses a history into a file, the same bytes for the same text.
+func writeHistory(name string, text []byte) error {
+	var compressed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(text); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(name, compressed.Bytes(), 0o644)
 }
 
 // history is a recorded execution.
@@ -126,7 +143,7 @@ func executions(ctx context.Context, c client.Client, kind string) ([]*workflowp
 	return list, nil
 }
 
-// add writes an event as JSON on a line of its own, which keeps diffs readable.
+// add writes an event as JSON on a line of its own, so that two histories can be compared.
 func (h *history) add(event *historypb.HistoryEvent) error {
 	anonymize(event.ProtoReflect())
 	text, err := protojson.Marshal(event)
