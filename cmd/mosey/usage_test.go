@@ -52,7 +52,7 @@ func TestHelp(t *testing.T) {
 		out := h.Print("version")
 		require.Contains(t, out, "mosey "+wiring.Version()+"\n")
 		output.ContainsOnSameLine(t, out, "built with go1", "/")
-		var all versions
+		var all wiring.Versions
 		h.Decode(&all, "version", "--json")
 		require.Equal(t, wiring.Version(), all.Version)
 		require.Positive(t, all.Schema)

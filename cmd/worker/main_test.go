@@ -58,11 +58,14 @@ func TestUsage(t *testing.T) {
 		require.Contains(t, out, "Requests in flight in this process. Default: 256 ($MOSEY_MAX_FETCHES).")
 	})
 
-	t.Run("TellsTheVersion", func(t *testing.T) {
+	t.Run("TellsItsVersions", func(t *testing.T) {
 		t.Parallel()
 		code, out, errs := execute(t, nil, "--version")
 		require.Zero(t, code, errs)
-		require.Equal(t, wiring.Version()+"\n", out)
+		require.Regexp(t, `\Aworker \d+\.\d+\.\d+\S*\n`, out)
+		all, err := wiring.NewVersions()
+		require.NoError(t, err)
+		require.Equal(t, all.Text("worker")+"\n", out)
 	})
 
 	t.Run("AMistakeIsOneLineThatNamesTheInput", func(t *testing.T) {

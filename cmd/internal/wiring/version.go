@@ -1,8 +1,13 @@
 package wiring
 
 import (
+	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
 )
 
 // release is the version of a release build, which sets it:
@@ -23,4 +28,59 @@ func Version() string {
 		version = next
 	}
 	return strings.TrimPrefix(version, "v")
+}
+
+// Versions is what a report of a fault should name.
+type Versions struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	// Schema is the newest of a database that it knows, and Extractor that of its reading
+	// of pages (crawl.ExtractorVersion).
+	Schema    int64 `json:"schema"`
+	Extractor int   `json:"extractor"`
+}
+
+// NewVersions reads the versions of this program.
+func NewVersions() (Versions, error) {
+	schema, err := db.KnownSchema()
+	if err != nil {
+		return Versions{}, err
+	}
+	var settings []debug.BuildSetting
+	if info, ok := debug.ReadBuildInfo(); ok {
+		settings = info.Settings
+	}
+	return Versions{
+		Version: Version(), Commit: commit(settings), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Schema: schema, Extractor: crawl.ExtractorVersion,
+	}, nil
+}
+
+// Text is the versions for people, one a line, without the end of the last line.
+func (v Versions) Text(program string) string {
+	text := program + " " + v.Version + "\n"
+	if v.Commit != "" {
+		text += fmt.Sprintf("commit     %s\n", v.Commit)
+	}
+	return text + fmt.Sprintf("built with %s for %s\nschema     %d\nextractor  %d", v.Go, v.Platform, v.Schema, v.Extractor)
+}
+
+// commit is the source's, with -dirty after it where files differed from the commit; empty
+// where Go does not know it.
+func commit(settings []debug.BuildSetting) string {
+	revision, suffix := "", ""
+	for _, s := range settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			suffix = "-dirty"
+		}
+	}
+	if revision == "" {
+		return ""
+	}
+	return revision + suffix
 }
