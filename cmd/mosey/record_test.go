@@ -89,6 +89,9 @@ type history struct {
 	seen     map[string]bool
 }
 
+// fileName makes a file's name, for Windows too, of a workflow's id.
+var fileName = strings.NewReplacer("/", "-", ":", "-")
+
 // histories are the executions of a workflow type in a namespace, the oldest first.
 func histories(ctx context.Context, address, namespace, kind string) ([]history, error) {
 	c, err := client.DialContext(ctx, client.Options{HostPort: address, Namespace: namespace})
@@ -102,7 +105,7 @@ func histories(ctx context.Context, address, namespace, kind string) ([]history,
 	}
 	var list []history
 	for _, e := range executions {
-		h := history{name: strings.ReplaceAll(e.GetExecution().GetWorkflowId(), "/", "-"), seen: map[string]bool{}}
+		h := history{name: fileName.Replace(e.GetExecution().GetWorkflowId()), seen: map[string]bool{}}
 		events := c.GetWorkflowHistory(ctx, e.GetExecution().GetWorkflowId(), e.GetExecution().GetRunId(), false,
 			enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for events.HasNext() {
