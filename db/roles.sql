@@ -1,31 +1,70 @@
--- Rights. The user that migrates owns the schema; workers use it as mosey_worker, which
--- cannot drop a trigger, nor delete or truncate history. Where the owner may not
--- create roles, workers go on with the owner's rights.
+-- Rights. The user that migrates owns the schema. Workers use it as mosey_worker, which
+-- cannot drop a trigger, nor delete or truncate history. Commands that only read use it as
+-- mosey_reader, which changes nothing. Where the owner may not create roles, both go on with
+-- the rights that they log in with.
 DO $$
+DECLARE
+    v_role text;
+    v_function record;
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_worker') THEN
+    FOREACH v_role IN ARRAY ARRAY['mosey_worker', 'mosey_reader'] LOOP
+        IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = v_role) THEN
+            BEGIN
+                EXECUTE format('CREATE ROLE %I NOLOGIN', v_role);
+            EXCEPTION
+                WHEN duplicate_object OR unique_violation THEN NULL; -- another database's migration was first
+                WHEN insufficient_privilege THEN
+                    RAISE NOTICE 'this user may not create the role %: Mosey uses the rights it logs in with', v_role;
+                    CONTINUE;
+            END;
+        END IF;
         BEGIN
-            CREATE ROLE mosey_worker NOLOGIN;
-        EXCEPTION
-            WHEN duplicate_object OR unique_violation THEN NULL; -- another database's migration was first
-            WHEN insufficient_privilege THEN
-                RAISE NOTICE 'this user may not create the role mosey_worker: workers use the rights they log in with';
-                RETURN;
+            EXECUTE format('GRANT %I TO %I', v_role, current_user);
+        EXCEPTION WHEN insufficient_privilege THEN
+            RAISE NOTICE 'this user may not use the role %: Mosey uses the rights it logs in with', v_role;
         END;
-    END IF;
+        EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), v_role);
+        EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA %I FROM %I', current_schema(), v_role);
+        EXECUTE format('REVOKE ALL ON ALL SEQUENCES IN SCHEMA %I FROM %I', current_schema(), v_role);
+        EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA %I TO %I', current_schema(), v_role);
+    END LOOP;
+
+    -- Whoever logs in may make no table here, nor call a function that was not granted to
+    -- him. In a stable function Postgres refuses to change anything.
     BEGIN
-        EXECUTE format('GRANT mosey_worker TO %I', current_user);
+        EXECUTE format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC', current_schema());
     EXCEPTION WHEN insufficient_privilege THEN
-        RAISE NOTICE 'this user may not use the role mosey_worker: workers use the rights they log in with';
+        RAISE NOTICE 'the schema % belongs to another user: who may make tables in it is left as it is', current_schema();
     END;
-    EXECUTE format('GRANT USAGE ON SCHEMA %I TO mosey_worker', current_schema());
-    EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA %I FROM mosey_worker', current_schema());
-    EXECUTE format('GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA %I TO mosey_worker', current_schema());
-    EXECUTE format('GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA %I TO mosey_worker', current_schema());
-    REVOKE INSERT, UPDATE ON schema_compatibility, goose_db_version, database_identity FROM mosey_worker;
-    REVOKE UPDATE ON robots_texts, robots_bodies, robots_history FROM mosey_worker;
-    GRANT DELETE ON staged_seeds, page_keywords, keywords_waiting, index_segments, index_merges, index_chunks, domain_ranks,
-        page_ranks, list_entries, seed_files, registered_domains, run_registered, page_links, provenance,
-        run_outcomes, run_outcomes_new TO mosey_worker;
+    FOR v_function IN
+        SELECT p.oid::regprocedure AS signature, p.provolatile <> 'v' AS reads
+        FROM pg_proc AS p
+        WHERE p.pronamespace = current_schema()::regnamespace AND pg_has_role(p.proowner, 'USAGE') AND p.prokind = 'f'
+            AND NOT EXISTS (SELECT 1 FROM pg_depend AS d WHERE d.objid = p.oid AND d.deptype = 'e')
+            AND EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_worker')
+            AND EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_reader')
+    LOOP
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC, mosey_reader', v_function.signature);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mosey_worker', v_function.signature);
+        IF v_function.reads THEN
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mosey_reader', v_function.signature);
+        END IF;
+    END LOOP;
+
+    IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_worker') THEN
+        EXECUTE format('GRANT INSERT, UPDATE ON ALL TABLES IN SCHEMA %I TO mosey_worker', current_schema());
+        EXECUTE format('GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA %I TO mosey_worker', current_schema());
+        REVOKE INSERT, UPDATE ON schema_compatibility, goose_db_version, database_identity FROM mosey_worker;
+        REVOKE UPDATE ON robots_texts, robots_bodies, robots_history FROM mosey_worker;
+        GRANT DELETE ON staged_seeds, page_keywords, keywords_waiting, index_segments, index_merges, index_chunks, domain_ranks,
+            page_ranks, list_entries, seed_files, registered_domains, run_registered, page_links, provenance,
+            run_outcomes, run_outcomes_new TO mosey_worker;
+    END IF;
+    IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_reader') THEN
+        -- seeds that were handed over, the paths of their files, and the texts of pages that
+        -- are not indexed yet, of which a search counts how many there are
+        REVOKE SELECT ON staged_seeds, seed_files, keywords_waiting FROM mosey_reader;
+        GRANT SELECT (page_id) ON keywords_waiting TO mosey_reader;
+    END IF;
 END
 $$;

@@ -53,14 +53,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 // OpenTraced is Open with a tracer of statements; nil is none.
 func OpenTraced(ctx context.Context, url string, tracer pgx.QueryTracer) (*Store, error) {
 	return open(ctx, url, func(cfg *pgxpool.Config) {
-		cfg.AfterConnect = takeWorkerRole
+		cfg.AfterConnect = beginAs(workerRole)
 		cfg.ConnConfig.Tracer = tracer
 	})
-}
-
-func takeWorkerRole(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, workerRole)
-	return err
 }
 
 // What a browser's pages may take of the database: they must not be in the way of the crawl.
@@ -72,7 +67,7 @@ const (
 	pageConns          = 6
 )
 
-// OpenPages is Open for pages that people look at: it changes nothing, has six connections at
+// OpenPages is OpenReader for pages that people look at: it has six connections at
 // the most, and ends each statement after two seconds (TimedOut). It counts no more than 10,000
 // pending pages of a domain.
 func OpenPages(ctx context.Context, url string) (*Store, error) {
@@ -91,20 +86,15 @@ func OpenCounts(ctx context.Context, url string) (*Store, error) {
 
 func openReading(ctx context.Context, url string, statement time.Duration, conns int32) (*Store, error) {
 	return open(ctx, url, func(cfg *pgxpool.Config) {
-		cfg.AfterConnect = takeWorkerRole
+		readOnly(cfg)
 		cfg.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(statement.Milliseconds(), 10)
-		cfg.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 		cfg.MaxConns = min(cfg.MaxConns, conns)
 	})
 }
 
-// workerRole takes on the rights of a worker.
-const workerRole = `SELECT CASE WHEN pg_has_role(oid, 'MEMBER') THEN set_config('role', rolname, false) END
-FROM pg_roles WHERE rolname = 'mosey_worker'`
-
 // OpenOwner is Open with the rights that url gives: those of the owner, to migrate.
 func OpenOwner(ctx context.Context, url string) (*Store, error) {
-	return open(ctx, url, func(*pgxpool.Config) {})
+	return open(ctx, url, func(cfg *pgxpool.Config) { cfg.AfterConnect = beginAs() })
 }
 
 func open(ctx context.Context, url string, more func(*pgxpool.Config)) (*Store, error) {

@@ -14,7 +14,16 @@ import (
 // OpenStore connects to a database, with the rights of a worker, and checks that it
 // has a schema that this program can use. Its statements are counted, and traced, by t.
 func OpenStore(ctx context.Context, url string, t *Telemetry) (*db.Store, error) {
-	store, err := db.OpenTraced(ctx, url, t.queries())
+	return openChecked(ctx, func() (*db.Store, error) { return db.OpenTraced(ctx, url, t.queries()) })
+}
+
+// OpenReader is OpenStore for what only reads, with the rights of a reader.
+func OpenReader(ctx context.Context, url string) (*db.Store, error) {
+	return openChecked(ctx, func() (*db.Store, error) { return db.OpenReader(ctx, url) })
+}
+
+func openChecked(ctx context.Context, open func() (*db.Store, error)) (*db.Store, error) {
+	store, err := open()
 	if err != nil {
 		return nil, Describe(err)
 	}

@@ -37,8 +37,17 @@ func ImageStoreOf(e *Env, where string) (string, error) {
 // WithStore opens the database of a running Mosey, or starts the data directory's
 // own for as long as fn runs.
 func WithStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
+	return withOpened(ctx, e, fn, func(url string) (*db.Store, error) { return wiring.OpenStore(ctx, url, nil) })
+}
+
+// WithReader is WithStore for what only reads.
+func WithReader(ctx context.Context, e *Env, fn func(*db.Store) error) error {
+	return withOpened(ctx, e, fn, func(url string) (*db.Store, error) { return wiring.OpenReader(ctx, url) })
+}
+
+func withOpened(ctx context.Context, e *Env, fn func(*db.Store) error, open func(url string) (*db.Store, error)) error {
 	return WithDatabase(ctx, e, func(url string) error {
-		store, err := wiring.OpenStore(ctx, url, nil)
+		store, err := open(url)
 		if err != nil {
 			return err
 		}

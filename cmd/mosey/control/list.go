@@ -243,7 +243,7 @@ func (l *listShowCmd) Run(ctx context.Context, e *command.Env) error {
 	if l.List != "both" {
 		which, named = []lists.List{lists.List(l.List)}, l.List
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		t, shown := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0), false
 		for _, list := range which {
 			err := store.ListEntries(ctx, list, func(entry db.ListEntry) error {

@@ -90,7 +90,7 @@ func (c *imagesListCmd) Run(ctx context.Context, e *command.Env) error {
 	case c.Pending:
 		f.Status = report.ImagePending
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		rows, err := store.Images(ctx, f)
 		if err != nil {
 			return err
@@ -240,7 +240,7 @@ func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
 	if err := command.CheckLimit(c.Limit); err != nil {
 		return err
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		to, err := c.content(ctx, store)
 		if err != nil {
 			return err
@@ -345,7 +345,7 @@ func (c *imagesDuplicatesCmd) Run(ctx context.Context, e *command.Env) error {
 	if err := command.CheckLimit(c.Limit); err != nil {
 		return err
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		copies, err := store.ImageCopies(ctx, c.Alike, c.Limit)
 		if err != nil {
 			return err

@@ -66,7 +66,7 @@ func (c *imagesSheetCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	defer out.discard()
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		rows, err := store.Images(ctx, f)
 		if err != nil {
 			return err

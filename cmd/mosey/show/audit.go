@@ -26,7 +26,7 @@ var errViolations = errors.New("there are violations; please report them")
 
 // Run prints the audit. Violations make it fail.
 func (c *AuditCmd) Run(ctx context.Context, e *command.Env) error {
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		var runID *int64
 		if c.Run_ != "" {
 			run, err := command.NamedRun(ctx, store, c.Run_)

@@ -43,7 +43,7 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Limit < 1 || c.Limit > crawlsMost {
 		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, crawlsMost)
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		crawls, err := store.History(ctx, c.Domain, outcome, since, c.Limit)
 		if err != nil {
 			return err

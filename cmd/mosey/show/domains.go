@@ -54,7 +54,7 @@ func (d *domainsListCmd) Run(ctx context.Context, e *command.Env) error {
 	if d.Limit < 1 || d.Limit > domainsMost {
 		return wiring.Usagef("--limit %d: want 1 to %d", d.Limit, domainsMost)
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		all, err := store.Domains(ctx, query)
 		if err != nil {
 			return err

@@ -52,7 +52,7 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Out == stdoutName && x.Format == export.Parquet && e.Terminal {
 		return wiring.Usagef("--format parquet: a terminal cannot show it: name a file with --out, or a program behind a pipe")
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		x.Store = store
 		view := newExportView(e, c.What)
 		x.Watch = view.progress

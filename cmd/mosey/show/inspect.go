@@ -41,7 +41,7 @@ func (d *DomainCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		rep, err := store.Domain(ctx, name)
 		if errors.Is(err, crawl.ErrNotFound) {
 			return command.UnknownDomain(name)

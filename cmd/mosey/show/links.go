@@ -34,7 +34,7 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		links, err := store.PageLinks(ctx, u.Domain(), u.String(), c.Limit)
 		if errors.Is(err, crawl.ErrNotFound) {
 			return command.UnknownPage(u)
@@ -94,7 +94,7 @@ func (c *LinksCmd) ofDomain(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		links, err := store.DomainLinks(ctx, domain, c.Limit)
 		if err != nil {
 			return err

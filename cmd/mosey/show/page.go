@@ -25,7 +25,7 @@ func (p *PageCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		rep, err := store.Page(ctx, u.Domain(), u.String())
 		if errors.Is(err, crawl.ErrNotFound) {
 			return command.UnknownPage(u)

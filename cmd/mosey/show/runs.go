@@ -26,7 +26,7 @@ type StatusCmd struct {
 
 // Run lists the runs, oldest first, or shows one.
 func (s *StatusCmd) Run(ctx context.Context, e *command.Env) error {
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		waiting, err := store.KeywordsWaiting(ctx, report.KeywordsBound)
 		if err != nil {
 			return err
@@ -188,7 +188,7 @@ func (q *QueueCmd) Run(ctx context.Context, e *command.Env) error {
 	if q.Limit < 1 || q.Limit > db.QueueMost {
 		return wiring.Usagef("--limit %d: want 1 to %d", q.Limit, db.QueueMost)
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		var id *int64
 		if q.Run_ != "" {
 			run, err := command.NamedRun(ctx, store, q.Run_)

@@ -44,7 +44,7 @@ func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Limit < 1 {
 		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, search.LimitMax)
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		searcher := search.New(store)
 		searcher.Guess = language.Guess
 		query := search.Query{

@@ -33,7 +33,7 @@ func (c *WhyCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
 		w, err := explain.Of(ctx, store, name, page)
 		if err != nil {
 			return err

@@ -177,6 +177,33 @@ func TestServer(t *testing.T) {
 		require.ErrorContains(t, connect(t.Context(), wrong, ""), invalidPassword)
 	})
 
+	t.Run("LogsWhatFailsButNoValues", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		server := start(t, b.cfg)
+		execute(t, server.URL(), "ALTER SYSTEM SET log_min_duration_statement = 0")
+		execute(t, server.URL(), "SELECT pg_reload_conf()")
+		execute(t, server.URL(), "CREATE TABLE kept (url text PRIMARY KEY, note text NOT NULL)")
+		session, err := pgx.Connect(t.Context(), server.URL())
+		require.NoError(t, err)
+		defer func() { require.NoError(t, session.Close(t.Context())) }()
+		const insert = "INSERT INTO kept (url, note) VALUES ($1, $2)"
+		_, err = session.Exec(t.Context(), insert, "https://a.example/?secret", "x")
+		require.NoError(t, err)
+		_, err = session.Exec(t.Context(), insert, "https://a.example/?secret", "x")
+		require.ErrorContains(t, err, "23505")
+		_, err = session.Exec(t.Context(), insert, "https://a.example/?secret=2", nil)
+		require.ErrorContains(t, err, "23502")
+
+		log, err := os.ReadFile(logPath(b.cfg.Dir))
+		require.NoError(t, err)
+		require.Contains(t, string(log), "duration: ")
+		require.Contains(t, string(log), `duplicate key value violates unique constraint "kept_pkey"`)
+		require.Contains(t, string(log), `null value in column "note"`)
+		require.Contains(t, string(log), "STATEMENT:  "+insert)
+		require.NotContains(t, string(log), "a.example")
+	})
+
 	t.Run("ListensOnLoopbackWhereThePathIsTooLongForASocket", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)

@@ -103,6 +103,10 @@ func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 		"-c", "log_destination=stderr",
 		"-c", "log_line_prefix=" + linePrefix,
 		"-c", "lc_messages=C",
+		// The log says what fails, not with which values: details quote rows.
+		"-c", "log_error_verbosity=terse",
+		"-c", "log_parameter_max_length=0",
+		"-c", "log_parameter_max_length_on_error=0",
 	}, s.endpoint.settings()...)
 	// Stop ends it, in its own way: a context only kills.
 	cmd := exec.CommandContext(context.WithoutCancel(alive), s.binaries.postgres(), args...)
