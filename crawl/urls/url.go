@@ -50,7 +50,7 @@ func (e *Error) Unwrap() error { return e.Reason }
 
 func refuse(input string, reason error) *Error {
 	const limit = 100
-	input = withoutCredentials(input)
+	input = WithoutCredentials(input)
 	if len(input) > limit {
 		cut := limit
 		for cut > limit-utf8.UTFMax && !utf8.RuneStart(input[cut]) {
@@ -61,10 +61,10 @@ func refuse(input string, reason error) *Error {
 	return &Error{Input: strings.Clone(input), Reason: reason}
 }
 
-// withoutCredentials removes the user name and password from an invalid URL, because
+// WithoutCredentials removes the user name and password from what may not be a URL, because
 // errors are printed and stored. The authority of such a text cannot be trusted to
 // end where it seems to, as in https://user:a/b@host/.
-func withoutCredentials(input string) string {
+func WithoutCredentials(input string) string {
 	at := strings.LastIndexByte(input, '@')
 	if at < 0 {
 		return input

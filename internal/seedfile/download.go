@@ -32,7 +32,8 @@ func Published(source seeds.Source) string {
 // ValidateURL checks the address of a list. Errors wrap [crawl.ErrInvalid].
 func ValidateURL(text string) error {
 	if _, err := urls.Parse(text); err != nil {
-		return fmt.Errorf("%w: url %q: want the address of a list, such as %s", crawl.ErrInvalid, text, Published(seeds.Tranco))
+		return fmt.Errorf("%w: url %q: want the address of a list, such as %s", crawl.ErrInvalid, urls.WithoutCredentials(text),
+			Published(seeds.Tranco))
 	}
 	return nil
 }

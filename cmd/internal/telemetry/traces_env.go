@@ -11,6 +11,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 const (
@@ -101,7 +103,7 @@ func (e *environment) target() (protocol, endpoint string) {
 	case endpoint != "":
 		u, err := url.Parse(endpoint)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			e.wrong(name, redacted(u, endpoint), "a URL such as http://localhost:4318")
+			e.wrong(name, urls.WithoutCredentials(endpoint), "a URL such as http://localhost:4318")
 			return protocol, endpoint
 		}
 		if protocol == protocolHTTP && name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // the other is used as it is
@@ -113,14 +115,6 @@ func (e *environment) target() (protocol, endpoint string) {
 		endpoint = "http://localhost:4318/v1/traces"
 	}
 	return protocol, endpoint
-}
-
-// redacted is an endpoint without its password.
-func redacted(u *url.URL, endpoint string) string {
-	if u == nil || u.User == nil {
-		return endpoint
-	}
-	return u.Redacted()
 }
 
 // sampler is which attempts have a trace. An attempt has no parent, so what is based on one

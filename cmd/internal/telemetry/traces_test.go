@@ -102,7 +102,7 @@ func TestWrongTraceSettings(t *testing.T) {
 		protocolOfAll:                           {`http/json`, `OTEL_EXPORTER_OTLP_PROTOCOL "http/json": want http/protobuf or grpc`},
 		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL":    {`x`, `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL "x": want http/protobuf or grpc`},
 		endpoint:                                {`localhost:4318`, `OTEL_EXPORTER_OTLP_ENDPOINT "localhost:4318": want a URL such as http://localhost:4318`},
-		tracesAt:                                {`ftp://me:secret@a`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT "ftp://me:xxxxx@a": want a URL such as http://localhost:4318`},
+		tracesAt:                                {`ftp://me:secret@a`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT "ftp://…@a": want a URL such as http://localhost:4318`},
 		samplerName:                             {`some`, `OTEL_TRACES_SAMPLER "some": want always_on, always_off or traceidratio, or one of them with parentbased_ before it`},
 		samplerArg:                              {`1%`, `OTEL_TRACES_SAMPLER_ARG "1%": want a share from 0 to 1, such as 0.01`},
 		"OTEL_RESOURCE_ATTRIBUTES":              {`team`, `OTEL_RESOURCE_ATTRIBUTES "team": want pairs such as deployment.environment.name=test,team=web`},
