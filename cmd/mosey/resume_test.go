@@ -37,6 +37,11 @@ func TestResumeCommand(t *testing.T) {
 		require.Equal(t, "--contact a@example.org", flags(t, wiring.Env{"MOSEY_TIMEOUT=7s"}, "crawl", "--contact", "a@example.org"))
 	})
 
+	t.Run("TellsNoSecret", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, "--web-token '…' --timeout 7s", flags(t, nil, "crawl", "--web-token", "0123456789abcdef", "--timeout", "7s"))
+	})
+
 	t.Run("LeavesOutNoFlagOfTheRequests", func(t *testing.T) {
 		t.Parallel()
 		parser, err := kong.New(&wiring.FetchFlags{})

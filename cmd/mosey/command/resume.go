@@ -34,6 +34,9 @@ func StoredWithRun(f *kong.Flag) bool {
 // flagWords are a flag and its value as a shell reads them.
 func flagWords(f *kong.Flag) []string {
 	name := "--" + f.Name
+	if f.Tag.Has("secret") {
+		return []string{name, "'…'"} // what is printed ends up in logs
+	}
 	switch f.Target.Kind() {
 	case reflect.Bool:
 		if f.Target.Bool() {

@@ -30,7 +30,7 @@ type WebFlags struct {
 	Web     string   `help:"Serve the web page at this address, or off. Default: port 8470 of this machine alone, or any that is free." expert:"" placeholder:"[HOST]:PORT|off"`
 	WebHost []string `help:"Name by which the web page may be asked for, beside those of this machine. Repeatable." expert:"" placeholder:"NAME"`
 
-	WebToken      string `help:"Who has it may change things on the web page. Default: one that is made, where the page is on this machine alone; else none." expert:"" placeholder:"TEXT"`
+	WebToken      string `help:"Who has it may change things on the web page. Default: one that is made, where the page is on this machine alone; else none." expert:"" secret:"" placeholder:"TEXT"`
 	WebUserHeader string `help:"Header in which a reverse proxy names who is signed in, who may change things on the web page then." expert:"" placeholder:"NAME"`
 }
 
