@@ -129,3 +129,39 @@ func TestAnOlderExtractorDropsTheConditions(t *testing.T) {
 	require.Equal(t, []string{"", `"same"`, ""}, site.asked)
 	require.Equal(t, []string{"/"}, b.found(t, "lighthouse"))
 }
+
+// Of a page that is not to be archived nothing is kept that its text could be put together
+// again from.
+func TestPlacesOfPagesThatAreNotToBeArchived(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		page page
+		kept bool
+	}{
+		"NothingSaid":      {page{}, true},
+		"Meta":             {page{head: `<meta name=robots content="noarchive">`}, false},
+		"MetaForUs":        {page{head: `<meta name=mosey content="noarchive">`}, false},
+		"MetaForOthers":    {page{head: `<meta name=otherbot content="noarchive">`}, true},
+		"Header":           {page{header: []string{"X-Robots-Tag", "noarchive"}}, false},
+		"HeaderForUsAlone": {page{header: []string{"X-Robots-Tag", "mosey: noarchive"}}, false},
+		"HeaderForOthers":  {page{header: []string{"X-Robots-Tag", "otherbot: noarchive"}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.page.body = lighthouse
+			b := setup(t, options{sites: serving(map[string]web.Behaviour{"/": c.page})})
+			b.seed(t, "/")
+			b.follow(t)
+			const places = `concat_ws(' ', k.title, k.headings, k.description, k.address, k.body, k.sections::text) ~ ':[0-9]'`
+			kept := 0
+			if c.kept {
+				kept = 1
+			}
+			require.Equal(t, kept, b.count(t, "SELECT count(*) FROM keywords_waiting k WHERE "+places))
+			require.Equal(t, []string{"/"}, b.found(t, "lighthouse keeper"))
+			require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_keywords"))
+			require.Equal(t, kept, b.count(t, "SELECT count(*) FROM page_keywords k WHERE "+places))
+			require.Len(t, b.found(t, `"keeper of the lighthouse climbs"`), kept)
+		})
+	}
+}

@@ -4,7 +4,9 @@ import "time"
 
 // Index is what a page is found by, in terms as package terms cuts them; the text itself
 // is not kept. Each text is its terms with their places and a blank between two:
-// "cat:2,7 the:1". They are not in the order of the text.
+// "cat:2,7 the:1". They are not in the order of the text, which the places allow to be put
+// together again. Of a page that is not to be archived it is told how often a term is there, but
+// not where: "cat:*2 the:*1".
 type Index struct {
 	// Configs are the text search configurations of Postgres for the page's languages, which
 	// make the stems of its terms.

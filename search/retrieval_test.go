@@ -220,3 +220,25 @@ func TestSearchPhraseInALongPage(t *testing.T) {
 		require.Equal(t, []string{"long.example/"}, l.urls(t, search.Query{Text: query}), query)
 	}
 }
+
+// A page without places is found by its words, but not by phrases, which need the places.
+func TestSearchWithoutPlaces(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	text := "The keeper of the lamp lights the lamp."
+	l.add(t,
+		page{url: "https://kept.example/", language: "en", title: "Lighthouses", text: text},
+		page{url: "https://bare.example/", language: "en", title: "Lighthouses", text: text, noPlaces: true}.with("Lamps", 0))
+	both := []string{"kept.example/", "bare.example/"}
+	for _, query := range []string{"keeper lamp", "lighthouse", "lit OR lamps", "lighting"} {
+		require.ElementsMatch(t, both, l.urls(t, search.Query{Text: query}), query)
+	}
+	for _, query := range []string{`"the keeper of the lamp"`, `"keeper lamp"`, `"lamp lamp"`, `"keeper lights"`} {
+		require.NotContains(t, l.urls(t, search.Query{Text: query}), "bare.example/", query)
+	}
+	require.Equal(t, []string{"kept.example/"}, l.urls(t, search.Query{Text: `"keeper of the lamp"`}))
+	results, err := l.Search(t.Context(), search.Query{Text: "keeper stranger OR lights", Domain: "bare.example"})
+	require.NoError(t, err)
+	require.Len(t, results, 1)
+	require.Empty(t, results[0].Heading)
+}

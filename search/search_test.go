@@ -49,6 +49,7 @@ type page struct {
 	noindex  bool
 	usage    string
 	sections []terms.Section
+	noPlaces bool
 }
 
 // with is the page with headings, each followed by where its text begins.
@@ -90,7 +91,7 @@ func (l *library) add(t *testing.T, pages ...page) {
 				Usage: []byte(p.usage),
 			},
 			Index: terms.Index(terms.Page{
-				Language: p.language, Title: p.title, Description: p.signals.Description, Text: p.text, URL: p.url, Sections: p.sections,
+				Language: p.language, Title: p.title, Description: p.signals.Description, Text: p.text, URL: p.url, Sections: p.sections, NoPlaces: p.noPlaces,
 			}),
 		}
 		if p.simhash != 0 {

@@ -43,31 +43,39 @@ func headingOf(s report.SearchSections, q parsed) string {
 // wordsOf are the words of a query that a page's text has; all of them if it has none as it is
 // written.
 func wordsOf(s report.SearchSections, q parsed) []string {
-	var all, has []string
+	var all, there []string
 	for _, list := range q.all {
 		for _, c := range list {
 			all = append(all, c.text)
-			if !slices.ContainsFunc(c.terms, func(t terms.Placed) bool { return len(placesOf(s.Text, t.Term)) == 0 }) {
-				has = append(has, c.text)
+			if !slices.ContainsFunc(c.terms, func(t terms.Placed) bool { return !has(s.Text, t.Term) }) {
+				there = append(there, c.text)
 			}
 		}
 	}
-	if len(has) == 0 {
+	if len(there) == 0 {
 		return all
 	}
-	return has
+	return there
+}
+
+// after is what follows a term in a text of a crawl.Index.
+func after(text, term string) (rest string, found bool) {
+	if rest, found = strings.CutPrefix(text, term+":"); !found {
+		_, rest, found = strings.Cut(text, " "+term+":")
+	}
+	return rest, found
+}
+
+// has reports whether a text of a crawl.Index has a term.
+func has(text, term string) bool {
+	_, found := after(text, term)
+	return found
 }
 
 // placesOf are those of a term in a text of a crawl.Index.
 func placesOf(text, term string) []int {
-	start := 0
-	if !strings.HasPrefix(text, term+":") {
-		if start = strings.Index(text, " "+term+":"); start < 0 {
-			return nil
-		}
-		start++
-	}
-	list, _, _ := strings.Cut(text[start+len(term)+1:], " ")
+	list, _ := after(text, term)
+	list, _, _ = strings.Cut(list, " ")
 	var places []int
 	for place := range strings.SplitSeq(list, ",") {
 		if n, err := strconv.Atoi(place); err == nil {

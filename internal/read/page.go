@@ -125,6 +125,7 @@ func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Pa
 	at.Index = terms.Index(terms.Page{
 		Language: at.Page.Language, Second: second, Title: page.Title, Headings: page.Headings,
 		Description: page.Description, Text: page.Main, URL: r.url.String(), Sections: sections,
+		NoPlaces: said.NoArchive.Said(),
 	})
 }
 

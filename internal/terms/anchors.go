@@ -22,5 +22,6 @@ func Anchors(texts map[string]int) string {
 	})
 	x, _ := indexers.Get().(*indexer) // there is nothing else
 	defer indexers.Put(x)
+	x.noPlaces = false
 	return x.zone(strings.Join(list[:min(len(list), anchorsMost)], "\n"), anchorTerms)
 }

@@ -33,6 +33,10 @@ type Page struct {
 
 	// Sections are the parts of Text that have a heading, in their order.
 	Sections []Section
+
+	// NoPlaces leaves out where terms are, from which the text could be put together again,
+	// and with it the sections.
+	NoPlaces bool
 }
 
 // Section is a part of a page's text that has a heading.
@@ -48,6 +52,9 @@ var indexers = sync.Pool{New: func() any { return new(indexer) }}
 func Index(p Page) *crawl.Index {
 	x, _ := indexers.Get().(*indexer) // there is nothing else
 	defer indexers.Put(x)
+	if x.noPlaces = p.NoPlaces; p.NoPlaces {
+		p.Sections = nil
+	}
 	index := &crawl.Index{
 		Configs: configsOf(p.Language, p.Second), Title: x.zone(p.Title, titleTerms), Headings: x.zone(p.Headings, headingTerms),
 		Description: x.zone(p.Description, descriptionTerms), Address: x.zone(address(p.URL), addressTerms), Second: p.Second,
@@ -89,6 +96,8 @@ type indexer struct {
 	found  []found
 	places []place
 	out    []byte
+	// noPlaces writes how often a term is there in place of where
+	noPlaces bool
 }
 
 // found is a term with the first and the last of its places.
@@ -101,19 +110,28 @@ type found struct {
 // place is one of a term's, from 1 on, and which is the next; 0 means none.
 type place struct{ at, next int }
 
-// zone is the terms of a text, each with its places: "cat:2,7 the:1". They are in the order of
-// their first letters, so that what is stored is not the text.
+// zone is the terms of a text, each with its places: "cat:2,7 the:1", or "cat:*2 the:*1" without.
+// They are in the order of their letters, so that what is stored is not the text.
 func (x *indexer) zone(text string, limit int) string {
 	x.cut, _ = x.cutter.Cut(x.cut[:0], text, limit)
 	slices.SortStableFunc(x.cutter.side, func(a, b Placed) int { return cmp.Compare(a.At, b.At) })
 	x.read(string(x.cut), x.cutter.side)
-	slices.SortFunc(x.found, func(a, b found) int { return cmp.Compare(a.order, b.order) })
+	slices.SortFunc(x.found, func(a, b found) int {
+		if x.noPlaces { // the first letters leave the others in the order of the text
+			return cmp.Compare(a.term, b.term)
+		}
+		return cmp.Compare(a.order, b.order)
+	})
 	x.out = x.out[:0]
 	for i, f := range x.found {
 		if i > 0 {
 			x.out = append(x.out, ' ')
 		}
 		x.out = append(append(x.out, f.term...), ':')
+		if x.noPlaces {
+			x.out = strconv.AppendInt(append(x.out, '*'), int64(x.count(f)), 10)
+			continue
+		}
 		for n := f.first; n != 0; n = x.places[n].next {
 			if n != f.first {
 				x.out = append(x.out, ',')
@@ -123,6 +141,14 @@ func (x *indexer) zone(text string, limit int) string {
 	}
 	clear(x.found) // they hold on to the text
 	return string(x.out)
+}
+
+// count is how many places a term has.
+func (x *indexer) count(f found) (count int) {
+	for n := f.first; n != 0; n = x.places[n].next {
+		count++
+	}
+	return count
 }
 
 // read notes where each term is, those with the place of another one included.

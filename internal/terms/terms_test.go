@@ -64,6 +64,24 @@ func TestCutWhole(t *testing.T) {
 	}
 }
 
+func TestIndexWithoutPlaces(t *testing.T) {
+	t.Parallel()
+	p := terms.Page{
+		Title: "The lamp", Text: "the lamp internationally the lamp internationalized", URL: "https://a.example/",
+		Sections: []terms.Section{{Heading: "Lamps", At: 0}},
+	}
+	with := terms.Index(p)
+	require.Equal(t, "internationally:3 internationalized:6 lamp:2,5 the:1,4", with.Text)
+	require.Len(t, with.Sections, 1)
+	p.NoPlaces = true
+	without := terms.Index(p)
+	require.Equal(t, "internationalized:*1 internationally:*1 lamp:*2 the:*2", without.Text, "nor in the order of the text")
+	require.Equal(t, "lamp:*1 the:*1", without.Title)
+	require.Equal(t, "a:*1 a.example:*1 example:*1", without.Address)
+	require.Empty(t, without.Sections)
+	require.Equal(t, "lamp:2 the:1", terms.Anchors(map[string]int{"the lamp": 1}), "what others call it is theirs")
+}
+
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{"pt-BR": "portuguese", "nb": "norwegian", "zh-Hant": "simple", "": "simple", "sr-Latn": "serbian"} {

@@ -146,6 +146,7 @@ func (r *reader) text(p *crawl.IndexedPage, text string, at int, field feature, 
 			continue
 		}
 		x := piece{page: r.page, field: field, begin: uint32(len(r.places))} //nolint:gosec // a segment in the making is small
+		times, nowhere := strings.CutPrefix(places, "*")
 		for place := range strings.SplitSeq(places, ",") {
 			i, err := strconv.Atoi(place)
 			if err != nil || i < 1 {
@@ -155,8 +156,13 @@ func (r *reader) text(p *crawl.IndexedPage, text string, at int, field feature, 
 			r.places = append(r.places, uint32(at+i)) //nolint:gosec // bounded by what is kept of a page
 		}
 		x.end = uint32(len(r.places)) //nolint:gosec // likewise
+		count := int(x.end - x.begin)
+		if nowhere { // of a page that is not to be archived
+			count, _ = strconv.Atoi(times)
+			most += max(count, 0)
+		}
 		if counted {
-			x.count = uint8(min(countMost, x.end-x.begin))
+			x.count = uint8(min(countMost, max(count, 0)))
 		}
 		r.words.add(term, x)
 		r.stem(p.Configs, term, x)
