@@ -13,10 +13,9 @@ const (
 	readerRole = "mosey_reader"
 )
 
-// begin has values left out of Postgres' log, where the login may say so, and takes on the first
-// of the roles that the login is a member of; without one it goes on with the login's rights.
-// The roles are those of a whole server: the reader's may have no rights in this database yet,
-// where another one is newer.
+// begin leaves values out of Postgres' log, where the login may say so. Then it takes on the
+// first of the roles that the login is a member of; without one it keeps the login's rights.
+// Roles are those of a whole server, so the reader's may have no rights in this database yet.
 const begin = `SELECT set_config('log_parameter_max_length_on_error', '0', false),
     CASE WHEN has_parameter_privilege('log_parameter_max_length', 'SET') THEN set_config('log_parameter_max_length', '0', false) END,
     (SELECT set_config('role', r.rolname, false) FROM (

@@ -61,8 +61,8 @@ BEGIN
             run_outcomes, run_outcomes_new TO mosey_worker;
     END IF;
     IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_reader') THEN
-        -- seeds that were handed over, the paths of their files, and the texts of pages that
-        -- are not indexed yet, of which a search counts how many there are
+        -- What is on its way is not for readers: seeds, the paths of their files, and texts that
+        -- are not indexed yet. A search counts these.
         REVOKE SELECT ON staged_seeds, seed_files, keywords_waiting FROM mosey_reader;
         GRANT SELECT (page_id) ON keywords_waiting TO mosey_reader;
     END IF;
