@@ -107,10 +107,11 @@ func TestReadersRights(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings.Settings{})
 	url := b.Pool().Config().ConnString()
-	reader := logIn(t, url, "mosey_reader")
 	all := relations(t, b)
 
 	t.Run("ReadAllButWhatIsOnItsWay", func(t *testing.T) {
+		t.Parallel()
+		reader := logIn(t, url, "mosey_reader")
 		for _, r := range all {
 			read := "SELECT * FROM " + r.Name + " LIMIT 1"
 			if slices.Contains(unread, r.Name) {
@@ -124,6 +125,8 @@ func TestReadersRights(t *testing.T) {
 	})
 
 	t.Run("ChangeNothing", func(t *testing.T) {
+		t.Parallel()
+		reader := logIn(t, url, "mosey_reader")
 		for _, r := range all {
 			reader.refuses(t, owned(r)...)
 			reader.refuses(t, "INSERT INTO "+r.Name+" DEFAULT VALUES", "DELETE FROM "+r.Name)
@@ -139,6 +142,7 @@ func TestReadersRights(t *testing.T) {
 	})
 
 	t.Run("CallOnlyFunctionsThatRead", func(t *testing.T) {
+		t.Parallel()
 		type function struct {
 			Signature                string
 			Reads, Allowed, Everyone bool
@@ -276,4 +280,3 @@ func TestRolesOfAnOwnerWithoutTheRight(t *testing.T) {
 	_, err = store.Runs(t.Context())
 	require.NoError(t, err)
 }
-

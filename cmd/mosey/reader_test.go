@@ -67,7 +67,7 @@ func TestReadersLogin(t *testing.T) {
 	served := h.Start("serve", "--read-only", "--web", "127.0.0.1:0")
 	page := served.Field("Web page")
 	for _, path := range []string{"", "domains", "search?q=first", "domains/" + aDomain, "images", "runs/small-web"} {
-		answer, err := http.Get(page + path) //nolint:noctx // a test's own server
+		answer, err := http.Get(page + path)
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		require.Equal(t, http.StatusOK, answer.StatusCode, path)

@@ -159,7 +159,7 @@ func tree(t *testing.T, pid int) (pids []int) {
 			if err != nil {
 				continue // a thread has ended
 			}
-			for _, child := range strings.Fields(string(list)) {
+			for child := range strings.FieldsSeq(string(list)) {
 				n, err := strconv.Atoi(child)
 				require.NoError(t, err)
 				pids = append(pids, n)
