@@ -64,6 +64,7 @@ type cli struct {
 	Export     show.ExportCmd       `cmd:"" group:"Take out and look after:" help:"Write pages, links, crawls, domains, images or provenance to files for other programs."`
 	Rank       show.RankCmd         `cmd:"" group:"Take out and look after:" help:"Work out what domains and pages are worth by who links to them."`
 	Maintain   images.MaintainCmd   `cmd:"" group:"Take out and look after:" help:"Delete stored images that a crash has left, and note those that are lost."`
+	Doctor     doctorCmd            `cmd:"" group:"Take out and look after:" help:"Look for what is wrong with the machine, the database, Temporal and the data, and say what helps."`
 	Migrate    migrateCmd           `cmd:"" group:"Take out and look after:" help:"Bring the database to the newest schema."`
 	Deploy     control.DeployCmd    `cmd:"" group:"Take out and look after:" help:"Make a version of the workers current, and watch others run out; or list the versions."`
 	Replay     control.ReplayCmd    `cmd:"" group:"Take out and look after:" help:"Replay workflows that run over this program, before its workers serve them."`

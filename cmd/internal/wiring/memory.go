@@ -43,7 +43,7 @@ func LimitMemory(env Env, bytes int64) (stop func()) {
 	if limit != "" {
 		return func() {}
 	}
-	machine := machineMemory("/")
+	machine := MachineMemory("/")
 	return background(func(ctx context.Context) {
 		tick := time.NewTicker(memoryEvery)
 		defer tick.Stop()
@@ -89,9 +89,9 @@ func memoryInUse() (live, beside int64) {
 	return bytes[0], bytes[1] - bytes[2] - bytes[3] - bytes[4] - bytes[5]
 }
 
-// machineMemory is the least of the machine's memory and the limits of the control
+// MachineMemory is the least of the machine's memory and the limits of the control
 // groups (version 2) that this process is in; 0 where Linux does not say.
-func machineMemory(root string) int64 {
+func MachineMemory(root string) int64 {
 	least := int64(0)
 	consider := func(bytes int64) {
 		if bytes > 0 && (least == 0 || bytes < least) {

@@ -34,7 +34,7 @@ func TestMachineMemory(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		}
-		return machineMemory(root)
+		return MachineMemory(root)
 	}
 	const total = "MemTotal:       2048 kB\nMemFree:         1 kB\n"
 	require.EqualValues(t, 2*mb, machine(map[string]string{"proc/meminfo": total}))
@@ -47,7 +47,7 @@ func TestMachineMemory(t *testing.T) {
 	require.Zero(t, machine(map[string]string{"proc/meminfo": "nonsense"}))
 	require.Zero(t, machine(nil))
 	if runtime.GOOS == "linux" {
-		require.Positive(t, machineMemory("/"))
+		require.Positive(t, MachineMemory("/"))
 	}
 }
 

@@ -69,3 +69,13 @@ func Describe(err error) error {
 	}
 	return err
 }
+
+// Analyze has Postgres count tables anew, as their owner.
+func Analyze(ctx context.Context, url string, tables []string) error {
+	owner, err := db.OpenOwner(ctx, url)
+	if err != nil {
+		return Describe(err)
+	}
+	defer owner.Close()
+	return owner.Analyze(ctx, tables)
+}

@@ -66,7 +66,7 @@ func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err e
 		}
 		attached, err := postgres.Attach(ctx, postgres.Config{Dir: dir})
 		if errors.Is(err, postgres.ErrNoCluster) {
-			return fmt.Errorf("%s: %w: begin with mosey crawl https://example.org/", dir, errNothingYet)
+			return fmt.Errorf("%s: %w: begin with mosey crawl https://example.org/", dir, ErrNothingYet)
 		}
 		if err != nil {
 			return err
@@ -77,14 +77,15 @@ func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err e
 	return fn(url)
 }
 
-var errNothingYet = errors.New("nothing has been crawled yet")
+// ErrNothingYet says that the data directory has no database yet.
+var ErrNothingYet = errors.New("nothing has been crawled yet")
 
 // WithNewStore is WithStore for commands that may be the first to use a database: it
 // starts a private one, or migrates the one that DATABASE_URL names.
 func WithNewStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
 	if e.Environ.Get("DATABASE_URL") == "" {
 		err := WithStore(ctx, e, fn)
-		if !errors.Is(err, errNothingYet) {
+		if !errors.Is(err, ErrNothingYet) {
 			return err
 		}
 	}

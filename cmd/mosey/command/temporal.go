@@ -59,7 +59,7 @@ func tellerOf(e *Env, store *db.Store) teller {
 // temporalAnswers fails if there is a Temporal that is known to run and it does not answer.
 func temporalAnswers(e *Env) func(context.Context) error {
 	return func(ctx context.Context) error {
-		c, err := dialTemporal(ctx, e)
+		c, err := DialTemporal(ctx, e)
 		if c != nil {
 			c.Close()
 		}
@@ -67,8 +67,8 @@ func temporalAnswers(e *Env) func(context.Context) error {
 	}
 }
 
-// dialTemporal connects to the Temporal that is known to run; nil is that none is.
-func dialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
+// DialTemporal connects to the Temporal that is known to run; nil is that none is.
+func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 	address := ""
 	if e.Environ.Get("TEMPORAL_ADDRESS") == "" {
 		if e.Environ.Get("DATABASE_URL") != "" {
@@ -85,7 +85,7 @@ func dialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 
 // WithTemporal calls fn if there is a Temporal that is known to run.
 func WithTemporal(ctx context.Context, e *Env, fn func(workflows.Starter) error) error {
-	c, err := dialTemporal(ctx, e)
+	c, err := DialTemporal(ctx, e)
 	if c == nil || err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // account is the user that Postgres runs as: on Windows, always our own.
-type account struct{}
+type account struct{ name string }
 
 func chooseAccount(string) (account, error) { return account{}, nil }
 

@@ -1,0 +1,318 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
+)
+
+func databaseChecks() []Check {
+	return []Check{
+		{Name: "database", Part: Database, About: "That the database can be opened, and the version of its Postgres: 15 or later.", look: lookDatabase},
+		{Name: "schema", Part: Database, About: "The version of the schema, against what this program needs.", look: lookSchema},
+		{Name: "rights", Part: Database, About: "What the role of a worker may do: all that it needs, and not delete history.", look: lookRights},
+		{Name: "clock", Part: Database, About: "The clock of this machine against the database's.", look: lookClock},
+		{Name: "settings", Part: Database, About: "Settings of Postgres that lose data, break what Mosey relies on, or make it slow.", look: lookSettings},
+		{Name: "connections", Part: Database, About: "Whether another worker gets its connections, and transactions that never end.", look: lookConnections},
+		{Name: "statistics", Part: Database, About: "Tables whose statistics are missing or stale, so that Postgres plans badly.", look: lookStatistics, repair: repairStatistics},
+		{Name: "bloat", Part: Database, About: "Tables with many dead rows.", look: lookBloat},
+		{Name: "indexes", Part: Database, About: "Indexes that cannot be used, and those that nothing has used for long.", look: lookIndexes},
+		{Name: "row-age", Part: Database, About: "How far the database is from running out of transaction numbers.", look: lookAge},
+	}
+}
+
+const postgresLeast = 15
+
+func lookDatabase(ctx context.Context, p *Patient) ([]Finding, error) {
+	switch {
+	case p.Store == nil && errors.Is(p.NoStore, ErrAbsent):
+		return nil, p.NoStore
+	case p.Store == nil:
+		return one(Fault, "See that Postgres runs and that DATABASE_URL, or the data directory, is the right one.", "%v", p.NoStore), nil
+	}
+	store, err := p.store()
+	if err != nil {
+		return nil, err
+	}
+	v, err := store.Server(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case v.Number/10_000 < postgresLeast:
+		return one(Fault, "Move the database to Postgres 15 or later with pg_upgrade or pg_dump.", "Postgres %s is too old", v.Version), nil
+	case v.Standby:
+		return one(Fault, "Name the primary in DATABASE_URL (with several hosts: target_session_attrs=read-write).", "this is a standby, which takes no changes"), nil
+	case v.Encoding != "UTF8":
+		return one(Fault, "Make the database anew: createdb --encoding UTF8 --template template0.", "its encoding is %s, and pages need UTF8", v.Encoding), nil
+	}
+	return fine("Postgres %s, %s", v.Version, explain.Size(v.Bytes)), nil
+}
+
+func lookSchema(ctx context.Context, p *Patient) ([]Finding, error) {
+	store, err := p.store()
+	if err != nil {
+		return nil, err
+	}
+	schema, err := db.SchemaOf(ctx, store.Pool())
+	if err != nil {
+		return nil, err
+	}
+	if err := schema.Check(); err != nil {
+		remedy := "Run mosey migrate, as the user who is to own the schema."
+		if schema.Current > schema.Known {
+			remedy = "Use a newer Mosey."
+		}
+		return one(Fault, remedy, "%v", err), nil
+	}
+	if schema.Current > schema.Known {
+		return one(Note, "Replace this program by one that is as new.", "version %d, newer than this program's %d, and it serves it",
+			schema.Current, schema.Known), nil
+	}
+	return fine("version %d", schema.Current), nil
+}
+
+// migrated is the database, if it has a schema that this program knows.
+func (p *Patient) migrated(ctx context.Context) (*db.Store, error) {
+	store, err := p.store()
+	if err != nil {
+		return nil, err
+	}
+	schema, err := db.SchemaOf(ctx, store.Pool())
+	if err == nil && schema.Check() != nil {
+		err = Absent("the schema is not one that this program can use")
+	}
+	return store, err
+}
+
+func lookRights(ctx context.Context, p *Patient) ([]Finding, error) {
+	store, err := p.migrated(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := store.Rights(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(r.Lacking) > 0:
+		return one(Fault, "Run mosey migrate as the owner of the schema, which grants them, and GRANT mosey_worker TO this user.",
+			"the role %s may not use %s", r.Role, named(r.Lacking)), nil
+	case r.Deletes && !r.HasWorker:
+		return one(Warning, "Run mosey migrate as a user with CREATEROLE: it makes the role mosey_worker, which workers take.",
+			"the role %s may delete history, and there is no role mosey_worker", r.Role), nil
+	case r.Deletes:
+		return one(Warning, "GRANT mosey_worker TO the user of DATABASE_URL.", "the role %s may delete history", r.Role), nil
+	}
+	return fine("workers are %s, which cannot delete history", r.Role), nil
+}
+
+// named lists some names.
+func named(names []string) string {
+	const most = 3
+	text := ""
+	for i, name := range names[:min(len(names), most)] {
+		if i > 0 {
+			text += ", "
+		}
+		text += name
+	}
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Above these a difference between two clocks is a warning, or a fault.
+const (
+	clockOff   = 2 * time.Second
+	clockWrong = time.Minute
+)
+
+func lookClock(ctx context.Context, p *Patient) ([]Finding, error) {
+	store, err := p.store()
+	if err != nil {
+		return nil, err
+	}
+	v, err := store.Server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return judgeClock("the database's", v.Ahead, v.Within), nil
+}
+
+// judgeClock tells how far another clock is ahead of ours. Slots are on the database's, so that
+// no site is asked too early whatever ours says.
+func judgeClock(whose string, ahead, within time.Duration) []Finding {
+	const remedy = "Have both machines set their clocks by NTP (timedatectl set-ntp true)."
+	way := "ahead of"
+	if ahead < 0 {
+		way = "behind"
+	}
+	text := fmt.Sprintf("%s is %s %s ours, give or take %s", whose, ahead.Abs().Round(time.Millisecond), way, max(within, time.Millisecond).Round(time.Millisecond))
+	switch off := ahead.Abs() - within; {
+	case off > clockWrong:
+		return one(Fault, remedy, "%s", text)
+	case off > clockOff:
+		return one(Warning, remedy, "%s", text)
+	}
+	return fine("%s", text)
+}
+
+func lookConnections(ctx context.Context, p *Patient) (found []Finding, err error) {
+	store, err := p.store()
+	if err != nil {
+		return nil, err
+	}
+	v, err := store.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return judgeSessions(v), nil
+}
+
+func judgeSessions(v db.Sessions) []Finding {
+	found := fine("%d of %d are in use", v.Open, v.Most)
+	if free := v.Most - v.Reserved - v.Open; free < db.PoolConnsDefault {
+		found = one(Warning, fmt.Sprintf("Raise it and restart Postgres: ALTER SYSTEM SET max_connections = %d. Or give each process fewer: pool_max_conns=8 in DATABASE_URL.",
+			v.Most*2), "%d of %d are in use: another worker takes up to %d", v.Open, v.Most, db.PoolConnsDefault)
+	}
+	if v.Longest > time.Hour {
+		found = append(found, one(Warning, fmt.Sprintf("See what it is (SELECT * FROM pg_stat_activity WHERE pid = %d), and end it: SELECT pg_terminate_backend(%d).", v.Pid, v.Pid),
+			"a transaction has been going on for %s: dead rows are kept for it", explain.Roughly(v.Longest))...)
+	}
+	return found
+}
+
+// Statistics are stale if more rows have changed since than there are.
+const staleLeast = 10_000
+
+func stale(t db.TableState) bool {
+	return !t.Seldom && (t.Modified > staleLeast && t.Modified > t.Live || !t.Analyzed && t.Live > staleLeast)
+}
+
+func lookStatistics(ctx context.Context, p *Patient) (found []Finding, err error) {
+	tables, err := p.tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		if !stale(t) {
+			continue
+		}
+		what := fmt.Sprintf("%s was never analyzed, with %d rows", t.Name, t.Live)
+		if t.Analyzed {
+			what = fmt.Sprintf("%s has %d rows, of which %d have changed since it was analyzed", t.Name, t.Live, t.Modified)
+		}
+		found = append(found, one(Warning, "Run mosey doctor --only statistics --repair, or ANALYZE "+t.Name+".", "%s", what)...)
+	}
+	if found == nil {
+		found = fine("those of %d tables are up to date", len(tables))
+	}
+	return found, nil
+}
+
+func (p *Patient) tables(ctx context.Context) ([]db.TableState, error) {
+	store, err := p.migrated(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return store.Tables(ctx)
+}
+
+func repairStatistics(ctx context.Context, p *Patient) (string, error) {
+	tables, err := p.tables(ctx)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, t := range tables {
+		if stale(t) {
+			names = append(names, t.Name)
+		}
+	}
+	// a worker's role may not: only the owner of a table analyzes it
+	if err := wiring.Analyze(ctx, p.DatabaseURL, names); err != nil {
+		return "", err
+	}
+	return "analyzed " + named(names), nil
+}
+
+// Dead rows are too many if they are more than half as many as those alive.
+const deadLeast = 50_000
+
+func lookBloat(ctx context.Context, p *Patient) (found []Finding, err error) {
+	tables, err := p.tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		if t.Dead > deadLeast && t.Dead > t.Live/2 {
+			found = append(found, one(Warning, "VACUUM (ANALYZE) "+t.Name+"; and see that autovacuum is on and no transaction goes on for hours.",
+				"%s has %d dead rows, and %d that are alive", t.Name, t.Dead, t.Live)...)
+		}
+	}
+	if found == nil {
+		found = fine("no table has many dead rows")
+	}
+	return found, nil
+}
+
+// An index is reported as unused if it is this large, and was not used for so long.
+const (
+	unusedBytes = 16 << 20
+	unusedSpan  = 14 * 24 * time.Hour
+)
+
+func lookIndexes(ctx context.Context, p *Patient) (found []Finding, err error) {
+	store, err := p.migrated(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := store.Indexes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range all {
+		switch {
+		case !i.Valid:
+			found = append(found, one(Fault, "REINDEX INDEX CONCURRENTLY "+i.Name+".", "%s of %s is invalid: Postgres does not use it", i.Name, i.Table)...)
+		case i.Scans == 0 && !i.Unique && i.Bytes > unusedBytes && time.Since(i.Since) > unusedSpan:
+			found = append(found, one(Note, "Keep it: Mosey's schema has it for a question that nobody asked yet.",
+				"nothing has used %s of %s, with %s, since %s", i.Name, i.Table, explain.Size(i.Bytes), explain.Stamp(i.Since))...)
+		}
+	}
+	if found == nil {
+		found = fine("all %d can be used", len(all))
+	}
+	return found, nil
+}
+
+// Postgres refuses all changes some three million transactions before two billion.
+const ageWrong = 1_500_000_000
+
+func lookAge(ctx context.Context, p *Patient) ([]Finding, error) {
+	store, err := p.store()
+	if err != nil {
+		return nil, err
+	}
+	age, freeze, err := store.Age(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return judgeAge(age, freeze), nil
+}
+
+func judgeAge(age, freeze int64) []Finding {
+	const remedy = "VACUUM (FREEZE), and see that autovacuum is on and no transaction or replication slot holds old rows."
+	switch {
+	case age > ageWrong:
+		return one(Fault, remedy, "the oldest row is %d transactions old: at two billion Postgres stops", age)
+	case age > freeze*3/2:
+		return one(Warning, remedy, "the oldest row is %d transactions old, and rows should be frozen at %d", age, freeze)
+	}
+	return fine("the oldest row is %d transactions old", age)
+}

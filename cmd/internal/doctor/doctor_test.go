@@ -1,0 +1,142 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/db/dbtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+// patientOf is a patient with a database, opened as a worker does.
+func patientOf(t *testing.T, url string) *Patient {
+	t.Helper()
+	store, err := db.Open(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	return &Patient{Store: store, DatabaseURL: url, NoTemporal: Absent("none"), Progress: func(string) {}}
+}
+
+// exec changes the database with all rights.
+func (p *Patient) exec(t *testing.T, sql string, args ...any) {
+	t.Helper()
+	owner, err := db.OpenOwner(t.Context(), p.DatabaseURL)
+	require.NoError(t, err)
+	defer owner.Close()
+	_, err = owner.Pool().Exec(t.Context(), sql, args...)
+	require.NoError(t, err, sql)
+}
+
+// look makes one check.
+func (p *Patient) look(t *testing.T, name string) []Finding { return p.examine(t, name, false) }
+
+func (p *Patient) examine(t *testing.T, name string, mend bool) (all []Finding) {
+	t.Helper()
+	checks, err := Named([]string{name}, false)
+	require.NoError(t, err)
+	require.NoError(t, Examine(t.Context(), p, checks, mend, func(_ Check, found []Finding) { all = append(all, found...) }))
+	require.NotEmpty(t, all)
+	return all
+}
+
+// requireFinding asserts that one of the findings is as bad as that and has all the pieces.
+func requireFinding(t *testing.T, found []Finding, s Severity, pieces ...string) {
+	t.Helper()
+	for _, f := range found {
+		text, all := f.Found+" > "+f.Remedy+" > "+f.Repaired, f.Severity == s
+		for _, piece := range pieces {
+			all = all && strings.Contains(text, piece)
+		}
+		if all {
+			return
+		}
+	}
+	require.Fail(t, "no such finding", "%s %q in %v", s, pieces, found)
+}
+
+func requireFine(t *testing.T, found []Finding) {
+	t.Helper()
+	for _, f := range found {
+		require.Contains(t, []Severity{OK, Note}, f.Severity, "%v", f)
+	}
+}
+
+func TestChecksAreDeclared(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, c := range All() {
+		require.False(t, seen[c.Name], "%s twice", c.Name)
+		seen[c.Name] = true
+		require.Regexp(t, `^[a-z-]{3,11}$`, c.Name)
+		require.Regexp(t, `^[A-Z].*\.$`, c.About, c.Name)
+		require.NotContains(t, c.About, "|", c.Name)
+	}
+	_, err := Named([]string{"nix"}, false)
+	require.ErrorContains(t, err, `"nix"`)
+	some, err := Named(nil, false)
+	require.NoError(t, err)
+	for _, c := range some {
+		require.NotEqual(t, Data, c.Part)
+	}
+}
+
+// A check that fails, or has nothing to look at, says so, and the others go on.
+func TestEachCheckSaysSomething(t *testing.T) {
+	t.Parallel()
+	checks := []Check{
+		{Name: "broken", look: func(context.Context, *Patient) ([]Finding, error) { return nil, errors.New("out of order") }},
+		{Name: "silent", look: func(context.Context, *Patient) ([]Finding, error) { return nil, nil }},
+		{Name: "absent", look: func(context.Context, *Patient) ([]Finding, error) { return nil, Absent("nobody is here") }},
+		{Name: "good", look: func(context.Context, *Patient) ([]Finding, error) { return fine("yes"), nil }},
+	}
+	var all []Finding
+	require.NoError(t, Examine(t.Context(), &Patient{}, checks, false, func(_ Check, f []Finding) { all = append(all, f...) }))
+	require.Equal(t, []Finding{
+		{Check: "broken", Severity: Skipped, Found: "could not look: out of order"},
+		{Check: "silent", Severity: Skipped, Found: "there is nothing to look at"},
+		{Check: "absent", Severity: Skipped, Found: "nobody is here"},
+		{Check: "good", Severity: OK, Found: "yes"},
+	}, all)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, Examine(ctx, &Patient{}, checks, false, nil), context.Canceled)
+}
+
+// Before there is anything, the machine is looked at, and nothing is wrong or made.
+func TestAFreshMachine(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(freshDir(t), "data")
+	p := &Patient{DataDir: dir, NoStore: Absent("nothing yet"), NoTemporal: Absent("none")}
+	checks, err := Named(nil, true)
+	require.NoError(t, err)
+	seen := 0
+	require.NoError(t, Examine(t.Context(), p, checks, false, func(c Check, found []Finding) {
+		seen++
+		for _, f := range found {
+			require.NotEqual(t, Fault, f.Severity, "%v", f)
+			if c.Part == Database || c.Part == Data {
+				require.Equal(t, Skipped, f.Severity, "%v", f)
+			}
+		}
+	}))
+	require.Equal(t, len(checks), seen)
+	require.NoDirExists(t, dir)
+}
+
+// freshDir is a directory that the user can reach whom Postgres runs as.
+func freshDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mosey-doctor-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // see above
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
+}

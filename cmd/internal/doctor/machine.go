@@ -1,0 +1,250 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/internal/stack/postgres"
+)
+
+func machineChecks() []Check {
+	return []Check{
+		{Name: "program", Part: Machine, About: "The version of this program, and what it was built with.", look: lookProgram},
+		{Name: "data-dir", Part: Machine, About: "The data directory: that it can be made or written to, and who has it.", look: lookDataDir},
+		{Name: "programs", Part: Machine, About: "The programs of Postgres that the embedded database needs, and whether the user it runs as can reach the data directory.", look: lookPrograms},
+		{Name: "ports", Part: Machine, About: "The ports of the embedded Temporal and its UI, and who has them.", look: lookPorts},
+		{Name: "disk", Part: Machine, About: "Room and inodes where the data directory is, and where images are on their way (`TMPDIR`).", look: lookDisks},
+		{Name: "memory", Part: Machine, About: "The memory of the machine or its control group, and `GOMEMLIMIT`.", look: lookMemory},
+		{Name: "files", Part: Machine, About: "How many files and connections a process may have open.", look: lookFiles},
+	}
+}
+
+func lookProgram(context.Context, *Patient) ([]Finding, error) {
+	goVersion := runtime.Version()
+	if info, ok := debug.ReadBuildInfo(); ok {
+		goVersion = info.GoVersion
+	}
+	return fine("mosey %s, built with %s for %s/%s", wiring.Version(), goVersion, runtime.GOOS, runtime.GOARCH), nil
+}
+
+var errCluster = Absent("the environment names the database and Temporal, so nothing is kept here")
+
+func lookDataDir(_ context.Context, p *Patient) ([]Finding, error) {
+	if p.DataDir == "" {
+		return nil, errCluster
+	}
+	at := p.DataDir
+	stat, err := os.Stat(at)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case missing:
+		if at, err = existing(at); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return one(Fault, "Run mosey as the user who owns it, or choose another with --data-dir DIR.", "%s cannot be read: %v", at, err), nil
+	case !stat.IsDir():
+		return one(Fault, "Choose a directory with --data-dir DIR.", "%s is not a directory", at), nil
+	}
+	if err := probe(at); err != nil {
+		return one(Fault, "Make it writable for this user (chown "+strconv.Itoa(os.Geteuid())+" "+at+"), or choose another with --data-dir DIR.",
+			"%s cannot be written to: %v", at, err), nil
+	}
+	if missing {
+		return fine("%s is not there yet, and can be made", p.DataDir), nil
+	}
+	info, running, err := datadir.Running(p.DataDir)
+	switch {
+	case err != nil:
+		return nil, err
+	case running && !info.Transient:
+		return fine("%s, in use by the Mosey with pid %d", p.DataDir, info.PID), nil
+	}
+	return fine("%s, which no Mosey uses now", p.DataDir), nil
+}
+
+// existing is the part of a path that is there.
+func existing(path string) (string, error) {
+	for {
+		_, err := os.Stat(path)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
+			return path, err
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+// probe writes a file, and removes it.
+func probe(dir string) error {
+	file, err := os.CreateTemp(dir, ".mosey-doctor-")
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("mosey doctor tries to write here\n")
+	return errors.Join(err, file.Close(), os.Remove(file.Name()))
+}
+
+func lookPrograms(ctx context.Context, p *Patient) ([]Finding, error) {
+	if p.DataDir == "" {
+		return nil, errCluster
+	}
+	if p.Environ.Get("DATABASE_URL") != "" {
+		return nil, Absent("DATABASE_URL names a database, so none is run here")
+	}
+	found, err := postgres.Foresee(ctx, postgres.Config{Dir: p.DataDir})
+	switch {
+	case errors.Is(err, postgres.ErrDownload):
+		return one(Note, "Install Postgres 15 or later (apt install postgresql) if this machine may not download it.", "%v", postgres.ErrDownload), nil
+	case err != nil:
+		return one(Fault, "Do what the sentence says; the data is untouched.", "%v", err), nil
+	}
+	text := fmt.Sprintf("Postgres %d in %s", found.Major, found.Folder)
+	if found.User != "" {
+		text += ", run as the user " + found.User
+	}
+	if found.Cluster == 0 {
+		text += "; there is no database yet"
+	}
+	return fine("%s", text), nil
+}
+
+func lookPorts(ctx context.Context, p *Patient) (found []Finding, err error) {
+	if p.Environ.Get("TEMPORAL_ADDRESS") != "" {
+		return nil, Absent("TEMPORAL_ADDRESS names a Temporal, so none listens here")
+	}
+	info, running, err := datadir.Running(p.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, port := range p.Ports {
+		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Number))
+		var config net.ListenConfig
+		listener, err := config.Listen(ctx, "tcp4", at)
+		switch {
+		case err == nil:
+			found = append(found, fine("%d, of %s, is free", port.Number, port.For)...)
+			if err := listener.Close(); err != nil {
+				return found, err
+			}
+		case running && (info.TemporalAddress == at || strings.HasSuffix(info.UIURL, "//"+at)):
+			found = append(found, fine("%d, of %s, is taken by the Mosey that runs", port.Number, port.For)...)
+		default:
+			found = append(found, one(Note, "Nothing need be done, since Mosey takes another and prints it; --temporal-port and --ui-port choose one.",
+				"%d, of %s, is taken by %s", port.Number, port.For, listenerOn(port.Number))...)
+		}
+	}
+	return found, nil
+}
+
+// Below these the room on a disk is a warning, or a fault.
+const (
+	diskFew, diskNone     = 2 << 30, 200 << 20
+	inodesFew, inodesNone = 20_000, 1_000
+)
+
+func lookDisks(_ context.Context, p *Patient) (found []Finding, err error) {
+	places := []string{os.TempDir()}
+	if p.DataDir != "" {
+		places = []string{p.DataDir, os.TempDir()}
+	}
+	for _, place := range places {
+		at, err := existing(place)
+		if err != nil {
+			return found, err
+		}
+		room, err := roomAt(at)
+		if err != nil {
+			return found, err
+		}
+		found = append(found, judgeRoom(place, room)...)
+	}
+	if err := probe(os.TempDir()); err != nil {
+		found = append(found, one(Warning, "Set TMPDIR to a directory that can be written to.", "no image can be fetched: %v", err)...)
+	}
+	return found, nil
+}
+
+// room is what is left of a disk. Some have no count of inodes.
+type room struct{ free, size, inodes, inodesAll uint64 }
+
+func judgeRoom(place string, r room) []Finding {
+	const remedy = "Free some space, or move the directory: --data-dir DIR, TMPDIR=DIR."
+	left := fmt.Sprintf("%s: %s of %s free", place, size(r.free), size(r.size))
+	switch {
+	case r.free < diskNone:
+		return one(Fault, remedy, "%s", left)
+	case r.inodesAll > 0 && r.inodes < inodesNone:
+		return one(Fault, "Delete files that nobody needs: each takes an inode.", "%s, but only %d inodes", left, r.inodes)
+	case r.free < diskFew:
+		return one(Warning, remedy, "%s", left)
+	case r.inodesAll > 0 && r.inodes < inodesFew:
+		return one(Warning, "Delete files that nobody needs: each takes an inode.", "%s, but only %d inodes", left, r.inodes)
+	}
+	return fine("%s", left)
+}
+
+func size(n uint64) string { return explain.Size(int64(min(n, 1<<62))) } //nolint:gosec // bounded
+
+// memoryLeast is what the embedded servers and a crawl take.
+const memoryLeast = 1 << 30
+
+func lookMemory(_ context.Context, p *Patient) (found []Finding, err error) {
+	bytes := wiring.MachineMemory("/")
+	if bytes == 0 {
+		return nil, Absent("this system does not say how much memory there is")
+	}
+	found = fine("%s for the machine or its control group", explain.Size(bytes))
+	if bytes < memoryLeast {
+		found = one(Warning, "Give the container more (docker run --memory 2g), or run Temporal and Postgres elsewhere.",
+			"%s for the machine or its control group: the embedded servers and a crawl take 1 GB", explain.Size(bytes))
+	}
+	limit := p.Environ.Get("GOMEMLIMIT")
+	if n, ok := parseBytes(limit); ok && n > bytes {
+		found = append(found, one(Warning, "Unset GOMEMLIMIT: Mosey chooses a limit by itself.",
+			"GOMEMLIMIT=%s is more than there is: the system would end the process", limit)...)
+	}
+	return found, nil
+}
+
+// parseBytes reads a size as Go's runtime does: a number with a unit such as MiB.
+func parseBytes(text string) (int64, bool) {
+	units := []struct {
+		name  string
+		bytes int64
+	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}, {"", 1}}
+	for _, u := range units {
+		if digits, ok := strings.CutSuffix(text, u.name); ok {
+			n, err := strconv.ParseInt(digits, 10, 64)
+			return n * u.bytes, err == nil
+		}
+	}
+	return 0, false
+}
+
+// filesLeast is what a process needs with its default of requests in flight.
+const filesLeast = 1024
+
+func lookFiles(_ context.Context, p *Patient) ([]Finding, error) {
+	most, err := openFilesMost()
+	if err != nil {
+		return nil, err
+	}
+	want := max(filesLeast, uint64(max(p.Fetch.MaxFetches, 0))*3) //nolint:gosec // not negative
+	if most < want {
+		return one(Warning, fmt.Sprintf("Raise it: ulimit -n %d in the shell, or LimitNOFILE=%d in the unit of systemd.", want, want),
+			"%d, and %d requests in flight may need %d", most, p.Fetch.MaxFetches, want), nil
+	}
+	return fine("%d", most), nil
+}

@@ -1,0 +1,103 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mosey-web/mosey/db"
+)
+
+// setting is one of Postgres that matters, and why.
+type setting struct {
+	name string
+	// wrong reports whether a value is; numbers are in bytes or milliseconds where they have
+	// a unit.
+	wrong    func(text string, number float64) bool
+	severity Severity
+	// want is what to set it to, and restart says that Postgres has to be restarted. Where
+	// that is not how it is mended, want is the whole remedy.
+	want    string
+	restart bool
+	why     string
+}
+
+func off(text string, _ float64) bool { return text == "off" }
+func isNot(want string) func(string, float64) bool {
+	return func(text string, _ float64) bool { return text != want }
+}
+func set(_ string, n float64) bool { return n > 0 }
+func below(least float64) func(string, float64) bool {
+	return func(_ string, n float64) bool { return n < least }
+}
+
+// settings are those that are looked at. Mosey sets others for its own sessions (db.Open).
+var settings = []setting{
+	{"fsync", off, Fault, "on", false, "after a crash of the machine the database may be lost"},
+	{"full_page_writes", off, Fault, "on", false, "after a crash of the machine pages of the database may be torn"},
+	{"synchronous_commit", off, Fault, "on", false, "a crash forgets the last requests, and a site may be asked again before its time"},
+	{"default_transaction_read_only", isNot("off"), Fault, "off", false, "nothing can be stored"},
+	{"default_transaction_isolation", isNot("read committed"), Fault, "'read committed'", false,
+		"Mosey locks rows and then reads what others have committed meanwhile"},
+	{"autovacuum", off, Fault, "on", false, "dead rows are never removed, and statistics become stale"},
+	{"track_counts", off, Fault, "on", false, "autovacuum sees nothing without it"},
+	{"lock_timeout", set, Warning, "0", false, "who waits for another transaction fails instead"},
+	{"transaction_timeout", set, Warning, "0", false, "what reads whole tables, such as mosey audit, is cut off"},
+	{"shared_buffers", below(128 << 20), Warning, "'256MB'", true, "the indexes that each page needs do not stay in memory"},
+	{"work_mem", below(4 << 20), Warning, "'4MB'", false, "sorts and bitmaps go to the disk"},
+	{"max_wal_size", below(1 << 30), Note, "'2GB'", false, "checkpoints come often, and each makes the next changes larger"},
+	{"log_statement", isNot("none"), Note, "none", false, "each statement of each page is written to the log"},
+	{"log_parameter_max_length_on_error", isNot("0"), Note, "0", false, "a statement that fails writes what a page said to the log"},
+	{"data_checksums", off, Note, "Stop Postgres, run pg_checksums --enable, and start it.", false, "a disk that returns wrong bytes is not noticed"},
+}
+
+// unitBytes are the units that Postgres has for settings.
+var unitBytes = map[string]float64{"": 1, "B": 1, "kB": 1 << 10, "8kB": 8 << 10, "MB": 1 << 20, "16MB": 16 << 20, "ms": 1, "s": 1000, "min": 60_000}
+
+func lookSettings(ctx context.Context, p *Patient) (found []Finding, err error) {
+	store, err := p.store()
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(settings))
+	for i, s := range settings {
+		names[i] = s.name
+	}
+	values, err := store.ServerSettings(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range settings {
+		if v, known := values[s.name]; known { // some are of later versions
+			found = append(found, s.judge(v)...)
+		}
+	}
+	if !slices.ContainsFunc(found, Finding.wrong) {
+		found = append(fine("none of %d is wrong", len(values)), found...)
+	}
+	return found, nil
+}
+
+func (s setting) judge(v db.ServerSetting) []Finding {
+	n, err := strconv.ParseFloat(v.Value, 64)
+	if err != nil {
+		n = 0 // a word
+	}
+	if !s.wrong(v.Value, n*unitBytes[v.Unit]) {
+		return nil
+	}
+	remedy := fmt.Sprintf("ALTER SYSTEM SET %s = %s; SELECT pg_reload_conf();", s.name, s.want)
+	switch {
+	case strings.HasSuffix(s.want, "."):
+		remedy = s.want
+	case s.restart:
+		remedy = fmt.Sprintf("ALTER SYSTEM SET %s = %s; then restart Postgres.", s.name, s.want)
+	}
+	value := v.Value
+	if v.Unit != "" {
+		value += " × " + v.Unit
+	}
+	return one(s.severity, remedy, "%s is %s: %s", s.name, value, s.why)
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/doctor"
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/internal/stack/postgres"
+	"github.com/mosey-web/mosey/internal/stack/temporal"
+)
+
+// doctorCmd looks for what is wrong.
+type doctorCmd struct {
+	wiring.FetchFlags
+
+	JSON   bool     `name:"json" help:"Print a JSON array of findings."`
+	Check  bool     `help:"Look at the data, too: whether rows agree with each other. Takes a while on a large database, in small steps."`
+	Repair bool     `help:"Mend what is derived from other rows, and say what was done. Includes --check."`
+	Only   []string `help:"Make this check alone. Repeatable." placeholder:"NAME"`
+	List   bool     `help:"List the checks."`
+}
+
+// Run makes the checks. A fault makes it fail.
+func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
+	checks, err := doctor.Named(d.Only, d.Check || d.Repair || d.List)
+	if err != nil {
+		return wiring.Usagef("--only: %w", err)
+	}
+	if d.List {
+		return d.list(e, checks)
+	}
+	p := &doctor.Patient{Environ: e.Environ, Fetch: d.FetchFlags, Ports: []doctor.Port{
+		{Number: temporal.FrontendPortDefault, For: "Temporal"}, {Number: temporal.UIPortDefault, For: "its UI"},
+	}}
+	if e.Environ.Get("DATABASE_URL") == "" || e.Environ.Get("TEMPORAL_ADDRESS") == "" {
+		if p.DataDir, err = datadir.Resolve(e.DataDir); err != nil {
+			return err
+		}
+	}
+	progress := command.NewProgressLine(e)
+	p.Progress = func(line string) { progress.Show(func(time.Time) string { return line }) }
+	return withTemporal(ctx, e, p, func() error {
+		return withPatientsStore(ctx, e, p, func() error { return d.examine(ctx, e, p, checks, progress) })
+	})
+}
+
+// reachTemporal bounds how long Temporal is tried.
+const reachTemporal = 5 * time.Second
+
+func withTemporal(ctx context.Context, e *command.Env, p *doctor.Patient, fn func() error) error {
+	dialing, cancel := context.WithTimeout(ctx, reachTemporal)
+	p.Client, p.NoTemporal = command.DialTemporal(dialing, e)
+	cancel()
+	if p.Client != nil {
+		defer p.Client.Close()
+	} else if p.NoTemporal == nil {
+		p.NoTemporal = doctor.Absent("no Temporal runs, as far as is known: mosey up starts one, and TEMPORAL_ADDRESS names another")
+	}
+	return fn()
+}
+
+// withPatientsStore opens the database, with any schema, or notes why there is none.
+func withPatientsStore(ctx context.Context, e *command.Env, p *doctor.Patient, fn func() error) error {
+	if e.Environ.Get("DATABASE_URL") == "" {
+		// what is missing for a start is told by a check: nothing is downloaded for that
+		if _, err := postgres.Foresee(ctx, postgres.Config{Dir: p.DataDir}); err != nil {
+			p.NoStore = doctor.Absent("the embedded database cannot be started, see programs")
+			return fn()
+		}
+	}
+	opened := false
+	err := command.WithDatabase(ctx, e, func(url string) error {
+		opened, p.DatabaseURL = true, url
+		var err error
+		if p.Store, err = db.Open(ctx, url); err != nil {
+			p.NoStore = wiring.Describe(err)
+			return fn()
+		}
+		defer p.Store.Close()
+		return fn()
+	})
+	switch {
+	case opened:
+		return err
+	case errors.Is(err, command.ErrNothingYet):
+		p.NoStore = doctor.Absent(err.Error())
+	default:
+		p.NoStore = err
+	}
+	return fn()
+}
+
+// examine makes the checks and prints what they find, as they find it.
+func (d *doctorCmd) examine(
+	ctx context.Context, e *command.Env, p *doctor.Patient, checks []doctor.Check, progress *command.ProgressLine,
+) error {
+	var all []doctor.Finding
+	part := doctor.Part("")
+	err := doctor.Examine(ctx, p, checks, d.Repair, func(c doctor.Check, found []doctor.Finding) {
+		progress.Clear()
+		all = append(all, found...)
+		if d.JSON {
+			return
+		}
+		if c.Part != part {
+			part = c.Part
+			fmt.Fprintln(e.Stdout, strings.ToUpper(string(part)))
+		}
+		for _, f := range found {
+			printFinding(e.Stdout, f, command.TerminalWidth(e.Stdout))
+		}
+	})
+	progress.Clear()
+	if err != nil {
+		return fmt.Errorf("not all was looked at: %w", err)
+	}
+	faults, warnings := doctor.Faults(all)
+	if d.JSON {
+		if err := command.PrintJSON(e.Stdout, all); err != nil {
+			return err
+		}
+	} else if faults == 0 {
+		fmt.Fprintln(e.Stdout, sumUp(warnings))
+	}
+	if faults > 0 {
+		return errors.New(explain.Count(int64(faults), "fault") + " and " + explain.Count(int64(warnings), "warning"))
+	}
+	return nil
+}
+
+func sumUp(warnings int) string {
+	if warnings == 0 {
+		return "Nothing is wrong."
+	}
+	return "No fault, and " + explain.Count(int64(warnings), "warning") + "."
+}
+
+// The columns of a finding: how bad it is, which check found it, what.
+const (
+	severityWidth = 9
+	nameWidth     = 13
+)
+
+func printFinding(w io.Writer, f doctor.Finding, width int) {
+	indent := severityWidth + nameWidth
+	lines := command.Wrap(fmt.Sprintf("%-*s%-*s%s", severityWidth, f.Severity, nameWidth, f.Check, explain.OneLine(f.Found)), width, indent)
+	for _, more := range []string{f.Remedy, f.Repaired} {
+		if more != "" {
+			arrow := strings.Repeat(" ", indent) + "> "
+			lines = append(lines, command.Wrap(arrow+explain.OneLine(more), width, indent+2)...)
+		}
+	}
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+}
+
+func (d *doctorCmd) list(e *command.Env, checks []doctor.Check) error {
+	if d.JSON {
+		type listed struct {
+			Name    string      `json:"name"`
+			Part    doctor.Part `json:"part"`
+			About   string      `json:"about"`
+			Repairs bool        `json:"repairs"`
+		}
+		all := make([]listed, len(checks))
+		for i, c := range checks {
+			all[i] = listed{c.Name, c.Part, c.About, c.Repairs()}
+		}
+		return command.PrintJSON(e.Stdout, all)
+	}
+	for _, c := range checks {
+		line := fmt.Sprintf("%-*s%-*s%s", severityWidth, c.Part, nameWidth, c.Name, c.About)
+		for _, l := range command.Wrap(line, command.TerminalWidth(e.Stdout), severityWidth+nameWidth) {
+			fmt.Fprintln(e.Stdout, l)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Prospect is what Start would do in a data directory.
+type Prospect struct {
+	// Cluster is the major version of the cluster that is there; 0 means none yet.
+	Cluster int
+	// Folder has the programs that would run it, and Major is their version.
+	Folder string
+	Major  int
+	// User is the user that Postgres would run as; empty is our own.
+	User string
+}
+
+// Foresee tells what Start would do, and fails where Start would. It changes nothing and
+// downloads nothing: programs that Start would download are an ErrDownload.
+func Foresee(ctx context.Context, cfg Config) (p Prospect, err error) {
+	cfg = cfg.withDefaults()
+	user, err := chooseAccount(cfg.Dir)
+	if err != nil {
+		return p, err
+	}
+	p.User = user.name
+	if err := user.canReach(made(clusterDir(cfg.Dir))); err != nil {
+		return p, err
+	}
+	if p.Cluster, err = clusterMajor(cfg.Dir); err != nil && !errors.Is(err, ErrNoCluster) {
+		return p, err
+	}
+	here := *cfg.sources
+	here.repository = ""
+	b, err := here.find(ctx, p.Cluster, cfg.Progress)
+	p.Folder, p.Major = b.dir, b.major
+	_, has := downloadable(p.Cluster)
+	if err != nil && here.bin == "" && cfg.sources.repository != "" && (has || p.Cluster == 0) {
+		return p, errors.Join(ErrDownload, err)
+	}
+	return p, err
+}
+
+// ErrDownload says that this machine has no Postgres that fits, and that one would be
+// downloaded.
+var ErrDownload = errors.New("no Postgres that fits is installed here, and Mosey would download one")
+
+// made is a path, cut to the first part of it that is not there yet.
+func made(path string) string {
+	for {
+		above := filepath.Dir(path)
+		if _, err := os.Stat(above); above == path || !errors.Is(err, fs.ErrNotExist) {
+			return path
+		}
+		path = above
+	}
+}
