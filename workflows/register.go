@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -42,3 +43,12 @@ var (
 	attrRun    = temporal.NewSearchAttributeKeyKeywordList(crawl.AttrRun)
 	attrStatus = temporal.NewSearchAttributeKeyKeyword(crawl.AttrStatus)
 )
+
+// SearchAttributes are those that a namespace has to have, with their types.
+func SearchAttributes() map[string]enumspb.IndexedValueType {
+	types := make(map[string]enumspb.IndexedValueType)
+	for _, key := range []temporal.SearchAttributeKey{attrDomain, attrRun, attrStatus} {
+		types[key.GetName()] = key.GetValueType()
+	}
+	return types
+}

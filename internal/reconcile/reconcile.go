@@ -100,17 +100,13 @@ func (r *Reconciler) Doubts() bool {
 // dispatchers starts those that are missing, and wakes those of runs that have ended: they end
 // then.
 func (r *Reconciler) dispatchers(ctx context.Context) error {
-	live, err := r.Store.RunsLive(ctx)
-	if err != nil {
-		return err
-	}
-	running, err := r.Workflows.RunningCrawls(ctx)
+	d, err := compareDispatchers(ctx, r.Store, r.Workflows)
 	if err != nil {
 		return err
 	}
 	var gone, left []string
-	gone, r.dispatcherGone = still(live, running, r.dispatcherGone)
-	left, r.dispatcherLeft = still(running, live, r.dispatcherLeft)
+	gone, r.dispatcherGone = still(d.DispatcherGone, r.dispatcherGone)
+	left, r.dispatcherLeft = still(d.DispatcherLeft, r.dispatcherLeft)
 	if len(gone) > 0 {
 		r.Logger.WarnContext(ctx, "started the dispatchers of runs that had none", "runs", gone)
 	}
@@ -123,17 +119,13 @@ func (r *Reconciler) dispatchers(ctx context.Context) error {
 // domains ends claims that no workflow serves, and wakes workflows that have no claim: they
 // finish, or take it anew with their next request.
 func (r *Reconciler) domains(ctx context.Context) error {
-	claimed, err := r.Store.DomainsClaimed(ctx)
-	if err != nil {
-		return err
-	}
-	running, err := r.Workflows.RunningDomains(ctx)
+	d, err := compareDomains(ctx, r.Store, r.Workflows)
 	if err != nil {
 		return err
 	}
 	var gone, left []string
-	gone, r.workflowGone = still(claimed, running, r.workflowGone)
-	left, r.workflowLeft = still(running, claimed, r.workflowLeft)
+	gone, r.workflowGone = still(d.WorkflowGone, r.workflowGone)
+	left, r.workflowLeft = still(d.WorkflowLeft, r.workflowLeft)
 	var dead []string
 	for _, domain := range gone {
 		runs, err := r.Workflows.DomainRuns(ctx, domain)
@@ -153,18 +145,10 @@ func (r *Reconciler) domains(ctx context.Context) error {
 	return each(ctx, left, r.Workflows.WakeDomain)
 }
 
-// still returns the names that are not among others. twice has those that were not there at
-// the last look either, now all of them.
-func still(names, others []string, before map[string]bool) (twice []string, now map[string]bool) {
-	has := make(map[string]bool, len(others))
-	for _, name := range others {
-		has[name] = true
-	}
+// still returns the names that were there at the last look, too. now has all of them.
+func still(names []string, before map[string]bool) (twice []string, now map[string]bool) {
 	now = make(map[string]bool)
 	for _, name := range names {
-		if has[name] {
-			continue
-		}
 		now[name] = true
 		if before[name] {
 			twice = append(twice, name)

@@ -128,23 +128,36 @@ func (o orphans) failOf(ctx context.Context, host string, w *commonpb.WorkflowEx
 	return failed, nil
 }
 
-// processPattern reads what identity writes.
-var processPattern = regexp.MustCompile(`^mosey/\S+ (\d+)@(.+)$`)
+// Identity is a process of Mosey, as Temporal knows it.
+type Identity struct {
+	Version string
+	PID     int
+	Host    string
+}
+
+// identityPattern reads what identity writes.
+var identityPattern = regexp.MustCompile(`^mosey/(\S+) (\d+)@(.+)$`)
+
+// ParseIdentity reads the identity of a client or worker; that of another program is none.
+func ParseIdentity(text string) (id Identity, ok bool) {
+	m := identityPattern.FindStringSubmatch(text)
+	if m == nil {
+		return id, false
+	}
+	pid, err := strconv.Atoi(m[2])
+	return Identity{Version: m[1], PID: pid, Host: m[3]}, err == nil
+}
 
 // orphaned reports whether an activity is that of a process on a host that is dead. A
 // container's processes may all have the same number: one that has ours had it before.
 func orphaned(a *workflowpb.PendingActivityInfo, host string) bool {
-	m := processPattern.FindStringSubmatch(a.GetLastWorkerIdentity())
-	if a.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED || m == nil || m[2] != host {
+	id, ok := ParseIdentity(a.GetLastWorkerIdentity())
+	if a.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED || !ok || id.Host != host {
 		return false
 	}
-	pid, err := strconv.Atoi(m[1])
-	if err != nil {
-		return false
-	}
-	if pid == os.Getpid() {
+	if id.PID == os.Getpid() {
 		return a.GetLastStartedTime().AsTime().Before(started)
 	}
-	process, err := os.FindProcess(pid)
+	process, err := os.FindProcess(id.PID)
 	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }

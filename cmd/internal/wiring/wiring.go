@@ -130,6 +130,9 @@ type Client struct {
 	namespace string
 }
 
+// Namespace is the namespace that it uses.
+func (c *Client) Namespace() string { return c.namespace }
+
 // Answers fails if Temporal does not answer.
 func (c *Client) Answers(ctx context.Context) error {
 	_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})

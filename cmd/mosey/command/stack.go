@@ -12,12 +12,10 @@ import (
 	"path/filepath"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"golang.org/x/term"
 
 	"github.com/mosey-web/mosey/cmd/internal/telemetry"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/language/models"
 	"github.com/mosey-web/mosey/internal/stack"
@@ -113,11 +111,7 @@ func OpenCrawler(
 		Progress:        progress,
 		TemporalPort:    int(listen.TemporalPort),
 		UIPort:          int(listen.UIPort),
-		SearchAttributes: map[string]enumspb.IndexedValueType{
-			crawl.AttrDomain: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-			crawl.AttrRun:    enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST,
-			crawl.AttrStatus: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		},
+		SearchAttributes: workflows.SearchAttributes(),
 	}
 	if opts.DatabaseURL == "" || opts.TemporalAddress == "" {
 		if opts.DataDir, err = datadir.Resolve(e.DataDir); err != nil {
