@@ -43,7 +43,7 @@ func TestDoctorMissesWorkersAndDispatchers(t *testing.T) {
 	require.Equal(t, 1, r.Code)
 	output.ContainsOnSameLine(t, r.Stdout, "fault", "workers", "no worker polls mosey")
 	require.Contains(t, r.Stdout, "these runs go on")
-	output.ContainsOnSameLine(t, r.Stdout, "warning", "claims", "1 runs go on without a dispatcher")
+	output.ContainsOnSameLine(t, r.Stdout, "warning", "claims", "runs that go on have no dispatcher: lost")
 	require.Contains(t, r.Stdout, "claimed.example")
 }
 

@@ -134,3 +134,25 @@ BEGIN
     END IF;
 END
 $$;
+
+-- The totals of domains in their runs, as they are noted and as the rows add up: by outcome, and
+-- bytes last. It counts what totals_add counts; an attempt that was taken back counts for nothing.
+CREATE OR REPLACE FUNCTION run_totals(p_domains text[]) RETURNS TABLE (run_id bigint, domain text, totals bigint[], rows bigint[])
+LANGUAGE sql STABLE AS $$
+    SELECT r.run_id, r.domain,
+        ARRAY[r.success, r.failed, r.timeout, r.blocked_robots, r.blocked_4xx, r.blocked_5xx, r.skipped, r.bytes],
+        coalesce(x.rows, '{0,0,0,0,0,0,0,0}')
+    FROM run_domains r
+    LEFT JOIN (
+        SELECT c.run_id, c.domain, ARRAY[
+            count(*) FILTER (WHERE c.outcome = 'success' AND k.counted), count(*) FILTER (WHERE c.outcome = 'failed' AND k.counted),
+            count(*) FILTER (WHERE c.outcome = 'timeout' AND k.counted), count(*) FILTER (WHERE c.outcome = 'blocked_robots' AND k.counted),
+            count(*) FILTER (WHERE c.outcome = 'blocked_4xx' AND k.counted), count(*) FILTER (WHERE c.outcome = 'blocked_5xx' AND k.counted),
+            count(*) FILTER (WHERE c.outcome = 'skipped' AND c.skipped <> 'taken back' AND k.counted), coalesce(sum(c.bytes), 0)::bigint
+        ] AS rows
+        FROM page_crawls c CROSS JOIN LATERAL (SELECT c.kind = ANY (kinds('counted')) AS counted) k
+        WHERE c.domain = ANY (p_domains) AND c.outcome IS NOT NULL AND NOT c.prerequisite AND (k.counted OR c.kind = ANY (kinds('image')))
+        GROUP BY c.run_id, c.domain
+    ) x ON x.run_id = r.run_id AND x.domain = r.domain
+    WHERE r.domain = ANY (p_domains)
+$$;

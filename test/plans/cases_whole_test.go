@@ -18,6 +18,28 @@ func wholeCases(changing changes, reading reads) {
 		_, err := s.AuditGaps(t.Context(), nil)
 		require.NoError(t, err)
 	}
+	changing["Doctor"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		domains := []string{site(sitePlain), site(siteOther), site(siteClaimed), site(siteExpired)}
+		c.ok(c.q.CheckDomains(ctx, dbsqlc.CheckDomainsParams{After: 100, Max: 200}))
+		c.ok(c.q.CheckLastIDs(ctx))
+		c.ok(c.q.CheckDue(ctx, domains))
+		c.ok(c.q.CheckTotals(ctx, domains))
+		c.ok(c.q.CheckOpen(ctx, domains))
+		c.ok(c.q.CheckBudgets(ctx))
+		c.ok(c.q.CheckEnded(ctx))
+		c.ok(c.q.CheckKeywords(ctx, dbsqlc.CheckKeywordsParams{After: 100_000, Upto: 110_000, Extractor: crawl.ExtractorVersion}))
+		c.ok(c.q.CheckReferences(ctx, dbsqlc.CheckReferencesParams{After: 100_000, Upto: 110_000}))
+		c.done(c.q.RepairDue(ctx, domains))
+		c.ok(c.q.RunDomainsLock(ctx, site(sitePlain)))
+		c.ok(c.q.RepairTotals(ctx, site(sitePlain)))
+		c.ok(c.q.RunBudgetLock(ctx, runLarge))
+		c.done(c.q.RepairBudgets(ctx, runLarge))
+		c.ok(c.q.SlotLock(ctx, site(siteExpired)))
+		c.done(c.q.RepairOpen(ctx, crawlID(siteExpired, 3)))
+		c.done(c.q.SlotForget(ctx, dbsqlc.SlotForgetParams{Domain: site(siteExpired), ID: crawlID(siteExpired, 3)}))
+		c.ok(c.q.RepairKeywords(ctx, pageIDs(400_000, 1000)))
+	}
 	changing["AuditPages"] = func(t *testing.T, c change) {
 		c.ok(c.q.AuditPages(t.Context(), dbsqlc.AuditPagesParams{After: 100_000, Max: 1000}))
 		c.ok(c.q.AuditPages(t.Context(), dbsqlc.AuditPagesParams{After: 100_000, RunID: new(runLarge), Max: 1000}))

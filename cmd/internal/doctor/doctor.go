@@ -109,7 +109,9 @@ func Absent(why string) error { return absentError(why) }
 const patience = 10 * time.Second
 
 // All are the checks, in the order in which they are made.
-func All() []Check { return slices.Concat(machineChecks(), databaseChecks(), temporalChecks()) }
+func All() []Check {
+	return slices.Concat(machineChecks(), databaseChecks(), temporalChecks(), dataChecks())
+}
 
 // Named are the checks with names; none means those that are made unless more is asked for.
 func Named(names []string, data bool) (checks []Check, err error) {

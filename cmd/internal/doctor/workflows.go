@@ -142,13 +142,13 @@ func lookClaims(ctx context.Context, p *Patient) (found []Finding, err error) {
 		names []string
 		what  string
 	}{
-		{d.DispatcherGone, "runs go on without a dispatcher"},
-		{d.DispatcherLeft, "dispatchers run whose run has ended"},
-		{d.WorkflowGone, "domains are claimed and have no workflow"},
+		{d.DispatcherGone, "runs that go on have no dispatcher"},
+		{d.DispatcherLeft, "dispatchers run for runs that have ended"},
+		{d.WorkflowGone, "claimed domains have no workflow"},
 		{d.WorkflowLeft, "domains have a workflow and no claim"},
 	} {
 		if len(x.names) > 0 {
-			found = append(found, one(Warning, remedy, "%d %s: %s", len(x.names), x.what, named(x.names))...)
+			found = append(found, one(Warning, remedy, "%s: %s", x.what, named(x.names))...)
 		}
 	}
 	return found, nil

@@ -1,0 +1,116 @@
+-- Whether rows agree with each other, for mosey doctor: in steps of some domains or ids. What
+-- begins with Check changes nothing. What begins with Repair computes anew what is derived.
+
+-- name: CheckDomains :many
+SELECT d.id, d.domain FROM domains AS d WHERE d.id > @after::bigint ORDER BY d.id LIMIT @max;
+
+-- Domains that are due earlier for a run than is noted.
+-- name: CheckDue :many
+SELECT x.run_id::bigint AS run_id, x.domain::text AS domain, coalesce(x.noted::text, 'never')::text AS noted, x.due::text AS due
+FROM due_late(@domains::text []) AS x;
+
+-- name: RepairDue :exec
+SELECT due_update(@domains::text []);
+
+-- Domains whose totals in a run are not what their rows add up to, as totals_add counts them.
+-- name: CheckTotals :many
+SELECT r.run_id::bigint AS run_id, r.domain::text AS domain, r.totals::text AS noted, r.rows::text AS counted FROM run_totals(@domains::text []) AS r
+WHERE r.totals <> r.rows;
+
+-- name: RunDomainsLock :many
+SELECT rd.run_id FROM run_domains AS rd WHERE rd.domain = @domain::text ORDER BY rd.run_id FOR UPDATE;
+
+-- The caller holds the lock: what is counted later comes on top.
+-- name: RepairTotals :execrows
+UPDATE run_domains AS rd SET
+    success = t.rows[1], failed = t.rows[2], timeout = t.rows[3], blocked_robots = t.rows[4],
+    blocked_4xx = t.rows[5], blocked_5xx = t.rows[6], skipped = t.rows[7], bytes = t.rows[8], updated_at = clock_timestamp()
+FROM run_totals(ARRAY[@domain::text]) AS t
+WHERE rd.domain = @domain::text AND rd.run_id = t.run_id AND t.totals <> t.rows;
+
+-- Runs whose budgets are not charged with what their domains have used.
+-- name: CheckBudgets :many
+SELECT r.id, r.name, r.pages_started, r.bytes, x.pages::bigint AS pages, x.read::bigint AS read
+FROM crawl_runs AS r
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(rd.pages_started), 0) AS pages, coalesce(sum(rd.bytes), 0) AS read FROM run_domains AS rd WHERE rd.run_id = r.id
+) AS x
+WHERE (r.settings ->> 'max_pages')::bigint >= 0 AND r.pages_started <> x.pages OR r.bytes <> x.read
+ORDER BY r.id;
+
+-- name: RunBudgetLock :one
+SELECT r.id FROM crawl_runs AS r WHERE r.id = @id::bigint FOR NO KEY UPDATE;
+
+-- name: RepairBudgets :exec
+UPDATE crawl_runs AS r SET
+    pages_started = CASE WHEN (r.settings ->> 'max_pages')::bigint >= 0 THEN x.pages ELSE r.pages_started END,
+    bytes = CASE WHEN r.bytes IS NOT NULL THEN x.read END
+FROM (
+    SELECT coalesce(sum(rd.pages_started), 0) AS pages, coalesce(sum(rd.bytes), 0) AS read FROM run_domains AS rd WHERE rd.run_id = @id::bigint
+) AS x
+WHERE r.id = @id::bigint;
+
+-- Attempts that are in flight by their rows, while no request holds the domain's slot for them,
+-- or its lease ended long ago and nobody serves the domain.
+-- name: CheckOpen :many
+SELECT c.id, c.domain, c.url, coalesce(c.locked_at, now())::timestamptz AS since
+FROM page_crawls AS c
+LEFT JOIN politeness_slots AS s ON s.key = 'domain:' || c.domain AND s.holder = 'crawl:' || c.id
+LEFT JOIN domains AS d ON d.domain = c.domain AND d.claimed_by IS NOT NULL
+WHERE
+    c.domain = ANY(@domains::text []) AND c.outcome IS NULL AND c.locked_at IS NOT NULL
+    AND (s.key IS NULL OR s.free_at < now() - interval '1 hour' AND d.domain IS NULL)
+ORDER BY c.domain, c.id;
+
+-- name: SlotLock :one
+SELECT coalesce(s.holder, '')::text AS holder, (s.free_at <= clock_timestamp())::boolean AS free
+FROM politeness_slots AS s WHERE s.key = 'domain:' || @domain::text FOR UPDATE;
+
+-- Closes an attempt as one whose worker died. The caller holds the lock on the slot of its
+-- domain, which it does not hold, or whose lease has ended.
+-- name: RepairOpen :exec
+SELECT crawl_reap('crawl:' || @id::bigint);
+
+-- name: SlotForget :exec
+UPDATE politeness_slots SET holder = NULL WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @id::bigint;
+
+-- Pages that an extractor has read, that may be found, and that have no terms.
+-- name: CheckKeywords :many
+SELECT p.id, p.url FROM pages AS p
+WHERE
+    p.id > @after::bigint AND p.id <= @upto::bigint AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
+    AND p.extractor = @extractor::smallint AND NOT p.noindex AND p.usage IS NULL
+    AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id)
+    AND NOT EXISTS (SELECT 1 FROM keywords_waiting AS w WHERE w.page_id = p.id)
+ORDER BY p.id;
+
+-- Has pages read anew by the next request to each. Only those that lack their terms still.
+-- name: RepairKeywords :execrows
+UPDATE pages AS p SET extractor = NULL
+WHERE
+    p.id = ANY(@ids::bigint []) AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id)
+    AND NOT EXISTS (SELECT 1 FROM keywords_waiting AS w WHERE w.page_id = p.id);
+
+-- name: CheckLastIDs :one
+SELECT
+    (SELECT coalesce(max(p.id), 0) FROM pages AS p)::bigint AS page,
+    (SELECT coalesce(max(c.id), 0) FROM page_crawls AS c)::bigint AS crawl;
+
+-- Attempts of pages or runs that are not there. Nothing makes such rows.
+-- name: CheckReferences :many
+SELECT c.id, c.url FROM page_crawls AS c
+WHERE
+    c.id > @after::bigint AND c.id <= @upto::bigint AND (
+        NOT EXISTS (SELECT 1 FROM pages AS p WHERE p.id = c.page_id)
+        OR NOT EXISTS (SELECT 1 FROM crawl_runs AS r WHERE r.id = c.run_id)
+    )
+ORDER BY c.id;
+
+-- Runs that have ended, with no budget spent, of which something has become due since: a domain was
+-- deferred or forbidden when they ended.
+-- name: CheckEnded :many
+SELECT r.name FROM crawl_runs AS r
+WHERE
+    r.status = 'done' AND r.spent = '' AND coalesce((r.settings ->> 'max_pages')::bigint NOT BETWEEN 0 AND r.pages_started, true)
+    AND EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at <= now())
+ORDER BY r.id;
