@@ -28,7 +28,8 @@ func TestDoctorChecksTheData(t *testing.T) {
 			"in-flight", "fault", `UPDATE page_crawls SET locked_at = now() WHERE id = (SELECT min(id) FROM page_crawls WHERE outcome IS NULL)`,
 			"1 domain: an attempt", "closed the attempts",
 		},
-		{"keywords", "warning", "DELETE FROM page_keywords WHERE page_id = (SELECT min(page_id) FROM page_keywords)", "1 page: not found", "read anew"},
+		{"keywords", "warning", "DELETE FROM page_keywords WHERE page_id = (SELECT min(page_id) FROM page_keywords)", "1 page: not found",
+			"read anew"},
 	} {
 		tag, err := store.Pool().Exec(t.Context(), broken.sql)
 		require.NoError(t, err, broken.sql)
@@ -52,7 +53,8 @@ func TestDoctorChecksTheData(t *testing.T) {
 	_, err := store.Pool().Exec(t.Context(), "UPDATE run_domains SET next_due_at = now() - interval '1 minute', waits = ''")
 	require.NoError(t, err)
 	output.ContainsOnSameLine(t, h.Print("doctor", "--only", "ended", "--repair"), "note", "ended", "1 run: ended")
-	_, err = store.Pool().Exec(t.Context(), "SET session_replication_role = replica; DELETE FROM pages WHERE id = (SELECT min(page_id) FROM page_crawls)")
+	_, err = store.Pool().Exec(t.Context(),
+		"SET session_replication_role = replica; DELETE FROM pages WHERE id = (SELECT min(page_id) FROM page_crawls)")
 	require.NoError(t, err)
 	r = h.Execute("doctor", "--only", "references", "--repair")
 	require.Equal(t, 1, r.Code)
@@ -60,10 +62,13 @@ func TestDoctorChecksTheData(t *testing.T) {
 }
 
 // dataOnly are the checks of the data alone.
-func dataOnly(more ...string) []string {
-	args := append([]string{"doctor"}, more...)
+func dataOnly() []string { return doctorOf(func(p doctor.Part) bool { return p == doctor.Data }) }
+
+// doctorOf makes the checks of some parts.
+func doctorOf(part func(doctor.Part) bool) []string {
+	args := []string{"doctor"}
 	for _, c := range doctor.All() {
-		if c.Part == doctor.Data {
+		if part(c.Part) {
 			args = append(args, "--only", c.Name)
 		}
 	}

@@ -66,7 +66,11 @@ func TestDoctorMissesANamespace(t *testing.T) {
 		return err
 	}))
 	h.Setenv("TEMPORAL_NAMESPACE", name)
-	require.Eventually(t, func() bool { r = h.Execute("doctor", "--only", "attributes"); return r.Code == 1 }, patience, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		r = h.Execute("doctor", "--only",
+			"attributes")
+		return r.Code == 1
+	}, patience, 100*time.Millisecond)
 	output.ContainsOnSameLine(t, r.Stdout, "fault", "attributes", "MoseyDomain, MoseyRun, MoseyStatus missing")
 	require.Contains(t, r.Stdout, "--type KeywordList")
 }

@@ -17,7 +17,8 @@ import (
 func TestDoctorOnAFreshMachine(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	out := h.Print("doctor")
+	local := doctorOf(func(p doctor.Part) bool { return p != doctor.Network }) // there may be no network
+	out := h.Print(local...)
 	require.Contains(t, out, "mosey crawl https://example.org/")
 	require.NotContains(t, out, "fault")
 	require.NoDirExists(t, filepath.Join(h.dir, "postgres"))
@@ -26,7 +27,7 @@ func TestDoctorOnAFreshMachine(t *testing.T) {
 	}
 
 	h.Print("migrate")
-	out = h.Print("doctor", "--check")
+	out = h.Print(local...)
 	output.ContainsOnSameLine(t, out, "ok", "schema", "version")
 	require.NotContains(t, out, "could not look")
 }

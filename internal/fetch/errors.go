@@ -190,7 +190,7 @@ func familyAway(
 	if !errors.Is(err, syscall.EADDRNOTAVAIL) && !errors.Is(err, syscall.EAFNOSUPPORT) && !errors.Is(err, syscall.ENETUNREACH) {
 		return false
 	}
-	four, six := way(ctx, "udp4", "192.0.2.1:9"), way(ctx, "udp6", "[2001:db8::1]:9")
+	four, six := way(ctx, "udp4", anyIPv4), way(ctx, "udp6", anyIPv6)
 	if familyOf(addr) == "IPv4" {
 		return !four && six
 	}
@@ -203,6 +203,14 @@ func familyOf(addr netip.Addr) string {
 		return "IPv4"
 	}
 	return "IPv6"
+}
+
+// Addresses that stand for any of their family, and are nobody's.
+const anyIPv4, anyIPv6 = "192.0.2.1:9", "[2001:db8::1]:9"
+
+// Ways tells whether this machine has a way to addresses of IPv4 and of IPv6. It sends nothing.
+func Ways(ctx context.Context) (four, six bool) {
+	return hasWay(ctx, "udp4", anyIPv4), hasWay(ctx, "udp6", anyIPv6)
 }
 
 // hasWay tells whether the system knows a way to an address. To connect a UDP socket

@@ -50,12 +50,9 @@ var allowed = []allowance{
 	{"run_start", "troubles_lift", 150_000, "a run that starts looks for trouble in all its domains"},
 
 	// mosey doctor --check counts again what is derived
-	{"CheckTotals", "", 400_000, "it counts all attempts of some domains"},
 	{"CheckOpen", "", 400_000, "it looks at all that is pending of some domains"},
 	{"CheckBudgets", "", 150_000, "it adds up all domains of the runs that have a budget"},
-	{"CheckKeywords", "", 60_000, "it looks at some thousand pages, by id"},
 	{"CheckReferences", "", 60_000, "it looks at some thousand attempts, by id"},
-	{"RepairTotals", "", 100_000, "it counts all attempts of a domain"},
 	{"RepairBudgets", "", 150_000, "it adds up all domains of a run"},
 
 	// counts for people that end at a bound of the caller

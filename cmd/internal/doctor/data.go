@@ -49,14 +49,16 @@ var invariants = []invariant{
 	{
 		name: "in-flight", severity: Fault, things: "domain",
 		about:  "Attempts that are in flight by their rows, while no worker makes them.",
-		broken: "an attempt is in flight by its row, and nobody makes it", remedy: "Run mosey doctor --only in-flight --repair: it is closed as one whose worker died, and the page is tried again.",
-		find: byDomain((*db.Store).CheckOpen), mend: mendOpen, did: "closed the attempts as those of workers that died",
+		broken: "an attempt is in flight by its row, and nobody makes it",
+		remedy: "Run mosey doctor --only in-flight --repair: it is closed as one whose worker died, and the page is tried again.",
+		find:   byDomain((*db.Store).CheckOpen), mend: mendOpen, did: "closed the attempts as those of workers that died",
 	},
 	{
 		name: "keywords", severity: Warning, things: "page",
 		about:  "Pages that were read and may be found, and have no terms that a search finds them by.",
-		broken: "not found by a search, though read", remedy: "Run mosey doctor --only keywords --repair, and then mosey recrawl --outdated, which reads them anew.",
-		find: byID((*db.Store).CheckKeywords, func(page, _ int64) int64 { return page }), mend: mendKeywords,
+		broken: "not found by a search, though read",
+		remedy: "Run mosey doctor --only keywords --repair, and then mosey recrawl --outdated, which reads them anew.",
+		find:   byID((*db.Store).CheckKeywords, func(page, _ int64) int64 { return page }), mend: mendKeywords,
 		did: "marked them to be read anew by the next request to each; mosey recrawl --outdated asks for them all",
 	},
 	{

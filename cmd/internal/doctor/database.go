@@ -13,13 +13,18 @@ import (
 
 func databaseChecks() []Check {
 	return []Check{
-		{Name: "database", Part: Database, About: "That the database can be opened, and the version of its Postgres: 15 or later.", look: lookDatabase},
+		{Name: "database", Part: Database, About: "That the database can be opened, and the version of its Postgres: 15 or later.",
+			look: lookDatabase},
 		{Name: "schema", Part: Database, About: "The version of the schema, against what this program needs.", look: lookSchema},
-		{Name: "rights", Part: Database, About: "What the role of a worker may do: all that it needs, and not delete history.", look: lookRights},
+		{Name: "rights", Part: Database, About: "What the role of a worker may do: all that it needs, and not delete history.",
+			look: lookRights},
 		{Name: "clock", Part: Database, About: "The clock of this machine against the database's.", look: lookClock},
-		{Name: "settings", Part: Database, About: "Settings of Postgres that lose data, break what Mosey relies on, or make it slow.", look: lookSettings},
-		{Name: "connections", Part: Database, About: "Whether another worker gets its connections, and transactions that never end.", look: lookConnections},
-		{Name: "statistics", Part: Database, About: "Tables whose statistics are missing or stale, so that Postgres plans badly.", look: lookStatistics, repair: repairStatistics},
+		{Name: "settings", Part: Database, About: "Settings of Postgres that lose data, break what Mosey relies on, or make it slow.",
+			look: lookSettings},
+		{Name: "connections", Part: Database, About: "Whether another worker gets its connections, and transactions that never end.",
+			look: lookConnections},
+		{Name: "statistics", Part: Database, About: "Tables whose statistics are missing or stale, so that Postgres plans badly.",
+			look: lookStatistics, repair: repairStatistics},
 		{Name: "bloat", Part: Database, About: "Tables with many dead rows.", look: lookBloat},
 		{Name: "indexes", Part: Database, About: "Indexes that cannot be used, and those that nothing has used for long.", look: lookIndexes},
 		{Name: "row-age", Part: Database, About: "How far the database is from running out of transaction numbers.", look: lookAge},
@@ -46,9 +51,11 @@ func lookDatabase(ctx context.Context, p *Patient) ([]Finding, error) {
 	case v.Number/10_000 < postgresLeast:
 		return one(Fault, "Move the database to Postgres 15 or later with pg_upgrade or pg_dump.", "Postgres %s is too old", v.Version), nil
 	case v.Standby:
-		return one(Fault, "Name the primary in DATABASE_URL (with several hosts: target_session_attrs=read-write).", "this is a standby, which takes no changes"), nil
+		return one(Fault, "Name the primary in DATABASE_URL (with several hosts: target_session_attrs=read-write).",
+			"this is a standby, which takes no changes"), nil
 	case v.Encoding != "UTF8":
-		return one(Fault, "Make the database anew: createdb --encoding UTF8 --template template0.", "its encoding is %s, and pages need UTF8", v.Encoding), nil
+		return one(Fault, "Make the database anew: createdb --encoding UTF8 --template template0.",
+			"its encoding is %s, and pages need UTF8", v.Encoding), nil
 	}
 	return fine("Postgres %s, %s", v.Version, explain.Size(v.Bytes)), nil
 }
@@ -152,7 +159,8 @@ func judgeClock(whose string, ahead, within time.Duration) []Finding {
 	if ahead < 0 {
 		way = "behind"
 	}
-	text := fmt.Sprintf("%s is %s %s ours, give or take %s", whose, ahead.Abs().Round(time.Millisecond), way, max(within, time.Millisecond).Round(time.Millisecond))
+	text := fmt.Sprintf("%s is %s %s ours, give or take %s", whose, ahead.Abs().Round(time.Millisecond), way, max(within,
+		time.Millisecond).Round(time.Millisecond))
 	switch off := ahead.Abs() - within; {
 	case off > clockWrong:
 		return one(Fault, remedy, "%s", text)
@@ -177,11 +185,14 @@ func lookConnections(ctx context.Context, p *Patient) (found []Finding, err erro
 func judgeSessions(v db.Sessions) []Finding {
 	found := fine("%d of %d are in use", v.Open, v.Most)
 	if free := v.Most - v.Reserved - v.Open; free < db.PoolConnsDefault {
-		found = one(Warning, fmt.Sprintf("Raise it and restart Postgres: ALTER SYSTEM SET max_connections = %d. Or give each process fewer: pool_max_conns=8 in DATABASE_URL.",
-			v.Most*2), "%d of %d are in use: another worker takes up to %d", v.Open, v.Most, db.PoolConnsDefault)
+		found = one(Warning,
+			fmt.Sprintf("Give each process fewer (pool_max_conns=8 in DATABASE_URL), or more to all: ALTER SYSTEM SET max_connections = %d.",
+				v.Most*2), "%d of %d are in use: another worker takes up to %d", v.Open, v.Most, db.PoolConnsDefault)
 	}
 	if v.Longest > time.Hour {
-		found = append(found, one(Warning, fmt.Sprintf("See what it is (SELECT * FROM pg_stat_activity WHERE pid = %d), and end it: SELECT pg_terminate_backend(%d).", v.Pid, v.Pid),
+		found = append(found, one(Warning,
+			fmt.Sprintf("See what it is (SELECT * FROM pg_stat_activity WHERE pid = %d), and end it: SELECT pg_terminate_backend(%d).", v.Pid,
+				v.Pid),
 			"a transaction has been going on for %s: dead rows are kept for it", explain.Roughly(v.Longest))...)
 	}
 	return found
@@ -251,7 +262,7 @@ func lookBloat(ctx context.Context, p *Patient) (found []Finding, err error) {
 	}
 	for _, t := range tables {
 		if t.Dead > deadLeast && t.Dead > t.Live/2 {
-			found = append(found, one(Warning, "VACUUM (ANALYZE) "+t.Name+"; and see that autovacuum is on and no transaction goes on for hours.",
+			found = append(found, one(Warning, "VACUUM (ANALYZE) "+t.Name+"; and see that no transaction goes on for hours.",
 				"%s has %d dead rows, and %d that are alive", t.Name, t.Dead, t.Live)...)
 		}
 	}
@@ -279,7 +290,8 @@ func lookIndexes(ctx context.Context, p *Patient) (found []Finding, err error) {
 	for _, i := range all {
 		switch {
 		case !i.Valid:
-			found = append(found, one(Fault, "REINDEX INDEX CONCURRENTLY "+i.Name+".", "%s of %s is invalid: Postgres does not use it", i.Name, i.Table)...)
+			found = append(found, one(Fault, "REINDEX INDEX CONCURRENTLY "+i.Name+".",
+				"%s of %s is invalid: Postgres does not use it", i.Name, i.Table)...)
 		case i.Scans == 0 && !i.Unique && i.Bytes > unusedBytes && time.Since(i.Since) > unusedSpan:
 			found = append(found, one(Note, "Keep it: Mosey's schema has it for a question that nobody asked yet.",
 				"nothing has used %s of %s, with %s, since %s", i.Name, i.Table, explain.Size(i.Bytes), explain.Stamp(i.Since))...)

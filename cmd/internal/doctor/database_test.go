@@ -97,8 +97,10 @@ func TestClocks(t *testing.T) {
 
 func TestConnectionsAndAge(t *testing.T) {
 	t.Parallel()
-	requireFinding(t, judgeSessions(db.Sessions{Open: 90, Most: 100, Reserved: 3}), Warning, "90 of 100", "max_connections = 200", "pool_max_conns")
-	requireFinding(t, judgeSessions(db.Sessions{Open: 9, Most: 100, Longest: 3 * time.Hour, Pid: 7}), Warning, "3h0m", "pg_terminate_backend(7)")
+	requireFinding(t, judgeSessions(db.Sessions{Open: 90, Most: 100, Reserved: 3}), Warning, "90 of 100", "max_connections = 200",
+		"pool_max_conns")
+	requireFinding(t, judgeSessions(db.Sessions{Open: 9, Most: 100, Longest: 3 * time.Hour, Pid: 7}), Warning, "3h0m",
+		"pg_terminate_backend(7)")
 	requireFinding(t, judgeAge(100, 200_000_000), OK)
 	requireFinding(t, judgeAge(400_000_000, 200_000_000), Warning, "VACUUM (FREEZE)")
 	requireFinding(t, judgeAge(1_900_000_000, 200_000_000), Fault, "VACUUM (FREEZE)")
@@ -108,7 +110,8 @@ func TestStatisticsAreRepaired(t *testing.T) {
 	t.Parallel()
 	p := patientOf(t, dbtest.URL(t))
 	p.exec(t, "ALTER TABLE seed_files SET (autovacuum_enabled = off)")
-	p.exec(t, `WITH x AS (INSERT INTO seed_files (run_id, file, version, entries) SELECT n, 'f', 'v', 1 FROM generate_series(1, 20000) n RETURNING 1)
+	p.exec(t, `WITH x AS (
+		INSERT INTO seed_files (run_id, file, version, entries) SELECT n, 'f', 'v', 1 FROM generate_series(1, 20000) n RETURNING 1)
 		SELECT pg_stat_force_next_flush() FROM x LIMIT 1`)
 	requireFinding(t, p.look(t, "statistics"), Warning, "seed_files", "--repair", "ANALYZE seed_files")
 	requireFinding(t, p.examine(t, "statistics", true), Note, "seed_files", "analyzed seed_files")
@@ -119,7 +122,8 @@ func TestBloatAndIndexes(t *testing.T) {
 	t.Parallel()
 	p := patientOf(t, dbtest.URL(t))
 	p.exec(t, "ALTER TABLE run_outcomes_new SET (autovacuum_enabled = off)")
-	p.exec(t, "INSERT INTO run_outcomes_new (ended_at, run_id, outcome, attempts) SELECT now(), 1, 'success', 1 FROM generate_series(1, 60000)")
+	p.exec(t, `INSERT INTO run_outcomes_new (ended_at, run_id, outcome, attempts)
+		SELECT now(), 1, 'success', 1 FROM generate_series(1, 60000)`)
 	p.exec(t, "WITH x AS (DELETE FROM run_outcomes_new RETURNING 1) SELECT pg_stat_force_next_flush() FROM x LIMIT 1")
 	requireFinding(t, p.look(t, "bloat"), Warning, "run_outcomes_new has 60000 dead rows", "VACUUM (ANALYZE) run_outcomes_new")
 

@@ -110,7 +110,7 @@ const patience = 10 * time.Second
 
 // All are the checks, in the order in which they are made.
 func All() []Check {
-	return slices.Concat(machineChecks(), databaseChecks(), temporalChecks(), dataChecks())
+	return slices.Concat(machineChecks(), networkChecks(), databaseChecks(), temporalChecks(), dataChecks())
 }
 
 // Named are the checks with names; none means those that are made unless more is asked for.

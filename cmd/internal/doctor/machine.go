@@ -23,9 +23,12 @@ func machineChecks() []Check {
 	return []Check{
 		{Name: "program", Part: Machine, About: "The version of this program, and what it was built with.", look: lookProgram},
 		{Name: "data-dir", Part: Machine, About: "The data directory: that it can be made or written to, and who has it.", look: lookDataDir},
-		{Name: "programs", Part: Machine, About: "The programs of Postgres that the embedded database needs, and whether the user it runs as can reach the data directory.", look: lookPrograms},
+		{Name: "programs", Part: Machine,
+			About: "The programs of Postgres that the embedded database needs, and whether the user it runs as can reach the data directory.",
+			look:  lookPrograms},
 		{Name: "ports", Part: Machine, About: "The ports of the embedded Temporal and its UI, and who has them.", look: lookPorts},
-		{Name: "disk", Part: Machine, About: "Room and inodes where the data directory is, and where images are on their way (`TMPDIR`).", look: lookDisks},
+		{Name: "disk", Part: Machine, About: "Room and inodes where the data directory is, and where images are on their way (`TMPDIR`).",
+			look: lookDisks},
 		{Name: "memory", Part: Machine, About: "The memory of the machine or its control group, and `GOMEMLIMIT`.", look: lookMemory},
 		{Name: "files", Part: Machine, About: "How many files and connections a process may have open.", look: lookFiles},
 	}
@@ -59,7 +62,7 @@ func lookDataDir(_ context.Context, p *Patient) ([]Finding, error) {
 		return one(Fault, "Choose a directory with --data-dir DIR.", "%s is not a directory", at), nil
 	}
 	if err := probe(at); err != nil {
-		return one(Fault, "Make it writable for this user (chown "+strconv.Itoa(os.Geteuid())+" "+at+"), or choose another with --data-dir DIR.",
+		return one(Fault, "Make it this user's (chown "+strconv.Itoa(os.Geteuid())+" "+at+"), or choose another with --data-dir DIR.",
 			"%s cannot be written to: %v", at, err), nil
 	}
 	if missing {
@@ -106,7 +109,8 @@ func lookPrograms(ctx context.Context, p *Patient) ([]Finding, error) {
 	found, err := postgres.Foresee(ctx, postgres.Config{Dir: p.DataDir})
 	switch {
 	case errors.Is(err, postgres.ErrDownload):
-		return one(Note, "Install Postgres 15 or later (apt install postgresql) if this machine may not download it.", "%v", postgres.ErrDownload), nil
+		return one(Note, "Install Postgres 15 or later (apt install postgresql) if this machine may not download it.",
+			"%v", postgres.ErrDownload), nil
 	case err != nil:
 		return one(Fault, "Do what the sentence says; the data is untouched.", "%v", err), nil
 	}
@@ -141,7 +145,8 @@ func lookPorts(ctx context.Context, p *Patient) (found []Finding, err error) {
 		case running && (info.TemporalAddress == at || strings.HasSuffix(info.UIURL, "//"+at)):
 			found = append(found, fine("%d, of %s, is taken by the Mosey that runs", port.Number, port.For)...)
 		default:
-			found = append(found, one(Note, "Nothing need be done, since Mosey takes another and prints it; --temporal-port and --ui-port choose one.",
+			found = append(found, one(Note,
+				"Nothing need be done, since Mosey takes another and prints it; --temporal-port and --ui-port choose one.",
 				"%d, of %s, is taken by %s", port.Number, port.For, listenerOn(port.Number))...)
 		}
 	}

@@ -24,12 +24,16 @@ import (
 func temporalChecks() []Check {
 	return []Check{
 		{Name: "temporal", Part: Temporal, About: "That Temporal answers, and its version.", look: lookTemporal},
-		{Name: "namespace", Part: Temporal, About: "That the namespace exists and belongs to this database, and how long it keeps closed workflows.", look: lookNamespace},
+		{Name: "namespace", Part: Temporal,
+			About: "That the namespace exists and belongs to this database, and how long it keeps closed workflows.", look: lookNamespace},
 		{Name: "attributes", Part: Temporal, About: "The search attributes that workflows set.", look: lookAttributes},
-		{Name: "workers", Part: Temporal, About: "That workers poll both task queues, and have the version of this program.", look: lookWorkers},
+		{Name: "workers", Part: Temporal, About: "That workers poll both task queues, and have the version of this program.",
+			look: lookWorkers},
 		{Name: "backlog", Part: Temporal, About: "Tasks that wait for a worker, and for how long.", look: lookBacklog},
-		{Name: "workflows", Part: Temporal, About: "Workflows whose tasks fail again and again, and those with a history near Temporal's limits.", look: lookWorkflows},
-		{Name: "claims", Part: Temporal, About: "Runs and claimed domains without a workflow, and workflows that no row wants.", look: lookClaims},
+		{Name: "workflows", Part: Temporal,
+			About: "Workflows whose tasks fail again and again, and those with a history near Temporal's limits.", look: lookWorkflows},
+		{Name: "claims", Part: Temporal, About: "Runs and claimed domains without a workflow, and workflows that no row wants.",
+			look: lookClaims},
 	}
 }
 
@@ -46,7 +50,8 @@ func lookTemporal(ctx context.Context, p *Patient) ([]Finding, error) {
 	case p.Client == nil && errors.Is(p.NoTemporal, ErrAbsent):
 		return nil, p.NoTemporal
 	case p.Client == nil:
-		return one(Fault, "See that it runs there, and that TEMPORAL_ADDRESS and TEMPORAL_TLS_* are those of the temporal command.", "%v", p.NoTemporal), nil
+		return one(Fault, "See that it runs there, and that TEMPORAL_ADDRESS and TEMPORAL_TLS_* are those of the temporal command.",
+			"%v", p.NoTemporal), nil
 	}
 	info, err := p.Client.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 	if err != nil {
@@ -66,7 +71,7 @@ func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error)
 	name := c.Namespace()
 	d, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: name})
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
-		return one(Fault, "Make it (temporal operator namespace create --namespace "+name+" --retention 7d), or name another in TEMPORAL_NAMESPACE.",
+		return one(Fault, "temporal operator namespace create --namespace "+name+" --retention 7d; or name another in TEMPORAL_NAMESPACE.",
 			"there is no namespace %q", name), nil
 	}
 	if err != nil {
@@ -132,7 +137,8 @@ var queues = []struct {
 	{crawl.ControlTaskQueue, enumspb.TASK_QUEUE_TYPE_ACTIVITY, "control"},
 }
 
-func describeQueue(ctx context.Context, c *wiring.Client, queue string, kind enumspb.TaskQueueType) (*workflowservice.DescribeTaskQueueResponse, error) {
+func describeQueue(ctx context.Context, c *wiring.Client, queue string,
+	kind enumspb.TaskQueueType) (*workflowservice.DescribeTaskQueueResponse, error) {
 	return c.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 		Namespace: c.Namespace(), TaskQueue: &taskqueuepb.TaskQueue{Name: queue}, TaskQueueType: kind, ReportStats: true,
 	})
@@ -200,9 +206,11 @@ func judgeWorkers(identities []string) []Finding {
 	}
 	switch {
 	case len(strangers) > 0:
-		return one(Warning, "End them, or give them a namespace of their own: they take Mosey's tasks.", "no workers of Mosey poll its queues: %s", named(strangers))
+		return one(Warning, "End them, or give them a namespace of their own: they take Mosey's tasks.",
+			"no workers of Mosey poll its queues: %s", named(strangers))
 	case len(others) > 0:
-		return one(Warning, "Replace the older ones, after mosey migrate with the newest.", "this is %s, and other versions work: %s", wiring.Version(), named(others))
+		return one(Warning, "Replace the older ones, after mosey migrate with the newest.",
+			"this is %s, and other versions work: %s", wiring.Version(), named(others))
 	}
 	return fine("%s of this version", explain.Count(int64(len(identities)), "worker"))
 }

@@ -39,7 +39,8 @@ func TestWorkflowsThatMakeNoProgress(t *testing.T) {
 		}
 	}
 	require.Empty(t, judgeWorkflow("domain/a.example", describe(1, 100, 10_000)))
-	requireFinding(t, judgeWorkflow("domain/a.example", describe(9, 100, 10_000)), Fault, "failed 8 times", "temporal workflow show --workflow-id domain/a.example")
+	requireFinding(t, judgeWorkflow("domain/a.example", describe(9, 100, 10_000)), Fault, "failed 8 times",
+		"temporal workflow show --workflow-id domain/a.example")
 	requireFinding(t, judgeWorkflow("domain/a.example", describe(1, 45_000, 10_000)), Warning, "45000 events", "terminate")
 	requireFinding(t, judgeWorkflow("domain/a.example", describe(1, 100, 45<<20)), Warning, "terminate")
 	require.Len(t, bounded(make([]Finding, 25)), foundMost+1)

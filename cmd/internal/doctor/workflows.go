@@ -84,10 +84,11 @@ func judgeWorkflow(id string, d *workflowservice.DescribeWorkflowExecutionRespon
 	info := d.GetWorkflowExecutionInfo()
 	switch attempt := d.GetPendingWorkflowTask().GetAttempt(); {
 	case attempt >= stuckAttempts:
-		return one(Fault, "See why (temporal workflow show --workflow-id "+id+"): mostly a worker of another version has it. Replace that worker, or terminate the workflow: it is started again from the rows.",
+		return one(Fault, "See why (temporal workflow show --workflow-id "+id+"), replace workers of other versions, or terminate it.",
 			"%s: its task has failed %d times", id, attempt-1)
 	case info.GetHistoryLength() > historyEvents || info.GetHistorySizeBytes() > historyBytes:
-		return one(Warning, "Terminate it (temporal workflow terminate --workflow-id "+id+"): it is started again from the rows, with a new history.",
+		return one(Warning,
+			"Terminate it (temporal workflow terminate --workflow-id "+id+"): it is started again from the rows, with a new history.",
 			"%s has a history of %d events and %s", id, info.GetHistoryLength(), explain.Size(info.GetHistorySizeBytes()))
 	}
 	return nil

@@ -42,6 +42,15 @@ func contactURL(contact string) (urls.URL, error) {
 	return u, nil
 }
 
+// ContactPage is the contact if that is a URL.
+func (f FetchFlags) ContactPage() (page urls.URL, is bool) {
+	if f.Contact == "" || isMail(f.Contact) {
+		return page, false
+	}
+	page, err := contactURL(f.Contact)
+	return page, err == nil
+}
+
 // isMail reports whether a contact is a mail address, bare or after mailto:.
 func isMail(contact string) bool {
 	address := strings.TrimPrefix(contact, "mailto:")

@@ -123,6 +123,16 @@ func (f FetchFlags) config() fetch.Config {
 	return c
 }
 
+// Reach makes what requests are made with.
+func (f FetchFlags) Reach() (*fetch.Client, *dns.Resolver, error) {
+	fetcher, err := fetch.New(f.config())
+	if err != nil {
+		return nil, nil, err
+	}
+	resolver, err := dns.New(dns.Config{Servers: f.DNSServer})
+	return fetcher, resolver, err
+}
+
 // Client is a connection to Temporal that knows its namespace.
 type Client struct {
 	client.Client
@@ -196,11 +206,7 @@ const stopTimeout = 10 * time.Second
 func NewWorker(
 	ctx context.Context, c *Client, store *db.Store, f FetchFlags, v VersionFlags, models language.Models, logger *slog.Logger, t *Telemetry,
 ) (*Worker, error) {
-	fetcher, err := fetch.New(f.config())
-	if err != nil {
-		return nil, err
-	}
-	resolver, err := dns.New(dns.Config{Servers: f.DNSServer})
+	fetcher, resolver, err := f.Reach()
 	if err != nil {
 		return nil, err
 	}
