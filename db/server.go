@@ -72,7 +72,8 @@ type ServerSetting struct{ Value, Unit string }
 
 // Sessions are the connections to a server.
 type Sessions struct {
-	// Open are those of clients, of which there may be Most, Reserved of them for superusers.
+	// Open is how many sessions there are, and Most how many there may be. Reserved is how many
+	// of Most are for superusers.
 	Open, Most, Reserved int
 	// Longest is how long the oldest transaction has been going on, in the process Pid.
 	Longest time.Duration

@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -158,8 +159,9 @@ func TestNames(t *testing.T) {
 	message("query", workflows.QueryStarted, nil)
 	n.add("task-queue", crawl.TaskQueue)
 	n.add("task-queue", crawl.ControlTaskQueue)
-	for _, key := range workflows.SearchAttributes() {
-		n.add("search-attribute", key.GetName(), key.GetValueType().String())
+	attributes := workflows.SearchAttributes()
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		n.add("search-attribute", name, attributes[name].String())
 	}
 	for _, status := range []string{
 		workflows.StatusRunning, workflows.StatusCrawling, workflows.StatusWaiting, workflows.StatusGraylisted,

@@ -28,8 +28,10 @@ func TestDoctorChecksTheData(t *testing.T) {
 			"in-flight", "fault", `UPDATE page_crawls SET locked_at = now() WHERE id = (SELECT min(id) FROM page_crawls WHERE outcome IS NULL)`,
 			"1 domain: an attempt", "closed the attempts",
 		},
-		{"keywords", "warning", "DELETE FROM page_keywords WHERE page_id = (SELECT min(page_id) FROM page_keywords)", "1 page: not found",
-			"read anew"},
+		{
+			"keywords", "warning", "DELETE FROM page_keywords WHERE page_id = (SELECT min(page_id) FROM page_keywords)", "1 page: not found",
+			"read anew",
+		},
 	} {
 		tag, err := store.Pool().Exec(t.Context(), broken.sql)
 		require.NoError(t, err, broken.sql)

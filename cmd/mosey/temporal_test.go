@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
@@ -26,6 +25,7 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/web"
+	"github.com/mosey-web/mosey/workflows"
 )
 
 // sharedStack is the one Temporal of this test binary: that of a `mosey up`. Each test
@@ -94,11 +94,7 @@ func (s *sharedStack) register(ctx context.Context) error {
 			return err
 		}
 	}
-	attributes := map[string]enumspb.IndexedValueType{
-		crawl.AttrDomain: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		crawl.AttrRun:    enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST,
-		crawl.AttrStatus: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-	}
+	attributes := workflows.SearchAttributes()
 	for n := range int64(namespaces) {
 		err := unhurried(ctx, func() error {
 			_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{

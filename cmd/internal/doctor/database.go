@@ -13,18 +13,28 @@ import (
 
 func databaseChecks() []Check {
 	return []Check{
-		{Name: "database", Part: Database, About: "That the database can be opened, and the version of its Postgres: 15 or later.",
-			look: lookDatabase},
+		{
+			Name: "database", Part: Database, About: "That the database can be opened, and the version of its Postgres: 15 or later.",
+			look: lookDatabase,
+		},
 		{Name: "schema", Part: Database, About: "The version of the schema, against what this program needs.", look: lookSchema},
-		{Name: "rights", Part: Database, About: "What the role of a worker may do: all that it needs, and not delete history.",
-			look: lookRights},
+		{
+			Name: "rights", Part: Database, About: "What the role of a worker may do: all that it needs, and not delete history.",
+			look: lookRights,
+		},
 		{Name: "clock", Part: Database, About: "The clock of this machine against the database's.", look: lookClock},
-		{Name: "settings", Part: Database, About: "Settings of Postgres that lose data, break what Mosey relies on, or make it slow.",
-			look: lookSettings},
-		{Name: "connections", Part: Database, About: "Whether another worker gets its connections, and transactions that never end.",
-			look: lookConnections},
-		{Name: "statistics", Part: Database, About: "Tables whose statistics are missing or stale, so that Postgres plans badly.",
-			look: lookStatistics, repair: repairStatistics},
+		{
+			Name: "settings", Part: Database, About: "Settings of Postgres that lose data, break what Mosey relies on, or make it slow.",
+			look: lookSettings,
+		},
+		{
+			Name: "connections", Part: Database, About: "Whether another worker gets its connections, and transactions that never end.",
+			look: lookConnections,
+		},
+		{
+			Name: "statistics", Part: Database, About: "Tables whose statistics are missing or stale, so that Postgres plans badly.",
+			look: lookStatistics, repair: repairStatistics,
+		},
 		{Name: "bloat", Part: Database, About: "Tables with many dead rows.", look: lookBloat},
 		{Name: "indexes", Part: Database, About: "Indexes that cannot be used, and those that nothing has used for long.", look: lookIndexes},
 		{Name: "row-age", Part: Database, About: "How far the database is from running out of transaction numbers.", look: lookAge},

@@ -23,12 +23,16 @@ func machineChecks() []Check {
 	return []Check{
 		{Name: "program", Part: Machine, About: "The version of this program, and what it was built with.", look: lookProgram},
 		{Name: "data-dir", Part: Machine, About: "The data directory: that it can be made or written to, and who has it.", look: lookDataDir},
-		{Name: "programs", Part: Machine,
+		{
+			Name: "programs", Part: Machine,
 			About: "The programs of Postgres that the embedded database needs, and whether the user it runs as can reach the data directory.",
-			look:  lookPrograms},
+			look:  lookPrograms,
+		},
 		{Name: "ports", Part: Machine, About: "The ports of the embedded Temporal and its UI, and who has them.", look: lookPorts},
-		{Name: "disk", Part: Machine, About: "Room and inodes where the data directory is, and where images are on their way (`TMPDIR`).",
-			look: lookDisks},
+		{
+			Name: "disk", Part: Machine, About: "Room and inodes where the data directory is, and where images are on their way (`TMPDIR`).",
+			look: lookDisks,
+		},
 		{Name: "memory", Part: Machine, About: "The memory of the machine or its control group, and `GOMEMLIMIT`.", look: lookMemory},
 		{Name: "files", Part: Machine, About: "How many files and connections a process may have open.", look: lookFiles},
 	}

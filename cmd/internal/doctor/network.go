@@ -38,7 +38,9 @@ const dnsSlow = 2 * time.Second
 func lookDNS(ctx context.Context, p *Patient) (found []Finding, err error) {
 	name := nameAsked
 	if page, is := p.Fetch.ContactPage(); is {
-		name = page.Host()
+		if _, err := parseAddress(page.Host()); err != nil {
+			name = page.Host()
+		}
 	}
 	if len(p.Fetch.DNSServer) == 0 {
 		return p.askDNS(ctx, name, "the system's name servers", "Name others with --dns-server 9.9.9.9:53, or mend /etc/resolv.conf.")
@@ -53,6 +55,16 @@ func lookDNS(ctx context.Context, p *Patient) (found []Finding, err error) {
 	}
 	return found, nil
 }
+
+// addressesOf are those of a host. One that is an address needs no name server.
+func addressesOf(ctx context.Context, resolver *dns.Resolver, host string) ([]netip.Addr, error) {
+	if addr, err := parseAddress(host); err == nil {
+		return []netip.Addr{addr}, nil
+	}
+	return resolver.Lookup(ctx, host)
+}
+
+func parseAddress(host string) (netip.Addr, error) { return netip.ParseAddr(strings.Trim(host, "[]")) }
 
 func (p *Patient) askDNS(ctx context.Context, name, whom, remedy string) ([]Finding, error) {
 	_, resolver, err := p.Fetch.Reach()
@@ -103,7 +115,10 @@ func lookContact(ctx context.Context, p *Patient) ([]Finding, error) {
 	}
 	for range hopsMost {
 		resp, err := p.fetch(ctx, page)
-		if err != nil {
+		switch {
+		case errors.Is(err, fetch.CauseForbiddenAddr):
+			return one(Fault, "Give a page that site owners can reach as --contact.", "%s is not for the public: %v", page, err), nil
+		case err != nil:
 			return one(Fault, "Have it answer (curl "+page.String()+"), or give another --contact.", "%s cannot be reached: %v", page, err), nil
 		}
 		to := resp.Header.Get("Location")
@@ -128,10 +143,7 @@ func (p *Patient) fetch(ctx context.Context, page urls.URL) (*fetch.Response, er
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := resolver.Lookup(ctx, page.Host())
-	if ip, notName := netip.ParseAddr(strings.Trim(page.Host(), "[]")); notName == nil {
-		addrs, err = []netip.Addr{ip}, nil
-	}
+	addrs, err := addressesOf(ctx, resolver, page.Host())
 	if err != nil {
 		return nil, err
 	}

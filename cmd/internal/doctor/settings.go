@@ -39,8 +39,10 @@ var settings = []setting{
 	{"full_page_writes", off, Fault, "on", false, "after a crash of the machine pages of the database may be torn"},
 	{"synchronous_commit", off, Fault, "on", false, "a crash forgets the last requests, and a site may be asked again before its time"},
 	{"default_transaction_read_only", isNot("off"), Fault, "off", false, "nothing can be stored"},
-	{"default_transaction_isolation", isNot("read committed"), Fault, "'read committed'", false,
-		"Mosey locks rows and then reads what others have committed meanwhile"},
+	{
+		"default_transaction_isolation", isNot("read committed"), Fault, "'read committed'", false,
+		"Mosey locks rows and then reads what others have committed meanwhile",
+	},
 	{"autovacuum", off, Fault, "on", false, "dead rows are never removed, and statistics become stale"},
 	{"track_counts", off, Fault, "on", false, "autovacuum sees nothing without it"},
 	{"lock_timeout", set, Warning, "0", false, "who waits for another transaction fails instead"},
@@ -50,13 +52,17 @@ var settings = []setting{
 	{"max_wal_size", below(1 << 30), Note, "'2GB'", false, "checkpoints come often, and each makes the next changes larger"},
 	{"log_statement", isNot("none"), Note, "none", false, "each statement of each page is written to the log"},
 	{"log_parameter_max_length_on_error", isNot("0"), Note, "0", false, "a statement that fails writes what a page said to the log"},
-	{"data_checksums", off, Note, "Stop Postgres, run pg_checksums --enable, and start it.", false,
-		"a disk that returns wrong bytes is not noticed"},
+	{
+		"data_checksums", off, Note, "Stop Postgres, run pg_checksums --enable, and start it.", false,
+		"a disk that returns wrong bytes is not noticed",
+	},
 }
 
 // unitBytes are the units that Postgres has for settings.
-var unitBytes = map[string]float64{"": 1, "B": 1, "kB": 1 << 10, "8kB": 8 << 10, "MB": 1 << 20, "16MB": 16 << 20, "ms": 1, "s": 1000,
-	"min": 60_000}
+var unitBytes = map[string]float64{
+	"": 1, "B": 1, "kB": 1 << 10, "8kB": 8 << 10, "MB": 1 << 20, "16MB": 16 << 20, "ms": 1, "s": 1000,
+	"min": 60_000,
+}
 
 func lookSettings(ctx context.Context, p *Patient) (found []Finding, err error) {
 	store, err := p.store()

@@ -24,16 +24,24 @@ import (
 func temporalChecks() []Check {
 	return []Check{
 		{Name: "temporal", Part: Temporal, About: "That Temporal answers, and its version.", look: lookTemporal},
-		{Name: "namespace", Part: Temporal,
-			About: "That the namespace exists and belongs to this database, and how long it keeps closed workflows.", look: lookNamespace},
+		{
+			Name: "namespace", Part: Temporal,
+			About: "That the namespace exists and belongs to this database, and how long it keeps closed workflows.", look: lookNamespace,
+		},
 		{Name: "attributes", Part: Temporal, About: "The search attributes that workflows set.", look: lookAttributes},
-		{Name: "workers", Part: Temporal, About: "That workers poll both task queues, and have the version of this program.",
-			look: lookWorkers},
+		{
+			Name: "workers", Part: Temporal, About: "That workers poll both task queues, and have the version of this program.",
+			look: lookWorkers,
+		},
 		{Name: "backlog", Part: Temporal, About: "Tasks that wait for a worker, and for how long.", look: lookBacklog},
-		{Name: "workflows", Part: Temporal,
-			About: "Workflows whose tasks fail again and again, and those with a history near Temporal's limits.", look: lookWorkflows},
-		{Name: "claims", Part: Temporal, About: "Runs and claimed domains without a workflow, and workflows that no row wants.",
-			look: lookClaims},
+		{
+			Name: "workflows", Part: Temporal,
+			About: "Workflows whose tasks fail again and again, and those with a history near Temporal's limits.", look: lookWorkflows,
+		},
+		{
+			Name: "claims", Part: Temporal, About: "Runs and claimed domains without a workflow, and workflows that no row wants.",
+			look: lookClaims,
+		},
 	}
 }
 
@@ -138,7 +146,8 @@ var queues = []struct {
 }
 
 func describeQueue(ctx context.Context, c *wiring.Client, queue string,
-	kind enumspb.TaskQueueType) (*workflowservice.DescribeTaskQueueResponse, error) {
+	kind enumspb.TaskQueueType,
+) (*workflowservice.DescribeTaskQueueResponse, error) {
 	return c.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 		Namespace: c.Namespace(), TaskQueue: &taskqueuepb.TaskQueue{Name: queue}, TaskQueueType: kind, ReportStats: true,
 	})

@@ -138,7 +138,7 @@ type Identity struct {
 // identityPattern reads what identity writes.
 var identityPattern = regexp.MustCompile(`^mosey/(\S+) (\d+)@(.+)$`)
 
-// ParseIdentity reads the identity of a client or worker; that of another program is none.
+// ParseIdentity reads the identity of a client or worker. ok means that it is one of Mosey.
 func ParseIdentity(text string) (id Identity, ok bool) {
 	m := identityPattern.FindStringSubmatch(text)
 	if m == nil {

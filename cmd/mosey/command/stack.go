@@ -105,12 +105,12 @@ func OpenCrawler(
 		return nil, err
 	}
 	opts := stack.Options{
-		DatabaseURL:     e.Environ.Get("DATABASE_URL"),
-		TemporalAddress: e.Environ.Get("TEMPORAL_ADDRESS"),
-		Logger:          logger,
-		Progress:        progress,
-		TemporalPort:    int(listen.TemporalPort),
-		UIPort:          int(listen.UIPort),
+		DatabaseURL:      e.Environ.Get("DATABASE_URL"),
+		TemporalAddress:  e.Environ.Get("TEMPORAL_ADDRESS"),
+		Logger:           logger,
+		Progress:         progress,
+		TemporalPort:     int(listen.TemporalPort),
+		UIPort:           int(listen.UIPort),
 		SearchAttributes: workflows.SearchAttributes(),
 	}
 	if opts.DatabaseURL == "" || opts.TemporalAddress == "" {
