@@ -13,9 +13,9 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/stack"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
-	"github.com/mosey-web/mosey/internal/stack/temporal"
 )
 
 // doctorCmd looks for what is wrong.
@@ -39,7 +39,7 @@ func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
 		return d.list(e, checks)
 	}
 	p := &doctor.Patient{Environ: e.Environ, Fetch: d.FetchFlags, Ports: []doctor.Port{
-		{Number: temporal.FrontendPortDefault, For: "Temporal"}, {Number: temporal.UIPortDefault, For: "its UI"},
+		{Number: stack.TemporalPortDefault, For: "Temporal"}, {Number: stack.UIPortDefault, For: "its UI"},
 	}}
 	if e.Environ.Get("DATABASE_URL") == "" || e.Environ.Get("TEMPORAL_ADDRESS") == "" {
 		if p.DataDir, err = datadir.Resolve(e.DataDir); err != nil {

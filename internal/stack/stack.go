@@ -21,6 +21,12 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/trouble"
 )
 
+// The ports that our own Temporal and its web UI have, unless they are taken.
+const (
+	TemporalPortDefault = temporal.FrontendPortDefault
+	UIPortDefault       = temporal.UIPortDefault
+)
+
 // maxTemporalLog bounds each of the two log files of Temporal, in bytes.
 const maxTemporalLog = 16 << 20
 

@@ -165,7 +165,7 @@ func byDomain(find func(*db.Store, context.Context, []string) ([]db.Discrepancy,
 				return seen, left, err
 			}
 			after, seen, left = last, seen+int64(len(domains)), append(left, slow...)
-			p.tell("%s looked at, up to %s", explain.Count(seen, "domain"), domains[len(domains)-1])
+			p.tellf("%s looked at, up to %s", explain.Count(seen, "domain"), domains[len(domains)-1])
 		}
 	}
 }
@@ -201,13 +201,13 @@ func byID(find func(*db.Store, context.Context, int64, int64) ([]db.Discrepancy,
 			if broken, err = find(s, ctx, after, min(after+idsStep, end)); err == nil && len(broken) > 0 {
 				err = each(broken)
 			}
-			p.tell("%d of %d rows looked at", min(after+idsStep, end), end)
+			p.tellf("%d of %d rows looked at", min(after+idsStep, end), end)
 		}
 		return end, nil, err
 	}
 }
 
-func (p *Patient) tell(format string, args ...any) {
+func (p *Patient) tellf(format string, args ...any) {
 	if p.Progress != nil {
 		p.Progress(fmt.Sprintf(format, args...))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -130,13 +131,7 @@ func lookRights(ctx context.Context, p *Patient) ([]Finding, error) {
 // named lists some names.
 func named(names []string) string {
 	const most = 3
-	text := ""
-	for i, name := range names[:min(len(names), most)] {
-		if i > 0 {
-			text += ", "
-		}
-		text += name
-	}
+	text := strings.Join(names[:min(len(names), most)], ", ")
 	if more := len(names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -63,7 +64,7 @@ func TestSettings(t *testing.T) {
 	for _, set := range []string{
 		"synchronous_commit = off", "default_transaction_isolation = 'serializable'", "lock_timeout = '5s'", "work_mem = '64kB'",
 	} {
-		p.exec(t, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "+quoted(set)+"', current_database()); END $$")
+		p.exec(t, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "+strings.ReplaceAll(set, "'", "''")+"', current_database()); END $$")
 	}
 	found := patientOf(t, p.DatabaseURL).look(t, "settings") // a session that begins now
 	requireFinding(t, found, Fault, "synchronous_commit is off", "a site may be asked again", "ALTER SYSTEM SET synchronous_commit = on")
@@ -73,18 +74,6 @@ func TestSettings(t *testing.T) {
 	require.Empty(t, setting{wrong: below(4 << 20)}.judge(db.ServerSetting{Value: "4096", Unit: "kB"}))
 	requireFinding(t, setting{name: "shared_buffers", wrong: below(128 << 20), severity: Warning, want: "'256MB'", restart: true}.
 		judge(db.ServerSetting{Value: "1024", Unit: "8kB"}), Warning, "shared_buffers", "then restart Postgres")
-}
-
-// quoted doubles the quotes of a text that stands in one of SQL's.
-func quoted(sql string) string {
-	text := ""
-	for _, r := range sql {
-		if r == '\'' {
-			text += "'"
-		}
-		text += string(r)
-	}
-	return text
 }
 
 func TestClocks(t *testing.T) {

@@ -100,7 +100,7 @@ var ErrAbsent = errors.New("not there")
 type absentError string
 
 func (e absentError) Error() string   { return string(e) }
-func (absentError) Is(err error) bool { return err == ErrAbsent } //nolint:errorlint // Is compares
+func (absentError) Is(err error) bool { return err == ErrAbsent }
 
 // Absent is an ErrAbsent that says why.
 func Absent(why string) error { return absentError(why) }

@@ -138,7 +138,7 @@ func freshDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mosey-doctor-")
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // see above
+	require.NoError(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	return dir
 }

@@ -204,7 +204,7 @@ func judgeRoom(place string, r room) []Finding {
 	return fine("%s", left)
 }
 
-func size(n uint64) string { return explain.Size(int64(min(n, 1<<62))) } //nolint:gosec // bounded
+func size(n uint64) string { return explain.Size(int64(min(n, 1<<62))) }
 
 // memoryLeast is what the embedded servers and a crawl take.
 const memoryLeast = 1 << 30
@@ -250,7 +250,7 @@ func lookFiles(_ context.Context, p *Patient) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	want := max(filesLeast, uint64(max(p.Fetch.MaxFetches, 0))*3) //nolint:gosec // not negative
+	want := max(filesLeast, uint64(max(p.Fetch.MaxFetches, 0))*3)
 	if most < want {
 		return one(Warning, fmt.Sprintf("Raise it: ulimit -n %d in the shell, or LimitNOFILE=%d in the unit of systemd.", want, want),
 			"%d, and %d requests in flight may need %d", most, p.Fetch.MaxFetches, want), nil

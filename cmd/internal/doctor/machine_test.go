@@ -38,7 +38,7 @@ func TestPorts(t *testing.T) {
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
-	port := listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener it is one
+	port := listener.Addr().(*net.TCPAddr).Port
 	p := &Patient{DataDir: freshDir(t), Ports: []Port{{port, "Temporal"}}}
 	who := "another process"
 	if runtime.GOOS == "linux" {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -171,7 +170,7 @@ func judgeContact(agent string, page urls.URL, resp *fetch.Response) ([]Finding,
 	}
 	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		const grain = time.Second // of the header
-		clock := judgeClock(fmt.Sprintf("the clock of %s", page.Host()), date.Sub(resp.EndedAt.Round(0)), resp.Total+grain)
+		clock := judgeClock("the clock of "+page.Host(), date.Sub(resp.EndedAt.Round(0)), resp.Total+grain)
 		found = append(found, clock...)
 	}
 	return found, nil

@@ -113,14 +113,14 @@ func lookAttributes(ctx context.Context, p *Patient) ([]Finding, error) {
 		return nil, err // Temporal Cloud may not tell
 	}
 	want := workflows.SearchAttributes()
-	remedy := "temporal operator search-attribute create --namespace " + c.Namespace()
+	remedy := []string{"temporal operator search-attribute create --namespace " + c.Namespace()}
 	var missing, wrong []string
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		is, ok := has.GetCustomAttributes()[name]
 		switch {
 		case !ok:
 			missing = append(missing, name)
-			remedy += " --name " + name + " --type " + want[name].String()
+			remedy = append(remedy, "--name "+name+" --type "+want[name].String())
 		case is != want[name]:
 			wrong = append(wrong, fmt.Sprintf("%s is a %s and should be a %s", name, is, want[name]))
 		}
@@ -129,7 +129,7 @@ func lookAttributes(ctx context.Context, p *Patient) ([]Finding, error) {
 	case len(wrong) > 0:
 		return one(Fault, "Use a namespace of its own for Mosey: an attribute's type cannot be changed.", "%s", strings.Join(wrong, ", ")), nil
 	case len(missing) > 0:
-		return one(Fault, remedy, "%s missing, so that no workflow can be started", strings.Join(missing, ", ")), nil
+		return one(Fault, strings.Join(remedy, " "), "%s missing, so that no workflow can be started", strings.Join(missing, ", ")), nil
 	}
 	return fine("all %d are there", len(want)), nil
 }
@@ -138,7 +138,7 @@ func lookAttributes(ctx context.Context, p *Patient) ([]Finding, error) {
 var queues = []struct {
 	name string
 	kind enumspb.TaskQueueType
-	for_ string
+	work string
 }{
 	{crawl.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW, "workflows"},
 	{crawl.TaskQueue, enumspb.TASK_QUEUE_TYPE_ACTIVITY, "requests"},
@@ -176,7 +176,7 @@ func lookWorkers(ctx context.Context, p *Patient) (found []Finding, err error) {
 			}
 		}
 		if n == 0 {
-			found = append(found, p.unserved(ctx, q.name, q.for_)...)
+			found = append(found, p.unserved(ctx, q.name, q.work)...)
 		}
 	}
 	if len(found) > 0 {
@@ -240,7 +240,7 @@ func lookBacklog(ctx context.Context, p *Patient) (found []Finding, err error) {
 		n, age := d.GetStats().GetApproximateBacklogCount(), d.GetStats().GetApproximateBacklogAge().AsDuration()
 		if n > 0 && age > backlogLate {
 			found = append(found, one(Warning, "Start more workers, or give those that run more CPU; see mosey doctor --only workers.",
-				"%s for %s wait in %s, the first for %s", explain.Count(n, "task"), q.for_, q.name, explain.Roughly(age))...)
+				"%s for %s wait in %s, the first for %s", explain.Count(n, "task"), q.work, q.name, explain.Roughly(age))...)
 		}
 	}
 	if found == nil {
