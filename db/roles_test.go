@@ -270,7 +270,7 @@ func TestRolesOfAnOwnerWithoutTheRight(t *testing.T) {
 
 	owner, err := db.OpenOwner(t.Context(), url)
 	require.NoError(t, err)
-	_, err = db.Migrate(t.Context(), owner.Pool())
+	_, err = db.Migrate(t.Context(), owner.Pool(), nil)
 	owner.Close()
 	require.NoError(t, err)
 	store, err := db.OpenReader(t.Context(), url)
