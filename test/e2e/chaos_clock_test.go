@@ -33,18 +33,27 @@ func buildWrongClock(t *testing.T, by time.Duration) (bin string) {
 	before, after, found := strings.Cut(string(text), "func Now() Time {\n"+line)
 	require.True(t, found, "func Now of this Go is not the one that is known here: see %s", source)
 
-	dir := t.TempDir()
-	replaced := filepath.Join(dir, "time.go")
 	wrong := before + "func Now() Time {\n" + line + "\tsec += " + strconv.Itoa(int(by.Seconds())) + "\n" + after
-	require.NoError(t, os.WriteFile(replaced, []byte(wrong), 0o600))
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: replaced}})
+	return buildWorker(t, map[string]string{source: wrong})
+}
+
+// buildWorker builds the worker of sources of which some, named by their absolute paths, have
+// another text.
+func buildWorker(t *testing.T, changed map[string]string) (bin string) {
+	t.Helper()
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for source, text := range changed {
+		replace[source] = filepath.Join(dir, strconv.Itoa(len(replace))+".go")
+		require.NoError(t, os.WriteFile(replace[source], []byte(text), 0o600))
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	require.NoError(t, err)
 	file := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(file, overlay, 0o600))
 
 	bin = filepath.Join(dir, "worker")
-	build := exec.Command("go", "build", "-overlay", file, "-o", bin, "github.com/mosey-web/mosey/cmd/worker")
-	out, err = build.CombinedOutput()
+	out, err := exec.Command("go", "build", "-overlay", file, "-o", bin, "github.com/mosey-web/mosey/cmd/worker").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return bin
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,8 +22,7 @@ import (
 // which this version does not know.
 func buildNextVersion(t *testing.T) (bin string) {
 	t.Helper()
-	dir := t.TempDir()
-	replace := map[string]string{}
+	changed := map[string]string{}
 	change := func(file, line, with string) {
 		source, err := filepath.Abs(filepath.Join("..", "..", "workflows", file))
 		require.NoError(t, err)
@@ -32,23 +30,14 @@ func buildNextVersion(t *testing.T) (bin string) {
 		require.NoError(t, err)
 		before, after, found := strings.Cut(string(text), line)
 		require.True(t, found, "%s has no line %q", file, line)
-		replace[source] = filepath.Join(dir, file)
-		require.NoError(t, os.WriteFile(replace[source], []byte(before+with+after), 0o600))
+		changed[source] = before + with + after
 	}
 	fetch := "\terr := workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary()), act.FetchPages,\n"
 	change("domain.go", fetch, "\td.state.Upgraded = true\n"+
 		"\tif err := workflow.Sleep(ctx, time.Millisecond); err != nil {\n\t\treturn err\n\t}\n"+fetch)
 	state := "type DomainState struct {\n"
 	change("domain_state.go", state, state+"\tUpgraded bool `json:\"upgraded\"`\n")
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
-	require.NoError(t, err)
-	file := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(file, overlay, 0o600))
-
-	bin = filepath.Join(dir, "worker")
-	out, err := exec.Command("go", "build", "-overlay", file, "-o", bin, "github.com/mosey-web/mosey/cmd/worker").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return bin
+	return buildWorker(t, changed)
 }
 
 // TestUpgrade replaces the workers by those of another version in the middle of a crawl, and
@@ -57,8 +46,9 @@ func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	next := buildNextVersion(t)
 	beside(t)
-	const delay = 500 * time.Millisecond
-	sites := web.Uniform(5, web.Site{Pages: 100, Plain: true})
+	const delay = 400 * time.Millisecond
+	// pages enough that no domain is done before the last deployment
+	sites := web.Uniform(5, web.Site{Pages: 220, Plain: true})
 	s := newSite(t, web.Options{Sites: sites})
 	c := newCluster(t)
 	worker := func(bin, version string) *process {
@@ -82,13 +72,16 @@ func TestUpgrade(t *testing.T) {
 			return strings.Contains(mosey(0, "deploy", "--json"), fmt.Sprintf(`"build_id":%q`, version))
 		}, time.Minute, time.Second)
 	}
-	pinned := func(version string) int64 {
-		res, err := c.client.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
-			Query: "ExecutionStatus = 'Running' AND TemporalWorkflowVersioningBehavior = 'Pinned' AND " +
-				"TemporalWorkerDeploymentVersion = 'mosey:" + version + "'",
-		})
+	count := func(query string) int64 {
+		res, err := c.client.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: query})
 		require.NoError(t, err)
 		return res.GetCount()
+	}
+	// on waits until so many workflows are pinned to a version: a new execution is after its first step.
+	on := func(version string, want int) {
+		query := "ExecutionStatus = 'Running' AND TemporalWorkflowVersioningBehavior = 'Pinned' AND " +
+			"TemporalWorkerDeploymentVersion = 'mosey:" + version + "'"
+		require.Eventually(t, func() bool { return count(query) == int64(want) }, time.Minute, 100*time.Millisecond, "%s", version)
 	}
 	more := func(pages int) {
 		want := len(s.Log().Pages()) + pages
@@ -109,22 +102,26 @@ func TestUpgrade(t *testing.T) {
 	}
 	mosey(0, "pause", "run:held", "--reason", "its dispatcher sleeps")
 	more(30)
-	// the domains and two dispatchers
-	all := int64(len(sites) + 2)
-	require.Equal(t, all, pinned("v1"))
+	all := len(sites) + 2 // two dispatchers
+	on("v1", all)
 	require.Contains(t, mosey(0, "replay"), "all of them can go on with this program")
 
 	worker(next, "v2")
 	known("v2")
 	require.Contains(t, mosey(0, "deploy", "v2"), "Version v1: nothing is left. Stop its workers: mosey/")
-	require.Zero(t, pinned("v1"))
-	require.Equal(t, all, pinned("v2"))
+	on("v1", 0)
+	on("v2", all)
 	more(30)
 	require.Contains(t, mosey(1, "replay"), "disagrees: ")
 
 	require.Contains(t, mosey(0, "deploy", "v1"), "Version v2: nothing is left.")
-	require.Zero(t, pinned("v2"))
-	require.Equal(t, all, pinned("v1"))
+	on("v2", 0)
+	on("v1", all)
+	more(30)
+
+	worker(workerBin, "")
+	require.Contains(t, mosey(0, "deploy", "--unversioned"), "Workers without a version are current.")
+	on("v1", 0)
 	more(30)
 	mosey(0, "resume", "run:held")
 	c.waitDone(t, "crawl", 5*time.Minute)
@@ -133,8 +130,6 @@ func TestUpgrade(t *testing.T) {
 	t.Log(r)
 	require.Empty(t, r.Missing)
 	for _, status := range []string{"Failed", "TimedOut", "Terminated"} {
-		res, err := c.client.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: "ExecutionStatus = '" + status + "'"})
-		require.NoError(t, err)
-		require.Zero(t, res.GetCount(), status)
+		require.Zero(t, count("ExecutionStatus = '"+status+"'"), status)
 	}
 }
