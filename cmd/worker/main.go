@@ -25,7 +25,7 @@ import (
 type flags struct {
 	wiring.Flags
 	wiring.FetchFlags
-	wiring.VersionFlags
+	wiring.ServeFlags
 	telemetry.WatchFlags
 
 	DatabaseURL string `name:"database-url" env:"DATABASE_URL" help:"Postgres to use. Run mosey migrate first." placeholder:"URL"`
@@ -101,7 +101,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		return err
 	}
 	defer c.Close()
-	w, err := wiring.NewWorker(ctx, c, store, f.FetchFlags, f.VersionFlags, models.Models{}, logger, t)
+	w, err := wiring.NewWorker(ctx, c, store, f.FetchFlags, f.ServeFlags, models.Models{}, logger, t)
 	if err != nil {
 		return err
 	}
@@ -111,11 +111,11 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}
-	logger.InfoContext(ctx, "worker started", "user_agent", f.Agent(), "metrics", t.Address())
+	logger.InfoContext(ctx, "worker started", "role", f.Role, "user_agent", f.Agent(), "metrics", t.Address())
 	if warning := f.NoContact(); warning != "" {
 		logger.WarnContext(ctx, warning) //nolint:sloglint // it says all
 	}
-	wiring.WarnVersion(ctx, c, f.VersionFlags, logger)
+	wiring.WarnVersion(ctx, c, f.ServeFlags, logger)
 	select {
 	case <-ctx.Done():
 		logger.InfoContext(ctx, "worker stopping: requests in flight are finished first")

@@ -86,6 +86,7 @@ func TestUsage(t *testing.T) {
 			{nil, []string{"--max-fetches", "0"}, "--max-fetches 0: want 1 to 100000"},
 			{nil, []string{"--dns-server", "1.1.1.1"}, "--dns-server: "},
 			{nil, []string{"--user-agent", "123"}, `--user-agent: invalid input: user agent "123": must begin with a product token`},
+			{nil, []string{"--role", "cook"}, `--role must be one of "all","fetch","control" but got "cook"`},
 			{nil, []string{"--build-id", "a b"}, `--build-id "a b": want up to 100 letters, digits and . - _ +`},
 			{nil, []string{"--deployment", "a.b"}, `--deployment "a.b": want up to 100 letters, digits and - _ +`},
 			{nil, []string{"--front-ends", "/nowhere"}, "--front-ends: open /nowhere: no such file or directory"},
@@ -270,6 +271,37 @@ func TestVersionOfTheWorkerIsSaid(t *testing.T) {
 		require.Eventually(t, func() bool { return strings.Contains(stderr.String(), c.want) }, patience, 5*time.Millisecond, "%s", &stderr)
 		cancel()
 		require.Zero(t, <-ended, "%s", &stderr)
+	}
+}
+
+func TestRoleIsWhatAWorkerServes(t *testing.T) {
+	t.Parallel()
+	for role, serves := range map[string][3]bool{ // workflows, requests, control
+		"all": {true, true, true}, "fetch": {true, true, false}, "control": {false, false, true},
+	} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			temporal := newFakeTemporal(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var stdout, stderr output.Buffer
+			ended := make(chan int, 1)
+			go func() {
+				ended <- run(ctx, []string{"--role", role},
+					wiring.Env{"DATABASE_URL=" + dbtest.URL(t), "TEMPORAL_ADDRESS=" + temporal.address}, &stdout, &stderr)
+			}()
+			polls := func() [3]bool {
+				return [3]bool{
+					temporal.polled(crawl.TaskQueue, "workflow"), temporal.polled(crawl.TaskQueue, "activity"),
+					temporal.polled(crawl.ControlTaskQueue, "activity"),
+				}
+			}
+			require.Eventually(t, func() bool { return polls() == serves }, patience, 5*time.Millisecond, "%s", &stderr)
+			require.Eventually(t, func() bool { return strings.Contains(stderr.String(), "worker started") }, patience, 5*time.Millisecond)
+			cancel()
+			require.Zero(t, <-ended, "%s", &stderr)
+			require.Equal(t, serves, polls())
+		})
 	}
 }
 

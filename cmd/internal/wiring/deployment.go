@@ -18,9 +18,24 @@ type DeploymentFlag struct {
 	Deployment string `help:"Worker deployment of Temporal that the versions belong to. Default: mosey." env:"TEMPORAL_DEPLOYMENT_NAME" default:"mosey" expert:"" placeholder:"NAME"`
 }
 
-// VersionFlags say which version of the workers a worker is.
-type VersionFlags struct {
+// Role is which part of the work a worker serves.
+type Role string
+
+// The roles. Of fetch and control there has to be a worker each, or one of all.
+const (
+	RoleAll Role = "all"
+	// RoleFetch is for workflows and requests to sites.
+	RoleFetch Role = "fetch"
+	// RoleControl is for what starts and ends them: the dispatcher, seeds, people's commands, and
+	// what is done beside: comparing rows with what runs, and writing the index of words.
+	RoleControl Role = "control"
+)
+
+// ServeFlags say which part of the work a worker serves, and of which version.
+type ServeFlags struct {
 	DeploymentFlag
+
+	Role Role `help:"What this worker serves: fetch (workflows and requests to sites), control (dispatchers, seeds, commands) or all. There has to be a worker for both. Default: all." enum:"all,fetch,control" default:"all" placeholder:"all|fetch|control"`
 
 	BuildID string `name:"build-id" env:"TEMPORAL_WORKER_BUILD_ID" help:"Version of this worker, such as v0.2.0: it serves what was begun by it, and all once mosey deploy has made it current. Default: none, it serves whatever comes." placeholder:"ID"`
 }
@@ -41,7 +56,7 @@ func (f DeploymentFlag) Validate() error {
 }
 
 // Validate names each flag that is wrong.
-func (f VersionFlags) Validate() error {
+func (f ServeFlags) Validate() error {
 	if err := f.DeploymentFlag.Validate(); err != nil {
 		return err
 	}
@@ -60,7 +75,7 @@ func CheckBuildID(what, id string) error {
 }
 
 // options are those of a worker of this version.
-func (f VersionFlags) options() worker.DeploymentOptions {
+func (f ServeFlags) options() worker.DeploymentOptions {
 	if f.BuildID == "" {
 		return worker.DeploymentOptions{}
 	}
@@ -83,7 +98,7 @@ type upgrader struct {
 	logger *slog.Logger
 }
 
-func newUpgrader(c *Client, v VersionFlags, logger *slog.Logger) upgrader {
+func newUpgrader(c *Client, v ServeFlags, logger *slog.Logger) upgrader {
 	if v.BuildID == "" {
 		return upgrader{}
 	}
@@ -102,7 +117,7 @@ func (u upgrader) look(ctx context.Context) error {
 }
 
 // WarnVersion tells of a worker that gets no work, since Temporal gives that to another version.
-func WarnVersion(ctx context.Context, c *Client, v VersionFlags, logger *slog.Logger) {
+func WarnVersion(ctx context.Context, c *Client, v ServeFlags, logger *slog.Logger) {
 	current, err := workflows.CurrentVersion(ctx, c)
 	switch {
 	case err != nil:

@@ -204,7 +204,7 @@ const stopTimeout = 10 * time.Second
 // languages of pages by models, which may be nil. A namespace that belongs to another
 // database is a *ForeignNamespaceError.
 func NewWorker(
-	ctx context.Context, c *Client, store *db.Store, f FetchFlags, v VersionFlags, models language.Models, logger *slog.Logger, t *Telemetry,
+	ctx context.Context, c *Client, store *db.Store, f FetchFlags, v ServeFlags, models language.Models, logger *slog.Logger, t *Telemetry,
 ) (*Worker, error) {
 	fetcher, resolver, err := f.Reach()
 	if err != nil {
@@ -252,25 +252,38 @@ func NewWorker(
 		return nil, err
 	}
 	worker.SetStickyWorkflowCacheSize(cacheSize(runs))
-	fetches, control := serve(c, f, v, acts)
-	return &Worker{
-		fetches: fetches, control: control, acts: acts, journal: journal, stopJournal: func() {},
+	w := &Worker{
+		role: v.Role, acts: acts, journal: journal, stopJournal: func() {},
 		reconciler:  reconciler{store: store, starter: workflows.Starter{Client: c}, upgrader: newUpgrader(c, v, logger), logger: logger},
 		orphans:     orphans{client: c, logger: logger},
 		claimant:    claimant{client: c, store: store, logger: logger},
 		keywords:    keywords.Writer{Store: store, Logger: logger},
 		stopLooking: func() {}, logger: logger,
-		stopServing: sync.OnceFunc(func() {
-			fetches.Stop()
-			control.Stop()
-		}),
 		behind: make(chan error, 1),
-	}, nil
+	}
+	if v.Role != RoleControl {
+		w.queues = append(w.queues, queue{crawl.TaskQueue, serveFetches(c, f, v, acts)})
+	}
+	if v.Role != RoleFetch {
+		w.queues = append(w.queues, queue{crawl.ControlTaskQueue, serveControl(c, v, acts)})
+	}
+	w.stopServing = sync.OnceFunc(func() {
+		for _, q := range w.queues {
+			q.Stop()
+		}
+	})
+	return w, nil
 }
 
-// serve makes the workers of the two task queues.
-func serve(c *Client, f FetchFlags, v VersionFlags, acts *activities.Activities) (fetches, control worker.Worker) {
-	fetches = worker.New(c.Client, crawl.TaskQueue, worker.Options{
+// queue is the worker of a task queue.
+type queue struct {
+	name string
+	worker.Worker
+}
+
+// serveFetches serves workflows and requests.
+func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
+	w := worker.New(c.Client, crawl.TaskQueue, worker.Options{
 		// An activity mostly waits: for its slot, for a server. While Temporal is late
 		// each active domain has one for minutes, and a domain without a place would
 		// have no turn. MaxFetches bounds the work.
@@ -282,16 +295,21 @@ func serve(c *Client, f FetchFlags, v VersionFlags, acts *activities.Activities)
 		WorkerStopTimeout:            f.Timeout + stopTimeout,
 		DeploymentOptions:            v.options(),
 	})
-	workflows.Register(fetches)
-	activities.Register(fetches, acts)
-	control = worker.New(c.Client, crawl.ControlTaskQueue, worker.Options{
+	workflows.Register(w)
+	activities.Register(w, acts)
+	return w
+}
+
+// serveControl serves what starts and ends them. It never waits behind requests.
+func serveControl(c *Client, v ServeFlags, acts *activities.Activities) worker.Worker {
+	w := worker.New(c.Client, crawl.ControlTaskQueue, worker.Options{
 		DisableWorkflowWorker:      true,
 		ActivityTaskPollerBehavior: pollers(controlPollersMax),
 		WorkerStopTimeout:          stopTimeout,
 		DeploymentOptions:          v.options(),
 	})
-	activities.Register(control, acts)
-	return fetches, control
+	activities.Register(w, acts)
+	return w
 }
 
 // activitiesMax is how many activities a process may have under way. One that waits
@@ -330,33 +348,39 @@ func cacheSize(runs []crawl.Run) int {
 	return min(max(domains+domains/10, cacheLeast), cacheMost)
 }
 
-// Worker serves both task queues of a process.
+// Worker serves the task queues of its role.
 type Worker struct {
-	fetches, control worker.Worker
-	acts             *activities.Activities
-	journal          *network.Journal
-	stopJournal      func()
-	reconciler       reconciler
-	orphans          orphans
-	claimant         claimant
-	keywords         keywords.Writer
-	stopLooking      func() // of the four above, and at the schema
-	stopServing      func()
-	behind           chan error
-	logger           *slog.Logger
+	role        Role
+	queues      []queue
+	acts        *activities.Activities
+	journal     *network.Journal
+	stopJournal func()
+	reconciler  reconciler
+	orphans     orphans
+	claimant    claimant
+	keywords    keywords.Writer
+	stopLooking func() // of the four above, and at the schema
+	stopServing func()
+	behind      chan error
+	logger      *slog.Logger
 }
 
 // Start begins to serve.
 func (w *Worker) Start() error {
-	if err := w.fetches.Start(); err != nil {
-		return fmt.Errorf("serve %s: %w", crawl.TaskQueue, err)
-	}
-	if err := w.control.Start(); err != nil {
-		w.fetches.Stop()
-		return fmt.Errorf("serve %s: %w", crawl.ControlTaskQueue, err)
+	for i, q := range w.queues {
+		if err := q.Start(); err != nil {
+			for _, begun := range w.queues[:i] {
+				begun.Stop()
+			}
+			return fmt.Errorf("serve %s: %w", q.name, err)
+		}
 	}
 	w.stopJournal = background(w.journal.Run)
-	w.stopLooking = background(w.reconciler.run, w.orphans.run, w.claimant.run, w.keywords.Run, w.watchSchema)
+	looks := []func(context.Context){w.orphans.run, w.claimant.run, w.watchSchema}
+	if w.role != RoleFetch {
+		looks = append(looks, w.reconciler.run, w.keywords.Run)
+	}
+	w.stopLooking = background(looks...)
 	return nil
 }
 

@@ -224,7 +224,7 @@ func (c *Crawler) StartWorker(ctx context.Context, e *Env, f wiring.FetchFlags) 
 		return err
 	}
 	f.WebURL = cmp.Or(f.WebURL, c.Web.Address())
-	w, err := wiring.NewWorker(ctx, c.Client, c.Store, f, wiring.VersionFlags{}, models.Models{}, c.Logger, c.Telemetry)
+	w, err := wiring.NewWorker(ctx, c.Client, c.Store, f, wiring.ServeFlags{}, models.Models{}, c.Logger, c.Telemetry)
 	if err != nil {
 		return describeForeign(e, err)
 	}
