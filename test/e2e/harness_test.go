@@ -32,7 +32,8 @@ func alone(t *testing.T) (release func()) {
 	return release
 }
 
-// beside waits for a test that runs alone.
+// beside waits for a test that runs alone. A test that waits for parallel ones of its own must not
+// call it: they would wait for a place among tests that wait for it.
 func beside(t *testing.T) {
 	t.Helper()
 	machine.RLock()

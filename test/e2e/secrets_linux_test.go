@@ -189,7 +189,6 @@ func (s secrets) absentBelow(t *testing.T, dir string, but *regexp.Regexp) {
 // histories of Temporal.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
-	beside(t)
 	s := newSite(t, web.Options{Sites: web.Uniform(2, web.Site{Pages: sitePages})})
 	f, err := os.OpenFile(s.seeds, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
@@ -199,6 +198,7 @@ func TestSecretsStaySecret(t *testing.T) {
 
 	t.Run("Embedded", func(t *testing.T) {
 		t.Parallel()
+		beside(t)
 		told, env := given()
 		told["seed"] = secret("seed")
 		dir := up.Dir(t)
@@ -229,6 +229,7 @@ func TestSecretsStaySecret(t *testing.T) {
 
 	t.Run("DatabaseURL", func(t *testing.T) {
 		t.Parallel()
+		beside(t)
 		told, env := given()
 		told["seed"] = secret("seed")
 		database, password := withPassword(t)
@@ -309,7 +310,6 @@ func othersSeeNothing(t *testing.T, dir, database string) {
 // What a command that fails says has no secret in it.
 func TestErrorsTellNoSecrets(t *testing.T) {
 	t.Parallel()
-	beside(t)
 	database, password := withPassword(t)
 	wrong := strings.Replace(database, password, secret("wrong"), 1)
 	told, env := given()
@@ -357,6 +357,7 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			beside(t)
 			p := start(t, append(slices.Clone(env), c.env...), moseyBin, append([]string{"--data-dir", up.Dir(t), "--log-level", "debug"}, c.args...)...)
 			require.NotZero(t, p.wait(t, time.Minute), "%s", p.out)
 			require.Contains(t, p.out.String(), "mosey: ")
