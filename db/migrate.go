@@ -32,8 +32,8 @@ var files embed.FS
 // any number of processes may start at once. It returns how many migrations it
 // applied. A database newer than this program is an error.
 //
-// It may run while workers do: a step that does not get its locks, or loses a deadlock, is tried
-// again for ten minutes, and waits, which may be nil, is told for whom.
+// It may run while workers do. A step that does not get its locks, or loses a deadlock, is tried
+// again for ten minutes. Whom it waits for is told to waits, which may be nil.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, waits func(string)) (applied int, err error) {
 	return migrate(ctx, pool, files, waits)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mosey-web/mosey/db"
 )
 
-// What a migration wants to change others may be using: it waits without holding them up, says
-// for whom, and is done once they are.
+// A migration waits for those who use what it changes. It holds nobody up meanwhile, says whom it
+// waits for, and is done once they are.
 func TestMigrateUnderLoad(t *testing.T) {
 	t.Parallel()
 
