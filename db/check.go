@@ -23,28 +23,18 @@ type Discrepancy struct {
 // checkSpan bounds each statement of a check: what it is about must not wait for it for long.
 const checkSpan = 20 * time.Second
 
-func (s *Store) checking(ctx context.Context, op string, fn func(*dbsqlc.Queries) error) error {
-	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", checkSpan.Milliseconds())); err != nil {
-			return err
-		}
-		return fn(s.q.WithTx(tx))
-	})
-	return translate(op, err)
-}
-
 // discrepancies are rows as discrepancies.
 func discrepancies[T any](
 	ctx context.Context, s *Store, op string, query func(*dbsqlc.Queries) ([]T, error), of func(T) Discrepancy,
 ) (all []Discrepancy, err error) {
-	err = s.checking(ctx, op, func(q *dbsqlc.Queries) error {
+	err = s.reading(ctx, checkSpan, func(q *dbsqlc.Queries) error {
 		rows, err := query(q)
 		for _, r := range rows {
 			all = append(all, of(r))
 		}
 		return err
 	})
-	return all, err
+	return all, translate(op, err)
 }
 
 // DomainsAfter returns the next domains after an id, and the id of the last; none is the end.

@@ -27,13 +27,13 @@ type Server struct {
 }
 
 const selectServer = `SELECT current_setting('server_version'), current_setting('server_version_num')::int,
-	current_setting('server_encoding'), pg_is_in_recovery(), pg_database_size(current_database()), clock_timestamp()`
+	current_setting('server_encoding'), pg_is_in_recovery(), pg_database_size(current_database())`
 
 // Server tells of the server, and compares its clock with ours.
 func (s *Store) Server(ctx context.Context) (v Server, err error) {
 	err = s.cataloged(ctx, func(tx pgx.Tx) error {
 		row := tx.QueryRow(ctx, selectServer)
-		if err := row.Scan(&v.Version, &v.Number, &v.Encoding, &v.Standby, &v.Bytes, &v.Now); err != nil {
+		if err := row.Scan(&v.Version, &v.Number, &v.Encoding, &v.Standby, &v.Bytes); err != nil {
 			return err
 		}
 		before := time.Now()

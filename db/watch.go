@@ -22,8 +22,13 @@ const watchSpan = 2 * time.Second
 
 // watching runs what a monitor asks, read-only.
 func (s *Store) watching(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
+	return s.reading(ctx, watchSpan, fn)
+}
+
+// reading runs what only reads. No statement of it runs for longer than a span.
+func (s *Store) reading(ctx context.Context, span time.Duration, fn func(*dbsqlc.Queries) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", watchSpan.Milliseconds())); err != nil {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", span.Milliseconds())); err != nil {
 			return err
 		}
 		return fn(s.q.WithTx(tx))

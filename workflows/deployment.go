@@ -41,21 +41,15 @@ type Version struct {
 // Versions lists the versions, the newest first. current is empty where workers without a
 // version are to serve. A deployment that no worker has ever named has none.
 func (d Deployment) Versions(ctx context.Context) (versions []Version, current string, err error) {
-	res, err := d.handle().Describe(ctx, client.WorkerDeploymentDescribeOptions{})
-	if NotFound(err) {
-		return nil, "", nil
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("look at the deployment %s: %w", d.Name, err)
-	}
-	if at := res.Info.RoutingConfig.CurrentVersion; at != nil {
-		current = at.BuildID
+	info, current, err := d.describe(ctx)
+	if err != nil || len(info.VersionSummaries) == 0 {
+		return nil, current, err
 	}
 	workers, err := d.workers(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	for _, v := range res.Info.VersionSummaries {
+	for _, v := range info.VersionSummaries {
 		one := Version{
 			BuildID: v.Version.BuildID, Current: v.Version.BuildID == current, Created: v.CreateTime, Workers: workers[v.Version.BuildID],
 		}
@@ -70,19 +64,25 @@ func (d Deployment) Versions(ctx context.Context) (versions []Version, current s
 	return versions, current, nil
 }
 
-// Current is the version that new workflows start on; empty are workers without a version.
-func (d Deployment) Current(ctx context.Context) (buildID string, err error) {
+// describe is what Temporal knows of the deployment, and its current version. It knows nothing of
+// one that no worker has named.
+func (d Deployment) describe(ctx context.Context) (info client.WorkerDeploymentInfo, current string, err error) {
 	res, err := d.handle().Describe(ctx, client.WorkerDeploymentDescribeOptions{})
 	if NotFound(err) {
-		return "", nil
+		return info, "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look at the deployment %s: %w", d.Name, err)
+		return info, "", fmt.Errorf("look at the deployment %s: %w", d.Name, err)
 	}
 	if at := res.Info.RoutingConfig.CurrentVersion; at != nil {
-		return at.BuildID, nil
+		current = at.BuildID
 	}
-	return "", nil
+	return res.Info, current, nil
+}
+
+// Left counts the workflows that are pinned to another version than the current one.
+func (d Deployment) Left(ctx context.Context, current string) (int64, error) {
+	return d.count(ctx, pinned+" AND "+d.others(current))
 }
 
 // SetCurrent makes a version the current one; an empty buildID are workers without a
@@ -134,7 +134,7 @@ func NewWaker(d Deployment) *Waker {
 // Wake wakes so many workflows at the most, none twice. It returns how many it has woken and
 // how many have still to move.
 func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error) {
-	current, err := w.deployment.Current(ctx)
+	_, current, err := w.deployment.describe(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -143,50 +143,54 @@ func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error)
 	}
 	before, starter := w.woken, Starter{Client: w.deployment.Client}
 	w.woken = map[string]bool{}
-	in := &workflowservice.ListWorkflowExecutionsRequest{
-		PageSize: listPage,
-		Query: fmt.Sprintf("ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s') AND TemporalWorkerDeployment = %s "+
-			"AND TemporalWorkerDeploymentVersion != %s",
-			DomainWorkflowName, CrawlWorkflowName, quoted(w.deployment.Name), w.deployment.version(current)),
-	}
-	for {
-		page, err := w.deployment.Client.ListWorkflow(ctx, in)
+	query := fmt.Sprintf("WorkflowType IN ('%s', '%s') AND %s", DomainWorkflowName, CrawlWorkflowName, w.deployment.others(current))
+	for e, err := range executions(ctx, w.deployment.Client, query, listPage) {
 		if err != nil {
-			return woken, left, fmt.Errorf("list workflows of other versions than %q: %w", current, err)
+			return woken, left, err
 		}
-		for _, e := range page.GetExecutions() {
-			left++
-			run := e.GetExecution().GetRunId()
-			switch {
-			case before[run]:
-			case woken == most:
-				continue
-			default:
-				if err := starter.wake(ctx, e.GetExecution().GetWorkflowId()); err != nil {
-					return woken, left, err
-				}
-				woken++
+		left++
+		run := e.GetExecution().GetRunId()
+		switch {
+		case before[run]:
+		case woken == most:
+			continue
+		default:
+			if err := starter.wake(ctx, e.GetExecution().GetWorkflowId()); err != nil {
+				return woken, left, err
 			}
-			w.woken[run] = true
+			woken++
 		}
-		if in.NextPageToken = page.GetNextPageToken(); len(in.GetNextPageToken()) == 0 {
-			return woken, left, nil
-		}
+		w.woken[run] = true
 	}
+	return woken, left, nil
 }
 
-// CurrentVersion is the version, as DEPLOYMENT:BUILD, to which Temporal gives what is new;
+// WakesPerSecond is the pace at which workflows are woken. Each then begins a new execution,
+// which costs a Temporal of one core some 12 ms.
+const WakesPerSecond = 20
+
+// CurrentVersion is the version, as VersionName writes it, to which Temporal gives what is new;
 // empty are workers without a version.
 func CurrentVersion(ctx context.Context, c client.Client) (string, error) {
+	queue, err := workflowQueue(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	if v := queue.GetVersioningInfo().GetCurrentDeploymentVersion(); v != nil {
+		return VersionName(v.GetDeploymentName(), v.GetBuildId()), nil
+	}
+	return "", nil
+}
+
+// VersionName is how Temporal's lists write a version.
+func VersionName(deployment, buildID string) string { return deployment + ":" + buildID }
+
+func workflowQueue(ctx context.Context, c client.Client) (*workflowservice.DescribeTaskQueueResponse, error) {
 	queue, err := c.DescribeTaskQueue(ctx, crawl.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
-		return "", fmt.Errorf("look at the task queue %s: %w", crawl.TaskQueue, err)
+		return nil, fmt.Errorf("look at the task queue %s: %w", crawl.TaskQueue, err)
 	}
-	v := queue.GetVersioningInfo().GetCurrentDeploymentVersion()
-	if v == nil {
-		return "", nil
-	}
-	return v.GetDeploymentName() + ":" + v.GetBuildId(), nil
+	return queue, nil
 }
 
 func (d Deployment) handle() client.WorkerDeploymentHandle {
@@ -195,9 +199,9 @@ func (d Deployment) handle() client.WorkerDeploymentHandle {
 
 // workers are the processes that serve each version; those without one are under "".
 func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
-	queue, err := d.Client.DescribeTaskQueue(ctx, crawl.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	queue, err := workflowQueue(ctx, d.Client)
 	if err != nil {
-		return nil, fmt.Errorf("look at the task queue %s: %w", crawl.TaskQueue, err)
+		return nil, err
 	}
 	workers := map[string][]string{}
 	for _, p := range queue.GetPollers() {
@@ -216,34 +220,44 @@ func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
 }
 
 // Open names some workflows that are pinned to a version and have not ended.
-func (d Deployment) Open(ctx context.Context, buildID string, most int32) (ids []string, err error) {
-	page, err := d.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: most, Query: d.openQuery(buildID)})
-	if err != nil {
-		return nil, fmt.Errorf("list the workflows of version %q: %w", buildID, err)
-	}
-	for _, w := range page.GetExecutions() {
-		ids = append(ids, w.GetExecution().GetWorkflowId())
+func (d Deployment) Open(ctx context.Context, buildID string, most int) (ids []string, err error) {
+	for w, err := range executions(ctx, d.Client, pinned+" AND "+d.is(buildID), most) {
+		if err != nil {
+			return nil, err
+		}
+		if ids = append(ids, w.GetExecution().GetWorkflowId()); len(ids) == most {
+			break
+		}
 	}
 	return ids, nil
 }
 
-func (d Deployment) openQuery(buildID string) string {
-	return fmt.Sprintf("ExecutionStatus = 'Running' AND TemporalWorkflowVersioningBehavior = 'Pinned' "+
-		"AND TemporalWorkerDeploymentVersion = %s", d.version(buildID))
-}
-
 // open counts the workflows that are pinned to a version.
 func (d Deployment) open(ctx context.Context, buildID string) (int64, error) {
-	res, err := d.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: d.openQuery(buildID)})
+	return d.count(ctx, pinned+" AND "+d.is(buildID))
+}
+
+func (d Deployment) count(ctx context.Context, query string) (int64, error) {
+	res, err := d.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		Query: query + " AND ExecutionStatus = 'Running'",
+	})
 	if err != nil {
-		return 0, fmt.Errorf("count the workflows of version %q: %w", buildID, err)
+		return 0, fmt.Errorf("count the workflows of deployment %s: %w", d.Name, err)
 	}
 	return res.GetCount(), nil
 }
 
-// version is how Temporal's list writes a version.
-func (d Deployment) version(buildID string) string {
-	return quoted(d.Name + ":" + buildID)
+// pinned, is and others are parts of queries: workflows that stay on a version, those of this
+// version, and those of the deployment's others.
+const pinned = "TemporalWorkflowVersioningBehavior = 'Pinned'"
+
+func (d Deployment) is(buildID string) string {
+	return "TemporalWorkerDeploymentVersion = " + quoted(VersionName(d.Name, buildID))
+}
+
+func (d Deployment) others(buildID string) string {
+	return "TemporalWorkerDeployment = " + quoted(d.Name) +
+		" AND TemporalWorkerDeploymentVersion != " + quoted(VersionName(d.Name, buildID))
 }
 
 // quoted is a text of a query.

@@ -19,15 +19,22 @@ const (
 	DatabaseWorkflowName = "DatabaseWorkflow"
 )
 
+// pinnedWorkflows stay on the version of the workers that they began with.
+var pinnedWorkflows = []struct {
+	name string
+	run  any
+}{
+	{SeedWorkflowName, SeedWorkflow},
+	{CrawlWorkflowName, CrawlWorkflow},
+	{DomainWorkflowName, DomainWorkflow},
+	{RecrawlWorkflowName, RecrawlWorkflow},
+}
+
 // Register registers every workflow. Workers that have no version ignore the behaviors.
 func Register(r worker.WorkflowRegistry) {
-	pinned := func(name string) workflow.RegisterOptions {
-		return workflow.RegisterOptions{Name: name, VersioningBehavior: workflow.VersioningBehaviorPinned}
+	for _, w := range pinnedWorkflows {
+		r.RegisterWorkflowWithOptions(w.run, workflow.RegisterOptions{Name: w.name, VersioningBehavior: workflow.VersioningBehaviorPinned})
 	}
-	r.RegisterWorkflowWithOptions(SeedWorkflow, pinned(SeedWorkflowName))
-	r.RegisterWorkflowWithOptions(CrawlWorkflow, pinned(CrawlWorkflowName))
-	r.RegisterWorkflowWithOptions(DomainWorkflow, pinned(DomainWorkflowName))
-	r.RegisterWorkflowWithOptions(RecrawlWorkflow, pinned(RecrawlWorkflowName))
 	// It waits for ever and has no steps that two versions could take differently.
 	r.RegisterWorkflowWithOptions(DatabaseWorkflow, workflow.RegisterOptions{
 		Name: DatabaseWorkflowName, VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade,

@@ -7,7 +7,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
@@ -25,9 +24,9 @@ type Replayer struct {
 // by different ways.
 func (r Replayer) Sample(ctx context.Context, most int) (all []*workflowpb.WorkflowExecutionInfo, err error) {
 	statuses := []string{StatusRunning, StatusCrawling, StatusWaiting, StatusGraylisted, StatusDeferred, StatusPaused}
-	for _, name := range []string{DomainWorkflowName, CrawlWorkflowName, SeedWorkflowName, RecrawlWorkflowName} {
+	for _, w := range pinnedWorkflows {
 		for _, status := range statuses {
-			some, err := r.list(ctx, fmt.Sprintf("WorkflowType = '%s' AND %s = '%s'", name, attrStatus.GetName(), status), most)
+			some, err := r.list(ctx, fmt.Sprintf("WorkflowType = '%s' AND %s = '%s'", w.name, attrStatus.GetName(), status), most)
 			if err != nil {
 				return nil, err
 			}
@@ -39,15 +38,11 @@ func (r Replayer) Sample(ctx context.Context, most int) (all []*workflowpb.Workf
 }
 
 func (r Replayer) list(ctx context.Context, query string, most int) (all []*workflowpb.WorkflowExecutionInfo, err error) {
-	in := &workflowservice.ListWorkflowExecutionsRequest{Query: query + " AND ExecutionStatus = 'Running'"}
-	for len(all) < most {
-		in.PageSize = int32(min(most-len(all), listPage)) //nolint:gosec // at most listPage
-		page, err := r.Client.ListWorkflow(ctx, in)
+	for w, err := range executions(ctx, r.Client, query, most) {
 		if err != nil {
-			return nil, fmt.Errorf("list workflows: %w", err)
+			return nil, err
 		}
-		all = append(all, page.GetExecutions()...)
-		if in.NextPageToken = page.GetNextPageToken(); len(in.GetNextPageToken()) == 0 {
+		if all = append(all, w); len(all) == most {
 			break
 		}
 	}

@@ -51,11 +51,7 @@ func lookDatabase(ctx context.Context, p *Patient) ([]Finding, error) {
 	case p.Store == nil:
 		return one(Fault, "See that Postgres runs and that DATABASE_URL, or the data directory, is the right one.", "%v", p.NoStore), nil
 	}
-	store, err := p.store()
-	if err != nil {
-		return nil, err
-	}
-	v, err := store.Server(ctx)
+	v, err := p.Store.Server(ctx)
 	switch {
 	case err != nil:
 		return nil, err

@@ -8,8 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -39,11 +37,11 @@ func machineChecks() []Check {
 }
 
 func lookProgram(context.Context, *Patient) ([]Finding, error) {
-	goVersion := runtime.Version()
-	if info, ok := debug.ReadBuildInfo(); ok {
-		goVersion = info.GoVersion
+	v, err := wiring.NewVersions()
+	if err != nil {
+		return nil, err
 	}
-	return fine("mosey %s, built with %s for %s/%s", wiring.Version(), goVersion, runtime.GOOS, runtime.GOARCH), nil
+	return fine("mosey %s, built with %s for %s", v.Version, v.Go, v.Platform), nil
 }
 
 var errCluster = Absent("the environment names the database and Temporal, so nothing is kept here")

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"time"
 
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/mosey-web/mosey/internal/reconcile"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -40,11 +42,10 @@ type ServeFlags struct {
 	BuildID string `name:"build-id" env:"TEMPORAL_WORKER_BUILD_ID" help:"Version of this worker, such as v0.2.0: it serves what was begun by it, and all once mosey deploy has made it current. Default: none, it serves whatever comes." placeholder:"ID"`
 }
 
-// deploymentName is what Temporal takes for the name of a deployment and for a build ID, and
-// what its lists can be asked for.
+// deploymentName is what Temporal takes for the name of a deployment.
 var deploymentName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_+-]{0,99}$`)
 
-// buildIDName may have dots too.
+// buildIDName is what it takes for a build ID: dots, too.
 var buildIDName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}$`)
 
 // Validate checks the name.
@@ -87,9 +88,8 @@ func (f ServeFlags) options() worker.DeploymentOptions {
 	}
 }
 
-// wakesALook is how many workflows are woken at a look of the reconciler: about 20 a second.
-// Each then begins a new execution, which costs a Temporal of one core some 12 ms.
-const wakesALook = 300
+// wakesALook is how many workflows are woken at a look of the reconciler.
+const wakesALook = workflows.WakesPerSecond * int(reconcile.Every/time.Second)
 
 // upgrader wakes the workflows that sleep on another version than the current one. A worker
 // without a version has none.
@@ -125,7 +125,7 @@ func WarnVersion(ctx context.Context, c *Client, v ServeFlags, logger *slog.Logg
 	case v.BuildID == "" && current != "":
 		logger.WarnContext(ctx, "this worker has no version and gets no work: start it with --build-id, "+
 			"or let workers without a version serve: mosey deploy --unversioned", "current", current)
-	case v.BuildID != "" && current != v.Deployment+":"+v.BuildID:
+	case v.BuildID != "" && current != workflows.VersionName(v.Deployment, v.BuildID):
 		logger.WarnContext(ctx, "this worker gets nothing new before its version is current: make it so by mosey deploy",
 			"version", v.BuildID, "current", current)
 	}

@@ -51,7 +51,7 @@ func (d *DeployCmd) Run(ctx context.Context, e *command.Env) error {
 		if err := d.setCurrent(ctx, to); err != nil {
 			return err
 		}
-		left, err := d.left(ctx, to)
+		left, err := to.Left(ctx, d.BuildID)
 		if err != nil {
 			return err
 		}
@@ -102,22 +102,11 @@ func (d *DeployCmd) setCurrent(ctx context.Context, to workflows.Deployment) err
 		err, d.BuildID, cmp.Or(strings.Join(known, ", "), "none"))
 }
 
-// left counts the workflows of other versions than the current one.
-func (d *DeployCmd) left(ctx context.Context, to workflows.Deployment) (left int64, err error) {
-	versions, _, err := to.Versions(ctx)
-	for _, v := range versions {
-		if !v.Current {
-			left += v.Workflows
-		}
-	}
-	return left, err
-}
-
 const (
 	// deployPoll is how often it is looked what is left, and deployWakes how many workflows
-	// are woken each time. Each begins a new execution then, which costs Temporal some 12 ms.
+	// are woken each time.
 	deployPoll  = 2 * time.Second
-	deployWakes = 40
+	deployWakes = workflows.WakesPerSecond * int(deployPoll/time.Second)
 )
 
 // watch wakes what sleeps on other versions until nothing is left of them, or the context
@@ -134,7 +123,7 @@ func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Depl
 			return left, nil
 		case <-time.After(deployPoll):
 		}
-		if left, err = d.left(ctx, to); err != nil && ctx.Err() == nil || err == nil && left == 0 {
+		if left, err = to.Left(ctx, d.BuildID); err != nil && ctx.Err() == nil || err == nil && left == 0 {
 			return left, err
 		}
 		progress.Show(func(time.Time) string { return fmt.Sprintf("%d workflows of other versions are left", left) })

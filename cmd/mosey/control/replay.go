@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -92,7 +91,7 @@ func (r *ReplayCmd) tell(e *command.Env, one replayed, disagrees error) error {
 		return command.PrintLines(e.Stdout, []replayed{one})
 	case disagrees != nil:
 		if _, err := fmt.Fprintf(e.Stdout, "%s disagrees: %s\n", one.Workflow, one.Disagrees); err != nil {
-			return errors.Join(errors.New("print"), err)
+			return fmt.Errorf("print: %w", err)
 		}
 	}
 	return nil
