@@ -28,7 +28,7 @@ import (
 	"github.com/mosey-web/mosey/test/web"
 )
 
-// sitePages is how many pages each site of these tests has.
+// sitePages is how many ordinary pages each site of these tests has, beside odd ones.
 const sitePages = 3
 
 // secrets are what nobody is to see, by how Mosey was told.
@@ -72,7 +72,7 @@ func given() (s secrets, env []string) {
 }
 
 // waiting starts a crawl of a site's pages that waits for more, and waits until it has fetched
-// them. An empty database is that of the data directory.
+// all there are. An empty database is that of the data directory.
 func waiting(t *testing.T, s site, dir, database string, env []string) (p *process, info datadir.Info) {
 	t.Helper()
 	args := append([]string{
@@ -90,9 +90,10 @@ func waiting(t *testing.T, s site, dir, database string, env []string) (p *proce
 	}
 	rows := pool(t, info.DatabaseURL)
 	require.Eventually(t, func() bool {
-		var fetched int
-		err := rows.QueryRow(t.Context(), "SELECT count(*) FROM pages WHERE kind = 'page' AND status = 'fetched'").Scan(&fetched)
-		return err == nil && fetched == len(s.Seeds())*sitePages
+		var fetched, open int
+		err := rows.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pages WHERE kind = 'page' AND status = 'fetched'),
+			(SELECT count(*) FROM page_crawls WHERE outcome IS NULL)`).Scan(&fetched, &open)
+		return err == nil && fetched >= len(s.Seeds())*sitePages && open == 0
 	}, crawlLimit, 100*time.Millisecond, "%s", p.out)
 	return p, info
 }
