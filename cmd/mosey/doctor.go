@@ -41,7 +41,7 @@ func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
 	p := &doctor.Patient{Environ: e.Environ, Fetch: d.FetchFlags, Ports: []doctor.Port{
 		{Number: stack.TemporalPortDefault, For: "Temporal"}, {Number: stack.UIPortDefault, For: "its UI"},
 	}}
-	if e.Environ.Get("DATABASE_URL") == "" || e.Environ.Get("TEMPORAL_ADDRESS") == "" {
+	if e.Environ.Get("DATABASE_URL") == "" || wiring.TemporalAddress(e.Environ) == "" {
 		if p.DataDir, err = datadir.Resolve(e.DataDir); err != nil {
 			return err
 		}

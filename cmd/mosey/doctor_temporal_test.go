@@ -55,7 +55,8 @@ func TestDoctorMissesANamespace(t *testing.T) {
 	r := h.Execute("doctor", "--only", "namespace")
 	require.Equal(t, 1, r.Code)
 	output.ContainsOnSameLine(t, r.Stdout, "fault", "namespace", `there is no namespace "nowhere"`)
-	require.Contains(t, r.Stdout, "temporal operator namespace create")
+	require.Contains(t, r.Stdout, "operator namespace create")
+	require.Contains(t, r.Stdout, "mosey migrate makes it")
 
 	// one that lacks what workflows set
 	const name = "doctor-without-attributes"

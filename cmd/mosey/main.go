@@ -65,7 +65,7 @@ type cli struct {
 	Rank       show.RankCmd         `cmd:"" group:"Take out and look after:" help:"Work out what domains and pages are worth by who links to them."`
 	Maintain   images.MaintainCmd   `cmd:"" group:"Take out and look after:" help:"Delete stored images that a crash has left, and note those that are lost."`
 	Doctor     doctorCmd            `cmd:"" group:"Take out and look after:" help:"Look for what is wrong with the machine, the database, Temporal and the data, and say what helps."`
-	Migrate    migrateCmd           `cmd:"" group:"Take out and look after:" help:"Bring the database to the newest schema."`
+	Migrate    migrateCmd           `cmd:"" group:"Take out and look after:" help:"Bring the database to the newest schema, and make what Temporal needs for Mosey."`
 	Deploy     control.DeployCmd    `cmd:"" group:"Take out and look after:" help:"Make a version of the workers current, and watch others run out; or list the versions."`
 	Replay     control.ReplayCmd    `cmd:"" group:"Take out and look after:" help:"Replay workflows that run over this program, before its workers serve them."`
 	Completion manual.CompletionCmd `cmd:"" group:"Take out and look after:" help:"Print what has a shell complete commands and flags."`
@@ -122,7 +122,7 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 		fmt.Fprintf(e.Stderr, "Try: %s --help\n", meant(err))
 		return code
 	}
-	e.DataDir, e.Log, e.Process = c.DataDir, c.LogFlags, command.ProcessFlags(kctx)
+	e.DataDir, e.Log, e.Payloads, e.Process = c.DataDir, c.LogFlags, c.PayloadFlags, command.ProcessFlags(kctx)
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	kctx.Bind(parser.Model)
 	if err := kctx.Run(e); err != nil {

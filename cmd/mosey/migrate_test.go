@@ -2,12 +2,74 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/test/output"
 )
+
+// A namespace gets what it lacks, once; what it has of another type is an error.
+func TestMigratePreparesTemporal(t *testing.T) {
+	t.Parallel()
+
+	t.Run("MakesTheNamespaceAndItsAttributes", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		h.Setenv("TEMPORAL_NAMESPACE", "made-by-migrate")
+		out := h.Print("migrate")
+		require.Contains(t, out, `Made the Temporal namespace "made-by-migrate", which keeps closed workflows for 7 days.`)
+		require.Contains(t, out, `Made the search attributes MoseyDomain, MoseyRun, MoseyStatus in the Temporal namespace "made-by-migrate".`)
+		require.NotContains(t, h.Print("migrate"), "Made ")
+		output.ContainsOnSameLine(t, h.Print("doctor", "--only", "attributes"), "ok", "attributes", "all are there")
+		var change command.Change
+		h.Decode(&change, "migrate", "--json")
+		require.Equal(t, "migrated", change.Did)
+		s := newSite(t, 1, 2)
+		require.Eventually(t, func() bool { return h.Execute(s.crawl(s.Seeds()[0])...).Code == 0 }, patience, time.Second,
+			"a new namespace takes some seconds")
+	})
+
+	t.Run("RefusesAnAttributeOfAnotherType", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		c := h.client()
+		const name = "attributes-of-another-type"
+		require.NoError(t, unhurried(t.Context(), func() error {
+			_, err := c.WorkflowService().RegisterNamespace(t.Context(), &workflowservice.RegisterNamespaceRequest{
+				Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+			})
+			return err
+		}))
+		require.Eventually(t, func() bool {
+			_, err := c.OperatorService().AddSearchAttributes(t.Context(), &operatorservice.AddSearchAttributesRequest{
+				Namespace: name, SearchAttributes: map[string]enumspb.IndexedValueType{crawl.AttrRun: enumspb.INDEXED_VALUE_TYPE_KEYWORD},
+			})
+			return err == nil
+		}, patience, 100*time.Millisecond)
+		h.Setenv("TEMPORAL_NAMESPACE", name)
+		h.Fail([]string{"migrate"}, "MoseyRun is a Keyword and should be a KeywordList", "Use a namespace of its own for Mosey")
+	})
+
+	t.Run("DoesNotNeedTemporal", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		h.Setenv("DATABASE_URL", dbtest.Bare(t))
+		h.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+		r := h.Execute("migrate")
+		require.Zero(t, r.Code, r.Stderr)
+		require.Contains(t, r.Stdout, "schema version ")
+		require.Contains(t, r.Stderr, "search attributes were not looked at: reach Temporal at 127.0.0.1:1: ")
+	})
+}
 
 func TestMigrate(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
@@ -65,14 +66,18 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 // migrateCmd brings the database to the newest schema.
 type migrateCmd struct{ command.Answer }
 
-// Run migrates DATABASE_URL's database, or the data directory's.
+// Run migrates DATABASE_URL's database, or the data directory's. If the environment names a
+// Temporal, it also makes its namespace and search attributes.
 func (m *migrateCmd) Run(ctx context.Context, e *command.Env) error {
 	schema, applied, err := command.Migrate(ctx, e)
 	if err != nil {
 		return err
 	}
-	return m.Tell(e, command.Change{
-		Did: "migrated", Count: new(int64(applied)),
-		Says: fmt.Sprintf("schema version %d, %s applied", schema.Current, explain.Count(int64(applied), "migration")),
-	})
+	prepared, err := command.PrepareTemporal(ctx, e)
+	if err != nil {
+		return err
+	}
+	says := append([]string{fmt.Sprintf("schema version %d, %s applied", schema.Current, explain.Count(int64(applied), "migration"))},
+		prepared...)
+	return m.Tell(e, command.Change{Did: "migrated", Count: new(int64(applied)), Says: strings.Join(says, "\n")})
 }

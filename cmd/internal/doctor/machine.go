@@ -127,8 +127,8 @@ func lookPrograms(ctx context.Context, p *Patient) ([]Finding, error) {
 }
 
 func lookPorts(ctx context.Context, p *Patient) (found []Finding, err error) {
-	if p.Environ.Get("TEMPORAL_ADDRESS") != "" {
-		return nil, Absent("TEMPORAL_ADDRESS names a Temporal, so none listens here")
+	if wiring.TemporalAddress(p.Environ) != "" {
+		return nil, Absent("TEMPORAL_ADDRESS or a profile names a Temporal, so none listens here")
 	}
 	info, running, err := datadir.Running(p.DataDir)
 	if err != nil {

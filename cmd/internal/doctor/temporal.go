@@ -3,14 +3,12 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -18,6 +16,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/payloads"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -29,6 +28,10 @@ func temporalChecks() []Check {
 			About: "That the namespace exists and belongs to this database, and how long it keeps closed workflows.", look: lookNamespace,
 		},
 		{Name: "attributes", Part: Temporal, About: "The search attributes that workflows set.", look: lookAttributes},
+		{
+			Name: "payloads", Part: Temporal, About: "Whether what Temporal stores is encrypted, and that the key is given here.",
+			look: lookPayloads,
+		},
 		{
 			Name: "workers", Part: Temporal, About: "That workers poll both task queues, and have the version of this program.",
 			look: lookWorkers,
@@ -79,7 +82,7 @@ func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error)
 	name := c.Namespace()
 	d, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: name})
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
-		return one(Fault, "temporal operator namespace create --namespace "+name+" --retention 7d; or name another in TEMPORAL_NAMESPACE.",
+		return one(Fault, "mosey migrate makes it, where it may. Or: "+wiring.NamespaceCommand(name)+". Or name another in TEMPORAL_NAMESPACE.",
 			"there is no namespace %q", name), nil
 	}
 	if err != nil {
@@ -96,6 +99,9 @@ func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error)
 		return found, nil //nolint:nilerr // whose it is cannot be told, which other checks say
 	}
 	err = wiring.CheckNamespace(ctx, c, store)
+	if _, is := errors.AsType[*payloads.KeyError](err); is {
+		return found, nil // which another check says
+	}
 	if foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err); is {
 		_, remedy, _ := strings.Cut(foreign.Error(), foreign.Whose()+": ")
 		return append(found, one(Fault, remedy, "%s", foreign.Whose())...), nil
@@ -108,30 +114,44 @@ func lookAttributes(ctx context.Context, p *Patient) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	has, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: c.Namespace()})
-	if err != nil {
-		return nil, err // Temporal Cloud may not tell
-	}
-	want := workflows.SearchAttributes()
-	remedy := []string{"temporal operator search-attribute create --namespace " + c.Namespace()}
-	var missing, wrong []string
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		is, ok := has.GetCustomAttributes()[name]
-		switch {
-		case !ok:
-			missing = append(missing, name)
-			remedy = append(remedy, "--name "+name+" --type "+want[name].String())
-		case is != want[name]:
-			wrong = append(wrong, fmt.Sprintf("%s is a %s and should be a %s", name, is, want[name]))
-		}
-	}
+	a, err := wiring.LookAtAttributes(ctx, c)
 	switch {
-	case len(wrong) > 0:
-		return one(Fault, "Use a namespace of its own for Mosey: an attribute's type cannot be changed.", "%s", strings.Join(wrong, ", ")), nil
-	case len(missing) > 0:
-		return one(Fault, strings.Join(remedy, " "), "%s missing, so that no workflow can be started", strings.Join(missing, ", ")), nil
+	case err != nil:
+		return nil, err // Temporal Cloud may not tell
+	case len(a.Wrong) > 0:
+		return one(Fault, wiring.WrongAttributesRemedy, "%s", strings.Join(a.Wrong, ", ")), nil
+	case len(a.Missing) > 0:
+		return one(Fault, "mosey migrate makes them, where it may. Or: "+wiring.AttributesCommand(c.Namespace(), a.Missing),
+			"%s missing, so that no workflow can be started", strings.Join(a.Missing, ", ")), nil
 	}
-	return fine("all %d are there", len(want)), nil
+	return fine("all are there"), nil
+}
+
+// lookPayloads looks at the memo that names the database, which workers encrypt as all else.
+func lookPayloads(ctx context.Context, p *Patient) ([]Finding, error) {
+	c, err := p.client()
+	if err != nil {
+		return nil, err
+	}
+	_, memo, err := workflows.Starter{Client: c}.NamespaceMemo(ctx)
+	if missing, is := errors.AsType[*payloads.KeyError](err); is {
+		what, remedy, _ := strings.Cut(missing.Error(), ": ")
+		return one(Fault, "All processes need the same keys: "+remedy+".", "%s", what), nil
+	}
+	key := payloads.KeyOf(memo)
+	switch {
+	case err != nil:
+		return nil, err
+	case key == "" && c.Key() != "":
+		return one(Note, "The next worker that starts with --payload-keys changes that.",
+			"a key is given here, and what workers store in Temporal is not encrypted yet"), nil
+	case key == "":
+		return fine("not encrypted: who runs Temporal can read URLs, and what sites have answered"), nil
+	case key != c.Key():
+		return one(Note, "That is how keys are rotated; see that all workers have the same file in the end.",
+			"encrypted with the key %q, and %q is the first one here", key, c.Key()), nil
+	}
+	return fine("encrypted with the key %q", key), nil
 }
 
 // queues are what workers poll.

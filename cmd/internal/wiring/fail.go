@@ -27,6 +27,12 @@ func Usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
+// IsUsage reports whether an error is a mistake of the person who gave the command.
+func IsUsage(err error) bool {
+	_, is := errors.AsType[usageError](err)
+	return is
+}
+
 // FailJSON is Fail for programs: one JSON object in place of lines.
 func FailJSON(w io.Writer, err error) int {
 	text, code := failure(err)

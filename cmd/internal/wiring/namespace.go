@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/payloads"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -54,7 +55,20 @@ func CheckNamespace(ctx context.Context, c *Client, store *db.Store) error {
 	return c.judgeOwner(owner, database, err)
 }
 
+// sealNamespace has the namespace name its database in a payload that is encrypted with the first
+// key: a worker without that key is refused then.
+func sealNamespace(ctx context.Context, c *Client, store *db.Store) error {
+	database, err := store.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	return workflows.Starter{Client: c}.SealNamespace(ctx, database)
+}
+
 func (c *Client) judgeOwner(owner, database string, err error) error {
+	if missing, is := errors.AsType[*payloads.KeyError](err); is {
+		return fmt.Errorf("the Temporal namespace %q: %w", c.namespace, missing)
+	}
 	if err != nil {
 		return fmt.Errorf("whose is the Temporal namespace %q: %w", c.namespace, err)
 	}
@@ -73,6 +87,8 @@ type claimant struct {
 	client *Client
 	store  *db.Store
 	logger *slog.Logger
+	// lost is told that this process has not the keys that others encrypt with.
+	lost func(error)
 }
 
 // run looks now and then until the context ends.
@@ -86,6 +102,11 @@ func (c claimant) run(ctx context.Context) {
 		err := ClaimNamespace(ctx, c.client, c.store)
 		if foreign, is := errors.AsType[*ForeignNamespaceError](err); is {
 			c.logger.ErrorContext(ctx, "two databases use one namespace: stop the workers of one of them", "error", foreign)
+		}
+		if _, is := errors.AsType[*payloads.KeyError](err); is {
+			c.logger.ErrorContext(ctx, "this worker cannot read what others store in Temporal: it stops taking work", "error", err)
+			c.lost(err)
+			return
 		}
 		// others tell of a Temporal or a database that is away
 	}

@@ -26,12 +26,17 @@ func (w *Worker) watchSchema(ctx context.Context) {
 			continue // others tell of a database that is away
 		}
 		w.logger.ErrorContext(ctx, "the database has left this worker behind: it stops taking work", "error", err)
-		w.stopServing()
-		w.behind <- err
+		w.leave(err)
 		return
 	}
 }
 
-// Behind tells, once, that the database no longer serves this program, which has stopped
-// taking work.
+// leave stops taking work, and has Behind tell why.
+func (w *Worker) leave(err error) {
+	w.stopServing()
+	w.behind <- err
+}
+
+// Behind tells that this program can no longer serve its database or its namespace, and has
+// stopped taking work.
 func (w *Worker) Behind() <-chan error { return w.behind }

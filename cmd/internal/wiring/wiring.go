@@ -3,7 +3,6 @@
 package wiring
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/envconfig"
-	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
-	"google.golang.org/grpc"
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
@@ -133,51 +128,6 @@ func (f FetchFlags) Reach() (*fetch.Client, *dns.Resolver, error) {
 	return fetcher, resolver, err
 }
 
-// Client is a connection to Temporal that knows its namespace.
-type Client struct {
-	client.Client
-
-	namespace string
-}
-
-// Namespace is the namespace that it uses.
-func (c *Client) Namespace() string { return c.namespace }
-
-// Answers fails if Temporal does not answer.
-func (c *Client) Answers(ctx context.Context) error {
-	_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
-	return err
-}
-
-// Dial connects to Temporal as the environment says (TEMPORAL_ADDRESS,
-// TEMPORAL_API_KEY, TEMPORAL_TLS_*, a profile, …); an address that is not empty
-// wins. Options are added to those of the connection. Its calls are counted by t.
-func Dial(
-	ctx context.Context, env Env, address string, logger *slog.Logger, t *Telemetry, options ...grpc.DialOption,
-) (*Client, error) {
-	opts, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{EnvLookup: env})
-	if err != nil {
-		return nil, Usagef("read the TEMPORAL_* settings: %w", err)
-	}
-	if address != "" {
-		opts.HostPort = address
-		// it is our own Temporal, and secrets of another are not its business
-		opts.Credentials, opts.ConnectionOptions.TLS = nil, nil
-		// on the same machine compression costs more than it saves
-		opts.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
-	}
-	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, options...)
-	opts.Logger = log.NewStructuredLogger(slog.New(ofSDK{logger.Handler()}))
-	opts.Identity = identity()
-	opts.MetricsHandler = t.handler()
-	c, err := client.DialContext(ctx, opts)
-	if err != nil {
-		return nil, fmt.Errorf("reach Temporal at %s: %w: does TEMPORAL_ADDRESS name one that runs?",
-			cmp.Or(opts.HostPort, client.DefaultHostPort), err)
-	}
-	return &Client{c, cmp.Or(opts.Namespace, client.DefaultNamespace)}, nil
-}
-
 // seedFileCache is where seed files are kept that workers download; empty where this user
 // has no place for such.
 func seedFileCache() string {
@@ -244,6 +194,9 @@ func NewWorker(
 	if err := ClaimNamespace(ctx, c, store); err != nil {
 		return nil, err
 	}
+	if err := sealNamespace(ctx, c, store); err != nil {
+		return nil, err
+	}
 	if _, err := store.PermitNetworks(ctx, f.AllowNetwork); err != nil {
 		return nil, err
 	}
@@ -259,8 +212,9 @@ func NewWorker(
 		claimant:    claimant{client: c, store: store, logger: logger},
 		keywords:    keywords.Writer{Store: store, Logger: logger},
 		stopLooking: func() {}, logger: logger,
-		behind: make(chan error, 1),
+		behind: make(chan error, 2),
 	}
+	w.claimant.lost = w.leave
 	if v.Role != RoleControl {
 		w.queues = append(w.queues, queue{crawl.TaskQueue, serveFetches(c, f, v, acts)})
 	}
@@ -283,7 +237,7 @@ type queue struct {
 
 // serveFetches serves workflows and requests.
 func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
-	w := worker.New(c.Client, crawl.TaskQueue, worker.Options{
+	w := worker.New(c.workers, crawl.TaskQueue, worker.Options{
 		// An activity mostly waits: for its slot, for a server. While Temporal is late
 		// each active domain has one for minutes, and a domain without a place would
 		// have no turn. MaxFetches bounds the work.
@@ -302,7 +256,7 @@ func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activi
 
 // serveControl serves what starts and ends them. It never waits behind requests.
 func serveControl(c *Client, v ServeFlags, acts *activities.Activities) worker.Worker {
-	w := worker.New(c.Client, crawl.ControlTaskQueue, worker.Options{
+	w := worker.New(c.workers, crawl.ControlTaskQueue, worker.Options{
 		DisableWorkflowWorker:      true,
 		ActivityTaskPollerBehavior: pollers(controlPollersMax),
 		WorkerStopTimeout:          stopTimeout,

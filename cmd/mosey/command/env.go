@@ -24,7 +24,7 @@ func RunningMosey(e *Env) (info datadir.Info, running bool, err error) {
 
 // ImageStoreOf is where images are stored, as a flag says or by default; empty is nowhere.
 func ImageStoreOf(e *Env, where string) (string, error) {
-	if where != "" || e.Environ.Get("DATABASE_URL") != "" && e.Environ.Get("TEMPORAL_ADDRESS") != "" {
+	if where != "" || e.Environ.Get("DATABASE_URL") != "" && wiring.TemporalAddress(e.Environ) != "" {
 		return where, nil // a cluster has no data directory
 	}
 	dir, err := datadir.Resolve(e.DataDir)
@@ -107,6 +107,8 @@ type Env struct {
 	DataDir  string
 	// Log says what is logged, and how.
 	Log wiring.LogFlags
+	// Payloads say how what Temporal stores is encrypted.
+	Payloads wiring.PayloadFlags
 	// Process is the flags that were given and belong to the process, quoted.
 	Process []string
 }

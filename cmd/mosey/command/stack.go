@@ -49,7 +49,7 @@ func AttachCrawler(
 		return nil, wiring.Usagef("--metrics %s: with --detach another Mosey crawls: give it to that one", listen.Metrics)
 	}
 	listen.Web = "off" // that one has a page
-	database, temporal := e.Environ.Get("DATABASE_URL"), e.Environ.Get("TEMPORAL_ADDRESS")
+	database, temporal := e.Environ.Get("DATABASE_URL"), wiring.TemporalAddress(e.Environ)
 	if database == "" && temporal == "" {
 		dir, err := datadir.Resolve(e.DataDir)
 		if err != nil {
@@ -90,7 +90,7 @@ type PortFlags struct {
 
 // check refuses ports for a Temporal that is not ours.
 func (p PortFlags) check(e *Env) error {
-	if e.Environ.Get("TEMPORAL_ADDRESS") == "" || p == (PortFlags{}) {
+	if wiring.TemporalAddress(e.Environ) == "" || p == (PortFlags{}) {
 		return nil
 	}
 	return wiring.Usagef("--temporal-port and --ui-port are those of Mosey's own Temporal, and TEMPORAL_ADDRESS names another: leave them out")
@@ -106,7 +106,7 @@ func OpenCrawler(
 	}
 	opts := stack.Options{
 		DatabaseURL:      e.Environ.Get("DATABASE_URL"),
-		TemporalAddress:  e.Environ.Get("TEMPORAL_ADDRESS"),
+		TemporalAddress:  wiring.TemporalAddress(e.Environ),
 		Logger:           logger,
 		Progress:         progress,
 		TemporalPort:     int(listen.TemporalPort),
@@ -151,10 +151,10 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 		return nil, err
 	}
 	address := ""
-	if e.Environ.Get("TEMPORAL_ADDRESS") == "" {
+	if wiring.TemporalAddress(e.Environ) == "" {
 		address = c.Stack.TemporalAddress
 	}
-	c.Client, err = wiring.Dial(ctx, e.Environ, address, logger, c.Telemetry, c.Stack.DialOptions()...)
+	c.Client, err = wiring.Dial(ctx, e.connection(address), logger, c.Telemetry, c.Stack.DialOptions()...)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (c *Crawler) CheckNamespace(ctx context.Context, e *Env) error {
 // of another database. That Temporal stops with this command.
 func describeForeign(e *Env, err error) error {
 	foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err)
-	if !is || e.Environ.Get("TEMPORAL_ADDRESS") != "" {
+	if !is || wiring.TemporalAddress(e.Environ) != "" {
 		return err
 	}
 	dir, resolveErr := datadir.Resolve(e.DataDir)

@@ -67,10 +67,15 @@ func temporalAnswers(e *Env) func(context.Context) error {
 	}
 }
 
+// connection is to the Temporal at an address, or to the one that the environment names.
+func (e *Env) connection(address string) wiring.Connection {
+	return wiring.Connection{Env: e.Environ, Address: address, PayloadFlags: e.Payloads}
+}
+
 // DialTemporal connects to the Temporal that is known to run; nil is that none is.
 func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 	address := ""
-	if e.Environ.Get("TEMPORAL_ADDRESS") == "" {
+	if wiring.TemporalAddress(e.Environ) == "" {
 		if e.Environ.Get("DATABASE_URL") != "" {
 			return nil, nil //nolint:nilnil // which Temporal is not known
 		}
@@ -80,7 +85,7 @@ func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 		}
 		address = info.TemporalAddress
 	}
-	return wiring.Dial(ctx, e.Environ, address, e.NewLogger(e.Stderr, ErrorsOnly), nil)
+	return wiring.Dial(ctx, e.connection(address), e.NewLogger(e.Stderr, ErrorsOnly), nil)
 }
 
 // WithTemporal calls fn if there is a Temporal that is known to run.
@@ -100,6 +105,30 @@ func WithTemporal(ctx context.Context, e *Env, fn func(workflows.Starter) error)
 	return fn(workflows.Starter{Client: c})
 }
 
+// PrepareTemporal makes what is missing in the namespace of the Temporal that the environment
+// names, if it does, and says what it did. A Temporal that cannot be reached is noted: it may be
+// started after the database.
+func PrepareTemporal(ctx context.Context, e *Env) (did []string, err error) {
+	if wiring.TemporalAddress(e.Environ) == "" {
+		return nil, nil // our own is prepared at each start
+	}
+	dialing, cancel := context.WithTimeout(ctx, prepareTimeout)
+	c, err := DialTemporal(dialing, e)
+	cancel()
+	if wiring.IsUsage(err) {
+		return nil, err
+	}
+	if err != nil {
+		fmt.Fprintf(e.Stderr, "mosey: the database is migrated; search attributes were not looked at: %v: give the command again then\n", err)
+		return nil, nil
+	}
+	defer c.Close()
+	return wiring.PrepareNamespace(ctx, c)
+}
+
+// prepareTimeout bounds how long a migration tries to reach Temporal.
+const prepareTimeout = 10 * time.Second
+
 // TellRun has a run's dispatcher look at it now, and, where its settings were changed, its
 // domains that sleep decide again.
 func TellRun(ctx context.Context, e *Env, store *db.Store, run crawl.Run, wake bool) {
@@ -112,7 +141,7 @@ const wakeParallel = 16
 // TemporalUI is the address of the web UI of the Mosey that runs, up to the namespace; empty
 // where that is not known.
 func TemporalUI(e *Env) string {
-	if e.Environ.Get("TEMPORAL_ADDRESS") != "" {
+	if wiring.TemporalAddress(e.Environ) != "" {
 		return "" // it may have a UI, but who knows where
 	}
 	info, running, err := RunningMosey(e)
