@@ -1,13 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/test/web"
 )
 
 // Workflows and task queues have the same names for every database: in one namespace the
@@ -44,6 +48,61 @@ func TestNamespaceOfAnotherDatabase(t *testing.T) {
 	require.NoError(t, h.client().TerminateWorkflow(t.Context(), crawl.DatabaseWorkflowID, "", "that database is gone"))
 	require.Zero(t, other.Execute(s.crawl(s.Seeds()[0], "--run", "theirs")...).Code)
 	h.Fail(s.crawl(s.Seeds()[0]), "belongs to the database "+identity(t, other))
+}
+
+// Two Moseys crawl at the same time, each with a database and a namespace of its own in one Temporal.
+// Nothing of one is the other's: no row, no workflow, no request and no schedule.
+func TestTwoMoseysShareATemporal(t *testing.T) {
+	t.Parallel()
+	const runs, pages = 2, 20
+	type mosey struct {
+		*commandHarness
+		site
+
+		store *db.Store
+		crawl *started
+	}
+	var all [runs]mosey
+	for i := range all {
+		h, store := newHarnessWithStack(t)
+		_, err := store.Pool().Exec(t.Context(), "UPDATE database_identity SET identity = gen_random_uuid()") // it is a copy
+		require.NoError(t, err)
+		all[i] = mosey{commandHarness: h, store: store, site: newSite(t, i+1, pages)}
+	}
+	require.NotEqual(t, identity(t, all[0].commandHarness), identity(t, all[1].commandHarness))
+	for i, m := range all {
+		// the same run, with the same name, of other sites: each has a web of its own
+		all[i].crawl = m.Start(m.site.crawl(append(m.Seeds(), "--run", "same", "--delay", "50ms")...)...)
+	}
+	for _, m := range all {
+		require.Eventually(t, func() bool { return m.Requests() > 3 }, patience, 5*time.Millisecond)
+	}
+	for i, m := range all {
+		m.Print("schedule", "add", fmt.Sprintf("of-%d", i), "--run", "same", "--older-than", "1h", "--every", "24h")
+	}
+	for i, m := range all {
+		r := m.crawl.Wait()
+		require.Zero(t, r.Code, r.Stderr)
+		domains := i + 1
+		m.requireClean(t, web.Expectations{Delay: 50 * time.Millisecond})
+		require.Len(t, m.Log().Pages(), domains*(pages+1), "each page once, and by its own Mosey")
+		var stored int
+		require.NoError(t, m.store.Pool().QueryRow(t.Context(), "SELECT count(*) FROM domains").Scan(&stored))
+		require.Equal(t, domains, stored)
+		list := m.Print("schedule", "list")
+		require.Contains(t, list, fmt.Sprintf("of-%d", i))
+		require.NotContains(t, list, fmt.Sprintf("of-%d", 1-i))
+		workflows, err := m.client().ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
+			Query: "WorkflowType = 'DomainWorkflow'",
+		})
+		require.NoError(t, err)
+		ids := map[string]bool{}
+		for _, w := range workflows.GetExecutions() {
+			ids[w.GetExecution().GetWorkflowId()] = true
+		}
+		require.Len(t, ids, domains)
+		require.Contains(t, m.Print("doctor", "--only", "namespace"), "ok")
+	}
 }
 
 // The workflow that tells whose a namespace is waits without making events.
