@@ -125,6 +125,24 @@ func TestUsage(t *testing.T) {
 		require.Equal(t, "search is forbidden by search=no (Content-Signal in robots.txt)", b.report(t, "/").Crawls[0].Error)
 	})
 
+	t.Run("ContentUsageInRobotsIsOfPaths", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{
+			sites: serving(map[string]web.Behaviour{
+				"/": page{}, "/ours/1": page{}, "/header": page{header: []string{"Content-Usage", "train-ai=n"}},
+				"/robots.txt": turns{answers: []func(*web.Visit){says("User-agent: *\nContent-Usage: /ours/ train-ai=n\nContent-Usage: / train-ai=y\n")}},
+			}),
+			settings: settings.Settings{Purpose: new(settings.PurposeAITrain)},
+		})
+		b.seed(t, "/", "/ours/1", "/header")
+		b.follow(t)
+		require.ElementsMatch(t, []string{"/.well-known/tdmrep.json", "/", "/header"}, b.pages())
+		require.Equal(t, "ai-train is forbidden by ai-train=no (Content-Usage in robots.txt)", b.report(t, "/ours/1").Crawls[0].Error)
+		require.Contains(t, b.report(t, "/header").Crawls[0].Error, "ai-train is forbidden by ai-train=no (the header Content-Usage)")
+		require.Empty(t, b.report(t, "/header").Title)
+		require.Equal(t, "Title", b.report(t, "/").Title)
+	})
+
 	const tdm = "/.well-known/tdmrep.json"
 	reserved := `[{"location": "/mine/*", "tdm-reservation": 1}, {"location": "/", "tdm-reservation": 0}]`
 	for name, c := range map[string]struct {

@@ -25,7 +25,7 @@ func (p *Usage) AddMeta(name, content string) {
 }
 
 // AddHeader adds what an answer's header says: X-Robots-Tag, tdm-reservation,
-// tdm-policy and Content-Signal, of each at most MaxValues values.
+// tdm-policy, Content-Signal and Content-Usage, of each at most MaxValues values.
 func (p *Usage) AddHeader(header http.Header) {
 	for _, value := range values(header, "X-Robots-Tag") {
 		p.addRobotsTag(value)
@@ -39,13 +39,20 @@ func (p *Usage) AddHeader(header http.Header) {
 	for _, value := range values(header, "Content-Signal") {
 		p.ContentSignals.add(value, SourceHeaderSignal)
 	}
+	for _, value := range values(header, "Content-Usage") {
+		p.ContentSignals.addUsage(value, SourceHeaderUsage)
+	}
 }
 
-// AddRobots adds the values of the Content-Signal lines of the robots.txt group
-// that binds us, of which at most MaxValues are read.
-func (p *Usage) AddRobots(lines []string) {
-	for _, line := range lines[:min(len(lines), MaxValues)] {
+// AddRobots adds what the robots.txt group that binds us says of a page. signals are the values
+// of its Content-Signal lines. usages are those of the Content-Usage lines for the page's path,
+// without the path. Of each at most MaxValues are read.
+func (p *Usage) AddRobots(signals, usages []string) {
+	for _, line := range signals[:min(len(signals), MaxValues)] {
 		p.ContentSignals.add(line, SourceRobotsSignals)
+	}
+	for _, line := range usages[:min(len(usages), MaxValues)] {
+		p.ContentSignals.addUsage(line, SourceRobotsUsage)
 	}
 }
 

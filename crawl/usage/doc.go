@@ -12,6 +12,9 @@
 //     Protocol").
 //   - Content-Signal, as header and in robots.txt (contentsignals.org,
 //     draft-romm-aipref-contentsignals).
+//   - Content-Usage, as header and, for a path, in robots.txt (draft-ietf-aipref-attach-04,
+//     draft-ietf-aipref-vocab-06): train-ai, ai-use and search mean what ai-train, ai-input and
+//     search mean in a Content-Signal, and are stored as these.
 //
 // # Merging
 //
@@ -29,6 +32,8 @@
 //	tdm-reservation: 1        -          forbidden  -
 //	Content-Signal ai-train   -          no         -
 //	Content-Signal search     no         -          -
+//	Content-Usage train-ai    -          n          -
+//	Content-Usage search      n          -          -
 //	noarchive                 -          -          forbidden
 //
 // The other signals forbid no purpose. With noindex, or an unavailable_after that has

@@ -53,8 +53,22 @@ func FuzzContentSignal(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, list string) {
 		var file, header usage.Usage
-		file.AddRobots([]string{list})
+		file.AddRobots([]string{list}, nil)
 		header.AddHeader(http.Header{"Content-Signal": {list}})
+		requireSane(t, file)
+		require.Equal(t, file.ContentSignals.Search.Answer, header.ContentSignals.Search.Answer)
+		require.Contains(t, []usage.Answer{usage.Unset, usage.Yes, usage.No}, file.ContentSignals.AITrain.Answer)
+	})
+}
+
+func FuzzContentUsage(f *testing.F) {
+	for _, s := range []string{"train-ai=n, search=y", "bots=n", "a=(b c);d, search=n", "train-ai=n;x=?1", ",", "\x00\xff"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		var file, header usage.Usage
+		file.AddRobots(nil, []string{list})
+		header.AddHeader(http.Header{"Content-Usage": {list}})
 		requireSane(t, file)
 		require.Equal(t, file.ContentSignals.Search.Answer, header.ContentSignals.Search.Answer)
 		require.Contains(t, []usage.Answer{usage.Unset, usage.Yes, usage.No}, file.ContentSignals.AITrain.Answer)

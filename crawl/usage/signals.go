@@ -1,8 +1,13 @@
 package usage
 
-import "strings"
+import (
+	"strings"
 
-// ContentSignals are the preferences of contentsignals.org.
+	"github.com/dunglas/httpsfv"
+)
+
+// ContentSignals are the preferences of contentsignals.org and of the IETF's working group
+// AIPREF, which are about the same three uses.
 type ContentSignals struct {
 	// Search is about building a search index and showing links and short
 	// extracts, AIInput about using the page as input of a model, as in answers
@@ -44,6 +49,52 @@ func (c *ContentSignals) add(list string, by Source) {
 			c.AIInput.merge(signal)
 		case strings.EqualFold(name, "ai-train"):
 			c.AITrain.merge(signal)
+		}
+	}
+}
+
+// addUsage reads the preferences of a Content-Usage header or line, a dictionary of RFC 9651
+// such as "train-ai=n, search=y" (draft-ietf-aipref-vocab-06 §6). As the RFC demands, one that
+// is no dictionary says nothing at all. Unknown labels and values are ignored. The labels of
+// earlier drafts are read as well, so that nobody who has adopted one is overlooked.
+func (c *ContentSignals) addUsage(list string, by Source) {
+	if len(list) > MaxValueBytes {
+		return
+	}
+	dictionary, err := httpsfv.UnmarshalDictionary([]string{list})
+	if err != nil {
+		return
+	}
+	said := func(labels ...string) Signal {
+		var s Signal
+		for _, label := range labels {
+			member, _ := dictionary.Get(label)
+			if item, is := member.(httpsfv.Item); is {
+				switch item.Value {
+				case httpsfv.Token("y"):
+					s.merge(Signal{Yes, by})
+				case httpsfv.Token("n"):
+					s.merge(Signal{No, by})
+				}
+			}
+		}
+		return s
+	}
+	// of the drafts up to 05: all that is automated, unless something is said of a part
+	all := said("bots")
+	for _, f := range []struct {
+		to   *Signal
+		said Signal
+	}{
+		{&c.Search, said("search")},
+		{&c.AIInput, said("ai-use", "ai-input")},
+		{&c.AITrain, said("train-ai", "ai", "genai", "train-genai", "tdm")},
+	} {
+		if f.said.Answer == Unset {
+			f.said = all
+		}
+		if f.said.Answer != Unset {
+			f.to.merge(f.said)
 		}
 	}
 }

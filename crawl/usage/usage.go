@@ -34,6 +34,8 @@ const (
 	SourceUnreadTDM     Source = TDMPath + ", which could not be read"
 	SourceHeaderSignal  Source = "the header Content-Signal"
 	SourceRobotsSignals Source = "Content-Signal in robots.txt"
+	SourceHeaderUsage   Source = "the header Content-Usage"
+	SourceRobotsUsage   Source = "Content-Usage in robots.txt"
 )
 
 // Said reports whether there is a source at all.
@@ -78,7 +80,7 @@ type Usage struct {
 // are known anew at each visit.
 var (
 	saidOnPage   = []Source{SourceMetaRobots, SourceMetaToken, SourceMetaTDM}
-	saidByHeader = []Source{SourceHeader, SourceHeaderToken, SourceHeaderTDM, SourceHeaderSignal}
+	saidByHeader = []Source{SourceHeader, SourceHeaderToken, SourceHeaderTDM, SourceHeaderSignal, SourceHeaderUsage}
 )
 
 // AddKept adds the signals of the last visit to a page that has not changed:

@@ -145,8 +145,41 @@ func TestContentSignals(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
 			var p usage.Usage
-			p.AddRobots(c.robots)
+			p.AddRobots(c.robots, nil)
 			p.AddHeader(http.Header{"Content-Signal": c.header})
+			require.Equal(t, usage.Usage{ContentSignals: c.want}, p)
+		})
+	}
+}
+
+func TestContentUsage(t *testing.T) {
+	t.Parallel()
+	yes := func(by usage.Source) usage.Signal { return usage.Signal{Answer: usage.Yes, By: by} }
+	no := func(by usage.Source) usage.Signal { return usage.Signal{Answer: usage.No, By: by} }
+	const file, answer = usage.SourceRobotsUsage, usage.SourceHeaderUsage
+	for why, c := range map[string]struct {
+		robots, header []string
+		want           usage.ContentSignals
+	}{
+		"nothing":                {nil, nil, usage.ContentSignals{}},
+		"draft-ietf-aipref §6":   {[]string{"train-ai=y, search=n"}, nil, usage.ContentSignals{Search: no(file), AITrain: yes(file)}},
+		"all three":              {nil, []string{"train-ai=n,ai-use=n,search=y"}, usage.ContentSignals{Search: yes(answer), AIInput: no(answer), AITrain: no(answer)}},
+		"parameters are ignored": {nil, []string{"train-ai=n;until=2030;a"}, usage.ContentSignals{AITrain: no(answer)}},
+		"no wins":                {[]string{"train-ai=y"}, []string{"train-ai=n", "train-ai=y"}, usage.ContentSignals{AITrain: no(answer)}},
+		"the last of a key":      {[]string{"train-ai=n, train-ai=y"}, nil, usage.ContentSignals{AITrain: yes(file)}},
+		"labels of older drafts": {[]string{"genai=n", "tdm=y"}, nil, usage.ContentSignals{AITrain: no(file)}},
+		"bots and parts of it":   {[]string{"bots=n, search=y"}, nil, usage.ContentSignals{Search: yes(file), AIInput: no(file), AITrain: no(file)}},
+		"no token":               {[]string{`train-ai="n"`, "train-ai=?0", "train-ai=0", "train-ai", "train-ai=no", "train-ai=N", "train-ai=(n)"}, nil, usage.ContentSignals{}},
+		"no dictionary":          {[]string{"train-ai=n,", "Train-AI=n", "train-ai = n", "train-ai=n; search=n x", "\x00", "/a train-ai=n"}, nil, usage.ContentSignals{}},
+		"others are not touched": {[]string{"foundation=n, train-ai=n"}, nil, usage.ContentSignals{AITrain: no(file)}},
+		"too many lines":         {append(make([]string, usage.MaxValues), "search=n"), nil, usage.ContentSignals{}},
+		"1 MB":                   {[]string{strings.Repeat("a=n,", 1<<18) + "search=n"}, nil, usage.ContentSignals{}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			var p usage.Usage
+			p.AddRobots(nil, c.robots)
+			p.AddHeader(http.Header{"Content-Usage": c.header})
 			require.Equal(t, usage.Usage{ContentSignals: c.want}, p)
 		})
 	}

@@ -36,6 +36,32 @@ func parseDelay(value string) (time.Duration, bool) {
 	return time.Duration(math.Ceil(seconds*1000-1e-3)) * time.Millisecond, true
 }
 
+// parseRate reads a Request-rate such as "1/10", "1/5m" or "30/1h 0900-1700": so many pages in
+// so many seconds, minutes or hours. A time of day behind it is ignored: the rate holds all day.
+// It returns the time from one page to the next, and false for anything else.
+func parseRate(value string) (time.Duration, bool) {
+	if end := strings.IndexAny(value, blanks); end >= 0 {
+		value = value[:end]
+	}
+	pages, period, found := strings.Cut(value, "/")
+	n, err := strconv.ParseUint(pages, 10, 32)
+	if !found || err != nil || n == 0 {
+		return 0, false
+	}
+	unit := 1.0
+	switch strings.ToLower(period[max(0, len(period)-1):]) {
+	case "m":
+		unit, period = 60, period[:len(period)-1]
+	case "h":
+		unit, period = 3600, period[:len(period)-1]
+	}
+	each, ok := parseDelay(period)
+	if !ok {
+		return 0, false
+	}
+	return time.Duration(math.Ceil(min(float64(each)*unit/float64(n), float64(MaxCrawlDelay))/1e6)) * time.Millisecond, true
+}
+
 // formatDelay is the inverse of parseDelay.
 func formatDelay(delay time.Duration) string {
 	return strconv.FormatFloat(delay.Seconds(), 'f', -1, 64)

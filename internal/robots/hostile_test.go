@@ -118,6 +118,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("User-agent: *\nCrawl-delay: 12345678.9012\nCrawl-delay: 1e-4\nDisallow: /%\x00\n"), "*", "/%25%00")
 	f.Add([]byte("User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-signal \x00\xff\nAllow: /\n"), "mosey", "/")
+	f.Add([]byte(usageExample+"Content-Usage: /%\xff\x00*$ bots=n\nRequest-rate: 7/3m\n"), "mosey", "/ai-ok/")
 	f.Fuzz(func(t *testing.T, body []byte, token, path string) {
 		file := robots.Parse(body)
 		rules := file.Rules(token)

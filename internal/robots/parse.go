@@ -45,6 +45,8 @@ const (
 	fieldCrawlDelay
 	fieldSitemap
 	fieldContentSignal
+	fieldContentUsage
+	fieldRequestRate
 )
 
 // Parse reads the body of a robots.txt. It never fails: what cannot be
@@ -192,6 +194,10 @@ func fieldOf(name string) field {
 		return fieldSitemap
 	case "content-signal":
 		return fieldContentSignal
+	case "content-usage":
+		return fieldContentUsage
+	case "request-rate":
+		return fieldRequestRate
 	default:
 		return fieldUnknown
 	}

@@ -17,6 +17,11 @@ const (
 	// first ones. Lines of more than MaxContentSignalBytes are dropped.
 	MaxContentSignals     = 16
 	MaxContentSignalBytes = 1024
+
+	// MaxContentUsages is how many Content-Usage lines of a group are kept, the first ones.
+	// Lines of more than MaxContentUsageBytes are dropped.
+	MaxContentUsages     = 256
+	MaxContentUsageBytes = 4096
 )
 
 // Rules is the group of a robots.txt that binds one crawler. It is immutable
@@ -28,6 +33,7 @@ type Rules struct {
 	delay     time.Duration
 	delayLine int // 0 without a delay
 	signals   []signal
+	usages    []usage // the strongest first
 }
 
 type rule struct {
@@ -41,6 +47,14 @@ type rule struct {
 type signal struct {
 	value string // printable
 	line  int
+}
+
+// usage is a Content-Usage line.
+type usage struct {
+	path    string // printable
+	pattern string // the path as it is compared
+	prefers string // printable
+	line    int
 }
 
 // Decision is the answer for one path.
@@ -73,17 +87,28 @@ func (f *File) Rules(token string) *Rules {
 	rules := &Rules{}
 	// Rules end a run of user-agent lines, lines that are not in the RFC do so
 	// for their own kind only: several groups are open at any line.
-	var forRules, forDelay, forSignals group
+	var forRules, forDelay, forSignals, forUsages group
 	for _, r := range f.records {
 		switch r.field {
 		case fieldUserAgent:
 			forRules.join(named, r)
 			forDelay.join(named, r)
 			forSignals.join(named, r)
+			forUsages.join(named, r)
 		case fieldCrawlDelay:
 			forDelay.closed = true
 			if forDelay.bound {
-				rules.addDelay(r)
+				rules.addDelay(parseDelay, r)
+			}
+		case fieldRequestRate:
+			forDelay.closed = true
+			if forDelay.bound {
+				rules.addDelay(parseRate, r)
+			}
+		case fieldContentUsage:
+			forUsages.closed = true
+			if forUsages.bound {
+				rules.addUsage(r)
 			}
 		case fieldContentSignal:
 			forSignals.closed = true
@@ -91,7 +116,7 @@ func (f *File) Rules(token string) *Rules {
 				rules.addSignal(r)
 			}
 		default:
-			forRules.closed, forDelay.closed, forSignals.closed = true, true, true
+			forRules.closed, forDelay.closed, forSignals.closed, forUsages.closed = true, true, true, true
 			if forRules.bound && r.value != "" {
 				rules.rules = append(rules.rules, readings(r)...)
 			}
@@ -136,8 +161,8 @@ func readings(r record) []rule {
 }
 
 // addDelay keeps the longest of a group's delays.
-func (r *Rules) addDelay(rec record) {
-	delay, ok := parseDelay(rec.value)
+func (r *Rules) addDelay(parse func(string) (time.Duration, bool), rec record) {
+	delay, ok := parse(rec.value)
 	if ok && (r.delayLine == 0 || delay > r.delay) {
 		r.delay, r.delayLine = delay, rec.line
 	}
@@ -148,6 +173,21 @@ func (r *Rules) addSignal(rec record) {
 	if value != "" && len(value) <= MaxContentSignalBytes && len(r.signals) < MaxContentSignals {
 		r.signals = append(r.signals, signal{value, rec.line})
 	}
+}
+
+// addUsage reads a path and, after white space, the preferences for it. The first drafts had
+// lines without a path: those are about every path.
+func (r *Rules) addUsage(rec record) {
+	path, prefers := "/", rec.value
+	if strings.HasPrefix(prefers, "/") || strings.HasPrefix(prefers, "*") {
+		end := max(0, strings.IndexAny(prefers, blanks))
+		path, prefers = prefers[:end], strings.TrimLeft(prefers[end:], blanks)
+	}
+	if path == "" || prefers == "" || len(rec.value) > MaxContentUsageBytes || len(r.usages) == MaxContentUsages {
+		return
+	}
+	path = printable(path)
+	r.usages = append(r.usages, usage{path: path, pattern: normalizePattern(path), prefers: printable(prefers), line: rec.line})
 }
 
 // seal sorts the rules, so that the first that matches decides: the one with
@@ -165,6 +205,7 @@ func (r *Rules) seal() {
 		}
 		return cmp.Compare(a.line, b.line)
 	})
+	slices.SortStableFunc(r.usages, func(a, b usage) int { return cmp.Compare(len(b.pattern), len(a.pattern)) })
 	r.temoto = newTemoto(r.rules)
 }
 
@@ -187,8 +228,8 @@ func (r *Rules) Decide(pathAndQuery string) Decision {
 	return decision
 }
 
-// CrawlDelay returns the delay the group asks for, between 0 and
-// [MaxCrawlDelay], and whether it asks for one. Of several the longest counts.
+// CrawlDelay returns the delay that the group asks for by Crawl-delay or Request-rate, between
+// 0 and [MaxCrawlDelay], and whether it asks for one. Of several the longest counts.
 func (r *Rules) CrawlDelay() (time.Duration, bool) {
 	return r.delay, r.delayLine != 0
 }
@@ -204,21 +245,43 @@ func (r *Rules) ContentSignals() []string {
 	return values
 }
 
+// ContentUsage returns what the group's Content-Usage lines say of a path with its query, such
+// as "train-ai=n" (draft-ietf-aipref-attach-04). Of the lines that match those with the longest
+// path count. They are as written, but with control octets and invalid UTF-8 percent-encoded.
+func (r *Rules) ContentUsage(pathAndQuery string) []string {
+	if len(r.usages) == 0 {
+		return nil
+	}
+	var values []string
+	longest, path := 0, normalizePath(pathAndQuery)
+	for _, u := range r.usages {
+		if len(u.pattern) < longest {
+			break
+		}
+		if match(u.pattern, path) {
+			longest, values = len(u.pattern), append(values, u.prefers)
+		}
+	}
+	return values
+}
+
 // String renders the group as a robots.txt of its own, bound to "*": printable,
-// valid UTF-8, each rule on its old line. [Restore] of it, and [Parse] within
-// its limits, give the same decisions, delay and signals. It is "" for a group
-// that asks for nothing.
+// valid UTF-8, each rule on its old line. What the group says is the same after [Restore]
+// of it, and after [Parse] within its limits. It is "" for a group that asks for nothing.
 func (r *Rules) String() string {
 	type numbered struct {
 		line int
 		text string
 	}
-	content := make([]numbered, 0, len(r.rules)+len(r.signals)+1)
+	content := make([]numbered, 0, len(r.rules)+len(r.signals)+len(r.usages)+1)
 	for _, rule := range r.rules {
 		content = append(content, numbered{rule.line, rule.name() + rule.written})
 	}
 	for _, s := range r.signals {
 		content = append(content, numbered{s.line, "Content-Signal: " + s.value})
+	}
+	for _, u := range r.usages {
+		content = append(content, numbered{u.line, "Content-Usage: " + u.path + " " + u.prefers})
 	}
 	if r.delayLine != 0 {
 		content = append(content, numbered{r.delayLine, "Crawl-delay: " + formatDelay(r.delay)})

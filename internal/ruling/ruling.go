@@ -114,7 +114,7 @@ func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts, probing bool) (*d
 	if rule, found := p.tdm.Match(u.RequestTarget(), robots.Match); found {
 		ruling.Usage.AddTDM(rule)
 	}
-	ruling.Usage.AddRobots(p.rules.ContentSignals())
+	ruling.Usage.AddRobots(p.rules.ContentSignals(), p.rules.ContentUsage(u.RequestTarget()))
 	return ruling, nil
 }
 
