@@ -61,10 +61,18 @@ func benchmarkRecord(b *testing.B, index func(*rand.Rand) *crawl.Index) {
 	}
 	_, err = store.ClaimDomains(ctx, run.ID, domains)
 	require.NoError(b, err)
+	n := recordPages(b, store, domains, max(b.N/domains, 1), index)
+	b.ReportMetric(0, "ns/op")
+	logTables(b, store, n)
+}
+
+// recordPages has domains that are claimed crawl so many pages each, and reports what a page
+// costs. It returns how many pages that were.
+func recordPages(b *testing.B, store *db.Store, domains, pages int, index func(*rand.Rand) *crawl.Index) float64 {
+	b.Helper()
 	before := costs(b, store)
 	b.ResetTimer()
 	var all sync.WaitGroup
-	pages := max(b.N/domains, 1)
 	tenths, done, start := [10]time.Duration{}, atomic.Int64{}, time.Now()
 	recorded := func() {
 		if n := done.Add(1); n*10%int64(pages*domains) == 0 {
@@ -76,16 +84,16 @@ func benchmarkRecord(b *testing.B, index func(*rand.Rand) *crawl.Index) {
 	}
 	all.Wait()
 	b.StopTimer()
+	took := time.Since(start)
 	after, n := costs(b, store), float64(pages*domains)
-	b.ReportMetric(n/b.Elapsed().Seconds(), "pages/s")
+	b.ReportMetric(n/took.Seconds(), "pages/s")
 	if first, last := tenths[0], tenths[9]-tenths[8]; first > 0 && last > 0 {
 		b.ReportMetric(100*float64(first)/float64(last), "last-of-first-%")
 	}
 	b.ReportMetric((after.cpu-before.cpu).Seconds()*1000/n, "postgres-ms/page")
 	b.ReportMetric(float64(after.wal-before.wal)/n, "wal-B/page")
 	b.ReportMetric(float64(after.size-before.size)/n, "db-B/page")
-	b.ReportMetric(0, "ns/op")
-	logTables(b, store, n)
+	return n
 }
 
 // logTables logs what a page takes of each table: its rows, what is stored apart from
