@@ -43,6 +43,8 @@ type Start struct {
 	ImageBudget *int64 `json:"image_budget,omitempty"`
 	// Claim is how long the domain's claim is renewed for.
 	Claim Millis `json:"claim_ms"`
+	// Worker is the id of the worker that makes the request; 0 means that it has none.
+	Worker int32 `json:"worker,omitempty"`
 }
 
 // SharedSlot is the slot of an address, a subnet or a registered domain, and its delay.

@@ -158,6 +158,7 @@ func (s *Store) ExportCrawls(
 			Truncated: r.Truncated != nil && *r.Truncated, IP: r.Ip, Depth: int(r.Depth), Redirects: int(r.Redirects),
 			ScheduledFor: r.ScheduledFor, CompletedAt: r.CompletedAt, Duration: millisOrNil(r.DurationMs),
 			Delay: millisOrNil(r.DelayMs), DelayReason: textOf(r.DelayReason), RetryAfter: millisOrNil(r.RetryAfterMs), Lost: r.Lost,
+			Worker: r.Worker,
 		}
 	}
 	slices.SortFunc(crawls, func(a, b report.CrawlRow) int { return cmp.Compare(a.ID, b.ID) })

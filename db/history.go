@@ -67,7 +67,7 @@ func crawlsOf(rows []dbsqlc.HistoryRow) []report.Crawl {
 			Duration: settings.Duration(fromMS(int64(numOf(r.DurationMs)))), CompletedAt: r.CompletedAt,
 			Skipped: reasons.Reason(textOf(r.Skipped)), Unchanged: textOf(r.Unchanged),
 			Delay: settings.Duration(fromMS(numOf(r.DelayMs))), DelayReason: reasons.Reason(textOf(r.DelayReason)),
-			RetryAfter: settings.Duration(fromMS(numOf(r.RetryAfterMs))),
+			RetryAfter: settings.Duration(fromMS(numOf(r.RetryAfterMs))), Worker: r.Worker,
 		}
 	}
 	return list

@@ -57,7 +57,7 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 			ID: c.ID, Run: c.Run, Kind: kinds.Kind(c.Kind), Outcome: outcomeOf(c.Outcome), StatusCode: int16Of(c.StatusCode),
 			Error: textOf(c.ErrorMessage), Depth: int(c.Depth), Bytes: numOf(c.Bytes),
 			Truncated: c.Truncated != nil, ContentType: textOf(c.ContentType),
-			IP: c.Ip, Duration: settings.Duration(fromMS(int64(numOf(c.DurationMs)))), ScheduledFor: c.ScheduledFor,
+			IP: c.Ip, Worker: c.Worker, Duration: settings.Duration(fromMS(int64(numOf(c.DurationMs)))), ScheduledFor: c.ScheduledFor,
 			LockedAt: timeOf(c.LockedAt), CompletedAt: timeOf(c.CompletedAt),
 			Skipped: reasons.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
 		})

@@ -258,10 +258,14 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	waits, err4 := s.q.RunWaits(ctx, dbsqlc.RunWaitsParams{RunID: &r.ID, Max: waitsShown})
 	skips, err5 := s.q.RunSkips(ctx, r.ID)
 	outages, err6 := s.Outages(ctx)
-	if err := errors.Join(err, err2, err3, err4, err5, err6); err != nil {
+	use, err7 := s.FleetUse(ctx)
+	if err := errors.Join(err, err2, err3, err4, err5, err6, err7); err != nil {
 		return p, translate("progress of run "+r.Name, err)
 	}
 	p.Outages = outages
+	if use.Full() {
+		p.Limited = &use
+	}
 	notDue, err := s.q.RunNotDue(ctx, dbsqlc.RunNotDueParams{RunID: r.ID, Bound: report.NotDueBound})
 	due, err2 := s.q.RunDueCount(ctx, dbsqlc.RunDueCountParams{RunID: r.ID, Bound: crawl.LeftBound})
 	if err := errors.Join(err, err2); err != nil {

@@ -104,6 +104,8 @@ type CrawlRow struct {
 	RetryAfter  *crawl.Millis
 	// Lost says that the worker died: the request may have been made.
 	Lost bool
+	// Worker is whose request it was; empty where none was made.
+	Worker string
 }
 
 // DomainRow is a domain as it is exported, its totals over all runs.

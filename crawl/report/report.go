@@ -119,6 +119,8 @@ type Progress struct {
 	NotDue []NotDue `json:"not_due,omitempty"`
 	// Outages lists workers that cannot reach anything just now, whatever their run.
 	Outages []crawl.Outage `json:"outages,omitempty"`
+	// Limited is set while requests wait for the limit of all workers, whatever their run.
+	Limited *FleetUse `json:"limited,omitempty"`
 	// KeywordsWaiting is how many pages, of whatever run, have been fetched and are not found
 	// by a search yet, up to KeywordsBound. It is set where it was asked for, as Detail is.
 	KeywordsWaiting int `json:"keywords_waiting"`
@@ -343,6 +345,8 @@ type Crawl struct {
 	Delay       settings.Duration `json:"delay,omitzero"`
 	DelayReason reasons.Reason    `json:"delay_reason,omitempty"`
 	RetryAfter  settings.Duration `json:"retry_after,omitzero"`
+	// Worker is whose request it was, or is, by its identity; empty where none was made.
+	Worker string `json:"worker,omitempty"`
 
 	ScheduledFor time.Time `json:"scheduled_for,omitzero"`
 	LockedAt     time.Time `json:"locked_at,omitzero"`

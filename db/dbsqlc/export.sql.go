@@ -82,7 +82,8 @@ SELECT
     c.id, c.page_id, c.previous_id, (SELECT r.name FROM crawl_runs AS r WHERE r.id = c.run_id)::text AS run, c.domain, c.url, c.kind, c.prerequisite, c.outcome, c.status_code,
     c.error_message, c.skipped, c.unchanged, c.content_type, c.bytes, c.truncated, coalesce(host(c.ip), '')::text AS ip,
     c.depth, c.redirects, c.scheduled_for, c.completed_at::timestamptz AS completed_at, c.duration_ms, c.delay_ms,
-    c.delay_reason, c.retry_after_ms, c.lost
+    c.delay_reason, c.retry_after_ms, c.lost,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c
 WHERE
     c.id = ANY($1::bigint []) AND c.outcome IS NOT NULL
@@ -121,6 +122,7 @@ type ExportCrawlsRow struct {
 	DelayReason  *string
 	RetryAfterMs *int64
 	Lost         bool
+	Worker       string
 }
 
 func (q *Queries) ExportCrawls(ctx context.Context, arg ExportCrawlsParams) ([]ExportCrawlsRow, error) {
@@ -159,6 +161,7 @@ func (q *Queries) ExportCrawls(ctx context.Context, arg ExportCrawlsParams) ([]E
 			&i.DelayReason,
 			&i.RetryAfterMs,
 			&i.Lost,
+			&i.Worker,
 		); err != nil {
 			return nil, err
 		}

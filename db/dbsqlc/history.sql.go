@@ -66,7 +66,8 @@ const history = `-- name: History :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
     c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
-    c.delay_ms, c.delay_reason, c.retry_after_ms
+    c.delay_ms, c.delay_reason, c.retry_after_ms,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE
     c.outcome IS NOT NULL
@@ -102,6 +103,7 @@ type HistoryRow struct {
 	DelayMs      *int64
 	DelayReason  *string
 	RetryAfterMs *int64
+	Worker       string
 }
 
 // Those of all domains, in the order in which they were scheduled.
@@ -135,6 +137,7 @@ func (q *Queries) History(ctx context.Context, arg HistoryParams) ([]HistoryRow,
 			&i.DelayMs,
 			&i.DelayReason,
 			&i.RetryAfterMs,
+			&i.Worker,
 		); err != nil {
 			return nil, err
 		}
@@ -150,7 +153,8 @@ const historyOfDomain = `-- name: HistoryOfDomain :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
     c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
-    c.delay_ms, c.delay_reason, c.retry_after_ms
+    c.delay_ms, c.delay_reason, c.retry_after_ms,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE
     c.domain = $1 AND c.outcome IS NOT NULL
@@ -187,6 +191,7 @@ type HistoryOfDomainRow struct {
 	DelayMs      *int64
 	DelayReason  *string
 	RetryAfterMs *int64
+	Worker       string
 }
 
 // The newest closed attempts of a domain.
@@ -225,6 +230,7 @@ func (q *Queries) HistoryOfDomain(ctx context.Context, arg HistoryOfDomainParams
 			&i.DelayMs,
 			&i.DelayReason,
 			&i.RetryAfterMs,
+			&i.Worker,
 		); err != nil {
 			return nil, err
 		}
@@ -240,12 +246,13 @@ const historyOfServed = `-- name: HistoryOfServed :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
     c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
-    c.delay_ms, c.delay_reason, c.retry_after_ms
+    c.delay_ms, c.delay_reason, c.retry_after_ms,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM (
     SELECT s.domain FROM domains AS s WHERE s.claimed_by IS NOT NULL ORDER BY s.claim_expires_at DESC LIMIT $1
 ) AS d
 CROSS JOIN LATERAL (
-    SELECT a.id, a.page_id, a.domain, a.priority, a.scheduled_for, a.locked_at, a.completed_at, a.outcome, a.status_code, a.error_message, a.created_at, a.updated_at, a.run_id, a.previous_id, a.url, a.kind, a.prerequisite, a.retry_priority, a.depth, a.redirects, a.duration_ms, a.bytes, a.content_type, a.ip, a.skipped, a.unchanged, a.robots_version, a.delay_ms, a.delay_reason, a.ip_delay_ms, a.subnet, a.subnet_delay_ms, a.retry_after_ms, a.lost, a.truncated, a.again, a.registered, a.registered_delay_ms, a.attempt, a.bare FROM page_crawls AS a WHERE a.domain = d.domain AND a.outcome IS NOT NULL ORDER BY a.completed_at DESC LIMIT 3
+    SELECT a.id, a.page_id, a.domain, a.priority, a.scheduled_for, a.locked_at, a.completed_at, a.outcome, a.status_code, a.error_message, a.created_at, a.updated_at, a.run_id, a.previous_id, a.url, a.kind, a.prerequisite, a.retry_priority, a.depth, a.redirects, a.duration_ms, a.bytes, a.content_type, a.ip, a.skipped, a.unchanged, a.robots_version, a.delay_ms, a.delay_reason, a.ip_delay_ms, a.subnet, a.subnet_delay_ms, a.retry_after_ms, a.lost, a.truncated, a.again, a.registered, a.registered_delay_ms, a.attempt, a.bare, a.worker FROM page_crawls AS a WHERE a.domain = d.domain AND a.outcome IS NOT NULL ORDER BY a.completed_at DESC LIMIT 3
 ) AS c
 INNER JOIN crawl_runs AS r ON c.run_id = r.id
 ORDER BY c.completed_at DESC LIMIT $2
@@ -277,6 +284,7 @@ type HistoryOfServedRow struct {
 	DelayMs      *int64
 	DelayReason  *string
 	RetryAfterMs *int64
+	Worker       string
 }
 
 // The latest attempts of domains that are served, of those whose claim was renewed last.
@@ -310,6 +318,7 @@ func (q *Queries) HistoryOfServed(ctx context.Context, arg HistoryOfServedParams
 			&i.DelayMs,
 			&i.DelayReason,
 			&i.RetryAfterMs,
+			&i.Worker,
 		); err != nil {
 			return nil, err
 		}

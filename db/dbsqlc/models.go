@@ -345,6 +345,14 @@ type DomainRank struct {
 	Score   float32
 }
 
+type FleetLimit struct {
+	OnlyRow    bool
+	MaxFetches *int32
+	Reason     string
+	SetBy      string
+	SetAt      *time.Time
+}
+
 type Image struct {
 	ID              pgtype.UUID
 	PageID          int64
@@ -511,6 +519,7 @@ type PageCrawl struct {
 	RegisteredDelayMs *int64
 	Attempt           int16
 	Bare              *bool
+	Worker            *int32
 }
 
 type PageKeyword struct {
@@ -726,4 +735,26 @@ type UrlPattern struct {
 	Shared       []byte
 	Fingerprints []byte
 	UpdatedAt    time.Time
+}
+
+type Worker struct {
+	ID          int32
+	Identity    string
+	Host        string
+	Version     string
+	BuildID     string
+	Role        string
+	Most        int32
+	Span        pgtype.Interval
+	StartedAt   time.Time
+	SeenAt      time.Time
+	StoppedAt   *time.Time
+	Lost        bool
+	Asked       int64
+	InFlight    int32
+	Wanted      int32
+	Share       int32
+	ShareUntil  *time.Time
+	Held        int32
+	CountsUntil *time.Time
 }

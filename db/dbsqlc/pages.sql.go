@@ -39,7 +39,8 @@ const pageCrawls = `-- name: PageCrawls :many
 SELECT
     c.id, r.name AS run, c.kind, c.previous_id, c.scheduled_for, c.locked_at, c.completed_at, c.outcome,
     c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged,
-    coalesce(host(c.ip), '')::text AS ip, c.created_at
+    coalesce(host(c.ip), '')::text AS ip, c.created_at,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE c.page_id = $1 ORDER BY c.created_at DESC, c.id DESC LIMIT $2
 `
@@ -70,6 +71,7 @@ type PageCrawlsRow struct {
 	Unchanged    *string
 	Ip           string
 	CreatedAt    time.Time
+	Worker       string
 }
 
 func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageCrawlsRow, error) {
@@ -102,6 +104,7 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 			&i.Unchanged,
 			&i.Ip,
 			&i.CreatedAt,
+			&i.Worker,
 		); err != nil {
 			return nil, err
 		}

@@ -41,13 +41,14 @@ BEGIN
     END IF;
     PERFORM claims_renew(ARRAY[v_domain], ms_interval((p ->> 'claim_ms')::bigint), NOT v_prerequisite);
     IF v_prerequisite THEN
-        INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, locked_at)
+        INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, locked_at, worker)
         OVERRIDING SYSTEM VALUE
-        SELECT v_id, i, v_domain, v_run, p ->> 'url', p ->> 'kind', true, clock_timestamp()
+        SELECT v_id, i, v_domain, v_run, p ->> 'url', p ->> 'kind', true, clock_timestamp(), (p ->> 'worker')::integer
         FROM unnest(pages_add(jsonb_build_array(p))) i;
         RETURN a;
     END IF;
-    UPDATE page_crawls c SET locked_at = clock_timestamp(), retry_priority = (p ->> 'retry_priority')::smallint
+    UPDATE page_crawls c SET
+        locked_at = clock_timestamp(), retry_priority = (p ->> 'retry_priority')::smallint, worker = (p ->> 'worker')::integer
     WHERE c.id = v_id AND c.completed_at IS NULL AND c.locked_at IS NULL
         AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
         AND NOT given_up((SELECT d.status FROM domains d WHERE d.domain = v_domain))
@@ -56,7 +57,7 @@ BEGIN
         IF budget_take(v_run, v_domain, p) THEN
             RETURN a;
         END IF;
-        UPDATE page_crawls SET locked_at = NULL WHERE id = v_id;
+        UPDATE page_crawls SET locked_at = NULL, worker = NULL WHERE id = v_id;
     END IF;
     PERFORM slot_undo(v_domain, v_shared, 'crawl:' || v_id, 0, '{}');
     RETURN (false, 0, 'stale', 0, NULL)::slot_answer;
@@ -71,6 +72,7 @@ SET lock_timeout = '500ms' AS $$
 DECLARE
     v start_attempt[];
     v_begun bigint[];
+    v_worker CONSTANT integer := (p -> 0 ->> 'worker')::integer; -- one has sent them all
 BEGIN
     v := slots_take(ARRAY(
         SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, (e.doc ->> 'retry_priority')::smallint,
@@ -80,7 +82,7 @@ BEGIN
     ));
     PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), true) FROM unnest(v) a WHERE a.reason IS NULL;
     WITH x AS (
-        UPDATE page_crawls c SET locked_at = clock_timestamp(), retry_priority = a.retry_priority
+        UPDATE page_crawls c SET locked_at = clock_timestamp(), retry_priority = a.retry_priority, worker = v_worker
         FROM unnest(v) a
         WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id AND a.reason IS NULL
             AND c.completed_at IS NULL AND c.locked_at IS NULL
@@ -136,7 +138,7 @@ BEGIN
     WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL AND (prerequisite OR v_seen)
     RETURNING * INTO c;
     IF NOT FOUND THEN
-        UPDATE page_crawls SET locked_at = NULL
+        UPDATE page_crawls SET locked_at = NULL, worker = NULL
         WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL
         RETURNING * INTO c;
     ELSIF NOT c.prerequisite THEN

@@ -438,6 +438,8 @@ CREATE TABLE page_crawls (
     -- by http. A link, a redirect and a seed of https:// to the same page are asked as they
     -- stand.
     bare boolean,
+    -- whose request it is (workers), no foreign key either; null until one is begun
+    worker integer,
     CONSTRAINT page_crawls_closed_has_time CHECK ((outcome IS NULL) = (completed_at IS NULL)),
     CONSTRAINT page_crawls_closed_not_locked CHECK (outcome IS NULL OR locked_at IS NULL),
     CONSTRAINT page_crawls_status_known CHECK (status_code BETWEEN 100 AND 599),
@@ -677,6 +679,57 @@ CREATE TABLE outages (
     PRIMARY KEY (worker, began_at)
 );
 
+-- Processes that serve the task queues, also those that are gone: attempts name them. Each has a
+-- share of fleet_limit, for a time. It begins no request after share_until, and its last has
+-- ended by counts_until.
+CREATE TABLE workers (
+    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- as Temporal knows it, too: mosey/VERSION PID@HOST
+    identity text NOT NULL,
+    host text NOT NULL,
+    version text NOT NULL,
+    -- empty is none
+    build_id text NOT NULL DEFAULT '',
+    role text NOT NULL,
+    -- the most that it would have in flight by itself, and the longest that one can take
+    most integer NOT NULL,
+    span interval NOT NULL,
+    started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- null while it works, or until it is noticed that it has died
+    stopped_at timestamptz,
+    -- it did not say that it stopped
+    lost boolean NOT NULL DEFAULT false,
+    -- how often it has asked for a share
+    asked bigint NOT NULL DEFAULT 0,
+    -- what it said at seen_at: requests in flight, and how many it had if it could
+    in_flight integer NOT NULL DEFAULT 0,
+    wanted integer NOT NULL DEFAULT 0,
+    -- its share, and until when it may begin requests in it
+    share integer NOT NULL DEFAULT 0,
+    share_until timestamptz,
+    -- how many requests it can have in flight, at the most, until counts_until
+    held integer NOT NULL DEFAULT 0,
+    counts_until timestamptz,
+
+    CONSTRAINT workers_numbers CHECK (most > 0 AND in_flight >= 0 AND wanted >= 0 AND share >= 0 AND held >= 0)
+) WITH (fillfactor = 50);
+-- no index has what changes with each sign of life
+CREATE INDEX workers_working ON workers (id) WHERE stopped_at IS NULL;
+
+-- The most requests that all workers together may have in flight, one row: who set it, when and
+-- why. Shares are given one at a time, with the row locked (worker_renew).
+CREATE TABLE fleet_limit (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    -- null is no limit
+    max_fetches integer CHECK (max_fetches > 0),
+    reason text NOT NULL DEFAULT '',
+    set_by text NOT NULL DEFAULT '',
+    -- null is never
+    set_at timestamptz
+);
+INSERT INTO fleet_limit DEFAULT VALUES;
+
 -- Seeds that a command line has handed over and SeedWorkflow has yet to store.
 CREATE TABLE staged_seeds (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -856,6 +909,15 @@ CREATE TYPE begun_attempt AS (
     wait_ms bigint,
     reason text,
     crawl_id bigint
+);
+
+-- A worker's share of the requests in flight of all workers.
+CREATE TYPE worker_share AS (
+    share integer,
+    -- how long it may begin requests in it from when it has asked
+    lease_ms bigint,
+    -- null is that there is no limit
+    max_fetches integer
 );
 
 -- An attempt to record; n is its place in the group.

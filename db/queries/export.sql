@@ -56,7 +56,8 @@ SELECT
     c.id, c.page_id, c.previous_id, (SELECT r.name FROM crawl_runs AS r WHERE r.id = c.run_id)::text AS run, c.domain, c.url, c.kind, c.prerequisite, c.outcome, c.status_code,
     c.error_message, c.skipped, c.unchanged, c.content_type, c.bytes, c.truncated, coalesce(host(c.ip), '')::text AS ip,
     c.depth, c.redirects, c.scheduled_for, c.completed_at::timestamptz AS completed_at, c.duration_ms, c.delay_ms,
-    c.delay_reason, c.retry_after_ms, c.lost
+    c.delay_reason, c.retry_after_ms, c.lost,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c
 WHERE
     c.id = ANY(@ids::bigint []) AND c.outcome IS NOT NULL

@@ -3,7 +3,8 @@
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
     c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
-    c.delay_ms, c.delay_reason, c.retry_after_ms
+    c.delay_ms, c.delay_reason, c.retry_after_ms,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE
     c.domain = @domain AND c.outcome IS NOT NULL
@@ -16,7 +17,8 @@ ORDER BY c.completed_at DESC LIMIT @max;
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
     c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
-    c.delay_ms, c.delay_reason, c.retry_after_ms
+    c.delay_ms, c.delay_reason, c.retry_after_ms,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE
     c.outcome IS NOT NULL
@@ -29,7 +31,8 @@ ORDER BY c.id DESC LIMIT @max;
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
     c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
-    c.delay_ms, c.delay_reason, c.retry_after_ms
+    c.delay_ms, c.delay_reason, c.retry_after_ms,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM (
     SELECT s.domain FROM domains AS s WHERE s.claimed_by IS NOT NULL ORDER BY s.claim_expires_at DESC LIMIT @domains
 ) AS d

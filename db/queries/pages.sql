@@ -5,7 +5,8 @@ SELECT * FROM pages WHERE domain = @domain AND url = @url;
 SELECT
     c.id, r.name AS run, c.kind, c.previous_id, c.scheduled_for, c.locked_at, c.completed_at, c.outcome,
     c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged,
-    coalesce(host(c.ip), '')::text AS ip, c.created_at
+    coalesce(host(c.ip), '')::text AS ip, c.created_at,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE c.page_id = @page_id ORDER BY c.created_at DESC, c.id DESC LIMIT @max;
 

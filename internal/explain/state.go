@@ -18,11 +18,24 @@ func Moves(p report.Progress, now time.Time) (lines []string) {
 	if p.Status != crawl.RunRunning {
 		return lines
 	}
+	if p.Limited != nil {
+		lines = append(lines, Limited(*p.Limited))
+	}
 	lines = append(lines, fmt.Sprintf("%s active, %s in flight", Count(p.Active, "domain"), Count(p.InFlight, "page")))
 	for _, wait := range p.Waiting {
 		lines = append(lines, Wait(wait, now))
 	}
 	return append(lines, standsStill(p, now)...)
+}
+
+// Limited says that requests wait for the limit of all workers.
+func Limited(u report.FleetUse) string {
+	text := fmt.Sprintf("%s waiting for others to end: all workers together may have %d in flight (mosey workers)",
+		Count(u.Waiting, "request"), u.MaxFetches)
+	if u.Reason != "" {
+		text += ", for: " + u.Reason
+	}
+	return text
 }
 
 // KeywordsWaiting says how many pages are not found by a search yet.

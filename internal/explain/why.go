@@ -22,6 +22,7 @@ type Store interface {
 	Facts(ctx context.Context, domain string) (crawl.Facts, error)
 	PageFacts(ctx context.Context, domain, url string) (crawl.Facts, error)
 	Outages(ctx context.Context) ([]crawl.Outage, error)
+	FleetUse(ctx context.Context) (report.FleetUse, error)
 	// KnownPages is how many pages of a domain links name, up to report.FrontierBound, and
 	// one of them.
 	KnownPages(ctx context.Context, domain string) (n int64, url string, err error)
@@ -53,11 +54,15 @@ func Of(ctx context.Context, store Store, name string, page *urls.URL) (Why, err
 	}
 	reader, err := ruling.New(store)
 	outages, err2 := store.Outages(ctx)
-	if err := errors.Join(err, err2); err != nil {
+	use, err3 := store.FleetUse(ctx)
+	if err := errors.Join(err, err2, err3); err != nil {
 		return w, err
 	}
 	for _, o := range outages {
 		w.addf("the network %s", Outage(o))
+	}
+	if use.Full() && dom.Claimed != "" {
+		w.addf("%s", Limited(use))
 	}
 	if page == nil {
 		return w, explainDomain(ctx, store, reader, &w, dom)

@@ -67,6 +67,7 @@ func crawlColumns() []column[report.CrawlRow] {
 		few(maybeText("delay_reason", "why so long", func(r *row) string { return r.DelayReason })),
 		maybeMillis("retry_after_ms", "how long the server asked us to wait", func(r *row) *crawl.Millis { return r.RetryAfter }),
 		flag("lost", "whether the worker died or stood still: the request may have been made", func(r *row) bool { return r.Lost }),
+		few(maybeText("worker", "process that made the request: `mosey/VERSION PID@HOST`", func(r *row) string { return r.Worker })),
 	}
 }
 

@@ -40,6 +40,17 @@ func wholeCases(changing changes, reading reads) {
 		c.done(c.q.SlotForget(ctx, dbsqlc.SlotForgetParams{Domain: site(siteExpired), ID: crawlID(siteExpired, 3)}))
 		c.ok(c.q.RepairKeywords(ctx, pageIDs(400_000, 1000)))
 	}
+	changing["Workers"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		id, err := c.q.WorkerStart(ctx, dbsqlc.WorkerStartParams{Identity: "mosey/1 1@here", Host: "here", Version: "1", Role: "all", Most: 256, SpanMs: 35_000})
+		c.ok(id, err)
+		c.done(c.q.FleetLimitSet(ctx, dbsqlc.FleetLimitSetParams{MaxFetches: new(int32(100)), SetBy: "test"}))
+		c.ok(c.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{ID: id, Asked: 1, Wanted: 10}))
+		c.ok(c.q.WorkerList(ctx, dbsqlc.WorkerListParams{Max: 100}))
+		c.ok(c.q.FleetLimit(ctx))
+		c.ok(c.q.FleetUse(ctx))
+		c.done(c.q.WorkerStop(ctx, id))
+	}
 	changing["AuditPages"] = func(t *testing.T, c change) {
 		c.ok(c.q.AuditPages(t.Context(), dbsqlc.AuditPagesParams{After: 100_000, Max: 1000}))
 		c.ok(c.q.AuditPages(t.Context(), dbsqlc.AuditPagesParams{After: 100_000, RunID: new(runLarge), Max: 1000}))

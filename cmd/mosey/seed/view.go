@@ -226,6 +226,9 @@ func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	for _, o := range p.Outages {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "network", explain.Outage(o)))
 	}
+	if p.Limited != nil {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "workers", explain.Limited(*p.Limited)))
+	}
 	if address := v.at.web.Address(); address != "" {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "page", address))
 	}

@@ -98,7 +98,11 @@ func printPage(w io.Writer, r report.Page) error {
 		if at.IsZero() {
 			at = c.ScheduledFor
 		}
-		row("crawl "+explain.Stamp(at), "%s in run %s, %s, %s %s", explain.Attempt(c), c.Run, c.Duration, c.IP, c.Error)
+		by := ""
+		if c.Worker != "" {
+			by = ", by " + c.Worker
+		}
+		row("crawl "+explain.Stamp(at), "%s in run %s, %s, %s%s %s", explain.Attempt(c), c.Run, c.Duration, c.IP, by, c.Error)
 	}
 	return command.Flush(t)
 }

@@ -1,0 +1,49 @@
+package crawl
+
+import "time"
+
+// Worker is a process that serves the task queues.
+type Worker struct {
+	// Identity is how Temporal knows it, too: mosey/VERSION PID@HOST.
+	Identity string
+	Host     string
+	Version  string
+	BuildID  string
+	Role     string
+	// Most is how many requests it has in flight at the most, by its own setting, and Span the
+	// longest that one can take.
+	Most int
+	Span time.Duration
+}
+
+// WorkerUse is what a worker does with its share of the requests in flight.
+type WorkerUse struct {
+	// Asked counts its calls, from 1.
+	Asked    int64
+	InFlight int
+	// Held is how many it can have in flight at the most until it hears the answer.
+	Held int
+	// Wanted is how many it had in flight if it could.
+	Wanted int
+}
+
+// WorkerShare is a worker's share of the requests that all workers may have in flight.
+type WorkerShare struct {
+	Share int
+	// Lease is how long it may begin requests in its share, from when it has asked.
+	Lease time.Duration
+	// MaxFetches is the limit of all workers; 0 is none.
+	MaxFetches int
+}
+
+// FleetLimitMost bounds FleetLimit.MaxFetches.
+const FleetLimitMost = 1_000_000
+
+// FleetLimit is what a person has decided about all workers.
+type FleetLimit struct {
+	// MaxFetches is how many requests they may have in flight together; 0 is no limit.
+	MaxFetches int       `json:"max_fetches"`
+	Reason     string    `json:"reason,omitempty"`
+	SetBy      string    `json:"set_by,omitempty"`
+	SetAt      time.Time `json:"set_at,omitzero"`
+}

@@ -1,0 +1,43 @@
+-- A worker begins. The rows of those that have died are closed: they have no share any more.
+-- name: WorkerStart :one
+WITH lost AS (
+    UPDATE workers SET stopped_at = seen_at, lost = true, held = 0
+    WHERE stopped_at IS NULL AND coalesce(counts_until, seen_at) < now() - interval '1 hour'
+)
+INSERT INTO workers (identity, host, version, build_id, role, most, span)
+VALUES (@identity, @host, @version, @build_id, @role, @most, ms_interval(@span_ms::bigint))
+RETURNING id;
+
+-- name: WorkerRenew :one
+SELECT
+    coalesce(share, -1)::integer AS share, coalesce(lease_ms, 0)::bigint AS lease_ms, coalesce(max_fetches, 0)::integer AS max_fetches
+FROM worker_renew(@id, @asked, @in_flight, @held, @wanted);
+
+-- It has ended: its requests, too.
+-- name: WorkerStop :exec
+UPDATE workers SET stopped_at = clock_timestamp(), seen_at = clock_timestamp(), in_flight = 0, wanted = 0, share = 0, held = 0
+WHERE id = @id;
+
+-- Those that work, and on request the latest of all.
+-- name: WorkerList :many
+SELECT
+    w.id, w.identity, w.host, w.version, w.build_id, w.role, w.most, w.started_at, w.seen_at, w.stopped_at, w.lost,
+    w.in_flight, w.wanted, w.share, w.held, coalesce(w.share_until > now(), false)::boolean AS leased,
+    coalesce(w.counts_until > now(), false)::boolean AS counts, now()::timestamptz AS now
+FROM workers AS w WHERE w.stopped_at IS NULL OR @gone::boolean ORDER BY w.id DESC LIMIT @max;
+
+-- name: FleetLimit :one
+SELECT max_fetches, reason, set_by, set_at FROM fleet_limit;
+
+-- name: FleetLimitSet :exec
+INSERT INTO fleet_limit (max_fetches, reason, set_by, set_at) VALUES (sqlc.narg(max_fetches), @reason, @set_by, clock_timestamp())
+ON CONFLICT (only_row) DO UPDATE SET
+    max_fetches = excluded.max_fetches, reason = excluded.reason, set_by = excluded.set_by, set_at = excluded.set_at;
+
+-- The limit, and how many requests the workers that have a share have in flight, and how many wait.
+-- name: FleetUse :one
+SELECT
+    coalesce(l.max_fetches, 0)::integer AS max_fetches, l.reason, l.set_by, coalesce(sum(w.in_flight), 0)::bigint AS in_flight,
+    coalesce(sum(greatest(w.wanted - greatest(w.share, w.in_flight), 0)), 0)::bigint AS waiting
+FROM fleet_limit AS l LEFT JOIN workers AS w ON w.stopped_at IS NULL AND w.share_until > now()
+GROUP BY l.only_row;

@@ -1,0 +1,83 @@
+package db
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// StartWorker stores that a worker begins, and returns its id.
+func (s *Store) StartWorker(ctx context.Context, w crawl.Worker) (int32, error) {
+	id, err := s.q.WorkerStart(ctx, dbsqlc.WorkerStartParams{
+		Identity: w.Identity, Host: w.Host, Version: w.Version, BuildID: w.BuildID, Role: w.Role, Most: int32(w.Most), //nolint:gosec // flags bound it
+		SpanMs: ms(w.Span),
+	})
+	return id, translate("store worker "+w.Identity, err)
+}
+
+// RenewShare tells how a worker is, and returns its share of the requests that all workers
+// may have in flight.
+func (s *Store) RenewShare(ctx context.Context, id int32, u crawl.WorkerUse) (crawl.WorkerShare, error) {
+	r, err := s.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{
+		ID: id, Asked: u.Asked, InFlight: int32(u.InFlight), Held: int32(u.Held), Wanted: int32(u.Wanted), //nolint:gosec // of one process
+	})
+	if err == nil && r.Share < 0 {
+		err = crawl.ErrNotFound
+	}
+	if err != nil {
+		return crawl.WorkerShare{}, translate("share of a worker", err)
+	}
+	return crawl.WorkerShare{Share: int(r.Share), Lease: fromMS(r.LeaseMs), MaxFetches: int(r.MaxFetches)}, nil
+}
+
+// StopWorker stores that a worker has ended, with all its requests.
+func (s *Store) StopWorker(ctx context.Context, id int32) error {
+	return translate("store the end of a worker", s.q.WorkerStop(ctx, id))
+}
+
+// Fleet returns the limit on the requests in flight of all workers, and those that work, the
+// latest first, at most most; gone adds those that do not work any more.
+func (s *Store) Fleet(ctx context.Context, gone bool, most int) (f report.Fleet, err error) {
+	l, err := s.q.FleetLimit(ctx)
+	rows, err2 := s.q.WorkerList(ctx, dbsqlc.WorkerListParams{Gone: gone, Max: int32(most)}) //nolint:gosec // the caller bounds it
+	if err := errors.Join(err, err2); err != nil {
+		return f, translate("read the workers", err)
+	}
+	f.Limit = crawl.FleetLimit{Reason: l.Reason, SetBy: l.SetBy, SetAt: timeOf(l.SetAt)}
+	if l.MaxFetches != nil {
+		f.Limit.MaxFetches = int(*l.MaxFetches)
+	}
+	f.Workers = make([]report.Worker, len(rows))
+	for i, r := range rows {
+		f.Now = r.Now
+		f.Workers[i] = report.Worker{
+			ID: r.ID, Identity: r.Identity, Host: r.Host, Version: r.Version, BuildID: r.BuildID, Role: r.Role, MaxFetches: int(r.Most),
+			StartedAt: r.StartedAt, SeenAt: r.SeenAt, StoppedAt: timeOf(r.StoppedAt), Lost: r.Lost,
+			InFlight: int(r.InFlight), Wanted: int(r.Wanted), Share: int(r.Share), Held: int(r.Held), Leased: r.Leased, Counts: r.Counts,
+		}
+	}
+	return f, nil
+}
+
+// SetFleetLimit stores a person's decision about how many requests all workers may have in flight.
+func (s *Store) SetFleetLimit(ctx context.Context, l crawl.FleetLimit) error {
+	p := dbsqlc.FleetLimitSetParams{Reason: l.Reason, SetBy: l.SetBy}
+	if l.MaxFetches > 0 {
+		p.MaxFetches = new(int32(l.MaxFetches)) //nolint:gosec // the caller bounds it
+	}
+	return translate("set the limit of the workers", s.q.FleetLimitSet(ctx, p))
+}
+
+// FleetUse returns that limit, and how it is used.
+func (s *Store) FleetUse(ctx context.Context) (u report.FleetUse, err error) {
+	r, err := s.q.FleetUse(ctx)
+	if err != nil {
+		return u, translate("read the use of the workers' limit", err)
+	}
+	return report.FleetUse{
+		MaxFetches: int(r.MaxFetches), Reason: r.Reason, SetBy: r.SetBy, InFlight: r.InFlight, Waiting: r.Waiting,
+	}, nil
+}
