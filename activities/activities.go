@@ -72,6 +72,10 @@ type Config struct {
 	Logger *slog.Logger
 	// MaxFetches caps the requests in flight in this process. Defaults to 256.
 	MaxFetches int
+	// Places are those for them. Defaults to MaxFetches.
+	Places *request.Places
+	// Worker tells the id of this worker in the rows of its attempts; nil means that it has none.
+	Worker func() int32
 	// FrontEnds are networks of shared front ends, whose addresses are not paced.
 	FrontEnds politeness.Networks
 	// Network tells outages of this machine's network from sites that cannot be
@@ -139,6 +143,7 @@ func New(cfg Config) (*Activities, error) {
 	}
 	requests, err := request.New(request.Config{
 		Store: cfg.Store, Fetcher: cfg.Fetcher, Resolver: cfg.Resolver, MaxFetches: cfg.MaxFetches,
+		Places: cfg.Places, Worker: cfg.Worker,
 		FrontEnds: cfg.FrontEnds, Timeout: cfg.RequestTimeout, Jitter: rand.Float64, Warn: warn,
 		Network: cfg.Network, Log: cfg.Logger, Observe: cfg.Observe,
 		Tracer: cfg.Tracer, TraceOf: traceOf,
@@ -169,6 +174,9 @@ func RulesCacheUse(a *Activities) (hits, misses int64) { return a.rulings.CacheU
 func Register(r worker.ActivityRegistry, a *Activities) {
 	r.RegisterActivity(a)
 }
+
+// Drain begins no more requests, and breaks those off that are still in flight after some time.
+func Drain(a *Activities, within time.Duration) { a.requests.Drain(within) }
 
 // Wait waits for wake-ups that are under way. It is to be called when the worker
 // has stopped.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/internal/request"
 )
 
 // Types of the application errors that activities return. They are part of the
@@ -19,6 +20,10 @@ const (
 	// TypeNetworkDown: this machine's network seems to be down; try again after the
 	// delay, here or elsewhere.
 	TypeNetworkDown = "NetworkDown"
+	// TypeStopping: the worker stops; try again elsewhere, at once.
+	TypeStopping = "Stopping"
+	// TypeNoPlace: as many requests are in flight as may be; try again, here or elsewhere.
+	TypeNoPlace = "NoPlace"
 	// TypeBadInput: the input is wrong and trying again cannot help.
 	TypeBadInput = "BadInput"
 )
@@ -58,16 +63,26 @@ func ResultOf(err error, result any) error {
 	return err
 }
 
-// orNetworkDown makes an outage of this machine's network an error that carries the
-// wait, and leaves other errors as they are.
-func orNetworkDown(err error) error {
-	down, ok := errors.AsType[*network.Down](err)
-	if !ok {
+// noPlacePause is how long an activity that had no place for its request waits to be tried again.
+const noPlacePause = 5 * time.Second
+
+// orNotNow makes an error that carries the wait of what keeps this worker from making requests:
+// an outage of its network, its end, or as many requests as may be. It leaves others as they are.
+func orNotNow(err error) error {
+	kind, wait := "", time.Millisecond // zero would mean "not set"
+	down, isDown := errors.AsType[*network.Down](err)
+	switch {
+	case isDown:
+		kind, wait = TypeNetworkDown, max(down.RetryIn, wait)
+	case errors.Is(err, request.ErrStopping):
+		kind = TypeStopping
+	case errors.Is(err, request.ErrNoPlace):
+		kind, wait = TypeNoPlace, noPlacePause
+	default:
 		return err
 	}
-	return temporal.NewApplicationErrorWithOptions(down.Error(), TypeNetworkDown, temporal.ApplicationErrorOptions{
-		NextRetryDelay: max(down.RetryIn, time.Millisecond), // zero would mean "not set"
-		Category:       temporal.ApplicationErrorCategoryBenign,
+	return temporal.NewApplicationErrorWithOptions(err.Error(), kind, temporal.ApplicationErrorOptions{
+		NextRetryDelay: wait, Category: temporal.ApplicationErrorCategoryBenign,
 	})
 }
 

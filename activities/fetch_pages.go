@@ -3,6 +3,7 @@ package activities
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -113,7 +114,11 @@ func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchP
 	if err == nil || isSiteTrouble(err) {
 		err = cmp.Or(b.end(ctx, facts), err)
 	}
-	return b.res, orSiteTrouble(orNetworkDown(err), b.res)
+	if b.res.Closed > 0 && (errors.Is(err, request.ErrStopping) || errors.Is(err, request.ErrNoPlace)) {
+		b.then(StepFetch, "", 0, "") // what was done counts
+		err = nil
+	}
+	return b.res, orSiteTrouble(orNotNow(err), b.res)
 }
 
 // end does what is left to do for a domain before its workflow goes on.

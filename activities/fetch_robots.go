@@ -92,7 +92,7 @@ func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 	if err == nil || isSiteTrouble(err) {
 		err = cmp.Or(a.keepClaim(ctx, in.Domain, time.Duration(res.Wait)), err)
 	}
-	return res, orSiteTrouble(orNetworkDown(err), res)
+	return res, orSiteTrouble(orNotNow(err), res)
 }
 
 func (a *Activities) fetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {

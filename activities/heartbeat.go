@@ -60,3 +60,16 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
+
+// untilStop is a context that ends when the worker stops, too, for what need not be finished.
+func untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-activity.GetWorkerStopChannel(ctx):
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}

@@ -129,6 +129,8 @@ func (a *Activities) Recrawl(ctx context.Context, in RecrawlInput) (RecrawlResul
 		return res, err
 	}
 	of := crawl.RecrawlOf{RunID: run.ID, IntoID: into.ID, Domain: in.Domain, Before: at.Before, Only: in.Only}
+	ctx, cancel := untilStop(ctx)
+	defer cancel()
 	err = a.store.RecrawlOlder(ctx, of, at.RecrawlProgress, func(p crawl.RecrawlProgress) {
 		at.RecrawlProgress, res.Pending = p, p.Pending
 		activity.RecordHeartbeat(ctx, at)

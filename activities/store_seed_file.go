@@ -182,6 +182,8 @@ func (a *Activities) downloadSeedFile(ctx context.Context, l SeedFile) (*os.File
 		cache = dir
 	}
 	d := seedfile.Downloader{Dir: cache, Agent: a.agent, Permits: func(addr netip.Addr) error { return a.requests.Fetcher.Permits(addr) }}
+	ctx, cancel := untilStop(ctx)
+	defer cancel()
 	path, stale, err := d.Get(ctx, l.Source, from)
 	if err != nil {
 		return nil, err

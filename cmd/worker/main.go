@@ -34,6 +34,8 @@ type flags struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// a second signal ends the process at once; nothing is lost by that either
+	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -77,6 +79,8 @@ func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr 
 }
 
 func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (err error) {
+	// what follows Stop may wait for something that is away
+	defer wiring.EndBy(ctx, f.StopSpan(), func() { os.Exit(wiring.ExitOK) })()
 	if f.CPUProfile != "" {
 		stop, err := profile(f.CPUProfile)
 		if err != nil {
@@ -118,7 +122,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 	wiring.WarnVersion(ctx, c, f.ServeFlags, logger)
 	select {
 	case <-ctx.Done():
-		logger.InfoContext(ctx, "worker stopping: requests in flight are finished first")
+		logger.InfoContext(ctx, "worker stopping: requests in flight are finished first", "within", f.Drain.String())
 	case err = <-w.Behind():
 	}
 	w.Stop()

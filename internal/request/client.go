@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -51,6 +50,10 @@ type Config struct {
 	Resolver Resolver
 	// MaxFetches caps the requests in flight in this process, from 1.
 	MaxFetches int
+	// Places are those for them. Defaults to MaxFetches.
+	Places *Places
+	// Worker tells the id of the worker that makes the requests; nil or 0 means that it has none.
+	Worker func() int32
 	// FrontEnds are networks of shared front ends, whose addresses are not paced:
 	// there an address says nothing about whose machine it is.
 	FrontEnds politeness.Networks
@@ -77,11 +80,11 @@ type Config struct {
 type Client struct {
 	Config
 
-	// fetches bounds requests in flight, slow those to hosts that are known to be
-	// slow, and large those for large bodies.
-	fetches *semaphore.Weighted
-	slow    *semaphore.Weighted
-	large   *semaphore.Weighted
+	// large bounds requests for large bodies.
+	large *semaphore.Weighted
+	// cut is done when requests in flight are broken off.
+	cut   context.Context //nolint:containedctx // it is the client's life
+	doCut context.CancelFunc
 	// broken is when an address could not be connected to
 	broken *otter.Cache[netip.Addr, time.Time]
 }
@@ -92,10 +95,6 @@ const (
 	// slowAnswer is the 95th percentile of the time its requests take from which a host
 	// counts as slow.
 	slowAnswer = 2 * time.Second
-	// slowShare is the part of the places for requests, one in so many, that slow
-	// hosts may take up: the others keep the rest, however many hosts hang. Requests for
-	// large bodies have as many.
-	slowShare = 4
 	// leaseMargin is what a lease has on top of the longest the request can take, for
 	// scheduling and closing the connection.
 	leaseMargin = 5 * time.Second
@@ -113,40 +112,34 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Client{
-		Config:  cfg,
-		fetches: semaphore.NewWeighted(int64(cfg.MaxFetches)),
-		slow:    semaphore.NewWeighted(max(int64(cfg.MaxFetches)/slowShare, 1)),
-		large:   semaphore.NewWeighted(max(int64(cfg.MaxFetches)/slowShare, 1)),
-		broken:  broken,
-	}, nil
+	if cfg.Worker == nil {
+		cfg.Worker = func() int32 { return 0 }
+	}
+	if cfg.Places == nil {
+		cfg.Places = NewPlaces(cfg.MaxFetches)
+	}
+	c := &Client{Config: cfg, large: semaphore.NewWeighted(max(int64(cfg.MaxFetches)/slowShare, 1)), broken: broken}
+	c.cut, c.doCut = context.WithCancel(context.Background())
+	return c, nil
 }
+
+// Drain begins no more requests (ErrStopping), and breaks off those that are in flight after
+// some time. They are recorded as ours to answer for, and made again.
+func (c *Client) Drain(within time.Duration) {
+	c.Places.stop()
+	time.AfterFunc(within, c.doCut)
+}
+
+// Span is the longest that a request can take from when a place was taken for it.
+func Span(timeout time.Duration) time.Duration { return timeout + leaseMargin }
 
 // span is how long a slot is leased for one request before the delay that follows
 // it.
-func (c *Client) span() time.Duration { return c.Timeout + leaseMargin }
+func (c *Client) span() time.Duration { return Span(c.Timeout) }
 
-// place takes one of the process's places for requests. The function gives it
-// back, and may be called more than once.
-func (c *Client) place(ctx context.Context, h crawl.Health) (release func(), err error) {
-	lanes := []*semaphore.Weighted{c.fetches}
-	if politeness.Occupies(h) >= slowAnswer {
-		lanes = []*semaphore.Weighted{c.slow, c.fetches}
-	}
-	taken := 0
-	release = sync.OnceFunc(func() {
-		for _, lane := range lanes[:taken] {
-			lane.Release(1)
-		}
-	})
-	for _, lane := range lanes {
-		if err := lane.Acquire(ctx, 1); err != nil {
-			release()
-			return nil, err
-		}
-		taken++
-	}
-	return release, nil
+// place takes one of the process's places for requests.
+func (c *Client) place(ctx context.Context, h crawl.Health) (*place, error) {
+	return c.Places.take(ctx, politeness.Occupies(h) >= slowAnswer)
 }
 
 // shared are the slots that a request to an address of a domain shares with other

@@ -120,11 +120,11 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 		}
 		defer c.large.Release(1)
 	}
-	release, err := c.place(ctx, ask.Health)
+	place, err := c.place(ctx, ask.Health)
 	if err != nil {
 		return Result{}, err
 	}
-	defer release()
+	defer func() { place.give() }()
 	var seen Observation
 	tr.Phase("resolve")
 	asked := time.Now()
@@ -135,6 +135,14 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 	}
 	if err != nil || t.refused != nil {
 		return Result{Refused: t.refused}, err
+	}
+	for !place.holds() { // our share has ended meanwhile, or we stop
+		place.give()
+		again, err := c.place(ctx, ask.Health)
+		if err != nil {
+			return Result{}, err
+		}
+		place = again
 	}
 	leave, err := c.Network.Admit(t.ip())
 	if err != nil {
@@ -156,7 +164,7 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 	}
 	x := c.exchange(ctx, ask, t, began)
 	defer x.Response.Release()
-	release() // what follows needs no network
+	place.give() // what follows needs no network
 	seen.answered(x)
 	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.FactsOf = lease.CrawlID, start.Domain, ask.FactsOf
 	x.Attempt.IP, x.Attempt.Shared = t.ip(), start.Shared
@@ -226,7 +234,7 @@ func (c *Client) start(ask Ask, t target) crawl.Start {
 	delay, _ := politeness.Delay(ask.Pace.Waits)
 	s.Shared = c.shared(s.Domain, t.addr, ask.Pace)
 	s.Hold, s.Span = crawl.Millis(c.span()+delay), crawl.Millis(c.span())
-	s.Claim = crawl.Millis(crawl.ClaimRenewed)
+	s.Claim, s.Worker = crawl.Millis(crawl.ClaimRenewed), c.Worker()
 	return s
 }
 
@@ -234,7 +242,7 @@ func (c *Client) start(ask Ask, t target) crawl.Start {
 // by then: a process that was stopped for a while after it took the slots would
 // begin late, and still be reading while others ask. A caller that is cancelled, by
 // a pause or the end of its worker, does not cut it short: that would be trouble of
-// our own making, on the site's account.
+// our own making, on the site's account. Only Drain does, which takes the attempt back.
 func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Time) *Exchange {
 	x := &Exchange{Attempt: crawl.Attempt{Requested: true, RobotsVersion: robotsVersion(ask)}}
 	asked, kind := time.Now(), kindOf(ask)
@@ -242,6 +250,7 @@ func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Tim
 		deadline := began.Add(c.span())
 		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 		defer cancel()
+		defer context.AfterFunc(c.cut, cancel)()
 		x.Response, x.Err = c.Fetcher.Do(ctx, fetch.Request{
 			URL: ask.URL.String(), Addr: t.addr, Deadline: deadline, Accept: kind.Accept,
 			MaxBodyBytes: kind.MaxBytes, Header: ask.Header, WantBody: ask.WantBody, ToFile: kind.Large,

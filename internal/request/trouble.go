@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -10,6 +11,9 @@ import (
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
 )
+
+// errCut is of a request that was in flight when its worker had to end.
+var errCut = fmt.Errorf("interrupted: %w", ErrStopping)
 
 // silence is the least time that a site has said nothing when a time-out is up.
 const silence = 5 * time.Second
@@ -29,6 +33,8 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 		return c.Network.Failed(ctx, failed)
 	case f == nil: // the name servers say that there is no such host
 		return nil
+	case f.Cause == fetch.CauseCanceled && c.cut.Err() != nil:
+		return errCut
 	case f.Cause == fetch.CauseLocal, !f.Sent && (f.Cause == fetch.CauseDeadline || f.Cause == fetch.CauseCanceled):
 		return x.Err
 	case f.Cause == fetch.CauseCanceled:

@@ -38,6 +38,11 @@ func databaseChecks() []Check {
 		},
 		{Name: "bloat", Part: Database, About: "Tables with many dead rows.", look: lookBloat},
 		{Name: "indexes", Part: Database, About: "Indexes that cannot be used, and those that nothing has used for long.", look: lookIndexes},
+		{
+			Name: "fleet", Part: Database,
+			About: "Workers that are not heard of, and requests that wait for the limit of all workers.",
+			look:  lookFleet,
+		},
 		{Name: "row-age", Part: Database, About: "How far the database is from running out of transaction numbers.", look: lookAge},
 	}
 }

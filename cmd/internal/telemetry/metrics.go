@@ -41,6 +41,7 @@ type Metrics struct {
 	overshoot  *lateness
 
 	caches     *cacheCounts
+	fleet      *fleetUse
 	imageStore *prometheus.CounterVec
 
 	// server takes what an embedded Temporal measures, by its names
@@ -121,6 +122,7 @@ func NewMetrics() *Metrics {
 	m.imageStore = m.counters("mosey_image_store_operations_total",
 		"What the store of images was asked for (put, thumbnail, check), by result: ok or error.", "operation", "result")
 
+	m.declareFleet()
 	m.declareServer()
 
 	m.outage = m.gauge("mosey_network_outage", "1 while this process takes its own network for broken, and blames no site.")

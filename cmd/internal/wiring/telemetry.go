@@ -137,6 +137,13 @@ func (t *Telemetry) caches(resolver *dns.Resolver, acts *activities.Activities) 
 	t.Cache("robots", func() (hits, misses int64) { return activities.RulesCacheUse(acts) })
 }
 
+// fleet is counted, too.
+func (t *Telemetry) fleet(m *member) {
+	if t.counting() {
+		t.Fleet(m.use)
+	}
+}
+
 // Serve has the counts served, and the database looked at for more. dirs are directories that
 // must be writable.
 func (t *Telemetry) Serve(ctx context.Context, store *db.Store, c *Client, logger *slog.Logger, dirs ...string) (err error) {

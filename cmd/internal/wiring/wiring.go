@@ -44,7 +44,8 @@ type FetchFlags struct {
 	ImageStore      string         `help:"Where the bytes of images are kept (--images store, and thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, where there is one." expert:"" placeholder:"DIR|URL"`
 	WebURL          string         `name:"web-url" help:"Where people reach the web page: Temporal's UI links to it from each domain and run. Default: that of this process, if it serves one." expert:"" placeholder:"URL"`
 	Timeout         time.Duration  `help:"Longest time one request may take. Default: 30s." default:"30s" expert:"" placeholder:"DURATION"`
-	MaxFetches      int            `help:"Requests in flight in this process. Default: 256." default:"256" expert:"" placeholder:"N"`
+	MaxFetches      int            `help:"Requests in flight in this process; mosey workers limits those of all. Default: 256." default:"256" expert:"" placeholder:"N"`
+	Drain           time.Duration  `help:"How long requests in flight may take to end when this process stops; the others are broken off, and made again later. Default: 20s." default:"20s" expert:"" placeholder:"DURATION"`
 }
 
 // Agent is the User-Agent to send.
@@ -76,6 +77,9 @@ func (f FetchFlags) Validate() error {
 	}
 	if f.MaxFetches < 1 || f.MaxFetches > 100_000 {
 		errs = append(errs, fmt.Errorf("--max-fetches %d: want 1 to 100000", f.MaxFetches))
+	}
+	if f.Drain < 0 || f.Drain > 10*time.Minute {
+		errs = append(errs, fmt.Errorf("--drain %s: want 0s to 10m", f.Drain))
 	}
 	if err := (dns.Config{Servers: f.DNSServer}).WithDefaults().Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("--dns-server: %w", err))
@@ -147,9 +151,6 @@ func identity() string {
 	return fmt.Sprintf("mosey/%s %d@%s", Version(), os.Getpid(), host)
 }
 
-// stopTimeout lets requests in flight end before the worker does.
-const stopTimeout = 10 * time.Second
-
 // NewWorker puts a worker of a version together; the caller starts and stops it. It names the
 // languages of pages by models, which may be nil. A namespace that belongs to another
 // database is a *ForeignNamespaceError.
@@ -173,24 +174,6 @@ func NewWorker(
 	if err != nil {
 		return nil, err
 	}
-	journal := network.NewJournal(store, identity(), logger)
-	monitor := network.New(network.Config{Changed: t.outages(journal.Changed), Jitter: rand.Float64})
-	var images activities.ImageStore
-	if f.ImageStore != "" {
-		images = &imageStore{where: f.ImageStore, t: t}
-	}
-	acts, err := activities.New(activities.Config{
-		Store: store, Fetcher: fetcher, Resolver: resolver, Agent: token,
-		Starter: workflows.Starter{Client: c, Page: f.WebURL, Versioned: v.BuildID != ""},
-		Logger:  logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
-		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
-		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
-		Images: images, Observe: t.observe(), Tracer: t.attempts(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	t.caches(resolver, acts)
 	if err := ClaimNamespace(ctx, c, store); err != nil {
 		return nil, err
 	}
@@ -204,9 +187,33 @@ func NewWorker(
 	if err != nil {
 		return nil, err
 	}
-	worker.SetStickyWorkflowCacheSize(cacheSize(runs))
+	fleet, err := newMember(ctx, store, f, v, logger)
+	if err != nil {
+		return nil, err
+	}
+	journal := network.NewJournal(store, identity(), logger)
+	monitor := network.New(network.Config{Changed: t.outages(journal.Changed), Jitter: rand.Float64})
+	var images activities.ImageStore
+	if f.ImageStore != "" {
+		images = &imageStore{where: f.ImageStore, t: t}
+	}
+	acts, err := activities.New(activities.Config{
+		Store: store, Fetcher: fetcher, Resolver: resolver, Agent: token,
+		Starter: workflows.Starter{Client: c, Page: f.WebURL, Versioned: v.BuildID != ""},
+		Logger:  logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
+		Places: fleet.places, Worker: fleet.ID,
+		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
+		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
+		Images: images, Observe: t.observe(), Tracer: t.attempts(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.caches(resolver, acts)
+	t.fleet(fleet)
+	worker.SetStickyWorkflowCacheSize(cacheOf(ctx, runs, logger))
 	w := &Worker{
-		role: v.Role, acts: acts, journal: journal, stopJournal: func() {},
+		role: v.Role, drain: f.Drain, acts: acts, fleet: fleet, leaveFleet: func() {}, journal: journal, stopJournal: func() {},
 		reconciler:  reconciler{store: store, starter: workflows.Starter{Client: c}, upgrader: newUpgrader(c, v, logger), logger: logger},
 		orphans:     orphans{client: c, logger: logger},
 		claimant:    claimant{client: c, store: store, logger: logger},
@@ -219,12 +226,14 @@ func NewWorker(
 		w.queues = append(w.queues, queue{crawl.TaskQueue, serveFetches(c, f, v, acts)})
 	}
 	if v.Role != RoleFetch {
-		w.queues = append(w.queues, queue{crawl.ControlTaskQueue, serveControl(c, v, acts)})
+		w.queues = append(w.queues, queue{crawl.ControlTaskQueue, serveControl(c, f, v, acts)})
 	}
 	w.stopServing = sync.OnceFunc(func() {
+		var stopping sync.WaitGroup
 		for _, q := range w.queues {
-			q.Stop()
+			stopping.Go(q.Stop)
 		}
+		stopping.Wait()
 	})
 	return w, nil
 }
@@ -246,7 +255,7 @@ func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activi
 		MaxHeartbeatThrottleInterval: 10 * time.Minute,
 		WorkflowTaskPollerBehavior:   pollers(workflowPollersMax),
 		ActivityTaskPollerBehavior:   pollers(activityPollersMax),
-		WorkerStopTimeout:            f.Timeout + stopTimeout,
+		WorkerStopTimeout:            f.Drain + recordSpan,
 		DeploymentOptions:            v.options(),
 	})
 	workflows.Register(w)
@@ -255,11 +264,11 @@ func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activi
 }
 
 // serveControl serves what starts and ends them. It never waits behind requests.
-func serveControl(c *Client, v ServeFlags, acts *activities.Activities) worker.Worker {
+func serveControl(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
 	w := worker.New(c.workers, crawl.ControlTaskQueue, worker.Options{
 		DisableWorkflowWorker:      true,
 		ActivityTaskPollerBehavior: pollers(controlPollersMax),
-		WorkerStopTimeout:          stopTimeout,
+		WorkerStopTimeout:          f.Drain + recordSpan,
 		DeploymentOptions:          v.options(),
 	})
 	activities.Register(w, acts)
@@ -283,30 +292,14 @@ func pollers(most int) worker.PollerBehavior {
 	})
 }
 
-// The bounds of the cache of workflows. One that falls out is replayed at its next
-// step; one that stays costs some ten kilobytes.
-const (
-	cacheLeast = 1_000
-	cacheMost  = 50_000
-)
-
-// cacheSize is how many workflows are kept in memory: the domains that the runs may
-// have active at the same time, and a few more for those that come and go.
-func cacheSize(runs []crawl.Run) int {
-	domains := 0
-	for _, r := range runs {
-		if r.Status == crawl.RunRunning {
-			domains += *r.Settings.MaxDomains
-		}
-	}
-	return min(max(domains+domains/10, cacheLeast), cacheMost)
-}
-
 // Worker serves the task queues of its role.
 type Worker struct {
 	role        Role
+	drain       time.Duration
 	queues      []queue
 	acts        *activities.Activities
+	fleet       *member
+	leaveFleet  func()
 	journal     *network.Journal
 	stopJournal func()
 	reconciler  reconciler
@@ -321,11 +314,14 @@ type Worker struct {
 
 // Start begins to serve.
 func (w *Worker) Start() error {
+	w.leaveFleet = background(w.fleet.run)
 	for i, q := range w.queues {
 		if err := q.Start(); err != nil {
 			for _, begun := range w.queues[:i] {
 				begun.Stop()
 			}
+			w.leaveFleet()
+			w.fleet.leave()
 			return fmt.Errorf("serve %s: %w", q.name, err)
 		}
 	}
@@ -336,15 +332,6 @@ func (w *Worker) Start() error {
 	}
 	w.stopLooking = background(looks...)
 	return nil
-}
-
-// Stop stops serving. Requests in flight are finished first, and recorded.
-func (w *Worker) Stop() {
-	w.stopLooking()
-	w.stopServing()
-	activities.Wait(w.acts)
-	w.writeLast()
-	w.stopJournal()
 }
 
 var _ activities.Store = (*db.Store)(nil)

@@ -1,0 +1,126 @@
+package request
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// took takes a place that there is.
+func took(t *testing.T, p *Places, slow bool) *place {
+	t.Helper()
+	pl, err := p.take(t.Context(), slow)
+	require.NoError(t, err)
+	return pl
+}
+
+// waits has somebody wait for a place; what has come of it is sent.
+func waits(t *testing.T, ctx context.Context, p *Places, slow bool) <-chan error { //nolint:revive // t is first everywhere
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		pl, err := p.take(ctx, slow)
+		if err == nil && !pl.holds() {
+			err = context.DeadlineExceeded
+		}
+		done <- err
+	}()
+	synctest.Wait()
+	return done
+}
+
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+
+	t.Run("FollowTheShare", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := NewPlaces(8)
+			p.Allow(2, time.Now().Add(time.Minute))
+			a, b := took(t, p, false), took(t, p, false)
+			third := waits(t, t.Context(), p, false)
+			require.Equal(t, PlacesUse{Taken: 2, Held: 2, Wanted: 3}, p.Use())
+			<-p.Wishes()
+			p.Allow(1, time.Now().Add(time.Minute))
+			a.give()
+			a.give()
+			synctest.Wait()
+			require.Empty(t, third, "one less than before")
+			require.Equal(t, PlacesUse{Taken: 1, Held: 1, Wanted: 2}, p.Use())
+			b.give()
+			require.NoError(t, <-third)
+			p.Allow(100, time.Now().Add(time.Minute))
+			require.Equal(t, PlacesUse{Taken: 1, Held: 8, Wanted: 1}, p.Use(), "no more than its own")
+		})
+	})
+
+	t.Run("EndWithTheLeaseOfTheShare", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := NewPlaces(8)
+			p.Allow(2, time.Now().Add(time.Minute))
+			a := took(t, p, false)
+			require.True(t, a.holds())
+			time.Sleep(time.Minute)
+			require.False(t, a.holds())
+			require.Equal(t, PlacesUse{Taken: 1, Held: 1, Wanted: 1}, p.Use())
+			next := waits(t, t.Context(), p, false)
+			require.Empty(t, next)
+			p.Allow(2, time.Now().Add(time.Minute))
+			require.NoError(t, <-next)
+			require.False(t, a.holds(), "others may have had it meanwhile")
+		})
+	})
+
+	t.Run("AreNotAllForSlowHosts", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := NewPlaces(8)
+			slow := took(t, p, true)
+			took(t, p, true)
+			third, fourth := waits(t, t.Context(), p, true), waits(t, t.Context(), p, true)
+			took(t, p, false)
+			synctest.Wait()
+			require.Empty(t, third)
+			slow.give()
+			require.NoError(t, <-third)
+			require.Empty(t, fourth)
+		})
+	})
+
+	t.Run("AreNotWaitedForForEver", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := NewPlaces(1)
+			one := took(t, p, false)
+			ctx, cancel := context.WithCancel(t.Context())
+			first, second := waits(t, ctx, p, false), waits(t, t.Context(), p, false)
+			cancel()
+			require.ErrorIs(t, <-first, context.Canceled)
+			time.Sleep(placeSpan)
+			require.ErrorIs(t, <-second, ErrNoPlace)
+			require.Equal(t, PlacesUse{Taken: 1, Held: 1, Wanted: 1}, p.Use())
+			one.give()
+			took(t, p, false).give()
+		})
+	})
+
+	t.Run("AreRefusedOnceThisStops", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := NewPlaces(1)
+			one := took(t, p, false)
+			waiting := waits(t, t.Context(), p, false)
+			p.stop()
+			require.ErrorIs(t, <-waiting, ErrStopping)
+			_, err := p.take(t.Context(), false)
+			require.ErrorIs(t, err, ErrStopping)
+			require.False(t, one.holds(), "what did not begin does not")
+			one.give()
+			require.Zero(t, p.Use().Held)
+		})
+	})
+}
