@@ -20,6 +20,8 @@ import (
 // cluster is Temporal and Postgres in one process, for workers in others.
 type cluster struct {
 	temporal, database string
+	// process is that of both
+	process *process
 
 	client client.Client
 	pool   *pgxpool.Pool
@@ -28,7 +30,7 @@ type cluster struct {
 func newCluster(t *testing.T) cluster {
 	t.Helper()
 	server := start(t, environ(), moseyBin, "--data-dir", up.Dir(t), "up", "--no-worker")
-	c := cluster{temporal: server.field(t, "Temporal"), database: server.field(t, "Database")}
+	c := cluster{temporal: server.field(t, "Temporal"), database: server.field(t, "Database"), process: server}
 	server.field(t, "Ready.")
 	var err error
 	c.client, err = client.Dial(client.Options{HostPort: c.temporal})

@@ -1,0 +1,128 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
+)
+
+// WorkersCmd lists the workers, or limits what they have in flight together.
+type WorkersCmd struct {
+	command.Answer
+
+	MaxFetches *int   `help:"Requests that all workers together may have in flight, from now on; 0 is no limit." placeholder:"N"`
+	Reason     string `help:"Why, for those who ask later." placeholder:"TEXT"`
+	All        bool   `help:"List also workers that are gone, the latest first."`
+	Limit      int    `help:"How many workers to list at most. Default: 100." default:"100" placeholder:"N"`
+}
+
+// workersMost caps --limit.
+const workersMost = 10_000
+
+// Validate refuses flags that do not go together, and numbers that are out of bounds.
+func (c *WorkersCmd) Validate() error {
+	switch {
+	case c.MaxFetches != nil && (*c.MaxFetches < 0 || *c.MaxFetches > crawl.FleetLimitMost):
+		return fmt.Errorf("--max-fetches %d: want 0 to %d", *c.MaxFetches, crawl.FleetLimitMost)
+	case c.MaxFetches != nil && c.All:
+		return errors.New("--all: it lists workers, and --max-fetches limits them: want one of them")
+	case c.MaxFetches == nil && c.Reason != "":
+		return fmt.Errorf("--reason %q: it is for --max-fetches", c.Reason)
+	case c.Limit < 1 || c.Limit > workersMost:
+		return fmt.Errorf("--limit %d: want 1 to %d", c.Limit, workersMost)
+	}
+	return nil
+}
+
+// Run lists, or sets the limit.
+func (c *WorkersCmd) Run(ctx context.Context, e *command.Env) error {
+	if c.MaxFetches == nil {
+		return command.WithReader(ctx, e, func(store *db.Store) error { return c.list(ctx, e, store) })
+	}
+	if err := checkReason(c.Reason, 0); err != nil {
+		return err
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		limit := crawl.FleetLimit{MaxFetches: *c.MaxFetches, Reason: c.Reason, SetBy: command.Whoami()}
+		if err := store.SetFleetLimit(ctx, limit); err != nil {
+			return err
+		}
+		says := "All workers together have no limit any more: each has its own --max-fetches, within seconds."
+		if limit.MaxFetches > 0 {
+			says = fmt.Sprintf("All workers together have at most %s in flight, within seconds and as requests end. To undo it:\n"+
+				"  mosey workers --max-fetches 0", explain.Count(int64(limit.MaxFetches), "request"))
+		}
+		return c.Tell(e, command.Change{Did: "limited", Count: new(int64(limit.MaxFetches)), Says: says})
+	})
+}
+
+func (c *WorkersCmd) list(ctx context.Context, e *command.Env, store *db.Store) error {
+	fleet, err := store.Fleet(ctx, c.All, c.Limit)
+	if err != nil {
+		return err
+	}
+	use, err := store.FleetUse(ctx)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return command.PrintJSON(e.Stdout, fleet)
+	}
+	if len(fleet.Workers) == 0 {
+		fmt.Fprintln(e.Stderr, "No worker runs. Start one with mosey up, mosey crawl or the program worker.")
+	} else if err := printWorkers(e.Stdout, fleet); err != nil {
+		return err
+	}
+	printLimit(e.Stdout, fleet.Limit, use)
+	return nil
+}
+
+func printWorkers(w io.Writer, f report.Fleet) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ID\tWORKER\tVERSION\tROLE\tSINCE\tSEEN\tIN FLIGHT\tWANTED\tMAY HAVE\tSTATE")
+	for _, one := range f.Workers {
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", one.ID, explain.OneLine(one.Identity),
+			explain.OneLine(cmp.Or(one.BuildID, one.Version)), one.Role, explain.Stamp(one.StartedAt), explain.Stamp(one.SeenAt),
+			one.InFlight, one.Wanted, one.Share, workerState(one, f.Now))
+	}
+	return command.Flush(t)
+}
+
+// workerState says in words how a worker is.
+func workerState(w report.Worker, now time.Time) string {
+	silent := explain.Roughly(now.Sub(w.SeenAt))
+	switch {
+	case w.Lost:
+		return "died, as far as is known"
+	case !w.StoppedAt.IsZero():
+		return "stopped " + explain.Stamp(w.StoppedAt)
+	case w.Leased:
+		return "works"
+	case w.Counts:
+		return fmt.Sprintf("not heard of for %s: begins nothing, its requests may go on", silent)
+	}
+	return fmt.Sprintf("not heard of for %s: begins nothing", silent)
+}
+
+func printLimit(w io.Writer, l crawl.FleetLimit, use report.FleetUse) {
+	if l.MaxFetches == 0 {
+		fmt.Fprintln(w, "No limit on the requests in flight of all together. To set one:\n  mosey workers --max-fetches N")
+		return
+	}
+	fmt.Fprintf(w, "All together may have %d in flight, and have %d; %d wait. Set by %s on %s", l.MaxFetches, use.InFlight, use.Waiting,
+		explain.OneLine(l.SetBy), explain.Stamp(l.SetAt))
+	if l.Reason != "" {
+		fmt.Fprintf(w, ", for: %s", explain.OneLine(l.Reason))
+	}
+	fmt.Fprintln(w)
+}
