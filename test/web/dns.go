@@ -65,7 +65,7 @@ type nameServer struct {
 }
 
 func startDNS(p *Plan) (*nameServer, error) {
-	packets, stream, err := listenDNS()
+	packets, stream, err := listenDNS(p.opts.NameServer)
 	if err != nil {
 		return nil, err
 	}
@@ -89,10 +89,10 @@ func startDNS(p *Plan) (*nameServer, error) {
 }
 
 // listenDNS opens a port that is free for both protocols.
-func listenDNS() (net.PacketConn, net.Listener, error) {
+func listenDNS(at netip.Addr) (net.PacketConn, net.Listener, error) {
 	var errs []error
 	for range portTries {
-		stream, err := net.Listen("tcp4", "127.0.0.1:0")
+		stream, err := net.Listen("tcp4", netip.AddrPortFrom(at, 0).String())
 		if err != nil {
 			return nil, nil, fmt.Errorf("web: name server: %w", err)
 		}

@@ -63,7 +63,7 @@ func missingDetail(want Expected) string {
 // extra judges a request that Reachable does not hold. What robots.txt denies
 // is not judged twice; images and the redirects of a robots.txt may be fetched.
 func (j *judge) extra(r Record) {
-	if r.Host == "" || isForbidden(r) {
+	if r.Host == "" || j.isForbidden(r) {
 		return
 	}
 	why := j.needless(r)

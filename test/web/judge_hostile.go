@@ -48,7 +48,7 @@ func (j *judge) retried(key string, r Record, w *retryAfter) {
 // forbidden judges that nothing was asked of an address outside the web.
 func (j *judge) forbidden() {
 	for _, r := range j.log {
-		if isForbidden(r) {
+		if j.isForbidden(r) {
 			j.report.Forbidden++
 			addr := r.LocalAddr.Addr()
 			j.violatef(BreachForbidden, addr.String(), r, "%v is outside the web", addr)
@@ -56,7 +56,11 @@ func (j *judge) forbidden() {
 	}
 }
 
-func isForbidden(r Record) bool {
+func (j *judge) isForbidden(r Record) bool {
+	inside := network
+	if j.expect.Plan != nil {
+		inside = j.expect.Plan.Network()
+	}
 	addr := r.LocalAddr.Addr()
-	return addr.IsValid() && !network.Contains(addr)
+	return addr.IsValid() && !inside.Contains(addr)
 }

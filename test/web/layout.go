@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// network is the block all sites are in, see Plan.Network.
+// network is the block that sites are in where Options.Network does not say.
 var network = netip.MustParsePrefix("127.64.0.0/10")
 
 var (
@@ -18,8 +18,7 @@ var (
 )
 
 const (
-	subnetAddrs = 250      // used of a /24, none of them special
-	maxSubnets  = 64 * 250 // of network
+	subnetAddrs = 250 // used of a /24, none of them special
 )
 
 // subnetOf is the network that shares one pace with an address: a /24, or a
@@ -77,8 +76,8 @@ func (l *layout) fresh(subnet string) (netip.Addr, error) {
 	}
 	switch {
 	case b == nil, subnet == "" && b.used == limit:
-		if l.subnets == maxSubnets {
-			return netip.Addr{}, fmt.Errorf("web: the sites need more than %d subnets, use fewer or a larger AddrsPerSubnet", maxSubnets)
+		if most := subnetAddrs << (16 - l.opts.Network.Bits()); l.subnets == most {
+			return netip.Addr{}, fmt.Errorf("web: the sites need more than %d subnets, use fewer or a larger AddrsPerSubnet", most)
 		}
 		b = &block{number: l.subnets}
 		l.blocks[subnet] = b
@@ -87,6 +86,6 @@ func (l *layout) fresh(subnet string) (netip.Addr, error) {
 		return netip.Addr{}, fmt.Errorf("web: Subnet %q has more than %d addresses", subnet, limit)
 	}
 	b.used++
-	second := network.Addr().As4()[1] + byte(b.number/subnetAddrs)
-	return netip.AddrFrom4([4]byte{127, second, byte(b.number % subnetAddrs), byte(b.used)}), nil
+	first := l.opts.Network.Addr().As4()
+	return netip.AddrFrom4([4]byte{first[0], first[1] + byte(b.number/subnetAddrs), byte(b.number % subnetAddrs), byte(b.used)}), nil
 }

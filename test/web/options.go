@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 )
 
@@ -23,6 +24,14 @@ type Options struct {
 
 	// PageBytes is about how many bytes a page has. Defaults to 6 KiB.
 	PageBytes int
+
+	// NameServer is the address that the name server listens at. Defaults to
+	// 127.0.0.1.
+	NameServer netip.Addr
+
+	// Network is the block that the sites' addresses are taken from: of IPv4, of 8 to
+	// 16 bits. Defaults to 127.64.0.0/10, which Linux has on the loopback interface.
+	Network netip.Prefix
 
 	// Pages is how many pages, /p/1 and so on, a site has besides its root,
 	// where the site itself does not say. Defaults to 30.
@@ -144,6 +153,12 @@ func (o Options) WithDefaults() Options {
 	if o.PageBytes == 0 {
 		o.PageBytes = pageBytesDefault
 	}
+	if !o.NameServer.IsValid() {
+		o.NameServer = loopback
+	}
+	if !o.Network.IsValid() {
+		o.Network = network
+	}
 	if o.Pages == 0 {
 		o.Pages = pagesDefault
 	}
@@ -201,6 +216,8 @@ func (o Options) Validate() error {
 		"CrossLinks is %v, want 0 to 1, or -1", o.CrossLinks)
 	check(o.Links >= 0, "Links is %d, want at least 0", o.Links)
 	check(o.PageBytes >= 0, "PageBytes is %d, want at least 0", o.PageBytes)
+	check(o.Network.Addr().Is4() && o.Network.Bits() >= 8 && o.Network.Bits() <= 16 && o.Network == o.Network.Masked(),
+		"Network is %s, want a block of IPv4 of 8 to 16 bits", o.Network)
 	check(o.Pages >= 0, "Pages is %d, want at least 0", o.Pages)
 	check(o.Port >= 0 && o.Port <= 65535, "Port is %d, want 0 to 65535", o.Port)
 	check(o.SitesPerIP >= 1, "SitesPerIP is %d, want at least 1", o.SitesPerIP)

@@ -95,7 +95,7 @@ func (p *Plan) name(s *site) error {
 
 // Network is the block that all sites' addresses are in. It does not hold
 // 127.0.0.1, where hostile pages try to lead, nor Forbidden.
-func (p *Plan) Network() netip.Prefix { return network }
+func (p *Plan) Network() netip.Prefix { return p.opts.Network }
 
 // Forbidden is the address that hostile names resolve to, see DNSRebind. Every
 // request that arrives there, or at 127.0.0.1, is logged.
