@@ -115,6 +115,7 @@ func open(ctx context.Context, url string, more func(*pgxpool.Config)) (*Store, 
 	for _, scan := range wholeTableScans {
 		cfg.ConnConfig.RuntimeParams[scan] = "off"
 	}
+	noticeVanished(cfg)
 	more(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
