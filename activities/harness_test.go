@@ -86,6 +86,7 @@ type options struct {
 	network *network.Monitor
 	resolve func(activities.Resolver) activities.Resolver
 	wrap    func(activities.Fetcher) activities.Fetcher
+	rows    func(activities.Store) activities.Store
 }
 
 func setup(t *testing.T, o options) *testBundle {
@@ -176,8 +177,12 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	if o.logger == nil {
 		o.logger = slog.New(slog.DiscardHandler)
 	}
+	var rows activities.Store = b.store
+	if o.rows != nil {
+		rows = o.rows(b.store)
+	}
 	acts, err := activities.New(activities.Config{
-		Network: o.network, Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
+		Network: o.network, Store: rows, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
 		Tracer: o.tracer, Logger: o.logger, RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
 		AllowMalformed: o.allowMalformed, SeedFiles: o.seedFiles, Images: o.images,
 	})

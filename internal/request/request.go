@@ -185,7 +185,10 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 	}
 	tr.Phase("record")
 	seen.Attempt = x.Attempt
-	rec, err := c.record(ctx, seen)
+	rec, err := c.record(ctx, seen, unanswered(x))
+	if alone, ok := errors.AsType[*cutOffError](err); ok {
+		return Result{Lease: lease}, c.abandonLate(ctx, ask, start, lease, x, alone)
+	}
 	return Result{Lease: lease, Exchange: x, Recorded: rec}, err
 }
 
@@ -286,10 +289,12 @@ const (
 // One that the database refuses is recorded without what the answer said: another
 // request would have the same answer.
 func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, error) {
-	return c.record(ctx, Observation{Attempt: at})
+	return c.record(ctx, Observation{Attempt: at}, false)
 }
 
-func (c *Client) record(ctx context.Context, seen Observation) (crawl.Recorded, error) {
+// record is Record for what was seen. An attempt that was left without an answer is not recorded
+// once the database cannot be reached either: that is a *cutOffError.
+func (c *Client) record(ctx context.Context, seen Observation, unanswered bool) (crawl.Recorded, error) {
 	at, began, bare := seen.Attempt.Clean(), time.Now(), false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordSpan)
 	defer cancel()
@@ -306,6 +311,9 @@ func (c *Client) record(ctx context.Context, seen Observation) (crawl.Recorded, 
 			return rec, nil
 		}
 		at.Ended = rec.Ended
+		if unanswered && isSilent(err) {
+			return rec, &cutOffError{err}
+		}
 		c.Warn(ctx, "could not record an attempt", "crawl", at.CrawlID, "error", err)
 		if errors.Is(err, crawl.ErrRefused) && !bare {
 			at, bare = at.Bare(err.Error()), true

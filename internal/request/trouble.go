@@ -59,7 +59,12 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 func (c *Client) abandon(ctx context.Context, ask Ask, s crawl.Start, l crawl.Lease, x *Exchange, why error) error {
 	ctx = context.WithoutCancel(ctx)
 	_, spared := errors.AsType[*network.Down](why)
-	what := crawl.Attempt{Error: why.Error()}.Clean().Error
+	return errors.Join(why, c.takeBack(ctx, ask, s, l, x, why.Error(), spared))
+}
+
+// takeBack is abandon without its error.
+func (c *Client) takeBack(ctx context.Context, ask Ask, s crawl.Start, l crawl.Lease, x *Exchange, why string, spared bool) error {
+	what := crawl.Attempt{Error: why}.Clean().Error
 	delay := time.Duration(0)
 	f, ok := errors.AsType[*fetch.Error](x.Err)
 	answered := x.Response != nil // and could not be read, or kept
@@ -67,7 +72,7 @@ func (c *Client) abandon(ctx context.Context, ask Ask, s crawl.Start, l crawl.Le
 		delay, _ = earned(ask, ask.Pace.Waits)
 	}
 	if answered || ok && f.Connected {
-		return errors.Join(why, c.Store.TakeBack(ctx, s, l.CrawlID, delay, spared, what, x.Attempt.RobotsVersion))
+		return c.Store.TakeBack(ctx, s, l.CrawlID, delay, spared, what, x.Attempt.RobotsVersion)
 	}
-	return errors.Join(why, c.Store.Abandon(ctx, s, l.CrawlID, delay, spared, what))
+	return c.Store.Abandon(ctx, s, l.CrawlID, delay, spared, what)
 }
