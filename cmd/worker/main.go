@@ -29,6 +29,7 @@ type flags struct {
 	telemetry.WatchFlags
 
 	DatabaseURL string `name:"database-url" env:"DATABASE_URL" help:"Postgres to use. Run mosey migrate first." placeholder:"URL"`
+	Health      bool   `help:"Ask the worker that runs at --metrics whether it can work, print what it says, and exit with 1 if it cannot: the health check of a container." env:"-"`
 	CPUProfile  string `name:"cpu-profile" help:"Write a CPU profile to this file until stopped." placeholder:"FILE"`
 }
 
@@ -64,6 +65,9 @@ func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr 
 	if exited >= 0 {
 		return exited // --help, --version
 	}
+	if err == nil && f.Health {
+		return f.ask(ctx, stdout, stderr)
+	}
 	if err == nil && f.DatabaseURL == "" {
 		err = errors.New("no database: want DATABASE_URL or --database-url, such as postgres://mosey@localhost:5432/mosey")
 	}
@@ -73,6 +77,17 @@ func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr 
 		return code
 	}
 	if err := f.work(ctx, environ, stderr); err != nil {
+		return wiring.Fail(stderr, "worker", err)
+	}
+	return wiring.ExitOK
+}
+
+// ask asks another worker for its health.
+func (f flags) ask(ctx context.Context, stdout, stderr io.Writer) int {
+	if f.Metrics == "" {
+		return wiring.Fail(stderr, "worker", wiring.Usagef("--health: there is no --metrics, which says where the worker is"))
+	}
+	if err := f.Ask(ctx, stdout); err != nil {
 		return wiring.Fail(stderr, "worker", err)
 	}
 	return wiring.ExitOK

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,6 +86,32 @@ func TestServe(t *testing.T) {
 		_, err = Serve(t.Context(), s.Address, false, NewMetrics(), nil, slog.New(slog.DiscardHandler))
 		require.ErrorContains(t, err, "--metrics: listen tcp "+s.Address)
 		require.NoError(t, s.Close())
+	})
+
+	t.Run("IsAskedForItsHealth", func(t *testing.T) {
+		t.Parallel()
+		var away atomic.Bool
+		check := Check{"temporal", func(context.Context) error {
+			if away.Load() {
+				return broken
+			}
+			return nil
+		}}
+		s, err := Serve(t.Context(), "0.0.0.0:0", false, NewMetrics(), []Check{check}, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		_, port, err := net.SplitHostPort(s.Address)
+		require.NoError(t, err)
+		for _, address := range []string{":" + port, "0.0.0.0:" + port, "127.0.0.1:" + port} {
+			var out strings.Builder
+			require.NoError(t, WatchFlags{Metrics: address}.Ask(t.Context(), &out))
+			require.Equal(t, "temporal: ok\n", out.String())
+		}
+		away.Store(true)
+		err = WatchFlags{Metrics: ":" + port}.Ask(t.Context(), io.Discard)
+		require.ErrorContains(t, err, "the worker at 127.0.0.1:"+port+" cannot work: temporal: it is away")
+		require.NoError(t, s.Close())
+		err = WatchFlags{Metrics: ":" + port}.Ask(t.Context(), io.Discard)
+		require.ErrorContains(t, err, "no worker answers at 127.0.0.1:"+port)
 	})
 
 	t.Run("HangingCheck", func(t *testing.T) {
