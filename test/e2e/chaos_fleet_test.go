@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -224,22 +225,41 @@ func childrenOf(t *testing.T, parent int, name string) (pids []int) {
 	return pids
 }
 
-// gateway is the one address of a Temporal that comes back on another port after
-// each crash, as a load balancer's is.
+// gateway is the one address of a server, as a load balancer's is.
 type gateway struct {
 	listener net.Listener
-	backend  *member
+	dial     func() (net.Conn, error) // the server
 	relays   sync.WaitGroup
 }
 
+// newGateway is that of a Temporal that comes back on another port after each crash.
 func newGateway(t *testing.T, backend *member) *gateway {
 	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
-	g := &gateway{listener: listener, backend: backend}
+	g := &gateway{listener: listener, dial: func() (net.Conn, error) {
+		p := backend.current.Load()
+		if p == nil {
+			return nil, errNotStarted
+		}
+		address, ok := p.lookUp("Temporal")
+		if !ok {
+			return nil, errNotStarted
+		}
+		return net.Dial("tcp4", address)
+	}}
+	g.serve(t)
+	return g
+}
+
+var errNotStarted = errors.New("not started yet")
+
+// serve relays connections until the test ends.
+func (g *gateway) serve(t *testing.T) {
+	t.Helper()
 	g.relays.Go(func() {
 		for {
-			conn, err := listener.Accept()
+			conn, err := g.listener.Accept()
 			if err != nil {
 				return // closed
 			}
@@ -247,10 +267,9 @@ func newGateway(t *testing.T, backend *member) *gateway {
 		}
 	})
 	t.Cleanup(func() {
-		require.NoError(t, listener.Close())
+		require.NoError(t, g.listener.Close())
 		g.relays.Wait()
 	})
-	return g
 }
 
 func (g *gateway) address() string { return g.listener.Addr().String() }
@@ -259,15 +278,7 @@ func (g *gateway) address() string { return g.listener.Addr().String() }
 // its connection closed.
 func (g *gateway) relay(front net.Conn) {
 	defer front.Close()
-	p := g.backend.current.Load()
-	if p == nil {
-		return
-	}
-	address, ok := p.lookUp("Temporal")
-	if !ok {
-		return
-	}
-	back, err := net.Dial("tcp4", address)
+	back, err := g.dial()
 	if err != nil {
 		return
 	}

@@ -67,13 +67,19 @@ func start(t *testing.T, env []string, bin string, args ...string) *process {
 	require.NoError(t, lookAtSources())
 	p, err := launch(env, bin, args...)
 	require.NoError(t, err)
+	p.endWith(t)
+	return p
+}
+
+// endWith stops the process at the test's end, and prints what it said if the test fails.
+func (p *process) endWith(t *testing.T) {
+	t.Helper()
 	t.Cleanup(func() {
 		p.end()
 		if t.Failed() {
-			t.Logf("%s %s:\n%s", bin, strings.Join(args, " "), tail(p.out.String(), 60))
+			t.Logf("%s:\n%s", strings.Join(p.cmd.Args, " "), tail(p.out.String(), 60))
 		}
 	})
-	return p
 }
 
 // launch starts a binary that the caller has to end.

@@ -17,6 +17,9 @@ import (
 // would compile the Temporal server a second time.
 var moseyBin, workerBin string
 
+// builtVariable names a directory that has them already.
+const builtVariable = "MOSEY_E2E_BUILT"
+
 func TestMain(m *testing.M) {
 	code, err := build(m)
 	if err != nil {
@@ -49,6 +52,10 @@ func build(m *testing.M) (code int, err error) {
 		return 1, fmt.Errorf("make a directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if built := os.Getenv(builtVariable); built != "" {
+		moseyBin, workerBin = filepath.Join(built, "mosey"), filepath.Join(built, "worker")
+		return m.Run(), nil
+	}
 	moseyBin, workerBin = filepath.Join(dir, "mosey"), filepath.Join(dir, "worker")
 	for bin, pkg := range map[string]string{moseyBin: "mosey", workerBin: "worker"} {
 		cmd := exec.Command("go", "build", "-o", bin, "github.com/mosey-web/mosey/cmd/"+pkg)

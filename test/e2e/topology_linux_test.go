@@ -1,0 +1,321 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mosey-web/mosey/internal/stack/postgres"
+	"github.com/mosey-web/mosey/test/up"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+var topologyCut = flag.Duration("topology.cut", time.Minute, "for how long a host of TestTopology is cut off")
+
+// topology is an installation on hosts of its own.
+type topology struct {
+	cluster
+
+	site site
+	lan  *lan
+	// server has Postgres, Temporal and a worker; web is the rest of the Internet
+	server, second, third, web *host
+	workers                    map[string]*process
+	// cuts are when a host could not reach the web
+	cuts []cut
+}
+
+// cut is a span in which what a worker sent to the web vanished.
+type cut struct {
+	host     netip.Addr
+	from, to time.Time
+}
+
+//nolint:gochecknoglobals // constants, but for their types
+var (
+	temporalAt = netip.MustParseAddrPort("10.77.0.2:7233")
+	databaseAt = netip.MustParseAddrPort("10.77.0.3:5432")
+	secondAt   = netip.MustParseAddr("10.77.0.4")
+	thirdAt    = netip.MustParseAddr("10.77.0.5")
+	webAt      = netip.MustParseAddr("10.77.0.6")
+	// webNetwork is for tests of networks (RFC 2544): no host of anybody's is there.
+	webNetwork = netip.MustParsePrefix("198.18.0.0/16")
+)
+
+// nextVersion names the worker of the next version.
+const nextVersion = "MOSEY_E2E_NEXT_VERSION"
+
+const topologyDelay = 400 * time.Millisecond
+
+func newTopology(t *testing.T) *topology {
+	t.Helper()
+	o := &topology{lan: newLAN(t), workers: map[string]*process{}}
+	o.server = o.lan.add(t, "server", temporalAt.Addr(), databaseAt.Addr())
+	o.second = o.lan.add(t, "second", secondAt)
+	o.third = o.lan.add(t, "third", thirdAt)
+	o.web = o.lan.add(t, "web", webAt)
+	o.web.holds(t, webNetwork)
+
+	sites := web.Uniform(12, web.Site{Pages: int(topologyCut.Seconds()) * 3, Plain: true}) // which outlast all that is done
+	for i := range sites[:4] {
+		// so that a request is in flight when a host is cut off; they are asked more seldom for it
+		sites[i].Behaviour, sites[i].Pages = web.Slow{Latency: time.Second}, int(topologyCut.Seconds())/4
+	}
+	o.web.in(t, func() error {
+		o.site = newSite(t, web.Options{Sites: sites, Network: webNetwork, NameServer: webAt})
+		return nil
+	})
+	o.database = startPostgresOn(t, o.server, databaseAt)
+	stack := o.server.start(t, environ("DATABASE_URL="+o.database), moseyBin, "--data-dir", up.Dir(t), "up", "--no-worker")
+	o.server.relay(t, temporalAt, stack.field(t, "Temporal"))
+	stack.field(t, "Ready.")
+	o.temporal = temporalAt.String()
+	var err error
+	o.client, err = client.Dial(client.Options{HostPort: o.temporal})
+	require.NoError(t, err)
+	t.Cleanup(o.client.Close)
+	o.pool = pool(t, o.database)
+	return o
+}
+
+// startPostgresOn runs Postgres on a host, where it listens at an address of the lan.
+func startPostgresOn(t *testing.T, h *host, at netip.AddrPort) (url string) {
+	t.Helper()
+	dir := up.Dir(t)
+	server, err := postgres.Start(t.Context(), postgres.Config{Dir: dir}) // which makes the cluster
+	require.NoError(t, err)
+	conn, err := pgx.Connect(t.Context(), server.URL())
+	require.NoError(t, err)
+	var bin, data string
+	require.NoError(t, conn.QueryRow(t.Context(),
+		"SELECT setting, current_setting('data_directory') FROM pg_config() WHERE name = 'BINDIR'").Scan(&bin, &data))
+	require.NoError(t, conn.Close(t.Context()))
+	require.NoError(t, server.Stop(t.Context()))
+	rules, err := os.OpenFile(filepath.Join(data, "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(rules, "\nhost all all %s scram-sha-256\n", lanPrefix)
+	require.NoError(t, err)
+	require.NoError(t, rules.Close())
+
+	info, err := os.Stat(data)
+	require.NoError(t, err)
+	owner := info.Sys().(*syscall.Stat_t)
+	p := &process{done: make(chan struct{})}
+	p.cmd = exec.CommandContext(t.Context(), filepath.Join(bin, "postgres"), "-D", data, "-c", "port="+strconv.FormatUint(uint64(at.Port()), 10),
+		"-c", "listen_addresses="+at.Addr().String(), "-c", "unix_socket_directories=")
+	p.cmd.Dir = data
+	log, err := os.Create(filepath.Join(t.ArtifactDir(), "postgres.log"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	p.cmd.Stderr = log
+	if os.Getuid() == 0 {
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}}
+	}
+	p.cmd.Cancel = func() error { return nil } // it is ended last
+	h.in(t, p.cmd.Start)
+	t.Cleanup(func() {
+		require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+		_ = p.cmd.Wait() // how it ends is no matter
+	})
+
+	password, err := os.ReadFile(filepath.Join(dir, "postgres", "password"))
+	require.NoError(t, err)
+	url = fmt.Sprintf("postgres://mosey:%s@%s/mosey?sslmode=disable", strings.TrimSpace(string(password)), at)
+	require.Eventually(t, func() bool {
+		conn, err := pgx.Connect(t.Context(), url)
+		return err == nil && conn.Close(t.Context()) == nil
+	}, time.Minute, 50*time.Millisecond)
+	return url
+}
+
+// work starts a worker of a version on a host.
+func (o *topology) work(t *testing.T, h *host, bin, version string) {
+	t.Helper()
+	args := append(o.site.workerFlags(), "--timeout", requestTimeout.String(), "--build-id", version,
+		"--user-agent", "mosey/"+h.name+" (+test@example.org)")
+	o.workers[h.name] = h.start(t, o.environ(), bin, args...)
+}
+
+// mosey runs a command on the server, and returns what it prints.
+func (o *topology) mosey(t *testing.T, exit int, args ...string) string {
+	t.Helper()
+	p := o.server.start(t, o.environ(), moseyBin, args...)
+	require.Equal(t, exit, p.wait(t, 3*time.Minute), p.out)
+	return p.out.String()
+}
+
+// known waits until a worker of a version asks for tasks; else the version is refused.
+func (o *topology) known(t *testing.T, version string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return strings.Contains(o.mosey(t, 0, "deploy", "--json"), fmt.Sprintf(`"build_id":%q`, version))
+	}, time.Minute, time.Second)
+}
+
+// asks is what a host has asked of the web since an instant.
+func (o *topology) asks(h *host, since time.Time) (log web.Log) {
+	for _, r := range o.site.Log().Pages() {
+		if strings.HasPrefix(r.UserAgent, "mosey/"+h.name+" ") && r.Time.After(since) {
+			log = append(log, r)
+		}
+	}
+	return log
+}
+
+// serves waits until a host has asked for some pages since an instant, and returns how long
+// after that the first was.
+func (o *topology) serves(t *testing.T, h *host, since time.Time, pages int, limit time.Duration) time.Duration {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(o.asks(h, since)) >= pages }, limit, 20*time.Millisecond,
+		"host %s asks for nothing since %s", h.name, since)
+	return o.asks(h, since)[0].Time.Sub(since).Round(time.Millisecond)
+}
+
+// inFlight waits until a request of a host is being answered.
+func (o *topology) inFlight(t *testing.T, h *host) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		for _, r := range o.asks(h, time.Now().Add(-time.Second)) {
+			if r.InFlight {
+				return true
+			}
+		}
+		return false
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// TestTopology runs Mosey on three hosts. One is cut off for a minute in the middle of its
+// requests while a new version is deployed, and another, of that version, loses the web alone. Back again,
+// the first one has to do all the work, and loses the database alone. No promise may be broken
+// and no page lost or charged for it. Most of the test is a wait of three minutes: as long Temporal
+// leaves domains to a host that does not report.
+func TestTopology(t *testing.T) {
+	t.Parallel()
+	if !isolate(t, func() string { return nextVersion + "=" + buildNextVersion(t) }) {
+		return
+	}
+	next := os.Getenv(nextVersion)
+	o := newTopology(t)
+	o.work(t, o.server, workerBin, "v1")
+	o.known(t, "v1")
+	o.mosey(t, 0, "deploy", "v1")
+	o.work(t, o.second, workerBin, "v1")
+	o.work(t, o.third, next, "v2")
+	o.known(t, "v2")
+	input, err := json.Marshal(map[string]any{
+		"run": "three", "urls": o.site.Seeds(), "settings": map[string]any{"delay": topologyDelay.String(), "ip_delay": "0s"},
+	})
+	require.NoError(t, err)
+	require.NoError(t, o.seed(t, "seed/three/1", string(input)).Get(t.Context(), nil))
+	began := time.Now()
+	o.serves(t, o.server, began, 10, time.Minute)
+	o.serves(t, o.second, began, 10, time.Minute)
+
+	o.inFlight(t, o.second)
+	cutAt := time.Now()
+	o.second.cutOff(t)
+	deploy := o.server.start(t, o.environ(), moseyBin, "deploy", "v2")
+	o.serves(t, o.third, cutAt, 10, time.Minute)
+	o.losesWeb(t, *topologyCut/4)
+	require.Eventually(t, func() bool {
+		sessions := queryInt(t, o.pool, "SELECT count(*) FROM pg_stat_activity WHERE client_addr = $1", secondAt.String())
+		return sessions == 0 && time.Since(cutAt) >= *topologyCut
+	}, *topologyCut+time.Minute, time.Second, "Postgres keeps the sessions, and so the locks, of a host that is gone")
+	o.second.join(t)
+	o.cuts = append(o.cuts, cut{host: secondAt, from: cutAt, to: time.Now()})
+	t.Logf("the host was cut off for %s", time.Since(cutAt))
+
+	deploy.signal(syscall.SIGINT) // which ends the watching alone
+	deploy.wait(t, time.Minute)
+	back := time.Now()
+	taken := o.server.start(t, o.environ(), moseyBin, "deploy", "v1")
+	o.workers[o.server.name].end() // so that all there is to do falls to it
+	t.Logf("it serves %s after its version is back", o.serves(t, o.second, back, 10, time.Minute))
+
+	o.second.loses(t, databaseAt.Addr())
+	time.Sleep(*topologyCut * 3 / 4) // longer than it waits for the database's answer
+	found := time.Now()
+	o.second.finds(t, o.server, databaseAt.Addr())
+	t.Logf("it serves %s after the database is back", o.serves(t, o.second, found, 10, time.Minute))
+	require.Zero(t, taken.wait(t, 5*time.Minute), taken.out)
+
+	o.waitDone(t, "three", 10*time.Minute)
+	o.judge(t)
+}
+
+// charged lists the ends of attempts that count against a site. Where the lease of a host that is cut off
+// ends, its attempt is closed as one whose worker died (lost), which no site is blamed for.
+func (o *topology) charged(t *testing.T) string {
+	t.Helper()
+	rows, err := o.pool.Query(t.Context(), `
+		SELECT format('%s %s: %s', outcome, url, error_message) FROM page_crawls
+		WHERE NOT lost AND (outcome IN ('failed', 'timeout', 'blocked_5xx') OR outcome = 'blocked_4xx' AND kind = 'page')`)
+	require.NoError(t, err)
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return strings.Join(all, "\n")
+}
+
+// losesWeb has all that the third host sends to the web vanish for a while.
+func (o *topology) losesWeb(t *testing.T, span time.Duration) {
+	t.Helper()
+	o.inFlight(t, o.third)
+	from := time.Now()
+	o.third.loses(t, webAt)
+	time.Sleep(span)
+	found := time.Now()
+	o.third.finds(t, o.web, webAt)
+	o.cuts = append(o.cuts, cut{host: thirdAt, from: from, to: found})
+	t.Logf("the third host serves %s after the web is back", o.serves(t, o.third, found, 5, time.Minute))
+}
+
+// judge asserts what has to hold after all that happened.
+func (o *topology) judge(t *testing.T) {
+	t.Helper()
+	log := o.site.Log()
+	for i, r := range log {
+		for _, c := range o.cuts {
+			// the worker has hung up, which the site does not see
+			gaveUp := r.Start + requestTimeout
+			if r.RemoteAddr.Addr() == c.host && r.Time.Before(c.to) && r.Time.Add(r.End-r.Start).After(c.from) && r.End > gaveUp {
+				log[i].End, log[i].Aborted = gaveUp, true
+			}
+		}
+	}
+	// an answer that a host did not get, or could not record, is asked for again
+	again := queryInt(t, o.pool, "SELECT count(*) FROM page_crawls WHERE lost OR skipped = 'taken back'")
+	report := web.Judge(log, web.Expectations{Plan: o.site.Plan, Delay: topologyDelay, Refetches: again, UserAgent: "mosey/"})
+	t.Log(report)
+	require.Empty(t, report.Violations())
+	require.Empty(t, report.Missing)
+	require.Empty(t, o.charged(t), "attempts that are held against sites, all of which are healthy")
+	for _, status := range []string{"Failed", "TimedOut", "Terminated"} {
+		res, err := o.client.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: "ExecutionStatus = '" + status + "'"})
+		require.NoError(t, err)
+		require.Zero(t, res.GetCount(), status)
+	}
+	o.mosey(t, 0, "audit")
+	// all is well but for what a lan without the Internet lacks
+	for line := range strings.Lines(o.mosey(t, 1, "doctor", "--check")) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "fault" {
+			require.Contains(t, []string{"dns", "ipv6"}, fields[1], line)
+		}
+	}
+	for name, p := range o.workers {
+		require.NotContains(t, p.out.String(), "panic", name)
+	}
+}
