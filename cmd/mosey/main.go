@@ -22,6 +22,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/control"
 	"github.com/mosey-web/mosey/cmd/mosey/images"
 	"github.com/mosey-web/mosey/cmd/mosey/manual"
+	"github.com/mosey-web/mosey/cmd/mosey/move"
 	"github.com/mosey-web/mosey/cmd/mosey/seed"
 	"github.com/mosey-web/mosey/cmd/mosey/show"
 )
@@ -67,6 +68,7 @@ type cli struct {
 	Doctor     doctorCmd            `cmd:"" group:"Take out and look after:" help:"Look for what is wrong with the machine, the database, Temporal and the data, and say what helps."`
 	Migrate    migrateCmd           `cmd:"" group:"Take out and look after:" help:"Bring the database to the newest schema, and make what Temporal needs for Mosey."`
 	Workers    control.WorkersCmd   `cmd:"" group:"Take out and look after:" help:"List the workers, or limit the requests that all of them have in flight."`
+	Move       move.Cmd             `cmd:"" group:"Take out and look after:" help:"Move a crawl from the data directory to a cluster, or back."`
 	Deploy     control.DeployCmd    `cmd:"" group:"Take out and look after:" help:"Make a version of the workers current, and watch others run out; or list the versions."`
 	Replay     control.ReplayCmd    `cmd:"" group:"Take out and look after:" help:"Replay workflows that run over this program, before its workers serve them."`
 	Completion manual.CompletionCmd `cmd:"" group:"Take out and look after:" help:"Print what has a shell complete commands and flags."`

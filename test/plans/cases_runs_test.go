@@ -28,6 +28,7 @@ func runCases(changing changes) {
 			c.ok(c.q.RunByName(ctx, "run-1"))
 		}
 		c.ok(c.q.DatabaseIdentity(ctx))
+		c.ok(c.q.DatabaseClosed(ctx))
 		endClaims(t, c)
 	}
 	changing["Watch"] = func(t *testing.T, c change) {

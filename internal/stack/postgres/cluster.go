@@ -46,6 +46,15 @@ func clusterMajor(dir string) (int, error) {
 	return major, nil
 }
 
+// HasCluster reports whether a data directory holds a database. It changes nothing.
+func HasCluster(dir string) (bool, error) {
+	_, err := clusterMajor(dir)
+	if errors.Is(err, ErrNoCluster) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // prepare finds binaries that fit the cluster, and creates the cluster if there
 // is none.
 func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {

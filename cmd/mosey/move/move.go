@@ -1,0 +1,377 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/move"
+	"github.com/mosey-web/mosey/internal/imagestore"
+)
+
+// Cmd moves a crawl.
+type Cmd struct {
+	command.Answer
+
+	ToDatabase   string        `name:"to-database" secret:"" help:"Move the data directory's crawl to this Postgres, whose database is empty." placeholder:"URL"`
+	FromDatabase string        `name:"from-database" secret:"" help:"Move the crawl of this Postgres into the data directory, which is new." placeholder:"URL"`
+	Temporal     string        `help:"The cluster's Temporal. Default: that of the environment (TEMPORAL_ADDRESS)." placeholder:"HOST:PORT"`
+	KeepTemporal bool          `help:"Move the database alone: Temporal stays where it is."`
+	NoTemporal   bool          `help:"With --from-database: the cluster's Temporal is gone. Its schedules are lost."`
+	ImageStore   string        `help:"Where the cluster keeps images, to copy them there, or from there: a directory, or the URL of a bucket (s3://)." placeholder:"DIR|URL"`
+	LeaveImages  bool          `help:"Leave images where they are."`
+	Wait         time.Duration `help:"How long to wait for requests in flight. Default: 2m." default:"2m" placeholder:"DURATION"`
+	DryRun       bool          `help:"Say what would be moved, and change nothing."`
+	Undo         bool          `help:"Open what is being left again, unless the other has been opened."`
+}
+
+// Run moves.
+func (c *Cmd) Run(ctx context.Context, e *command.Env) (err error) {
+	if err := c.check(e); err != nil {
+		return err
+	}
+	j := &journey{Cmd: c, e: e, view: command.NewProgressLine(e)}
+	defer func() { err = errors.Join(err, j.close()) }()
+	if err := j.plan(ctx); err != nil {
+		return refused(err)
+	}
+	switch {
+	case c.Undo:
+		return refused(j.undo(ctx))
+	case c.DryRun:
+		return refused(j.tell(ctx))
+	}
+	return refused(j.run(ctx))
+}
+
+// refused tells a mistake of the person who gave the command from trouble.
+func refused(err error) error {
+	if errors.Is(err, crawl.ErrInvalid) {
+		return wiring.Usagef("%w", err)
+	}
+	return err
+}
+
+// check refuses flags that say nothing, or two things.
+func (c *Cmd) check(e *command.Env) error {
+	if c.ToDatabase == "" && c.FromDatabase == "" {
+		return wiring.Usagef("want --to-database URL, to move the data directory's crawl to a cluster, " +
+			"or --from-database URL, to move a cluster's into the data directory")
+	}
+	both := c.ToDatabase != "" && c.FromDatabase != ""
+	if c.ToDatabase == c.FromDatabase {
+		return wiring.Usagef("--to-database and --from-database are the same")
+	}
+	if url := e.Environ.Get("DATABASE_URL"); url != "" && url != c.ToDatabase && url != c.FromDatabase {
+		return wiring.Usagef("DATABASE_URL names neither side of the move: unset it, or give it as --from-database or --to-database")
+	}
+	if both && (c.Temporal != "" || c.NoTemporal) {
+		return wiring.Usagef("--temporal and --no-temporal: from one database to another Temporal stays where it is: leave them out")
+	}
+	c.KeepTemporal = c.KeepTemporal || both
+	if c.NoTemporal && c.FromDatabase == "" {
+		return wiring.Usagef("--no-temporal goes with --from-database: a cluster needs a Temporal to move to")
+	}
+	if c.KeepTemporal && (c.Temporal != "" || c.NoTemporal) || c.NoTemporal && c.Temporal != "" {
+		return wiring.Usagef("--temporal, --keep-temporal and --no-temporal: want one of them")
+	}
+	if !c.KeepTemporal && !c.NoTemporal && c.temporalOf(e).Get("TEMPORAL_ADDRESS") == "" && !c.DryRun && !c.Undo {
+		return wiring.Usagef("which Temporal does the cluster have? Give --temporal HOST:PORT or TEMPORAL_ADDRESS; " +
+			"--keep-temporal moves the database alone")
+	}
+	if c.ImageStore != "" && (c.LeaveImages || both) {
+		return wiring.Usagef("--image-store: images are left where they are with --leave-images, and from one database to another")
+	}
+	if c.ImageStore != "" {
+		if err := imagestore.Validate(c.ImageStore); err != nil {
+			return wiring.Usagef("--image-store: %w", err)
+		}
+	}
+	c.LeaveImages = c.LeaveImages || both
+	if c.Wait < 0 || c.Wait > 24*time.Hour {
+		return wiring.Usagef("--wait %s: want 0s to 24h", c.Wait)
+	}
+	if c.DryRun && c.Undo {
+		return wiring.Usagef("--dry-run and --undo: want one of them")
+	}
+	return nil
+}
+
+// temporalOf is the environment that names the cluster's Temporal.
+func (c *Cmd) temporalOf(e *command.Env) wiring.Env {
+	if c.Temporal == "" {
+		return e.Environ
+	}
+	return append(e.Environ[:len(e.Environ):len(e.Environ)], "TEMPORAL_ADDRESS="+c.Temporal)
+}
+
+// movesTemporal says that what Temporal alone knows is moved, too.
+func (c *Cmd) movesTemporal() bool { return !c.KeepTemporal && !c.NoTemporal }
+
+// journey is a move under way.
+type journey struct {
+	*Cmd
+
+	e        *command.Env
+	from, to *side
+	// was is where the source stood when the command began.
+	was move.State
+	// schedules and seedings are what was taken along of Temporal.
+	schedules, seedings []string
+	copied              move.Copied
+	images              int64
+	began               time.Time
+	view                *command.ProgressLine
+}
+
+func (j *journey) close() error {
+	j.view.Clear()
+	var errs []error
+	for _, s := range []*side{j.to, j.from} {
+		if s != nil {
+			errs = append(errs, s.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// say tells what is done next.
+func (j *journey) say(format string, args ...any) {
+	j.view.Clear()
+	fmt.Fprintf(j.e.Stderr, format+"\n", args...)
+}
+
+// plan opens the source, and looks where it stands.
+func (j *journey) plan(ctx context.Context) (err error) {
+	j.began = time.Now()
+	j.from, j.to = sideOf(j, j.FromDatabase), sideOf(j, j.ToDatabase)
+	if err := j.from.exists(); err != nil {
+		return err
+	}
+	if err := j.from.open(ctx, j.movesTemporal() && !j.DryRun && !j.Undo); err != nil {
+		return err
+	}
+	if err := j.from.db.CheckSource(ctx); err != nil {
+		return err
+	}
+	j.was, err = j.from.db.Look(ctx)
+	return err
+}
+
+// run moves, or does what an earlier try has left to do.
+func (j *journey) run(ctx context.Context) error {
+	if err := j.from.db.Take(ctx); err != nil {
+		return err
+	}
+	switch j.was.Step {
+	case move.Arriving, move.GivenUp:
+		return fmt.Errorf("%w: %s is no source: it was being filled itself, from %s", crawl.ErrInvalid, j.from.name, j.was.Other)
+	case move.Moved:
+		return j.finish(ctx)
+	}
+	if err := j.checkImages(ctx); err != nil {
+		return err
+	}
+	if err := j.openTarget(ctx); err != nil {
+		return err
+	}
+	if err := j.to.db.CheckTarget(ctx); err != nil {
+		return err
+	}
+	if err := j.checkTemporals(ctx); err != nil {
+		return err
+	}
+	if err := j.copyImages(ctx); err != nil { // most of them, while the crawl still goes on
+		return err
+	}
+	state, err := j.shut(ctx)
+	if err != nil {
+		return err
+	}
+	if err := j.fill(ctx, state); err != nil {
+		return fmt.Errorf("%w\n%s stays closed: give the command again, or open it with --undo", err, j.from.name)
+	}
+	return j.arrive(ctx, state)
+}
+
+// openTarget makes the target ready to be filled.
+func (j *journey) openTarget(ctx context.Context) error {
+	if err := j.to.migrate(ctx); err != nil {
+		return err
+	}
+	return j.to.open(ctx, j.movesTemporal() || j.NoTemporal)
+}
+
+// shut closes the source: first for requests, and, once those in flight have ended, for all.
+func (j *journey) shut(ctx context.Context) (move.State, error) {
+	j.say("Closing %s: no request begins there any more.", j.from.name)
+	state, err := j.from.db.Close(ctx, j.to.name, command.Whoami())
+	if err != nil {
+		return state, err
+	}
+	if err := j.from.db.Unseal(ctx); err != nil { // of an earlier try
+		return state, err
+	}
+	left, err := j.from.db.Settle(ctx, j.Wait, func(flying int64) {
+		j.view.Show(func(time.Time) string { return fmt.Sprintf("waiting for the requests in flight: %d", flying) })
+	})
+	if err != nil {
+		return state, err
+	}
+	if left > 0 {
+		j.say("%d of the requests in flight have not ended within %s. If they are made, they count as lost, and their pages are tried again.",
+			left, j.Wait)
+	}
+	if !j.KeepTemporal {
+		if err := j.releaseClaims(ctx); err != nil {
+			return state, err
+		}
+	}
+	return state, j.from.db.Seal(ctx)
+}
+
+// releaseClaims ends all claims: the workflows that have them stay behind.
+func (j *journey) releaseClaims(ctx context.Context) error {
+	claimed, err := j.from.db.Store().DomainsClaimed(ctx)
+	if err != nil {
+		return err
+	}
+	for len(claimed) > 0 {
+		n := min(len(claimed), claimsBatch)
+		if _, err := j.from.db.Store().ReleaseDomains(ctx, claimed[:n]); err != nil {
+			return err
+		}
+		claimed = claimed[n:]
+	}
+	return nil
+}
+
+// claimsBatch is how many claims end in a transaction.
+const claimsBatch = 1000
+
+// fill brings everything to the target, which stays closed.
+func (j *journey) fill(ctx context.Context, state move.State) (err error) {
+	identity, err := j.to.db.Store().Identity(ctx)
+	if err != nil {
+		return err
+	}
+	j.say("Copying the rows to %s.", j.to.name)
+	j.copied, err = move.Copy(ctx, j.from.db, j.to.db, state, command.Whoami(), func(p move.Progress) {
+		j.view.Show(func(now time.Time) string { return progress(p, now.Sub(j.began)) })
+	})
+	if err != nil {
+		return err
+	}
+	if j.copied.Shift > clockTold || j.copied.Shift < -clockTold {
+		j.say("The clock of %s differs by %s: the slots of hosts are moved by that.", j.to.name, j.copied.Shift)
+	}
+	if err := j.copyImages(ctx); err != nil { // those of the last minutes
+		return err
+	}
+	return j.moveTemporal(ctx, identity)
+}
+
+// clockTold is from what difference on a person is told of the clocks.
+const clockTold = 100 * time.Millisecond
+
+// arrive makes the target the one to work with.
+func (j *journey) arrive(ctx context.Context, state move.State) error {
+	// From here on there is no way back but to move back.
+	if err := j.from.db.Leave(ctx, state); err != nil {
+		return err
+	}
+	state.Step = move.Arriving
+	if err := j.to.db.Reopen(ctx, state); err != nil {
+		return fmt.Errorf("%w\nAll is copied: give the command again to open %s", err, j.to.name)
+	}
+	j.goOn(ctx)
+	return j.done()
+}
+
+// finish does what is left of a move whose source is left for good.
+func (j *journey) finish(ctx context.Context) error {
+	if err := j.to.exists(); err != nil {
+		return fmt.Errorf("%w: %s was moved to %s on %s, and not to %s", crawl.ErrInvalid, j.from.name, j.was.Other,
+			j.was.At.UTC().Format(time.DateOnly), j.to.name)
+	}
+	if err := j.to.open(ctx, j.movesTemporal()); err != nil {
+		return err
+	}
+	arrived, err := j.arrived(ctx)
+	if err != nil {
+		return err
+	}
+	if !arrived {
+		j.say("All is copied already: opening %s.", j.to.name)
+		state := j.was
+		state.Step = move.Arriving
+		if err := j.to.db.Reopen(ctx, state); err != nil {
+			return err
+		}
+	}
+	j.goOn(ctx)
+	return j.done()
+}
+
+// arrived reports whether the target of a source that was moved is open. A target that is
+// another database is an error.
+func (j *journey) arrived(ctx context.Context) (bool, error) {
+	other := fmt.Errorf("%w: %s was moved to %s on %s, and %s is another database", crawl.ErrInvalid, j.from.name, j.was.Other,
+		j.was.At.UTC().Format(time.DateOnly), j.to.name)
+	if err := j.to.db.CheckSource(ctx); err != nil {
+		return false, errors.Join(other, err)
+	}
+	state, err := j.to.db.Look(ctx)
+	if err != nil {
+		return false, err
+	}
+	if state.Move == j.was.Move && state.Step == move.Arriving {
+		return false, nil
+	}
+	source, err := j.from.db.Store().Identity(ctx)
+	if err != nil {
+		return false, err
+	}
+	target, err := j.to.db.Store().Identity(ctx)
+	if err == nil && (source != target || state.Step != "") {
+		err = other
+	}
+	return true, err
+}
+
+// undo opens the source again.
+func (j *journey) undo(ctx context.Context) error {
+	if err := j.from.db.Take(ctx); err != nil {
+		return err
+	}
+	switch j.was.Step {
+	case move.Leaving: // the target cannot be open
+	case move.Moved:
+		if err := j.to.exists(); err != nil {
+			return fmt.Errorf("%w: %s was moved to %s: give that as the other side", crawl.ErrInvalid, j.from.name, j.was.Other)
+		}
+		if err := j.to.open(ctx, false); err != nil {
+			return err
+		}
+		arrived, err := j.arrived(ctx)
+		if err != nil {
+			return err
+		}
+		if arrived {
+			return fmt.Errorf("%w: %s has been opened, and may have worked since: move it back, into a new place", crawl.ErrInvalid, j.to.name)
+		}
+		if err := j.to.db.GiveUp(ctx, j.was); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("%w: %s is not being moved: there is nothing to undo", crawl.ErrInvalid, j.from.name)
+	}
+	if err := j.from.db.Reopen(ctx, j.was); err != nil {
+		return err
+	}
+	return j.Tell(j.e, command.Change{Did: "opened", Says: j.from.name + " is open again. What has been copied may be dropped."})
+}
