@@ -111,7 +111,8 @@ func (d *Database) Unseal(ctx context.Context) error {
 // Leave says that the source was moved. From then on the target may be opened, and the source
 // may not.
 func (d *Database) Leave(ctx context.Context, s State) error {
-	return d.change(ctx, "note that it was moved", "UPDATE database_move SET state = 'moved', set_at = now() WHERE move = $1 AND state = 'leaving'", s)
+	return d.change(ctx, "note that it was moved",
+		"UPDATE database_move SET state = 'moved', set_at = now() WHERE move = $1 AND state = 'leaving'", s)
 }
 
 // GiveUp says of a copy that it will never be opened.

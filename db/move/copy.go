@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -166,8 +167,8 @@ func prepare(ctx context.Context, target pgx.Tx, tables []Table) (rebuild []step
 	if err != nil {
 		return nil, err
 	}
-	for i := len(drops) - 1; i >= 0; i-- { // foreign keys first
-		if _, err := target.Exec(ctx, drops[i]); err != nil {
+	for _, drop := range slices.Backward(drops) { // foreign keys first
+		if _, err := target.Exec(ctx, drop); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -106,7 +107,7 @@ func (c *Cmd) temporalOf(e *command.Env) wiring.Env {
 	if c.Temporal == "" {
 		return e.Environ
 	}
-	return append(e.Environ[:len(e.Environ):len(e.Environ)], "TEMPORAL_ADDRESS="+c.Temporal)
+	return append(slices.Clip(e.Environ), "TEMPORAL_ADDRESS="+c.Temporal)
 }
 
 // movesTemporal says that what Temporal alone knows is moved, too.
@@ -139,8 +140,8 @@ func (j *journey) close() error {
 	return errors.Join(errs...)
 }
 
-// say tells what is done next.
-func (j *journey) say(format string, args ...any) {
+// sayf tells what is done next.
+func (j *journey) sayf(format string, args ...any) {
 	j.view.Clear()
 	fmt.Fprintf(j.e.Stderr, format+"\n", args...)
 }
@@ -172,6 +173,7 @@ func (j *journey) run(ctx context.Context) error {
 		return fmt.Errorf("%w: %s is no source: it was being filled itself, from %s", crawl.ErrInvalid, j.from.name, j.was.Other)
 	case move.Moved:
 		return j.finish(ctx)
+	case move.Leaving: // of an earlier try, which is begun anew
 	}
 	if err := j.checkImages(ctx); err != nil {
 		return err
@@ -208,7 +210,7 @@ func (j *journey) openTarget(ctx context.Context) error {
 
 // shut closes the source: first for requests, and, once those in flight have ended, for all.
 func (j *journey) shut(ctx context.Context) (move.State, error) {
-	j.say("Closing %s: no request begins there any more.", j.from.name)
+	j.sayf("Closing %s: no request begins there any more.", j.from.name)
 	state, err := j.from.db.Close(ctx, j.to.name, command.Whoami())
 	if err != nil {
 		return state, err
@@ -223,7 +225,7 @@ func (j *journey) shut(ctx context.Context) (move.State, error) {
 		return state, err
 	}
 	if left > 0 {
-		j.say("%d of the requests in flight have not ended within %s. If they are made, they count as lost, and their pages are tried again.",
+		j.sayf("%d of the requests in flight have not ended within %s. If they are made, they count as lost, and their pages are tried again.",
 			left, j.Wait)
 	}
 	if !j.KeepTemporal {
@@ -259,7 +261,7 @@ func (j *journey) fill(ctx context.Context, state move.State) (err error) {
 	if err != nil {
 		return err
 	}
-	j.say("Copying the rows to %s.", j.to.name)
+	j.sayf("Copying the rows to %s.", j.to.name)
 	j.copied, err = move.Copy(ctx, j.from.db, j.to.db, state, command.Whoami(), func(p move.Progress) {
 		j.view.Show(func(now time.Time) string { return progress(p, now.Sub(j.began)) })
 	})
@@ -267,7 +269,7 @@ func (j *journey) fill(ctx context.Context, state move.State) (err error) {
 		return err
 	}
 	if j.copied.Shift > clockTold || j.copied.Shift < -clockTold {
-		j.say("The clock of %s differs by %s: the slots of hosts are moved by that.", j.to.name, j.copied.Shift)
+		j.sayf("The clock of %s differs by %s: the slots of hosts are moved by that.", j.to.name, j.copied.Shift)
 	}
 	if err := j.copyImages(ctx); err != nil { // those of the last minutes
 		return err
@@ -306,7 +308,7 @@ func (j *journey) finish(ctx context.Context) error {
 		return err
 	}
 	if !arrived {
-		j.say("All is copied already: opening %s.", j.to.name)
+		j.sayf("All is copied already: opening %s.", j.to.name)
 		state := j.was
 		state.Step = move.Arriving
 		if err := j.to.db.Reopen(ctx, state); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -68,7 +69,7 @@ func (s *side) start(ctx context.Context, temporal bool) (err error) {
 		return err
 	}
 	opts := stack.Options{
-		DataDir: s.dir, NoUI: true, Logger: s.logger(), Progress: func(text string) { s.j.say("%s", text) },
+		DataDir: s.dir, NoUI: true, Logger: s.logger(), Progress: func(text string) { s.j.sayf("%s", text) },
 		SearchAttributes: workflows.SearchAttributes(),
 	}
 	if !temporal {
@@ -95,7 +96,7 @@ func (s *side) migrate(ctx context.Context) error {
 	if err := s.start(ctx, !s.j.KeepTemporal); err != nil {
 		return err
 	}
-	_, _, err := wiring.Migrate(ctx, s.url, func(text string) { s.j.say("%s", text) })
+	_, _, err := wiring.Migrate(ctx, s.url, func(text string) { s.j.sayf("%s", text) })
 	return err
 }
 
@@ -136,8 +137,8 @@ func withoutTemporal(environ wiring.Env) (kept wiring.Env) {
 // close ends all of it, what began last first.
 func (s *side) close() error {
 	var errs []error
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		errs = append(errs, s.closers[i](context.Background()))
+	for _, end := range slices.Backward(s.closers) {
+		errs = append(errs, end(context.Background()))
 	}
 	s.closers = nil
 	return errors.Join(errs...)

@@ -74,7 +74,7 @@ func (j *journey) targetNow(ctx context.Context) (string, error) {
 	}
 	if j.to.dir != "" {
 		if j.to.exists() != nil {
-			return j.to.name + ", where there is no database yet", nil
+			return j.to.name + ", where there is no database yet", nil //nolint:nilerr // that is what it says
 		}
 		return j.to.name + ", which has a database already: it has to be empty", nil
 	}
@@ -99,7 +99,7 @@ func (j *journey) done() error {
 			explain.Count(j.copied.Rows, "row"), explain.Count(int64(j.copied.Tables), "table"), explain.Size(j.copied.Bytes))
 	}
 	if j.images > 0 {
-		lines = append(lines, fmt.Sprintf("%s of images copied.", explain.Count(j.images, "file")))
+		lines = append(lines, explain.Count(j.images, "file")+" of images copied.")
 	}
 	if len(j.schedules) > 0 {
 		lines = append(lines, explain.Count(int64(len(j.schedules)), "schedule")+" moved: "+strings.Join(j.schedules, ", ")+".")

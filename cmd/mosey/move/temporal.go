@@ -206,14 +206,14 @@ func (j *journey) goOn(ctx context.Context) {
 			}
 		}
 		if err != nil {
-			j.say("Warning: could not start the runs; the first worker does: %v", err)
+			j.sayf("Warning: could not start the runs; the first worker does: %v", err)
 		}
 	}
 	if j.from.temporal == nil || j.from.dir != "" {
 		return // a data directory's Temporal has stopped for good
 	}
 	if err := vacate(ctx, j.from.temporal, j.to.name); err != nil {
-		j.say("Warning: could not end all schedules and workflows of %s. They do nothing any more, but "+
+		j.sayf("Warning: could not end all schedules and workflows of %s. They do nothing any more, but "+
 			"another database needs another namespace: %v", j.from.name, err)
 	}
 }
