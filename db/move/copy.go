@@ -116,8 +116,8 @@ func arrive(ctx context.Context, target pgx.Tx, tables []Table, s State, from, b
 // step is a statement that is to be run when the rows are there.
 type step struct{ doing, sql string }
 
-// selectIndexes are the indexes and constraints that are made after the rows are there: to sort
-// once is several times as fast as to insert each row. Foreign keys come last.
+// selectIndexes are the indexes and constraints that are made after the rows are there, as
+// Postgres advises for loading a table. Foreign keys come last.
 const selectIndexes = `SELECT table_name, name, what, definition FROM (
 	SELECT r.relname::text AS table_name, c.conname::text AS name,
 		CASE c.contype WHEN 'f' THEN 'foreign key' ELSE 'constraint' END AS what,

@@ -28,7 +28,7 @@ type Table struct {
 
 type column struct{ name, kind string }
 
-const selectTables = `SELECT c.relname::text, greatest(c.reltuples, 0)::bigint, pg_total_relation_size(c.oid),
+const selectTables = `SELECT c.relname::text, greatest(c.reltuples::bigint, pg_stat_get_live_tuples(c.oid)), pg_total_relation_size(c.oid),
 	ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0
 		AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum),
 	ARRAY(SELECT format_type(a.atttypid, a.atttypmod) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0
