@@ -15,6 +15,6 @@
 // whatever version. The first step refuses requests (Close), so that those in flight end and are
 // recorded. The second refuses every change (Seal), so that the copy has all there is.
 //
-// What is moved comes from the catalogue of Postgres: every table but those of kept. The target
+// The catalogue of Postgres names the tables that are moved: all but those of kept. The target
 // is filled in one transaction. One that fails leaves it as it was.
 package move

@@ -119,9 +119,8 @@ func (m moved) begin(t *testing.T, home string) {
 // back.
 func (m moved) there(t *testing.T, home string, c cluster, images string) {
 	t.Helper()
-	at := []string{"--data-dir", home}
-	pause := append(at[:2:2], "pause", "paused.example", "--reason", "for the move")
-	to := append(at[:2:2], "move", "--to-database", c.database, "--temporal", c.temporal, "--image-store", images)
+	pause := []string{"--data-dir", home, "pause", "paused.example", "--reason", "for the move"}
+	to := []string{"--data-dir", home, "move", "--to-database", c.database, "--temporal", c.temporal, "--image-store", images}
 	would := mosey(t, environ(), append(to, "--dry-run")...)
 	require.Contains(t, would, "Would move the data directory "+home)
 	require.Contains(t, would, "Images    1 (")
@@ -138,7 +137,7 @@ func (m moved) there(t *testing.T, home string, c cluster, images string) {
 	require.Contains(t, out, "Moved the data directory "+home)
 	require.Contains(t, out, "1 schedule moved: weekly.")
 	require.Equal(t, files(t, filepath.Join(home, "images")), files(t, images))
-	refuses(t, "this database was moved to ", append(at[:2:2], "up")...)
+	refuses(t, "this database was moved to ", "--data-dir", home, "up")
 	refuses(t, "this database was moved to ", pause...)
 	require.Contains(t, mosey(t, environ(), to...), "Moved", "twice is no harm")
 	refuses(t, "may have worked since", append(to, "--undo")...)

@@ -90,8 +90,8 @@ func (s *side) start(ctx context.Context, temporal bool) (err error) {
 
 func (s *side) logger() *slog.Logger { return s.j.e.NewLogger(s.j.e.Stderr, command.ErrorsOnly) }
 
-// migrate brings the database of a target to the newest schema, which makes that of a data
-// directory where there is none.
+// migrate brings the database of a target to the newest schema. A data directory without a
+// database gets one.
 func (s *side) migrate(ctx context.Context) error {
 	if err := s.start(ctx, !s.j.KeepTemporal); err != nil {
 		return err
