@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/backup"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/cmd/mosey/control"
 	"github.com/mosey-web/mosey/cmd/mosey/images"
@@ -65,6 +66,8 @@ type cli struct {
 	Export     show.ExportCmd       `cmd:"" group:"Take out and look after:" help:"Write pages, links, crawls, domains, images or provenance to files for other programs."`
 	Rank       show.RankCmd         `cmd:"" group:"Take out and look after:" help:"Work out what domains and pages are worth by who links to them."`
 	Maintain   images.MaintainCmd   `cmd:"" group:"Take out and look after:" help:"Delete stored images that a crash has left, and note those that are lost."`
+	Backup     backup.Cmd           `cmd:"" group:"Take out and look after:" help:"Make a backup of the data directory, while it is used or not."`
+	Restore    backup.RestoreCmd    `cmd:"" group:"Take out and look after:" help:"Make a data directory of a backup."`
 	Doctor     doctorCmd            `cmd:"" group:"Take out and look after:" help:"Look for what is wrong with the machine, the database, Temporal and the data, and say what helps."`
 	Migrate    migrateCmd           `cmd:"" group:"Take out and look after:" help:"Bring the database to the newest schema, and make what Temporal needs for Mosey."`
 	Workers    control.WorkersCmd   `cmd:"" group:"Take out and look after:" help:"List the workers, or limit the requests that all of them have in flight."`

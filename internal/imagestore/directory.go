@@ -44,7 +44,11 @@ func (d directory) write(_ context.Context, o object, body io.ReadSeeker) (err e
 	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 		return err
 	}
-	file, err := createTemporary(path)
+	mode := fs.FileMode(0o666) // less the umask
+	if o.private {
+		mode = 0o600
+	}
+	file, err := createTemporary(path, mode)
 	if err != nil {
 		return err
 	}
@@ -62,10 +66,10 @@ func (d directory) write(_ context.Context, o object, body io.ReadSeeker) (err e
 }
 
 // createTemporary makes a file whose name tells parseKey what it was to become.
-func createTemporary(path string) (*os.File, error) {
+func createTemporary(path string, mode fs.FileMode) (*os.File, error) {
 	for {
 		stamp := strconv.FormatInt(time.Now().UnixNano(), 16)
-		file, err := os.OpenFile(path+"."+stamp+temporarySuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // less the umask
+		file, err := os.OpenFile(path+"."+stamp+temporarySuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if !errors.Is(err, fs.ErrExist) {
 			return file, err
 		}
@@ -142,4 +146,20 @@ func (d directory) list(ctx context.Context, yield func(Object) error) (others i
 		return yield(found)
 	})
 	return others, err
+}
+
+func (d directory) names(ctx context.Context, prefix string) (names []string, err error) {
+	root := d.path(prefix)
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		names = append(names, filepath.ToSlash(name))
+		return err
+	})
+	return names, err
 }

@@ -234,3 +234,13 @@ func (b *bucket) list(ctx context.Context, yield func(Object) error) (others int
 	}
 	return others, nil
 }
+
+func (b *bucket) names(ctx context.Context, prefix string) (names []string, err error) {
+	for o := range b.client.ListObjectsIter(ctx, b.name, minio.ListObjectsOptions{Recursive: true, Prefix: prefix}) {
+		if o.Err != nil {
+			return nil, o.Err
+		}
+		names = append(names, strings.TrimPrefix(o.Key, prefix))
+	}
+	return names, nil
+}

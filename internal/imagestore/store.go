@@ -29,6 +29,8 @@ type place interface {
 	remove(ctx context.Context, key string) error
 	// list is List, but an error may be anybody's.
 	list(ctx context.Context, yield func(Object) error) (others int, err error)
+	// names are those of files that begin with a prefix, without it, sorted.
+	names(ctx context.Context, prefix string) ([]string, error)
 }
 
 // Store keeps images. It is safe for use by several goroutines.

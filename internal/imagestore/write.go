@@ -21,6 +21,7 @@ type object struct {
 	mediaType string
 	size      int64
 	sha       string // of these bytes
+	private   bool   // for its owner alone
 }
 
 func newObject(key, what, mediaType string, data []byte) object {

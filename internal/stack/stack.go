@@ -185,7 +185,7 @@ func (s *Stack) startPostgres(ctx context.Context, options Options) error {
 }
 
 func (s *Stack) startTemporal(ctx context.Context, options Options) error {
-	dir := filepath.Join(options.DataDir, "temporal")
+	dir := temporalDir(options.DataDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("create folder for Temporal: %w", err)
 	}

@@ -29,6 +29,7 @@ func runCases(changing changes) {
 		}
 		c.ok(c.q.DatabaseIdentity(ctx))
 		c.ok(c.q.DatabaseClosed(ctx))
+		c.ok(c.q.SlotsRestored(ctx, 1000))
 		endClaims(t, c)
 	}
 	changing["Watch"] = func(t *testing.T, c change) {

@@ -75,7 +75,7 @@ func Running(path string) (Info, bool, error) {
 }
 
 func isHeld(path string) (bool, error) {
-	name := filepath.Join(path, lockFile)
+	name := filepath.Join(path, LockFile)
 	// Without this look the probe would create the file, and a reader that
 	// changes what it reads surprises.
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {

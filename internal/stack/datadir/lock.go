@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	lockFile = "mosey.lock"
+	// LockFile is the file in a data directory that is locked.
+	LockFile = "mosey.lock"
 
 	// A probe by Running holds a shared lock for an instant. Waiting a little
 	// keeps it from looking like another Mosey.
@@ -55,7 +56,7 @@ func Lock(ctx context.Context, path string) (*Dir, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
-	lock := flock.New(filepath.Join(path, lockFile))
+	lock := flock.New(filepath.Join(path, LockFile))
 	for held := false; !held; {
 		var err error
 		if held, err = tryLock(ctx, lock); err != nil {

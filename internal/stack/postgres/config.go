@@ -76,15 +76,13 @@ func logPath(dir string) string { return filepath.Join(dir, "postgres.log") }
 // instead.
 //
 // There is one client, on one machine, which it shares with Temporal: memory is
-// modest, there is no replication to log for, and statements are too small for
+// modest, and statements are too small for
 // parallel plans or compilation to pay. Durability is left at its defaults: a
 // commit that was confirmed has to survive the machine.
 const tunables = `
 # Settings of Mosey. Change them as you like: they are written once.
 shared_buffers = '256MB'
 max_connections = 100
-wal_level = minimal
-max_wal_senders = 0
 min_wal_size = '256MB'
 max_wal_size = '2GB'
 checkpoint_timeout = '15min'

@@ -107,6 +107,9 @@ func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 		"-c", "log_error_verbosity=terse",
 		"-c", "log_parameter_max_length=0",
 		"-c", "log_parameter_max_length_on_error=0",
+		// for a backup while it runs; the files of older clusters say otherwise
+		"-c", "wal_level=replica",
+		"-c", "max_wal_senders=4",
 	}, s.endpoint.settings()...)
 	// Stop ends it, in its own way: a context only kills.
 	cmd := exec.CommandContext(context.WithoutCancel(alive), s.binaries.postgres(), args...)

@@ -1,0 +1,172 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/imagestore"
+)
+
+const (
+	// prefix begins the names of all files of backups.
+	prefix       = "backups/"
+	manifestFile = "manifest.json"
+	// format is the layout of a backup. It is an on-disk format.
+	format = 1
+	// nameLayout is a backup's name: the UTC time of its beginning.
+	nameLayout = "20060102T150405Z"
+	// manifestMost bounds what is read of a manifest, in bytes.
+	manifestMost = 4 << 20
+)
+
+// Manifest says what a backup is.
+type Manifest struct {
+	Format int    `json:"format"`
+	Name   string `json:"name"`
+	// Began and Taken are when it began, and the instant whose state it has.
+	Began time.Time `json:"began"`
+	Taken time.Time `json:"taken"`
+	// Mosey and Schema are the versions that made it, Postgres the major version and Platform
+	// the system and architecture that can read the database's files.
+	Mosey    string `json:"mosey"`
+	Schema   int64  `json:"schema"`
+	Postgres int    `json:"postgres"`
+	Platform string `json:"platform"`
+	// Database is the identity of the database.
+	Database string `json:"database"`
+	// Host and DataDir are where it was made.
+	Host    string `json:"host"`
+	DataDir string `json:"data_dir"`
+	// Base are the database's files, a tar, Temporal those of its state, Password the file with
+	// the database's password. Each is compressed (zstd), and then cut into parts.
+	Base     []Part `json:"base"`
+	Temporal []Part `json:"temporal,omitempty"`
+	Password []Part `json:"password"`
+	// Unpacked is how large the database's files are.
+	Unpacked int64 `json:"unpacked"`
+	// Images counts the images that are stored beside it; nil if they were left out.
+	Images *ImageCount `json:"images,omitempty"`
+	// Verified is when it was restored for trial; zero if it was not.
+	Verified time.Time `json:"verified,omitzero"`
+}
+
+// Part is one file.
+type Part struct {
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// ImageCount counts images.
+type ImageCount struct {
+	Files int64 `json:"files"`
+	Bytes int64 `json:"bytes"`
+	// Copied are those that were not there already.
+	Copied int64 `json:"copied"`
+}
+
+// Bytes is how large the backup is, without images.
+func (m *Manifest) Bytes() (sum int64) {
+	for _, p := range slices.Concat(m.Base, m.Temporal, m.Password) {
+		sum += p.Bytes
+	}
+	return sum
+}
+
+// place is where backups are.
+type place struct {
+	images *imagestore.Store
+	files  *imagestore.Files
+}
+
+func open(ctx context.Context, where string) (*place, error) {
+	images, err := imagestore.Open(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	return &place{images: images, files: images.Files(prefix)}, nil
+}
+
+// names are those of all backups, oldest first: those that are whole, and the others, which were
+// interrupted or are just being made.
+func (p *place) names(ctx context.Context) (whole, broken []string, err error) {
+	files, err := p.files.Names(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, file := range files {
+		name, _, _ := strings.Cut(file, "/")
+		if _, err := time.Parse(nameLayout, name); err != nil {
+			continue // not ours
+		}
+		if path.Base(file) == manifestFile {
+			whole = append(whole, name)
+		} else if !slices.Contains(broken, name) {
+			broken = append(broken, name)
+		}
+	}
+	broken = slices.DeleteFunc(broken, func(name string) bool { return slices.Contains(whole, name) })
+	return whole, broken, nil
+}
+
+// manifest reads that of a backup.
+func (p *place) manifest(ctx context.Context, name string) (m Manifest, err error) {
+	in, err := p.files.Read(ctx, name+"/"+manifestFile, "")
+	if err != nil {
+		return m, err
+	}
+	data, err := io.ReadAll(io.LimitReader(in, manifestMost))
+	if err = errors.Join(err, in.Close()); err != nil {
+		return m, fmt.Errorf("read the backup %s: %w", name, err)
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("read the backup %s: %s: %w", name, manifestFile, err)
+	}
+	if m.Format != format || m.Name != name {
+		return m, fmt.Errorf("%w: the backup %s has the format %d and this Mosey reads %d: use the Mosey that made it (%s)",
+			crawl.ErrInvalid, name, m.Format, format, m.Mosey)
+	}
+	return m, nil
+}
+
+// seal writes the manifest, which makes a backup a whole one.
+func (p *place) seal(ctx context.Context, m Manifest) error {
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	data = append(data, '\n')
+	sum := sha256.Sum256(data)
+	return p.files.Write(ctx, m.Name+"/"+manifestFile, hex.EncodeToString(sum[:]), int64(len(data)), bytes.NewReader(data))
+}
+
+// remove deletes a backup: its manifest first, so that what is left of it is never taken for
+// whole.
+func (p *place) remove(ctx context.Context, name string) error {
+	if err := p.files.Remove(ctx, name+"/"+manifestFile); err != nil {
+		return err
+	}
+	files, err := p.files.Names(ctx)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if strings.HasPrefix(file, name+"/") {
+			if err := p.files.Remove(ctx, file); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+-- name: SlotsRestored :one
+SELECT slots_restored(@age_ms::bigint)::bigint;

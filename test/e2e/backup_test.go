@@ -1,0 +1,101 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/up"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// runMosey runs a command to its end and returns what it prints.
+func runMosey(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	p := start(t, environ(), moseyBin, args...)
+	require.Equal(t, code, p.wait(t, 2*time.Minute), p.out)
+	return p.out.String()
+}
+
+// TestBackup takes a backup beside a crawl, loses all that came after it, and goes on from there.
+// One site asks for a delay that is longer than all of that takes.
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	beside(t)
+	const patient, pages, patience = "patient.test", 12, 15 * time.Second
+	s := newSite(t, web.Options{Sites: append(
+		web.Uniform(3, web.Site{Pages: pages, Images: 1, Image: photograph(t), Plain: true}),
+		web.Site{Host: patient, Robots: web.RobotsCrawlDelay, CrawlDelay: patience, Pages: 3, Plain: true},
+	)})
+	dir, kept := up.Dir(t), t.TempDir()
+	// slow enough for a backup in the middle
+	args := func(dir string) []string {
+		return append([]string{
+			"--data-dir", dir, "crawl", s.seeds, "--delay", "1s", "--json", "--set", "ip_delay=0s", "--timeout", "1s", "--images", "store",
+		}, s.workerFlags()...)
+	}
+	crawling := start(t, environ(), moseyBin, args(dir)...)
+	seen := func(n int) {
+		t.Helper()
+		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= n }, time.Minute, 10*time.Millisecond, "%s", crawling.out)
+	}
+	seen(6)
+	said := runMosey(t, 0, "--data-dir", dir, "backup", kept)
+	require.Contains(t, said, "verified by a restore")
+	require.NoDirExists(t, dir+".verify")
+
+	// what comes now is lost: until that site is asked once more, at the least
+	before := len(s.Log().Pages())
+	asked := len(pagesOf(s.Log().Pages(), patient))
+	require.Eventually(t, func() bool { return len(pagesOf(s.Log().Pages(), patient)) > asked }, time.Minute, 10*time.Millisecond, "%s", crawling.out)
+	crawling.kill(t)
+	lost := len(s.Log().Pages()) - before
+	require.Positive(t, lost)
+
+	restored := up.Dir(t)
+	said = runMosey(t, 0, "--data-dir", restored, "restore", kept)
+	require.Contains(t, said, "closed for a delay")
+	require.NoDirExists(t, restored+".restoring")
+	again := start(t, environ(), moseyBin, args(restored)...)
+	require.Zero(t, again.wait(t, crawlLimit), again.out)
+	s.judge(t, web.Expectations{Delay: time.Second, Refetches: lost + 8, UserAgent: "mosey/"})
+	requireImages(t, restored, 3*(pages+1))
+	runMosey(t, 0, "--data-dir", restored, "doctor", "--check", "--only", "slots", "--only", "counters")
+
+	t.Run("IsRefusedWhereItWouldDoHarm", func(t *testing.T) {
+		require.Contains(t, runMosey(t, 1, "--data-dir", restored, "restore", kept), "is not empty")
+		other := filepath.Join(t.TempDir(), "other")
+		require.Contains(t, runMosey(t, 1, "--data-dir", other, "restore", filepath.Join(kept, "none")), "no whole backup")
+		require.Contains(t, runMosey(t, 2, "--data-dir", other, "restore"), "want a place of backups")
+
+		var manifest struct {
+			Name string `json:"name"`
+			Base []struct {
+				Name string `json:"name"`
+			} `json:"base"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(runMosey(t, 0, "backup", kept, "--list", "--json")), &manifest))
+		part := filepath.Join(kept, "backups", manifest.Base[0].Name)
+		whole, err := os.ReadFile(part)
+		require.NoError(t, err)
+		stat, err := os.Stat(part)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), stat.Mode().Perm(), "it holds all there is, and a password")
+		damaged := append([]byte(nil), whole...)
+		damaged[len(damaged)/2] ^= 1
+		require.NoError(t, os.WriteFile(part, damaged, 0o600))
+		require.NotZero(t, start(t, environ(), moseyBin, "--data-dir", other, "restore", kept).wait(t, time.Minute))
+		require.NoDirExists(t, other)
+		require.NoDirExists(t, other+".restoring")
+		require.NoError(t, os.WriteFile(part, whole, 0o600))
+
+		// without its last file it is none
+		require.NoError(t, os.Remove(filepath.Join(kept, "backups", manifest.Name, "manifest.json")))
+		require.Contains(t, runMosey(t, 1, "--data-dir", other, "restore", kept), "no whole backup")
+		require.Contains(t, runMosey(t, 0, "backup", kept, "--list"), "is not whole")
+	})
+}
