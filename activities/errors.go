@@ -69,7 +69,8 @@ const noPlacePause = 5 * time.Second
 // orNotNow makes an error that carries the wait of what keeps this worker from making requests:
 // an outage of its network, its end, or as many requests as may be. It leaves others as they are.
 func orNotNow(err error) error {
-	kind, wait := "", time.Millisecond // zero would mean "not set"
+	var kind string
+	wait := time.Millisecond // zero would mean "not set"
 	down, isDown := errors.AsType[*network.Down](err)
 	switch {
 	case isDown:

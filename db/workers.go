@@ -12,7 +12,8 @@ import (
 // StartWorker stores that a worker begins, and returns its id.
 func (s *Store) StartWorker(ctx context.Context, w crawl.Worker) (int32, error) {
 	id, err := s.q.WorkerStart(ctx, dbsqlc.WorkerStartParams{
-		Identity: w.Identity, Host: w.Host, Version: w.Version, BuildID: w.BuildID, Role: w.Role, Most: int32(w.Most), //nolint:gosec // flags bound it
+		Identity: w.Identity, Host: w.Host, Version: w.Version, BuildID: w.BuildID, Role: w.Role,
+		Most:   int32(w.Most), //nolint:gosec // flags bound it
 		SpanMs: ms(w.Span),
 	})
 	return id, translate("store worker "+w.Identity, err)

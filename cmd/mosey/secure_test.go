@@ -8,8 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"io"
-	"log"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -104,7 +104,7 @@ func guard(t *testing.T, temporal string, ca, clients *authority, until time.Tim
 	}
 	var plain http.Protocols
 	plain.SetUnencryptedHTTP2(true)
-	quiet := log.New(io.Discard, "", 0)
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: temporal})
 	proxy.Transport, proxy.FlushInterval, proxy.ErrorLog = &http.Transport{Protocols: &plain}, -1, quiet
 	proxy.ModifyResponse = func(r *http.Response) error {
@@ -203,7 +203,7 @@ func (h *commandHarness) everyCommand(s site, g *guarded) {
 	before := g.calls.Load()
 	served := h.Start("serve", "--web", "127.0.0.1:0")
 	address := served.Field("Web page")
-	response, err := http.Get(address) //nolint:noctx // the test's own server
+	response, err := http.Get(address)
 	require.NoError(h.t, err)
 	require.NoError(h.t, response.Body.Close())
 	require.Eventually(h.t, func() bool { return g.calls.Load() > before }, patience, 10*time.Millisecond)
@@ -306,7 +306,7 @@ func TestTemporalBehindTLSIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mine := &commandHarness{t: t, dir: h.dir, environ: append(h.environ[:len(h.environ):len(h.environ)], "TEMPORAL_NAMESPACE=default")}
+			mine := &commandHarness{t: t, dir: h.dir, environ: append(slices.Clip(h.environ), "TEMPORAL_NAMESPACE=default")}
 			for variable, value := range right {
 				mine.Setenv(variable, value)
 			}

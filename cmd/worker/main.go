@@ -95,7 +95,7 @@ func (f flags) ask(ctx context.Context, stdout, stderr io.Writer) int {
 
 func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (err error) {
 	// what follows Stop may wait for something that is away
-	defer wiring.EndBy(ctx, f.StopSpan(), func() { os.Exit(wiring.ExitOK) })()
+	defer wiring.EndBy(ctx, f.StopSpan(), func() { os.Exit(wiring.ExitOK) })() //nolint:revive // nothing else ends it then
 	if f.CPUProfile != "" {
 		stop, err := profile(f.CPUProfile)
 		if err != nil {

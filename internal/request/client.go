@@ -119,7 +119,7 @@ func New(cfg Config) (*Client, error) {
 		cfg.Places = NewPlaces(cfg.MaxFetches)
 	}
 	c := &Client{Config: cfg, large: semaphore.NewWeighted(max(int64(cfg.MaxFetches)/slowShare, 1)), broken: broken}
-	c.cut, c.doCut = context.WithCancel(context.Background())
+	c.cut, c.doCut = context.WithCancel(context.Background()) //nolint:gosec // Cut calls it
 	return c, nil
 }
 

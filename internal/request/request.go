@@ -107,7 +107,7 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	return res, err
 }
 
-func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, error) {
+func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, error) { //nolint:funlen // one step after the other
 	tr.Phase("place")
 	leaveName, err := c.Network.Admit(ask.URL.Host())
 	if err != nil {

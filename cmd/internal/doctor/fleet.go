@@ -45,7 +45,8 @@ func lookFleet(ctx context.Context, p *Patient) ([]Finding, error) {
 	var found []Finding
 	if len(silent) > 0 {
 		found = append(found, one(Note,
-			"If one still runs, see in its log why it does not reach the database: it begins no requests. Else nothing is to be done: others have taken over.",
+			"If one still runs, see in its log why it does not reach the database: it begins no requests. "+
+				"Else nothing is to be done: others have taken over.",
 			"%s not heard of: %s", explain.Count(int64(len(silent)), "worker"), strings.Join(silent[:min(len(silent), workersNamed)], "; "))...)
 	}
 	if use.Full() {

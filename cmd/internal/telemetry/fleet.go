@@ -18,7 +18,7 @@ func (m *Metrics) declareFleet() {
 		m.declared = append(m.declared, Metric{Name: name, Kind: "gauge", Help: help})
 		return prometheus.NewDesc(name, help, nil, nil)
 	}
-	m.fleet.share = of("mosey_fetches_share", "How many requests this process may have in flight: its share of the limit of all workers, or its own.")
+	m.fleet.share = of("mosey_fetches_share", "How many requests this process may have in flight: its share of the limit of all, or its own.")
 	m.fleet.taken = of("mosey_fetches_in_flight", "How many it has, those that are about to begin included.")
 	m.fleet.limit = of("mosey_fetches_limit", "How many all workers may have in flight together (mosey workers --max-fetches); 0 is no limit.")
 	m.registry.MustRegister(m.fleet)

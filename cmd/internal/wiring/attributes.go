@@ -53,11 +53,11 @@ func AttributesCommand(namespace string, names []string) string {
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(want))
 	}
-	command := "temporal operator search-attribute create --namespace " + namespace
+	words := []string{"temporal operator search-attribute create --namespace", namespace}
 	for _, name := range names {
-		command += " --name " + name + " --type " + want[name].String()
+		words = append(words, "--name", name, "--type", want[name].String())
 	}
-	return command
+	return strings.Join(words, " ")
 }
 
 // WrongAttributesRemedy is what helps if an attribute has another type.

@@ -55,6 +55,14 @@ func CheckNamespace(ctx context.Context, c *Client, store *db.Store) error {
 	return c.judgeOwner(owner, database, err)
 }
 
+// takeNamespace makes the client's namespace that of a database, and has it say so under the first key.
+func takeNamespace(ctx context.Context, c *Client, store *db.Store) error {
+	if err := ClaimNamespace(ctx, c, store); err != nil {
+		return err
+	}
+	return sealNamespace(ctx, c, store)
+}
+
 // sealNamespace has the namespace name its database in a payload that is encrypted with the first
 // key: a worker without that key is refused then.
 func sealNamespace(ctx context.Context, c *Client, store *db.Store) error {

@@ -174,10 +174,7 @@ func NewWorker(
 	if err != nil {
 		return nil, err
 	}
-	if err := ClaimNamespace(ctx, c, store); err != nil {
-		return nil, err
-	}
-	if err := sealNamespace(ctx, c, store); err != nil {
+	if err := takeNamespace(ctx, c, store); err != nil {
 		return nil, err
 	}
 	if _, err := store.PermitNetworks(ctx, f.AllowNetwork); err != nil {

@@ -118,7 +118,7 @@ func (s *side) open(ctx context.Context, temporal bool) (err error) {
 		// the environment is about the cluster's
 		environ, address = withoutTemporal(environ), s.own
 	}
-	if s.temporal, err = wiring.Dial(ctx, environ, address, s.logger(), nil); err != nil {
+	if s.temporal, err = wiring.Dial(ctx, wiring.Connection{Env: environ, Address: address, PayloadFlags: s.j.e.Payloads}, s.logger(), nil); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, func(context.Context) error { s.temporal.Close(); return nil })
