@@ -191,7 +191,7 @@ func TestPodsAreConfined(t *testing.T) {
 			require.Equal(t, "/healthz", c.LivenessProbe.HTTPGet.Path)
 			require.Regexp(t, `MOSEY_METRICS: 0\.0\.0\.0:9464\b`, read(t, "kubernetes/base/config.yaml"))
 			require.Equal(t, 9464, c.Ports[0].ContainerPort)
-			require.Greater(t, p.TerminationGracePeriodSeconds, 40, "--timeout and the ten seconds after it")
+			require.Greater(t, p.TerminationGracePeriodSeconds, 25, "--drain and the five seconds after it")
 		}
 	}
 }

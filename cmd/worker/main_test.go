@@ -55,7 +55,7 @@ func TestUsage(t *testing.T) {
 		out = strings.Join(strings.Fields(out), " ")
 		require.Contains(t, out, "Usage: worker [flags]")
 		require.Contains(t, out, "Postgres to use. Run mosey migrate first ($DATABASE_URL).")
-		require.Contains(t, out, "Requests in flight in this process. Default: 256 ($MOSEY_MAX_FETCHES).")
+		require.Contains(t, out, "Requests in flight in this process; mosey workers limits those of all. Default: 256 ($MOSEY_MAX_FETCHES).")
 	})
 
 	t.Run("TellsItsVersions", func(t *testing.T) {
