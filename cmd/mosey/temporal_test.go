@@ -44,7 +44,7 @@ type sharedStack struct {
 var temporalStack sharedStack
 
 // namespaces is how many tests can have one.
-const namespaces = 60
+const namespaces = 90
 
 func namespaceName(n int64) string { return fmt.Sprintf("test-%d", n) }
 

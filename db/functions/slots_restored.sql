@@ -42,7 +42,8 @@ BEGIN
     SELECT x.key, t + greatest(
         CASE split_part(x.key, ':', 1) WHEN 'ip' THEN v_ip WHEN 'subnet' THEN v_subnet ELSE v_delay END, ms_interval(x.strict_ms)
     ), 'delay'
-    FROM politeness_slots x WHERE NOT EXISTS (SELECT 1 FROM domains d WHERE x.key = 'domain:' || d.domain)
+    FROM politeness_slots x
+    WHERE CASE WHEN x.key LIKE 'domain:%' THEN NOT EXISTS (SELECT 1 FROM domains d WHERE d.domain = substr(x.key, 8)) ELSE true END
     ON CONFLICT (key) DO UPDATE SET
         free_at = greatest(s.free_at, excluded.free_at),
         reason = CASE WHEN s.free_at < excluded.free_at AND s.holder IS NULL THEN 'delay' ELSE s.reason END,

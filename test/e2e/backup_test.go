@@ -64,7 +64,7 @@ func TestBackup(t *testing.T) {
 	require.Zero(t, again.wait(t, crawlLimit), again.out)
 	s.judge(t, web.Expectations{Delay: time.Second, Refetches: lost + 8, UserAgent: "mosey/"})
 	requireImages(t, restored, 3*(pages+1))
-	runMosey(t, 0, "--data-dir", restored, "doctor", "--check", "--only", "slots", "--only", "counters")
+	runMosey(t, 0, "--data-dir", restored, "doctor", "--check", "--only", "due", "--only", "totals", "--only", "in-flight", "--only", "references")
 
 	t.Run("IsRefusedWhereItWouldDoHarm", func(t *testing.T) {
 		require.Contains(t, runMosey(t, 1, "--data-dir", restored, "restore", kept), "is not empty")

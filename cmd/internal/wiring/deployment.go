@@ -120,6 +120,7 @@ func (u upgrader) look(ctx context.Context) error {
 func WarnVersion(ctx context.Context, c *Client, v ServeFlags, logger *slog.Logger) {
 	current, err := workflows.CurrentVersion(ctx, c)
 	switch {
+	case ctx.Err() != nil: // it is stopping
 	case err != nil:
 		logger.WarnContext(ctx, "could not see which version of the workers is current", "error", err)
 	case v.BuildID == "" && current != "":
