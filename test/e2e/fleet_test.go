@@ -86,6 +86,10 @@ func TestFleetLimit(t *testing.T) {
 	c.worker(t, s, "--role", "control")
 	require.Contains(t, c.mosey(t, "workers", "--max-fetches", "6", "--reason", "a thin line"), "6 requests in flight")
 	workers := []*process{c.worker(t, s, "--timeout", "2s"), c.worker(t, s, "--timeout", "2s"), c.worker(t, s, "--timeout", "2s")}
+	// the first to come would take all domains
+	require.Eventually(t, func() bool {
+		return queryInt(t, c.pool, "SELECT count(*) FROM workers WHERE stopped_at IS NULL") == 1+len(workers)
+	}, time.Minute, 100*time.Millisecond)
 	c.begin(t, s, fleetRun, map[string]any{"delay": "0s", "ip_delay": "0s", "latency_factor": 0, "sitemaps": false})
 
 	// used has the limit be used for a while, after what was before has settled, and never exceeded.

@@ -55,9 +55,6 @@ var allowed = []allowance{
 	{"CheckReferences", "", 60_000, "it looks at some thousand attempts, by id"},
 	{"RepairBudgets", "", 150_000, "it adds up all domains of a run"},
 
-	// a restore closes the slots of all domains, once
-	{"slots_restored", "", 2_000_000, "it closes all slots"},
-
 	// counts for people that end at a bound of the caller
 	{"DomainOpen", "", 400_000, "it counts up to a bound"},
 	{"DomainPages", "", 3_000, "it counts up to a bound"},
