@@ -58,7 +58,8 @@ func (f *Files) Names(ctx context.Context) ([]string, error) {
 
 // checkName refuses a name that leads elsewhere.
 func checkName(name string) error {
-	if name == "" || path.Clean(name) != name || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "../") || strings.Contains(name, `\`) {
+	leads := strings.HasPrefix(name, "/") || strings.HasPrefix(name, "../") || strings.Contains(name, `\`)
+	if name == "" || path.Clean(name) != name || leads {
 		return fmt.Errorf("%w: %q is no name of a file", crawl.ErrInvalid, name)
 	}
 	return nil

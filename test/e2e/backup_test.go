@@ -65,37 +65,40 @@ func TestBackup(t *testing.T) {
 	s.judge(t, web.Expectations{Delay: time.Second, Refetches: lost + 8, UserAgent: "mosey/"})
 	requireImages(t, restored, 3*(pages+1))
 	runMosey(t, 0, "--data-dir", restored, "doctor", "--check", "--only", "due", "--only", "totals", "--only", "in-flight", "--only", "references")
+	refuseRestores(t, kept, restored)
+}
 
-	t.Run("IsRefusedWhereItWouldDoHarm", func(t *testing.T) {
-		require.Contains(t, runMosey(t, 1, "--data-dir", restored, "restore", kept), "is not empty")
-		other := filepath.Join(t.TempDir(), "other")
-		require.Contains(t, runMosey(t, 1, "--data-dir", other, "restore", filepath.Join(kept, "none")), "no whole backup")
-		require.Contains(t, runMosey(t, 2, "--data-dir", other, "restore"), "want a place of backups")
+// refuseRestores looks that a backup is not restored where that would do harm.
+func refuseRestores(t *testing.T, kept, restored string) {
+	t.Helper()
+	require.Contains(t, runMosey(t, 1, "--data-dir", restored, "restore", kept), "is not empty")
+	other := filepath.Join(t.TempDir(), "other")
+	require.Contains(t, runMosey(t, 1, "--data-dir", other, "restore", filepath.Join(kept, "none")), "no whole backup")
+	require.Contains(t, runMosey(t, 2, "--data-dir", other, "restore"), "want a place of backups")
 
-		var manifest struct {
+	var manifest struct {
+		Name string `json:"name"`
+		Base []struct {
 			Name string `json:"name"`
-			Base []struct {
-				Name string `json:"name"`
-			} `json:"base"`
-		}
-		require.NoError(t, json.Unmarshal([]byte(runMosey(t, 0, "backup", kept, "--list", "--json")), &manifest))
-		part := filepath.Join(kept, "backups", manifest.Base[0].Name)
-		whole, err := os.ReadFile(part)
-		require.NoError(t, err)
-		stat, err := os.Stat(part)
-		require.NoError(t, err)
-		require.Equal(t, os.FileMode(0o600), stat.Mode().Perm(), "it holds all there is, and a password")
-		damaged := append([]byte(nil), whole...)
-		damaged[len(damaged)/2] ^= 1
-		require.NoError(t, os.WriteFile(part, damaged, 0o600))
-		require.NotZero(t, start(t, environ(), moseyBin, "--data-dir", other, "restore", kept).wait(t, time.Minute))
-		require.NoDirExists(t, other)
-		require.NoDirExists(t, other+".restoring")
-		require.NoError(t, os.WriteFile(part, whole, 0o600))
+		} `json:"base"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(runMosey(t, 0, "backup", kept, "--list", "--json")), &manifest))
+	part := filepath.Join(kept, "backups", manifest.Base[0].Name)
+	whole, err := os.ReadFile(part)
+	require.NoError(t, err)
+	stat, err := os.Stat(part)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), stat.Mode().Perm(), "it holds all there is, and a password")
+	damaged := append([]byte(nil), whole...)
+	damaged[len(damaged)/2] ^= 1
+	require.NoError(t, os.WriteFile(part, damaged, 0o600))
+	require.NotZero(t, start(t, environ(), moseyBin, "--data-dir", other, "restore", kept).wait(t, time.Minute))
+	require.NoDirExists(t, other)
+	require.NoDirExists(t, other+".restoring")
+	require.NoError(t, os.WriteFile(part, whole, 0o600))
 
-		// without its last file it is none
-		require.NoError(t, os.Remove(filepath.Join(kept, "backups", manifest.Name, "manifest.json")))
-		require.Contains(t, runMosey(t, 1, "--data-dir", other, "restore", kept), "no whole backup")
-		require.Contains(t, runMosey(t, 0, "backup", kept, "--list"), "is not whole")
-	})
+	// without its last file it is none
+	require.NoError(t, os.Remove(filepath.Join(kept, "backups", manifest.Name, "manifest.json")))
+	require.Contains(t, runMosey(t, 1, "--data-dir", other, "restore", kept), "no whole backup")
+	require.Contains(t, runMosey(t, 0, "backup", kept, "--list"), "is not whole")
 }

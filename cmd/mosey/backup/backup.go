@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,10 +145,8 @@ func (t *taker) take(ctx context.Context) (m Manifest, err error) {
 	if err != nil {
 		return m, err
 	}
-	for _, name := range append(whole, broken...) {
-		if name == m.Name {
-			return m, fmt.Errorf("a backup %s is there already: wait a second", m.Name)
-		}
+	if slices.Contains(whole, m.Name) || slices.Contains(broken, m.Name) {
+		return m, fmt.Errorf("a backup %s is there already: wait a second", m.Name)
 	}
 	defer func() {
 		if err != nil { // also where ctx has ended

@@ -108,7 +108,8 @@ func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err erro
 		return m, err
 	}
 	if here := runtime.GOOS + "/" + runtime.GOARCH; m.Platform != here {
-		return m, fmt.Errorf("the backup %s is of %s, and its database's files cannot be read on %s: restore it there, and take it over with mosey move",
+		return m, fmt.Errorf("the backup %s is of %s, and its database's files cannot be read on %s: "+
+			"restore it there, and take it over with mosey move",
 			name, m.Platform, here)
 	}
 	return m, nil

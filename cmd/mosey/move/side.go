@@ -118,7 +118,8 @@ func (s *side) open(ctx context.Context, temporal bool) (err error) {
 		// the environment is about the cluster's
 		environ, address = withoutTemporal(environ), s.own
 	}
-	if s.temporal, err = wiring.Dial(ctx, wiring.Connection{Env: environ, Address: address, PayloadFlags: s.j.e.Payloads}, s.logger(), nil); err != nil {
+	to := wiring.Connection{Env: environ, Address: address, PayloadFlags: s.j.e.Payloads}
+	if s.temporal, err = wiring.Dial(ctx, to, s.logger(), nil); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, func(context.Context) error { s.temporal.Close(); return nil })

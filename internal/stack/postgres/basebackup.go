@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -58,7 +59,7 @@ func BaseBackup(ctx context.Context, url string, w io.Writer, progress func(writ
 
 // describeReplication says what to do about a server that was started for no backups.
 func describeReplication(err error) error {
-	if refused, is := errors.AsType[*pgconn.PgError](err); is && (refused.Code == "55000" || refused.Code == "53300" || refused.Code == "53400") {
+	if refused, is := errors.AsType[*pgconn.PgError](err); is && slices.Contains([]string{"55000", "53300", "53400"}, refused.Code) {
 		return fmt.Errorf("this Postgres gives no backup: %w: if an older Mosey has started it, stop and start that once", err)
 	}
 	return fmt.Errorf("ask for a backup: %w", err)
