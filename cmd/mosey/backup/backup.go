@@ -198,7 +198,7 @@ func (t *taker) store(ctx context.Context, m *Manifest) error {
 	if err != nil {
 		return err
 	}
-	count, err := copyImages(ctx, from, t.place.images, t.dir, func(c ImageCount) { t.show("copying images", c.Bytes) })
+	count, err := command.CopyImages(ctx, from, t.place.images, func(c command.CopiedImages) { t.show("copying images", c.Bytes) })
 	m.Images = &count
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/imagestore"
 )
@@ -56,7 +57,7 @@ type Manifest struct {
 	// Unpacked is how large the database's files are.
 	Unpacked int64 `json:"unpacked"`
 	// Images counts the images that are stored beside it; nil if they were left out.
-	Images *ImageCount `json:"images,omitempty"`
+	Images *command.CopiedImages `json:"images,omitempty"`
 	// Verified is when it was restored for trial; zero if it was not.
 	Verified time.Time `json:"verified,omitzero"`
 }
@@ -66,14 +67,6 @@ type Part struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-}
-
-// ImageCount counts images.
-type ImageCount struct {
-	Files int64 `json:"files"`
-	Bytes int64 `json:"bytes"`
-	// Copied are those that were not there already.
-	Copied int64 `json:"copied"`
 }
 
 // Bytes is how large the backup is, without images.

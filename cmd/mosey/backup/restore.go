@@ -262,7 +262,7 @@ func (r *restorer) restoreImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = copyImages(ctx, r.place.images, to, r.dir, func(c ImageCount) {
+	_, err = command.CopyImages(ctx, r.place.images, to, func(c command.CopiedImages) {
 		r.view.Show(func(time.Time) string { return "restoring images: " + explain.Size(c.Bytes) })
 	})
 	return err
