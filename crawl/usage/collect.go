@@ -44,9 +44,9 @@ func (p *Usage) AddHeader(header http.Header) {
 	}
 }
 
-// AddRobots adds what the robots.txt group that binds us says of a page. signals are the values
-// of its Content-Signal lines. usages are those of the Content-Usage lines for the page's path,
-// without the path. Of each at most MaxValues are read.
+// AddRobots adds what the robots.txt group that binds us says of a page. The signals are the
+// values of its Content-Signal lines. The usages are the preferences of its Content-Usage lines
+// that match the page's path. Of each at most MaxValues are read.
 func (p *Usage) AddRobots(signals, usages []string) {
 	for _, line := range signals[:min(len(signals), MaxValues)] {
 		p.ContentSignals.add(line, SourceRobotsSignals)

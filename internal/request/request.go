@@ -242,8 +242,8 @@ func (c *Client) start(ask Ask, t target) crawl.Start {
 }
 
 // exchange fetches. The slots are leased until a deadline, and it is done with them
-// by then: a process that was stopped for a while after it took the slots would
-// begin late, and still be reading while others ask. A caller that is cancelled, by
+// by then. Without that, a process that was stopped for a while after it took the slots
+// would still be reading while others ask. A caller that is cancelled, by
 // a pause or the end of its worker, does not cut it short: that would be trouble of
 // our own making, on the site's account. Only Drain does, which takes the attempt back.
 func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Time) *Exchange {

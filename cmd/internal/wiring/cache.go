@@ -48,8 +48,9 @@ func usableMemory(machine, limit int64) int64 {
 	return limit
 }
 
-// cacheSize is that number: the domains that the runs may have active at the same time, and a few
-// more for those that come and go, but no more than fit into their share of the memory; 0 is unknown.
+// cacheSize is that number. It is the domains that the runs may have active at the same time, and a
+// few more for those that come and go. No more are kept than fit into their share of the memory; a
+// memory of 0 is unknown.
 func cacheSize(runs []crawl.Run, memory int64) int {
 	domains := 0
 	for _, r := range runs {

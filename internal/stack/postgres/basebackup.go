@@ -17,9 +17,9 @@ import (
 // BaseBackup writes the files of the cluster behind an address that URL returned, as one
 // tar, while it runs. The tar has the log that makes them one consistent state, which is
 // that at the end of the backup: Unpack makes a cluster of it. Checksums of all blocks are
-// verified. It is Postgres' own way, as pg_basebackup has it (chapter "Streaming Replication
-// Protocol", BASE_BACKUP, in the form of version 15), without that program, which not every
-// installation has. progress is told how many bytes are written.
+// verified. Postgres sends the tar itself, as it does for pg_basebackup, which not every
+// installation has: chapter "Streaming Replication Protocol" of its manual, BASE_BACKUP, in the
+// form of version 15. BaseBackup tells progress how many bytes it has written.
 func BaseBackup(ctx context.Context, url string, w io.Writer, progress func(written int64)) error {
 	config, err := pgconn.ParseConfig(url)
 	if err != nil {
