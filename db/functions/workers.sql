@@ -16,14 +16,14 @@ DECLARE
     t timestamptz;
     v_lease_ms bigint;
     v_most integer;
-    v_others bigint;
+    v_others integer;
     v worker_share;
 BEGIN
     -- one worker at a time
     SELECT l.max_fetches INTO v_limit FROM fleet_limit l FOR UPDATE;
     t := clock_timestamp();
     -- Without a limit there is no hurry: only that a limit is set has to be noticed.
-    v_lease_ms := CASE WHEN v_limit IS NULL THEN 30000 ELSE 15000 END;
+    v_lease_ms := CASE WHEN v_limit IS NULL THEN 30000::bigint ELSE 15000 END;
     UPDATE workers w SET
         asked = p_asked, seen_at = t, stopped_at = NULL, lost = false, in_flight = p_in_flight, wanted = least(p_wanted, w.most),
         -- what it had begun before its share ended is over
@@ -36,7 +36,7 @@ BEGIN
     END IF;
     v := (v_most, v_lease_ms, v_limit)::worker_share;
     IF v_limit IS NOT NULL THEN
-        SELECT coalesce(sum(w.held), 0) INTO v_others FROM workers w
+        SELECT coalesce(sum(w.held), 0)::integer INTO v_others FROM workers w
         WHERE w.stopped_at IS NULL AND w.counts_until > t AND w.id <> p_id;
         v.share := greatest(0, least(v_most, worker_part(p_id, v_limit, t), v_limit - v_others));
     END IF;
@@ -53,12 +53,12 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_left integer := p_limit;
     v_workers integer;
-    v_turn CONSTANT bigint := floor(extract(EPOCH FROM p_now) / 30);
+    v_turn CONSTANT bigint := floor(extract(EPOCH FROM p_now) / 30)::bigint;
     v_part integer;
     v_own integer := 0;
     w record;
 BEGIN
-    SELECT count(*) INTO v_workers FROM workers x WHERE x.stopped_at IS NULL AND x.share_until > p_now;
+    SELECT count(*)::integer INTO v_workers FROM workers x WHERE x.stopped_at IS NULL AND x.share_until > p_now;
     FOR w IN
         SELECT x.id, x.wanted, row_number() OVER (ORDER BY x.wanted, x.place) AS n
         FROM (
