@@ -74,6 +74,7 @@ type cli struct {
 	Move       move.Cmd             `cmd:"" group:"Take out and look after:" help:"Move a crawl from the data directory to a cluster, or back."`
 	Deploy     control.DeployCmd    `cmd:"" group:"Take out and look after:" help:"Make a version of the workers current, and watch others run out; or list the versions."`
 	Replay     control.ReplayCmd    `cmd:"" group:"Take out and look after:" help:"Replay workflows that run over this program, before its workers serve them."`
+	Codec      codecCmd             `cmd:"" group:"Take out and look after:" help:"Decrypt what Temporal's UI and the temporal command show, where payloads are encrypted."`
 	Completion manual.CompletionCmd `cmd:"" group:"Take out and look after:" help:"Print what has a shell complete commands and flags."`
 	Man        manual.ManCmd        `cmd:"" group:"Take out and look after:" help:"Print this as a page for man."`
 	Version_   versionCmd           `cmd:"" group:"Take out and look after:" name:"version" help:"Print the version, and what it was built with."` //nolint:revive // Version is the flag
