@@ -112,7 +112,7 @@ func TestDatabase(t *testing.T) {
 		code, _, errs := execute(t, wiring.Env{"DATABASE_URL=postgres://mosey:secret@127.0.0.1:1/mosey"})
 		require.Equal(t, wiring.ExitFailed, code)
 		require.Contains(t, errs, "worker: reach the database: ")
-		require.Contains(t, errs, "does DATABASE_URL name a Postgres that runs?\n")
+		require.Contains(t, errs, "does DATABASE_URL name a Postgres that runs? mosey doctor ")
 		require.Equal(t, 1, strings.Count(errs, "\n"), errs)
 		require.NotContains(t, errs, "secret")
 	})
@@ -145,7 +145,7 @@ func TestTemporal(t *testing.T) {
 		code, _, errs := execute(t, wiring.Env{"DATABASE_URL=" + dbtest.URL(t), "TEMPORAL_ADDRESS=127.0.0.1:1"})
 		require.Equal(t, wiring.ExitFailed, code)
 		require.Contains(t, errs, "worker: reach Temporal at 127.0.0.1:1: ")
-		require.Contains(t, errs, ": does TEMPORAL_ADDRESS name one that runs?\n")
+		require.Contains(t, errs, ": does TEMPORAL_ADDRESS name one that runs? mosey doctor ")
 	})
 
 	t.Run("WhoseSettingsCannotBeReadIsRefused", func(t *testing.T) {

@@ -114,7 +114,7 @@ func TestUpgrade(t *testing.T) {
 	more(30)
 	require.Contains(t, mosey(1, "replay"), "disagrees: ")
 
-	require.Contains(t, mosey(0, "deploy", "v1"), "Version v2: nothing is left.")
+	require.Contains(t, mosey(0, "deploy", "v1"), "Version v2: no workflow is on it. If it is not to be current next (mosey deploy v2), stop its workers: mosey/")
 	on("v2", 0)
 	on("v1", all)
 	more(30)

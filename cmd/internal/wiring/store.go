@@ -85,7 +85,7 @@ func Describe(err error) error {
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		// every address that was tried has a line of its own
-		return fmt.Errorf("%s: does DATABASE_URL name a Postgres that runs?", strings.Join(strings.Fields(err.Error()), " "))
+		return fmt.Errorf("%s: does DATABASE_URL name a Postgres that runs? "+askDoctor, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return err
 }

@@ -34,6 +34,9 @@ var faults = []struct{ says, helps string }{
 	{"PermissionDenied", "may TEMPORAL_API_KEY, or the certificate, use this namespace?"},
 }
 
+// askDoctor is what helps where an error alone does not tell what is wrong.
+const askDoctor = "mosey doctor looks at it and says what helps"
+
 // unreachable is the error of a Temporal that cannot be used, with what helps.
 func unreachable(ctx context.Context, opts client.Options, err error) error {
 	address := cmp.Or(opts.HostPort, client.DefaultHostPort)
@@ -43,7 +46,7 @@ func unreachable(ctx context.Context, opts client.Options, err error) error {
 			err, helps = told, remedyOf(told)
 		}
 	}
-	return fmt.Errorf("reach Temporal at %s: %w: %s", address, err, cmp.Or(helps, "does TEMPORAL_ADDRESS name one that runs?"))
+	return fmt.Errorf("reach Temporal at %s: %w: %s", address, err, cmp.Or(helps, "does TEMPORAL_ADDRESS name one that runs? "+askDoctor))
 }
 
 func remedyOf(err error) string {

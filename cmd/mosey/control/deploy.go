@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -138,11 +139,13 @@ func (d *DeployCmd) tell(ctx context.Context, e *command.Env, to workflows.Deplo
 		return err
 	}
 	var says []string
+	newer := slices.ContainsFunc(versions, func(v workflows.Version) bool { return v.Current }) // they come the newest first
 	for _, v := range versions {
 		if v.Current {
+			newer = false
 			continue
 		}
-		said, err := d.remove(ctx, to, v)
+		said, err := d.remove(ctx, to, v, newer)
 		if err != nil {
 			return err
 		}
@@ -157,15 +160,21 @@ func (d *DeployCmd) tell(ctx context.Context, e *command.Env, to workflows.Deplo
 	return d.Tell(e, change)
 }
 
-// remove removes a version, if nothing needs it, and says what became of it.
-func (d *DeployCmd) remove(ctx context.Context, to workflows.Deployment, v workflows.Version) (string, error) {
+// remove removes a version, if nothing needs it, and says what became of it. One that is newer than
+// the current one may only wait for its turn.
+func (d *DeployCmd) remove(ctx context.Context, to workflows.Deployment, v workflows.Version, newer bool) (string, error) {
 	switch {
 	case v.Workflows > 0:
 		ids, err := to.Open(ctx, v.BuildID, 3)
 		return fmt.Sprintf("Version %s: %d workflows are left, which its workers have to finish: %s",
 			v.BuildID, v.Workflows, strings.Join(ids, ", ")), err
 	case len(v.Workers) > 0:
-		return fmt.Sprintf("Version %s: nothing is left. Stop its workers: %s", v.BuildID, strings.Join(v.Workers, ", ")), nil
+		workers := strings.Join(v.Workers, ", ")
+		if newer {
+			return fmt.Sprintf("Version %s: no workflow is on it. If it is not to be current next (mosey deploy %s), stop its workers: %s",
+				v.BuildID, v.BuildID, workers), nil
+		}
+		return fmt.Sprintf("Version %s: nothing is left. Stop its workers: %s", v.BuildID, workers), nil
 	}
 	err := to.Remove(ctx, v.BuildID)
 	if errors.Is(err, crawl.ErrInvalid) {
