@@ -66,6 +66,7 @@ func TestBackup(t *testing.T) {
 	requireImages(t, restored, 3*(pages+1))
 	runMosey(t, 0, "--data-dir", restored, "doctor", "--check", "--only", "due", "--only", "totals", "--only", "in-flight", "--only", "references")
 	refuseRestores(t, kept, restored)
+	backsUpToABucket(t, restored)
 }
 
 // refuseRestores looks that a backup is not restored where that would do harm.

@@ -22,8 +22,9 @@ func Password(dir string) (string, error) {
 }
 
 // Unpack makes the cluster of a data directory, which must have none, from the tar of a
-// BaseBackup and its password. The directory is not fit for use before Unpack returns: it has
-// to be one that nobody takes for whole until then.
+// BaseBackup and its password. The directory has to be one that nobody takes for whole before a
+// Postgres has been started in it, and stopped: it recovers the files, and flushes them all to the
+// disk before that (SyncDataDirectory), which is why they are not flushed here.
 func Unpack(ctx context.Context, dir, password string, archive io.Reader) (err error) {
 	user, err := chooseAccount(dir)
 	if err != nil {
@@ -80,7 +81,7 @@ func unpackEntry(root *os.Root, user account, data string, header *tar.Header, i
 			return err
 		}
 		_, err = io.Copy(file, in)
-		if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		if err = errors.Join(err, file.Close()); err != nil {
 			return err
 		}
 	default:

@@ -1,0 +1,93 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/up"
+)
+
+// backsUpToABucket makes backups of a data directory in a bucket: one that is killed in the middle of
+// an upload, one that the bucket refuses, and two that are whole. It restores the last of them.
+func backsUpToABucket(t *testing.T, dir string) {
+	t.Helper()
+	backend := s3mem.New()
+	require.NoError(t, backend.CreateBucket("kept"))
+	fake := gofakes3.New(backend).Server()
+	var before atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f := before.Load(); f == nil || (*f)(w, r) {
+			fake.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	on := func(f func(http.ResponseWriter, *http.Request) bool) { before.Store(&f) }
+	place := "s3://kept?region=us-east-1&use_path_style=true&endpoint=" + server.URL
+	run := func(code int, args ...string) string {
+		p := start(t, environ("AWS_ACCESS_KEY_ID=someone", "AWS_SECRET_ACCESS_KEY=hidden-from-all"), moseyBin, args...)
+		require.Equal(t, code, p.wait(t, 2*time.Minute), p.out)
+		require.NotContains(t, p.out.String(), "hidden-from-all")
+		return p.out.String()
+	}
+
+	uploading, held := make(chan struct{}), make(chan struct{})
+	once := sync.OnceFunc(func() { close(uploading) })
+	on(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			once()
+			<-held
+		}
+		return r.Method != http.MethodPut
+	})
+	killed := start(t, environ("AWS_ACCESS_KEY_ID=someone", "AWS_SECRET_ACCESS_KEY=hidden-from-all"), moseyBin, "--data-dir", dir, "backup", place)
+	select {
+	case <-uploading:
+	case <-time.After(time.Minute):
+		require.FailNow(t, "nothing was uploaded", killed.out)
+	}
+	killed.kill(t)
+	close(held)
+	require.NotContains(t, run(0, "backup", place, "--list"), "verified")
+	require.Contains(t, run(1, "--data-dir", up.Dir(t), "restore", place), "no whole backup")
+
+	on(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`<Error><Code>AccessDenied</Code><Message>not yours</Message></Error>`))
+		}
+		return r.Method != http.MethodPut
+	})
+	require.Contains(t, run(1, "--data-dir", dir, "backup", place), "the service denies access: check the credentials")
+	require.NotContains(t, run(0, "backup", place, "--list"), "verified")
+
+	before.Store(nil)
+	for range 2 {
+		require.Contains(t, run(0, "--data-dir", dir, "backup", place, "--keep", "1"), "verified by a restore")
+		require.Equal(t, 1, strings.Count(run(0, "backup", place, "--list"), "\n"), "the older ones, and what was begun, are deleted")
+	}
+	restored := up.Dir(t)
+	require.Contains(t, run(0, "--data-dir", restored, "restore", place), "closed for a delay")
+	require.Equal(t, statusOf(t, run(0, "--data-dir", dir, "status", "--json")), statusOf(t, run(0, "--data-dir", restored, "status", "--json")))
+}
+
+// statusOf is what mosey status tells of runs, without what depends on the time of asking.
+func statusOf(t *testing.T, text string) (runs []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var run map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &run), line)
+		runs = append(runs, map[string]any{"run": run["run"], "success": run["success"], "pages": run["pages"]})
+	}
+	require.NotEmpty(t, runs)
+	return runs
+}
