@@ -50,6 +50,19 @@ func TestCloseRestoredForgetsLongWaits(t *testing.T) {
 	}
 }
 
+// A delay that follows each request may have begun just now, by a request that the state does not know.
+func TestCloseRestoredKeepsWholeDelays(t *testing.T) {
+	t.Parallel()
+	b := setup(t, settings.Settings{})
+	b.exec(t, `INSERT INTO domains (domain) VALUES ('slow.example')`)
+	b.exec(t, `INSERT INTO page_crawls (page_id, domain, run_id, url, completed_at, outcome, delay_ms)
+		SELECT 1, 'slow.example', min(id), 'https://slow.example/', now() - interval '2 days', 'success', 300000 FROM crawl_runs`)
+	_, err := b.CloseRestored(t.Context(), time.Minute)
+	require.NoError(t, err)
+	left := one[float64](t, b, "SELECT extract(EPOCH FROM free_at - clock_timestamp())::double precision FROM politeness_slots WHERE key = 'domain:slow.example'")
+	require.InDelta(t, 300, left, 10)
+}
+
 func TestReadTables(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings.Settings{})

@@ -2,8 +2,9 @@
 -- requests for it, and returns how many it has closed. Its hosts may have been asked until just
 -- now, by requests that the state knows nothing of. So each slot stays closed from now on for its
 -- delay, or for as long as it was closed anyway. The delay is the strictest that is known: of the
--- runs, of a person, of robots.txt, and after the last requests. Of the last, what is longer than
--- the state is old counts up to its age: such a wait was known to the state, or began after it.
+-- runs, of a person, of robots.txt, and after the last requests: a request that the state does not
+-- know may have begun such a delay a moment ago. What a server asked for once (Retry-After) counts up
+-- to the age of the state: it was known to the state, or began after it.
 --
 -- Domains that have no slot yet get one. So does a domain that is found anew: the default of the
 -- column says when that opens.
@@ -31,7 +32,9 @@ BEGIN
             WHERE c.domain = d.domain AND c.kind = 'delay' AND c.lifted_at IS NULL
         ),
         (
-            SELECT max(ms_interval(least(greatest(a.delay_ms, a.retry_after_ms, a.registered_delay_ms, 0), p_age_ms))) FROM (
+            SELECT max(ms_interval(least(
+                greatest(a.delay_ms, a.retry_after_ms, a.registered_delay_ms), CASE WHEN a.retry_after_ms IS NOT NULL THEN p_age_ms END
+            ))) FROM (
                 SELECT c.delay_ms, c.retry_after_ms, c.registered_delay_ms FROM page_crawls c
                 WHERE c.domain = d.domain AND c.outcome IS NOT NULL ORDER BY c.completed_at DESC LIMIT 10
             ) a

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -55,6 +57,7 @@ func backsUpToABucket(t *testing.T, dir string) {
 	case <-time.After(time.Minute):
 		require.FailNow(t, "nothing was uploaded", killed.out)
 	}
+	require.Contains(t, run(1, "--data-dir", dir, "backup", place), "is being made by another process (pid ")
 	killed.kill(t)
 	close(held)
 	require.NotContains(t, run(0, "backup", place, "--list"), "verified")
@@ -71,13 +74,44 @@ func backsUpToABucket(t *testing.T, dir string) {
 	require.NotContains(t, run(0, "backup", place, "--list"), "verified")
 
 	before.Store(nil)
-	for range 2 {
-		require.Contains(t, run(0, "--data-dir", dir, "backup", place, "--keep", "1"), "verified by a restore")
-		require.Equal(t, 1, strings.Count(run(0, "backup", place, "--list"), "\n"), "the older ones, and what was begun, are deleted")
-	}
+	require.Contains(t, run(0, "--data-dir", dir, "backup", place), "verified by a restore")
+	require.Equal(t, 1, strings.Count(run(0, "backup", place, "--list"), "\n"), "what was interrupted is deleted")
+	on(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodDelete {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`<Error><Code>AccessDenied</Code><Message>not yours</Message></Error>`))
+		}
+		return r.Method != http.MethodDelete
+	})
+	said := run(1, "--data-dir", dir, "backup", place, "--keep", "1")
+	require.Contains(t, said, "verified by a restore")
+	require.Contains(t, said, "the backup is whole, but not all older ones are deleted")
+	before.Store(nil)
+	require.Equal(t, 2, strings.Count(run(0, "backup", place, "--list"), "verified"))
+	damage(t, filepath.Join(dir, "images"))
+	said = run(0, "--data-dir", dir, "backup", place, "--keep", "1")
+	require.Contains(t, said, "left out, whose bytes are not what was stored")
+	require.Equal(t, 1, strings.Count(run(0, "backup", place, "--list"), "\n"))
+
 	restored := up.Dir(t)
+	dying := start(t, environ("AWS_ACCESS_KEY_ID=someone", "AWS_SECRET_ACCESS_KEY=hidden-from-all"), moseyBin, "--data-dir", restored, "restore", place)
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(restored, "restoring", "postgres", "data", "PG_VERSION"))
+		return err == nil
+	}, time.Minute, time.Millisecond, "%s", dying.out)
+	dying.kill(t)
 	require.Contains(t, run(0, "--data-dir", restored, "restore", place), "closed for a delay")
+	require.NoDirExists(t, filepath.Join(restored, "restoring"))
 	require.Equal(t, statusOf(t, run(0, "--data-dir", dir, "status", "--json")), statusOf(t, run(0, "--data-dir", restored, "status", "--json")))
+}
+
+// damage stores an image under the name of another, which no backup has.
+func damage(t *testing.T, images string) {
+	t.Helper()
+	sha := strings.Repeat("0", 62) + "aa"
+	path := filepath.Join(images, sha[:2], sha[2:4], sha)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte("\x89PNG\r\n\x1a\n"), 0o600))
 }
 
 // statusOf is what mosey status tells of runs, without what depends on the time of asking.

@@ -46,7 +46,7 @@ func TestBackup(t *testing.T) {
 	seen(6)
 	said := runMosey(t, 0, "--data-dir", dir, "backup", kept)
 	require.Contains(t, said, "verified by a restore")
-	require.NoDirExists(t, dir+".verify")
+	requireOnlyLock(t, filepath.Join(dir, "backup"))
 
 	// what comes now is lost: until that site is asked once more, at the least
 	before := len(s.Log().Pages())
@@ -59,7 +59,7 @@ func TestBackup(t *testing.T) {
 	restored := up.Dir(t)
 	said = runMosey(t, 0, "--data-dir", restored, "restore", kept)
 	require.Contains(t, said, "closed for a delay")
-	require.NoDirExists(t, restored+".restoring")
+	require.NoDirExists(t, filepath.Join(restored, "restoring"))
 	again := start(t, environ(), moseyBin, args(restored)...)
 	require.Zero(t, again.wait(t, crawlLimit), again.out)
 	s.judge(t, web.Expectations{Delay: time.Second, Refetches: lost + 8, UserAgent: "mosey/"})
@@ -67,6 +67,15 @@ func TestBackup(t *testing.T) {
 	runMosey(t, 0, "--data-dir", restored, "doctor", "--check", "--only", "due", "--only", "totals", "--only", "in-flight", "--only", "references")
 	refuseRestores(t, kept, restored)
 	backsUpToABucket(t, restored)
+}
+
+// requireOnlyLock looks that a directory has nothing but the lock of who worked there.
+func requireOnlyLock(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Equal(t, "mosey.lock", entries[0].Name())
 }
 
 // refuseRestores looks that a backup is not restored where that would do harm.
@@ -94,9 +103,14 @@ func refuseRestores(t *testing.T, kept, restored string) {
 	damaged[len(damaged)/2] ^= 1
 	require.NoError(t, os.WriteFile(part, damaged, 0o600))
 	require.NotZero(t, start(t, environ(), moseyBin, "--data-dir", other, "restore", kept).wait(t, time.Minute))
-	require.NoDirExists(t, other)
-	require.NoDirExists(t, other+".restoring")
+	requireOnlyLock(t, other)
 	require.NoError(t, os.WriteFile(part, whole, 0o600))
+
+	// a place may have those of others, and nobody is given the wrong one
+	whose := filepath.Join(kept, "backups", manifest.Name[:len(manifest.Name)-8]+"00000000")
+	require.NoError(t, os.CopyFS(whose, os.DirFS(filepath.Join(kept, "backups", manifest.Name))))
+	require.Contains(t, runMosey(t, 2, "--data-dir", other, "restore", kept), "has backups of more than one database")
+	require.NoError(t, os.RemoveAll(whose))
 
 	// without its last file it is none
 	require.NoError(t, os.Remove(filepath.Join(kept, "backups", manifest.Name, "manifest.json")))

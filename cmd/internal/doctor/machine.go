@@ -171,7 +171,10 @@ func lookDisks(_ context.Context, p *Patient) (found []Finding, err error) {
 		if err != nil {
 			return found, err
 		}
-		room, err := roomAt(at)
+		room, err := wiring.RoomAt(at)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil, Absent("not looked at on this system")
+		}
 		if err != nil {
 			return found, err
 		}
@@ -183,21 +186,18 @@ func lookDisks(_ context.Context, p *Patient) (found []Finding, err error) {
 	return found, nil
 }
 
-// room is what is left of a disk. Some have no count of inodes.
-type room struct{ free, size, inodes, inodesAll uint64 }
-
-func judgeRoom(place string, r room) []Finding {
+func judgeRoom(place string, r wiring.Room) []Finding {
 	const remedy = "Free some space, or move the directory: --data-dir DIR, TMPDIR=DIR."
-	left := fmt.Sprintf("%s: %s of %s free", place, size(r.free), size(r.size))
+	left := fmt.Sprintf("%s: %s of %s free", place, size(r.Free), size(r.Size))
 	switch {
-	case r.free < diskNone:
+	case r.Free < diskNone:
 		return one(Fault, remedy, "%s", left)
-	case r.inodesAll > 0 && r.inodes < inodesNone:
-		return one(Fault, "Delete files that nobody needs: each takes an inode.", "%s, but only %d inodes", left, r.inodes)
-	case r.free < diskFew:
+	case r.InodesAll > 0 && r.Inodes < inodesNone:
+		return one(Fault, "Delete files that nobody needs: each takes an inode.", "%s, but only %d inodes", left, r.Inodes)
+	case r.Free < diskFew:
 		return one(Warning, remedy, "%s", left)
-	case r.inodesAll > 0 && r.inodes < inodesFew:
-		return one(Warning, "Delete files that nobody needs: each takes an inode.", "%s, but only %d inodes", left, r.inodes)
+	case r.InodesAll > 0 && r.Inodes < inodesFew:
+		return one(Warning, "Delete files that nobody needs: each takes an inode.", "%s, but only %d inodes", left, r.Inodes)
 	}
 	return fine("%s", left)
 }

@@ -2,8 +2,6 @@
 
 package doctor
 
-func roomAt(string) (room, error) { return room{}, errPlatform }
-
 func openFilesMost() (uint64, error) { return 0, errPlatform }
 
 var errPlatform = Absent("not looked at on this system")

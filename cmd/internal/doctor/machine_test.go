@@ -54,11 +54,11 @@ func TestPorts(t *testing.T) {
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	const gb = 1 << 30
-	requireFinding(t, judgeRoom("/d", room{free: 50 * gb, size: 100 * gb, inodes: 1e6, inodesAll: 1e7}), OK, "/d")
-	requireFinding(t, judgeRoom("/d", room{free: gb, size: 100 * gb}), Warning, "Free some space")
-	requireFinding(t, judgeRoom("/d", room{free: 1 << 20, size: 100 * gb}), Fault, "Free some space")
-	requireFinding(t, judgeRoom("/d", room{free: 50 * gb, size: 100 * gb, inodes: 5000, inodesAll: 1e7}), Warning, "5000 inodes")
-	requireFinding(t, judgeRoom("/d", room{free: 50 * gb, size: 100 * gb, inodes: 5, inodesAll: 1e7}), Fault, "5 inodes")
+	requireFinding(t, judgeRoom("/d", wiring.Room{Free: 50 * gb, Size: 100 * gb, Inodes: 1e6, InodesAll: 1e7}), OK, "/d")
+	requireFinding(t, judgeRoom("/d", wiring.Room{Free: gb, Size: 100 * gb}), Warning, "Free some space")
+	requireFinding(t, judgeRoom("/d", wiring.Room{Free: 1 << 20, Size: 100 * gb}), Fault, "Free some space")
+	requireFinding(t, judgeRoom("/d", wiring.Room{Free: 50 * gb, Size: 100 * gb, Inodes: 5000, InodesAll: 1e7}), Warning, "5000 inodes")
+	requireFinding(t, judgeRoom("/d", wiring.Room{Free: 50 * gb, Size: 100 * gb, Inodes: 5, InodesAll: 1e7}), Fault, "5 inodes")
 	requireFine(t, (&Patient{DataDir: freshDir(t)}).look(t, "disk"))
 }
 

@@ -9,6 +9,18 @@ import (
 	"time"
 )
 
+// Room is what is left of a disk, in bytes. Some disks have no count of inodes.
+type Room struct{ Free, Size, Inodes, InodesAll uint64 }
+
+// IsDiskFull reports whether an error says that a disk is full.
+func IsDiskFull(err error) bool {
+	if err == nil {
+		return false
+	}
+	_, full := diskFull(err.Error())
+	return full
+}
+
 // fullText is how Postgres (SQLSTATE 53100), SQLite and the system say that a disk is
 // full. Errors of Temporal's server cross a process as text.
 var fullText = regexp.MustCompile(`(?i)no space left on device|check free disk space|database or disk is full|SQLSTATE 53100`)

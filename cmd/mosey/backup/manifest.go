@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -25,17 +26,31 @@ const (
 	manifestFile = "manifest.json"
 	// format is the layout of a backup. It is an on-disk format.
 	format = 1
-	// nameLayout is a backup's name: the UTC time of its beginning.
-	nameLayout = "20060102T150405Z"
+	// nameLayout begins a backup's name: the UTC time when it began. The identity of the database
+	// follows, in short.
+	nameLayout    = "20060102T150405Z"
+	identityShort = 8
 	// manifestMost bounds what is read of a manifest, in bytes.
 	manifestMost = 4 << 20
 )
+
+// namePattern is that of a backup's name.
+var namePattern = regexp.MustCompile(`^\d{8}T\d{6}Z-[0-9a-f]{8}$`)
+
+// nameOf is the name of a backup of a database.
+func nameOf(began time.Time, identity string) string {
+	return began.Format(nameLayout) + "-" + identity[:min(len(identity), identityShort)]
+}
+
+// databaseOf is the identity of the database in a backup's name, in short.
+func databaseOf(name string) string { return name[len(name)-identityShort:] }
 
 // Manifest says what a backup is.
 type Manifest struct {
 	Format int    `json:"format"`
 	Name   string `json:"name"`
-	// Began and Taken are when it began, and the instant whose state it has.
+	// Began is when it began. Taken is no later than the state that it has: how old that is decides
+	// how long slots stay closed after a restore.
 	Began time.Time `json:"began"`
 	Taken time.Time `json:"taken"`
 	// Mosey and Schema are the versions that made it, Postgres the major version and Platform
@@ -100,7 +115,7 @@ func (p *place) names(ctx context.Context) (whole, broken []string, err error) {
 	}
 	for _, file := range files {
 		name, _, _ := strings.Cut(file, "/")
-		if _, err := time.Parse(nameLayout, name); err != nil {
+		if !namePattern.MatchString(name) {
 			continue // not ours
 		}
 		if path.Base(file) == manifestFile {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -24,7 +25,7 @@ import (
 // RestoreCmd makes a data directory of a backup.
 type RestoreCmd struct {
 	Where    string        `arg:"" optional:"" name:"place" help:"Where the backups are, as for mosey backup."`
-	Name     string        `arg:"" optional:"" help:"Which one, such as 20261126T101500Z. Default: the newest."`
+	Name     string        `arg:"" optional:"" help:"Which one, such as 20261126T101500Z-1f0a9c3b. Default: the newest."`
 	Database time.Duration `help:"Bring nothing back: the database that DATABASE_URL names was restored by other means, from a state of this age. Close its slots, so that no host is asked too soon." placeholder:"AGE"`
 	Force    bool          `help:"Restore even while the Mosey runs whose backup it is. Both would ask the same hosts."`
 	JSON     bool          `name:"json" help:"Print one JSON object."`
@@ -37,6 +38,8 @@ type Restored struct {
 	// Age is how old the backup is, and Slots how many slots were closed.
 	Age   string `json:"age"`
 	Slots int64  `json:"slots"`
+	// Images counts those that were copied; nil if the backup has none.
+	Images *command.CopiedImages `json:"images,omitempty"`
 }
 
 // Run restores a backup into a data directory that has nothing in it.
@@ -59,11 +62,16 @@ func (c *RestoreCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	r := restorer{place: p, manifest: m, dir: dir + ".restoring", view: command.NewProgressLine(e)}
-	done, err := r.restore(ctx, dir, c.Force)
+	r := restorer{
+		place: p, manifest: m, home: dir, dir: filepath.Join(dir, restoring), force: c.Force, view: command.NewProgressLine(e),
+	}
+	done, err := r.restore(ctx)
 	r.view.Clear()
 	if err != nil {
 		return err
+	}
+	if done.Images != nil && len(done.Images.Damaged) > 0 {
+		fmt.Fprintln(e.Stderr, "mosey:", done.Images.Warn())
 	}
 	return c.tell(e, done, fmt.Sprintf("restored the backup %s (%s old) into %s; %s closed for a delay\nTo go on:\n  mosey --data-dir %s up",
 		done.Name, done.Age, dir, explain.Count(done.Slots, "slot"), dir))
@@ -103,6 +111,12 @@ func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err erro
 			return m, fmt.Errorf("no whole backup in %s: make one with mosey backup, or name another place", p.images)
 		}
 		name = whole[len(whole)-1]
+		for _, other := range whole {
+			if databaseOf(other) != databaseOf(name) {
+				return m, wiring.Usagef("%s has backups of more than one database, such as %s and %s: name the one that you want",
+					p.images, other, name)
+			}
+		}
 	}
 	if m, err = p.manifest(ctx, name); err != nil {
 		return m, err
@@ -115,45 +129,55 @@ func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err erro
 	return m, nil
 }
 
+// restoring is the folder of a data directory in which a backup is restored.
+const restoring = "restoring"
+
 // restorer restores one backup.
 type restorer struct {
 	place    *place
 	manifest Manifest
-	// dir is a directory of our own, which nobody takes for a data directory.
-	dir  string
-	view *command.ProgressLine
+	// home is a data directory, and dir a folder in it, which is made like one.
+	home, dir string
+	force     bool
+	view      *command.ProgressLine
 }
 
-// restore makes the data directory to, which appears when it is whole.
-func (r *restorer) restore(ctx context.Context, to string, force bool) (done Restored, err error) {
+// restore fills the data directory, which has to be missing or empty, and is held from the
+// beginning. The database comes last: without it nobody takes the directory for whole.
+func (r *restorer) restore(ctx context.Context) (done Restored, err error) {
 	m := r.manifest
-	if err := r.checkFree(to); err != nil {
+	if err := r.checkOriginal(); err != nil {
 		return done, err
 	}
-	if host, err := os.Hostname(); err == nil && host == m.Host && !force {
-		if info, running, err := datadir.Running(m.DataDir); err == nil && running {
-			return done, fmt.Errorf("the Mosey whose backup it is runs in %s (pid %d), and both would ask the same hosts: stop it, or use --force",
-				m.DataDir, info.PID)
-		}
-	}
-	if err := clearScratch(ctx, r.dir); err != nil {
+	if err := r.checkFree(); err != nil {
 		return done, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(r.dir))
-		}
-	}()
+	held, err := datadir.Lock(ctx, r.home)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	if err := r.checkFree(); err != nil { // another may have filled it just now
+		return done, err
+	}
+	if err := removeWithin(r.home); err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(r.dir)) }()
 	if err := r.unpack(ctx); err != nil {
 		return done, err
 	}
-	if err := r.restoreImages(ctx); err != nil {
+	images, err := r.restoreImages(ctx)
+	if err != nil {
 		return done, err
 	}
 	age := max(time.Since(m.Taken), 0)
-	done = Restored{Name: m.Name, DataDir: to, Age: explain.Roughly(age)}
+	done = Restored{Name: m.Name, DataDir: r.home, Age: explain.Roughly(age), Images: images}
 	err = r.withDatabase(ctx, func(url string) error {
 		if _, _, err := wiring.Migrate(ctx, url, func(string) {}); err != nil {
+			return err
+		}
+		if err := r.checkOriginal(); err != nil { // that took a while
 			return err
 		}
 		done.Slots, err = closeRestored(ctx, url, age)
@@ -162,55 +186,70 @@ func (r *restorer) restore(ctx context.Context, to string, force bool) (done Res
 	if err != nil {
 		return done, err
 	}
-	return done, r.publish(to)
+	return done, r.publish()
 }
 
-// publish gives the directory its name.
-func (r *restorer) publish(to string) error {
-	// an empty one, or one with a lock that nobody holds
-	if err := os.Remove(filepath.Join(to, datadir.LockFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("restore into %s: %w", to, err)
+// checkOriginal refuses to restore while the Mosey runs whose backup it is, as far as this
+// machine can see.
+func (r *restorer) checkOriginal() error {
+	m := r.manifest
+	host, err := os.Hostname()
+	if err != nil || host != m.Host || r.force {
+		return nil //nolint:nilerr // a machine without a name is not the one of the backup
 	}
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("restore into %s: %w", to, err)
+	info, running, err := datadir.Running(m.DataDir)
+	if err != nil || !running || m.DataDir == r.home {
+		return nil //nolint:nilerr // a directory that cannot be read is not used by this user
 	}
-	if err := os.Rename(r.dir, to); err != nil {
-		return fmt.Errorf("restore into %s: %w", to, err)
-	}
-	return nil
+	return fmt.Errorf("the Mosey whose backup it is runs in %s (pid %d), and both would ask the same hosts: stop it, or use --force",
+		m.DataDir, info.PID)
 }
 
-// checkFree refuses a data directory that is used, or has something in it.
-func (r *restorer) checkFree(to string) error {
-	if info, running, err := datadir.Running(to); err != nil || running {
-		return errors.Join(err, &datadir.InUseError{Dir: to, PID: info.PID})
-	}
-	entries, err := os.ReadDir(to)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+// publish moves what was restored to its place, the database last.
+func (r *restorer) publish() error {
+	entries, err := os.ReadDir(r.dir)
 	if err != nil {
-		return fmt.Errorf("restore into %s: %w", to, err)
+		return fmt.Errorf("restore into %s: %w", r.home, err)
 	}
+	database := filepath.Base(postgres.ClusterDir(r.dir))
+	var names []string
 	for _, entry := range entries {
-		if entry.Name() != datadir.LockFile {
-			return fmt.Errorf("%s is not empty (%s): a backup is restored into a new directory: name another with --data-dir, or move that one away",
-				to, entry.Name())
+		if name := entry.Name(); name != database && !datadir.IsOwn(name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range append(names, database) {
+		if err := os.Rename(filepath.Join(r.dir, name), filepath.Join(r.home, name)); err != nil {
+			return fmt.Errorf("restore into %s: %w", r.home, err)
 		}
 	}
 	return nil
 }
 
-// clearScratch makes room for a directory of our own: what a restore has left that was killed.
-func clearScratch(ctx context.Context, dir string) error {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+// checkFree refuses a data directory that has something in it, but for what a restore has left
+// that was killed: that has no database.
+func (r *restorer) checkFree() error {
+	entries, err := os.ReadDir(r.home)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	held, err := datadir.Lock(ctx, dir) // another restore may be working there
+	if err != nil {
+		return fmt.Errorf("restore into %s: %w", r.home, err)
+	}
+	has, err := postgres.HasCluster(r.home)
 	if err != nil {
 		return err
 	}
-	return errors.Join(held.Close(), os.RemoveAll(dir))
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == restoring }) && !has {
+		return nil
+	}
+	for _, entry := range entries {
+		if !datadir.IsOwn(entry.Name()) && entry.Name() != lostAndFound {
+			return fmt.Errorf("%s is not empty (%s): a backup is restored into a new directory: name another with --data-dir, or move that one away",
+				r.home, entry.Name())
+		}
+	}
+	return nil
 }
 
 // unpack makes the database and the state of Temporal.
@@ -254,23 +293,23 @@ func (r *restorer) unpack(ctx context.Context) (err error) {
 	return stack.RestoreTemporal(r.dir, path)
 }
 
-func (r *restorer) restoreImages(ctx context.Context) error {
+func (r *restorer) restoreImages(ctx context.Context) (*command.CopiedImages, error) {
 	if r.manifest.Images == nil {
-		return nil
+		return nil, nil
 	}
 	to, err := imagestore.Open(ctx, filepath.Join(r.dir, "images"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = command.CopyImages(ctx, r.place.images, to, func(c command.CopiedImages) {
+	count, err := command.CopyImages(ctx, r.place.images, to, func(c command.CopiedImages) {
 		r.view.Show(func(time.Time) string { return "restoring images: " + explain.Size(c.Bytes) })
 	})
-	return err
+	return &count, err
 }
 
 // withDatabase runs the database that was unpacked for as long as fn takes.
 func (r *restorer) withDatabase(ctx context.Context, fn func(url string) error) (err error) {
-	attached, err := postgres.Attach(ctx, postgres.Config{Dir: r.dir})
+	attached, err := postgres.Attach(ctx, postgres.Config{Dir: r.dir, Home: r.home})
 	if err != nil {
 		return err
 	}
@@ -303,5 +342,8 @@ func closeRestored(ctx context.Context, url string, age time.Duration) (int64, e
 		return 0, wiring.Describe(err)
 	}
 	defer owner.Close()
+	if err := wiring.CheckSchema(ctx, owner); err != nil {
+		return 0, err
+	}
 	return owner.CloseRestored(ctx, age)
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/internal/picture"
 )
@@ -18,11 +20,27 @@ type CopiedImages struct {
 	Bytes int64 `json:"bytes"`
 	// Copied are those that the target did not have.
 	Copied int64 `json:"copied"`
+	// Damaged are the SHA-256 of those that were left out: what is stored is something else.
+	Damaged []string `json:"damaged,omitempty"`
+}
+
+// Warn says which images were left out; empty is that none was.
+func (c CopiedImages) Warn() string {
+	const named = 5
+	if len(c.Damaged) == 0 {
+		return ""
+	}
+	text := strings.Join(c.Damaged[:min(len(c.Damaged), named)], ", ")
+	if len(c.Damaged) > named {
+		text += ", …"
+	}
+	return fmt.Sprintf("%s left out, whose bytes are not what was stored: is the disk sound? %s",
+		explain.Count(int64(len(c.Damaged)), "image"), text)
 }
 
 // CopyImages copies the images and thumbnails of a store that another one lacks. An image that
 // changes is another, so one of the same name and size is the same. It tells progress of each
-// file. What is deleted meanwhile is left out.
+// file. What is deleted meanwhile is left out, and what is damaged.
 func CopyImages(ctx context.Context, from, to *imagestore.Store, progress func(CopiedImages)) (c CopiedImages, err error) {
 	type placed struct {
 		sha       string
@@ -44,7 +62,11 @@ func CopyImages(ctx context.Context, from, to *imagestore.Store, progress func(C
 		}
 		if size, there := has[placed{o.SHA256, o.Thumbnail}]; !there || size != o.Bytes {
 			err := copyImage(ctx, from, to, o)
-			if errors.Is(err, crawl.ErrNotFound) {
+			switch {
+			case errors.Is(err, crawl.ErrNotFound):
+				return nil
+			case errors.Is(err, imagestore.ErrCorrupt):
+				c.Damaged = append(c.Damaged, o.SHA256)
 				return nil
 			}
 			if err != nil {

@@ -2,6 +2,7 @@ package move
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -35,9 +36,12 @@ func (j *journey) copyImages(ctx context.Context) error {
 		return err
 	}
 	before := j.images
-	_, err = command.CopyImages(ctx, from, to, func(c command.CopiedImages) {
+	count, err := command.CopyImages(ctx, from, to, func(c command.CopiedImages) {
 		j.images = before + c.Copied
 		j.view.Show(func(time.Time) string { return "copying images: " + explain.Count(j.images, "file") })
 	})
+	if warning := count.Warn(); warning != "" {
+		fmt.Fprintln(j.e.Stderr, "mosey:", warning)
+	}
 	return err
 }

@@ -12,7 +12,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-const infoFile = "stack.json"
+const (
+	infoFile = "stack.json"
+	// tempSuffix ends the name of a file that is being written.
+	tempSuffix = ".tmp"
+)
 
 // Info says what runs in a data directory. An address is empty until that part
 // is ready, and stays empty when the part is not run by the holder.
@@ -48,7 +52,7 @@ func (d *Dir) Publish(info Info) error {
 // machine nobody holds the directory, and the file is not read. The temporary
 // name is fixed, so that a killed process leaves at most one.
 func writeAtomically(path string, data []byte) error {
-	temp := path + ".tmp"
+	temp := path + tempSuffix
 	if err := os.WriteFile(temp, data, 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

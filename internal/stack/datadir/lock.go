@@ -22,6 +22,12 @@ const (
 	lockRetry    = 10 * time.Millisecond
 )
 
+// IsOwn reports whether a file of a data directory is this package's: the lock, and what Publish
+// writes.
+func IsOwn(name string) bool {
+	return name == LockFile || name == infoFile || name == infoFile+tempSuffix
+}
+
 // InUseError says that another process holds the data directory.
 type InUseError struct {
 	// Dir is the data directory.

@@ -82,7 +82,7 @@ func TestBaseBackup(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		server := start(t, b.cfg)
-		space := filepath.Join(clusterDir(b.cfg.Dir), "space")
+		space := filepath.Join(ClusterDir(b.cfg.Dir), "space")
 		require.NoError(t, os.Mkdir(space, 0o700))
 		require.NoError(t, server.user.own(space))
 		execute(t, server.URL(), "CREATE TABLESPACE other LOCATION '"+space+"'")
@@ -118,7 +118,7 @@ func TestUnpackStaysInItsFolder(t *testing.T) {
 			require.NoError(t, out.WriteHeader(&header))
 			require.NoError(t, out.Close())
 			require.Error(t, Unpack(t.Context(), b.cfg.Dir, "secret\n", &archive))
-			require.NoFileExists(t, filepath.Join(clusterDir(b.cfg.Dir), "outside"))
+			require.NoFileExists(t, filepath.Join(ClusterDir(b.cfg.Dir), "outside"))
 		})
 	}
 }

@@ -58,7 +58,7 @@ func HasCluster(dir string) (bool, error) {
 // prepare finds binaries that fit the cluster, and creates the cluster if there
 // is none.
 func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {
-	if err := user.canReach(clusterDir(cfg.Dir)); err != nil {
+	if err := user.canReach(ClusterDir(cfg.Dir)); err != nil {
 		return binaries{}, err
 	}
 	major, err := clusterMajor(cfg.Dir)
@@ -87,7 +87,7 @@ const initPattern = "initdb-"
 func createCluster(
 	ctx context.Context, cfg Config, b binaries, user account,
 ) error {
-	home := clusterDir(cfg.Dir)
+	home := ClusterDir(cfg.Dir)
 	if err := os.Mkdir(home, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}

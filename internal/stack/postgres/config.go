@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -12,6 +13,9 @@ type Config struct {
 	// be held by this process. The cluster lies in its folder postgres, the log
 	// in its file postgres.log.
 	Dir string
+
+	// Home is the data directory whose downloaded binaries are used. Defaults to Dir.
+	Home string
 
 	// Logger gets what goes wrong while Postgres runs. Defaults to discarding.
 	Logger *slog.Logger
@@ -32,7 +36,7 @@ func (c Config) withDefaults() Config {
 		c.Progress = func(string) {}
 	}
 	if c.sources == nil {
-		found := defaultSources(c.Dir)
+		found := defaultSources(cmp.Or(c.Home, c.Dir))
 		c.sources = &found
 	}
 	return c
@@ -54,20 +58,20 @@ const (
 	logCheckInterval = time.Minute
 )
 
-// clusterDir holds the cluster, its socket and its password. It belongs to the
+// ClusterDir holds the cluster, its socket and its password. It belongs to the
 // user that Postgres runs as and is closed to all others.
-func clusterDir(dir string) string { return filepath.Join(dir, "postgres") }
+func ClusterDir(dir string) string { return filepath.Join(dir, "postgres") }
 
 // dataDir is what Postgres knows as its data directory.
-func dataDir(dir string) string { return filepath.Join(clusterDir(dir), "data") }
+func dataDir(dir string) string { return filepath.Join(ClusterDir(dir), "data") }
 
 func passwordFile(dir string) string {
-	return filepath.Join(clusterDir(dir), "password")
+	return filepath.Join(ClusterDir(dir), "password")
 }
 
 // passFile holds the password as clients of Postgres read it (libpq's passfile):
 // addresses name it in place of the password.
-func passFile(dir string) string { return filepath.Join(clusterDir(dir), "pgpass") }
+func passFile(dir string) string { return filepath.Join(ClusterDir(dir), "pgpass") }
 
 func logPath(dir string) string { return filepath.Join(dir, "postgres.log") }
 

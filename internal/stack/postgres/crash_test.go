@@ -108,7 +108,7 @@ func startOrphan(t *testing.T, server *Server) (pid int, ended <-chan error) {
 	orphan := exec.Command(server.binaries.postgres(), append(
 		[]string{"-D", dataDir(server.cfg.Dir)}, server.endpoint.settings()...)...)
 	server.user.command(orphan, 0)
-	orphan.Dir = clusterDir(server.cfg.Dir)
+	orphan.Dir = ClusterDir(server.cfg.Dir)
 	require.NoError(t, orphan.Start())
 	result := make(chan error, 1)
 	go func() { result <- orphan.Wait() }()
@@ -158,7 +158,7 @@ func TestStaleLockFiles(t *testing.T) {
 			b := setup(t)
 			first := start(t, b.cfg)
 			pidFile := filepath.Join(dataDir(b.cfg.Dir), "postmaster.pid")
-			socketLock := filepath.Join(clusterDir(b.cfg.Dir), socketFile+".lock")
+			socketLock := filepath.Join(ClusterDir(b.cfg.Dir), socketFile+".lock")
 			old, err := os.ReadFile(pidFile)
 			require.NoError(t, err)
 			stop(t, first)

@@ -31,7 +31,7 @@ type endpoint struct {
 }
 
 func chooseEndpoint(ctx context.Context, dir string) (endpoint, error) {
-	home := clusterDir(dir)
+	home := ClusterDir(dir)
 	// Clients take a comma for the end of one host and the start of the next.
 	if runtime.GOOS != "windows" && !strings.Contains(home, ",") &&
 		len(filepath.Join(home, socketFile)) <= maxSocketPath {

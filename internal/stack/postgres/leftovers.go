@@ -86,7 +86,7 @@ func readLockFile(ctx context.Context, path string) ([]byte, error) {
 // removeSocketLocks removes the lock files of sockets, which name a process in
 // the same way. The folder is ours alone and no postmaster is running.
 func removeSocketLocks(dir string) error {
-	lock := filepath.Join(clusterDir(dir), socketFile+".lock")
+	lock := filepath.Join(ClusterDir(dir), socketFile+".lock")
 	if err := os.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove stale socket lock: %w", err)
 	}

@@ -28,7 +28,7 @@ func Foresee(ctx context.Context, cfg Config) (p Prospect, err error) {
 		return p, err
 	}
 	p.User = user.name
-	if err := user.canReach(made(clusterDir(cfg.Dir))); err != nil {
+	if err := user.canReach(made(ClusterDir(cfg.Dir))); err != nil {
 		return p, err
 	}
 	if p.Cluster, err = clusterMajor(cfg.Dir); err != nil && !errors.Is(err, ErrNoCluster) {

@@ -145,7 +145,7 @@ func TestServer(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		server := start(t, b.cfg)
-		stat, err := os.Stat(clusterDir(b.cfg.Dir))
+		stat, err := os.Stat(ClusterDir(b.cfg.Dir))
 		require.NoError(t, err)
 		require.Equal(t, fs.FileMode(0o700), stat.Mode().Perm())
 		stat, err = os.Stat(passwordFile(b.cfg.Dir))
@@ -301,7 +301,7 @@ func TestStart(t *testing.T) {
 	t.Run("MakesAHalfMadeClusterAnew", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		half := filepath.Join(clusterDir(b.cfg.Dir), initPattern+"123")
+		half := filepath.Join(ClusterDir(b.cfg.Dir), initPattern+"123")
 		require.NoError(t, os.MkdirAll(half, 0o700))
 		require.NoError(t, os.WriteFile(
 			filepath.Join(half, "PG_VERSION"), []byte("15\n"), 0o600))

@@ -116,7 +116,7 @@ func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 	cmd.Stdout, cmd.Stderr = log, log
 	// A fast shutdown, should we be killed.
 	s.user.command(cmd, syscall.SIGINT)
-	cmd.Dir = clusterDir(s.cfg.Dir)
+	cmd.Dir = ClusterDir(s.cfg.Dir)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ func Unpack(ctx context.Context, dir, password string, archive io.Reader) (err e
 	if err != nil {
 		return err
 	}
-	home := clusterDir(dir)
+	home := ClusterDir(dir)
 	if err := user.canReach(home); err != nil {
 		return err
 	}

@@ -1,0 +1,259 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/imagestore"
+	"github.com/mosey-web/mosey/internal/stack"
+	"github.com/mosey-web/mosey/internal/stack/postgres"
+)
+
+// taker makes one backup.
+type taker struct {
+	*Cmd
+
+	e       *command.Env
+	place   *place
+	dir     string
+	scratch *scratch
+	view    *command.ProgressLine
+
+	m Manifest
+	// room is what a trial takes, in bytes.
+	room int64
+}
+
+func (t *taker) show(what string, n int64) {
+	t.view.Show(func(time.Time) string { return what + ": " + explain.Size(n) })
+}
+
+// take makes a backup, and reports whether there is one. Without one, what there is of it is
+// deleted. With one, an error says what could not be done besides.
+func (t *taker) take(ctx context.Context) (whole bool, err error) {
+	if t.scratch, err = openScratch(ctx, t.dir); err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, t.scratch.close()) }()
+	t.m = Manifest{Format: format, Began: time.Now().UTC().Truncate(time.Second), DataDir: t.dir}
+	t.m.Taken = t.m.Began
+	if t.m.Host, err = os.Hostname(); err != nil {
+		return false, fmt.Errorf("find this machine's name: %w", err)
+	}
+	versions, err := wiring.NewVersions()
+	if err != nil {
+		return false, err
+	}
+	t.m.Mosey, t.m.Platform = versions.Version, versions.Platform
+	defer func() {
+		if !whole && t.m.Name != "" { // also where ctx has ended
+			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+			defer cancel()
+			err = errors.Join(err, t.place.remove(clean, t.m.Name))
+		}
+	}()
+	if err := t.store(ctx); err != nil {
+		return false, err
+	}
+	untried, err := t.verify(ctx)
+	if err != nil {
+		return false, fmt.Errorf("the backup could not be restored, and is deleted: %w", err)
+	}
+	if err := t.place.seal(ctx, t.m); err != nil {
+		return false, err
+	}
+	if untried != nil { // those that were tried are worth more
+		return true, fmt.Errorf("the backup is whole, but was not restored for trial, and no older one is deleted: %w", untried)
+	}
+	if err := t.prune(ctx); err != nil {
+		return true, fmt.Errorf("the backup is whole, but not all older ones are deleted: %w", err)
+	}
+	return true, nil
+}
+
+// store stores all parts of a backup, the database first: images are never missing that rows
+// name.
+func (t *taker) store(ctx context.Context) error {
+	if err := command.WithDatabase(ctx, t.e, func(url string) error { return t.storeDatabase(ctx, url) }); err != nil {
+		return err
+	}
+	password, err := postgres.Password(t.dir)
+	if err != nil {
+		return err
+	}
+	t.m.Password, err = t.parts(ctx, "password.zst", func(w io.Writer) error {
+		_, err := io.WriteString(w, password)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := t.storeTemporal(ctx); err != nil {
+		return err
+	}
+	path := filepath.Join(t.dir, "images")
+	if _, err := os.Stat(path); err != nil || t.NoImages {
+		return nil //nolint:nilerr // there are none
+	}
+	from, err := imagestore.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	count, err := command.CopyImages(ctx, from, t.place.images, func(c command.CopiedImages) { t.show("copying images", c.Bytes) })
+	t.m.Images = &count
+	return err
+}
+
+// parts stores what fill writes as a file of the backup.
+func (t *taker) parts(ctx context.Context, file string, fill func(io.Writer) error) ([]Part, error) {
+	return writeParts(ctx, t.place.files, t.m.Name+"/"+file, t.scratch.dir, fill)
+}
+
+func (t *taker) storeDatabase(ctx context.Context, url string) (err error) {
+	if err := t.describe(ctx, url); err != nil {
+		return err
+	}
+	t.m.Base, err = t.parts(ctx, "base.tar.zst", func(w io.Writer) error {
+		return postgres.BaseBackup(ctx, url, w, func(n int64) {
+			t.m.Unpacked, t.room = n, n
+			t.show("copying the database", n)
+		})
+	})
+	return err
+}
+
+// describe notes which database it is, and gives the backup its name. What a killed backup of
+// the same database has left is deleted: nobody else makes one now.
+func (t *taker) describe(ctx context.Context, url string) error {
+	store, err := db.OpenOwner(ctx, url)
+	if err != nil {
+		return wiring.Describe(err)
+	}
+	defer store.Close()
+	schema, err := db.SchemaOf(ctx, store.Pool())
+	if err != nil {
+		return err
+	}
+	why, err := store.Closed(ctx)
+	if err == nil && why != "" {
+		err = fmt.Errorf("%w: nothing is to be gained by a backup: %s", crawl.ErrInvalid, why)
+	}
+	if err != nil {
+		return err
+	}
+	t.m.Schema = schema.Current
+	if t.m.Database, err = store.Identity(ctx); err != nil {
+		return err
+	}
+	if t.m.Postgres, err = store.PostgresMajor(ctx); err != nil {
+		return err
+	}
+	whole, broken, err := t.place.names(ctx)
+	if err != nil {
+		return err
+	}
+	name := nameOf(t.m.Began, t.m.Database)
+	if slices.Contains(whole, name) {
+		return fmt.Errorf("a backup %s is there already: wait a second", name)
+	}
+	for _, left := range t.ours(broken) {
+		if err := t.place.remove(ctx, left); err != nil {
+			return fmt.Errorf("delete the backup %s, which was interrupted: %w", left, err)
+		}
+	}
+	t.m.Name = name
+	return nil
+}
+
+// ours are the names of backups of the same database, oldest first.
+func (t *taker) ours(names []string) (ours []string) {
+	for _, name := range names {
+		if databaseOf(name) == databaseOf(nameOf(t.m.Began, t.m.Database)) {
+			ours = append(ours, name)
+		}
+	}
+	return ours
+}
+
+// storeTemporal takes the state of Temporal along. It is some seconds newer than the database:
+// the rows decide, and workflows that are ahead of them, or behind, look at them anew.
+func (t *taker) storeTemporal(ctx context.Context) error {
+	copied := filepath.Join(t.scratch.dir, "temporal.db")
+	found, err := stack.SnapshotTemporal(ctx, t.dir, copied)
+	if err != nil || !found {
+		return err
+	}
+	t.m.Temporal, err = t.parts(ctx, "temporal.db.zst", func(w io.Writer) error {
+		file, err := os.Open(copied)
+		if err != nil {
+			return err
+		}
+		n, err := io.Copy(w, file)
+		t.room += n
+		t.show("copying the state of Temporal", n)
+		return errors.Join(err, file.Close())
+	})
+	return errors.Join(err, os.Remove(copied))
+}
+
+// roomBeside is what a trial leaves free on the disk at the least: the crawl goes on.
+const roomBeside = 512 << 20
+
+// verify restores a backup in the data directory, reads it all, and deletes that again. untried
+// is why it could not: the disk has no room for it.
+func (t *taker) verify(ctx context.Context) (untried, err error) {
+	if t.NoVerify {
+		return nil, nil
+	}
+	room, err := wiring.RoomAt(t.scratch.dir)
+	if err == nil && int64(min(room.Free, 1<<62)) < t.room+roomBeside {
+		return fmt.Errorf("the disk of %s has %s free, and a trial takes %s: free some space, or use --no-verify", t.dir,
+			explain.Size(int64(min(room.Free, 1<<62))), explain.Size(t.room+roomBeside)), nil
+	}
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, err
+	}
+	r := restorer{place: t.place, manifest: t.m, home: t.dir, dir: filepath.Join(t.scratch.dir, "verify"), view: t.view}
+	err = r.unpack(ctx)
+	if err == nil {
+		err = r.withDatabase(ctx, func(url string) error { return r.readAll(ctx, url) })
+	}
+	err = errors.Join(err, os.RemoveAll(r.dir))
+	switch {
+	case wiring.IsDiskFull(err):
+		return err, nil
+	case err != nil:
+		return nil, err
+	}
+	t.m.Verified = time.Now().UTC()
+	return nil, nil
+}
+
+// prune deletes the oldest of the database's backups that are whole.
+func (t *taker) prune(ctx context.Context) error {
+	if t.Keep == 0 {
+		return nil
+	}
+	whole, _, err := t.place.names(ctx)
+	if err != nil {
+		return err
+	}
+	ours := t.ours(whole)
+	for _, name := range ours[:max(0, len(ours)-t.Keep)] {
+		if err := t.place.remove(ctx, name); err != nil {
+			return fmt.Errorf("delete the backup %s: %w", name, err)
+		}
+	}
+	return nil
+}
