@@ -22,9 +22,9 @@ func Password(dir string) (string, error) {
 }
 
 // Unpack makes the cluster of a data directory, which must have none, from the tar of a
-// BaseBackup and its password. The directory has to be one that nobody takes for whole before a
-// Postgres has been started in it, and stopped: it recovers the files, and flushes them all to the
-// disk before that (SyncDataDirectory), which is why they are not flushed here.
+// BaseBackup and its password. Its files are not flushed to the disk: Postgres does that before it
+// recovers them (SyncDataDirectory). Until a Postgres has been started and stopped there, nobody
+// may take the directory for whole.
 func Unpack(ctx context.Context, dir, password string, archive io.Reader) (err error) {
 	user, err := chooseAccount(dir)
 	if err != nil {
