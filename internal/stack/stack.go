@@ -115,7 +115,7 @@ func Up(ctx context.Context, options Options) (*Stack, error) {
 	}
 	s.quiet.Store(true)
 	var err error
-	if s.dir, err = datadir.Lock(ctx, options.DataDir); err != nil {
+	if s.dir, err = datadir.Lock(ctx, options.DataDir, func(i datadir.Info) { options.Progress(i.Waits()) }); err != nil {
 		return nil, err
 	}
 	if err := s.start(ctx, options); err != nil {

@@ -64,7 +64,9 @@ func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err e
 		if err != nil {
 			return err
 		}
-		attached, err := postgres.Attach(ctx, postgres.Config{Dir: dir})
+		attached, err := postgres.Attach(ctx, postgres.Config{
+			Dir: dir, Progress: func(what string) { fmt.Fprintln(e.Stderr, what) },
+		})
 		if errors.Is(err, postgres.ErrNoCluster) {
 			return fmt.Errorf("%s: %w: begin with mosey crawl https://example.org/", dir, ErrNothingYet)
 		}

@@ -104,9 +104,9 @@ func TestLock(t *testing.T) {
 		path := t.TempDir()
 		first := lock(t, path)
 		require.NoError(t, first.Publish(datadir.Info{Transient: true}))
-		second := make(chan error, 1)
+		second, told := make(chan error, 1), make(chan int, 1)
 		go func() {
-			dir, err := datadir.Lock(context.Background(), path)
+			dir, err := datadir.Lock(context.Background(), path, func(i datadir.Info) { told <- i.PID })
 			if err == nil {
 				err = dir.Close()
 			}
@@ -116,7 +116,8 @@ func TestLock(t *testing.T) {
 		select {
 		case err := <-second:
 			require.Fail(t, "did not wait", "%v", err)
-		case <-time.After(400 * time.Millisecond):
+		case pid := <-told:
+			require.Equal(t, os.Getpid(), pid)
 		}
 		require.NoError(t, first.Close())
 		require.NoError(t, <-second)

@@ -36,6 +36,11 @@ type Info struct {
 	UIURL string `json:"ui_url,omitempty"`
 }
 
+// Waits says in words that a process waits for this holder.
+func (i Info) Waits() string {
+	return fmt.Sprintf("waiting for the process %d, which uses the data directory for a while", i.PID)
+}
+
 // Publish tells other processes what runs in the directory, in place of what it
 // told before. PID and StartedAt are filled in. Not for concurrent use.
 func (d *Dir) Publish(info Info) error {

@@ -20,6 +20,9 @@ const (
 	// keeps it from looking like another Mosey.
 	lockPatience = 250 * time.Millisecond
 	lockRetry    = 10 * time.Millisecond
+
+	// TellAfter is after how long a person is told whom a process waits for.
+	TellAfter = 2 * time.Second
 )
 
 // IsOwn reports whether a file of a data directory is this package's: the lock, and what Publish
@@ -54,14 +57,16 @@ type Dir struct {
 
 // Lock creates the data directory at path where it is missing, and takes it for
 // this process until Close. It fails with an *InUseError when another process,
-// or another Dir of this one, holds it, but waits for a transient holder.
+// or another Dir of this one, holds it, but waits for a transient holder. It tells once who that
+// is, if it takes longer than TellAfter.
 //
 // A new directory is closed to other users, except that root's can be passed
 // through: the user that Postgres runs as needs to reach its part of it.
-func Lock(ctx context.Context, path string) (*Dir, error) {
+func Lock(ctx context.Context, path string, tell ...func(holder Info)) (*Dir, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	lock := flock.New(filepath.Join(path, LockFile))
 	for held := false; !held; {
 		var err error
@@ -69,8 +74,15 @@ func Lock(ctx context.Context, path string) (*Dir, error) {
 			return nil, fmt.Errorf("lock data directory %s: %w", path, err)
 		}
 		if !held {
-			if err := holder(path); err != nil {
+			info, err := transient(path)
+			if err != nil {
 				return nil, err
+			}
+			if time.Since(began) > TellAfter {
+				for _, f := range tell {
+					f(info)
+				}
+				tell = nil
 			}
 		}
 	}
@@ -95,17 +107,17 @@ func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
 	return held, err
 }
 
-// holder returns an *InUseError that names the holder as far as it is known,
-// since it may be just starting. It returns nil for one worth waiting for.
-func holder(path string) error {
+// transient is a holder that is worth waiting for. Another is an *InUseError that names it as
+// far as it is known, since it may be just starting.
+func transient(path string) (Info, error) {
 	info, err := readInfo(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(&InUseError{Dir: path}, err)
+		return info, errors.Join(&InUseError{Dir: path}, err)
 	}
 	if info.Transient {
-		return nil
+		return info, nil
 	}
-	return &InUseError{Dir: path, PID: info.PID}
+	return info, &InUseError{Dir: path, PID: info.PID}
 }
 
 func create(path string) error {

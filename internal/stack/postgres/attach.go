@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 )
@@ -18,9 +19,10 @@ type Attached struct {
 // Attach gives access to the Postgres of the data directory cfg.Dir: to the one
 // that another process runs there, or, where none does, to one that it runs
 // itself until Close. Where another Attach does so already, it waits its turn,
-// so that Close does not cut anybody off. It fails with ErrNoCluster when there
+// so that Close does not cut anybody off, and tells cfg.Progress if that takes a while. It fails with ErrNoCluster when there
 // is nothing to attach to, and creates nothing.
 func Attach(ctx context.Context, cfg Config) (*Attached, error) {
+	began, told := time.Now(), cfg.Progress == nil
 	for {
 		info, running, err := datadir.Running(cfg.Dir)
 		if err != nil {
@@ -39,7 +41,11 @@ func Attach(ctx context.Context, cfg Config) (*Attached, error) {
 				return attached, err
 			}
 		}
-		// Somebody is just starting, or stopping.
+		// Somebody is just starting, or stopping, or uses it as this would.
+		if info.Transient && !told && time.Since(began) > datadir.TellAfter {
+			told = true
+			cfg.Progress(info.Waits())
+		}
 		if err := pause(ctx, pollInterval); err != nil {
 			return nil, err
 		}
