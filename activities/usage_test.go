@@ -143,6 +143,17 @@ func TestUsage(t *testing.T) {
 		require.Equal(t, "Title", b.report(t, "/").Title)
 	})
 
+	t.Run("TermsOfServiceAreNoted", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: serving(map[string]web.Behaviour{
+			"/": page{header: []string{"Link", `</style.css>; rel=preload, </terms>; rel="terms-of-service"`}},
+		})})
+		b.seed(t, "/")
+		b.follow(t)
+		require.JSONEq(t, `{"terms": "`+b.page("/terms")+`"}`, string(b.report(t, "/").Usage))
+		require.Equal(t, []string{"/"}, b.pages(), "nobody asks for them")
+	})
+
 	const tdm = "/.well-known/tdmrep.json"
 	reserved := `[{"location": "/mine/*", "tdm-reservation": 1}, {"location": "/", "tdm-reservation": 0}]`
 	for name, c := range map[string]struct {

@@ -1,8 +1,12 @@
 package usage
 
 import (
+	"mime"
 	"net/http"
+	"slices"
 	"strings"
+
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // AddMeta adds a meta element by its name and content. Names that say nothing
@@ -41,6 +45,49 @@ func (p *Usage) AddHeader(header http.Header) {
 	}
 	for _, value := range values(header, "Content-Usage") {
 		p.ContentSignals.addUsage(value, SourceHeaderUsage)
+	}
+}
+
+// AddLinks adds the terms of service that an answer's header names (Link, RFC 8288; its relation
+// terms-of-service is registered with IANA). Their address may be relative to that of the page.
+func (p *Usage) AddLinks(page urls.URL, header http.Header) {
+	for _, value := range values(header, "Link") {
+		target, found := linkTo(value, "terms-of-service")
+		if !found || p.Terms != "" {
+			continue
+		}
+		if u, err := page.Resolve(target); err == nil {
+			p.Terms = policyURL(u.String())
+		}
+	}
+}
+
+// linkTo is the target of the first link of a relation in a value of the header Link.
+func linkTo(value, rel string) (target string, found bool) {
+	value = value[:min(len(value), MaxValueBytes)]
+	for {
+		_, rest, begins := strings.Cut(value, "<")
+		target, rest, ends := strings.Cut(rest, ">")
+		if !begins || !ends {
+			return "", false
+		}
+		n, quoted := 0, false
+		for n < len(rest) && (quoted || rest[n] != ',') {
+			switch {
+			case rest[n] == '"':
+				quoted = !quoted
+			case rest[n] == '\\' && quoted:
+				n++
+			}
+			n++
+		}
+		params := rest[:min(n, len(rest))]
+		value = rest[len(params):]
+		// the parameters are written as those of a media type
+		if _, set, err := mime.ParseMediaType("link/link" + params); err == nil &&
+			slices.Contains(strings.Fields(strings.ToLower(set["rel"])), rel) {
+			return target, true
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
@@ -16,6 +17,7 @@ import (
 func requireSane(t *testing.T, p usage.Usage) {
 	t.Helper()
 	require.LessOrEqual(t, len(p.TDMPolicy), usage.MaxPolicyBytes)
+	require.LessOrEqual(t, len(p.Terms), usage.MaxPolicyBytes)
 	require.Equal(t, p.UnavailableAfter.IsZero(), !p.UnavailableAfterBy.Said())
 	data, err := json.Marshal(p)
 	require.NoError(t, err)
@@ -44,6 +46,19 @@ func FuzzXRobotsTag(f *testing.F) {
 		require.False(t, after && !before)
 		alone.AddHeader(http.Header{"X-Robots-Tag": {second}})
 		require.Equal(t, p, alone)
+	})
+}
+
+func FuzzLink(f *testing.F) {
+	for _, s := range []string{`</tos>; rel="terms-of-service"`, `<a>; title="x, <y>; rel=\"z", <b>; REL=terms-of-service`, `<`, `<>;`, `<a>;";\`, "<\xff>; rel=\x00"} {
+		f.Add(s)
+	}
+	page, err := urls.Parse("https://a.example/b/")
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, value string) {
+		var p usage.Usage
+		p.AddLinks(page, http.Header{"Link": {value}})
+		requireSane(t, p)
 	})
 }
 

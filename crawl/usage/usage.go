@@ -74,6 +74,10 @@ type Usage struct {
 	TDMPolicy   string `json:"tdm_policy,omitempty"`
 
 	ContentSignals ContentSignals `json:"content_signals,omitzero"`
+
+	// Terms is the http or https URL of the site's terms of service, at most MaxPolicyBytes long,
+	// as the header of the answer names it. They are for people to read: nothing follows of it.
+	Terms string `json:"terms,omitempty"`
 }
 
 // The signals that are stored with a page. Those of robots.txt and tdmrep.json
@@ -108,6 +112,9 @@ func (p *Usage) AddKept(last Usage, header bool) {
 	}
 	if p.TDMPolicy == "" && kept(last.TDMReserved) {
 		p.setPolicy(last.TDMPolicy)
+	}
+	if p.Terms == "" && header {
+		p.Terms = last.Terms
 	}
 	for _, f := range []struct{ to, from *Signal }{
 		{&p.ContentSignals.Search, &last.ContentSignals.Search},

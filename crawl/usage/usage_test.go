@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
@@ -226,4 +227,38 @@ func TestAddingToAllThereIs(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "{}", string(data))
 	})
+}
+
+// The terms of service are those of the first link that is of this relation.
+func TestTerms(t *testing.T) {
+	t.Parallel()
+	page, err := urls.Parse("https://a.example/b/c")
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		values []string
+		want   string
+	}{
+		"Relative":        {[]string{`</terms>; rel="terms-of-service"`}, "https://a.example/terms"},
+		"OneOfSeveral":    {[]string{`<style.css>; rel=stylesheet, <tos>; rel="license Terms-Of-Service"; title="a; b, c"`}, "https://a.example/b/tos"},
+		"SecondHeader":    {[]string{`<https://x.example/>; rel=preconnect`, `<https://x.example/tos>;rel=terms-of-service`}, "https://x.example/tos"},
+		"InAQuotedTitle":  {[]string{`<p>; title="<q>; rel=terms-of-service"; rel=next`}, ""},
+		"OfAnotherScheme": {[]string{`<mailto:a@a.example>; rel=terms-of-service`}, ""},
+		"TooLong":         {[]string{`</` + strings.Repeat("x", 8<<10) + `>; rel=terms-of-service`}, ""},
+		"Broken":          {[]string{`/tos; rel=terms-of-service`, `<tos`, `<tos>; rel="terms-of-service`}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var p usage.Usage
+			p.AddLinks(page, http.Header{"Link": c.values})
+			require.Equal(t, usage.Usage{Terms: c.want}, p)
+			if c.want == "" {
+				return
+			}
+			var kept, fresh usage.Usage
+			kept.AddKept(p, true)
+			require.Equal(t, p, kept, "a 304 may leave the header out")
+			fresh.AddKept(p, false)
+			require.Empty(t, fresh)
+		})
+	}
 }

@@ -15,6 +15,7 @@ import (
 func (r *reading) said(resp *fetch.Response) usage.Usage {
 	said := r.d.Usage
 	said.AddHeader(resp.Header)
+	said.AddLinks(r.url, resp.Header)
 	return said
 }
 
