@@ -85,12 +85,18 @@ func (m *fleetModel) renew(t *testing.T, w *workerModel, lost bool) {
 	}
 }
 
-// pass has time pass: for the rows, and for requests, which end in time.
-func (m *fleetModel) pass(t *testing.T, d time.Duration) {
+// jump puts the database's clock forward, or back.
+func (m *fleetModel) jump(t *testing.T, d time.Duration) {
 	t.Helper()
 	_, err := m.Pool().Exec(t.Context(), `UPDATE workers SET seen_at = seen_at - $1::interval,
 		share_until = share_until - $1::interval, counts_until = counts_until - $1::interval`, d)
 	require.NoError(t, err)
+}
+
+// pass has time pass: for the rows, and for requests, which end in time.
+func (m *fleetModel) pass(t *testing.T, d time.Duration) {
+	t.Helper()
+	m.jump(t, d)
 	m.now += d
 	for _, w := range m.workers {
 		var on []time.Duration
@@ -268,6 +274,67 @@ func TestWorkerShare(t *testing.T) {
 		m.renew(t, other, false)
 		require.Equal(t, 3, other.share)
 		m.pass(t, workerSpan)
+		m.renew(t, other, false)
+		require.Equal(t, 6, other.share)
+	})
+
+	t.Run("OfOneThatDidNotHearOfTheFirstLimitCountsAsLongAsItsOldOne", func(t *testing.T) {
+		t.Parallel()
+		m := newFleetModel(t, 1)
+		deaf, other := m.enter(t, workerMost), m.enter(t, workerMost)
+		m.renew(t, deaf, false) // for 30 seconds
+		m.pass(t, 10*time.Second)
+		m.setLimit(t, 6)
+		m.renew(t, deaf, true) // for 15 seconds, but it does not hear that
+		m.pass(t, 18*time.Second)
+		require.Less(t, m.now, deaf.until)
+		deaf.flight = append(deaf.flight, m.now+workerSpan)
+		m.pass(t, 34*time.Second)
+		m.renew(t, other, false)
+		require.Len(t, deaf.flight, 1)
+		require.Zero(t, other.share)
+		m.pass(t, 4*time.Second)
+		m.renew(t, other, false)
+		require.Empty(t, deaf.flight)
+		require.Equal(t, 6, other.share)
+	})
+
+	t.Run("StaysWithinTheLimitWhenTheClockIsPutForward", func(t *testing.T) {
+		t.Parallel()
+		m := newFleetModel(t, 1)
+		m.setLimit(t, 6)
+		all := []*workerModel{m.enter(t, workerMost), m.enter(t, workerMost), m.enter(t, workerMost)}
+		m.settle(t, all)
+		for _, w := range all {
+			w.flight = []time.Duration{m.now + workerSpan, m.now + workerSpan}
+		}
+		m.jump(t, time.Hour)
+		for range 3 {
+			for _, w := range all {
+				m.renew(t, w, false)
+				require.Equal(t, 2, w.share)
+			}
+			held, flight := m.holding(t)
+			require.Equal(t, []int{6, 6}, []int{held, flight})
+		}
+		// one that died before counts once more, and no longer than its requests may take
+		all[0].dead = true
+		m.pass(t, 2*time.Minute)
+		m.renew(t, all[1], false)
+		m.renew(t, all[2], false)
+		m.renew(t, all[1], false)
+		require.Equal(t, 3, all[1].share)
+	})
+
+	t.Run("OfOneThatIsHeardOfCountsNoLongerForAClockThatWasPutBack", func(t *testing.T) {
+		t.Parallel()
+		m := newFleetModel(t, 1)
+		m.setLimit(t, 6)
+		heard, other := m.enter(t, workerMost), m.enter(t, workerMost)
+		m.renew(t, heard, false)
+		m.jump(t, -time.Hour)
+		m.renew(t, heard, false)
+		m.pass(t, 70*time.Second)
 		m.renew(t, other, false)
 		require.Equal(t, 6, other.share)
 	})

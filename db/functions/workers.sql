@@ -7,14 +7,22 @@
 -- before another gets it. A worker that is not heard of holds what it held until counts_until:
 -- its share has ended by then, and the requests that it had begun.
 --
--- All is on the database's clock. p_asked counts the worker's calls: one that comes late, after
--- the next, changes nothing, and returns null, as for a worker that is not known.
+-- All is on the database's clock. If that is put forward, shares seem to have ended that workers
+-- still use. One that says so gives it away: all that counted when it was last heard of count
+-- once more. If it is put back, what a worker that has died held counts for that much longer.
+--
+-- p_asked counts the worker's calls: one that comes late, after the next, changes nothing, and
+-- returns null, as for a worker that is not known.
 CREATE OR REPLACE FUNCTION worker_renew(p_id integer, p_asked bigint, p_in_flight integer, p_held integer, p_wanted integer)
 RETURNS worker_share LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
 DECLARE
     v_limit integer;
     t timestamptz;
     v_lease_ms bigint;
+    -- the longest that a share is leased for
+    v_longest CONSTANT interval := ms_interval(30000);
+    v_seen timestamptz;
+    v_counted timestamptz;
     v_most integer;
     v_others integer;
     v worker_share;
@@ -24,16 +32,22 @@ BEGIN
     t := clock_timestamp();
     -- Without a limit there is no hurry: only that a limit is set has to be noticed.
     v_lease_ms := CASE WHEN v_limit IS NULL THEN 30000::bigint ELSE 15000 END;
-    UPDATE workers w SET
-        asked = p_asked, seen_at = t, stopped_at = NULL, lost = false, in_flight = p_in_flight, wanted = least(p_wanted, w.most),
-        -- what it had begun before its share ended is over
-        held = CASE WHEN w.counts_until > t THEN p_held ELSE 0 END,
-        share_until = t + ms_interval(v_lease_ms), counts_until = t + ms_interval(v_lease_ms) + w.span
-    WHERE w.id = p_id AND w.asked < p_asked
-    RETURNING w.most INTO v_most;
+    SELECT w.seen_at, w.counts_until INTO v_seen, v_counted FROM workers w WHERE w.id = p_id AND w.asked < p_asked;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
+    IF p_held > 0 AND v_counted <= t THEN
+        UPDATE workers w SET counts_until = t + v_longest + w.span
+        WHERE w.stopped_at IS NULL AND w.counts_until > v_seen AND w.counts_until <= t;
+    END IF;
+    UPDATE workers w SET
+        asked = p_asked, seen_at = t, stopped_at = NULL, lost = false, in_flight = p_in_flight, held = p_held,
+        wanted = least(p_wanted, w.most),
+        -- If it does not hear the answer, it goes on with the lease that it has. That may be longer, since no limit was set.
+        share_until = least(greatest(w.share_until, t + ms_interval(v_lease_ms)), t + v_longest),
+        counts_until = least(greatest(w.counts_until, t + ms_interval(v_lease_ms) + w.span), t + v_longest + w.span)
+    WHERE w.id = p_id
+    RETURNING w.most INTO v_most;
     v := (v_most, v_lease_ms, v_limit)::worker_share;
     IF v_limit IS NOT NULL THEN
         SELECT coalesce(sum(w.held), 0)::integer INTO v_others FROM workers w
