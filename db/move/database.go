@@ -112,9 +112,9 @@ type State struct {
 	At    time.Time
 }
 
-// Look reads it.
+// Look reads it, also after a statement that was interrupted, which ends the own connection.
 func (d *Database) Look(ctx context.Context) (s State, err error) {
-	err = d.conn.QueryRow(ctx, "SELECT move::text, state, other, set_at FROM database_move").Scan(&s.Move, &s.Step, &s.Other, &s.At)
+	err = d.store.Pool().QueryRow(ctx, "SELECT move::text, state, other, set_at FROM database_move").Scan(&s.Move, &s.Step, &s.Other, &s.At)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return State{}, nil
 	}
