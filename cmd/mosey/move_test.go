@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/db/move"
 )
 
 // newDatabase is one more database, which no other has the identity of.
@@ -82,4 +84,149 @@ func TestMoveThatEndsSaysThatTheSourceStaysClosed(t *testing.T) {
 	refused = h.Execute(move()...)
 	require.Contains(t, refused.Stderr, "holds data already")
 	require.NotContains(t, refused.Stderr, "stays closed")
+}
+
+// aCopy is a move that was killed after the source was left, and before the copy was opened.
+type aCopy struct {
+	*commandHarness
+
+	from, to       string
+	source, target *db.Store
+}
+
+func newCopy(t *testing.T) aCopy {
+	t.Helper()
+	c := aCopy{commandHarness: newHarness(t)}
+	c.from, c.source = newDatabase(t)
+	c.to, c.target = newDatabase(t)
+	execute(t, c.source, "INSERT INTO list_entries (list, kind, entry, set_by) VALUES ('block', 'host', 'a.example', 'test')")
+	from, to := c.open(c.from), c.open(c.to)
+	state, err := from.Close(t.Context(), to.Name, "test")
+	require.NoError(t, err)
+	require.NoError(t, from.Seal(t.Context()))
+	_, err = move.Copy(t.Context(), from, to, state, "test", func(move.Progress) {})
+	require.NoError(t, err)
+	require.NoError(t, from.Leave(t.Context(), state))
+	c.stands("moved", "arriving")
+	from.Disconnect()
+	to.Disconnect()
+	return c
+}
+
+func (c aCopy) open(url string) *move.Database {
+	c.t.Helper()
+	d, err := move.Open(c.t.Context(), url, "")
+	require.NoError(c.t, err)
+	c.t.Cleanup(d.Disconnect)
+	return d
+}
+
+func (c aCopy) move(more ...string) []string {
+	return append([]string{"move", "--from-database", c.from, "--to-database", c.to}, more...)
+}
+
+// stands asserts how the two stand.
+func (c aCopy) stands(source, target string) {
+	c.t.Helper()
+	require.Equal(c.t, []string{source, target}, []string{step(c.t, c.source), step(c.t, c.target)})
+}
+
+// works executes a command that has to succeed.
+func (c aCopy) works(args ...string) {
+	c.t.Helper()
+	r := c.Execute(args...)
+	require.Zero(c.t, r.Code, "%v: %s", args, r.Stderr)
+}
+
+// entries are the rows that were moved.
+func entries(t *testing.T, store *db.Store) (n int) {
+	t.Helper()
+	require.NoError(t, store.Pool().QueryRow(t.Context(), "SELECT count(*) FROM list_entries").Scan(&n))
+	return n
+}
+
+// What was moved and not yet opened is all that there is of a crawl that can still go on.
+func TestMoveIntoTheCopyOfAnother(t *testing.T) {
+	t.Parallel()
+
+	t.Run("IsRefused", func(t *testing.T) {
+		t.Parallel()
+		c := newCopy(t)
+		other, store := newDatabase(t)
+		into := []string{"move", "--from-database", other, "--to-database", c.to}
+		for _, more := range []string{"--dry-run", "--wait=0s"} {
+			r := c.Execute(append(into, more)...)
+			require.Equal(t, 2, r.Code, r.Stderr)
+			require.Contains(t, r.Stderr, "is being filled from ")
+		}
+		require.Empty(t, step(t, store))
+		c.stands("moved", "arriving")
+		require.Equal(t, 1, entries(t, c.target))
+		c.works(c.move()...)
+		c.stands("moved", "")
+	})
+
+	t.Run("IsRefusedWhileThatGoesOn", func(t *testing.T) {
+		t.Parallel()
+		c := newCopy(t)
+		busy := c.open(c.to)
+		require.NoError(t, busy.Take(t.Context()))
+		other, store := newDatabase(t)
+		execute(t, c.target, "UPDATE database_move SET state = 'given up'")
+		for _, args := range [][]string{{"move", "--from-database", other, "--to-database", c.to}, c.move(), c.move("--undo")} {
+			require.Contains(t, c.Execute(args...).Stderr, "another mosey move works on it", "%v", args)
+		}
+		require.Empty(t, step(t, store))
+		busy.Disconnect()
+		c.works("move", "--from-database", other, "--to-database", c.to)
+	})
+}
+
+func TestMoveUndo(t *testing.T) {
+	t.Parallel()
+
+	t.Run("GoesOnAfterTheCopyWasGivenUp", func(t *testing.T) {
+		t.Parallel()
+		c := newCopy(t)
+		execute(t, c.target, "UPDATE database_move SET state = 'given up'")
+		require.Contains(t, c.Execute(c.move()...).Stderr, "was given up")
+		c.works(c.move("--undo")...)
+		c.stands("", "given up")
+	})
+
+	t.Run("OfWhatWasLostNeedsAPersonsWord", func(t *testing.T) {
+		t.Parallel()
+		c := newCopy(t)
+		// somebody has made the target anew
+		c.to, c.target = newDatabase(t)
+		require.Contains(t, c.Execute(c.move()...).Stderr, "is another database")
+		r := c.Execute(c.move("--undo")...)
+		require.Contains(t, r.Stderr, "is another database")
+		require.Contains(t, r.Stderr, "--force")
+		c.stands("moved", "")
+		c.works(c.move("--undo", "--force")...)
+		c.stands("", "")
+		require.NoError(t, c.target.SetFleetLimit(t.Context(), crawl.FleetLimit{MaxFetches: 1, SetBy: "test"}), "it was left alone")
+		require.Equal(t, 1, entries(t, c.source))
+	})
+
+	t.Run("OfWhatWasFilledByAnotherMoveNeedsAPersonsWord", func(t *testing.T) {
+		t.Parallel()
+		c := newCopy(t)
+		execute(t, c.target, "UPDATE database_move SET move = gen_random_uuid()")
+		require.Contains(t, c.Execute(c.move("--undo")...).Stderr, "--force")
+		c.works(c.move("--undo", "--force")...)
+		c.stands("", "arriving")
+	})
+
+	t.Run("OfWhatWasOpenedIsNotForced", func(t *testing.T) {
+		t.Parallel()
+		c := newCopy(t)
+		c.works(c.move()...)
+		r := c.Execute(c.move("--undo", "--force")...)
+		require.Equal(t, 2, r.Code)
+		require.Contains(t, r.Stderr, "may have worked since")
+		c.stands("moved", "")
+		c.Refuse(c.move("--force"), "--force goes with --undo")
+	})
 }

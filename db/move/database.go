@@ -155,16 +155,24 @@ func (d *Database) CheckSource(ctx context.Context) error {
 	return nil
 }
 
-// CheckTarget refuses a migrated database that is not to be filled: one that holds a crawl, or
-// that was moved away itself.
-func (d *Database) CheckTarget(ctx context.Context) error {
+// CheckTarget refuses a migrated database that is not to be filled from another, which was not
+// left: one that holds a crawl, that was moved away itself, or that was filled from elsewhere.
+// That copy may be all that can still be opened of its crawl.
+func (d *Database) CheckTarget(ctx context.Context, from *Database) error {
 	state, err := d.Look(ctx)
 	if err != nil {
 		return err
 	}
 	switch state.Step {
-	case Arriving, GivenUp:
-		return nil // of an earlier try: it is filled anew
+	case GivenUp:
+		return nil
+	case Arriving:
+		same, err := d.SameCrawl(ctx, from)
+		if err == nil && !same {
+			err = fmt.Errorf("%w: %s is being filled from %s: give that move again, or take it back with --undo; "+
+				"move into a new database, or drop this one first", crawl.ErrInvalid, d.Name, state.Other)
+		}
+		return err // of an earlier try it is filled anew
 	case Leaving, Moved:
 		return fmt.Errorf("%w: %s is no place to move to: it was moved itself, to %s: move into a new database, or drop this one first",
 			crawl.ErrInvalid, d.Name, state.Other)
@@ -186,6 +194,19 @@ func (d *Database) CheckTarget(ctx context.Context) error {
 			crawl.ErrInvalid, d.Name, encoding)
 	}
 	return nil
+}
+
+// SameCrawl reports whether two databases have the same identity: one is a copy of the other.
+func (d *Database) SameCrawl(ctx context.Context, other *Database) (bool, error) {
+	own, err := d.store.Identity(ctx)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", d.Name, err)
+	}
+	its, err := other.store.Identity(ctx)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", other.Name, err)
+	}
+	return own == its, nil
 }
 
 // selectHeld names a table with what crawls or people have made. Everything else hangs on these.

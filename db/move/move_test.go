@@ -48,7 +48,7 @@ func (p *pair) copy(t *testing.T) move.State {
 
 func (p *pair) try(t *testing.T, ctx context.Context, tell func(move.Progress)) (move.State, error) { //nolint:revive // it may end before the test
 	t.Helper()
-	require.NoError(t, p.to.CheckTarget(t.Context()))
+	require.NoError(t, p.to.CheckTarget(t.Context(), p.from))
 	state, err := p.from.Close(t.Context(), p.to.Name, "test")
 	require.NoError(t, err)
 	require.NoError(t, p.from.Seal(t.Context()))
@@ -114,8 +114,8 @@ func TestMove(t *testing.T) {
 		require.NoError(t, p.to.Reopen(t.Context(), arriving(state)))
 		require.ErrorContains(t, write(t, p.source), "this database was moved to "+p.to.Name)
 		require.NoError(t, write(t, p.target))
-		require.ErrorIs(t, p.from.CheckTarget(t.Context()), crawl.ErrInvalid)
-		require.ErrorIs(t, p.to.CheckTarget(t.Context()), crawl.ErrInvalid)
+		require.ErrorIs(t, p.from.CheckTarget(t.Context(), p.to), crawl.ErrInvalid)
+		require.ErrorIs(t, p.to.CheckTarget(t.Context(), p.from), crawl.ErrInvalid)
 	})
 
 	t.Run("ACopyThatWasGivenUpIsNeverOpened", func(t *testing.T) {
@@ -137,6 +137,22 @@ func TestMove(t *testing.T) {
 		require.Equal(t, sums(t, p.source, "politeness_slots"), sums(t, p.target, "politeness_slots"))
 	})
 
+	t.Run("ACopyIsFilledAnewByItsOwnSourceAlone", func(t *testing.T) {
+		t.Parallel()
+		p := newPair(t, 3)
+		p.copy(t)
+		other := open(t, dbtest.URL(t))
+		_, err := other.Store().Pool().Exec(t.Context(), "UPDATE database_identity SET identity = gen_random_uuid()")
+		require.NoError(t, err)
+		state := p.copy(t)
+		require.NoError(t, p.from.Leave(t.Context(), state))
+		err = p.to.CheckTarget(t.Context(), other)
+		require.ErrorIs(t, err, crawl.ErrInvalid)
+		require.ErrorContains(t, err, "is being filled from "+p.from.Name)
+		require.NoError(t, p.to.GiveUp(t.Context(), state))
+		require.NoError(t, p.to.CheckTarget(t.Context(), other))
+	})
+
 	t.Run("OneAtATime", func(t *testing.T) {
 		t.Parallel()
 		p := newPair(t, 1)
@@ -151,7 +167,7 @@ func TestMove(t *testing.T) {
 		t.Parallel()
 		p := newPair(t, 1)
 		other := newPair(t, 1)
-		require.ErrorContains(t, other.from.CheckTarget(t.Context()), "holds data already (table crawl_runs)")
+		require.ErrorContains(t, other.from.CheckTarget(t.Context(), p.from), "holds data already (table crawl_runs)")
 		require.NoError(t, p.from.CheckSource(t.Context()))
 		bare := open(t, dbtest.Bare(t))
 		require.ErrorContains(t, bare.CheckSource(t.Context()), "no database of Mosey's there")

@@ -2,7 +2,6 @@ package move
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -40,46 +39,80 @@ func (j *journey) finish(ctx context.Context) error {
 	if err := j.to.open(ctx, j.movesTemporal()); err != nil {
 		return err
 	}
-	arrived, err := j.arrived(ctx)
+	if err := j.to.db.Take(ctx); err != nil {
+		return err
+	}
+	landed, err := j.landing(ctx)
 	if err != nil {
 		return err
 	}
-	if !arrived {
+	switch landed {
+	case opened:
+	case waiting:
 		j.sayf("All is copied already: opening %s.", j.to.name)
 		state := j.was
 		state.Step = move.Arriving
 		if err := j.to.db.Reopen(ctx, state); err != nil {
 			return err
 		}
+	case givenUp:
+		return fmt.Errorf("%w: the copy at %s was given up: open %s again with --undo", crawl.ErrInvalid, j.to.name, j.from.name)
+	case movedOn, foreign:
+		return j.another()
 	}
 	j.goOn(ctx)
 	return j.done()
 }
 
-// arrived reports whether the target of a source that was moved is open. A target that is
-// another database is an error.
-func (j *journey) arrived(ctx context.Context) (bool, error) {
-	other := fmt.Errorf("%w: %s was moved to %s on %s, and %s is another database", crawl.ErrInvalid, j.from.name, j.was.Other,
-		j.was.At.UTC().Format(time.DateOnly), j.to.name)
+// landing is what became of a source's copy at the target.
+type landing int
+
+const (
+	// foreign is that there is none.
+	foreign landing = iota
+	// waiting is that it was not opened.
+	waiting
+	// givenUp is that it never will be.
+	givenUp
+	// opened is that it may have worked since.
+	opened
+	// movedOn is that it has been opened, and is left itself.
+	movedOn
+)
+
+// landing looks for the copy of a source that was moved.
+func (j *journey) landing(ctx context.Context) (landing, error) {
+	made, err := j.to.db.IsMade(ctx)
+	if err != nil || !made {
+		return foreign, err
+	}
 	if err := j.to.db.CheckSource(ctx); err != nil {
-		return false, errors.Join(other, err)
+		return foreign, err
 	}
 	state, err := j.to.db.Look(ctx)
 	if err != nil {
-		return false, err
+		return foreign, err
 	}
-	if state.Move == j.was.Move && state.Step == move.Arriving {
-		return false, nil
+	same, err := j.to.db.SameCrawl(ctx, j.from.db)
+	switch its := state.Move == j.was.Move; {
+	case err != nil:
+		return foreign, err
+	case its && state.Step == move.Arriving:
+		return waiting, nil
+	case its && state.Step == move.GivenUp:
+		return givenUp, nil
+	case same && state.Step == "":
+		return opened, nil
+	case same && (state.Step == move.Leaving || state.Step == move.Moved):
+		return movedOn, nil
 	}
-	source, err := j.from.db.Store().Identity(ctx)
-	if err != nil {
-		return false, err
-	}
-	target, err := j.to.db.Store().Identity(ctx)
-	if err == nil && (source != target || state.Step != "") {
-		err = other
-	}
-	return true, err
+	return foreign, nil
+}
+
+// another is that the target holds no copy of the source.
+func (j *journey) another() error {
+	return fmt.Errorf("%w: %s was moved to %s on %s, and %s is another database", crawl.ErrInvalid, j.from.name, j.was.Other,
+		j.was.At.UTC().Format(time.DateOnly), j.to.name)
 }
 
 // undo opens the source again.
@@ -90,20 +123,7 @@ func (j *journey) undo(ctx context.Context) error {
 	switch j.was.Step {
 	case move.Leaving: // the target cannot be open
 	case move.Moved:
-		if err := j.to.exists(); err != nil {
-			return fmt.Errorf("%w: %s was moved to %s: give that as the other side", crawl.ErrInvalid, j.from.name, j.was.Other)
-		}
-		if err := j.to.open(ctx, false); err != nil {
-			return err
-		}
-		arrived, err := j.arrived(ctx)
-		if err != nil {
-			return err
-		}
-		if arrived {
-			return fmt.Errorf("%w: %s has been opened, and may have worked since: move it back, into a new place", crawl.ErrInvalid, j.to.name)
-		}
-		if err := j.to.db.GiveUp(ctx, j.was); err != nil {
+		if err := j.takeBack(ctx); err != nil {
 			return err
 		}
 	default:
@@ -113,4 +133,34 @@ func (j *journey) undo(ctx context.Context) error {
 		return err
 	}
 	return j.Tell(j.e, command.Change{Did: "opened", Says: j.from.name + " is open again. What has been copied may be dropped."})
+}
+
+// takeBack sees to it that the copy of a source that was moved is never opened.
+func (j *journey) takeBack(ctx context.Context) error {
+	if err := j.to.exists(); err != nil {
+		return fmt.Errorf("%w: %s was moved to %s: give that as the other side", crawl.ErrInvalid, j.from.name, j.was.Other)
+	}
+	if err := j.to.open(ctx, false); err != nil {
+		return err
+	}
+	if err := j.to.db.Take(ctx); err != nil {
+		return err
+	}
+	landed, err := j.landing(ctx)
+	if err != nil {
+		return err
+	}
+	switch landed {
+	case waiting:
+		return j.to.db.GiveUp(ctx, j.was)
+	case givenUp: // by an undo that was killed
+		return nil
+	case opened, movedOn:
+		return fmt.Errorf("%w: %s has been opened, and may have worked since: move it back, into a new place", crawl.ErrInvalid, j.to.name)
+	case foreign:
+	}
+	if !j.Force {
+		return fmt.Errorf("%w: if you know that the copy is lost and was never opened, --undo --force opens %s again", j.another(), j.from.name)
+	}
+	return nil
 }

@@ -28,6 +28,7 @@ type Cmd struct {
 	Wait         time.Duration `help:"How long to wait for requests in flight. Default: 2m." default:"2m" placeholder:"DURATION"`
 	DryRun       bool          `help:"Say what would be moved, and change nothing."`
 	Undo         bool          `help:"Open what is being left again, unless the other has been opened."`
+	Force        bool          `help:"With --undo: although the other is another database by now. Only if you know that the copy is lost and was never opened."`
 }
 
 // Run moves.
@@ -98,6 +99,9 @@ func (c *Cmd) check(e *command.Env) error {
 	}
 	if c.DryRun && c.Undo {
 		return wiring.Usagef("--dry-run and --undo: want one of them")
+	}
+	if c.Force && !c.Undo {
+		return wiring.Usagef("--force goes with --undo")
 	}
 	return nil
 }
@@ -190,7 +194,14 @@ func (j *journey) carry(ctx context.Context) error {
 	if err := j.openTarget(ctx); err != nil {
 		return err
 	}
-	if err := j.to.db.CheckTarget(ctx); err != nil {
+	// before it is taken, for an error that says more, and after that, when nobody else fills it
+	if err := j.to.db.CheckTarget(ctx, j.from.db); err != nil {
+		return err
+	}
+	if err := j.to.db.Take(ctx); err != nil {
+		return err
+	}
+	if err := j.to.db.CheckTarget(ctx, j.from.db); err != nil {
 		return err
 	}
 	if err := j.checkTemporals(ctx); err != nil {

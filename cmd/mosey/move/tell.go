@@ -85,7 +85,7 @@ func (j *journey) targetNow(ctx context.Context) (string, error) {
 	if err != nil || !made {
 		return j.to.name + ", where there is no table yet", err
 	}
-	if err := j.to.db.CheckTarget(ctx); err != nil && j.was.Step != move.Moved {
+	if err := j.to.db.CheckTarget(ctx, j.from.db); err != nil && j.was.Step != move.Moved {
 		return "", err
 	}
 	return j.to.name, nil
