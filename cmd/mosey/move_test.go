@@ -1,16 +1,19 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/db/move"
+	"github.com/mosey-web/mosey/workflows"
 )
 
 // newDatabase is one more database, which no other has the identity of.
@@ -229,4 +232,76 @@ func TestMoveUndo(t *testing.T) {
 		c.stands("moved", "")
 		c.Refuse(c.move("--force"), "--force goes with --undo")
 	})
+}
+
+// Nothing of a crawl is in the target's Temporal before the source is left and the target open,
+// so that --undo has nothing to take back there. What was taken along once is not brought again.
+func TestMoveOfTemporal(t *testing.T) {
+	t.Parallel()
+	home := newHarness(t)
+	running := home.Start("up", "--no-worker")
+	running.Await("Ready.")
+	home.Print("schedule", "add", "weekly", "--run", "moved", "--every", "168h", "https://a.example/")
+	home.Print("schedule", "trigger", "weekly")
+	require.Eventually(t, func() bool {
+		var weekly workflows.Scheduled
+		return json.Unmarshal([]byte(home.Print("schedule", "--json")), &weekly) == nil && !weekly.Last.IsZero()
+	}, patience, 50*time.Millisecond)
+	require.Zero(t, running.Stop().Code)
+
+	c, target := newHarnessWithStack(t)
+	execute(t, target, "UPDATE database_identity SET identity = gen_random_uuid()")
+	home.Setenv("TEMPORAL_NAMESPACE", c.environ.Get("TEMPORAL_NAMESPACE"))
+	to := []string{"move", "--to-database", c.environ.Get("DATABASE_URL"), "--temporal", c.environ.Get("TEMPORAL_ADDRESS")}
+	temporal := c.client()
+	has := func(schedule, owner bool, seedings int) {
+		t.Helper()
+		described, err := temporal.ScheduleClient().GetHandle(t.Context(), "weekly").Describe(t.Context())
+		require.Equal(t, schedule, err == nil, "%v", err)
+		if schedule {
+			require.False(t, described.Schedule.State.Paused)
+		}
+		is, err := workflows.Starter{Client: temporal}.NamespaceOwner(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, owner, is != "")
+		require.Eventually(t, func() bool {
+			list, err := temporal.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
+				Query: "WorkflowType = '" + workflows.SeedWorkflowName + "' AND ExecutionStatus = 'Running'",
+			})
+			return err == nil && int(list.GetCount()) == seedings
+		}, patience, 20*time.Millisecond)
+	}
+	// the move ends when the source is left and all is copied
+	execute(t, target, `CREATE FUNCTION not_yet() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''not yet''; END';
+		CREATE TRIGGER not_yet BEFORE DELETE ON database_move FOR EACH ROW WHEN (OLD.state = 'arriving') EXECUTE FUNCTION not_yet()`)
+	require.Contains(t, home.Execute(to...).Stderr, "All is copied: give the command again")
+	require.Equal(t, "arriving", step(t, target))
+	has(false, false, 0)
+	require.Contains(t, home.Execute(append(to, "--undo")...).Stdout, "is open again")
+	has(false, false, 0)
+
+	require.Contains(t, home.Execute(to...).Stderr, "All is copied: give the command again")
+	execute(t, target, "DROP TRIGGER not_yet ON database_move")
+	require.Contains(t, home.Execute(to...).Stdout, "1 schedule moved: weekly.", "it does what is left")
+	has(true, true, 1)
+
+	require.NoError(t, workflows.Starter{Client: temporal}.RemoveSchedule(t.Context(), "weekly"))
+	require.NotContains(t, home.Execute(to...).Stdout, "weekly")
+	has(false, true, 1)
+
+	// and back, into a new data directory
+	c.Print("schedule", "add", "weekly", "--run", "moved", "--every", "168h", "https://a.example/")
+	require.Eventually(t, func() bool {
+		return strings.Contains(c.Execute("schedule", "list").Stdout, "weekly")
+	}, patience, 50*time.Millisecond)
+	back := newHarness(t)
+	back.Setenv("TEMPORAL_NAMESPACE", c.environ.Get("TEMPORAL_NAMESPACE"))
+	from := []string{"move", "--from-database", c.environ.Get("DATABASE_URL"), "--temporal", c.environ.Get("TEMPORAL_ADDRESS")}
+	out := back.Execute(from...).Stdout
+	require.Contains(t, out, "1 schedule moved: weekly.")
+	require.Contains(t, out, "Begun again there, since they were under way: schedule/weekly")
+	has(false, false, 0)
+	require.NotContains(t, back.Execute(from...).Stdout, "weekly")
+	require.Contains(t, home.Execute(to...).Stderr, "is another database", "its copy has moved on")
+	require.Contains(t, home.Execute(append(to, "--undo", "--force")...).Stderr, "may have worked since")
 }

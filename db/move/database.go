@@ -155,9 +155,9 @@ func (d *Database) CheckSource(ctx context.Context) error {
 	return nil
 }
 
-// CheckTarget refuses a migrated database that is not to be filled from another, which was not
-// left: one that holds a crawl, that was moved away itself, or that was filled from elsewhere.
-// That copy may be all that can still be opened of its crawl.
+// CheckTarget refuses a migrated database that is not to be filled: one that holds a crawl, or
+// that was moved away itself. The source, from, was not left. A copy of another source is
+// refused, too: it may be all of its crawl that can still be opened.
 func (d *Database) CheckTarget(ctx context.Context, from *Database) error {
 	state, err := d.Look(ctx)
 	if err != nil {

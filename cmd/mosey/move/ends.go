@@ -36,7 +36,7 @@ func (j *journey) finish(ctx context.Context) error {
 		return fmt.Errorf("%w: %s was moved to %s on %s, and not to %s", crawl.ErrInvalid, j.from.name, j.was.Other,
 			j.was.At.UTC().Format(time.DateOnly), j.to.name)
 	}
-	if err := j.to.open(ctx, j.movesTemporal()); err != nil {
+	if err := j.to.open(ctx, !j.KeepTemporal); err != nil {
 		return err
 	}
 	if err := j.to.db.Take(ctx); err != nil {
@@ -60,8 +60,7 @@ func (j *journey) finish(ctx context.Context) error {
 	case movedOn, foreign:
 		return j.another()
 	}
-	j.goOn(ctx)
-	return j.done()
+	return j.goOn(ctx)
 }
 
 // landing is what became of a source's copy at the target.

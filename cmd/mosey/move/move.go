@@ -125,7 +125,7 @@ type journey struct {
 	from, to *side
 	// was is where the source stood when the command began.
 	was move.State
-	// schedules and seedings are what was taken along of Temporal.
+	// schedules and seedings are what was moved of Temporal.
 	schedules, seedings []string
 	copied              move.Copied
 	images              int64
@@ -182,11 +182,10 @@ func (j *journey) run(ctx context.Context) error {
 	if err := j.carry(ctx); err != nil {
 		return j.stands(ctx, err)
 	}
-	j.goOn(ctx)
-	return j.done()
+	return j.goOn(ctx)
 }
 
-// carry does all steps of a move.
+// carry moves all but what only Temporal knows.
 func (j *journey) carry(ctx context.Context) error {
 	if err := j.checkImages(ctx); err != nil {
 		return err
@@ -225,7 +224,7 @@ func (j *journey) openTarget(ctx context.Context) error {
 	if err := j.to.migrate(ctx); err != nil {
 		return err
 	}
-	return j.to.open(ctx, j.movesTemporal() || j.NoTemporal)
+	return j.to.open(ctx, !j.KeepTemporal)
 }
 
 // shut closes the source: first for requests, and, once those in flight have ended, for all.
@@ -275,10 +274,9 @@ func (j *journey) releaseClaims(ctx context.Context) error {
 // claimsBatch is how many claims end in a transaction.
 const claimsBatch = 1000
 
-// fill brings everything to the target, which stays closed.
+// fill brings rows and images to the target, which stays closed.
 func (j *journey) fill(ctx context.Context, state move.State) (err error) {
-	identity, err := j.to.db.Store().Identity(ctx)
-	if err != nil {
+	if err := j.freeNamespace(ctx); err != nil {
 		return err
 	}
 	j.sayf("Copying the rows to %s.", j.to.name)
@@ -291,10 +289,7 @@ func (j *journey) fill(ctx context.Context, state move.State) (err error) {
 	if j.copied.Shift > clockTold || j.copied.Shift < -clockTold {
 		j.sayf("The clock of %s differs by %s: the slots of hosts are moved by that.", j.to.name, j.copied.Shift)
 	}
-	if err := j.copyImages(ctx); err != nil { // those of the last minutes
-		return err
-	}
-	return j.moveTemporal(ctx, identity)
+	return j.copyImages(ctx) // those of the last minutes
 }
 
 // clockTold is from what difference on a person is told of the clocks.

@@ -3,6 +3,7 @@ package move
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,34 +72,51 @@ func checkAttributes(ctx context.Context, c *wiring.Client) error {
 	return nil
 }
 
-// moveTemporal gives the target's namespace to the database, and moves there what only Temporal
-// knows. before is the identity that the target's database had. Schedules come first: what one
-// of them starts meanwhile at the source is taken along after that.
-func (j *journey) moveTemporal(ctx context.Context, before string) (err error) {
+// freeNamespace takes the target's namespace from the empty database that is about to be filled.
+func (j *journey) freeNamespace(ctx context.Context) error {
 	if j.to.temporal == nil {
 		return nil
 	}
-	starter := workflows.Starter{Client: j.to.temporal}
-	owner, err := starter.NamespaceOwner(ctx)
-	if err == nil && owner == before {
-		err = j.to.temporal.TerminateWorkflow(ctx, crawl.DatabaseWorkflowID, "", "its database was filled by mosey move")
-	}
-	if err == nil {
-		err = wiring.ClaimNamespace(ctx, j.to.temporal, j.to.db.Store())
-	}
-	if err != nil || j.from.temporal == nil {
+	// a copy of an earlier try has no claim of its own: it would be the source's
+	if same, err := j.to.db.SameCrawl(ctx, j.from.db); err != nil || same {
 		return err
 	}
-	if j.schedules, err = copySchedules(ctx, j.from.temporal, j.to.temporal); err != nil {
+	target, err := j.to.db.Store().Identity(ctx)
+	if err != nil {
 		return err
 	}
-	j.seedings, err = copySeedings(ctx, j.from.temporal, j.to.temporal)
+	owner, err := workflows.Starter{Client: j.to.temporal}.NamespaceOwner(ctx)
+	if err != nil || owner != target {
+		return err
+	}
+	err = j.to.temporal.TerminateWorkflow(ctx, crawl.DatabaseWorkflowID, "", "its database is filled by mosey move")
+	if err != nil && !workflows.NotFound(err) {
+		return fmt.Errorf("free the namespace %s: %w", j.to.temporal.Namespace(), err)
+	}
+	return nil
+}
+
+// moveTemporal gives the target's namespace to the database, which is open, and moves there what
+// only Temporal knows. Nothing is there before: who takes a move back has nothing to undo. What
+// was moved is gone from the source, so that a move that is given again moves what is left.
+// Schedules come first: what one of them starts meanwhile at the source is taken along after that.
+func (j *journey) moveTemporal(ctx context.Context) (err error) {
+	if j.to.temporal == nil {
+		return nil
+	}
+	if err = wiring.ClaimNamespace(ctx, j.to.temporal, j.to.db.Store()); err != nil || j.from.temporal == nil {
+		return err
+	}
+	if j.schedules, err = moveSchedules(ctx, j.from.temporal, j.to.temporal); err != nil {
+		return err
+	}
+	j.seedings, err = moveSeedings(ctx, j.from.temporal, j.to.temporal, j.to.name)
 	return err
 }
 
-// copySchedules makes the schedules of one Temporal in another as they are: times, action,
+// moveSchedules makes the schedules of one Temporal in another as they are: times, action,
 // policies, whether they are paused, and notes. They replace those of the same name.
-func copySchedules(ctx context.Context, from, to *wiring.Client) (names []string, err error) {
+func moveSchedules(ctx context.Context, from, to *wiring.Client) (names []string, err error) {
 	all, err := workflows.Starter{Client: from}.Schedules(ctx)
 	if err != nil {
 		return nil, err
@@ -124,14 +142,17 @@ func copySchedules(ctx context.Context, from, to *wiring.Client) (names []string
 		if err != nil {
 			return names, fmt.Errorf("make schedule %s: %w", s.Name, err)
 		}
+		if err := (workflows.Starter{Client: from}).RemoveSchedule(ctx, s.Name); err != nil && !errors.Is(err, crawl.ErrNotFound) {
+			return names, err
+		}
 		names = append(names, s.Name)
 	}
 	return names, nil
 }
 
-// copySeedings starts in one Temporal what seeds, or asks for pages again, in another: under the
+// moveSeedings starts in one Temporal what seeds, or asks for pages again, in another: under the
 // same ids, from the beginning. What they have stored already is stored once.
-func copySeedings(ctx context.Context, from, to *wiring.Client) (ids []string, err error) {
+func moveSeedings(ctx context.Context, from, to *wiring.Client, place string) (ids []string, err error) {
 	for _, name := range []string{workflows.SeedWorkflowName, workflows.RecrawlWorkflowName} {
 		running, err := list(ctx, from, name)
 		if err != nil {
@@ -139,6 +160,9 @@ func copySeedings(ctx context.Context, from, to *wiring.Client) (ids []string, e
 		}
 		for _, w := range running {
 			if err := copyWorkflow(ctx, from, to, w); err != nil {
+				return ids, err
+			}
+			if err := end(ctx, from, w, place); err != nil {
 				return ids, err
 			}
 			ids = append(ids, w.GetWorkflowId())
@@ -195,9 +219,14 @@ func copyWorkflow(ctx context.Context, from, to *wiring.Client, w *commonpb.Work
 	return nil
 }
 
-// goOn hurries what goes on at the target, and ends what is left at the source. Where that
-// fails nothing is lost: workers compare rows with what runs, and the source is closed.
-func (j *journey) goOn(ctx context.Context) {
+// goOn moves what only Temporal knows to the target, which is open, hurries what goes on there,
+// and ends what is left at the source. Where these fail nothing is lost: workers compare rows
+// with what runs, and the source is closed.
+func (j *journey) goOn(ctx context.Context) error {
+	if err := j.moveTemporal(ctx); err != nil {
+		return fmt.Errorf("%w\n%s is open. Give the command again to move the schedules, and what is being seeded, that are left",
+			err, j.to.name)
+	}
 	if j.to.temporal != nil {
 		runs, err := j.to.db.Store().RunsLive(ctx)
 		for _, run := range runs {
@@ -210,12 +239,13 @@ func (j *journey) goOn(ctx context.Context) {
 		}
 	}
 	if j.from.temporal == nil || j.from.dir != "" {
-		return // a data directory's Temporal has stopped for good
+		return j.done() // a data directory's Temporal has stopped for good
 	}
 	if err := vacate(ctx, j.from.temporal, j.to.name); err != nil {
 		j.sayf("Warning: could not end all schedules and workflows of %s. They do nothing any more, but "+
 			"another database needs another namespace: %v", j.from.name, err)
 	}
+	return j.done()
 }
 
 // vacateParallel is how many workflows are ended at a time.
@@ -245,16 +275,21 @@ func vacate(ctx context.Context, c *wiring.Client, to string) error {
 		group.SetLimit(vacateParallel)
 		for _, w := range running {
 			group.Go(func() error {
-				err := c.TerminateWorkflow(ctx, w.GetWorkflowId(), w.GetRunId(), "its database was moved to "+to)
-				if workflows.NotFound(err) {
-					return nil
-				}
-				return err
+				return end(ctx, c, w, to)
 			})
 		}
 		if err := group.Wait(); err != nil {
-			return fmt.Errorf("end workflows: %w", err)
+			return err
 		}
+	}
+	return nil
+}
+
+// end ends a workflow of a database that was moved.
+func end(ctx context.Context, c *wiring.Client, w *commonpb.WorkflowExecution, to string) error {
+	err := c.TerminateWorkflow(ctx, w.GetWorkflowId(), w.GetRunId(), "its database was moved to "+to)
+	if err != nil && !workflows.NotFound(err) {
+		return fmt.Errorf("end workflow %s: %w", w.GetWorkflowId(), err)
 	}
 	return nil
 }
