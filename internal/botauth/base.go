@@ -1,0 +1,82 @@
+package botauth
+
+import (
+	"strings"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// fieldAgent is the header Signature-Agent as RFC 9421 names components.
+const fieldAgent = "signature-agent"
+
+// component is a part of a message that is signed.
+type component struct {
+	// name is of a header in lower case, or begins with @.
+	name string
+	// param is a parameter of the name, such as req; empty is none. A nil paramValue is a flag.
+	param      string
+	paramValue any
+	value      string
+}
+
+func (c component) item() httpsfv.Item {
+	item := httpsfv.NewItem(c.name)
+	switch {
+	case c.param == "":
+	case c.paramValue == nil:
+		item.Params.Add(c.param, true)
+	default:
+		item.Params.Add(c.param, c.paramValue)
+	}
+	return item
+}
+
+// param is a parameter of a signature.
+type param struct {
+	name  string
+	value any // a string or an int64
+}
+
+// signed is a signature, and what it says that it covers.
+type signed struct {
+	input     httpsfv.InnerList
+	signature []byte
+}
+
+// sign makes the signature base of RFC 9421, 2.5, and signs it.
+func sign(key *Key, components []component, params []param) (signed, error) {
+	list := httpsfv.InnerList{Params: httpsfv.NewParams()}
+	for _, p := range params {
+		list.Params.Add(p.name, p.value)
+	}
+	var base strings.Builder
+	for _, c := range components {
+		item := c.item()
+		list.Items = append(list.Items, item)
+		name, err := httpsfv.Marshal(item)
+		if err != nil {
+			return signed{}, err
+		}
+		base.WriteString(name + ": " + c.value + "\n")
+	}
+	input, err := httpsfv.Marshal(httpsfv.List{list})
+	if err != nil {
+		return signed{}, err
+	}
+	base.WriteString(`"@signature-params": ` + input)
+	return signed{input: list, signature: key.sign([]byte(base.String()))}, nil
+}
+
+// headers are the values of Signature-Input and Signature, for signatures by their labels.
+func headers(labels []string, all []signed) (input, signature string, err error) {
+	inputs, signatures := httpsfv.NewDictionary(), httpsfv.NewDictionary()
+	for i, name := range labels {
+		inputs.Add(name, all[i].input)
+		signatures.Add(name, httpsfv.NewItem(all[i].signature))
+	}
+	if input, err = httpsfv.Marshal(inputs); err != nil {
+		return "", "", err
+	}
+	signature, err = httpsfv.Marshal(signatures)
+	return input, signature, err
+}

@@ -1,0 +1,122 @@
+package botauth
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+)
+
+const (
+	directoryType = "application/http-message-signatures-directory+json"
+	directoryTag  = "http-message-signatures-directory"
+	// DirectoryAge is for how long who asks for the directory may keep it. A new key has to be in it for
+	// as long before it signs.
+	DirectoryAge = time.Hour
+)
+
+// Directory is the public keys of those that a file, or a folder's files, have, as a JWK Set; those that
+// have ended are left out. It is what the operator serves.
+func Directory(path string, now time.Time) ([]byte, error) {
+	_, body, err := directory(path, now)
+	return body, err
+}
+
+func directory(path string, now time.Time) (keys []*Key, body []byte, err error) {
+	all, err := load(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, k := range all {
+		if k.NotAfter.IsZero() || now.Before(k.NotAfter) {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil, fmt.Errorf("%s: all keys have ended (exp): add one by mosey identity keygen", path)
+	}
+	if body, err = jwks(keys); err != nil {
+		return nil, nil, err
+	}
+	return keys, append(body, '\n'), nil
+}
+
+// jwks is a JWK Set of public keys.
+func jwks(keys []*Key) ([]byte, error) {
+	set := struct {
+		Keys []jwk `json:"keys"`
+	}{}
+	for _, k := range keys {
+		one := jwk{Type: "OKP", Curve: "Ed25519", ID: k.ID, Public: base64.RawURLEncoding.EncodeToString(k.public), Use: "sig"}
+		if !k.NotBefore.IsZero() {
+			one.NotBefore = k.NotBefore.Unix()
+		}
+		if !k.NotAfter.IsZero() {
+			one.NotAfter = k.NotAfter.Unix()
+		}
+		set.Keys = append(set.Keys, one)
+	}
+	body, err := json.Marshal(set)
+	if err != nil {
+		return nil, fmt.Errorf("write the directory as JSON: %w", err)
+	}
+	return body, nil
+}
+
+// SignedDirectory is Directory, and the headers to serve it with at an agent's host: each key signs that
+// it belongs there, for so long from now on.
+func SignedDirectory(path, agent string, now time.Time, valid time.Duration) (body []byte, header http.Header, err error) {
+	u, err := url.Parse(agent)
+	if err != nil {
+		return nil, nil, err
+	}
+	keys, body, err := directory(path, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	header, err = proofs(keys, body, authorityOf(u.Scheme, u.Host), now, now.Add(valid))
+	return body, header, err
+}
+
+// proofs are the headers of an answer that has the keys: a signature of each.
+func proofs(keys []*Key, body []byte, authority string, created, expires time.Time) (http.Header, error) {
+	sum := sha256.Sum256(body)
+	digests := httpsfv.NewDictionary()
+	digests.Add("sha-256", httpsfv.NewItem(sum[:]))
+	digest, err := httpsfv.Marshal(digests)
+	if err != nil {
+		return nil, fmt.Errorf("write Content-Digest: %w", err)
+	}
+	var labels []string
+	var all []signed
+	for i, k := range keys {
+		made, err := sign(k, []component{
+			{name: "@authority", param: "req", value: authority}, {name: "content-digest", value: digest},
+		}, []param{{"created", created.Unix()}, {"expires", expires.Unix()}, {"keyid", k.ID}, {"tag", directoryTag}})
+		if err != nil {
+			return nil, fmt.Errorf("sign the directory: %w", err)
+		}
+		name := "binding"
+		if i > 0 {
+			name += strconv.Itoa(i)
+		}
+		labels, all = append(labels, name), append(all, made)
+	}
+	input, signature, err := headers(labels, all)
+	if err != nil {
+		return nil, fmt.Errorf("write the signatures of the directory: %w", err)
+	}
+	return http.Header{
+		"Cache-Control":   {fmt.Sprintf("max-age=%d", int(DirectoryAge.Seconds()))},
+		"Content-Digest":  {digest},
+		"Content-Type":    {directoryType},
+		"Signature":       {signature},
+		"Signature-Input": {input},
+	}, nil
+}

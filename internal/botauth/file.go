@@ -1,0 +1,147 @@
+package botauth
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// exposed are the bits of a file's mode that a key may not have: to be read by everybody, or
+	// written by others than its owner. A group may read it, as Kubernetes mounts secrets.
+	exposed = 0o027
+	// fileMost is how long a file of keys may be, in bytes.
+	fileMost = 64 << 10
+	// keysMost is how many keys there may be: verifiers read directories only so far.
+	keysMost = 32
+)
+
+// extensions are those of the files in a folder that have keys.
+var extensions = []string{".json", ".jwk", ".jwks", ".key", ".pem"}
+
+// load reads the keys of a file, or of a folder's files, the newest first.
+func load(path string) ([]*Key, error) {
+	if holdsKey(path) {
+		return nil, errors.New("want the name of a file, and this looks like a key: what stands on a command line is seen by other " +
+			"users, so take another key, by mosey identity keygen FILE")
+	}
+	stat, err := os.Stat(path)
+	if err != nil {
+		return nil, named(path, err)
+	}
+	files := []string{path}
+	if stat.IsDir() {
+		if files, err = filesOf(path); err != nil {
+			return nil, named(path, err)
+		}
+	}
+	var keys []*Key
+	for _, name := range files {
+		more, err := loadFile(name)
+		if err != nil {
+			return nil, named(name, err)
+		}
+		keys = append(keys, more...)
+	}
+	switch {
+	case len(keys) == 0:
+		return nil, named(path, errors.New("there is no key in it; mosey identity keygen FILE makes one"))
+	case len(keys) > keysMost:
+		return nil, named(path, fmt.Errorf("%d keys: want at most %d", len(keys), keysMost))
+	}
+	// of two that are as new, the last in the file and by the name of the file
+	slices.Reverse(keys)
+	slices.SortStableFunc(keys, func(a, b *Key) int { return b.made.Compare(a.made) })
+	byID := slices.SortedFunc(slices.Values(keys), func(a, b *Key) int { return cmp.Compare(a.ID, b.ID) })
+	for i, k := range byID[1:] {
+		if k.ID == byID[i].ID {
+			return nil, named(path, fmt.Errorf("the key %s is there twice", k.ID))
+		}
+	}
+	return keys, nil
+}
+
+// named says of which file an error is.
+func named(path string, err error) error {
+	if wrong, ok := errors.AsType[*fs.PathError](err); ok {
+		err = wrong.Err // without the name a second time
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// holdsKey reports whether what should name a file may be a key. It would end up in logs.
+func holdsKey(path string) bool {
+	if strings.ContainsAny(path, "{\n") || strings.Contains(path, "PRIVATE KEY") {
+		return true
+	}
+	text := strings.NewReplacer("+", "-", "/", "_", "=", "").Replace(path)
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(raw) != 32 && len(raw) != 48 && len(raw) != 64 { // 32 bytes, those as PKCS#8 or in hexadecimal digits, both parts
+		return false
+	}
+	_, err = os.Stat(path)
+	return err != nil
+}
+
+// filesOf are the files of a folder that have keys. Names with a dot in front are how Kubernetes
+// keeps the versions of a secret.
+func filesOf(dir string) (files []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && slices.Contains(extensions, strings.ToLower(filepath.Ext(e.Name()))) {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no file in it has keys: want names that end in %s", strings.Join(extensions, ", "))
+	}
+	return files, nil
+}
+
+func loadFile(name string) (keys []*Key, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	stat, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !stat.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	if mode := stat.Mode().Perm(); runtime.GOOS != "windows" && mode&exposed != 0 {
+		return nil, fmt.Errorf("it has mode %04o, so that others may read or change it: chmod 600 %s", mode, name)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, fileMost+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > fileMost {
+		return nil, fmt.Errorf("it is longer than %d bytes", fileMost)
+	}
+	return parse(data, stat.ModTime())
+}
+
+// pick is the key that signs: the newest that is for now.
+func pick(path string, keys []*Key, now time.Time) (*Key, error) {
+	for _, k := range keys {
+		if k.signs(now) {
+			return k, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: no key is for now (nbf, exp): add one by mosey identity keygen", path)
+}

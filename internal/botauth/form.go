@@ -1,0 +1,84 @@
+package botauth
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// DirectoryPath is where a host has its directory of keys.
+const DirectoryPath = "/.well-known/http-message-signatures-directory"
+
+// Form is a way to sign, named by the version of the draft that describes it. Drafts change what is
+// signed, and verifiers follow one of them.
+type Form string
+
+const (
+	// FormArchitecture02 is draft-meunier-web-bot-auth-architecture-02, which verifiers such as
+	// Cloudflare follow today: Signature-Agent is a string that names a host.
+	FormArchitecture02 Form = "architecture-02"
+
+	// FormProtocol01 is draft-ietf-webbotauth-httpsig-protocol-01, of the working group:
+	// Signature-Agent is a dictionary, and names the directory itself. The method and the path are
+	// signed as well, as the draft advises, so that a signature is of no use for another page.
+	FormProtocol01 Form = "httpsig-protocol-01"
+)
+
+// label names the signature in its headers. There is one.
+const label = "sig1"
+
+// covers are the components of a request that are signed, in their order.
+func (f Form) covers() []string {
+	if f == FormProtocol01 {
+		return []string{"@authority", "@method", "@path", fieldAgent}
+	}
+	return []string{"@authority", fieldAgent}
+}
+
+// Agent is what Signature-Agent says for a URL: of a host alone, or of its directory. The URL is of
+// https and has no user, query or fragment.
+func (f Form) Agent(raw string) (string, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Opaque != "" {
+		return "", errors.New("want the https URL of a host that has the public keys, such as https://crawler.example.org")
+	}
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.HasSuffix(raw, "#") {
+		return "", errors.New("want a URL without a query and a fragment")
+	}
+	for i := range len(u.Host) {
+		if u.Host[i] <= ' ' || u.Host[i] > '~' || u.Host[i] == '"' || u.Host[i] == '\\' {
+			return "", errors.New("want a host of ASCII letters: a name in another script in its xn-- form")
+		}
+	}
+	host, path := "https://"+authorityOf("https", u.Host), u.EscapedPath()
+	bare := path == "" || path == "/"
+	switch {
+	case f == FormProtocol01 && bare:
+		return host + DirectoryPath, nil
+	case f == FormProtocol01:
+		return host + path, nil
+	case bare || path == DirectoryPath:
+		return host, nil
+	}
+	return "", fmt.Errorf("the form %s names a host, whose keys are at %s: want %s", f, DirectoryPath, host)
+}
+
+// DirectoryURL is where the keys are for an agent as Form.Agent gives it.
+func DirectoryURL(agent string) string {
+	if strings.Contains(strings.TrimPrefix(agent, "https://"), "/") {
+		return agent
+	}
+	return agent + DirectoryPath
+}
+
+// authorityOf is the @authority of RFC 9421, 2.2.3: in lower case, without the port that the scheme
+// has anyway.
+func authorityOf(scheme, host string) string {
+	host = strings.ToLower(host)
+	port := ":80"
+	if scheme == "https" {
+		port = ":443"
+	}
+	return strings.TrimSuffix(host, port)
+}

@@ -1,0 +1,187 @@
+package botauth
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Key is a private key of Ed25519, and for when it is.
+type Key struct {
+	// ID is its keyid: the thumbprint of the public key (RFC 8037, appendix A.3).
+	ID string
+	// NotBefore and NotAfter bound when it signs; zero is no bound.
+	NotBefore, NotAfter time.Time
+
+	// made is NotBefore, or else when its file was written: the newest key signs.
+	made   time.Time
+	public ed25519.PublicKey
+	// sign has the private key. A function cannot be printed or encoded, however deep it lies.
+	sign func(message []byte) []byte
+}
+
+// newKey makes a key of its 32 bytes.
+func newKey(seed []byte) *Key {
+	private := ed25519.NewKeyFromSeed(seed)
+	public := slices.Clone(private[ed25519.PublicKeySize:])
+	return &Key{
+		ID: thumbprint(public), public: ed25519.PublicKey(public),
+		sign: func(message []byte) []byte { return ed25519.Sign(private, message) },
+	}
+}
+
+// thumbprint is that of RFC 7638, with the members that RFC 8037 names for Ed25519.
+func thumbprint(public []byte) string {
+	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(public) + `"}`))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// signs reports whether the key is for now.
+func (k *Key) signs(now time.Time) bool {
+	return !now.Before(k.NotBefore) && (k.NotAfter.IsZero() || now.Before(k.NotAfter))
+}
+
+// jwk is a JSON Web Key (RFC 7517, RFC 8037), or a set of them. The order of its members is that of
+// the drafts.
+type jwk struct {
+	Type      string            `json:"kty,omitempty"`
+	Curve     string            `json:"crv,omitempty"`
+	ID        string            `json:"kid,omitempty"`
+	Public    string            `json:"x,omitempty"`
+	Private   string            `json:"d,omitempty"`
+	Use       string            `json:"use,omitempty"`
+	NotBefore int64             `json:"nbf,omitempty"`
+	NotAfter  int64             `json:"exp,omitempty"`
+	Keys      []json.RawMessage `json:"keys,omitempty"`
+}
+
+// testKey is the thumbprint of the key of RFC 9421, B.1.4, whose private part everybody has.
+const testKey = "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"
+
+// parse reads the keys of a file that was written at an instant. Its errors quote nothing of the file.
+func parse(data []byte, written time.Time) (keys []*Key, err error) {
+	switch data = bytes.TrimSpace(data); {
+	case bytes.HasPrefix(data, []byte("{")):
+		keys, err = parseJWK(data, true)
+	case bytes.Contains(data, []byte("-----BEGIN ")):
+		keys, err = parsePEM(data)
+	default:
+		err = errors.New("there is neither a JWK nor a key in PEM; mosey identity keygen makes one")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		if k.ID == testKey {
+			return nil, errors.New("this is the key of RFC 9421 for tests, which everybody has; mosey identity keygen makes another")
+		}
+		if k.made = k.NotBefore; k.made.IsZero() {
+			k.made = written
+		}
+	}
+	return keys, nil
+}
+
+// parseJWK reads a JWK or, where it may be one, a set of them.
+func parseJWK(data []byte, set bool) ([]*Key, error) {
+	var j jwk
+	if json.Unmarshal(data, &j) != nil { // its error may quote the key
+		return nil, errors.New("the JWK is no JSON of which each member has its type (nbf and exp are whole seconds)")
+	}
+	if set && j.Keys != nil {
+		var keys []*Key
+		for _, one := range j.Keys {
+			k, err := parseJWK(one, false)
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, k...)
+		}
+		return keys, nil
+	}
+	if j.Type != "OKP" || j.Curve != "Ed25519" {
+		return nil, errors.New(`the JWK is of another kind: want "kty":"OKP" and "crv":"Ed25519"`)
+	}
+	if j.Private == "" {
+		return nil, errors.New("the JWK has no d: it is the public part, and signing needs the private one")
+	}
+	seed, err := base64.RawURLEncoding.DecodeString(j.Private)
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, errors.New("the d of the JWK is not 32 bytes in base64url without padding")
+	}
+	k := newKey(seed)
+	if j.Public != "" && j.Public != base64.RawURLEncoding.EncodeToString(k.public) {
+		return nil, errors.New("the x of the JWK does not belong to its d")
+	}
+	for _, at := range []struct {
+		seconds int64
+		to      *time.Time
+	}{{j.NotBefore, &k.NotBefore}, {j.NotAfter, &k.NotAfter}} {
+		if at.seconds < 0 || at.seconds > maxSeconds {
+			return nil, errors.New("nbf and exp of the JWK are seconds since 1970: one is not")
+		}
+		if at.seconds > 0 {
+			*at.to = time.Unix(at.seconds, 0)
+		}
+	}
+	return []*Key{k}, nil
+}
+
+// maxSeconds is in the year 5138. Milliseconds, which early drafts had, are beyond it.
+const maxSeconds = 99_999_999_999
+
+// parsePEM reads blocks of PKCS#8.
+func parsePEM(data []byte) ([]*Key, error) {
+	var keys []*Key
+	for {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			break
+		}
+		data = rest
+		switch block.Type {
+		case "PRIVATE KEY":
+		case "ENCRYPTED PRIVATE KEY":
+			return nil, errors.New("the key has a passphrase, which nobody is there to give: openssl pkey -in OLD -out NEW takes it off")
+		default:
+			return nil, errors.New("a block of the PEM is not a PRIVATE KEY (PKCS#8), as openssl genpkey -algorithm ed25519 makes it")
+		}
+		private, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+		ed, is := private.(ed25519.PrivateKey)
+		if err != nil || !is {
+			return nil, errors.New("a key of the PEM is not Ed25519: openssl genpkey -algorithm ed25519 makes one")
+		}
+		keys = append(keys, newKey(ed.Seed()))
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("the PEM is broken: no block of it can be read")
+	}
+	return keys, nil
+}
+
+// NewKeyFile is the text of a file with a new key, a JWK that signs from an instant on, and the key.
+func NewKeyFile(from time.Time) (text []byte, key *Key, err error) {
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	seed := private.Seed()
+	key = newKey(seed)
+	key.NotBefore = time.Unix(from.Unix(), 0)
+	text, err = json.Marshal(jwk{
+		Type: "OKP", Curve: "Ed25519", ID: key.ID, Public: base64.RawURLEncoding.EncodeToString(key.public),
+		Private: base64.RawURLEncoding.EncodeToString(seed), NotBefore: from.Unix(),
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("write the key as JSON: %w", err)
+	}
+	return append(text, '\n'), key, nil
+}

@@ -1,0 +1,203 @@
+package botauth
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+)
+
+const (
+	// Lifetime is how long a signature is good for. Who sees one can use it against the same host
+	// until then, so it is short. A minute is enough for a connection, which takes seconds, and for
+	// clocks that differ by less than that.
+	Lifetime = time.Minute
+	// reread is how often keys are looked for again, at the most.
+	reread = 5 * time.Second
+	// nonceBytes is how long a nonce is, as the drafts have it.
+	nonceBytes = 64
+	// tag says of a signature what it is for.
+	tag = "web-bot-auth"
+)
+
+// Config is what a Signer needs.
+type Config struct {
+	// Path names a file of keys or a folder of such files.
+	Path string
+	// Agent is where the public keys are, as for Form.Agent.
+	Agent string
+	Form  Form
+	// Logger, if set, is told of keys that changed or cannot be read again.
+	Logger *slog.Logger
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Signer signs requests. It is safe for concurrent use.
+type Signer struct {
+	config Config
+	agent  string
+	keys   atomic.Pointer[[]*Key]
+
+	checked atomic.Pointer[time.Time]
+	mu      sync.Mutex // of who reads keys again
+	signing string     // the key that signed last
+	trouble string     // what is wrong with the keys, which was told
+}
+
+// New makes a signer. There must be a key that signs.
+func New(c Config) (*Signer, error) {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Form != FormArchitecture02 && c.Form != FormProtocol01 {
+		return nil, fmt.Errorf("the form %q is not known: want %s or %s", c.Form, FormArchitecture02, FormProtocol01)
+	}
+	agent, err := c.Form.Agent(c.Agent)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := load(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	now := c.Now()
+	key, err := pick(c.Path, keys, now)
+	if err != nil {
+		return nil, err
+	}
+	s := &Signer{config: c, agent: agent, signing: key.ID}
+	s.keys.Store(&keys)
+	s.checked.Store(&now)
+	return s, nil
+}
+
+// Agent is what Signature-Agent says.
+func (s *Signer) Agent() string { return s.agent }
+
+// Current is the keyid of the key that signs now; empty is none.
+func (s *Signer) Current() string {
+	key, err := pick(s.config.Path, *s.keys.Load(), s.config.Now())
+	if err != nil {
+		return ""
+	}
+	return key.ID
+}
+
+// Sign sets the headers of a signature on a request that is about to be sent, for its host alone. What
+// it had of them is replaced. An error means that no key is for now, and leaves the request as it was.
+func (s *Signer) Sign(r *http.Request) error {
+	now := s.config.Now()
+	s.refresh(r.Context(), now)
+	key, err := pick(s.config.Path, *s.keys.Load(), now)
+	if err != nil {
+		return err
+	}
+	nonce := make([]byte, nonceBytes)
+	_, _ = rand.Read(nonce) // never fails
+	return stamp(r, key, stampConfig{
+		agent: s.agent, form: s.config.Form, label: label, created: now, expires: now.Add(Lifetime),
+		nonce: base64.StdEncoding.EncodeToString(nonce),
+	})
+}
+
+// stampConfig is what a signature says.
+type stampConfig struct {
+	agent, label, nonce string
+	form                Form
+	created, expires    time.Time
+}
+
+// stamp signs a request.
+func stamp(r *http.Request, key *Key, c stampConfig) error {
+	text, err := httpsfv.Marshal(httpsfv.NewItem(c.agent))
+	if err != nil {
+		return fmt.Errorf("write Signature-Agent: %w", err)
+	}
+	header := text
+	if c.form == FormProtocol01 {
+		header = c.label + "=" + text
+	}
+	var components []component
+	for _, name := range c.form.covers() {
+		one := component{name: name}
+		switch name {
+		case "@authority":
+			one.value = authorityOf(r.URL.Scheme, hostOf(r))
+		case "@method":
+			one.value = r.Method
+		case "@path":
+			one.value, _, _ = strings.Cut(r.URL.RequestURI(), "?")
+		case fieldAgent:
+			one.value = text
+			if c.form == FormProtocol01 {
+				one.param, one.paramValue = "key", c.label
+			}
+		}
+		if one.value == "" {
+			return errors.New("a request without " + name + " cannot be signed")
+		}
+		components = append(components, one)
+	}
+	made, err := sign(key, components, []param{
+		{"created", c.created.Unix()}, {"keyid", key.ID}, {"alg", "ed25519"}, {"expires", c.expires.Unix()},
+		{"nonce", c.nonce}, {"tag", tag},
+	})
+	if err != nil {
+		return fmt.Errorf("make the signature: %w", err)
+	}
+	input, signature, err := headers([]string{c.label}, []signed{made})
+	if err != nil {
+		return fmt.Errorf("write the signature: %w", err)
+	}
+	r.Header.Set("Signature-Agent", header)
+	r.Header.Set("Signature-Input", input)
+	r.Header.Set("Signature", signature)
+	return nil
+}
+
+// hostOf is the host that a request names.
+func hostOf(r *http.Request) string {
+	if r.Host != "" {
+		return r.Host
+	}
+	return r.URL.Host
+}
+
+// refresh reads the keys again if that was long ago. One request does it, and others go on.
+func (s *Signer) refresh(ctx context.Context, now time.Time) {
+	if now.Sub(*s.checked.Load()) < reread || !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	s.checked.Store(&now)
+	keys, err := load(s.config.Path)
+	var key *Key
+	if err == nil {
+		key, err = pick(s.config.Path, keys, now)
+	}
+	if err != nil {
+		if s.trouble != err.Error() {
+			s.config.Logger.WarnContext(ctx, "keys to sign with cannot be read again; those of before go on", "error", err)
+		}
+		s.trouble = err.Error()
+		return
+	}
+	s.keys.Store(&keys)
+	if s.trouble != "" || key.ID != s.signing {
+		s.config.Logger.InfoContext(ctx, "requests are signed", "keyid", key.ID)
+	}
+	s.trouble, s.signing = "", key.ID
+}
