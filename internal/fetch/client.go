@@ -242,6 +242,11 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 			return nil, spoolFailed(err)
 		}
 	}
+	if c.config.Sign != nil {
+		if err := c.config.Sign(request); err != nil {
+			return nil, fail(CauseLocal, "sign the request", err)
+		}
+	}
 	if failure := c.dial(caller, total, x); failure != nil {
 		return nil, failure
 	}

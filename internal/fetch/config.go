@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -83,6 +84,12 @@ type Config struct {
 	// RootCAs are the certificate authorities that are trusted. Nil means the
 	// system's.
 	RootCAs *x509.CertPool
+
+	// Sign, where set, signs each request right before its connection is made, by headers that it sets.
+	// A request that it cannot sign is not made: CauseLocal.
+	//
+	// Defaults to none: requests are not signed.
+	Sign func(*http.Request) error
 
 	// TotalTimeout limits the whole request, from connect to the last byte.
 	//

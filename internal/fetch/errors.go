@@ -48,8 +48,8 @@ const (
 	// CauseInvalid: the Request itself is wrong. Nothing was sent.
 	CauseInvalid Cause = "invalid"
 
-	// CauseLocal: this machine ran out of something (files, ports, memory), or has no
-	// network interface that is up. The site is not to blame.
+	// CauseLocal: this machine ran out of something (files, ports, memory), has no
+	// network interface that is up, or no key to sign with. The site is not to blame.
 	CauseLocal Cause = "local"
 
 	// CauseProtocol: the answer is not HTTP/1.x, or its header is too large.

@@ -66,7 +66,7 @@ func addressesOf(ctx context.Context, resolver *dns.Resolver, host string) ([]ne
 func parseAddress(host string) (netip.Addr, error) { return netip.ParseAddr(strings.Trim(host, "[]")) }
 
 func (p *Patient) askDNS(ctx context.Context, name, whom, remedy string) ([]Finding, error) {
-	_, resolver, err := p.Fetch.Reach()
+	_, resolver, err := p.Fetch.Reach(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func lookContact(ctx context.Context, p *Patient) ([]Finding, error) {
 const contactBytes = 1 << 20
 
 func (p *Patient) fetch(ctx context.Context, page urls.URL) (*fetch.Response, error) {
-	fetcher, resolver, err := p.Fetch.Reach()
+	fetcher, resolver, err := p.Fetch.Reach(nil)
 	if err != nil {
 		return nil, err
 	}

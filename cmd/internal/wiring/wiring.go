@@ -34,6 +34,8 @@ import (
 // not to a run: starting a run must not open a network. Those that few need are marked
 // expert.
 type FetchFlags struct {
+	SignFlags
+
 	UserAgent       string         `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." expert:"" placeholder:"TEXT"`
 	Contact         string         `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
 	DNSServer       []string       `name:"dns-server" help:"Name server to ask instead of the system's. Repeatable: another is asked when one fails." expert:"" placeholder:"HOST:PORT"`
@@ -87,6 +89,9 @@ func (f FetchFlags) Validate() error {
 	if err := f.config().Validate(); err != nil {
 		errs = append(errs, err)
 	}
+	if _, err := f.signer(nil); err != nil {
+		errs = append(errs, err)
+	}
 	if _, err := f.frontEnds(); err != nil {
 		errs = append(errs, err)
 	}
@@ -122,9 +127,17 @@ func (f FetchFlags) config() fetch.Config {
 	return c
 }
 
-// Reach makes what requests are made with.
-func (f FetchFlags) Reach() (*fetch.Client, *dns.Resolver, error) {
-	fetcher, err := fetch.New(f.config())
+// Reach makes what requests are made with. The logger, if there is one, is told of keys that sign them.
+func (f FetchFlags) Reach(logger *slog.Logger) (*fetch.Client, *dns.Resolver, error) {
+	config := f.config()
+	signer, err := f.signer(logger)
+	if err != nil {
+		return nil, nil, err
+	}
+	if signer != nil {
+		config.Sign = signer.Sign
+	}
+	fetcher, err := fetch.New(config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,7 +170,7 @@ func identity() string {
 func NewWorker(
 	ctx context.Context, c *Client, store *db.Store, f FetchFlags, v ServeFlags, models language.Models, logger *slog.Logger, t *Telemetry,
 ) (*Worker, error) {
-	fetcher, resolver, err := f.Reach()
+	fetcher, resolver, err := f.Reach(logger)
 	if err != nil {
 		return nil, err
 	}
