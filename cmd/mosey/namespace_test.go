@@ -21,7 +21,7 @@ func TestNamespaceOfAnotherDatabase(t *testing.T) {
 	h, _ := newHarnessWithStack(t)
 	s := newSite(t, 1, 2)
 	require.Zero(t, h.Execute(s.crawl(s.Seeds()[0])...).Code)
-	mine := identity(t, h)
+	mine := identityOf(t, h)
 
 	// another database, in the same namespace
 	other, store := newHarnessWithDatabase(t)
@@ -30,7 +30,7 @@ func TestNamespaceOfAnotherDatabase(t *testing.T) {
 	other.Setenv("TEMPORAL_ADDRESS", h.environ.Get("TEMPORAL_ADDRESS"))
 	other.Setenv("TEMPORAL_NAMESPACE", h.environ.Get("TEMPORAL_NAMESPACE"))
 	whose := `the Temporal namespace "` + h.environ.Get("TEMPORAL_NAMESPACE") + `" belongs to the database ` + mine +
-		", and not to the database " + identity(t, other) + " that was given"
+		", and not to the database " + identityOf(t, other) + " that was given"
 
 	requests := s.Requests()
 	other.Fail(s.crawl(s.Seeds()[0], "--run", "theirs"), whose, "TEMPORAL_NAMESPACE=…", "temporal workflow terminate", "mosey/database")
@@ -47,7 +47,7 @@ func TestNamespaceOfAnotherDatabase(t *testing.T) {
 	// once it is given free, it is the next one's
 	require.NoError(t, h.client().TerminateWorkflow(t.Context(), crawl.DatabaseWorkflowID, "", "that database is gone"))
 	require.Zero(t, other.Execute(s.crawl(s.Seeds()[0], "--run", "theirs")...).Code)
-	h.Fail(s.crawl(s.Seeds()[0]), "belongs to the database "+identity(t, other))
+	h.Fail(s.crawl(s.Seeds()[0]), "belongs to the database "+identityOf(t, other))
 }
 
 // Two Moseys crawl at the same time, each with a database and a namespace of its own in one Temporal.
@@ -69,7 +69,7 @@ func TestTwoMoseysShareATemporal(t *testing.T) {
 		require.NoError(t, err)
 		all[i] = mosey{commandHarness: h, store: store, site: newSite(t, i+1, pages)}
 	}
-	require.NotEqual(t, identity(t, all[0].commandHarness), identity(t, all[1].commandHarness))
+	require.NotEqual(t, identityOf(t, all[0].commandHarness), identityOf(t, all[1].commandHarness))
 	for i, m := range all {
 		// the same run, with the same name, of other sites: each has a web of its own
 		all[i].crawl = m.Start(m.site.crawl(append(m.Seeds(), "--run", "same", "--delay", "50ms")...)...)
@@ -120,8 +120,8 @@ func TestDatabaseWorkflowSleeps(t *testing.T) {
 	require.NotContains(t, h.Print("status"), "database")
 }
 
-// identity is that of a harness's database.
-func identity(t *testing.T, h *commandHarness) string {
+// identityOf is that of a harness's database.
+func identityOf(t *testing.T, h *commandHarness) string {
 	t.Helper()
 	store, err := db.Open(t.Context(), h.environ.Get("DATABASE_URL"))
 	require.NoError(t, err)

@@ -1,0 +1,141 @@
+package identity
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/internal/botauth"
+)
+
+// Cmd makes keys, and shows their public parts.
+type Cmd struct {
+	Keygen    keygenCmd    `cmd:"" help:"Make a key to sign requests with. A file that is there is never changed."`
+	Directory directoryCmd `cmd:"" help:"Print the public keys, as the host of --signature-agent is to serve them."`
+}
+
+// keygenCmd makes a key.
+type keygenCmd struct {
+	File  string        `arg:"" help:"File to write, which others may not read."`
+	After time.Duration `help:"Sign with it only so long after now, so that sites find it in the directory by then." placeholder:"DURATION"`
+	JSON  bool          `name:"json" help:"Print JSON: the keyid, the file, and from when it signs."`
+}
+
+// KeyDoc is a new key as JSON has it.
+type KeyDoc struct {
+	KeyID string    `json:"keyid"`
+	File  string    `json:"file"`
+	From  time.Time `json:"from"`
+}
+
+// afterMost bounds --after. A key that is for later is more likely to be forgotten than used.
+const afterMost = 365 * 24 * time.Hour
+
+// Run makes a key.
+func (c *keygenCmd) Run(e *command.Env) error {
+	if c.After < 0 || c.After > afterMost {
+		return wiring.Usagef("--after %s: want 0s to 8760h", c.After)
+	}
+	text, key, err := botauth.NewKeyFile(time.Now().Add(c.After))
+	if err != nil {
+		return err
+	}
+	if err := writeNew(c.File, text); err != nil {
+		return err
+	}
+	if c.JSON {
+		return command.PrintJSON(e.Stdout, KeyDoc{key.ID, c.File, key.NotBefore.UTC()})
+	}
+	_, err = fmt.Fprintf(e.Stdout, "key %s in %s, to sign from %s on\n"+
+		"Serve what this prints at your host, and then give the key to workers as --sign:\n"+
+		"    mosey identity directory --sign %s\n", key.ID, c.File, key.NotBefore.UTC().Format(time.RFC3339), c.File)
+	return err
+}
+
+// writeNew writes a file that was not there, whole or not at all.
+func writeNew(name string, text []byte) (err error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return wiring.Usagef("%s is there already, and a key that is overwritten is lost: give another name", name)
+	}
+	if err != nil {
+		return wiring.Usagef("write the key: %w", err)
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err != nil {
+		return errors.Join(fmt.Errorf("write the key: %w", err), os.Remove(name))
+	}
+	return nil
+}
+
+// directoryCmd prints public keys.
+type directoryCmd struct {
+	wiring.SignFlags
+
+	Headers string        `help:"Also write the headers to serve them with, signed by each key, to this file." placeholder:"FILE"`
+	Valid   time.Duration `help:"How long the signatures in --headers are good for. Default: 168h." default:"168h" placeholder:"DURATION"`
+}
+
+// validMost bounds --valid: who has an old directory and its signature could show it for as long.
+const validMost = 90 * 24 * time.Hour
+
+// Run prints public keys.
+func (c *directoryCmd) Run(e *command.Env) error {
+	switch {
+	case c.Sign == "":
+		return wiring.Usagef("--sign: not given; want the file or folder of the keys, such as mosey identity keygen makes")
+	case c.Valid < time.Minute || c.Valid > validMost:
+		return wiring.Usagef("--valid %s: want 1m to 2160h", c.Valid)
+	case c.Headers == "":
+		body, err := botauth.Directory(c.Sign, time.Now())
+		if err != nil {
+			return wiring.Usagef("--sign: %w", err)
+		}
+		_, err = e.Stdout.Write(body)
+		return err
+	}
+	agent, err := c.SignAs()
+	if err != nil {
+		return wiring.Usagef("%w", err)
+	}
+	body, header, err := botauth.SignedDirectory(c.Sign, agent, time.Now(), c.Valid)
+	if err != nil {
+		return wiring.Usagef("--sign: %w", err)
+	}
+	if err := writeHeaders(c.Headers, header); err != nil {
+		return err
+	}
+	_, err = e.Stdout.Write(body)
+	return err
+}
+
+// writeHeaders writes a header a line. Who serves the file never sees half of it.
+func writeHeaders(name string, header http.Header) (err error) {
+	var lines []string
+	for key, values := range header {
+		lines = append(lines, key+": "+values[0]+"\n")
+	}
+	slices.Sort(lines)
+	file, err := os.CreateTemp(filepath.Dir(name), ".headers-*")
+	if err != nil {
+		return wiring.Usagef("--headers: %w", err)
+	}
+	_, err = file.WriteString(strings.Join(lines, ""))
+	err = errors.Join(err, file.Chmod(0o644), file.Close()) // they are public
+	if err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("--headers: %w", err), os.Remove(file.Name()))
+	}
+	return nil
+}
