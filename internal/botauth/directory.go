@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	directoryType = "application/http-message-signatures-directory+json"
+	// DirectoryType is the media type of a directory.
+	DirectoryType = "application/http-message-signatures-directory+json"
 	directoryTag  = "http-message-signatures-directory"
 	// DirectoryAge is for how long who asks for the directory may keep it. A new key has to be in it for
 	// as long before it signs.
@@ -115,7 +116,7 @@ func proofs(keys []*Key, body []byte, authority string, created, expires time.Ti
 	return http.Header{
 		"Cache-Control":   {fmt.Sprintf("max-age=%d", int(DirectoryAge.Seconds()))},
 		"Content-Digest":  {digest},
-		"Content-Type":    {directoryType},
+		"Content-Type":    {DirectoryType},
 		"Signature":       {signature},
 		"Signature-Input": {input},
 	}, nil

@@ -104,10 +104,10 @@ func TestFiles(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		require.NoError(t, os.Mkdir(filepath.Join(dir, "..1"), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "..1", "key.jwk"), []byte(jwk), 0o440)) //nolint:gosec // as it is there
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "..1", "key.jwk"), []byte(jwk), 0o440))
 		require.NoError(t, os.Symlink("..1", filepath.Join(dir, "..data")))
 		require.NoError(t, os.Symlink(filepath.Join("..data", "key.jwk"), filepath.Join(dir, "key.jwk")))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "README"), []byte("keys"), 0o644)) //nolint:gosec // it has no key
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "README"), []byte("keys"), 0o644))
 		s, err := botauth.New(botauth.Config{Path: dir, Agent: agent, Form: botauth.FormProtocol01})
 		require.NoError(t, err)
 		require.NotEmpty(t, s.Current())

@@ -3,6 +3,7 @@ package botauth_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -261,7 +262,7 @@ func TestNothingShowsTheKey(t *testing.T) {
 	var shown strings.Builder
 	for _, v := range []any{w.Signer, *key, key, []*botauth.Key{key}, struct{ k botauth.Key }{*key}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%d", "%x", "%s", "%q"} {
-			fmt.Fprintf(&shown, verb+"\n", v) //nolint:govet // any verb
+			fmt.Fprintf(&shown, verb+"\n", v)
 		}
 		slog.New(slog.NewTextHandler(&shown, nil)).Info("a line", "value", v)
 		if data, err := json.Marshal(v); err == nil {
@@ -270,7 +271,7 @@ func TestNothingShowsTheKey(t *testing.T) {
 	}
 	shown.WriteString(w.log.String())
 	for _, secret := range []string{
-		file.D, base64.StdEncoding.EncodeToString(seed), fmt.Sprintf("%x", seed[:8]), strings.Trim(fmt.Sprint(seed[:8]), "[]"),
+		file.D, base64.StdEncoding.EncodeToString(seed), hex.EncodeToString(seed[:8]), strings.Trim(fmt.Sprint(seed[:8]), "[]"),
 		strings.Trim(fmt.Sprintf("%#v", seed[:8]), "[]byte{}"),
 	} {
 		require.NotContains(t, shown.String(), secret)

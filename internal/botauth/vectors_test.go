@@ -3,7 +3,6 @@ package botauth
 import (
 	"encoding/base64"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +32,11 @@ func TestVectors(t *testing.T) {
 	authority := component{name: "@authority", value: "example.com"}
 	botAuth := func(expires int64, nonce string) []param {
 		return []param{
-			{"created", int64(1735689600)}, {"keyid", key.ID}, {"alg", "ed25519"}, {"expires", expires}, {"nonce", nonce},
+			{"created", int64(1735689600)},
+			{"keyid", key.ID},
+			{"alg", "ed25519"},
+			{"expires", expires},
+			{"nonce", nonce},
 			{"tag", "web-bot-auth"},
 		}
 	}
@@ -50,31 +53,44 @@ func TestVectors(t *testing.T) {
 		signature  string
 	}{
 		{
-			"RFC 9421, B.2.6", "sig-b26", []component{
-				{name: "date", value: "Tue, 20 Apr 2021 02:07:55 GMT"}, {name: "@method", value: "POST"}, {name: "@path", value: "/foo"},
-				authority, {name: "content-type", value: "application/json"}, {name: "content-length", value: "18"},
+			"RFC 9421, B.2.6", "sig-b26",
+			[]component{
+				{name: "date", value: "Tue, 20 Apr 2021 02:07:55 GMT"},
+				{name: "@method", value: "POST"},
+				{name: "@path", value: "/foo"},
+				authority,
+				{name: "content-type", value: "application/json"},
+				{name: "content-length", value: "18"},
 			},
 			[]param{{"created", int64(1618884473)}, {"keyid", "test-key-ed25519"}},
 			`("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519"`,
 			"wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==",
 		},
 		{
-			"architecture v1, without an agent", "sig1", []component{authority}, botAuth(1735693200, none),
+			"architecture v1, without an agent", "sig1",
+			[]component{authority},
+			botAuth(1735693200, none),
 			`("@authority");created=1735689600;` + tail + `1735693200;nonce="` + none + `";tag="web-bot-auth"`,
 			"+NA/cssf4Y2bQTMTkyvTGRCaVzp9quyUevdwwMtMOWhhOOZ2T1subBj0BtvdnrpDEuwSAbiTeElXDzHL3WWKCw==",
 		},
 		{
-			"architecture v2, without an agent", "sig1", []component{authority}, botAuth(4889289600, noneV2),
+			"architecture v2, without an agent", "sig1",
+			[]component{authority},
+			botAuth(4889289600, noneV2),
 			`("@authority");created=1735689600;` + tail + `4889289600;nonce="` + noneV2 + `";tag="web-bot-auth"`,
 			"QKN4fTdIYfh82fvoZCQiQA1weuozfCS/Led2zTMbewMMqH8PI2Wsy/5c4ao6B6D09nraNQdBNOADg8aM1MqfCg==",
 		},
 		{
-			"architecture v2, with an agent", "sig2", []component{authority, agent("agent2")}, botAuth(4889289600, dictionary),
+			"architecture v2, with an agent", "sig2",
+			[]component{authority, agent("agent2")},
+			botAuth(4889289600, dictionary),
 			`("@authority" "signature-agent";key="agent2");created=1735689600;` + tail + `4889289600;nonce="` + dictionary + `";tag="web-bot-auth"`,
 			"RdNFx5Bj6au3YgAMQL/RzmUlZE8QZLIaXGRpw985hWnwPfMxT228NMk6ehRS1PSl4e8PhbNZACSanGdhEwYCCg==",
 		},
 		{
-			"the working group's draft", "sig2", []component{authority, agent("sig2")}, botAuth(4889289600, dictionary),
+			"the working group's draft", "sig2",
+			[]component{authority, agent("sig2")},
+			botAuth(4889289600, dictionary),
 			`("@authority" "signature-agent";key="sig2");created=1735689600;` + tail + `4889289600;nonce="` + dictionary + `";tag="web-bot-auth"`,
 			"CGokAoY/FrPpyuzTe1Fb2kLTAH9Idw6qSFd1+D77r1firsMRCxeuLu5e6O+ek3zQgDMAzjiXtLVfqE00xnABCQ==",
 		},
@@ -113,7 +129,7 @@ func TestVectorOfADirectory(t *testing.T) {
 	body, err := jwks([]*Key{key})
 	require.NoError(t, err)
 	require.Equal(t, `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",`+
-		`"x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs","use":"sig"}]}`, string(body))
+		`"x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs","use":"sig"}]}`, string(body)) //nolint:testifylint // byte for byte
 	header, err := proofs([]*Key{key}, body, "signature-agent.test", time.Unix(1735689600, 0), time.Unix(4889289600, 0))
 	require.NoError(t, err)
 	require.Equal(t, "sha-256=:CADMT2aBdV/rqQr/NIru64ERQkCobVvllA4V0fLFDu0=:", header.Get("Content-Digest"))
@@ -129,5 +145,5 @@ func TestTheKeyOfTheRFCIsRefused(t *testing.T) {
 		`"x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}`
 	_, err := parse([]byte(text), time.Now())
 	require.ErrorContains(t, err, "which everybody has")
-	require.False(t, strings.Contains(err.Error(), "n4Ni"))
+	require.NotContains(t, err.Error(), "n4Ni")
 }

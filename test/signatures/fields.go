@@ -36,7 +36,7 @@ func (s *scanner) take(b byte) bool {
 }
 
 func (s *scanner) spaces() {
-	for s.take(' ') { //nolint:revive // that is all
+	for s.take(' ') {
 	}
 }
 

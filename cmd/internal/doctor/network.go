@@ -25,6 +25,11 @@ func networkChecks() []Check {
 			About: "That a contact is given (`--contact`), that its page can be reached and names the agent, and the clock of its server. " +
 				"It makes up to five requests to that page, under the rules for networks that the worker has.",
 		},
+		{
+			Name: "signature", Part: Network, look: lookSignature,
+			About: "That the public part of the key that signs requests (`--sign`) is served where `--signature-agent` says. " +
+				"It makes one request there.",
+		},
 	}
 }
 
@@ -113,7 +118,7 @@ func lookContact(ctx context.Context, p *Patient) ([]Finding, error) {
 		return fine("%s", cmp.Or(p.Fetch.Contact, p.Fetch.Agent())), nil
 	}
 	for range hopsMost {
-		resp, err := p.fetch(ctx, page)
+		resp, err := p.fetch(ctx, page, "text/html")
 		switch {
 		case errors.Is(err, fetch.CauseForbiddenAddr):
 			return one(Fault, "Give a page that site owners can reach as --contact.", "%s is not for the public: %v", page, err), nil
@@ -137,7 +142,7 @@ func lookContact(ctx context.Context, p *Patient) ([]Finding, error) {
 // contactBytes is how much of the page is read: the agent's name should come soon.
 const contactBytes = 1 << 20
 
-func (p *Patient) fetch(ctx context.Context, page urls.URL) (*fetch.Response, error) {
+func (p *Patient) fetch(ctx context.Context, page urls.URL, accept string) (*fetch.Response, error) {
 	fetcher, resolver, err := p.Fetch.Reach(nil)
 	if err != nil {
 		return nil, err
@@ -149,7 +154,7 @@ func (p *Patient) fetch(ctx context.Context, page urls.URL) (*fetch.Response, er
 	var refused error
 	for _, addr := range addrs {
 		if refused = fetcher.Permits(addr); refused == nil {
-			return fetcher.Do(ctx, fetch.Request{URL: page.String(), Addr: addr, Accept: "text/html", MaxBodyBytes: contactBytes})
+			return fetcher.Do(ctx, fetch.Request{URL: page.String(), Addr: addr, Accept: accept, MaxBodyBytes: contactBytes})
 		}
 	}
 	return nil, refused

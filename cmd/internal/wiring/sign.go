@@ -48,3 +48,13 @@ func (f SignFlags) SignAs() (string, error) {
 	}
 	return agent, nil
 }
+
+// SignedBy is the keyid of the key that signs requests now, and the URL at which its public part is to be;
+// empty where requests are not signed.
+func (f SignFlags) SignedBy() (keyID, directory string, err error) {
+	signer, err := f.signer(nil)
+	if signer == nil || err != nil {
+		return "", "", err
+	}
+	return signer.Current(), botauth.DirectoryURL(signer.Agent()), nil
+}
