@@ -107,7 +107,7 @@ func TestIdentity(t *testing.T) {
 		r = h.Execute(crawl("--sign", strings.TrimSpace(string(text)), "--signature-agent", signatureAgent)...)
 		require.Equal(t, 2, r.Code)
 		require.Contains(t, r.Stderr, "looks like a key")
-		require.NoError(t, os.Chmod(key, 0o644)) //nolint:gosec // that is the mistake
+		require.NoError(t, os.Chmod(key, 0o644))
 		h.Refuse(crawl("--sign", key, "--signature-agent", signatureAgent), "--sign", "chmod 600 "+key)
 		for _, secret := range secretOf(t, key) {
 			require.NotContains(t, r.Stderr, secret)
@@ -212,15 +212,16 @@ func TestCrawlsAreSigned(t *testing.T) {
 			}
 			require.NoError(t, tables.Err())
 			require.Greater(t, len(names), 10)
-			all := text + r.Stderr + r.Stdout
+			var all strings.Builder
+			all.WriteString(text + r.Stderr + r.Stdout)
 			for _, name := range names {
 				var rows string
 				require.NoError(t, store.Pool().QueryRow(t.Context(), `SELECT coalesce(string_agg(t::text, ' '), '') FROM "`+name+`" t`).Scan(&rows))
-				all += rows
+				all.WriteString(rows)
 			}
-			require.Contains(t, all, s.Seeds()[1]+"p/1", "the rows are here")
+			require.Contains(t, all.String(), s.Seeds()[1]+"p/1", "the rows are here")
 			for _, secret := range secretOf(t, key) {
-				require.NotContains(t, all, secret)
+				require.NotContains(t, all.String(), secret)
 			}
 		})
 	}

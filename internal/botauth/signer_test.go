@@ -271,7 +271,7 @@ func TestNothingShowsTheKey(t *testing.T) {
 	}
 	shown.WriteString(w.log.String())
 	for _, secret := range []string{
-		file.D, base64.StdEncoding.EncodeToString(seed), hex.EncodeToString(seed[:8]), strings.Trim(fmt.Sprint(seed[:8]), "[]"),
+		file.D, base64.StdEncoding.EncodeToString(seed), hex.EncodeToString(seed[:8]), strings.Trim(fmt.Sprintf("%d", seed[:8]), "[]"),
 		strings.Trim(fmt.Sprintf("%#v", seed[:8]), "[]byte{}"),
 	} {
 		require.NotContains(t, shown.String(), secret)

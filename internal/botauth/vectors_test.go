@@ -128,8 +128,9 @@ func TestVectorOfADirectory(t *testing.T) {
 	key := rfcKey(t)
 	body, err := jwks([]*Key{key})
 	require.NoError(t, err)
-	require.Equal(t, `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",`+
-		`"x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs","use":"sig"}]}`, string(body)) //nolint:testifylint // byte for byte
+	require.Equal(t, `{"keys":[{"kty":"OKP","crv":"Ed25519",`+ //nolint:testifylint // byte for byte
+		`"kid":"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",`+
+		`"x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs","use":"sig"}]}`, string(body))
 	header, err := proofs([]*Key{key}, body, "signature-agent.test", time.Unix(1735689600, 0), time.Unix(4889289600, 0))
 	require.NoError(t, err)
 	require.Equal(t, "sha-256=:CADMT2aBdV/rqQr/NIru64ERQkCobVvllA4V0fLFDu0=:", header.Get("Content-Digest"))
