@@ -12,10 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/internal/botauth"
 	"github.com/mosey-web/mosey/test/signatures"
@@ -243,6 +245,39 @@ func TestNoRequestIsSignedByAKeyThatHasEnded(t *testing.T) {
 	require.Empty(t, w.Current())
 	_, err = botauth.Directory(w.dir, w.clock.Time)
 	require.ErrorContains(t, err, "have ended")
+}
+
+// Requests sign at once while the key changes; each is signed by a key that is or was there.
+func TestASignerIsShared(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, botauth.FormProtocol01)
+	began := w.clock.Time
+	var ticks atomic.Int64 // of a clock on which keys are looked for at each request
+	s, err := botauth.New(botauth.Config{
+		Path: w.dir, Agent: agent, Form: botauth.FormProtocol01,
+		Now: func() time.Time { return began.Add(time.Duration(ticks.Add(1)) * 10 * time.Second) },
+	})
+	require.NoError(t, err)
+	known := w.keys()
+	var all errgroup.Group
+	for range 8 {
+		all.Go(func() error {
+			for range 50 {
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://site.example/", http.NoBody)
+				if err := s.Sign(r); err != nil || r.Header.Get("Signature") == "" {
+					return fmt.Errorf("a request is not signed: %w", err)
+				}
+			}
+			return nil
+		})
+	}
+	for range 10 {
+		id := w.key("2.jwk", began)
+		known[id] = w.keys()[id]
+	}
+	require.NoError(t, all.Wait())
+	require.NoError(t, s.Sign(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://site.example/", http.NoBody)))
+	require.Contains(t, known, s.Current())
 }
 
 // Whatever prints a signer does not show its key.
