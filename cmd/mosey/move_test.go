@@ -79,7 +79,7 @@ func TestMoveThatEndsSaysThatTheSourceStaysClosed(t *testing.T) {
 	require.Contains(t, waits.Stop().Stderr, closed)
 	require.NoError(t, tx.Rollback(t.Context()))
 
-	require.Contains(t, h.Execute(move("--undo")...).Stdout, "is open again")
+	require.Contains(t, h.Print(move("--undo")...), "is open again")
 	require.Empty(t, step(t, source))
 
 	// one that has closed nothing says nothing of the kind

@@ -78,17 +78,31 @@ const closeSpan = 5 * time.Second
 // Store is the database for everything else, with the rights of its owner.
 func (d *Database) Store() *db.Store { return d.store }
 
-// Take makes this the only process that moves the database, until it is disconnected.
+// Take makes this the only process that moves the database, until it is disconnected. The session of
+// one that was just killed may still wait for a lock, for lockTimeout at the most: so it is tried for
+// a while.
 func (d *Database) Take(ctx context.Context) error {
-	var taken bool
-	if err := d.conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", lock).Scan(&taken); err != nil {
-		return fmt.Errorf("%s: %w", d.Name, err)
+	for began := time.Now(); ; {
+		var taken bool
+		if err := d.conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", lock).Scan(&taken); err != nil {
+			return fmt.Errorf("%s: %w", d.Name, err)
+		}
+		if taken {
+			return nil
+		}
+		if time.Since(began) > takePatience {
+			return fmt.Errorf("%s: another mosey move works on it: wait until that has ended", d.Name)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", d.Name, context.Cause(ctx))
+		case <-time.After(settlePoll):
+		}
 	}
-	if !taken {
-		return fmt.Errorf("%s: another mosey move works on it: wait until that has ended", d.Name)
-	}
-	return nil
 }
+
+// takePatience is for how long.
+const takePatience = 5 * time.Second
 
 // Step is where a database stands in a move.
 type Step string
