@@ -32,17 +32,7 @@ const standsSpan = 10 * time.Second
 
 // finish does what is left of a move whose source is left for good.
 func (j *journey) finish(ctx context.Context) error {
-	if err := j.to.exists(); err != nil {
-		return fmt.Errorf("%w: %s was moved to %s on %s, and not to %s", crawl.ErrInvalid, j.from.name, j.was.Other,
-			j.was.At.UTC().Format(time.DateOnly), j.to.name)
-	}
-	if err := j.to.open(ctx, !j.KeepTemporal); err != nil {
-		return err
-	}
-	if err := j.to.db.Take(ctx); err != nil {
-		return err
-	}
-	landed, err := j.landing(ctx)
+	landed, err := j.meet(ctx, !j.KeepTemporal)
 	if err != nil {
 		return err
 	}
@@ -61,6 +51,21 @@ func (j *journey) finish(ctx context.Context) error {
 		return j.another()
 	}
 	return j.goOn(ctx)
+}
+
+// meet opens the target of a source that was moved, takes it, and looks what became of the copy.
+func (j *journey) meet(ctx context.Context, temporal bool) (landing, error) {
+	if err := j.to.exists(); err != nil {
+		return foreign, fmt.Errorf("%w: %s was moved to %s on %s: give that as the other side", crawl.ErrInvalid, j.from.name, j.was.Other,
+			j.was.At.UTC().Format(time.DateOnly))
+	}
+	if err := j.to.open(ctx, temporal); err != nil {
+		return foreign, err
+	}
+	if err := j.to.db.Take(ctx); err != nil {
+		return foreign, err
+	}
+	return j.landing(ctx)
 }
 
 // landing is what became of a source's copy at the target.
@@ -136,16 +141,7 @@ func (j *journey) undo(ctx context.Context) error {
 
 // takeBack sees to it that the copy of a source that was moved is never opened.
 func (j *journey) takeBack(ctx context.Context) error {
-	if err := j.to.exists(); err != nil {
-		return fmt.Errorf("%w: %s was moved to %s: give that as the other side", crawl.ErrInvalid, j.from.name, j.was.Other)
-	}
-	if err := j.to.open(ctx, false); err != nil {
-		return err
-	}
-	if err := j.to.db.Take(ctx); err != nil {
-		return err
-	}
-	landed, err := j.landing(ctx)
+	landed, err := j.meet(ctx, false)
 	if err != nil {
 		return err
 	}
