@@ -58,3 +58,21 @@ func TestBeginInGroups(t *testing.T) {
 	require.Equal(t, 1, one[int](t, b,
 		"SELECT count(DISTINCT xmin::text) FROM page_crawls WHERE domain IN ('free.example', 'dead.example') AND locked_at IS NOT NULL"))
 }
+
+// A budget that a run has got since its facts were read binds attempts that know of none.
+func TestBeginAfterABudgetWasSet(t *testing.T) {
+	t.Parallel()
+	b := setup(t, settings.Settings{})
+	b.seed(t, "https://a.example/1", "https://b.example/1")
+	alone, together := startOf(b.next(t, "a.example"), "a.example", "192.0.2.1"), startOf(b.next(t, "b.example"), "b.example", "")
+	require.Nil(t, alone.RunBudget)
+	require.NotEmpty(t, alone.Shared, "so that it begins alone")
+	b.exec(t, `UPDATE crawl_runs SET settings = settings || '{"max_pages": 0}'`)
+	lease, err := b.Begin(t.Context(), alone)
+	require.NoError(t, err)
+	require.Equal(t, crawl.Lease{Reason: "stale"}, lease)
+	leases, errs := b.BeginTogether(t.Context(), together)
+	require.NoError(t, errs[0])
+	require.Equal(t, crawl.Lease{Reason: "stale"}, leases[0])
+	require.Zero(t, one[int](t, b, "SELECT sum(pages_started) FROM run_domains"))
+}

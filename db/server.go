@@ -52,13 +52,19 @@ func (s *Store) Server(ctx context.Context) (v Server, err error) {
 func (s *Store) ServerSettings(ctx context.Context, names []string) (values map[string]ServerSetting, err error) {
 	values = make(map[string]ServerSetting)
 	err = s.cataloged(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, "SELECT name, setting, coalesce(unit, '') FROM pg_settings WHERE name = ANY($1)", names)
+		rows, err := tx.Query(ctx, `
+			SELECT name, setting, coalesce(unit, ''), CASE source
+				WHEN 'database' THEN format('DATABASE %I', current_database())
+				WHEN 'user' THEN format('ROLE %I', session_user)
+				WHEN 'database user' THEN format('ROLE %I IN DATABASE %I', session_user, current_database())
+				ELSE '' END
+			FROM pg_settings WHERE name = ANY($1)`, names)
 		if err != nil {
 			return err
 		}
 		var name string
 		var v ServerSetting
-		_, err = pgx.ForEachRow(rows, []any{&name, &v.Value, &v.Unit}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&name, &v.Value, &v.Unit, &v.Of}, func() error {
 			values[name] = v
 			return nil
 		})
@@ -67,8 +73,9 @@ func (s *Store) ServerSettings(ctx context.Context, names []string) (values map[
 	return values, translate("look at the server's settings", err)
 }
 
-// ServerSetting is a value in a unit, which may be none: 16384 of 8kB.
-type ServerSetting struct{ Value, Unit string }
+// ServerSetting is a value in a unit, which may be none: 16384 of 8kB. Of is what has the value, as
+// ALTER names it, where that is not the server: a database or a role.
+type ServerSetting struct{ Value, Unit, Of string }
 
 // Sessions are the connections to a server.
 type Sessions struct {

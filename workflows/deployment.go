@@ -11,6 +11,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
@@ -33,8 +34,7 @@ type Version struct {
 	// Workflows is how many workflows that have not ended are pinned to it, as Temporal
 	// lists them. The list may lag behind by a second.
 	Workflows int64 `json:"workflows"`
-	// Workers name the processes that have asked for its tasks within the last five
-	// minutes.
+	// Workers name the processes that have asked for its tasks within PollerSpan.
 	Workers []string `json:"workers"`
 }
 
@@ -85,10 +85,23 @@ func (d Deployment) Left(ctx context.Context, current string) (int64, error) {
 	return d.count(ctx, pinned+" AND "+d.others(current))
 }
 
+// Unversioned counts the workflows that workers without a version have begun. They go on as they
+// are on what becomes current.
+func (d Deployment) Unversioned(ctx context.Context) (int64, error) {
+	return d.count(ctx, fmt.Sprintf("WorkflowType IN ('%s', '%s') AND TemporalWorkerDeployment IS NULL", DomainWorkflowName, CrawlWorkflowName))
+}
+
 // SetCurrent makes a version the current one; an empty buildID are workers without a
 // version. It returns an error that wraps crawl.ErrInvalid if no worker of that version
 // serves the task queues.
 func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
+	if buildID == "" { // Temporal looks only at those that have one
+		if workers, err := d.workers(ctx); err != nil {
+			return err
+		} else if len(workers[""]) == 0 {
+			return fmt.Errorf("%w: no worker without a version serves the task queues", crawl.ErrInvalid)
+		}
+	}
 	_, err := d.handle().SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: buildID})
 	switch _, refused := errors.AsType[*serviceerror.FailedPrecondition](err); {
 	case NotFound(err), refused:
@@ -121,28 +134,35 @@ func (d Deployment) Remove(ctx context.Context, buildID string) error {
 // A Waker is not safe for concurrent use.
 type Waker struct {
 	deployment Deployment
-	// woken are the executions that were woken for the version current, and have not moved yet.
-	woken   map[string]bool
+	// woken is when the executions were woken for the version current that have not moved yet.
+	woken   map[string]time.Time
 	current string
 }
+
+// wakeAgain is after how long an execution that has not moved is woken again: the part of Temporal
+// that gave it its step may not have known the current version yet.
+const wakeAgain = 10 * time.Second
 
 // NewWaker makes a waker.
 func NewWaker(d Deployment) *Waker {
 	return &Waker{deployment: d}
 }
 
-// Wake wakes so many workflows at the most, none twice. It returns how many it has woken and
-// how many have still to move.
+// Current is the version that was current when Wake looked last.
+func (w *Waker) Current() string { return w.current }
+
+// Wake wakes so many workflows at the most, each again after a while if it has not moved. It returns
+// how many it has woken and how many have still to move.
 func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error) {
-	_, current, err := w.deployment.describe(ctx)
-	if err != nil {
+	info, current, err := w.deployment.describe(ctx)
+	if err != nil || len(info.VersionSummaries) == 0 {
 		return 0, 0, err
 	}
 	if current != w.current {
 		w.current, w.woken = current, nil
 	}
 	before, starter := w.woken, Starter{Client: w.deployment.Client}
-	w.woken = map[string]bool{}
+	w.woken = map[string]time.Time{}
 	query := fmt.Sprintf("WorkflowType IN ('%s', '%s') AND %s", DomainWorkflowName, CrawlWorkflowName, w.deployment.others(current))
 	for e, err := range executions(ctx, w.deployment.Client, query, listPage) {
 		if err != nil {
@@ -150,17 +170,21 @@ func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error)
 		}
 		left++
 		run := e.GetExecution().GetRunId()
+		at, waits := before[run]
 		switch {
-		case before[run]:
+		case waits && time.Since(at) < wakeAgain:
 		case woken == most:
-			continue
+			if !waits {
+				continue
+			}
 		default:
 			if err := starter.wake(ctx, e.GetExecution().GetWorkflowId()); err != nil {
 				return woken, left, err
 			}
+			at = time.Now()
 			woken++
 		}
-		w.woken[run] = true
+		w.woken[run] = at
 	}
 	return woken, left, nil
 }
@@ -176,10 +200,24 @@ func CurrentVersion(ctx context.Context, c client.Client) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return CurrentOf(queue), nil
+}
+
+// CurrentOf is the current version of a task queue, as VersionName writes it; empty are workers
+// without a version.
+func CurrentOf(queue *workflowservice.DescribeTaskQueueResponse) string {
 	if v := queue.GetVersioningInfo().GetCurrentDeploymentVersion(); v != nil {
-		return VersionName(v.GetDeploymentName(), v.GetBuildId()), nil
+		return VersionName(v.GetDeploymentName(), v.GetBuildId())
 	}
-	return "", nil
+	return ""
+}
+
+// VersionOf is the version of a worker that polls, likewise.
+func VersionOf(p *taskqueuepb.PollerInfo) string {
+	if opts := p.GetDeploymentOptions(); opts.GetWorkerVersioningMode() == enumspb.WORKER_VERSIONING_MODE_VERSIONED {
+		return VersionName(opts.GetDeploymentName(), opts.GetBuildId())
+	}
+	return ""
 }
 
 // VersionName is how Temporal's lists write a version.
@@ -197,6 +235,10 @@ func (d Deployment) handle() client.WorkerDeploymentHandle {
 	return d.Client.WorkerDeploymentClient().GetHandle(d.Name)
 }
 
+// PollerSpan is how long after its last poll a worker counts: Temporal remembers those that
+// have gone for some minutes.
+const PollerSpan = 2 * time.Minute
+
 // workers are the processes that serve each version; those without one are under "".
 func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
 	queue, err := workflowQueue(ctx, d.Client)
@@ -207,6 +249,7 @@ func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
 	for _, p := range queue.GetPollers() {
 		opts := p.GetDeploymentOptions()
 		switch {
+		case time.Since(p.GetLastAccessTime().AsTime()) > PollerSpan:
 		case opts.GetWorkerVersioningMode() != enumspb.WORKER_VERSIONING_MODE_VERSIONED:
 			workers[""] = append(workers[""], p.GetIdentity())
 		case opts.GetDeploymentName() == d.Name:

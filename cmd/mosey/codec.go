@@ -27,7 +27,8 @@ var originsDefault = []string{"http://127.0.0.1:8233", "http://localhost:8233"}
 // Run serves until the context ends.
 func (c *codecCmd) Run(ctx context.Context, e *command.Env) error {
 	if e.Payloads.PayloadKeys == "" {
-		return wiring.Usagef("mosey codec needs the keys that payloads are encrypted with: name their file with --payload-keys (MOSEY_PAYLOAD_KEYS)")
+		return wiring.Usagef("mosey codec needs the keys that payloads are encrypted with: " +
+			"name their file with --payload-keys (MOSEY_PAYLOAD_KEYS)")
 	}
 	keys, err := payloads.ReadFile(e.Payloads.PayloadKeys)
 	if err != nil {

@@ -51,31 +51,31 @@ func TestCodecServer(t *testing.T) {
 
 	body, err := protojson.Marshal(stored)
 	require.NoError(t, err)
-	ask := func(method, origin string) (*http.Response, string) {
+	ask := func(method, origin string) (code int, allowed, text string) {
 		request, err := http.NewRequestWithContext(t.Context(), method, address+"/decode", strings.NewReader(string(body)))
 		require.NoError(t, err)
 		request.Header.Set("Origin", origin)
 		response, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
-		text, err := io.ReadAll(response.Body)
+		body, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
-		return response, string(text)
+		return response.StatusCode, response.Header.Get("Access-Control-Allow-Origin"), string(body)
 	}
 	const ui = "https://temporal.example.org"
-	response, _ := ask(http.MethodOptions, ui)
-	require.Equal(t, http.StatusNoContent, response.StatusCode)
-	require.Equal(t, ui, response.Header.Get("Access-Control-Allow-Origin"))
-	response, text := ask(http.MethodPost, ui)
-	require.Equal(t, http.StatusOK, response.StatusCode)
-	require.Equal(t, ui, response.Header.Get("Access-Control-Allow-Origin"))
+	code, allowed, _ := ask(http.MethodOptions, ui)
+	require.Equal(t, http.StatusNoContent, code)
+	require.Equal(t, ui, allowed)
+	code, allowed, text := ask(http.MethodPost, ui)
+	require.Equal(t, http.StatusOK, code)
+	require.Equal(t, ui, allowed)
 	require.Contains(t, text, `"payloads"`)
 	for _, stranger := range []string{"https://elsewhere.test", "null", address} {
 		for _, method := range []string{http.MethodOptions, http.MethodPost} {
-			response, text := ask(method, stranger)
-			require.Equal(t, http.StatusForbidden, response.StatusCode)
-			require.Empty(t, response.Header.Get("Access-Control-Allow-Origin"))
-			require.NotContains(t, text, "payloads\":")
+			code, allowed, text := ask(method, stranger)
+			require.Equal(t, http.StatusForbidden, code)
+			require.Empty(t, allowed)
+			require.NotContains(t, text, `"payloads"`)
 		}
 	}
 	require.Zero(t, served.Stop().Code)

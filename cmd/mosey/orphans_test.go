@@ -78,6 +78,7 @@ func TestWhatADeadWorkerHadIsRunAgain(t *testing.T) {
 	d, err := c.DescribeWorkflowExecution(t.Context(), "dead", "")
 	require.NoError(t, err)
 	require.Contains(t, d.GetPendingActivities()[0].GetLastFailure().GetMessage(), "the worker died: mosey/dev 2147483647@")
+	require.Eventually(t, func() bool { return s.Requests() > 0 }, patience, 10*time.Millisecond, "it has begun")
 	stopped := running.Stop()
 	require.Zero(t, stopped.Code, stopped.Stderr)
 }

@@ -50,7 +50,13 @@ BEGIN
     UPDATE page_crawls c SET
         locked_at = clock_timestamp(), retry_priority = (p ->> 'retry_priority')::smallint, worker = (p ->> 'worker')::integer
     WHERE c.id = v_id AND c.completed_at IS NULL AND c.locked_at IS NULL
-        AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
+        -- a budget of the run's that was set just now is not known to it
+        AND (
+            SELECT r.status = 'running' AND (
+                p ? 'run_budget' OR coalesce((r.settings ->> 'max_pages')::bigint, -1) < 0 OR c.kind <> ALL (kinds('counted'))
+            )
+            FROM crawl_runs r WHERE r.id = c.run_id
+        )
         AND NOT given_up((SELECT d.status FROM domains d WHERE d.domain = v_domain))
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
@@ -86,7 +92,11 @@ BEGIN
         FROM unnest(v) a
         WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id AND a.reason IS NULL
             AND c.completed_at IS NULL AND c.locked_at IS NULL
-            AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
+            -- a budget of the run's that was set just now is not known to these
+            AND (
+                SELECT r.status = 'running' AND (coalesce((r.settings ->> 'max_pages')::bigint, -1) < 0 OR c.kind <> ALL (kinds('counted')))
+                FROM crawl_runs r WHERE r.id = c.run_id
+            )
             AND NOT given_up((SELECT d.status FROM domains d WHERE d.domain = c.domain))
         RETURNING c.id, c.run_id, c.domain, c.kind
     ), counted AS (

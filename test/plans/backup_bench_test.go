@@ -61,7 +61,7 @@ func (d *database) baseBackup(b *testing.B, dir string) {
 	to, err := os.MkdirTemp("", "mosey-bench-restore-")
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, os.RemoveAll(to)) })
-	require.NoError(b, os.Chmod(to, 0o755)) //nolint:gosec // Postgres may have to run as another user
+	require.NoError(b, os.Chmod(to, 0o755))
 	timed(b, "base-restore-s", func() {
 		file, err := os.Open(archive)
 		require.NoError(b, err)
@@ -95,7 +95,9 @@ func (d *database) dump(b *testing.B, dir string) {
 	}
 	url := d.config.ConnString()
 	dumped := filepath.Join(dir, "dump")
-	timed(b, "dump-s", func() { run("pg_dump", "--format=directory", "--jobs=2", "--compress=1", "--file="+dumped, "--dbname="+url) })
+	timed(b, "dump-s", func() {
+		run("pg_dump", "--format=directory", "--jobs=2", "--compress=1", "--file="+dumped, "--dbname="+url)
+	})
 	b.ReportMetric(float64(sizeOfFiles(b, dumped))/1e6, "dump-MB")
 	restored := d.config.ConnConfig.Copy()
 	restored.Database += "_restored"

@@ -67,8 +67,8 @@ func TestSettings(t *testing.T) {
 		p.exec(t, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "+strings.ReplaceAll(set, "'", "''")+"', current_database()); END $$")
 	}
 	found := patientOf(t, p.DatabaseURL).look(t, "settings") // a session that begins now
-	requireFinding(t, found, Fault, "synchronous_commit is off", "a site may be asked again", "ALTER SYSTEM SET synchronous_commit = on")
-	requireFinding(t, found, Fault, "default_transaction_isolation is serializable", "'read committed'")
+	requireFinding(t, found, Fault, "synchronous_commit is off", "a site may be asked again", " RESET synchronous_commit")
+	requireFinding(t, found, Fault, "default_transaction_isolation is serializable", " RESET default_transaction_isolation")
 	requireFinding(t, found, Warning, "lock_timeout is 5000")
 	requireFinding(t, found, Warning, "work_mem is 64 × kB")
 	require.Empty(t, setting{wrong: below(4 << 20)}.judge(db.ServerSetting{Value: "4096", Unit: "kB"}))

@@ -96,8 +96,10 @@ func (s setting) judge(v db.ServerSetting) []Finding {
 	if !s.wrong(v.Value, n*unitBytes[v.Unit]) {
 		return nil
 	}
-	remedy := fmt.Sprintf("ALTER SYSTEM SET %s = %s; SELECT pg_reload_conf();", s.name, s.want)
+	remedy := fmt.Sprintf(`psql -c "ALTER SYSTEM SET %s = %s" -c "SELECT pg_reload_conf()"`, s.name, s.want)
 	switch {
+	case v.Of != "": // which goes before the server's
+		remedy = fmt.Sprintf(`psql -c "ALTER %s RESET %s"`, v.Of, s.name)
 	case strings.HasSuffix(s.want, "."):
 		remedy = s.want
 	case s.restart:

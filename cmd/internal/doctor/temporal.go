@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -173,10 +174,6 @@ func describeQueue(ctx context.Context, c *wiring.Client, queue string,
 	})
 }
 
-// pollerSpan is how long after its last poll a worker counts: Temporal remembers those that
-// have gone for some minutes.
-const pollerSpan = 2 * time.Minute
-
 func lookWorkers(ctx context.Context, p *Patient) (found []Finding, err error) {
 	c, err := p.client()
 	if err != nil {
@@ -188,14 +185,22 @@ func lookWorkers(ctx context.Context, p *Patient) (found []Finding, err error) {
 		if err != nil {
 			return found, err
 		}
-		n := 0
+		current, n, idle := workflows.CurrentOf(d), 0, map[string]bool{}
 		for _, poller := range d.GetPollers() {
-			if time.Since(poller.GetLastAccessTime().AsTime()) < pollerSpan {
-				all[poller.GetIdentity()] = true
+			if time.Since(poller.GetLastAccessTime().AsTime()) > workflows.PollerSpan {
+				continue
+			}
+			all[poller.GetIdentity()] = true
+			if version := workflows.VersionOf(poller); version == current {
 				n++
+			} else {
+				idle[version] = true
 			}
 		}
-		if n == 0 {
+		switch {
+		case n == 0 && len(idle) > 0:
+			found = append(found, unrouted(current, slices.Sorted(maps.Keys(idle)), q.work)...)
+		case n == 0:
 			found = append(found, p.unserved(ctx, q.name, q.work)...)
 		}
 	}
@@ -203,6 +208,16 @@ func lookWorkers(ctx context.Context, p *Patient) (found []Finding, err error) {
 		return found, nil
 	}
 	return judgeWorkers(slices.Sorted(maps.Keys(all))), nil
+}
+
+// unrouted is that workers run, and Temporal gives what is new to others.
+func unrouted(current string, idle []string, what string) []Finding {
+	names := make([]string, len(idle))
+	for i, version := range idle {
+		names[i] = cmp.Or(version, "none")
+	}
+	return one(Fault, "Make a version that runs current: mosey deploy BUILD-ID, or mosey deploy --unversioned; or start workers of the current one.",
+		"no worker of the current version (%s) polls for %s; those that run have the version: %s", cmp.Or(current, "none"), what, named(names))
 }
 
 // unserved is a fault only if a run goes on.

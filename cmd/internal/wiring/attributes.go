@@ -133,7 +133,7 @@ func refused(err error) bool {
 // makeNamespace makes the client's namespace if it is missing.
 func makeNamespace(ctx context.Context, c *Client) (made bool, err error) {
 	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.namespace})
-	if err == nil {
+	if err == nil || refused(err) { // whoever may not look is told of the search attributes
 		return false, nil
 	}
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); !missing {

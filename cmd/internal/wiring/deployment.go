@@ -91,24 +91,18 @@ func (f ServeFlags) options() worker.DeploymentOptions {
 // wakesALook is how many workflows are woken at a look of the reconciler.
 const wakesALook = workflows.WakesPerSecond * int(reconcile.Every/time.Second)
 
-// upgrader wakes the workflows that sleep on another version than the current one. A worker
-// without a version has none.
+// upgrader wakes the workflows that sleep on another version than the current one. Any worker may
+// be the one that does it, also one without a version.
 type upgrader struct {
 	waker  *workflows.Waker
 	logger *slog.Logger
 }
 
 func newUpgrader(c *Client, v ServeFlags, logger *slog.Logger) upgrader {
-	if v.BuildID == "" {
-		return upgrader{}
-	}
 	return upgrader{workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment}), logger}
 }
 
 func (u upgrader) look(ctx context.Context) error {
-	if u.waker == nil {
-		return nil
-	}
 	woken, left, err := u.waker.Wake(ctx, wakesALook)
 	if woken > 0 {
 		u.logger.InfoContext(ctx, "woke workflows of other versions, which move to the current one", "woken", woken, "left", left)

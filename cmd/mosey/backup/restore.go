@@ -295,7 +295,7 @@ func (r *restorer) unpack(ctx context.Context) (err error) {
 
 func (r *restorer) restoreImages(ctx context.Context) (*command.CopiedImages, error) {
 	if r.manifest.Images == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // the backup has none
 	}
 	to, err := imagestore.Open(ctx, filepath.Join(r.dir, "images"))
 	if err != nil {

@@ -49,8 +49,20 @@ func (d *DeployCmd) Run(ctx context.Context, e *command.Env) error {
 		if d.lists() {
 			return d.list(ctx, e, to)
 		}
+		versions, current, err := to.Versions(ctx)
+		if err != nil {
+			return err
+		}
+		if d.Unversioned && len(versions) == 0 {
+			return d.Tell(e, command.Change{Did: "deployed", Says: "Workers without a version are current: there is no other."})
+		}
 		if err := d.setCurrent(ctx, to); err != nil {
 			return err
+		}
+		if current == "" && !d.Unversioned {
+			if err := d.warnUnversioned(ctx, e, to); err != nil {
+				return err
+			}
 		}
 		left, err := to.Left(ctx, d.BuildID)
 		if err != nil {
@@ -60,12 +72,24 @@ func (d *DeployCmd) Run(ctx context.Context, e *command.Env) error {
 			fmt.Fprintf(e.Stdout, "%s current. New workflows start on it; %s.\n", d.subject(), moving(left))
 		}
 		if !d.NoWait {
-			if left, err = d.watch(ctx, e, to); err != nil {
+			if left, err = d.watch(ctx, e, to, left); err != nil {
 				return err
 			}
 		}
 		return d.tell(ctx, e, to, left)
 	})
+}
+
+// warnUnversioned tells of workflows that the version has to go on with as they are.
+func (d *DeployCmd) warnUnversioned(ctx context.Context, e *command.Env, to workflows.Deployment) error {
+	n, err := to.Unversioned(ctx)
+	if err != nil || n == 0 {
+		return err
+	}
+	fmt.Fprintf(e.Stderr, "%s begun by workers without a version: version %s goes on with them as they are. If it is another program "+
+		"than those workers', and its mosey replay names some that would get stuck, take it back: mosey deploy --unversioned\n",
+		explain.Count(n, "workflow"), d.BuildID)
+	return nil
 }
 
 // subject is what becomes current, with its verb.
@@ -95,6 +119,9 @@ func (d *DeployCmd) setCurrent(ctx context.Context, to workflows.Deployment) err
 	if listErr != nil {
 		return errors.Join(err, listErr)
 	}
+	if d.Unversioned {
+		return wiring.Usagef("%w: start some without --build-id first", err)
+	}
 	var known []string
 	for _, v := range versions {
 		known = append(known, v.BuildID)
@@ -111,22 +138,30 @@ const (
 )
 
 // watch wakes what sleeps on other versions until nothing is left of them, or the context
-// ends: the workers go on with it.
-func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Deployment) (left int64, err error) {
+// ends: the workers go on with it. So it does where another version becomes current meanwhile.
+func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Deployment, left int64) (int64, error) {
 	waker, progress := workflows.NewWaker(to), command.NewProgressLine(e)
 	defer progress.Clear()
 	for {
 		if _, _, err := waker.Wake(ctx, deployWakes); err != nil && ctx.Err() == nil {
 			return left, err
 		}
+		if now := waker.Current(); ctx.Err() == nil && now != d.BuildID {
+			return left, fmt.Errorf("another deployment came in between: version %q is current now", now)
+		}
 		select {
 		case <-ctx.Done():
 			return left, nil
 		case <-time.After(deployPoll):
 		}
-		if left, err = to.Left(ctx, d.BuildID); err != nil && ctx.Err() == nil || err == nil && left == 0 {
-			return left, err
+		n, err := to.Left(ctx, d.BuildID)
+		if ctx.Err() != nil {
+			return left, nil
 		}
+		if err != nil || n == 0 {
+			return n, err
+		}
+		left = n
 		progress.Show(func(time.Time) string { return fmt.Sprintf("%d workflows of other versions are left", left) })
 	}
 }

@@ -52,7 +52,7 @@ func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		progress := command.NewProgressLine(e)
 		defer progress.Clear()
-		events, wrong := 0, 0
+		count, events, wrong := 0, 0, 0
 		for i, w := range sample {
 			n, disagrees, err := replayer.Replay(ctx, w)
 			if workflows.NotFound(err) {
@@ -61,6 +61,7 @@ func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 			if err != nil {
 				return err
 			}
+			count++
 			if events += n; disagrees != nil {
 				wrong++
 			}
@@ -73,12 +74,13 @@ func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		progress.Clear()
 		if wrong > 0 {
-			return fmt.Errorf("%d of %d workflows would get stuck on this program (mosey %s): give its workers a version of their own "+
-				"with --build-id, and deploy it by mosey deploy", wrong, len(sample), wiring.Version())
+			return fmt.Errorf("%d of %d workflows would get stuck on this program (mosey %s). First give today's workers a version: "+
+				"restart them with --build-id, and mosey deploy that one. Then start this program's beside them with another, and deploy that",
+				wrong, count, wiring.Version())
 		}
 		if !r.JSON {
 			fmt.Fprintf(e.Stdout, "%d workflows replayed, with %d events: all of them can go on with this program (mosey %s).\n",
-				len(sample), events, wiring.Version())
+				count, events, wiring.Version())
 		}
 		return nil
 	})
