@@ -119,8 +119,14 @@ func TestUpgrade(t *testing.T) {
 	on("v1", all)
 	more(30)
 
+	require.Contains(t, mosey(2, "deploy", "--unversioned"), "no worker without a version serves the task queues")
 	worker(workerBin, "")
-	require.Contains(t, mosey(0, "deploy", "--unversioned"), "Workers without a version are current.")
+	var back *process
+	require.Eventually(t, func() bool { // once it has asked for tasks
+		back = start(t, c.environ(), moseyBin, "deploy", "--unversioned")
+		return back.wait(t, 3*time.Minute) == 0
+	}, time.Minute, time.Second)
+	require.Contains(t, back.out.String(), "Workers without a version are current.")
 	on("v1", 0)
 	more(30)
 	mosey(0, "resume", "run:held")
