@@ -92,17 +92,24 @@ func (f ServeFlags) options() worker.DeploymentOptions {
 const wakesALook = workflows.WakesPerSecond * int(reconcile.Every/time.Second)
 
 // upgrader wakes the workflows that sleep on another version than the current one. Any worker may
-// be the one that does it, also one without a version.
+// be the one that does it, also one without a version; but not that of mosey up, which has no
+// deployment.
 type upgrader struct {
 	waker  *workflows.Waker
 	logger *slog.Logger
 }
 
 func newUpgrader(c *Client, v ServeFlags, logger *slog.Logger) upgrader {
+	if v.Deployment == "" {
+		return upgrader{}
+	}
 	return upgrader{workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment}), logger}
 }
 
 func (u upgrader) look(ctx context.Context) error {
+	if u.waker == nil {
+		return nil
+	}
 	woken, left, err := u.waker.Wake(ctx, wakesALook)
 	if woken > 0 {
 		u.logger.InfoContext(ctx, "woke workflows of other versions, which move to the current one", "woken", woken, "left", left)
