@@ -24,6 +24,8 @@ import (
 type Deployment struct {
 	Client client.Client
 	Name   string
+	// Now is the clock.
+	Now func() time.Time
 }
 
 // Version is one version of a deployment.
@@ -88,7 +90,7 @@ func (d Deployment) Left(ctx context.Context, current string) (int64, error) {
 // Unversioned counts the workflows that workers without a version have begun. They go on as they
 // are on what becomes current.
 func (d Deployment) Unversioned(ctx context.Context) (int64, error) {
-	return d.count(ctx, fmt.Sprintf("WorkflowType IN ('%s', '%s') AND TemporalWorkerDeployment IS NULL", DomainWorkflowName, CrawlWorkflowName))
+	return d.count(ctx, moving+" AND TemporalWorkerDeployment IS NULL")
 }
 
 // SetCurrent makes a version the current one; an empty buildID are workers without a
@@ -163,8 +165,7 @@ func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error)
 	}
 	before, starter := w.woken, Starter{Client: w.deployment.Client}
 	w.woken = map[string]time.Time{}
-	query := fmt.Sprintf("WorkflowType IN ('%s', '%s') AND %s", DomainWorkflowName, CrawlWorkflowName, w.deployment.others(current))
-	for e, err := range executions(ctx, w.deployment.Client, query, listPage) {
+	for e, err := range executions(ctx, w.deployment.Client, moving+" AND "+w.deployment.others(current), listPage) {
 		if err != nil {
 			return woken, left, err
 		}
@@ -172,7 +173,7 @@ func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error)
 		run := e.GetExecution().GetRunId()
 		at, waits := before[run]
 		switch {
-		case waits && time.Since(at) < wakeAgain:
+		case waits && w.deployment.Now().Sub(at) < wakeAgain:
 		case woken == most:
 			if !waits {
 				continue
@@ -181,7 +182,7 @@ func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error)
 			if err := starter.wake(ctx, e.GetExecution().GetWorkflowId()); err != nil {
 				return woken, left, err
 			}
-			at = time.Now()
+			at = w.deployment.Now()
 			woken++
 		}
 		w.woken[run] = at
@@ -249,7 +250,7 @@ func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
 	for _, p := range queue.GetPollers() {
 		opts := p.GetDeploymentOptions()
 		switch {
-		case time.Since(p.GetLastAccessTime().AsTime()) > PollerSpan:
+		case d.Now().Sub(p.GetLastAccessTime().AsTime()) > PollerSpan:
 		case opts.GetWorkerVersioningMode() != enumspb.WORKER_VERSIONING_MODE_VERSIONED:
 			workers[""] = append(workers[""], p.GetIdentity())
 		case opts.GetDeploymentName() == d.Name:
@@ -290,9 +291,12 @@ func (d Deployment) count(ctx context.Context, query string) (int64, error) {
 	return res.GetCount(), nil
 }
 
-// pinned, is and others are parts of queries: workflows that stay on a version, those of this
-// version, and those of the deployment's others.
-const pinned = "TemporalWorkflowVersioningBehavior = 'Pinned'"
+// pinned, moving, is and others are parts of queries: workflows that stay on a version, kinds that
+// move to another, those of this version, and those of the deployment's others.
+const (
+	pinned = "TemporalWorkflowVersioningBehavior = 'Pinned'"
+	moving = "WorkflowType IN ('" + DomainWorkflowName + "', '" + CrawlWorkflowName + "')"
+)
 
 func (d Deployment) is(buildID string) string {
 	return "TemporalWorkerDeploymentVersion = " + quoted(VersionName(d.Name, buildID))

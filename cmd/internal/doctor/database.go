@@ -192,8 +192,9 @@ func judgeSessions(v db.Sessions) []Finding {
 	found := fine("%d of %d are in use", v.Open, v.Most)
 	if free := v.Most - v.Reserved - v.Open; free < db.PoolConnsDefault {
 		found = one(Warning,
-			fmt.Sprintf("Give each process fewer (pool_max_conns=8 in DATABASE_URL), or more to all: ALTER SYSTEM SET max_connections = %d; then restart Postgres.",
-				v.Most*2), "%d of %d are in use: another worker takes up to %d", v.Open, v.Most, db.PoolConnsDefault)
+			fmt.Sprintf("Give each process fewer (pool_max_conns=8 in DATABASE_URL), or more to all: "+
+				"ALTER SYSTEM SET max_connections = %d; then restart Postgres.", v.Most*2),
+			"%d of %d are in use: another worker takes up to %d", v.Open, v.Most, db.PoolConnsDefault)
 	}
 	if v.Longest > time.Hour {
 		found = append(found, one(Warning,

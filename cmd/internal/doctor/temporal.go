@@ -216,7 +216,8 @@ func unrouted(current string, idle []string, what string) []Finding {
 	for i, version := range idle {
 		names[i] = cmp.Or(version, "none")
 	}
-	return one(Fault, "Make a version that runs current: mosey deploy BUILD-ID, or mosey deploy --unversioned; or start workers of the current one.",
+	return one(Fault,
+		"Make a version that runs current: mosey deploy BUILD-ID, or mosey deploy --unversioned; or start workers of the current one.",
 		"no worker of the current version (%s) polls for %s; those that run have the version: %s", cmp.Or(current, "none"), what, named(names))
 }
 

@@ -103,7 +103,7 @@ func newUpgrader(c *Client, v ServeFlags, logger *slog.Logger) upgrader {
 	if v.Deployment == "" {
 		return upgrader{}
 	}
-	return upgrader{workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment}), logger}
+	return upgrader{workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment, Now: time.Now}), logger}
 }
 
 func (u upgrader) look(ctx context.Context) error {

@@ -45,7 +45,7 @@ func (d *DeployCmd) lists() bool { return d.BuildID == "" && !d.Unversioned }
 // Run deploys, or lists.
 func (d *DeployCmd) Run(ctx context.Context, e *command.Env) error {
 	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
-		to := workflows.Deployment{Client: starter.Client, Name: d.Deployment}
+		to := workflows.Deployment{Client: starter.Client, Name: d.Deployment, Now: time.Now}
 		if d.lists() {
 			return d.list(ctx, e, to)
 		}
