@@ -80,7 +80,11 @@ func NamespaceCommand(namespace string) string {
 // and this client may, and says in sentences what it did, or which command does it. An
 // attribute of another type is an error. It may run any number of times.
 func PrepareNamespace(ctx context.Context, c *Client) (did []string, err error) {
-	made, err := makeNamespace(ctx, c)
+	made, unseen, err := makeNamespace(ctx, c)
+	if unseen != nil {
+		did = append(did, fmt.Sprintf("Temporal does not tell whether there is a namespace %q (%v). If it is missing: %s",
+			c.namespace, unseen, NamespaceCommand(c.namespace)))
+	}
 	if refused(err) {
 		return []string{fmt.Sprintf("The namespace %q is missing, and Temporal does not let Mosey make it (%v): %s",
 			c.namespace, err, NamespaceCommand(c.namespace))}, nil
@@ -130,14 +134,18 @@ func refused(err error) bool {
 	return code == codes.PermissionDenied || code == codes.Unimplemented || code == codes.Unauthenticated
 }
 
-// makeNamespace makes the client's namespace if it is missing.
-func makeNamespace(ctx context.Context, c *Client) (made bool, err error) {
+// makeNamespace makes the client's namespace if it is missing. unseen is why that is not known:
+// whoever may not look may use it all the same.
+func makeNamespace(ctx context.Context, c *Client) (made bool, unseen, err error) {
 	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.namespace})
-	if err == nil || refused(err) { // whoever may not look is told of the search attributes
-		return false, nil
+	if err == nil {
+		return false, nil, nil
+	}
+	if refused(err) {
+		return false, err, nil
 	}
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); !missing {
-		return false, fmt.Errorf("look at the namespace %q: %w", c.namespace, err)
+		return false, nil, fmt.Errorf("look at the namespace %q: %w", c.namespace, err)
 	}
 	_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
 		Namespace: c.namespace, Description: "Mosey", WorkflowExecutionRetentionPeriod: durationpb.New(retentionDefault),
@@ -145,7 +153,7 @@ func makeNamespace(ctx context.Context, c *Client) (made bool, err error) {
 	if _, exists := errors.AsType[*serviceerror.NamespaceAlreadyExists](err); exists {
 		err = nil // another was first
 	}
-	return err == nil, err
+	return err == nil, nil, err
 }
 
 // settledAttributes is LookAtAttributes for a namespace that may have been made just now, which takes
