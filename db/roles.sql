@@ -58,7 +58,7 @@ BEGIN
         REVOKE UPDATE ON robots_texts, robots_bodies, robots_history FROM mosey_worker;
         GRANT DELETE ON staged_seeds, page_keywords, keywords_waiting, index_segments, index_merges, index_chunks, domain_ranks,
             page_ranks, list_entries, seed_files, registered_domains, run_registered, page_links, provenance,
-            run_outcomes, run_outcomes_new TO mosey_worker;
+            image_contents, run_outcomes, run_outcomes_new TO mosey_worker;
     END IF;
     IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_reader') THEN
         -- What is on its way is not for readers: seeds, the paths of their files, and texts that

@@ -157,6 +157,24 @@ func (r *ranking) fold(ctx context.Context, ranks crawl.PageRanks) error {
 	return err
 }
 
+// Refold gives pages the terms that other domains use for them now, and returns how many had others.
+func Refold(ctx context.Context, store RankStore, pages []int64) (changed int, err error) {
+	var folded []crawl.AnchorTerms
+	for _, page := range pages {
+		all, err := store.Anchors(ctx, crawl.PageRanks{After: page - 1, Upto: page})
+		if err != nil {
+			return 0, err
+		}
+		for _, a := range all {
+			folded = append(folded, crawl.AnchorTerms{Page: a.Page, Terms: termsOf(a)})
+		}
+	}
+	if len(folded) == 0 {
+		return 0, nil
+	}
+	return store.FoldAnchors(ctx, folded)
+}
+
 // termsOf are the terms of links to a page from other registered domains.
 func termsOf(a crawl.Anchors) string {
 	own, seen, texts := urls.Registered(a.Domain), map[crawl.Anchor]bool{}, map[string]int{}

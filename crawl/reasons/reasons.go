@@ -38,6 +38,7 @@ const (
 	DepthBudget Reason = "depth-budget"
 	ImageBudget Reason = "image-budget"
 	ImagesOff   Reason = "images-off"
+	Forgotten   Reason = "forgotten"
 	Stale       Reason = "stale"
 	TakenBack   Reason = "taken back"
 	NotMade     Reason = "not made"
@@ -108,6 +109,10 @@ var table = map[Reason]Row{
 	},
 	ImagesOff: {
 		Of: Image, Words: "the run does not fetch them any more", Remedy: "--images metadata does", Again: []Event{SettingsChanged},
+	},
+	Forgotten: {
+		Of: Image, Words: "only pages that were forgotten name them", Remedy: "mosey unblock has these read anew",
+		Again: []Event{ImageFound},
 	},
 
 	// Why an attempt was not made, or counts for nothing.

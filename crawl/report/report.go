@@ -352,3 +352,13 @@ type Crawl struct {
 	LockedAt     time.Time `json:"locked_at,omitzero"`
 	CompletedAt  time.Time `json:"completed_at,omitzero"`
 }
+
+// Forgotten is that what a domain's pages said is to be erased, or was.
+type Forgotten struct {
+	Domain  string    `json:"domain"`
+	AskedAt time.Time `json:"asked_at"`
+	By      string    `json:"asked_by"`
+	Reason  string    `json:"reason"`
+	// DoneAt is when all of it was gone; zero while something may be left.
+	DoneAt time.Time `json:"done_at,omitzero"`
+}

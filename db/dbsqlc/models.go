@@ -362,6 +362,14 @@ type FleetLimit struct {
 	SetAt      *time.Time
 }
 
+type Forgotten struct {
+	Domain  string
+	AskedAt time.Time
+	AskedBy string
+	Reason  string
+	DoneAt  *time.Time
+}
+
 type Image struct {
 	ID              pgtype.UUID
 	PageID          int64

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION reasons(p_column text) RETURNS text[] LANGUAGE sql IM
         WHEN 'seed given' THEN ARRAY['excluded', 'extension', 'trap', 'variant']
         WHEN 'traps reset' THEN ARRAY['trap']
         WHEN 'link found' THEN ARRAY['scheme']
-        WHEN 'image found' THEN ARRAY['extension']
+        WHEN 'image found' THEN ARRAY['extension', 'forgotten']
         WHEN 'known' THEN ARRAY['fresh', 'min-refetch']
         WHEN 'holds run' THEN ARRAY['in flight', 'paused', 'window']
         WHEN 'by rank' THEN ARRAY['listed', 'blocked', 'stopped', 'paused', 'deferred', 'window']

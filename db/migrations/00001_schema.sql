@@ -196,6 +196,18 @@ CREATE UNIQUE INDEX domain_controls_in_force ON domain_controls (domain, kind) W
 CREATE UNIQUE INDEX domain_controls_decision ON domain_controls (domain, decision) WHERE decision IS NOT NULL;
 CREATE INDEX domain_controls_history ON domain_controls (domain, set_at DESC, id DESC);
 
+-- Domains whose owners want what their pages said forgotten: mosey block --forget. done_at is when
+-- all of it was gone; null while it is not, also after a command that was killed.
+CREATE TABLE forgotten (
+    domain text PRIMARY KEY,
+    asked_at timestamptz NOT NULL DEFAULT now(),
+    asked_by text NOT NULL,
+    reason text NOT NULL,
+    done_at timestamptz
+);
+
+CREATE INDEX forgotten_open ON forgotten (domain) WHERE done_at IS NULL;
+
 -- What may be crawled at all (package lists): nothing on the block list, and where the
 -- allow list has entries only what is on that.
 CREATE TABLE list_entries (

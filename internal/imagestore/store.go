@@ -122,6 +122,18 @@ func (s *Store) Delete(ctx context.Context, o Object) (gone bool, err error) {
 	return false, s.trouble("delete "+what, err)
 }
 
+// Erase deletes an image and its thumbnail, whenever they were written, if they are there. A Put that
+// has just left the image alone may be recorded afterwards: look whether it is there then.
+func (s *Store) Erase(ctx context.Context, sha256 string) error {
+	if err := checkSHA(sha256); err != nil {
+		return err
+	}
+	return errors.Join(
+		s.remove(ctx, imageKey(sha256), "image "+sha256),
+		s.remove(ctx, thumbnailKey(sha256), "the thumbnail of image "+sha256),
+	)
+}
+
 // remove deletes what is there.
 func (s *Store) remove(ctx context.Context, key, what string) error {
 	if err := ctx.Err(); err != nil { // a directory does not ask

@@ -98,18 +98,28 @@ func Outlived(segment crawl.Segment, dead int) bool {
 
 // Dead counts the pages of a segment that have newer versions elsewhere or are gone.
 func Dead(ctx context.Context, src Scanner, segment crawl.Segment) (dead int, err error) {
+	pages, err := DeadPages(ctx, src, segment)
+	return len(pages), err
+}
+
+// DeadPages are those pages.
+func DeadPages(ctx context.Context, src Scanner, segment crawl.Segment) (dead []int64, err error) {
 	m := merger{ctx: ctx, src: src}
 	ids, err := m.column(segment.ID, kindIDs)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	_, live, err := m.worths(ids)
-	for _, is := range live {
+	if err != nil {
+		return nil, err
+	}
+	pages, _ := IDs(ids)
+	for i, is := range live {
 		if !is {
-			dead++
+			dead = append(dead, pages[i])
 		}
 	}
-	return dead, err
+	return dead, nil
 }
 
 // Reweigh writes the chunks of a segment that have what its pages are worth, where that has

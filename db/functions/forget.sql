@@ -1,0 +1,81 @@
+-- What mosey block --forget erases. It names pages and images by ids, some hundred at a time. History
+-- stays: that there were pages, links and images, and each request.
+
+-- Forgets what pages have said: of themselves, in their links' texts, of the images that they
+-- name, and what they are found by. Then they are as pages that were never fetched. Returns how
+-- many rows had something.
+CREATE OR REPLACE FUNCTION pages_forget(p_pages bigint[]) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_rows bigint;
+    v_all bigint := 0;
+BEGIN
+    UPDATE pages p SET
+        status = 'discovered', language = NULL, signals = NULL, noindex = false, nofollow = false, usage = NULL, etag = NULL,
+        last_modified = NULL, fresh_until = NULL, content_hash = NULL, simhash = NULL, trap = NULL, trap_evidence = NULL,
+        fetched_at = NULL, failed_at = NULL, duplicate = false, extractor = NULL, history = NULL, images = NULL,
+        updated_at = clock_timestamp()
+    WHERE p.id = ANY (p_pages) AND (
+        p.status <> 'discovered' OR p.noindex OR p.nofollow OR p.duplicate OR num_nonnulls(
+            p.language, p.signals, p.usage, p.etag, p.last_modified, p.fresh_until, p.content_hash, p.simhash, p.trap,
+            p.trap_evidence, p.fetched_at, p.failed_at, p.extractor, p.history, p.images
+        ) > 0
+    );
+    GET DIAGNOSTICS v_all = ROW_COUNT;
+    -- what waits goes first, as in keywords_forget
+    DELETE FROM keywords_waiting k WHERE k.page_id = ANY (p_pages);
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    v_all := v_all + v_rows;
+    DELETE FROM page_keywords k WHERE k.page_id = ANY (p_pages);
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    v_all := v_all + v_rows;
+    UPDATE page_links l SET anchor = NULL WHERE l.from_page_id = ANY (p_pages) AND l.anchor IS NOT NULL;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    v_all := v_all + v_rows;
+    UPDATE provenance o SET
+        alt = NULL, caption = NULL, width = NULL, height = NULL, variants = NULL, gone_at = coalesce(o.gone_at, clock_timestamp())
+    WHERE o.page_id = ANY (p_pages)
+        AND (o.gone_at IS NULL OR num_nonnulls(o.alt, o.caption, o.width, o.height, o.variants) > 0);
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    RETURN v_all + v_rows;
+END
+$$;
+
+-- Forgets what the fetches of images have brought, by the ids of their pages, and what contents
+-- say that no image has then. Their bytes are gone already. Contents are locked before images, as in
+-- images_record, so that two transactions do not deadlock.
+CREATE OR REPLACE FUNCTION images_forget(p_pages bigint[]) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_contents CONSTANT text[] := ARRAY(
+        SELECT DISTINCT i.sha256_hash FROM images i WHERE i.page_id = ANY (p_pages) AND i.sha256_hash IS NOT NULL
+    );
+    v_rows bigint;
+BEGIN
+    PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (v_contents) ORDER BY c.sha256_hash FOR UPDATE;
+    UPDATE images i SET
+        sha256_hash = NULL, width = NULL, height = NULL, format = NULL, content_type = NULL, file_size_bytes = NULL,
+        phash = NULL, dhash = NULL, last_seen_at = NULL, download_success = NULL, problem = NULL
+    WHERE i.page_id = ANY (p_pages) AND num_nonnulls(
+        i.sha256_hash, i.width, i.height, i.format, i.content_type, i.file_size_bytes, i.phash, i.dhash, i.last_seen_at,
+        i.download_success, i.problem
+    ) > 0;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    PERFORM image_contents_drop(v_contents);
+    -- runs do not ask for them again
+    UPDATE revisits v SET due_at = NULL WHERE v.page_id = ANY (p_pages) AND v.due_at IS NOT NULL;
+    RETURN v_rows;
+END
+$$;
+
+-- Deletes those of some contents that no image has.
+CREATE OR REPLACE FUNCTION image_contents_drop(p_contents text[]) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_rows bigint;
+BEGIN
+    PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (p_contents) ORDER BY c.sha256_hash FOR UPDATE;
+    -- a statement of its own, which sees what others have recorded until the rows were locked
+    DELETE FROM image_contents c
+    WHERE c.sha256_hash = ANY (p_contents) AND NOT EXISTS (SELECT 1 FROM images i WHERE i.sha256_hash = c.sha256_hash);
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    RETURN v_rows;
+END
+$$;

@@ -1,0 +1,122 @@
+-- What mosey block --forget erases, and who has asked for it.
+
+-- Who asks again before all is gone goes on with what was begun.
+-- name: ForgetAsk :exec
+INSERT INTO forgotten AS f (domain, asked_by, reason) VALUES (@domain, @asked_by, @reason)
+ON CONFLICT (domain) DO UPDATE SET
+    asked_at = CASE WHEN f.done_at IS NULL THEN f.asked_at ELSE now() END,
+    asked_by = excluded.asked_by, reason = excluded.reason, done_at = NULL;
+
+-- name: ForgetDone :exec
+UPDATE forgotten SET done_at = clock_timestamp() WHERE domain = @domain AND done_at IS NULL;
+
+-- name: ForgottenGet :one
+SELECT * FROM forgotten WHERE domain = @domain;
+
+-- Domains of which something may be left.
+-- name: ForgottenOpen :many
+SELECT * FROM forgotten WHERE done_at IS NULL ORDER BY domain LIMIT @most;
+
+-- Until when a request to a domain may be in flight, and until when its workflow has claimed it;
+-- the epoch is that there is none.
+-- name: ForgetInFlight :one
+SELECT
+    coalesce((
+        SELECT s.free_at FROM politeness_slots AS s WHERE s.key = 'domain:' || @domain::text AND s.holder IS NOT NULL
+    ), 'epoch')::timestamptz AS lease,
+    coalesce((
+        SELECT d.claim_expires_at FROM domains AS d
+        WHERE d.domain = @domain::text AND d.claimed_by IS NOT NULL AND d.claim_expires_at > clock_timestamp()
+    ), 'epoch')::timestamptz AS claim;
+
+-- The next pages of a domain, in the order of their URLs.
+-- name: ForgetNext :many
+SELECT p.id, p.url FROM pages AS p WHERE p.domain = @domain AND p.url > @after ORDER BY p.domain, p.url LIMIT @most;
+
+-- name: ForgetPages :one
+SELECT pages_forget(@pages::bigint [])::bigint AS changed;
+
+-- The images on other hosts that pages name, by the ids of their own pages.
+-- name: ForgetNamed :many
+SELECT DISTINCT i.page_id FROM provenance AS o INNER JOIN images AS i ON o.image_id = i.id
+WHERE o.page_id = ANY(@pages::bigint []) AND i.domain <> @domain;
+
+-- Those of some images that no page of another domain names now.
+-- name: ForgetAlone :many
+SELECT i.page_id FROM images AS i
+WHERE
+    i.page_id = ANY(@pages::bigint []) AND NOT EXISTS (
+        SELECT 1 FROM provenance AS o WHERE o.image_id = i.id AND o.gone_at IS NULL AND o.source_domain <> @domain
+    )
+ORDER BY i.page_id;
+
+-- The contents of images that no other image has, whether something of them is in the store, and
+-- which of the images have them.
+-- name: ForgetContents :many
+SELECT
+    c.sha256_hash, (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)::boolean AS stored, x.pages::bigint [] AS pages
+FROM (
+    SELECT i.sha256_hash, array_agg(i.page_id) AS pages FROM images AS i
+    WHERE i.page_id = ANY(@pages::bigint []) AND i.sha256_hash IS NOT NULL GROUP BY i.sha256_hash
+) AS x
+CROSS JOIN LATERAL (
+    SELECT y.sha256_hash, y.stored_at, y.thumbnail_at FROM image_contents AS y WHERE y.sha256_hash = x.sha256_hash LIMIT 1
+) AS c
+WHERE NOT EXISTS (
+    SELECT 1 FROM images AS i WHERE i.sha256_hash = x.sha256_hash AND i.page_id <> ALL(@pages::bigint [])
+)
+ORDER BY c.sha256_hash;
+
+-- name: ForgetImages :one
+SELECT images_forget(@pages::bigint [])::bigint AS changed;
+
+-- Contents after one, and whether an image has them: what an image has no more has none.
+-- name: ForgetContentsAfter :many
+SELECT
+    c.sha256_hash, (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)::boolean AS stored,
+    EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash) AS had
+FROM image_contents AS c WHERE c.sha256_hash > @after ORDER BY c.sha256_hash LIMIT @most;
+
+-- name: ForgetContentsDrop :one
+SELECT image_contents_drop(@hashes::text [])::bigint AS dropped;
+
+-- Attempts at pages that are not closed.
+-- name: ForgetPending :many
+SELECT
+    c.id, c.domain, c.url, c.kind, (c.locked_at IS NOT NULL)::boolean AS in_flight,
+    coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = c.run_id), '')::text AS run
+FROM unnest(@pages::bigint []) AS u (page_id) CROSS JOIN LATERAL (
+    SELECT x.* FROM page_crawls AS x WHERE x.page_id = u.page_id AND x.completed_at IS NULL
+) AS c
+ORDER BY c.id;
+
+-- The pages of other domains that pages link to and that are found by what others call them.
+-- name: ForgetCalled :many
+SELECT DISTINCT k.page_id FROM page_links AS l INNER JOIN page_keywords AS k ON l.to_page_id = k.page_id
+WHERE l.from_page_id = ANY(@pages::bigint []) AND k.domain <> @domain AND k.anchors IS NOT NULL
+ORDER BY k.page_id;
+
+-- The pages of other domains that pages link to, and which are found.
+-- name: ForgetLinked :many
+SELECT DISTINCT k.page_id FROM page_links AS l INNER JOIN page_keywords AS k ON l.to_page_id = k.page_id
+WHERE l.from_page_id = ANY(@pages::bigint []) AND k.domain <> @domain
+ORDER BY k.page_id;
+
+-- How many of some pages are a domain's.
+-- name: ForgetCount :one
+SELECT count(*)::bigint AS pages FROM pages AS p WHERE p.id = ANY(@pages::bigint []) AND p.domain = @domain;
+
+-- Forgets what was counted of the next patterns of a domain's URLs, and the texts that their pages
+-- share. Returns the last, and how many had something.
+-- name: ForgetPatterns :one
+WITH next AS (
+    SELECT u.pattern FROM url_patterns AS u WHERE u.domain = @domain AND u.pattern > @after ORDER BY u.domain, u.pattern LIMIT @most
+), forgotten AS (
+    UPDATE url_patterns AS u SET
+        seen = 0, duplicates = 0, copies = 0, shared = NULL, fingerprints = NULL, updated_at = clock_timestamp()
+    WHERE
+        u.domain = @domain AND u.pattern = ANY(ARRAY(SELECT n.pattern FROM next AS n))
+        AND (u.seen > 0 OR u.duplicates > 0 OR u.copies > 0 OR num_nonnulls(u.shared, u.fingerprints) > 0)
+    RETURNING u.pattern
+)
+SELECT coalesce((SELECT max(n.pattern) FROM next AS n), '')::text AS last, (SELECT count(*) FROM forgotten)::bigint AS changed;
