@@ -13,37 +13,53 @@ import (
 // an earlier one of its kind. It holds from the next request on. A Decision that was
 // stored before changes nothing, and so does not undo what was decided since.
 func (s *Store) SetControl(ctx context.Context, domain string, c crawl.Control) error {
-	kind := string(c.Type)
-	return s.change(ctx, "set the "+kind+" of "+domain, func(q *dbsqlc.Queries) error {
-		if err := q.DomainAdd(ctx, domain); err != nil {
-			return err
-		}
-		if _, err := q.DomainLock(ctx, domain); err != nil {
-			return err
-		}
-		decided, err := q.ControlDecided(ctx, dbsqlc.ControlDecidedParams{Domain: domain, Decision: c.Decision})
-		if err != nil || decided {
-			return err
-		}
-		if _, err := q.ControlsLift(ctx, dbsqlc.ControlsLiftParams{Domain: domain, Kinds: []string{kind}, By: c.SetBy}); err != nil {
-			return err
-		}
-		err = q.ControlAdd(ctx, dbsqlc.ControlAddParams{
-			Domain: domain, Kind: kind, Value: c.Value, Reason: c.Reason, SetBy: c.SetBy, Until: timeOrNil(c.Until), Decision: c.Decision,
-		})
-		if err != nil {
-			return err
-		}
-		if c.Until.IsZero() && givesUp(c.Type) {
-			if err := q.DomainBlock(ctx, dbsqlc.DomainBlockParams{Domain: domain, Reason: c.Reason}); err != nil {
-				return err
-			}
-		}
-		if reasons.OfControl(kind) != "" {
-			return q.DueUpdate(ctx, []string{domain})
-		}
-		return q.DomainsWake(ctx, []string{domain})
+	return s.change(ctx, "set the "+string(c.Type)+" of "+domain, func(q *dbsqlc.Queries) error {
+		return setControl(ctx, q, domain, c)
 	})
+}
+
+// BlockToForget blocks a domain, and stores that what its pages said is to be erased. Who asks again
+// before all of it is gone goes on with what was begun.
+func (s *Store) BlockToForget(ctx context.Context, domain string, c crawl.Control) error {
+	c.Type = crawl.ControlBlock
+	return s.change(ctx, "block "+domain, func(q *dbsqlc.Queries) error {
+		if err := setControl(ctx, q, domain, c); err != nil {
+			return err
+		}
+		return q.ForgetAsk(ctx, dbsqlc.ForgetAskParams{Domain: domain, AskedBy: c.SetBy, Reason: c.Reason})
+	})
+}
+
+func setControl(ctx context.Context, q *dbsqlc.Queries, domain string, c crawl.Control) error {
+	kind := string(c.Type)
+	if err := q.DomainAdd(ctx, domain); err != nil {
+		return err
+	}
+	if _, err := q.DomainLock(ctx, domain); err != nil {
+		return err
+	}
+	decided, err := q.ControlDecided(ctx, dbsqlc.ControlDecidedParams{Domain: domain, Decision: c.Decision})
+	if err != nil || decided {
+		return err
+	}
+	if _, err := q.ControlsLift(ctx, dbsqlc.ControlsLiftParams{Domain: domain, Kinds: []string{kind}, By: c.SetBy}); err != nil {
+		return err
+	}
+	err = q.ControlAdd(ctx, dbsqlc.ControlAddParams{
+		Domain: domain, Kind: kind, Value: c.Value, Reason: c.Reason, SetBy: c.SetBy, Until: timeOrNil(c.Until), Decision: c.Decision,
+	})
+	if err != nil {
+		return err
+	}
+	if c.Until.IsZero() && givesUp(c.Type) {
+		if err := q.DomainBlock(ctx, dbsqlc.DomainBlockParams{Domain: domain, Reason: c.Reason}); err != nil {
+			return err
+		}
+	}
+	if reasons.OfControl(kind) != "" {
+		return q.DueUpdate(ctx, []string{domain})
+	}
+	return q.DomainsWake(ctx, []string{domain})
 }
 
 // givesUp reports whether a control without an end gives a domain up until a person lifts it.

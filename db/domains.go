@@ -159,6 +159,9 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("domain "+domain, err)
 	}
+	if rep.Forgotten, err = s.Forgotten(ctx, domain); err != nil {
+		return rep, err
+	}
 	if rep.Priority, err = s.priorityParts(ctx, domain); err != nil {
 		return rep, err
 	}

@@ -15,13 +15,6 @@ import (
 // ForgetStep is of how many pages what they said is erased at once.
 const ForgetStep = 500
 
-// AskToForget stores that what a domain's pages said is to be erased. Who asks again before all of it
-// is gone goes on with what was begun.
-func (s *Store) AskToForget(ctx context.Context, domain, by, reason string) error {
-	return translate("store that "+domain+" is to be forgotten",
-		s.q.ForgetAsk(ctx, dbsqlc.ForgetAskParams{Domain: domain, AskedBy: by, Reason: reason}))
-}
-
 // NoteForgotten stores that all of it is gone.
 func (s *Store) NoteForgotten(ctx context.Context, domain string) error {
 	return translate("store that "+domain+" is forgotten", s.q.ForgetDone(ctx, domain))

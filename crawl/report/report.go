@@ -199,6 +199,8 @@ type Domain struct {
 	DomainListing
 	// Controls are what people have decided about it.
 	Controls crawl.Controls `json:"controls,omitempty"`
+	// Forgotten is that what its pages said was erased, or was asked to be; nil is that it was not.
+	Forgotten *Forgotten `json:"forgotten,omitempty"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`

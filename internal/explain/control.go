@@ -10,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
@@ -43,6 +44,15 @@ func Control(c crawl.Control) string {
 		line += ": " + c.Reason
 	}
 	return OneLine(line)
+}
+
+// Forgotten tells that what a domain's pages said was erased, or is to be.
+func Forgotten(f report.Forgotten) string {
+	line := fmt.Sprintf("what its pages said until then was erased on %s", Stamp(f.DoneAt))
+	if f.DoneAt.IsZero() {
+		line = fmt.Sprintf("what its pages said is not all erased yet: mosey block %s --reason TEXT --forget goes on", f.Domain)
+	}
+	return OneLine(fmt.Sprintf("%s; asked for by %s on %s: %s", line, f.By, Stamp(f.AskedAt), f.Reason))
 }
 
 // Telling leaves out what was set to nothing: it bears on nothing.

@@ -77,6 +77,9 @@ func explainState(w *Why, d report.Domain) {
 	for _, c := range Telling(d.Controls) {
 		w.addf("%s", Control(c))
 	}
+	if d.Forgotten != nil {
+		w.addf("%s", Forgotten(*d.Forgotten))
+	}
 	if time.Until(d.DeferredUntil) > 0 {
 		w.addf("it is deferred until %s", Stamp(d.DeferredUntil))
 	}

@@ -91,24 +91,6 @@ func (r *ResumeCmd) Run(ctx context.Context, e *command.Env) error {
 	return lift(ctx, e, r.Answer, r.Name, "not paused", crawl.ControlPause)
 }
 
-// BlockCmd keeps Mosey away from a domain.
-type BlockCmd struct {
-	command.Answer
-
-	Name   string `arg:"" help:"Domain, such as example.org."`
-	Reason string `help:"Why, for those who ask later." required:"" placeholder:"TEXT"`
-}
-
-// Run blocks the domain for all runs, from the next request on.
-func (b *BlockCmd) Run(ctx context.Context, e *command.Env) error {
-	if err := checkReason(b.Reason, 1); err != nil {
-		return err
-	}
-	return control(ctx, e, b.Answer, b.Name, crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason}, func(name string) command.Change {
-		return command.Change{Did: "blocked", Says: fmt.Sprintf("%s is blocked in all runs. To undo it:\n  mosey unblock %s", name, name)}
-	})
-}
-
 // UnblockCmd ends a block, or a stop.
 type UnblockCmd struct {
 	command.Answer

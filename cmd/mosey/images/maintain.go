@@ -15,7 +15,7 @@ import (
 
 // MaintainCmd sets right what crashes leave behind.
 type MaintainCmd struct {
-	imageStoreFlag
+	command.ImageStoreFlag
 
 	OlderThan time.Duration `default:"24h" help:"Age from which an image that nothing refers to is deleted, 2h or more, and one that is missing noted: younger ones may just be being recorded." placeholder:"DURATION"`
 	Force     bool          `help:"Set right what is wrong even where most of it is, as in the store of another database."`
@@ -48,7 +48,7 @@ func (c *MaintainCmd) Run(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("--older-than %s: want %s or more: younger images may just be being recorded", c.OlderThan, least)
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
-		return c.withImages(ctx, e, func(images *imagestore.Store) error {
+		return c.WithImages(ctx, e, func(images *imagestore.Store) error {
 			m := maintenance{MaintainCmd: c, store: store, images: images, view: command.NewProgressLine(e)}
 			err := m.run(ctx)
 			m.view.Clear()

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/imagestore"
@@ -209,43 +207,9 @@ func (m *maintenance) delete(ctx context.Context, objects []imagestore.Object) (
 // noteLost notes the images that are missing among those just deleted. Nothing referred
 // to them a moment ago, but a worker may have recorded one since.
 func (m *maintenance) noteLost(ctx context.Context, hashes []string) error {
-	named, err := m.store.StoredImages(ctx, hashes)
-	for _, sha := range named {
-		if err := m.noteIfLost(ctx, sha); err != nil {
-			return err
-		}
-	}
+	lost, err := command.NoteLostImages(ctx, m.store, m.images, hashes)
+	m.found.Lost += lost
 	return err
-}
-
-func (m *maintenance) noteIfLost(ctx context.Context, sha string) error {
-	image, err := isThere(m.images.Get(ctx, sha))
-	if image || err != nil {
-		return err
-	}
-	thumbnail, err := isThere(m.images.Thumbnail(ctx, sha))
-	if err != nil {
-		return err
-	}
-	known, err := m.store.ImageContent(ctx, sha)
-	if err != nil {
-		return err
-	}
-	if known.Stored {
-		m.found.Lost++
-	}
-	return m.store.LoseImages(ctx, []string{sha}, !thumbnail)
-}
-
-// isThere reports whether there is something to read.
-func isThere(in io.ReadCloser, _ int64, err error) (bool, error) {
-	if errors.Is(err, crawl.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, in.Close()
 }
 
 // expectedImages are the images that should be in the store since before an instant, in the

@@ -23,7 +23,7 @@ import (
 // imagesSheetCmd writes a contact sheet.
 type imagesSheetCmd struct {
 	imageFilter
-	imageStoreFlag
+	command.ImageStoreFlag
 
 	Out string `required:"" help:"The page to write, which holds the pictures itself." placeholder:"FILE.html"`
 }
@@ -76,7 +76,7 @@ func (c *imagesSheetCmd) Run(ctx context.Context, e *command.Env) error {
 			s.Title += " of " + f.Domain
 		}
 		var pictures sheetPictures
-		err = c.withImages(ctx, e, func(images *imagestore.Store) (err error) {
+		err = c.WithImages(ctx, e, func(images *imagestore.Store) (err error) {
 			pictures.pictures = command.NewPictures(func(context.Context) (*imagestore.Store, error) { return images, nil })
 			s.Images, err = pictures.all(ctx, e, rows)
 			return err

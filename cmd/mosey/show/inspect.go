@@ -65,6 +65,9 @@ func printDomain(w io.Writer, r report.Domain) error {
 	for _, c := range explain.Telling(r.Controls) {
 		row("control", "%s", explain.Control(c))
 	}
+	if r.Forgotten != nil {
+		row("forgotten", "%s", explain.Forgotten(*r.Forgotten))
+	}
 	if !r.DeferredUntil.IsZero() {
 		row("deferred until", "%s", explain.Stamp(r.DeferredUntil))
 	}

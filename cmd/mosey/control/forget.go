@@ -1,0 +1,243 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/imagestore"
+	"github.com/mosey-web/mosey/search"
+)
+
+const (
+	// lookAgain is how long to wait for what others do.
+	lookAgain = 300 * time.Millisecond
+	// settleSpan is for how long a request may begin that was decided on before the block was
+	// stored: its transaction ends within that.
+	settleSpan = time.Second
+)
+
+// forgetting erases what the pages of a blocked domain said. All of it can be done again: it looks
+// for what is left, in steps of some pages, until it finds nothing.
+type forgetting struct {
+	store  *db.Store
+	domain string
+	bytes  *imageBytes
+	view   *command.ProgressLine
+	// pages are those of the domain, and changed the rows that had something so far.
+	pages, changed int64
+	// busy says that an image on another host is being fetched that no other domain names.
+	busy bool
+	// known are images that this pass has looked at.
+	known map[int64]bool
+}
+
+func newForgetting(e *command.Env, store *db.Store, domain string, images command.ImageStoreFlag) *forgetting {
+	f := &forgetting{store: store, domain: domain, view: command.NewProgressLine(e)}
+	f.bytes = &imageBytes{store: store, open: func(ctx context.Context) (*imagestore.Store, error) { return images.Open(ctx, e) }}
+	return f
+}
+
+// run ends when nothing is left, or with an error if something has to be.
+func (f *forgetting) run(ctx context.Context) error {
+	settled := time.Now().Add(settleSpan)
+	for again := true; again; {
+		if err := f.await(ctx); err != nil {
+			return err
+		}
+		changed, err := f.pass(ctx)
+		if err != nil {
+			return err
+		}
+		f.changed += changed
+		again = changed > 0 || f.busy || time.Now().Before(settled)
+		if changed == 0 && again {
+			if err := pause(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if err := f.dropUnused(ctx); err != nil {
+		return err
+	}
+	if err := f.index(ctx); err != nil {
+		return err
+	}
+	if err := f.bytes.fault(); err != nil {
+		return err
+	}
+	return f.store.NoteForgotten(ctx, f.domain)
+}
+
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(lookAgain):
+		return nil
+	}
+}
+
+// await waits until no request to the domain is in flight, and nobody serves it.
+func (f *forgetting) await(ctx context.Context) error {
+	for {
+		request, claim, err := f.store.InFlight(ctx, f.domain)
+		if err != nil || request.IsZero() && claim.IsZero() {
+			return err
+		}
+		f.view.Show(func(time.Time) string {
+			if !request.IsZero() {
+				return fmt.Sprintf("a request to %s is in flight, and is over by %s at the latest", f.domain, explain.Stamp(request))
+			}
+			return fmt.Sprintf("the workflow of %s is to give it back, by %s at the latest", f.domain, explain.Stamp(claim))
+		})
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// pass goes through all pages of the domain, and returns how many rows had something.
+func (f *forgetting) pass(ctx context.Context) (changed int64, err error) {
+	f.pages, f.busy, f.known = 0, false, map[int64]bool{}
+	f.bytes.left = 0
+	for after := ""; ; {
+		pages, last, err := f.store.PagesOf(ctx, f.domain, after)
+		if err != nil {
+			return changed, err
+		}
+		if len(pages) == 0 {
+			break
+		}
+		n, err := f.step(ctx, pages)
+		if err != nil {
+			return changed, err
+		}
+		after, changed, f.pages = last, changed+n, f.pages+int64(len(pages))
+		f.view.Show(func(time.Time) string {
+			return fmt.Sprintf("%s of %s looked at, %s erased", explain.Count(f.pages, "page"), f.domain, explain.Count(f.changed+changed, "row"))
+		})
+	}
+	for after := ""; ; {
+		last, n, err := f.store.ForgetPatterns(ctx, f.domain, after)
+		if err != nil || last == "" {
+			return changed, err
+		}
+		after, changed = last, changed+n
+	}
+}
+
+// step erases what some pages said, and the images that they alone name.
+func (f *forgetting) step(ctx context.Context, pages []int64) (changed int64, err error) {
+	alone, err := f.namedAlone(ctx, pages)
+	if err != nil {
+		return 0, err
+	}
+	called, err := f.store.PagesCalled(ctx, f.domain, pages)
+	if err != nil {
+		return 0, err
+	}
+	for some := range slices.Chunk(slices.Concat(pages, alone), db.ForgetStep) {
+		n, err := f.bytes.forget(ctx, some)
+		if err != nil {
+			return changed, err
+		}
+		m, err := f.store.ForgetPages(ctx, some)
+		if changed += n + m; err != nil {
+			return changed, err
+		}
+	}
+	n, err := f.closePending(ctx, alone)
+	if changed += n; err != nil {
+		return changed, err
+	}
+	m, err := search.Refold(ctx, f.store, called)
+	return changed + int64(m), err
+}
+
+// namedAlone are the images on other hosts that pages name and that no other domain does, but for
+// those that were looked at in this pass.
+func (f *forgetting) namedAlone(ctx context.Context, pages []int64) ([]int64, error) {
+	named, err := f.store.ImagesNamed(ctx, f.domain, pages)
+	if err != nil {
+		return nil, err
+	}
+	named = slices.DeleteFunc(named, func(image int64) bool {
+		known := f.known[image]
+		f.known[image] = true
+		return known
+	})
+	if len(named) == 0 {
+		return nil, nil
+	}
+	return f.store.ImagesAlone(ctx, f.domain, named)
+}
+
+// closePending has images on other hosts not asked for any more.
+func (f *forgetting) closePending(ctx context.Context, images []int64) (closed int64, err error) {
+	if len(images) == 0 {
+		return 0, nil
+	}
+	pending, err := f.store.PendingOf(ctx, images)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range pending {
+		if p.InFlight {
+			f.busy = true
+			// closes it if its worker has died
+			if err := f.store.RepairOpen(ctx, p.Domain, p.ID); err != nil {
+				return closed, err
+			}
+			continue
+		}
+		recorded, err := f.store.Record(ctx, crawl.Attempt{
+			CrawlID: p.ID, Domain: p.Domain, URL: p.URL, Kind: p.Kind, Run: p.Run,
+			Outcome: crawl.OutcomeSkipped, Skipped: reasons.Forgotten, EndedAt: time.Now(),
+		})
+		if err != nil {
+			return closed, err
+		}
+		if recorded.Closed {
+			closed++
+		}
+	}
+	return closed, nil
+}
+
+// dropUnused erases contents that no image has: those that an image had before it changed are among
+// them.
+func (f *forgetting) dropUnused(ctx context.Context) error {
+	for after := ""; ; {
+		unused, last, err := f.store.UnusedContents(ctx, after)
+		if err != nil || last == "" {
+			return err
+		}
+		if err := f.bytes.drop(ctx, unused); err != nil {
+			return err
+		}
+		after = last
+	}
+}
+
+// index writes segments anew that have words of the domain.
+func (f *forgetting) index(ctx context.Context) error {
+	for {
+		_, free, err := f.store.ForgetIndexed(ctx, f.domain, func(done, all int) {
+			f.view.Show(func(time.Time) string { return fmt.Sprintf("%d of %s of the index looked at", done, explain.Count(int64(all), "part")) })
+		})
+		if err != nil || free {
+			return err
+		}
+		f.view.Show(func(time.Time) string { return "a worker merges parts of the index: waiting for its end" })
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
