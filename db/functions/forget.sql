@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION pages_forget(p_pages bigint[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_rows bigint;
-    v_all bigint := 0;
+    v_all bigint;
 BEGIN
     UPDATE pages p SET
         status = 'discovered', language = NULL, signals = NULL, noindex = false, nofollow = false, usage = NULL, etag = NULL,

@@ -230,7 +230,9 @@ func (f *forgetting) dropUnused(ctx context.Context) error {
 func (f *forgetting) index(ctx context.Context) error {
 	for {
 		_, free, err := f.store.ForgetIndexed(ctx, f.domain, func(done, all int) {
-			f.view.Show(func(time.Time) string { return fmt.Sprintf("%d of %s of the index looked at", done, explain.Count(int64(all), "part")) })
+			f.view.Show(func(time.Time) string {
+				return fmt.Sprintf("%d of %s of the index looked at", done, explain.Count(int64(all), "part"))
+			})
 		})
 		if err != nil || free {
 			return err

@@ -119,7 +119,11 @@ func (b *imageBytes) eraseOne(ctx context.Context, sha string) error {
 		}
 		b.images = images
 	}
-	return b.images.Erase(ctx, sha)
+	if err := b.images.Erase(ctx, sha); err != nil {
+		return err
+	}
+	// a command that is killed now does not look for it again
+	return b.store.LoseImages(ctx, []string{sha}, true)
 }
 
 // recognized is how many images are looked for in a store.
