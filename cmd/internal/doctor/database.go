@@ -43,6 +43,11 @@ func databaseChecks() []Check {
 			About: "Workers that are not heard of, and requests that wait for the limit of all workers.",
 			look:  lookFleet,
 		},
+		{
+			Name: "forgotten", Part: Database,
+			About: "Domains whose owners want what their pages said erased, of which something may be left: the command was killed.",
+			look:  lookForgotten,
+		},
 		{Name: "row-age", Part: Database, About: "How far the database is from running out of transaction numbers.", look: lookAge},
 	}
 }
