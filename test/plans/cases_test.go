@@ -27,6 +27,7 @@ func allCases() (changes, reads) {
 	crawlCases(changing)
 	domainCases(changing, reading)
 	runCases(changing)
+	forgetCases(changing)
 	wholeCases(changing, reading)
 	return changing, reading
 }
