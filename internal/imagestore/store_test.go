@@ -99,6 +99,24 @@ func TestStore(t *testing.T) {
 		})
 	})
 
+	t.Run("ErasesWhatWasJustWritten", func(t *testing.T) {
+		t.Parallel()
+		onBoth(t, func(t *testing.T, s *imagestore.Store) {
+			data, sha := image(1, 1000)
+			kept, keptSHA := image(2, 1000)
+			require.NoError(t, put(t.Context(), s, data, sha))
+			require.NoError(t, s.PutThumbnail(t.Context(), sha, []byte("small")))
+			require.NoError(t, put(t.Context(), s, kept, keptSHA))
+			for range 2 { // what is not there is gone
+				require.NoError(t, s.Erase(t.Context(), sha))
+				objects, _ := list(t, s)
+				require.Len(t, objects, 1)
+				require.Equal(t, keptSHA, objects[0].SHA256)
+			}
+			require.ErrorIs(t, s.Erase(t.Context(), "../../etc/passwd"), crawl.ErrInvalid)
+		})
+	})
+
 	t.Run("RefusesWhatTheKeyDoesNotSay", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(t *testing.T, s *imagestore.Store) {
