@@ -193,7 +193,8 @@ func (q *Queries) ForgetContentsDrop(ctx context.Context, hashes []string) (int6
 }
 
 const forgetCount = `-- name: ForgetCount :one
-SELECT count(*)::bigint AS pages FROM pages AS p WHERE p.id = ANY($1::bigint []) AND p.domain = $2
+SELECT count(*)::bigint AS pages FROM unnest($1::bigint []) AS u (page_id)
+WHERE (SELECT x.domain FROM pages AS x WHERE x.id = u.page_id LIMIT 1) = $2::text
 `
 
 type ForgetCountParams struct {

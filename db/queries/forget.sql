@@ -104,7 +104,8 @@ ORDER BY k.page_id;
 
 -- How many of some pages are a domain's.
 -- name: ForgetCount :one
-SELECT count(*)::bigint AS pages FROM pages AS p WHERE p.id = ANY(@pages::bigint []) AND p.domain = @domain;
+SELECT count(*)::bigint AS pages FROM unnest(@pages::bigint []) AS u (page_id)
+WHERE (SELECT x.domain FROM pages AS x WHERE x.id = u.page_id LIMIT 1) = @domain::text;
 
 -- Forgets what was counted of the next patterns of a domain's URLs, and the texts that their pages
 -- share. Returns the last, and how many had something.

@@ -96,6 +96,17 @@ var allowed = []allowance{
 	{"images_near", "", 5_000, "it makes 250 steps along each of three indexes"},
 	{"patterns_charge", "LIMIT 2000", 30_000, "it looks at the first 2,000 pending pages, each time that a bad pattern has doubled"},
 
+	// mosey block --forget looks at some hundred pages at a time, of which few may have something
+	{"ForgetNamed", "", 150_000, "it reads all that a batch of pages says of images"},
+	{"ForgetLinked", "", 10_000, "it reads the links of a batch of pages"},
+	{"ForgetCalled", "", 10_000, "it reads the links of a batch of pages"},
+	{"pages_forget", "UPDATE pages", 5_000, "it looks up a batch of pages"},
+	{"pages_forget", "DELETE FROM keywords_waiting", 5_000, "it looks up a batch of pages"},
+	{"pages_forget", "DELETE FROM page_keywords", 5_000, "it looks up a batch of pages"},
+	{"pages_forget", "UPDATE page_links", 10_000, "it looks at the links of a batch of pages"},
+	{"pages_forget", "UPDATE provenance", 100_000, "it looks at all that a batch of pages says of images"},
+	{"images_forget", "UPDATE revisits", 5_000, "it looks up a batch of pages"},
+
 	{"OutageList", "", 30_000, "an outage is one row: there are few"},
 
 	// To mend: these read more the more is stored.
