@@ -288,3 +288,30 @@ func TestForgetWaitsForWhatIsInFlight(t *testing.T) {
 	f.requireGone(f.stored())
 	require.Equal(t, "skipped forgotten", f.row("SELECT outcome || ' ' || skipped FROM page_crawls WHERE url LIKE '%/alone.png' AND previous_id IS NOT NULL"))
 }
+
+// Beside workers that crawl the domain they give it back, and write nothing of it afterwards.
+func TestForgetDuringACrawl(t *testing.T) {
+	t.Parallel()
+	h, store := newHarnessWithStack(t)
+	f := &forgetHarness{commandHarness: h, store: store, site: newSite(t, 2, 400)}
+	crawling := h.Start(append(f.site.crawl("--max-pages", "5000"), f.site.Seeds()...)...)
+	const gone = "site-001.test"
+	const read = "SELECT count(*)::text FROM pages WHERE domain = $1 AND fetched_at IS NOT NULL"
+	require.Eventually(t, func() bool { return len(f.row(read, gone)) > 1 }, patience, 10*time.Millisecond, "%s", &crawling.stderr)
+	r := h.Execute("block", gone, "--reason", "x", "--forget")
+	require.Zero(t, r.Code, r.Stderr)
+	attempts := f.row("SELECT count(*)::text FROM page_crawls WHERE domain = $1 AND locked_at IS NOT NULL OR domain = $1 AND outcome IS NOT NULL", gone)
+	r = crawling.Wait()
+	require.Zero(t, r.Code, r.Stderr)
+	require.Equal(t, attempts, f.row("SELECT count(*)::text FROM page_crawls WHERE domain = $1 AND outcome IS NOT NULL", gone), "no request since")
+	for _, left := range []string{
+		read, "SELECT count(*)::text FROM pages WHERE domain = $1 AND num_nonnulls(signals, content_hash, simhash, language) > 0",
+		"SELECT count(*)::text FROM page_keywords WHERE domain = $1", "SELECT count(*)::text FROM keywords_waiting WHERE domain = $1",
+		"SELECT count(*)::text FROM page_links l JOIN pages p ON p.id = l.from_page_id WHERE p.domain = $1 AND l.anchor IS NOT NULL",
+		"SELECT count(*)::text FROM url_patterns WHERE domain = $1 AND num_nonnulls(shared, fingerprints) > 0",
+	} {
+		require.Equal(t, "0", f.row(left, gone), left)
+	}
+	require.NotEqual(t, "0", f.row(read, "site-002.test"))
+	require.NotRegexp(t, `(?m)^(warning|fault)`, h.Print(dataOnly()...))
+}
