@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -79,11 +80,9 @@ func TestForgetPages(t *testing.T) {
 	b.toIndex(t, "lighthouse", "https://a.example/1", "https://b.example/1")
 	before := b.snapshot(t)
 
-	var pages []int64
-	all, last, err := b.PagesOf(ctx, "a.example", "")
+	pages, last, err := b.PagesOf(ctx, "a.example", "")
 	require.NoError(t, err)
 	require.Equal(t, "https://a.example/2", last)
-	pages = all
 	none, _, err := b.PagesOf(ctx, "a.example", last)
 	require.NoError(t, err)
 	require.Empty(t, none)
@@ -165,7 +164,7 @@ func TestForgetImages(t *testing.T) {
 	require.Contains(t, alone, b.idOf(t, "https://cdn.example/alone"))
 	require.NotContains(t, alone, b.idOf(t, "https://cdn.example/both"))
 
-	images := append(pages, b.idOf(t, "https://cdn.example/alone"))
+	images := append(slices.Clone(pages), b.idOf(t, "https://cdn.example/alone"))
 	own, err := b.ImageContentsOf(ctx, images)
 	require.NoError(t, err)
 	require.Len(t, own, 2, "own and alone: shared is another's, too")

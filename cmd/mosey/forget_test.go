@@ -125,7 +125,7 @@ func (f *forgetHarness) stored() map[string]string {
 
 // says are where words stand, as text or as bytes.
 func says(all map[string]string, words string) (where []string) {
-	for _, word := range strings.Fields(words) {
+	for word := range strings.FieldsSeq(words) {
 		for name, text := range all {
 			if strings.Contains(text, word) || strings.Contains(text, hex.EncodeToString([]byte(word))) {
 				where = append(where, name+": "+word)
@@ -155,14 +155,14 @@ func (f *forgetHarness) requireGone(all map[string]string) {
 		require.False(f.t, f.has(gone))
 		require.Empty(f.t, says(all, shaOf(gone)))
 	}
-	require.Equal(f.t, "", f.row("SELECT coalesce(string_agg(u::text, ' '), '') FROM url_patterns u WHERE domain = $1 AND num_nonnulls(shared, fingerprints) > 0", leaver))
-	require.Equal(f.t, "", f.row(`SELECT coalesce(string_agg(url, ' '), '') FROM pages
+	require.Empty(f.t, f.row("SELECT coalesce(string_agg(u::text, ' '), '') FROM url_patterns u WHERE domain = $1 AND num_nonnulls(shared, fingerprints) > 0", leaver))
+	require.Empty(f.t, f.row(`SELECT coalesce(string_agg(url, ' '), '') FROM pages
 		WHERE (domain = $1 OR url LIKE '%alone%') AND num_nonnulls(content_hash, simhash, etag, history, fetched_at) > 0`, leaver))
 }
 
 func (f *forgetHarness) requireOthers(all map[string]string) {
 	f.t.Helper()
-	for _, word := range strings.Fields(stayerWords) {
+	for word := range strings.FieldsSeq(stayerWords) {
 		require.NotEmpty(f.t, says(all, word), word)
 	}
 	require.True(f.t, f.has(f.shared))
@@ -184,7 +184,7 @@ func TestForget(t *testing.T) {
 	t.Parallel()
 	f := newForget(t)
 	before := f.stored()
-	for _, word := range strings.Fields(leaverWords + " " + stayerWords) {
+	for word := range strings.FieldsSeq(leaverWords + " " + stayerWords) {
 		require.NotEmpty(t, says(before, word), word)
 	}
 	require.Contains(t, says(before, leaverWords), "index: marzipan")

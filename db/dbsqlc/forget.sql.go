@@ -246,8 +246,8 @@ type ForgetInFlightRow struct {
 	Claim time.Time
 }
 
-// Until when a request to a domain may be in flight, and until when its workflow has claimed it;
-// the epoch is that there is none.
+// Until when a request to a domain may be in flight, and until when its workflow has claimed it.
+// Without a request, or a claim, it is the epoch.
 func (q *Queries) ForgetInFlight(ctx context.Context, domain string) (ForgetInFlightRow, error) {
 	row := q.db.QueryRow(ctx, forgetInFlight, domain)
 	var i ForgetInFlightRow

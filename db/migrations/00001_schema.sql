@@ -196,8 +196,8 @@ CREATE UNIQUE INDEX domain_controls_in_force ON domain_controls (domain, kind) W
 CREATE UNIQUE INDEX domain_controls_decision ON domain_controls (domain, decision) WHERE decision IS NOT NULL;
 CREATE INDEX domain_controls_history ON domain_controls (domain, set_at DESC, id DESC);
 
--- Domains whose owners want what their pages said forgotten: mosey block --forget. done_at is when
--- all of it was gone; null while it is not, also after a command that was killed.
+-- Domains that are to be forgotten (mosey block --forget): what their pages said is erased. done_at
+-- is when all of it was gone. It is null before, also after a command that was killed.
 CREATE TABLE forgotten (
     domain text PRIMARY KEY,
     asked_at timestamptz NOT NULL DEFAULT now(),

@@ -17,8 +17,8 @@ SELECT * FROM forgotten WHERE domain = @domain;
 -- name: ForgottenOpen :many
 SELECT * FROM forgotten WHERE done_at IS NULL ORDER BY domain LIMIT @most;
 
--- Until when a request to a domain may be in flight, and until when its workflow has claimed it;
--- the epoch is that there is none.
+-- Until when a request to a domain may be in flight, and until when its workflow has claimed it.
+-- Without a request, or a claim, it is the epoch.
 -- name: ForgetInFlight :one
 SELECT
     coalesce((

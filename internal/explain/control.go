@@ -48,7 +48,7 @@ func Control(c crawl.Control) string {
 
 // Forgotten tells that what a domain's pages said was erased, or is to be.
 func Forgotten(f report.Forgotten) string {
-	line := fmt.Sprintf("what its pages said until then was erased on %s", Stamp(f.DoneAt))
+	line := "what its pages said until then was erased on " + Stamp(f.DoneAt)
 	if f.DoneAt.IsZero() {
 		line = fmt.Sprintf("what its pages said is not all erased yet: mosey block %s --reason TEXT --forget goes on", f.Domain)
 	}

@@ -129,8 +129,8 @@ func (b *imageBytes) eraseOne(ctx context.Context, sha string) error {
 // recognized is how many images are looked for in a store.
 const recognized = 20
 
-// recognize refuses a store that has none of the images that should be in it: another one than that
-// of the workers has nothing to delete.
+// recognize refuses a store in which no stored image is: it is not the workers' store, and their bytes
+// would stay.
 func (b *imageBytes) recognize(ctx context.Context, images *imagestore.Store, sha string) error {
 	stored, err := b.store.StoredImagesAfter(ctx, "", time.Now().Add(time.Hour), recognized)
 	if err != nil {
