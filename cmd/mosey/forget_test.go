@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/hex"
 	"path/filepath"
 	"strings"
@@ -199,13 +200,17 @@ func TestForget(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "SELECT pg_advisory_lock($1)", int64(0x6d6f736579_06))
 	require.NoError(t, err)
-	killed := f.Start(forget...)
+	killed := f.mosey(forget...)
+	var stderr bytes.Buffer
+	killed.Stderr = &stderr
+	require.NoError(t, killed.Start())
 	require.Eventually(t, func() bool {
 		alts := f.row("SELECT count(*)::text FROM provenance WHERE alt = 'narwhal'")
 		return alts+f.row("SELECT count(*)::text FROM images WHERE domain = $1 AND width > 0", leaver) == "00"
-	}, 40*time.Second, 50*time.Millisecond, "%s", &killed.stderr)
+	}, 40*time.Second, 50*time.Millisecond, "%s", &stderr)
 	require.NotEmpty(t, says(f.stored(), leaverWords), "in the index")
-	require.NotZero(t, killed.Stop().Code)
+	require.NoError(t, killed.Process.Kill()) // SIGKILL
+	require.Error(t, killed.Wait())
 	_, err = conn.Exec(t.Context(), "SELECT pg_advisory_unlock($1)", int64(0x6d6f736579_06))
 	require.NoError(t, err)
 	conn.Release()
