@@ -46,6 +46,9 @@ func wholeCases(changing changes, reading reads) {
 		c.ok(id, err)
 		c.done(c.q.FleetLimitSet(ctx, dbsqlc.FleetLimitSetParams{MaxFetches: new(int32(100)), SetBy: "test"}))
 		c.ok(c.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{ID: id, Asked: 1, Wanted: 10}))
+		// as if the clock had been put forward
+		c.exec("UPDATE workers SET counts_until = now() - interval '1 second', seen_at = now() - interval '1 minute' WHERE id = $1", id)
+		c.ok(c.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{ID: id, Asked: 2, Held: 5, Wanted: 10}))
 		c.ok(c.q.WorkerList(ctx, dbsqlc.WorkerListParams{Max: 100}))
 		c.ok(c.q.FleetLimit(ctx))
 		c.ok(c.q.FleetUse(ctx))
