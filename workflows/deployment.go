@@ -291,8 +291,8 @@ func (d Deployment) count(ctx context.Context, query string) (int64, error) {
 	return res.GetCount(), nil
 }
 
-// pinned, moving, is and others are parts of queries: workflows that stay on a version, kinds that
-// move to another, those of this version, and those of the deployment's others.
+// Parts of queries. pinned is that a workflow stays on its version, and moving that it is of a kind
+// that moves. is names one version, and others all but one.
 const (
 	pinned = "TemporalWorkflowVersioningBehavior = 'Pinned'"
 	moving = "WorkflowType IN ('" + DomainWorkflowName + "', '" + CrawlWorkflowName + "')"
