@@ -101,7 +101,12 @@ func TestClaimDomains(t *testing.T) {
 		require.NoError(t, b.RenewClaim(t.Context(), "expired.example", time.Hour))
 		require.WithinDuration(t, b.clock(t).Add(time.Hour), b.domain(t, "expired.example").ClaimEnd, time.Minute)
 		require.NoError(t, b.RenewClaim(t.Context(), "expired.example", -time.Second))
-		require.Equal(t, []string{"expired.example"}, b.claim(t, 10))
+		var claimed []string
+		require.Eventually(t, func() bool {
+			claimed = b.claim(t, 10)
+			return len(claimed) > 0
+		}, 10*time.Second, 10*time.Millisecond, "a row that another test has locked is skipped")
+		require.Equal(t, []string{"expired.example"}, claimed)
 	})
 
 	t.Run("LeavesAloneWhatIsNotToBeCrawled", func(t *testing.T) {
