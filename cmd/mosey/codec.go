@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -38,16 +37,9 @@ func (c *codecCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	host, port, err := net.SplitHostPort(c.Listen)
+	listener, err := command.Listen(ctx, "--listen", c.Listen, "an address such as :8234 or 10.0.0.1:8234")
 	if err != nil {
-		return wiring.Usagef("--listen %q: want an address such as :8234 or 10.0.0.1:8234", c.Listen)
-	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
-	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return err
 	}
 	server := &http.Server{
 		Handler: keys.Server(origins), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,

@@ -145,16 +145,22 @@ func (f WebFlags) listen(ctx context.Context) (net.Listener, error) {
 		}
 		return listener, err
 	}
-	host, port, err := net.SplitHostPort(f.Web)
+	return Listen(ctx, "--web", f.Web, "an address such as :8470 or 10.0.0.1:8470, or off")
+}
+
+// Listen takes the port of an address that a flag gives, on this machine alone if it names no host. want
+// says to a person what an address looks like.
+func Listen(ctx context.Context, flag, address, want string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, wiring.Usagef("--web %q: want an address such as :8470 or 10.0.0.1:8470, or off", f.Web)
+		return nil, wiring.Usagef("%s %q: want %s", flag, address, want)
 	}
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, fmt.Errorf("--web: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return listener, nil
 }
