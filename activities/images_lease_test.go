@@ -13,7 +13,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/imagestore"
-	"github.com/mosey-web/mosey/test/web"
+	"github.com/mosey-web/mosey/internal/manners/web"
 )
 
 // slowStore takes an image once it is allowed to.

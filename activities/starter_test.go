@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/mosey-web/mosey/test/web"
+	"github.com/mosey-web/mosey/internal/manners/web"
 )
 
 var errAway = errors.New("no connection to Temporal")

@@ -18,9 +18,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/internal/traces"
 	"github.com/mosey-web/mosey/test/otlp"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 // tracer sends each span to a receiver at once.

@@ -15,8 +15,8 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/seed"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/test/output"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 func TestCrawl(t *testing.T) {

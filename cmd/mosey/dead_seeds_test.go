@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/test/web"
+	"github.com/mosey-web/mosey/internal/manners/web"
 )
 
 // A healthy seed does not wait for others, which hang or have no name.

@@ -18,8 +18,8 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/mosey/identity"
 	"github.com/mosey-web/mosey/internal/botauth"
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/test/signatures"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 const signatureAgent = "https://crawler.example.org"

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/test/output"
-	"github.com/mosey-web/mosey/test/web"
 	"github.com/mosey-web/mosey/workflows"
 )
 

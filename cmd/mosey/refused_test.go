@@ -9,8 +9,8 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/test/output"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 // A crawl of a private network without --allow-network says so, keeps all pages, and

@@ -15,10 +15,10 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search"
 	"github.com/mosey-web/mosey/test/output"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 // found is a page as it is recorded when it says something.

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/test/up"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 // BenchmarkTarpits measures what hosts that answer after 20 s cost the others: the

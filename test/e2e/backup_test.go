@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/test/up"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 // runMosey runs a command to its end and returns what it prints.

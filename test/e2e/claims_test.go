@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/test/web"
+	"github.com/mosey-web/mosey/internal/manners/web"
 )
 
 var claimsDomains = flag.Int("claims.domains", 300, "how many domains TestClaims crawls; 1,000 take two to three minutes on two cores")

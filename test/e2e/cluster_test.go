@@ -13,8 +13,8 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/test/up"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 // cluster is Temporal and Postgres in one process, for workers in others.

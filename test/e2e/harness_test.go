@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/test/output"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 // machine is written by a test that takes all there is of the machine, and read by the

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/test/web"
+	"github.com/mosey-web/mosey/internal/manners/web"
 )
 
 const (

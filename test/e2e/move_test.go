@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/test/up"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 // mosey runs a command to its end and returns what it prints.

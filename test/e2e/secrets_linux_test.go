@@ -22,10 +22,10 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 	"github.com/mosey-web/mosey/test/up"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 // sitePages is how many ordinary pages each site of these tests has, beside odd ones.

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -102,8 +101,17 @@ func Start(ctx context.Context, opts Options) (*Web, error) {
 	return w, nil
 }
 
+// TB is what StartT needs of a testing.TB, which a program does not link.
+type TB interface {
+	Cleanup(func())
+	Context() context.Context
+	Error(args ...any)
+	Fatal(args ...any)
+	Helper()
+}
+
 // StartT is Start for a test, at whose end the web is closed.
-func StartT(t testing.TB, opts Options) *Web {
+func StartT(t TB, opts Options) *Web {
 	t.Helper()
 	w, err := Start(t.Context(), opts)
 	if err != nil {
