@@ -183,6 +183,7 @@ func (c *conn) begin(r *http.Request, attempt int) {
 		rec.Time = c.web.epoch.Add(rec.Start)
 	}
 	rec.Attempt = attempt
+	rec.Headers = c.web.headers(r)
 	rec.Host = strings.ToLower(r.Host)
 	rec.Method = r.Method
 	rec.Target = r.RequestURI

@@ -65,7 +65,7 @@ type nameServer struct {
 }
 
 func startDNS(p *Plan) (*nameServer, error) {
-	packets, stream, err := listenDNS(p.opts.NameServer)
+	packets, stream, err := listenDNS(p.opts.NameServer, p.opts.NameServerPort)
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +88,11 @@ func startDNS(p *Plan) (*nameServer, error) {
 	return n, nil
 }
 
-// listenDNS opens a port that is free for both protocols.
-func listenDNS(at netip.Addr) (net.PacketConn, net.Listener, error) {
+// listenDNS opens a port for both protocols: the given one, or one that is free.
+func listenDNS(at netip.Addr, port uint16) (net.PacketConn, net.Listener, error) {
 	var errs []error
 	for range portTries {
-		stream, err := net.Listen("tcp4", netip.AddrPortFrom(at, 0).String())
+		stream, err := net.Listen("tcp4", netip.AddrPortFrom(at, port).String())
 		if err != nil {
 			return nil, nil, fmt.Errorf("web: name server: %w", err)
 		}

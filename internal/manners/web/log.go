@@ -36,6 +36,9 @@ type Record struct {
 	// FirstByte is when the first byte of the request was read.
 	FirstByte time.Duration `json:"first_byte"`
 
+	// Headers are those that Options.Headers names and the request had.
+	Headers map[string]string `json:"headers,omitempty"`
+
 	// Host is the Host header, in lower case; empty when no request came.
 	Host string `json:"host"`
 

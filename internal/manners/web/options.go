@@ -25,9 +25,16 @@ type Options struct {
 	// PageBytes is about how many bytes a page has. Defaults to 6 KiB.
 	PageBytes int
 
+	// Headers are the names of those of a request's headers that the log keeps, the first
+	// value of each, at most 300 bytes of it.
+	Headers []string
+
 	// NameServer is the address that the name server listens at. Defaults to
 	// 127.0.0.1.
 	NameServer netip.Addr
+
+	// NameServerPort is its port. 0 is one that is free.
+	NameServerPort uint16
 
 	// Network is the block that the sites' addresses are taken from: of IPv4, of 8 to
 	// 16 bits. Defaults to 127.64.0.0/10, which Linux has on the loopback interface.
@@ -86,6 +93,10 @@ type Site struct {
 	// order knows already. So each page brings four new ones, however many came
 	// before, for long benchmarks.
 	Onward bool
+
+	// Other answers the request targets at which there is nothing else. Defaults to
+	// Status{Code: 404}.
+	Other Behaviour
 
 	// Pages is how many pages the site has besides its root. 0 is
 	// Options.Pages, -1 means none.

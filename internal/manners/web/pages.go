@@ -48,6 +48,8 @@ func (p *Plan) find(h host, target string) resource {
 	res := p.findUnruled(h, target)
 	if b, ok := h.site.Paths[target]; ok && h.role == roleMain {
 		res.behaviour = b
+	} else if res.missing && h.role == roleMain && h.site.Other != nil {
+		res.behaviour, res.missing = h.site.Other, false
 	}
 	return res
 }

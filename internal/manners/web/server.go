@@ -280,6 +280,25 @@ func (w *Web) newConn(raw net.Conn, secure bool) *conn {
 	return c
 }
 
+// headerMost bounds a header in the log.
+const headerMost = 300
+
+// headers are those of a request that are to be kept.
+func (w *Web) headers(r *http.Request) map[string]string {
+	var kept map[string]string
+	for _, name := range w.opts.Headers {
+		values, ok := r.Header[http.CanonicalHeaderKey(name)]
+		if !ok {
+			continue
+		}
+		if kept == nil {
+			kept = make(map[string]string)
+		}
+		kept[name] = values[0][:min(len(values[0]), headerMost)]
+	}
+	return kept
+}
+
 func (w *Web) record(rec Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

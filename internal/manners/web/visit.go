@@ -103,6 +103,10 @@ func (v *Visit) Raw(talk func(w io.Writer, gone <-chan struct{})) {
 	<-gone
 }
 
+// Fill replaces each {port} of a text by what URLs of this web's http sites have between
+// host and path: such as ":8080", and nothing for port 80.
+func (v *Visit) Fill(text string) string { return fillPort(text, v.portSuffix()) }
+
 // portSuffix is what a URL of this web has between host and path.
 func (v *Visit) portSuffix() string { return v.conn.web.portSuffix("http") }
 

@@ -1,0 +1,169 @@
+package manners
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/mosey-web/mosey/internal/manners/web"
+)
+
+// robotsAnswerCases are about how a robots.txt is answered.
+func robotsAnswerCases() []Case {
+	var cases []Case
+	for _, t := range robotsAnswers() {
+		cases = append(cases, t.make())
+	}
+	return append(cases, robotsRedirects(), robotsRedirectHost(), robotsChanges(), robotsReturns())
+}
+
+// robotsAnswers are about the status of a robots.txt.
+func robotsAnswers() []rules {
+	answers := func(code int, header map[string]string) web.Behaviour {
+		return text{status: code, header: header, body: http.StatusText(code) + "\n"}
+	}
+	pages := []string{"/", "/a"}
+	return []rules{{
+		id: "robots-404", section: "2.3.1.3", level: Should, title: "Takes 404 for no rules at all",
+		answer: answers(404, nil), allow: []string{"/a"},
+	}, {
+		id: "robots-403", section: "2.3.1.3", level: Should, title: "Takes 403 for no rules at all",
+		answer: answers(403, nil), allow: []string{"/a"},
+	}, {
+		id: "robots-500", section: "2.3.1.4", title: "Asks for nothing while robots.txt answers 500",
+		answer: answers(500, nil), deny: pages,
+	}, {
+		id: "robots-503", section: "2.3.1.4", title: "Asks for nothing while robots.txt answers 503",
+		answer: answers(503, nil), deny: pages,
+	}, {
+		id: "robots-429", section: "2.3.1.3", level: Opinion, title: "Takes 429 for a site that is too busy, not for one without rules",
+		answer: answers(429, nil), deny: pages,
+	}, {
+		id: "robots-reset", section: "2.3.1.4", title: "Asks for nothing while robots.txt cannot be had",
+		answer: web.Reset{}, deny: pages,
+	}, {
+		id: "robots-hang", section: "2.3.1.4", title: "Asks for nothing while robots.txt is not answered",
+		answer: web.Hang{}, deny: pages,
+	}, {
+		id: "robots-gzip", section: "2.3", title: "Reads a robots.txt that is compressed",
+		answer: gzipped{body: "User-agent: *\nDisallow: /private/\n"}, allow: []string{"/a"}, deny: []string{"/private/"},
+	}, {
+		id: "robots-loop", section: "2.3.1.2", level: Opinion, title: "Asks for nothing where robots.txt redirects in a circle",
+		answer: web.Redirect{Code: 302, To: robotsPath}, deny: pages,
+	}}
+}
+
+// robotsRedirects has five redirects before its text.
+func robotsRedirects() Case {
+	const id = "robots-redirects"
+	return Case{
+		ID: id, Group: GroupRobots, Level: Should, Source: "RFC 9309 section 2.3.1.2",
+		Title: "Follows five redirects to a robots.txt",
+		sites: func(Options) []web.Site {
+			s := linked(id+".test", web.Redirect{Code: 302, To: "/r/1"}, "/private/", "/a")
+			for i := range 4 {
+				s.Paths["/r/"+string(rune('1'+i))] = web.Redirect{Code: 302, To: "/r/" + string(rune('2'+i))}
+			}
+			s.Paths["/r/5"] = text{body: "User-agent: *\nDisallow: /private/\n"}
+			return []web.Site{s}
+		},
+		judge: func(e *Evidence) Verdict {
+			got, last := e.of(e.host), e.asked("/r/5")
+			for _, r := range got {
+				named := r.Target == robotsPath || len(r.Target) > 2 && r.Target[:3] == "/r/"
+				if !named && r.Host != "" && (len(last) == 0 || r.Start < last[0].End-tolerance) {
+					return fail([]web.Record{r}, "%s was asked for before the redirects of robots.txt had been followed", r.Target)
+				}
+			}
+			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
+		},
+	}
+}
+
+// robotsRedirectHost redirects robots.txt to another host, whose text is meant for the first.
+func robotsRedirectHost() Case {
+	const id, other = "robots-redirect-host", "robots-redirect-host-2.test"
+	return Case{
+		ID: id, Group: GroupRobots, Level: Should, Source: "RFC 9309 section 2.3.1.2",
+		Title: "Applies the robots.txt of another host that it was redirected to",
+		sites: func(Options) []web.Site {
+			first := linked(id+".test", web.Redirect{Code: 301, To: "http://" + other + "{port}/robots.txt"}, "/private/", "/a")
+			second := linked(other, text{body: "User-agent: *\nDisallow: /private/\n"})
+			second.Unseeded = true
+			return []web.Site{first, second}
+		},
+		judge: func(e *Evidence) Verdict {
+			if len(asked(e.of(other), robotsPath)) == 0 && len(pages(e.of(e.host))) > 0 {
+				return fail(pages(e.of(e.host)), "the redirect was not followed, and pages were asked for")
+			}
+			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
+		},
+	}
+}
+
+// robotsChanges has a robots.txt that may be kept for two seconds and then denies all. RFC
+// 9309 lets a crawler keep it for a day, and asks it to heed Cache-Control.
+func robotsChanges() Case {
+	const id, pagesOfIt = "robots-max-age", 12
+	return Case{
+		ID: id, Group: GroupRobots, Level: Opinion, Source: "RFC 9309 section 2.4, RFC 9111 section 5.2.2.1",
+		Title: "Asks again for a robots.txt whose max-age has passed",
+		sites: func(Options) []web.Site {
+			var targets []string
+			for i := range pagesOfIt {
+				targets = append(targets, "/a"+string(rune('a'+i)))
+			}
+			age := map[string]string{"Cache-Control": "max-age=2"}
+			return []web.Site{linked(id+".test", inTurn{
+				text{body: "User-agent: *\nAllow: /\n", header: age},
+				text{body: "User-agent: *\nDisallow: /\n", header: age},
+			}, targets...)}
+		},
+		judge: func(e *Evidence) Verdict {
+			first := e.robotsFirst(e.host)
+			texts := e.asked(robotsPath)
+			if first.Result == Fail || len(texts) == 0 {
+				return worst(first, unreached("robots.txt was not asked for"))
+			}
+			stale := texts[0].End + 2*time.Second
+			for _, r := range pages(e.of(e.host)) {
+				switch {
+				case len(texts) > 1 && r.Start > texts[1].End+tolerance:
+					return fail([]web.Record{r}, "%s was asked for, and robots.txt disallows all by then", r.Target)
+				case r.Start > stale+2*e.Delay+time.Second && len(texts) == 1:
+					return fail([]web.Record{r}, "%s was asked for %s after robots.txt had gone stale", r.Target, short(r.Start-stale))
+				}
+			}
+			if len(texts) == 1 {
+				return unreached("the crawl of the host ended before robots.txt had gone stale")
+			}
+			return pass("robots.txt was asked for again, and obeyed")
+		},
+	}
+}
+
+// robotsReturns has a robots.txt that answers 503 at first. A patient crawler comes back.
+func robotsReturns() Case {
+	const id = "robots-returns"
+	return Case{
+		ID: id, Group: GroupRobots, Level: Must, Source: "RFC 9309 section 2.3.1.4",
+		Title: "Obeys a robots.txt that can be had only later",
+		sites: func(Options) []web.Site {
+			return []web.Site{linked(id+".test", inTurn{
+				text{status: 503, header: map[string]string{"Retry-After": "3"}},
+				text{body: "User-agent: *\nDisallow: /private/\n"},
+			}, "/private/", "/a")}
+		},
+		judge: func(e *Evidence) Verdict {
+			texts := e.asked(robotsPath)
+			for _, r := range pages(e.of(e.host)) {
+				if len(texts) < 2 || r.Start < texts[1].End-tolerance {
+					return fail([]web.Record{r}, "%s was asked for while robots.txt was unavailable", r.Target)
+				}
+			}
+			if len(texts) < 2 {
+				return cautious("robots.txt was not asked for again")
+			}
+			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
+		},
+	}
+}
