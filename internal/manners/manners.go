@@ -157,7 +157,7 @@ func New(opts Options) (*Suite, error) {
 
 // Cases lists all cases, by group and name.
 func Cases() []Case {
-	all := slices.Concat(robotsCases(), robotsAnswerCases())
+	all := slices.Concat(robotsCases(), robotsAnswerCases(), linksCases())
 	order := Groups()
 	slices.SortFunc(all, func(a, b Case) int {
 		return cmp.Or(
