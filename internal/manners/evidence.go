@@ -2,6 +2,7 @@ package manners
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,8 @@ const (
 	Killed EventKind = "killed"
 	// Started is the crawler's start, the first included.
 	Started EventKind = "started"
+	// Ended is when the log was taken. Without it, a run ends with the last request.
+	Ended EventKind = "ended"
 )
 
 // Event is what was done to the crawler, and when: since the start of the web.
@@ -33,9 +36,17 @@ type Evidence struct {
 	Events   []Event
 	Options
 
-	host  string
-	hosts []string
+	// Silent are the connections without a request to addresses that only the hosts of
+	// the case have.
+	Silent web.Log
+
+	host    string
+	hosts   []string
+	network netip.Prefix // of all sites
 }
+
+// inside reports whether a request went to an address of the web.
+func (e *Evidence) inside(r web.Record) bool { return e.network.Contains(r.LocalAddr.Addr()) }
 
 // tolerance is how much a gap may be short because of the reading of clocks.
 const tolerance = 5 * time.Millisecond
@@ -123,6 +134,19 @@ func pages(log web.Log) web.Log {
 func (e *Evidence) killed() bool {
 	kill := slices.IndexFunc(e.Events, func(ev Event) bool { return ev.Kind == Killed })
 	return kill >= 0 && slices.ContainsFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })
+}
+
+// end is the end of the run. It is known if an event says so.
+func (e *Evidence) end() (at time.Duration, known bool) {
+	for _, r := range e.All {
+		at = max(at, r.End)
+	}
+	for _, ev := range e.Events {
+		if ev.Kind == Ended {
+			at, known = max(at, ev.At), true
+		}
+	}
+	return at, known
 }
 
 // robotsFirst fails a host that was asked for a page before its robots.txt had been answered.
