@@ -70,7 +70,7 @@ func (t blow) judge(e *Evidence) Verdict {
 func (t blow) lives(e *Evidence, last web.Record, left []string) Verdict {
 	var later, own web.Log
 	for _, r := range e.All {
-		if r.Start < last.End || last.InFlight {
+		if r.Start <= last.Start || r.Start < last.End-slack(last) || last.InFlight {
 			continue
 		}
 		later = append(later, r)

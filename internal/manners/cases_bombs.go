@@ -163,7 +163,7 @@ func endlessBody(v *web.Visit) {
 func endlessHeader(v *web.Visit) {
 	v.Raw(func(w io.Writer, _ <-chan struct{}) {
 		_, err := io.WriteString(w, "HTTP/1.1 200 "+http.StatusText(http.StatusOK)+"\r\nContent-Type: text/html\r\n")
-		block := strings.Repeat("X-More: and so on\r\n", 256)
+		block := strings.Repeat("X-More: and so on\r\n", 4<<10)
 		for sent := 0; sent < endlessMost && err == nil; sent += len(block) {
 			_, err = io.WriteString(w, block) // an error is a client that has left
 		}
