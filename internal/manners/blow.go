@@ -81,14 +81,14 @@ func (t blow) lives(e *Evidence, last web.Record, left []string) Verdict {
 	end, known := e.end()
 	switch {
 	case len(own) > 0:
-		return pass("%d requests to the same site and %d in all came after %s", len(own), len(later), t.note)
+		return pass("%s of the case and %d in all came after %s", counted(len(own), "request"), len(later), t.note)
 	case len(later) > 0 && later[len(later)-1].Start > last.End+settled:
-		return pass("%d requests to other hosts came after %s, the last %s later",
-			len(later), t.note, short(later[len(later)-1].Start-last.End))
+		return pass("%s to other hosts came after %s, the last %s later",
+			counted(len(later), "request"), t.note, short(later[len(later)-1].Start-last.End))
 	case last.InFlight:
 		return unreached("the run ended %s after the answer had begun", short(last.End-last.Start))
 	case len(later) > 0:
-		return unreached("%d requests to other hosts came after %s, all within %s: too few to tell", len(later), t.note, settled)
+		return unreached("%s to other hosts came after %s, all within %s: too soon to tell", counted(len(later), "request"), t.note, settled)
 	case known && end < last.End+settled:
 		return unreached("the run ended %s after %s: too soon to tell", short(end-last.End), t.note)
 	case len(left) == 0:

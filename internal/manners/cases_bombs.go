@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,14 +59,21 @@ func bombCases() []Case {
 		cases = append(cases, t.make())
 	}
 	for _, t := range []blow{{
-		id: "bomb-deep", title: "Lives through 100,000 nested elements", note: "100,000 nested elements", source: "CWE-674, uncontrolled recursion",
+		id: "bomb-deep", title: "Lives through 100,000 nested elements", note: "100,000 nested elements",
+		source: "CWE-674, uncontrolled recursion",
 		answer: text{kind: "text/html; charset=utf-8", body: "<!doctype html><title>Deep</title>" + strings.Repeat("<div>", 100_000)},
 	}, {
 		id: "bomb-endless", title: "Hangs up on a page without end", note: "a page without end", source: sourceHold,
 		answer: serveFunc(endlessBody), holds: holds(bodyMost, heldMost),
 	}, {
 		id: "bomb-header", title: "Hangs up on a header without end", note: "a header without end", source: sourceHold,
-		answer: serveFunc(endlessHeader), holds: holds(headerMost, heldMost),
+		answer: endlessRaw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", "X-More: and so on\r\n"), holds: holds(headerMost, heldMost),
+	}, {
+		id: "bomb-interim", title: "Hangs up on interim answers without end", note: "interim answers without end", source: sourceHold,
+		answer: endlessRaw("", "HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n"), holds: holds(headerMost, heldMost),
+	}, {
+		id: "bomb-drip-header", title: "Hangs up on a header of a line a second", note: "a line of a header a second", source: sourceHold,
+		answer: web.Raw{Text: "HTTP/1.1 200 OK\r\n", Repeat: "X-More: in a while\r\n", Every: time.Second}, holds: holds(headerMost, dripMost),
 	}, {
 		id: "bomb-stall", title: "Hangs up on a page that stops in the middle", note: "half a page and silence", source: sourceHold,
 		answer: web.Stall{}, holds: holds(bodyMost, dripMost),
@@ -160,13 +166,17 @@ func endlessBody(v *web.Visit) {
 	v.Abort()
 }
 
-func endlessHeader(v *web.Visit) {
-	v.Raw(func(w io.Writer, _ <-chan struct{}) {
-		_, err := io.WriteString(w, "HTTP/1.1 200 "+http.StatusText(http.StatusOK)+"\r\nContent-Type: text/html\r\n")
-		block := strings.Repeat("X-More: and so on\r\n", 4<<10)
-		for sent := 0; sent < endlessMost && err == nil; sent += len(block) {
-			_, err = io.WriteString(w, block) // an error is a client that has left
-		}
+// endlessRaw begins an answer with a text, and repeats another.
+func endlessRaw(text, repeat string) web.Behaviour {
+	const block = 64 << 10
+	return serveFunc(func(v *web.Visit) {
+		v.Raw(func(w io.Writer, _ <-chan struct{}) {
+			_, err := io.WriteString(w, text)
+			more := strings.Repeat(repeat, block/len(repeat))
+			for sent := 0; sent < endlessMost && err == nil; sent += len(more) {
+				_, err = io.WriteString(w, more) // an error is a client that has left
+			}
+		})
 	})
 }
 

@@ -214,7 +214,7 @@ func linksCanonical() Case {
 
 // linksFragments links to parts of one page.
 func linksFragments() Case {
-	const id, most = "links-fragments", 2
+	const id, most = "links-fragments", 4 // fewer than its links
 	return Case{
 		ID: id, Group: GroupLinks, Level: Should, Source: "RFC 9110 section 7.1, RFC 3986 section 3.5",
 		Title: "Asks for a page once, and not for each of its parts",

@@ -16,7 +16,7 @@ const sourcePrivate = "OWASP, server-side request forgery prevention"
 // All of them need to see the address that is asked, which is none of a proxy's.
 func privateCases() []Case {
 	link := func(id, title string, hosts ...string) Case {
-		return private(id, title, func(at func(string) string) map[string]web.Behaviour {
+		return private(id, title, "/", func(at writer) map[string]web.Behaviour {
 			var targets []string
 			for _, host := range hosts {
 				targets = append(targets, at(host))
@@ -29,25 +29,25 @@ func privateCases() []Case {
 		link("private-name", "Follows no link to localhost", "localhost", "LOCALHOST.", "private.localhost"),
 		link("private-forms", "Knows 127.0.0.1 however it is written",
 			"2130706433", "0x7f.1", "0177.0.0.1", "127.1", "0x7f000001", "[::ffff:127.0.0.1]", "0.0.0.0"),
-		private("private-redirect", "Follows no redirect to 127.0.0.1", func(at func(string) string) map[string]web.Behaviour {
+		private("private-redirect", "Follows no redirect to 127.0.0.1", "/go", func(at writer) map[string]web.Behaviour {
 			return map[string]web.Behaviour{
 				"/":   page{links: []string{"/go", "/open"}},
 				"/go": web.Redirect{Code: http.StatusFound, To: at("127.0.0.1")},
 			}
 		}),
-		private("private-robots", "Reads no robots.txt from 127.0.0.1 for another host", func(at func(string) string) map[string]web.Behaviour {
+		private("private-robots", "Reads no robots.txt from 127.0.0.1 for another host", robotsPath, func(at writer) map[string]web.Behaviour {
 			return map[string]web.Behaviour{
 				"/":        page{links: []string{"/open"}},
 				robotsPath: web.Redirect{Code: http.StatusFound, To: at("127.0.0.1") + "robots.txt"},
 			}
 		}),
-		private("private-sitemap", "Reads no sitemap at 127.0.0.1", func(at func(string) string) map[string]web.Behaviour {
+		private("private-sitemap", "Reads no sitemap at 127.0.0.1", robotsPath, func(at writer) map[string]web.Behaviour {
 			return map[string]web.Behaviour{
 				"/":        page{links: []string{"/open"}},
 				robotsPath: text{body: "User-agent: *\nAllow: /\nSitemap: " + at("127.0.0.1") + "map.xml\n"},
 			}
 		}),
-		private("private-image", "Asks 127.0.0.1 for no image, script or style", func(at func(string) string) map[string]web.Behaviour {
+		private("private-image", "Asks 127.0.0.1 for no image, script or style", "/", func(at writer) map[string]web.Behaviour {
 			return map[string]web.Behaviour{"/": page{
 				head: "<link rel=\"stylesheet\" href=\"" + at("127.0.0.1") + "a.css\">\n<script src=\"" + at("127.0.0.1") + "a.js\"></script>\n",
 				body: "<img alt=\"\" src=\"" + at("127.0.0.1") + "a.png\">", links: []string{"/open"},
@@ -59,10 +59,13 @@ func privateCases() []Case {
 	}
 }
 
+// writer writes a URL of a host.
+type writer func(host string) string
+
 // private is a case whose pages lead to a private address. There, its URLs are below a
 // path of its own, by which requests are told from those of other cases. The function at
-// writes such a URL for a host.
-func private(id, title string, paths func(at func(host string) string) map[string]web.Behaviour) Case {
+// writes such a URL for a host. What leads there is at the target that the case needs.
+func private(id, title, needs string, paths func(at writer) map[string]web.Behaviour) Case {
 	own := "/" + id + "/"
 	return Case{
 		ID: id, Group: GroupSafety, Level: Opinion, Source: sourcePrivate, Title: title, Direct: true,
@@ -80,16 +83,12 @@ func private(id, title string, paths func(at func(host string) string) map[strin
 			}
 			switch {
 			case len(seen) > 0:
-				return fail(seen, "%d requests went to %s, which is no address of the web: the first for %s",
-					len(seen), seen[0].LocalAddr.Addr(), seen[0].URL())
-			case id == "private-robots" && len(e.asked(robotsPath)) > 0:
-				return pass("the redirect of robots.txt was asked for, and nothing of where it leads")
-			case len(e.asked("/")) == 0:
-				return unreached("the page that leads to the private address was not asked for")
-			case id == "private-redirect" && len(e.asked("/go")) == 0:
-				return unreached("the redirect was not asked for")
+				return fail(seen, "%s went to %s, which is no address of the web: the first for %s",
+					counted(len(seen), "request"), seen[0].LocalAddr.Addr(), seen[0].URL())
+			case len(e.asked(needs)) == 0:
+				return unreached("%s was not asked for, which leads to the private address", needs)
 			}
-			return pass("none of %d requests went where the page leads", len(e.All))
+			return pass("none of %s of the run went where %s leads", counted(len(e.All), "request"), needs)
 		},
 	}
 }
@@ -105,6 +104,12 @@ func resolved(id, title string, mode web.DNSMode) Case {
 			first := linked(id+".test", nil, "http://"+other+"{port}/a", "/open")
 			second := linked(other, nil, targets...)
 			second.DNS = mode
+			for _, target := range append(targets, "/") {
+				// Each request then needs a connection of its own, and a look at the name.
+				p, _ := second.Paths[target].(page)
+				p.header = map[string]string{"Connection": "close"}
+				second.Paths[target] = p
+			}
 			return []web.Site{first, second}
 		},
 		judge: func(e *Evidence) Verdict {
@@ -116,10 +121,10 @@ func resolved(id, title string, mode web.DNSMode) Case {
 			}
 			switch all := len(e.of(other)); {
 			case len(seen) > 0:
-				return fail(seen, "%d of %d requests to %s went to %s, which is no address of the web",
-					len(seen), all, other, seen[0].LocalAddr.Addr())
+				return fail(seen, "%d of %s to %s went to %s, which is no address of the web",
+					len(seen), counted(all, "request"), other, seen[0].LocalAddr.Addr())
 			case all > 0:
-				return pass("all of %d requests to %s went to its public address", all, other)
+				return pass("%s to %s went to its public address, and none elsewhere", counted(all, "request"), other)
 			case len(e.asked("/")) == 0:
 				return unreached("the page that links to %s was not asked for", other)
 			}

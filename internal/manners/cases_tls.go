@@ -37,11 +37,11 @@ func tlsValid() Case {
 		judge: func(e *Evidence) Verdict {
 			switch {
 			case len(e.asked("/a")) > 0:
-				return pass("%d requests came over TLS", len(e.Log))
+				return pass("%s came over TLS", counted(len(e.Log), "request"))
 			case len(e.Log) > 0:
-				return cautious("%d requests came over TLS, and a link was not followed", len(e.Log))
+				return cautious("%s came over TLS, and a link was not followed", counted(len(e.Log), "request"))
 			}
-			return unreached("%d connections came without a request: the crawler may not know the suite's authority", len(e.Silent))
+			return unreached("%s came without a request: the crawler may not know the suite's authority", counted(len(e.Silent), "connection"))
 		},
 	}
 }
@@ -53,9 +53,9 @@ func refused(id, title string, kind web.Certificate) Case {
 		sites: func(Options) []web.Site { return []web.Site{secure(id+".test", kind, "/a")} },
 		judge: func(e *Evidence) Verdict {
 			if len(e.Log) > 0 {
-				return fail(e.Log, "%d requests came over TLS, the first for %s, and the certificate is bad", len(e.Log), e.Log[0].Target)
+				return fail(e.Log, "%s came over TLS, the first for %s, and the certificate is bad", counted(len(e.Log), "request"), e.Log[0].Target)
 			}
-			return pass("%d connections were made, and nothing was asked for", len(e.Silent))
+			return pass("%s came without a request", counted(len(e.Silent), "connection"))
 		},
 	}
 }
@@ -82,11 +82,11 @@ func tlsDowngrade() Case {
 			}
 			switch {
 			case len(e.of(e.host)) == 0:
-				return unreached("%d connections came without a request: the crawler may not know the suite's authority", len(e.Silent))
+				return unreached("%s came without a request: the crawler may not know the suite's authority", counted(len(e.Silent), "connection"))
 			case len(plain) == 0:
 				return cautious("neither the link nor the redirect to http was followed")
 			}
-			return pass("%d requests to http came without a Referer of https", len(plain))
+			return pass("%s to http came without a Referer of https", counted(len(plain), "request"))
 		},
 	}
 }

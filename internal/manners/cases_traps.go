@@ -25,7 +25,7 @@ func trapCases() []Case {
 				return []web.Site{s}
 			},
 			judge: func(e *Evidence) Verdict {
-				return trapped(e, trapMost, func(target string) bool { return strings.HasPrefix(target, prefix) })
+				return trapped(e, func(target string) bool { return strings.HasPrefix(target, prefix) })
 			},
 		}
 	}
@@ -49,11 +49,12 @@ func enter(shape web.TrapShape) string {
 	}[shape]
 }
 
-// trapRedirects is a chain of redirects that has no end and no circle.
+// trapRedirects is a chain of redirects that has no end and no circle. A crawler that takes
+// each for a new page, in its turn, is bounded as in other traps.
 func trapRedirects() Case {
 	const id = "trap-redirects"
 	return Case{
-		ID: id, Group: GroupSafety, Level: Opinion, Source: "Fetch standard section 4.4",
+		ID: id, Group: GroupSafety, Level: Opinion, Source: "RFC 9110 section 15.4, Fetch standard section 4.4",
 		Title: "Leaves redirects without end",
 		sites: func(Options) []web.Site {
 			s := site(id+".test", map[string]web.Behaviour{"/beside": page{}})
@@ -62,14 +63,14 @@ func trapRedirects() Case {
 			return []web.Site{s}
 		},
 		judge: func(e *Evidence) Verdict {
-			return trapped(e, redirectsMost, func(target string) bool { return strings.HasPrefix(target, "/hop/") })
+			return trapped(e, func(target string) bool { return strings.HasPrefix(target, "/hop/") })
 		},
 	}
 }
 
-// trapped judges that at most so many different pages of a trap were asked for, and that the
-// crawler had left it before the run ended.
-func trapped(e *Evidence, most int, in func(target string) bool) Verdict {
+// trapped judges that at most trapMost pages of a trap were asked for, and that the crawler
+// had left it before the run ended.
+func trapped(e *Evidence, in func(target string) bool) Verdict {
 	var got web.Log
 	distinct := make(map[string]bool)
 	for _, r := range e.Log {
@@ -79,9 +80,9 @@ func trapped(e *Evidence, most int, in func(target string) bool) Verdict {
 		}
 	}
 	switch n := len(got); {
-	case len(distinct) > most:
+	case len(distinct) > trapMost:
 		return fail(got[n-1:], "%d pages of the trap were asked for in %s, want at most %d",
-			len(distinct), short(got[n-1].Start-got[0].Start), most)
+			len(distinct), short(got[n-1].Start-got[0].Start), trapMost)
 	case n == 0 && len(e.asked("/")) == 0:
 		return unreached("the page that leads into the trap was not asked for")
 	case n == 0 && len(e.asked("/beside")) == 0:
@@ -98,10 +99,10 @@ func trapped(e *Evidence, most int, in func(target string) bool) Verdict {
 	}
 	quiet, wait := end-last.End, 2*longest(pace, e.Delay)+time.Second
 	if last.InFlight || quiet < wait {
-		return unreached("the run ended %s after the last of %d requests into the trap: it is too short to show whether the crawler leaves",
-			short(max(quiet, 0)), len(got))
+		return unreached("the run ended %s after the last of %s into the trap: it is too short to show whether the crawler leaves",
+			short(max(quiet, 0)), counted(len(got), "request"))
 	}
-	return pass("%d pages of the trap were asked for, and none in the last %s of the run", len(distinct), short(quiet))
+	return pass("%s of the trap asked for, and none in the last %s of the run", counted(len(distinct), "page"), short(quiet))
 }
 
 // longest is the longest time between the starts of two requests in a row, and at least the

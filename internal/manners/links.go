@@ -97,15 +97,15 @@ func (t links) judge(e *Evidence) Verdict {
 	all := len(t.want) + len(t.wantOther)
 	switch seen := strays(log); {
 	case all == 0:
-		return pass("none of %d targets that are to be left alone was asked for, in %d requests", len(t.deny), len(log))
+		return pass("none of %s was for what is to be left alone", counted(len(log), "request"))
 	case len(left) == 0 && len(t.deny) == 0:
-		return pass("all %d links were followed", all)
+		return pass("%d of %s followed", all, counted(all, "link"))
 	case len(left) == 0:
-		return pass("all %d links were followed, and none of %d targets that are to be left alone was asked for", all, len(t.deny))
+		return pass("%d of %s followed, and nothing asked for that is to be left alone", all, counted(all, "link"))
 	case t.exact && len(seen) > 0:
 		return fail(seen, "%s was asked for, where no link leads, and %s was not", seen[0].Target, left[0])
 	}
-	return cautious("%d of %d links were not followed: %s", len(left), all, strings.Join(left, ", "))
+	return cautious("%d of %s not followed: %s", len(left), counted(all, "link"), strings.Join(left, ", "))
 }
 
 // missing are the targets that a log has no request for.

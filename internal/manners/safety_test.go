@@ -109,7 +109,7 @@ func certificateScripts() []scripted {
 		return nil
 	}
 	return []scripted{
-		{id: "tls-valid", good: secure(false), bad: refuses, want: manners.Unreached, reason: "1 connections"},
+		{id: "tls-valid", good: secure(false), bad: refuses, want: manners.Unreached, reason: "1 connection came"},
 		{id: "tls-expired", good: secure(false), bad: secure(true), reason: "3 requests"},
 		{id: "tls-self-signed", good: secure(false), bad: secure(true), reason: "3 requests"},
 		{id: "tls-wrong-host", good: secure(false), bad: secure(true), reason: "3 requests"},
@@ -139,7 +139,7 @@ func trapScripts() []scripted {
 		{"trap-paths", func(i int) string { return "/a/b/" + repeat("b/", i) }, 100},
 		{"trap-session", func(i int) string { return fmt.Sprintf("/shop/1?sid=%d", i) }, 100},
 		{"trap-session-path", func(i int) string { return fmt.Sprintf("/s/%d/shop/1", i) }, 100},
-		{"trap-redirects", func(i int) string { return fmt.Sprintf("/hop/%d", i+1) }, 21},
+		{"trap-redirects", func(i int) string { return fmt.Sprintf("/hop/%d", i+1) }, 100},
 	}
 	var cases []scripted
 	for _, c := range traps {
@@ -194,6 +194,8 @@ func bombScripts() []scripted {
 		scripted{id: "bomb-robots", good: robots("bomb-robots-2.test/"), bad: robots(""), reason: "no request came after it"},
 		scripted{id: "bomb-endless", good: bears(some, "/after"), bad: bears(whole, "/after"), reason: "want at most 64 MiB"},
 		scripted{id: "bomb-header", good: bears(some, "/after"), bad: bears(whole, "/after"), reason: "want at most 16 MiB"},
+		scripted{id: "bomb-interim", good: bears(some, "/after"), bad: bears(whole, "/after"), reason: "want at most 16 MiB"},
+		scripted{id: "bomb-drip-header", good: bears(1, "/after"), bad: bearsFor(6 * time.Minute), reason: "want at most 5m"},
 		scripted{id: "bomb-stall", good: bears(100, "/after"), bad: bearsFor(6 * time.Minute), reason: "want at most 5m"},
 		scripted{id: "bomb-drip", good: bears(100, "/after"), bad: bearsFor(6 * time.Minute), reason: "want at most 5m"},
 	)
@@ -302,4 +304,32 @@ func TestBombElsewhere(t *testing.T) {
 		})
 		require.Equal(t, want, got.Result, got.Reason)
 	}
+}
+
+// A connection without a request counts for a case if no other has hosts at its address.
+func TestSilentConnections(t *testing.T) {
+	t.Parallel()
+	suite, err := manners.New(manners.Options{Only: []string{"tls-expired", "tls-self-signed"}})
+	require.NoError(t, err)
+	w, err := suite.Start(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, w.Close()) }()
+	v := visitor{Web: w, host: "tls-expired.test", t: t}
+	v.overTLS(v.host, false, "/")
+	for _, got := range suite.Judge(v.settle(), nil) {
+		want := manners.Unreached
+		if got.ID == "tls-expired" {
+			want = manners.Pass
+		}
+		require.Equal(t, want, got.Result, got.ID)
+	}
+}
+
+// What needs to see addresses is not judged where a proxy chooses them.
+func TestProxyHidesAddresses(t *testing.T) {
+	t.Parallel()
+	suite, err := manners.New(manners.Options{Only: []string{"private-link"}, Proxied: true})
+	require.NoError(t, err)
+	got := suite.Judge(nil, nil)
+	require.Equal(t, manners.Unjudged, got[0].Result)
 }

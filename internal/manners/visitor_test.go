@@ -72,7 +72,7 @@ const whole = 1 << 40
 func (v visitor) get(addr netip.Addr, host, target string, most int64, more ...string) string {
 	v.t.Helper()
 	var d net.Dialer
-	c, err := d.DialContext(v.t.Context(), "tcp4", netip.AddrPortFrom(addr, uint16(v.Port())).String()) //nolint:gosec // a port
+	c, err := d.DialContext(v.t.Context(), "tcp4", netip.AddrPortFrom(addr, uint16(v.Port())).String())
 	require.NoError(v.t, err)
 	return v.talk(c, host, target, most, more...)
 }
@@ -114,9 +114,9 @@ func (v visitor) overTLS(host string, careless bool, targets ...string) {
 	require.True(v.t, roots.AppendCertsFromPEM(v.RootCA()))
 	for _, target := range targets {
 		d := tls.Dialer{Config: &tls.Config{
-			InsecureSkipVerify: careless, MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: host, //nolint:gosec // what the case is about
+			InsecureSkipVerify: careless, MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: host,
 		}}
-		c, err := d.DialContext(v.t.Context(), "tcp4", netip.AddrPortFrom(addr, uint16(v.Port())).String()) //nolint:gosec // a port
+		c, err := d.DialContext(v.t.Context(), "tcp4", netip.AddrPortFrom(addr, uint16(v.Port())).String())
 		if err != nil {
 			require.ErrorContains(v.t, err, "certificate")
 			return
