@@ -155,7 +155,7 @@ var zeroPart = sync.OnceValue(func() []byte {
 
 // Answers without end do end, for the sake of the machine that both sides share: past what
 // a crawler may take.
-const endlessMost = bodyMost + 4*buffered
+const endlessMost = bodyMost + 2*buffered
 
 func endlessBody(v *web.Visit) {
 	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -168,12 +168,12 @@ func endlessBody(v *web.Visit) {
 
 // endlessRaw begins an answer with a text, and repeats another.
 func endlessRaw(text, repeat string) web.Behaviour {
-	const block = 64 << 10
+	const block, most = 64 << 10, headerMost + 2*buffered
 	return serveFunc(func(v *web.Visit) {
 		v.Raw(func(w io.Writer, _ <-chan struct{}) {
 			_, err := io.WriteString(w, text)
 			more := strings.Repeat(repeat, block/len(repeat))
-			for sent := 0; sent < endlessMost && err == nil; sent += len(more) {
+			for sent := 0; sent < most && err == nil; sent += len(more) {
 				_, err = io.WriteString(w, more) // an error is a client that has left
 			}
 		})

@@ -86,7 +86,7 @@ func linksRedirectLoop() Case {
 			if len(self) == 0 && len(both) == 0 {
 				return unreached("no redirect of a circle was asked for")
 			}
-			return pass("%d and %d requests went into the two circles", len(self), len(both))
+			return pass("%d and %s went into the two circles", len(self), counted(len(both), "request"))
 		},
 	}
 }
@@ -239,7 +239,7 @@ func linksFragments() Case {
 			case len(got) == 0:
 				return unreached("/page was not asked for")
 			}
-			return pass("/page was asked for %d times, by 5 links", len(got))
+			return pass("%s for the page that 5 links lead to", counted(len(got), "request"))
 		},
 	}
 }
@@ -309,7 +309,7 @@ func linksLogin() Case {
 			if came == 0 {
 				return unreached("no page that asks for a password was asked for")
 			}
-			return pass("%d requests were answered with 401, and none was sent more than %d times", came, most)
+			return pass("%s got 401 for an answer, and none was sent more than %d times", counted(came, "request"), most)
 		},
 	}
 }

@@ -101,7 +101,7 @@ func (t links) judge(e *Evidence) Verdict {
 	case len(left) == 0 && len(t.deny) == 0:
 		return pass("%d of %s followed", all, counted(all, "link"))
 	case len(left) == 0:
-		return pass("%d of %s followed, and nothing asked for that is to be left alone", all, counted(all, "link"))
+		return pass("%d of %s followed, and nothing that is to be left alone", all, counted(all, "link"))
 	case t.exact && len(seen) > 0:
 		return fail(seen, "%s was asked for, where no link leads, and %s was not", seen[0].Target, left[0])
 	}

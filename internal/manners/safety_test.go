@@ -3,6 +3,7 @@ package manners_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -332,4 +333,20 @@ func TestProxyHidesAddresses(t *testing.T) {
 	require.NoError(t, err)
 	got := suite.Judge(nil, nil)
 	require.Equal(t, manners.Unjudged, got[0].Result)
+}
+
+// A client that reads robots.txt alone shows nothing of what is behind it.
+func TestSafetyUnreached(t *testing.T) {
+	t.Parallel()
+	atRobots := []string{"bomb-robots", "private-robots", "private-sitemap"} // the case itself
+	for _, c := range manners.Cases() {
+		if c.Group != manners.GroupSafety || c.Silent || slices.Contains(atRobots, c.ID) {
+			continue
+		}
+		t.Run(c.ID, func(t *testing.T) {
+			t.Parallel()
+			got := run(t, c.ID, visitorAgent, asks("/robots.txt"))
+			require.Equal(t, manners.Unreached, got.Result, got.Reason)
+		})
+	}
 }
