@@ -7,9 +7,9 @@ import (
 	"github.com/mosey-web/mosey/internal/manners/web"
 )
 
-// blow is a case of one answer that a crawler has to live through. The page with the answer
-// is the second of three that the root links to: whatever the order in which a crawler
-// takes them, another is left once it has asked for that one.
+// blow is a case of one answer that a crawler has to live through. The root links to three
+// pages, and the second of them answers so. First to last or last to first, another page is
+// left to ask for after it.
 type blow struct {
 	id, title, source, note string
 

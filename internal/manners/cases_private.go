@@ -62,9 +62,9 @@ func privateCases() []Case {
 // writer writes a URL of a host.
 type writer func(host string) string
 
-// private is a case whose pages lead to a private address. There, its URLs are below a
-// path of its own, by which requests are told from those of other cases. The function at
-// writes such a URL for a host. What leads there is at the target that the case needs.
+// private is a case whose pages lead to a private address. The log shows by the path which
+// case has led there: each has its own. The function at writes such a URL for a host. What
+// leads there is at the target that the case needs.
 func private(id, title, needs string, paths func(at writer) map[string]web.Behaviour) Case {
 	own := "/" + id + "/"
 	return Case{

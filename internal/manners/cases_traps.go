@@ -8,9 +8,9 @@ import (
 	"github.com/mosey-web/mosey/internal/manners/web"
 )
 
-// trapMost is how many requests a crawler may send into a trap. It cannot know one before
-// it has seen some pages, and ten years of a calendar are 120 that can be real. 100 requests
-// at the usual delay of a second take less than two minutes of a site, which does no harm.
+// trapMost is how many pages of a trap a crawler may ask for. It cannot know a trap before
+// it has seen some: eight years of a calendar can be real. At the usual delay of a second,
+// 100 requests take less than two minutes. That does a site no harm.
 const trapMost = 100
 
 // trapCases are about spaces of pages without end.
