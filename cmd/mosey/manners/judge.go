@@ -91,14 +91,29 @@ func printReport(e *command.Env, r *manners.Report, all bool) error {
 			}
 		}
 		fmt.Fprintf(e.Stdout, "\n%s: %s\n", strings.ToUpper(string(g)), strings.Join(parts, ", "))
-		for _, f := range findings {
-			if f.Result != manners.Pass || all {
-				printFinding(e, f, width)
-			}
-		}
+		printGroup(e, findings, all, width)
 	}
 	_, err := fmt.Fprintf(e.Stdout, "\n%s\n", r.Summary())
 	return err
+}
+
+// printGroup prints the cases of a group. Those that the crawler did not come to are named
+// together, unless all are to be printed.
+func printGroup(e *command.Env, findings []manners.Finding, all bool, width int) {
+	var missed []string
+	for _, f := range findings {
+		switch {
+		case all:
+			printFinding(e, f, width)
+		case f.Result == manners.Unreached && f.Requests == 0:
+			missed = append(missed, f.ID)
+		case f.Result != manners.Pass:
+			printFinding(e, f, width)
+		}
+	}
+	if len(missed) > 0 {
+		paragraph(e, fmt.Sprintf("%-9s  ", manners.Unreached), "the crawler did not come to "+strings.Join(missed, ", "), width)
+	}
 }
 
 func printFinding(e *command.Env, f manners.Finding, width int) {
@@ -115,11 +130,11 @@ func printFinding(e *command.Env, f manners.Finding, width int) {
 
 // about are the lines that say what was judged.
 func about(r *manners.Report) []string {
-	by := "the name server"
+	by := "by the name server"
 	if r.Proxied {
-		by = "the proxy"
+		by = "through the proxy"
 	}
-	lines := []string{fmt.Sprintf("%s by %s, from %s", explain.Count(int64(r.Requests), "request"), by, explain.Stamp(r.Started))}
+	lines := []string{fmt.Sprintf("%s %s, from %s on", explain.Count(int64(r.Requests), "request"), by, explain.Stamp(r.Started))}
 	if r.Crawler != "" {
 		lines = append(lines, "Crawler: "+r.Crawler)
 	}
