@@ -2,7 +2,9 @@ package manners
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +20,8 @@ const (
 	Killed EventKind = "killed"
 	// Started is the crawler's start, the first included.
 	Started EventKind = "started"
+	// Ended is when the log was taken. Without it, a run ends with the last request.
+	Ended EventKind = "ended"
 )
 
 // Event is what was done to the crawler, and when: since the start of the web.
@@ -33,9 +37,17 @@ type Evidence struct {
 	Events   []Event
 	Options
 
-	host  string
-	hosts []string
+	// Silent are the connections without a request to addresses that only the hosts of
+	// the case have.
+	Silent web.Log
+
+	host    string
+	hosts   []string
+	network netip.Prefix // of all sites
 }
+
+// inside reports whether a request went to an address of the web.
+func (e *Evidence) inside(r web.Record) bool { return e.network.Contains(r.LocalAddr.Addr()) }
 
 // tolerance is how much a gap may be short because of the reading of clocks.
 const tolerance = 5 * time.Millisecond
@@ -125,6 +137,19 @@ func (e *Evidence) killed() bool {
 	return kill >= 0 && slices.ContainsFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })
 }
 
+// end is the end of the run. It is known if an event says so.
+func (e *Evidence) end() (at time.Duration, known bool) {
+	for _, r := range e.All {
+		at = max(at, r.End)
+	}
+	for _, ev := range e.Events {
+		if ev.Kind == Ended {
+			at, known = max(at, ev.At), true
+		}
+	}
+	return at, known
+}
+
 // robotsFirst fails a host that was asked for a page before its robots.txt had been answered.
 func (e *Evidence) robotsFirst(host string) Verdict {
 	log := e.of(host)
@@ -181,4 +206,12 @@ func short(d time.Duration) string {
 		return d.Round(100 * time.Millisecond).String()
 	}
 	return d.Round(time.Millisecond).String()
+}
+
+// counted is a number of things, for people.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
 }
