@@ -180,7 +180,7 @@ func (s *Suite) web() web.Options {
 
 // Cases lists all cases, by group and name.
 func Cases() []Case {
-	all := slices.Concat(robotsCases(), robotsAnswerCases(), timeCases(), linksCases(), safetyCases())
+	all := slices.Concat(robotsCases(), robotsAnswerCases(), timeCases(), trafficCases(), linksCases(), safetyCases())
 	order := Groups()
 	slices.SortFunc(all, func(a, b Case) int {
 		return cmp.Or(
