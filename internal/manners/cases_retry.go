@@ -39,7 +39,7 @@ func busyRoot(answer web.Behaviour) func(string, Options) []web.Site {
 	}
 }
 
-// busyThird is a site of so many pages, whichever of which is asked for as the third is busy.
+// busyThird is a site of n pages. It is busy at the third request, for whichever page that is.
 func busyThird(n int, answer web.Behaviour) func(string, Options) []web.Site {
 	return func(host string, _ Options) []web.Site {
 		s := linked(host, nil, numbered("/p", n)...)

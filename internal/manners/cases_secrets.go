@@ -206,10 +206,10 @@ func headFirst(e *Evidence) Verdict {
 	heads, gets := make(map[string]bool), 0
 	var doubled web.Log
 	for _, r := range pages(e.of(e.host)) {
-		switch {
-		case r.Method == http.MethodHead:
+		switch r.Method {
+		case http.MethodHead:
 			heads[r.Target] = true
-		case r.Method == http.MethodGet:
+		case http.MethodGet:
 			gets++
 			if heads[r.Target] {
 				doubled = append(doubled, r)

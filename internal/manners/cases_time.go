@@ -2,6 +2,7 @@ package manners
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -118,14 +119,14 @@ func timeGaps() []timed {
 		judge: delayed(func(e *Evidence) Verdict {
 			log := pages(e.of(e.host))
 			for i, r := range log {
-				if r.Method != "HEAD" {
+				if r.Method != http.MethodHead {
 					continue
 				}
 				if v := gaps(log[max(0, i-1):min(i+2, len(log))], e.Delay); v.Result != Pass {
 					return v
 				}
 			}
-			if !slices.ContainsFunc(log, func(r web.Record) bool { return r.Method == "HEAD" }) {
+			if !slices.ContainsFunc(log, func(r web.Record) bool { return r.Method == http.MethodHead }) {
 				return unjudged("no HEAD request came")
 			}
 			return pass("the delay was kept around HEAD requests")
