@@ -54,7 +54,7 @@ func enter(shape web.TrapShape) string {
 func trapRedirects() Case {
 	const id = "trap-redirects"
 	return Case{
-		ID: id, Group: GroupSafety, Level: Opinion, Source: "RFC 9110 section 15.4, Fetch standard section 4.4",
+		ID: id, Group: GroupSafety, Level: Opinion, Source: "RFC 9110 section 15.4; Fetch standard, HTTP-redirect fetch",
 		Title: "Leaves redirects without end",
 		sites: func(Options) []web.Site {
 			s := site(id+".test", map[string]web.Behaviour{"/beside": page{}})
