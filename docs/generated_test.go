@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/internal/manners"
 	"github.com/mosey-web/mosey/test/document"
 )
 
@@ -19,7 +20,9 @@ var update = flag.Bool("update", false, "write the generated tables into the doc
 // go tool task generate.
 func TestGeneratedTables(t *testing.T) {
 	t.Parallel()
-	for name, table := range map[string]string{"README.md": flagTable(), "docs/settings.md": settingTables()} {
+	for name, table := range map[string]string{
+		"README.md": flagTable(), "docs/manners.md": caseTables(), "docs/settings.md": settingTables(),
+	} {
 		document.Compare(t, filepath.Join(root, name), table, *update)
 	}
 }
@@ -66,6 +69,32 @@ func settingTables() string {
 				values = d.Unit + ", " + values
 			}
 			fmt.Fprintf(&s, "| `%s` | %s | %s | %s%s |\n", d.Name, valueOf(d), values, d.Help, notes)
+		}
+	}
+	return s.String() + "\n"
+}
+
+// caseTables lists the cases of the suite that judges crawlers.
+func caseTables() string {
+	var s strings.Builder
+	for _, g := range manners.Groups() {
+		fmt.Fprintf(&s, "\n### About %s\n\n| case | level | a crawler that passes | source |\n|---|---|---|---|\n", g)
+		for _, c := range manners.Cases() {
+			if c.Group != g {
+				continue
+			}
+			needs := ""
+			if c.Agent {
+				needs += " Needs `--agent`."
+			}
+			if c.Direct {
+				needs += " Not through the proxy."
+			}
+			if c.Restart {
+				needs += " Needs `--kill-after`."
+			}
+			title := strings.NewReplacer("|", "\\|", "*", "\\*", "<", "&lt;").Replace(c.Title)
+			fmt.Fprintf(&s, "| %s | %s | %s.%s | %s |\n", c.ID, c.Level, title, needs, c.Source)
 		}
 	}
 	return s.String() + "\n"

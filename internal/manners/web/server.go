@@ -268,6 +268,9 @@ func (w *Web) Requests() int {
 // WriteLog writes the log as JSON, one record a line.
 func (w *Web) WriteLog(out io.Writer) error { return w.Log().Write(out) }
 
+// Epoch is the start of the web, from which the instants of its log count.
+func (w *Web) Epoch() time.Time { return w.epoch }
+
 func (w *Web) now() time.Duration { return time.Since(w.epoch) }
 
 func (w *Web) newConn(raw net.Conn, secure bool) *conn {

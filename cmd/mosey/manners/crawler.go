@@ -1,0 +1,137 @@
+package manners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/internal/manners"
+)
+
+// Times of a crawler that the command runs.
+const (
+	// endMost is how long it may take to end when it is asked to.
+	endMost = 10 * time.Second
+	// restartAfter is how long it is away when it is killed.
+	restartAfter = time.Second
+	// pipeMost is how long what it has left behind may keep its output open.
+	pipeMost = 2 * time.Second
+)
+
+// crawler is a crawler that runs.
+type crawler struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error // how it ended, once done is closed
+}
+
+func startCrawler(argv, environ []string, out io.Writer) (*crawler, error) {
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is ended with its group, and asked first
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = environ, out, out, pipeMost
+	apart(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, wiring.Usagef("start the crawler: %w", err)
+	}
+	c := &crawler{cmd: cmd, done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		c.err = cmd.Wait()
+		c.err = errors.Join(c.err, kill(cmd)) // what it has left running
+	}()
+	return c, nil
+}
+
+// end asks the crawler to end, and ends it.
+func (c *crawler) end() error {
+	err := terminate(c.cmd)
+	select {
+	case <-c.done:
+		return err
+	case <-time.After(endMost):
+	}
+	err = errors.Join(err, kill(c.cmd))
+	<-c.done
+	return err
+}
+
+// crawl runs the crawler until it ends, or for as long as the flags or the person say.
+func (s *session) crawl(ctx context.Context, c *serveCmd) error {
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	proc, err := s.launch(c)
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	var killing <-chan time.Time
+	if c.KillAfter > 0 {
+		killing = time.After(c.KillAfter)
+	}
+	for {
+		select {
+		case <-proc.done:
+			how := "well"
+			if proc.err != nil {
+				how = proc.err.Error()
+			}
+			fmt.Fprintf(s.e.Stderr, "the crawler has ended after %s: %s\n", time.Since(begun).Round(time.Second), how)
+			if killing != nil {
+				fmt.Fprintf(s.e.Stderr, "it ended before --kill-after %s, and was not killed\n", c.KillAfter)
+			}
+			return nil
+		case <-ctx.Done():
+			fmt.Fprintln(s.e.Stderr, "the crawler is asked to end")
+			return proc.end()
+		case <-killing:
+			killing = nil
+			s.happened(manners.Killed)
+			if err := kill(proc.cmd); err != nil {
+				return errors.Join(fmt.Errorf("kill the crawler: %w", err), proc.end())
+			}
+			<-proc.done
+			fmt.Fprintf(s.e.Stderr, "the crawler was killed after %s, and is started again\n", time.Since(begun).Round(time.Millisecond))
+			select {
+			case <-time.After(restartAfter):
+			case <-ctx.Done():
+				return nil
+			}
+			if proc, err = s.launch(c); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *session) launch(c *serveCmd) (*crawler, error) {
+	s.happened(manners.Started)
+	return startCrawler(c.Command, s.environ(), s.e.Stderr)
+}
+
+// environ is the environment of the crawler: that of the command, and where the suite is.
+// Proxies of the machine are left out, as they lead elsewhere.
+func (s *session) environ() []string {
+	var all []string
+	for _, variable := range s.e.Environ.Environ() {
+		name, _, _ := strings.Cut(strings.ToLower(variable), "=")
+		switch name {
+		case "http_proxy", "https_proxy", "all_proxy", "no_proxy":
+			continue
+		}
+		all = append(all, variable)
+	}
+	all = append(all, "MANNERS_SEEDS="+s.seeds, "MANNERS_DNS="+s.web.DNSAddr(), "MANNERS_NETWORK="+s.web.Network().String())
+	if s.ca != "" {
+		all = append(all, "MANNERS_CA="+s.ca, "SSL_CERT_FILE="+s.ca)
+	}
+	if s.proxy != nil {
+		for _, name := range []string{"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"} {
+			all = append(all, name+"=http://"+s.proxyAddr())
+		}
+	}
+	return all
+}

@@ -1,0 +1,168 @@
+package manners
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/manners"
+)
+
+// judgeCmd judges a log.
+type judgeCmd struct {
+	Log   string `arg:"" help:"File that mosey manners serve has written."`
+	HTML  string `name:"html" help:"Also write the report as one HTML page, with what each host was asked over time." placeholder:"FILE"`
+	JUnit string `name:"junit" help:"Also write it as JUnit XML, for build servers. Failed opinions are skipped tests there." placeholder:"FILE"`
+	JSON  bool   `name:"json" help:"Print JSON."`
+	All   bool   `help:"Also print the cases that passed."`
+}
+
+// Run judges. It fails if a case failed that a standard asks for.
+func (c *judgeCmd) Run(e *command.Env) (err error) {
+	file, err := os.Open(c.Log)
+	if err != nil {
+		return wiring.Usagef("%w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	run, err := manners.ReadRun(file)
+	if err != nil {
+		return wiring.Usagef("%s: %w", c.Log, err)
+	}
+	report, err := run.Report()
+	if err != nil {
+		return wiring.Usagef("%s: %w", c.Log, err)
+	}
+	if c.HTML != "" {
+		err = errors.Join(err, writeFile("--html", c.HTML, report.WriteHTML))
+	}
+	if c.JUnit != "" {
+		err = errors.Join(err, writeFile("--junit", c.JUnit, report.WriteJUnit))
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = report.WriteJSON(e.Stdout)
+	} else {
+		err = printReport(e, report, c.All)
+	}
+	return errors.Join(err, judgement(report))
+}
+
+// errNobody is a run without a request, which proves nothing.
+var errNobody = errors.New("the crawler made no request: no case can be judged")
+
+// judgement is the error that a report ends with.
+func judgement(report *manners.Report) error {
+	switch {
+	case report.Requests == 0:
+		return errNobody
+	case report.Failed > 0:
+		return fmt.Errorf("%s failed that a standard asks for", explain.Count(int64(report.Failed), "case"))
+	}
+	return nil
+}
+
+// printReport prints the report, the failures of each group first.
+func printReport(e *command.Env, r *manners.Report, all bool) error {
+	width := command.TerminalWidth(e.Stdout)
+	for _, line := range about(r) {
+		fmt.Fprintln(e.Stdout, explain.OneLine(line))
+	}
+	for _, g := range manners.Groups() {
+		findings := r.ByGroup(g)
+		if len(findings) == 0 {
+			continue
+		}
+		counts := make(map[manners.Result]int)
+		for _, f := range findings {
+			counts[f.Result]++
+		}
+		var parts []string
+		for _, result := range manners.Results() {
+			if counts[result] > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", counts[result], result))
+			}
+		}
+		fmt.Fprintf(e.Stdout, "\n%s: %s\n", strings.ToUpper(string(g)), strings.Join(parts, ", "))
+		printGroup(e, findings, all, width)
+	}
+	_, err := fmt.Fprintf(e.Stdout, "\n%s\n", r.Summary())
+	return err
+}
+
+// printGroup prints the cases of a group. Those that the crawler did not come to are named
+// together, unless all are to be printed.
+func printGroup(e *command.Env, findings []manners.Finding, all bool, width int) {
+	var missed []string
+	for _, f := range findings {
+		switch {
+		case all:
+			printFinding(e, f, width)
+		case f.Result == manners.Unreached && f.Requests == 0:
+			missed = append(missed, f.ID)
+		case f.Result != manners.Pass:
+			printFinding(e, f, width)
+		}
+	}
+	if len(missed) > 0 {
+		paragraph(e, fmt.Sprintf("%-9s  ", manners.Unreached), "the crawler did not come to "+strings.Join(missed, ", "), width)
+	}
+}
+
+func printFinding(e *command.Env, f manners.Finding, width int) {
+	result := string(f.Result)
+	if f.Result == manners.Fail {
+		result = "FAIL"
+	}
+	label := fmt.Sprintf("%-9s  %-7s  ", result, f.Level)
+	room := strings.Repeat(" ", len(label))
+	paragraph(e, label, f.Title, width)
+	paragraph(e, room, f.Reason, width)
+	paragraph(e, room, f.ID+": "+f.Source, width)
+}
+
+// about are the lines that say what was judged.
+func about(r *manners.Report) []string {
+	by := "by the name server"
+	if r.Proxied {
+		by = "through the proxy"
+	}
+	lines := []string{fmt.Sprintf("%s %s, from %s on", explain.Count(int64(r.Requests), "request"), by, explain.Stamp(r.Started))}
+	if r.Crawler != "" {
+		lines = append(lines, "Crawler: "+r.Crawler)
+	}
+	for _, agent := range r.UserAgents {
+		if agent == "" {
+			agent = "(none)"
+		}
+		lines = append(lines, "User-Agent: "+agent)
+	}
+	if r.Cut {
+		lines = append(lines, "The log ends in the middle of a line: the run may have gone on.")
+	}
+	return lines
+}
+
+// writeFile writes a file whole or not at all.
+func writeFile(flag, name string, write func(io.Writer) error) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(name), ".manners-*")
+	if err != nil {
+		return wiring.Usagef("%s: %w", flag, err)
+	}
+	err = write(file)
+	err = errors.Join(err, file.Chmod(0o644), file.Close()) // nothing in it is secret
+	if err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", flag, err), os.Remove(file.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+//go:build unix
+
+package manners
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+)
+
+// apart gives a command a process group of its own, so that all that it starts can be
+// ended with it, and Ctrl-C is not for it.
+func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// terminate asks all processes of a command to end.
+func terminate(cmd *exec.Cmd) error { return signalGroup(cmd, syscall.SIGTERM) }
+
+// kill ends all processes of a command at once.
+func kill(cmd *exec.Cmd) error { return signalGroup(cmd, syscall.SIGKILL) }
+
+func signalGroup(cmd *exec.Cmd, sig syscall.Signal) error {
+	if err := syscall.Kill(-cmd.Process.Pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package manners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/manners"
+)
+
+// serveCmd serves the suite's web, and may run a crawler.
+type serveCmd struct {
+	Write     string        `help:"Directory for what a crawler needs: seeds.txt, hosts, ca.pem. Default: manners." default:"manners" placeholder:"DIR"`
+	Log       string        `help:"File for the log. Default: log.jsonl in that directory." placeholder:"FILE"`
+	Agent     string        `help:"The crawler's product token, as robots.txt has it. Without one the cases that need it are not judged." placeholder:"TOKEN"`
+	Delay     time.Duration `help:"Least gap between requests to a host that the crawler is set to keep. Default: 1s." default:"1s" env:"-" placeholder:"DURATION"`
+	Crawler   string        `help:"What is judged, such as a name and a version, for the report." placeholder:"TEXT"`
+	Only      []string      `help:"Only these cases. Repeatable." placeholder:"CASE"`
+	Proxy     proxyFlag     `help:"Also serve a proxy into the web, at an address, or at any port of this machine. The crawler then has to use it." placeholder:"[HOST]:PORT"`
+	Port      uint16        `help:"Port of all sites. Default: any that is free." placeholder:"PORT"`
+	DNSPort   uint16        `name:"dns-port" help:"Port of the name server. Default: any that is free." placeholder:"PORT"`
+	For       time.Duration `help:"End after this time." placeholder:"DURATION"`
+	KillAfter time.Duration `help:"Kill the command and all that it has started after this time (kill -9), and start it again." placeholder:"DURATION"`
+
+	Command []string `arg:"" optional:"" help:"Command that runs the crawler, after --. It is told by variables: MANNERS_SEEDS, MANNERS_DNS, MANNERS_CA, MANNERS_NETWORK, and http_proxy with --proxy."`
+}
+
+// proxyFlag is a flag with a value or without one.
+type proxyFlag struct {
+	on      bool
+	address string
+}
+
+// IsBool lets the flag stand without a value; kong calls it.
+func (*proxyFlag) IsBool() bool { return true }
+
+// Decode reads the flag; kong calls it.
+func (p *proxyFlag) Decode(ctx *kong.DecodeContext) error {
+	p.on, p.address = true, "127.0.0.1:0"
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		return nil
+	}
+	text := fmt.Sprint(ctx.Scan.Pop().Value)
+	switch text {
+	case "true", "on", "":
+	case "false", "off":
+		*p = proxyFlag{}
+	default:
+		p.address = text
+	}
+	return nil
+}
+
+func (c *serveCmd) check() error {
+	var errs []error
+	if c.For < 0 {
+		errs = append(errs, wiring.Usagef("--for %s: want more than 0s", c.For))
+	}
+	if c.KillAfter < 0 || c.KillAfter > 0 && c.For > 0 && c.KillAfter >= c.For {
+		errs = append(errs, wiring.Usagef("--kill-after %s: want more than 0s, and less than --for", c.KillAfter))
+	}
+	if c.KillAfter > 0 && len(c.Command) == 0 {
+		errs = append(errs, wiring.Usagef("--kill-after %s: there is no command to kill: give it after --", c.KillAfter))
+	}
+	return errors.Join(errs...)
+}
+
+// within is the time that the flags give.
+func (c *serveCmd) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.For == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, c.For)
+}
+
+// Run serves until the crawler ends, or the person says so.
+func (c *serveCmd) Run(ctx context.Context, e *command.Env) (err error) {
+	if err := c.check(); err != nil {
+		return err
+	}
+	suite, err := suiteOf(manners.Options{
+		Agent: c.Agent, Delay: c.Delay, NameServerPort: c.DNSPort, Only: c.Only, Port: int(c.Port), Proxied: c.Proxy.on,
+	})
+	if err != nil {
+		return err
+	}
+	s, err := c.open(ctx, e, suite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.announce(c); err != nil {
+		return err
+	}
+	stopSaving := s.saveAgainAndAgain()
+	if len(c.Command) > 0 {
+		err = s.crawl(ctx, c)
+	} else {
+		s.wait(ctx, c)
+	}
+	stopSaving()
+	time.Sleep(settle)
+	run, saveErr := s.save()
+	if err = errors.Join(err, saveErr); err != nil {
+		return err
+	}
+	if len(c.Command) == 0 {
+		_, err = fmt.Fprintf(e.Stdout, "%s in %s; to judge them: mosey manners judge %s\n",
+			explain.Count(int64(len(run.Log)), "request"), s.log, s.log)
+		return err
+	}
+	report, err := run.Report()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(e.Stdout)
+	if err := printReport(e, report, false); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Stdout, "To draw it: mosey manners judge %s --html report.html\n", s.log)
+	return judgement(report)
+}
+
+// settle is how long the web may take to see that connections of a crawler that has ended
+// are closed.
+const settle = 200 * time.Millisecond
+
+// wait shows how far a crawler is that somebody else runs.
+func (s *session) wait(ctx context.Context, c *serveCmd) {
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	progress := command.NewProgressLine(s.e)
+	defer progress.Clear()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	begun := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			progress.Show(func(time.Time) string {
+				return fmt.Sprintf("%s from %s on, %d of %s asked", explain.Count(int64(s.web.Requests()), "request"),
+					now.Sub(begun).Round(time.Second), s.hostsAsked.Load(), explain.Count(int64(min(len(s.hosts), math.MaxInt)), "host"))
+			})
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package manners
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/manners"
+	"github.com/mosey-web/mosey/internal/manners/web"
+)
+
+// session is a suite that is served.
+type session struct {
+	e     *command.Env
+	head  manners.Head
+	hosts []string
+	proxy *manners.Proxy // nil if there is none
+	suite *manners.Suite
+	web   *web.Web
+
+	ca, hostsFile, log, seeds string // files; ca is empty if no site has TLS
+
+	hostsAsked atomic.Int64 // as of the last save
+
+	mu     sync.Mutex
+	events []manners.Event
+}
+
+// open starts the web and the proxy, and writes what a crawler needs.
+func (c *serveCmd) open(ctx context.Context, e *command.Env, suite *manners.Suite) (_ *session, err error) {
+	s := &session{e: e, suite: suite, log: c.Log}
+	if s.log == "" {
+		s.log = filepath.Join(c.Write, "log.jsonl")
+	}
+	if err := os.MkdirAll(c.Write, 0o755); err != nil {
+		return nil, wiring.Usagef("--write: %w", err)
+	}
+	if err := mayReplace(s.log); err != nil {
+		return nil, err
+	}
+	// the web outlives Ctrl-C: the log is taken before it ends
+	if s.web, err = suite.Start(context.WithoutCancel(ctx)); err != nil {
+		return nil, fmt.Errorf("serve the web: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if c.Proxy.on {
+		l, err := command.Listen(ctx, "--proxy", c.Proxy.address, "an address such as 127.0.0.1:8118, or none")
+		if err != nil {
+			return nil, err
+		}
+		s.proxy = manners.ServeProxy(l, s.web)
+	}
+	s.head = manners.Head{
+		Options: suite.Options(), Started: s.web.Epoch().Round(0), Crawler: c.Crawler, Version: wiring.Version(),
+	}
+	if err := s.writeFiles(c.Write); err != nil {
+		return nil, err
+	}
+	_, err = s.save() // that it can be written is to be known before a crawl of hours
+	return s, err
+}
+
+// mayReplace refuses to write over a file that is not a log of ours.
+func mayReplace(name string) error {
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return wiring.Usagef("--log: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // only read from
+	start := make([]byte, len(logStart))
+	if _, err := io.ReadFull(file, start); err != nil || string(start) != logStart {
+		return wiring.Usagef("--log %s: it is there, and not a log of mosey manners: name another file", name)
+	}
+	return nil
+}
+
+// logStart is how a log begins.
+const logStart = `{"manners":`
+
+// writeFiles writes the seeds, the lines for /etc/hosts and the certificate.
+func (s *session) writeFiles(dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return wiring.Usagef("--write: %w", err)
+	}
+	var hosts strings.Builder
+	for _, k := range s.suite.Cases() {
+		for _, host := range k.Hosts(s.suite.Options()) {
+			s.hosts = append(s.hosts, host)
+			if addr, ok := s.web.Addr(host); ok {
+				fmt.Fprintf(&hosts, "%s %s\n", addr, host)
+			}
+		}
+	}
+	write := func(name string, text []byte) (string, error) {
+		path := filepath.Join(dir, name)
+		return path, writeFile("--write", path, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+	}
+	var errs [3]error
+	s.seeds, errs[0] = write("seeds.txt", []byte(strings.Join(s.web.Seeds(), "\n")+"\n"))
+	s.hostsFile, errs[1] = write("hosts", []byte(hosts.String()))
+	if ca := s.web.RootCA(); ca != nil {
+		s.ca, errs[2] = write("ca.pem", ca)
+	} else if err := os.Remove(filepath.Join(dir, "ca.pem")); !errors.Is(err, fs.ErrNotExist) {
+		errs[2] = err // that of an earlier run is good for nothing
+	}
+	return errors.Join(errs[:]...)
+}
+
+// proxyAddr is where this machine reaches the proxy.
+func (s *session) proxyAddr() string {
+	addr := s.proxy.Addr()
+	for _, all := range []string{"0.0.0.0:", "[::]:"} {
+		if port, ok := strings.CutPrefix(addr, all); ok {
+			return "127.0.0.1:" + port
+		}
+	}
+	return addr
+}
+
+// announce prints what a crawler needs.
+func (s *session) announce(c *serveCmd) error {
+	var b bytes.Buffer
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("web", "%s, %s at %s, port %d", explain.Count(int64(len(s.suite.Cases())), "case"),
+		explain.Count(int64(len(s.hosts)), "host"), s.web.Network(), s.web.Port())
+	row("seeds", "%s (%s)", s.seeds, explain.Count(int64(len(s.web.Seeds())), "URL"))
+	row("name server", "%s, by UDP and TCP", s.web.DNSAddr())
+	row("hosts", "%s, lines for /etc/hosts", s.hostsFile)
+	if s.proxy != nil {
+		row("proxy", "http://%s", s.proxyAddr())
+	}
+	if s.ca != "" {
+		row("certificate", "%s, to be trusted", s.ca)
+	}
+	row("delay", "%s between requests to a host", c.Delay)
+	row("log", "%s", s.log)
+	if len(c.Command) == 0 {
+		way := "with the name server as its resolver, or with the lines of hosts in /etc/hosts"
+		if s.proxy != nil {
+			way = "through the proxy"
+		}
+		fmt.Fprintf(&b, "\nHave the crawler crawl the seeds, %s,\nand let it go into private networks. Ctrl-C ends.\n", way)
+	}
+	_, err := s.e.Stdout.Write(b.Bytes())
+	return err
+}
+
+// happened notes what was done to the crawler.
+func (s *session) happened(kind manners.EventKind) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = append(s.events, manners.Event{At: time.Since(s.web.Epoch()), Kind: kind})
+}
+
+// saveEvery is how often the log is written, if there is more to write.
+const saveEvery = 3 * time.Second
+
+// saveAgainAndAgain writes the log from time to time, until the returned function is called.
+// A log that takes long to write is written less often.
+func (s *session) saveAgainAndAgain() (stop func()) {
+	done := make(chan struct{})
+	var saving sync.WaitGroup
+	saving.Go(func() {
+		saved, every, told := 0, saveEvery, false
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(every):
+			}
+			requests := s.web.Requests()
+			if requests == saved {
+				continue
+			}
+			begun := time.Now()
+			_, err := s.save()
+			every = max(saveEvery, 20*time.Since(begun))
+			if err == nil {
+				saved, told = requests, false
+			} else if !told {
+				told = true
+				fmt.Fprintln(s.e.Stderr, "the log could not be written, and will be tried again:", err)
+			}
+		}
+	})
+	return func() {
+		close(done)
+		saving.Wait()
+	}
+}
+
+// save writes the log whole, in place of the one before.
+func (s *session) save() (manners.Run, error) {
+	s.mu.Lock()
+	run := manners.Run{Head: s.head, Events: append([]manners.Event(nil), s.events...)}
+	s.mu.Unlock()
+	run.Log = s.web.Log()
+	names := make(map[string]bool, len(s.hosts))
+	for _, host := range s.hosts {
+		names[host] = true
+	}
+	for _, r := range run.Log {
+		host, _, _ := strings.Cut(r.Host, ":")
+		delete(names, host)
+	}
+	s.hostsAsked.Store(int64(len(s.hosts) - len(names)))
+	return run, writeFile("--log", s.log, run.Write)
+}
+
+// close ends the proxy and the web.
+func (s *session) close() error {
+	var err error
+	if s.proxy != nil {
+		err = s.proxy.Close()
+	}
+	return errors.Join(err, s.web.Close())
+}

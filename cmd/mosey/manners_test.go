@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
+
+	mannerscmd "github.com/mosey-web/mosey/cmd/mosey/manners"
+	"github.com/mosey-web/mosey/internal/manners"
+)
+
+// mannersVariable has a test's own program crawl instead of test: politely or rudely.
+const mannersVariable = "MOSEY_TEST_MANNERS"
+
+// crawlsForManners is what TestMain does in such a process: it crawls the seeds, and waits
+// for its end if the file that MOSEY_TEST_ONCE names is not there yet.
+func crawlsForManners() {
+	how := os.Getenv(mannersVariable)
+	if how == "" {
+		return
+	}
+	if err := crawlForManners(how); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	once := os.Getenv("MOSEY_TEST_ONCE")
+	if _, err := os.Stat(once); once != "" && err != nil {
+		if err := os.WriteFile(once, nil, 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		time.Sleep(patience)
+	}
+	os.Exit(0)
+}
+
+func crawlForManners(how string) error {
+	seeds, err := os.ReadFile(os.Getenv("MANNERS_SEEDS"))
+	if err != nil {
+		return err
+	}
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, os.Getenv("MANNERS_DNS"))
+	}}
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		DialContext: (&net.Dialer{Resolver: resolver}).DialContext, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment,
+	}}
+	paths := []string{"robots.txt", "", "a"}
+	if how == "rude" {
+		paths = []string{"private/"}
+	}
+	for seed := range strings.FieldsSeq(string(seeds)) {
+		for _, path := range paths {
+			res, err := client.Get(seed + path) //nolint:noctx // the client has a time limit
+			if err != nil {
+				return err
+			}
+			if _, err := io.Copy(io.Discard, res.Body); err != nil {
+				return err
+			}
+			if err := res.Body.Close(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// newMannersHarness is a world whose commands have a crawler at hand, and the folder that
+// they write into.
+func newMannersHarness(t *testing.T, how string) (h *commandHarness, dir string, serve func(args ...string) []string) {
+	t.Helper()
+	h = newHarness(t)
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	h.Setenv(mannersVariable, how)
+	dir = filepath.Join(t.TempDir(), "manners")
+	return h, dir, func(args ...string) []string {
+		args = append([]string{"manners", "serve", "--write", dir, "--only", "robots-first", "--only", "robots-404"}, args...)
+		return append(args, "--", executable, "one word")
+	}
+}
+
+func readRun(t *testing.T, name string) manners.Run {
+	t.Helper()
+	file, err := os.Open(name)
+	require.NoError(t, err)
+	defer file.Close() //nolint:errcheck // only read from
+	run, err := manners.ReadRun(file)
+	require.NoError(t, err)
+	return run
+}
+
+func TestMannersOfAPoliteCrawler(t *testing.T) {
+	t.Parallel()
+	h, dir, serve := newMannersHarness(t, "polite")
+	r := h.Execute(serve("--crawler", "polite 1", "--agent", "polite")...)
+	require.Zero(t, r.Code, r.Stderr)
+	require.Contains(t, r.Stderr, "the crawler has ended after ")
+	require.Contains(t, r.Stdout, "6 requests by the name server")
+	require.Contains(t, r.Stdout, "\n2 cases: 2 pass, 0 fail\n")
+	require.NotContains(t, r.Stdout, "robots-first:", "what passed is not listed")
+
+	log := filepath.Join(dir, "log.jsonl")
+	run := readRun(t, log)
+	require.Equal(t, "polite 1", run.Crawler)
+	require.Equal(t, "polite", run.Options.Agent)
+	require.Equal(t, time.Second, run.Options.Delay)
+	require.Len(t, run.Events, 1)
+	require.Equal(t, manners.Started, run.Events[0].Kind)
+	require.Less(t, run.Events[0].At, run.Log[0].Start)
+	hosts, err := os.ReadFile(filepath.Join(dir, "hosts"))
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^127\.64\.\d+\.\d+ robots-first\.test$`, string(hosts))
+
+	out := h.Print("manners", "judge", log, "--all")
+	require.Contains(t, out, "Crawler: polite 1\n")
+	require.Contains(t, out, "robots-first: RFC 9309 section 2.3")
+	for line := range strings.Lines(out) {
+		require.LessOrEqual(t, len(line), 81)
+	}
+}
+
+// A crawler that fails a case fails the command, and each report says why.
+func TestMannersOfARudeCrawler(t *testing.T) {
+	t.Parallel()
+	h, dir, serve := newMannersHarness(t, "rude")
+	h.Setenv("NO_PROXY", "*")
+	r := h.Execute(serve("--proxy")...)
+	require.Equal(t, 1, r.Code, r.Stderr)
+	require.Contains(t, r.Stderr, "mosey: 2 cases failed that a standard asks for\n")
+	require.Contains(t, r.Stdout, "2 requests through the proxy")
+	require.Contains(t, r.Stdout, "FAIL       must     Reads robots.txt before the first page\n")
+
+	log := filepath.Join(dir, "log.jsonl")
+	require.True(t, readRun(t, log).Options.Proxied)
+	page, suites := filepath.Join(dir, "report.html"), filepath.Join(dir, "junit.xml")
+	r = h.Execute("manners", "judge", log, "--json", "--html", page, "--junit", suites)
+	require.Equal(t, 1, r.Code)
+	require.JSONEq(t, `{"error":"2 cases failed that a standard asks for","exit_code":1}`, r.Stderr)
+	var report manners.Report
+	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &report))
+	require.Equal(t, 2, report.Failed)
+	require.Equal(t, "/private/", report.Cases[0].Seen[0].Target)
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	_, err = html.Parse(strings.NewReader(string(text)))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "2 of 2 cases failed")
+	text, err = os.ReadFile(suites)
+	require.NoError(t, err)
+	require.NoError(t, xml.Unmarshal(text, new(struct{})))
+	left, err := filepath.Glob(filepath.Join(dir, ".manners-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestMannersKillsAndStartsAgain(t *testing.T) {
+	t.Parallel()
+	h, dir, serve := newMannersHarness(t, "polite")
+	h.Setenv("MOSEY_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
+	r := h.Execute(serve("--kill-after", "2s")...)
+	require.Zero(t, r.Code, r.Stderr)
+	require.Contains(t, r.Stderr, "the crawler was killed after 2")
+	run := readRun(t, filepath.Join(dir, "log.jsonl"))
+	var kinds []manners.EventKind
+	for _, e := range run.Events {
+		kinds = append(kinds, e.Kind)
+	}
+	require.Equal(t, []manners.EventKind{manners.Started, manners.Killed, manners.Started}, kinds)
+	require.GreaterOrEqual(t, run.Events[2].At-run.Events[1].At, time.Second)
+	require.Len(t, run.Log, 12, "it crawled twice")
+}
+
+func TestMannersEndsInTime(t *testing.T) {
+	t.Parallel()
+	h, dir, serve := newMannersHarness(t, "polite")
+	h.Setenv("MOSEY_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
+	r := h.Execute(serve("--for", "2s", "--proxy=127.0.0.1:0")...)
+	require.Zero(t, r.Code, r.Stderr)
+	require.Contains(t, r.Stderr, "the crawler is asked to end")
+	require.Len(t, readRun(t, filepath.Join(dir, "log.jsonl")).Log, 6)
+}
+
+func TestMannersServesForOthers(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	dir := filepath.Join(t.TempDir(), "manners")
+	c := h.Start("manners", "serve", "--write", dir, "--log", filepath.Join(dir, "other.jsonl"))
+	seeds := strings.Fields(c.Field("seeds "))[0]
+	c.Await("Ctrl-C ends.")
+	text, err := os.ReadFile(seeds)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "http://robots-first.test:")
+	r := c.Stop()
+	require.Zero(t, r.Code, r.Stderr)
+	require.Contains(t, r.Stdout, "0 requests in ")
+	h.Fail([]string{"manners", "judge", filepath.Join(dir, "other.jsonl")}, "the crawler made no request")
+}
+
+func TestMannersRefuses(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	dir := t.TempDir()
+	serve := func(args ...string) []string { return append([]string{"manners", "serve", "--write", dir}, args...) }
+	h.Refuse(serve("--agent", "two words"), "--agent", `"two words"`)
+	h.Refuse(serve("--delay", "2h"), "--delay 2h0m0s", "want 0s to 1m0s")
+	h.Refuse(serve("--only", "nothing"), "--only", `"nothing"`, "mosey manners cases")
+	h.Refuse(serve("--kill-after", "1s"), "--kill-after 1s", "no command")
+	h.Refuse(serve("--kill-after", "2s", "--for", "1s", "--", "true"), "--kill-after 2s", "less than --for")
+	h.Refuse(serve("--for=-1s"), "--for -1s")
+	h.Refuse(serve("--proxy=nowhere"), "--proxy", `"nowhere"`)
+	other := h.WriteFile("notes.txt", "mine\n")
+	h.Refuse(serve("--log", other), "--log", "notes.txt", "name another file")
+	r := h.Execute(serve("--only", "robots-first", "--", filepath.Join(dir, "no-such-program"))...)
+	require.Equal(t, 2, r.Code)
+	require.Contains(t, r.Stderr, "start the crawler: ")
+	h.Refuse([]string{"manners", "judge", filepath.Join(dir, "none")}, "none", "no such file")
+	h.Refuse([]string{"manners", "judge", other}, "notes.txt", "line 1", "not a log of mosey manners")
+}
+
+func TestMannersCases(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	out := h.Print("manners", "cases")
+	require.Contains(t, out, "must     Reads robots.txt before the first page\n         robots-first: RFC 9309 section 2.3\n")
+	for line := range strings.Lines(out) {
+		require.LessOrEqual(t, len([]rune(line)), 81)
+	}
+	lines := strings.Split(strings.TrimSpace(h.Print("manners", "cases", "--json")), "\n")
+	require.Len(t, lines, len(manners.Cases()))
+	var first mannerscmd.CaseDoc
+	require.NoError(t, json.Unmarshal([]byte(lines[0]), &first))
+	require.Equal(t, manners.Cases()[0].ID, first.ID)
+}
