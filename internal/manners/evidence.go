@@ -27,6 +27,8 @@ const (
 	Stopped EventKind = "stopped"
 )
 
+var eventKinds = []EventKind{Killed, Started, Ended, Stopped}
+
 // Event is what was done to the crawler, and when: since the start of the web.
 type Event struct {
 	At   time.Duration `json:"at"`
