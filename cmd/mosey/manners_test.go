@@ -118,8 +118,9 @@ func TestMannersOfAPoliteCrawler(t *testing.T) {
 	require.Equal(t, "polite 1", run.Crawler)
 	require.Equal(t, "polite", run.Options.Agent)
 	require.Equal(t, time.Second, run.Options.Delay)
-	require.Len(t, run.Events, 1)
+	require.Len(t, run.Events, 2)
 	require.Equal(t, manners.Started, run.Events[0].Kind)
+	require.Equal(t, manners.Ended, run.Events[1].Kind)
 	require.Less(t, run.Events[0].At, run.Log[0].Start)
 	hosts, err := os.ReadFile(filepath.Join(dir, "hosts"))
 	require.NoError(t, err)
@@ -179,7 +180,7 @@ func TestMannersKillsAndStartsAgain(t *testing.T) {
 	for _, e := range run.Events {
 		kinds = append(kinds, e.Kind)
 	}
-	require.Equal(t, []manners.EventKind{manners.Started, manners.Killed, manners.Started}, kinds)
+	require.Equal(t, []manners.EventKind{manners.Started, manners.Killed, manners.Started, manners.Ended}, kinds)
 	require.GreaterOrEqual(t, run.Events[2].At-run.Events[1].At, time.Second)
 	require.Len(t, run.Log, 12, "it crawled twice")
 }
@@ -191,7 +192,9 @@ func TestMannersEndsInTime(t *testing.T) {
 	r := h.Execute(serve("--for", "2s", "--proxy=127.0.0.1:0")...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "the crawler is asked to end")
-	require.Len(t, readRun(t, filepath.Join(dir, "log.jsonl")).Log, 6)
+	run := readRun(t, filepath.Join(dir, "log.jsonl"))
+	require.Len(t, run.Log, 6)
+	require.Equal(t, manners.Stopped, run.Events[len(run.Events)-1].Kind)
 }
 
 func TestMannersServesForOthers(t *testing.T) {

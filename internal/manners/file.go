@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/internal/manners/web"
@@ -173,8 +174,8 @@ func (r *Run) takeEvent(line []byte) error {
 		return err
 	}
 	switch {
-	case e.Kind != Killed && e.Kind != Started:
-		return fmt.Errorf("event %q: want %s or %s", e.Kind, Killed, Started)
+	case !slices.Contains(eventKinds, e.Kind):
+		return fmt.Errorf("event %q: want one of %s", e.Kind, eventKinds)
 	case e.At < 0 || e.At > instantMost:
 		return fmt.Errorf("instant %d: want 0 to %d nanoseconds", e.At, instantMost)
 	}

@@ -75,6 +75,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 	for {
 		select {
 		case <-proc.done:
+			s.happened(manners.Ended)
 			how := "well"
 			if proc.err != nil {
 				how = proc.err.Error()
@@ -85,6 +86,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 			}
 			return nil
 		case <-ctx.Done():
+			s.happened(manners.Stopped)
 			fmt.Fprintln(s.e.Stderr, "the crawler is asked to end")
 			return proc.end()
 		case <-killing:
@@ -98,6 +100,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 			select {
 			case <-time.After(restartAfter):
 			case <-ctx.Done():
+				s.happened(manners.Stopped)
 				return nil
 			}
 			if proc, err = s.launch(c); err != nil {
