@@ -63,7 +63,7 @@ func crawlForManners(how string) error {
 	}
 	for seed := range strings.FieldsSeq(string(seeds)) {
 		for _, path := range paths {
-			res, err := client.Get(seed + path) //nolint:noctx // the client has a time limit
+			res, err := client.Get(seed + path)
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func readRun(t *testing.T, name string) manners.Run {
 	t.Helper()
 	file, err := os.Open(name)
 	require.NoError(t, err)
-	defer file.Close() //nolint:errcheck // only read from
+	defer file.Close()
 	run, err := manners.ReadRun(file)
 	require.NoError(t, err)
 	return run
@@ -109,7 +109,7 @@ func TestMannersOfAPoliteCrawler(t *testing.T) {
 	r := h.Execute(serve("--crawler", "polite 1", "--agent", "polite")...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "the crawler has ended after ")
-	require.Contains(t, r.Stdout, "6 requests by the name server")
+	require.Contains(t, r.Stdout, "6 requests, by the name server")
 	require.Contains(t, r.Stdout, "\n2 cases: 2 pass, 0 fail\n")
 	require.NotContains(t, r.Stdout, "robots-first:", "what passed is not listed")
 
@@ -142,7 +142,7 @@ func TestMannersOfARudeCrawler(t *testing.T) {
 	r := h.Execute(serve("--proxy")...)
 	require.Equal(t, 1, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "mosey: 2 cases failed that a standard asks for\n")
-	require.Contains(t, r.Stdout, "2 requests through the proxy")
+	require.Contains(t, r.Stdout, "2 requests, through the proxy")
 	require.Contains(t, r.Stdout, "FAIL       must     Reads robots.txt before the first page\n")
 
 	log := filepath.Join(dir, "log.jsonl")

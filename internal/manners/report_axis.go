@@ -198,7 +198,11 @@ func tickStep(span time.Duration) time.Duration {
 		}
 	}
 	const day = 24 * time.Hour
-	return (span/(ticksMost*day) + 1) * day
+	step := day
+	for span/step > ticksMost {
+		step += day
+	}
+	return step
 }
 
 func tickText(at, step time.Duration) string {

@@ -46,6 +46,17 @@ func startCrawler(argv, environ []string, out io.Writer) (*crawler, error) {
 	return c, nil
 }
 
+// how says how the crawler has ended.
+func (c *crawler) how() string {
+	switch {
+	case c.err == nil:
+		return "well"
+	case errors.Is(c.err, exec.ErrWaitDelay):
+		return "well, and what it has left running was killed"
+	}
+	return c.err.Error()
+}
+
 // end asks the crawler to end, and ends it.
 func (c *crawler) end() error {
 	err := terminate(c.cmd)
@@ -76,11 +87,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 		select {
 		case <-proc.done:
 			s.happened(manners.Ended)
-			how := "well"
-			if proc.err != nil {
-				how = proc.err.Error()
-			}
-			fmt.Fprintf(s.e.Stderr, "the crawler has ended after %s: %s\n", time.Since(begun).Round(time.Second), how)
+			fmt.Fprintf(s.e.Stderr, "the crawler has ended after %s: %s\n", time.Since(begun).Round(time.Second), proc.how())
 			if killing != nil {
 				fmt.Fprintf(s.e.Stderr, "it ended before --kill-after %s, and was not killed\n", c.KillAfter)
 			}
