@@ -63,7 +63,7 @@ func crawlForManners(how string) error {
 	}
 	for seed := range strings.FieldsSeq(string(seeds)) {
 		for _, path := range paths {
-			res, err := client.Get(seed + path) //nolint:noctx // the client has a time limit
+			res, err := client.Get(seed + path)
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func readRun(t *testing.T, name string) manners.Run {
 	t.Helper()
 	file, err := os.Open(name)
 	require.NoError(t, err)
-	defer file.Close() //nolint:errcheck // only read from
+	defer file.Close()
 	run, err := manners.ReadRun(file)
 	require.NoError(t, err)
 	return run
@@ -109,7 +109,7 @@ func TestMannersOfAPoliteCrawler(t *testing.T) {
 	r := h.Execute(serve("--crawler", "polite 1", "--agent", "polite")...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "the crawler has ended after ")
-	require.Contains(t, r.Stdout, "6 requests by the name server")
+	require.Contains(t, r.Stdout, "6 requests, by the name server")
 	require.Contains(t, r.Stdout, "\n2 cases: 2 pass, 0 fail\n")
 	require.NotContains(t, r.Stdout, "robots-first:", "what passed is not listed")
 
@@ -118,8 +118,9 @@ func TestMannersOfAPoliteCrawler(t *testing.T) {
 	require.Equal(t, "polite 1", run.Crawler)
 	require.Equal(t, "polite", run.Options.Agent)
 	require.Equal(t, time.Second, run.Options.Delay)
-	require.Len(t, run.Events, 1)
+	require.Len(t, run.Events, 2)
 	require.Equal(t, manners.Started, run.Events[0].Kind)
+	require.Equal(t, manners.Ended, run.Events[1].Kind)
 	require.Less(t, run.Events[0].At, run.Log[0].Start)
 	hosts, err := os.ReadFile(filepath.Join(dir, "hosts"))
 	require.NoError(t, err)
@@ -141,7 +142,7 @@ func TestMannersOfARudeCrawler(t *testing.T) {
 	r := h.Execute(serve("--proxy")...)
 	require.Equal(t, 1, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "mosey: 2 cases failed that a standard asks for\n")
-	require.Contains(t, r.Stdout, "2 requests through the proxy")
+	require.Contains(t, r.Stdout, "2 requests, through the proxy")
 	require.Contains(t, r.Stdout, "FAIL       must     Reads robots.txt before the first page\n")
 
 	log := filepath.Join(dir, "log.jsonl")
@@ -179,7 +180,7 @@ func TestMannersKillsAndStartsAgain(t *testing.T) {
 	for _, e := range run.Events {
 		kinds = append(kinds, e.Kind)
 	}
-	require.Equal(t, []manners.EventKind{manners.Started, manners.Killed, manners.Started}, kinds)
+	require.Equal(t, []manners.EventKind{manners.Started, manners.Killed, manners.Started, manners.Ended}, kinds)
 	require.GreaterOrEqual(t, run.Events[2].At-run.Events[1].At, time.Second)
 	require.Len(t, run.Log, 12, "it crawled twice")
 }
@@ -191,7 +192,9 @@ func TestMannersEndsInTime(t *testing.T) {
 	r := h.Execute(serve("--for", "2s", "--proxy=127.0.0.1:0")...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "the crawler is asked to end")
-	require.Len(t, readRun(t, filepath.Join(dir, "log.jsonl")).Log, 6)
+	run := readRun(t, filepath.Join(dir, "log.jsonl"))
+	require.Len(t, run.Log, 6)
+	require.Equal(t, manners.Stopped, run.Events[len(run.Events)-1].Kind)
 }
 
 func TestMannersServesForOthers(t *testing.T) {

@@ -78,7 +78,6 @@ func (t blow) lives(e *Evidence, last web.Record, left []string) Verdict {
 			own = append(own, r)
 		}
 	}
-	end, known := e.end()
 	switch {
 	case len(own) > 0:
 		return pass("%s of the case and %d in all came after %s", counted(len(own), "request"), len(later), t.note)
@@ -89,8 +88,8 @@ func (t blow) lives(e *Evidence, last web.Record, left []string) Verdict {
 		return unreached("the run ended %s after the answer had begun", short(last.End-last.Start))
 	case len(later) > 0:
 		return unreached("%s to other hosts came after %s, all within %s: too soon to tell", counted(len(later), "request"), t.note, settled)
-	case known && end < last.End+settled:
-		return unreached("the run ended %s after %s: too soon to tell", short(end-last.End), t.note)
+	case e.last(Stopped) && e.end() < last.End+settled:
+		return unreached("the run ended %s after %s: too soon to tell", short(e.end()-last.End), t.note)
 	case len(left) == 0:
 		return unreached("%s was the last answer of the run: nothing was left that could show that the crawler goes on", t.note)
 	default:

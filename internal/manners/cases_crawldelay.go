@@ -44,7 +44,7 @@ func longDelay(e *Evidence) Verdict {
 		return pass("%d pages were asked for, each at least %s after the one before", len(log), short(stayAway))
 	}
 	all := e.of(e.host)
-	end, _ := e.end()
+	end := e.end()
 	if rest := end - all[len(all)-1].End; rest < stayAway {
 		return unreached("the run ended %s after the last request, want %s", short(rest), short(stayAway))
 	}

@@ -9,7 +9,7 @@ import (
 const (
 	sourceMeta   = "HTML 4.01 appendix B.4.1"
 	sourceGoogle = "Google, robots meta tag and X-Robots-Tag"
-	sourceRel    = "HTML standard section 4.6.7.14; Google, qualify outbound links"
+	sourceRel    = "Google, qualify outbound links" // HTML has nofollow alone, and not whether to follow it
 )
 
 // linksCases are about which links are followed, and where they lead.

@@ -9,7 +9,7 @@ import (
 )
 
 // redirectsMost is how many requests one chain of redirects is worth: the first, and the
-// 20 redirects that the Fetch standard follows (section 4.4).
+// 20 redirects that the Fetch standard follows (HTTP-redirect fetch).
 const redirectsMost = 21
 
 // linksRedirects have a redirect of each status, and of each form of Location.
@@ -102,15 +102,15 @@ func linksRedirectHost() Case {
 			first.Paths["/go/in"] = web.Redirect{Code: 302, To: "http://" + other + "{port}/private/in"}
 			first.Paths["/go/out"] = web.Redirect{Code: 302, To: "http://" + other + "{port}/out"}
 			second := linked(other, text{body: "User-agent: *\nDisallow: /private/\n"}, "/out", "/private/in")
-			second.Unseeded = true
 			return []web.Site{first, second}
 		},
 		judge: func(e *Evidence) Verdict {
+			came := len(e.asked("/go/in")) + len(e.asked("/go/out"))
 			switch {
-			case len(e.asked("/go/in"))+len(e.asked("/go/out")) == 0:
+			case came == 0:
 				return unreached("no redirect was asked for")
 			case len(e.of(other)) == 0:
-				return cautious("%d redirects to another host were not followed", len(e.asked("/go/in"))+len(e.asked("/go/out")))
+				return cautious("%s to another host not followed", counted(came, "redirect"))
 			}
 			return obeyed(e, other, []string{"/out"}, []string{"/private/in"})
 		},
@@ -126,7 +126,6 @@ func linksElsewhere() Case {
 		sites: func(Options) []web.Site {
 			first := linked(id+".test", text{body: "User-agent: *\nAllow: /\n"}, "http://"+other+"{port}/a", "/open")
 			second := linked(other, text{body: "User-agent: *\nDisallow: /\n"}, "/a", "/b")
-			second.Unseeded = true
 			return []web.Site{first, second}
 		},
 		judge: func(e *Evidence) Verdict {

@@ -75,7 +75,7 @@ func linksReferences() []links {
 // linksHTML are about what is a link in a page.
 func linksHTML() []links {
 	return []links{{
-		id: "links-entities", level: Should, exact: true, source: "HTML standard section 13.2.5.73",
+		id: "links-entities", level: Should, exact: true, source: "HTML standard, character reference state",
 		title: "Decodes character references in links",
 		root: page{body: `<a href="/list?a=1&amp;b=2">one</a> <a href="/tom&#38;jerry">two</a> <a href='/old?a=1&copy=2'>three</a>` +
 			` <a href=/quoteless>four</a>`},
@@ -84,7 +84,7 @@ func linksHTML() []links {
 		deny:  []string{"/list?a=1&amp;b=2", "/list?a=1&amp%3Bb=2", "/list?a=1", "/tom&#38;jerry", "/tom&", "/tom", "/old?a=1%C2%A9=2"},
 		why:   "where no link leads once character references are decoded",
 	}, {
-		id: "links-comments", level: Opinion, source: "HTML standard sections 13.2.5.43 and 4.12.1",
+		id: "links-comments", level: Opinion, source: "HTML standard, comment state and script element",
 		title: "Takes nothing in comments and scripts for links",
 		root: page{
 			head: "<!-- <a href=\"/in-comment\">old</a> -->\n",

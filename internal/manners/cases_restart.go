@@ -102,7 +102,7 @@ func restartRetry(e *Evidence) Verdict {
 				o.Target, short(o.Start-r.End), r.Status, short(r.RetryAfter))
 		}
 	}
-	if end, _ := e.end(); end < due && end-e.Events[start].At < stayAway {
+	if end := e.end(); end < due && end-e.Events[start].At < stayAway {
 		return unreached("the run ended %s after the restart, want %s", short(end-e.Events[start].At), short(stayAway))
 	}
 	return pass("the host was left alone after the restart, as the answer %d asked before", r.Status)

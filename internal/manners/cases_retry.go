@@ -90,7 +90,7 @@ func rested(least time.Duration) func(*Evidence) Verdict {
 			}
 			return pass("the next request came %s after the answer %d, want %s", short(later[0].Start-r.End), r.Status, short(want))
 		}
-		if end, _ := e.end(); end-r.End < want {
+		if end := e.end(); end-r.End < want {
 			return unreached("the run ended %s after the answer %d, want %s", short(end-r.End), r.Status, short(want))
 		}
 		return cautious("the host was not asked again after the answer %d", r.Status)
@@ -100,7 +100,7 @@ func rested(least time.Duration) func(*Evidence) Verdict {
 // leftAlone judges a wait that is longer than any run.
 func leftAlone(e *Evidence) Verdict {
 	r, later, ok := firstBusy(e)
-	end, _ := e.end()
+	end := e.end()
 	switch {
 	case !ok:
 		return unreached("no request came that is answered with 429 or 503")

@@ -54,7 +54,7 @@ func enter(shape web.TrapShape) string {
 func trapRedirects() Case {
 	const id = "trap-redirects"
 	return Case{
-		ID: id, Group: GroupSafety, Level: Opinion, Source: "RFC 9110 section 15.4, Fetch standard section 4.4",
+		ID: id, Group: GroupSafety, Level: Opinion, Source: "RFC 9110 section 15.4; Fetch standard, HTTP-redirect fetch",
 		Title: "Leaves redirects without end",
 		sites: func(Options) []web.Site {
 			s := site(id+".test", map[string]web.Behaviour{"/beside": page{}})
@@ -90,14 +90,16 @@ func trapped(e *Evidence, in func(target string) bool) Verdict {
 	case n == 0:
 		return cautious("no page of the trap was asked for, and a page beside it was")
 	}
+	if e.last(Ended) {
+		return pass("%s of the trap asked for, and the crawler has come to its end", counted(len(distinct), "page"))
+	}
 	last := got[len(got)-1]
-	end, _ := e.end()
 	// A crawler that was still inside would have gone on after as long as it waited before.
 	pace := got
 	if len(got) == 1 {
 		pace = e.Log
 	}
-	quiet, wait := end-last.End, 2*longest(pace, e.Delay)+time.Second
+	quiet, wait := e.end()-last.End, 2*longest(pace, e.Delay)+time.Second
 	if last.InFlight || quiet < wait {
 		return unreached("the run ended %s after the last of %s into the trap: it is too short to show whether the crawler leaves",
 			short(max(quiet, 0)), counted(len(got), "request"))

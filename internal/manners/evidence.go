@@ -20,9 +20,14 @@ const (
 	Killed EventKind = "killed"
 	// Started is the crawler's start, the first included.
 	Started EventKind = "started"
-	// Ended is when the log was taken. Without it, a run ends with the last request.
+	// Ended is the crawler's end of its own accord, in whatever way.
 	Ended EventKind = "ended"
+	// Stopped is the end of a run whose crawler had not ended. A run without either event
+	// ends with its last request.
+	Stopped EventKind = "stopped"
 )
+
+var eventKinds = []EventKind{Killed, Started, Ended, Stopped}
 
 // Event is what was done to the crawler, and when: since the start of the web.
 type Event struct {
@@ -137,17 +142,23 @@ func (e *Evidence) killed() bool {
 	return kill >= 0 && slices.ContainsFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })
 }
 
-// end is the end of the run. It is known if an event says so.
-func (e *Evidence) end() (at time.Duration, known bool) {
+// end is the end of the run.
+func (e *Evidence) end() time.Duration {
+	var at time.Duration
 	for _, r := range e.All {
 		at = max(at, r.End)
 	}
 	for _, ev := range e.Events {
-		if ev.Kind == Ended {
-			at, known = max(at, ev.At), true
+		if ev.Kind == Ended || ev.Kind == Stopped {
+			at = max(at, ev.At)
 		}
 	}
-	return at, known
+	return at
+}
+
+// last reports whether the last thing that was done to the crawler is of a kind.
+func (e *Evidence) last(kind EventKind) bool {
+	return len(e.Events) > 0 && e.Events[len(e.Events)-1].Kind == kind
 }
 
 // robotsFirst fails a host that was asked for a page before its robots.txt had been answered.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/internal/manners/web"
@@ -86,7 +87,7 @@ func ReadRun(from io.Reader) (Run, error) {
 			return r, fmt.Errorf("line %d: %w", n, err)
 		}
 		if text := bytes.TrimSpace(line); len(text) > 0 {
-			err := r.take(n, text)
+			err := take(&r, n, text)
 			if cut := ended && n > 1 && !json.Valid(text); cut {
 				r.Cut = true
 				return r, nil
@@ -120,9 +121,9 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 }
 
 // take adds what a line says.
-func (r *Run) take(n int, line []byte) error {
+func take(r *Run, n int, line []byte) error {
 	if n == 1 {
-		return r.takeHead(line)
+		return takeHead(r, line)
 	}
 	var entry struct {
 		Event EventKind `json:"event"`
@@ -131,7 +132,7 @@ func (r *Run) take(n int, line []byte) error {
 		return err
 	}
 	if entry.Event != "" {
-		return r.takeEvent(line)
+		return takeEvent(r, line)
 	}
 	var rec web.Record
 	if err := json.Unmarshal(line, &rec); err != nil {
@@ -154,7 +155,7 @@ func (r *Run) take(n int, line []byte) error {
 	return nil
 }
 
-func (r *Run) takeHead(line []byte) error {
+func takeHead(r *Run, line []byte) error {
 	if err := json.Unmarshal(line, &r.Head); err != nil {
 		return errors.Join(errNoLog, err)
 	}
@@ -167,14 +168,14 @@ func (r *Run) takeHead(line []byte) error {
 	return fmt.Errorf("manners %d: this program reads version %d of the format", r.Format, formatVersion)
 }
 
-func (r *Run) takeEvent(line []byte) error {
+func takeEvent(r *Run, line []byte) error {
 	var e Event
 	if err := json.Unmarshal(line, &e); err != nil {
 		return err
 	}
 	switch {
-	case e.Kind != Killed && e.Kind != Started:
-		return fmt.Errorf("event %q: want %s or %s", e.Kind, Killed, Started)
+	case !slices.Contains(eventKinds, e.Kind):
+		return fmt.Errorf("event %q: want one of %s", e.Kind, eventKinds)
 	case e.At < 0 || e.At > instantMost:
 		return fmt.Errorf("instant %d: want 0 to %d nanoseconds", e.At, instantMost)
 	}

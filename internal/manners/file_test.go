@@ -79,7 +79,7 @@ func TestRunRefuses(t *testing.T) {
 		`{"host":"a.test"}` + "\n":          "line 1: not a log of mosey manners",
 		`{"manners":2}` + "\n":              "line 1: manners 2: this program reads version 1",
 		head + "{\n{}\n":                    "line 2: unexpected end of JSON",
-		head + `{"event":"burnt"}`:          `line 2: event "burnt": want killed or started`,
+		head + `{"event":"burnt"}`:          `line 2: event "burnt": want one of [killed started ended stopped]`,
 		head + `{"start":-1}`:               "line 2: instant -1",
 		head + `{"start":9e18}`:             "line 2: ",
 		head + `{"start":2,"end":1}`:        "line 2: end 1",

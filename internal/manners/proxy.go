@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -100,7 +101,7 @@ func (p *Proxy) serve() {
 func (p *Proxy) handle(client net.Conn) {
 	unwatch := context.AfterFunc(p.ctx, func() { _ = client.Close() })
 	defer unwatch()
-	defer client.Close() //nolint:errcheck // it may be closed already
+	defer client.Close()
 	if client.SetDeadline(time.Now().Add(proxyHeadTime)) != nil {
 		return // the client has left
 	}
@@ -128,7 +129,7 @@ func (p *Proxy) handle(client net.Conn) {
 		refuse(client, http.StatusBadGateway, err)
 		return
 	}
-	defer site.Close() //nolint:errcheck // it may be closed already
+	defer site.Close()
 	if client.SetDeadline(time.Now().Add(proxyTimeMost)) != nil || site.SetDeadline(time.Now().Add(proxyTimeMost)) != nil {
 		return
 	}
@@ -314,12 +315,7 @@ func (p *Proxy) ours(addr netip.Addr) bool {
 	if addr == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || addr == p.web.Forbidden() {
 		return true
 	}
-	for _, a := range p.web.Addrs() {
-		if a == addr {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.web.Addrs(), addr)
 }
 
 // resolves reports whether the web's name server answers for a name. Only those of the web

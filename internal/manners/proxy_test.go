@@ -88,7 +88,7 @@ func say(t *testing.T, p *manners.Proxy, text string) (string, error) {
 	t.Helper()
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.Addr())
 	require.NoError(t, err)
-	defer c.Close() //nolint:errcheck // only read from
+	defer c.Close()
 	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
 	_, err = io.WriteString(c, text)
 	require.NoError(t, err)
@@ -101,36 +101,34 @@ func TestProxyForwards(t *testing.T) {
 	w, p := startProxy(t, web.Site{Host: "a.test", Other: echo{}})
 	client := proxyClient(t, w, p)
 
-	t.Run("OneRequestForOne", func(t *testing.T) {
-		const n = 20
-		for i := range n {
-			status, text, err := ask(t, client, http.MethodPost, w.URL("a.test", fmt.Sprintf("/%d?x=%%22", i)), strings.NewReader("a body"))
-			require.NoError(t, err)
-			require.Equal(t, 200, status)
-			require.Contains(t, text, fmt.Sprintf("POST /%d?x=%%22\n", i))
-			require.Contains(t, text, "\na body")
-		}
-		require.Len(t, w.Log(), n)
-		for _, r := range w.Log() {
-			require.Equal(t, 1, r.Attempt)
-			require.False(t, r.Aborted)
-		}
-	})
-	t.Run("HeadersAsTheyAreButThoseForTheProxy", func(t *testing.T) {
-		got, err := say(t, p, fmt.Sprintf("GET http://a.test:%d HTTP/1.1\r\nHost: other.test\r\nX-One: 1\r\nConnection: X-Two, Content-Length\r\n"+
-			"X-Two: 2\r\n folded\r\nProxy-Authorization: Basic eA==\r\nProxy-Connection: keep-alive\r\n\r\n", w.Port()))
+	const n = 20
+	for i := range n {
+		status, text, err := ask(t, client, http.MethodPost, w.URL("a.test", fmt.Sprintf("/%d?x=%%22", i)), strings.NewReader("a body"))
 		require.NoError(t, err)
-		require.Contains(t, got, "HTTP/1.1 200 OK\r\n")
-		require.Contains(t, got, "\nGET /\nmap[\"Connection\":[\"close\"] \"X-One\":[\"1\"]]\n")
-		last := w.Log()[len(w.Log())-1]
-		require.Equal(t, fmt.Sprintf("a.test:%d", w.Port()), last.Host)
-		require.Empty(t, last.UserAgent)
-	})
-	t.Run("ABodyOfUnknownLength", func(t *testing.T) {
-		_, text, err := ask(t, client, http.MethodPost, w.URL("a.test", "/"), io.MultiReader(strings.NewReader("in "), strings.NewReader("parts")))
-		require.NoError(t, err)
-		require.True(t, strings.HasSuffix(text, "\nin parts"), text)
-	})
+		require.Equal(t, 200, status)
+		require.Contains(t, text, fmt.Sprintf("POST /%d?x=%%22\n", i))
+		require.Contains(t, text, "\na body")
+	}
+	require.Len(t, w.Log(), n)
+	for _, r := range w.Log() {
+		require.Equal(t, 1, r.Attempt)
+		require.False(t, r.Aborted)
+	}
+
+	// Headers are as they are, but those for the proxy.
+	got, err := say(t, p, fmt.Sprintf("GET http://a.test:%d HTTP/1.1\r\nHost: other.test\r\nX-One: 1\r\nConnection: X-Two, Content-Length\r\n"+
+		"X-Two: 2\r\n folded\r\nProxy-Authorization: Basic eA==\r\nProxy-Connection: keep-alive\r\n\r\n", w.Port()))
+	require.NoError(t, err)
+	require.Contains(t, got, "HTTP/1.1 200 OK\r\n")
+	require.Contains(t, got, "\nGET /\nmap[\"Connection\":[\"close\"] \"X-One\":[\"1\"]]\n")
+	last := w.Log()[len(w.Log())-1]
+	require.Equal(t, fmt.Sprintf("a.test:%d", w.Port()), last.Host)
+	require.Empty(t, last.UserAgent)
+
+	// A body of unknown length arrives whole.
+	_, text, err := ask(t, client, http.MethodPost, w.URL("a.test", "/"), io.MultiReader(strings.NewReader("in "), strings.NewReader("parts")))
+	require.NoError(t, err)
+	require.True(t, strings.HasSuffix(text, "\nin parts"), text)
 }
 
 // An answer that breaks HTTP arrives as it was sent, and once.
@@ -182,7 +180,7 @@ func TestProxyStreams(t *testing.T) {
 	w, p := startProxy(t, web.Site{Host: "a.test", Other: web.Stall{}})
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.Addr())
 	require.NoError(t, err)
-	defer c.Close() //nolint:errcheck // only read from
+	defer c.Close()
 	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
 	_, err = fmt.Fprintf(c, "GET http://a.test:%d/ HTTP/1.1\r\n\r\n", w.Port())
 	require.NoError(t, err)

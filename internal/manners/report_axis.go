@@ -84,7 +84,7 @@ func (p *Report) axis(host string, log web.Log, seen map[seenKey]bool) axis {
 	a.Height = a.Base + axisBottom
 	a.TextAt = a.Height - 6
 	for _, e := range p.kills {
-		if e.Kind == Killed || e.At > 0 {
+		if e.Kind == Killed || e.Kind == Started && e.At > 0 {
 			a.Lines = append(a.Lines, line{p.place(e.At), string(e.Kind), fmt.Sprintf("the crawler was %s at %s", e.Kind, short(e.At))})
 		}
 	}
@@ -198,7 +198,11 @@ func tickStep(span time.Duration) time.Duration {
 		}
 	}
 	const day = 24 * time.Hour
-	return (span/(ticksMost*day) + 1) * day
+	step := day
+	for span/step > ticksMost {
+		step += day
+	}
+	return step
 }
 
 func tickText(at, step time.Duration) string {

@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -100,11 +102,11 @@ func (s *junitSuite) add(f Finding) {
 
 // seenText lists requests, one a line.
 func seenText(seen []SeenRequest) string {
-	text := ""
+	var text strings.Builder
 	for _, r := range seen {
-		text += r.String() + "\n"
+		text.WriteString(r.String() + "\n")
 	}
-	return text
+	return text.String()
 }
 
 // String is the request in a line.
@@ -116,5 +118,5 @@ func statusText(status int) string {
 	if status == 0 {
 		return "no answer"
 	}
-	return fmt.Sprint(status)
+	return strconv.Itoa(status)
 }

@@ -22,9 +22,9 @@ const hostile = "<script>alert(1)</script>\"'</title></svg>\x1b[31m\u202e\x00\xf
 // hostileRun has a failed case of each kind of level, and strings of a crawler that is hostile.
 func hostileRun(t *testing.T) *manners.Report {
 	t.Helper()
-	at := func(host, target string, start, end time.Duration, status int) web.Record {
+	at := func(host, target string, start, end, status int) web.Record {
 		return web.Record{
-			Host: host + ".test:8080", Method: "GET", Target: target, Start: start * time.Millisecond, End: end * time.Millisecond,
+			Host: host + ".test:8080", Method: "GET", Target: target, Start: time.Duration(start) * time.Millisecond, End: time.Duration(end) * time.Millisecond,
 			Status: status, UserAgent: hostile, Conn: int64(start),
 		}
 	}
@@ -42,7 +42,7 @@ func hostileRun(t *testing.T) *manners.Report {
 		at("robots-429", "/a", 1000, 1500, 200),
 		at("robots-first", "/"+hostile, 50, 60, 200),
 	}
-	for i := range time.Duration(1200) {
+	for i := range 1200 {
 		run.Log = append(run.Log, at("robots-403", fmt.Sprintf("/%d", i), 2000+i*10, 2000+i*10+15, 200))
 	}
 	report, err := run.Report()

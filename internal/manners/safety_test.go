@@ -254,6 +254,12 @@ func TestTrapTooShort(t *testing.T) {
 	got := judge(t, "trap-calendar", into(5, page), func(log web.Log) (web.Log, []manners.Event) { return log, nil })
 	require.Equal(t, manners.Unreached, got.Result, got.Reason)
 	require.Contains(t, got.Reason, "too short")
+	for kind, want := range map[manners.EventKind]manners.Result{manners.Stopped: manners.Unreached, manners.Ended: manners.Pass} {
+		got = judge(t, "trap-calendar", into(5, page), func(log web.Log) (web.Log, []manners.Event) {
+			return log, []manners.Event{{Kind: manners.Started}, {At: log[len(log)-1].End + time.Millisecond, Kind: kind}}
+		})
+		require.Equal(t, want, got.Result, got.Reason)
+	}
 }
 
 // A crawler that waits for one slow host, and then goes on, holds up the others.
@@ -274,23 +280,20 @@ func TestDripAlone(t *testing.T) {
 // run ended at once.
 func TestBombAtTheEnd(t *testing.T) {
 	t.Parallel()
-	at := func(end bool) func(log web.Log) (web.Log, []manners.Event) {
+	at := func(kind manners.EventKind) func(log web.Log) (web.Log, []manners.Event) {
 		return func(log web.Log) (web.Log, []manners.Event) {
-			if !end {
-				return log, nil
-			}
-			return log, []manners.Event{{At: log[len(log)-1].End + time.Second, Kind: manners.Ended}}
+			return log, []manners.Event{{Kind: manners.Started}, {At: log[len(log)-1].End + time.Second, Kind: kind}}
 		}
 	}
 	all := func(v visitor) func(web.Log) {
 		v.ask("/robots.txt / /before /after /answer")
 		return nil
 	}
-	got := judge(t, "bomb-gzip", all, at(false))
+	got := judge(t, "bomb-gzip", all, at(manners.Ended))
 	require.Equal(t, manners.Unreached, got.Result, got.Reason)
-	got = judge(t, "bomb-gzip", bears(whole, ""), at(true))
+	got = judge(t, "bomb-gzip", bears(whole, ""), at(manners.Stopped))
 	require.Equal(t, manners.Unreached, got.Result, got.Reason)
-	got = judge(t, "bomb-gzip", bears(whole, ""), at(false))
+	got = judge(t, "bomb-gzip", bears(whole, ""), at(manners.Ended))
 	require.Equal(t, manners.Fail, got.Result, got.Reason)
 }
 

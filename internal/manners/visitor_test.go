@@ -165,7 +165,7 @@ func run(t *testing.T, id, agent string, play script) manners.Judged {
 	if edit != nil {
 		edit(log)
 	}
-	judged := suite.Judge(log, []manners.Event{{Kind: manners.Started}, {At: time.Hour, Kind: manners.Ended}})
+	judged := suite.Judge(log, []manners.Event{{Kind: manners.Started}, {At: time.Hour, Kind: manners.Stopped}})
 	require.Len(t, judged, 1)
 	return judged[0]
 }

@@ -46,6 +46,17 @@ func startCrawler(argv, environ []string, out io.Writer) (*crawler, error) {
 	return c, nil
 }
 
+// how says how the crawler has ended.
+func (c *crawler) how() string {
+	switch {
+	case c.err == nil:
+		return "well"
+	case errors.Is(c.err, exec.ErrWaitDelay):
+		return "well, and what it has left running was killed"
+	}
+	return c.err.Error()
+}
+
 // end asks the crawler to end, and ends it.
 func (c *crawler) end() error {
 	err := terminate(c.cmd)
@@ -75,16 +86,14 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 	for {
 		select {
 		case <-proc.done:
-			how := "well"
-			if proc.err != nil {
-				how = proc.err.Error()
-			}
-			fmt.Fprintf(s.e.Stderr, "the crawler has ended after %s: %s\n", time.Since(begun).Round(time.Second), how)
+			s.happened(manners.Ended)
+			fmt.Fprintf(s.e.Stderr, "the crawler has ended after %s: %s\n", time.Since(begun).Round(time.Second), proc.how())
 			if killing != nil {
 				fmt.Fprintf(s.e.Stderr, "it ended before --kill-after %s, and was not killed\n", c.KillAfter)
 			}
 			return nil
 		case <-ctx.Done():
+			s.happened(manners.Stopped)
 			fmt.Fprintln(s.e.Stderr, "the crawler is asked to end")
 			return proc.end()
 		case <-killing:
@@ -98,6 +107,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 			select {
 			case <-time.After(restartAfter):
 			case <-ctx.Done():
+				s.happened(manners.Stopped)
 				return nil
 			}
 			if proc, err = s.launch(c); err != nil {

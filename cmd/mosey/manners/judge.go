@@ -134,7 +134,7 @@ func about(r *manners.Report) []string {
 	if r.Proxied {
 		by = "through the proxy"
 	}
-	lines := []string{fmt.Sprintf("%s %s, from %s on", explain.Count(int64(r.Requests), "request"), by, explain.Stamp(r.Started))}
+	lines := []string{fmt.Sprintf("%s, %s, from %s on", explain.Count(int64(r.Requests), "request"), by, explain.Stamp(r.Started))}
 	if r.Crawler != "" {
 		lines = append(lines, "Crawler: "+r.Crawler)
 	}

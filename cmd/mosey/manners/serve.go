@@ -144,6 +144,7 @@ func (s *session) wait(ctx context.Context, c *serveCmd) {
 	for {
 		select {
 		case <-ctx.Done():
+			s.happened(manners.Stopped)
 			return
 		case now := <-tick.C:
 			progress.Show(func(time.Time) string {

@@ -85,7 +85,7 @@ func mayReplace(name string) error {
 	if err != nil {
 		return wiring.Usagef("--log: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // only read from
+	defer file.Close()
 	start := make([]byte, len(logStart))
 	if _, err := io.ReadFull(file, start); err != nil || string(start) != logStart {
 		return wiring.Usagef("--log %s: it is there, and not a log of mosey manners: name another file", name)

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Nothing of a crawler runs on: neither what it leaves behind nor what ignores SIGTERM.
+func TestMannersLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"LeftBehind": `sleep 300 & echo $! >"$PIDS"`,
+		"Killed":     `test -e "$PIDS" && exit; sleep 300 & echo $! >"$PIDS"; wait`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t)
+			pids := filepath.Join(t.TempDir(), "pids")
+			h.Setenv("PIDS", pids)
+			h.Setenv("PATH", os.Getenv("PATH"))
+			args := []string{"manners", "serve", "--write", t.TempDir(), "--only", "robots-first"}
+			if name == "Killed" {
+				args = append(args, "--kill-after", "1s")
+			}
+			r := h.Execute(append(args, "--", "sh", "-c", script)...)
+			require.Equal(t, 1, r.Code, r.Stderr)
+			require.Contains(t, r.Stderr, "the crawler made no request")
+			pid, err := os.ReadFile(pids)
+			require.NoError(t, err)
+			require.Eventually(t, func() bool {
+				state, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+				return err != nil || strings.Contains(string(state), ") Z ") // nobody may wait for it in a container
+			}, patience, 10*time.Millisecond)
+		})
+	}
+}
