@@ -25,7 +25,8 @@ var (
 	// compatible is how crawlers name themselves within the words of a browser.
 	compatible = regexp.MustCompile(`(?i)compatible;\s*([\w-]+)`)
 	// browsers are the products of browsers, and what they claim to be like.
-	browsers = regexp.MustCompile(`(?i)^(Mozilla|AppleWebKit|(Headless)?Chrome|Chromium|Safari|Mobile|Gecko|Firefox|Version|Edge?|OPR|Opera)(/|$)`)
+	browsers = regexp.MustCompile(
+		`(?i)^(Mozilla|AppleWebKit|(Headless)?Chrome|Chromium|Safari|Mobile|Gecko|Firefox|Version|Edge?|OPR|Opera)(/|$)`)
 	// product is a product and its version, RFC 9110 section 10.1.5.
 	product = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+(/[!#$%&'*+.^_`|~0-9A-Za-z-]+)?$")
 	contact = regexp.MustCompile(`(?i)https?://|www\.|[^\s@]+@[^\s@]+`)
