@@ -50,7 +50,8 @@ func (p Pace) And(o Pace) Pace {
 }
 
 // WindowTexts are the windows that have to be open for a domain to be asked, as
-// they were written: those of all runs that want something of it, and its own.
+// they were written: those of all runs that want something of it, and what a person has set.
+// What its site asks for is beside them, in [crawl.DomainFacts].
 func WindowTexts(f crawl.Facts) []string {
 	var texts []string
 	for _, r := range wanting(f) {

@@ -47,6 +47,7 @@ const (
 	fieldContentSignal
 	fieldContentUsage
 	fieldRequestRate
+	fieldVisitTime
 )
 
 // Parse reads the body of a robots.txt. It never fails: what cannot be
@@ -198,6 +199,8 @@ func fieldOf(name string) field {
 		return fieldContentUsage
 	case "request-rate":
 		return fieldRequestRate
+	case "visit-time":
+		return fieldVisitTime
 	default:
 		return fieldUnknown
 	}

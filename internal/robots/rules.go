@@ -34,6 +34,7 @@ type Rules struct {
 	delayLine int // 0 without a delay
 	signals   []signal
 	usages    []usage // the strongest first
+	visits    []visitTime
 }
 
 type rule struct {
@@ -87,7 +88,7 @@ func (f *File) Rules(token string) *Rules {
 	rules := &Rules{}
 	// Rules end a run of user-agent lines, lines that are not in the RFC do so
 	// for their own kind only: several groups are open at any line.
-	var forRules, forDelay, forSignals, forUsages group
+	var forRules, forDelay, forSignals, forUsages, forVisits group
 	for _, r := range f.records {
 		switch r.field {
 		case fieldUserAgent:
@@ -95,6 +96,7 @@ func (f *File) Rules(token string) *Rules {
 			forDelay.join(named, r)
 			forSignals.join(named, r)
 			forUsages.join(named, r)
+			forVisits.join(named, r)
 		case fieldCrawlDelay:
 			forDelay.closed = true
 			if forDelay.bound {
@@ -104,6 +106,11 @@ func (f *File) Rules(token string) *Rules {
 			forDelay.closed = true
 			if forDelay.bound {
 				rules.addDelay(parseRate, r)
+			}
+		case fieldVisitTime:
+			forVisits.closed = true
+			if forVisits.bound {
+				rules.addVisitTime(r)
 			}
 		case fieldContentUsage:
 			forUsages.closed = true
@@ -116,7 +123,9 @@ func (f *File) Rules(token string) *Rules {
 				rules.addSignal(r)
 			}
 		default:
-			forRules.closed, forDelay.closed, forSignals.closed, forUsages.closed = true, true, true, true
+			for _, g := range []*group{&forRules, &forDelay, &forSignals, &forUsages, &forVisits} {
+				g.closed = true
+			}
 			if forRules.bound && r.value != "" {
 				rules.rules = append(rules.rules, readings(r)...)
 			}
@@ -165,6 +174,12 @@ func (r *Rules) addDelay(parse func(string) (time.Duration, bool), rec record) {
 	delay, ok := parse(rec.value)
 	if ok && (r.delayLine == 0 || delay > r.delay) {
 		r.delay, r.delayLine = delay, rec.line
+	}
+}
+
+func (r *Rules) addVisitTime(rec record) {
+	if v, ok := parseVisitTime(rec.value); ok && len(r.visits) < MaxVisitTimes {
+		r.visits = append(r.visits, visitTime{v, rec.line})
 	}
 }
 
@@ -234,6 +249,16 @@ func (r *Rules) CrawlDelay() (time.Duration, bool) {
 	return r.delay, r.delayLine != 0
 }
 
+// VisitTimes returns when the group wants to be visited, by its Visit-time lines in their order:
+// at any of these times. Without one it does not say.
+func (r *Rules) VisitTimes() []VisitTime {
+	times := make([]VisitTime, len(r.visits))
+	for i, v := range r.visits {
+		times[i] = v.VisitTime
+	}
+	return times
+}
+
 // ContentSignals returns the values of the group's Content-Signal lines
 // (contentsignals.org), such as "search=yes, ai-train=no", in their order: as
 // written, but with control octets and invalid UTF-8 percent-encoded.
@@ -273,7 +298,7 @@ func (r *Rules) String() string {
 		line int
 		text string
 	}
-	content := make([]numbered, 0, len(r.rules)+len(r.signals)+len(r.usages)+1)
+	content := make([]numbered, 0, len(r.rules)+len(r.signals)+len(r.usages)+len(r.visits)+1)
 	for _, rule := range r.rules {
 		content = append(content, numbered{rule.line, rule.name() + rule.written})
 	}
@@ -282,6 +307,9 @@ func (r *Rules) String() string {
 	}
 	for _, u := range r.usages {
 		content = append(content, numbered{u.line, "Content-Usage: " + u.path + " " + u.prefers})
+	}
+	for _, v := range r.visits {
+		content = append(content, numbered{v.line, "Visit-time: " + v.String()})
 	}
 	if r.delayLine != 0 {
 		content = append(content, numbered{r.delayLine, "Crawl-delay: " + formatDelay(r.delay)})

@@ -75,6 +75,13 @@ func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) 
 		}
 		full.Windows = append(full.Windows, w)
 	}
+	for _, v := range f.Domain.VisitTimes {
+		w, err := r.windowsOf(v.Windows)
+		if err != nil {
+			return full, fmt.Errorf("stored of the robots.txt of %s: %w", f.Domain.Name, err)
+		}
+		full.Windows = append(full.Windows, w.Until(v.Until))
+	}
 	if c == nil || c.Robots == nil {
 		return full, nil
 	}
