@@ -146,6 +146,9 @@ func (w Windows) Closes(now time.Time) (time.Time, bool) {
 				last = until
 			}
 		}
+		if !w.until.IsZero() && !last.Before(w.until) {
+			return time.Time{}, false // from then on they are open
+		}
 		if last.Equal(at) {
 			return at, true
 		}
