@@ -48,6 +48,7 @@ const (
 	fieldContentUsage
 	fieldRequestRate
 	fieldVisitTime
+	fieldLicense
 )
 
 // Parse reads the body of a robots.txt. It never fails: what cannot be
@@ -201,6 +202,8 @@ func fieldOf(name string) field {
 		return fieldRequestRate
 	case "visit-time":
 		return fieldVisitTime
+	case "license":
+		return fieldLicense
 	default:
 		return fieldUnknown
 	}

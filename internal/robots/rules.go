@@ -22,6 +22,9 @@ const (
 	// Lines of more than MaxContentUsageBytes are dropped.
 	MaxContentUsages     = 256
 	MaxContentUsageBytes = 4096
+
+	// MaxLicenseBytes is how long the URL of a licence may be.
+	MaxLicenseBytes = 2048
 )
 
 // Rules is the group of a robots.txt that binds one crawler. It is immutable
@@ -35,6 +38,7 @@ type Rules struct {
 	signals   []signal
 	usages    []usage // the strongest first
 	visits    []visitTime
+	license   string // printable
 }
 
 type rule struct {
@@ -88,7 +92,8 @@ func (f *File) Rules(token string) *Rules {
 	rules := &Rules{}
 	// Rules end a run of user-agent lines, lines that are not in the RFC do so
 	// for their own kind only: several groups are open at any line.
-	var forRules, forDelay, forSignals, forUsages, forVisits group
+	var forRules, forDelay, forSignals, forUsages, forVisits, forLicense group
+	others := "" // the first licence that is not the group's
 	for _, r := range f.records {
 		switch r.field {
 		case fieldUserAgent:
@@ -97,6 +102,7 @@ func (f *File) Rules(token string) *Rules {
 			forSignals.join(named, r)
 			forUsages.join(named, r)
 			forVisits.join(named, r)
+			forLicense.join(named, r)
 		case fieldCrawlDelay:
 			forDelay.closed = true
 			if forDelay.bound {
@@ -112,6 +118,9 @@ func (f *File) Rules(token string) *Rules {
 			if forVisits.bound {
 				rules.addVisitTime(r)
 			}
+		case fieldLicense:
+			forLicense.closed = true
+			rules.addLicense(r, forLicense.bound, &others)
 		case fieldContentUsage:
 			forUsages.closed = true
 			if forUsages.bound {
@@ -123,7 +132,7 @@ func (f *File) Rules(token string) *Rules {
 				rules.addSignal(r)
 			}
 		default:
-			for _, g := range []*group{&forRules, &forDelay, &forSignals, &forUsages, &forVisits} {
+			for _, g := range []*group{&forRules, &forDelay, &forSignals, &forUsages, &forVisits, &forLicense} {
 				g.closed = true
 			}
 			if forRules.bound && r.value != "" {
@@ -131,6 +140,7 @@ func (f *File) Rules(token string) *Rules {
 			}
 		}
 	}
+	rules.license = cmp.Or(rules.license, others)
 	rules.seal()
 	return rules
 }
@@ -181,6 +191,25 @@ func (r *Rules) addVisitTime(rec record) {
 	if v, ok := parseVisitTime(rec.value); ok && len(r.visits) < MaxVisitTimes {
 		r.visits = append(r.visits, visitTime{v, rec.line})
 	}
+}
+
+// addLicense keeps the group's first licence, or the first of the file in others.
+func (r *Rules) addLicense(rec record, own bool, others *string) {
+	value := printable(rec.value)
+	if !isAbsolute(value) || len(value) > MaxLicenseBytes {
+		return
+	}
+	to := others
+	if own {
+		to = &r.license
+	}
+	*to = cmp.Or(*to, value)
+}
+
+// isAbsolute reports whether a value may be an http or https URL of its own.
+func isAbsolute(value string) bool {
+	scheme, rest, found := strings.Cut(value, "://")
+	return found && rest != "" && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http"))
 }
 
 func (r *Rules) addSignal(rec record) {
@@ -259,6 +288,12 @@ func (r *Rules) VisitTimes() []VisitTime {
 	return times
 }
 
+// License returns the http or https URL of the licence that the file names (RSL 1.0): the first of
+// the group, else the first of the file. RSL has licences for the whole site, and some for a group.
+// It is as written, but with control octets and invalid UTF-8 percent-encoded; "" where there is
+// none. Whether it is a URL that can be used is for the caller to find out.
+func (r *Rules) License() string { return r.license }
+
 // ContentSignals returns the values of the group's Content-Signal lines
 // (contentsignals.org), such as "search=yes, ai-train=no", in their order: as
 // written, but with control octets and invalid UTF-8 percent-encoded.
@@ -313,6 +348,14 @@ func (r *Rules) String() string {
 	}
 	if r.delayLine != 0 {
 		content = append(content, numbered{r.delayLine, "Crawl-delay: " + formatDelay(r.delay)})
+	}
+	if r.license != "" {
+		// It may be from anywhere in the file. It stands behind all else, where no line is taken.
+		last := 1
+		for _, c := range content {
+			last = max(last, c.line)
+		}
+		content = append(content, numbered{last + 1, "License: " + r.license})
 	}
 	if len(content) == 0 {
 		return ""

@@ -122,6 +122,7 @@ func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts, probing bool) (*d
 		ruling.Usage.AddTDM(rule)
 	}
 	ruling.Usage.AddRobots(p.rules.ContentSignals(), p.rules.ContentUsage(u.RequestTarget()))
+	ruling.Usage.AddLicense(p.rules.License(), usage.SourceRobotsLicense)
 	return ruling, nil
 }
 
