@@ -13,10 +13,10 @@ import (
 )
 
 // shutFor is a time of the day that begins in so many hours, to the hour, and lasts for one.
-func shutFor(hours time.Duration) web.VisitTime {
+func shutFor(hours int) web.VisitTime {
 	const day = 24 * time.Hour
 	now := time.Now().UTC().Truncate(time.Hour)
-	from := now.Add(hours*time.Hour).Sub(now.Truncate(day)) % day
+	from := now.Add(time.Duration(hours) * time.Hour).Sub(now.Truncate(day)) % day
 	return web.VisitTime{From: from, To: (from + time.Hour) % day}
 }
 

@@ -141,7 +141,7 @@ func TestSignalsForbidWhatTheTableSays(t *testing.T) {
 
 // collect finds the sources in what is said.
 func collect(v reflect.Value, found map[usage.Source]bool) {
-	if by, is := v.Interface().(usage.Source); is {
+	if by, is := reflect.TypeAssert[usage.Source](v); is {
 		if by.Said() {
 			found[by] = true
 		}

@@ -245,7 +245,9 @@ func TestDecide(t *testing.T) {
 			func(f *decide.Facts) {
 				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 20:00-21:00")[0].Until(now)}
 			},
-			decide.Request, "", time.Time{}, "it is due",
+			decide.Request, "",
+			time.Time{},
+			"it is due",
 		},
 		"AnotherWindowThatIsClosedSaysSo": {
 			func(f *decide.Facts) {

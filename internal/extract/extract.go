@@ -149,7 +149,7 @@ type Page struct {
 
 	// License is the address of the page's licence that a link element names (rel=license);
 	// of several one of the media type of RSL comes first. It is empty where none is valid.
-	License string `json:",omitempty"`
+	License string `json:"license,omitempty"`
 
 	// Language is the lang attribute of the html element as written, at most 35
 	// bytes of printable ASCII; empty if it is missing or longer.

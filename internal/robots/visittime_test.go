@@ -12,7 +12,7 @@ import (
 
 func TestVisitTime(t *testing.T) {
 	t.Parallel()
-	clock := func(h, m time.Duration) time.Duration { return h*time.Hour + m*time.Minute }
+	clock := func(h, m int) time.Duration { return time.Duration(60*h+m) * time.Minute }
 	for lines, want := range map[string][]robots.VisitTime{
 		"Visit-time: 0600-0845":                                             {{clock(6, 0), clock(8, 45)}},
 		"visit-time :\t0100 - 0800 # UTC":                                   {{clock(1, 0), clock(8, 0)}},
