@@ -16,7 +16,7 @@ import (
 func shutFor(hours int) web.VisitTime {
 	const day = 24 * time.Hour
 	now := time.Now().UTC().Truncate(time.Hour)
-	from := now.Add(time.Duration(hours) * time.Hour).Sub(now.Truncate(day)) % day
+	from := now.Add(time.Duration(hours)*time.Hour).Sub(now.Truncate(day)) % day
 	return web.VisitTime{From: from, To: (from + time.Hour) % day}
 }
 

@@ -276,7 +276,7 @@ func TestLicense(t *testing.T) {
 	}{
 		"Header":     {links: []string{`</rsl.xml>; rel="license"; type="application/rsl+xml"`}, want: "https://a.example/rsl.xml", by: usage.SourceHeaderLicense},
 		"Untyped":    {links: []string{`<cc>; rel=license`}, want: "https://a.example/b/cc", by: usage.SourceHeaderLicense},
-		"RSLFirst":   {links: []string{`<cc>; rel=license`, `<r>; rel=license; type=Application/RSL+xml`}, want: "https://a.example/b/r", by: usage.SourceHeaderLicense},
+		"RSLFirst":   {links: []string{`<cc>; rel=license`, `<r>; rel=license; type="Application/RSL+xml"`}, want: "https://a.example/b/r", by: usage.SourceHeaderLicense},
 		"Robots":     {robots: "https://x.example/l", want: "https://x.example/l", by: usage.SourceRobotsLicense},
 		"OverRobots": {robots: "https://x.example/l", links: []string{`<cc>; rel=license`}, want: "https://a.example/b/cc", by: usage.SourceHeaderLicense},
 		"PageFirst": {
