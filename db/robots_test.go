@@ -41,7 +41,7 @@ func TestRobots(t *testing.T) {
 			Origin: "https://whole.example", Domain: "whole.example", Verdict: crawl.RobotsRules, Agent: "mosey",
 			Rules: "User-agent: mosey\nDisallow: /x\n", CrawlDelay: new(crawl.Millis(1500 * time.Millisecond)),
 			VisitTimes: "Mon-Sun 06:00-08:45 UTC",
-			Sitemaps: []string{"https://whole.example/sitemap.xml"}, Reason: "200", StatusCode: 200, Fresh: crawl.Millis(24 * time.Hour),
+			Sitemaps:   []string{"https://whole.example/sitemap.xml"}, Reason: "200", StatusCode: 200, Fresh: crawl.Millis(24 * time.Hour),
 			TDM: json.RawMessage(`[]`), ETag: `"v1"`, LastModified: time.Date(2026, time.November, 1, 0, 0, 0, 0, time.Local),
 		}
 		before := b.clock(t)
