@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/manners/web"
 )
 
@@ -152,6 +154,27 @@ func TestUsage(t *testing.T) {
 		b.follow(t)
 		require.JSONEq(t, `{"terms": "`+b.page("/terms")+`"}`, string(b.report(t, "/").Usage))
 		require.Equal(t, []string{"/"}, b.pages(), "nobody asks for them")
+	})
+
+	t.Run("LicencesAreNoted", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: serving(map[string]web.Behaviour{
+			"/robots.txt": serve(says("License: https://rsl.example/site.xml\nUser-agent: *\nDisallow: /x\n")),
+			"/":           page{},
+			"/header":     page{header: []string{"Link", `</rsl.xml>; rel="license"; type="application/rsl+xml"`}},
+			"/page":       page{head: `<link rel=license type=application/rsl+xml href=/page.xml>`},
+		})})
+		b.seed(t, "/", "/header", "/page")
+		b.follow(t)
+		license := func(url string, by usage.Source) string {
+			data, err := json.Marshal(usage.Usage{License: url, LicenseBy: by})
+			require.NoError(t, err)
+			return string(data)
+		}
+		require.JSONEq(t, license("https://rsl.example/site.xml", usage.SourceRobotsLicense), string(b.report(t, "/").Usage))
+		require.JSONEq(t, license(b.page("/rsl.xml"), usage.SourceHeaderLicense), string(b.report(t, "/header").Usage))
+		require.JSONEq(t, license(b.page("/page.xml"), usage.SourceLinkLicense), string(b.report(t, "/page").Usage))
+		require.ElementsMatch(t, []string{"/", "/header", "/page"}, b.pages(), "nobody asks for them")
 	})
 
 	const tdm = "/.well-known/tdmrep.json"

@@ -51,7 +51,9 @@ type DomainFacts struct {
 	Controls     Controls  `json:"controls,omitempty"`
 	// CrawlDelay is the largest among the domain's origins.
 	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"`
-	Health     Health `json:"health"`
+	// VisitTimes are when its origins want to be visited, of each that says so: eight at the most.
+	VisitTimes []VisitTimes `json:"visit_times,omitempty"`
+	Health     Health       `json:"health"`
 	// Recrawl is a DomainRecrawl as stored; empty means none.
 	Recrawl json.RawMessage `json:"recrawl,omitempty"`
 	// Reachable counts the domain's origins whose robots.txt was read when last asked
@@ -63,6 +65,14 @@ type DomainFacts struct {
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
+}
+
+// VisitTimes are when a site wants to be visited, as its robots.txt says (Visit-time).
+type VisitTimes struct {
+	// Windows is read by settings.ParseWindows.
+	Windows string `json:"windows"`
+	// Until is when they hold no longer, unless robots.txt is read again before.
+	Until time.Time `json:"until"`
 }
 
 // RunFacts is a run's part in a domain.

@@ -38,7 +38,10 @@ type Robots struct {
 	Body     []byte `json:"body,omitempty"`
 	BodyHash []byte `json:"body_hash,omitempty"`
 	// CrawlDelay is nil where none is given.
-	CrawlDelay *Millis  `json:"crawl_delay_ms,omitempty"`
+	CrawlDelay *Millis `json:"crawl_delay_ms,omitempty"`
+	// VisitTimes are when it wants to be visited, as settings.ParseWindows reads it; empty
+	// where it does not say.
+	VisitTimes string   `json:"visit_times,omitempty"`
 	Sitemaps   []string `json:"sitemaps,omitempty"`
 	// TDM is the origin's tdmrep.json as JSON; empty while it has not been asked for.
 	TDM json.RawMessage `json:"tdm,omitempty"`

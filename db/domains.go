@@ -235,7 +235,7 @@ func (s *Store) ResetTraps(ctx context.Context, domain string) error {
 func robotsReport(r dbsqlc.RobotsOfDomainRow) report.Robots {
 	return report.Robots{
 		Origin: r.Origin, Verdict: crawl.RobotsVerdict(r.Verdict), Reason: r.Reason,
-		CrawlDelay: durationOf(r.CrawlDelayMs), Sitemaps: r.Sitemaps, StatusCode: int16Of(r.StatusCode),
+		CrawlDelay: durationOf(r.CrawlDelayMs), VisitTimes: textOf(r.VisitTimes), Sitemaps: r.Sitemaps, StatusCode: int16Of(r.StatusCode),
 		Failures: int(r.Failures), FailingAt: timeOf(r.FailingSince), ReadAt: timeOf(r.ReadAt),
 		FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
 	}

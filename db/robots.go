@@ -29,6 +29,7 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 		d := crawl.MillisOf(*row.CrawlDelayMs)
 		r.CrawlDelay = &d
 	}
+	r.VisitTimes = textOf(row.VisitTimes)
 	return r, nil
 }
 

@@ -40,7 +40,8 @@ func TestRobots(t *testing.T) {
 		want := crawl.Robots{
 			Origin: "https://whole.example", Domain: "whole.example", Verdict: crawl.RobotsRules, Agent: "mosey",
 			Rules: "User-agent: mosey\nDisallow: /x\n", CrawlDelay: new(crawl.Millis(1500 * time.Millisecond)),
-			Sitemaps: []string{"https://whole.example/sitemap.xml"}, Reason: "200", StatusCode: 200, Fresh: crawl.Millis(24 * time.Hour),
+			VisitTimes: "Mon-Sun 06:00-08:45 UTC",
+			Sitemaps:   []string{"https://whole.example/sitemap.xml"}, Reason: "200", StatusCode: 200, Fresh: crawl.Millis(24 * time.Hour),
 			TDM: json.RawMessage(`[]`), ETag: `"v1"`, LastModified: time.Date(2026, time.November, 1, 0, 0, 0, 0, time.Local),
 		}
 		before := b.clock(t)
@@ -61,6 +62,7 @@ func TestRobots(t *testing.T) {
 		require.Greater(t, again.Version, got.Version, "each fetch has a version of its own")
 		require.Equal(t, crawl.RobotsAllowAll, again.Verdict)
 		require.Nil(t, again.CrawlDelay, "there is no robots.txt any more")
+		require.Empty(t, again.VisitTimes)
 		require.Empty(t, again.Rules)
 		require.Empty(t, again.Sitemaps)
 	})

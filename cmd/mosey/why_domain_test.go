@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,12 @@ func (r *rows) requireWhy(about, answer string, because ...string) {
 	r.Decode(&w, "why", about, "--json")
 	require.Equal(r.t, about, w.About)
 	require.NotEmpty(r.t, w.Answer)
+}
+
+// laterToday is an hour of each day that begins in three or four hours.
+func laterToday() string {
+	hour := (time.Now().UTC().Hour() + 4) % 24
+	return fmt.Sprintf("Mon-Sun %02d:00-%02d:59 UTC", hour, hour)
 }
 
 func TestWhyDomain(t *testing.T) {
@@ -109,6 +116,13 @@ func TestWhyDomain(t *testing.T) {
 			},
 			answer:  "waiting until ",
 			because: []string{"it may be asked only " + closedWindow() + ": not before "},
+		},
+		"HasAVisitTimeThatIsOver": {
+			prepare: func(r *rows) {
+				r.robots(crawl.Robots{Verdict: crawl.RobotsRules, VisitTimes: laterToday(), Fresh: crawl.Millis(time.Hour)})
+			},
+			answer:  "waiting until ",
+			because: []string{"robots.txt of https://a.example: rules, visits only " + laterToday() + ": not before "},
 		},
 		"HasAWindowThatIsOpen": {
 			prepare: func(r *rows) {

@@ -17,8 +17,8 @@ import (
 type Facts struct {
 	crawl.Facts
 
-	// Windows are when the domain may be asked, see [WindowTexts]; all of them have
-	// to be open.
+	// Windows are when the domain may be asked: those of [WindowTexts], and what its site asks
+	// for, which hold until an instant only. All of them have to be open.
 	Windows []politeness.Windows
 	// Ruling is what the origin of the crawl that [Pick] returns says about it. It is
 	// nil where its robots.txt has no rules to read.
@@ -258,7 +258,7 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 		return d
 	}
 	if opens := windowsOpen(f, now); !opens.IsZero() {
-		d.Do, d.Until, d.Reason, d.Why = Wait, opens, reasons.Window, "its window is closed"
+		d.Do, d.Until, d.Reason, d.Why = Wait, opens, reasons.Window, explainWindows(f, now)
 		return d
 	}
 	wait := f.Domain.SlotFree.Sub(now)

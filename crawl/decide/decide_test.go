@@ -226,6 +226,35 @@ func TestDecide(t *testing.T) {
 			f.Ruling.Usage = usage.Usage{TDMReserved: usage.SourceFileTDM}
 		}, decide.Refuse, reasons.Robots, time.Time{}, "tdmrep.json"},
 
+		"AVisitTimeThatIsOverIsAWindow": {
+			func(f *decide.Facts) {
+				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 13:00-14:00")[0].Until(later)}
+			},
+			decide.Finish, reasons.Window, now.Add(time.Hour), "its robots.txt asks for visits at other times (Visit-time)",
+		},
+		"AVisitTimeHoldsForRobotsToo": {func(f *decide.Facts) {
+			page(f).Robots, f.Windows = nil, []politeness.Windows{windows(t, "Mon-Sun 13:00-14:00")[0].Until(later)}
+		}, decide.Finish, reasons.Window, now.Add(time.Hour), ""},
+		"AVisitTimeEndsWhenItIsTooOld": {
+			func(f *decide.Facts) {
+				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 20:00-21:00")[0].Until(later)}
+			},
+			decide.Finish, reasons.Window, later, "",
+		},
+		"ThenItIsNone": {
+			func(f *decide.Facts) {
+				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 20:00-21:00")[0].Until(now)}
+			},
+			decide.Request, "",
+			time.Time{},
+			"it is due",
+		},
+		"AnotherWindowThatIsClosedSaysSo": {
+			func(f *decide.Facts) {
+				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 11:00-14:00")[0].Until(later), windows(t, "Mon-Sun 13:00-15:00")[0]}
+			},
+			decide.Finish, reasons.Window, now.Add(time.Hour), "its window is closed",
+		},
 		"AWindowThatIsClosedForLongEndsTheWorkflow": {
 			func(f *decide.Facts) { f.Windows = windows(t, "Sun 00:00-24:00 UTC") },
 			decide.Finish, reasons.Window, now.Add(12 * time.Hour), "its window is closed",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 // Pick is the run whose crawl is first in line among those that are due: by
@@ -148,11 +149,24 @@ func closedLong(f Facts, now time.Time) (until time.Time, long bool) {
 // windowsOpen is when all windows of a domain are open, once its slot is free; zero where they
 // are then.
 func windowsOpen(f Facts, now time.Time) time.Time {
-	slot := latest(f.Domain.SlotFree, now)
+	slot := slotFree(f, now)
 	if wait := politeness.WaitAll(slot, f.Windows); wait > 0 {
 		return slot.Add(wait)
 	}
 	return time.Time{}
+}
+
+func slotFree(f Facts, now time.Time) time.Time { return latest(f.Domain.SlotFree, now) }
+
+// explainWindows says which windows are closed. What the site asks for comes first.
+func explainWindows(f Facts, now time.Time) string {
+	slot := slotFree(f, now)
+	for _, w := range f.Windows {
+		if !w.HoldUntil().IsZero() && w.Wait(slot) > 0 {
+			return "its robots.txt asks for visits at other times (Visit-time)"
+		}
+	}
+	return reasons.Window.Row().Words
 }
 
 // Deferral says it for a domain that is deferred, whatever is due.

@@ -49,8 +49,9 @@ func (p Pace) And(o Pace) Pace {
 	return p
 }
 
-// WindowTexts are the windows that have to be open for a domain to be asked, as
-// they were written: those of all runs that want something of it, and its own.
+// WindowTexts are windows as they were written: those of the runs that want something of a
+// domain, and the one that a person has set for it. All have to be open for the domain to be
+// asked, and so have the times that its site asks for ([crawl.DomainFacts]).
 func WindowTexts(f crawl.Facts) []string {
 	var texts []string
 	for _, r := range wanting(f) {

@@ -21,6 +21,8 @@ import (
 // so a program that offers windows should import [time/tzdata].
 type Windows struct {
 	windows []window
+	// until is when they hold no longer; zero is never
+	until time.Time
 }
 
 // window is one window of the week.
@@ -44,6 +46,15 @@ func ParseWindows(texts ...string) (Windows, error) {
 	}
 	return locate(parsed)
 }
+
+// Until returns the same windows, which hold before an instant only. From then on they are open.
+func (w Windows) Until(t time.Time) Windows {
+	w.until = t
+	return w
+}
+
+// HoldUntil is when the windows hold no longer; zero is never.
+func (w Windows) HoldUntil() time.Time { return w.until }
 
 // locate looks up the time zones.
 func locate(parsed []settings.Window) (Windows, error) {
@@ -86,7 +97,10 @@ func (w Windows) Wait(now time.Time) time.Duration {
 	// weekly window from opening.
 	now = now.Round(0) // the wall clock alone, as zones have no other
 	for at := now; ; {
-		next := time.Time{}
+		next := w.until
+		if !next.IsZero() && !next.After(at) {
+			return at.Sub(now)
+		}
 		for _, win := range w.windows {
 			open, until := win.at(at)
 			if open {
@@ -131,6 +145,9 @@ func (w Windows) Closes(now time.Time) (time.Time, bool) {
 			if open, until := win.at(at); open && until.After(last) {
 				last = until
 			}
+		}
+		if !w.until.IsZero() && !last.Before(w.until) {
+			return time.Time{}, false // from then on they are open
 		}
 		if last.Equal(at) {
 			return at, true

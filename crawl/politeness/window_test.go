@@ -180,6 +180,25 @@ func TestWindowsWait(t *testing.T) {
 	}
 }
 
+func TestWindowsUntil(t *testing.T) {
+	t.Parallel()
+	now := instant(t, "2026-11-23 12:00:00 +0000")
+	const hour = time.Hour
+	night := mustWindows(t, "Mon-Sun 22:00-23:00")
+	for until, want := range map[time.Duration]time.Duration{-hour: 0, 0: 0, 3 * hour: 3 * hour, 10 * hour: 10 * hour, 48 * hour: 10 * hour} {
+		require.Equal(t, want, night.Until(now.Add(until)).Wait(now), until)
+	}
+	require.Equal(t, 10*hour, night.Wait(now), "the windows themselves are as they were")
+	// two that never meet, until one of them holds no longer
+	never := []politeness.Windows{night.Until(now.Add(30 * hour)), mustWindows(t, "Mon-Sun 06:00-07:00").Until(now.Add(48 * hour))}
+	require.Equal(t, 42*hour, politeness.WaitAll(now, never))
+	_, closes := night.Until(now.Add(10*hour + 30*time.Minute)).Closes(now.Add(10 * hour))
+	require.False(t, closes)
+	at, closes := night.Until(now.Add(12 * hour)).Closes(now.Add(10 * hour))
+	require.True(t, closes)
+	require.True(t, at.Equal(now.Add(11*hour)))
+}
+
 func TestWindowsThatNeverClose(t *testing.T) {
 	t.Parallel()
 	now := instant(t, "2026-03-28 21:00:00 +0100")

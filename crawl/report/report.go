@@ -234,6 +234,7 @@ type Robots struct {
 	Verdict    crawl.RobotsVerdict `json:"verdict"`
 	Reason     string              `json:"reason,omitempty"`
 	CrawlDelay *settings.Duration  `json:"crawl_delay,omitempty"`
+	VisitTimes string              `json:"visit_times,omitempty"`
 	Sitemaps   []string            `json:"sitemaps,omitempty"`
 	StatusCode int                 `json:"status_code,omitempty"`
 	Failures   int                 `json:"failures,omitempty"`

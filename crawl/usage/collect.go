@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"iter"
 	"mime"
 	"net/http"
 	"slices"
@@ -48,45 +49,63 @@ func (p *Usage) AddHeader(header http.Header) {
 	}
 }
 
-// AddLinks adds the terms of service that an answer's header names (Link, RFC 8288; its relation
-// terms-of-service is registered with IANA). Their address may be relative to that of the page.
+// RSLType is the media type of a document of Really Simple Licensing (RSL 1.0).
+const RSLType = "application/rsl+xml"
+
+// AddLinks adds the terms of service and the licence that an answer's header names (Link, RFC
+// 8288; both relations are registered with IANA). Their addresses may be relative to that of the
+// page. Of several licences one of [RSLType] comes first.
 func (p *Usage) AddLinks(page urls.URL, header http.Header) {
-	for _, value := range values(header, "Link") {
-		target, found := linkTo(value, "terms-of-service")
-		if !found || p.Terms != "" {
-			continue
-		}
-		if u, err := page.Resolve(target); err == nil {
-			p.Terms = policyURL(u.String())
-		}
+	links := values(header, "Link")
+	if p.Terms == "" {
+		p.Terms = linkTo(page, links, "terms-of-service", "")
 	}
+	p.AddLicense(linkTo(page, links, "license", RSLType), SourceHeaderLicense)
+	p.AddLicense(linkTo(page, links, "license", ""), SourceHeaderLicense)
 }
 
-// linkTo is the target of the first link of a relation in a value of the header Link.
-func linkTo(value, rel string) (target string, found bool) {
-	value = value[:min(len(value), MaxValueBytes)]
-	for {
-		_, rest, begins := strings.Cut(value, "<")
-		target, rest, ends := strings.Cut(rest, ">")
-		if !begins || !ends {
-			return "", false
+// linkTo is the target of the first link of a relation, and of a media type where one is named,
+// that can be used.
+func linkTo(page urls.URL, links []string, rel, media string) string {
+	for _, value := range links {
+		for target, params := range parseLinks(value) {
+			if !slices.Contains(strings.Fields(strings.ToLower(params["rel"])), rel) || media != "" && !strings.EqualFold(params["type"], media) {
+				continue
+			}
+			if u, err := page.Resolve(target); err == nil && policyURL(u.String()) != "" {
+				return u.String()
+			}
 		}
-		n, quoted := 0, false
-		for n < len(rest) && (quoted || rest[n] != ',') {
-			switch {
-			case rest[n] == '"':
-				quoted = !quoted
-			case rest[n] == '\\' && quoted:
+	}
+	return ""
+}
+
+// parseLinks yields the targets of the links in a value of the header Link, and their parameters.
+func parseLinks(value string) iter.Seq2[string, map[string]string] {
+	return func(yield func(string, map[string]string) bool) {
+		value := value[:min(len(value), MaxValueBytes)]
+		for {
+			_, rest, begins := strings.Cut(value, "<")
+			target, rest, ends := strings.Cut(rest, ">")
+			if !begins || !ends {
+				return
+			}
+			n, quoted := 0, false
+			for n < len(rest) && (quoted || rest[n] != ',') {
+				switch {
+				case rest[n] == '"':
+					quoted = !quoted
+				case rest[n] == '\\' && quoted:
+					n++
+				}
 				n++
 			}
-			n++
-		}
-		params := rest[:min(n, len(rest))]
-		value = rest[len(params):]
-		// the parameters are written as those of a media type
-		if _, set, err := mime.ParseMediaType("link/link" + params); err == nil &&
-			slices.Contains(strings.Fields(strings.ToLower(set["rel"])), rel) {
-			return target, true
+			params := rest[:min(n, len(rest))]
+			value = rest[len(params):]
+			// the parameters are written as those of a media type
+			if _, set, err := mime.ParseMediaType("link/link" + params); err == nil && !yield(target, set) {
+				return
+			}
 		}
 	}
 }

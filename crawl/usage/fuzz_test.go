@@ -18,6 +18,8 @@ func requireSane(t *testing.T, p usage.Usage) {
 	t.Helper()
 	require.LessOrEqual(t, len(p.TDMPolicy), usage.MaxPolicyBytes)
 	require.LessOrEqual(t, len(p.Terms), usage.MaxPolicyBytes)
+	require.LessOrEqual(t, len(p.License), usage.MaxPolicyBytes)
+	require.Equal(t, p.License == "", !p.LicenseBy.Said())
 	require.Equal(t, p.UnavailableAfter.IsZero(), !p.UnavailableAfterBy.Said())
 	data, err := json.Marshal(p)
 	require.NoError(t, err)
@@ -50,7 +52,7 @@ func FuzzXRobotsTag(f *testing.F) {
 }
 
 func FuzzLink(f *testing.F) {
-	for _, s := range []string{`</tos>; rel="terms-of-service"`, `<a>; title="x, <y>; rel=\"z", <b>; REL=terms-of-service`, `<`, `<>;`, `<a>;";\`, "<\xff>; rel=\x00"} {
+	for _, s := range []string{`</tos>; rel="terms-of-service"`, `<l>; rel=license, </r>; rel=license; type="application/rsl+xml"`, `<a>; title="x, <y>; rel=\"z", <b>; REL=terms-of-service`, `<`, `<>;`, `<a>;";\`, "<\xff>; rel=\x00"} {
 		f.Add(s)
 	}
 	page, err := urls.Parse("https://a.example/b/")

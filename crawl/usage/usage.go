@@ -36,6 +36,9 @@ const (
 	SourceRobotsSignals Source = "Content-Signal in robots.txt"
 	SourceHeaderUsage   Source = "the header Content-Usage"
 	SourceRobotsUsage   Source = "Content-Usage in robots.txt"
+	SourceLinkLicense   Source = "link rel=license"
+	SourceHeaderLicense Source = "the header Link"
+	SourceRobotsLicense Source = "License in robots.txt"
 )
 
 // Said reports whether there is a source at all.
@@ -78,13 +81,19 @@ type Usage struct {
 	// Terms is the http or https URL of the site's terms of service, at most MaxPolicyBytes long,
 	// as the header of the answer names it. They are for people to read: nothing follows of it.
 	Terms string `json:"terms,omitempty"`
+
+	// License is the http or https URL of the page's licence, at most MaxPolicyBytes long, such as
+	// a document of Really Simple Licensing (RSL). What the page itself names comes before what its
+	// header does, and that before robots.txt. It is for people to read: nothing follows of it.
+	License   string `json:"license,omitempty"`
+	LicenseBy Source `json:"license_by,omitempty"`
 }
 
 // The signals that are stored with a page. Those of robots.txt and tdmrep.json
 // are known anew at each visit.
 var (
-	saidOnPage   = []Source{SourceMetaRobots, SourceMetaToken, SourceMetaTDM}
-	saidByHeader = []Source{SourceHeader, SourceHeaderToken, SourceHeaderTDM, SourceHeaderSignal, SourceHeaderUsage}
+	saidOnPage   = []Source{SourceMetaRobots, SourceMetaToken, SourceMetaTDM, SourceLinkLicense}
+	saidByHeader = []Source{SourceHeader, SourceHeaderToken, SourceHeaderTDM, SourceHeaderSignal, SourceHeaderUsage, SourceHeaderLicense}
 )
 
 // AddKept adds the signals of the last visit to a page that has not changed:
@@ -116,6 +125,9 @@ func (p *Usage) AddKept(last Usage, header bool) {
 	if p.Terms == "" && header {
 		p.Terms = last.Terms
 	}
+	if kept(last.LicenseBy) {
+		p.AddLicense(last.License, last.LicenseBy)
+	}
 	for _, f := range []struct{ to, from *Signal }{
 		{&p.ContentSignals.Search, &last.ContentSignals.Search},
 		{&p.ContentSignals.AIInput, &last.ContentSignals.AIInput},
@@ -124,6 +136,16 @@ func (p *Usage) AddKept(last Usage, header bool) {
 		if kept(f.from.By) {
 			f.to.merge(*f.from)
 		}
+	}
+}
+
+// licensors are the sources of a licence, the first the weakest.
+var licensors = []Source{"", SourceRobotsLicense, SourceHeaderLicense, SourceLinkLicense}
+
+// AddLicense adds the URL of a licence, unless a source that comes before has named one.
+func (p *Usage) AddLicense(license string, by Source) {
+	if license = policyURL(license); license != "" && slices.Index(licensors, by) > slices.Index(licensors, p.LicenseBy) {
+		p.License, p.LicenseBy = license, by
 	}
 }
 

@@ -239,7 +239,7 @@ func TestTerms(t *testing.T) {
 		want   string
 	}{
 		"Relative":        {[]string{`</terms>; rel="terms-of-service"`}, "https://a.example/terms"},
-		"OneOfSeveral":    {[]string{`<style.css>; rel=stylesheet, <tos>; rel="license Terms-Of-Service"; title="a; b, c"`}, "https://a.example/b/tos"},
+		"OneOfSeveral":    {[]string{`<style.css>; rel=stylesheet, <tos>; rel="author Terms-Of-Service"; title="a; b, c"`}, "https://a.example/b/tos"},
 		"SecondHeader":    {[]string{`<https://x.example/>; rel=preconnect`, `<https://x.example/tos>;rel=terms-of-service`}, "https://x.example/tos"},
 		"InAQuotedTitle":  {[]string{`<p>; title="<q>; rel=terms-of-service"; rel=next`}, ""},
 		"OfAnotherScheme": {[]string{`<mailto:a@a.example>; rel=terms-of-service`}, ""},
@@ -259,6 +259,44 @@ func TestTerms(t *testing.T) {
 			require.Equal(t, p, kept, "a 304 may leave the header out")
 			fresh.AddKept(p, false)
 			require.Empty(t, fresh)
+		})
+	}
+}
+
+// Of several licences that of the nearest source counts, and in a header one of RSL.
+func TestLicense(t *testing.T) {
+	t.Parallel()
+	page, err := urls.Parse("https://a.example/b/c")
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		robots, page string
+		links        []string
+		want         string
+		by           usage.Source
+	}{
+		"Header":     {links: []string{`</rsl.xml>; rel="license"; type="application/rsl+xml"`}, want: "https://a.example/rsl.xml", by: usage.SourceHeaderLicense},
+		"Untyped":    {links: []string{`<cc>; rel=license`}, want: "https://a.example/b/cc", by: usage.SourceHeaderLicense},
+		"RSLFirst":   {links: []string{`<cc>; rel=license`, `<r>; rel=license; type="Application/RSL+xml"`}, want: "https://a.example/b/r", by: usage.SourceHeaderLicense},
+		"Robots":     {robots: "https://x.example/l", want: "https://x.example/l", by: usage.SourceRobotsLicense},
+		"OverRobots": {robots: "https://x.example/l", links: []string{`<cc>; rel=license`}, want: "https://a.example/b/cc", by: usage.SourceHeaderLicense},
+		"PageFirst": {
+			robots: "https://x.example/l", links: []string{`<cc>; rel=license`}, page: "https://y.example/", want: "https://y.example/", by: usage.SourceLinkLicense,
+		},
+		"Unusable": {robots: "https://", page: "mailto:a@a.example", links: []string{`<mailto:a@a.example>; rel=license`, `<` + strings.Repeat("x", 3000) + `>; rel=license`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var p usage.Usage
+			p.AddLicense(c.robots, usage.SourceRobotsLicense)
+			p.AddLinks(page, http.Header{"Link": c.links})
+			p.AddLicense(c.page, usage.SourceLinkLicense)
+			require.Equal(t, usage.Usage{License: c.want, LicenseBy: c.by}, p)
+
+			var kept, fresh usage.Usage
+			kept.AddKept(p, true)
+			fresh.AddKept(p, false)
+			require.Equal(t, c.by == usage.SourceRobotsLicense || !c.by.Said(), kept.License == "", "robots.txt is known anew at each visit")
+			require.Equal(t, c.by != usage.SourceLinkLicense, fresh.License == "", "a new header says what it says now")
 		})
 	}
 }

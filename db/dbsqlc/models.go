@@ -622,6 +622,7 @@ type Robot struct {
 	RulesHash    []byte
 	BodyHash     []byte
 	CrawlDelayMs *int64
+	VisitTimes   *string
 	Sitemaps     []string
 	Reason       string
 	StatusCode   *int16

@@ -12,7 +12,7 @@ import (
 
 const robotsGet = `-- name: RobotsGet :one
 SELECT
-    r.origin, r.domain, r.verdict, r.agent, t.rules, r.body_hash, r.crawl_delay_ms, r.sitemaps, r.reason, r.status_code, r.failures, r.unreached,
+    r.origin, r.domain, r.verdict, r.agent, t.rules, r.body_hash, r.crawl_delay_ms, r.visit_times, r.sitemaps, r.reason, r.status_code, r.failures, r.unreached,
     r.fetched_at, r.expires_at, r.etag, r.last_modified, r.read_at, r.version,
     coalesce(r.tdm::text, '')::text AS tdm,
     coalesce(ms_between(r.read_at, clock_timestamp()), -1)::bigint AS age_ms,
@@ -29,6 +29,7 @@ type RobotsGetRow struct {
 	Rules        string
 	BodyHash     []byte
 	CrawlDelayMs *int64
+	VisitTimes   *string
 	Sitemaps     []string
 	Reason       string
 	StatusCode   *int16
@@ -57,6 +58,7 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 		&i.Rules,
 		&i.BodyHash,
 		&i.CrawlDelayMs,
+		&i.VisitTimes,
 		&i.Sitemaps,
 		&i.Reason,
 		&i.StatusCode,
@@ -78,7 +80,7 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 
 const robotsOfDomain = `-- name: RobotsOfDomain :many
 SELECT
-    origin, verdict, crawl_delay_ms, sitemaps, reason, status_code, failures, read_at, failing_since,
+    origin, verdict, crawl_delay_ms, visit_times, sitemaps, reason, status_code, failures, read_at, failing_since,
     fetched_at, expires_at
 FROM robots WHERE domain = $1 ORDER BY origin
 `
@@ -87,6 +89,7 @@ type RobotsOfDomainRow struct {
 	Origin       string
 	Verdict      RobotsVerdict
 	CrawlDelayMs *int64
+	VisitTimes   *string
 	Sitemaps     []string
 	Reason       string
 	StatusCode   *int16
@@ -110,6 +113,7 @@ func (q *Queries) RobotsOfDomain(ctx context.Context, domain string) ([]RobotsOf
 			&i.Origin,
 			&i.Verdict,
 			&i.CrawlDelayMs,
+			&i.VisitTimes,
 			&i.Sitemaps,
 			&i.Reason,
 			&i.StatusCode,

@@ -40,6 +40,18 @@ BEGIN
 END
 $$;
 
+-- Has it decided anew when the windows of domains open: what their sites ask for has changed.
+CREATE OR REPLACE FUNCTION domains_reopen(p_domains text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    -- a finish that is under way has read the rows as they were
+    PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR UPDATE;
+    UPDATE domains SET opens_at = NULL WHERE domain = ANY (p_domains) AND opens_at IS NOT NULL;
+    IF FOUND THEN
+        PERFORM due_update(p_domains);
+    END IF;
+END
+$$;
+
 -- Since when a domain has been refused without an answer of it between; null is not.
 CREATE OR REPLACE FUNCTION domain_refused_since(p_domain text) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -97,12 +97,19 @@ BEGIN
                 FROM domain_controls c
                 WHERE c.domain = k.domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
             ), '[]') || coalesce(domain_listed(k.domain), '[]'), '[]'),
-            'crawl_delay_ms', o.crawl_delay_ms, 'reachable_origins', o.reachable,
+            'crawl_delay_ms', o.crawl_delay_ms, 'visit_times', o.visit_times, 'reachable_origins', o.reachable,
             'health', (SELECT h.health FROM domain_health h WHERE h.domain = k.domain),
             'slot_free_at', s.free_at, 'slot_reason', s.reason, 'spared_since', s.spared_since
         ) || CASE WHEN d.recrawl IS NULL THEN '{}' ELSE jsonb_build_object('recrawl', d.recrawl) END
         FROM unnest(p_domains) WITH ORDINALITY AS k (domain, n) CROSS JOIN LATERAL (
-            SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) FILTER (WHERE x.failures = 0) AS reachable
+            SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) FILTER (WHERE x.failures = 0) AS reachable,
+                -- Those that were read last, and within two days: a Visit-time opens each day. So a
+                -- robots.txt that matters is read again before. Another's wish is not known any more.
+                jsonb_path_query_array(
+                    jsonb_agg(jsonb_build_object('windows', x.visit_times, 'until', x.read_at + interval '2 days') ORDER BY x.read_at DESC)
+                        FILTER (WHERE x.visit_times IS NOT NULL AND x.read_at > clock_timestamp() - interval '2 days'),
+                    '$[0 to 7]'
+                ) AS visit_times
             FROM robots x WHERE x.domain = k.domain
         ) o LEFT JOIN LATERAL (
             SELECT x.status, x.status_reason, x.next_crawl_after, x.bare, x.refused_since, x.recrawl

@@ -19,10 +19,10 @@ BEGIN
     END IF;
     SELECT * INTO old FROM robots r WHERE r.origin = p ->> 'origin' FOR UPDATE;
     INSERT INTO robots AS r
-        (origin, domain, verdict, agent, rules_hash, body_hash, crawl_delay_ms, sitemaps, reason, status_code, etag, last_modified,
+        (origin, domain, verdict, agent, rules_hash, body_hash, crawl_delay_ms, visit_times, sitemaps, reason, status_code, etag, last_modified,
         tdm, failures, unreached, failing_since, read_at, version, fetched_at, expires_at)
     VALUES (p ->> 'origin', p ->> 'domain', (p ->> 'verdict')::robots_verdict, coalesce(p ->> 'agent', ''), v_hash, v_body_hash,
-        (p ->> 'crawl_delay_ms')::bigint,
+        (p ->> 'crawl_delay_ms')::bigint, p ->> 'visit_times',
         ARRAY(SELECT jsonb_array_elements_text(coalesce(p -> 'sitemaps', '[]'))),
         coalesce(p ->> 'reason', ''), (p ->> 'status_code')::smallint, p ->> 'etag',
         (p ->> 'last_modified')::timestamptz, p -> 'tdm',
@@ -31,7 +31,7 @@ BEGIN
     ON CONFLICT (origin) DO UPDATE SET
         verdict = excluded.verdict, agent = excluded.agent, rules_hash = excluded.rules_hash,
         body_hash = excluded.body_hash,
-        crawl_delay_ms = excluded.crawl_delay_ms,
+        crawl_delay_ms = excluded.crawl_delay_ms, visit_times = excluded.visit_times,
         sitemaps = excluded.sitemaps, reason = excluded.reason, status_code = excluded.status_code,
         etag = excluded.etag, last_modified = excluded.last_modified, tdm = excluded.tdm,
         failures = CASE WHEN v_failed THEN r.failures + 1 ELSE 0 END,
@@ -51,6 +51,9 @@ BEGIN
                 AND (SELECT p.origin FROM pages p WHERE p.id = c.page_id) = new.origin
                 AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
         )));
+    END IF;
+    IF new.visit_times IS DISTINCT FROM old.visit_times THEN
+        PERFORM domains_reopen(ARRAY[new.domain]);
     END IF;
     IF new.verdict <> 'unreachable' AND old.verdict = 'unreachable' THEN
         PERFORM crawls_hasten(ARRAY[new.domain], ARRAY[new.origin]);

@@ -630,6 +630,8 @@ CREATE TABLE robots (
     rules_hash bytea NOT NULL REFERENCES robots_texts (hash),
     body_hash bytea REFERENCES robots_bodies (hash),
     crawl_delay_ms bigint CHECK (crawl_delay_ms >= 0),
+    -- when it wants to be visited (settings.ParseWindows); null where it does not say
+    visit_times text,
     sitemaps text [] NOT NULL DEFAULT '{}',
     reason text NOT NULL DEFAULT '',
     status_code smallint,

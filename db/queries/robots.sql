@@ -1,6 +1,6 @@
 -- name: RobotsGet :one
 SELECT
-    r.origin, r.domain, r.verdict, r.agent, t.rules, r.body_hash, r.crawl_delay_ms, r.sitemaps, r.reason, r.status_code, r.failures, r.unreached,
+    r.origin, r.domain, r.verdict, r.agent, t.rules, r.body_hash, r.crawl_delay_ms, r.visit_times, r.sitemaps, r.reason, r.status_code, r.failures, r.unreached,
     r.fetched_at, r.expires_at, r.etag, r.last_modified, r.read_at, r.version,
     coalesce(r.tdm::text, '')::text AS tdm,
     coalesce(ms_between(r.read_at, clock_timestamp()), -1)::bigint AS age_ms,
@@ -10,7 +10,7 @@ FROM robots AS r INNER JOIN robots_texts AS t ON r.rules_hash = t.hash WHERE r.o
 
 -- name: RobotsOfDomain :many
 SELECT
-    origin, verdict, crawl_delay_ms, sitemaps, reason, status_code, failures, read_at, failing_since,
+    origin, verdict, crawl_delay_ms, visit_times, sitemaps, reason, status_code, failures, read_at, failing_since,
     fetched_at, expires_at
 FROM robots WHERE domain = @domain ORDER BY origin;
 

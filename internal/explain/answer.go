@@ -67,6 +67,9 @@ func Robots(r report.Robots) string {
 	if r.CrawlDelay != nil {
 		line += ", crawl-delay " + r.CrawlDelay.String()
 	}
+	if r.VisitTimes != "" {
+		line += ", " + windowLine("visits only", r.VisitTimes)
+	}
 	if r.Reason != "" {
 		line += " (" + r.Reason + ")"
 	}

@@ -130,4 +130,10 @@ func explainUsage(w *Why, r report.Page) {
 	if follow, why := usage.FollowLinks(p); !follow {
 		w.addf("%s", why)
 	}
+	if p.Terms != "" {
+		w.addf("%s", OneLine("its site has terms of service: "+p.Terms))
+	}
+	if p.License != "" {
+		w.addf("%s", OneLine(fmt.Sprintf("it has a licence, by %s: %s", p.LicenseBy, p.License)))
+	}
 }

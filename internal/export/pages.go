@@ -94,6 +94,8 @@ func pageColumns() []column[page] {
 		few(maybeText("tdm_policy", "URL of the terms for that", func(p *page) string { return p.said.TDMPolicy })),
 		few(maybeText("terms", "URL of the site's terms of service, as `Link: rel=\"terms-of-service\"` names it",
 			func(p *page) string { return p.said.Terms })),
+		few(maybeText("license", "URL of its licence, as `rel=\"license\"` in it or its header, or `License` in robots.txt, names it",
+			func(p *page) string { return p.said.License })),
 		maybeInstant("unavailable_after", "wants it in no index afterwards", func(p *page) time.Time { return p.said.UnavailableAfter }),
 		signal("signal_search", "`yes` or `no`: `Content-Signal` for search", func(c *usage.ContentSignals) usage.Signal { return c.Search }),
 		signal("signal_ai_input", "for the input of models", func(c *usage.ContentSignals) usage.Signal { return c.AIInput }),

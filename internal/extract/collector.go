@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -24,6 +25,7 @@ type collector struct {
 	signals     crawl.Signals
 	base        string
 	canonicals  []string
+	licenses    licenses
 	icons       []string
 	feeds       []string
 	alternates  []alternate
@@ -133,11 +135,34 @@ func (c *collector) link(attrs attributes) {
 			c.canonicals = append(c.canonicals, attrs.href)
 			c.addRef(attrs.href, false, crawl.RelCanonical)
 		}
+	case hasToken(attrs.rel, "license"):
+		c.licenses.add(attrs)
 	case hasToken(attrs.rel, "next"), hasToken(attrs.rel, "prev"), hasToken(attrs.rel, "previous"):
 		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"), 0)
 	case hasToken(attrs.rel, "alternate"):
 		c.alternate(attrs)
 	}
+}
+
+// licenses are the first licence that a page names and is a document of RSL, and the first that
+// is not.
+type licenses struct{ rsl, other string }
+
+func (l *licenses) add(attrs attributes) {
+	to := &l.other
+	if strings.EqualFold(strings.TrimSpace(attrs.kind), rslType) {
+		to = &l.rsl
+	}
+	*to = cmp.Or(*to, attrs.href)
+}
+
+func (l *licenses) hrefs() (hrefs []string) {
+	for _, href := range []string{l.rsl, l.other} {
+		if href != "" {
+			hrefs = append(hrefs, href)
+		}
+	}
+	return hrefs
 }
 
 func (c *collector) meta(attrs attributes) {
@@ -287,6 +312,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 	page.Language, page.Metas, page.LinksDropped = c.language, c.metas, c.refsDropped
 	page.Login = c.passwords == 1 && (LoginURL(pageURL) || namesLogin(page.Title) || len(page.Text) < loginTextBytes)
 	page.Canonical = firstValid(base, c.canonicals).String()
+	page.License = firstValid(base, c.licenses.hrefs()).String()
 	page.Icon = firstValid(base, c.icons).String()
 	page.Feeds = validFeeds(base, c.feeds)
 	page.Declared = c.declaredLanguages(base, pageURL)

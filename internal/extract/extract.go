@@ -30,6 +30,9 @@ const maxAnchorBytes = 200
 // mainBytes is how much text is kept to find the main text in, in bytes of UTF-8.
 const mainBytes = 1 << 20
 
+// rslType is the media type of a document of Really Simple Licensing.
+const rslType = "application/rsl+xml"
+
 // maxMetas caps Page.Metas. Pages have one or two.
 const maxMetas = 16
 
@@ -143,6 +146,10 @@ type Page struct {
 	// "tdm-reservation" or "tdm-policy", in their order: what the publisher says
 	// about the use of the page.
 	Metas []Meta
+
+	// License is the address of the page's licence that a link element names (rel=license);
+	// of several one of the media type of RSL comes first. It is empty where none is valid.
+	License string `json:"license,omitempty"`
 
 	// Language is the lang attribute of the html element as written, at most 35
 	// bytes of printable ASCII; empty if it is missing or longer.

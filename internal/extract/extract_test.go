@@ -268,6 +268,20 @@ func TestHTMLCanonicalLanguage(t *testing.T) {
 	}
 }
 
+func TestHTMLLicense(t *testing.T) {
+	t.Parallel()
+	for head, want := range map[string]string{
+		`<link rel=license href=/l.html>`: "https://example.org/l.html",
+		`<link rel="License" href=/cc><link rel=license type=" application/RSL+xml" href=/r.xml><link rel=license type=application/rsl+xml href=/s.xml>`: "https://example.org/r.xml",
+		`<base href=https://other.example/x/><link rel=license href=l>`:                                                                                  "https://other.example/x/l",
+		`<link rel=license type=application/rsl+xml href="mailto:a@a.example"><link rel=license href=/cc>`:                                               "https://example.org/cc",
+		`<link rel=license><link rel=licence href=/x><a rel=license href=/a>x</a>`:                                                                       "",
+	} {
+		require.Equal(t, want, mustHTML(t, head, extract.Limits{}).License, head)
+		require.Equal(t, want, mustHTML(t, head, onlyTags).License, head)
+	}
+}
+
 func TestHTMLIcon(t *testing.T) {
 	t.Parallel()
 	forBothReaders(t, func(t *testing.T, limits extract.Limits) {

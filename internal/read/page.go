@@ -28,6 +28,7 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	for _, m := range page.Metas {
 		said.AddMeta(m.Name, m.Content)
 	}
+	said.AddLicense(page.License, usage.SourceLinkLicense)
 	page.Published, page.Modified = notAhead(page.Published, resp.EndedAt), notAhead(page.Modified, resp.EndedAt)
 	at.Page = r.pageUpdate(visit, page.Signals)
 	if at.Login = page.Login && !extract.LoginURL(r.url); at.Login && *r.d.Run.Settings.BlockOnLogin {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -173,12 +174,27 @@ func (o Origin) rules(x *request.Exchange) Said {
 		rules := file.Rules(o.Agent)
 		r.Rules = rules.String()
 		delay, ok = rules.CrawlDelay()
+		r.VisitTimes = visitTimes(rules.VisitTimes())
 	}
 	if ok {
 		ms := crawl.Millis(delay)
 		r.CrawlDelay, x.CrawlDelay = &ms, delay
 	}
 	return Said{Robots: &r}
+}
+
+// visitTimes are the times of Visit-time lines as the windows of the week that they are.
+func visitTimes(times []robots.VisitTime) string {
+	windows := make([]string, len(times))
+	for i, v := range times {
+		windows[i] = "Mon-Sun " + clock(v.From) + "-" + clock(v.To) + " UTC"
+	}
+	return strings.Join(windows, ", ")
+}
+
+// clock is a time of the day, such as 08:45.
+func clock(d time.Duration) string {
+	return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
 }
 
 // notModified has what is stored hold for longer.

@@ -77,7 +77,7 @@ func (o Origin) unread(why string, status, try int, wait time.Duration) Unread {
 			Verdict: crawl.RobotsUnreachable, StatusCode: status, Fresh: crawl.Millis(wait),
 			Reason: why + ": nothing is fetched until it can be read",
 			// a host in trouble is not to be asked faster
-			CrawlDelay: o.Stored.CrawlDelay,
+			CrawlDelay: o.Stored.CrawlDelay, VisitTimes: o.Stored.VisitTimes,
 		}
 		u.Soon = try < decide.RobotsTries && wait <= time.Duration(*o.Run.Settings.DeferAfter)
 	}

@@ -119,6 +119,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("User-agent: *\nCrawl-delay: 12345678.9012\nCrawl-delay: 1e-4\nDisallow: /%\x00\n"), "*", "/%25%00")
 	f.Add([]byte("User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-signal \x00\xff\nAllow: /\n"), "mosey", "/")
 	f.Add([]byte(usageExample+"Content-Usage: /%\xff\x00*$ bots=n\nRequest-rate: 7/3m\n"), "mosey", "/ai-ok/")
+	f.Add([]byte("User-agent: *\nVisit-time: 0600-0845\nVisit-time : 22:00 - 06:00 # at night\nVisit-time: 9999-0000\n"), "mosey", "/")
+	f.Add([]byte("License: https://a.example/l.xml\nUser-agent: *\nDisallow: /a\nLicense: HTTP://b.example/\x00\xff#x\n"), "mosey", "/a")
 	f.Fuzz(func(t *testing.T, body []byte, token, path string) {
 		file := robots.Parse(body)
 		rules := file.Rules(token)
@@ -142,6 +144,13 @@ func FuzzParse(f *testing.F) {
 		restoredDelay, restoredDelayed := restored.CrawlDelay()
 		require.Equal(t, delay, restoredDelay)
 		require.Equal(t, delayed, restoredDelayed)
+		require.Equal(t, rules.License(), restored.License())
+		require.LessOrEqual(t, len(rules.License()), robots.MaxLicenseBytes)
+		require.Equal(t, rules.VisitTimes(), restored.VisitTimes())
+		require.LessOrEqual(t, len(rules.VisitTimes()), robots.MaxVisitTimes)
+		for _, v := range rules.VisitTimes() {
+			require.True(t, 0 <= v.From && v.From < 24*time.Hour && 0 <= v.To && v.To <= 24*time.Hour && v.From != v.To, v)
+		}
 		require.Equal(t, rules.ContentSignals(), restored.ContentSignals())
 		require.LessOrEqual(t, len(rules.ContentSignals()), robots.MaxContentSignals)
 

@@ -47,6 +47,8 @@ const (
 	fieldContentSignal
 	fieldContentUsage
 	fieldRequestRate
+	fieldVisitTime
+	fieldLicense
 )
 
 // Parse reads the body of a robots.txt. It never fails: what cannot be
@@ -175,32 +177,52 @@ func splitLine(line string) (field, string) {
 	return fieldOf(trim(name)), trim(value)
 }
 
-// fieldOf knows the fields by their names in any case, and by the misspellings
-// that Google's parser accepts.
+// fields are the names of each field in lower case. Behind the first, as it is written, are the
+// misspellings that Google's parser accepts.
+var fields = []struct {
+	field field
+	name  string
+	also  []string
+}{
+	{fieldUserAgent, "User-agent", []string{"useragent", "user agent"}},
+	{fieldAllow, "Allow", nil},
+	{fieldDisallow, "Disallow", []string{"dissallow", "dissalow", "disalow", "diasllow", "disallaw"}},
+	{fieldCrawlDelay, "Crawl-delay", []string{"crawldelay", "crawl delay"}},
+	{fieldRequestRate, "Request-rate", nil},
+	{fieldVisitTime, "Visit-time", nil},
+	{fieldSitemap, "Sitemap", []string{"site-map"}},
+	{fieldContentSignal, "Content-Signal", nil},
+	{fieldContentUsage, "Content-Usage", nil},
+	{fieldLicense, "License", nil},
+}
+
+// byName are the fields by their names in lower case.
+var byName = func() map[string]field {
+	names := make(map[string]field)
+	for _, f := range fields {
+		names[strings.ToLower(f.name)] = f.field
+		for _, name := range f.also {
+			names[name] = f.field
+		}
+	}
+	return names
+}()
+
+// Fields are the names of all fields that are read, as they are written.
+func Fields() []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+// fieldOf knows the fields by their names in any case.
 func fieldOf(name string) field {
 	if len(name) > len("content-signal") {
 		return fieldUnknown
 	}
-	switch strings.ToLower(name) {
-	case "user-agent", "useragent", "user agent":
-		return fieldUserAgent
-	case "allow":
-		return fieldAllow
-	case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
-		return fieldDisallow
-	case "crawl-delay", "crawldelay", "crawl delay":
-		return fieldCrawlDelay
-	case "sitemap", "site-map":
-		return fieldSitemap
-	case "content-signal":
-		return fieldContentSignal
-	case "content-usage":
-		return fieldContentUsage
-	case "request-rate":
-		return fieldRequestRate
-	default:
-		return fieldUnknown
-	}
+	return byName[strings.ToLower(name)]
 }
 
 // product returns the product token a user-agent line begins with: "*", or a

@@ -22,6 +22,9 @@ const (
 	// Lines of more than MaxContentUsageBytes are dropped.
 	MaxContentUsages     = 256
 	MaxContentUsageBytes = 4096
+
+	// MaxLicenseBytes is how long the URL of a licence may be.
+	MaxLicenseBytes = 2048
 )
 
 // Rules is the group of a robots.txt that binds one crawler. It is immutable
@@ -34,6 +37,8 @@ type Rules struct {
 	delayLine int // 0 without a delay
 	signals   []signal
 	usages    []usage // the strongest first
+	visits    []visitTime
+	license   string // printable
 }
 
 type rule struct {
@@ -87,7 +92,8 @@ func (f *File) Rules(token string) *Rules {
 	rules := &Rules{}
 	// Rules end a run of user-agent lines, lines that are not in the RFC do so
 	// for their own kind only: several groups are open at any line.
-	var forRules, forDelay, forSignals, forUsages group
+	var forRules, forDelay, forSignals, forUsages, forVisits, forLicense group
+	others := "" // the first licence that is not the group's
 	for _, r := range f.records {
 		switch r.field {
 		case fieldUserAgent:
@@ -95,6 +101,8 @@ func (f *File) Rules(token string) *Rules {
 			forDelay.join(named, r)
 			forSignals.join(named, r)
 			forUsages.join(named, r)
+			forVisits.join(named, r)
+			forLicense.join(named, r)
 		case fieldCrawlDelay:
 			forDelay.closed = true
 			if forDelay.bound {
@@ -105,6 +113,14 @@ func (f *File) Rules(token string) *Rules {
 			if forDelay.bound {
 				rules.addDelay(parseRate, r)
 			}
+		case fieldVisitTime:
+			forVisits.closed = true
+			if forVisits.bound {
+				rules.addVisitTime(r)
+			}
+		case fieldLicense:
+			forLicense.closed = true
+			rules.addLicense(r, forLicense.bound, &others)
 		case fieldContentUsage:
 			forUsages.closed = true
 			if forUsages.bound {
@@ -116,12 +132,15 @@ func (f *File) Rules(token string) *Rules {
 				rules.addSignal(r)
 			}
 		default:
-			forRules.closed, forDelay.closed, forSignals.closed, forUsages.closed = true, true, true, true
+			for _, g := range []*group{&forRules, &forDelay, &forSignals, &forUsages, &forVisits, &forLicense} {
+				g.closed = true
+			}
 			if forRules.bound && r.value != "" {
 				rules.rules = append(rules.rules, readings(r)...)
 			}
 		}
 	}
+	rules.license = cmp.Or(rules.license, others)
 	rules.seal()
 	return rules
 }
@@ -166,6 +185,31 @@ func (r *Rules) addDelay(parse func(string) (time.Duration, bool), rec record) {
 	if ok && (r.delayLine == 0 || delay > r.delay) {
 		r.delay, r.delayLine = delay, rec.line
 	}
+}
+
+func (r *Rules) addVisitTime(rec record) {
+	if v, ok := parseVisitTime(rec.value); ok && len(r.visits) < MaxVisitTimes {
+		r.visits = append(r.visits, visitTime{v, rec.line})
+	}
+}
+
+// addLicense keeps the group's first licence, or the first of the file in others.
+func (r *Rules) addLicense(rec record, own bool, others *string) {
+	value := printable(rec.value)
+	if !isAbsolute(value) || len(value) > MaxLicenseBytes {
+		return
+	}
+	to := others
+	if own {
+		to = &r.license
+	}
+	*to = cmp.Or(*to, value)
+}
+
+// isAbsolute reports whether a value may be an http or https URL of its own.
+func isAbsolute(value string) bool {
+	scheme, rest, found := strings.Cut(value, "://")
+	return found && rest != "" && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http"))
 }
 
 func (r *Rules) addSignal(rec record) {
@@ -234,6 +278,22 @@ func (r *Rules) CrawlDelay() (time.Duration, bool) {
 	return r.delay, r.delayLine != 0
 }
 
+// VisitTimes returns when the group wants to be visited, by its Visit-time lines in their order:
+// at any of these times. Without one it does not say.
+func (r *Rules) VisitTimes() []VisitTime {
+	times := make([]VisitTime, len(r.visits))
+	for i, v := range r.visits {
+		times[i] = v.VisitTime
+	}
+	return times
+}
+
+// License returns the http or https URL of the licence that the file names (RSL 1.0): the first of
+// the group, else the first of the file. RSL has licences for the whole site, and some for a group.
+// It is as written, but with control octets and invalid UTF-8 percent-encoded; "" where there is
+// none. Whether it is a URL that can be used is for the caller to find out.
+func (r *Rules) License() string { return r.license }
+
 // ContentSignals returns the values of the group's Content-Signal lines
 // (contentsignals.org), such as "search=yes, ai-train=no", in their order: as
 // written, but with control octets and invalid UTF-8 percent-encoded.
@@ -273,7 +333,7 @@ func (r *Rules) String() string {
 		line int
 		text string
 	}
-	content := make([]numbered, 0, len(r.rules)+len(r.signals)+len(r.usages)+1)
+	content := make([]numbered, 0, len(r.rules)+len(r.signals)+len(r.usages)+len(r.visits)+1)
 	for _, rule := range r.rules {
 		content = append(content, numbered{rule.line, rule.name() + rule.written})
 	}
@@ -283,8 +343,19 @@ func (r *Rules) String() string {
 	for _, u := range r.usages {
 		content = append(content, numbered{u.line, "Content-Usage: " + u.path + " " + u.prefers})
 	}
+	for _, v := range r.visits {
+		content = append(content, numbered{v.line, "Visit-time: " + v.String()})
+	}
 	if r.delayLine != 0 {
 		content = append(content, numbered{r.delayLine, "Crawl-delay: " + formatDelay(r.delay)})
+	}
+	if r.license != "" {
+		// It may be from anywhere in the file. It stands behind all else, where no line is taken.
+		last := 1
+		for _, c := range content {
+			last = max(last, c.line)
+		}
+		content = append(content, numbered{last + 1, "License: " + r.license})
 	}
 	if len(content) == 0 {
 		return ""

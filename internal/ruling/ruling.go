@@ -75,6 +75,13 @@ func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) 
 		}
 		full.Windows = append(full.Windows, w)
 	}
+	for _, v := range f.Domain.VisitTimes {
+		w, err := r.windowsOf(v.Windows)
+		if err != nil {
+			return full, fmt.Errorf("stored of the robots.txt of %s: %w", f.Domain.Name, err)
+		}
+		full.Windows = append(full.Windows, w.Until(v.Until))
+	}
 	if c == nil || c.Robots == nil {
 		return full, nil
 	}
@@ -115,6 +122,7 @@ func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts, probing bool) (*d
 		ruling.Usage.AddTDM(rule)
 	}
 	ruling.Usage.AddRobots(p.rules.ContentSignals(), p.rules.ContentUsage(u.RequestTarget()))
+	ruling.Usage.AddLicense(p.rules.License(), usage.SourceRobotsLicense)
 	return ruling, nil
 }
 

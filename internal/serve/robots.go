@@ -28,7 +28,9 @@ type RobotsView struct {
 	Rule    string `json:"rule,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	// CrawlDelay is what it asks for.
-	CrawlDelay settings.Duration   `json:"crawl_delay,omitzero"`
+	CrawlDelay settings.Duration `json:"crawl_delay,omitzero"`
+	// VisitTimes are when it wants to be visited, in UTC.
+	VisitTimes []string            `json:"visit_times,omitempty"`
 	Verdict    crawl.RobotsVerdict `json:"verdict,omitempty"`
 	FetchedAt  time.Time           `json:"fetched_at,omitzero"`
 	// Lines are the file.
@@ -101,6 +103,9 @@ func (v *RobotsView) decide(u urls.URL, rules *robots.Rules, name string) {
 	v.Allowed, v.Rule, v.Line = d.Allowed, d.Rule, d.Line
 	if delay, asked := rules.CrawlDelay(); asked {
 		v.CrawlDelay = settings.Duration(delay)
+	}
+	for _, t := range rules.VisitTimes() {
+		v.VisitTimes = append(v.VisitTimes, t.String())
 	}
 	verb := "allows"
 	if !d.Allowed {

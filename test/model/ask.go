@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
@@ -56,6 +57,9 @@ func (w *World) Ask(run, domain, url string, prerequisite, image bool) (broken [
 	}
 	if d.Closed || *r.Settings.Window != "" {
 		deny("the window is closed")
+	}
+	if d.shut(w.Now) {
+		deny("its robots.txt wants visits at another time")
 	}
 	d.Flying = true
 	if prerequisite {
@@ -118,6 +122,21 @@ type Reply struct {
 	After, Penalty Instant
 	// Good says that the page was read, and Unreached that there was no sign of the site.
 	Good, Unreached bool
+	// Shut says that the robots.txt which was read wants visits at another time of the day.
+	Shut bool
+}
+
+// visitTimeHolds is for how long a Visit-time counts, in microseconds.
+const visitTimeHolds = Instant(48 * time.Hour / time.Microsecond)
+
+// shut reports whether a robots.txt of the domain wants visits at another time.
+func (d *Domain) shut(now Instant) bool {
+	for _, end := range d.Shut {
+		if end > now {
+			return true
+		}
+	}
+	return false
 }
 
 // Answer is the end of a request.
@@ -135,6 +154,11 @@ func (w *World) Answer(run, domain, url string, prerequisite bool, reply Reply) 
 	}
 	if prerequisite {
 		d.Ruled = d.Ruled || reply.Good
+		if origin := strings.TrimSuffix(url, "/robots.txt"); reply.Shut {
+			d.Shut[origin] = w.Now + visitTimeHolds
+		} else if reply.Good {
+			delete(d.Shut, origin)
+		}
 		return
 	}
 	p := r.Pages[url]

@@ -186,7 +186,7 @@ func (w *World) Starved(rows Rows) (starved []string) {
 	for _, work := range rows.Work {
 		r, d := w.Runs[work.Run], rows.Domains[work.Domain]
 		due := w.Due(rows, work)
-		if r.status(rows.Now) != crawl.RunRunning || w.Domain(work.Domain).Closed || *r.Settings.Window != "" || due == 0 || due > rows.Now || d.Free > rows.Now {
+		if r.status(rows.Now) != crawl.RunRunning || w.Domain(work.Domain).Closed || w.Domain(work.Domain).shut(rows.Now) || *r.Settings.Window != "" || due == 0 || due > rows.Now || d.Free > rows.Now {
 			continue
 		}
 		if w.wholeSpent(r, rows) && (work.NextImage == 0 || rows.Runs[r.Name].Spent != "") {

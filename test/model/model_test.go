@@ -244,7 +244,7 @@ func (g *generator) step() string {
 	case n < 64:
 		return "site " + g.domain() + " " + g.one("ok", "ok", "ok", "304", "404", "403", "429", "429+2h", "503", "503+30s", "timeout", "reset", "nohost", "local")
 	case n < 66:
-		return "robots " + g.domain() + " " + g.one("ok", "503", "503+2h", "403")
+		return "robots " + g.domain() + " " + g.one("ok", "503", "503+2h", "403", "shut")
 	case n < 69:
 		return "pause " + g.domain() + g.one("", " 20s", " 10m")
 	case n < 71:

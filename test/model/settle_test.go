@@ -168,6 +168,18 @@ func (b *bench) starved() error {
 	return nil
 }
 
+// openRobots has a robots.txt be read anew that wants visits at any time.
+func (b *bench) openRobots(origin string) error {
+	stored, err := b.store.Robots(b.ctx, origin)
+	if err != nil {
+		return err
+	}
+	stored.VisitTimes, stored.Rules = "", ""
+	_, err = b.store.SaveRobots(b.ctx, stored)
+	b.told(stored.Domain)
+	return err
+}
+
 // liftAll has people take back what they have decided, one by one, and only that: who is told
 // of it looks at everything again.
 func (b *bench) liftAll() error {
@@ -185,6 +197,13 @@ func (b *bench) liftAll() error {
 			if err := b.setDomain(name, crawl.ControlWindow, ""); err != nil {
 				return err
 			}
+		}
+		// the hour comes, and their robots.txt say so no longer
+		for origin := range d.Shut {
+			if err := b.openRobots(origin); err != nil {
+				return err
+			}
+			delete(d.Shut, origin)
 		}
 		if d.Budget != nil {
 			n := int64(-1)

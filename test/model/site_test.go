@@ -162,6 +162,8 @@ func (s *sites) reply() model.Reply {
 		return model.Reply{Class: model.Final, Good: true, Found: s.links[a.url]}
 	case "to-https":
 		return model.Reply{Class: model.Final, Good: true, Found: []model.Found{{URL: byHTTPS(a.url), Domain: a.domain, Moved: true}}}
+	case "shut":
+		return model.Reply{Class: model.Final, Good: true, Shut: true}
 	case "404", "403":
 		return model.Reply{Class: model.Final, Good: a.prerequisite}
 	case "local":
@@ -199,6 +201,9 @@ func (s *sites) Do(_ context.Context, r fetch.Request) (*fetch.Response, error) 
 	case "to-https":
 		answer.Status = http.StatusMovedPermanently
 		answer.Header.Set("Location", byHTTPS(a.url))
+	case "shut":
+		from := time.Now().UTC().Add(12 * time.Hour)
+		answer.MediaType, answer.Body = "text/plain", fmt.Appendf(nil, "User-agent: *\nVisit-time: %02d00-%02d30\n", from.Hour(), from.Hour())
 	case "":
 		s.page(a, answer)
 	case "304":

@@ -30,7 +30,7 @@ import (
 //	pause d0|r0 [20s], resume d0|r0, stop d0|r0, block d0, unblock d0, retry d0
 //	delay d0 5s, budget d0 3, window d0|r0 closed|open
 //	site d0 503+30s                the domain answers its pages so from now on; ok is well
-//	robots d0 503                  and its robots.txt
+//	robots d0 503                  and its robots.txt; shut wants visits at another time of the day
 //	time 30s                       time passes
 //	work N                         one of the workflows that have something to do takes a step
 //	run                            they all do, until they wait

@@ -96,6 +96,9 @@ type Domain struct {
 	Gone Instant
 	// Ruled is set if its robots.txt was answered.
 	Ruled bool
+	// Shut is of each origin whose robots.txt wants visits at another time of the day (Visit-time)
+	// until when that counts: two days after it was read.
+	Shut map[string]Instant
 	// Read is when each page was last answered, by whichever run.
 	Read map[string]Instant
 }
@@ -109,7 +112,7 @@ func NewWorld() *World {
 func (w *World) Domain(name string) *Domain {
 	d := w.Domains[name]
 	if d == nil {
-		d = &Domain{Controls: map[crawl.ControlType]Instant{}, Read: map[string]Instant{}}
+		d = &Domain{Controls: map[crawl.ControlType]Instant{}, Read: map[string]Instant{}, Shut: map[string]Instant{}}
 		w.Domains[name] = d
 	}
 	return d
@@ -136,6 +139,10 @@ func (w *World) Pass(span Instant) {
 		for url, at := range d.Read {
 			earlier(&at)
 			d.Read[url] = at
+		}
+		for origin, end := range d.Shut {
+			earlier(&end)
+			d.Shut[origin] = end
 		}
 	}
 }

@@ -212,6 +212,9 @@ func crawlCases(changing changes) {
 		c.ok(c.q.RobotsOfDomain(ctx, site(sitePlain)))
 		robots := object{"origin": origin(0), "domain": site(0), "verdict": "unreachable", "agent": "mosey", "failed": true, "fresh_ms": 1000}
 		c.ok(c.q.RobotsSave(ctx, doc(robots)))
+		// a site wants visits at another time of the day than before
+		c.exec("UPDATE domains SET opens_at = now() + interval '1 hour' WHERE domain = $1", site(40))
+		c.ok(c.q.RobotsSave(ctx, doc(object{"origin": origin(40), "domain": site(40), "verdict": "rules", "rules": "rules 40", "fresh_ms": 1000})))
 		c.ok(c.q.RobotsSave(ctx, doc(object{"origin": origin(99), "domain": site(99), "verdict": "rules", "rules": "rules 70", "fresh_ms": 1000})))
 		c.exec("UPDATE domains SET status = 'pending', claimed_by = NULL WHERE domain = $1", site(4+89*4))
 		c.ok(c.q.RobotsSave(ctx, doc(object{"origin": origin(4 + 89*4), "domain": site(4 + 89*4), "verdict": "allow_all", "fresh_ms": 1000})))

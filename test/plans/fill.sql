@@ -244,12 +244,13 @@ FROM sites AS x CROSS JOIN LATERAL (
 INSERT INTO robots_texts (hash, rules) SELECT sha256(convert_to('rules ' || i, 'UTF8')), 'rules ' || i FROM generate_series(0, 49) AS i ON CONFLICT DO NOTHING;
 INSERT INTO robots_bodies (hash, body) SELECT sha256(convert_to('body ' || i, 'UTF8')), convert_to('body ' || i, 'UTF8') FROM generate_series(0, 49) AS i ON CONFLICT DO NOTHING;
 INSERT INTO robots (
-    origin, domain, verdict, agent, rules_hash, body_hash, crawl_delay_ms, sitemaps, status_code, failures, unreached, failing_since, read_at, version,
+    origin, domain, verdict, agent, rules_hash, body_hash, crawl_delay_ms, visit_times, sitemaps, status_code, failures, unreached, failing_since, read_at, version,
     fetched_at, expires_at
 )
 SELECT
     o.origin, x.domain, (CASE WHEN x.s % 97 = 2 THEN 'unreachable' ELSE 'rules' END)::robots_verdict, 'mosey',
     sha256(convert_to('rules ' || x.s % 50, 'UTF8')), sha256(convert_to('body ' || x.s % 50, 'UTF8')), CASE WHEN x.s % 10 = 0 THEN 2000 END,
+    CASE WHEN x.s % 20 = 0 THEN 'Mon-Sun 06:00-08:45 UTC' END,
     ARRAY[x.origin || '/sitemap.xml'], 200, CASE WHEN x.s % 97 = 2 THEN 3 ELSE 0 END, CASE WHEN x.s % 97 = 2 THEN 3 ELSE 0 END,
     CASE WHEN x.s % 97 = 2 THEN now() END, CASE WHEN x.s % 97 <> 2 OR o.origin LIKE 'http:%' THEN now() END, 2, now(), now() + interval '1 day'
 FROM sites AS x CROSS JOIN LATERAL (SELECT x.origin UNION ALL SELECT 'http://' || x.domain WHERE x.s % 97 IN (2, 3)) AS o (origin);

@@ -90,6 +90,9 @@ func printDomain(w io.Writer, r report.Domain) error {
 		if o.CrawlDelay != nil {
 			delay = ", crawl-delay " + o.CrawlDelay.String()
 		}
+		if o.VisitTimes != "" {
+			delay += ", visits " + o.VisitTimes
+		}
 		reason := ""
 		if o.Reason != "" {
 			reason = " (" + o.Reason + ")"

@@ -106,6 +106,9 @@ const (
 	BreachRobotsUnavailable Breach = "robots-unavailable"
 	// BreachSubnetGap is a request to a subnet before its time.
 	BreachSubnetGap Breach = "subnet-gap"
+	// BreachVisitTime is a page asked for outside of the times of the day that a robots.txt
+	// which was answered asks for.
+	BreachVisitTime Breach = "visit-time"
 	// BreachUserAgent is a request that does not say who asks.
 	BreachUserAgent Breach = "user-agent"
 )

@@ -14,7 +14,7 @@ func (j *judge) domains() {
 			byDomain[key] = append(byDomain[key], r)
 		}
 	}
-	crowded, told := j.crowded(), j.crawlDelays()
+	crowded, told := j.crowded(), j.wishes()
 	for _, key := range slices.Sorted(maps.Keys(byDomain)) {
 		j.domain(key, byDomain[key], told[key], crowded[key])
 	}
@@ -73,14 +73,18 @@ func (j *judge) delay(domain string) time.Duration {
 	return j.expect.Delay
 }
 
-func (j *judge) domain(key string, log Log, told []crawlDelay, crowded bool) {
+func (j *judge) domain(key string, log Log, told []wish, crowded bool) {
 	delay := j.delay(key)
 	var gaps []time.Duration
 	prev := log[0]
 	for i, r := range log {
 		for _, t := range told {
-			if t.since <= r.Start {
-				delay = max(delay, t.delay)
+			if t.since > r.Start {
+				continue
+			}
+			delay = max(delay, t.delay)
+			if at := j.expect.Plan.began.Add(r.Start); r.IsPage() && !j.visited(t.visit, at) {
+				j.violatef(BreachVisitTime, key, r, "asked at %s UTC, and robots.txt says %s", at.UTC().Format("15:04:05"), t.visit)
 			}
 		}
 		if i > 0 {
@@ -114,20 +118,24 @@ func (j *judge) tolerance(prev Record) time.Duration {
 	return j.expect.Tolerance
 }
 
-// crawlDelay is what a robots.txt asked for, since it was answered.
-type crawlDelay struct{ delay, since time.Duration }
+// wish is what a robots.txt has asked for, since it was answered.
+type wish struct {
+	delay time.Duration
+	visit VisitTime // zero is at any time
+	since time.Duration
+}
 
-// crawlDelays are the Crawl-delays that the answers have told, by domain. One
+// wishes are the Crawl-delays and Visit-times that the answers have told, by domain. One
 // that is read over a redirect is for the domain that redirected.
-func (j *judge) crawlDelays() map[string][]crawlDelay {
-	told := make(map[string][]crawlDelay)
+func (j *judge) wishes() map[string][]wish {
+	told := make(map[string][]wish)
 	p := j.expect.Plan
 	if p == nil {
 		return told
 	}
 	readers := make(map[string][]string) // hosts by the URL their rules are at
 	for name, h := range p.hosts {
-		if h.role != roleRules && p.crawlDelay(name) > 0 {
+		if h.role != roleRules && (p.crawlDelay(name) > 0 || p.visitTime(name) != VisitTime{}) {
 			chain := p.robotsChain(name)
 			last := chain[len(chain)-1]
 			readers[last] = append(readers[last], name)
@@ -139,10 +147,16 @@ func (j *judge) crawlDelays() map[string][]crawlDelay {
 		}
 		for _, name := range readers[r.URL()] {
 			key := DomainKey(name)
-			told[key] = append(told[key], crawlDelay{delay: p.crawlDelay(name), since: r.End})
+			told[key] = append(told[key], wish{delay: p.crawlDelay(name), visit: p.visitTime(name), since: r.End})
 		}
 	}
 	return told
+}
+
+// visited reports whether an instant is in the time of the day that a site asks for. It cannot
+// be told of a plan that was not served. A robots.txt may be asked for at any time.
+func (j *judge) visited(v VisitTime, at time.Time) bool {
+	return v == VisitTime{} || j.expect.Plan.began.IsZero() || v.has(at) || v.has(at.Add(j.expect.Tolerance))
 }
 
 // steady reports whether a crawler that has work goes on after an answer as soon

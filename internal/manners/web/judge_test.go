@@ -164,6 +164,22 @@ func TestJudgeGaps(t *testing.T) {
 		b.log[2].Start = 4 * time.Second
 		require.Equal(t, []Breach{BreachGap}, b.kinds(second))
 	})
+	t.Run("VisitTimeHoldsOnceItIsKnown", func(t *testing.T) {
+		t.Parallel()
+		night := VisitTime{From: 22 * time.Hour, To: 6 * time.Hour}
+		b := setupLog(t, Options{Sites: []Site{{Host: "a.test", VisitTime: night}}})
+		b.plan.began = time.Date(2026, time.November, 26, 5, 59, 50, 0, time.UTC)
+		b.add("http://a.test:8080/robots.txt", 0, 10, 200)
+		b.add("http://a.test:8080/", 9000, 9999, 200)
+		b.add("http://a.test:8080/robots.txt", 11_000, 11_010, 304)
+		require.Empty(t, b.kinds(second))
+		b.add("http://a.test:8080/p/1", 12_010, 12_020, 200)
+		require.Equal(t, []Breach{BreachVisitTime}, b.kinds(second))
+		b.plan.began = b.plan.began.Add(17 * time.Hour)
+		require.Empty(t, b.kinds(second))
+		b.plan.began = time.Time{}
+		require.Empty(t, b.kinds(second), "nobody knows what time it was")
+	})
 	t.Run("LongerDelayThanCrawlDelayHolds", func(t *testing.T) {
 		t.Parallel()
 		b := setupLog(t, Options{Sites: []Site{{Host: "a.test", CrawlDelay: time.Second}}})

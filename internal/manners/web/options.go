@@ -60,6 +60,31 @@ type Options struct {
 	SitesPerIP int
 }
 
+// VisitTime is a time of each day in UTC, from From until just before To, both counted from
+// midnight in whole minutes. One whose To is not after its From ends on the next day.
+type VisitTime struct{ From, To time.Duration }
+
+func (v VisitTime) valid() bool {
+	return v.From != v.To && min(v.From, v.To) >= 0 && v.From < 24*time.Hour && v.To <= 24*time.Hour &&
+		v.From%time.Minute == 0 && v.To%time.Minute == 0
+}
+
+// String is the time as robots.txt has it, such as 0600-0845.
+func (v VisitTime) String() string {
+	minute := func(d time.Duration) int { return int(d/time.Hour)*100 + int(d%time.Hour/time.Minute) }
+	return fmt.Sprintf("%04d-%04d", minute(v.From), minute(v.To))
+}
+
+// has reports whether an instant is in the time of the day.
+func (v VisitTime) has(at time.Time) bool {
+	const day = 24 * time.Hour
+	clock := at.Sub(at.Truncate(day)) // days of UTC, without leap seconds
+	if v.From < v.To {
+		return v.From <= clock && clock < v.To
+	}
+	return v.From <= clock || clock < v.To
+}
+
 // Site is one host name and what it serves.
 type Site struct {
 	// Behaviour answers the ordinary pages. Defaults to Healthy{}.
@@ -69,6 +94,9 @@ type Site struct {
 	// in seconds with up to three decimals. 0 means none, except for
 	// RobotsCrawlDelay, where it defaults to 2 s.
 	CrawlDelay time.Duration
+
+	// VisitTime is stated in the same robots.txt files. The zero value is none.
+	VisitTime VisitTime
 
 	// DNS is how the name resolves. Defaults to DNSAnswer.
 	DNS DNSMode
@@ -242,6 +270,7 @@ func (o Options) Validate() error {
 			"Sites[%d].RobotsTurns is %d, but Robots is %q, which is not one text", i, s.RobotsTurns, s.Robots)
 		check(s.DNS.known(), "Sites[%d].DNS is %q, which is no mode", i, s.DNS)
 		check(s.CrawlDelay >= 0, "Sites[%d].CrawlDelay is negative", i)
+		check(s.VisitTime == VisitTime{} || s.VisitTime.valid(), "Sites[%d].VisitTime is %v, want two times of the day that differ", i, s.VisitTime)
 		check(s.TLS.known(), "Sites[%d].TLS is %q, which is no kind", i, s.TLS)
 		check(s.TLS == TLSNone || s.IPGroup == "",
 			"Sites[%d].IPGroup is %q, but TLS needs an address of its own", i, s.IPGroup)

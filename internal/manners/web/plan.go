@@ -16,6 +16,7 @@ import (
 // plans of equal options are equal.
 type Plan struct {
 	hosts   map[string]host // by name, aliases included
+	began   time.Time       // when it was first served; zero if it was not
 	opts    Options
 	outside string // host of a site that is not seeded, "" if there is none
 	sites   []*site
@@ -277,14 +278,23 @@ func (p *Plan) robots(h host, target string) (res resource, ok bool) {
 
 // crawlDelay is what the robots.txt of an origin asks for.
 func (p *Plan) crawlDelay(name string) time.Duration {
-	h, ok := p.hosts[name]
-	if !ok || robotsFiles[h.site.Robots].text == nil {
-		return 0
+	if h, ok := p.hosts[name]; ok && statesPace(h.site.Robots) {
+		return h.site.CrawlDelay
 	}
-	if h.site.Robots == RobotsBinary || h.site.Robots == RobotsHTML {
-		return 0
+	return 0
+}
+
+// visitTime is when the robots.txt of an origin asks for visits.
+func (p *Plan) visitTime(name string) VisitTime {
+	if h, ok := p.hosts[name]; ok && statesPace(h.site.Robots) {
+		return h.site.VisitTime
 	}
-	return h.site.CrawlDelay
+	return VisitTime{}
+}
+
+// statesPace reports whether a robots.txt has rules that a crawler can read.
+func statesPace(kind RobotsFile) bool {
+	return robotsFiles[kind].text != nil && kind != RobotsBinary && kind != RobotsHTML
 }
 
 // resolve is where a Location leads, fragment dropped; "" when nowhere.

@@ -165,19 +165,22 @@ func (s *site) turned(n int) bool { return s.RobotsTurns > 0 && n > s.RobotsTurn
 
 // rules is a text with the site's Crawl-delay in the last of its groups.
 func rules(text string) func(Site) string {
-	return func(s Site) string { return text + delayLine(s) }
+	return func(s Site) string { return text + paceLines(s) }
 }
 
-func delayLine(s Site) string {
-	if s.CrawlDelay == 0 {
-		return ""
+// paceLines say when a site wants to be asked.
+func paceLines(s Site) (lines string) {
+	if s.CrawlDelay != 0 {
+		lines = "Crawl-delay: " + strconv.FormatFloat(s.CrawlDelay.Seconds(), 'f', -1, 64) + "\n"
 	}
-	seconds := strconv.FormatFloat(s.CrawlDelay.Seconds(), 'f', -1, 64)
-	return "Crawl-delay: " + seconds + "\n"
+	if s.VisitTime != (VisitTime{}) {
+		lines += "Visit-time: " + s.VisitTime.String() + "\n"
+	}
+	return lines
 }
 
 func disallowText(s Site) string {
-	return "# keep out of /private/\nUser-agent: *\nDisallow: /private/\n" + delayLine(s)
+	return "# keep out of /private/\nUser-agent: *\nDisallow: /private/\n" + paceLines(s)
 }
 
 func bomText(s Site) string {
@@ -185,11 +188,11 @@ func bomText(s Site) string {
 }
 
 func tokenText(s Site) string {
-	return "User-agent: *\nDisallow: /\n\nUser-agent: Mosey\nDisallow: /private/\n" + delayLine(s)
+	return "User-agent: *\nDisallow: /\n\nUser-agent: Mosey\nDisallow: /private/\n" + paceLines(s)
 }
 
 func tokenDenyText(s Site) string {
-	return "User-agent: mosey\nDisallow: /\n\nUser-agent: *\nDisallow:\n" + delayLine(s)
+	return "User-agent: mosey\nDisallow: /\n\nUser-agent: *\nDisallow:\n" + paceLines(s)
 }
 
 func binaryText(Site) string {
@@ -208,7 +211,7 @@ func htmlText(s Site) string {
 func hugeText(s Site) string {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")
-	tail := "Disallow: /private/\n" + delayLine(s)
+	tail := "Disallow: /private/\n" + paceLines(s)
 	for i := 0; b.Len() < robotsLimit-len(tail)-64; i++ {
 		fmt.Fprintf(&b, "Disallow: /nothing-here/%d\n", i)
 	}

@@ -65,6 +65,7 @@ func Start(ctx context.Context, opts Options) (*Web, error) {
 	if err := w.listen(ctx, opts); err != nil {
 		return nil, err
 	}
+	w.began = w.epoch
 	var err error
 	if w.certs, err = issue(w.Plan, w.epoch); err != nil {
 		closeAll(w.listeners)
