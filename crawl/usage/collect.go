@@ -52,7 +52,7 @@ func (p *Usage) AddHeader(header http.Header) {
 // terms-of-service is registered with IANA). Their address may be relative to that of the page.
 func (p *Usage) AddLinks(page urls.URL, header http.Header) {
 	for _, value := range values(header, "Link") {
-		target, found := linkTo(value, "terms-of-service")
+		target, found := LinkTo(value, "terms-of-service")
 		if !found || p.Terms != "" {
 			continue
 		}
@@ -62,8 +62,8 @@ func (p *Usage) AddLinks(page urls.URL, header http.Header) {
 	}
 }
 
-// linkTo is the target of the first link of a relation in a value of the header Link.
-func linkTo(value, rel string) (target string, found bool) {
+// LinkTo is the target of the first link of a relation in a value of the header Link.
+func LinkTo(value, rel string) (target string, found bool) {
 	value = value[:min(len(value), MaxValueBytes)]
 	for {
 		_, rest, begins := strings.Cut(value, "<")
