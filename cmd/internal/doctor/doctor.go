@@ -140,7 +140,7 @@ func Named(names []string, parts ...Part) (checks []Check, err error) {
 
 // OfIdentity are the checks of what site owners can find out about the crawler.
 func OfIdentity() []Check {
-	return slices.DeleteFunc(All(), func(c Check) bool { return c.Part != Identity && c.Name != signatureCheck })
+	return slices.Concat(identityChecks(), slices.DeleteFunc(networkChecks(), func(c Check) bool { return c.Name != signatureCheck }))
 }
 
 // Examine makes checks and tells what each has found, at least one finding a check. With
