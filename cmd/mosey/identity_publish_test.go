@@ -109,11 +109,12 @@ func TestWhatIsPublished(t *testing.T) {
 	t.Run("FollowsTheSettingsOfRuns", func(t *testing.T) {
 		t.Parallel()
 		p := newPublisher(t)
-		p.settings = append(p.settings, p.WriteFile("config.yaml", "delay: 90s\npurpose: ai-train\ncontact: you@crawler.test\n"))
+		p.settings = append(p.settings, p.WriteFile("config.yaml", "delay: 90s\npurpose: ai-train\ncontact: you@crawler.test\nabout: We are three.\n"))
 		p.Print("identity", "init", p.folder)
 		page := p.file("index.html")
 		require.Contains(t, page, "At least 90 seconds")
 		require.Contains(t, page, "train AI models")
+		require.Contains(t, page, "We are three.")
 		require.Contains(t, page, "Content-Usage: train-ai=n")
 		require.NoFileExists(t, filepath.Join(p.folder, "addresses.json"))
 		require.NoDirExists(t, filepath.Join(p.folder, ".well-known"))

@@ -68,7 +68,7 @@ func TestPage(t *testing.T) {
 	require.Contains(t, string(body), "passes this check")
 }
 
-// What an operator says is text, whatever is in it.
+// The texts of flags stay texts: they cannot become elements or scripts.
 func TestPageEscapes(t *testing.T) {
 	t.Parallel()
 	const hostile = `"><script>alert(1)</script><a href='javascript:x'>&{{.Token}}`
@@ -82,8 +82,8 @@ func TestPageEscapes(t *testing.T) {
 	require.NotContains(t, string(body), `href="javascript`)
 }
 
-// sound requires that a document is well-formed as HTML5 has it: each element that is opened is closed in turn, ids are
-// unique, and nothing is in the wrong place, so that the parser keeps the elements as they were written.
+// sound requires that a document is well-formed: each element that is opened is closed in turn, and a parser of HTML5
+// keeps the elements as they were written.
 func sound(t *testing.T, page string) {
 	t.Helper()
 	void := " meta link br hr img input "

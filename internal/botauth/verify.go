@@ -51,8 +51,9 @@ func ReadDirectory(body []byte) (Published, error) {
 // ErrUnsigned says that no key has signed a directory. The drafts leave that to its owner.
 var ErrUnsigned = errors.New("the answer is not signed by the key")
 
-// Proves reports why the header of an answer with the directory does not prove that a key of it belongs to the host
-// that was asked, at a URL and an instant; nil is that it does. It is the other side of SignedDirectory.
+// Proves verifies that a key of the directory has signed the answer for the host of a URL, at an instant. An error says
+// why the signature does not hold; without a signature it is ErrUnsigned. Header and body are those of the answer, as
+// SignedDirectory makes them.
 func (p Published) Proves(keyID, asked string, header http.Header, body []byte, now time.Time) error {
 	key, known := p[keyID]
 	if !known {

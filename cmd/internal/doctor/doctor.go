@@ -46,7 +46,7 @@ const (
 	Network  Part = "network"
 	Database Part = "database"
 	Temporal Part = "temporal"
-	// Identity are checks of what site owners can find out about the crawler, which are for who says what that is.
+	// Identity are checks of what is published about the crawler. They are made where a flag says what that is.
 	Identity Part = "identity"
 	// Data are checks that read many rows, which are for --check.
 	Data Part = "data"

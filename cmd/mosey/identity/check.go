@@ -23,7 +23,8 @@ func (c *checkCmd) Run(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("%w", err)
 	}
 	if !published.HasPage {
-		return wiring.Usagef("--page: not given, and --contact is no URL; want the URL of the page about the crawler, such as https://crawler.example.org/")
+		return wiring.Usagef("--page: not given, and --contact is no URL; want the URL of the page about the crawler, " +
+			"such as https://crawler.example.org/")
 	}
 	p := &doctor.Patient{Environ: e.Environ, Fetch: c.FetchFlags, Identity: c.IdentityFlags}
 	return command.Examine(ctx, e, p, doctor.OfIdentity(), command.Examination{JSON: c.JSON})

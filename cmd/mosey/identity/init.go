@@ -30,7 +30,7 @@ type initCmd struct {
 	validFlag
 
 	About   string `help:"What you do with the pages, and who you are, in your words for the page." placeholder:"TEXT"`
-	Replace bool   `help:"Overwrite files that are there and say something else."`
+	Replace bool   `help:"Overwrite files that are there and say something else." env:"-"`
 	JSON    bool   `name:"json" help:"Print JSON: the files, and what was done with each."`
 }
 

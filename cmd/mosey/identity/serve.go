@@ -50,6 +50,9 @@ func plain(err error) error {
 	return err
 }
 
+// policy lets a page have its own style, and nothing else.
+const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
 // fileMost bounds a file that is served, or compared with a new one.
 const fileMost = 1 << 20
 
@@ -104,7 +107,7 @@ func (f folder) header(name string) (header http.Header, signed bool) {
 	switch {
 	case slices.Contains(pageEndings, path.Ext(name)):
 		header = of("text/html; charset=utf-8")
-		header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		header.Set("Content-Security-Policy", policy)
 	case name == rangesFile:
 		header = of(about.RangesType)
 	}
