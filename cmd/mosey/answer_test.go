@@ -25,9 +25,8 @@ func TestCommandsPrintJSON(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"mosey up", "mosey images sheet", "mosey serve", "mosey export", "mosey identity directory", "mosey manners serve",
-		"mosey codec",
-		"mosey completion", "mosey man",
+		"mosey up", "mosey images sheet", "mosey serve", "mosey export", "mosey identity serve",
+		"mosey identity directory", "mosey manners serve", "mosey codec", "mosey completion", "mosey man",
 	}, without)
 }
 

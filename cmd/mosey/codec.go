@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
@@ -41,24 +38,8 @@ func (c *codecCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{
-		Handler: keys.Server(origins), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-		ErrorLog: slog.NewLogLogger(e.NewLogger(e.Stderr, slog.LevelWarn).Handler(), slog.LevelWarn),
-	}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
 	fmt.Fprintf(e.Stdout, "Codec server   http://%s\nCtrl-C stops.\n", listener.Addr())
-	select {
-	case err = <-done:
-		return err
-	case <-ctx.Done():
-	}
-	err = server.Close()
-	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
+	return command.ServeUntil(ctx, listener, keys.Server(origins), e.NewLogger(e.Stderr, slog.LevelWarn))
 }
 
 // originsOf are the origins of addresses, as browsers name them.

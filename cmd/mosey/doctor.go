@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
+	"reflect"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/doctor"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/stack"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
@@ -21,6 +19,7 @@ import (
 // doctorCmd looks for what is wrong.
 type doctorCmd struct {
 	wiring.FetchFlags
+	wiring.IdentityFlags
 
 	JSON   bool     `name:"json" help:"Print a JSON array of findings."`
 	Check  bool     `help:"Look at the data, too: whether rows agree with each other. Takes a while on a large database, in small steps."`
@@ -31,14 +30,24 @@ type doctorCmd struct {
 
 // Run makes the checks. A fault makes it fail.
 func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
-	checks, err := doctor.Named(d.Only, d.Check || d.Repair || d.List)
+	var parts []doctor.Part
+	if d.Check || d.Repair || d.List {
+		parts = append(parts, doctor.Data)
+	}
+	if d.List || !reflect.ValueOf(d.IdentityFlags).IsZero() {
+		parts = append(parts, doctor.Identity)
+	}
+	checks, err := doctor.Named(d.Only, parts...)
 	if err != nil {
 		return wiring.Usagef("--only: %w", err)
+	}
+	if _, err := d.Published(d.AgentFlags); err != nil {
+		return wiring.Usagef("%w", err)
 	}
 	if d.List {
 		return d.list(e, checks)
 	}
-	p := &doctor.Patient{Environ: e.Environ, Fetch: d.FetchFlags, Ports: []doctor.Port{
+	p := &doctor.Patient{Environ: e.Environ, Fetch: d.FetchFlags, Identity: d.IdentityFlags, Ports: []doctor.Port{
 		{Number: stack.TemporalPortDefault, For: "Temporal"}, {Number: stack.UIPortDefault, For: "its UI"},
 	}}
 	if e.Environ.Get("DATABASE_URL") == "" || wiring.TemporalAddress(e.Environ) == "" {
@@ -49,7 +58,9 @@ func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
 	progress := command.NewProgressLine(e)
 	p.Progress = func(line string) { progress.Show(func(time.Time) string { return line }) }
 	return withTemporal(ctx, e, p, func() error {
-		return withPatientsStore(ctx, e, p, func() error { return d.examine(ctx, e, p, checks, progress) })
+		return withPatientsStore(ctx, e, p, func() error {
+			return command.Examine(ctx, e, p, checks, command.Examination{JSON: d.JSON, Mend: d.Repair, Progress: progress})
+		})
 	})
 }
 
@@ -99,71 +110,6 @@ func withPatientsStore(ctx context.Context, e *command.Env, p *doctor.Patient, f
 	return fn()
 }
 
-// examine makes the checks and prints what they find, as they find it.
-func (d *doctorCmd) examine(
-	ctx context.Context, e *command.Env, p *doctor.Patient, checks []doctor.Check, progress *command.ProgressLine,
-) error {
-	var all []doctor.Finding
-	part := doctor.Part("")
-	err := doctor.Examine(ctx, p, checks, d.Repair, func(c doctor.Check, found []doctor.Finding) {
-		progress.Clear()
-		all = append(all, found...)
-		if d.JSON {
-			return
-		}
-		if c.Part != part {
-			part = c.Part
-			fmt.Fprintln(e.Stdout, strings.ToUpper(string(part)))
-		}
-		for _, f := range found {
-			printFinding(e.Stdout, f, command.TerminalWidth(e.Stdout))
-		}
-	})
-	progress.Clear()
-	if err != nil {
-		return fmt.Errorf("not all was looked at: %w", err)
-	}
-	faults, warnings := doctor.Faults(all)
-	if d.JSON {
-		if err := command.PrintJSON(e.Stdout, all); err != nil {
-			return err
-		}
-	} else if faults == 0 {
-		fmt.Fprintln(e.Stdout, sumUp(warnings))
-	}
-	if faults > 0 {
-		return errors.New(explain.Count(int64(faults), "fault") + " and " + explain.Count(int64(warnings), "warning"))
-	}
-	return nil
-}
-
-func sumUp(warnings int) string {
-	if warnings == 0 {
-		return "Nothing is wrong."
-	}
-	return "No fault, and " + explain.Count(int64(warnings), "warning") + "."
-}
-
-// The columns of a finding: how bad it is, which check found it, what.
-const (
-	severityWidth = 9
-	nameWidth     = 13
-)
-
-func printFinding(w io.Writer, f doctor.Finding, width int) {
-	indent := severityWidth + nameWidth
-	lines := command.Wrap(fmt.Sprintf("%-*s%-*s%s", severityWidth, f.Severity, nameWidth, f.Check, explain.OneLine(f.Found)), width, indent)
-	for _, more := range []string{f.Remedy, f.Repaired} {
-		if more != "" {
-			arrow := strings.Repeat(" ", indent) + "> "
-			lines = append(lines, command.Wrap(arrow+explain.OneLine(more), width, indent+2)...)
-		}
-	}
-	for _, line := range lines {
-		fmt.Fprintln(w, line)
-	}
-}
-
 func (d *doctorCmd) list(e *command.Env, checks []doctor.Check) error {
 	if d.JSON {
 		type listed struct {
@@ -179,8 +125,8 @@ func (d *doctorCmd) list(e *command.Env, checks []doctor.Check) error {
 		return command.PrintJSON(e.Stdout, all)
 	}
 	for _, c := range checks {
-		line := fmt.Sprintf("%-*s%-*s%s", severityWidth, c.Part, nameWidth, c.Name, c.About)
-		for _, l := range command.Wrap(line, command.TerminalWidth(e.Stdout), severityWidth+nameWidth) {
+		line := fmt.Sprintf("%-*s%-*s%s", command.SeverityWidth, c.Part, command.CheckWidth, c.Name, c.About)
+		for _, l := range command.Wrap(line, command.TerminalWidth(e.Stdout), command.SeverityWidth+command.CheckWidth) {
 			fmt.Fprintln(e.Stdout, l)
 		}
 	}

@@ -74,7 +74,7 @@ type cli struct {
 	Migrate    migrateCmd           `cmd:"" group:"Take out and look after:" help:"Bring the database to the newest schema, and make what Temporal needs for Mosey."`
 	Workers    control.WorkersCmd   `cmd:"" group:"Take out and look after:" help:"List the workers, or limit the requests that all of them have in flight."`
 	Move       move.Cmd             `cmd:"" group:"Take out and look after:" help:"Move a crawl from the data directory to a cluster, or back."`
-	Identity   identity.Cmd         `cmd:"" group:"Take out and look after:" help:"Make keys to sign requests with, and print what is to be served of them."`
+	Identity   identity.Cmd         `cmd:"" group:"Take out and look after:" help:"Publish who the crawler is: a page, its addresses, the keys that sign; and check that as site owners do."`
 	Deploy     control.DeployCmd    `cmd:"" group:"Take out and look after:" help:"Make a version of the workers current, and watch others run out; or list the versions."`
 	Replay     control.ReplayCmd    `cmd:"" group:"Take out and look after:" help:"Replay workflows that run over this program, before its workers serve them."`
 	Manners    manners.Cmd          `cmd:"" group:"Take out and look after:" help:"Judge a crawler, of whatever kind: serve a web of cases, and judge how it was crawled."`
@@ -89,6 +89,7 @@ type cli struct {
 func newCLI() *cli {
 	c := new(cli)
 	c.Crawl.Plugins, c.Recrawl.Plugins = command.SettingFlags(), command.SettingFlags()
+	c.Identity.Init.Plugins = command.SettingFlags("delay", "purpose")
 	return c
 }
 

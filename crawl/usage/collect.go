@@ -80,6 +80,16 @@ func linkTo(page urls.URL, links []string, rel, media string) string {
 	return ""
 }
 
+// LinkTo is the target of the first link of a relation in a value of the header Link.
+func LinkTo(value, rel string) (target string, found bool) {
+	for target, params := range parseLinks(value) {
+		if slices.Contains(strings.Fields(strings.ToLower(params["rel"])), rel) {
+			return target, true
+		}
+	}
+	return "", false
+}
+
 // parseLinks yields the targets of the links in a value of the header Link, and their parameters.
 func parseLinks(value string) iter.Seq2[string, map[string]string] {
 	return func(yield func(string, map[string]string) bool) {

@@ -27,6 +27,8 @@ const (
 var (
 	errNoName = errors.New("no such name (NXDOMAIN)")
 	errNoData = errors.New("no usable A or AAAA record (NODATA)")
+	// errNoPointer is why an address has no names.
+	errNoPointer = errors.New("no name (PTR record)")
 )
 
 // finding is what the name servers say about one family of a host's addresses.

@@ -26,6 +26,11 @@
 // 8767), and the servers are left alone for [Config.StalePause]. Without old
 // addresses the failure is remembered for a second (RFC 9520).
 //
+// # Names of addresses
+//
+// [Resolver.Reverse] asks for the names of an address and for their addresses, as others
+// do who verify a crawler by forward-confirmed reverse DNS.
+//
 // # Safety
 //
 // Answers are hostile. A query leaves from a random port with a random id, and

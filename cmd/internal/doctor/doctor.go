@@ -46,6 +46,8 @@ const (
 	Network  Part = "network"
 	Database Part = "database"
 	Temporal Part = "temporal"
+	// Identity are checks of what is published about the crawler. They are made where a flag says what that is.
+	Identity Part = "identity"
 	// Data are checks that read many rows, which are for --check.
 	Data Part = "data"
 )
@@ -79,6 +81,8 @@ type Patient struct {
 	// Ports are those that the embedded servers want.
 	Ports []Port
 	Fetch wiring.FetchFlags
+	// Identity says what site owners can find out.
+	Identity wiring.IdentityFlags
 
 	// Store is the database, or NoStore why there is none; likewise Temporal.
 	// DatabaseURL opens it with the rights of the user.
@@ -90,6 +94,9 @@ type Patient struct {
 
 	// Progress is told how far a long check is.
 	Progress func(string)
+
+	// page is that about the crawler, once it was asked for.
+	page *answer
 }
 
 // ErrAbsent says that something is not there, which is no fault: nothing was crawled yet, or no
@@ -110,11 +117,11 @@ const patience = 10 * time.Second
 
 // All are the checks, in the order in which they are made.
 func All() []Check {
-	return slices.Concat(machineChecks(), networkChecks(), databaseChecks(), temporalChecks(), dataChecks())
+	return slices.Concat(machineChecks(), networkChecks(), identityChecks(), databaseChecks(), temporalChecks(), dataChecks())
 }
 
-// Named are the checks with names; none means those that are made unless more is asked for.
-func Named(names []string, data bool) (checks []Check, err error) {
+// Named are the checks with names; none means those that are always made, and those of the parts that are asked for.
+func Named(names []string, parts ...Part) (checks []Check, err error) {
 	all := All()
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(c Check) bool { return c.Name == name })
@@ -126,7 +133,14 @@ func Named(names []string, data bool) (checks []Check, err error) {
 	if len(names) > 0 {
 		return checks, nil
 	}
-	return slices.DeleteFunc(all, func(c Check) bool { return c.Part == Data && !data }), nil
+	return slices.DeleteFunc(all, func(c Check) bool {
+		return (c.Part == Data || c.Part == Identity) && !slices.Contains(parts, c.Part)
+	}), nil
+}
+
+// OfIdentity are the checks of what site owners can find out about the crawler.
+func OfIdentity() []Check {
+	return slices.Concat(identityChecks(), slices.DeleteFunc(networkChecks(), func(c Check) bool { return c.Name != signatureCheck }))
 }
 
 // Examine makes checks and tells what each has found, at least one finding a check. With

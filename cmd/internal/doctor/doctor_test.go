@@ -41,7 +41,7 @@ func (p *Patient) look(t *testing.T, name string) []Finding { return p.examine(t
 
 func (p *Patient) examine(t *testing.T, name string, mend bool) (all []Finding) {
 	t.Helper()
-	checks, err := Named([]string{name}, false)
+	checks, err := Named([]string{name})
 	require.NoError(t, err)
 	require.NoError(t, Examine(t.Context(), p, checks, mend, func(_ Check, found []Finding) { all = append(all, found...) }))
 	require.NotEmpty(t, all)
@@ -80,9 +80,9 @@ func TestChecksAreDeclared(t *testing.T) {
 		require.Regexp(t, `^[A-Z].*\.$`, c.About, c.Name)
 		require.NotContains(t, c.About, "|", c.Name)
 	}
-	_, err := Named([]string{"nix"}, false)
+	_, err := Named([]string{"nix"})
 	require.ErrorContains(t, err, `"nix"`)
-	some, err := Named(nil, false)
+	some, err := Named(nil)
 	require.NoError(t, err)
 	for _, c := range some {
 		require.NotEqual(t, Data, c.Part)
@@ -116,7 +116,7 @@ func TestAFreshMachine(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(freshDir(t), "data")
 	p := &Patient{DataDir: dir, NoStore: Absent("nothing yet"), NoTemporal: Absent("none")}
-	checks, err := Named(nil, true)
+	checks, err := Named(nil, Data)
 	require.NoError(t, err)
 	checks = slices.DeleteFunc(checks, func(c Check) bool { return c.Part == Network }) // it may have none
 	seen := 0

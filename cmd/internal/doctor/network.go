@@ -12,6 +12,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/about"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
@@ -26,9 +27,9 @@ func networkChecks() []Check {
 				"It makes up to five requests to that page, under the rules for networks that the worker has.",
 		},
 		{
-			Name: "signature", Part: Network, look: lookSignature,
-			About: "That the public part of the key that signs requests (`--sign`) is served where `--signature-agent` says. " +
-				"It makes one request there.",
+			Name: signatureCheck, Part: Network, look: lookSignature,
+			About: "That the public part of the key that signs requests (`--sign`) is served where `--signature-agent` says, and that " +
+				"the answer is signed for that host. It makes one request there.",
 		},
 	}
 }
@@ -105,7 +106,7 @@ func lookWays(ctx context.Context, _ *Patient) ([]Finding, error) {
 	return fine("there is a way to IPv4 and to IPv6"), nil
 }
 
-// hopsMost is how many requests a contact page may take, with redirects.
+// hopsMost is how many requests a page may take, with redirects.
 const hopsMost = 5
 
 func lookContact(ctx context.Context, p *Patient) ([]Finding, error) {
@@ -117,30 +118,61 @@ func lookContact(ctx context.Context, p *Patient) ([]Finding, error) {
 	if !is {
 		return fine("%s", cmp.Or(p.Fetch.Contact, p.Fetch.Agent())), nil
 	}
-	for range hopsMost {
-		resp, err := p.fetch(ctx, page, "text/html")
-		switch {
-		case errors.Is(err, fetch.CauseForbiddenAddr):
-			return one(Fault, "Give a page that site owners can reach as --contact.", "%s is not for the public: %v", page, err), nil
-		case err != nil:
-			return one(Fault, "Have it answer (curl "+page.String()+"), or give another --contact.", "%s cannot be reached: %v", page, err), nil
-		}
-		to := resp.Header.Get("Location")
-		if resp.Status < 300 || resp.Status > 399 || to == "" {
-			defer resp.Release()
-			return judgeContact(p.Fetch.Agent(), page, resp)
-		}
-		resp.Release()
-		if page, err = page.Resolve(to); err != nil {
-			return one(Fault, "Give the address that it leads to as --contact.",
-				"%s redirects to what is no address: %v", p.Fetch.Contact, err), nil
-		}
+	a, found, err := p.ask(ctx, page, "--contact")
+	if err != nil || found != nil {
+		return found, err
 	}
-	return one(Fault, "Give the address that it leads to as --contact.", "%s redirects more than %d times", p.Fetch.Contact, hopsMost), nil
+	return judgeContact(p.Fetch.Agent(), a)
 }
 
-// contactBytes is how much of the page is read: the agent's name should come soon.
+// contactBytes is how much of a page or a list is read: the agent's name should come soon.
 const contactBytes = 1 << 20
+
+// answer is what a page has answered with the status 200, after redirects.
+type answer struct {
+	// At is where it is.
+	At        urls.URL
+	Header    http.Header
+	MediaType string
+	Body      []byte
+	// Truncated is set if it is longer than contactBytes.
+	Truncated bool
+	// EndedAt is when the answer had come, after a request that took so long.
+	EndedAt time.Time
+	Took    time.Duration
+}
+
+// ask asks for a page that a flag names, and follows redirects. What is wrong with the answer is a finding.
+func (p *Patient) ask(ctx context.Context, page urls.URL, flag string) (*answer, []Finding, error) {
+	at := page
+	for range hopsMost {
+		resp, err := p.fetch(ctx, at, "text/html")
+		switch {
+		case errors.Is(err, fetch.CauseForbiddenAddr):
+			return nil, one(Fault, "Give a page that site owners can reach as "+flag+".", "%s is not for the public: %v", at, err), nil
+		case err != nil:
+			return nil, one(Fault, "Have it answer (curl "+at.String()+"), or give another "+flag+".", "%s cannot be reached: %v", at, err), nil
+		}
+		to := resp.Header.Get("Location")
+		switch {
+		case resp.Status >= 300 && resp.Status <= 399 && to != "":
+			resp.Release()
+		case resp.Status != http.StatusOK:
+			resp.Release()
+			return nil, one(Fault, "Have the page answer with 200, or give another "+flag+".", "%s answers with the status %d", at, resp.Status), nil
+		default:
+			defer resp.Release()
+			return &answer{
+				At: at, Header: resp.Header, MediaType: resp.MediaType, Body: bytes.Clone(resp.Body), Truncated: resp.Truncated,
+				EndedAt: resp.EndedAt, Took: resp.Total,
+			}, nil, nil
+		}
+		if at, err = at.Resolve(to); err != nil {
+			return nil, one(Fault, "Give the address that it leads to as "+flag+".", "%s redirects to what is no address: %v", page, err), nil
+		}
+	}
+	return nil, one(Fault, "Give the address that it leads to as "+flag+".", "%s redirects more than %d times", page, hopsMost), nil
+}
 
 func (p *Patient) fetch(ctx context.Context, page urls.URL, accept string) (*fetch.Response, error) {
 	fetcher, resolver, err := p.Fetch.Reach(nil)
@@ -160,23 +192,25 @@ func (p *Patient) fetch(ctx context.Context, page urls.URL, accept string) (*fet
 	return nil, refused
 }
 
-func judgeContact(agent string, page urls.URL, resp *fetch.Response) ([]Finding, error) {
+func judgeContact(agent string, a *answer) ([]Finding, error) {
 	token, err := crawl.AgentOf(agent)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case resp.Status != http.StatusOK:
-		return one(Fault, "Have the page answer with 200, or give another --contact.", "%s answers with the status %d", page, resp.Status), nil
 	}
-	found := fine("%s answers, and names %s", page, token)
-	if !bytes.Contains(bytes.ToLower(resp.Body), []byte(token)) {
+	found := fine("%s answers, and names %s", a.At, token)
+	if !about.Mentions(a.Body, token) {
 		found = one(Warning, "Write on it that "+token+" is yours, what it does and how to keep it away (robots.txt, User-agent: "+token+").",
-			"%s does not name %s: whoever looks for it there learns nothing", page, token)
+			"%s does not name %s: whoever looks for it there learns nothing", a.At, token)
 	}
-	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		const grain = time.Second // of the header
-		clock := judgeClock("the clock of "+page.Host(), date.Sub(resp.EndedAt.Round(0)), resp.Total+grain)
-		found = append(found, clock...)
+	return append(found, a.clock()...), nil
+}
+
+// clock compares ours with that of the server, if it tells the time.
+func (a *answer) clock() []Finding {
+	date, err := http.ParseTime(a.Header.Get("Date"))
+	if err != nil {
+		return nil
 	}
-	return found, nil
+	const grain = time.Second // of the header
+	return judgeClock("the clock of "+a.At.Host(), date.Sub(a.EndedAt.Round(0)), a.Took+grain)
 }

@@ -35,7 +35,7 @@ func TestContact(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	patient := func(contact string) *Patient {
-		f := wiring.FetchFlags{Contact: contact, AllowNetwork: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Timeout: 5 * time.Second}
+		f := wiring.FetchFlags{AgentFlags: wiring.AgentFlags{Contact: contact}, AllowNetwork: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Timeout: 5 * time.Second}
 		return &Patient{Fetch: f}
 	}
 	requireFinding(t, patient("").look(t, "contact"), Warning, "none is given", "--contact")
@@ -57,7 +57,7 @@ func TestNameServers(t *testing.T) {
 	t.Parallel()
 	w := web.StartT(t, web.Options{Sites: web.Uniform(1, web.Site{Pages: 1, Plain: true})})
 	good, bad := w.DNSAddr(), "127.0.0.1:9"
-	p := &Patient{Fetch: wiring.FetchFlags{DNSServer: []string{good, bad}, Timeout: 5 * time.Second, Contact: w.Seeds()[0]}}
+	p := &Patient{Fetch: wiring.FetchFlags{DNSServer: []string{good, bad}, Timeout: 5 * time.Second, AgentFlags: wiring.AgentFlags{Contact: w.Seeds()[0]}}}
 	found := p.look(t, "dns")
 	requireFinding(t, found, OK, good)
 	requireFinding(t, found, Fault, bad, "--dns-server")

@@ -2,13 +2,17 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/botauth"
 )
+
+// signatureCheck is made with those of the identity, too.
+const signatureCheck = "signature"
 
 func lookSignature(ctx context.Context, p *Patient) ([]Finding, error) {
 	keyID, directory, err := p.Fetch.SignedBy()
@@ -37,22 +41,26 @@ func (p *Patient) lookDirectory(ctx context.Context, directory, keyID string) ([
 	if resp.Status != http.StatusOK {
 		return one(Fault, remedy, "%s answers with the status %d, and redirects are not followed", page, resp.Status), nil
 	}
-	var set struct {
-		Keys []struct {
-			ID string `json:"kid"`
-		} `json:"keys"`
+	if resp.Truncated {
+		return one(Fault, remedy, "%s is longer than %d bytes", page, contactBytes), nil
 	}
-	if err := json.Unmarshal(resp.Body, &set); err != nil {
+	keys, err := botauth.ReadDirectory(resp.Body)
+	if err != nil {
 		return one(Fault, remedy, "%s has no directory of keys: %v", page, err), nil
 	}
-	for _, k := range set.Keys {
-		switch {
-		case k.ID != keyID:
-		case resp.MediaType != botauth.DirectoryType:
-			return one(Warning, remedy, "%s has the key %s, and is of the type %q", page, keyID, resp.MediaType), nil
-		default:
-			return fine("requests are signed by the key %s, which is at %s", keyID, page), nil
-		}
+	if _, has := keys[keyID]; !has {
+		return one(Fault, remedy, "%s has %d keys, and not %s, which signs", page, len(keys), keyID), nil
 	}
-	return one(Fault, remedy, "%s has %d keys, and not %s, which signs", page, len(set.Keys), keyID), nil
+	found := fine("requests are signed by the key %s, which is at %s", keyID, page)
+	if resp.MediaType != botauth.DirectoryType {
+		found = one(Warning, remedy, "%s has the key %s, and is of the type %q", page, keyID, resp.MediaType)
+	}
+	const anew = "Serve it with the headers that mosey identity init or mosey identity directory --headers writes, and write them anew each day."
+	switch err := keys.Proves(keyID, directory, resp.Header, resp.Body, time.Now()); {
+	case errors.Is(err, botauth.ErrUnsigned):
+		return append(found, one(Note, anew, "%s is not signed by the key, as some verifiers want it", page)...), nil
+	case err != nil:
+		return append(found, one(Fault, anew, "%s is signed, and verifiers refuse that: %v", page, err)...), nil
+	}
+	return append(found, fine("%s is signed by the key for its host", page)...), nil
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -23,7 +24,14 @@ func TestSignature(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "key.jwk"), text, 0o600))
 	body, err := botauth.Directory(dir, time.Now())
 	require.NoError(t, err)
+	// a directory that is signed for the host of the test, and one for another
+	proof := map[string]http.Header{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		maps.Copy(w.Header(), proof[r.URL.Path])
+		if proof[r.URL.Path] != nil {
+			_, _ = w.Write(body)
+			return
+		}
 		w.Header().Set("Content-Type", r.Header.Get("Accept"))
 		switch r.URL.Path {
 		case "/plain":
@@ -39,6 +47,12 @@ func TestSignature(t *testing.T) {
 		_, _ = w.Write(body)
 	}))
 	t.Cleanup(server.Close)
+	for path, agent := range map[string]string{"/signed": server.URL, "/foreign": "http://elsewhere.test"} {
+		_, proof[path], err = botauth.SignedDirectory(dir, agent, time.Now(), time.Hour)
+		require.NoError(t, err)
+	}
+	_, proof["/late"], err = botauth.SignedDirectory(dir, server.URL, time.Now().Add(-2*time.Hour), time.Hour)
+	require.NoError(t, err)
 	p := &Patient{Fetch: wiring.FetchFlags{
 		SignFlags:    wiring.SignFlags{Sign: dir, SignatureAgent: "https://crawler.example.org", SignForm: botauth.FormArchitecture02},
 		AllowNetwork: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Timeout: 5 * time.Second,
@@ -49,6 +63,11 @@ func TestSignature(t *testing.T) {
 		return found
 	}
 	requireFinding(t, look("/", key.ID), OK, "requests are signed by the key "+key.ID)
+	requireFinding(t, look("/", key.ID), Note, "is not signed by the key", "--headers")
+	requireFine(t, look("/signed", key.ID))
+	requireFinding(t, look("/signed", key.ID), OK, "is signed by the key for its host")
+	requireFinding(t, look("/foreign", key.ID), Fault, "verifiers refuse that", "does not fit", "each day")
+	requireFinding(t, look("/late", key.ID), Fault, "has ended at")
 	requireFinding(t, look("/", "another"), Fault, "has 1 keys, and not another", "mosey identity directory")
 	requireFinding(t, look("/plain", key.ID), Warning, "text/plain", botauth.DirectoryType)
 	requireFinding(t, look("/page", key.ID), Fault, "no directory of keys")

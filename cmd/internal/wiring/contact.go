@@ -6,8 +6,39 @@ import (
 	"net/mail"
 	"strings"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
+
+// AgentFlags say who makes the requests.
+type AgentFlags struct {
+	UserAgent string `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." expert:"" placeholder:"TEXT"`
+	Contact   string `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
+}
+
+// Agent is the User-Agent to send.
+func (f AgentFlags) Agent() string {
+	if f.UserAgent != "" {
+		return f.UserAgent
+	}
+	agent := crawl.ProductToken + "/" + Version()
+	if f.Contact != "" {
+		agent += " (+" + f.Contact + ")"
+	}
+	return agent
+}
+
+// Token is the product token of the User-Agent, which robots.txt knows it by.
+func (f AgentFlags) Token() (string, error) { return crawl.AgentOf(f.Agent()) }
+
+// CheckAgent names each of the flags that no site owner could use.
+func (f AgentFlags) CheckAgent() error {
+	var errs []error
+	if _, err := f.Token(); err != nil {
+		errs = append(errs, fmt.Errorf("--user-agent: %w", err))
+	}
+	return errors.Join(append(errs, checkContact(f.Contact))...)
+}
 
 // checkContact refuses a contact that no site owner could use: neither a URL nor a
 // mail address.
@@ -43,7 +74,7 @@ func contactURL(contact string) (urls.URL, error) {
 }
 
 // ContactPage is the contact if that is a URL.
-func (f FetchFlags) ContactPage() (page urls.URL, is bool) {
+func (f AgentFlags) ContactPage() (page urls.URL, is bool) {
 	if f.Contact == "" || isMail(f.Contact) {
 		return page, false
 	}
@@ -64,7 +95,7 @@ func isMail(contact string) bool {
 }
 
 // NoContact is a warning where the requests do not say who makes them; else empty.
-func (f FetchFlags) NoContact() string {
+func (f AgentFlags) NoContact() string {
 	if f.Contact != "" || strings.Contains(f.UserAgent, "@") || strings.Contains(f.UserAgent, "://") {
 		return ""
 	}

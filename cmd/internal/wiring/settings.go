@@ -201,11 +201,10 @@ func (s settings) Validate(app *kong.Application) error {
 	refuse := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%s: "+format, append([]any{s.source()}, args...)...))
 	}
-	everywhere := flagNames(app.Node)
+	everywhere := allFlagNames(app.Node)
 	commands := map[string][]string{}
 	for _, c := range app.Children {
 		commands[c.Name] = flagNames(c)
-		everywhere = append(everywhere, commands[c.Name]...)
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.file)) {
 		value := s.file[key]
@@ -227,6 +226,15 @@ func (s settings) Validate(app *kong.Application) error {
 }
 
 func (s settings) source() string { return strings.TrimSpace("settings file " + s.name) }
+
+// allFlagNames are those of a node and of the commands below it.
+func allFlagNames(n *kong.Node) []string {
+	names := flagNames(n)
+	for _, c := range n.Children {
+		names = append(names, allFlagNames(c)...)
+	}
+	return names
+}
 
 func flagNames(n *kong.Node) []string {
 	names := make([]string, len(n.Flags))

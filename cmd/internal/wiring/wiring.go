@@ -34,10 +34,9 @@ import (
 // not to a run: starting a run must not open a network. Those that few need are marked
 // expert.
 type FetchFlags struct {
+	AgentFlags
 	SignFlags
 
-	UserAgent       string         `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." expert:"" placeholder:"TEXT"`
-	Contact         string         `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
 	DNSServer       []string       `name:"dns-server" help:"Name server to ask instead of the system's. Repeatable: another is asked when one fails." expert:"" placeholder:"HOST:PORT"`
 	AllowNetwork    []netip.Prefix `help:"Private network or address that may be crawled, such as 10.0.0.0/8. Repeatable." expert:"" placeholder:"CIDR"`
 	FrontEnds       string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: ip_delay and subnet_delay do not hold there." expert:"" placeholder:"FILE"`
@@ -50,25 +49,10 @@ type FetchFlags struct {
 	Drain           time.Duration  `help:"How long requests in flight may take to end when this process stops; the others are broken off, and made again later. Default: 20s." default:"20s" expert:"" placeholder:"DURATION"`
 }
 
-// Agent is the User-Agent to send.
-func (f FetchFlags) Agent() string {
-	if f.UserAgent != "" {
-		return f.UserAgent
-	}
-	agent := crawl.ProductToken + "/" + Version()
-	if f.Contact != "" {
-		agent += " (+" + f.Contact + ")"
-	}
-	return agent
-}
-
 // Validate names each flag that is out of bounds.
 func (f FetchFlags) Validate() error {
 	var errs []error
-	if _, err := crawl.AgentOf(f.Agent()); err != nil {
-		errs = append(errs, fmt.Errorf("--user-agent: %w", err))
-	}
-	if err := checkContact(f.Contact); err != nil {
+	if err := f.CheckAgent(); err != nil {
 		errs = append(errs, err)
 	}
 	if u, err := url.Parse(f.WebURL); f.WebURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {

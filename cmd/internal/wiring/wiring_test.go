@@ -13,7 +13,7 @@ import (
 func TestContact(t *testing.T) {
 	t.Parallel()
 	flags := func(contact string) wiring.FetchFlags {
-		return wiring.FetchFlags{Timeout: 30 * time.Second, MaxFetches: 256, Contact: contact}
+		return wiring.FetchFlags{Timeout: 30 * time.Second, MaxFetches: 256, AgentFlags: wiring.AgentFlags{Contact: contact}}
 	}
 	for _, good := range []string{
 		"", "you@example.org", "mailto:you@example.org", "you+crawls@mail.example.org", "https://crawler.example.com",

@@ -32,10 +32,13 @@ type RunSettings struct {
 // settings files can give it; the command line takes only those that the table says.
 type settingFlag struct{ text *string }
 
-// SettingFlags makes the flags from the table of settings.
-func SettingFlags() kong.Plugins {
+// SettingFlags makes the flags of settings from their table; without names of all.
+func SettingFlags(names ...string) kong.Plugins {
 	var fields []reflect.StructField
 	for i, s := range settings.All() {
+		if len(names) > 0 && !slices.Contains(names, s.Name) {
+			continue
+		}
 		hidden := ""
 		if !s.Flag {
 			hidden = ` hidden:""`
@@ -114,9 +117,10 @@ func settingOf(v *kong.Value) settings.Setting {
 	return s
 }
 
-// AfterApply puts the settings together; kong calls it.
-func (r *RunSettings) AfterApply(ctx *kong.Context) error {
-	given := map[string]string{}
+// givenSettings are the settings that the flags, the environment and settings files give, as text by name, and which of
+// them the command line has.
+func givenSettings(ctx *kong.Context) (given map[string]string, typed []string, err error) {
+	given = map[string]string{}
 	for _, p := range ctx.Path {
 		if p.Flag == nil {
 			continue
@@ -130,11 +134,45 @@ func (r *RunSettings) AfterApply(ctx *kong.Context) error {
 		switch {
 		case p.Resolved:
 		case !s.Flag:
-			return fmt.Errorf("--%s is no flag: want --set %s=%s", p.Flag.Name, s.Name, *flag.text)
+			return nil, nil, fmt.Errorf("--%s is no flag: want --set %s=%s", p.Flag.Name, s.Name, *flag.text)
 		default:
-			r.typed = append(r.typed, s.Name)
+			typed = append(typed, s.Name)
 		}
 	}
+	return given, typed, nil
+}
+
+// SomeSettings are settings for a command that makes no run, and only says how runs are to be.
+type SomeSettings struct {
+	// Plugins has a flag for each setting, which SettingFlags makes.
+	kong.Plugins
+
+	Settings settings.Settings `kong:"-"`
+}
+
+// AfterApply puts the settings together; kong calls it.
+func (r *SomeSettings) AfterApply(ctx *kong.Context) error {
+	given, _, err := givenSettings(ctx)
+	if err != nil {
+		return err
+	}
+	var pairs []string
+	for name, text := range given {
+		pairs = append(pairs, name+"="+text)
+	}
+	if r.Settings, err = settings.Parse(pairs); err != nil {
+		return err
+	}
+	return AsFlag(politeness.ValidateSettings(r.Settings), nil)
+}
+
+// AfterApply puts the settings together; kong calls it.
+func (r *RunSettings) AfterApply(ctx *kong.Context) error {
+	given, typed, err := givenSettings(ctx)
+	if err != nil {
+		return err
+	}
+	r.typed = typed
 	pairs := slices.Clone(r.Set)
 	for _, pair := range pairs {
 		name, _, _ := strings.Cut(pair, "=")
@@ -147,7 +185,6 @@ func (r *RunSettings) AfterApply(ctx *kong.Context) error {
 	for name, text := range given {
 		pairs = append(pairs, name+"="+text)
 	}
-	var err error
 	r.Settings, err = settings.Parse(pairs)
 	return err
 }

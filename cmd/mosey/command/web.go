@@ -148,23 +148,6 @@ func (f WebFlags) listen(ctx context.Context) (net.Listener, error) {
 	return Listen(ctx, "--web", f.Web, "an address such as :8470 or 10.0.0.1:8470, or off")
 }
 
-// Listen takes the port of an address that a flag gives, on this machine alone if it names no host. want
-// says to a person what an address looks like.
-func Listen(ctx context.Context, flag, address, want string) (net.Listener, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, wiring.Usagef("%s %q: want %s", flag, address, want)
-	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return listener, nil
-}
-
 // token is what lets a person change things. It is made for a page on this machine alone,
 // which nobody else is to be asked by.
 func (f WebFlags) token(at net.Addr, o WebOptions) (string, error) {

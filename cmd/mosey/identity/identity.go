@@ -16,8 +16,11 @@ import (
 	"github.com/mosey-web/mosey/internal/botauth"
 )
 
-// Cmd makes keys, and shows their public parts.
+// Cmd publishes who the crawler is, and checks that as site owners do.
 type Cmd struct {
+	Init      initCmd      `cmd:"" help:"Write what site owners look for into a folder for a web server: a page, the list of addresses, the directory of keys."`
+	Check     checkCmd     `cmd:"" help:"Check from outside what is published: the page, its list of addresses, reverse DNS, the directory of keys, the clock."`
+	Serve     serveCmd     `cmd:"" help:"Serve the folder that init has written, with the right types and headers."`
 	Keygen    keygenCmd    `cmd:"" help:"Make a key to sign requests with. A file that is there is never changed."`
 	Directory directoryCmd `cmd:"" help:"Print the public keys, as the host of --signature-agent is to serve them."`
 }
@@ -81,21 +84,35 @@ func writeNew(name string, text []byte) (err error) {
 type directoryCmd struct {
 	wiring.SignFlags
 
-	Headers string        `help:"Also write the headers to serve them with, signed by each key, to this file." placeholder:"FILE"`
-	Valid   time.Duration `help:"How long the signatures in --headers are good for. Default: 168h." default:"168h" placeholder:"DURATION"`
+	validFlag
+
+	Headers string `help:"Also write the headers to serve them with, signed by each key, to this file." placeholder:"FILE"`
+}
+
+// validFlag says how long a signed directory is good for.
+type validFlag struct {
+	Valid time.Duration `help:"How long the signatures of the directory are good for. Default: 168h." default:"168h" placeholder:"DURATION"`
 }
 
 // validMost bounds --valid: who has an old directory and its signature could show it for as long.
 const validMost = 90 * 24 * time.Hour
 
+func (f validFlag) check() error {
+	if f.Valid < time.Minute || f.Valid > validMost {
+		return wiring.Usagef("--valid %s: want 1m to 2160h", f.Valid)
+	}
+	return nil
+}
+
 // Run prints public keys.
 func (c *directoryCmd) Run(e *command.Env) error {
-	switch {
-	case c.Sign == "":
+	if c.Sign == "" {
 		return wiring.Usagef("--sign: not given; want the file or folder of the keys, such as mosey identity keygen makes")
-	case c.Valid < time.Minute || c.Valid > validMost:
-		return wiring.Usagef("--valid %s: want 1m to 2160h", c.Valid)
-	case c.Headers == "":
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.Headers == "" {
 		body, err := botauth.Directory(c.Sign, time.Now())
 		if err != nil {
 			return wiring.Usagef("--sign: %w", err)
@@ -111,31 +128,36 @@ func (c *directoryCmd) Run(e *command.Env) error {
 	if err != nil {
 		return wiring.Usagef("--sign: %w", err)
 	}
-	if err := writeHeaders(c.Headers, header); err != nil {
-		return err
+	if err := replaceFile(c.Headers, headerText(header)); err != nil {
+		return wiring.Usagef("--headers: %w", err)
 	}
 	_, err = e.Stdout.Write(body)
 	return err
 }
 
-// writeHeaders writes a header a line. Who serves the file never sees half of it.
-func writeHeaders(name string, header http.Header) (err error) {
+// headerText is a header a line.
+func headerText(header http.Header) []byte {
 	var lines []string
 	for key, values := range header {
 		lines = append(lines, key+": "+values[0]+"\n")
 	}
 	slices.Sort(lines)
-	file, err := os.CreateTemp(filepath.Dir(name), ".headers-*")
+	return []byte(strings.Join(lines, ""))
+}
+
+// replaceFile writes a public file. Who serves it never sees half of it.
+func replaceFile(name string, data []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(name), ".mosey-*")
 	if err != nil {
-		return wiring.Usagef("--headers: %w", err)
+		return err
 	}
-	_, err = file.WriteString(strings.Join(lines, ""))
-	err = errors.Join(err, file.Chmod(0o644), file.Close()) // they are public
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Chmod(0o644), file.Close())
 	if err == nil {
 		err = os.Rename(file.Name(), name)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("--headers: %w", err), os.Remove(file.Name()))
+		return errors.Join(err, os.Remove(file.Name()))
 	}
 	return nil
 }

@@ -1,0 +1,278 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/internal/about"
+	"github.com/mosey-web/mosey/internal/dns"
+)
+
+func identityChecks() []Check {
+	return []Check{
+		{
+			Name: "page", Part: Identity, look: lookPage,
+			About: "That the page about the crawler (`--page`, or the URL of `--contact`) answers, and names the product token and a contact; " +
+				"and the clock of its server. It makes up to five requests.",
+		},
+		{
+			Name: "ranges", Part: Identity, look: lookRanges,
+			About: "That this page links a list of addresses (`rel=client-ranges`), that the list can be read, and that it has `--addresses`. " +
+				"It makes one request.",
+		},
+		{
+			Name: "reverse", Part: Identity, look: lookReverse,
+			About: "That each of `--addresses` has a name (PTR) that leads back to it, in `--reverse-dns` if that is given.",
+		},
+	}
+}
+
+// published is what site owners are to find.
+func (p *Patient) published() (wiring.Published, error) {
+	return p.Identity.Published(p.Fetch.AgentFlags)
+}
+
+// pageAbout is the page about the crawler. It is asked for once for all checks.
+func (p *Patient) pageAbout(ctx context.Context, id wiring.Published) (*answer, []Finding, error) {
+	if !id.HasPage {
+		return nil, nil, Absent("no page about the crawler is given: --page, or a URL as --contact")
+	}
+	if p.page != nil {
+		return p.page, nil, nil
+	}
+	a, found, err := p.ask(ctx, id.Page, "--page")
+	if a != nil {
+		p.page = a
+	}
+	return a, found, err
+}
+
+func lookPage(ctx context.Context, p *Patient) (found []Finding, err error) {
+	id, err := p.published()
+	if err != nil {
+		return nil, err
+	}
+	a, found, err := p.pageAbout(ctx, id)
+	if a == nil {
+		return found, err
+	}
+	token, err := p.Fetch.Token()
+	if err != nil {
+		return nil, err
+	}
+	found = judgePage(a, id, token)
+	if len(found) == 0 {
+		contact := id.Contact
+		if contact == "" {
+			contact = "a mail address"
+		}
+		found = fine("%s answers, and names %s and %s", a.At, token, contact)
+	}
+	clock := a.clock()
+	if clock == nil {
+		clock = one(Skipped, "", "%s does not say what time it is (Date), so its clock is not compared with ours", a.At.Host())
+	}
+	return append(found, clock...), nil
+}
+
+// judgePage is what is wrong with a page about the crawler.
+func judgePage(a *answer, id wiring.Published, token string) (found []Finding) {
+	add := func(s Severity, remedy, format string, args ...any) {
+		found = append(found, one(s, remedy, format, args...)...)
+	}
+	if a.At.Host() != id.Page.Host() {
+		add(Warning, "Give the address that it leads to, if that is yours.", "%s leads to another host: %s", id.Page, a.At)
+	}
+	if a.Truncated {
+		add(Fault, "Make it shorter: mosey identity init writes one of some kilobytes.", "%s is longer than %d bytes", a.At, contactBytes)
+		return found
+	}
+	if a.MediaType != "text/html" && a.MediaType != "application/xhtml+xml" {
+		add(Warning, "Serve it as text/html; charset=utf-8.", "%s is of the type %q, and no web page to a browser", a.At, a.MediaType)
+	}
+	page := about.ReadPage(a.At, a.Header, a.Body)
+	if !page.Names(token) {
+		add(Fault, "Write on it that "+token+" is yours: mosey identity init writes such a page.", "%s does not name %s", a.At, token)
+	}
+	switch {
+	case id.Contact != "" && !page.Tells(id.Contact):
+		add(Fault, "Write on it how to reach you, or give the address that it has: --mail.", "%s does not name the contact %s", a.At, id.Contact)
+	case id.Contact == "" && !page.TellsMail():
+		add(Fault, "Write a mail address on it (mailto:), and give it as --mail.", "%s does not say how to reach you: the contact is that page", a.At)
+	}
+	return found
+}
+
+// rangesLate is after how long a list that is written anew each day is late.
+const rangesLate = 2 * about.RangesAge
+
+func lookRanges(ctx context.Context, p *Patient) ([]Finding, error) {
+	id, err := p.published()
+	if err != nil {
+		return nil, err
+	}
+	a, _, err := p.pageAbout(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		return nil, Absent("the page about the crawler cannot be read, see page")
+	}
+	const link = `Link it: <link rel="client-ranges" href="…">. mosey identity init --addresses writes the list and the link.`
+	at := about.ReadPage(a.At, a.Header, a.Body).Ranges
+	switch {
+	case at == nil && len(id.Networks) == 0:
+		return one(Note, link, "%s links no list of addresses", a.At), nil
+	case at == nil:
+		return one(Fault, link, "%s links no list of addresses", a.At), nil
+	}
+	resp, err := p.fetch(ctx, *at, about.RangesType+", application/json")
+	if err != nil {
+		return one(Fault, "Have it answer (curl "+at.String()+").", "%s cannot be reached: %v", at, err), nil
+	}
+	defer resp.Release()
+	switch {
+	case resp.Status != http.StatusOK:
+		return one(Fault, "Have it answer with 200.", "%s answers with the status %d, and redirects are not followed", at, resp.Status), nil
+	case resp.Truncated:
+		return one(Fault, "Write larger networks in place of many addresses.", "%s is longer than %d bytes", at, contactBytes), nil
+	}
+	list, err := about.ReadRanges(resp.Body)
+	if err != nil {
+		return one(Fault, "Serve the list that mosey identity init --addresses writes.", "%s is no list of addresses: %v", at, err), nil
+	}
+	found := judgeRanges(at.String(), list, id.Networks, time.Now())
+	if t := resp.MediaType; t != about.RangesType && t != "application/json" {
+		found = append(found, one(Warning, "Serve it as "+about.RangesType+" or application/json.", "%s is of the type %q", at, t)...)
+	}
+	return found, nil
+}
+
+// judgeRanges compares a list with the networks that requests come from.
+func judgeRanges(at string, list about.Ranges, networks []netip.Prefix, now time.Time) (found []Finding) {
+	var missing []string
+	for _, n := range networks {
+		if !list.Has(n) {
+			missing = append(missing, inShort(n))
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		found = one(Fault, "Write the list anew, with all of --addresses: mosey identity init --replace.",
+			"%s does not have %s", at, someOf(missing))
+	case len(networks) == 0:
+		found = one(Skipped, "Give the addresses that requests come from: --addresses.",
+			"%s has %d networks; whether they are those of the crawler is not known", at, len(list.Prefixes))
+	default:
+		found = fine("%s has all addresses that requests come from", at)
+	}
+	if late := now.Sub(list.Created); late > rangesLate {
+		found = append(found, one(Warning, "Write it anew each day, as mosey identity init does: others take an old list for one that is forgotten.",
+			"%s was written %d days ago", at, int(late.Hours()/24))...)
+	}
+	return found
+}
+
+// inShort is a network; one of a single address is that.
+func inShort(n netip.Prefix) string {
+	if n.IsSingleIP() {
+		return n.Addr().String()
+	}
+	return n.String()
+}
+
+// someOf names a few, and how many more there are.
+func someOf(all []string) string {
+	const few = 5
+	if len(all) <= few {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:few], ", "), len(all)-few)
+}
+
+// reverseMost bounds how many addresses are looked up.
+const reverseMost = 32
+
+func lookReverse(ctx context.Context, p *Patient) (found []Finding, err error) {
+	id, err := p.published()
+	if err != nil {
+		return nil, err
+	}
+	if len(id.Networks) == 0 {
+		return nil, Absent("the addresses that requests come from are not given: --addresses")
+	}
+	_, resolver, err := p.Fetch.Reach(nil)
+	if err != nil {
+		return nil, err
+	}
+	var single []netip.Addr
+	var left []string
+	for _, n := range id.Networks {
+		if n.IsSingleIP() && len(single) < reverseMost {
+			single = append(single, n.Addr())
+		} else {
+			left = append(left, inShort(n))
+		}
+	}
+	names := make([]string, len(single))
+	wrong := make([][]Finding, len(single))
+	var asking sync.WaitGroup
+	for i, addr := range single {
+		asking.Go(func() { names[i], wrong[i] = judgeReverse(ctx, resolver, addr, id.ReverseDNS) })
+	}
+	asking.Wait()
+	var good []string
+	for i, addr := range single {
+		if found = append(found, wrong[i]...); names[i] != "" {
+			good = append(good, fmt.Sprintf("%s (%s)", addr, names[i]))
+		}
+	}
+	if len(good) > 0 {
+		found = append(fine("these have a name that leads back: %s", someOf(good)), found...)
+	}
+	if len(left) > 0 {
+		found = append(found, one(Skipped, "Give the addresses in it that requests come from, one by one.",
+			"not looked up, as it is a network, or beyond the first %d addresses: %s", reverseMost, someOf(left))...)
+	}
+	return found, nil
+}
+
+// judgeReverse is the name of an address that leads back to it and is in a domain, if one is given, or what is wrong.
+func judgeReverse(ctx context.Context, resolver *dns.Resolver, addr netip.Addr, domain string) (string, []Finding) {
+	names, err := resolver.Reverse(ctx, addr)
+	switch {
+	case errors.Is(err, dns.ErrNotFound):
+		return "", one(Fault, "Have whoever gave you the address set a PTR record: a name of yours.", "%s has no name: %v", addr, err)
+	case err != nil:
+		return "", one(Skipped, "Try again, or give another name server: --dns-server.", "the name of %s cannot be asked for: %v", addr, err)
+	}
+	var astray, foreign []string
+	for _, n := range names {
+		switch {
+		case !n.Leads(addr) && errors.Is(n.Err, dns.ErrTemporary):
+			return "", one(Skipped, "Try again, or give another name server: --dns-server.", "%s is %s, which cannot be looked up: %v", addr, n.Host, n.Err)
+		case !n.Leads(addr):
+			astray = append(astray, n.Host)
+		case domain != "" && n.Host != domain && !strings.HasSuffix(n.Host, "."+domain):
+			foreign = append(foreign, n.Host)
+		default:
+			return n.Host, nil
+		}
+	}
+	if len(foreign) > 0 {
+		return "", one(Fault, "Have its PTR record name a host in "+domain+".", "%s is %s, which is not in %s", addr, someOf(foreign), domain)
+	}
+	kind := "an A"
+	if addr.Is6() {
+		kind = "an AAAA"
+	}
+	return "", one(Fault, fmt.Sprintf("Give the name %s record with the address %s.", kind, addr),
+		"%s is %s by its PTR record, and that name does not lead back to it", addr, someOf(astray))
+}

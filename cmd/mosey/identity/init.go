@@ -1,0 +1,270 @@
+package identity
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/internal/about"
+	"github.com/mosey-web/mosey/internal/botauth"
+)
+
+// initCmd writes what site owners look for.
+type initCmd struct {
+	Dir string `arg:"" help:"Folder to write to, which a web server serves as the root of a host. It is made if it is not there."`
+
+	wiring.AgentFlags
+	wiring.IdentityFlags
+	wiring.SignFlags
+	command.SomeSettings
+	validFlag
+
+	About   string `help:"What you do with the pages, and who you are, in your words for the page." placeholder:"TEXT"`
+	Replace bool   `help:"Overwrite files that are there and say something else." env:"-"`
+	JSON    bool   `name:"json" help:"Print JSON: the files, and what was done with each."`
+}
+
+// InitDoc is what init has done, as JSON has it.
+type InitDoc struct {
+	Files []FileDoc `json:"files"`
+}
+
+// FileDoc is a file, and what was done with it: written, unchanged, renewed (its time alone is another) or replaced.
+type FileDoc struct {
+	File string `json:"file"`
+	Did  string `json:"did"`
+}
+
+const (
+	indexFile = "index.html"
+	// rangesFile is the list of addresses, at the root of the host.
+	rangesFile = "addresses.json"
+	// headersSuffix is that of a file with the headers of the file beside it.
+	headersSuffix = ".headers"
+	// aboutMost bounds --about, in bytes.
+	aboutMost = 4000
+)
+
+// pageEndings are those of the names of pages.
+var pageEndings = []string{".html", ".htm"}
+
+// output is a file to write.
+type output struct {
+	name string // in the folder, with slashes
+	text []byte
+	// renews reports whether the text says what an old one said, at a later time; nil is never.
+	renews func(old []byte) bool
+}
+
+// Run writes the files.
+func (c *initCmd) Run(e *command.Env) error {
+	published, err := c.Published(c.AgentFlags)
+	if err = errors.Join(c.CheckAgent(), err); err != nil {
+		return wiring.Usagef("%w", err)
+	}
+	switch {
+	case published.Contact == "":
+		return wiring.Usagef("--mail: not given, and --contact is no mail address; want one for the page, which has to say how people reach you")
+	case len(c.About) > aboutMost:
+		return wiring.Usagef("--about: %d bytes, at most %d allowed", len(c.About), aboutMost)
+	case c.Sign == "" && c.SignatureAgent != "":
+		return wiring.Usagef("--signature-agent: there is no --sign, so that nothing is signed")
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	outputs, err := c.outputs(published, time.Now())
+	if err != nil {
+		return err
+	}
+	did, err := write(c.Dir, outputs, c.Replace)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return command.PrintJSON(e.Stdout, InitDoc{did})
+	}
+	for _, f := range did {
+		fmt.Fprintf(e.Stdout, "%-10s %s\n", f.Did, f.File)
+	}
+	_, err = fmt.Fprint(e.Stdout, c.next(published))
+	return err
+}
+
+// next is what to do with the files.
+func (c *initCmd) next(published wiring.Published) string {
+	if !published.HasPage {
+		return "Serve the folder at a host of yours, and give workers the page as --contact, so that the User-Agent leads to it.\n" +
+			"Then: mosey identity check --page URL\n"
+	}
+	return fmt.Sprintf("Serve the folder at %s, such as by a web server in front of: mosey identity serve %s\n"+
+		"Then, with the flags that were given here: mosey identity check\n", published.Page.Origin(), c.Dir)
+}
+
+// outputs are the files to write.
+func (c *initCmd) outputs(published wiring.Published, now time.Time) (all []output, err error) {
+	token, err := c.Token()
+	if err != nil {
+		return nil, wiring.Usagef("--user-agent: %w", err)
+	}
+	run := c.Settings.WithDefaults()
+	crawler := about.Crawler{
+		Token: token, UserAgent: c.Agent(), Purpose: *run.Purpose, About: strings.TrimSpace(c.About), Delay: time.Duration(*run.Delay),
+		Contact: published.Contact, ReverseDNS: published.ReverseDNS,
+	}
+	if len(published.Networks) > 0 {
+		list := about.Ranges{Created: now, Prefixes: published.Networks}
+		text, err := list.JSON()
+		if err != nil {
+			return nil, err
+		}
+		crawler.Ranges = "/" + rangesFile
+		all = append(all, output{rangesFile, text, func(old []byte) bool {
+			was, err := about.ReadRanges(old)
+			return err == nil && was.Same(list)
+		}})
+	}
+	if c.Sign != "" {
+		agent, err := c.SignAs()
+		if err != nil {
+			return nil, wiring.Usagef("%w", err)
+		}
+		crawler.SignatureAgent, crawler.Keys = agent, botauth.DirectoryURL(agent)
+		directory, err := c.directory(agent, now)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, directory...)
+	}
+	name := indexFile
+	if published.HasPage {
+		if name, err = pageFile(published.Page.RequestTarget()); err != nil {
+			return nil, wiring.Usagef("--page %s: %w", published.Page, err)
+		}
+	}
+	page, err := crawler.Page()
+	if err != nil {
+		return nil, err
+	}
+	return append([]output{{name: name, text: page}}, all...), nil
+}
+
+// directory are the keys and the headers that they are served with.
+func (c *initCmd) directory(agent string, now time.Time) ([]output, error) {
+	body, header, err := botauth.SignedDirectory(c.Sign, agent, now, c.Valid)
+	if err != nil {
+		return nil, wiring.Usagef("--sign: %w", err)
+	}
+	u, err := url.Parse(botauth.DirectoryURL(agent))
+	if err != nil {
+		return nil, wiring.Usagef("--signature-agent: %w", err)
+	}
+	name, err := inFolder(u.EscapedPath())
+	if err != nil {
+		return nil, wiring.Usagef("--signature-agent %s: %w", agent, err)
+	}
+	digest := []byte("Content-Digest: " + header.Get("Content-Digest") + "\n")
+	return []output{
+		{name: name, text: body},
+		{name + headersSuffix, headerText(header), func(old []byte) bool { return bytes.Contains(old, digest) }},
+	}, nil
+}
+
+// pageFile is the file that web servers serve for the path of a page.
+func pageFile(target string) (string, error) {
+	name, err := inFolder(target)
+	switch {
+	case err != nil:
+		return "", err
+	case name == "":
+		return indexFile, nil
+	case strings.HasSuffix(target, "/") || !slices.Contains(pageEndings, path.Ext(name)):
+		return name + "/" + indexFile, nil
+	}
+	return name, nil
+}
+
+// inFolder is the file of the folder for a path of the host, empty for the folder itself.
+func inFolder(target string) (string, error) {
+	name := strings.Trim(target, "/")
+	if strings.ContainsAny(name, "?%\\:") || name != "" && !fs.ValidPath(name) || !filepath.IsLocal(filepath.FromSlash(name)) && name != "" {
+		return "", errors.New("want a path that can be the name of a file: letters, digits, '-', '_', '.' and '/'")
+	}
+	return name, nil
+}
+
+// write writes all files, or none if one is there that may not be overwritten.
+func write(dir string, outputs []output, replace bool) (did []FileDoc, err error) {
+	var differ []string
+	for _, o := range outputs {
+		name := filepath.Join(dir, filepath.FromSlash(o.name))
+		what, err := compare(name, o)
+		if err != nil {
+			return nil, wiring.Usagef("%s: %w", name, plain(err))
+		}
+		if what == didReplace && !replace {
+			differ = append(differ, name)
+		}
+		did = append(did, FileDoc{name, what})
+	}
+	if len(differ) > 0 {
+		return nil, wiring.Usagef("%s: there already, and with another content, so that nothing was written: "+
+			"want --replace to overwrite, or another folder", strings.Join(differ, ", "))
+	}
+	for i, o := range outputs {
+		if did[i].Did == didNothing {
+			continue
+		}
+		name := did[i].File
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return nil, wiring.Usagef("%s: %w", filepath.Dir(name), plain(err))
+		}
+		if err := replaceFile(name, o.text); err != nil {
+			return nil, fmt.Errorf("write %s: %w", name, plain(err))
+		}
+	}
+	return did, nil
+}
+
+// What is done with a file.
+const (
+	didWrite   = "written"
+	didNothing = "unchanged"
+	didRenew   = "renewed"
+	didReplace = "replaced"
+)
+
+// compare says what writing a file would do.
+func compare(name string, o output) (did string, err error) {
+	stat, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return didWrite, nil
+	case err != nil:
+		return "", err
+	case !stat.Mode().IsRegular():
+		return "", errors.New("it is not a file")
+	case stat.Size() > fileMost:
+		return didReplace, nil
+	}
+	old, err := os.ReadFile(name)
+	switch {
+	case err != nil:
+		return "", err
+	case bytes.Equal(old, o.text):
+		return didNothing, nil
+	case o.renews != nil && o.renews(old):
+		return didRenew, nil
+	}
+	return didReplace, nil
+}

@@ -1,0 +1,98 @@
+package about
+
+import (
+	"bytes"
+	_ "embed" // the page
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/crawl/usage"
+)
+
+// Crawler is what a page says about a crawler.
+type Crawler struct {
+	// Token is the name that robots.txt knows it by, and UserAgent what it sends.
+	Token, UserAgent string
+	// Purpose is what it is for, and About more of that in the operator's own words, if any.
+	Purpose settings.Purpose
+	About   string
+	// Delay is the least time between two requests to a domain.
+	Delay time.Duration
+	// Contact is a mail address or a URL at which people reach the operator.
+	Contact string
+	// Ranges is the address of the list of addresses, ReverseDNS the domain of the addresses' names, and Keys
+	// the address of the keys that sign for SignatureAgent. What is empty is not there.
+	Ranges, ReverseDNS   string
+	Keys, SignatureAgent string
+}
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// Page is the page as HTML. The same Crawler has the same page.
+func (c Crawler) Page() ([]byte, error) {
+	view := struct {
+		Crawler
+		Why, Delay, ContactLink                                string
+		MetaName, HeaderName, Directives, Effect, ContentUsage string
+		// One is set if there is one way to tell the crawler from others.
+		One bool
+	}{Crawler: c, Delay: inWords(c.Delay), MetaName: "robots"}
+	view.Contact = strings.TrimPrefix(c.Contact, "mailto:")
+	view.ContactLink = view.Contact
+	if !strings.Contains(view.Contact, "://") {
+		view.ContactLink = "mailto:" + view.Contact
+	}
+	if c.Token == usage.Token { // no other name is read there
+		view.MetaName, view.HeaderName = c.Token, c.Token+": "
+	}
+	switch c.Purpose {
+	case settings.PurposeAITrain:
+		view.Why = "It collects text to train AI models."
+		view.Directives, view.ContentUsage = "noai", "train-ai=n"
+		view.Effect = "Then the page is not used, and its links are not followed."
+	case settings.PurposeArchive:
+		view.Why = "It keeps copies of pages."
+		view.Directives = "noarchive"
+		view.Effect = "Then no copy of the page is kept, and its links are not followed."
+	case settings.PurposeSearch:
+		fallthrough
+	default:
+		view.Why = "It reads pages so that people can find them in a search."
+		view.Directives, view.ContentUsage = "noindex, nofollow", "search=n"
+		view.Effect = "Then the page is not found in the search, and its links are not followed."
+	}
+	ways := 0
+	for _, way := range []string{c.Ranges, c.ReverseDNS, c.Keys} {
+		if way != "" {
+			ways++
+		}
+	}
+	view.One = ways == 1
+	var page bytes.Buffer
+	if err := pageTemplate.Execute(&page, view); err != nil {
+		return nil, fmt.Errorf("write the page about the crawler: %w", err)
+	}
+	return page.Bytes(), nil
+}
+
+// inWords is a duration as people write it.
+func inWords(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		of   time.Duration
+	}{{"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}} {
+		if n := d / unit.of; n > 0 && d%unit.of == 0 {
+			if n == 1 {
+				return "1 " + unit.name
+			}
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return d.String()
+}

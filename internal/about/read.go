@@ -1,0 +1,136 @@
+package about
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
+)
+
+// linksMost bounds how many links of a page are kept.
+const linksMost = 10_000
+
+// Page is what a page about a crawler says, as others read it.
+type Page struct {
+	// Ranges is the address of the list of addresses; nil is that none is linked.
+	Ranges *urls.URL
+
+	text  string // in lower case, without elements
+	links []string
+}
+
+// ReadPage reads a page and the header it came with.
+func ReadPage(page urls.URL, header http.Header, body []byte) Page {
+	var p Page
+	var ranges string
+	for _, value := range header.Values("Link") {
+		if target, found := usage.LinkTo(value, RangesRel); found && ranges == "" {
+			ranges = target
+		}
+	}
+	var text strings.Builder
+	unseen := 0 // how many elements of which people see nothing are open
+	for tokens := html.NewTokenizer(bytes.NewReader(body)); ; {
+		kind := tokens.Next()
+		if kind == html.ErrorToken { // the end: a reader of bytes has no other error
+			break
+		}
+		token := tokens.Token()
+		switch kind {
+		case html.TextToken:
+			if unseen == 0 {
+				text.WriteString(token.Data)
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			href, rel := linkOf(token)
+			if href != "" && ranges == "" && slices.Contains(rel, RangesRel) {
+				ranges = href
+			}
+			if token.DataAtom == atom.A && href != "" && len(p.links) < linksMost {
+				p.links = append(p.links, href)
+			}
+			if kind == html.StartTagToken && hides(token.DataAtom) {
+				unseen++
+			}
+			text.WriteByte(' ')
+		case html.EndTagToken:
+			if hides(token.DataAtom) && unseen > 0 {
+				unseen--
+			}
+			text.WriteByte(' ')
+		}
+	}
+	p.text = strings.ToLower(text.String())
+	if ranges != "" {
+		if u, err := page.Resolve(ranges); err == nil {
+			p.Ranges = &u
+		}
+	}
+	return p
+}
+
+// hides reports whether people see nothing of what an element has.
+func hides(a atom.Atom) bool {
+	return a == atom.Script || a == atom.Style || a == atom.Template || a == atom.Noscript
+}
+
+// linkOf is where a link or an a element leads, and how it is related.
+func linkOf(token html.Token) (href string, rel []string) {
+	if token.DataAtom != atom.Link && token.DataAtom != atom.A {
+		return "", nil
+	}
+	for _, a := range token.Attr {
+		switch a.Key {
+		case "href":
+			href = strings.TrimSpace(a.Val)
+		case "rel":
+			rel = strings.Fields(strings.ToLower(a.Val))
+		}
+	}
+	return href, rel
+}
+
+// Names reports whether the page has a product token as a word of its own, in whatever case.
+func (p Page) Names(token string) bool { return Mentions([]byte(p.text), token) }
+
+// Mentions reports whether a text has a product token as a word of its own, in whatever case.
+func Mentions(text []byte, token string) bool {
+	text, word := bytes.ToLower(text), []byte(strings.ToLower(token))
+	for at := 0; len(word) > 0; {
+		i := bytes.Index(text[at:], word)
+		if i < 0 {
+			return false
+		}
+		begin, end := at+i, at+i+len(word)
+		if (begin == 0 || !inToken(text[begin-1])) && (end == len(text) || !inToken(text[end])) {
+			return true
+		}
+		at = begin + 1
+	}
+	return false
+}
+
+// inToken reports whether a product token may have a byte (RFC 9309, 2.2.1).
+func inToken(b byte) bool { return 'a' <= b && b <= 'z' || b == '-' || b == '_' }
+
+// Tells reports whether people find a contact on the page, a mail address or a URL: in its text, or as a link.
+func (p Page) Tells(contact string) bool {
+	contact = strings.ToLower(strings.TrimPrefix(contact, "mailto:"))
+	return strings.Contains(p.text, contact) || slices.ContainsFunc(p.links, func(href string) bool {
+		href, _, _ = strings.Cut(strings.TrimPrefix(strings.ToLower(href), "mailto:"), "?")
+		return strings.TrimSuffix(href, "/") == strings.TrimSuffix(contact, "/")
+	})
+}
+
+// TellsMail reports whether the page has a mail address as a link.
+func (p Page) TellsMail() bool {
+	return slices.ContainsFunc(p.links, func(href string) bool {
+		return len(href) > len("mailto:x@") && strings.EqualFold(href[:len("mailto:")], "mailto:")
+	})
+}

@@ -1,0 +1,167 @@
+package botauth
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// Published is a directory as others see it: the public keys by their keyid.
+type Published map[string]ed25519.PublicKey
+
+// ReadDirectory reads a directory. Keys that are not Ed25519 are left out. A key with another keyid than its thumbprint, or
+// with a private part, is an error.
+func ReadDirectory(body []byte) (Published, error) {
+	var set struct {
+		Keys *[]jwk `json:"keys"`
+	}
+	if err := json.Unmarshal(body, &set); err != nil || set.Keys == nil {
+		return nil, errors.New("it is not a JWK Set")
+	}
+	if len(*set.Keys) > keysMost {
+		return nil, fmt.Errorf("it has %d keys: want at most %d", len(*set.Keys), keysMost)
+	}
+	keys := Published{}
+	for _, k := range *set.Keys {
+		if k.Private != "" {
+			return nil, errors.New("it shows the private part of a key (d), which is of no use any more: take another key")
+		}
+		public, err := base64.RawURLEncoding.DecodeString(k.Public)
+		if k.Type != "OKP" || k.Curve != "Ed25519" || err != nil || len(public) != ed25519.PublicKeySize {
+			continue
+		}
+		if id := thumbprint(public); k.ID != id {
+			return nil, fmt.Errorf("it calls a key %.60q whose thumbprint is %s", k.ID, id)
+		}
+		keys[k.ID] = public
+	}
+	return keys, nil
+}
+
+// ErrUnsigned says that no key has signed a directory. The drafts leave that to its owner.
+var ErrUnsigned = errors.New("the answer is not signed by the key")
+
+// Proves verifies that a key of the directory has signed the answer for the host of a URL, at an instant. An error says
+// why the signature does not hold; without a signature it is ErrUnsigned. Header and body are those of the answer, as
+// SignedDirectory makes them.
+func (p Published) Proves(keyID, asked string, header http.Header, body []byte, now time.Time) error {
+	key, known := p[keyID]
+	if !known {
+		return errors.New("the directory does not have the key")
+	}
+	u, err := url.Parse(asked)
+	if err != nil {
+		return err
+	}
+	list, signature, err := signatureOf(keyID, header)
+	if err != nil {
+		return err
+	}
+	created, _ := list.Params.Get("created")
+	expires, _ := list.Params.Get("expires")
+	from, isFrom := created.(int64)
+	until, isUntil := expires.(int64)
+	switch {
+	case !isFrom || !isUntil:
+		return errors.New("the signature does not say from when and until when it is good")
+	case time.Unix(from, 0).After(now):
+		return fmt.Errorf("the signature is of the future, of %s", time.Unix(from, 0).UTC().Format(time.RFC3339))
+	case !now.Before(time.Unix(until, 0)):
+		return fmt.Errorf("the signature has ended at %s", time.Unix(until, 0).UTC().Format(time.RFC3339))
+	}
+	base, err := baseOf(list, header, body, authorityOf(u.Scheme, u.Host))
+	if err != nil {
+		return err
+	}
+	if !ed25519.Verify(key, []byte(base), signature) {
+		return errors.New("the signature does not fit: it is of another host, or of other headers")
+	}
+	return nil
+}
+
+// signatureOf is what a key says that it has signed of a directory, and its signature.
+func signatureOf(keyID string, header http.Header) (list httpsfv.InnerList, signature []byte, err error) {
+	if header.Get("Signature-Input") == "" {
+		return list, nil, ErrUnsigned
+	}
+	inputs, err := httpsfv.UnmarshalDictionary(header.Values("Signature-Input"))
+	if err != nil {
+		return list, nil, fmt.Errorf("the header Signature-Input cannot be read: %w", err)
+	}
+	signatures, err := httpsfv.UnmarshalDictionary(header.Values("Signature"))
+	if err != nil {
+		return list, nil, fmt.Errorf("the header Signature cannot be read: %w", err)
+	}
+	for _, label := range inputs.Names() {
+		member, _ := inputs.Get(label)
+		input, is := member.(httpsfv.InnerList)
+		if !is {
+			continue
+		}
+		id, _ := input.Params.Get("keyid")
+		tag, _ := input.Params.Get("tag")
+		if id != keyID || tag != directoryTag {
+			continue
+		}
+		made, _ := signatures.Get(label)
+		item, isItem := made.(httpsfv.Item)
+		text, isBytes := item.Value.([]byte)
+		if !isItem || !isBytes {
+			return list, nil, fmt.Errorf("the header Signature has no %s", label)
+		}
+		return input, text, nil
+	}
+	return list, nil, ErrUnsigned
+}
+
+// baseOf is the signature base of RFC 9421, 2.5, of an answer with a directory. What is signed has to bind the body to the host.
+func baseOf(list httpsfv.InnerList, header http.Header, body []byte, authority string) (string, error) {
+	var base strings.Builder
+	covered := map[any]bool{}
+	for _, item := range list.Items {
+		var value string
+		switch item.Value {
+		case "@authority":
+			value = authority
+		case "content-digest":
+			value = strings.Join(header.Values("Content-Digest"), ", ")
+		default:
+			return "", fmt.Errorf("the signature covers %.60v, which is nothing that a directory has", item.Value)
+		}
+		covered[item.Value] = true
+		name, err := httpsfv.Marshal(item)
+		if err != nil {
+			return "", err
+		}
+		base.WriteString(name + ": " + value + "\n")
+	}
+	if !covered["@authority"] || !covered["content-digest"] {
+		return "", errors.New("the signature does not bind the body to the host")
+	}
+	digests, err := httpsfv.UnmarshalDictionary(header.Values("Content-Digest"))
+	if err != nil {
+		return "", fmt.Errorf("the header Content-Digest cannot be read: %w", err)
+	}
+	digest, _ := digests.Get("sha-256")
+	item, _ := digest.(httpsfv.Item)
+	sum := sha256.Sum256(body)
+	if said, is := item.Value.([]byte); !is || !bytes.Equal(said, sum[:]) {
+		return "", errors.New("Content-Digest is of another body")
+	}
+	input, err := httpsfv.Marshal(httpsfv.List{list})
+	if err != nil {
+		return "", err
+	}
+	base.WriteString(`"@signature-params": ` + input)
+	return base.String(), nil
+}

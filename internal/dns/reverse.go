@@ -1,0 +1,96 @@
+package dns
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+
+	"github.com/miekg/dns"
+)
+
+// maxNames bounds how many names of an address are read, and looked up.
+const maxNames = 8
+
+// Name is a name that an address has, and where that leads.
+type Name struct {
+	// Host is in lower case, without its last dot.
+	Host string
+	// Addrs are the addresses of the name, those of a family sorted. Err is why there are none.
+	Addrs []netip.Addr
+	Err   error
+}
+
+// Leads reports whether the name has the address. If the address has the name, too, both belong
+// together: that is forward-confirmed reverse DNS.
+func (n Name) Leads(addr netip.Addr) bool { return slices.Contains(n.Addrs, addr.Unmap()) }
+
+// Reverse asks which names an address has (PTR records), at most 8, and which addresses these have. Only name
+// servers are asked, as others would ask them: the cache and the hosts file have no part in it. It takes up to
+// Config.Timeout. The error is an *Error; one that satisfies ErrNotFound says that the address has no name.
+func (r *Resolver) Reverse(ctx context.Context, addr netip.Addr) ([]Name, error) {
+	addr = addr.Unmap().WithZone("")
+	asked, err := dns.ReverseAddr(addr.String())
+	if err != nil {
+		return nil, &Error{Host: addr.String(), Err: err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.config.Timeout)
+	defer cancel()
+	sys := r.system(r.now())
+	hosts, err := r.pointers(ctx, sys, asked)
+	if err != nil {
+		return nil, &Error{Host: addr.String(), Temporary: !errors.Is(err, ErrAliases), Err: err}
+	}
+	if len(hosts) == 0 {
+		return nil, &Error{Host: addr.String(), Err: errNoPointer}
+	}
+	qtype := dns.TypeA
+	if addr.Is6() {
+		qtype = dns.TypeAAAA
+	}
+	names := make([]Name, len(hosts))
+	for i, host := range hosts {
+		found, err := r.walk(ctx, sys, host, qtype)
+		if err == nil {
+			err = found.denial
+		}
+		names[i] = Name{Host: host, Addrs: found.addrs, Err: err}
+	}
+	return names, nil
+}
+
+// pointers are the names that a name points to, sorted. Those that no host can have are left out.
+func (r *Resolver) pointers(ctx context.Context, sys *system, name string) ([]string, error) {
+	chain := newChain(name)
+	for {
+		asked := chain.end()
+		msg, err := r.ask(ctx, sys, asked, dns.TypePTR)
+		if err != nil {
+			return nil, err
+		}
+		// Whoever has less than a /24 gets its names by an alias: RFC 2317.
+		if err := chain.follow(msg.Answer); err != nil {
+			return nil, err
+		}
+		if hosts := chain.hosts(msg.Answer); len(hosts) > 0 || chain.end() == asked || msg.Rcode == dns.RcodeNameError {
+			return hosts, nil
+		}
+		// ends, as the chain has grown and its length is bounded
+	}
+}
+
+// hosts are the targets of the chain end's PTR records.
+func (c *chain) hosts(records []dns.RR) (hosts []string) {
+	for _, rr := range records {
+		pointer, is := rr.(*dns.PTR)
+		if !is || !c.owns(rr) {
+			continue
+		}
+		if host, ok := canonical(pointer.Ptr); ok {
+			hosts = append(hosts, host)
+		}
+	}
+	slices.Sort(hosts)
+	hosts = slices.Compact(hosts)
+	return hosts[:min(len(hosts), maxNames)]
+}
