@@ -21,6 +21,10 @@ func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 	if at.Outcome != crawl.OutcomeSuccess {
 		return nil
 	}
+	if r.d.Crawl.Kind.Traits().Proves {
+		r.key(at, resp)
+		return nil
+	}
 	last, c := r.last, r.d.Crawl
 	read, sameBytes := readerOf(c.Kind), c.Kind.Traits().SameBytes
 	switch {
@@ -144,7 +148,7 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 // settle marks a page that is not tried again as failed.
 func (r *reading) settle(x *request.Exchange) {
 	at := &x.Attempt
-	if at.RetryIn != nil {
+	if at.RetryIn != nil || r.d.Crawl.Kind.Traits().Proves {
 		return
 	}
 	if at.Outcome != crawl.OutcomeSuccess {
