@@ -66,9 +66,11 @@ func (s *Store) TakeNotice(ctx context.Context, n crawl.Notice) (taken crawl.Not
 }
 
 const (
-	// noticeDomains and noticePages are how many domains, and pages of one, one call looks at.
+	// noticeDomains is how many domains one call looks at, noticePages how many pages of one a
+	// transaction does, and noticeSteps how many transactions there are for one.
 	noticeDomains = 200
 	noticePages   = 1000
+	noticeSteps   = crawl.NoticeURLsMax / noticePages
 )
 
 // ApplyNotices has key files asked for that wait, and carries out notices whose keys are verified:
@@ -88,9 +90,14 @@ func (s *Store) ApplyNotices(ctx context.Context) (int, error) {
 	}
 	changed := 0
 	for _, domain := range domains {
-		n, err := s.applyNotices(ctx, domain)
-		if changed += n; err != nil {
-			return changed, err
+		for range noticeSteps {
+			n, more, err := s.applyNotices(ctx, domain)
+			if changed += n; err != nil {
+				return changed, err
+			}
+			if !more {
+				break
+			}
 		}
 	}
 	return changed, nil
@@ -128,7 +135,7 @@ type noticeFound struct {
 	Follow *crawl.Follow `json:"follow"`
 }
 
-func (s *Store) applyNotices(ctx context.Context, domain string) (int, error) {
+func (s *Store) applyNotices(ctx context.Context, domain string) (n int, more bool, err error) {
 	changed, err := retryConflicts(ctx, "carry out notices of "+domain, func() (int32, error) {
 		runs, kept, err := s.noticeRuns(ctx, domain)
 		if err != nil {
@@ -138,6 +145,7 @@ func (s *Store) applyNotices(ctx context.Context, domain string) (int, error) {
 		if err != nil || len(rows) == 0 {
 			return 0, err
 		}
+		more = len(rows) == noticePages
 		decided := make([]decidedNotice, len(rows))
 		for i, r := range rows {
 			decided[i] = decideNotice(r, runs, kept)
@@ -148,7 +156,7 @@ func (s *Store) applyNotices(ctx context.Context, domain string) (int, error) {
 		}
 		return s.q.NoticesApply(ctx, dbsqlc.NoticesApplyParams{Domain: domain, Decided: doc})
 	})
-	return int(changed), err
+	return int(changed), more, err
 }
 
 func (s *Store) noticeRuns(ctx context.Context, domain string) (runs []noticeRun, kept crawl.DomainRecrawl, err error) {

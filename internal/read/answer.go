@@ -18,11 +18,11 @@ import (
 // answer reads a successful answer.
 func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 	at, resp := &x.Attempt, x.Response
-	if at.Outcome != crawl.OutcomeSuccess {
-		return nil
-	}
 	if r.d.Crawl.Kind.Traits().Proves {
 		r.key(at, resp)
+		return nil
+	}
+	if at.Outcome != crawl.OutcomeSuccess {
 		return nil
 	}
 	last, c := r.last, r.d.Crawl

@@ -15,6 +15,7 @@ import (
 func (r *reading) key(at *crawl.Attempt, resp *fetch.Response) {
 	at.Proof = &crawl.Proof{VerifiedFor: crawl.Millis(crawl.NoticeVerifiedFor), RefusedFor: crawl.Millis(crawl.NoticeRefusedFor)}
 	switch {
+	case resp == nil:
 	case resp.Status >= 300 && resp.Status < 400:
 		at.Error = "the key file redirects"
 	case resp.Status != http.StatusOK:
