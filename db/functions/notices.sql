@@ -25,7 +25,8 @@ DECLARE
     k notice_keys;
     v_waiting bigint;
     v_keys bigint;
-    v_dropped bigint;
+    v_new integer;
+    v_dropped integer;
 BEGIN
     IF NOT notices_wanted(p ->> 'domain') THEN
         RETURN jsonb_build_object('state', 'ignored');
@@ -50,26 +51,31 @@ BEGIN
     RETURNING * INTO k;
     -- Keys that are not verified make room, those first that were told first. One whose key file
     -- was asked for lately stays: it says when the next may be.
-    DELETE FROM notice_keys x WHERE x.id IN (
+    DELETE FROM notice_keys x WHERE x.id = ANY (ARRAY(
         SELECT y.id FROM notice_keys y
         WHERE y.domain = k.domain AND y.state <> 'verified' AND y.id <> k.id AND (y.asked_at IS NULL OR y.asked_at < t - v_gap)
         ORDER BY y.told_at DESC OFFSET (p_limits ->> 'keys_of_domain')::integer - 1
-    );
-    INSERT INTO notices AS n (key_id, url, told_at, told_by) SELECT k.id, u, t, p ->> 'by' FROM unnest(v_urls) u
-    ON CONFLICT (key_id, url) DO UPDATE SET told_at = excluded.told_at, told_by = excluded.told_by;
-    IF k.state = 'waiting' THEN
-        DELETE FROM notices n WHERE n.key_id = k.id AND n.url IN (
+    ));
+    WITH told AS (
+        INSERT INTO notices AS n (key_id, url, told_at, told_by) SELECT k.id, u, t, p ->> 'by' FROM unnest(v_urls) u
+        ON CONFLICT (key_id, url) DO UPDATE SET told_at = excluded.told_at, told_by = excluded.told_by
+        RETURNING (n.xmax = 0) AS new -- and not told again
+    )
+    SELECT (count(*) FILTER (WHERE told.new))::integer INTO v_new FROM told;
+    k.waiting := k.waiting + v_new;
+    IF k.state = 'waiting' AND k.waiting > v_urls_max THEN
+        DELETE FROM notices n WHERE n.key_id = k.id AND n.url = ANY (ARRAY(
             SELECT y.url FROM notices y WHERE y.key_id = k.id ORDER BY y.told_at DESC, y.url OFFSET v_urls_max
-        );
+        ));
+        k.waiting := v_urls_max;
     END IF;
-    UPDATE notice_keys x SET waiting = (SELECT count(*) FROM notices n WHERE n.key_id = k.id) WHERE x.id = k.id
-    RETURNING x.* INTO k;
+    UPDATE notice_keys x SET waiting = k.waiting WHERE x.id = k.id;
     LOOP
         SELECT coalesce(sum(x.waiting), 0), count(*) INTO v_waiting, v_keys FROM notice_keys x;
         EXIT WHEN v_waiting <= (p_limits ->> 'urls_of_all')::bigint AND v_keys <= (p_limits ->> 'keys_of_all')::bigint;
-        DELETE FROM notice_keys x WHERE x.id IN (
-            SELECT y.id FROM notice_keys y WHERE y.state <> 'verified' AND y.id <> k.id ORDER BY y.told_at LIMIT 10
-        );
+        DELETE FROM notice_keys x WHERE x.id = ANY (ARRAY(
+            SELECT y.id FROM notice_keys y WHERE y.state <> 'verified' AND y.id <> k.id ORDER BY y.told_at LIMIT 100
+        ));
         GET DIAGNOSTICS v_dropped = ROW_COUNT;
         EXIT WHEN v_dropped = 0;
     END LOOP;
@@ -101,8 +107,8 @@ BEGIN
     IF NOT notices_wanted(p_domain) OR EXISTS (SELECT 1 FROM notice_keys x WHERE x.domain = p_domain AND x.asked_at > t - p_gap) THEN
         RETURN false;
     END IF;
-    SELECT min(rd.run_id) INTO v_run FROM run_domains rd
-    WHERE rd.domain = p_domain AND (SELECT r.status FROM crawl_runs r WHERE r.id = rd.run_id) = 'running';
+    SELECT min(x.run_id) INTO v_run FROM (SELECT rd.run_id FROM run_domains rd WHERE rd.domain = p_domain OFFSET 0) x
+    WHERE (SELECT r.status FROM crawl_runs r WHERE r.id = x.run_id) = 'running';
     SELECT * INTO k FROM notice_keys x WHERE x.domain = p_domain AND x.state = 'waiting' AND x.until > t
     ORDER BY x.asked_at NULLS FIRST, x.id LIMIT 1 FOR UPDATE;
     IF v_run IS NULL OR k.id IS NULL THEN
@@ -162,10 +168,13 @@ CREATE OR REPLACE FUNCTION notices_ask_all(p_gap interval, p_most integer) RETUR
 BEGIN
     DELETE FROM notice_keys x WHERE x.until <= clock_timestamp() AND NOT (x.state = 'verified' AND x.waiting > 0);
     RETURN (
-        SELECT count(*) FILTER (WHERE notices_ask(d.domain, p_gap)) FROM (
-            SELECT DISTINCT k.domain FROM notice_keys k
-            WHERE k.state = 'waiting' AND (k.asked_at IS NULL OR k.asked_at < clock_timestamp() - p_gap)
-            ORDER BY k.domain LIMIT p_most
+        SELECT (count(*) FILTER (WHERE notices_ask(d.domain, p_gap)))::integer FROM (
+            SELECT DISTINCT x.domain FROM (
+                SELECT k.domain FROM notice_keys k
+                WHERE k.state = 'waiting' AND coalesce(k.asked_at, '-infinity') < clock_timestamp() - p_gap
+                ORDER BY coalesce(k.asked_at, '-infinity') LIMIT p_most
+            ) x
+            ORDER BY x.domain
         ) d
     );
 END
@@ -180,22 +189,31 @@ CREATE OR REPLACE FUNCTION notices_apply(p_domain text, p jsonb) RETURNS integer
 DECLARE
     v_done jsonb[];
     v_pages bigint[];
+    v_key bigint;
+    v_gone integer;
     v_sooner integer;
     v_added integer;
 BEGIN
     -- who visits the page meanwhile comes before, or after
     PERFORM 1 FROM pages x WHERE x.id = ANY (ARRAY(SELECT (u.doc ->> 'page')::bigint FROM jsonb_array_elements(p) AS u (doc)))
     ORDER BY x.id FOR NO KEY UPDATE;
-    WITH gone AS (
-        DELETE FROM notices n USING jsonb_array_elements(p) AS u (doc)
-        WHERE n.key_id = (u.doc ->> 'key_id')::bigint AND n.url = u.doc ->> 'url' AND n.told_at = (u.doc ->> 'told_at')::timestamptz
+    -- nothing is told of the domain meanwhile
+    PERFORM 1 FROM notice_keys k WHERE k.domain = p_domain ORDER BY k.id FOR UPDATE;
+    v_done := ARRAY(
+        SELECT u.doc FROM jsonb_array_elements(p) AS u (doc) CROSS JOIN LATERAL (
+            SELECT x.told_at FROM notices x WHERE x.key_id = (u.doc ->> 'key_id')::bigint AND x.url = u.doc ->> 'url' LIMIT 1
+        ) n
+        WHERE n.told_at = (u.doc ->> 'told_at')::timestamptz
             AND (NOT u.doc ? 'page' OR (SELECT x.fetched_at FROM pages x WHERE x.id = (u.doc ->> 'page')::bigint)
                 IS NOT DISTINCT FROM (u.doc ->> 'fetched_at')::timestamptz)
-        RETURNING u.doc
-    )
-    SELECT coalesce(array_agg(g.doc), '{}') INTO v_done FROM gone g;
-    UPDATE notice_keys k SET waiting = (SELECT count(*) FROM notices n WHERE n.key_id = k.id)
-    WHERE k.id = ANY (ARRAY(SELECT (d ->> 'key_id')::bigint FROM unnest(v_done) d));
+    );
+    FOR v_key IN SELECT DISTINCT (d ->> 'key_id')::bigint FROM unnest(v_done) d LOOP
+        DELETE FROM notices n WHERE n.key_id = v_key AND n.url = ANY (ARRAY(
+            SELECT d ->> 'url' FROM unnest(v_done) d WHERE (d ->> 'key_id')::bigint = v_key
+        ));
+        GET DIAGNOSTICS v_gone = ROW_COUNT;
+        UPDATE notice_keys k SET waiting = greatest(k.waiting - v_gone, 0) WHERE k.id = v_key;
+    END LOOP;
     v_done := ARRAY(SELECT d FROM unnest(v_done) d WHERE d ? 'history');
     IF cardinality(v_done) = 0 OR NOT notices_wanted(p_domain) THEN
         RETURN 0;

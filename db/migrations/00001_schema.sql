@@ -798,6 +798,10 @@ CREATE TABLE notice_keys (
     CONSTRAINT notice_keys_unique UNIQUE (url, key)
 );
 CREATE INDEX notice_keys_domain ON notice_keys (domain);
+CREATE INDEX notice_keys_until ON notice_keys (until);
+-- those whose key file is to be asked for, and those whose notices are to be looked at
+CREATE INDEX notice_keys_asked ON notice_keys (coalesce(asked_at, '-infinity')) WHERE state = 'waiting';
+CREATE INDEX notice_keys_verified ON notice_keys (domain) WHERE state = 'verified' AND waiting > 0;
 CREATE INDEX notice_keys_page ON notice_keys (page_id) WHERE page_id IS NOT NULL;
 
 -- URLs that were told and are not looked at yet: those of verified keys for some seconds.

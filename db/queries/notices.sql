@@ -17,7 +17,7 @@ SELECT
         SELECT array_agg(v.run_id) FROM revisits AS v WHERE v.page_id = p.id AND v.due_at IS NOT NULL
     ), '{}')::bigint [] AS runs
 FROM (
-    SELECT k.id FROM notice_keys AS k WHERE k.domain = @domain::text AND k.state = 'verified' AND k.waiting > 0 ORDER BY k.id
+    SELECT k.id FROM notice_keys AS k WHERE k.domain = @domain::text AND k.state = 'verified' AND k.waiting > 0 OFFSET 0
 ) AS k CROSS JOIN LATERAL (
     SELECT x.key_id, x.url, x.told_at, x.told_by FROM notices AS x WHERE x.key_id = k.id ORDER BY x.key_id, x.url LIMIT @most
 ) AS n LEFT JOIN LATERAL (
