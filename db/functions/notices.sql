@@ -104,18 +104,19 @@ DECLARE
     v_page bigint;
     v_added integer;
 BEGIN
+    -- One at a time. As in crawls_add: a domain that is just being finished sees what is added here.
+    PERFORM 1 FROM domains d WHERE d.domain = p_domain FOR NO KEY UPDATE;
     IF NOT notices_wanted(p_domain) OR EXISTS (SELECT 1 FROM notice_keys x WHERE x.domain = p_domain AND x.asked_at > t - p_gap) THEN
         RETURN false;
     END IF;
     SELECT min(x.run_id) INTO v_run FROM (SELECT rd.run_id FROM run_domains rd WHERE rd.domain = p_domain OFFSET 0) x
     WHERE (SELECT r.status FROM crawl_runs r WHERE r.id = x.run_id) = 'running';
-    SELECT * INTO k FROM notice_keys x WHERE x.domain = p_domain AND x.state = 'waiting' AND x.until > t
-    ORDER BY x.asked_at NULLS FIRST, x.id LIMIT 1 FOR UPDATE;
+    SELECT x.* INTO k FROM (SELECT y.* FROM notice_keys y WHERE y.domain = p_domain OFFSET 0) x
+    WHERE x.state = 'waiting' AND x.until > t
+    ORDER BY x.asked_at NULLS FIRST, x.id LIMIT 1;
     IF v_run IS NULL OR k.id IS NULL THEN
         RETURN false;
     END IF;
-    -- as in crawls_add: a domain that is just being finished sees what is added here
-    PERFORM 1 FROM domains d WHERE d.domain = p_domain FOR KEY SHARE;
     v_page := (pages_add(jsonb_build_array(jsonb_build_object(
         'url', k.url, 'domain', k.domain, 'origin', k.origin, 'kind', (kinds('proves')) [1]
     )))) [1];
@@ -130,7 +131,10 @@ BEGIN
     WHERE c.id IS NULL OR c.outcome IS NOT NULL
     ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS v_added = ROW_COUNT;
-    UPDATE notice_keys x SET page_id = v_page, asked_at = t WHERE x.url = k.url AND x.state = 'waiting';
+    UPDATE notice_keys x SET page_id = v_page, asked_at = t
+    WHERE x.id = ANY (ARRAY(
+        SELECT y.id FROM (SELECT z.id, z.state FROM notice_keys z WHERE z.url = k.url OFFSET 0) y WHERE y.state = 'waiting'
+    ));
     UPDATE domains d SET status = 'pending', status_reason = '' WHERE d.domain = p_domain AND d.status = 'exhausted';
     PERFORM due_update(ARRAY[p_domain]);
     RETURN v_added > 0;
@@ -152,7 +156,8 @@ BEGIN
             ))
         FROM unnest(v) a CROSS JOIN LATERAL (
             SELECT x.id, CASE WHEN coalesce(a.doc #> '{proof,keys}', '[]') ? x.key THEN 'verified' ELSE 'refused' END AS state
-            FROM notice_keys x WHERE x.page_id = a.page_id AND x.state = 'waiting'
+            FROM (SELECT z.id, z.key, z.state FROM notice_keys z WHERE z.page_id = a.page_id OFFSET 0) x
+            WHERE x.state = 'waiting'
         ) u
         WHERE k.id = u.id AND a.kind = ANY (kinds('proves')) AND NOT a.doc ? 'retry_in_ms'
         RETURNING k.id, k.state
@@ -165,13 +170,16 @@ $$;
 -- Has key files asked for that wait and were not asked for: their run was paused, or their domain
 -- was asked for another. Returns how many it has.
 CREATE OR REPLACE FUNCTION notices_ask_all(p_gap interval, p_most integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    t CONSTANT timestamptz := clock_timestamp();
+    v_before CONSTANT timestamptz := t - p_gap;
 BEGIN
-    DELETE FROM notice_keys x WHERE x.until <= clock_timestamp() AND NOT (x.state = 'verified' AND x.waiting > 0);
+    DELETE FROM notice_keys x WHERE x.until <= t AND NOT (x.state = 'verified' AND x.waiting > 0);
     RETURN (
         SELECT (count(*) FILTER (WHERE notices_ask(d.domain, p_gap)))::integer FROM (
             SELECT DISTINCT x.domain FROM (
                 SELECT k.domain FROM notice_keys k
-                WHERE k.state = 'waiting' AND coalesce(k.asked_at, '-infinity') < clock_timestamp() - p_gap
+                WHERE k.state = 'waiting' AND coalesce(k.asked_at, '-infinity') < v_before
                 ORDER BY coalesce(k.asked_at, '-infinity') LIMIT p_most
             ) x
             ORDER BY x.domain
@@ -198,7 +206,7 @@ BEGIN
     PERFORM 1 FROM pages x WHERE x.id = ANY (ARRAY(SELECT (u.doc ->> 'page')::bigint FROM jsonb_array_elements(p) AS u (doc)))
     ORDER BY x.id FOR NO KEY UPDATE;
     -- nothing is told of the domain meanwhile
-    PERFORM 1 FROM notice_keys k WHERE k.domain = p_domain ORDER BY k.id FOR UPDATE;
+    PERFORM 1 FROM notice_keys k WHERE k.domain = p_domain ORDER BY k.id + 0 FOR UPDATE;
     v_done := ARRAY(
         SELECT u.doc FROM jsonb_array_elements(p) AS u (doc) CROSS JOIN LATERAL (
             SELECT x.told_at FROM notices x WHERE x.key_id = (u.doc ->> 'key_id')::bigint AND x.url = u.doc ->> 'url' LIMIT 1
@@ -228,10 +236,19 @@ BEGIN
     UPDATE pages x SET history = u.doc -> 'history'
     FROM ROWS FROM (unnest(v_pages), unnest(v_done)) AS u (id, doc)
     WHERE x.id = ANY (v_pages) AND x.id = u.id;
-    UPDATE revisits v SET due_at = (r.doc ->> 'at')::timestamptz
-    FROM ROWS FROM (unnest(v_pages), unnest(v_done)) AS u (id, doc) CROSS JOIN LATERAL jsonb_array_elements(u.doc -> 'due') AS r (doc)
-    WHERE v.page_id = ANY (v_pages) AND v.page_id = u.id AND v.run_id = (r.doc ->> 'run')::bigint
-        AND v.due_at > (r.doc ->> 'at')::timestamptz;
+    -- each row is looked up by its key, however many there are
+    UPDATE revisits v SET due_at = o.at
+    FROM (
+        SELECT y.page_id, y.run_id, (r.doc ->> 'at')::timestamptz AS at
+        FROM ROWS FROM (unnest(v_pages), unnest(v_done)) AS u (id, doc)
+        CROSS JOIN LATERAL jsonb_array_elements(u.doc -> 'due') AS r (doc)
+        CROSS JOIN LATERAL (
+            SELECT x.page_id, x.run_id FROM revisits x
+            WHERE x.page_id = u.id AND x.run_id = (r.doc ->> 'run')::bigint AND x.due_at > (r.doc ->> 'at')::timestamptz LIMIT 1
+        ) y
+        OFFSET 0
+    ) o
+    WHERE v.page_id = o.page_id AND v.run_id = o.run_id;
     GET DIAGNOSTICS v_sooner = ROW_COUNT;
     SELECT a.added INTO v_added FROM crawls_add(ARRAY(
         SELECT ((r.doc ->> 'run')::bigint, x.id, x.domain, x.url, crawl_kind('link', x.kind), '', r.doc -> 'follow', false, 0, 1)::found_page

@@ -48,13 +48,13 @@ type body struct {
 }
 
 // posted reads the body of a POST, which is bounded in size and time.
-func posted(w http.ResponseWriter, r *http.Request, by string) (told, *problem) {
+func (s *Server) posted(w http.ResponseWriter, r *http.Request, by string) (told, *problem) {
 	if r.ContentLength > bodyMost {
 		w.Header().Set("Connection", "close")
 		return told{}, tooLarge()
 	}
 	// a writer of a test may have no deadline
-	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.bodyWithin)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return told{}, problemf(http.StatusBadRequest, "the body cannot be read")
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMost))
@@ -62,7 +62,7 @@ func posted(w http.ResponseWriter, r *http.Request, by string) (told, *problem) 
 		return told{}, tooLarge()
 	}
 	if err != nil {
-		return told{}, problemf(http.StatusBadRequest, "the body cannot be read, or takes longer than %s", bodyWithin)
+		return told{}, problemf(http.StatusBadRequest, "the body cannot be read, or takes longer than %s", s.bodyWithin)
 	}
 	var b body
 	if err := json.Unmarshal(data, &b); err != nil {

@@ -36,7 +36,8 @@ type Config struct {
 type Server struct {
 	Config
 
-	limits *limits
+	limits     *limits
+	bodyWithin time.Duration
 }
 
 // New makes a server.
@@ -45,7 +46,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bound what may be told: %w", err)
 	}
-	return &Server{cfg, l}, nil
+	return &Server{cfg, l, bodyWithin}, nil
 }
 
 // Close ends what the server does beside. It is to be called once, after the last request.
@@ -81,10 +82,10 @@ func (s *Server) Handler() (http.Handler, error) {
 		return queried(r, "indexnow")
 	}))
 	mux.HandleFunc("POST "+base+"/indexnow", s.taking(false, ping, func(w http.ResponseWriter, r *http.Request) (told, *problem) {
-		return posted(w, r, "indexnow")
+		return s.posted(w, r, "indexnow")
 	}))
 	mux.HandleFunc("POST "+base+"/api/recrawl", s.taking(true, recrawl, func(w http.ResponseWriter, r *http.Request) (told, *problem) {
-		return posted(w, r, "recrawl")
+		return s.posted(w, r, "recrawl")
 	}))
 	return mux, nil
 }

@@ -37,7 +37,7 @@ func noticeCases(changing changes) {
 			c.ok(c.q.NoticesAsk(ctx, dbsqlc.NoticesAskParams{GapMs: 600_000, Most: 200}))
 			// what is too much is dropped
 			few := doc(object{
-				"lock": 1, "urls": 150, "urls_of_all": 20_000, "keys_of_all": 10_000, "keys_of_domain": 4, "ask_every_ms": 600_000, "kept_ms": 600_000,
+				"lock": 1, "urls": 100, "urls_of_all": 20_000, "keys_of_all": 10_000, "keys_of_domain": 4, "ask_every_ms": 600_000, "kept_ms": 600_000,
 			})
 			c.ok(c.q.NoticesTake(ctx, dbsqlc.NoticesTakeParams{Notice: notice, Limits: few}))
 			c.exec("UPDATE notice_keys SET state = 'verified', checked_at = now() WHERE domain = $1", site(s))
@@ -48,6 +48,9 @@ func noticeCases(changing changes) {
 			rows, err := c.q.NoticesNext(ctx, dbsqlc.NoticesNextParams{Domain: site(s), Most: 1000})
 			require.NoError(t, err)
 			require.NotEmpty(t, rows)
+			c.exec(`INSERT INTO revisits (page_id, run_id, due_at, every)
+				SELECT p.id, $1, now(), interval '1 day' FROM pages p WHERE p.domain = $2 AND p.url = ANY ($3)
+				ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = now()`, runLarge, site(s), urls)
 			decided := make([]object, len(rows))
 			for i, r := range rows {
 				decided[i] = object{
