@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -42,9 +43,7 @@ func listening(t *testing.T, set settings.Settings, paths map[string]web.Behavio
 	all := map[string]web.Behaviour{
 		"/": page{body: `<a href="/a">a</a><a href="/b">b</a>`}, "/a": page{body: "a"}, "/b": page{body: "b"}, "/new": page{body: "new"},
 	}
-	for path, b := range paths {
-		all[path] = b
-	}
+	maps.Copy(all, paths)
 	b := setup(t, options{settings: set, sites: []web.Site{{Pages: -1, Plain: true, Paths: all}, {Pages: -1, Plain: true}}})
 	b.seed(t, "/")
 	b.allowAll(t, b.page("/"))

@@ -61,8 +61,8 @@ BEGIN
             image_contents, run_outcomes, run_outcomes_new, notice_keys, notices TO mosey_worker;
     END IF;
     IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_reader') THEN
-        -- What is on its way is not for readers: seeds, the paths of their files, texts that are not
-        -- indexed yet, and what owners have told with their keys. A search counts the texts.
+        -- Readers do not see what is on its way: seeds, the paths of their files, and texts that are
+        -- not indexed yet. A search counts the texts. They do not see the keys of owners either.
         REVOKE SELECT ON staged_seeds, seed_files, keywords_waiting, notices, notice_keys FROM mosey_reader;
         GRANT SELECT (id, domain, host, state, why, waiting, told_at, told_by, asked_at, checked_at, until) ON notice_keys
             TO mosey_reader;

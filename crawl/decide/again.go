@@ -105,8 +105,9 @@ func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Ti
 	return document(h), recrawl.Due(fetched, h, 1, p), nil
 }
 
-// Told says when a page is due whose owner has told at an instant that it has changed; zero is not
-// by itself. history is empty for a page that was never visited. by is how that was told.
+// Told says when a page is due after its owner has told, at an instant, that it has changed. The
+// zero time means: not by itself. history is empty for a page that was never visited. by names the
+// protocol.
 func Told(
 	kept crawl.DomainRecrawl, history json.RawMessage, fetched, at time.Time, by string,
 ) (json.RawMessage, time.Time, error) {
@@ -123,8 +124,8 @@ func Told(
 	return document(h), recrawl.Due(fetched, h, 1, p), nil
 }
 
-// NotBefore is the earliest that a run asks again for a page that it has fetched, whoever tells
-// that it has changed: its settings, and the page's server, have a say.
+// NotBefore is the earliest time at which a run asks again for a page that it has fetched, even if
+// its owner says that it has changed: after min_refetch, and once its server expects changes.
 func NotBefore(run settings.Settings, kind kinds.Kind, fetched, freshUntil time.Time) time.Time {
 	at := fetched.Add(time.Duration(*run.MinRefetch) / time.Duration(max(kind.Traits().Oftener, 1)))
 	if freshUntil.After(at) {

@@ -8,8 +8,8 @@ type Ping struct {
 	// At is when that was told, in Unix seconds, and By how: the name of a protocol.
 	At int64  `json:"at"`
 	By string `json:"by,omitempty"`
-	// Listed is how many days after the last visit that was, and Odds the factor by which it
-	// multiplies the odds that the page has changed. Both are 0 once a visit has followed.
+	// Listed is how many days after the last visit that was. Odds multiplies the odds that the
+	// page has changed. Both are 0 once a visit has followed.
 	Listed float64 `json:"listed,omitzero"`
 	Odds   float64 `json:"odds,omitzero"`
 }
@@ -26,9 +26,8 @@ func (p *Ping) used() *Ping {
 }
 
 // Tell is the history after the page's owner has told that it has changed. since is how long
-// after the page's last visit that was: of zero or less, only that it was told is kept. pings is
-// how far the owner's pings are believed. Of several since the last visit the first counts, as
-// nothing is known of the time before.
+// after the last visit that was. If it is zero or less, the ping is only remembered. pings is how
+// far the owner's pings are believed. If several follow one visit, the first counts.
 func (h History) Tell(at time.Time, by string, since time.Duration, pings Source) History {
 	next := &Ping{At: at.Unix(), By: by}
 	switch {

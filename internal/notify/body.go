@@ -42,8 +42,8 @@ func (l *list) UnmarshalJSON(data []byte) error {
 type body struct {
 	Host        string `json:"host"`
 	Key         string `json:"key"`
-	KeyLocation string `json:"keyLocation"`
-	URLList     list   `json:"urlList"`
+	KeyLocation string `json:"keyLocation"` //nolint:tagliatelle // as IndexNow has it
+	URLList     list   `json:"urlList"`     //nolint:tagliatelle // as IndexNow has it
 	URLs        list   `json:"urls"`
 }
 
@@ -54,7 +54,8 @@ func (s *Server) posted(w http.ResponseWriter, r *http.Request, by string) (told
 		return told{}, tooLarge()
 	}
 	// a writer of a test may have no deadline
-	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.bodyWithin)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.bodyWithin))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return told{}, problemf(http.StatusBadRequest, "the body cannot be read")
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMost))

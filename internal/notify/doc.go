@@ -2,7 +2,7 @@
 // "Documentation"), and requests to crawl pages again. It is meant for the public, and says nothing
 // of what is stored, but to those who hold a key that was verified.
 //
-// It makes no request. What is told becomes rows, and so does the file that has to prove it: a
-// worker asks for that in its turn. A ping changes the order in which pages are asked for. It never
+// It makes no request. It stores what is told, and has a row for the file that proves it. A worker
+// asks for that file in its turn. A ping changes the order in which pages are asked for. It never
 // shortens a wait.
 package notify

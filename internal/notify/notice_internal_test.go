@@ -27,15 +27,20 @@ func TestNotice(t *testing.T) {
 	}{
 		"TheKeyFileIsAtTheRoot": {
 			one("example.org", "", "https://example.org/a", "https://EXAMPLE.org:443/a", "https://example.org/b#c"),
-			"https://example.org/" + testKey + ".txt", []string{"https://example.org/a", "https://example.org/b"}, 0,
+			"https://example.org/" + testKey + ".txt",
+			[]string{"https://example.org/a", "https://example.org/b"},
+			0,
 		},
 		"OfHTTPAloneItIsThere": {
 			one("example.org:8080", "", "http://example.org:8080/"), "http://example.org:8080/" + testKey + ".txt",
-			[]string{"http://example.org:8080/"}, 0,
+			[]string{"http://example.org:8080/"},
+			0,
 		},
 		"AnotherHostIsRefused": {
 			one("example.org", "", "https://example.org/", "https://www.example.org/", "https://evil.example/", "https://example.org.evil.example/"),
-			"https://example.org/" + testKey + ".txt", []string{"https://example.org/"}, 3,
+			"https://example.org/" + testKey + ".txt",
+			[]string{"https://example.org/"},
+			3,
 		},
 		"AnotherPortIsAnotherHost": {
 			one("example.org", "", "https://example.org:8443/"), "https://example.org/" + testKey + ".txt", nil, 1,
@@ -43,16 +48,21 @@ func TestNotice(t *testing.T) {
 		"AFolderVouchesForWhatIsBelow": {
 			one("example.org", "https://example.org/shop/k.txt", "https://example.org/shop/a", "https://example.org/shop", "https://example.org/other",
 				"https://example.org/shop/../other", "https://example.org/shop/%2e%2e/other"),
-			"https://example.org/shop/k.txt", []string{"https://example.org/shop/a"}, 4,
+			"https://example.org/shop/k.txt",
+			[]string{"https://example.org/shop/a"},
+			4,
 		},
 		"AnIDNHostInEitherForm": {
 			one("BÜCHER.example", "", "https://bücher.example/é", "https://xn--bcher-kva.example/"),
 			"https://xn--bcher-kva.example/" + testKey + ".txt",
-			[]string{"https://xn--bcher-kva.example/%C3%A9", "https://xn--bcher-kva.example/"}, 0,
+			[]string{"https://xn--bcher-kva.example/%C3%A9", "https://xn--bcher-kva.example/"},
+			0,
 		},
 		"WhatIsNoURL": {
 			one("example.org", "", "https://example.org/", "javascript:alert(1)", "ftp://example.org/", "/a", ""),
-			"https://example.org/" + testKey + ".txt", []string{"https://example.org/"}, 4,
+			"https://example.org/" + testKey + ".txt",
+			[]string{"https://example.org/"},
+			4,
 		},
 		"AnAddress": {
 			one("[::1]:8080", "", "http://[::1]:8080/"), "http://[::1]:8080/" + testKey + ".txt", []string{"http://[::1]:8080/"}, 0,

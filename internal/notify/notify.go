@@ -217,7 +217,12 @@ func recrawl(w http.ResponseWriter, n crawl.Notice, refused []Refused, taken cra
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "the answer cannot be written", http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that went away is no fault
+	_, _ = w.Write(append(data, '\n')) // a client that went away is no fault
 }

@@ -50,7 +50,8 @@ func AttachCrawler(
 		return nil, wiring.Usagef("--metrics %s: with --detach another Mosey crawls: give it to that one", listen.Metrics)
 	}
 	if listen.CallbackFlags != (CallbackFlags{}) {
-		return nil, wiring.Usagef("--callback and --callback-listen: with --detach another Mosey crawls: give them to that one, or to mosey serve")
+		return nil, wiring.Usagef("--callback and --callback-listen: with --detach another Mosey crawls: " +
+			"give them to that one, or to mosey serve")
 	}
 	listen.Web = "off" // that one has a page
 	database, temporal := e.Environ.Get("DATABASE_URL"), wiring.TemporalAddress(e.Environ)
