@@ -769,6 +769,53 @@ CREATE TABLE staged_seeds (
 
 CREATE INDEX staged_seeds_run ON staged_seeds (run_id, id);
 
+-- Keys of those who tell that pages are new or have changed (package notify), each with its key
+-- file. The URLs that were told wait in notices. At most some keys of a domain are kept.
+CREATE TABLE notice_keys (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- the key file
+    url text NOT NULL,
+    key text NOT NULL,
+    domain text NOT NULL,
+    -- with its port
+    host text NOT NULL,
+    origin text NOT NULL,
+    -- of the key file; null while it was not asked for
+    page_id bigint,
+    -- crawl.NoticeState
+    state text NOT NULL DEFAULT 'waiting',
+    -- why it was refused
+    why text NOT NULL DEFAULT '',
+    -- how many of its notices wait
+    waiting integer NOT NULL DEFAULT 0,
+    told_at timestamptz NOT NULL DEFAULT now(),
+    told_by text NOT NULL DEFAULT '',
+    -- when the key file was asked for last, and when its answer was read
+    asked_at timestamptz,
+    checked_at timestamptz,
+    -- the row is kept until then
+    until timestamptz NOT NULL,
+    CONSTRAINT notice_keys_state_known CHECK (state IN ('waiting', 'verified', 'refused')),
+    CONSTRAINT notice_keys_bounded CHECK (octet_length(url) <= 2048 AND octet_length(key) <= 128),
+    CONSTRAINT notice_keys_unique UNIQUE (url, key)
+);
+CREATE INDEX notice_keys_domain ON notice_keys (domain);
+CREATE INDEX notice_keys_until ON notice_keys (until);
+-- those whose key file is to be asked for, and those whose notices are to be looked at
+CREATE INDEX notice_keys_asked ON notice_keys (coalesce(asked_at, '-infinity')) WHERE state = 'waiting';
+CREATE INDEX notice_keys_verified ON notice_keys (domain) WHERE state = 'verified' AND waiting > 0;
+CREATE INDEX notice_keys_page ON notice_keys (page_id) WHERE page_id IS NOT NULL;
+
+-- URLs that were told and are not looked at yet: those of verified keys for some seconds.
+CREATE TABLE notices (
+    key_id bigint NOT NULL REFERENCES notice_keys (id) ON DELETE CASCADE,
+    url text NOT NULL,
+    told_at timestamptz NOT NULL DEFAULT now(),
+    told_by text NOT NULL,
+    PRIMARY KEY (key_id, url),
+    CONSTRAINT notices_url_bounded CHECK (octet_length(url) <= 2048)
+);
+
 -- How many entries of a seed file are stored while it is being stored. A storing that was
 -- interrupted goes on from there if the file is still the same version.
 CREATE TABLE seed_files (

@@ -28,6 +28,7 @@ func allCases() (changes, reads) {
 	domainCases(changing, reading)
 	runCases(changing)
 	forgetCases(changing)
+	noticeCases(changing)
 	wholeCases(changing, reading)
 	return changing, reading
 }
