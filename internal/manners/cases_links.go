@@ -83,23 +83,17 @@ func linksHeader() []links {
 	}
 }
 
-// linksRel are about links that say something of themselves.
+// linksRel are about links that say something of themselves. What ugc and sponsored say is
+// for ranking, and no wish that a page be left alone.
 func linksRel() []links {
-	rel := func(id, title, rel string) links {
-		return links{
-			id: id, title: title, source: sourceRel, level: Opinion,
-			root: page{
-				body:  `<a href="/hidden" rel="` + rel + `">a link</a>`,
-				links: []string{"/open"},
-			},
-			pages:   map[string]web.Behaviour{"/hidden": page{}},
-			control: []string{"/open"},
-			deny:    []string{"/hidden"}, why: "and the one link to it says " + rel,
-		}
-	}
-	return []links{
-		rel("links-rel-nofollow", "Does not follow a link of rel=nofollow", "external NOFOLLOW"),
-		rel("links-rel-ugc", "Does not follow a link of rel=ugc", "ugc"),
-		rel("links-rel-sponsored", "Does not follow a link of rel=sponsored", "sponsored"),
-	}
+	return []links{{
+		id: "links-rel-nofollow", title: "Does not follow a link of rel=nofollow", source: sourceRel, level: Opinion,
+		root: page{
+			body:  `<a href="/hidden" rel="external NOFOLLOW">a link</a>`,
+			links: []string{"/open"},
+		},
+		pages:   map[string]web.Behaviour{"/hidden": page{}},
+		control: []string{"/open"},
+		deny:    []string{"/hidden"}, why: "and the one link to it says nofollow",
+	}}
 }

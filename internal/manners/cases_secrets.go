@@ -10,6 +10,9 @@ import (
 
 func portText(port int) string { return strconv.Itoa(port) }
 
+// beyond is a page of a second host. Only a page of the first links to it.
+const beyond = "/beyond"
+
 // secrets are about what a request to one host tells of another.
 func secrets() []timed {
 	return []timed{{
@@ -20,9 +23,9 @@ func secrets() []timed {
 				for _, domain := range []string{"", "; Domain=traffic-cookies-2.test", "; Domain=test"} {
 					v.W.Header().Add("Set-Cookie", "manners=secret; Path=/"+domain)
 				}
-				page{title: host, links: []string{"/a", "http://traffic-cookies-2.test{port}/"}}.Serve(v)
+				page{title: host, links: []string{"/a", "http://traffic-cookies-2.test{port}" + beyond}}.Serve(v)
 			})
-			other.Unseeded = true
+			other.Paths[beyond] = page{}
 			return []web.Site{first, other}
 		},
 		judge: func(e *Evidence) Verdict {
@@ -35,8 +38,8 @@ func secrets() []timed {
 		sites: func(host string, _ Options) []web.Site {
 			first, other := linked(host, nil), linked("traffic-credentials-2.test", nil, "/a")
 			first.Paths["/"] = page{title: host, links: []string{"http://someone:secret@" + host + "{port}/in"}}
-			first.Paths["/in"] = page{links: []string{"http://traffic-credentials-2.test{port}/"}}
-			other.Unseeded = true
+			first.Paths["/in"] = page{links: []string{"http://traffic-credentials-2.test{port}" + beyond}}
+			other.Paths[beyond] = page{}
 			return []web.Site{first, other}
 		},
 		judge: func(e *Evidence) Verdict {
@@ -67,8 +70,8 @@ func secrets() []timed {
 		id: "traffic-referer-tls", level: Must, source: "RFC 9110 section 10.1.3", title: "Sends no Referer of https to a host of http",
 		sites: func(host string, _ Options) []web.Site {
 			first, other := secure(host, web.TLSValid), linked("traffic-referer-tls-2.test", nil, "/a")
-			first.Paths["/"] = page{title: host, links: []string{"http://traffic-referer-tls-2.test{port}/"}}
-			other.Unseeded = true
+			first.Paths["/"] = page{title: host, links: []string{"http://traffic-referer-tls-2.test{port}" + beyond}}
+			other.Paths[beyond] = page{}
 			return []web.Site{first, other}
 		},
 		judge: func(e *Evidence) Verdict {
@@ -87,8 +90,8 @@ func told(e *Evidence, host, what string, tells func(web.Record) bool) Verdict {
 			return fail([]web.Record{r}, "%s was asked of %s with %s", r.Target, host, what)
 		}
 	}
-	if len(pages(log)) == 0 {
-		return unreached("no page of %s was asked for", host)
+	if len(asked(log, beyond)) == 0 {
+		return unreached("the link to %s was not followed", host)
 	}
 	return pass("none of %s to %s had %s", counted(len(log), "request"), host, what)
 }

@@ -23,11 +23,10 @@ func linkScripts() []scripted {
 			id: id, good: asks(hidden), bad: asks(closed), want: manners.Cautious, reason: "1 of 2 links not followed: /below/hidden",
 		})
 	}
-	for _, id := range []string{"links-rel-nofollow", "links-rel-ugc", "links-rel-sponsored"} {
-		cases = append(cases, scripted{
-			id: id, good: asks("/robots.txt / /open"), bad: asks("/robots.txt / /hidden /open"), reason: "/hidden was asked for",
-		})
-	}
+	cases = append(cases, scripted{
+		id: "links-rel-nofollow", good: asks("/robots.txt / /open"), bad: asks("/robots.txt / /hidden /open"),
+		reason: "/hidden was asked for",
+	})
 	return append(cases, referenceScripts()...)
 }
 

@@ -31,17 +31,17 @@ func trafficPlots() []plotted {
 
 func secretPlots() []plotted {
 	return []plotted{{
-		id: "traffic-cookies", good: "/ /a[Cookie=manners=secret] traffic-cookies-2.test/",
-		bad: "/ traffic-cookies-2.test/[Cookie=manners=secret]", reason: "a cookie of another host",
+		id: "traffic-cookies", good: "/ /a[Cookie=manners=secret] traffic-cookies-2.test/beyond",
+		bad: "/ traffic-cookies-2.test/beyond[Cookie=manners=secret]", reason: "a cookie of another host",
 	}, {
-		id: "traffic-credentials", good: "/ /in[Authorization=Basic_c29tZW9uZTpzZWNyZXQ] traffic-credentials-2.test/",
-		bad: "/ /in traffic-credentials-2.test/[Authorization=Basic_c29tZW9uZTpzZWNyZXQ]", reason: "the Authorization of another host",
+		id: "traffic-credentials", good: "/ /in[Authorization=Basic_c29tZW9uZTpzZWNyZXQ] traffic-credentials-2.test/beyond",
+		bad: "/ /in traffic-credentials-2.test/beyond[Authorization=Basic_c29tZW9uZTpzZWNyZXQ]", reason: "the Authorization of another host",
 	}, {
 		id: "traffic-referer", good: "/ /in /below[Referer=http://traffic-referer.test/in]",
 		bad: "/ /in /below[Referer=http://someone:secret@traffic-referer.test/in]", reason: "someone:secret@",
 	}, {
-		id: "traffic-referer-tls", good: "traffic-referer-tls-2.test/[Referer=http://traffic-referer-tls-2.test/a]",
-		bad: "traffic-referer-tls-2.test/[Referer=https://traffic-referer-tls.test/]", reason: "a Referer of https",
+		id: "traffic-referer-tls", good: "traffic-referer-tls-2.test/beyond[Referer=http://traffic-referer-tls-2.test/a]",
+		bad: "traffic-referer-tls-2.test/beyond[Referer=https://traffic-referer-tls.test/]", reason: "a Referer of https",
 	}, {
 		id: "traffic-refused", good: "/ /401 /401 /403 /451", bad: "/ /403 /403 /403 /403", reason: "4 times",
 	}, {
