@@ -42,7 +42,7 @@ func ReadPage(page urls.URL, header http.Header, body []byte) Page {
 			break
 		}
 		token := tokens.Token()
-		switch kind {
+		switch kind { //nolint:exhaustive // comments and the like say nothing to readers
 		case html.TextToken:
 			if unseen == 0 {
 				text.WriteString(token.Data)

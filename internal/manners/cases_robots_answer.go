@@ -17,25 +17,25 @@ func robotsAnswerCases() []Case {
 
 // robotsAnswers are about the status of a robots.txt.
 func robotsAnswers() []rules {
-	answers := func(code int, header map[string]string) web.Behaviour {
-		return text{status: code, header: header, body: http.StatusText(code) + "\n"}
+	answers := func(code int) web.Behaviour {
+		return text{status: code, body: http.StatusText(code) + "\n"}
 	}
 	pages := []string{"/", "/a"}
 	return []rules{{
 		id: "robots-404", section: "2.3.1.3", level: Should, title: "Takes 404 for no rules at all",
-		answer: answers(404, nil), allow: []string{"/a"},
+		answer: answers(404), allow: []string{"/a"},
 	}, {
 		id: "robots-403", section: "2.3.1.3", level: Should, title: "Takes 403 for no rules at all",
-		answer: answers(403, nil), allow: []string{"/a"},
+		answer: answers(403), allow: []string{"/a"},
 	}, {
 		id: "robots-500", section: "2.3.1.4", title: "Asks for nothing while robots.txt answers 500",
-		answer: answers(500, nil), deny: pages,
+		answer: answers(500), deny: pages,
 	}, {
 		id: "robots-503", section: "2.3.1.4", title: "Asks for nothing while robots.txt answers 503",
-		answer: answers(503, nil), deny: pages,
+		answer: answers(503), deny: pages,
 	}, {
 		id: "robots-429", section: "2.3.1.3", level: Opinion, title: "Takes 429 for a site that is too busy, not for one without rules",
-		answer: answers(429, nil), deny: pages,
+		answer: answers(429), deny: pages,
 	}, {
 		id: "robots-reset", section: "2.3.1.4", title: "Asks for nothing while robots.txt cannot be had",
 		answer: web.Reset{}, deny: pages,

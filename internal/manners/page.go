@@ -36,7 +36,8 @@ func (p page) Serve(v *web.Visit) {
 	if title == "" {
 		title = v.R.URL.Path
 	}
-	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title>\n%s</head><body>\n<h1>%s</h1>\n%s\n<ul>\n",
+	const head = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title>\n%s</head><body>\n"
+	fmt.Fprintf(&b, head+"<h1>%s</h1>\n%s\n<ul>\n",
 		html.EscapeString(title), v.Fill(p.head), html.EscapeString(title), v.Fill(p.body))
 	for _, link := range p.links {
 		fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a></li>\n", html.EscapeString(v.Fill(link)), html.EscapeString(link))

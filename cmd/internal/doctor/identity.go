@@ -105,7 +105,8 @@ func judgePage(a *answer, id wiring.Published, token string) (found []Finding) {
 	case id.Contact != "" && !page.Tells(id.Contact):
 		add(Fault, "Write on it how to reach you, or give the address that it has: --mail.", "%s does not name the contact %s", a.At, id.Contact)
 	case id.Contact == "" && !page.TellsMail():
-		add(Fault, "Write a mail address on it (mailto:), and give it as --mail.", "%s does not say how to reach you: the contact is that page", a.At)
+		add(Fault, "Write a mail address on it (mailto:), and give it as --mail.",
+			"%s does not say how to reach you: the contact is that page", a.At)
 	}
 	return found
 }
@@ -174,7 +175,8 @@ func judgeRanges(at string, list about.Ranges, networks []netip.Prefix, now time
 		found = fine("%s has all addresses that requests come from", at)
 	}
 	if late := now.Sub(list.Created); late > rangesLate {
-		found = append(found, one(Warning, "Write it anew each day, as mosey identity init does: others take an old list for one that is forgotten.",
+		found = append(found, one(Warning,
+			"Write it anew each day, as mosey identity init does: others take an old list for one that is forgotten.",
 			"%s was written %d days ago", at, int(late.Hours()/24))...)
 	}
 	return found
@@ -251,13 +253,15 @@ func judgeReverse(ctx context.Context, resolver *dns.Resolver, addr netip.Addr, 
 	case errors.Is(err, dns.ErrNotFound):
 		return "", one(Fault, "Have whoever gave you the address set a PTR record: a name of yours.", "%s has no name: %v", addr, err)
 	case err != nil:
-		return "", one(Skipped, "Try again, or give another name server: --dns-server.", "the name of %s cannot be asked for: %v", addr, err)
+		return "", one(Skipped, "Try again, or give another name server: --dns-server.",
+			"the name of %s cannot be asked for: %v", addr, err)
 	}
 	var astray, foreign []string
 	for _, n := range names {
 		switch {
 		case !n.Leads(addr) && errors.Is(n.Err, dns.ErrTemporary):
-			return "", one(Skipped, "Try again, or give another name server: --dns-server.", "%s is %s, which cannot be looked up: %v", addr, n.Host, n.Err)
+			return "", one(Skipped, "Try again, or give another name server: --dns-server.",
+				"%s is %s, which cannot be looked up: %v", addr, n.Host, n.Err)
 		case !n.Leads(addr):
 			astray = append(astray, n.Host)
 		case domain != "" && n.Host != domain && !strings.HasSuffix(n.Host, "."+domain):

@@ -55,7 +55,8 @@ func (p *Patient) lookDirectory(ctx context.Context, directory, keyID string) ([
 	if resp.MediaType != botauth.DirectoryType {
 		found = one(Warning, remedy, "%s has the key %s, and is of the type %q", page, keyID, resp.MediaType)
 	}
-	const anew = "Serve it with the headers that mosey identity init or mosey identity directory --headers writes, and write them anew each day."
+	const anew = "Serve it with the headers that mosey identity init or mosey identity directory --headers writes, " +
+		"and write them anew each day."
 	switch err := keys.Proves(keyID, directory, resp.Header, resp.Body, time.Now()); {
 	case errors.Is(err, botauth.ErrUnsigned):
 		return append(found, one(Note, anew, "%s is not signed by the key, as some verifiers want it", page)...), nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/textproto"
 	"os"
@@ -83,9 +84,7 @@ func (f folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	for key, values := range header {
-		w.Header()[key] = values
-	}
+	maps.Copy(w.Header(), header)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if signed { // it belongs to all bytes, and whoever asks wants the newest signature
 		r.Header.Del("Range")

@@ -104,7 +104,7 @@ func Start(ctx context.Context, opts Options) (*Web, error) {
 
 // TB is what StartT needs of a testing.TB, which a program does not link.
 type TB interface {
-	Cleanup(func())
+	Cleanup(clean func())
 	Context() context.Context
 	Error(args ...any)
 	Fatal(args ...any)
