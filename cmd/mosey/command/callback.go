@@ -17,7 +17,7 @@ const CallbackListenDefault = "127.0.0.1:8471"
 
 // CallbackFlags say where owners of sites tell what is new.
 type CallbackFlags struct {
-	Callback       string `help:"Listen to owners of sites who tell what is new (IndexNow). This is the public URL under which they reach the listener. Default: off." placeholder:"URL"`
+	Callback       string `help:"Listen to owners of sites who tell what is new (IndexNow). This is the public URL under which they reach the listener. Default: off." expert:"" placeholder:"URL"`
 	CallbackListen string `help:"Address that the listener has, behind a proxy that gives it its name. Default: 127.0.0.1:8471." expert:"" placeholder:"[HOST]:PORT"`
 }
 
