@@ -192,9 +192,19 @@ func TestMannersEndsInTime(t *testing.T) {
 	r := h.Execute(serve("--for", "2s", "--proxy=127.0.0.1:0")...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "the crawler is asked to end")
-	run := readRun(t, filepath.Join(dir, "log.jsonl"))
+	log := filepath.Join(dir, "log.jsonl")
+	run := readRun(t, log)
 	require.Len(t, run.Log, 6)
 	require.Equal(t, manners.Stopped, run.Events[len(run.Events)-1].Kind)
+
+	// The next runs keep the log of this one: they have no requests.
+	for range 2 {
+		c := h.Start("manners", "serve", "--write", dir)
+		c.Await("Ctrl-C ends.")
+		require.Zero(t, c.Stop().Code)
+	}
+	require.Empty(t, readRun(t, log).Log)
+	require.Len(t, readRun(t, log+".before").Log, 6)
 }
 
 func TestMannersServesForOthers(t *testing.T) {

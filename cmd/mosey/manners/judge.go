@@ -25,18 +25,9 @@ type judgeCmd struct {
 
 // Run judges. It fails if a case failed that a standard asks for.
 func (c *judgeCmd) Run(e *command.Env) (err error) {
-	file, err := os.Open(c.Log)
+	report, err := readReport(c.Log)
 	if err != nil {
-		return wiring.Usagef("%w", err)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	run, err := manners.ReadRun(file)
-	if err != nil {
-		return wiring.Usagef("%s: %w", c.Log, err)
-	}
-	report, err := run.Report()
-	if err != nil {
-		return wiring.Usagef("%s: %w", c.Log, err)
+		return err
 	}
 	if c.HTML != "" {
 		err = errors.Join(err, writeFile("--html", c.HTML, report.WriteHTML))

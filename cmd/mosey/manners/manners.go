@@ -12,9 +12,10 @@ import (
 
 // Cmd judges crawlers.
 type Cmd struct {
-	Serve serveCmd `cmd:"" help:"Serve the suite's web on this machine, and log what a crawler asks for; or run a crawler against it, and judge it."`
-	Judge judgeCmd `cmd:"" help:"Judge a crawler by the log of the web. Fails if a case failed that a standard asks for."`
-	Cases casesCmd `cmd:"" help:"List the cases, with their levels and sources."`
+	Serve   serveCmd   `cmd:"" help:"Serve the suite's web on this machine, and log what a crawler asks for; or run a crawler against it, and judge it."`
+	Judge   judgeCmd   `cmd:"" help:"Judge a crawler by the log of the web. Fails if a case failed that a standard asks for."`
+	Compare compareCmd `cmd:"" help:"Put runs side by side: of several crawlers, or of one before and after a change."`
+	Cases   casesCmd   `cmd:"" help:"List the cases, with their levels and sources."`
 }
 
 // casesCmd lists the cases.

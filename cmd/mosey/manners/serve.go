@@ -18,7 +18,7 @@ import (
 // serveCmd serves the suite's web, and may run a crawler.
 type serveCmd struct {
 	Write     string        `help:"Directory for what a crawler needs: seeds.txt, hosts, ca.pem. Default: manners." default:"manners" placeholder:"DIR"`
-	Log       string        `help:"File for the log. Default: log.jsonl in that directory." placeholder:"FILE"`
+	Log       string        `help:"File for the log; one that has requests is kept as FILE.before. Default: log.jsonl in that directory." placeholder:"FILE"`
 	Agent     string        `help:"The crawler's product token, as robots.txt has it. Without one the cases that need it are not judged." placeholder:"TOKEN"`
 	Delay     time.Duration `help:"Least gap between requests to a host that the crawler is set to keep. Default: 1s." default:"1s" env:"-" placeholder:"DURATION"`
 	Crawler   string        `help:"What is judged, such as a name and a version, for the report." placeholder:"TEXT"`
@@ -148,7 +148,7 @@ func (s *session) wait(ctx context.Context, c *serveCmd) {
 			return
 		case now := <-tick.C:
 			progress.Show(func(time.Time) string {
-				return fmt.Sprintf("%s from %s on, %d of %s asked", explain.Count(int64(s.web.Requests()), "request"),
+				return fmt.Sprintf("%s in %s, %d of %s asked", explain.Count(int64(s.web.Requests()), "request"),
 					now.Sub(begun).Round(time.Second), s.hostsAsked.Load(), explain.Count(int64(min(len(s.hosts), math.MaxInt)), "host"))
 			})
 		}

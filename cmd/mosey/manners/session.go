@@ -47,9 +47,6 @@ func (c *serveCmd) open(ctx context.Context, e *command.Env, suite *manners.Suit
 	if err := os.MkdirAll(c.Write, 0o755); err != nil {
 		return nil, wiring.Usagef("--write: %w", err)
 	}
-	if err := mayReplace(s.log); err != nil {
-		return nil, err
-	}
 	// the web outlives Ctrl-C: the log is taken before it ends
 	if s.web, err = suite.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, fmt.Errorf("serve the web: %w", err)
@@ -69,28 +66,45 @@ func (c *serveCmd) open(ctx context.Context, e *command.Env, suite *manners.Suit
 	s.head = manners.Head{
 		Options: suite.Options(), Started: s.web.Epoch().Round(0), Crawler: c.Crawler, Version: wiring.Version(),
 	}
-	if err := s.writeFiles(c.Write); err != nil {
+	if err := errors.Join(s.writeFiles(c.Write), setAside(s.log)); err != nil {
 		return nil, err
 	}
 	_, err = s.save() // that it can be written is to be known before a crawl of hours
 	return s, err
 }
 
-// mayReplace refuses to write over a file that is not a log of ours.
-func mayReplace(name string) error {
-	file, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+// setAside keeps the log of the run before under another name, if it has requests. It
+// refuses a file that is not a log of ours.
+func setAside(name string) error {
+	switch worth, err := hasRequests(name); {
+	case err != nil:
+		return wiring.Usagef("--log: %w", err)
+	case !worth:
 		return nil
 	}
-	if err != nil {
+	if err := os.Rename(name, name+".before"); err != nil {
 		return wiring.Usagef("--log: %w", err)
+	}
+	return nil
+}
+
+// hasRequests reports whether there is a log with requests. A file that is not a log of
+// ours is an error.
+func hasRequests(name string) (has bool, err error) {
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
 	}
 	defer file.Close()
 	start := make([]byte, len(logStart))
 	if _, err := io.ReadFull(file, start); err != nil || string(start) != logStart {
-		return wiring.Usagef("--log %s: it is there, and not a log of mosey manners: name another file", name)
+		return false, fmt.Errorf("%s is there, and not a log of mosey manners: name another file", name)
 	}
-	return nil
+	run, err := manners.ReadRun(io.MultiReader(strings.NewReader(logStart), file))
+	return err != nil || len(run.Log) > 0, nil // a damaged one is worth keeping
 }
 
 // logStart is how a log begins.
@@ -160,11 +174,11 @@ func (s *session) announce(c *serveCmd) error {
 	row("delay", "%s between requests to a host", c.Delay)
 	row("log", "%s", s.log)
 	if len(c.Command) == 0 {
-		way := "with the name server as its resolver, or with the lines of hosts in /etc/hosts"
+		way := "with the name server as its resolver\n(or the lines of hosts in /etc/hosts)"
 		if s.proxy != nil {
 			way = "through the proxy"
 		}
-		fmt.Fprintf(&b, "\nHave the crawler crawl the seeds, %s,\nand let it go into private networks. Ctrl-C ends.\n", way)
+		fmt.Fprintf(&b, "\nHave the crawler crawl the seeds, %s, and let it\ngo into private networks. Ctrl-C ends.\n", way)
 	}
 	_, err := s.e.Stdout.Write(b.Bytes())
 	return err

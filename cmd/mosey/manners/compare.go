@@ -1,0 +1,97 @@
+package manners
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/internal/manners"
+)
+
+// compareCmd puts runs side by side.
+type compareCmd struct {
+	Logs     []string `arg:"" help:"Files that mosey manners serve has written, one of each run."`
+	JSON     bool     `name:"json" xor:"form" help:"Print JSON."`
+	Markdown bool     `xor:"form" help:"Print tables of Markdown."`
+}
+
+// Run judges all runs and prints how they compare.
+func (c *compareCmd) Run(e *command.Env) error {
+	var reports []*manners.Report
+	for _, name := range c.Logs {
+		report, err := readReport(name)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, report)
+	}
+	m := manners.NewMatrix(reports)
+	switch {
+	case c.JSON:
+		return command.PrintJSON(e.Stdout, m)
+	case c.Markdown:
+		return m.WriteMarkdown(e.Stdout)
+	}
+	return printMatrix(e, m)
+}
+
+// readReport judges a log.
+func readReport(name string) (report *manners.Report, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, wiring.Usagef("%w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	run, err := manners.ReadRun(file)
+	if err != nil {
+		return nil, wiring.Usagef("%s: %w", name, err)
+	}
+	if report, err = run.Report(); err != nil {
+		return nil, wiring.Usagef("%s: %w", name, err)
+	}
+	return report, nil
+}
+
+// printMatrix prints the cases in which the runs differ, or that failed in all.
+func printMatrix(e *command.Env, m manners.Matrix) error {
+	for i, c := range m.Crawlers {
+		fmt.Fprintf(e.Stdout, "%2d  %s\n", i+1, c.Name)
+		fmt.Fprintf(e.Stdout, "    failed: %d must, %d should, %d opinion; passed: %d of %d\n",
+			c.Failed[manners.Must], c.Failed[manners.Should], c.Failed[manners.Opinion], c.Results[manners.Pass], len(m.Cases))
+	}
+	group, same := manners.Group(""), 0
+	for _, row := range m.Cases {
+		if passed(row) {
+			same++
+			continue
+		}
+		if row.Group != group {
+			group = row.Group
+			fmt.Fprintf(e.Stdout, "\n%-24s  level  ", strings.ToUpper(string(group)))
+			for i := range m.Crawlers {
+				fmt.Fprintf(e.Stdout, "  %4d", i+1)
+			}
+			fmt.Fprintln(e.Stdout)
+		}
+		fmt.Fprintf(e.Stdout, "%-24s  %-7s", row.ID, row.Level)
+		for _, r := range row.Results {
+			fmt.Fprintf(e.Stdout, "  %4s", r.Mark())
+		}
+		fmt.Fprintln(e.Stdout)
+	}
+	_, err := fmt.Fprintf(e.Stdout, "\n%d more passed in all runs.\n%s.\n", same, manners.Legend)
+	return err
+}
+
+// passed reports whether a case was passed in all runs.
+func passed(row manners.MatrixCase) bool {
+	for _, r := range row.Results {
+		if r != manners.Pass {
+			return false
+		}
+	}
+	return true
+}
