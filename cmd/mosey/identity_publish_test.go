@@ -199,7 +199,11 @@ func TestThePublishedIsServed(t *testing.T) {
 	require.NoError(t, os.Symlink(p.key, filepath.Join(p.folder, "out.html")))
 	base := "http://127.0.0.1:" + p.serve()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	get := func(method, path string) (*http.Response, string) {
+	type head struct {
+		StatusCode int
+		Header     http.Header
+	}
+	get := func(method, path string) (head, string) {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), method, base+path, nil)
 		require.NoError(t, err)
