@@ -213,7 +213,7 @@ func TestThePublishedIsServed(t *testing.T) {
 		var body strings.Builder
 		_, err = bufio.NewReader(answer.Body).WriteTo(&body)
 		require.NoError(t, err)
-		return answer, body.String() //nolint:bodyclose // it is closed above
+		return head{answer.StatusCode, answer.Header}, body.String()
 	}
 	for path, kind := range map[string]string{"/bot/": "text/html; charset=utf-8", "/addresses.json": about.RangesType, "/" + wellKnown: botauth.DirectoryType} {
 		answer, body := get(http.MethodGet, path)
