@@ -1,8 +1,8 @@
 // Package manners is a suite that judges crawlers: any that can be given seeds, and
 // a resolver or a proxy.
 //
-// A [Suite] is a web with one host or more for each [Case]: one thing that a crawler
-// does well or not. [Suite.Start] serves it on loopback and logs every request.
+// A [Case] is one thing that a crawler does well or not. A [Suite] is a web with one host
+// or more for each case. [Suite.Start] serves it on loopback and logs every request.
 // [Suite.Judge] reads nothing but that log, and gives a [Verdict] for each case, with
 // a reason and the section of the standard that it rests on. Where standards are
 // silent, a case says that it is an opinion.
