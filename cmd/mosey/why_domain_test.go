@@ -40,7 +40,7 @@ func laterToday() string {
 
 func TestWhyDomain(t *testing.T) {
 	t.Parallel()
-	tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
+	tomorrow, shut := time.Now().Add(24*time.Hour).Truncate(time.Second), laterToday()
 
 	for name, c := range map[string]struct {
 		settings settings.Settings
@@ -119,10 +119,10 @@ func TestWhyDomain(t *testing.T) {
 		},
 		"HasAVisitTimeThatIsOver": {
 			prepare: func(r *rows) {
-				r.robots(crawl.Robots{Verdict: crawl.RobotsRules, VisitTimes: laterToday(), Fresh: crawl.Millis(time.Hour)})
+				r.robots(crawl.Robots{Verdict: crawl.RobotsRules, VisitTimes: shut, Fresh: crawl.Millis(time.Hour)})
 			},
 			answer:  "waiting until ",
-			because: []string{"robots.txt of https://a.example: rules, visits only " + laterToday() + ": not before "},
+			because: []string{"robots.txt of https://a.example: rules, visits only " + shut + ": not before "},
 		},
 		"HasAWindowThatIsOpen": {
 			prepare: func(r *rows) {
