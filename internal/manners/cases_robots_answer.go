@@ -2,6 +2,7 @@ package manners
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/mosey-web/mosey/internal/manners/web"
 )
@@ -59,8 +60,9 @@ func robotsRedirects() Case {
 		Title: "Follows five redirects to a robots.txt",
 		sites: func(Options) []web.Site {
 			s := linked(id+".test", web.Redirect{Code: 302, To: "/r/1"}, "/private/", "/a")
-			for i := range 4 {
-				s.Paths["/r/"+string(rune('1'+i))] = web.Redirect{Code: 302, To: "/r/" + string(rune('2'+i))}
+			hops := numbered("/r/", 5)
+			for i, hop := range hops[:4] {
+				s.Paths[hop] = web.Redirect{Code: 302, To: hops[i+1]}
 			}
 			s.Paths["/r/5"] = text{body: "User-agent: *\nDisallow: /private/\n"}
 			return []web.Site{s}
@@ -68,7 +70,7 @@ func robotsRedirects() Case {
 		judge: func(e *Evidence) Verdict {
 			got, last := e.of(e.host), e.asked("/r/5")
 			for _, r := range got {
-				named := r.Target == robotsPath || len(r.Target) > 2 && r.Target[:3] == "/r/"
+				named := r.Target == robotsPath || strings.HasPrefix(r.Target, "/r/")
 				if !named && r.Host != "" && (len(last) == 0 || r.Start < last[0].End-tolerance) {
 					return fail([]web.Record{r}, "%s was asked for before the redirects of robots.txt had been followed", r.Target)
 				}
@@ -107,15 +109,11 @@ func robotsChanges() Case {
 		ID: id, Group: GroupRobots, Level: Must, Source: "RFC 9309 section 2.4",
 		Title: "Obeys the newest robots.txt that it has read",
 		sites: func(Options) []web.Site {
-			var targets []string
-			for i := range many {
-				targets = append(targets, "/a"+string(rune('a'+i)))
-			}
 			age := map[string]string{"Cache-Control": "max-age=1"}
 			return []web.Site{linked(id+".test", inTurn{
 				text{body: "User-agent: *\nAllow: /\n", header: age},
 				text{body: "User-agent: *\nDisallow: /\n", header: age},
-			}, targets...)}
+			}, numbered("/a", many)...)}
 		},
 		judge: func(e *Evidence) Verdict {
 			if first := e.robotsFirst(e.host); first.Result == Fail {

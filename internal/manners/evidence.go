@@ -169,7 +169,7 @@ func (e *Evidence) robotsFirst(host string) Verdict {
 		return pass("no page was asked for")
 	}
 	for _, r := range asked(log, robotsPath) {
-		if !r.InFlight && r.End <= first[0].Start+tolerance {
+		if !r.InFlight && r.Start < first[0].Start && r.End <= first[0].Start+tolerance {
 			return pass("robots.txt was read before the first page")
 		}
 	}

@@ -1,0 +1,18 @@
+package manners
+
+import "slices"
+
+// Ruled is a case of one robots.txt, and what it allows and denies.
+type Ruled struct {
+	ID          string
+	Allow, Deny []string
+}
+
+// RuledCases are those of all tables.
+func RuledCases() []Ruled {
+	var cases []Ruled
+	for _, t := range slices.Concat(robotsGroups(), robotsMatches(), robotsTexts(), robotsAnswers()) {
+		cases = append(cases, Ruled{t.id, t.allow, t.deny})
+	}
+	return cases
+}
