@@ -8,6 +8,8 @@ import (
 
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/zone"
 )
 
 // good is the answer that the name servers below spoil.
@@ -226,7 +228,7 @@ func TestFailOver(t *testing.T) {
 
 	t.Run("PassesOverAServerThatIsNotThere", func(t *testing.T) {
 		t.Parallel()
-		listener, packets := listen(t)
+		listener, packets := zone.Listen(t)
 		require.NoError(t, listener.Close())
 		require.NoError(t, packets.Close())
 		config := Config{Servers: []string{packets.LocalAddr().String()}}

@@ -2,7 +2,6 @@ package dns
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"path/filepath"
 	"sync"
@@ -12,6 +11,8 @@ import (
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/mosey-web/mosey/test/zone"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,36 +33,9 @@ type nameServer struct {
 
 func serve(t *testing.T, names map[string]behaviour) *nameServer {
 	t.Helper()
-	listener, packets := listen(t)
-	s := &nameServer{addr: listener.Addr().String(), names: names, asked: make(map[string]int)}
-	for _, server := range []*dns.Server{{Listener: listener}, {PacketConn: packets}} {
-		server.Handler = s
-		started, done := make(chan struct{}), make(chan error, 1)
-		server.NotifyStartedFunc = func() { close(started) }
-		go func() { done <- server.ActivateAndServe() }()
-		<-started
-		t.Cleanup(func() {
-			require.NoError(t, server.Shutdown())
-			require.NoError(t, <-done)
-		})
-	}
+	s := &nameServer{names: names, asked: make(map[string]int)}
+	s.addr = zone.Start(t, s)
 	return s
-}
-
-// listen opens a port that is free for both protocols.
-func listen(t *testing.T) (net.Listener, net.PacketConn) {
-	t.Helper()
-	for range 20 {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		packets, err := net.ListenPacket("udp", listener.Addr().String())
-		if err == nil {
-			return listener, packets
-		}
-		require.NoError(t, listener.Close())
-	}
-	require.Fail(t, "no port is free for both UDP and TCP")
-	return nil, nil
 }
 
 func (s *nameServer) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {

@@ -26,9 +26,16 @@ func Serve(t *testing.T, records ...string) *Server {
 	t.Helper()
 	s := new(Server)
 	s.Set(t, records...)
-	stream, packets := listen(t)
-	s.Addr = stream.Addr().String()
-	for _, server := range []*dns.Server{{Listener: stream, Handler: s}, {PacketConn: packets, Handler: s}} {
+	s.Addr = Start(t, s)
+	return s
+}
+
+// Start has a handler answer on UDP and TCP, on one port of loopback, until the test ends. It returns the host and port.
+func Start(t *testing.T, handler dns.Handler) (addr string) {
+	t.Helper()
+	stream, packets := Listen(t)
+	addr = stream.Addr().String()
+	for _, server := range []*dns.Server{{Listener: stream, Handler: handler}, {PacketConn: packets, Handler: handler}} {
 		started, done := make(chan struct{}), make(chan error, 1)
 		server.NotifyStartedFunc = func() { close(started) }
 		go func() { done <- server.ActivateAndServe() }()
@@ -38,7 +45,7 @@ func Serve(t *testing.T, records ...string) *Server {
 			require.NoError(t, <-done)
 		})
 	}
-	return s
+	return addr
 }
 
 // Set replaces all records.
@@ -86,8 +93,8 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
 	_ = w.WriteMsg(reply) // who has gone away needs no answer
 }
 
-// listen opens a port that is free for both protocols.
-func listen(t *testing.T) (net.Listener, net.PacketConn) {
+// Listen opens a port that is free for both protocols.
+func Listen(t *testing.T) (net.Listener, net.PacketConn) {
 	t.Helper()
 	for range 20 {
 		stream, err := net.Listen("tcp4", "127.0.0.1:0")
