@@ -124,8 +124,9 @@ func Told(
 	return document(h), recrawl.Due(fetched, h, 1, p), nil
 }
 
-// NotBefore is the earliest time at which a run asks again for a page that it has fetched, even if
-// its owner says that it has changed: after min_refetch, and once its server expects changes.
+// NotBefore is the earliest time at which a run asks again for a page that it has fetched. It comes
+// after min_refetch, and after the time until which the server said that the page is fresh. What an
+// owner tells does not shorten it.
 func NotBefore(run settings.Settings, kind kinds.Kind, fetched, freshUntil time.Time) time.Time {
 	at := fetched.Add(time.Duration(*run.MinRefetch) / time.Duration(max(kind.Traits().Oftener, 1)))
 	if freshUntil.After(at) {

@@ -188,11 +188,11 @@ BEGIN
 END
 $$;
 
--- Carries out what was decided about notices of one domain: an array of {key_id, url, told_at, page,
--- fetched_at, history, due, found}. due has {run, at}, when a run asks for the page again, and found
--- has {run, follow}, the runs that it becomes part of (crawl.Follow). A page that was visited, or a
--- URL that was told again, since that was read is left for the next time. Returns how many pages
--- were due earlier or found.
+-- Carries out what was decided about notices of one domain. p is an array of {key_id, url, told_at,
+-- page, fetched_at, history, due, found}. due has {run, at}: when a run asks for the page again. found
+-- has {run, follow}: the runs that it becomes part of (crawl.Follow). A page that was visited since
+-- then, or a URL that was told again, is left for the next time. Returns how many pages were due
+-- earlier or found.
 CREATE OR REPLACE FUNCTION notices_apply(p_domain text, p jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_done jsonb[];

@@ -3,9 +3,9 @@
 //
 // A [Case] is one thing that a crawler does well or not. A [Suite] is a web with one host
 // or more for each case. [Suite.Start] serves it on loopback and logs every request.
-// [Suite.Judge] reads nothing but that log, and gives a [Verdict] for each case, with
-// a reason and the section of the standard that it rests on. Where standards are
-// silent, a case says that it is an opinion.
+// [Suite.Judge] reads nothing but that log. It gives a [Verdict] for each case, with a
+// reason. Each case names the section of the standard that it rests on. Where standards
+// are silent, a case says that it is an opinion.
 //
 //	suite, err := manners.New(manners.Options{Agent: "examplebot", Delay: time.Second})
 //	web, err := suite.Start(ctx)
