@@ -112,6 +112,8 @@ type History struct {
 	Calm float64 `json:"calm,omitzero"`
 	// Ping is what the page's owner has told of it last; nil is nothing.
 	Ping *Ping `json:"ping,omitempty"`
+	// Pushes is how far the page's hub is believed; nil is that none tells of its changes.
+	Pushes *Source `json:"pushes,omitempty"`
 }
 
 // Visit is the history after a visit. The hints of lists before it are used up.

@@ -2,6 +2,9 @@ package recrawl
 
 import "time"
 
+// WebSub is the protocol by which hubs tell of changes. What they tell counts apart from what owners do.
+const WebSub = "websub"
+
 // Ping is what the owner of a page has told of it last: that it is new or has changed. It is a
 // part of [History], and an on-disk format.
 type Ping struct {
@@ -51,7 +54,25 @@ func (h History) withPing() History {
 
 // VisitPings is how far pings are believed after a visit to a page of a domain that sends them. h
 // is the page's history before the visit. A change without a ping counts against them, as one that
-// a list did not announce.
+// a list did not announce. A visit that a hub has caused says nothing of them.
 func (s Source) VisitPings(h History, v Visit) Source {
+	if h.Ping.open() && h.Ping.By == WebSub {
+		return s
+	}
 	return s.Visit(History{Listed: max(days(v.Since), leastListed), News: h.Ping.open()}, v)
+}
+
+// VisitPushes is how far the hub of a page is believed after a visit, if it was to tell of all changes since
+// the last one. h is the page's history before the visit.
+func (s Source) VisitPushes(h History, v Visit) Source {
+	return s.Visit(History{Listed: max(days(v.Since), leastListed), News: h.Ping.open() && h.Ping.By == WebSub}, v)
+}
+
+// silentAfter is how many changes a hub has to have kept silent about, less those that are long ago.
+const silentAfter = 2.9
+
+// Silent reports whether the page's hub tells of nothing: it has missed about three changes, and has
+// hardly told of one.
+func (h History) Silent() bool {
+	return h.Pushes != nil && h.Pushes.Missed >= silentAfter && h.Pushes.Told+h.Pushes.Alarms < 0.5
 }

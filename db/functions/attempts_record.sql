@@ -78,6 +78,12 @@ BEGIN
         IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE a.kind = ANY (kinds('proves'))) THEN
             PERFORM notices_prove(v_closed);
         END IF;
+        IF jsonb_path_exists(p, '$[*].hub') THEN
+            PERFORM websub_found(v_closed);
+        END IF;
+        IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE a.kind = ANY (kinds('subscribes'))) THEN
+            PERFORM websub_answered(v_closed);
+        END IF;
         PERFORM totals_add(v_closed, p_depths);
         IF jsonb_path_exists(p, '$[*].give_up') THEN
             -- domains are given up that have earned it

@@ -165,6 +165,31 @@ CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, 
     )
 $$;
 
+-- Has a run ask for what is no page of it, on a domain that it has. It follows the page's last crawl in the
+-- run, unless that is pending. It is no seed, and it is a visit of its own, whatever came before. Returns whether it
+-- is new, as 0 or 1.
+CREATE OR REPLACE FUNCTION crawls_aside(p_run_id bigint, p_page_id bigint, p_domain text, p_url text, p_kind text) RETURNS integer
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_added integer;
+BEGIN
+    -- as in crawls_add: a domain that is just being finished sees what is added here
+    PERFORM 1 FROM domains d WHERE d.domain = p_domain FOR KEY SHARE;
+    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
+    SELECT p_page_id, p_domain, kind_priority(p_kind), p_run_id, c.id, p_url, p_kind, 1, true
+    FROM (SELECT 1) one LEFT JOIN LATERAL (
+        SELECT y.id, y.outcome FROM page_crawls y
+        WHERE y.page_id = p_page_id AND y.run_id = p_run_id AND NOT y.prerequisite ORDER BY y.id DESC LIMIT 1
+    ) c ON true
+    WHERE c.id IS NULL OR c.outcome IS NOT NULL
+    ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS v_added = ROW_COUNT;
+    UPDATE domains d SET status = 'pending', status_reason = '' WHERE d.domain = p_domain AND d.status = 'exhausted';
+    PERFORM due_update(ARRAY[p_domain]);
+    RETURN v_added;
+END
+$$;
+
 -- Has closed crawls of domains decided again, unless others follow them already. Returns the domains
 -- of those that are pending now.
 CREATE OR REPLACE FUNCTION crawls_repeat(p_domains text[], p_crawls bigint[]) RETURNS text[] LANGUAGE plpgsql AS $$

@@ -120,23 +120,11 @@ BEGIN
     v_page := (pages_add(jsonb_build_array(jsonb_build_object(
         'url', k.url, 'domain', k.domain, 'origin', k.origin, 'kind', (kinds('proves')) [1]
     )))) [1];
-    -- It follows the page's last crawl in the run, unless that is pending. It is no seed, and it is a
-    -- visit of its own, whatever came before.
-    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
-    SELECT v_page, k.domain, kind_priority((kinds('proves')) [1]), v_run, c.id, k.url, (kinds('proves')) [1], 1, true
-    FROM (SELECT 1) one LEFT JOIN LATERAL (
-        SELECT y.id, y.outcome FROM page_crawls y
-        WHERE y.page_id = v_page AND y.run_id = v_run AND NOT y.prerequisite ORDER BY y.id DESC LIMIT 1
-    ) c ON true
-    WHERE c.id IS NULL OR c.outcome IS NOT NULL
-    ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS v_added = ROW_COUNT;
+    v_added := crawls_aside(v_run, v_page, k.domain, k.url, (kinds('proves')) [1]);
     UPDATE notice_keys x SET page_id = v_page, asked_at = t
     WHERE x.id = ANY (ARRAY(
         SELECT y.id FROM (SELECT z.id, z.state FROM notice_keys z WHERE z.url = k.url OFFSET 0) y WHERE y.state = 'waiting'
     ));
-    UPDATE domains d SET status = 'pending', status_reason = '' WHERE d.domain = p_domain AND d.status = 'exhausted';
-    PERFORM due_update(ARRAY[p_domain]);
     RETURN v_added > 0;
 END
 $$;

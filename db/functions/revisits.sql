@@ -45,7 +45,7 @@ BEGIN
     SELECT p.id, p.domain, coalesce(kind_priority(c.kind),
             page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id), 0)
         ), p_run_id, c.id, p.url,
-        CASE WHEN c.kind = ANY (kinds('announces')) OR c.kind = ANY (kinds('proves')) THEN p.kind ELSE c.kind END, c.depth, true
+        CASE WHEN c.kind = ANY (kinds('announces')) OR c.kind = ANY (kinds('aside')) THEN p.kind ELSE c.kind END, c.depth, true
     FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
         SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1
     ) p CROSS JOIN LATERAL (

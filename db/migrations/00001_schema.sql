@@ -816,6 +816,61 @@ CREATE TABLE notices (
     CONSTRAINT notices_url_bounded CHECK (octet_length(url) <= 2048)
 );
 
+-- Where hubs reach the public listener (--callback), and when it was there last.
+CREATE TABLE listener (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    url text NOT NULL,
+    seen_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Subscriptions to hubs that tell of changes of feeds (W3C WebSub): one a feed.
+CREATE TABLE websub_subscriptions (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    feed_page_id bigint NOT NULL,
+    -- of the feed
+    domain text NOT NULL,
+    topic text NOT NULL,
+    -- the hub that the feed names, and the one that is asked, to which that may have sent us
+    named text NOT NULL,
+    hub text NOT NULL,
+    hub_domain text NOT NULL,
+    hub_origin text NOT NULL,
+    hub_registered text,
+    -- the hub's page and the run that asks it, while a request to it is pending
+    hub_page_id bigint,
+    run_id bigint,
+    -- the listener's URL that the hub was told, what the path of this subscription ends with, and what the
+    -- hub signs with: 244 bits of chance each
+    callback text NOT NULL DEFAULT '',
+    token text NOT NULL DEFAULT replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''),
+    secret text NOT NULL DEFAULT replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''),
+    -- crawl.SubscriptionState
+    state text NOT NULL DEFAULT 'wanted',
+    -- why the last try failed, or why it has ended
+    why text NOT NULL DEFAULT '',
+    -- how many tries in a row have failed
+    tries integer NOT NULL DEFAULT 0,
+    found_at timestamptz NOT NULL DEFAULT now(),
+    asked_at timestamptz,
+    -- since when and until when the hub tells of changes
+    active_since timestamptz,
+    lease_until timestamptz,
+    -- when it told last, and the same of what is not looked at yet
+    pushed_at timestamptz,
+    told_at timestamptz,
+    -- when it is to be looked at
+    next_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT websub_subscriptions_feed UNIQUE (feed_page_id),
+    CONSTRAINT websub_subscriptions_token UNIQUE (token),
+    CONSTRAINT websub_subscriptions_state_known CHECK (state IN ('wanted', 'asking', 'asked', 'active', 'ended')),
+    CONSTRAINT websub_subscriptions_bounded CHECK (octet_length(topic) <= 2048 AND octet_length(named) <= 2048 AND octet_length(hub) <= 2048)
+);
+CREATE INDEX websub_subscriptions_domain ON websub_subscriptions (domain);
+CREATE INDEX websub_subscriptions_hub ON websub_subscriptions (hub_domain);
+CREATE INDEX websub_subscriptions_next ON websub_subscriptions (next_at);
+CREATE UNIQUE INDEX websub_subscriptions_asked ON websub_subscriptions (hub_page_id, run_id) WHERE hub_page_id IS NOT NULL;
+CREATE INDEX websub_subscriptions_told ON websub_subscriptions (id) WHERE told_at IS NOT NULL;
+
 -- How many entries of a seed file are stored while it is being stored. A storing that was
 -- interrupted goes on from there if the file is still the same version.
 CREATE TABLE seed_files (

@@ -21,6 +21,14 @@ import (
 type Store interface {
 	// TakeNotice keeps a notice, in one bounded transaction.
 	TakeNotice(ctx context.Context, n crawl.Notice) (crawl.NoticeTaken, error)
+	// VerifyPush reports whether the hub that has a token is to tell of changes of a topic, for a time.
+	VerifyPush(ctx context.Context, token, topic string, lease time.Duration) (bool, error)
+	// DenyPush ends a subscription that its hub refuses, and reports whether there was one.
+	DenyPush(ctx context.Context, token, topic, why string) (bool, error)
+	// Push is the subscription that has a token. It is crawl.ErrNotFound if none has.
+	Push(ctx context.Context, token string) (crawl.Push, error)
+	// TakePush keeps that a hub has told of a change.
+	TakePush(ctx context.Context, push crawl.Push) error
 }
 
 // Config is what a Server needs.
@@ -87,7 +95,25 @@ func (s *Server) Handler() (http.Handler, error) {
 	mux.HandleFunc("POST "+base+"/api/recrawl", s.taking(true, recrawl, func(w http.ResponseWriter, r *http.Request) (told, *problem) {
 		return s.posted(w, r, "recrawl")
 	}))
+	mux.HandleFunc("GET "+base+crawl.WebSubPath+"{token}", s.admitted(s.limits.hubs, s.verify))
+	mux.HandleFunc("POST "+base+crawl.WebSubPath+"{token}", s.admitted(s.limits.hubs, s.push))
 	return mux, nil
+}
+
+// admitted answers those who do not ask too often.
+func (s *Server) admitted(of peers, answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		leave, wait := s.limits.admit(r, of)
+		if wait > 0 {
+			again(w, wait)
+			http.Error(w, "you, or all together, ask too often: wait", http.StatusTooManyRequests)
+			return
+		}
+		defer leave()
+		answer(w, r)
+	}
 }
 
 // about tells people what this is.
@@ -105,7 +131,7 @@ func (s *Server) taking(some bool, answer answerer, read func(http.ResponseWrite
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		fail := func(p *problem) { s.fail(w, some, p) }
-		leave, wait := s.limits.admit(r)
+		leave, wait := s.limits.admit(r, s.limits.owners)
 		if wait > 0 {
 			again(w, wait)
 			fail(problemf(http.StatusTooManyRequests, "you, or all together, ask too often: wait"))

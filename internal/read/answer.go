@@ -18,8 +18,12 @@ import (
 // answer reads a successful answer.
 func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 	at, resp := &x.Attempt, x.Response
-	if r.d.Crawl.Kind.Traits().Proves {
+	switch kind := r.d.Crawl.Kind.Traits(); {
+	case kind.Proves:
 		r.key(at, resp)
+		return nil
+	case kind.Subscribes:
+		r.hub(at, resp)
 		return nil
 	}
 	if at.Outcome != crawl.OutcomeSuccess {
@@ -148,7 +152,7 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 // settle marks a page that is not tried again as failed.
 func (r *reading) settle(x *request.Exchange) {
 	at := &x.Attempt
-	if at.RetryIn != nil || r.d.Crawl.Kind.Traits().Proves {
+	if at.RetryIn != nil || r.d.Crawl.Kind.Aside() {
 		return
 	}
 	if at.Outcome != crawl.OutcomeSuccess {
@@ -165,4 +169,5 @@ func (r *reading) settle(x *request.Exchange) {
 		// what is stored cannot be read: the page begins anew
 		at.Recrawl = decide.AgainUnasked(r.d, r.facts.Now)
 	}
+	silent(at)
 }

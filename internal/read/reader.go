@@ -25,6 +25,8 @@ import (
 // Store is the rows that an answer is read with.
 type Store interface {
 	RobotsStore
+	// Subscription is what a hub is to be asked for by a crawl. It is crawl.ErrNotFound if nothing is.
+	Subscription(ctx context.Context, crawlID int64) (crawl.Subscription, error)
 	// ImageContent is what is stored of a content; the zero value is nothing.
 	ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error)
 	// HintRecrawl has hint say when pages of a run are due that have changed.
@@ -114,6 +116,10 @@ func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request
 	ask := request.Ask{
 		URL: u, Header: header, WantBody: wantBody(c.Kind.Traits(), one.before), Read: one.answer, Settle: one.settle,
 		Start: crawl.Start{CrawlID: c.ID, RunID: run.ID, Origin: c.Origin, URL: c.URL, Kind: c.Kind},
+	}
+	if k := c.Kind.Traits(); k.Subscribes {
+		ask.Form = one.subscription
+		ask.WantBody = func(r *fetch.Response) bool { return r.Status >= 400 && k.Takes(r.MediaType) } // why it refuses
 	}
 	if ask.Retry = !decide.LastAttempt(run, c); ask.Retry {
 		ask.Start.RetryPriority = new(decide.RetryPriority(c))

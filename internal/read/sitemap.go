@@ -81,12 +81,13 @@ func (r *reading) feed(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 // recordFeed takes the pages that a feed names. Those of its own domain are first in line:
 // a feed tells of news.
 func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	announced, err := sitemap.ReadFeed(resp.Body)
+	feed, err := sitemap.ReadFeed(resp.Body)
 	if err != nil {
 		at.Error = "as a feed: " + err.Error()
 	}
 	var entries []announcement
-	for _, e := range announced {
+	at.Hub = r.hubOf(resp, feed)
+	for _, e := range feed.News {
 		if u, err := r.url.Resolve(e.Link); err == nil && r.mayName(u) {
 			entries = append(entries, announcement{url: u, changed: notAhead(e.Published, resp.EndedAt)})
 		}

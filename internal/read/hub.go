@@ -1,0 +1,103 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/sitemap"
+)
+
+// hubOf is the hub that tells of changes of a feed (W3C WebSub, section 4): the first that the header names, or else
+// the feed. The topic is the feed's own URL, or the one of its domain that it names as such. It is nil where the run
+// does not ask for the feed again.
+func (r *reading) hubOf(resp *fetch.Response, feed sitemap.FeedDoc) *crawl.FeedHub {
+	if !r.d.Run.Settings.Recrawls() || !r.d.Crawl.Kind.Traits().Pushed {
+		return nil
+	}
+	named, self := feed.Hub, feed.Self
+	if hub := headerLink(resp.Header, "hub"); hub != "" {
+		named, self = hub, headerLink(resp.Header, "self")
+	}
+	hub, err := r.url.Resolve(named)
+	if named == "" || err != nil {
+		return &crawl.FeedHub{}
+	}
+	topic := r.url
+	if own, err := r.url.Resolve(self); self != "" && err == nil && own.Domain() == r.url.Domain() {
+		topic = own
+	}
+	return &crawl.FeedHub{Topic: topic.String(), Hub: hubAddress(hub)}
+}
+
+func headerLink(header http.Header, rel string) string {
+	for _, value := range header.Values("Link") {
+		if target, found := usage.LinkTo(value, rel); found {
+			return target
+		}
+	}
+	return ""
+}
+
+func hubAddress(u urls.URL) *crawl.HubAddress {
+	return &crawl.HubAddress{URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Registered: u.PartOf()}
+}
+
+// subscription is the form with which a hub is asked to tell of changes (section 5.1); nil is that no feed needs it
+// any more.
+func (r *reading) subscription(ctx context.Context) (url.Values, error) {
+	s, err := r.Store.Subscription(ctx, r.d.Crawl.ID)
+	switch {
+	case errors.Is(err, crawl.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return url.Values{
+		"hub.mode": {"subscribe"}, "hub.topic": {s.Topic}, "hub.callback": {s.URL()}, "hub.secret": {s.Secret},
+		"hub.lease_seconds": {strconv.Itoa(int(crawl.LeaseAsked.Seconds()))},
+	}, nil
+}
+
+// hub reads what a hub answers: any 2xx is that it will confirm the subscription, and 307 and 308 say where to ask
+// instead.
+func (r *reading) hub(at *crawl.Attempt, resp *fetch.Response) {
+	at.Subscribed = &crawl.Subscribed{}
+	switch {
+	case resp == nil:
+	case resp.Status < 300:
+		at.Subscribed.Accepted = true
+	case resp.Status == http.StatusTemporaryRedirect || resp.Status == http.StatusPermanentRedirect:
+		to, err := r.url.Resolve(resp.Header.Get("Location"))
+		if err != nil || to == r.url {
+			at.Error = "the hub redirects to nowhere"
+			return
+		}
+		at.Error = "the hub sends us to " + urls.Shorten(to.String(), hubShown)
+		at.Subscribed.Moved = hubAddress(to)
+	default:
+		at.Error = fmt.Sprintf("the hub answered %d", resp.Status)
+		if why := crawl.CleanText(strings.TrimSpace(string(resp.Body)), hubShown); why != "" {
+			at.Error += ": " + why
+		}
+	}
+}
+
+// hubShown bounds what is repeated of a hub's answer, in bytes.
+const hubShown = 200
+
+// silent notes that the hub of a feed has not told of its changes.
+func silent(at *crawl.Attempt) {
+	if at.Hub != nil && at.Recrawl != nil && decide.Silent(at.Recrawl.History) {
+		at.Hub.Silent = true
+	}
+}
