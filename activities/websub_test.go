@@ -2,7 +2,7 @@ package activities_test
 
 import (
 	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // what hubs sign with
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"

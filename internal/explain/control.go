@@ -109,7 +109,7 @@ func ToldBy(by string) string {
 	case "indexnow":
 		return "IndexNow"
 	case recrawl.WebSub:
-		return "its hub (WebSub)"
+		return "WebSub"
 	}
 	return by
 }

@@ -52,7 +52,7 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		if q.Get("hub.mode") == "subscribe" {
-			_, _ = io.WriteString(w, q.Get("hub.challenge")) // as plain text; a hub that went away is no fault
+			_, _ = io.WriteString(w, q.Get("hub.challenge")) //nolint:gosec // as plain text; a hub that went away is no fault
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
 // not read: the feed is asked for.
 func (s *Server) push(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
-	push, err := crawl.Push{}, error(crawl.ErrNotFound)
+	push, err := crawl.Push{}, crawl.ErrNotFound
 	if len(token) <= tokenMax {
 		push, err = s.Store.Push(r.Context(), token)
 	}
@@ -117,10 +117,10 @@ func (s *Server) notKept(w http.ResponseWriter, r *http.Request, err error) {
 func signature(header, secret string) (mac hash.Hash, want []byte) {
 	method, digest, _ := strings.Cut(strings.TrimSpace(header), "=")
 	news := map[string]func() hash.Hash{"sha1": sha1.New, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New}
-	make, known := news[strings.ToLower(method)]
+	hashOf, known := news[strings.ToLower(method)]
 	want, err := hex.DecodeString(digest)
 	if !known || err != nil {
 		return nil, nil
 	}
-	return hmac.New(make, []byte(secret)), want
+	return hmac.New(hashOf, []byte(secret)), want
 }

@@ -58,7 +58,7 @@ func (r *reading) subscription(ctx context.Context) (url.Values, error) {
 	s, err := r.Store.Subscription(ctx, r.d.Crawl.ID)
 	switch {
 	case errors.Is(err, crawl.ErrNotFound):
-		return nil, nil
+		return nil, nil //nolint:nilnil // there is nothing to ask
 	case err != nil:
 		return nil, err
 	}
