@@ -25,7 +25,7 @@ DECLARE
     v_url text;
 BEGIN
     INSERT INTO listener AS l (url, seen_at) VALUES (p_url, t)
-    ON CONFLICT (one) DO UPDATE SET url = p_url, seen_at = t
+    ON CONFLICT (only_row) DO UPDATE SET url = p_url, seen_at = t
     WHERE l.url = p_url OR l.seen_at < t - (SELECT b.here FROM websub_bounds() b);
     SELECT l.url INTO v_url FROM listener l;
     IF v_url <> v_before THEN

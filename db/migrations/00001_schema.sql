@@ -818,7 +818,7 @@ CREATE TABLE notices (
 
 -- Where hubs reach the public listener (--callback), and when it was there last.
 CREATE TABLE listener (
-    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     url text NOT NULL,
     seen_at timestamptz NOT NULL DEFAULT now()
 );

@@ -29,6 +29,7 @@ func allCases() (changes, reads) {
 	runCases(changing)
 	forgetCases(changing)
 	noticeCases(changing)
+	websubCases(changing)
 	wholeCases(changing, reading)
 	return changing, reading
 }
