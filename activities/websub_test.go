@@ -13,11 +13,14 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
@@ -61,12 +64,16 @@ type rss struct {
 	web.Healthy
 
 	web    **web.Web
+	during *atomic.Pointer[func()]
 	hub    int
 	target string
 	header bool
 }
 
 func (f rss) Serve(v *web.Visit) {
+	if during := f.during.Load(); during != nil {
+		(*during)()
+	}
 	hub := ""
 	if f.target != "" {
 		hub = (*f.web).URL((*f.web).Hosts()[f.hub], f.target)
@@ -88,6 +95,8 @@ type subscriber struct {
 	*listener
 
 	hub, second *hub
+	// during is what happens while the feed is read.
+	during *atomic.Pointer[func()]
 }
 
 // subscribing is a site whose feed a run has crawled and crawls again.
@@ -98,7 +107,10 @@ func subscribing(t *testing.T, feed rss, paths map[string]web.Behaviour) *subscr
 	if feed.hub == 0 {
 		feed.hub = 1
 	}
-	s := &subscriber{hub: &hub{status: http.StatusAccepted}, second: &hub{status: http.StatusAccepted}}
+	s := &subscriber{
+		hub: &hub{status: http.StatusAccepted}, second: &hub{status: http.StatusAccepted}, during: &atomic.Pointer[func()]{},
+	}
+	feed.during = s.during
 	all := map[string]web.Behaviour{
 		"/":     page{head: `<link rel="alternate" type="application/rss+xml" href="/feed">`, body: `front`},
 		"/feed": feed, "/feed?own": feed, "/a": page{body: "a"},
@@ -541,5 +553,76 @@ func TestWebSubAndPeople(t *testing.T) {
 		s.exec(t, "UPDATE revisits SET due_at = NULL")
 		_, asked := s.look(t)
 		require.Zero(t, asked)
+	})
+}
+
+func TestWebSubAndTrouble(t *testing.T) {
+	t.Parallel()
+
+	t.Run("AWorkerThatDiesLosesNothing", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		s.look(t)
+		s.exec(t, "UPDATE page_crawls SET locked_at = now() - interval '1 hour', retry_priority = 0 WHERE kind = 'hub'")
+		s.exec(t, `INSERT INTO politeness_slots (key, holder, free_at) SELECT 'domain:' || domain, 'crawl:' || id, now() - interval '1 minute'
+			FROM page_crawls WHERE kind = 'hub' ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, free_at = excluded.free_at`)
+		require.Equal(t, 1, s.roundOf(t, 1))
+		require.Len(t, s.hub.asked(), 1)
+		require.Equal(t, 2, s.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'hub'"))
+		require.Equal(t, crawl.SubscriptionAsked, s.state(t).State)
+	})
+
+	t.Run("AHubThatFailsIsTriedAgainAsAPageIs", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		s.hub.status = http.StatusServiceUnavailable
+		s.look(t)
+		b := *s.testBundle
+		b.site = b.web.Hosts()[1]
+		_, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+		require.NoError(t, err)
+		_, err = b.fetchPages(t, 10)
+		require.Positive(t, requireTrouble(t, err))
+		require.Len(t, s.hub.asked(), 1)
+		require.Equal(t, crawl.SubscriptionAsking, s.state(t).State)
+		require.Equal(t, 1, s.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'hub' AND outcome IS NULL AND attempt = 2"))
+	})
+
+	t.Run("WhatIsForgottenHasNoHub", func(t *testing.T) {
+		t.Parallel()
+		for _, of := range []int{0, 1} {
+			s := subscribing(t, rss{target: "/hub"}, nil)
+			form := s.subscribed(t)
+			host := domainOf(t, s.web.URL(s.web.Hosts()[of], "/"))
+			require.NoError(t, s.store.BlockToForget(t.Context(), host, crawl.Control{Reason: "an owner asks", SetBy: "ada"}))
+			require.Zero(t, s.count(t, "SELECT count(*) FROM websub_subscriptions"))
+			require.Equal(t, http.StatusGone, s.tell(t, form, "sha1", sha1.New, form.Get("hub.secret")))
+		}
+	})
+
+	t.Run("WhatIsReadAfterADomainWasBlockedIsNotKept", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		s.exec(t, "DELETE FROM websub_subscriptions")
+		s.exec(t, "UPDATE pages SET content_hash = NULL, extractor = NULL")
+		s.passes(t, 48*time.Hour)
+		s.during.Store(new(func() { assert.NoError(t, s.control(s.site, crawl.ControlBlock, nil)) }))
+		_, err := call[activities.DispatchResult](t, s.acts, s.acts.Dispatch, activities.DispatchInput{Run: runName})
+		require.NoError(t, err)
+		_, err = s.fetchPages(t, 10)
+		require.NoError(t, err)
+		require.Contains(t, s.asked(), "/feed")
+		require.Zero(t, s.count(t, "SELECT count(*) FROM websub_subscriptions"))
+	})
+
+	t.Run("AFeedThatWasForgottenMeanwhileIsNotAskedFor", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		form := s.subscribed(t)
+		require.Equal(t, http.StatusNoContent, s.tell(t, form, "sha1", sha1.New, form.Get("hub.secret")))
+		s.exec(t, "UPDATE pages SET fetched_at = NULL, history = NULL WHERE url = $1", s.page("/feed"))
+		sooner, _ := s.look(t)
+		require.Zero(t, sooner)
+		require.False(t, s.told(t))
 	})
 }

@@ -79,3 +79,37 @@ func TestHistoryWithAPingIsStored(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &back))
 	require.Equal(t, h, back)
 }
+
+func TestAHubIsBelievedApart(t *testing.T) {
+	t.Parallel()
+	visit := func(found recrawl.Found) recrawl.Visit { return recrawl.Visit{Found: found, Since: 2 * day} }
+	pushed := recrawl.History{}.Tell(told, recrawl.WebSub, day, recrawl.Source{})
+	pinged := recrawl.History{}.Tell(told, "indexnow", day, recrawl.Source{})
+
+	var owner, hub recrawl.Source
+	require.Equal(t, owner, owner.VisitPings(pushed, visit(recrawl.Changed)), "what a hub tells says nothing of the owner")
+	require.InDelta(t, 1, hub.VisitPushes(pushed, visit(recrawl.Changed)).Told, 0)
+	require.InDelta(t, 1, hub.VisitPushes(pinged, visit(recrawl.Changed)).Missed, 0, "what an owner tells says that the hub did not")
+	require.InDelta(t, 1, hub.VisitPushes(pushed, visit(recrawl.Unchanged)).Alarms, 0)
+	require.Equal(t, hub, hub.VisitPushes(pushed, visit(recrawl.Failed)))
+}
+
+func TestASilentHub(t *testing.T) {
+	t.Parallel()
+	visit := func(found recrawl.Found) recrawl.Visit { return recrawl.Visit{Found: found, Since: 2 * day} }
+	pushed := recrawl.History{}.Tell(told, recrawl.WebSub, day, recrawl.Source{})
+	require.False(t, recrawl.History{}.Silent(), "none tells of it")
+
+	var s recrawl.Source
+	changes := 0
+	for ; !(recrawl.History{Pushes: &s}).Silent(); changes++ {
+		s = s.VisitPushes(recrawl.History{}, visit(recrawl.Changed)).VisitPushes(recrawl.History{}, visit(recrawl.Unchanged))
+	}
+	require.Equal(t, 3, changes)
+
+	late := recrawl.Source{}.VisitPushes(pushed, visit(recrawl.Unchanged))
+	for range 20 {
+		late = late.VisitPushes(recrawl.History{}, visit(recrawl.Changed))
+	}
+	require.False(t, (recrawl.History{Pushes: &late}).Silent(), "it tells, too late")
+}

@@ -53,7 +53,7 @@ BEGIN
     SELECT a.page_id, a.domain, a.doc #>> '{hub,topic}', h.doc ->> 'url', h.doc ->> 'url', h.doc ->> 'domain', h.doc ->> 'origin',
         h.doc ->> 'registered'
     FROM unnest(v) a CROSS JOIN LATERAL (SELECT a.doc #> '{hub,address}' AS doc) h
-    WHERE h.doc IS NOT NULL AND (
+    WHERE h.doc IS NOT NULL AND coalesce(domain_forbidden(a.domain), 'pause') = 'pause' AND (
         EXISTS (SELECT 1 FROM websub_subscriptions x WHERE x.feed_page_id = a.page_id)
         OR (SELECT count(*) FROM (SELECT 1 FROM websub_subscriptions x WHERE x.hub_domain = h.doc ->> 'domain' LIMIT b.of_hub) y) < b.of_hub
             AND (SELECT count(*) FROM (SELECT 1 FROM websub_subscriptions x WHERE x.domain = a.domain LIMIT b.of_domain) y) < b.of_domain

@@ -121,7 +121,8 @@ func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	fmt.Fprintf(w, "Mosey, a web crawler, listens here to owners of sites who tell what is new.\n\n"+
 		"IndexNow         %s/indexnow\nCrawl pages again  POST %s/api/recrawl\n\n"+
-		"Both want a key file on the host, as https://www.indexnow.org/documentation says.\n", s.URL, s.URL)
+		"Both want a key file on the host, as https://www.indexnow.org/documentation says.\n\n"+
+		"Hubs of feeds (WebSub) reach each subscription at an address of its own.\n", s.URL, s.URL)
 }
 
 // taking reads what is told, keeps it and answers. With some it takes what can be taken, and
