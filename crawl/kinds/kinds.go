@@ -63,9 +63,9 @@ type Traits struct {
 
 	// Proves says that an answer proves what was told of other pages.
 	Proves bool
-	// Pushed says that what it is may name a hub that tells when it changes, and Subscribes that a
-	// request asks such a hub to do so: it is a POST.
-	Pushed     bool
+	// Pushed says that it may name a hub, which tells of its changes.
+	Pushed bool
+	// Subscribes says that it asks a hub to tell of changes, by a POST.
 	Subscribes bool
 	// Again says that the run asks for it again, if it does so for pages.
 	Again bool

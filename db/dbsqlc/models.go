@@ -458,9 +458,9 @@ type ListEntry struct {
 }
 
 type Listener struct {
-	One    bool
-	Url    string
-	SeenAt time.Time
+	OnlyRow bool
+	Url     string
+	SeenAt  time.Time
 }
 
 type Notice struct {

@@ -8,8 +8,8 @@ CREATE OR REPLACE FUNCTION websub_wait(p_tries integer) RETURNS interval LANGUAG
     SELECT least(interval '1 hour' * 2 ^ least(greatest(p_tries - 1, 0), 10), interval '1 day')
 $$;
 
--- How many tries in a row a hub has, how many subscriptions it has at the most, and how many the feeds of one
--- domain have; how long one that has ended is kept; how long a listener counts as there, and as gone for good.
+-- How many tries in a row a hub has. How many subscriptions there are of one hub's domain, and of the feeds of one
+-- domain. How long one that has ended is kept. How long a listener counts as there, and when it is gone for good.
 CREATE OR REPLACE FUNCTION websub_bounds(
     OUT tries integer, OUT of_hub integer, OUT of_domain integer, OUT ended interval, OUT here interval, OUT gone interval
 ) LANGUAGE sql IMMUTABLE AS $$
@@ -236,8 +236,8 @@ END
 $$;
 
 -- Carries out what was decided about pushes. p is an array of {id, told_at, page, fetched_at, history, due}. due has
--- {run, at}: when a run asks for the feed again. A feed that was visited since then, or of which more was told, is left
--- for the next time. Returns how many feeds are due earlier.
+-- {run, at}: when a run asks for the feed again. If it was visited since then, or more was told, it is left for the next
+-- time. Returns how many feeds are due earlier.
 CREATE OR REPLACE FUNCTION websub_apply(p jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_done jsonb[];

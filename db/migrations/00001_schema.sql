@@ -830,7 +830,7 @@ CREATE TABLE websub_subscriptions (
     -- of the feed
     domain text NOT NULL,
     topic text NOT NULL,
-    -- the hub that the feed names, and the one that is asked, to which that may have sent us
+    -- the hub that the feed names, and the one that is asked: a hub may redirect
     named text NOT NULL,
     hub text NOT NULL,
     hub_domain text NOT NULL,
