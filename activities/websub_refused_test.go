@@ -74,8 +74,11 @@ func TestWebSubRefused(t *testing.T) {
 		_, asked := s.look(t)
 		require.Equal(t, 1, asked)
 		require.Equal(t, 1, s.roundOf(t, 2))
-		require.Equal(t, s.hub.asked(), s.second.asked())
-		status, _ := s.confirm(t, s.second.asked()[0])
+		first, second := s.hub.asked()[0], s.second.asked()[0]
+		require.NotEqual(t, first.Get("hub.secret"), second.Get("hub.secret"), "it cannot speak for the other")
+		status, _ := s.confirm(t, first)
+		require.Equal(t, http.StatusNotFound, status)
+		status, _ = s.confirm(t, second)
 		require.Equal(t, http.StatusOK, status)
 	})
 
@@ -152,5 +155,47 @@ func TestWebSubRefused(t *testing.T) {
 		require.Equal(t, 1, s.roundOf(t, 1))
 		require.Len(t, s.hub.asked(), 2)
 		require.NotEqual(t, s.hub.asked()[0].Get("hub.secret"), s.hub.asked()[1].Get("hub.secret"))
+	})
+
+	t.Run("WhatItRepeatsOfASecretIsNotKept", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		s.hub.status, s.hub.repeats = http.StatusBadRequest, true
+		s.look(t)
+		require.Equal(t, 1, s.roundOf(t, 1))
+		form := s.hub.asked()[0]
+		require.Contains(t, s.state(t).Why, "the hub answered 400: hub.callback=")
+		for _, secret := range []string{form.Get("hub.secret")[:20], form.Get("hub.callback")[len(callbackURL+crawl.WebSubPath):][:20]} {
+			require.NotContains(t, s.state(t).Why, secret)
+			require.Zero(t, s.count(t, "SELECT count(*) FROM page_crawls WHERE strpos(error_message, $1) > 0", secret))
+		}
+	})
+
+	t.Run("AFeedThatNamesOneHubAfterAnotherWaits", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		s.exec(t, "UPDATE websub_subscriptions SET named = 'another', tries = 5, state = 'ended', asked_at = now(), next_at = now() + interval '30 days'")
+		s.readAgain(t)
+		got := s.state(t)
+		require.Equal(t, crawl.SubscriptionWanted, got.State)
+		require.InDelta(t, 24, time.Until(got.NextAt).Hours(), 0.1)
+		require.Equal(t, 5, s.count(t, "SELECT tries FROM websub_subscriptions"))
+	})
+
+	t.Run("ADomainsFeedsDoNotNameOneHostAfterAnother", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		s.exec(t, `INSERT INTO websub_subscriptions (feed_page_id, domain, topic, named, hub, hub_domain, hub_origin, asked_at, next_at)
+			SELECT p.id, p.domain, p.url, 'h', 'h', 'elsewhere.example', 'h', now(), now() + interval '1 day' FROM pages p WHERE p.url = $1`, s.page("/a"))
+		_, asked := s.look(t)
+		require.Zero(t, asked)
+	})
+
+	t.Run("OnlyAHubThatWasToTellIsSilent", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		s.exec(t, `UPDATE pages SET history = '{"pushes": {"missed": 9}}' WHERE url = $1`, s.page("/feed"))
+		s.readAgain(t)
+		require.Equal(t, crawl.SubscriptionWanted, s.state(t).State)
 	})
 }

@@ -33,8 +33,10 @@ type hub struct {
 
 	status   int
 	location string
-	mu       sync.Mutex
-	forms    []url.Values
+	// repeats says that it answers with what it was sent.
+	repeats bool
+	mu      sync.Mutex
+	forms   []url.Values
 }
 
 func (h *hub) Serve(v *web.Visit) {
@@ -48,6 +50,9 @@ func (h *hub) Serve(v *web.Visit) {
 	}
 	v.W.Header().Set("Content-Type", "text/plain")
 	v.W.WriteHeader(h.status)
+	if h.repeats {
+		v.Write([]byte(v.R.PostForm.Encode()))
+	}
 	v.Write([]byte("so it is\n"))
 }
 
@@ -63,6 +68,7 @@ type rss struct {
 
 	web    **web.Web
 	during *atomic.Pointer[func()]
+	broken *atomic.Bool
 	hub    int
 	target string
 	header bool
@@ -71,6 +77,11 @@ type rss struct {
 func (f rss) Serve(v *web.Visit) {
 	if during := f.during.Load(); during != nil {
 		(*during)()
+	}
+	if f.broken.Load() {
+		v.W.Header().Set("Content-Type", "application/rss+xml")
+		v.Write([]byte("no feed"))
+		return
 	}
 	hub := ""
 	if f.target != "" {
@@ -95,6 +106,8 @@ type subscriber struct {
 	hub, second *hub
 	// during is what happens while the feed is read.
 	during *atomic.Pointer[func()]
+	// broken says that the feed is none.
+	broken *atomic.Bool
 }
 
 // subscribing is a site whose feed a run has crawled and crawls again.
@@ -107,8 +120,9 @@ func subscribing(t *testing.T, feed rss, paths map[string]web.Behaviour) *subscr
 	}
 	s := &subscriber{
 		hub: &hub{status: http.StatusAccepted}, second: &hub{status: http.StatusAccepted}, during: &atomic.Pointer[func()]{},
+		broken: &atomic.Bool{},
 	}
-	feed.during = s.during
+	feed.during, feed.broken = s.during, s.broken
 	all := map[string]web.Behaviour{
 		"/":     page{head: `<link rel="alternate" type="application/rss+xml" href="/feed">`, body: `front`},
 		"/feed": feed, "/feed?own": feed, "/a": page{body: "a"},
@@ -149,6 +163,15 @@ func (s *subscriber) roundOf(t *testing.T, host int) int {
 	b := *s.testBundle
 	b.site = b.web.Hosts()[host]
 	return b.round(t)
+}
+
+// readAgain has the feed read, as if it had changed.
+func (s *subscriber) readAgain(t *testing.T) {
+	t.Helper()
+	s.exec(t, "UPDATE pages SET content_hash = NULL, extractor = NULL")
+	s.passes(t, 48*time.Hour)
+	require.Positive(t, s.round(t))
+	require.Contains(t, s.asked(), "/feed")
 }
 
 func (s *subscriber) state(t *testing.T) report.Hub {
@@ -340,6 +363,6 @@ func TestWebSub(t *testing.T) {
 func recrawledBy(t *testing.T, s *subscriber, path string) (by string) {
 	t.Helper()
 	require.NoError(t, s.store.Pool().QueryRow(t.Context(),
-		"SELECT coalesce(history #>> '{ping,by}', '') FROM pages WHERE url = $1", s.page(path)).Scan(&by))
+		"SELECT coalesce(history #>> '{push,by}', '') FROM pages WHERE url = $1", s.page(path)).Scan(&by))
 	return by
 }

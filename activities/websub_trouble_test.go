@@ -85,29 +85,31 @@ func TestWebSubAndTrouble(t *testing.T) {
 		t.Parallel()
 		s := subscribing(t, rss{target: "/hub"}, nil)
 		s.look(t)
-		s.exec(t, "UPDATE page_crawls SET locked_at = now() - interval '1 hour', retry_priority = 0 WHERE kind = 'hub'")
+		s.exec(t, "UPDATE page_crawls SET locked_at = now() - interval '1 hour' WHERE kind = 'hub'")
 		s.exec(t, `INSERT INTO politeness_slots (key, holder, free_at) SELECT 'domain:' || domain, 'crawl:' || id, now() - interval '1 minute'
 			FROM page_crawls WHERE kind = 'hub' ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, free_at = excluded.free_at`)
+		host := domainOf(t, s.web.URL(s.web.Hosts()[1], "/"))
+		_, err := s.store.Next(t.Context(), host)
+		require.NoError(t, err)
+		require.Equal(t, 1, s.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'hub' AND lost"))
+		require.Zero(t, s.count(t, "SELECT count(*) FROM revisits v INNER JOIN pages p ON p.id = v.page_id WHERE p.domain = $1", host))
+		s.exec(t, "UPDATE websub_subscriptions SET next_at = now()")
+		_, asked := s.look(t)
+		require.Equal(t, 1, asked)
 		require.Equal(t, 1, s.roundOf(t, 1))
 		require.Len(t, s.hub.asked(), 1)
-		require.Equal(t, 2, s.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'hub'"))
 		require.Equal(t, crawl.SubscriptionAsked, s.state(t).State)
 	})
 
-	t.Run("AHubThatFailsIsTriedAgainAsAPageIs", func(t *testing.T) {
+	t.Run("AHubInTroubleIsAskedOnceATry", func(t *testing.T) {
 		t.Parallel()
 		s := subscribing(t, rss{target: "/hub"}, nil)
 		s.hub.status = http.StatusServiceUnavailable
 		s.look(t)
-		b := *s.testBundle
-		b.site = b.web.Hosts()[1]
-		_, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
-		require.NoError(t, err)
-		_, err = b.fetchPages(t, 10)
-		require.Positive(t, requireTrouble(t, err))
-		require.Len(t, s.hub.asked(), 1)
-		require.Equal(t, crawl.SubscriptionAsking, s.state(t).State)
-		require.Equal(t, 1, s.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'hub' AND outcome IS NULL AND attempt = 2"))
+		require.Equal(t, 1, s.roundOf(t, 1))
+		require.Zero(t, s.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'hub' AND outcome IS NULL"))
+		require.Equal(t, crawl.SubscriptionWanted, s.state(t).State)
+		require.Equal(t, "the hub answered 503: so it is", s.state(t).Why)
 	})
 
 	t.Run("WhatIsForgottenHasNoHub", func(t *testing.T) {
@@ -150,5 +152,68 @@ func TestWebSubAndTrouble(t *testing.T) {
 		sooner, _ := s.look(t)
 		require.Zero(t, sooner)
 		require.False(t, s.told(t))
+	})
+
+	t.Run("APushIsNotLostWhileTheFeedIsRead", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		form := s.subscribed(t)
+		s.during.Store(new(func() {
+			if status := s.tell(t, form, "sha1", sha1.New, form.Get("hub.secret")); status != http.StatusNoContent {
+				t.Error(status)
+			}
+			if sooner, _, err := s.store.ApplyPushes(t.Context()); err != nil || sooner != 0 {
+				t.Error(sooner, err)
+			}
+		}))
+		s.readAgain(t)
+		s.during.Store(nil)
+		require.True(t, s.told(t), "its answer may be older")
+		require.InDelta(t, 1, s.dueIn(t, "/feed"), 0.01)
+		sooner, _ := s.look(t)
+		require.Equal(t, 1, sooner)
+		require.InDelta(t, 1.0/24, s.dueIn(t, "/feed"), 0.001)
+	})
+
+	t.Run("AFeedThatCannotBeReadKeepsItsHub", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		s.broken.Store(true)
+		s.readAgain(t)
+		require.Equal(t, crawl.SubscriptionWanted, s.state(t).State)
+	})
+
+	t.Run("AnOldSubscriptionThatHasLapsedIsTriedAgain", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		form := s.subscribed(t)
+		s.hub.status = http.StatusInternalServerError
+		s.exec(t, `UPDATE websub_subscriptions SET found_at = now() - interval '40 days', lease_until = now() - interval '1 hour', next_at = now()`)
+		s.look(t)
+		require.Equal(t, 1, s.roundOf(t, 1))
+		for range 3 {
+			s.exec(t, "UPDATE websub_subscriptions SET next_at = now()")
+			s.look(t)
+		}
+		require.Equal(t, crawl.SubscriptionAsking, s.state(t).State)
+		status, _ := s.confirm(t, form)
+		require.Equal(t, http.StatusOK, status)
+	})
+
+	t.Run("WhatIsAHubMayBeAPage", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		s.subscribed(t)
+		s.hub.status = http.StatusOK
+		s.seedURLs(t, s.web.URL(s.web.Hosts()[1], "/hub"))
+		require.Equal(t, 1, s.roundOf(t, 1))
+		require.Len(t, s.hub.asked(), 1, "it is read as a page")
+		require.Equal(t, 1, s.count(t, "SELECT count(*) FROM pages WHERE kind = 'page' AND status = 'fetched' AND url = $1",
+			s.web.URL(s.web.Hosts()[1], "/hub")))
+		s.exec(t, "UPDATE websub_subscriptions SET next_at = now()")
+		_, asked := s.look(t)
+		require.Equal(t, 1, asked)
+		require.Equal(t, 1, s.roundOf(t, 1))
+		require.Len(t, s.hub.asked(), 2, "and asked as a hub again")
 	})
 }

@@ -57,10 +57,13 @@ func (s *Store) TakePush(ctx context.Context, push crawl.Push) error {
 }
 
 const (
-	// subscriptionsLooked is how many subscriptions one call looks at, and pushesMost how many pushes one
-	// transaction carries out.
-	subscriptionsLooked = 200
-	pushesMost          = 500
+	// lookedMost is how many subscriptions one transaction looks at, and looksMost how many of these there are in one
+	// call. pushesMost is how many pushes one transaction carries out.
+	lookedMost = 20
+	looksMost  = 10
+	pushesMost = 500
+	// flightMost is how long a request may have been under way when its answer was kept.
+	flightMost = time.Minute
 )
 
 // ApplyPushes carries out what hubs have told: the feeds are due earlier. Then it has hubs asked whose time has
@@ -86,8 +89,17 @@ func (s *Store) ApplyPushes(ctx context.Context) (sooner, asked int, err error) 
 	if err != nil {
 		return 0, 0, err
 	}
-	looked, err := retryConflicts(ctx, "look at subscriptions", func() (int32, error) { return s.q.WebsubLook(ctx, subscriptionsLooked) })
-	return int(changed), int(looked), err
+	for range looksMost {
+		looked, err := retryConflicts(ctx, "look at subscriptions", func() ([]int32, error) { return s.q.WebsubLook(ctx, lookedMost) })
+		if err != nil {
+			return int(changed), asked, err
+		}
+		asked += int(looked[1])
+		if looked[0] < lookedMost {
+			break
+		}
+	}
+	return int(changed), asked, nil
 }
 
 // decidedPush is what is to become of one push. One without a history changes nothing.
@@ -100,13 +112,18 @@ type decidedPush struct {
 	Due       []noticeDue     `json:"due"`
 }
 
-// decidePush drops what cannot be used any more: a visit has followed, or the feed was forgotten.
+// decidePush drops what cannot be used any more: a visit has followed, or the feed was forgotten. A visit that was under
+// way when the hub told may not have seen the change.
 func (s *Store) decidePush(r dbsqlc.WebsubToldRow) (decidedPush, error) {
 	d := decidedPush{ID: r.ID, ToldAt: *r.ToldAt, Page: r.FeedPageID, FetchedAt: r.FetchedAt, Due: []noticeDue{}}
-	if r.FetchedAt == nil || !r.FetchedAt.Before(*r.ToldAt) {
+	if r.FetchedAt == nil || r.FetchedAt.After(r.ToldAt.Add(flightMost)) {
 		return d, nil
 	}
-	history, due, err := decide.Told(crawl.DomainRecrawl{}, r.History, *r.FetchedAt, *r.ToldAt, recrawl.WebSub)
+	at := *r.ToldAt
+	if !at.After(*r.FetchedAt) {
+		at = r.FetchedAt.Add(time.Second)
+	}
+	history, due, err := decide.Told(crawl.DomainRecrawl{}, r.History, *r.FetchedAt, at, recrawl.WebSub)
 	if err != nil {
 		return d, nil //nolint:nilerr // it begins anew with its next visit
 	}
@@ -126,11 +143,11 @@ func (s *Store) decidePush(r dbsqlc.WebsubToldRow) (decidedPush, error) {
 		if !set.Recrawls() || due.IsZero() {
 			continue
 		}
-		at := decide.NotBefore(set, kinds.Kind(r.Kind), *r.FetchedAt, timeOf(r.FreshUntil))
-		if at.Before(due) {
-			at = due
+		least := decide.NotBefore(set, kinds.Kind(r.Kind), *r.FetchedAt, timeOf(r.FreshUntil))
+		if least.Before(due) {
+			least = due
 		}
-		d.Due = append(d.Due, noticeDue{run.Run, at})
+		d.Due = append(d.Due, noticeDue{run.Run, least})
 	}
 	return d, nil
 }

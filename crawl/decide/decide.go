@@ -312,6 +312,9 @@ func skip(now time.Time, d *Decision) bool {
 	if c.Kind.Traits().Subscribes && !c.Subscription {
 		return d.pass(reasons.Unneeded, "no subscription needs this hub any more")
 	}
+	if c.Kind.Aside() {
+		return false // what is known of its page says nothing of it
+	}
 	visit := LastVisit(*d.Run, *c)
 	least := minRefetch(*d.Run, *c)
 	fetch, why := freshness.ShouldFetch(visit, now, least)

@@ -92,6 +92,19 @@ func TestAHubIsBelievedApart(t *testing.T) {
 	require.InDelta(t, 1, hub.VisitPushes(pinged, visit(recrawl.Changed)).Missed, 0, "what an owner tells says that the hub did not")
 	require.InDelta(t, 1, hub.VisitPushes(pushed, visit(recrawl.Unchanged)).Alarms, 0)
 	require.Equal(t, hub, hub.VisitPushes(pushed, visit(recrawl.Failed)))
+
+	for _, both := range []recrawl.History{
+		pushed.Tell(told, "indexnow", day, recrawl.Source{}), pinged.Tell(told, recrawl.WebSub, day, recrawl.Source{}),
+	} {
+		require.InDelta(t, 1, owner.VisitPings(both, visit(recrawl.Changed)).Told, 0, "both were right")
+		require.InDelta(t, 1, hub.VisitPushes(both, visit(recrawl.Changed)).Told, 0)
+	}
+	liar := recrawl.Source{Alarms: 50, Quiet: 1}
+	last := told.Add(-day)
+	both := recrawl.History{}.Tell(told, "indexnow", day, liar).Tell(told, recrawl.WebSub, day, recrawl.Source{})
+	require.Equal(t, told, recrawl.Due(last, both, 1, recrawl.Plan{}), "an owner that is not believed silences no hub")
+	require.Equal(t, recrawl.WebSub, pinged.Tell(told.Add(day), recrawl.WebSub, day, recrawl.Source{}).Told().By)
+	require.Equal(t, "indexnow", pinged.Told().By)
 }
 
 func TestASilentHub(t *testing.T) {

@@ -50,14 +50,14 @@ func (q *Queries) WebsubDeny(ctx context.Context, arg WebsubDenyParams) (bool, e
 }
 
 const websubLook = `-- name: WebsubLook :one
-SELECT websub_look($1)::integer AS asked
+SELECT websub_look($1)::integer [] AS looked
 `
 
-func (q *Queries) WebsubLook(ctx context.Context, most int32) (int32, error) {
+func (q *Queries) WebsubLook(ctx context.Context, most int32) ([]int32, error) {
 	row := q.db.QueryRow(ctx, websubLook, most)
-	var asked int32
-	err := row.Scan(&asked)
-	return asked, err
+	var looked []int32
+	err := row.Scan(&looked)
+	return looked, err
 }
 
 const websubOfDomain = `-- name: WebsubOfDomain :many
@@ -170,7 +170,12 @@ SELECT
         ) AS r
     ), '[]')::jsonb AS runs
 FROM (
-    SELECT x.id, x.told_at, x.feed_page_id FROM websub_subscriptions AS x WHERE x.told_at IS NOT NULL ORDER BY x.id LIMIT $1
+    SELECT x.id, x.told_at, x.feed_page_id FROM websub_subscriptions AS x
+    -- A request for the feed that is in flight comes first: what was told meanwhile may not be in its answer.
+    WHERE x.told_at IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM page_crawls AS c WHERE c.page_id = x.feed_page_id AND c.locked_at IS NOT NULL
+    )
+    ORDER BY x.id LIMIT $1
 ) AS s CROSS JOIN LATERAL (
     SELECT y.kind, y.history, y.fetched_at, y.fresh_until FROM pages AS y WHERE y.id = s.feed_page_id LIMIT 1
 ) AS p

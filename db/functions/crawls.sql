@@ -35,7 +35,7 @@ BEGIN
             SELECT c.id FROM page_crawls c
             WHERE c.page_id = f.page_id AND c.run_id = f.run_id
                 AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
-                AND (c.skipped IS NULL OR c.skipped <> ALL (reasons('link found')))
+                AND (c.skipped IS NULL OR c.skipped <> ALL (reasons('link found'))) AND c.kind <> ALL (kinds('aside'))
         ) IS NULL OR f.kind = ANY (kinds('image')) AND crawl_passed_over(f.page_id, f.run_id, true) IS NOT NULL);
     IF EXISTS (SELECT 1 FROM list_entries) THEN
         SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain = f.own OR domain_listed(f.domain) IS NULL;
@@ -152,16 +152,16 @@ END
 $$;
 
 -- The crawl of a page that its run has passed over, if the run wants the page now that it is
--- found; null means none. There are two such pages. An image was linked to as a page before a page
+-- found; null means none. There are three such pages. A URL was asked as a hub or for a key, and not as a page. An image was linked to as a page before a page
 -- was found to show it. A page of https was a seed without a scheme, and http was asked instead.
 -- The question is asked of each image that a page shows, most of them on each of a site's pages.
 CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, p_image boolean) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT (
         SELECT c.id FROM (
-            SELECT x.id, x.skipped FROM page_crawls x
+            SELECT x.id, x.skipped, x.kind, x.outcome FROM page_crawls x
             WHERE x.page_id = p_page_id AND x.run_id = p_run_id AND NOT x.prerequisite ORDER BY x.id DESC LIMIT 1
         ) c
-        WHERE c.skipped = ANY (reasons('link found')) OR p_image AND c.skipped = ANY (reasons('image found'))
+        WHERE c.kind = ANY (kinds('aside')) AND c.outcome IS NOT NULL OR c.skipped = ANY (reasons('link found')) OR p_image AND c.skipped = ANY (reasons('image found'))
     )
 $$;
 

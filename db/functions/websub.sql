@@ -9,11 +9,11 @@ CREATE OR REPLACE FUNCTION websub_wait(p_tries integer) RETURNS interval LANGUAG
 $$;
 
 -- How many tries in a row a hub has. How many subscriptions there are of one hub's domain, and of the feeds of one
--- domain. How long one that has ended is kept. How long a listener counts as there, and when it is gone for good.
+-- domain. How soon another hub that a feed names is asked. How long one that has ended is kept. How long a listener counts as there, and when it is gone for good.
 CREATE OR REPLACE FUNCTION websub_bounds(
-    OUT tries integer, OUT of_hub integer, OUT of_domain integer, OUT ended interval, OUT here interval, OUT gone interval
+    OUT tries integer, OUT of_hub integer, OUT of_domain integer, OUT renamed interval, OUT ended interval, OUT here interval, OUT gone interval
 ) LANGUAGE sql IMMUTABLE AS $$
-    SELECT 5, 1000, 100, interval '30 days', interval '10 minutes', interval '30 days'
+    SELECT 5, 1000, 100, interval '1 day', interval '30 days', interval '10 minutes', interval '30 days'
 $$;
 
 -- Keeps where hubs reach the listener. The first of several counts while it is there. Returns the one that
@@ -29,14 +29,26 @@ BEGIN
     WHERE l.url = p_url OR l.seen_at < t - (SELECT b.here FROM websub_bounds() b);
     SELECT l.url INTO v_url FROM listener l;
     IF v_url <> v_before THEN
-        UPDATE websub_subscriptions s SET next_at = t WHERE s.state = 'active'; -- hubs know another
+        -- hubs know another
+        UPDATE websub_subscriptions s SET next_at = t, state = CASE WHEN s.state = 'asked' THEN 'wanted' ELSE s.state END
+        WHERE s.state IN ('active', 'asked');
     END IF;
     RETURN v_url;
 END
 $$;
 
+-- Whether a domain may have one subscription more as a hub's. A person may have forbidden it.
+CREATE OR REPLACE FUNCTION websub_admits(p_hub_domain text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    b CONSTANT record := websub_bounds();
+BEGIN
+    RETURN coalesce(domain_forbidden(p_hub_domain), 'pause') = 'pause'
+        AND (SELECT count(*) FROM (SELECT 1 FROM websub_subscriptions x WHERE x.hub_domain = p_hub_domain LIMIT b.of_hub) y) < b.of_hub;
+END
+$$;
+
 -- Notes which hubs feeds have that were read: crawl.FeedHub. One that names another hub than before begins
--- anew. One that names none any more has no subscription: what its hub still tells is answered so.
+-- anew, but for its tries. One that names none any more has no subscription: what its hub still tells is answered so.
 CREATE OR REPLACE FUNCTION websub_found(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     b CONSTANT record := websub_bounds();
@@ -52,19 +64,20 @@ BEGIN
     INSERT INTO websub_subscriptions AS s (feed_page_id, domain, topic, named, hub, hub_domain, hub_origin, hub_registered)
     SELECT a.page_id, a.domain, a.doc #>> '{hub,topic}', h.doc ->> 'url', h.doc ->> 'url', h.doc ->> 'domain', h.doc ->> 'origin',
         h.doc ->> 'registered'
-    FROM unnest(v) a CROSS JOIN LATERAL (SELECT a.doc #> '{hub,address}' AS doc) h
-    WHERE h.doc IS NOT NULL AND coalesce(domain_forbidden(a.domain), 'pause') = 'pause' AND (
-        EXISTS (SELECT 1 FROM websub_subscriptions x WHERE x.feed_page_id = a.page_id)
-        OR (SELECT count(*) FROM (SELECT 1 FROM websub_subscriptions x WHERE x.hub_domain = h.doc ->> 'domain' LIMIT b.of_hub) y) < b.of_hub
-            AND (SELECT count(*) FROM (SELECT 1 FROM websub_subscriptions x WHERE x.domain = a.domain LIMIT b.of_domain) y) < b.of_domain
-    )
+    FROM unnest(v) a CROSS JOIN LATERAL (SELECT a.doc #> '{hub,address}' AS doc) h LEFT JOIN LATERAL (
+        SELECT x.topic, x.named FROM websub_subscriptions x WHERE x.feed_page_id = a.page_id LIMIT 1
+    ) o ON true
+    WHERE h.doc IS NOT NULL AND (o.topic, o.named) IS DISTINCT FROM (a.doc #>> '{hub,topic}', h.doc ->> 'url')
+        AND coalesce(domain_forbidden(a.domain), 'pause') = 'pause' AND websub_admits(h.doc ->> 'domain')
+        AND (o.topic IS NOT NULL OR (
+            SELECT count(*) FROM (SELECT 1 FROM websub_subscriptions x WHERE x.domain = a.domain LIMIT b.of_domain) y
+        ) < b.of_domain)
     ORDER BY a.page_id
     ON CONFLICT (feed_page_id) DO UPDATE SET
         topic = excluded.topic, named = excluded.named, hub = excluded.hub, hub_domain = excluded.hub_domain,
         hub_origin = excluded.hub_origin, hub_registered = excluded.hub_registered, token = excluded.token, secret = excluded.secret,
-        state = 'wanted', why = '', tries = 0, hub_page_id = NULL, run_id = NULL, found_at = excluded.found_at,
-        asked_at = NULL, active_since = NULL, lease_until = NULL, told_at = NULL, next_at = excluded.next_at
-    WHERE (s.topic, s.named) IS DISTINCT FROM (excluded.topic, excluded.named);
+        state = 'wanted', why = '', hub_page_id = NULL, run_id = NULL, found_at = excluded.found_at, active_since = NULL,
+        lease_until = NULL, told_at = NULL, next_at = greatest(excluded.next_at, s.asked_at + b.renamed);
 END
 $$;
 
@@ -105,10 +118,13 @@ BEGIN
             WHERE x.id = s.id;
         ELSE
             PERFORM websub_refused(s.id, coalesce(a.doc ->> 'error', 'the hub answered ' || (a.doc ->> 'status_code'), 'the hub gave no answer'));
+            -- The other hub gets a token and a secret of its own: only that can confirm then. It is asked at once, and
+            -- one that moves us on not before the next try.
             UPDATE websub_subscriptions x SET
                 hub = v_moved ->> 'url', hub_domain = v_moved ->> 'domain', hub_origin = v_moved ->> 'origin',
-                hub_registered = v_moved ->> 'registered', next_at = clock_timestamp()
-            WHERE x.id = s.id AND x.state = 'wanted' AND v_moved IS NOT NULL;
+                hub_registered = v_moved ->> 'registered', token = DEFAULT, secret = DEFAULT, active_since = NULL,
+                lease_until = NULL, next_at = CASE WHEN s.tries = 0 THEN clock_timestamp() ELSE x.next_at END
+            WHERE x.id = s.id AND x.state = 'wanted' AND v_moved IS NOT NULL AND websub_admits(v_moved ->> 'domain');
         END IF;
     END LOOP;
 END
@@ -128,7 +144,7 @@ BEGIN
     IF v_url IS NULL THEN
         RETURN t + b.here;
     END IF;
-    IF NOT notices_wanted(s.domain) THEN
+    IF NOT notices_wanted(s.domain) OR domain_forbidden(s.hub_domain) IS NOT NULL THEN
         RETURN t + websub_wait(1);
     END IF;
     -- the run that asks for the feed again asks the hub, too
@@ -137,23 +153,33 @@ BEGIN
     IF v_run IS NULL THEN
         RETURN t + websub_wait(1);
     END IF;
-    -- A stranger may name a host as a hub that is none. Until it has accepted a subscription it is asked for one
-    -- at a time.
-    IF EXISTS (
-            SELECT 1 FROM (SELECT x.id, x.asked_at FROM websub_subscriptions x WHERE x.hub_domain = s.hub_domain OFFSET 0) y
-            WHERE y.asked_at > t - websub_wait(1) AND y.id <> s.id
-        ) AND NOT EXISTS (
-            SELECT 1 FROM (SELECT x.id, x.lease_until FROM websub_subscriptions x WHERE x.hub_domain = s.hub_domain OFFSET 0) y
+    -- A stranger may name hosts as hubs that are none. Until a hub has confirmed a subscription, there is one request an
+    -- hour to its domain, and one for all feeds of theirs.
+    IF NOT EXISTS (
+            SELECT 1 FROM (SELECT x.lease_until FROM websub_subscriptions x WHERE x.hub_domain = s.hub_domain OFFSET 0) y
             WHERE y.lease_until > t
+        ) AND EXISTS (
+            SELECT 1 FROM (
+                SELECT x.id, x.asked_at FROM websub_subscriptions x WHERE x.hub_domain = s.hub_domain
+                UNION ALL
+                SELECT x.id, x.asked_at FROM websub_subscriptions x WHERE x.domain = s.domain
+                OFFSET 0
+            ) y
+            WHERE y.asked_at > t - websub_wait(1) AND y.id <> s.id
         )
     THEN
         RETURN t + b.here;
     END IF;
     v_page := (pages_add(jsonb_build_array(jsonb_build_object(
-        'url', s.hub, 'domain', s.hub_domain, 'origin', s.hub_origin, 'kind', (kinds('subscribes')) [1]
+        'url', s.hub, 'domain', s.hub_domain, 'origin', s.hub_origin -- it may be a page as well
     )))) [1];
     IF websub_asks(v_page, v_run) THEN
-        RETURN t + interval '10 seconds'; -- for another feed
+        -- for another feed, soon, unless the hub has to be waited for
+        RETURN t + CASE
+            WHEN (SELECT x.asked_at FROM websub_subscriptions x WHERE x.hub_page_id = v_page AND x.run_id = v_run) > t - interval '1 minute'
+                THEN interval '10 seconds'
+            ELSE b.here
+        END;
     END IF;
     IF EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = v_run AND rd.domain = s.hub_domain) THEN
         v_added := crawls_aside(v_run, v_page, s.hub_domain, s.hub, (kinds('subscribes')) [1]);
@@ -173,18 +199,21 @@ BEGIN
 END
 $$;
 
--- Looks at subscriptions whose time has come, at most so many. Returns how many hubs are asked.
-CREATE OR REPLACE FUNCTION websub_look(p_most integer) RETURNS integer LANGUAGE plpgsql AS $$
+-- Looks at subscriptions whose time has come, at most so many. Returns how many it has looked at, and how many hubs
+-- are asked.
+CREATE OR REPLACE FUNCTION websub_look(p_most integer) RETURNS integer[] LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
     s websub_subscriptions;
     v_next timestamptz;
+    v_looked integer := 0;
     v_asked integer := 0;
 BEGIN
     FOR s IN
         SELECT x.* FROM websub_subscriptions x WHERE x.next_at <= t ORDER BY x.next_at LIMIT p_most FOR UPDATE SKIP LOCKED
     LOOP
-        IF s.state = 'ended' OR s.state = 'wanted' AND s.found_at < t - interval '30 days' AND NOT coalesce(s.lease_until > t, false) THEN
+        v_looked := v_looked + 1;
+        IF s.state = 'ended' OR s.state = 'wanted' AND greatest(s.found_at, s.asked_at, s.lease_until) < t - (SELECT b.gone FROM websub_bounds() b) THEN
             -- The feed may name it anew. No run asks for it any more, or nobody listens.
             DELETE FROM websub_subscriptions x WHERE x.id = s.id;
             CONTINUE;
@@ -206,7 +235,7 @@ BEGIN
         END IF;
         UPDATE websub_subscriptions x SET next_at = v_next WHERE x.id = s.id;
     END LOOP;
-    RETURN v_asked;
+    RETURN ARRAY[v_looked, v_asked];
 END
 $$;
 
@@ -219,7 +248,7 @@ BEGIN
     UPDATE websub_subscriptions s SET
         state = 'active', tries = 0, why = '', active_since = CASE WHEN s.lease_until > t THEN s.active_since ELSE t END,
         lease_until = t + v_lease, next_at = t + v_lease * 2 / 3
-    WHERE s.token = p_token AND s.topic = p_topic AND s.state IN ('asking', 'asked', 'active');
+    WHERE s.token = p_token AND s.topic = p_topic AND (s.state IN ('asking', 'asked', 'active') OR s.state = 'wanted' AND s.lease_until > t);
     RETURN FOUND;
 END
 $$;

@@ -11,7 +11,7 @@ FROM page_crawls AS c CROSS JOIN LATERAL (
 WHERE c.id = @crawl_id;
 
 -- name: WebsubLook :one
-SELECT websub_look(@most)::integer AS asked;
+SELECT websub_look(@most)::integer [] AS looked;
 
 -- name: WebsubVerify :one
 SELECT websub_verify(@token, @topic, @lease_s)::boolean AS wanted;
@@ -37,7 +37,12 @@ SELECT
         ) AS r
     ), '[]')::jsonb AS runs
 FROM (
-    SELECT x.id, x.told_at, x.feed_page_id FROM websub_subscriptions AS x WHERE x.told_at IS NOT NULL ORDER BY x.id LIMIT @most
+    SELECT x.id, x.told_at, x.feed_page_id FROM websub_subscriptions AS x
+    -- A request for the feed that is in flight comes first: what was told meanwhile may not be in its answer.
+    WHERE x.told_at IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM page_crawls AS c WHERE c.page_id = x.feed_page_id AND c.locked_at IS NOT NULL
+    )
+    ORDER BY x.id LIMIT @most
 ) AS s CROSS JOIN LATERAL (
     SELECT y.kind, y.history, y.fetched_at, y.fresh_until FROM pages AS y WHERE y.id = s.feed_page_id LIMIT 1
 ) AS p;

@@ -169,5 +169,5 @@ func (r *reading) settle(x *request.Exchange) {
 		// what is stored cannot be read: the page begins anew
 		at.Recrawl = decide.AgainUnasked(r.d, r.facts.Now)
 	}
-	silent(at)
+	r.silent(at)
 }

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,23 +21,35 @@ import (
 // hubOf is the hub that tells of changes of a feed (W3C WebSub, section 4): the first that the header names, or else
 // the feed. The topic is the feed's own URL, or the one of its domain that it names as such. It is nil where the run
 // does not ask for the feed again.
-func (r *reading) hubOf(resp *fetch.Response, feed sitemap.FeedDoc) *crawl.FeedHub {
+func (r *reading) hubOf(resp *fetch.Response, feed sitemap.FeedDoc, unread error) *crawl.FeedHub {
 	if !r.d.Run.Settings.Recrawls() || !r.d.Crawl.Kind.Traits().Pushed {
 		return nil
 	}
 	named, self := feed.Hub, feed.Self
 	if hub := headerLink(resp.Header, "hub"); hub != "" {
-		named, self = hub, headerLink(resp.Header, "self")
+		named, self = hub, cmp.Or(headerLink(resp.Header, "self"), self)
+	}
+	if named == "" && unread != nil {
+		return nil // it says nothing
 	}
 	hub, err := r.url.Resolve(named)
 	if named == "" || err != nil {
 		return &crawl.FeedHub{}
 	}
-	topic := r.url
-	if own, err := r.url.Resolve(self); self != "" && err == nil && own.Domain() == r.url.Domain() {
-		topic = own
+	return &crawl.FeedHub{Topic: r.topic(self), Hub: hubAddress(hub)}
+}
+
+// topic is the URL under which a hub knows the feed. One that the feed gives in full is left as it is written: the hub
+// compares it with what the publisher has told it.
+func (r *reading) topic(self string) string {
+	own, err := r.url.Resolve(self)
+	switch {
+	case self == "" || err != nil || own.Domain() != r.url.Domain():
+		return r.url.String()
+	case len(self) <= urls.MaxLength && strings.Contains(self, "://") && crawl.CleanText(self, urls.MaxLength) == self:
+		return self
 	}
-	return &crawl.FeedHub{Topic: topic.String(), Hub: hubAddress(hub)}
+	return own.String()
 }
 
 func headerLink(header http.Header, rel string) string {
@@ -62,6 +75,7 @@ func (r *reading) subscription(ctx context.Context) (url.Values, error) {
 	case err != nil:
 		return nil, err
 	}
+	r.unsaid = []string{s.Token, s.Secret}
 	return url.Values{
 		"hub.mode": {"subscribe"}, "hub.topic": {s.Topic}, "hub.callback": {s.URL()}, "hub.secret": {s.Secret},
 		"hub.lease_seconds": {strconv.Itoa(int(crawl.LeaseAsked.Seconds()))},
@@ -86,18 +100,27 @@ func (r *reading) hub(at *crawl.Attempt, resp *fetch.Response) {
 		at.Subscribed.Moved = hubAddress(to)
 	default:
 		at.Error = fmt.Sprintf("the hub answered %d", resp.Status)
-		if why := crawl.CleanText(strings.TrimSpace(string(resp.Body)), hubShown); why != "" {
+		if why := crawl.CleanText(strings.TrimSpace(r.withoutSecrets(string(resp.Body))), hubShown); why != "" {
 			at.Error += ": " + why
 		}
 	}
+	at.Error = r.withoutSecrets(at.Error)
+}
+
+// withoutSecrets is a text of a hub that may repeat what it was asked.
+func (r *reading) withoutSecrets(text string) string {
+	for _, secret := range r.unsaid {
+		text = strings.ReplaceAll(text, secret, "…")
+	}
+	return text
 }
 
 // hubShown bounds what is repeated of a hub's answer, in bytes.
 const hubShown = 200
 
 // silent notes that the hub of a feed has not told of its changes.
-func silent(at *crawl.Attempt) {
-	if at.Hub != nil && at.Recrawl != nil && decide.Silent(at.Recrawl.History) {
+func (r *reading) silent(at *crawl.Attempt) {
+	if at.Hub != nil && at.Recrawl != nil && !r.d.Crawl.PushedSince.IsZero() && decide.Silent(at.Recrawl.History) {
 		at.Hub.Silent = true
 	}
 }

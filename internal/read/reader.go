@@ -103,6 +103,8 @@ type reading struct {
 	kept   usage.Usage
 	// facts are those that the decision was made from.
 	facts crawl.Facts
+	// unsaid are secrets that are not to be stored with what a hub answers.
+	unsaid []string
 	// news is what a sitemap or a feed says of pages that may have been fetched before.
 	news []crawl.News
 }
@@ -121,7 +123,8 @@ func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request
 		ask.Form = one.subscription
 		ask.WantBody = func(r *fetch.Response) bool { return r.Status >= 400 && k.Takes(r.MediaType) } // why it refuses
 	}
-	if ask.Retry = !decide.LastAttempt(run, c); ask.Retry {
+	// a subscription has tries of its own
+	if ask.Retry = !decide.LastAttempt(run, c) && !c.Kind.Traits().Subscribes; ask.Retry {
 		ask.Start.RetryPriority = new(decide.RetryPriority(c))
 	}
 	budgets := decide.BudgetsOf(run)

@@ -86,7 +86,7 @@ func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit craw
 		at.Error = "as a feed: " + err.Error()
 	}
 	var entries []announcement
-	at.Hub = r.hubOf(resp, feed)
+	at.Hub = r.hubOf(resp, feed, err)
 	for _, e := range feed.News {
 		if u, err := r.url.Resolve(e.Link); err == nil && r.mayName(u) {
 			entries = append(entries, announcement{url: u, changed: notAhead(e.Published, resp.EndedAt)})

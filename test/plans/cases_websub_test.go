@@ -35,9 +35,9 @@ func websubCases(changing changes) {
 		}
 		asked := func() int64 {
 			c.exec("UPDATE websub_subscriptions SET next_at = now() WHERE feed_page_id = $1", feed)
-			n, err := c.q.WebsubLook(ctx, 200)
+			looked, err := c.q.WebsubLook(ctx, 200)
 			require.NoError(t, err)
-			require.EqualValues(t, 1, n)
+			require.EqualValues(t, []int32{1, 1}, looked)
 			var id int64
 			c.done(c.QueryRow(ctx, "SELECT id FROM page_crawls WHERE kind = 'hub' AND outcome IS NULL").Scan(&id))
 			c.ok(c.q.WebsubSubscription(ctx, id))
