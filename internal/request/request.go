@@ -162,7 +162,8 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 	}
 	form, wanted, err := ask.wanted(ctx)
 	if err != nil || !wanted {
-		abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, 0, false, "another has asked meanwhile, or nobody needs it any more")
+		const why = "another has asked meanwhile, or nobody needs it any more"
+		abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, 0, false, why)
 		return Result{Lease: lease, Unwanted: true}, errors.Join(err, abandoned)
 	}
 	x := c.exchange(ctx, ask, form, t, began)

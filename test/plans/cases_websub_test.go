@@ -37,11 +37,24 @@ func websubCases(changing changes) {
 			c.exec("UPDATE websub_subscriptions SET next_at = now() WHERE feed_page_id = $1", feed)
 			looked, err := c.q.WebsubLook(ctx, 200)
 			require.NoError(t, err)
-			require.EqualValues(t, []int32{1, 1}, looked)
+			require.Equal(t, []int32{1, 1}, looked)
 			var id int64
 			c.done(c.QueryRow(ctx, "SELECT id FROM page_crawls WHERE kind = 'hub' AND outcome IS NULL").Scan(&id))
 			c.ok(c.q.WebsubSubscription(ctx, id))
 			return id
+		}
+		// another feed has the same hub, which is being asked
+		waits := func() {
+			other := pageID(sitePlain, 22)
+			c.exec("INSERT INTO revisits (page_id, run_id, due_at, every) VALUES ($1, $2, now(), '1 day') ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = now()",
+				other, runLarge)
+			c.exec("UPDATE websub_subscriptions SET lease_until = now() + interval '1 hour' WHERE feed_page_id = $1", feed)
+			c.exec(`INSERT INTO websub_subscriptions (feed_page_id, domain, topic, named, hub, hub_domain, hub_origin)
+				SELECT $2, domain, topic, named, hub, hub_domain, hub_origin FROM websub_subscriptions WHERE feed_page_id = $1`, feed, other)
+			looked, err := c.q.WebsubLook(ctx, 200)
+			require.NoError(t, err)
+			require.Equal(t, []int32{1, 0}, looked)
+			c.exec("DELETE FROM websub_subscriptions WHERE feed_page_id = $1", other)
 		}
 		// the hub is on a host that the run does not have
 		found(object{"url": "https://hub.example/", "domain": "hub.example", "origin": "https://hub.example", "registered": "hub.example"})
@@ -61,6 +74,7 @@ func websubCases(changing changes) {
 			c.exec("DELETE FROM websub_subscriptions WHERE feed_page_id = $1", feed)
 			found(own)
 			id := asked()
+			waits()
 			c.exec("UPDATE page_crawls SET locked_at = now() WHERE id = $1", id)
 			a := attempt(sitePlain, id, answer)
 			delete(a, "page")
@@ -86,7 +100,7 @@ func websubCases(changing changes) {
 		require.EqualValues(t, 1, changed)
 		c.ok(c.q.WebsubDeny(ctx, dbsqlc.WebsubDenyParams{Token: "ours", Topic: "https://a.example/feed", Why: "no"}))
 		// the whole table is looked at, and few rows change: none of them is left behind for the next session
-		c.exec("UPDATE websub_subscriptions SET state = 'asked' WHERE feed_page_id > 1000010")
+		c.exec("UPDATE websub_subscriptions SET state = 'ended' WHERE feed_page_id > 1000010")
 		c.exec("UPDATE listener SET seen_at = seen_at - interval '1 hour'")
 		c.ok(c.q.ListenerHere(ctx, "https://other.example"))
 	}
