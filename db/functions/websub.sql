@@ -1,7 +1,7 @@
 -- Subscriptions to hubs of feeds (W3C WebSub): crawl.Subscription. A feed that is read says which hub it
 -- has (websub_found). The reconciling process has the hub asked (websub_look), which is a request as any
 -- other: a row of page_crawls, of a kind of its own. The hub then asks the public listener whether it is to
--- tell of changes (websub_verify), and tells. Each of that makes the feed due earlier (websub_apply).
+-- tell of changes (websub_verify). Each time that it tells, the feed is due earlier (websub_apply).
 
 -- How long after a try the next follows: an hour, and twice as long each time, up to a day.
 CREATE OR REPLACE FUNCTION websub_wait(p_tries integer) RETURNS interval LANGUAGE sql IMMUTABLE AS $$
@@ -9,7 +9,8 @@ CREATE OR REPLACE FUNCTION websub_wait(p_tries integer) RETURNS interval LANGUAG
 $$;
 
 -- How many tries in a row a hub has. How many subscriptions there are of one hub's domain, and of the feeds of one
--- domain. How soon another hub that a feed names is asked. How long one that has ended is kept. How long a listener counts as there, and when it is gone for good.
+-- domain. How soon another hub that a feed names is asked. How long one that has ended is kept. How long a listener
+-- counts as there, and when it is gone for good.
 CREATE OR REPLACE FUNCTION websub_bounds(
     OUT tries integer, OUT of_hub integer, OUT of_domain integer, OUT renamed interval, OUT ended interval, OUT here interval, OUT gone interval
 ) LANGUAGE sql IMMUTABLE AS $$
