@@ -106,7 +106,7 @@ type subscriber struct {
 	hub, second *hub
 	// during is what happens while the feed is read.
 	during *atomic.Pointer[func()]
-	// broken says that the feed is none.
+	// broken has another text come in place of the feed.
 	broken *atomic.Bool
 }
 

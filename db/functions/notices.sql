@@ -224,20 +224,7 @@ BEGIN
     UPDATE pages x SET history = u.doc -> 'history'
     FROM ROWS FROM (unnest(v_pages), unnest(v_done)) AS u (id, doc)
     WHERE x.id = ANY (v_pages) AND x.id = u.id;
-    -- each row is looked up by its key, however many there are
-    UPDATE revisits v SET due_at = o.at
-    FROM (
-        SELECT y.page_id, y.run_id, (r.doc ->> 'at')::timestamptz AS at
-        FROM ROWS FROM (unnest(v_pages), unnest(v_done)) AS u (id, doc)
-        CROSS JOIN LATERAL jsonb_array_elements(u.doc -> 'due') AS r (doc)
-        CROSS JOIN LATERAL (
-            SELECT x.page_id, x.run_id FROM revisits x
-            WHERE x.page_id = u.id AND x.run_id = (r.doc ->> 'run')::bigint AND x.due_at > (r.doc ->> 'at')::timestamptz LIMIT 1
-        ) y
-        OFFSET 0
-    ) o
-    WHERE v.page_id = o.page_id AND v.run_id = o.run_id;
-    GET DIAGNOSTICS v_sooner = ROW_COUNT;
+    v_sooner := revisits_hasten(v_pages, v_done);
     SELECT a.added INTO v_added FROM crawls_add(ARRAY(
         SELECT ((r.doc ->> 'run')::bigint, x.id, x.domain, x.url, crawl_kind('link', x.kind), '', r.doc -> 'follow', false, 0, 1)::found_page
         FROM ROWS FROM (unnest(v_pages), unnest(v_done)) AS u (id, doc)

@@ -111,3 +111,27 @@ BEGIN
     RETURN v_first;
 END
 $$;
+
+-- Has runs ask for pages earlier. The n-th document is of the n-th page: its due has {run, at}, when a run asks for the
+-- page again at the latest. Returns how many times are earlier than before.
+CREATE OR REPLACE FUNCTION revisits_hasten(p_pages bigint[], p jsonb[]) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_sooner integer;
+BEGIN
+    -- each row is looked up by its key, however many there are
+    UPDATE revisits v SET due_at = o.at
+    FROM (
+        SELECT y.page_id, y.run_id, (r.doc ->> 'at')::timestamptz AS at
+        FROM ROWS FROM (unnest(p_pages), unnest(p)) AS u (id, doc)
+        CROSS JOIN LATERAL jsonb_array_elements(u.doc -> 'due') AS r (doc)
+        CROSS JOIN LATERAL (
+            SELECT x.page_id, x.run_id FROM revisits x
+            WHERE x.page_id = u.id AND x.run_id = (r.doc ->> 'run')::bigint AND x.due_at > (r.doc ->> 'at')::timestamptz LIMIT 1
+        ) y
+        OFFSET 0
+    ) o
+    WHERE v.page_id = o.page_id AND v.run_id = o.run_id;
+    GET DIAGNOSTICS v_sooner = ROW_COUNT;
+    RETURN v_sooner;
+END
+$$;

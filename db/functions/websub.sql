@@ -271,7 +271,6 @@ $$;
 CREATE OR REPLACE FUNCTION websub_apply(p jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_done jsonb[];
-    v_sooner integer;
 BEGIN
     -- who visits the page meanwhile comes before, or after
     PERFORM 1 FROM pages x WHERE x.id = ANY (ARRAY(SELECT (u.doc ->> 'page')::bigint FROM jsonb_array_elements(p) AS u (doc)))
@@ -289,19 +288,6 @@ BEGIN
     UPDATE pages x SET history = d -> 'history'
     FROM unnest(v_done) d
     WHERE x.id = ANY (ARRAY(SELECT (y ->> 'page')::bigint FROM unnest(v_done) y)) AND x.id = (d ->> 'page')::bigint AND d ? 'history';
-    UPDATE revisits v SET due_at = o.at
-    FROM (
-        SELECT y.page_id, y.run_id, (r.doc ->> 'at')::timestamptz AS at
-        FROM unnest(v_done) AS u (doc) CROSS JOIN LATERAL jsonb_array_elements(u.doc -> 'due') AS r (doc)
-        CROSS JOIN LATERAL (
-            SELECT x.page_id, x.run_id FROM revisits x
-            WHERE x.page_id = (u.doc ->> 'page')::bigint AND x.run_id = (r.doc ->> 'run')::bigint
-                AND x.due_at > (r.doc ->> 'at')::timestamptz LIMIT 1
-        ) y
-        OFFSET 0
-    ) o
-    WHERE v.page_id = o.page_id AND v.run_id = o.run_id;
-    GET DIAGNOSTICS v_sooner = ROW_COUNT;
-    RETURN v_sooner;
+    RETURN revisits_hasten(ARRAY(SELECT (d ->> 'page')::bigint FROM unnest(v_done) d), v_done);
 END
 $$;
