@@ -72,6 +72,8 @@ type rss struct {
 	hub    int
 	target string
 	header bool
+	// forbids says that its publisher wants it in no search.
+	forbids bool
 }
 
 func (f rss) Serve(v *web.Visit) {
@@ -93,6 +95,9 @@ func (f rss) Serve(v *web.Visit) {
 		v.W.Header().Add("Link", "</feed?own>; rel=self")
 	} else if hub != "" {
 		link = fmt.Sprintf(`<atom:link rel="hub" href="%s"/>`, hub)
+	}
+	if f.forbids {
+		v.W.Header().Set("Content-Signal", "search=no")
 	}
 	v.W.Header().Set("Content-Type", "application/rss+xml")
 	v.Write([]byte(`<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel><title>A</title>` + link +
@@ -144,7 +149,8 @@ func subscribing(t *testing.T, feed rss, paths map[string]web.Behaviour) *subscr
 	require.NoError(t, err)
 	require.Equal(t, callbackURL, told)
 	b.seed(t, "/")
-	require.Equal(t, 3, b.round(t), "the front page, its feed and what that names")
+	asked := map[bool]int{false: 3, true: 2}[feed.forbids] // what it names, too
+	require.Equal(t, asked, b.round(t), "the front page, and its feed")
 	s.listener = b.listen(t)
 	return s
 }

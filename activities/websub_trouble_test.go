@@ -28,6 +28,12 @@ func TestWebSubAndPeople(t *testing.T) {
 		require.Zero(t, s.count(t, "SELECT count(*) FROM websub_subscriptions"))
 	})
 
+	t.Run("APublisherWhoForbidsTheUseOfAFeedHasNone", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub", forbids: true}, nil)
+		require.Zero(t, s.count(t, "SELECT count(*) FROM websub_subscriptions"))
+	})
+
 	t.Run("ARunThatIsStoppedAsksNobody", func(t *testing.T) {
 		t.Parallel()
 		s := subscribing(t, rss{target: "/hub"}, nil)

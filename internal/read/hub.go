@@ -20,7 +20,7 @@ import (
 
 // hubOf is the hub that tells of changes of a feed (W3C WebSub, section 4): the first that the header names, or else
 // the feed. The topic is the feed's own URL, or the one of its domain that it names as such. It is nil where the run
-// does not ask for the feed again.
+// does not ask for the feed again. A publisher who forbids the purpose of the run has none.
 func (r *reading) hubOf(resp *fetch.Response, feed sitemap.FeedDoc, unread error) *crawl.FeedHub {
 	if !r.d.Run.Settings.Recrawls() || !r.d.Crawl.Kind.Traits().Pushed {
 		return nil
@@ -33,7 +33,8 @@ func (r *reading) hubOf(resp *fetch.Response, feed sitemap.FeedDoc, unread error
 		return nil // it says nothing
 	}
 	hub, err := r.url.Resolve(named)
-	if named == "" || err != nil {
+	allowed, _ := usage.Allows(*r.d.Run.Settings.Purpose, r.said(resp))
+	if named == "" || err != nil || !allowed {
 		return &crawl.FeedHub{}
 	}
 	return &crawl.FeedHub{Topic: r.topic(self), Hub: hubAddress(hub)}
@@ -96,7 +97,7 @@ func (r *reading) hub(at *crawl.Attempt, resp *fetch.Response) {
 			at.Error = "the hub redirects to nowhere"
 			return
 		}
-		at.Error = "the hub sends us to " + urls.Shorten(to.String(), hubShown)
+		at.Error = "the hub sends us to " + urls.Shorten(r.withoutSecrets(to.String()), hubShown)
 		at.Subscribed.Moved = hubAddress(to)
 	default:
 		at.Error = fmt.Sprintf("the hub answered %d", resp.Status)
@@ -104,7 +105,6 @@ func (r *reading) hub(at *crawl.Attempt, resp *fetch.Response) {
 			at.Error += ": " + why
 		}
 	}
-	at.Error = r.withoutSecrets(at.Error)
 }
 
 // withoutSecrets is a text of a hub that may repeat what it was asked.
