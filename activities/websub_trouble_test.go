@@ -10,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 func TestWebSubAndPeople(t *testing.T) {
@@ -53,6 +54,21 @@ func TestWebSubAndPeople(t *testing.T) {
 		require.Equal(t, 1, asked)
 		require.Equal(t, 1, s.roundOf(t, 1))
 		require.Len(t, s.hub.asked(), 1)
+	})
+
+	t.Run("APersonHasAHubAskedAgain", func(t *testing.T) {
+		t.Parallel()
+		s := subscribing(t, rss{target: "/hub"}, nil)
+		s.exec(t, "UPDATE websub_subscriptions SET state = 'ended', tries = 5, next_at = now() + interval '30 days'")
+		feed, err := urls.Parse(s.page("/feed"))
+		require.NoError(t, err)
+		run, err := s.store.Run(t.Context(), runName)
+		require.NoError(t, err)
+		n, err := s.store.RecrawlNow(t.Context(), run, []urls.URL{feed})
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		_, asked := s.look(t)
+		require.Equal(t, 1, asked, "though the feed is just pending")
 	})
 
 	t.Run("ABlockedDomainHasNoHubAsked", func(t *testing.T) {

@@ -86,13 +86,15 @@ END
 $$;
 
 -- Has a run ask for pages before all others of their domains. A page that is pending is due at
--- once, and one that the run has fetched is asked for again. Politeness, robots.txt and what people
+-- once, and one that the run has fetched is asked for again. The hub of a feed that was given up is asked anew. Politeness, robots.txt and what people
 -- have decided hold as ever. Returns how many pages those are.
 CREATE OR REPLACE FUNCTION recrawls_now(p_run_id bigint, p_pages bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_first integer;
 BEGIN
     PERFORM recrawls_add(p_run_id, p_pages);
+    UPDATE websub_subscriptions s SET state = 'wanted', tries = 0, next_at = now()
+    WHERE s.feed_page_id = ANY (p_pages) AND s.state IN ('wanted', 'ended');
     UPDATE page_crawls c SET priority = 100, scheduled_for = least(c.scheduled_for, now())
     FROM (
         SELECT x.id FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (

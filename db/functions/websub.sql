@@ -149,8 +149,10 @@ BEGIN
         RETURN t + websub_wait(1);
     END IF;
     -- the run that asks for the feed again asks the hub, too
-    SELECT min(x.run_id) INTO v_run FROM (SELECT v.run_id FROM revisits v WHERE v.page_id = s.feed_page_id AND v.due_at IS NOT NULL OFFSET 0) x
-    WHERE (SELECT r.status FROM crawl_runs r WHERE r.id = x.run_id) = 'running';
+    SELECT min(x.run_id) INTO v_run FROM (SELECT v.run_id, v.due_at FROM revisits v WHERE v.page_id = s.feed_page_id OFFSET 0) x
+    WHERE (x.due_at IS NOT NULL OR EXISTS (
+        SELECT 1 FROM page_crawls c WHERE c.page_id = s.feed_page_id AND c.run_id = x.run_id AND c.completed_at IS NULL
+    )) AND (SELECT r.status FROM crawl_runs r WHERE r.id = x.run_id) = 'running';
     IF v_run IS NULL THEN
         RETURN t + websub_wait(1);
     END IF;

@@ -85,7 +85,7 @@ func Hub(h report.Hub) string {
 	holds := time.Until(h.LeaseUntil) > 0
 	switch {
 	case h.State == crawl.SubscriptionEnded:
-		line += "not asked before " + Stamp(h.NextAt)
+		line += "given up until " + Stamp(h.NextAt)
 	case holds:
 		line += fmt.Sprintf("it tells of changes until %s, and %s", Stamp(h.LeaseUntil), told)
 	case h.State == crawl.SubscriptionAsking:
