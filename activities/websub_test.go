@@ -180,6 +180,19 @@ func (s *subscriber) readAgain(t *testing.T) {
 	require.Contains(t, s.asked(), "/feed")
 }
 
+// changes has the feed change and be visited so often, two days apart. The first visit follows the one before the
+// subscription. Before each visit comes what the hub does.
+func (s *subscriber) changes(t *testing.T, times int, before func()) {
+	t.Helper()
+	for visit := range times {
+		s.passes(t, 48*time.Hour)
+		s.exec(t, "UPDATE websub_subscriptions SET active_since = active_since - interval '48 hours' WHERE $1 > 0", visit)
+		s.exec(t, "UPDATE pages SET content_hash = substr(sha256('another'), 1, octet_length(content_hash))")
+		before()
+		require.Positive(t, s.round(t))
+	}
+}
+
 func (s *subscriber) state(t *testing.T) report.Hub {
 	t.Helper()
 	dom, err := s.store.Domain(t.Context(), s.site)

@@ -143,11 +143,7 @@ func (s *Store) decidePush(r dbsqlc.WebsubToldRow) (decidedPush, error) {
 		if !set.Recrawls() || due.IsZero() {
 			continue
 		}
-		least := decide.NotBefore(set, kinds.Kind(r.Kind), *r.FetchedAt, timeOf(r.FreshUntil))
-		if least.Before(due) {
-			least = due
-		}
-		d.Due = append(d.Due, noticeDue{run.Run, least})
+		d.Due = append(d.Due, toldDue(run.Run, set, kinds.Kind(r.Kind), *r.FetchedAt, timeOf(r.FreshUntil), due))
 	}
 	return d, nil
 }

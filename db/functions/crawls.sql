@@ -152,8 +152,9 @@ END
 $$;
 
 -- The crawl of a page that its run has passed over, if the run wants the page now that it is
--- found; null means none. There are three such pages. A URL was asked as a hub or for a key, and not as a page. An image was linked to as a page before a page
--- was found to show it. A page of https was a seed without a scheme, and http was asked instead.
+-- found; null means none. There are three such pages. A URL was asked as a hub or for a key, and not
+-- as a page. An image was linked to as a page before a page was found to show it. A page of https was
+-- a seed without a scheme, and http was asked instead.
 -- The question is asked of each image that a page shows, most of them on each of a site's pages.
 CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, p_image boolean) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT (
@@ -161,7 +162,8 @@ CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, 
             SELECT x.id, x.skipped, x.kind, x.outcome FROM page_crawls x
             WHERE x.page_id = p_page_id AND x.run_id = p_run_id AND NOT x.prerequisite ORDER BY x.id DESC LIMIT 1
         ) c
-        WHERE c.kind = ANY (kinds('aside')) AND c.outcome IS NOT NULL OR c.skipped = ANY (reasons('link found')) OR p_image AND c.skipped = ANY (reasons('image found'))
+        WHERE c.kind = ANY (kinds('aside')) AND c.outcome IS NOT NULL
+            OR c.skipped = ANY (reasons('link found')) OR p_image AND c.skipped = ANY (reasons('image found'))
     )
 $$;
 

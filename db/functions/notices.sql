@@ -176,9 +176,15 @@ BEGIN
 END
 $$;
 
--- Carries out what was decided about notices of one domain. p is an array of {key_id, url, told_at,
--- page, fetched_at, history, due, found}. due has {run, at}: when a run asks for the page again. found
--- has {run, follow}: the runs that it becomes part of (crawl.Follow). A page that was visited since
+-- Carries out what was decided about notices of one domain. p is an array of:
+--
+--   key_id, url, told_at    the notice
+--   page, fetched_at        its page, and when that was visited last, as it was decided
+--   history                 the page's from now on; a notice without one is dropped
+--   due                     {run, at}: when a run asks for the page again
+--   found                   {run, follow}: a run that it becomes part of (crawl.Follow)
+--
+-- A page that was visited since
 -- then, or a URL that was told again, is left for the next time. Returns how many pages were due
 -- earlier or found.
 CREATE OR REPLACE FUNCTION notices_apply(p_domain text, p jsonb) RETURNS integer LANGUAGE plpgsql AS $$

@@ -86,8 +86,9 @@ END
 $$;
 
 -- Has a run ask for pages before all others of their domains. A page that is pending is due at
--- once, and one that the run has fetched is asked for again. The hub of a feed that was given up is asked anew. Politeness, robots.txt and what people
--- have decided hold as ever. Returns how many pages those are.
+-- once, and one that the run has fetched is asked for again. The hub of a feed that was given up is
+-- asked anew. Politeness, robots.txt and what people have decided hold as ever. Returns how many pages
+-- those are.
 CREATE OR REPLACE FUNCTION recrawls_now(p_run_id bigint, p_pages bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_first integer;

@@ -207,6 +207,7 @@ $$;
 CREATE OR REPLACE FUNCTION websub_look(p_most integer) RETURNS integer[] LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
+    b CONSTANT record := websub_bounds();
     s websub_subscriptions;
     v_next timestamptz;
     v_looked integer := 0;
@@ -216,7 +217,7 @@ BEGIN
         SELECT x.* FROM websub_subscriptions x WHERE x.next_at <= t ORDER BY x.next_at LIMIT p_most FOR UPDATE SKIP LOCKED
     LOOP
         v_looked := v_looked + 1;
-        IF s.state = 'ended' OR s.state = 'wanted' AND greatest(s.found_at, s.asked_at, s.lease_until) < t - (SELECT b.gone FROM websub_bounds() b) THEN
+        IF s.state = 'ended' OR s.state = 'wanted' AND greatest(s.found_at, s.asked_at, s.lease_until) < t - b.gone THEN
             -- The feed may name it anew. No run asks for it any more, or nobody listens.
             DELETE FROM websub_subscriptions x WHERE x.id = s.id;
             CONTINUE;
@@ -227,7 +228,7 @@ BEGIN
             SELECT 1 FROM page_crawls c
             WHERE c.page_id = s.hub_page_id AND c.run_id = s.run_id AND NOT c.prerequisite AND c.completed_at IS NULL
         ) AND (SELECT r.status FROM crawl_runs r WHERE r.id = s.run_id) IN ('running', 'paused') THEN
-            v_next := t + (SELECT b.here FROM websub_bounds() b);
+            v_next := t + b.here;
         ELSE
             -- the lease ends soon, or the run that was to ask has ended
             UPDATE websub_subscriptions x SET

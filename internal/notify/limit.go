@@ -93,8 +93,8 @@ func newLimits() (*limits, error) {
 
 // admit takes a place for a request. It returns how to give that back, or how long to wait before
 // asking again.
-func (l *limits) admit(r *http.Request, of peers) (leave func(), wait time.Duration) {
-	p := of.of(r)
+func (l *limits) admit(r *http.Request, from peers) (leave func(), wait time.Duration) {
+	p := from.peer(r)
 	if wait := take(p.rate, 1); wait > 0 {
 		return nil, wait
 	}
@@ -124,8 +124,8 @@ func (l *limits) admit(r *http.Request, of peers) (leave func(), wait time.Durat
 	return leave, 0
 }
 
-// of is the one who asks. All whose address is not known are one.
-func (ps peers) of(r *http.Request) *peer {
+// peer is the one who asks. All whose address is not known are one.
+func (ps peers) peer(r *http.Request) *peer {
 	addr, _ := addressOf(r)
 	bits := 32
 	if addr.Is6() {

@@ -95,20 +95,20 @@ func (s *Server) Handler() (http.Handler, error) {
 	mux.HandleFunc("POST "+base+"/api/recrawl", s.taking(true, recrawl, func(w http.ResponseWriter, r *http.Request) (told, *problem) {
 		return s.posted(w, r, "recrawl")
 	}))
-	mux.HandleFunc("GET "+base+crawl.WebSubPath+"{token}", s.admitted(s.limits.hubs, s.verify))
-	mux.HandleFunc("POST "+base+crawl.WebSubPath+"{token}", s.admitted(s.limits.hubs, s.push))
+	mux.HandleFunc("GET "+base+crawl.WebSubPath+"{token}", s.admitted(s.limits.hubs, false, s.verify))
+	mux.HandleFunc("POST "+base+crawl.WebSubPath+"{token}", s.admitted(s.limits.hubs, false, s.push))
 	return mux, nil
 }
 
-// admitted answers those who do not ask too often.
-func (s *Server) admitted(of peers, answer http.HandlerFunc) http.HandlerFunc {
+// admitted answers those who do not ask too often. With json it tells the others in JSON.
+func (s *Server) admitted(from peers, json bool, answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
-		leave, wait := s.limits.admit(r, of)
+		leave, wait := s.limits.admit(r, from)
 		if wait > 0 {
 			again(w, wait)
-			http.Error(w, "you, or all together, ask too often: wait", http.StatusTooManyRequests)
+			s.fail(w, json, problemf(http.StatusTooManyRequests, "you, or all together, ask too often: wait"))
 			return
 		}
 		defer leave()
@@ -128,17 +128,8 @@ func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
 // taking reads what is told, keeps it and answers. With some it takes what can be taken, and
 // without it all or nothing.
 func (s *Server) taking(some bool, answer answerer, read func(http.ResponseWriter, *http.Request) (told, *problem)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Cache-Control", "no-store")
+	return s.admitted(s.limits.owners, some, func(w http.ResponseWriter, r *http.Request) {
 		fail := func(p *problem) { s.fail(w, some, p) }
-		leave, wait := s.limits.admit(r, s.limits.owners)
-		if wait > 0 {
-			again(w, wait)
-			fail(problemf(http.StatusTooManyRequests, "you, or all together, ask too often: wait"))
-			return
-		}
-		defer leave()
 		t, wrong := read(w, r)
 		if wrong != nil {
 			fail(wrong)
@@ -170,7 +161,7 @@ func (s *Server) taking(some bool, answer answerer, read func(http.ResponseWrite
 		default:
 			answer(w, n, refused, taken)
 		}
-	}
+	})
 }
 
 func (s *Server) fail(w http.ResponseWriter, json bool, p *problem) {

@@ -30,14 +30,15 @@ const leaseUnsaid = crawl.LeaseAsked
 // and 5.3).
 func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
 	token, q := r.PathValue("token"), r.URL.Query()
-	topic := q.Get("hub.topic")
+	mode, topic, challenge := q.Get("hub.mode"), q.Get("hub.topic"), q.Get("hub.challenge")
 	var wanted bool
 	var err error
 	switch {
 	case len(token) > tokenMax || topic == "":
-	case q.Get("hub.mode") == "denied":
+	case mode == "denied":
+		challenge = "" // there is nothing to repeat
 		wanted, err = s.Store.DenyPush(r.Context(), token, topic, q.Get("hub.reason"))
-	case q.Get("hub.mode") == "subscribe" && q.Get("hub.challenge") != "" && len(q.Get("hub.challenge")) <= challengeMax:
+	case mode == "subscribe" && challenge != "" && len(challenge) <= challengeMax:
 		lease := leaseUnsaid
 		if seconds, err := strconv.ParseInt(q.Get("hub.lease_seconds"), 10, 32); err == nil {
 			lease = time.Duration(seconds) * time.Second
@@ -51,9 +52,7 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r) // which is how a subscriber says no
 	default:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		if q.Get("hub.mode") == "subscribe" {
-			_, _ = io.WriteString(w, q.Get("hub.challenge")) //nolint:gosec // as plain text; a hub that went away is no fault
-		}
+		_, _ = io.WriteString(w, challenge) //nolint:gosec // as plain text; a hub that went away is no fault
 	}
 }
 
