@@ -17,6 +17,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/test/programs"
 	"github.com/mosey-web/mosey/test/race"
 	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/workflows"
@@ -90,14 +91,15 @@ func awaitDomains(t *testing.T, c client.Client) []*workflow.WorkflowExecutionIn
 	return ended
 }
 
-// startMosey builds `mosey`, starts it with all that it brings, and returns the addresses of
+// startMosey starts `mosey` with all that it brings, and returns the addresses of
 // its Temporal and of its database.
 func startMosey(t *testing.T, w *web.Web) (temporal, database string) {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "mosey")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/mosey-web/mosey/cmd/mosey").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	cmd := exec.Command(bin, "--data-dir", up.Dir(t), "up",
+	bin, remove, err := programs.Dir()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, remove()) })
+	require.NoError(t, programs.Depend())
+	cmd := exec.Command(filepath.Join(bin, "mosey"), "--data-dir", up.Dir(t), "up",
 		"--dns-server", w.DNSAddr(), "--allow-network", w.Network().String(), "--contact", "cost@example.org")
 	for _, setting := range os.Environ() {
 		name, _, _ := strings.Cut(setting, "=")

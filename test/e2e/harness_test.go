@@ -16,6 +16,7 @@ import (
 
 	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/programs"
 )
 
 // machine is written by a test that takes all there is of the machine, and read by the
@@ -64,7 +65,7 @@ func environ(extra ...string) []string {
 // start starts a binary that is stopped at the test's end.
 func start(t *testing.T, env []string, bin string, args ...string) *process {
 	t.Helper()
-	require.NoError(t, lookAtSources())
+	require.NoError(t, programs.Depend())
 	p, err := launch(env, bin, args...)
 	require.NoError(t, err)
 	p.endWith(t)

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bufio"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/programs"
 )
 
 // isolatedVariable is set in a process that isolate has started.
@@ -44,19 +47,19 @@ func isolate(t *testing.T, prepare func() (variable string)) (here bool) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	probe := exec.CommandContext(t.Context(), self, "-test.list", "^$")
-	probe.Env, probe.SysProcAttr = environ(builtVariable+"="+t.TempDir()), attributes()
+	probe.Env, probe.SysProcAttr = environ(programs.Variable+"="+t.TempDir()), attributes()
 	if err := probe.Run(); err != nil {
 		t.Skipf("this user may not have a network of its own (a network namespace) here: %v", err)
 	}
 
 	args := []string{"-test.run", "^" + t.Name() + "$", "-test.v", "-test.timeout", "20m"}
-	for _, arg := range os.Args[1:] {
-		if strings.HasPrefix(arg, "-topology.") || strings.HasPrefix(arg, "--topology.") {
-			args = append(args, arg)
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "test.short" || strings.HasPrefix(f.Name, "topology.") {
+			args = append(args, "-"+f.Name+"="+f.Value.String())
 		}
-	}
+	})
 	child := exec.CommandContext(t.Context(), self, args...)
-	child.Env = environ(isolatedVariable+"=1", builtVariable+"="+filepath.Dir(moseyBin), prepare())
+	child.Env = environ(isolatedVariable+"=1", programs.Variable+"="+filepath.Dir(moseyBin), prepare())
 	child.SysProcAttr = attributes()
 	child.Cancel = func() error { return child.Process.Signal(syscall.SIGTERM) }
 	out, err := child.StdoutPipe()
