@@ -78,7 +78,8 @@ func (c *cluster) create(t testing.TB, from string) string {
 	name := fmt.Sprintf("mosey_test_%d_%d", os.Getpid(), c.count.Add(1))
 	c.copying.Lock()
 	defer c.copying.Unlock()
-	require.NoError(t, c.exec(t.Context(), fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, from)))
+	// Without fsync a copy of the files takes a tenth of the time of a copy through the log.
+	require.NoError(t, c.exec(t.Context(), fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, from)))
 	t.Cleanup(func() {
 		// the test's own context has ended by now
 		err := c.exec(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name))
