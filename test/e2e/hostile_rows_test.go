@@ -95,6 +95,35 @@ const (
 	attemptSpan = 31 * time.Second
 )
 
+// awaitHostileRows waits until every hostile host had its turn, and a trap was found.
+func awaitHostileRows(t *testing.T, c cluster) {
+	t.Helper()
+	var asked []string
+	for _, want := range hostileRows {
+		for _, host := range want.hosts {
+			asked = append(asked, host+".hostile.test")
+		}
+	}
+	var closed []string
+	for host := range closedHosts {
+		closed = append(closed, host+".hostile.test")
+	}
+	for deadline := time.Now().Add(crawlLimit); ; <-time.After(200 * time.Millisecond) {
+		var left string
+		require.NoError(t, c.pool.QueryRow(t.Context(), `
+			SELECT concat_ws(' ',
+				(SELECT string_agg(d, ' ') FROM unnest($1::text[]) AS d WHERE NOT EXISTS (
+					SELECT FROM page_crawls p WHERE p.domain = d AND p.kind = 'page' AND p.outcome IS NOT NULL)),
+				(SELECT string_agg(d, ' ') FROM unnest($2::text[]) AS d WHERE NOT EXISTS (SELECT FROM robots r WHERE r.domain = d)),
+				(SELECT domain FROM domains WHERE domain = 'dns-forbidden.hostile.test' AND next_crawl_after IS NULL),
+				(SELECT 'a trap' WHERE NOT EXISTS (SELECT FROM pages WHERE trap IS NOT NULL)))`, asked, closed).Scan(&left))
+		if left == "" {
+			return
+		}
+		require.True(t, time.Now().Before(deadline), "hosts without a turn: %s", left)
+	}
+}
+
 // requireHostileRows checks what was recorded of the hostile hosts.
 func requireHostileRows(t *testing.T, c cluster) {
 	t.Helper()

@@ -9,19 +9,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/internal/manners/web"
 )
 
-const (
-	// hostileSpan is long enough for every hostile host to have had its turn.
-	hostileSpan = time.Minute
-	// workerMemory is the most that a worker may take, in MB.
-	workerMemory = 512
-)
+// workerMemory is the most that a worker may take, in MB.
+const workerMemory = 512
 
 // TestHostile lets all hostile hosts at a worker at once: bombs, endless answers,
 // broken protocols, traps, rebinding names. What has to hold is every promise, the
@@ -48,7 +43,7 @@ func TestHostile(t *testing.T) {
 		require.NoError(t, err)
 		c.seed(t, fmt.Sprintf("seed/hostile/%d", i+2), string(input))
 	}
-	time.Sleep(hostileSpan)
+	awaitHostileRows(t, c)
 	memory := peakMemory(t, w)
 	w.signal(syscall.SIGTERM)
 	w.wait(t, crawlLimit)
