@@ -76,8 +76,8 @@ type s3 struct {
 	handler http.Handler
 	// before is called with each request.
 	before atomic.Pointer[func(http.ResponseWriter, *http.Request)]
-	// answering is the number of requests that have no answer yet.
-	answering atomic.Int64
+	// open is the number of connections.
+	open atomic.Int64
 }
 
 func newS3(t *testing.T) *s3 {
@@ -87,16 +87,29 @@ func newS3(t *testing.T) *s3 {
 	fake := gofakes3.New(backend).Server()
 	s := &s3{}
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.answering.Add(1)
-		defer s.answering.Add(-1)
 		if before := s.before.Load(); before != nil {
 			(*before)(w, r)
 		}
 		fake.ServeHTTP(w, r)
 	})
-	s.Server = httptest.NewServer(s.handler)
+	s.Server = s.unstarted()
+	s.Start()
 	t.Cleanup(func() { s.Close() }) // the last that was started
 	return s
+}
+
+func (s *s3) unstarted() *httptest.Server {
+	server := httptest.NewUnstartedServer(s.handler)
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			s.open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			s.open.Add(-1)
+		case http.StateActive, http.StateIdle:
+		}
+	}
+	return server
 }
 
 // restart serves again at the address that the server had.
@@ -104,17 +117,25 @@ func (s *s3) restart(t *testing.T) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", s.Listener.Addr().String())
 	require.NoError(t, err)
-	s.Server = httptest.NewUnstartedServer(s.handler)
+	s.Server = s.unstarted()
 	require.NoError(t, s.Listener.Close())
 	s.Listener = listener
 	s.Start()
 }
 
-// rest waits until every request is answered. What a killed process has sent is still read
-// after its end.
+// rest waits until the server has read all that a killed process has sent: until its connections, of which
+// some may not be accepted yet, are closed.
 func (s *s3) rest(t *testing.T) {
 	t.Helper()
-	require.Eventually(t, func() bool { return s.answering.Load() == 0 }, time.Minute, time.Millisecond)
+	last, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Listener.Addr().String())
+	require.NoError(t, err)
+	// connections are accepted in the order in which they came
+	_, err = io.WriteString(last, "GET / HTTP/1.0\r\n\r\n")
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, last)
+	require.NoError(t, err)
+	require.NoError(t, last.Close())
+	require.Eventually(t, func() bool { return s.open.Load() == 0 }, time.Minute, time.Millisecond)
 }
 
 // on sets what is called with each request.
