@@ -22,8 +22,8 @@ import (
 )
 
 var (
-	chaosDuration = flag.Duration("chaos.duration", 70*time.Second, "how long TestChaos kills and freezes processes")
-	chaosKills    = flag.Int("chaos.kills", 30, "how many workers TestChaos kills; Temporal and Postgres a tenth of that")
+	chaosDuration = flag.Duration("chaos.duration", 0, "how long TestChaos kills and freezes processes; 0 is 70s, and 12s with -short")
+	chaosKills    = flag.Int("chaos.kills", 0, "how many workers TestChaos kills; Temporal and Postgres a tenth of that; 0 is 30, and 5 with -short")
 	chaosSeed     = flag.Uint64("chaos.seed", 0, "seed of what TestChaos does and when; 0 takes a new one and prints it")
 	chaosSkew     = flag.Duration("chaos.skew", time.Hour, "how far ahead the clock of one worker of TestChaos is")
 )
@@ -40,19 +40,26 @@ const (
 	chaosPatience = 10 * time.Minute
 )
 
+// chaosSpan returns how long processes are killed and frozen, and chaosDeaths how many workers are killed.
+func chaosSpan() time.Duration { return cmp.Or(*chaosDuration, either(70*time.Second, 12*time.Second)) }
+func chaosDeaths() int         { return cmp.Or(*chaosKills, either(30, 5)) }
+
 // chaosPages is how many pages a healthy site has: about what it takes to be
 // crawled for as long as the chaos lasts.
-func chaosPages() int { return max(int(chaosDuration.Seconds()*4/7), 10) }
+func chaosPages() int { return max(int(chaosSpan().Seconds()*4/7), 10) }
 
 // chaosBudget ends the crawl of traps.
 func chaosBudget() int { return 2*chaosPages() + 50 }
 
 // chaosSites are healthy sites, plain and with everything, and one of everything
-// that misbehaves.
+// that misbehaves. The short form has the healthy ones alone: the others take minutes.
 func chaosSites() []web.Site {
 	sites := web.Uniform(12, web.Site{Pages: chaosPages(), Plain: true})
 	for i := range sites[8:] {
 		sites[8+i].Plain, sites[8+i].Pages = false, chaosPages()/4
+	}
+	if testing.Short() {
+		return sites
 	}
 	for _, s := range web.Zoo() {
 		if s.Robots == web.RobotsCrawlDelay {
@@ -99,13 +106,20 @@ func TestChaos(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	t.Logf("go test ./test/e2e -run TestChaos -chaos.seed %d -chaos.duration %s -chaos.kills %d", seed, *chaosDuration, *chaosKills)
+	t.Logf("go test ./test/e2e -run TestChaos -short=%t -chaos.seed %d -chaos.duration %s -chaos.kills %d",
+		testing.Short(), seed, chaosSpan(), chaosDeaths())
 	s := newSite(t, web.Options{Sites: chaosSites(), AddrsPerSubnet: 1})
+	skewed := workerBin
+	if !testing.Short() {
+		skewed = buildWrongClock(t, *chaosSkew)
+	}
 	c := &chaos{
-		fleet:  newFleet(t, s, workerBin, workerBin, buildWrongClock(t, *chaosSkew)),
+		fleet:  newFleet(t, s, workerBin, workerBin, skewed),
 		random: rand.New(rand.NewPCG(seed, 0)),
 	}
-	require.InDelta(t, *chaosSkew, clockOf(t, c.workers[2], time.Now()), float64(30*time.Second))
+	if !testing.Short() {
+		require.InDelta(t, *chaosSkew, clockOf(t, c.workers[2], time.Now()), float64(30*time.Second))
+	}
 	seeding := c.seed(t, map[string]any{
 		"delay": chaosDelay.String(), "ip_delay": chaosDelay.String(), "subnet_delay": chaosDelay.String(),
 		"graylist": "5s", "max_graylistings": 1, "max_attempts": 6, "max_pages_per_domain": chaosBudget(),
@@ -147,11 +161,11 @@ type event struct {
 // plan says when what happens. The last fifth of the time has nothing that lasts.
 func (c *chaos) plan() []event {
 	var plan []event
-	span := *chaosDuration
+	span := chaosSpan()
 	at := func(when time.Duration, do func(*testing.T)) { plan = append(plan, event{when, do}) }
 	within := func(span time.Duration) time.Duration { return time.Duration(c.random.Int64N(int64(span))) }
-	few := (*chaosKills + 9) / 10
-	for range *chaosKills {
+	few := (chaosDeaths() + 9) / 10
+	for range chaosDeaths() {
 		at(within(span), c.killWorker)
 	}
 	for i := range few {
@@ -159,12 +173,16 @@ func (c *chaos) plan() []event {
 		at(within(span), c.killDatabase)
 		// beyond Temporal's patience for an activity, which is 20 s without a sign
 		// of life, and within it
-		for _, frozen := range []time.Duration{21*time.Second + within(5*time.Second), time.Second + within(8*time.Second)} {
+		freezes := []time.Duration{21*time.Second + within(5*time.Second), time.Second + within(8*time.Second)}
+		if testing.Short() {
+			freezes = freezes[1:]
+		}
+		for _, frozen := range freezes {
 			from := (span*4/5)*time.Duration(i)/time.Duration(few) + within(span/10)
 			c.freezeAt(at, from, from+frozen)
 		}
 	}
-	for range *chaosKills / 2 {
+	for range chaosDeaths() / 2 {
 		at(within(span), c.startTwin)
 	}
 	slices.SortStableFunc(plan, func(a, b event) int { return cmp.Compare(a.at, b.at) })

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"flag"
 	"math/rand/v2"
 	"sync"
@@ -16,7 +17,7 @@ import (
 	"github.com/mosey-web/mosey/internal/manners/web"
 )
 
-var claimsDomains = flag.Int("claims.domains", 300, "how many domains TestClaims crawls; 1,000 take two to three minutes on two cores")
+var claimsDomains = flag.Int("claims.domains", 0, "how many domains TestClaims crawls; 0 is 300, and 60 with -short")
 
 const (
 	// claimsPages is how many pages each domain has.
@@ -39,6 +40,7 @@ const (
 type claims struct {
 	*chaos
 
+	domains             int
 	terminated, expired int
 }
 
@@ -52,11 +54,11 @@ type claims struct {
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	alone(t)
-	n := *claimsDomains
+	n := cmp.Or(*claimsDomains, either(300, 60))
 	s := newSite(t, web.Options{Sites: web.Uniform(n, web.Site{
 		Pages: claimsPages - 1, Plain: true, Behaviour: web.Slow{Latency: claimsLatency},
 	})})
-	c := &claims{chaos: &chaos{
+	c := &claims{domains: n, chaos: &chaos{
 		fleet:  newFleet(t, s, workerBin, workerBin, workerBin),
 		random: rand.New(rand.NewPCG(rand.Uint64(), 0)),
 		began:  time.Now(),
@@ -174,12 +176,12 @@ func (c *claims) judge(t *testing.T) {
 	for _, v := range report.Violations() {
 		t.Error(v)
 	}
-	require.GreaterOrEqual(t, report.Covered, *claimsDomains*(claimsPages+1))
-	require.Equal(t, *claimsDomains*claimsPages, c.queryInt(t,
+	require.GreaterOrEqual(t, report.Covered, c.domains*(claimsPages+1))
+	require.Equal(t, c.domains*claimsPages, c.queryInt(t,
 		"SELECT count(DISTINCT page_id) FROM page_crawls WHERE outcome = 'success' AND NOT prerequisite"), "pages recorded")
 	require.Zero(t, c.queryInt(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL"), "pages left")
-	require.Greater(t, c.terminated, *claimsDomains/10)
-	require.Greater(t, c.expired, *claimsDomains/10)
+	require.Greater(t, c.terminated, c.domains/10)
+	require.Greater(t, c.expired, c.domains/10)
 	c.judgeRows(t)
 	audit := c.audit(t)
 	require.True(t, audit.Clean(), "%+v", audit.Violations)

@@ -19,6 +19,14 @@ import (
 	"github.com/mosey-web/mosey/test/programs"
 )
 
+// either returns full, or short in the short form of the tests.
+func either[T any](full, short T) T {
+	if testing.Short() {
+		return short
+	}
+	return full
+}
+
 // machine is written by a test that takes all there is of the machine, and read by the
 // others.
 var machine sync.RWMutex

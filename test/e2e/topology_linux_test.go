@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -24,7 +25,10 @@ import (
 	"github.com/mosey-web/mosey/test/up"
 )
 
-var topologyCut = flag.Duration("topology.cut", time.Minute, "for how long a host of TestTopology is cut off")
+var topologyCut = flag.Duration("topology.cut", 0, "for how long a host of TestTopology is cut off; 0 is 1m, and 8s with -short")
+
+// topologySpan returns for how long a host is cut off.
+func topologySpan() time.Duration { return cmp.Or(*topologyCut, either(time.Minute, 8*time.Second)) }
 
 // topology is an installation on hosts of its own.
 type topology struct {
@@ -70,10 +74,10 @@ func newTopology(t *testing.T) *topology {
 	o.web = o.lan.add(t, "web", webAt)
 	o.web.holds(t, webNetwork)
 
-	sites := web.Uniform(12, web.Site{Pages: int(topologyCut.Seconds()) * 3, Plain: true}) // which outlast all that is done
+	sites := web.Uniform(12, web.Site{Pages: int(topologySpan().Seconds()) * 3, Plain: true}) // which outlast all that is done
 	for i := range sites[:4] {
 		// so that a request is in flight when a host is cut off; they are asked more seldom for it
-		sites[i].Behaviour, sites[i].Pages = web.Slow{Latency: time.Second}, int(topologyCut.Seconds())/4
+		sites[i].Behaviour, sites[i].Pages = web.Slow{Latency: time.Second}, int(topologySpan().Seconds())/4
 	}
 	o.web.in(t, func() error {
 		o.site = newSite(t, web.Options{Sites: sites, Network: webNetwork, NameServer: webAt})
@@ -205,7 +209,7 @@ func (o *topology) inFlight(t *testing.T, h *host) {
 // leaves domains to a host that does not report.
 func TestTopology(t *testing.T) {
 	t.Parallel()
-	if !isolate(t, func() string { return nextVersion + "=" + buildNextVersion(t) }) {
+	if !isolate(t, func() string { return nextVersion + "=" + nextVersionOf(t) }) {
 		return
 	}
 	next := os.Getenv(nextVersion)
@@ -230,11 +234,11 @@ func TestTopology(t *testing.T) {
 	o.second.cutOff(t)
 	deploy := o.server.start(t, o.environ(), moseyBin, "deploy", "v2")
 	o.serves(t, o.third, cutAt, 10, time.Minute)
-	o.losesWeb(t, *topologyCut/4)
+	o.losesWeb(t, topologySpan()/10)
 	require.Eventually(t, func() bool {
 		sessions := queryInt(t, o.pool, "SELECT count(*) FROM pg_stat_activity WHERE client_addr = $1", secondAt.String())
-		return sessions == 0 && time.Since(cutAt) >= *topologyCut
-	}, *topologyCut+time.Minute, time.Second, "Postgres keeps the sessions, and so the locks, of a host that is gone")
+		return (sessions == 0 || testing.Short()) && time.Since(cutAt) >= topologySpan()
+	}, topologySpan()+time.Minute, 100*time.Millisecond, "Postgres keeps the sessions, and so the locks, of a host that is gone")
 	o.second.join(t)
 	o.cuts = append(o.cuts, cut{host: secondAt, from: cutAt, to: time.Now()})
 	t.Logf("the host was cut off for %s", time.Since(cutAt))
@@ -247,7 +251,7 @@ func TestTopology(t *testing.T) {
 	t.Logf("it serves %s after its version is back", o.serves(t, o.second, back, 10, time.Minute))
 
 	o.second.loses(t, databaseAt.Addr())
-	time.Sleep(*topologyCut * 3 / 4) // longer than it waits for the database's answer
+	time.Sleep(topologySpan() * 3 / 4) // longer than it waits for the database's answer
 	found := time.Now()
 	o.second.finds(t, o.server, databaseAt.Addr())
 	t.Logf("it serves %s after the database is back", o.serves(t, o.second, found, 10, time.Minute))
@@ -255,6 +259,15 @@ func TestTopology(t *testing.T) {
 
 	o.waitDone(t, "three", 10*time.Minute)
 	o.judge(t)
+}
+
+// nextVersionOf builds a worker of another version. In the short form it is this one, under another name.
+func nextVersionOf(t *testing.T) (bin string) {
+	t.Helper()
+	if testing.Short() {
+		return workerBin
+	}
+	return buildNextVersion(t)
 }
 
 // charged lists the ends of attempts that count against a site. Where the lease of a host that is cut off
@@ -270,13 +283,17 @@ func (o *topology) charged(t *testing.T) string {
 	return strings.Join(all, "\n")
 }
 
-// losesWeb has all that the third host sends to the web vanish for a while.
+// losesWeb has all that the third host sends to the web vanish, until the worker there knows of it and a span
+// longer. A shorter outage looks like trouble of the sites that were requested just then.
 func (o *topology) losesWeb(t *testing.T, span time.Duration) {
 	t.Helper()
+	const away = "this machine's network seems to be down"
 	o.inFlight(t, o.third)
 	from := time.Now()
 	o.third.loses(t, webAt)
-	time.Sleep(span)
+	require.Eventually(t, func() bool { return strings.Contains(o.workers[o.third.name].out.String(), away) },
+		time.Minute, 100*time.Millisecond, "the worker does not notice that the web is away")
+	<-time.After(span)
 	found := time.Now()
 	o.third.finds(t, o.web, webAt)
 	o.cuts = append(o.cuts, cut{host: thirdAt, from: from, to: found})

@@ -44,6 +44,9 @@ func buildNextVersion(t *testing.T) (bin string) {
 // takes that back. A domain sleeps and a dispatcher waits for ever meanwhile: they are woken.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes minutes: go tool task test:long")
+	}
 	next := buildNextVersion(t)
 	beside(t)
 	const delay = 400 * time.Millisecond
