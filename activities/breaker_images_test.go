@@ -11,7 +11,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 )
 
 // A host that has images alone refuses all else: whether it has recovered is told by its

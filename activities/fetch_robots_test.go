@@ -13,8 +13,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
-	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/internal/robots"
+	"github.com/mosey-web/mosey/manners/web"
 )
 
 // robotsSite is a site with this kind of robots.txt.

@@ -32,9 +32,9 @@ import (
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
-	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/internal/traces"
+	"github.com/mosey-web/mosey/manners/web"
 )
 
 func TestMain(m *testing.M) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/search"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl/settings"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 )
 
 // magazine is a site whose good pages are known: the stories. Its front page links to tags,

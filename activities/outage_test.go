@@ -17,8 +17,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
-	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/manners/web"
 )
 
 // outageOptions are of sites that are known to be dead within a second.

@@ -12,7 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 )
 
 // What a result has for people: the last request and how the domain is, also where a site's

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 )
 
 var errAway = errors.New("no connection to Temporal")

@@ -18,8 +18,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
-	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/internal/traces"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/otlp"
 )
 

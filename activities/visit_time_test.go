@@ -9,7 +9,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 )
 
 // shutFor is a time of the day that begins in so many hours, to the hour, and lasts for one.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl/settings"
-	"github.com/mosey-web/mosey/internal/manners"
+	"github.com/mosey-web/mosey/manners"
 	"github.com/mosey-web/mosey/test/document"
 )
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/mosey/identity"
 	"github.com/mosey-web/mosey/internal/botauth"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/signatures"
 )
 

@@ -20,7 +20,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/mosey/images"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 )
 
 // painting is a picture that is the same at any size, and differs by seed.

@@ -15,7 +15,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/images"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/output"
 )
 

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/html"
 
 	mannerscmd "github.com/mosey-web/mosey/cmd/mosey/manners"
-	"github.com/mosey-web/mosey/internal/manners"
+	"github.com/mosey-web/mosey/manners"
 )
 
 // mannersVariable has a test's own program crawl instead of test: politely or rudely.

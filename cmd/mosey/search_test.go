@@ -15,8 +15,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
-	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/internal/terms"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/search"
 	"github.com/mosey-web/mosey/test/output"
 )

@@ -22,8 +22,8 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/workflows"
 )

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/output"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/up"
 )
 

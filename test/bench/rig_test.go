@@ -17,7 +17,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/workflows"
 )

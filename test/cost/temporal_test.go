@@ -16,7 +16,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/programs"
 	"github.com/mosey-web/mosey/test/race"
 	"github.com/mosey-web/mosey/test/up"

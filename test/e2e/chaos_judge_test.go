@@ -17,7 +17,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/mosey-web/mosey/crawl/report"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/workflows"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners/web"
 )
 
 var claimsDomains = flag.Int("claims.domains", 0, "how many domains TestClaims crawls; 0 is 300, and 60 with -short")

@@ -20,8 +20,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/mosey-web/mosey/internal/manners/web"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
+	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/up"
 )
 

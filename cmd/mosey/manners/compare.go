@@ -8,7 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/internal/manners"
+	"github.com/mosey-web/mosey/manners"
 )
 
 // compareCmd puts runs side by side.

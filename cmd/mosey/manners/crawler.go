@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/internal/manners"
+	"github.com/mosey-web/mosey/manners"
 )
 
 // Times of a crawler that the command runs.

@@ -12,7 +12,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/internal/explain"
-	"github.com/mosey-web/mosey/internal/manners"
+	"github.com/mosey-web/mosey/manners"
 )
 
 // serveCmd serves the suite's web, and may run a crawler.

@@ -17,8 +17,8 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/internal/explain"
-	"github.com/mosey-web/mosey/internal/manners"
-	"github.com/mosey-web/mosey/internal/manners/web"
+	"github.com/mosey-web/mosey/manners"
+	"github.com/mosey-web/mosey/manners/web"
 )
 
 // session is a suite that is served.

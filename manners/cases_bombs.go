@@ -1,0 +1,200 @@
+package manners
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+const (
+	sourceBomb = "CWE-409, data amplification"
+	sourceHold = "CWE-400, uncontrolled resource consumption"
+)
+
+// Bounds of answers without end. A page of more than 64 MiB is none that people read. What
+// is under way in buffers counts as sent, so there is room above.
+const (
+	bodyMost   = 64 << 20
+	headerMost = 16 << 20
+	buffered   = 16 << 20
+	heldMost   = 2 * time.Minute
+	dripMost   = 5 * time.Minute
+	// alone is how long one slow answer may be all that a crawler does.
+	alone = time.Minute
+)
+
+// bombCases are about answers that are far more than they seem, or without end.
+func bombCases() []Case {
+	cases := []Case{manyLinks()}
+	bombs := make(map[string]web.Behaviour)
+	for _, b := range web.Bombs() {
+		bombs[b.Name] = b.Behaviour
+	}
+	for _, t := range []blow{{
+		id: "bomb-gzip", title: "Lives through 256 MiB of zeros in gzip", note: "256 MiB of zeros in gzip", answer: bombs["bomb-gzip"],
+	}, {
+		id: "bomb-brotli", title: "Lives through 256 MiB of zeros in brotli", note: "256 MiB of zeros in brotli", answer: bombs["bomb-brotli"],
+	}, {
+		id: "bomb-zstd", title: "Lives through 256 MiB of zeros in zstd", note: "256 MiB of zeros in zstd", answer: bombs["bomb-zstd"],
+	}, {
+		id: "bomb-nested", title: "Lives through a bomb that is packed ten times", note: "zeros in ten layers of gzip",
+		answer: bombs["bomb-tenfold"],
+	}, {
+		id: "bomb-10gb", title: "Lives through 10 GiB of zeros in gzip", note: "10 GiB of zeros in gzip", answer: serveFunc(tenGiB),
+	}, {
+		id: "bomb-robots", title: "Lives through a robots.txt that is a bomb", note: "256 MiB of zeros in gzip", answer: bombs["bomb-gzip"],
+	}} {
+		t.source = sourceBomb
+		if t.id == "bomb-robots" {
+			cases = append(cases, robotsBomb(t))
+			continue
+		}
+		cases = append(cases, t.make())
+	}
+	for _, t := range []blow{{
+		id: "bomb-deep", title: "Lives through 100,000 nested elements", note: "100,000 nested elements",
+		source: "CWE-674, uncontrolled recursion",
+		answer: text{kind: "text/html; charset=utf-8", body: "<!doctype html><title>Deep</title>" + strings.Repeat("<div>", 100_000)},
+	}, {
+		id: "bomb-endless", title: "Hangs up on a page without end", note: "a page without end", source: sourceHold,
+		answer: serveFunc(endlessBody), holds: holds(bodyMost, heldMost),
+	}, {
+		id: "bomb-header", title: "Hangs up on a header without end", note: "a header without end", source: sourceHold,
+		answer: endlessRaw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", "X-More: and so on\r\n"), holds: holds(headerMost, heldMost),
+	}, {
+		id: "bomb-interim", title: "Hangs up on interim answers without end", note: "interim answers without end", source: sourceHold,
+		answer: endlessRaw("", "HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n"), holds: holds(headerMost, heldMost),
+	}, {
+		id: "bomb-drip-header", title: "Hangs up on a header of a line a second", note: "a line of a header a second", source: sourceHold,
+		answer: web.Raw{Text: "HTTP/1.1 200 OK\r\n", Repeat: "X-More: in a while\r\n", Every: time.Second}, holds: holds(headerMost, dripMost),
+	}, {
+		id: "bomb-stall", title: "Hangs up on a page that stops in the middle", note: "half a page and silence", source: sourceHold,
+		answer: web.Stall{}, holds: holds(bodyMost, dripMost),
+	}, {
+		id: "bomb-drip", title: "Hangs up on a page that comes a byte a second, and goes on elsewhere meanwhile",
+		note: "a byte a second", source: sourceHold,
+		answer: web.Drip{Every: time.Second}, holds: func(e *Evidence, got web.Log) Verdict {
+			return worst(holds(bodyMost, dripMost)(e, got), meanwhile(e, got))
+		},
+	}} {
+		cases = append(cases, t.make())
+	}
+	return cases
+}
+
+// holds judges that a client hung up in time on an answer without end.
+func holds(size int64, time time.Duration) func(*Evidence, web.Log) Verdict {
+	return func(_ *Evidence, got web.Log) Verdict {
+		for _, r := range got {
+			took := r.End - r.Start
+			switch {
+			case r.Bytes > size+buffered:
+				return fail([]web.Record{r}, "%d MiB were taken in %s, want at most %d MiB", r.Bytes>>20, short(took), size>>20)
+			case took > time:
+				return fail([]web.Record{r}, "the connection was held for %s, want at most %s", short(took), short(time))
+			case r.InFlight:
+				return unreached("the run ended after %s and %d KiB of an answer without end", short(took), r.Bytes>>10)
+			}
+		}
+		r := got[len(got)-1]
+		return pass("the client hung up after %d KiB and %s", r.Bytes>>10, short(r.End-r.Start))
+	}
+}
+
+// meanwhile judges that a slow answer of one host does not hold up the others. Where nothing
+// else was left to do, it held up nothing.
+func meanwhile(e *Evidence, got web.Log) Verdict {
+	for _, r := range got {
+		others, later := 0, 0
+		for _, o := range e.All {
+			switch {
+			case hostName(o.Host) == e.host:
+			case o.Start > r.Start+tolerance && o.Start < r.End-tolerance:
+				others++
+			case o.Start >= r.End-tolerance:
+				later++
+			}
+		}
+		if took := r.End - r.Start; others == 0 && later > 0 && took > alone {
+			return fail([]web.Record{r}, "no other host was asked in the %s of the answer, and %d requests came after it", short(took), later)
+		}
+	}
+	return pass("other hosts did not wait")
+}
+
+// tenGiB is a bomb of as much as a machine of the usual size cannot hold.
+func tenGiB(v *web.Visit) {
+	const parts = 10 << 10
+	one := zeroPart()
+	v.W.Header().Set("Content-Encoding", "gzip")
+	v.W.Header().Set("Content-Length", strconv.Itoa(parts*len(one)))
+	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	for range parts / 64 {
+		v.Write(bytes.Repeat(one, 64))
+	}
+}
+
+// zeroPart is a member of gzip that unpacks to 1 MiB. Members may follow one another (RFC
+// 1952 section 2.2).
+var zeroPart = sync.OnceValue(func() []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, err := w.Write(make([]byte, 1<<20))
+	if err = errors.Join(err, w.Close()); err != nil {
+		panic(err) // memory takes every write
+	}
+	return out.Bytes()
+})
+
+// Answers without end do end, for the sake of the machine that both sides share: past what
+// a crawler may take.
+const endlessMost = bodyMost + 2*buffered
+
+func endlessBody(v *web.Visit) {
+	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	block := bytes.Repeat([]byte("<p>and so on, "), 4<<10)
+	for sent := 0; sent < endlessMost; sent += len(block) {
+		v.Write(block)
+	}
+	v.Abort()
+}
+
+// endlessRaw begins an answer with a text, and repeats another.
+func endlessRaw(text, repeat string) web.Behaviour {
+	const block, most = 64 << 10, headerMost + 2*buffered
+	return serveFunc(func(v *web.Visit) {
+		v.Raw(func(w io.Writer, _ <-chan struct{}) {
+			_, err := io.WriteString(w, text)
+			more := strings.Repeat(repeat, block/len(repeat))
+			for sent := 0; sent < most && err == nil; sent += len(more) {
+				_, err = io.WriteString(w, more) // an error is a client that has left
+			}
+		})
+	})
+}
+
+// robotsBomb has the bomb at robots.txt. A crawler that cannot read it may ask for pages or
+// not; other hosts go on.
+func robotsBomb(t blow) Case {
+	c := t.make()
+	c.sites = func(Options) []web.Site {
+		first := linked(t.id+".test", t.answer, besideBlow...)
+		second := linked(t.id+"-2.test", nil, besideBlow...)
+		return []web.Site{first, second}
+	}
+	c.judge = func(e *Evidence) Verdict {
+		got := e.asked(robotsPath)
+		if len(got) == 0 {
+			return unreached("robots.txt was not asked for, which answers with %s", t.note)
+		}
+		return t.lives(e, got[len(got)-1], missing(e.of(e.hosts[1]), besideBlow))
+	}
+	return c
+}

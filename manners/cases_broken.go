@@ -1,0 +1,59 @@
+package manners
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+// brokenMost is how often a broken answer may be asked for. A crawler tries again, as the
+// fault may be in the way, and RFC 9110 section 9.2.2 lets it; but not for ever.
+const brokenMost = 5
+
+// brokenCases are about answers that are wrong, by mistake or not.
+func brokenCases() []Case {
+	var cases []Case
+	for _, t := range []blow{{
+		id: "broken-length", title: "Lives through a page shorter than its Content-Length", note: "a page shorter than it says",
+		source: "RFC 9112 section 8", level: Should,
+		answer: web.Raw{Text: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 4096\r\n\r\n<!doctype html><p>Hello.</p>\n"},
+	}, {
+		id: "broken-chunks", title: "Lives through a chunk whose size is none", note: "a chunk of no size",
+		source: "RFC 9112 section 7.1", level: Should,
+		answer: web.Raw{Text: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n<p>Hello.</p>\r\n"},
+	}, {
+		id: "broken-http", title: "Lives through an answer that is no HTTP", note: "an answer that is no HTTP",
+		source: "RFC 9112 section 2.2", answer: web.Raw{Text: "220 mail.example.org ESMTP\r\n250 OK\r\n"},
+	}, {
+		id: "broken-gzip", title: "Lives through a gzip that ends in the middle", note: "half of a gzip",
+		source: "RFC 1952 section 2.3.1.2", answer: serveFunc(halfGzip),
+	}, {
+		id: "broken-binary", title: "Lives through binary data that say they are HTML", note: "binary data as HTML",
+		source: "MIME Sniffing standard section 7", answer: web.Binary{Bytes: 64 << 10},
+	}, {
+		id: "broken-cookie", title: "Lives through a cookie of 64 KiB", note: "a cookie of 64 KiB",
+		source: "RFC 6265 section 6.1", answer: page{header: map[string]string{
+			"Set-Cookie": "big=" + strings.Repeat("x", 64<<10),
+		}},
+	}, {
+		id: "broken-header", title: "Lives through a header of 1 MiB", note: "a header of 1 MiB",
+		source: "RFC 9110 section 5.4", answer: page{header: map[string]string{"X-Big": strings.Repeat("x", 1<<20)}},
+	}} {
+		t.most = brokenMost
+		cases = append(cases, t.make())
+	}
+	return cases
+}
+
+// halfGzip answers with the first half of a member, as if it were all.
+func halfGzip(v *web.Visit) {
+	part := zeroPart()
+	part = part[:len(part)/2]
+	v.W.Header().Set("Content-Encoding", "gzip")
+	v.W.Header().Set("Content-Length", strconv.Itoa(len(part)))
+	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.W.WriteHeader(http.StatusOK)
+	v.Write(part)
+}

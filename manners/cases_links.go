@@ -1,0 +1,99 @@
+package manners
+
+import (
+	"slices"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+const (
+	sourceMeta   = "HTML 4.01 appendix B.4.1"
+	sourceGoogle = "Google, robots meta tag and X-Robots-Tag"
+	sourceRel    = "Google, qualify outbound links" // HTML has nofollow alone, and not whether to follow it
+)
+
+// linksCases are about which links are followed, and where they lead.
+func linksCases() []Case {
+	var cases []Case
+	for _, t := range slices.Concat(linksMeta(), linksHeader(), linksRel(), linksReferences(), linksHTML(), linksRobots()) {
+		cases = append(cases, t.make())
+	}
+	return append(cases, linksCanonical(), linksFragments(), linksForms(), linksLogin(),
+		linksRedirects(), linksRedirectChain(), linksRedirectLoop(), linksRedirectHost(), linksEmbedded(), linksElsewhere())
+}
+
+// marked is a case of two pages: one that says something of its links, and one that does
+// not. A crawler that asks for what the second links to follows links from such pages.
+func marked(id, title, source string, level Level, says page) links {
+	says.links = []string{"/below/hidden"}
+	return links{
+		id: id, title: title, source: source, level: level,
+		root:  page{links: []string{"/marked", "/open"}},
+		first: []string{"/marked"}, control: []string{"/open"},
+		pages: map[string]web.Behaviour{
+			"/marked": says, "/open": page{links: []string{"/below/open"}},
+			"/below/hidden": page{}, "/below/open": page{},
+		},
+	}
+}
+
+// closed has the links of the marked page not followed.
+func closed(t links, why string) links {
+	t.control = append(t.control, "/below/open")
+	t.deny, t.why = []string{"/below/hidden"}, why
+	return t
+}
+
+// opened has them followed as others are.
+func opened(t links) links {
+	t.want = []string{"/below/hidden", "/below/open"}
+	return t
+}
+
+// linksMeta are about meta elements of robots.
+func linksMeta() []links {
+	own := closed(marked("links-meta-agent", "Obeys a meta element of its own name", sourceGoogle, Opinion,
+		page{head: `<meta name="{agent}" content="nofollow">`}), "and the one page that links to it says nofollow to this crawler")
+	own.agent = true
+	return []links{
+		closed(marked("links-meta-nofollow", "Follows no link of a page that says nofollow", sourceMeta, Should,
+			page{head: `<META NAME="ROBOTS" CONTENT="Index, NoFollow">`}), "and the one page that links to it says nofollow"),
+		closed(marked("links-meta-none", "Takes none for noindex and nofollow", sourceGoogle, Opinion,
+			page{head: `<meta name="robots" content="none">`}), "and the one page that links to it says none"),
+		own,
+		opened(marked("links-meta-other", "Follows the links of a page that says nofollow to another crawler", sourceGoogle, Opinion,
+			page{head: `<meta name="somebody-else" content="nofollow">`})),
+		opened(marked("links-noindex", "Follows the links of a page that says noindex alone", sourceMeta, Opinion,
+			page{head: `<meta name="robots" content="noindex">`})),
+	}
+}
+
+// linksHeader are about X-Robots-Tag.
+func linksHeader() []links {
+	header := func(value string) page { return page{header: map[string]string{"X-Robots-Tag": value}} }
+	own := closed(marked("links-header-agent", "Obeys an X-Robots-Tag of its own name", sourceGoogle, Opinion,
+		header("{agent}: nofollow")), "and the one page that links to it says nofollow to this crawler in its header")
+	own.agent = true
+	return []links{
+		closed(marked("links-header-nofollow", "Follows no link of a page whose X-Robots-Tag says nofollow", sourceGoogle, Opinion,
+			header("noindex, nofollow")), "and the one page that links to it says nofollow in its header"),
+		own,
+		opened(marked("links-header-other", "Follows the links of a page whose X-Robots-Tag is for another crawler", sourceGoogle, Opinion,
+			header("somebody-else: nofollow"))),
+	}
+}
+
+// linksRel are about links that say something of themselves. What ugc and sponsored say is
+// for ranking, and no wish that a page be left alone.
+func linksRel() []links {
+	return []links{{
+		id: "links-rel-nofollow", title: "Does not follow a link of rel=nofollow", source: sourceRel, level: Opinion,
+		root: page{
+			body:  `<a href="/hidden" rel="external NOFOLLOW">a link</a>`,
+			links: []string{"/open"},
+		},
+		pages:   map[string]web.Behaviour{"/hidden": page{}},
+		control: []string{"/open"},
+		deny:    []string{"/hidden"}, why: "and the one link to it says nofollow",
+	}}
+}

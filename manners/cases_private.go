@@ -1,0 +1,134 @@
+package manners
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+// sourcePrivate is where the cases of private addresses are from. No standard of crawlers
+// speaks of them.
+const sourcePrivate = "OWASP, server-side request forgery prevention"
+
+// privateCases are about addresses that the public web has no business with. A crawler that
+// is judged on loopback is allowed the network of the suite, and no other of 127.0.0.0/8.
+// All of them need to see the address that is asked, which is none of a proxy's.
+func privateCases() []Case {
+	link := func(id, title string, hosts ...string) Case {
+		return private(id, title, "/", func(at writer) map[string]web.Behaviour {
+			var targets []string
+			for _, host := range hosts {
+				targets = append(targets, at(host))
+			}
+			return map[string]web.Behaviour{"/": page{links: append(targets, "/open")}}
+		})
+	}
+	return []Case{
+		link("private-link", "Follows no link to 127.0.0.1", "127.0.0.1"),
+		link("private-name", "Follows no link to localhost", "localhost", "LOCALHOST.", "private.localhost"),
+		link("private-forms", "Knows 127.0.0.1 however it is written",
+			"2130706433", "0x7f.1", "0177.0.0.1", "127.1", "0x7f000001", "[::ffff:127.0.0.1]", "0.0.0.0"),
+		private("private-redirect", "Follows no redirect to 127.0.0.1", "/go", func(at writer) map[string]web.Behaviour {
+			return map[string]web.Behaviour{
+				"/":   page{links: []string{"/go", "/open"}},
+				"/go": web.Redirect{Code: http.StatusFound, To: at("127.0.0.1")},
+			}
+		}),
+		private("private-robots", "Reads no robots.txt from 127.0.0.1 for another host", robotsPath, func(at writer) map[string]web.Behaviour {
+			return map[string]web.Behaviour{
+				"/":        page{links: []string{"/open"}},
+				robotsPath: web.Redirect{Code: http.StatusFound, To: at("127.0.0.1") + "robots.txt"},
+			}
+		}),
+		private("private-sitemap", "Reads no sitemap at 127.0.0.1", robotsPath, func(at writer) map[string]web.Behaviour {
+			return map[string]web.Behaviour{
+				"/":        page{links: []string{"/open"}},
+				robotsPath: text{body: "User-agent: *\nAllow: /\nSitemap: " + at("127.0.0.1") + "map.xml\n"},
+			}
+		}),
+		private("private-image", "Asks 127.0.0.1 for no image, script or style", "/", func(at writer) map[string]web.Behaviour {
+			return map[string]web.Behaviour{"/": page{
+				head: "<link rel=\"stylesheet\" href=\"" + at("127.0.0.1") + "a.css\">\n<script src=\"" + at("127.0.0.1") + "a.js\"></script>\n",
+				body: "<img alt=\"\" src=\"" + at("127.0.0.1") + "a.png\">", links: []string{"/open"},
+			}}
+		}),
+		resolved("private-dns", "Asks nothing of a host whose name resolves to a private address", web.DNSForbidden),
+		resolved("private-dns-mixed", "Leaves out the private address among those of a name", web.DNSMixed),
+		resolved("private-dns-rebind", "Checks the address of each connection, not the first alone", web.DNSRebind),
+	}
+}
+
+// writer writes a URL of a host.
+type writer func(host string) string
+
+// private is a case whose pages lead to a private address. The log shows by the path which
+// case has led there: each has its own. The function at writes such a URL for a host. What
+// leads there is at the target that the case needs.
+func private(id, title, needs string, paths func(at writer) map[string]web.Behaviour) Case {
+	own := "/" + id + "/"
+	return Case{
+		ID: id, Group: GroupSafety, Level: Opinion, Source: sourcePrivate, Title: title, Direct: true,
+		sites: func(Options) []web.Site {
+			s := site(id+".test", paths(func(host string) string { return "http://" + host + "{port}" + own }))
+			s.Paths["/open"] = page{}
+			return []web.Site{s}
+		},
+		judge: func(e *Evidence) Verdict {
+			var seen web.Log
+			for _, r := range e.All {
+				if strings.HasPrefix(r.Target, own) && hostName(r.Host) != e.host {
+					seen = append(seen, r)
+				}
+			}
+			switch {
+			case len(seen) > 0:
+				return fail(seen, "%s went to %s, which is no address of the web: the first for %s",
+					counted(len(seen), "request"), seen[0].LocalAddr.Addr(), seen[0].URL())
+			case len(e.asked(needs)) == 0:
+				return unreached("%s was not asked for, which leads to the private address", needs)
+			}
+			return pass("none of %s of the run went where %s leads", counted(len(e.All), "request"), needs)
+		},
+	}
+}
+
+// resolved is a case of two hosts: one that resolves as others do and links to the other,
+// whose name resolves to a private address.
+func resolved(id, title string, mode web.DNSMode) Case {
+	other := id + "-2.test"
+	targets := []string{"/a", "/b", "/c"}
+	return Case{
+		ID: id, Group: GroupSafety, Level: Opinion, Source: sourcePrivate, Title: title, Direct: true,
+		sites: func(Options) []web.Site {
+			first := linked(id+".test", nil, "http://"+other+"{port}/a", "/open")
+			second := linked(other, nil, targets...)
+			second.DNS = mode
+			for _, target := range append(targets, "/") {
+				// Each request then needs a connection of its own, and a look at the name.
+				p, _ := second.Paths[target].(page)
+				p.header = map[string]string{"Connection": "close"}
+				second.Paths[target] = p
+			}
+			return []web.Site{first, second}
+		},
+		judge: func(e *Evidence) Verdict {
+			var seen web.Log
+			for _, r := range e.of(other) {
+				if !e.inside(r) {
+					seen = append(seen, r)
+				}
+			}
+			switch all := len(e.of(other)); {
+			case len(seen) > 0:
+				return fail(seen, "%d of %s to %s went to %s, which is no address of the web",
+					len(seen), counted(all, "request"), other, seen[0].LocalAddr.Addr())
+			case all > 0:
+				return pass("%s to %s went to its public address, and none elsewhere", counted(all, "request"), other)
+			case len(e.asked("/")) == 0:
+				return unreached("the page that links to %s was not asked for", other)
+			}
+			return pass("the page that links to %s was read, and nothing was asked of it", other)
+		},
+	}
+}

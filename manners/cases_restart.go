@@ -1,0 +1,122 @@
+package manners
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+const sourceRestart = "Mosey's own promise: a kill at any instant changes nothing for a site"
+
+// restartPages are enough for a crawler to be killed among them.
+const restartPages = 40
+
+// fromBefore is how many pages may be asked for again: the one in flight, and one whose
+// answer had not been stored.
+const fromBefore = 2
+
+// restarts are about a crawler that is killed and started again.
+func restarts() []timed {
+	return []timed{{
+		id: "restart-gap", source: sourceRestart, restart: true, title: "Keeps the delay across its own restart",
+		sites: onePlace("", restartPages), judge: delayed(restartGap),
+	}, {
+		id: "restart-again", source: sourceRestart, restart: true, title: "Does not ask again for the pages it had before a restart",
+		sites: onePlace("", restartPages), judge: restartAgain,
+	}, {
+		id: "restart-retry", level: Should, source: sourceRetry, restart: true, title: "Remembers a Retry-After across its own restart",
+		sites: busyThird(6, busy(http.StatusTooManyRequests, "45")), judge: restartRetry,
+	}, {
+		id: "restart-crawl-delay", source: sourceCrawlDelay, restart: true, title: "Keeps a Crawl-delay after a restart",
+		sites: onePlace("User-agent: *\nCrawl-delay: 3\n", restartPages), judge: restartCrawlDelay,
+	}}
+}
+
+// aroundKill are the requests of the case's host before the first kill, and after the start
+// that followed it.
+func (e *Evidence) aroundKill() (before, after web.Log, v Verdict) {
+	kill := slices.IndexFunc(e.Events, func(ev Event) bool { return ev.Kind == Killed })
+	start := kill + slices.IndexFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })
+	for _, r := range e.of(e.host) {
+		switch {
+		case r.Start <= e.Events[kill].At:
+			before = append(before, r)
+		case r.Start >= e.Events[start].At:
+			after = append(after, r)
+		}
+	}
+	switch {
+	case len(before) == 0:
+		return nil, nil, unreached("no request came before the kill")
+	case len(after) == 0:
+		return nil, nil, unreached("no request came after the restart")
+	}
+	return before, after, pass("requests came before and after")
+}
+
+func restartGap(e *Evidence) Verdict {
+	before, after, v := e.aroundKill()
+	if v.Result != Pass {
+		return v
+	}
+	return gaps([]web.Record{before[len(before)-1], after[0]}, e.Delay)
+}
+
+func restartAgain(e *Evidence) Verdict {
+	before, after, v := e.aroundKill()
+	if v.Result != Pass {
+		return v
+	}
+	var again web.Log
+	for _, r := range pages(after) {
+		had := slices.ContainsFunc(before, func(o web.Record) bool {
+			return o.Target == r.Target && o.Answered() && o.Status == http.StatusOK && o.Method == http.MethodGet
+		})
+		if had && r.Method == http.MethodGet {
+			again = append(again, r)
+		}
+	}
+	if len(again) > fromBefore {
+		return fail(again, "%d of %s before the kill were asked for again, want at most %d",
+			len(again), counted(len(pages(before)), "page"), fromBefore)
+	}
+	return pass("%d of %s before the kill were asked for again", len(again), counted(len(pages(before)), "page"))
+}
+
+func restartRetry(e *Evidence) Verdict {
+	r, later, ok := firstBusy(e)
+	kill := slices.IndexFunc(e.Events, func(ev Event) bool { return ev.Kind == Killed })
+	start := kill + slices.IndexFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })
+	due := r.End + r.RetryAfter
+	switch {
+	case !ok || r.End > e.Events[kill].At:
+		return unreached("no answer asked for a wait before the kill")
+	case due < e.Events[start].At:
+		return unjudged("the wait of %s was over before the restart", short(r.RetryAfter))
+	}
+	for _, o := range later {
+		if o.Start >= e.Events[start].At && o.Start < due-slack(r) {
+			return fail([]web.Record{r, o}, "%s was asked for after the restart, %s after the answer %d, want %s",
+				o.Target, short(o.Start-r.End), r.Status, short(r.RetryAfter))
+		}
+	}
+	if end := e.end(); end < due && end-e.Events[start].At < stayAway {
+		return unreached("the run ended %s after the restart, want %s", short(end-e.Events[start].At), short(stayAway))
+	}
+	return pass("the host was left alone after the restart, as the answer %d asked before", r.Status)
+}
+
+func restartCrawlDelay(e *Evidence) Verdict {
+	const gap = 3 * time.Second
+	before, after, v := e.aroundKill()
+	if v.Result != Pass {
+		return v
+	}
+	log := pages(after)
+	if had := pages(before); len(had) > 0 && after[0].Target != robotsPath {
+		log = append(web.Log{had[len(had)-1]}, log...)
+	}
+	return gaps(log, gap)
+}

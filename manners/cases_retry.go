@@ -1,0 +1,226 @@
+package manners
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+const (
+	sourceRetry = "RFC 9110 section 10.2.3"
+	retryWait   = 4 * time.Second
+)
+
+// busy answers with a status and a Retry-After, which is empty for none.
+func busy(status int, retryAfter string) web.Behaviour {
+	header := make(map[string]string)
+	if retryAfter != "" {
+		header["Retry-After"] = retryAfter
+	}
+	return text{status: status, header: header, body: http.StatusText(status) + "\n"}
+}
+
+// busyUntil answers with a date, so long after the request, in a form of dates.
+func busyUntil(status int, wait time.Duration, form string) web.Behaviour {
+	return serveFunc(func(v *web.Visit) {
+		busy(status, time.Now().UTC().Add(wait).Format(form)).Serve(v)
+	})
+}
+
+// busyRoot is a site whose root is busy at first.
+func busyRoot(answer web.Behaviour) func(string, Options) []web.Site {
+	return func(host string, _ Options) []web.Site {
+		s := linked(host, nil, numbered("/p", 2)...)
+		s.Paths["/"] = inTurn{answer, s.Paths["/"]}
+		return []web.Site{s}
+	}
+}
+
+// busyThird is a site of n pages. It is busy at the third request, for whichever page that is.
+func busyThird(n int, answer web.Behaviour) func(string, Options) []web.Site {
+	return func(host string, _ Options) []web.Site {
+		s := linked(host, nil, numbered("/p", n)...)
+		for target, b := range s.Paths {
+			s.Paths[target] = serveFunc(func(v *web.Visit) {
+				if v.SiteVisit == 3 {
+					answer.Serve(v)
+					return
+				}
+				b.Serve(v)
+			})
+		}
+		return []web.Site{s}
+	}
+}
+
+// firstBusy is the first answer of the case's host that is 429 or 503.
+func firstBusy(e *Evidence) (r web.Record, later web.Log, ok bool) {
+	log := e.of(e.host)
+	at := slices.IndexFunc(log, func(r web.Record) bool {
+		return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable
+	})
+	if at < 0 {
+		return web.Record{}, nil, false
+	}
+	for _, o := range log {
+		// What was asked for before the answer was there is not asked against it.
+		if o.Start >= log[at].End {
+			later = append(later, o)
+		}
+	}
+	return log[at], later, true
+}
+
+// rested judges that a host was left alone for the time that its first busy answer asks for,
+// and at least for so long.
+func rested(least time.Duration) func(*Evidence) Verdict {
+	return func(e *Evidence) Verdict {
+		r, later, ok := firstBusy(e)
+		if !ok {
+			return unreached("no request came that is answered with 429 or 503")
+		}
+		want := max(least, r.RetryAfter)
+		if len(later) > 0 {
+			if came := later[0].Start - r.End; came < want-slack(r) {
+				return fail([]web.Record{r, later[0]}, "%s was asked for %s after the answer %d, want %s",
+					later[0].Target, short(came), r.Status, short(want))
+			}
+			return pass("the next request came %s after the answer %d, want %s", short(later[0].Start-r.End), r.Status, short(want))
+		}
+		if end := e.end(); end-r.End < want {
+			return unreached("the run ended %s after the answer %d, want %s", short(end-r.End), r.Status, short(want))
+		}
+		return cautious("the host was not asked again after the answer %d", r.Status)
+	}
+}
+
+// leftAlone judges a wait that is longer than any run.
+func leftAlone(e *Evidence) Verdict {
+	r, later, ok := firstBusy(e)
+	end := e.end()
+	switch {
+	case !ok:
+		return unreached("no request came that is answered with 429 or 503")
+	case len(later) > 0 && later[0].Start-r.End < r.RetryAfter:
+		return fail([]web.Record{r, later[0]}, "%s was asked for %s after the answer %d, want %s",
+			later[0].Target, short(later[0].Start-r.End), r.Status, short(r.RetryAfter))
+	case end-r.End < stayAway:
+		return unreached("the run ended %s after the answer %d, want %s", short(end-r.End), r.Status, short(stayAway))
+	}
+	return pass("the host was left alone for %s after the answer %d", short(end-r.End), r.Status)
+}
+
+// retries are about times that Retry-After names plainly.
+func retries() []timed {
+	const second = "4"
+	var cases []timed
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		code := strconv.Itoa(status)
+		cases = append(cases, timed{
+			id: "retry-" + code + "-seconds", level: Should, source: sourceRetry,
+			title: "Leaves a host alone for the seconds that a " + code + " asks for",
+			sites: busyRoot(busy(status, second)), judge: rested(0),
+		}, timed{
+			id: "retry-" + code + "-date", level: Should, source: sourceRetry,
+			title: "Leaves a host alone until the date that a " + code + " names",
+			sites: busyRoot(busyUntil(status, retryWait+time.Second, http.TimeFormat)), judge: rested(0),
+		}, timed{
+			id: "retry-" + code + "-host", level: Opinion, source: sourceOwners,
+			title: "Leaves the other pages of a host alone as well after a " + code,
+			sites: busyThird(5, busy(status, second)), judge: rested(0),
+		})
+	}
+	return append(cases, timed{
+		id: "retry-date-asctime", level: Should, source: "RFC 9110 section 5.6.7",
+		title: "Reads a date of Retry-After in the form of asctime",
+		sites: busyRoot(busyUntil(http.StatusServiceUnavailable, retryWait+time.Second, time.ANSIC)), judge: rested(0),
+	}, timed{
+		id: "retry-robots", level: Should, source: sourceRetry, title: "Leaves a host alone for as long as a 503 for robots.txt asks",
+		sites: func(host string, _ Options) []web.Site {
+			return []web.Site{linked(host, inTurn{busy(http.StatusServiceUnavailable, second), text{body: "User-agent: *\nAllow: /\n"}}, "/a")}
+		},
+		judge: rested(0),
+	}, timed{
+		id: "retry-long", level: Should, source: sourceRetry, title: "Leaves a host alone for a Retry-After of two hours",
+		sites: busyRoot(busy(http.StatusServiceUnavailable, "7200")), judge: leftAlone,
+	}, timed{
+		id: "retry-huge", level: Should, source: sourceRetry, title: "Takes a number of seconds that is too large to count for a long time",
+		sites: busyRoot(busy(http.StatusServiceUnavailable, "99999999999999999999")), judge: leftAlone,
+	})
+}
+
+// backoffLeast is the least wait after an error that is longer than a usual gap.
+func backoffLeast(e *Evidence) time.Duration { return max(e.Delay, time.Second) * 3 / 2 }
+
+// retryOdd are about a Retry-After that names no time to come.
+func retryOdd() []timed {
+	usual := func(e *Evidence) Verdict { return rested(max(e.Delay, 500*time.Millisecond))(e) }
+	odd := func(id, title string, answer web.Behaviour) timed {
+		return timed{id: id, source: sourceOwners, title: title, sites: busyRoot(answer), judge: usual}
+	}
+	zero := odd("retry-zero", "Keeps its own delay after a Retry-After of 0", busy(http.StatusServiceUnavailable, "0"))
+	zero.judge = delayed(func(e *Evidence) Verdict { return rested(e.Delay)(e) })
+	return []timed{
+		zero,
+		odd("retry-negative", "Does not ask again at once after a negative Retry-After", busy(http.StatusServiceUnavailable, "-5")),
+		odd("retry-garbage", "Does not ask again at once after a Retry-After that is no time", busy(http.StatusTooManyRequests, "soon")),
+		odd("retry-past", "Does not ask again at once after a Retry-After that has passed",
+			busyUntil(http.StatusServiceUnavailable, -time.Hour, http.TimeFormat)),
+		{
+			id: "retry-none", source: "RFC 6585 section 4", title: "Waits longer than usual after a 429 without Retry-After",
+			sites: busyRoot(busy(http.StatusTooManyRequests, "")),
+			judge: func(e *Evidence) Verdict { return rested(backoffLeast(e))(e) },
+		},
+	}
+}
+
+const againMost = 10
+
+// failures are hosts that fail without saying for how long.
+func failures() []timed {
+	again := func(e *Evidence) Verdict { return notAtOnce(e, numbered("/p", 3)) }
+	return []timed{{
+		id: "fail-500", source: sourceOwners, title: "Does not hammer pages that always answer 500",
+		sites: answered(4, busy(http.StatusInternalServerError, "")),
+		judge: func(e *Evidence) Verdict {
+			log := pages(e.of(e.host))
+			if !slices.ContainsFunc(log, func(r web.Record) bool { return r.Status == http.StatusInternalServerError }) {
+				return unreached("no page was asked for that answers 500")
+			}
+			for _, target := range numbered("/p", 4) {
+				if got := asked(log, target); len(got) > againMost {
+					return fail(got, "%s was asked for %d times, want at most %d", target, len(got), againMost)
+				}
+			}
+			return notAtOnce(e, numbered("/p", 4))
+		},
+	}, {
+		id: "fail-reset", source: sourceOwners, title: "Does not ask again at once after a connection is reset",
+		sites: answered(3, web.Reset{}), judge: again,
+	}, {
+		id: "fail-hang", source: sourceOwners, title: "Does not ask again at once for a page that is not answered",
+		sites: answered(3, web.Hang{}), judge: again,
+	}}
+}
+
+// notAtOnce judges that targets which fail are asked for again only after a pause.
+func notAtOnce(e *Evidence, targets []string) Verdict {
+	log, came := e.of(e.host), 0
+	for _, target := range targets {
+		got := asked(log, target)
+		came += len(got)
+		if len(got) < 2 {
+			continue
+		}
+		if v := gaps(got, max(e.Delay, 500*time.Millisecond)); v.Result == Fail {
+			return v
+		}
+	}
+	if came == 0 {
+		return unreached("no page that fails was asked for")
+	}
+	return pass("%s for %s that fail, none at once after another for the same", counted(came, "request"), counted(len(targets), "page"))
+}

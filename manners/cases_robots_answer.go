@@ -1,0 +1,161 @@
+package manners
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+// robotsAnswerCases are about how a robots.txt is answered.
+func robotsAnswerCases() []Case {
+	var cases []Case
+	for _, t := range robotsAnswers() {
+		cases = append(cases, t.make())
+	}
+	return append(cases, robotsRedirects(), robotsRedirectHost(), robotsChanges(), robotsReturns())
+}
+
+// robotsAnswers are about the status of a robots.txt.
+func robotsAnswers() []rules {
+	answers := func(code int) web.Behaviour {
+		return text{status: code, body: http.StatusText(code) + "\n"}
+	}
+	pages := []string{"/", "/a"}
+	return []rules{{
+		id: "robots-404", section: "2.3.1.3", level: Should, title: "Takes 404 for no rules at all",
+		answer: answers(404), allow: []string{"/a"},
+	}, {
+		id: "robots-403", section: "2.3.1.3", level: Should, title: "Takes 403 for no rules at all",
+		answer: answers(403), allow: []string{"/a"},
+	}, {
+		id: "robots-500", section: "2.3.1.4", title: "Asks for nothing while robots.txt answers 500",
+		answer: answers(500), deny: pages,
+	}, {
+		id: "robots-503", section: "2.3.1.4", title: "Asks for nothing while robots.txt answers 503",
+		answer: answers(503), deny: pages,
+	}, {
+		id: "robots-429", section: "2.3.1.3", level: Opinion, title: "Takes 429 for a site that is too busy, not for one without rules",
+		answer: answers(429), deny: pages,
+	}, {
+		id: "robots-reset", section: "2.3.1.4", title: "Asks for nothing while robots.txt cannot be had",
+		answer: web.Reset{}, deny: pages,
+	}, {
+		id: "robots-hang", section: "2.3.1.4", title: "Asks for nothing while robots.txt is not answered",
+		answer: web.Hang{}, deny: pages,
+	}, {
+		id: "robots-gzip", section: "2.3", title: "Reads a robots.txt that is compressed",
+		answer: gzipped{body: "User-agent: *\nDisallow: /private/\n"}, allow: []string{"/a"}, deny: []string{"/private/"},
+	}, {
+		id: "robots-loop", section: "2.3.1.2", level: Opinion, title: "Asks for nothing where robots.txt redirects in a circle",
+		answer: web.Redirect{Code: 302, To: robotsPath}, deny: pages,
+	}}
+}
+
+// robotsRedirects has five redirects before its text.
+func robotsRedirects() Case {
+	const id = "robots-redirects"
+	return Case{
+		ID: id, Group: GroupRobots, Level: Should, Source: "RFC 9309 section 2.3.1.2",
+		Title: "Follows five redirects to a robots.txt",
+		sites: func(Options) []web.Site {
+			s := linked(id+".test", web.Redirect{Code: 302, To: "/r/1"}, "/private/", "/a")
+			hops := numbered("/r/", 5)
+			for i, hop := range hops[:4] {
+				s.Paths[hop] = web.Redirect{Code: 302, To: hops[i+1]}
+			}
+			s.Paths["/r/5"] = text{body: "User-agent: *\nDisallow: /private/\n"}
+			return []web.Site{s}
+		},
+		judge: func(e *Evidence) Verdict {
+			got, last := e.of(e.host), e.asked("/r/5")
+			for _, r := range got {
+				named := r.Target == robotsPath || strings.HasPrefix(r.Target, "/r/")
+				if !named && r.Host != "" && (len(last) == 0 || r.Start < last[0].End-tolerance) {
+					return fail([]web.Record{r}, "%s was asked for before the redirects of robots.txt had been followed", r.Target)
+				}
+			}
+			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
+		},
+	}
+}
+
+// robotsRedirectHost redirects robots.txt to another host, whose text is meant for the first.
+func robotsRedirectHost() Case {
+	const id, other = "robots-redirect-host", "robots-redirect-host-2.test"
+	return Case{
+		ID: id, Group: GroupRobots, Level: Should, Source: "RFC 9309 section 2.3.1.2",
+		Title: "Applies the robots.txt of another host that it was redirected to",
+		sites: func(Options) []web.Site {
+			first := linked(id+".test", web.Redirect{Code: 301, To: "http://" + other + "{port}/robots.txt"}, "/private/", "/a")
+			second := linked(other, text{body: "User-agent: *\nDisallow: /private/\n"})
+			second.Unseeded = true
+			return []web.Site{first, second}
+		},
+		judge: func(e *Evidence) Verdict {
+			if len(asked(e.of(other), robotsPath)) == 0 && len(pages(e.of(e.host))) > 0 {
+				return fail(pages(e.of(e.host)), "the redirect was not followed, and pages were asked for")
+			}
+			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
+		},
+	}
+}
+
+// robotsChanges has a robots.txt that denies all from the second time on. A crawler may keep
+// the first for a day, so only one that asks again, as after a restart, can break it.
+func robotsChanges() Case {
+	const id, many = "robots-changes", 12
+	return Case{
+		ID: id, Group: GroupRobots, Level: Must, Source: "RFC 9309 section 2.4",
+		Title: "Obeys the newest robots.txt that it has read",
+		sites: func(Options) []web.Site {
+			age := map[string]string{"Cache-Control": "max-age=1"}
+			return []web.Site{linked(id+".test", inTurn{
+				text{body: "User-agent: *\nAllow: /\n", header: age},
+				text{body: "User-agent: *\nDisallow: /\n", header: age},
+			}, numbered("/a", many)...)}
+		},
+		judge: func(e *Evidence) Verdict {
+			if first := e.robotsFirst(e.host); first.Result == Fail {
+				return first
+			}
+			texts := e.asked(robotsPath)
+			if len(texts) < 2 {
+				return unjudged("robots.txt was read once, and it may be kept for a day")
+			}
+			for _, r := range pages(e.of(e.host)) {
+				if r.Start > texts[1].End+tolerance {
+					return fail([]web.Record{texts[1], r}, "%s was asked for, and the newest robots.txt disallows all", r.Target)
+				}
+			}
+			return pass("robots.txt was read %d times, and obeyed", len(texts))
+		},
+	}
+}
+
+// robotsReturns has a robots.txt that answers 503 at first. A patient crawler comes back.
+func robotsReturns() Case {
+	const id = "robots-returns"
+	return Case{
+		ID: id, Group: GroupRobots, Level: Must, Source: "RFC 9309 section 2.3.1.4",
+		Title: "Obeys a robots.txt that can be had only later",
+		sites: func(Options) []web.Site {
+			return []web.Site{linked(id+".test", inTurn{
+				text{status: 503, header: map[string]string{"Retry-After": "3"}},
+				text{body: "User-agent: *\nDisallow: /private/\n"},
+			}, "/private/", "/a")}
+		},
+		judge: func(e *Evidence) Verdict {
+			texts := e.asked(robotsPath)
+			for _, r := range pages(e.of(e.host)) {
+				if len(texts) < 2 || r.Start < texts[1].End-tolerance {
+					return fail([]web.Record{r}, "%s was asked for while robots.txt was unavailable", r.Target)
+				}
+			}
+			if len(texts) < 2 {
+				return cautious("robots.txt was not asked for again")
+			}
+			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
+		},
+	}
+}

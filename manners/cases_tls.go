@@ -1,0 +1,91 @@
+package manners
+
+import (
+	"strings"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+// RFC 9110 has automated clients refuse a bad certificate with SHOULD, not MUST.
+const sourceTLS = "RFC 9110 section 4.3.4"
+
+// tlsCases are about certificates. A client that refuses one connects and asks for nothing.
+func tlsCases() []Case {
+	return []Case{
+		tlsValid(),
+		refused("tls-expired", "Asks nothing of a host whose certificate has expired", web.TLSExpired),
+		refused("tls-self-signed", "Asks nothing of a host that has signed its certificate itself", web.TLSSelfSigned),
+		refused("tls-wrong-host", "Asks nothing of a host whose certificate is for another", web.TLSWrongHost),
+		tlsDowngrade(),
+	}
+}
+
+// secure is a site of https.
+func secure(host string, kind web.Certificate, targets ...string) web.Site {
+	s := linked(host, nil, targets...)
+	s.TLS = kind
+	return s
+}
+
+// tlsValid is the control of the others: a crawler that passes it can speak TLS to the suite.
+func tlsValid() Case {
+	const id = "tls-valid"
+	return Case{
+		ID: id, Group: GroupSafety, Level: Opinion, Source: sourceTLS, Silent: true,
+		Title: "Accepts a certificate of the suite's authority",
+		sites: func(Options) []web.Site { return []web.Site{secure(id+".test", web.TLSValid, "/a")} },
+		judge: func(e *Evidence) Verdict {
+			switch {
+			case len(e.asked("/a")) > 0:
+				return pass("%s came over TLS", counted(len(e.Log), "request"))
+			case len(e.Log) > 0:
+				return cautious("%s came over TLS, and a link was not followed", counted(len(e.Log), "request"))
+			}
+			return unreached("%s came without a request: the crawler may not know the suite's authority", counted(len(e.Silent), "connection"))
+		},
+	}
+}
+
+// refused is a site of https whose certificate is bad.
+func refused(id, title string, kind web.Certificate) Case {
+	return Case{
+		ID: id, Group: GroupSafety, Level: Should, Source: sourceTLS, Title: title, Silent: true,
+		sites: func(Options) []web.Site { return []web.Site{secure(id+".test", kind, "/a")} },
+		judge: func(e *Evidence) Verdict {
+			if len(e.Log) > 0 {
+				return fail(e.Log, "%s came over TLS, the first for %s, and the certificate is bad", counted(len(e.Log), "request"), e.Log[0].Target)
+			}
+			return pass("%s came without a request", counted(len(e.Silent), "connection"))
+		},
+	}
+}
+
+// tlsDowngrade redirects from https to http of another host, which a crawler may follow.
+func tlsDowngrade() Case {
+	const id, other = "tls-downgrade", "tls-downgrade-2.test"
+	return Case{
+		ID: id, Group: GroupSafety, Level: Must, Source: "RFC 9110 section 10.1.3", Silent: true,
+		Title: "Sends no Referer of a page of https to a host of http",
+		sites: func(Options) []web.Site {
+			first := secure(id+".test", web.TLSValid, "/leave", "http://"+other+"{port}/linked")
+			first.Paths["/leave"] = web.Redirect{Code: 302, To: "http://" + other + "{port}/landed"}
+			second := linked(other, nil, "/linked", "/landed")
+			return []web.Site{first, second}
+		},
+		judge: func(e *Evidence) Verdict {
+			plain := e.of(other)
+			for _, r := range plain {
+				if strings.HasPrefix(strings.ToLower(r.Headers["Referer"]), "https:") {
+					return fail([]web.Record{r}, "%s was asked for with the Referer %s", r.URL(), r.Headers["Referer"])
+				}
+			}
+			switch {
+			case len(e.of(e.host)) == 0:
+				return unreached("%s came without a request: the crawler may not know the suite's authority", counted(len(e.Silent), "connection"))
+			case len(asked(plain, "/linked"))+len(asked(plain, "/landed")) == 0:
+				return cautious("neither the link nor the redirect to http was followed")
+			}
+			return pass("%s to http came without a Referer of https", counted(len(plain), "request"))
+		},
+	}
+}

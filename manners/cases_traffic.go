@@ -1,0 +1,198 @@
+package manners
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+// trafficCases are about what a crawler's requests are made of, and which of them are needed.
+func trafficCases() []Case {
+	var cases []Case
+	for _, table := range [][]timed{agents(), encodings(), secrets(), repeats()} {
+		for _, t := range table {
+			cases = append(cases, t.make(GroupTraffic))
+		}
+	}
+	return cases
+}
+
+var (
+	comment = regexp.MustCompile(`\([^()]*\)`)
+	// compatible is how crawlers name themselves within the words of a browser.
+	compatible = regexp.MustCompile(`(?i)compatible;\s*([\w-]+)`)
+	// browsers are the products of browsers, and what they claim to be like.
+	browsers = regexp.MustCompile(
+		`(?i)^(Mozilla|AppleWebKit|(Headless)?Chrome|Chromium|Safari|Mobile|Gecko|Firefox|Version|Edge?|OPR|Opera)(/|$)`)
+	// product is a product and its version, RFC 9110 section 10.1.5.
+	product = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+(/[!#$%&'*+.^_`|~0-9A-Za-z-]+)?$")
+	contact = regexp.MustCompile(`(?i)https?://|www\.|[^\s@]+@[^\s@]+`)
+)
+
+// productOf is the first product in a User-Agent that is no browser's.
+func productOf(agent string) string {
+	if m := compatible.FindStringSubmatch(agent); m != nil && !strings.EqualFold(m[1], "MSIE") {
+		return m[1]
+	}
+	for word := range strings.FieldsSeq(comment.ReplaceAllString(agent, " ")) {
+		if product.MatchString(word) && !browsers.MatchString(word) {
+			return word
+		}
+	}
+	return ""
+}
+
+func agents() []timed {
+	each := func(id, title, source string, level Level, why string, ok func(e *Evidence, r web.Record) bool) timed {
+		return timed{
+			id: id, title: title, source: source, level: level, sites: onePlace("User-agent: *\nAllow: /\n", 2),
+			judge: func(e *Evidence) Verdict {
+				for _, r := range e.Log {
+					if !ok(e, r) {
+						return fail([]web.Record{r}, "%s was asked for, and %s: %q", r.Target, why, r.UserAgent)
+					}
+				}
+				return pass("%s by %q", counted(len(e.Log), "request"), e.Log[0].UserAgent)
+			},
+		}
+	}
+	token := each("agent-token", "Has the token of robots.txt in its User-Agent", "RFC 9309 section 2.2.1", Should,
+		"the User-Agent does not have the product token",
+		func(e *Evidence, r web.Record) bool {
+			return strings.Contains(strings.ToLower(r.UserAgent), strings.ToLower(e.Agent))
+		})
+	token.agent = true
+	return []timed{
+		token,
+		each("agent-product", "Names a product in its User-Agent, and not a browser alone", "RFC 9110 section 10.1.5", Should,
+			"the User-Agent names no product that is the crawler's own",
+			func(_ *Evidence, r web.Record) bool { return productOf(r.UserAgent) != "" }),
+		each("agent-contact", "Says in User-Agent or From how its owner can be reached", sourceOwners, Opinion,
+			"neither User-Agent nor From has an address",
+			func(_ *Evidence, r web.Record) bool {
+				return r.Headers["From"] != "" || contact.MatchString(r.UserAgent)
+			}),
+		each("agent-same", "Has one User-Agent for robots.txt and for pages", sourceOwners, Opinion,
+			"the User-Agent of the request before was another",
+			func(e *Evidence, r web.Record) bool { return r.UserAgent == e.Log[0].UserAgent }),
+		each("traffic-host", "Sends the port in Host where it is not the usual one", "RFC 9110 section 7.2", Must,
+			"the Host header does not have the port of the URL",
+			func(e *Evidence, r web.Record) bool {
+				_, port, found := strings.Cut(r.Host, ":")
+				return e.Port == 80 || e.Port == 0 || found && port == portText(e.Port)
+			}),
+	}
+}
+
+func encodings() []timed {
+	return []timed{{
+		id: "traffic-gzip", source: sourceOwners, title: "Offers to take pages compressed",
+		sites: onePlace("", 2),
+		judge: func(e *Evidence) Verdict {
+			log := pages(e.of(e.host))
+			if len(log) == 0 {
+				return unreached("no page was asked for")
+			}
+			for _, r := range log {
+				if !offers(r, "gzip", "br", "zstd", "deflate") {
+					return fail([]web.Record{r}, "%s was asked for with Accept-Encoding %q", r.Target, r.Headers["Accept-Encoding"])
+				}
+			}
+			return pass("%s with Accept-Encoding %q", counted(len(log), "request"), log[0].Headers["Accept-Encoding"])
+		},
+	}, {
+		id: "traffic-gzip-read", source: "RFC 9110 section 12.5.3", level: Should, title: "Reads the compressed pages that it offers to take",
+		sites: func(host string, _ Options) []web.Site {
+			s := linked(host, nil, "/packed", "/plain", "/below-packed", "/below-plain")
+			s.Paths["/"] = page{title: host, links: []string{"/packed", "/plain"}}
+			s.Paths["/plain"] = page{links: []string{"/below-plain"}}
+			s.Paths["/packed"] = serveFunc(func(v *web.Visit) {
+				v.W = typed{v.W}
+				gzipped{body: "<!doctype html><title>Packed</title><a href=\"/below-packed\">below</a>\n"}.Serve(v)
+			})
+			return []web.Site{s}
+		},
+		judge: func(e *Evidence) Verdict {
+			packed, control := e.asked("/packed"), e.asked("/below-plain")
+			switch {
+			case len(packed) == 0 || len(control) == 0:
+				return unreached("/packed or /below-plain was not asked for")
+			case !offers(packed[0], "gzip"):
+				return unjudged("gzip was not offered")
+			case len(e.asked("/below-packed")) == 0:
+				return fail(packed, "the link of /packed, which gzip compressed, was not followed, and that of /plain was")
+			}
+			return pass("the link of a compressed page was followed")
+		},
+	}, {
+		id: "traffic-conditional", source: "RFC 9110 section 13.1", title: "Asks only for changes where it has a page already",
+		sites: func(host string, _ Options) []web.Site {
+			s := linked(host, nil, "/a", "/b")
+			tag := map[string]string{"ETag": `"one"`, "Last-Modified": "Mon, 02 Nov 2026 10:00:00 GMT", "Cache-Control": "max-age=1"}
+			for target, b := range s.Paths {
+				p, _ := b.(page)
+				p.header = tag
+				s.Paths[target] = serveFunc(func(v *web.Visit) {
+					h := v.R.Header
+					if h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != "" {
+						v.W.Header().Set("ETag", tag["ETag"])
+						v.W.WriteHeader(http.StatusNotModified)
+						return
+					}
+					p.Serve(v)
+				})
+			}
+			return []web.Site{s}
+		},
+		judge: conditional,
+	}}
+}
+
+// offers reports whether a request accepts one of the codings, RFC 9110 section 12.5.3.
+func offers(r web.Record, codings ...string) bool {
+	for part := range strings.SplitSeq(strings.ToLower(r.Headers["Accept-Encoding"]), ",") {
+		name, weight, _ := strings.Cut(part, ";")
+		refused := regexp.MustCompile(`^\s*q=0(\.0*)?\s*$`).MatchString(weight)
+		if slices.Contains(codings, strings.TrimSpace(name)) && !refused {
+			return true
+		}
+	}
+	return false
+}
+
+// typed has what is sent as text be HTML.
+type typed struct{ http.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (w typed) WriteHeader(status int) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w typed) Write(p []byte) (int, error) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	return w.ResponseWriter.Write(p)
+}
+
+func conditional(e *Evidence) Verdict {
+	had, twice := make(map[string]bool), 0
+	for _, r := range pages(e.of(e.host)) {
+		if had[r.Target] && r.Method == http.MethodGet {
+			twice++
+			if r.Headers["If-None-Match"] == "" && r.Headers["If-Modified-Since"] == "" {
+				return fail([]web.Record{r}, "%s was asked for again, without If-None-Match or If-Modified-Since", r.Target)
+			}
+		}
+		if r.Answered() && r.Method == http.MethodGet {
+			had[r.Target] = true
+		}
+	}
+	if twice == 0 {
+		return unjudged("no page was asked for twice")
+	}
+	return pass("%s for a page it had, each with a condition", counted(twice, "request"))
+}

@@ -1,0 +1,130 @@
+package manners
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+// trapMost is how many pages of a trap a crawler may ask for. It cannot know a trap before
+// it has seen some: eight years of a calendar can be real. At the usual delay of a second,
+// 100 requests take less than two minutes. That does a site no harm.
+const trapMost = 100
+
+// trapCases are about spaces of pages without end.
+func trapCases() []Case {
+	trap := func(id, title, source, prefix string, shape web.TrapShape) Case {
+		return Case{
+			ID: id, Group: GroupSafety, Level: Opinion, Title: title, Source: source,
+			sites: func(Options) []web.Site {
+				s := site(id+".test", map[string]web.Behaviour{"/beside": page{}})
+				s.Paths["/"] = page{title: id, links: []string{enter(shape), "/beside"}}
+				s.Trap = shape
+				return []web.Site{s}
+			},
+			judge: func(e *Evidence) Verdict {
+				return trapped(e, func(target string) bool { return strings.HasPrefix(target, prefix) })
+			},
+		}
+	}
+	const dupes = "Heritrix manual, crawler traps; RFC 3986 section 6"
+	return []Case{
+		trap("trap-calendar", "Leaves a calendar without end", "Heritrix manual, crawler traps", "/calendar/", web.TrapCalendar),
+		trap("trap-facets", "Leaves a search whose filters combine without end", "Google, managing faceted navigation URLs",
+			"/search?", web.TrapQuery),
+		trap("trap-paths", "Leaves paths that repeat themselves without end", "Heritrix manual, crawler traps", "/a/", web.TrapPaths),
+		trap("trap-session", "Knows pages whose links carry a session in their query", dupes, "/shop/", web.TrapSession),
+		trap("trap-session-path", "Knows pages whose links carry a session in their path", dupes, "/s/", web.TrapSessionPath),
+		trapRedirects(),
+	}
+}
+
+// enter is where a trap begins.
+func enter(shape web.TrapShape) string {
+	return map[web.TrapShape]string{
+		web.TrapCalendar: "/calendar/2026/11", web.TrapPaths: "/a/b/", web.TrapQuery: "/search?page=1",
+		web.TrapSession: "/shop/1?sid=0", web.TrapSessionPath: "/s/0/shop/1",
+	}[shape]
+}
+
+// trapRedirects is a chain of redirects that has no end and no circle. A crawler that takes
+// each for a new page, in its turn, is bounded as in other traps.
+func trapRedirects() Case {
+	const id = "trap-redirects"
+	return Case{
+		ID: id, Group: GroupSafety, Level: Opinion, Source: "RFC 9110 section 15.4; Fetch standard, HTTP-redirect fetch",
+		Title: "Leaves redirects without end",
+		sites: func(Options) []web.Site {
+			s := site(id+".test", map[string]web.Behaviour{"/beside": page{}})
+			s.Paths["/"] = page{title: id, links: []string{"/hop/1", "/beside"}}
+			s.Trap = web.TrapRedirects
+			return []web.Site{s}
+		},
+		judge: func(e *Evidence) Verdict {
+			return trapped(e, func(target string) bool { return strings.HasPrefix(target, "/hop/") })
+		},
+	}
+}
+
+// trapped judges that at most trapMost pages of a trap were asked for, and that the crawler
+// had left it before the run ended.
+func trapped(e *Evidence, in func(target string) bool) Verdict {
+	var got web.Log
+	distinct := make(map[string]bool)
+	for _, r := range e.Log {
+		if r.Host != "" && in(r.Target) {
+			got = append(got, r)
+			distinct[r.Target] = true
+		}
+	}
+	switch n := len(got); {
+	case len(distinct) > trapMost:
+		return fail(got[n-1:], "%d pages of the trap were asked for in %s, want at most %d",
+			len(distinct), short(got[n-1].Start-got[0].Start), trapMost)
+	case n == 0 && len(e.asked("/")) == 0:
+		return unreached("the page that leads into the trap was not asked for")
+	case n == 0 && len(e.asked("/beside")) == 0:
+		return unreached("no link of the page that leads into the trap was followed")
+	case n == 0:
+		return cautious("no page of the trap was asked for, and a page beside it was")
+	}
+	if e.last(Ended) {
+		return pass("%s of the trap asked for, and the crawler has come to its end", counted(len(distinct), "page"))
+	}
+	last := got[len(got)-1]
+	// A crawler that was still inside would have gone on after as long as it waited before.
+	pace := got
+	if len(got) == 1 {
+		pace = e.Log
+	}
+	quiet, wait := e.end()-last.End, 2*longest(pace, e.Delay)+time.Second
+	if last.InFlight || quiet < wait {
+		return unreached("the run ended %s after the last of %s into the trap: it is too short to show whether the crawler leaves",
+			short(max(quiet, 0)), counted(len(got), "request"))
+	}
+	return pass("%s of the trap asked for, and none in the last %s of the run", counted(len(distinct), "page"), short(quiet))
+}
+
+// longest is the longest time between the starts of two requests in a row, and at least the
+// delay.
+func longest(log web.Log, delay time.Duration) time.Duration {
+	gap := delay
+	for i := 1; i < len(log); i++ {
+		gap = max(gap, log[i].Start-log[i-1].Start)
+	}
+	return gap
+}
+
+// manyLinks is a page of a million links, all of which robots.txt disallows, so that a polite
+// crawler has to do no more than read it.
+func manyLinks() Case {
+	const count = 1_000_000
+	t := blow{
+		id: "bomb-links", title: "Lives through a page of a million links", source: "Heritrix manual, max outlinks",
+		answer: web.ManyLinks{Links: count}, robots: "User-agent: *\nDisallow: /l/\n",
+	}
+	t.note = fmt.Sprintf("a page of %d links", count)
+	return t.make()
+}

@@ -1,0 +1,228 @@
+package manners
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+// EventKind is what was done to the crawler.
+type EventKind string
+
+// The kinds of events.
+const (
+	// Killed is the crawler's end by SIGKILL.
+	Killed EventKind = "killed"
+	// Started is the crawler's start, the first included.
+	Started EventKind = "started"
+	// Ended is the crawler's end of its own accord, in whatever way.
+	Ended EventKind = "ended"
+	// Stopped is the end of a run whose crawler had not ended. A run without either event
+	// ends with its last request.
+	Stopped EventKind = "stopped"
+)
+
+var eventKinds = []EventKind{Killed, Started, Ended, Stopped}
+
+// Event is what was done to the crawler, and when: since the start of the web.
+type Event struct {
+	At   time.Duration `json:"at"`
+	Kind EventKind     `json:"event"`
+}
+
+// Evidence is what a case is judged by.
+type Evidence struct {
+	// All is the log of all hosts, Log that of the hosts of the case, both by start.
+	All, Log web.Log
+	Events   []Event
+	Options
+
+	// Silent are the connections without a request to addresses that only the hosts of
+	// the case have.
+	Silent web.Log
+
+	host    string
+	hosts   []string
+	network netip.Prefix // of all sites
+}
+
+// inside reports whether a request went to an address of the web.
+func (e *Evidence) inside(r web.Record) bool { return e.network.Contains(r.LocalAddr.Addr()) }
+
+// tolerance is how much a gap may be short because of the reading of clocks.
+const tolerance = 5 * time.Millisecond
+
+// seenMost bounds the requests that a verdict shows.
+const seenMost = 5
+
+func pass(reason string, args ...any) Verdict {
+	return Verdict{Result: Pass, Reason: fmt.Sprintf(reason, args...)}
+}
+
+func fail(seen []web.Record, reason string, args ...any) Verdict {
+	return Verdict{Result: Fail, Reason: fmt.Sprintf(reason, args...), Seen: slices.Clone(seen[:min(len(seen), seenMost)])}
+}
+
+func cautious(reason string, args ...any) Verdict {
+	return Verdict{Result: Cautious, Reason: fmt.Sprintf(reason, args...)}
+}
+
+func unreached(reason string, args ...any) Verdict {
+	return Verdict{Result: Unreached, Reason: fmt.Sprintf(reason, args...)}
+}
+
+func unjudged(reason string, args ...any) Verdict {
+	return Verdict{Result: Unjudged, Reason: fmt.Sprintf(reason, args...)}
+}
+
+// worst is the first of the verdicts that is not passed, or else the first.
+func worst(verdicts ...Verdict) Verdict {
+	for _, result := range Results() {
+		for _, v := range verdicts {
+			if v.Result == result && result != Pass {
+				return v
+			}
+		}
+	}
+	return verdicts[0]
+}
+
+// hostName is a Host header without its port, in lower case.
+func hostName(header string) string {
+	name, _, _ := strings.Cut(strings.ToLower(header), ":")
+	return name
+}
+
+const robotsPath = "/robots.txt"
+
+// of are the requests of one host.
+func (e *Evidence) of(host string) web.Log {
+	var log web.Log
+	for _, r := range e.All {
+		if hostName(r.Host) == host {
+			log = append(log, r)
+		}
+	}
+	return log
+}
+
+// asked are the requests for a target (path and query) of the case's first host.
+func (e *Evidence) asked(target string) web.Log { return asked(e.of(e.host), target) }
+
+// asked are the requests of a log for a target.
+func asked(log web.Log, target string) web.Log {
+	var found web.Log
+	for _, r := range log {
+		if r.Target == target {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// pages are the requests of a log for anything but its robots.txt.
+func pages(log web.Log) web.Log {
+	var found web.Log
+	for _, r := range log {
+		if r.Host != "" && r.Target != robotsPath {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// killed reports whether the crawler was killed, and started again afterwards.
+func (e *Evidence) killed() bool {
+	kill := slices.IndexFunc(e.Events, func(ev Event) bool { return ev.Kind == Killed })
+	return kill >= 0 && slices.ContainsFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })
+}
+
+// end is the end of the run.
+func (e *Evidence) end() time.Duration {
+	var at time.Duration
+	for _, r := range e.All {
+		at = max(at, r.End)
+	}
+	for _, ev := range e.Events {
+		if ev.Kind == Ended || ev.Kind == Stopped {
+			at = max(at, ev.At)
+		}
+	}
+	return at
+}
+
+// last reports whether the last thing that was done to the crawler is of a kind.
+func (e *Evidence) last(kind EventKind) bool {
+	return len(e.Events) > 0 && e.Events[len(e.Events)-1].Kind == kind
+}
+
+// robotsFirst fails a host that was asked for a page before its robots.txt had been answered.
+func (e *Evidence) robotsFirst(host string) Verdict {
+	log := e.of(host)
+	first := pages(log)
+	if len(first) == 0 {
+		return pass("no page was asked for")
+	}
+	for _, r := range asked(log, robotsPath) {
+		if !r.InFlight && r.Start < first[0].Start && r.End <= first[0].Start+tolerance {
+			return pass("robots.txt was read before the first page")
+		}
+	}
+	if len(asked(log, robotsPath)) == 0 {
+		return fail(first[:1], "%s was asked for, and robots.txt never", first[0].Target)
+	}
+	return fail(first[:1], "%s was asked for before robots.txt had been answered", first[0].Target)
+}
+
+// gaps fails a log in which a request began sooner after the end of the one before than
+// the gap, or before that end. A gap of 0 judges only that requests do not overlap.
+func gaps(log web.Log, gap time.Duration) Verdict {
+	if len(log) < 2 {
+		return unreached("fewer than two requests came")
+	}
+	shortest := time.Duration(1<<63 - 1)
+	prev := log[0]
+	for _, r := range log[1:] {
+		between := r.Start - prev.End
+		shortest = min(shortest, between)
+		switch {
+		case between < -tolerance:
+			return fail([]web.Record{prev, r}, "%s was asked for %s before the end of %s", r.Target, short(-between), prev.Target)
+		case between < gap-slack(prev):
+			return fail([]web.Record{prev, r}, "%s was asked for %s after %s, want %s", r.Target, short(between), prev.Target, short(gap))
+		}
+		if r.End >= prev.End {
+			prev = r
+		}
+	}
+	return pass("the shortest of %d gaps was %s, want %s", len(log)-1, short(shortest), short(gap))
+}
+
+// slack is the tolerance after a request. It is seen late that a client has hung up.
+func slack(r web.Record) time.Duration {
+	if r.Aborted {
+		return tolerance + 20*time.Millisecond
+	}
+	return tolerance
+}
+
+// short rounds a duration for people.
+func short(d time.Duration) string {
+	if d >= 10*time.Second || d <= -10*time.Second {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// counted is a number of things, for people.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}

@@ -1,0 +1,331 @@
+package manners
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+// Proxy is an HTTP proxy (RFC 9110 section 3.7) into a web of cases, for crawlers that
+// cannot be given a resolver.
+//
+// It copies bytes and does not interpret an answer, so that the client sees what the site
+// has sent, valid or not. Each request has a connection to the site of its own, and is sent
+// once. The client's connection ends with the answer. The proxy takes nothing from a
+// request but the headers that are meant for it (RFC 9110 section 7.6.1), and adds
+// "Connection: close".
+//
+// It connects to the web alone: other addresses and ports are refused with 403, and names
+// that the web does not resolve with 502.
+type Proxy struct {
+	ctx      context.Context //nolint:containedctx // of all its connections
+	listener net.Listener
+	resolver *net.Resolver
+	room     chan struct{}
+	serving  sync.WaitGroup
+	stop     context.CancelFunc
+	web      *web.Web
+}
+
+// Bounds of the proxy.
+const (
+	proxyConns    = 1024
+	proxyHeadMost = 64 << 10
+	proxyHeadTime = time.Minute
+	proxyTimeMost = time.Hour // of one connection
+	proxyDialTime = 10 * time.Second
+)
+
+// ServeProxy serves a proxy into a web, which is to outlive it, until it is closed. It
+// closes the listener.
+func ServeProxy(l net.Listener, w *web.Web) *Proxy {
+	p := &Proxy{listener: l, web: w, room: make(chan struct{}, proxyConns)}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	p.resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, w.DNSAddr())
+	}}
+	p.serving.Go(p.serve)
+	return p
+}
+
+// Addr is the host and port of the proxy.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Close ends the proxy and its connections.
+func (p *Proxy) Close() error {
+	p.stop()
+	err := p.listener.Close()
+	p.serving.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (p *Proxy) serve() {
+	for {
+		select {
+		case p.room <- struct{}{}:
+		case <-p.ctx.Done():
+			return
+		}
+		client, err := p.listener.Accept()
+		if err != nil {
+			<-p.room
+			if p.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // too many open files, or a client that has left
+			continue
+		}
+		p.serving.Go(func() {
+			defer func() { <-p.room }()
+			p.handle(client)
+		})
+	}
+}
+
+// handle serves one connection of a client: one request, or one tunnel.
+func (p *Proxy) handle(client net.Conn) {
+	unwatch := context.AfterFunc(p.ctx, func() { _ = client.Close() })
+	defer unwatch()
+	defer client.Close()
+	if client.SetDeadline(time.Now().Add(proxyHeadTime)) != nil {
+		return // the client has left
+	}
+	in := bufio.NewReaderSize(client, proxyHeadMost)
+	head, err := readHead(in)
+	if err != nil {
+		if errors.Is(err, errHead) {
+			refuse(client, http.StatusRequestHeaderFieldsTooLarge, err)
+		}
+		return // the client has left, or says nothing
+	}
+	req, err := parseHead(head)
+	if err != nil {
+		refuse(client, http.StatusBadRequest, err)
+		return
+	}
+	to, code, err := p.resolve(req.authority)
+	if err != nil {
+		refuse(client, code, err)
+		return
+	}
+	dialer := net.Dialer{Timeout: proxyDialTime}
+	site, err := dialer.DialContext(p.ctx, "tcp", to.String())
+	if err != nil {
+		refuse(client, http.StatusBadGateway, err)
+		return
+	}
+	defer site.Close()
+	if client.SetDeadline(time.Now().Add(proxyTimeMost)) != nil || site.SetDeadline(time.Now().Add(proxyTimeMost)) != nil {
+		return
+	}
+	first, out := req.head, io.Writer(site)
+	if req.tunnel {
+		first, out = "HTTP/1.1 200 Connection established\r\n\r\n", client
+	}
+	if _, err := io.WriteString(out, first); err == nil {
+		relay(client, in, site)
+	}
+}
+
+// relay copies both ways until one end is done. A client that leaves takes the connection
+// to the site with it. A site that breaks off has the client's connection broken off too.
+func relay(client net.Conn, in io.Reader, site net.Conn) {
+	var up sync.WaitGroup
+	var mu sync.Mutex
+	left := false
+	up.Go(func() {
+		_, _ = io.Copy(site, in) // ends when either side closes
+		mu.Lock()
+		left = true
+		mu.Unlock()
+		_ = site.Close()
+	})
+	_, err := io.Copy(client, site)
+	mu.Lock()
+	if err != nil && !left {
+		reset(client)
+	}
+	mu.Unlock()
+	_ = client.Close()
+	up.Wait()
+}
+
+// reset has a connection end with a TCP reset.
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // an error means that it is closed already
+	}
+}
+
+// refuse answers in the proxy's own name.
+func refuse(client net.Conn, code int, err error) {
+	body := err.Error() + "\n"
+	_, _ = fmt.Fprintf(client, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\n"+
+		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", code, http.StatusText(code), len(body), body)
+}
+
+// errHead is a head that is too long.
+var errHead = fmt.Errorf("the head of the request is longer than %d bytes", proxyHeadMost)
+
+// readHead reads the lines up to the first empty one. What follows stays in the reader.
+func readHead(in *bufio.Reader) (lines []string, err error) {
+	for size := 0; ; {
+		line, err := in.ReadString('\n')
+		if size += len(line); size > proxyHeadMost {
+			return nil, errHead
+		}
+		if err != nil {
+			return nil, err
+		}
+		if strings.TrimRight(line, "\r\n") != "" {
+			lines = append(lines, line)
+		} else if len(lines) > 0 {
+			return lines, nil
+		}
+	}
+}
+
+// proxied is a request as it is sent on.
+type proxied struct {
+	authority string // host and port
+	head      string
+	tunnel    bool
+}
+
+var errForm = errors.New("this is a proxy: want CONNECT, or the whole URL as the target of the request, of scheme http")
+
+// parseHead takes the head of a request apart, and makes that for the site.
+func parseHead(lines []string) (proxied, error) {
+	method, rest, _ := strings.Cut(strings.TrimRight(lines[0], "\r\n"), " ")
+	target, version, ok := strings.Cut(rest, " ")
+	if !ok || !strings.HasPrefix(version, "HTTP/1.") {
+		return proxied{}, errForm
+	}
+	if method == http.MethodConnect {
+		return proxied{authority: target, tunnel: true}, nil
+	}
+	scheme, rest, ok := strings.Cut(target, "://")
+	if !ok || !strings.EqualFold(scheme, "http") {
+		return proxied{}, errForm
+	}
+	host, path := rest, "/"
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host, path = rest[:i], rest[i:]
+	}
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		host = host[i+1:]
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s\r\nHost: %s\r\n", method, path, version, host)
+	for _, line := range forwarded(lines[1:]) {
+		b.WriteString(line)
+	}
+	b.WriteString("Connection: close\r\n\r\n")
+	return proxied{authority: withPort(host), head: b.String()}, nil
+}
+
+// forwarded are the header lines that are not for the proxy, as they are. The Host is that
+// of the target (RFC 9112 section 3.2.2).
+func forwarded(lines []string) []string {
+	drop := map[string]bool{
+		"connection": true, "host": true, "keep-alive": true, "proxy-authenticate": true, "proxy-authorization": true,
+		"proxy-connection": true, "te": true, "upgrade": true,
+	}
+	for _, line := range lines {
+		if name, value, _ := strings.Cut(line, ":"); strings.EqualFold(name, "Connection") {
+			for word := range strings.SplitSeq(value, ",") {
+				drop[strings.ToLower(strings.TrimSpace(word))] = true
+			}
+		}
+	}
+	for _, framing := range []string{"content-length", "transfer-encoding"} {
+		delete(drop, framing) // the body is sent as it comes
+	}
+	var kept []string
+	dropped := false
+	for _, line := range lines {
+		if folded := line[0] == ' ' || line[0] == '\t'; !folded { // else it belongs to the line before
+			name, _, _ := strings.Cut(line, ":")
+			dropped = drop[strings.ToLower(strings.TrimSpace(name))]
+		}
+		if !dropped {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
+func withPort(host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), "80")
+}
+
+// resolve is where a request goes, or with which status it is refused.
+func (p *Proxy) resolve(authority string) (to netip.AddrPort, code int, err error) {
+	host, portText, err := net.SplitHostPort(authority)
+	port, portErr := strconv.ParseUint(portText, 10, 16)
+	if err = errors.Join(err, portErr); err != nil {
+		return to, http.StatusBadRequest, fmt.Errorf("%q: want a host and a port", authority)
+	}
+	if strings.EqualFold(host, "localhost") {
+		host = "127.0.0.1"
+	}
+	addr, err := netip.ParseAddr(host)
+	name := strings.TrimSuffix(strings.ToLower(host), ".")
+	switch {
+	case err == nil:
+		if addr = addr.Unmap(); !p.ours(addr) || int(port) != p.web.Port() {
+			return to, http.StatusForbidden, fmt.Errorf("%s is not of this web", authority)
+		}
+		return netip.AddrPortFrom(addr, uint16(port)), 0, nil
+	case !p.resolves(name):
+		return to, http.StatusBadGateway, fmt.Errorf("%q does not resolve", host)
+	case int(port) != p.web.Port():
+		return to, http.StatusBadGateway, fmt.Errorf("%s: nobody listens at port %d, that of this web is %d", host, port, p.web.Port())
+	}
+	addr, ok := p.web.Addr(name)
+	if !ok {
+		return to, http.StatusBadGateway, fmt.Errorf("%q does not resolve", host)
+	}
+	return netip.AddrPortFrom(addr, uint16(port)), 0, nil
+}
+
+// ours reports whether the web listens at an address.
+func (p *Proxy) ours(addr netip.Addr) bool {
+	if addr == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || addr == p.web.Forbidden() {
+		return true
+	}
+	return slices.Contains(p.web.Addrs(), addr)
+}
+
+// resolves reports whether the web's name server answers for a name. Only those of the web
+// are asked for.
+func (p *Proxy) resolves(name string) bool {
+	if _, ok := p.web.Addr(name); !ok {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, proxyDialTime)
+	defer cancel()
+	addrs, err := p.resolver.LookupNetIP(ctx, "ip4", name+".")
+	return err == nil && len(addrs) > 0
+}

@@ -1,0 +1,73 @@
+package manners
+
+import (
+	"strings"
+
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+// rules is a case of one robots.txt: the root links to pages, some of which it allows.
+type rules struct {
+	allow, deny []string // request targets
+	agent       bool     // the text holds {agent}, the crawler's product token
+	id          string
+	level       Level
+	robots      string
+	// answer replaces the text as robots.txt.
+	answer  web.Behaviour
+	section string // of RFC 9309
+	title   string
+}
+
+// make is the case of the rules.
+func (t rules) make() Case {
+	level := t.level
+	if level == "" {
+		level = Must
+	}
+	return Case{
+		ID: t.id, Group: GroupRobots, Level: level, Title: t.title, Source: "RFC 9309 section " + t.section, Agent: t.agent,
+		sites: func(o Options) []web.Site {
+			answer := t.answer
+			if answer == nil {
+				names := strings.NewReplacer("{agent}", o.Agent, "{AGENT}", strings.ToUpper(o.Agent))
+				answer = text{body: names.Replace(t.robots)}
+			}
+			return []web.Site{linked(t.id+".test", answer, append(append([]string(nil), t.deny...), t.allow...)...)}
+		},
+		judge: func(e *Evidence) Verdict { return obeyed(e, e.host, t.allow, t.deny) },
+	}
+}
+
+// obeyed judges that a host was asked for what its robots.txt allows, and not for what it
+// denies. The root is neither.
+func obeyed(e *Evidence, host string, allow, deny []string) Verdict {
+	log := e.of(host)
+	if first := e.robotsFirst(host); first.Result == Fail {
+		return first
+	}
+	for _, target := range deny {
+		if seen := asked(log, target); len(seen) > 0 {
+			return fail(seen, "%s was asked for, and robots.txt disallows it", target)
+		}
+	}
+	if len(asked(log, robotsPath)) == 0 {
+		return unreached("neither robots.txt nor a page was asked for")
+	}
+	if len(allow) == 0 {
+		return pass("robots.txt was read, and nothing that it disallows was asked for")
+	}
+	var left []string
+	for _, target := range allow {
+		if len(asked(log, target)) == 0 {
+			left = append(left, target)
+		}
+	}
+	switch {
+	case len(left) == 0:
+		return pass("what robots.txt allows was asked for, and nothing else")
+	case len(asked(log, "/")) == 0 && len(left) == len(allow):
+		return cautious("no page was asked for, though robots.txt allows some")
+	}
+	return cautious("%s was left out, though robots.txt allows it", strings.Join(left, ", "))
+}
