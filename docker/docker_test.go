@@ -70,16 +70,20 @@ func TestImagesArePinned(t *testing.T) {
 func TestVersionIsStamped(t *testing.T) {
 	t.Parallel()
 	flags := regexp.MustCompile(`-ldflags="(.*)"`).FindAllStringSubmatch(read(t, "Dockerfile"), -1)
-	require.Len(t, flags, 2)
+	require.Len(t, flags, 3)
 	require.Equal(t, flags[0][1], flags[1][1])
-	worker := filepath.Join(t.TempDir(), "worker")
-	// without -trimpath, for which all would have to be compiled once more
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", strings.ReplaceAll(flags[0][1], "$VERSION", "1.2.3"), "-o", worker, "../cmd/worker")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	out, err = exec.CommandContext(t.Context(), worker, "--version").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Regexp(t, `\Aworker 1\.2\.3\n`, string(out))
+	version := func(program, flags string) string {
+		binary := filepath.Join(t.TempDir(), program)
+		// without -trimpath, for which all would have to be compiled once more
+		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", strings.ReplaceAll(flags, "$VERSION", "1.2.3"), "-o", binary, "../cmd/"+program)
+		out, err := build.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		out, err = exec.CommandContext(t.Context(), binary, "--version").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	require.Regexp(t, `\Aworker 1\.2\.3\n`, version("worker", flags[0][1]))
+	require.Equal(t, "1.2.3\n", version("manners", flags[2][1]))
 }
 
 func TestPasswordsMayHoldAnyCharacters(t *testing.T) {

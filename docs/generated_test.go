@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the generated tables into the doc
 func TestGeneratedTables(t *testing.T) {
 	t.Parallel()
 	for name, table := range map[string]string{
-		"README.md": flagTable(), "docs/manners.md": caseTables(), "docs/settings.md": settingTables(),
+		"README.md": flagTable(), "manners/README.md": caseTables(), "docs/settings.md": settingTables(),
 	} {
 		document.Compare(t, filepath.Join(root, name), table, *update)
 	}

@@ -73,7 +73,7 @@ const (
 )
 
 // errNoLog is a file of another kind.
-var errNoLog = errors.New(`not a log of mosey manners: its first line has no "manners"`)
+var errNoLog = errors.New(`not a log of manners: its first line has no "manners"`)
 
 // ReadRun reads a log file. Events and records may come in any order. An error names the
 // line. Lines are at most 1 MiB, and instants at most ten years.

@@ -74,9 +74,9 @@ func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	const head = `{"manners":1,"options":{"delay":0,"port":1},"started":"2026-01-02T03:04:05Z"}` + "\n"
 	for text, want := range map[string]string{
-		"":                                  "not a log of mosey manners",
-		"\n":                                "not a log of mosey manners",
-		`{"host":"a.test"}` + "\n":          "line 1: not a log of mosey manners",
+		"":                                  "not a log of manners",
+		"\n":                                "not a log of manners",
+		`{"host":"a.test"}` + "\n":          "line 1: not a log of manners",
 		`{"manners":2}` + "\n":              "line 1: manners 2: this program reads version 1",
 		head + "{\n{}\n":                    "line 2: unexpected end of JSON",
 		head + `{"event":"burnt"}`:          `line 2: event "burnt": want one of [killed started ended stopped]`,

@@ -50,7 +50,7 @@ type (
 // reached or cannot be judged is skipped. So is a failure in a matter of opinion, with a
 // message that says so: it does not fail a build.
 func (p *Report) WriteJUnit(w io.Writer) error {
-	all := junitSuites{Name: "mosey manners"}
+	all := junitSuites{Name: "manners"}
 	for _, g := range Groups() {
 		s := junitSuite{Name: string(g), Timestamp: p.Started.Format(time.RFC3339)}
 		for _, f := range p.Cases {

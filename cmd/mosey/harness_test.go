@@ -24,7 +24,6 @@ const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	runsAsMosey()
-	crawlsForManners()
 	code := dbtest.Main(m)
 	if dir := os.Getenv("MOSEY_REPLAY_RECORD"); dir != "" && code == 0 {
 		if err := recordHistories(dir, temporalStack.info.TemporalAddress); err != nil {

@@ -23,7 +23,6 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/control"
 	"github.com/mosey-web/mosey/cmd/mosey/identity"
 	"github.com/mosey-web/mosey/cmd/mosey/images"
-	"github.com/mosey-web/mosey/cmd/mosey/manners"
 	"github.com/mosey-web/mosey/cmd/mosey/manual"
 	"github.com/mosey-web/mosey/cmd/mosey/move"
 	"github.com/mosey-web/mosey/cmd/mosey/seed"
@@ -77,7 +76,6 @@ type cli struct {
 	Identity   identity.Cmd         `cmd:"" group:"Take out and look after:" help:"Publish who the crawler is: a page, its addresses, the keys that sign; and check that as site owners do."`
 	Deploy     control.DeployCmd    `cmd:"" group:"Take out and look after:" help:"Make a version of the workers current, and watch others run out; or list the versions."`
 	Replay     control.ReplayCmd    `cmd:"" group:"Take out and look after:" help:"Replay workflows that run over this program, before its workers serve them."`
-	Manners    manners.Cmd          `cmd:"" group:"Take out and look after:" help:"Judge a crawler, of whatever kind: serve a web of cases, and judge how it was crawled."`
 	Codec      codecCmd             `cmd:"" group:"Take out and look after:" help:"Decrypt what Temporal's UI and the temporal command show, where payloads are encrypted."`
 	Completion manual.CompletionCmd `cmd:"" group:"Take out and look after:" help:"Print what has a shell complete commands and flags."`
 	Man        manual.ManCmd        `cmd:"" group:"Take out and look after:" help:"Print this as a page for man."`

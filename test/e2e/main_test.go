@@ -11,7 +11,7 @@ import (
 )
 
 // The programs under test.
-var moseyBin, workerBin string
+var moseyBin, workerBin, mannersBin string
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -28,6 +28,6 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	moseyBin, workerBin = filepath.Join(dir, "mosey"), filepath.Join(dir, "worker")
+	moseyBin, workerBin, mannersBin = filepath.Join(dir, "mosey"), filepath.Join(dir, "worker"), filepath.Join(dir, "manners")
 	return m.Run(), nil
 }

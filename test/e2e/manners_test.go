@@ -34,11 +34,11 @@ func TestManners(t *testing.T) {
 	out, dir := t.TempDir(), up.Dir(t)
 	script := `exec "$0" --data-dir "$1" crawl "$MANNERS_SEEDS" --dns-server "$MANNERS_DNS" --allow-network "$MANNERS_NETWORK" ` +
 		`--contact https://example.org/bot --delay 1s --set ip_delay=1s --timeout 15s`
-	p := start(t, environ(), moseyBin, "manners", "serve", "--write", out, "--agent", "mosey", "--delay", "1s", "--crawler", "Mosey",
+	p := start(t, environ(), mannersBin, "serve", "--write", out, "--agent", "mosey", "--delay", "1s", "--crawler", "Mosey",
 		"--kill-after", "30s", "--for", mannersSpan.String(), "--", "sh", "-c", script, moseyBin, dir)
 	p.wait(t, mannersSpan+2*time.Minute)
 
-	judge := start(t, environ(), moseyBin, "manners", "judge", "--json", filepath.Join(out, "log.jsonl"))
+	judge := start(t, environ(), mannersBin, "judge", "--json", filepath.Join(out, "log.jsonl"))
 	require.Zero(t, judge.wait(t, time.Minute), "%s\n%s", p.out, judge.out)
 	var report manners.Report
 	require.NoError(t, json.Unmarshal([]byte(judge.out.String()), &report), judge.out)

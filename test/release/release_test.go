@@ -164,7 +164,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// What is built is the worker of this tree, for this machine.
+// The worker and manners of this tree are built, for this machine.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	if (runtime.GOOS != "linux" && runtime.GOOS != "darwin") || (runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64") {
@@ -172,7 +172,7 @@ func TestRelease(t *testing.T) {
 	}
 	r := repository{t, t.TempDir()}
 	r.git("init", "--quiet")
-	for _, part := range []string{"activities", "cmd", "crawl", "db", "internal", "search", "workflows"} {
+	for _, part := range []string{"activities", "cmd", "crawl", "db", "internal", "manners", "search", "workflows"} {
 		require.NoError(t, os.CopyFS(filepath.Join(r.dir, part), os.DirFS(filepath.Join("..", "..", part))))
 	}
 	for _, name := range []string{".gitignore", "LICENSE", "README.md", "go.mod", "go.sum"} {
@@ -181,7 +181,8 @@ func TestRelease(t *testing.T) {
 	r.commit(map[string]string{"CHANGELOG.md": "## [2.0.0]\n\n- It is another.\n"})
 	r.refused("version v2.0.0: Go refuses it as the tag of this module: ", "v2.0.0")
 	r.commit(map[string]string{"CHANGELOG.md": "## [Unreleased]\n\n- It sings.\n\n## [0.9.8] - 2030-01-01\n\n### Added\n\n- It flies.\n\n## [0.9.7] - 2029-01-01\n"})
-	only := "worker/" + runtime.GOOS + "/" + runtime.GOARCH
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	only := "worker/" + platform + ",manners/" + platform
 	code, out, errs := r.release("-only", only, version)
 	require.Zero(t, code, errs)
 	require.Empty(t, errs)
@@ -191,8 +192,8 @@ func TestRelease(t *testing.T) {
 	require.Empty(t, r.git("tag"), "it has tagged")
 	require.Empty(t, r.git("status", "--porcelain"))
 
-	name := "mosey-worker_0.9.8_" + runtime.GOOS + "_" + runtime.GOARCH
-	sums := checkSums(t, filepath.Join(r.dir, "dist"), name+".tar.gz", name+".cdx.json", "RELEASE-NOTES.md")
+	name, manners := "mosey-worker_0.9.8_"+runtime.GOOS+"_"+runtime.GOARCH, "mosey-manners_0.9.8_"+runtime.GOOS+"_"+runtime.GOARCH
+	sums := checkSums(t, filepath.Join(r.dir, "dist"), name+".tar.gz", name+".cdx.json", manners+".tar.gz", manners+".cdx.json", "RELEASE-NOTES.md")
 	require.Equal(t, "### Added\n\n- It flies.\n", read(t, filepath.Join(r.dir, "dist", "RELEASE-NOTES.md")))
 	files := unpack(t, filepath.Join(r.dir, "dist", name+".tar.gz"))
 	require.Len(t, files, 5)
@@ -208,6 +209,10 @@ func TestRelease(t *testing.T) {
 	checkWorker(t, worker, commit)
 	checkBill(t, []byte(read(t, filepath.Join(r.dir, "dist", name+".cdx.json"))), worker)
 
+	files = unpack(t, filepath.Join(r.dir, "dist", manners+".tar.gz"))
+	require.Equal(t, read(t, filepath.Join(r.dir, "manners", "README.md")), string(files[path.Join(manners, "README.md")]))
+	require.Equal(t, "0.9.8\n", versionOf(t, files[path.Join(manners, "manners")]))
+
 	// Whoever builds the tag elsewhere gets the same.
 	r.git("tag", version)
 	elsewhere := repository{t, t.TempDir()}
@@ -220,11 +225,17 @@ func TestRelease(t *testing.T) {
 // checkWorker runs the worker of a release.
 func checkWorker(t *testing.T, worker []byte, commit string) {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "worker")
-	require.NoError(t, os.WriteFile(binary, worker, 0o755))
+	require.Regexp(t, `\Aworker 0\.9\.8\ncommit     `+commit+`\nbuilt with go1\.\S+ for `+runtime.GOOS+"/"+runtime.GOARCH+`\nschema     \d+\n`, versionOf(t, worker))
+}
+
+// versionOf returns what a program prints for --version.
+func versionOf(t *testing.T, program []byte) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "program")
+	require.NoError(t, os.WriteFile(binary, program, 0o755))
 	told, err := exec.CommandContext(t.Context(), binary, "--version").CombinedOutput()
 	require.NoError(t, err)
-	require.Regexp(t, `\Aworker 0\.9\.8\ncommit     `+commit+`\nbuilt with go1\.\S+ for `+runtime.GOOS+"/"+runtime.GOARCH+`\nschema     \d+\n`, string(told))
+	return string(told)
 }
 
 // checkBill reads the bill of materials of a worker.
@@ -289,7 +300,7 @@ func unpack(t *testing.T, name string) map[string][]byte {
 		require.NoError(t, err)
 		require.Equal(t, time.Date(2030, 1, 2, 3, 4, 6, 0, time.UTC), header.ModTime.UTC(), header.Name)
 		mode := fs.FileMode(0o644)
-		if path.Base(header.Name) == "worker" {
+		if base := path.Base(header.Name); base == "worker" || base == "manners" {
 			mode = 0o755
 		}
 		require.Equal(t, mode, header.FileInfo().Mode(), header.Name)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,19 +38,18 @@ func (t target) binary() string {
 	return t.program
 }
 
-// name is that of the archive, without what tells its format. The worker's says of what it
-// is the worker.
+// name is that of the archive, without what tells its format. It begins with mosey.
 func (t target) name(version string) string {
 	program := t.program
-	if program == "worker" {
-		program = "mosey-worker"
+	if program != "mosey" {
+		program = "mosey-" + program
 	}
 	return strings.Join([]string{program, strings.TrimPrefix(version, "v"), t.goos, t.goarch}, "_")
 }
 
 // targets are all that a release has.
 func targets() (list []target) {
-	for _, program := range []string{"mosey", "worker"} {
+	for _, program := range []string{"mosey", "worker", "manners"} {
 		for _, goos := range []string{"linux", "darwin", "windows"} {
 			for _, goarch := range []string{"amd64", "arm64"} {
 				list = append(list, target{program, goos, goarch})
@@ -200,12 +200,16 @@ func (b *builder) contents(program string, t target, parts []part) ([]file, erro
 		return nil, err
 	}
 	files := []file{{name: t.binary(), content: content, executable: true}}
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+	readme := "README.md"
+	if t.program == "manners" {
+		readme = "manners/README.md"
+	}
+	for _, name := range []string{"LICENSE", readme, "CHANGELOG.md"} {
 		content, err := os.ReadFile(filepath.Join(b.tree, name)) //nolint:gosec // a tree of our own
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, file{name: name, content: content})
+		files = append(files, file{name: path.Base(name), content: content})
 	}
 	return append(files, file{name: noticesName, content: notices(t, parts)}), nil
 }

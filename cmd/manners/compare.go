@@ -1,25 +1,24 @@
-package manners
+package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 
-	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/manners"
 )
 
 // compareCmd puts runs side by side.
 type compareCmd struct {
-	Logs     []string `arg:"" help:"Files that mosey manners serve has written, one of each run."`
+	Logs     []string `arg:"" help:"Files that manners serve has written, one of each run."`
 	JSON     bool     `name:"json" xor:"form" help:"Print JSON."`
 	Markdown bool     `xor:"form" help:"Print tables of Markdown."`
 }
 
 // Run judges all runs and prints how they compare.
-func (c *compareCmd) Run(e *command.Env) error {
+func (c *compareCmd) Run(e *env) error {
 	var reports []*manners.Report
 	for _, name := range c.Logs {
 		report, err := readReport(name)
@@ -31,9 +30,11 @@ func (c *compareCmd) Run(e *command.Env) error {
 	m := manners.NewMatrix(reports)
 	switch {
 	case c.JSON:
-		return command.PrintJSON(e.Stdout, m)
+		enc := json.NewEncoder(e.stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(m)
 	case c.Markdown:
-		return m.WriteMarkdown(e.Stdout)
+		return m.WriteMarkdown(e.stdout)
 	}
 	return printMatrix(e, m)
 }
@@ -42,24 +43,24 @@ func (c *compareCmd) Run(e *command.Env) error {
 func readReport(name string) (report *manners.Report, err error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, wiring.Usagef("%w", err)
+		return nil, usagef("%w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	run, err := manners.ReadRun(file)
 	if err != nil {
-		return nil, wiring.Usagef("%s: %w", name, err)
+		return nil, usagef("%s: %w", name, err)
 	}
 	if report, err = run.Report(); err != nil {
-		return nil, wiring.Usagef("%s: %w", name, err)
+		return nil, usagef("%s: %w", name, err)
 	}
 	return report, nil
 }
 
 // printMatrix prints the cases in which the runs differ, or that failed in all.
-func printMatrix(e *command.Env, m manners.Matrix) error {
+func printMatrix(e *env, m manners.Matrix) error {
 	for i, c := range m.Crawlers {
-		fmt.Fprintf(e.Stdout, "%2d  %s\n", i+1, c.Name)
-		fmt.Fprintf(e.Stdout, "    failed: %d must, %d should, %d opinion; passed: %d of %d\n",
+		fmt.Fprintf(e.stdout, "%2d  %s\n", i+1, c.Name)
+		fmt.Fprintf(e.stdout, "    failed: %d must, %d should, %d opinion; passed: %d of %d\n",
 			c.Failed[manners.Must], c.Failed[manners.Should], c.Failed[manners.Opinion], c.Results[manners.Pass], len(m.Cases))
 	}
 	group, same := manners.Group(""), 0
@@ -70,19 +71,19 @@ func printMatrix(e *command.Env, m manners.Matrix) error {
 		}
 		if row.Group != group {
 			group = row.Group
-			fmt.Fprintf(e.Stdout, "\n%-24s  level  ", strings.ToUpper(string(group)))
+			fmt.Fprintf(e.stdout, "\n%-24s  level  ", strings.ToUpper(string(group)))
 			for i := range m.Crawlers {
-				fmt.Fprintf(e.Stdout, "  %4d", i+1)
+				fmt.Fprintf(e.stdout, "  %4d", i+1)
 			}
-			fmt.Fprintln(e.Stdout)
+			fmt.Fprintln(e.stdout)
 		}
-		fmt.Fprintf(e.Stdout, "%-24s  %-7s", row.ID, row.Level)
+		fmt.Fprintf(e.stdout, "%-24s  %-7s", row.ID, row.Level)
 		for _, r := range row.Results {
-			fmt.Fprintf(e.Stdout, "  %4s", r.Mark())
+			fmt.Fprintf(e.stdout, "  %4s", r.Mark())
 		}
-		fmt.Fprintln(e.Stdout)
+		fmt.Fprintln(e.stdout)
 	}
-	_, err := fmt.Fprintf(e.Stdout, "\n%d more passed in all runs.\n%s.\n", same, manners.Legend)
+	_, err := fmt.Fprintf(e.stdout, "\n%d more passed in all runs.\n%s.\n", same, manners.Legend)
 	return err
 }
 

@@ -17,36 +17,30 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
-	mannerscmd "github.com/mosey-web/mosey/cmd/mosey/manners"
 	"github.com/mosey-web/mosey/manners"
 )
 
-// mannersVariable has a test's own program crawl instead of test: politely or rudely.
-const mannersVariable = "MOSEY_TEST_MANNERS"
+// Variables of a process that crawls instead of testing.
+const (
+	// howVariable says how it crawls: politely or rudely.
+	howVariable = "MANNERS_TEST_HOW"
+	// onceVariable names a file. While the file is missing, a crawl makes it and waits for its end.
+	onceVariable = "MANNERS_TEST_ONCE"
+)
 
-// crawlsForManners is what TestMain does in such a process: it crawls the seeds, and waits
-// for its end if the file that MOSEY_TEST_ONCE names is not there yet.
-func crawlsForManners() {
-	how := os.Getenv(mannersVariable)
-	if how == "" {
-		return
-	}
-	if err := crawlForManners(how); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	once := os.Getenv("MOSEY_TEST_ONCE")
-	if _, err := os.Stat(once); once != "" && err != nil {
-		if err := os.WriteFile(once, nil, 0o600); err != nil {
+func TestMain(m *testing.M) {
+	if how := os.Getenv(howVariable); how != "" {
+		if err := crawl(how); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		time.Sleep(patience)
+		os.Exit(0)
 	}
-	os.Exit(0)
+	os.Exit(m.Run())
 }
 
-func crawlForManners(how string) error {
+// crawl crawls the seeds of the suite.
+func crawl(how string) error {
 	seeds, err := os.ReadFile(os.Getenv("MANNERS_SEEDS"))
 	if err != nil {
 		return err
@@ -75,20 +69,27 @@ func crawlForManners(how string) error {
 			}
 		}
 	}
+	once := os.Getenv(onceVariable)
+	if _, err := os.Stat(once); once == "" || err == nil {
+		return nil
+	}
+	if err := os.WriteFile(once, nil, 0o600); err != nil {
+		return err
+	}
+	time.Sleep(patience)
 	return nil
 }
 
-// newMannersHarness is a world whose commands have a crawler at hand, and the folder that
-// they write into.
-func newMannersHarness(t *testing.T, how string) (h *commandHarness, dir string, serve func(args ...string) []string) {
+// newCrawlerHarness returns a harness with a crawler, and the folder that its commands write into.
+func newCrawlerHarness(t *testing.T, how string) (h *harness, dir string, serve func(args ...string) []string) {
 	t.Helper()
 	h = newHarness(t)
 	executable, err := os.Executable()
 	require.NoError(t, err)
-	h.Setenv(mannersVariable, how)
+	h.Setenv(howVariable, how)
 	dir = filepath.Join(t.TempDir(), "manners")
 	return h, dir, func(args ...string) []string {
-		args = append([]string{"manners", "serve", "--write", dir, "--only", "robots-first", "--only", "robots-404"}, args...)
+		args = append([]string{"serve", "--write", dir, "--only", "robots-first", "--only", "robots-404"}, args...)
 		return append(args, "--", executable, "one word")
 	}
 }
@@ -103,9 +104,9 @@ func readRun(t *testing.T, name string) manners.Run {
 	return run
 }
 
-func TestMannersOfAPoliteCrawler(t *testing.T) {
+func TestJudgesAPoliteCrawler(t *testing.T) {
 	t.Parallel()
-	h, dir, serve := newMannersHarness(t, "polite")
+	h, dir, serve := newCrawlerHarness(t, "polite")
 	r := h.Execute(serve("--crawler", "polite 1", "--agent", "polite")...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "the crawler has ended after ")
@@ -126,7 +127,7 @@ func TestMannersOfAPoliteCrawler(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^127\.64\.\d+\.\d+ robots-first\.test$`, string(hosts))
 
-	out := h.Print("manners", "judge", log, "--all")
+	out := h.Print("judge", log, "--all")
 	require.Contains(t, out, "Crawler: polite 1\n")
 	require.Contains(t, out, "robots-first: RFC 9309 section 2.3")
 	for line := range strings.Lines(out) {
@@ -135,20 +136,20 @@ func TestMannersOfAPoliteCrawler(t *testing.T) {
 }
 
 // A crawler that fails a case fails the command, and each report says why.
-func TestMannersOfARudeCrawler(t *testing.T) {
+func TestJudgesARudeCrawler(t *testing.T) {
 	t.Parallel()
-	h, dir, serve := newMannersHarness(t, "rude")
+	h, dir, serve := newCrawlerHarness(t, "rude")
 	h.Setenv("NO_PROXY", "*")
 	r := h.Execute(serve("--proxy")...)
 	require.Equal(t, 1, r.Code, r.Stderr)
-	require.Contains(t, r.Stderr, "mosey: 2 cases failed that a standard asks for\n")
+	require.Contains(t, r.Stderr, "manners: 2 cases failed that a standard asks for\n")
 	require.Contains(t, r.Stdout, "2 requests, through the proxy")
 	require.Contains(t, r.Stdout, "FAIL       must     Reads robots.txt before the first page\n")
 
 	log := filepath.Join(dir, "log.jsonl")
 	require.True(t, readRun(t, log).Options.Proxied)
 	page, suites := filepath.Join(dir, "report.html"), filepath.Join(dir, "junit.xml")
-	r = h.Execute("manners", "judge", log, "--json", "--html", page, "--junit", suites)
+	r = h.Execute("judge", log, "--json", "--html", page, "--junit", suites)
 	require.Equal(t, 1, r.Code)
 	require.JSONEq(t, `{"error":"2 cases failed that a standard asks for","exit_code":1}`, r.Stderr)
 	var report manners.Report
@@ -168,10 +169,10 @@ func TestMannersOfARudeCrawler(t *testing.T) {
 	require.Empty(t, left)
 }
 
-func TestMannersKillsAndStartsAgain(t *testing.T) {
+func TestKillsAndStartsAgain(t *testing.T) {
 	t.Parallel()
-	h, dir, serve := newMannersHarness(t, "polite")
-	h.Setenv("MOSEY_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
+	h, dir, serve := newCrawlerHarness(t, "polite")
+	h.Setenv(onceVariable, filepath.Join(t.TempDir(), "once"))
 	r := h.Execute(serve("--kill-after", "2s")...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "the crawler was killed after 2")
@@ -185,10 +186,10 @@ func TestMannersKillsAndStartsAgain(t *testing.T) {
 	require.Len(t, run.Log, 12, "it crawled twice")
 }
 
-func TestMannersEndsInTime(t *testing.T) {
+func TestEndsInTime(t *testing.T) {
 	t.Parallel()
-	h, dir, serve := newMannersHarness(t, "polite")
-	h.Setenv("MOSEY_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
+	h, dir, serve := newCrawlerHarness(t, "polite")
+	h.Setenv(onceVariable, filepath.Join(t.TempDir(), "once"))
 	r := h.Execute(serve("--for", "2s", "--proxy=127.0.0.1:0")...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "the crawler is asked to end")
@@ -199,7 +200,7 @@ func TestMannersEndsInTime(t *testing.T) {
 
 	// The next runs keep the log of this one: they have no requests.
 	for range 2 {
-		c := h.Start("manners", "serve", "--write", dir)
+		c := h.Start("serve", "--write", dir)
 		c.Await("Ctrl-C ends.")
 		require.Zero(t, c.Stop().Code)
 	}
@@ -207,30 +208,32 @@ func TestMannersEndsInTime(t *testing.T) {
 	require.Len(t, readRun(t, log+".before").Log, 6)
 }
 
-func TestMannersServesForOthers(t *testing.T) {
+func TestServesForOthers(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	dir := filepath.Join(t.TempDir(), "manners")
-	c := h.Start("manners", "serve", "--write", dir, "--log", filepath.Join(dir, "other.jsonl"))
-	seeds := strings.Fields(c.Field("seeds "))[0]
+	c := h.Start("serve", "--write", dir, "--log", filepath.Join(dir, "other.jsonl"))
 	c.Await("Ctrl-C ends.")
+	seeds := filepath.Join(dir, "seeds.txt")
+	require.Contains(t, c.stdout.String(), "\nseeds        "+seeds+" (")
 	text, err := os.ReadFile(seeds)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "http://robots-first.test:")
 	r := c.Stop()
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stdout, "0 requests in ")
-	h.Fail([]string{"manners", "judge", filepath.Join(dir, "other.jsonl")}, "the crawler made no request")
+	h.Fail([]string{"judge", filepath.Join(dir, "other.jsonl")}, "the crawler made no request")
 }
 
-func TestMannersRefuses(t *testing.T) {
+func TestRefuses(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	dir := t.TempDir()
-	serve := func(args ...string) []string { return append([]string{"manners", "serve", "--write", dir}, args...) }
+	serve := func(args ...string) []string { return append([]string{"serve", "--write", dir}, args...) }
 	h.Refuse(serve("--agent", "two words"), "--agent", `"two words"`)
+	h.Refuse(serve("--delay", "10"), "--delay", `"10"`, "missing unit")
 	h.Refuse(serve("--delay", "2h"), "--delay 2h0m0s", "want 0s to 1m0s")
-	h.Refuse(serve("--only", "nothing"), "--only", `"nothing"`, "mosey manners cases")
+	h.Refuse(serve("--only", "nothing"), "--only", `"nothing"`, "manners cases")
 	h.Refuse(serve("--kill-after", "1s"), "--kill-after 1s", "no command")
 	h.Refuse(serve("--kill-after", "2s", "--for", "1s", "--", "true"), "--kill-after 2s", "less than --for")
 	h.Refuse(serve("--for=-1s"), "--for -1s")
@@ -240,21 +243,35 @@ func TestMannersRefuses(t *testing.T) {
 	r := h.Execute(serve("--only", "robots-first", "--", filepath.Join(dir, "no-such-program"))...)
 	require.Equal(t, 2, r.Code)
 	require.Contains(t, r.Stderr, "start the crawler: ")
-	h.Refuse([]string{"manners", "judge", filepath.Join(dir, "none")}, "none", "no such file")
-	h.Refuse([]string{"manners", "judge", other}, "notes.txt", "line 1", "not a log of mosey manners")
+	h.Refuse([]string{"judge", filepath.Join(dir, "none")}, "none", "no such file")
+	h.Refuse([]string{"judge", other}, "notes.txt", "line 1", "not a log of manners")
 }
 
-func TestMannersCases(t *testing.T) {
+func TestCases(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	out := h.Print("manners", "cases")
+	out := h.Print("cases")
 	require.Contains(t, out, "must     Reads robots.txt before the first page\n         robots-first: RFC 9309 section 2.3\n")
 	for line := range strings.Lines(out) {
 		require.LessOrEqual(t, len([]rune(line)), 81)
 	}
-	lines := strings.Split(strings.TrimSpace(h.Print("manners", "cases", "--json")), "\n")
+	lines := strings.Split(strings.TrimSpace(h.Print("cases", "--json")), "\n")
 	require.Len(t, lines, len(manners.Cases()))
-	var first mannerscmd.CaseDoc
+	var first caseDoc
 	require.NoError(t, json.Unmarshal([]byte(lines[0]), &first))
 	require.Equal(t, manners.Cases()[0].ID, first.ID)
+}
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	require.NotEmpty(t, strings.TrimSpace(h.Print("--version")))
+	require.Contains(t, h.Print("--help"), "Judges crawlers of any kind")
+	r := h.Execute("judge")
+	require.Equal(t, 2, r.Code)
+	require.Regexp(t, `\Amanners: .*<log>.*\nTry: manners judge --help\n\z`, r.Stderr)
+	r = h.Execute("judge", "--json")
+	require.Equal(t, 2, r.Code)
+	require.Regexp(t, `\A\{"error":".*log.*","exit_code":2\}\n\z`, r.Stderr)
+	h.Refuse([]string{"serve", "--nothing", "--", "crawler", "--json"}, "--nothing")
 }

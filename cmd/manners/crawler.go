@@ -1,4 +1,4 @@
-package manners
+package main
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/manners"
 )
 
@@ -35,7 +34,7 @@ func startCrawler(argv, environ []string, out io.Writer) (*crawler, error) {
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = environ, out, out, pipeMost
 	apart(cmd)
 	if err := cmd.Start(); err != nil {
-		return nil, wiring.Usagef("start the crawler: %w", err)
+		return nil, usagef("start the crawler: %w", err)
 	}
 	c := &crawler{cmd: cmd, done: make(chan struct{})}
 	go func() {
@@ -87,14 +86,14 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 		select {
 		case <-proc.done:
 			s.happened(manners.Ended)
-			fmt.Fprintf(s.e.Stderr, "the crawler has ended after %s: %s\n", time.Since(begun).Round(time.Second), proc.how())
+			fmt.Fprintf(s.e.stderr, "the crawler has ended after %s: %s\n", time.Since(begun).Round(time.Second), proc.how())
 			if killing != nil {
-				fmt.Fprintf(s.e.Stderr, "it ended before --kill-after %s, and was not killed\n", c.KillAfter)
+				fmt.Fprintf(s.e.stderr, "it ended before --kill-after %s, and was not killed\n", c.KillAfter)
 			}
 			return nil
 		case <-ctx.Done():
 			s.happened(manners.Stopped)
-			fmt.Fprintln(s.e.Stderr, "the crawler is asked to end")
+			fmt.Fprintln(s.e.stderr, "the crawler is asked to end")
 			return proc.end()
 		case <-killing:
 			killing = nil
@@ -103,7 +102,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 				return errors.Join(fmt.Errorf("kill the crawler: %w", err), proc.end())
 			}
 			<-proc.done
-			fmt.Fprintf(s.e.Stderr, "the crawler was killed after %s, and is started again\n", time.Since(begun).Round(time.Millisecond))
+			fmt.Fprintf(s.e.stderr, "the crawler was killed after %s, and is started again\n", time.Since(begun).Round(time.Millisecond))
 			select {
 			case <-time.After(restartAfter):
 			case <-ctx.Done():
@@ -119,14 +118,14 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 
 func (s *session) launch(c *serveCmd) (*crawler, error) {
 	s.happened(manners.Started)
-	return startCrawler(c.Command, s.environ(), s.e.Stderr)
+	return startCrawler(c.Command, s.environ(), s.e.stderr)
 }
 
 // environ is the environment of the crawler: that of the command, and where the suite is.
 // Proxies of the machine are left out, as they lead elsewhere.
 func (s *session) environ() []string {
 	var all []string
-	for _, variable := range s.e.Environ.Environ() {
+	for _, variable := range s.e.environ {
 		name, _, _ := strings.Cut(strings.ToLower(variable), "=")
 		switch name {
 		case "http_proxy", "https_proxy", "all_proxy", "no_proxy":

@@ -11,7 +11,7 @@ import (
 )
 
 // Nothing of a crawler runs on: neither what it leaves behind nor what ignores SIGTERM.
-func TestMannersLeavesNoProcess(t *testing.T) {
+func TestLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
 		"LeftBehind": `sleep 300 & echo $! >"$PIDS"`,
@@ -23,7 +23,7 @@ func TestMannersLeavesNoProcess(t *testing.T) {
 			pids := filepath.Join(t.TempDir(), "pids")
 			h.Setenv("PIDS", pids)
 			h.Setenv("PATH", os.Getenv("PATH"))
-			args := []string{"manners", "serve", "--write", t.TempDir(), "--only", "robots-first"}
+			args := []string{"serve", "--write", t.TempDir(), "--only", "robots-first"}
 			if name == "Killed" {
 				args = append(args, "--kill-after", "1s")
 			}

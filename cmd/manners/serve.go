@@ -1,17 +1,13 @@
-package manners
+package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/manners"
 )
 
@@ -20,7 +16,7 @@ type serveCmd struct {
 	Write     string        `help:"Directory for what a crawler needs: seeds.txt, hosts, ca.pem. Default: manners." default:"manners" placeholder:"DIR"`
 	Log       string        `help:"File for the log; one that has requests is kept as FILE.before. Default: log.jsonl in that directory." placeholder:"FILE"`
 	Agent     string        `help:"The crawler's product token, as robots.txt has it. Without one the cases that need it are not judged." placeholder:"TOKEN"`
-	Delay     time.Duration `help:"Least gap between requests to a host that the crawler is set to keep. Default: 1s." default:"1s" env:"-" placeholder:"DURATION"`
+	Delay     time.Duration `help:"Least gap between requests to a host that the crawler is set to keep. Default: 1s." default:"1s" placeholder:"DURATION"`
 	Crawler   string        `help:"What is judged, such as a name and a version, for the report." placeholder:"TEXT"`
 	Only      []string      `help:"Only these cases. Repeatable." placeholder:"CASE"`
 	Proxy     proxyFlag     `help:"Also serve a proxy into the web, at an address, or at any port of this machine. The crawler then has to use it." placeholder:"[HOST]:PORT"`
@@ -32,7 +28,7 @@ type serveCmd struct {
 	Command []string `arg:"" optional:"" help:"Command that runs the crawler, after --. It is told by variables: MANNERS_SEEDS, MANNERS_DNS, MANNERS_CA, MANNERS_NETWORK, and http_proxy with --proxy."`
 }
 
-// proxyFlag is a flag with a value or without one.
+// proxyFlag is a flag with an optional value.
 type proxyFlag struct {
 	on      bool
 	address string
@@ -61,13 +57,13 @@ func (p *proxyFlag) Decode(ctx *kong.DecodeContext) error {
 func (c *serveCmd) check() error {
 	var errs []error
 	if c.For < 0 {
-		errs = append(errs, wiring.Usagef("--for %s: want more than 0s", c.For))
+		errs = append(errs, usagef("--for %s: want more than 0s", c.For))
 	}
 	if c.KillAfter < 0 || c.KillAfter > 0 && c.For > 0 && c.KillAfter >= c.For {
-		errs = append(errs, wiring.Usagef("--kill-after %s: want more than 0s, and less than --for", c.KillAfter))
+		errs = append(errs, usagef("--kill-after %s: want more than 0s, and less than --for", c.KillAfter))
 	}
 	if c.KillAfter > 0 && len(c.Command) == 0 {
-		errs = append(errs, wiring.Usagef("--kill-after %s: there is no command to kill: give it after --", c.KillAfter))
+		errs = append(errs, usagef("--kill-after %s: there is no command to kill: give it after --", c.KillAfter))
 	}
 	return errors.Join(errs...)
 }
@@ -81,7 +77,7 @@ func (c *serveCmd) within(ctx context.Context) (context.Context, context.CancelF
 }
 
 // Run serves until the crawler ends, or the person says so.
-func (c *serveCmd) Run(ctx context.Context, e *command.Env) (err error) {
+func (c *serveCmd) Run(ctx context.Context, e *env) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -112,19 +108,19 @@ func (c *serveCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		return err
 	}
 	if len(c.Command) == 0 {
-		_, err = fmt.Fprintf(e.Stdout, "%s in %s; to judge them: mosey manners judge %s\n",
-			explain.Count(int64(len(run.Log)), "request"), s.log, s.log)
+		_, err = fmt.Fprintf(e.stdout, "%s in %s; to judge them: manners judge %s\n",
+			count(len(run.Log), "request"), s.log, s.log)
 		return err
 	}
 	report, err := run.Report()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(e.Stdout)
+	fmt.Fprintln(e.stdout)
 	if err := printReport(e, report, false); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "To draw it: mosey manners judge %s --html report.html\n", s.log)
+	fmt.Fprintf(e.stdout, "To draw it: manners judge %s --html report.html\n", s.log)
 	return judgement(report)
 }
 
@@ -136,8 +132,8 @@ const settle = 200 * time.Millisecond
 func (s *session) wait(ctx context.Context, c *serveCmd) {
 	ctx, cancel := c.within(ctx)
 	defer cancel()
-	progress := command.NewProgressLine(s.e)
-	defer progress.Clear()
+	progress := newProgressLine(s.e)
+	defer progress.clear()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	begun := time.Now()
@@ -147,9 +143,9 @@ func (s *session) wait(ctx context.Context, c *serveCmd) {
 			s.happened(manners.Stopped)
 			return
 		case now := <-tick.C:
-			progress.Show(func(time.Time) string {
-				return fmt.Sprintf("%s in %s, %d of %s asked", explain.Count(int64(s.web.Requests()), "request"),
-					now.Sub(begun).Round(time.Second), s.hostsAsked.Load(), explain.Count(int64(min(len(s.hosts), math.MaxInt)), "host"))
+			progress.show(func() string {
+				return fmt.Sprintf("%s in %s, %d of %s asked", count(s.web.Requests(), "request"),
+					now.Sub(begun).Round(time.Second), s.hostsAsked.Load(), count(len(s.hosts), "host"))
 			})
 		}
 	}

@@ -1,4 +1,4 @@
-package manners
+package main
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,16 +15,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/manners"
 	"github.com/mosey-web/mosey/manners/web"
 )
 
 // session is a suite that is served.
 type session struct {
-	e     *command.Env
+	e     *env
 	head  manners.Head
 	hosts []string
 	proxy *manners.Proxy // nil if there is none
@@ -39,13 +37,13 @@ type session struct {
 }
 
 // open starts the web and the proxy, and writes what a crawler needs.
-func (c *serveCmd) open(ctx context.Context, e *command.Env, suite *manners.Suite) (_ *session, err error) {
+func (c *serveCmd) open(ctx context.Context, e *env, suite *manners.Suite) (_ *session, err error) {
 	s := &session{e: e, suite: suite, log: c.Log}
 	if s.log == "" {
 		s.log = filepath.Join(c.Write, "log.jsonl")
 	}
 	if err := os.MkdirAll(c.Write, 0o755); err != nil {
-		return nil, wiring.Usagef("--write: %w", err)
+		return nil, usagef("--write: %w", err)
 	}
 	// the web outlives Ctrl-C: the log is taken before it ends
 	if s.web, err = suite.Start(context.WithoutCancel(ctx)); err != nil {
@@ -57,14 +55,14 @@ func (c *serveCmd) open(ctx context.Context, e *command.Env, suite *manners.Suit
 		}
 	}()
 	if c.Proxy.on {
-		l, err := command.Listen(ctx, "--proxy", c.Proxy.address, "an address such as 127.0.0.1:8118, or none")
+		l, err := listen(ctx, c.Proxy.address)
 		if err != nil {
 			return nil, err
 		}
 		s.proxy = manners.ServeProxy(l, s.web)
 	}
 	s.head = manners.Head{
-		Options: suite.Options(), Started: s.web.Epoch().Round(0), Crawler: c.Crawler, Version: wiring.Version(),
+		Options: suite.Options(), Started: s.web.Epoch().Round(0), Crawler: c.Crawler, Version: version(),
 	}
 	if err := errors.Join(s.writeFiles(c.Write), setAside(s.log)); err != nil {
 		return nil, err
@@ -73,17 +71,33 @@ func (c *serveCmd) open(ctx context.Context, e *command.Env, suite *manners.Suit
 	return s, err
 }
 
+// listen opens the port of --proxy, on this machine alone if the address names no host.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, usagef("--proxy %q: want an address such as 127.0.0.1:8118, or none", address)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, fmt.Errorf("--proxy: %w", err)
+	}
+	return listener, nil
+}
+
 // setAside keeps the log of the run before under another name, if it has requests. It
 // refuses a file that is not a log of ours.
 func setAside(name string) error {
 	switch worth, err := hasRequests(name); {
 	case err != nil:
-		return wiring.Usagef("--log: %w", err)
+		return usagef("--log: %w", err)
 	case !worth:
 		return nil
 	}
 	if err := os.Rename(name, name+".before"); err != nil {
-		return wiring.Usagef("--log: %w", err)
+		return usagef("--log: %w", err)
 	}
 	return nil
 }
@@ -101,7 +115,7 @@ func hasRequests(name string) (has bool, err error) {
 	defer file.Close()
 	start := make([]byte, len(logStart))
 	if _, err := io.ReadFull(file, start); err != nil || string(start) != logStart {
-		return false, fmt.Errorf("%s is there, and not a log of mosey manners: name another file", name)
+		return false, fmt.Errorf("%s is there, and not a log of manners: name another file", name)
 	}
 	run, err := manners.ReadRun(io.MultiReader(strings.NewReader(logStart), file))
 	return err != nil || len(run.Log) > 0, nil // a damaged one is worth keeping
@@ -114,7 +128,7 @@ const logStart = `{"manners":`
 func (s *session) writeFiles(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return wiring.Usagef("--write: %w", err)
+		return usagef("--write: %w", err)
 	}
 	var hosts strings.Builder
 	for _, k := range s.suite.Cases() {
@@ -160,9 +174,9 @@ func (s *session) announce(c *serveCmd) error {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	row("web", "%s, %s at %s, port %d", explain.Count(int64(len(s.suite.Cases())), "case"),
-		explain.Count(int64(len(s.hosts)), "host"), s.web.Network(), s.web.Port())
-	row("seeds", "%s (%s)", s.seeds, explain.Count(int64(len(s.web.Seeds())), "URL"))
+	row("web", "%s, %s at %s, port %d", count(len(s.suite.Cases()), "case"),
+		count(len(s.hosts), "host"), s.web.Network(), s.web.Port())
+	row("seeds", "%s (%s)", s.seeds, count(len(s.web.Seeds()), "URL"))
 	row("name server", "%s, by UDP and TCP", s.web.DNSAddr())
 	row("hosts", "%s, lines for /etc/hosts", s.hostsFile)
 	if s.proxy != nil {
@@ -180,7 +194,7 @@ func (s *session) announce(c *serveCmd) error {
 		}
 		fmt.Fprintf(&b, "\nHave the crawler crawl the seeds, %s, and let it\ngo into private networks. Ctrl-C ends.\n", way)
 	}
-	_, err := s.e.Stdout.Write(b.Bytes())
+	_, err := s.e.stdout.Write(b.Bytes())
 	return err
 }
 
@@ -218,7 +232,7 @@ func (s *session) saveAgainAndAgain() (stop func()) {
 				saved, told = requests, false
 			} else if !told {
 				told = true
-				fmt.Fprintln(s.e.Stderr, "the log could not be written, and will be tried again:", err)
+				fmt.Fprintln(s.e.stderr, "the log could not be written, and will be tried again:", err)
 			}
 		}
 	})

@@ -1,6 +1,6 @@
 //go:build unix
 
-package manners
+package main
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package manners
+package main
 
 import (
 	"errors"
@@ -7,16 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
-	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/manners"
 )
 
 // judgeCmd judges a log.
 type judgeCmd struct {
-	Log   string `arg:"" help:"File that mosey manners serve has written."`
+	Log   string `arg:"" help:"File that manners serve has written."`
 	HTML  string `name:"html" help:"Also write the report as one HTML page, with what each host was asked over time." placeholder:"FILE"`
 	JUnit string `name:"junit" help:"Also write it as JUnit XML, for build servers. Failed opinions are skipped tests there." placeholder:"FILE"`
 	JSON  bool   `name:"json" help:"Print JSON."`
@@ -24,7 +22,7 @@ type judgeCmd struct {
 }
 
 // Run judges. It fails if a case failed that a standard asks for.
-func (c *judgeCmd) Run(e *command.Env) (err error) {
+func (c *judgeCmd) Run(e *env) (err error) {
 	report, err := readReport(c.Log)
 	if err != nil {
 		return err
@@ -39,7 +37,7 @@ func (c *judgeCmd) Run(e *command.Env) (err error) {
 		return err
 	}
 	if c.JSON {
-		err = report.WriteJSON(e.Stdout)
+		err = report.WriteJSON(e.stdout)
 	} else {
 		err = printReport(e, report, c.All)
 	}
@@ -55,16 +53,16 @@ func judgement(report *manners.Report) error {
 	case report.Requests == 0:
 		return errNobody
 	case report.Failed > 0:
-		return fmt.Errorf("%s failed that a standard asks for", explain.Count(int64(report.Failed), "case"))
+		return fmt.Errorf("%s failed that a standard asks for", count(report.Failed, "case"))
 	}
 	return nil
 }
 
 // printReport prints the report, the failures of each group first.
-func printReport(e *command.Env, r *manners.Report, all bool) error {
-	width := command.TerminalWidth(e.Stdout)
+func printReport(e *env, r *manners.Report, all bool) error {
+	width := widthOf(e.stdout)
 	for _, line := range about(r) {
-		fmt.Fprintln(e.Stdout, explain.OneLine(line))
+		fmt.Fprintln(e.stdout, oneLine(line))
 	}
 	for _, g := range manners.Groups() {
 		findings := r.ByGroup(g)
@@ -81,16 +79,16 @@ func printReport(e *command.Env, r *manners.Report, all bool) error {
 				parts = append(parts, fmt.Sprintf("%d %s", counts[result], result))
 			}
 		}
-		fmt.Fprintf(e.Stdout, "\n%s: %s\n", strings.ToUpper(string(g)), strings.Join(parts, ", "))
+		fmt.Fprintf(e.stdout, "\n%s: %s\n", strings.ToUpper(string(g)), strings.Join(parts, ", "))
 		printGroup(e, findings, all, width)
 	}
-	_, err := fmt.Fprintf(e.Stdout, "\n%s\n", r.Summary())
+	_, err := fmt.Fprintf(e.stdout, "\n%s\n", r.Summary())
 	return err
 }
 
 // printGroup prints the cases of a group. Those that the crawler did not come to are named
 // together, unless all are to be printed.
-func printGroup(e *command.Env, findings []manners.Finding, all bool, width int) {
+func printGroup(e *env, findings []manners.Finding, all bool, width int) {
 	var missed []string
 	for _, f := range findings {
 		switch {
@@ -107,7 +105,7 @@ func printGroup(e *command.Env, findings []manners.Finding, all bool, width int)
 	}
 }
 
-func printFinding(e *command.Env, f manners.Finding, width int) {
+func printFinding(e *env, f manners.Finding, width int) {
 	result := string(f.Result)
 	if f.Result == manners.Fail {
 		result = "FAIL"
@@ -125,7 +123,7 @@ func about(r *manners.Report) []string {
 	if r.Proxied {
 		by = "through the proxy"
 	}
-	lines := []string{fmt.Sprintf("%s, %s, from %s on", explain.Count(int64(r.Requests), "request"), by, explain.Stamp(r.Started))}
+	lines := []string{fmt.Sprintf("%s, %s, from %s on", count(r.Requests, "request"), by, r.Started.Local().Format(time.DateTime))}
 	if r.Crawler != "" {
 		lines = append(lines, "Crawler: "+r.Crawler)
 	}
@@ -145,7 +143,7 @@ func about(r *manners.Report) []string {
 func writeFile(flag, name string, write func(io.Writer) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(name), ".manners-*")
 	if err != nil {
-		return wiring.Usagef("%s: %w", flag, err)
+		return usagef("%s: %w", flag, err)
 	}
 	err = write(file)
 	err = errors.Join(err, file.Chmod(0o644), file.Close()) // nothing in it is secret
