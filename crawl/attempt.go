@@ -76,10 +76,6 @@ type Attempt struct {
 	Page *PageUpdate `json:"page,omitempty"`
 	// Proof is what a key file has, if that is what was asked for; nil is nothing.
 	Proof *Proof `json:"proof,omitempty"`
-	// Hub is the hub that a feed names, if the feed was read; nil is that it was not.
-	Hub *FeedHub `json:"hub,omitempty"`
-	// Subscribed is what a hub has answered, if one was asked; nil is nothing.
-	Subscribed *Subscribed `json:"subscribed,omitempty"`
 	// Recrawl is when the page is asked for again; nil is what was said before.
 	Recrawl *Recrawl `json:"recrawl,omitempty"`
 	// Charge is what the page counts for, if this is its first visit or the last one
@@ -141,10 +137,7 @@ func (a Attempt) Bare(why string) Attempt {
 	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
 	a.ContentType, a.GiveUpReason, a.Unchanged = "", "", ""
 	a.Charge, a.Links, a.Follow, a.FollowKnown, a.Index = nil, nil, nil, nil, nil
-	a.AllLinks, a.AllSitemaps, a.Hub = false, false, nil
-	if a.Subscribed != nil {
-		a.Subscribed = &Subscribed{Accepted: a.Subscribed.Accepted}
-	}
+	a.AllLinks, a.AllSitemaps = false, false
 	a.Images, a.FollowImages, a.AllImages, a.ImagesForbidden, a.Image = nil, nil, false, false, nil
 	if a.Page != nil {
 		page := PageUpdate{Failed: a.Page.Failed, Unlisted: a.Page.Unlisted, Outdated: a.Page.Outdated}

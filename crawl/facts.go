@@ -154,10 +154,6 @@ type CrawlFacts struct {
 	// true if the run asks for the page again: its time has come, or a person wants it.
 	History json.RawMessage `json:"history,omitempty"`
 	Again   bool            `json:"again,omitempty"`
-	// PushedSince is since when a hub tells of changes of a feed (WebSub); zero is not.
-	PushedSince time.Time `json:"pushed_since,omitzero"`
-	// Subscription is true for a hub that is to be asked for one.
-	Subscription bool `json:"subscription,omitempty"`
 	// Images says that the images of the page were recorded when it was read last.
 	Images bool `json:"images,omitempty"`
 	// Image is what is stored of the image that it is; nil is nothing.

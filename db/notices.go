@@ -130,14 +130,6 @@ type noticeDue struct {
 	At  time.Time `json:"at"`
 }
 
-// toldDue is when a run asks again for a page that is due, as something was told of it.
-func toldDue(run int64, set settings.Settings, kind kinds.Kind, fetched, freshUntil, due time.Time) noticeDue {
-	if least := decide.NotBefore(set, kind, fetched, freshUntil); least.After(due) {
-		due = least
-	}
-	return noticeDue{run, due}
-}
-
 type noticeFound struct {
 	Run    int64         `json:"run"`
 	Follow *crawl.Follow `json:"follow"`
@@ -221,7 +213,11 @@ func decideNotice(r dbsqlc.NoticesNextRow, runs []noticeRun, kept crawl.DomainRe
 				d.Found = append(d.Found, noticeFound{run.id, run.follow})
 			}
 		case run.settings.Recrawls() && !due.IsZero():
-			d.Due = append(d.Due, toldDue(run.id, run.settings, kinds.Kind(r.Kind), *r.FetchedAt, timeOf(r.FreshUntil), due))
+			least := decide.NotBefore(run.settings, kinds.Kind(r.Kind), *r.FetchedAt, timeOf(r.FreshUntil))
+			if least.Before(due) {
+				least = due
+			}
+			d.Due = append(d.Due, noticeDue{run.id, least})
 		}
 	}
 	return d

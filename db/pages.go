@@ -40,8 +40,8 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 		if err := json.Unmarshal(p.History, &h); err != nil {
 			return rep, fmt.Errorf("read the history of %s: %w", url, err)
 		}
-		if told := h.Told(); told != nil {
-			rep.ToldAt, rep.ToldBy = time.Unix(told.At, 0), told.By
+		if h.Ping != nil {
+			rep.ToldAt, rep.ToldBy = time.Unix(h.Ping.At, 0), h.Ping.By
 		}
 	}
 	links, err := s.q.PageLinkCounts(ctx, dbsqlc.PageLinkCountsParams{ID: p.ID, Bound: s.shownBound})

@@ -16,7 +16,7 @@ import (
 )
 
 // unread are the tables that a reader may not read.
-var unread = []string{"staged_seeds", "seed_files", "keywords_waiting", "notice_keys", "notices", "websub_subscriptions"}
+var unread = []string{"staged_seeds", "seed_files", "keywords_waiting", "notice_keys", "notices"}
 
 // relation is a table or a view of the schema.
 type relation struct {
@@ -124,9 +124,6 @@ func TestReadersRights(t *testing.T) {
 		reader.refuses(t, "SELECT body FROM keywords_waiting")
 		reader.allows(t, "SELECT host, state FROM notice_keys")
 		reader.refuses(t, "SELECT key FROM notice_keys", "SELECT url FROM notice_keys")
-		reader.allows(t, "SELECT hub, state FROM websub_subscriptions")
-		reader.allows(t, "SELECT websub_asks(1, 1)")
-		reader.refuses(t, "SELECT token FROM websub_subscriptions", "SELECT secret FROM websub_subscriptions")
 	})
 
 	t.Run("ChangeNothing", func(t *testing.T) {

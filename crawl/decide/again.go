@@ -36,7 +36,6 @@ func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at cra
 	if err != nil {
 		return nil, err
 	}
-	h.Pushes = pushesAfter(c, h, visit)
 	h = h.Visit(visit)
 	again := &crawl.Recrawl{Pings: pings}
 	if next != s {
@@ -71,25 +70,6 @@ func pingsAfter(kept crawl.DomainRecrawl, h recrawl.History, v recrawl.Visit) (j
 		return document(next), nil
 	}
 	return nil, nil
-}
-
-// pushesAfter is how far the hub of a page is believed after a visit. One that tells only since the last visit
-// begins anew.
-func pushesAfter(c crawl.CrawlFacts, h recrawl.History, v recrawl.Visit) *recrawl.Source {
-	since := c.PushedSince
-	switch {
-	case since.IsZero():
-		return h.Pushes
-	case h.Pushes == nil || since.After(c.Visit.At):
-		return &recrawl.Source{}
-	}
-	return new(h.Pushes.VisitPushes(h, v))
-}
-
-// Silent reports whether the hub of a page has not told of its changes, by the page's history.
-func Silent(history json.RawMessage) bool {
-	var h recrawl.History
-	return read(history, &h) == nil && h.Silent()
 }
 
 // AgainUnasked is the same of a page for which no request was made, as decided.
@@ -127,7 +107,7 @@ func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Ti
 
 // Told says when a page is due after its owner has told, at an instant, that it has changed. The
 // zero time means: not by itself. history is empty for a page that was never visited. by names the
-// protocol: a hub is believed by itself, and owners by their domain.
+// protocol.
 func Told(
 	kept crawl.DomainRecrawl, history json.RawMessage, fetched, at time.Time, by string,
 ) (json.RawMessage, time.Time, error) {
@@ -136,11 +116,6 @@ func Told(
 	var pings recrawl.Source
 	if err := errors.Join(read(history, &h), read(kept.Plan, &p), read(kept.Pings, &pings)); err != nil {
 		return nil, time.Time{}, err
-	}
-	if by == recrawl.WebSub {
-		if pings = (recrawl.Source{}); h.Pushes != nil {
-			pings = *h.Pushes
-		}
 	}
 	if fetched.IsZero() {
 		return document(h.Tell(at, by, 0, pings)), time.Time{}, nil

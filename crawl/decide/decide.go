@@ -309,12 +309,6 @@ func DefersDomain(run crawl.RunFacts, wait time.Duration, why reasons.Reason) bo
 // fetched lately, or is part of an endless space.
 func skip(now time.Time, d *Decision) bool {
 	c := d.Crawl
-	if c.Kind.Traits().Subscribes && !c.Subscription {
-		return d.pass(reasons.Unneeded, "no subscription needs this hub any more")
-	}
-	if c.Kind.Aside() {
-		return false // what is known of its page says nothing of it
-	}
 	visit := LastVisit(*d.Run, *c)
 	least := minRefetch(*d.Run, *c)
 	fetch, why := freshness.ShouldFetch(visit, now, least)

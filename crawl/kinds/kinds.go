@@ -27,8 +27,6 @@ const (
 	Image Kind = "image"
 	// Key is a file with which the owner of a host proves that a ping is theirs (indexnow.org).
 	Key Kind = "key"
-	// Hub is a request to a hub, to be told of changes of a feed (W3C WebSub).
-	Hub Kind = "hub"
 )
 
 // Traits are what differs between kinds. The zero value of a field is what most of them do.
@@ -61,12 +59,9 @@ type Traits struct {
 	// have to be vouched for. Of those named in one place each comes later than the last.
 	Nested bool
 
-	// Proves says that an answer proves what was told of other pages.
+	// Proves says that an answer proves what was told of other pages. It is read each time, whatever
+	// it was at the last visit, and changes nothing that is known of its page.
 	Proves bool
-	// Pushed says that it may name a hub, which tells of its changes.
-	Pushed bool
-	// Subscribes says that it asks a hub to tell of changes, by a POST.
-	Subscribes bool
 	// Again says that the run asks for it again, if it does so for pages.
 	Again bool
 	// AgainWithin caps the wait until then; 0 is no cap.
@@ -104,9 +99,6 @@ const TDMPath = "/.well-known/tdmrep.json"
 // keyMaxBytes is more than a key file has: at most 128 characters, or some lines of them.
 const keyMaxBytes = 16 << 10
 
-// hubMaxBytes is more than a hub says of why it refuses.
-const hubMaxBytes = 4 << 10
-
 // announcedAgain is how long what announces pages is not asked for at the most: it tells what is
 // new.
 const announcedAgain = 24 * time.Hour
@@ -135,7 +127,7 @@ var table = []struct {
 	{Feed, Traits{
 		Accept:   "application/atom+xml,application/rss+xml,application/feed+json,application/xml;q=0.9,text/xml;q=0.9,*/*;q=0.1",
 		MaxBytes: 4 << 20, Takes: announcing, SameBytes: true,
-		Follow: FollowAnnounced, Again: true, AgainWithin: announcedAgain, Oftener: 24, Pushed: true,
+		Follow: FollowAnnounced, Again: true, AgainWithin: announcedAgain, Oftener: 24,
 	}},
 	{Image, Traits{
 		// names first what its fingerprints can be made of
@@ -148,9 +140,6 @@ var table = []struct {
 	{Key, Traits{
 		// before any page, and after images: pings wait for it
 		Accept: "text/plain,*/*;q=0.1", MaxBytes: keyMaxBytes, Takes: plain, Proves: true, Priority: 2,
-	}},
-	{Hub, Traits{
-		Accept: "text/plain,*/*;q=0.1", MaxBytes: hubMaxBytes, Takes: plain, Subscribes: true, Priority: 2,
 	}},
 }
 
@@ -182,10 +171,6 @@ func (k Kind) Document() bool { return k.Traits().Follow == FollowLinks }
 
 // Announces reports whether it announces pages, as sitemaps and feeds do.
 func (k Kind) Announces() bool { return k.Traits().Follow == FollowAnnounced }
-
-// Aside reports whether an answer says nothing of its page, and is part of what owners and hubs tell. It is
-// read each time, whatever it was at the last visit, and changes nothing that is known of the page.
-func (k Kind) Aside() bool { return k.Traits().Proves || k.Traits().Subscribes }
 
 // All are the kinds, in the order in which they are shown.
 func All() []Kind {

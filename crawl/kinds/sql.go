@@ -20,9 +20,6 @@ func SQL() string {
 		{"announces", "it announces pages, as sitemaps and feeds do", Kind.Announces},
 		{"nested", "its files name each other", func(k Kind) bool { return k.Traits().Nested }},
 		{"proves", "its answer proves what was told of other pages", func(k Kind) bool { return k.Traits().Proves }},
-		{"pushed", "it may name a hub that tells of its changes", func(k Kind) bool { return k.Traits().Pushed }},
-		{"subscribes", "it asks a hub for that", func(k Kind) bool { return k.Traits().Subscribes }},
-		{"aside", "its answer says nothing of its page", Kind.Aside},
 	}
 	for _, c := range columns {
 		fmt.Fprintf(&b, "--   %-10s %s\n", c.name, c.says)

@@ -39,7 +39,6 @@ const (
 	ImageBudget Reason = "image-budget"
 	ImagesOff   Reason = "images-off"
 	Forgotten   Reason = "forgotten"
-	Unneeded    Reason = "unneeded"
 	Stale       Reason = "stale"
 	TakenBack   Reason = "taken back"
 	NotMade     Reason = "not made"
@@ -114,11 +113,6 @@ var table = map[Reason]Row{
 	Forgotten: {
 		Of: Image, Words: "only pages that were forgotten name them", Remedy: "mosey unblock has these read anew",
 		Again: []Event{ImageFound},
-	},
-
-	Unneeded: {
-		Of: Page, Words: "no subscription needs the hub any more", Remedy: "a feed that names it has it asked again, once that changes",
-		Unwanted: true,
 	},
 
 	// Why an attempt was not made, or counts for nothing.

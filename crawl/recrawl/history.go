@@ -112,10 +112,6 @@ type History struct {
 	Calm float64 `json:"calm,omitzero"`
 	// Ping is what the page's owner has told of it last; nil is nothing.
 	Ping *Ping `json:"ping,omitempty"`
-	// Push is the same of its hub.
-	Push *Ping `json:"push,omitempty"`
-	// Pushes is how far the page's hub is believed; nil is that none tells of its changes.
-	Pushes *Source `json:"pushes,omitempty"`
 }
 
 // Visit is the history after a visit. The hints of lists before it are used up.
@@ -123,9 +119,9 @@ func (h History) Visit(v Visit) History {
 	if v.Found == Failed {
 		return h
 	}
-	calm, news := h.Calm, h.News || h.Ping.open() || h.Push.open()
+	calm, news := h.Calm, h.News || h.Ping.open()
 	h.Passed = 0
-	h.Ping, h.Push = h.Ping.used(), h.Push.used()
+	h.Ping = h.Ping.used()
 	h.Listed, h.News, h.Odds, h.Calm = 0, false, 0, 0
 	if v.Found == Missing || v.Found == Gone {
 		h.Missing++

@@ -2,10 +2,7 @@ package recrawl
 
 import "time"
 
-// WebSub is the protocol by which hubs tell of changes. What they tell counts apart from what owners do.
-const WebSub = "websub"
-
-// Ping is what the owner of a page, or its hub, has told of it last: that it is new or has changed. It is a
+// Ping is what the owner of a page has told of it last: that it is new or has changed. It is a
 // part of [History], and an on-disk format.
 type Ping struct {
 	// At is when that was told, in Unix seconds, and By how: the name of a protocol.
@@ -32,61 +29,29 @@ func (p *Ping) used() *Ping {
 // after the last visit that was. If it is zero or less, the ping is only remembered. pings is how
 // far the owner's pings are believed. If several follow one visit, the first counts.
 func (h History) Tell(at time.Time, by string, since time.Duration, pings Source) History {
-	last := &h.Ping
-	if by == WebSub {
-		last = &h.Push
-	}
 	next := &Ping{At: at.Unix(), By: by}
 	switch {
-	case (*last).open():
-		next.Listed, next.Odds = (*last).Listed, (*last).Odds
+	case h.Ping.open():
+		next.Listed, next.Odds = h.Ping.Listed, h.Ping.Odds
 	case since > 0:
 		next.Listed = short(max(days(since), leastListed))
 		next.Odds = short(max(pings.odds(true), leastListed))
 	}
-	*last = next
+	h.Ping = next
 	return h
 }
 
-// Told is what the page's owner or its hub has told of it last; nil is nothing.
-func (h History) Told() *Ping {
-	if h.Ping == nil || h.Push != nil && h.Push.At > h.Ping.At {
-		return h.Push
-	}
-	return h.Ping
-}
-
-// withPing is the history with what was told as news of a list, if that is more credible.
+// withPing is the history with the ping as news of a list, if that is more credible.
 func (h History) withPing() History {
-	for _, p := range []*Ping{h.Ping, h.Push} {
-		if p.open() && (!h.News || h.Odds < p.Odds) {
-			h.Listed, h.News, h.Odds = p.Listed, true, p.Odds
-		}
+	if h.Ping.open() && (!h.News || h.Odds < h.Ping.Odds) {
+		h.Listed, h.News, h.Odds = h.Ping.Listed, true, h.Ping.Odds
 	}
 	return h
 }
 
 // VisitPings is how far pings are believed after a visit to a page of a domain that sends them. h
 // is the page's history before the visit. A change without a ping counts against them, as one that
-// a list did not announce. A visit that a hub alone has caused says nothing of them.
+// a list did not announce.
 func (s Source) VisitPings(h History, v Visit) Source {
-	if h.Push.open() && !h.Ping.open() {
-		return s
-	}
 	return s.Visit(History{Listed: max(days(v.Since), leastListed), News: h.Ping.open()}, v)
-}
-
-// VisitPushes is how far the hub of a page is believed after a visit, if it was to tell of all changes since
-// the last one. h is the page's history before the visit.
-func (s Source) VisitPushes(h History, v Visit) Source {
-	return s.Visit(History{Listed: max(days(v.Since), leastListed), News: h.Push.open()}, v)
-}
-
-// silentAfter is how many changes a hub has to have kept silent about, less those that are long ago.
-const silentAfter = 2.9
-
-// Silent reports whether the page's hub tells of nothing: it has missed about three changes, and has
-// hardly told of one.
-func (h History) Silent() bool {
-	return h.Pushes != nil && h.Pushes.Missed >= silentAfter && h.Pushes.Told+h.Pushes.Alarms < 0.5
 }

@@ -203,8 +203,6 @@ type Domain struct {
 	Forgotten *Forgotten `json:"forgotten,omitempty"`
 	// Notices are what its owners have told lately, the latest first.
 	Notices []Notice `json:"notices,omitempty"`
-	// Hubs are those of its feeds, at most twenty: those first that told last.
-	Hubs []Hub `json:"hubs,omitempty"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
@@ -361,22 +359,6 @@ type Crawl struct {
 	ScheduledFor time.Time `json:"scheduled_for,omitzero"`
 	LockedAt     time.Time `json:"locked_at,omitzero"`
 	CompletedAt  time.Time `json:"completed_at,omitzero"`
-}
-
-// Hub is a hub that tells of changes of a feed, or is to.
-type Hub struct {
-	// Topic is the feed's URL as the hub knows it.
-	Topic string                  `json:"topic"`
-	Hub   string                  `json:"hub"`
-	State crawl.SubscriptionState `json:"state"`
-	// Why the last try failed, or why it has ended.
-	Why     string    `json:"why,omitempty"`
-	AskedAt time.Time `json:"asked_at,omitzero"`
-	// LeaseUntil is until when it tells of changes, and PushedAt when it told last.
-	LeaseUntil time.Time `json:"lease_until,omitzero"`
-	PushedAt   time.Time `json:"pushed_at,omitzero"`
-	// NextAt is when it is looked at next.
-	NextAt time.Time `json:"next_at"`
 }
 
 // Notice is what the owner of a host has told with one key.

@@ -765,7 +765,7 @@ WITH counted AS (
             avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
         FROM (
             SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at,
-                c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused, c.kind = ANY (kinds('aside')) AS proof
+                c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused, c.kind = ANY (kinds('proves')) AS proof
             FROM page_crawls AS c
             WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
             ORDER BY c.completed_at DESC LIMIT 100

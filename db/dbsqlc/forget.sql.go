@@ -49,8 +49,6 @@ const forgetAsk = `-- name: ForgetAsk :exec
 
 WITH told AS (
     DELETE FROM notice_keys WHERE domain = $1
-), hubs AS (
-    DELETE FROM websub_subscriptions WHERE domain = $1 OR hub_domain = $1
 )
 INSERT INTO forgotten AS f (domain, asked_by, reason) VALUES ($1, $2, $3)
 ON CONFLICT (domain) DO UPDATE SET

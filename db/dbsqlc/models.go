@@ -457,12 +457,6 @@ type ListEntry struct {
 	SetAt   time.Time
 }
 
-type Listener struct {
-	OnlyRow bool
-	Url     string
-	SeenAt  time.Time
-}
-
 type Notice struct {
 	KeyID  int64
 	Url    string
@@ -784,33 +778,6 @@ type UrlPattern struct {
 	Shared       []byte
 	Fingerprints []byte
 	UpdatedAt    time.Time
-}
-
-type WebsubSubscription struct {
-	ID            int64
-	FeedPageID    int64
-	Domain        string
-	Topic         string
-	Named         string
-	Hub           string
-	HubDomain     string
-	HubOrigin     string
-	HubRegistered *string
-	HubPageID     *int64
-	RunID         *int64
-	Callback      string
-	Token         string
-	Secret        string
-	State         string
-	Why           string
-	Tries         int32
-	FoundAt       time.Time
-	AskedAt       *time.Time
-	ActiveSince   *time.Time
-	LeaseUntil    *time.Time
-	PushedAt      *time.Time
-	ToldAt        *time.Time
-	NextAt        time.Time
 }
 
 type Worker struct {

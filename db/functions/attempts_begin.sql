@@ -193,7 +193,7 @@ BEGIN
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
         VALUES (dead.page_id, dead.domain, dead.retry_priority, dead.run_id, dead.id, dead.url, dead.kind,
             dead.depth, dead.redirects, dead.again, dead.bare, dead.attempt + 1);
-    ELSIF dead.kind <> ALL (kinds('aside')) THEN
+    ELSE
         INSERT INTO revisits AS v (page_id, run_id, due_at, every)
         SELECT dead.page_id, r.id, clock_timestamp() + interval '1 day', interval '1 day' FROM crawl_runs r
         WHERE r.id = dead.run_id AND r.settings ->> 'when_done' = 'recrawl'

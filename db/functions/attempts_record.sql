@@ -75,12 +75,8 @@ BEGIN
         IF jsonb_path_exists(p, '$[*].recrawl') THEN
             PERFORM recrawls_record(v_closed);
         END IF;
-        IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE a.kind = ANY (kinds('aside'))) THEN
+        IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE a.kind = ANY (kinds('proves'))) THEN
             PERFORM notices_prove(v_closed);
-            PERFORM websub_answered(v_closed);
-        END IF;
-        IF jsonb_path_exists(p, '$[*].hub') THEN
-            PERFORM websub_found(v_closed);
         END IF;
         PERFORM totals_add(v_closed, p_depths);
         IF jsonb_path_exists(p, '$[*].give_up') THEN

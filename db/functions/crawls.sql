@@ -35,7 +35,7 @@ BEGIN
             SELECT c.id FROM page_crawls c
             WHERE c.page_id = f.page_id AND c.run_id = f.run_id
                 AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
-                AND (c.skipped IS NULL OR c.skipped <> ALL (reasons('link found'))) AND c.kind <> ALL (kinds('aside'))
+                AND (c.skipped IS NULL OR c.skipped <> ALL (reasons('link found')))
         ) IS NULL OR f.kind = ANY (kinds('image')) AND crawl_passed_over(f.page_id, f.run_id, true) IS NOT NULL);
     IF EXISTS (SELECT 1 FROM list_entries) THEN
         SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain = f.own OR domain_listed(f.domain) IS NULL;
@@ -152,44 +152,17 @@ END
 $$;
 
 -- The crawl of a page that its run has passed over, if the run wants the page now that it is
--- found; null means none. There are three such pages. A URL was asked as a hub or for a key, and not
--- as a page. An image was linked to as a page before a page was found to show it. A page of https was
--- a seed without a scheme, and http was asked instead.
+-- found; null means none. There are two such pages. An image was linked to as a page before a page
+-- was found to show it. A page of https was a seed without a scheme, and http was asked instead.
 -- The question is asked of each image that a page shows, most of them on each of a site's pages.
 CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, p_image boolean) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT (
         SELECT c.id FROM (
-            SELECT x.id, x.skipped, x.kind, x.outcome FROM page_crawls x
+            SELECT x.id, x.skipped FROM page_crawls x
             WHERE x.page_id = p_page_id AND x.run_id = p_run_id AND NOT x.prerequisite ORDER BY x.id DESC LIMIT 1
         ) c
-        WHERE c.kind = ANY (kinds('aside')) AND c.outcome IS NOT NULL
-            OR c.skipped = ANY (reasons('link found')) OR p_image AND c.skipped = ANY (reasons('image found'))
+        WHERE c.skipped = ANY (reasons('link found')) OR p_image AND c.skipped = ANY (reasons('image found'))
     )
-$$;
-
--- Has a run ask for what is no page of it, on a domain that it has. It follows the page's last crawl in the
--- run, unless that is pending. It is no seed, and it is a visit of its own, whatever came before. Returns whether it
--- is new, as 0 or 1.
-CREATE OR REPLACE FUNCTION crawls_aside(p_run_id bigint, p_page_id bigint, p_domain text, p_url text, p_kind text) RETURNS integer
-LANGUAGE plpgsql AS $$
-DECLARE
-    v_added integer;
-BEGIN
-    -- as in crawls_add: a domain that is just being finished sees what is added here
-    PERFORM 1 FROM domains d WHERE d.domain = p_domain FOR KEY SHARE;
-    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
-    SELECT p_page_id, p_domain, kind_priority(p_kind), p_run_id, c.id, p_url, p_kind, 1, true
-    FROM (SELECT 1) one LEFT JOIN LATERAL (
-        SELECT y.id, y.outcome FROM page_crawls y
-        WHERE y.page_id = p_page_id AND y.run_id = p_run_id AND NOT y.prerequisite ORDER BY y.id DESC LIMIT 1
-    ) c ON true
-    WHERE c.id IS NULL OR c.outcome IS NOT NULL
-    ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS v_added = ROW_COUNT;
-    UPDATE domains d SET status = 'pending', status_reason = '' WHERE d.domain = p_domain AND d.status = 'exhausted';
-    PERFORM due_update(ARRAY[p_domain]);
-    RETURN v_added;
-END
 $$;
 
 -- Has closed crawls of domains decided again, unless others follow them already. Returns the domains

@@ -177,11 +177,6 @@ BEGIN
             )
         ) || CASE WHEN p.usage IS NULL THEN '{}' ELSE jsonb_build_object('usage', p.usage) END
             || CASE WHEN p.history IS NULL THEN '{}' ELSE jsonb_build_object('history', p.history) END
-            || CASE WHEN c.kind = ANY (kinds('subscribes')) THEN jsonb_build_object('subscription', websub_asks(p.id, c.run_id)) ELSE '{}' END
-            || CASE WHEN c.kind = ANY (kinds('pushed')) THEN jsonb_strip_nulls(jsonb_build_object('pushed_since', (
-                SELECT s.active_since FROM websub_subscriptions s
-                WHERE s.feed_page_id = p.id AND s.lease_until > clock_timestamp() AND s.state <> 'ended'
-            ))) ELSE '{}' END
             || CASE WHEN c.bare THEN '{"bare": true}'::jsonb ELSE '{}' END
             || CASE
                 WHEN (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)

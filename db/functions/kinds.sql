@@ -7,9 +7,6 @@
 --   announces  it announces pages, as sitemaps and feeds do
 --   nested     its files name each other
 --   proves     its answer proves what was told of other pages
---   pushed     it may name a hub that tells of its changes
---   subscribes it asks a hub for that
---   aside      its answer says nothing of its page
 CREATE OR REPLACE FUNCTION kinds(p_column text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE p_column
         WHEN 'counted' THEN ARRAY['page']
@@ -18,14 +15,11 @@ CREATE OR REPLACE FUNCTION kinds(p_column text) RETURNS text[] LANGUAGE sql IMMU
         WHEN 'announces' THEN ARRAY['sitemap', 'feed']
         WHEN 'nested' THEN ARRAY['sitemap']
         WHEN 'proves' THEN ARRAY['key']
-        WHEN 'pushed' THEN ARRAY['feed']
-        WHEN 'subscribes' THEN ARRAY['hub']
-        WHEN 'aside' THEN ARRAY['key', 'hub']
         ELSE ('no column ' || p_column)::text[]
     END
 $$;
 
 -- Where crawls of a kind come in the frontier; null is by depth and rank.
 CREATE OR REPLACE FUNCTION kind_priority(p_kind text) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE p_kind WHEN 'image' THEN 3::smallint WHEN 'key' THEN 2::smallint WHEN 'hub' THEN 2::smallint END
+    SELECT CASE p_kind WHEN 'image' THEN 3::smallint WHEN 'key' THEN 2::smallint END
 $$;

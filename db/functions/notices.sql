@@ -120,11 +120,23 @@ BEGIN
     v_page := (pages_add(jsonb_build_array(jsonb_build_object(
         'url', k.url, 'domain', k.domain, 'origin', k.origin, 'kind', (kinds('proves')) [1]
     )))) [1];
-    v_added := crawls_aside(v_run, v_page, k.domain, k.url, (kinds('proves')) [1]);
+    -- It follows the page's last crawl in the run, unless that is pending. It is no seed, and it is a
+    -- visit of its own, whatever came before.
+    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
+    SELECT v_page, k.domain, kind_priority((kinds('proves')) [1]), v_run, c.id, k.url, (kinds('proves')) [1], 1, true
+    FROM (SELECT 1) one LEFT JOIN LATERAL (
+        SELECT y.id, y.outcome FROM page_crawls y
+        WHERE y.page_id = v_page AND y.run_id = v_run AND NOT y.prerequisite ORDER BY y.id DESC LIMIT 1
+    ) c ON true
+    WHERE c.id IS NULL OR c.outcome IS NOT NULL
+    ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS v_added = ROW_COUNT;
     UPDATE notice_keys x SET page_id = v_page, asked_at = t
     WHERE x.id = ANY (ARRAY(
         SELECT y.id FROM (SELECT z.id, z.state FROM notice_keys z WHERE z.url = k.url OFFSET 0) y WHERE y.state = 'waiting'
     ));
+    UPDATE domains d SET status = 'pending', status_reason = '' WHERE d.domain = p_domain AND d.status = 'exhausted';
+    PERFORM due_update(ARRAY[p_domain]);
     RETURN v_added > 0;
 END
 $$;
@@ -176,15 +188,9 @@ BEGIN
 END
 $$;
 
--- Carries out what was decided about notices of one domain. p is an array of:
---
---   key_id, url, told_at    the notice
---   page, fetched_at        its page, and when that was visited last, as it was decided
---   history                 the page's from now on; a notice without one is dropped
---   due                     {run, at}: when a run asks for the page again
---   found                   {run, follow}: a run that it becomes part of (crawl.Follow)
---
--- A page that was visited since
+-- Carries out what was decided about notices of one domain. p is an array of {key_id, url, told_at,
+-- page, fetched_at, history, due, found}. due has {run, at}: when a run asks for the page again. found
+-- has {run, follow}: the runs that it becomes part of (crawl.Follow). A page that was visited since
 -- then, or a URL that was told again, is left for the next time. Returns how many pages were due
 -- earlier or found.
 CREATE OR REPLACE FUNCTION notices_apply(p_domain text, p jsonb) RETURNS integer LANGUAGE plpgsql AS $$
@@ -230,7 +236,20 @@ BEGIN
     UPDATE pages x SET history = u.doc -> 'history'
     FROM ROWS FROM (unnest(v_pages), unnest(v_done)) AS u (id, doc)
     WHERE x.id = ANY (v_pages) AND x.id = u.id;
-    v_sooner := revisits_hasten(v_pages, v_done);
+    -- each row is looked up by its key, however many there are
+    UPDATE revisits v SET due_at = o.at
+    FROM (
+        SELECT y.page_id, y.run_id, (r.doc ->> 'at')::timestamptz AS at
+        FROM ROWS FROM (unnest(v_pages), unnest(v_done)) AS u (id, doc)
+        CROSS JOIN LATERAL jsonb_array_elements(u.doc -> 'due') AS r (doc)
+        CROSS JOIN LATERAL (
+            SELECT x.page_id, x.run_id FROM revisits x
+            WHERE x.page_id = u.id AND x.run_id = (r.doc ->> 'run')::bigint AND x.due_at > (r.doc ->> 'at')::timestamptz LIMIT 1
+        ) y
+        OFFSET 0
+    ) o
+    WHERE v.page_id = o.page_id AND v.run_id = o.run_id;
+    GET DIAGNOSTICS v_sooner = ROW_COUNT;
     SELECT a.added INTO v_added FROM crawls_add(ARRAY(
         SELECT ((r.doc ->> 'run')::bigint, x.id, x.domain, x.url, crawl_kind('link', x.kind), '', r.doc -> 'follow', false, 0, 1)::found_page
         FROM ROWS FROM (unnest(v_pages), unnest(v_done)) AS u (id, doc)

@@ -45,7 +45,7 @@ BEGIN
     SELECT p.id, p.domain, coalesce(kind_priority(c.kind),
             page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id), 0)
         ), p_run_id, c.id, p.url,
-        CASE WHEN c.kind = ANY (kinds('announces')) OR c.kind = ANY (kinds('aside')) THEN p.kind ELSE c.kind END, c.depth, true
+        CASE WHEN c.kind = ANY (kinds('announces')) OR c.kind = ANY (kinds('proves')) THEN p.kind ELSE c.kind END, c.depth, true
     FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
         SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1
     ) p CROSS JOIN LATERAL (
@@ -86,16 +86,13 @@ END
 $$;
 
 -- Has a run ask for pages before all others of their domains. A page that is pending is due at
--- once, and one that the run has fetched is asked for again. The hub of a feed that was given up is
--- asked anew. Politeness, robots.txt and what people have decided hold as ever. Returns how many pages
--- those are.
+-- once, and one that the run has fetched is asked for again. Politeness, robots.txt and what people
+-- have decided hold as ever. Returns how many pages those are.
 CREATE OR REPLACE FUNCTION recrawls_now(p_run_id bigint, p_pages bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_first integer;
 BEGIN
     PERFORM recrawls_add(p_run_id, p_pages);
-    UPDATE websub_subscriptions s SET state = 'wanted', tries = 0, next_at = now()
-    WHERE s.feed_page_id = ANY (p_pages) AND s.state IN ('wanted', 'ended');
     UPDATE page_crawls c SET priority = 100, scheduled_for = least(c.scheduled_for, now())
     FROM (
         SELECT x.id FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
@@ -112,29 +109,5 @@ BEGIN
         PERFORM run_go_on(p_run_id);
     END IF;
     RETURN v_first;
-END
-$$;
-
--- Has runs ask for pages earlier. The n-th document is of the n-th page: its due has {run, at}, when a run asks for the
--- page again at the latest. Returns how many times are earlier than before.
-CREATE OR REPLACE FUNCTION revisits_hasten(p_pages bigint[], p jsonb[]) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-    v_sooner integer;
-BEGIN
-    -- each row is looked up by its key, however many there are
-    UPDATE revisits v SET due_at = o.at
-    FROM (
-        SELECT y.page_id, y.run_id, (r.doc ->> 'at')::timestamptz AS at
-        FROM ROWS FROM (unnest(p_pages), unnest(p)) AS u (id, doc)
-        CROSS JOIN LATERAL jsonb_array_elements(u.doc -> 'due') AS r (doc)
-        CROSS JOIN LATERAL (
-            SELECT x.page_id, x.run_id FROM revisits x
-            WHERE x.page_id = u.id AND x.run_id = (r.doc ->> 'run')::bigint AND x.due_at > (r.doc ->> 'at')::timestamptz LIMIT 1
-        ) y
-        OFFSET 0
-    ) o
-    WHERE v.page_id = o.page_id AND v.run_id = o.run_id;
-    GET DIAGNOSTICS v_sooner = ROW_COUNT;
-    RETURN v_sooner;
 END
 $$;

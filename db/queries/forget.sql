@@ -4,8 +4,6 @@
 -- name: ForgetAsk :exec
 WITH told AS (
     DELETE FROM notice_keys WHERE domain = @domain
-), hubs AS (
-    DELETE FROM websub_subscriptions WHERE domain = @domain OR hub_domain = @domain
 )
 INSERT INTO forgotten AS f (domain, asked_by, reason) VALUES (@domain, @asked_by, @reason)
 ON CONFLICT (domain) DO UPDATE SET

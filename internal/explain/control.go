@@ -10,7 +10,6 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
-	"github.com/mosey-web/mosey/crawl/recrawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 )
@@ -75,41 +74,10 @@ func Notice(n report.Notice) string {
 	return OneLine(line)
 }
 
-// Hub tells how far a subscription to a feed's hub is.
-func Hub(h report.Hub) string {
-	line := fmt.Sprintf("of %s is %s: ", h.Topic, h.Hub)
-	told := "it has told of nothing yet"
-	if !h.PushedAt.IsZero() {
-		told = "it told last on " + Stamp(h.PushedAt)
-	}
-	holds := time.Until(h.LeaseUntil) > 0
-	switch {
-	case h.State == crawl.SubscriptionEnded:
-		line += "given up until " + Stamp(h.NextAt)
-	case holds:
-		line += fmt.Sprintf("it tells of changes until %s, and %s", Stamp(h.LeaseUntil), told)
-	case h.State == crawl.SubscriptionAsking:
-		line += "a request to it is pending since " + Stamp(h.AskedAt)
-	case h.State == crawl.SubscriptionAsked:
-		line += "it has accepted, and is to confirm it before " + Stamp(h.NextAt)
-	case h.Why != "":
-		line += "asked again after " + Stamp(h.NextAt)
-	default:
-		line += "it is to be asked"
-	}
-	if h.Why != "" {
-		line += ": " + h.Why
-	}
-	return OneLine(line)
-}
-
 // ToldBy is a protocol by which owners tell, for people.
 func ToldBy(by string) string {
-	switch by {
-	case "indexnow":
+	if by == "indexnow" {
 		return "IndexNow"
-	case recrawl.WebSub:
-		return "WebSub"
 	}
 	return by
 }

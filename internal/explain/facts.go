@@ -86,9 +86,6 @@ func explainState(w *Why, d report.Domain) {
 	for _, n := range d.Notices {
 		w.addf("%s", Notice(n))
 	}
-	for _, h := range d.Hubs {
-		w.addf("%s", Hub(h))
-	}
 	if time.Until(d.DeferredUntil) > 0 {
 		w.addf("it is deferred until %s", Stamp(d.DeferredUntil))
 	}

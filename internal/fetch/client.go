@@ -5,11 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -18,9 +16,6 @@ import (
 	"golang.org/x/net/http/httpguts"
 	"golang.org/x/sync/semaphore"
 )
-
-// maxFormBytes is the largest form that is sent.
-const maxFormBytes = 16 << 10
 
 // sessionCacheSize bounds the TLS sessions that are kept, one a host name, to
 // make the next handshake cheap for both sides. One holds the site's
@@ -67,7 +62,7 @@ func New(config Config) (*Client, error) {
 	}, nil
 }
 
-// Request is one GET, or one POST of a form.
+// Request is one GET.
 type Request struct {
 	// Accept is the Accept header. Empty means "*/*".
 	Accept string
@@ -84,9 +79,6 @@ type Request struct {
 	// It is checked before each system call that sends. What the kernel was
 	// given before it, and sends again because it was lost, is not ours.
 	Deadline time.Time
-
-	// Form is sent by POST, as application/x-www-form-urlencoded, of at most 16 KiB; nil is a GET.
-	Form url.Values
 
 	// Header is sent beside what the Client itself sends, which wins: conditions,
 	// for example.
@@ -341,15 +333,6 @@ func (c *Client) prepare(ctx context.Context, x *exchange) (*http.Request, error
 		URL:    x.target.url,
 		Host:   x.target.url.Host,
 		Header: header,
-	}
-	if x.request.Form != nil {
-		body := x.request.Form.Encode()
-		if len(body) > maxFormBytes {
-			return nil, fmt.Errorf("the field Form must be at most %d bytes", maxFormBytes)
-		}
-		header.Set("Content-Type", "application/x-www-form-urlencoded")
-		request.Method, request.ContentLength = http.MethodPost, int64(len(body))
-		request.Body = io.NopCloser(strings.NewReader(body)) // without GetBody: it is not sent again
 	}
 	return request.WithContext(context.WithValue(ctx, exchangeKey{}, x)), nil
 }

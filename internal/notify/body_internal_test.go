@@ -17,11 +17,7 @@ import (
 )
 
 // nowhere keeps nothing: what a test sends must not get that far.
-type nowhere struct {
-	Store
-
-	t *testing.T
-}
+type nowhere struct{ t *testing.T }
 
 func (n nowhere) TakeNotice(_ context.Context, notice crawl.Notice) (crawl.NoticeTaken, error) {
 	n.t.Errorf("%+v was to be kept", notice)
@@ -30,7 +26,7 @@ func (n nowhere) TakeNotice(_ context.Context, notice crawl.Notice) (crawl.Notic
 
 func TestASlowBody(t *testing.T) {
 	t.Parallel()
-	s, err := New(Config{Store: nowhere{t: t}, URL: "https://crawler.example/below", Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(Config{Store: nowhere{t}, URL: "https://crawler.example/below", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	s.bodyWithin = 200 * time.Millisecond
 	handler, err := s.Handler()
@@ -70,7 +66,7 @@ func TestASlowBody(t *testing.T) {
 
 func TestBelowThePathOfItsURL(t *testing.T) {
 	t.Parallel()
-	s, err := New(Config{Store: nowhere{t: t}, URL: "https://crawler.example/below", Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(Config{Store: nowhere{t}, URL: "https://crawler.example/below", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	handler, err := s.Handler()

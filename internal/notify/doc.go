@@ -1,6 +1,5 @@
 // Package notify listens to owners of sites who tell what is new: IndexNow pings (indexnow.org,
-// "Documentation"), and requests to crawl pages again. It also listens to the hubs of feeds (W3C
-// WebSub, 2018-01-23). It is meant for the public, and says nothing
+// "Documentation"), and requests to crawl pages again. It is meant for the public, and says nothing
 // of what is stored, but to those who hold a key that was verified.
 //
 // It makes no request. It stores what is told, and has a row for the file that proves it. A worker

@@ -22,51 +22,26 @@ const (
 	largeAtOnce = 4
 	placeWait   = 2 * time.Second
 
+	peerAtOnce = 4   // of an address
+	peerEach   = 1.0 // a second
+	peerBurst  = 60
 	hourOfURLs = crawl.NoticeURLsMax // of a host and key
 	kept       = 10_000
 	idle       = 2 * time.Hour // a bucket is full again by then
 )
 
-// share is what one address may ask.
-type share struct {
-	each   rate.Limit // a second
-	burst  int
-	atOnce int
-}
-
-// The shares of owners, and of hubs, which tell of many feeds.
-var (
-	ownersShare = share{each: 1, burst: 60, atOnce: 4}
-	hubsShare   = share{each: 20, burst: 1200, atOnce: 8}
-)
-
-// peers are those who ask, by their addresses.
-type peers struct {
-	*otter.Cache[netip.Prefix, *peer]
-
-	share share
-}
-
-func newPeers(s share) (peers, error) {
-	c, err := otter.New(&otter.Options[netip.Prefix, *peer]{
-		MaximumSize: kept, ExpiryCalculator: otter.ExpiryAccessing[netip.Prefix, *peer](idle),
-	})
-	return peers{c, s}, err
-}
-
 // limits bounds how often an address may ask, and how much may be told with a key. Those who come by a
 // proxy on this machine are told apart by what it says of them.
 type limits struct {
 	small, large chan struct{}
-	owners, hubs peers
+	peers        *otter.Cache[netip.Prefix, *peer]
 	// keys are of a host and a key together, so that a stranger uses up nothing of the owner's.
 	keys *otter.Cache[string, *rate.Limiter]
 }
 
 // close ends what the caches do beside.
 func (l *limits) close() {
-	l.owners.StopAllGoroutines()
-	l.hubs.StopAllGoroutines()
+	l.peers.StopAllGoroutines()
 	l.keys.StopAllGoroutines()
 }
 
@@ -77,24 +52,22 @@ type peer struct {
 }
 
 func newLimits() (*limits, error) {
-	owners, err := newPeers(ownersShare)
-	if err != nil {
-		return nil, err
-	}
-	hubs, err := newPeers(hubsShare)
+	peers, err := otter.New(&otter.Options[netip.Prefix, *peer]{
+		MaximumSize: kept, ExpiryCalculator: otter.ExpiryAccessing[netip.Prefix, *peer](idle),
+	})
 	if err != nil {
 		return nil, err
 	}
 	keys, err := otter.New(&otter.Options[string, *rate.Limiter]{
 		MaximumSize: kept, ExpiryCalculator: otter.ExpiryAccessing[string, *rate.Limiter](idle),
 	})
-	return &limits{make(chan struct{}, smallAtOnce), make(chan struct{}, largeAtOnce), owners, hubs, keys}, err
+	return &limits{make(chan struct{}, smallAtOnce), make(chan struct{}, largeAtOnce), peers, keys}, err
 }
 
 // admit takes a place for a request. It returns how to give that back, or how long to wait before
 // asking again.
-func (l *limits) admit(r *http.Request, from peers) (leave func(), wait time.Duration) {
-	p := from.peer(r)
+func (l *limits) admit(r *http.Request) (leave func(), wait time.Duration) {
+	p := l.peerOf(r)
 	if wait := take(p.rate, 1); wait > 0 {
 		return nil, wait
 	}
@@ -124,8 +97,8 @@ func (l *limits) admit(r *http.Request, from peers) (leave func(), wait time.Dur
 	return leave, 0
 }
 
-// peer is the one who asks. All whose address is not known are one.
-func (ps peers) peer(r *http.Request) *peer {
+// peerOf is the one who asks. All whose address is not known are one.
+func (l *limits) peerOf(r *http.Request) *peer {
 	addr, _ := addressOf(r)
 	bits := 32
 	if addr.Is6() {
@@ -135,8 +108,8 @@ func (ps peers) peer(r *http.Request) *peer {
 	if err != nil {
 		prefix = netip.Prefix{}
 	}
-	p, _ := ps.ComputeIfAbsent(prefix, func() (*peer, bool) {
-		return &peer{rate.NewLimiter(ps.share.each, ps.share.burst), make(chan struct{}, ps.share.atOnce)}, false
+	p, _ := l.peers.ComputeIfAbsent(prefix, func() (*peer, bool) {
+		return &peer{rate.NewLimiter(peerEach, peerBurst), make(chan struct{}, peerAtOnce)}, false
 	})
 	return p
 }

@@ -21,14 +21,6 @@ import (
 type Store interface {
 	// TakeNotice keeps a notice, in one bounded transaction.
 	TakeNotice(ctx context.Context, n crawl.Notice) (crawl.NoticeTaken, error)
-	// VerifyPush reports whether the hub that has a token is to tell of changes of a topic, for a time.
-	VerifyPush(ctx context.Context, token, topic string, lease time.Duration) (bool, error)
-	// DenyPush ends a subscription that its hub refuses, and reports whether there was one.
-	DenyPush(ctx context.Context, token, topic, why string) (bool, error)
-	// Push is the subscription that has a token. It is crawl.ErrNotFound if none has.
-	Push(ctx context.Context, token string) (crawl.Push, error)
-	// TakePush keeps that a hub has told of a change.
-	TakePush(ctx context.Context, push crawl.Push) error
 }
 
 // Config is what a Server needs.
@@ -95,25 +87,7 @@ func (s *Server) Handler() (http.Handler, error) {
 	mux.HandleFunc("POST "+base+"/api/recrawl", s.taking(true, recrawl, func(w http.ResponseWriter, r *http.Request) (told, *problem) {
 		return s.posted(w, r, "recrawl")
 	}))
-	mux.HandleFunc("GET "+base+crawl.WebSubPath+"{token}", s.admitted(s.limits.hubs, false, s.verify))
-	mux.HandleFunc("POST "+base+crawl.WebSubPath+"{token}", s.admitted(s.limits.hubs, false, s.push))
 	return mux, nil
-}
-
-// admitted answers those who do not ask too often. With json it tells the others in JSON.
-func (s *Server) admitted(from peers, json bool, answer http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Cache-Control", "no-store")
-		leave, wait := s.limits.admit(r, from)
-		if wait > 0 {
-			again(w, wait)
-			s.fail(w, json, problemf(http.StatusTooManyRequests, "you, or all together, ask too often: wait"))
-			return
-		}
-		defer leave()
-		answer(w, r)
-	}
 }
 
 // about tells people what this is.
@@ -121,15 +95,23 @@ func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	fmt.Fprintf(w, "Mosey, a web crawler, listens here to owners of sites who tell what is new.\n\n"+
 		"IndexNow         %s/indexnow\nCrawl pages again  POST %s/api/recrawl\n\n"+
-		"Both want a key file on the host, as https://www.indexnow.org/documentation says.\n\n"+
-		"Hubs of feeds (WebSub) reach each subscription at an address of its own.\n", s.URL, s.URL)
+		"Both want a key file on the host, as https://www.indexnow.org/documentation says.\n", s.URL, s.URL)
 }
 
 // taking reads what is told, keeps it and answers. With some it takes what can be taken, and
 // without it all or nothing.
 func (s *Server) taking(some bool, answer answerer, read func(http.ResponseWriter, *http.Request) (told, *problem)) http.HandlerFunc {
-	return s.admitted(s.limits.owners, some, func(w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
 		fail := func(p *problem) { s.fail(w, some, p) }
+		leave, wait := s.limits.admit(r)
+		if wait > 0 {
+			again(w, wait)
+			fail(problemf(http.StatusTooManyRequests, "you, or all together, ask too often: wait"))
+			return
+		}
+		defer leave()
 		t, wrong := read(w, r)
 		if wrong != nil {
 			fail(wrong)
@@ -161,7 +143,7 @@ func (s *Server) taking(some bool, answer answerer, read func(http.ResponseWrite
 		default:
 			answer(w, n, refused, taken)
 		}
-	})
+	}
 }
 
 func (s *Server) fail(w http.ResponseWriter, json bool, p *problem) {

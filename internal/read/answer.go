@@ -18,12 +18,8 @@ import (
 // answer reads a successful answer.
 func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 	at, resp := &x.Attempt, x.Response
-	switch kind := r.d.Crawl.Kind.Traits(); {
-	case kind.Proves:
+	if r.d.Crawl.Kind.Traits().Proves {
 		r.key(at, resp)
-		return nil
-	case kind.Subscribes:
-		r.hub(at, resp)
 		return nil
 	}
 	if at.Outcome != crawl.OutcomeSuccess {
@@ -152,7 +148,7 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 // settle marks a page that is not tried again as failed.
 func (r *reading) settle(x *request.Exchange) {
 	at := &x.Attempt
-	if at.RetryIn != nil || r.d.Crawl.Kind.Aside() {
+	if at.RetryIn != nil || r.d.Crawl.Kind.Traits().Proves {
 		return
 	}
 	if at.Outcome != crawl.OutcomeSuccess {
@@ -169,5 +165,4 @@ func (r *reading) settle(x *request.Exchange) {
 		// what is stored cannot be read: the page begins anew
 		at.Recrawl = decide.AgainUnasked(r.d, r.facts.Now)
 	}
-	r.silent(at)
 }

@@ -25,8 +25,6 @@ import (
 // Store is the rows that an answer is read with.
 type Store interface {
 	RobotsStore
-	// Subscription is what a hub is to be asked for by a crawl. It is crawl.ErrNotFound if nothing is.
-	Subscription(ctx context.Context, crawlID int64) (crawl.Subscription, error)
 	// ImageContent is what is stored of a content; the zero value is nothing.
 	ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error)
 	// HintRecrawl has hint say when pages of a run are due that have changed.
@@ -103,8 +101,6 @@ type reading struct {
 	kept   usage.Usage
 	// facts are those that the decision was made from.
 	facts crawl.Facts
-	// unsaid are secrets that are not to be stored with what a hub answers.
-	unsaid []string
 	// news is what a sitemap or a feed says of pages that may have been fetched before.
 	news []crawl.News
 }
@@ -119,12 +115,7 @@ func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request
 		URL: u, Header: header, WantBody: wantBody(c.Kind.Traits(), one.before), Read: one.answer, Settle: one.settle,
 		Start: crawl.Start{CrawlID: c.ID, RunID: run.ID, Origin: c.Origin, URL: c.URL, Kind: c.Kind},
 	}
-	if k := c.Kind.Traits(); k.Subscribes {
-		ask.Form = one.subscription
-		ask.WantBody = func(r *fetch.Response) bool { return r.Status >= 400 && k.Takes(r.MediaType) } // why it refuses
-	}
-	// a subscription has tries of its own
-	if ask.Retry = !decide.LastAttempt(run, c) && !c.Kind.Traits().Subscribes; ask.Retry {
+	if ask.Retry = !decide.LastAttempt(run, c); ask.Retry {
 		ask.Start.RetryPriority = new(decide.RetryPriority(c))
 	}
 	budgets := decide.BudgetsOf(run)

@@ -81,13 +81,12 @@ func (r *reading) feed(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 // recordFeed takes the pages that a feed names. Those of its own domain are first in line:
 // a feed tells of news.
 func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	feed, err := sitemap.ReadFeed(resp.Body)
+	announced, err := sitemap.ReadFeed(resp.Body)
 	if err != nil {
 		at.Error = "as a feed: " + err.Error()
 	}
 	var entries []announcement
-	at.Hub = r.hubOf(resp, feed, err)
-	for _, e := range feed.News {
+	for _, e := range announced {
 		if u, err := r.url.Resolve(e.Link); err == nil && r.mayName(u) {
 			entries = append(entries, announcement{url: u, changed: notAhead(e.Published, resp.EndedAt)})
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -54,9 +53,6 @@ type Ask struct {
 	// Wanted, where set, is asked once the lease is had: another may have made the
 	// request meanwhile.
 	Wanted func(context.Context) (bool, error)
-	// Form, where set, is what is posted. It is asked for once the lease is had; nil is that the request is
-	// not wanted any more.
-	Form func(context.Context) (url.Values, error)
 	// Read gets out of an answer, or of an error, what there is to record. It is
 	// called before the attempt's pace is known. An error is trouble of our own: the
 	// attempt is taken back, and counts for nothing.
@@ -160,13 +156,13 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 	if err != nil || !lease.Granted {
 		return Result{Lease: lease}, err
 	}
-	form, wanted, err := ask.wanted(ctx)
-	if err != nil || !wanted {
-		const why = "another has asked meanwhile, or nobody needs it any more"
-		abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, 0, false, why)
-		return Result{Lease: lease, Unwanted: true}, errors.Join(err, abandoned)
+	if ask.Wanted != nil {
+		if wanted, err := ask.Wanted(ctx); err != nil || !wanted {
+			abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, 0, false, "another has asked meanwhile")
+			return Result{Lease: lease, Unwanted: true}, errors.Join(err, abandoned)
+		}
 	}
-	x := c.exchange(ctx, ask, form, t, began)
+	x := c.exchange(ctx, ask, t, began)
 	defer x.Response.Release()
 	place.give() // what follows needs no network
 	seen.answered(x)
@@ -194,20 +190,6 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 		return Result{Lease: lease}, c.abandonLate(ctx, ask, start, lease, x, alone)
 	}
 	return Result{Lease: lease, Exchange: x, Recorded: rec}, err
-}
-
-// wanted asks whether the request is still wanted, and for what it posts; nil is nothing.
-func (ask Ask) wanted(ctx context.Context) (form url.Values, wanted bool, err error) {
-	if ask.Wanted != nil {
-		if wanted, err := ask.Wanted(ctx); err != nil || !wanted {
-			return nil, false, err
-		}
-	}
-	if ask.Form == nil {
-		return nil, true, nil
-	}
-	form, err = ask.Form(ctx)
-	return form, form != nil, err
 }
 
 // read has the answer read. An answer that takes long to read renews its lease meanwhile:
@@ -264,7 +246,7 @@ func (c *Client) start(ask Ask, t target) crawl.Start {
 // would still be reading while others ask. A caller that is cancelled, by
 // a pause or the end of its worker, does not cut it short: that would be trouble of
 // our own making, on the site's account. Only Drain does, which takes the attempt back.
-func (c *Client) exchange(ctx context.Context, ask Ask, form url.Values, t target, began time.Time) *Exchange {
+func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Time) *Exchange {
 	x := &Exchange{Attempt: crawl.Attempt{Requested: true, RobotsVersion: robotsVersion(ask)}}
 	asked, kind := time.Now(), kindOf(ask)
 	if x.Err = t.dnsErr; x.Err == nil {
@@ -274,7 +256,7 @@ func (c *Client) exchange(ctx context.Context, ask Ask, form url.Values, t targe
 		defer context.AfterFunc(c.cut, cancel)()
 		x.Response, x.Err = c.Fetcher.Do(ctx, fetch.Request{
 			URL: ask.URL.String(), Addr: t.addr, Deadline: deadline, Accept: kind.Accept,
-			MaxBodyBytes: kind.MaxBytes, Header: ask.Header, WantBody: ask.WantBody, ToFile: kind.Large, Form: form,
+			MaxBodyBytes: kind.MaxBytes, Header: ask.Header, WantBody: ask.WantBody, ToFile: kind.Large,
 		})
 		c.noteAddress(t.addr, x.Err)
 	}

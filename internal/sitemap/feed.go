@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mmcdole/gofeed"
@@ -35,33 +34,25 @@ type News struct {
 	Published time.Time
 }
 
-// FeedDoc is what is read of a feed.
-type FeedDoc struct {
-	// News are its entries that have a page, in its order.
-	News []News
-	// Hub is the first hub that it names, and Self its own URL (W3C WebSub, section 4), as written;
-	// empty is none.
-	Hub, Self string
-}
-
-// ReadFeed reads an RSS, Atom or JSON feed. One that cannot be read may have a hub all the same.
-func ReadFeed(body []byte) (feed FeedDoc, err error) {
+// ReadFeed returns the entries of an RSS, Atom or JSON feed that have a page, in its
+// order.
+func ReadFeed(body []byte) (news []News, err error) {
 	body = body[:min(len(body), MaxFeedBytes)]
-	if err := harmless(body, &feed); err != nil {
-		return FeedDoc{}, fmt.Errorf("read the feed: %w", err)
+	if err := harmless(body); err != nil {
+		return nil, fmt.Errorf("read the feed: %w", err)
 	}
 	// The parser is not ours, and a feed is a stranger's: a panic must cost one feed,
 	// not the worker.
 	defer func() {
 		if p := recover(); p != nil {
-			feed.News, err = nil, fmt.Errorf("read the feed: its parser panicked: %v", p)
+			news, err = nil, fmt.Errorf("read the feed: its parser panicked: %v", p)
 		}
 	}()
-	parsed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
+	feed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
 	if err != nil {
-		return feed, fmt.Errorf("read the feed: %w", err)
+		return nil, fmt.Errorf("read the feed: %w", err)
 	}
-	for _, item := range parsed.Items[:min(len(parsed.Items), MaxFeedEntries)] {
+	for _, item := range feed.Items[:min(len(feed.Items), MaxFeedEntries)] {
 		n := News{Link: item.Link}
 		if item.PublishedParsed != nil {
 			n.Published = item.PublishedParsed.UTC()
@@ -70,64 +61,21 @@ func ReadFeed(body []byte) (feed FeedDoc, err error) {
 			n.Published = item.UpdatedParsed.UTC()
 		}
 		if n.Link != "" {
-			feed.News = append(feed.News, n)
+			news = append(news, n)
 		}
 	}
-	return feed, nil
-}
-
-// addLink takes a hub, or the feed's own URL, of an element of the feed itself.
-func (f *FeedDoc) addLink(t xml.StartElement) {
-	var rel, href string
-	for _, a := range t.Attr {
-		switch a.Name.Local {
-		case "rel":
-			rel = a.Value
-		case "href":
-			href = strings.TrimSpace(a.Value)
-		}
-	}
-	for name := range strings.FieldsSeq(strings.ToLower(rel)) {
-		switch {
-		case name == "hub" && f.Hub == "":
-			f.Hub = href
-		case name == "self" && f.Self == "":
-			f.Self = href
-		}
-	}
-}
-
-// readJSON takes the same of a JSON feed (jsonfeed.org, version 1.1).
-func (f *FeedDoc) readJSON(body []byte) error {
-	var top struct {
-		Self string `json:"feed_url"`
-		Hubs []struct {
-			Type string `json:"type"`
-			URL  string `json:"url"`
-		} `json:"hubs"`
-	}
-	if !json.Valid(body) { // which bounds how deep it is
-		return errors.New("it is no JSON")
-	}
-	if json.Unmarshal(body, &top) != nil {
-		return nil //nolint:nilerr // it has them in another form, which says nothing
-	}
-	f.Self = top.Self
-	for _, h := range top.Hubs {
-		if strings.EqualFold(h.Type, "WebSub") && f.Hub == "" {
-			f.Hub = h.URL
-		}
-	}
-	return nil
+	return news, nil
 }
 
 // harmless says why a feed is not given to the parser. A malformed feed is given to it:
-// the parser reads what it can, but for hubs. These are taken on the way.
-func harmless(body []byte, feed *FeedDoc) error {
+// the parser reads what it can.
+func harmless(body []byte) error {
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '{' {
-		return feed.readJSON(trimmed)
+		if !json.Valid(trimmed) { // which bounds how deep it is
+			return errors.New("it is no JSON")
+		}
+		return nil
 	}
-	parent := "" // the last element that is one or two deep
 	in := newTokens(bytes.NewReader(body))
 	depth, namespaces, pieces := 0, 0, 0
 	for {
@@ -142,13 +90,6 @@ func harmless(body []byte, feed *FeedDoc) error {
 		switch t := token.(type) {
 		case xml.StartElement:
 			depth++
-			ofFeed := depth == 2 || depth == 3 && parent == "channel"
-			if ofFeed && t.Name.Local == "link" {
-				feed.addLink(t)
-			}
-			if depth <= 2 {
-				parent = t.Name.Local
-			}
 			for _, a := range t.Attr {
 				if a.Name.Space == "xmlns" || a.Name.Local == "xmlns" {
 					namespaces++

@@ -56,7 +56,6 @@ var allowed = []allowance{
 	{"RepairBudgets", "", 150_000, "it adds up all domains of a run"},
 
 	// keys of owners are at most 10,000, and that is kept by counting them
-	{"listener_here", "SET next_at", 10_000, "the listener has another address: hubs know the old one"},
 	{"notices_take", "sum(x.waiting)", 10_000, "it counts what waits of all keys"},
 
 	// counts for people that end at a bound of the caller

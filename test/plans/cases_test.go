@@ -29,7 +29,6 @@ func allCases() (changes, reads) {
 	runCases(changing)
 	forgetCases(changing)
 	noticeCases(changing)
-	websubCases(changing)
 	wholeCases(changing, reading)
 	return changing, reading
 }

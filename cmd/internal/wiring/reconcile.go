@@ -48,8 +48,7 @@ func (r reconciler) run(ctx context.Context) {
 			bounded, cancel := context.WithTimeout(ctx, lookTimeout)
 			// first, so that what owners have told is due at this look
 			_, err = r.store.ApplyNotices(bounded)
-			_, _, pushed := r.store.ApplyPushes(bounded)
-			err = errors.Join(err, pushed, look.Look(bounded), r.upgrader.look(bounded))
+			err = errors.Join(err, look.Look(bounded), r.upgrader.look(bounded))
 			if now := time.Now(); err == nil && now.Sub(outcomes) >= outcomesEvery {
 				err, outcomes = r.store.AddUpOutcomes(bounded), now
 			}

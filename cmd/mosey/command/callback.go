@@ -17,7 +17,7 @@ const CallbackListenDefault = "127.0.0.1:8471"
 
 // CallbackFlags say where owners of sites tell what is new.
 type CallbackFlags struct {
-	Callback       string `help:"Listen to owners of sites (IndexNow) and hubs of feeds (WebSub) who tell what is new. This is the public URL under which they reach the listener. Default: off." expert:"" placeholder:"URL"`
+	Callback       string `help:"Listen to owners of sites who tell what is new (IndexNow). This is the public URL under which they reach the listener. Default: off." expert:"" placeholder:"URL"`
 	CallbackListen string `help:"Address that the listener has, behind a proxy that gives it its name. Default: 127.0.0.1:8471." expert:"" placeholder:"[HOST]:PORT"`
 }
 
@@ -26,7 +26,6 @@ type Callback struct {
 	// URL is the public address, and Listens the one of this machine.
 	URL, Listens string
 
-	stop   context.CancelFunc
 	http   *http.Server
 	server *notify.Server
 	store  *db.Store
@@ -96,42 +95,8 @@ func (f CallbackFlags) Open(ctx context.Context, databaseURL string, logger *slo
 			ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 		},
 	}
-	told, err := c.here(ctx)
-	if err != nil {
-		server.Close()
-		return nil, err
-	}
-	if told != c.URL {
-		logger.WarnContext(ctx, "another listener is there: hubs of feeds are told its URL", "url", told, "own", c.URL)
-	}
-	staying, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c.stop = stop
 	go func() { c.done <- c.http.Serve(listener) }()
-	go c.stay(staying, logger)
 	return c, nil
-}
-
-// hereEvery is how often the listener says that it is there.
-const hereEvery = time.Minute
-
-// here says that the listener is there, so that hubs are told its URL. It returns the URL that they are told.
-func (c *Callback) here(ctx context.Context) (string, error) {
-	told, err := c.store.ListenerHere(ctx, c.URL)
-	return told, wiring.Describe(err)
-}
-
-// stay says so again and again.
-func (c *Callback) stay(ctx context.Context, logger *slog.Logger) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(hereEvery):
-		}
-		if _, err := c.here(ctx); err != nil && ctx.Err() == nil {
-			logger.WarnContext(ctx, "could not say that the listener is there; tried again soon", "error", err)
-		}
-	}
 }
 
 // Close stops listening; nil is off.
@@ -139,7 +104,6 @@ func (c *Callback) Close() error {
 	if c == nil {
 		return nil
 	}
-	c.stop()
 	err := c.http.Close()
 	if served := <-c.done; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)

@@ -71,9 +71,6 @@ func printDomain(w io.Writer, r report.Domain) error {
 	for _, n := range r.Notices {
 		row("notice", "%s", explain.Notice(n))
 	}
-	for _, h := range r.Hubs {
-		row("hub", "%s", explain.Hub(h))
-	}
 	if !r.DeferredUntil.IsZero() {
 		row("deferred until", "%s", explain.Stamp(r.DeferredUntil))
 	}
