@@ -74,8 +74,6 @@ type Attempt struct {
 	Unchanged string `json:"unchanged,omitempty"`
 	// Page is what was found out about the page; nil is nothing.
 	Page *PageUpdate `json:"page,omitempty"`
-	// Proof is what a key file has, if that is what was asked for; nil is nothing.
-	Proof *Proof `json:"proof,omitempty"`
 	// Recrawl is when the page is asked for again; nil is what was said before.
 	Recrawl *Recrawl `json:"recrawl,omitempty"`
 	// Charge is what the page counts for, if this is its first visit or the last one

@@ -16,17 +16,13 @@ type Recrawl struct {
 	// Source is what has become of the domain's recrawl.Source; empty is that it is as it
 	// was.
 	Source json.RawMessage `json:"source,omitempty"`
-	// Pings is the same of the source that the domain's owner is.
-	Pings json.RawMessage `json:"pings,omitempty"`
 }
 
 // DomainRecrawl is what a domain keeps for all of its pages: a recrawl.Plan, and a
-// recrawl.Source of its lists. Pings is the recrawl.Source of what its owner tells (package
-// notify); it is empty if that has told nothing yet.
+// recrawl.Source.
 type DomainRecrawl struct {
 	Plan   json.RawMessage `json:"plan,omitempty"`
 	Source json.RawMessage `json:"source,omitempty"`
-	Pings  json.RawMessage `json:"pings,omitempty"`
 }
 
 // RecrawlOf says which pages are asked for again, and where.

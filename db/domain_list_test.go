@@ -9,7 +9,6 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
-	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/settings"
@@ -60,13 +59,6 @@ func TestDomains(t *testing.T) {
 		require.NoError(t, b.CountDomains(t.Context(), func(int64) {}))
 		_, all = b.listing(t, report.DomainQuery{Sort: "name"})
 		require.EqualValues(t, 1, all[1].Discovered)
-
-		// a key file that a stranger has had asked for, and that is not there
-		b.exec(t, `SET LOCAL session_replication_role = replica; -- closed rows do not change otherwise
-			UPDATE page_crawls SET kind = '`+string(kinds.Key)+`' WHERE domain = 'a.example' AND outcome = 'failed'`)
-		require.NoError(t, b.CountDomains(t.Context(), func(int64) {}))
-		_, all = b.listing(t, report.DomainQuery{Sort: "name"})
-		require.Zero(t, *all[0].ErrorRate)
 	})
 
 	t.Run("AreListedByWhatIsWanted", func(t *testing.T) {

@@ -162,9 +162,6 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	if rep.Forgotten, err = s.Forgotten(ctx, domain); err != nil {
 		return rep, err
 	}
-	if rep.Notices, err = s.Notices(ctx, domain); err != nil {
-		return rep, err
-	}
 	if rep.Priority, err = s.priorityParts(ctx, domain); err != nil {
 		return rep, err
 	}

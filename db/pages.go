@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
-	"github.com/mosey-web/mosey/crawl/recrawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
@@ -33,15 +31,6 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 	if len(p.Signals) > 0 {
 		if err := json.Unmarshal(p.Signals, &rep.Signals); err != nil {
 			return rep, fmt.Errorf("read the signals of %s: %w", url, err)
-		}
-	}
-	if len(p.History) > 0 {
-		var h recrawl.History
-		if err := json.Unmarshal(p.History, &h); err != nil {
-			return rep, fmt.Errorf("read the history of %s: %w", url, err)
-		}
-		if h.Ping != nil {
-			rep.ToldAt, rep.ToldBy = time.Unix(h.Ping.At, 0), h.Ping.By
 		}
 	}
 	links, err := s.q.PageLinkCounts(ctx, dbsqlc.PageLinkCountsParams{ID: p.ID, Bound: s.shownBound})

@@ -58,14 +58,12 @@ BEGIN
         REVOKE UPDATE ON robots_texts, robots_bodies, robots_history FROM mosey_worker;
         GRANT DELETE ON staged_seeds, page_keywords, keywords_waiting, index_segments, index_merges, index_chunks, domain_ranks,
             page_ranks, list_entries, seed_files, registered_domains, run_registered, page_links, provenance,
-            image_contents, run_outcomes, run_outcomes_new, notice_keys, notices TO mosey_worker;
+            image_contents, run_outcomes, run_outcomes_new TO mosey_worker;
     END IF;
     IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_reader') THEN
         -- Readers do not see what is on its way: seeds, the paths of their files, and texts that are
-        -- not indexed yet. A search counts the texts. They do not see the keys of owners either.
-        REVOKE SELECT ON staged_seeds, seed_files, keywords_waiting, notices, notice_keys FROM mosey_reader;
-        GRANT SELECT (id, domain, host, state, why, waiting, told_at, told_by, asked_at, checked_at, until) ON notice_keys
-            TO mosey_reader;
+        -- not indexed yet. A search counts the texts.
+        REVOKE SELECT ON staged_seeds, seed_files, keywords_waiting FROM mosey_reader;
         GRANT SELECT (page_id) ON keywords_waiting TO mosey_reader;
     END IF;
 END

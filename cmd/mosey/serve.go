@@ -13,7 +13,6 @@ import (
 // serveCmd shows what a database holds in a browser.
 type serveCmd struct {
 	command.WebFlags
-	command.CallbackFlags
 
 	Public     string `help:"Serve this alone, so that it can be opened to others: search." enum:",search" default:"" placeholder:"search"`
 	ImageStore string `help:"Where the bytes of images are kept: a directory, or the URL of a bucket (s3://). Default: images in the data directory." placeholder:"DIR|URL"`
@@ -24,9 +23,6 @@ type serveCmd struct {
 func (s *serveCmd) Run(ctx context.Context, e *command.Env) error {
 	if s.Web == "off" {
 		return wiring.Usagef("--web off: mosey serve is for the web page: name an address, such as :8470")
-	}
-	if s.ReadOnly && s.Callback != "" {
-		return wiring.Usagef("--callback takes what owners of sites tell, and --read-only lets nobody change anything: leave one of them out")
 	}
 	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
 	return command.WithWeb(ctx, e, logger, s.ReadOnly || s.Public != "", func(o command.WebOptions) (err error) {
@@ -39,16 +35,7 @@ func (s *serveCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, web.Close()) }()
-		callback, err := s.Open(ctx, o.DatabaseURL, logger)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, callback.Close()) }()
-		fmt.Fprintf(e.Stdout, "Web page   %s\n", web.SignedIn("/"))
-		if callback != nil {
-			fmt.Fprintf(e.Stdout, "Owners     %s\n", callback)
-		}
-		fmt.Fprintln(e.Stdout, "Ctrl-C stops.")
+		fmt.Fprintf(e.Stdout, "Web page   %s\nCtrl-C stops.\n", web.SignedIn("/"))
 		<-ctx.Done()
 		return nil
 	})

@@ -40,9 +40,6 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if c.Web != nil {
 		fmt.Fprintf(e.Stdout, "Web page   %s\n", c.Web.SignedIn("/"))
 	}
-	if c.Callback != nil {
-		fmt.Fprintf(e.Stdout, "Owners     %s\n", c.Callback)
-	}
 	fmt.Fprintf(e.Stdout, "Temporal   %s\n", c.Stack.TemporalAddress)
 	if c.Stack.UIURL != "" {
 		fmt.Fprintf(e.Stdout, "Its UI     %s\n", c.Stack.UIURL)

@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/recrawl"
-	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Again says when the page of a finished attempt is asked for again, and keeps what the
@@ -32,12 +30,8 @@ func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at cra
 	}
 	visit := visitOf(c, at, now)
 	next := s.Visit(h, visit)
-	pings, err := pingsAfter(kept, h, visit)
-	if err != nil {
-		return nil, err
-	}
 	h = h.Visit(visit)
-	again := &crawl.Recrawl{Pings: pings}
+	again := &crawl.Recrawl{}
 	if next != s {
 		again.Source = document(next)
 	}
@@ -54,22 +48,6 @@ func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at cra
 	}
 	again.In = new(crawl.Millis(wait))
 	return again, nil
-}
-
-// pingsAfter is how far the pings of a domain are believed after a visit; nil is as before, or that
-// it sends none.
-func pingsAfter(kept crawl.DomainRecrawl, h recrawl.History, v recrawl.Visit) (json.RawMessage, error) {
-	if len(kept.Pings) == 0 {
-		return nil, nil
-	}
-	var pings recrawl.Source
-	if err := read(kept.Pings, &pings); err != nil {
-		return nil, err
-	}
-	if next := pings.VisitPings(h, v); next != pings {
-		return document(next), nil
-	}
-	return nil, nil
 }
 
 // AgainUnasked is the same of a page for which no request was made, as decided.
@@ -103,36 +81,6 @@ func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Ti
 	}
 	h = h.Hint(recrawl.Hint{Since: now.Sub(fetched), News: true, Source: s})
 	return document(h), recrawl.Due(fetched, h, 1, p), nil
-}
-
-// Told says when a page is due after its owner has told, at an instant, that it has changed. The
-// zero time means: not by itself. history is empty for a page that was never visited. by names the
-// protocol.
-func Told(
-	kept crawl.DomainRecrawl, history json.RawMessage, fetched, at time.Time, by string,
-) (json.RawMessage, time.Time, error) {
-	var h recrawl.History
-	var p recrawl.Plan
-	var pings recrawl.Source
-	if err := errors.Join(read(history, &h), read(kept.Plan, &p), read(kept.Pings, &pings)); err != nil {
-		return nil, time.Time{}, err
-	}
-	if fetched.IsZero() {
-		return document(h.Tell(at, by, 0, pings)), time.Time{}, nil
-	}
-	h = h.Tell(at, by, at.Sub(fetched), pings)
-	return document(h), recrawl.Due(fetched, h, 1, p), nil
-}
-
-// NotBefore is the earliest time at which a run asks again for a page that it has fetched. It comes
-// after min_refetch, and after the time until which the server said that the page is fresh. What an
-// owner tells does not shorten it.
-func NotBefore(run settings.Settings, kind kinds.Kind, fetched, freshUntil time.Time) time.Time {
-	at := fetched.Add(time.Duration(*run.MinRefetch) / time.Duration(max(kind.Traits().Oftener, 1)))
-	if freshUntil.After(at) {
-		return freshUntil
-	}
-	return at
 }
 
 // FirstAgain says when a page is due that was fetched at an instant, of a run that has begun

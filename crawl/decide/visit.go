@@ -9,9 +9,6 @@ import (
 // read the page, or the visit left out what the run wants, only the time of the visit
 // counts: the page has to be read again, even if it is fresh or unchanged.
 func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
-	if c.Kind.Traits().Proves {
-		return crawl.Visit{} // what it said once proves nothing now
-	}
 	unread := c.Kind.Image() && c.Image == nil // it was a page, or had a problem
 	if c.Extractor >= crawl.ExtractorVersion && !unread && !wantsMore(run, c) {
 		return c.Visit

@@ -25,8 +25,6 @@ const (
 	Feed Kind = "feed"
 	// Image is an image of a page.
 	Image Kind = "image"
-	// Key is a file with which the owner of a host proves that a ping is theirs (indexnow.org).
-	Key Kind = "key"
 )
 
 // Traits are what differs between kinds. The zero value of a field is what most of them do.
@@ -59,9 +57,6 @@ type Traits struct {
 	// have to be vouched for. Of those named in one place each comes later than the last.
 	Nested bool
 
-	// Proves says that an answer proves what was told of other pages. It is read each time, whatever
-	// it was at the last visit, and changes nothing that is known of its page.
-	Proves bool
 	// Again says that the run asks for it again, if it does so for pages.
 	Again bool
 	// AgainWithin caps the wait until then; 0 is no cap.
@@ -95,9 +90,6 @@ const (
 
 // TDMPath is where an origin has its tdmrep.json (W3C TDM Reservation Protocol).
 const TDMPath = "/.well-known/tdmrep.json"
-
-// keyMaxBytes is more than a key file has: at most 128 characters, or some lines of them.
-const keyMaxBytes = 16 << 10
 
 // announcedAgain is how long what announces pages is not asked for at the most: it tells what is
 // new.
@@ -136,10 +128,6 @@ var table = []struct {
 		// before any page, of news too: the images of a page come with it, and a budget of
 		// pages that is spent does not hide them
 		Priority: 3, Budget: BudgetImages, Again: true,
-	}},
-	{Key, Traits{
-		// before any page, and after images: pings wait for it
-		Accept: "text/plain,*/*;q=0.1", MaxBytes: keyMaxBytes, Takes: plain, Proves: true, Priority: 2,
 	}},
 }
 
@@ -199,10 +187,6 @@ func document(mediaType string) bool {
 	}
 	return false
 }
-
-// plain takes what may be a plain text. A server that has a page in place of what is not there
-// calls it HTML.
-func plain(mediaType string) bool { return mediaType == "text/plain" || mediaType == "" }
 
 // image takes what may be an image. Some servers do not say what a file is; what they call
 // something else is not an image.

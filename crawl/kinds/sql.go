@@ -19,7 +19,6 @@ func SQL() string {
 		{"document", "what is fetched is read for its links and its words", Kind.Document},
 		{"announces", "it announces pages, as sitemaps and feeds do", Kind.Announces},
 		{"nested", "its files name each other", func(k Kind) bool { return k.Traits().Nested }},
-		{"proves", "its answer proves what was told of other pages", func(k Kind) bool { return k.Traits().Proves }},
 	}
 	for _, c := range columns {
 		fmt.Fprintf(&b, "--   %-10s %s\n", c.name, c.says)

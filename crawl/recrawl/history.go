@@ -110,8 +110,6 @@ type History struct {
 	// Calm is for how many days after the last visit the page has not changed, according to
 	// a list that is believed.
 	Calm float64 `json:"calm,omitzero"`
-	// Ping is what the page's owner has told of it last; nil is nothing.
-	Ping *Ping `json:"ping,omitempty"`
 }
 
 // Visit is the history after a visit. The hints of lists before it are used up.
@@ -119,9 +117,8 @@ func (h History) Visit(v Visit) History {
 	if v.Found == Failed {
 		return h
 	}
-	calm, news := h.Calm, h.News || h.Ping.open()
+	calm, news := h.Calm, h.News
 	h.Passed = 0
-	h.Ping = h.Ping.used()
 	h.Listed, h.News, h.Odds, h.Calm = 0, false, 0, 0
 	if v.Found == Missing || v.Found == Gone {
 		h.Missing++

@@ -42,7 +42,7 @@ func Due(last time.Time, h History, importance float64, p Plan) time.Time {
 // domain, such as 1 for all; zero or less weighs next to nothing.
 //
 // The page is due when the value of asking, times the importance, reaches the plan's
-// threshold; news from a list, or from the page's owner, may make it due at once. The first interval is the
+// threshold; news from a list may make it due at once. The first interval is the
 // domain's even share. After n visits it may be up to 1+n times as long or as short, so
 // that chance does not decide. Only a page that always changed is asked for sooner,
 // twice.
@@ -50,7 +50,6 @@ func Due(last time.Time, h History, importance float64, p Plan) time.Time {
 // A missing page follows the rule. So do all pages of a domain without a plan, until
 // there are news.
 func Interval(h History, importance float64, p Plan) time.Duration {
-	h = h.withPing()
 	switch {
 	case h.Faded():
 		return Never

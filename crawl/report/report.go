@@ -201,8 +201,6 @@ type Domain struct {
 	Controls crawl.Controls `json:"controls,omitempty"`
 	// Forgotten is that what its pages said was erased, or was asked to be; nil is that it was not.
 	Forgotten *Forgotten `json:"forgotten,omitempty"`
-	// Notices are what its owners have told lately, the latest first.
-	Notices []Notice `json:"notices,omitempty"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
@@ -297,10 +295,7 @@ type Page struct {
 	FetchedAt time.Time `json:"fetched_at,omitzero"`
 	FailedAt  time.Time `json:"failed_at,omitzero"`
 	FoundAt   time.Time `json:"found_at"`
-	// ToldAt is when its owner told last that it is new or has changed, and ToldBy how.
-	ToldAt time.Time `json:"told_at,omitzero"`
-	ToldBy string    `json:"told_by,omitempty"`
-	Crawls []Crawl   `json:"crawls"`
+	Crawls    []Crawl   `json:"crawls"`
 }
 
 // Image is what is known of an image. Zero values are unknown.
@@ -359,24 +354,6 @@ type Crawl struct {
 	ScheduledFor time.Time `json:"scheduled_for,omitzero"`
 	LockedAt     time.Time `json:"locked_at,omitzero"`
 	CompletedAt  time.Time `json:"completed_at,omitzero"`
-}
-
-// Notice is what the owner of a host has told with one key.
-type Notice struct {
-	Host  string            `json:"host"`
-	State crawl.NoticeState `json:"state"`
-	// Why it was refused.
-	Why string `json:"why,omitempty"`
-	// Waiting is how many of its URLs wait.
-	Waiting int `json:"waiting"`
-	// ToldAt is when it was told last, and By how.
-	ToldAt time.Time `json:"told_at"`
-	By     string    `json:"told_by"`
-	// AskedAt is when the key file was asked for, and CheckedAt when its answer was read.
-	AskedAt   time.Time `json:"asked_at,omitzero"`
-	CheckedAt time.Time `json:"checked_at,omitzero"`
-	// Until is how long this holds.
-	Until time.Time `json:"until"`
 }
 
 // Forgotten is that what a domain's pages said is to be erased, or was.

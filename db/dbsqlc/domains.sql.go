@@ -759,13 +759,12 @@ WITH counted AS (
         ) AS y
     ) AS i CROSS JOIN LATERAL (
         SELECT
-            -- a key file that is not there says nothing of the site, as any stranger may have it asked for
-            avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer) FILTER (WHERE NOT x.proof)::real AS errors,
-            avg((x.outcome = 'success' AND x.unchanged IS NULL AND NOT x.refused)::integer) FILTER (WHERE NOT x.proof)::real AS yields,
+            avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)::real AS errors,
+            avg((x.outcome = 'success' AND x.unchanged IS NULL AND NOT x.refused)::integer)::real AS yields,
             avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
         FROM (
             SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at,
-                c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused, c.kind = ANY (kinds('proves')) AS proof
+                c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused
             FROM page_crawls AS c
             WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
             ORDER BY c.completed_at DESC LIMIT 100

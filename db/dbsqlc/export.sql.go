@@ -536,8 +536,6 @@ LEFT JOIN LATERAL (
 ) AS c ON true
 WHERE
     p.id = ANY($1::bigint [])
-    -- the URL of a key file says the key
-    AND p.kind <> ALL (kinds('proves'))
     AND (p.fetched_at >= $2::timestamptz OR $2::timestamptz IS NULL)
     AND (
         p.language = $3::text OR starts_with(p.language, $3::text || '-') OR $3::text = ''

@@ -47,9 +47,6 @@ func (q *Queries) ForgetAlone(ctx context.Context, arg ForgetAloneParams) ([]int
 
 const forgetAsk = `-- name: ForgetAsk :exec
 
-WITH told AS (
-    DELETE FROM notice_keys WHERE domain = $1
-)
 INSERT INTO forgotten AS f (domain, asked_by, reason) VALUES ($1, $2, $3)
 ON CONFLICT (domain) DO UPDATE SET
     asked_at = CASE WHEN f.done_at IS NULL THEN f.asked_at ELSE now() END,

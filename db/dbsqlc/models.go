@@ -457,31 +457,6 @@ type ListEntry struct {
 	SetAt   time.Time
 }
 
-type Notice struct {
-	KeyID  int64
-	Url    string
-	ToldAt time.Time
-	ToldBy string
-}
-
-type NoticeKey struct {
-	ID        int64
-	Url       string
-	Key       string
-	Domain    string
-	Host      string
-	Origin    string
-	PageID    *int64
-	State     string
-	Why       string
-	Waiting   int32
-	ToldAt    time.Time
-	ToldBy    string
-	AskedAt   *time.Time
-	CheckedAt *time.Time
-	Until     time.Time
-}
-
 type Outage struct {
 	Worker  string
 	BeganAt time.Time

@@ -75,9 +75,6 @@ BEGIN
         IF jsonb_path_exists(p, '$[*].recrawl') THEN
             PERFORM recrawls_record(v_closed);
         END IF;
-        IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE a.kind = ANY (kinds('proves'))) THEN
-            PERFORM notices_prove(v_closed);
-        END IF;
         PERFORM totals_add(v_closed, p_depths);
         IF jsonb_path_exists(p, '$[*].give_up') THEN
             -- domains are given up that have earned it

@@ -6,7 +6,6 @@
 --   document   what is fetched is read for its links and its words
 --   announces  it announces pages, as sitemaps and feeds do
 --   nested     its files name each other
---   proves     its answer proves what was told of other pages
 CREATE OR REPLACE FUNCTION kinds(p_column text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE p_column
         WHEN 'counted' THEN ARRAY['page']
@@ -14,12 +13,11 @@ CREATE OR REPLACE FUNCTION kinds(p_column text) RETURNS text[] LANGUAGE sql IMMU
         WHEN 'document' THEN ARRAY['page']
         WHEN 'announces' THEN ARRAY['sitemap', 'feed']
         WHEN 'nested' THEN ARRAY['sitemap']
-        WHEN 'proves' THEN ARRAY['key']
         ELSE ('no column ' || p_column)::text[]
     END
 $$;
 
 -- Where crawls of a kind come in the frontier; null is by depth and rank.
 CREATE OR REPLACE FUNCTION kind_priority(p_kind text) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE p_kind WHEN 'image' THEN 3::smallint WHEN 'key' THEN 2::smallint END
+    SELECT CASE p_kind WHEN 'image' THEN 3::smallint END
 $$;

@@ -21,12 +21,10 @@ BEGIN
     FROM unnest(v_visits) u
     WHERE r.page_id = ANY (ARRAY(SELECT x.page_id FROM unnest(v_visits) x)) AND r.page_id = u.page_id AND r.run_id <> u.run_id
         AND r.due_at < u.visited + u.every;
-    UPDATE domains d SET recrawl = coalesce(d.recrawl, '{}') || jsonb_strip_nulls(jsonb_build_object(
-        'source', a.doc #> '{recrawl,source}', 'pings', a.doc #> '{recrawl,pings}'
-    ))
+    UPDATE domains d SET recrawl = coalesce(d.recrawl, '{}') || jsonb_build_object('source', a.doc #> '{recrawl,source}')
     FROM unnest(v) a
     WHERE d.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND d.domain = a.domain
-        AND (a.doc #> '{recrawl,source}' IS NOT NULL OR a.doc #> '{recrawl,pings}' IS NOT NULL);
+        AND a.doc #> '{recrawl,source}' IS NOT NULL;
 END
 $$;
 
@@ -45,7 +43,7 @@ BEGIN
     SELECT p.id, p.domain, coalesce(kind_priority(c.kind),
             page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id), 0)
         ), p_run_id, c.id, p.url,
-        CASE WHEN c.kind = ANY (kinds('announces')) OR c.kind = ANY (kinds('proves')) THEN p.kind ELSE c.kind END, c.depth, true
+        CASE WHEN c.kind = ANY (kinds('announces')) THEN p.kind ELSE c.kind END, c.depth, true
     FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
         SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1
     ) p CROSS JOIN LATERAL (

@@ -40,7 +40,6 @@ var values = map[string]string{
 	"domain_controls.lifted_by":    "NULL",
 	"list_entries.list":            "'block'",
 	"list_entries.kind":            "'network'",
-	"notice_keys.state":            "'waiting'",
 	"page_crawls.outcome":          "'success'",
 	"page_crawls.locked_at":        "NULL",
 	"page_crawls.skipped":          "NULL",

@@ -20,8 +20,6 @@ LEFT JOIN LATERAL (
 ) AS c ON true
 WHERE
     p.id = ANY(@ids::bigint [])
-    -- the URL of a key file says the key
-    AND p.kind <> ALL (kinds('proves'))
     AND (p.fetched_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
     AND (
         p.language = @language::text OR starts_with(p.language, @language::text || '-') OR @language::text = ''

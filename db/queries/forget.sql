@@ -2,9 +2,6 @@
 
 -- Who asks again before all is gone goes on with what was begun.
 -- name: ForgetAsk :exec
-WITH told AS (
-    DELETE FROM notice_keys WHERE domain = @domain
-)
 INSERT INTO forgotten AS f (domain, asked_by, reason) VALUES (@domain, @asked_by, @reason)
 ON CONFLICT (domain) DO UPDATE SET
     asked_at = CASE WHEN f.done_at IS NULL THEN f.asked_at ELSE now() END,

@@ -55,33 +55,6 @@ func Forgotten(f report.Forgotten) string {
 	return OneLine(fmt.Sprintf("%s; asked for by %s on %s: %s", line, f.By, Stamp(f.AskedAt), f.Reason))
 }
 
-// Notice tells what the owner of a host has told, and how far it is believed.
-func Notice(n report.Notice) string {
-	line := fmt.Sprintf("told by %s on %s of pages of %s: ", ToldBy(n.By), Stamp(n.ToldAt), n.Host)
-	switch {
-	case n.State == crawl.NoticeVerified:
-		line += "its key was verified on " + Stamp(n.CheckedAt) + ", and holds until " + Stamp(n.Until)
-	case n.State == crawl.NoticeRefused:
-		line += fmt.Sprintf("refused until %s, as %s", Stamp(n.Until), n.Why)
-	case n.AskedAt.IsZero():
-		line += "its key file waits for its turn"
-	default:
-		line += "its key file is asked for"
-	}
-	if n.Waiting > 0 {
-		line += fmt.Sprintf("; %s waiting", Count(int64(n.Waiting), "URL"))
-	}
-	return OneLine(line)
-}
-
-// ToldBy is a protocol by which owners tell, for people.
-func ToldBy(by string) string {
-	if by == "indexnow" {
-		return "IndexNow"
-	}
-	return by
-}
-
 // Telling leaves out what was set to nothing: it bears on nothing.
 func Telling(cs crawl.Controls) crawl.Controls {
 	return slices.DeleteFunc(slices.Clone(cs), func(c crawl.Control) bool {

@@ -39,9 +39,6 @@ func explainHistory(w *Why, p report.Page) {
 		}
 		w.addf("%s", line)
 	}
-	if !p.ToldAt.IsZero() {
-		w.addf("its owner told by %s on %s that it is new or has changed", ToldBy(p.ToldBy), Stamp(p.ToldAt))
-	}
 	if p.Trap.Rule != "" {
 		w.addf("it is taken for a trap by its %s: %s; seeding it has it crawled all the same", p.Trap.Rule, p.Trap.Evidence)
 	}
@@ -82,9 +79,6 @@ func explainState(w *Why, d report.Domain) {
 	}
 	if d.Forgotten != nil {
 		w.addf("%s", Forgotten(*d.Forgotten))
-	}
-	for _, n := range d.Notices {
-		w.addf("%s", Notice(n))
 	}
 	if time.Until(d.DeferredUntil) > 0 {
 		w.addf("it is deferred until %s", Stamp(d.DeferredUntil))

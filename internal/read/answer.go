@@ -18,10 +18,6 @@ import (
 // answer reads a successful answer.
 func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 	at, resp := &x.Attempt, x.Response
-	if r.d.Crawl.Kind.Traits().Proves {
-		r.key(at, resp)
-		return nil
-	}
 	if at.Outcome != crawl.OutcomeSuccess {
 		return nil
 	}
@@ -148,7 +144,7 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 // settle marks a page that is not tried again as failed.
 func (r *reading) settle(x *request.Exchange) {
 	at := &x.Attempt
-	if at.RetryIn != nil || r.d.Crawl.Kind.Traits().Proves {
+	if at.RetryIn != nil {
 		return
 	}
 	if at.Outcome != crawl.OutcomeSuccess {

@@ -55,9 +55,6 @@ var allowed = []allowance{
 	{"CheckReferences", "", 60_000, "it looks at some thousand attempts, by id"},
 	{"RepairBudgets", "", 150_000, "it adds up all domains of a run"},
 
-	// keys of owners are at most 10,000, and that is kept by counting them
-	{"notices_take", "sum(x.waiting)", 10_000, "it counts what waits of all keys"},
-
 	// counts for people that end at a bound of the caller
 	{"DomainOpen", "", 400_000, "it counts up to a bound"},
 	{"DomainPages", "", 3_000, "it counts up to a bound"},

@@ -28,7 +28,6 @@ func allCases() (changes, reads) {
 	domainCases(changing, reading)
 	runCases(changing)
 	forgetCases(changing)
-	noticeCases(changing)
 	wholeCases(changing, reading)
 	return changing, reading
 }

@@ -46,9 +46,7 @@ func (r reconciler) run(ctx context.Context) {
 		var err error
 		if lead, err = r.lead(ctx, lead); err == nil && lead != nil {
 			bounded, cancel := context.WithTimeout(ctx, lookTimeout)
-			// first, so that what owners have told is due at this look
-			_, err = r.store.ApplyNotices(bounded)
-			err = errors.Join(err, look.Look(bounded), r.upgrader.look(bounded))
+			err = errors.Join(look.Look(bounded), r.upgrader.look(bounded))
 			if now := time.Now(); err == nil && now.Sub(outcomes) >= outcomesEvery {
 				err, outcomes = r.store.AddUpOutcomes(bounded), now
 			}

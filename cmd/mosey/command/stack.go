@@ -29,9 +29,8 @@ type Crawler struct {
 	Store  *db.Store
 	Client *wiring.Client
 	Worker *wiring.Worker
-	// Web is nil where it is off, and so is Callback.
-	Web      *Web
-	Callback *Callback
+	// Web is nil where it is off.
+	Web *Web
 	// Telemetry is nil where nobody watches.
 	Telemetry *wiring.Telemetry
 	// unlimit ends the watch over this process's memory
@@ -48,10 +47,6 @@ func AttachCrawler(
 	}
 	if listen.Metrics != "" {
 		return nil, wiring.Usagef("--metrics %s: with --detach another Mosey crawls: give it to that one", listen.Metrics)
-	}
-	if listen.CallbackFlags != (CallbackFlags{}) {
-		return nil, wiring.Usagef("--callback and --callback-listen: with --detach another Mosey crawls: " +
-			"give them to that one, or to mosey serve")
 	}
 	listen.Web = "off" // that one has a page
 	database, temporal := e.Environ.Get("DATABASE_URL"), wiring.TemporalAddress(e.Environ)
@@ -81,7 +76,6 @@ func AttachCrawler(
 type ListenFlags struct {
 	telemetry.WatchFlags
 	WebFlags
-	CallbackFlags
 	PortFlags
 
 	// ImagesIn is where images are stored; empty is the default.
@@ -108,9 +102,6 @@ func OpenCrawler(
 ) (*Crawler, error) {
 	err := listen.check(e)
 	if err != nil {
-		return nil, err
-	}
-	if _, err = listen.address(); err != nil {
 		return nil, err
 	}
 	opts := stack.Options{
@@ -186,10 +177,6 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 		Temporal: c.Client.Answers, Images: images, Changes: &webChanges{teller: tell, logger: logger},
 		TokenFile: tokenFile(opts.DataDir), By: Whoami(),
 	})
-	if err != nil {
-		return nil, err
-	}
-	c.Callback, err = listen.Open(ctx, c.Stack.DatabaseURL, logger)
 	return c, err
 }
 
@@ -264,7 +251,7 @@ const CloseTimeout = 30 * time.Second
 func (c *Crawler) Close() (err error) {
 	defer c.unlimit()
 	defer func() { err = errors.Join(err, c.Telemetry.Close()) }()
-	err = errors.Join(c.Callback.Close(), c.Web.Close())
+	err = c.Web.Close()
 	if c.Worker != nil {
 		c.Worker.Stop()
 	}

@@ -68,9 +68,6 @@ func printDomain(w io.Writer, r report.Domain) error {
 	if r.Forgotten != nil {
 		row("forgotten", "%s", explain.Forgotten(*r.Forgotten))
 	}
-	for _, n := range r.Notices {
-		row("notice", "%s", explain.Notice(n))
-	}
 	if !r.DeferredUntil.IsZero() {
 		row("deferred until", "%s", explain.Stamp(r.DeferredUntil))
 	}

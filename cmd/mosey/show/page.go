@@ -75,9 +75,6 @@ func printPage(w io.Writer, r report.Page) error {
 	if len(r.Usage) > 0 {
 		row("usage", "%s", r.Usage)
 	}
-	if !r.ToldAt.IsZero() {
-		row("told", "by %s on %s that it is new or has changed", explain.ToldBy(r.ToldBy), explain.Stamp(r.ToldAt))
-	}
 	if !r.FreshUntil.IsZero() {
 		row("fresh until", "%s", explain.Stamp(r.FreshUntil))
 	}
