@@ -18,8 +18,6 @@ type Replayer struct {
 	Client client.Client
 	// Logger gets what the SDK says of a disagreement.
 	Logger log.Logger
-	// Options say how payloads are read.
-	Options worker.WorkflowReplayerOptions
 }
 
 // Sample lists workflows that run, at most so many of each type and status: they have come
@@ -64,10 +62,7 @@ func (r Replayer) Replay(ctx context.Context, w *workflowpb.WorkflowExecutionInf
 		}
 		history.Events = append(history.Events, event)
 	}
-	replayer, err := worker.NewWorkflowReplayerWithOptions(r.Options)
-	if err != nil {
-		return 0, nil, fmt.Errorf("make a replayer: %w", err)
-	}
+	replayer := worker.NewWorkflowReplayer()
 	Register(replayer)
 	return len(history.GetEvents()), replayer.ReplayWorkflowHistory(r.Logger, history), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -123,7 +124,7 @@ func (s Starter) Schedules(ctx context.Context) ([]Scheduled, error) {
 			continue
 		}
 		if data := entry.Memo.GetFields()[memoRun]; data != nil {
-			if err := converterOf(s.Client).FromPayload(data, &one.Run); err != nil {
+			if err := converter.GetDefaultDataConverter().FromPayload(data, &one.Run); err != nil {
 				return nil, fmt.Errorf("read schedule %s: %w", entry.ID, err)
 			}
 		}

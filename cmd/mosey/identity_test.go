@@ -183,6 +183,7 @@ func TestCrawlsAreSigned(t *testing.T) {
 			first := web.Site{Behaviour: behind(web.Healthy{}), Pages: 2, Plain: true, Images: 1, Image: dot, Paths: paths()}
 			second := first
 			second.Paths = paths()
+			second.Paths["/p/2"] = behind(web.Content{Type: "text/html", Body: "<p>The contents of a page.</p>"})
 			first.Paths["/p/1"] = behind(elsewhere{"site-002.test"})
 			s := site{web.StartT(t, web.Options{Sites: []web.Site{first, second}, CrossLinks: -1})}
 
@@ -201,6 +202,8 @@ func TestCrawlsAreSigned(t *testing.T) {
 
 			text, events := stored(t, h.client(), h.environ.Get("TEMPORAL_NAMESPACE"))
 			require.Positive(t, events)
+			require.Contains(t, text, "/p/2")
+			require.NotContains(t, text, "The contents of a page")
 			tables, err := store.Pool().Query(t.Context(),
 				"SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
 			require.NoError(t, err)

@@ -76,7 +76,6 @@ type cli struct {
 	Identity   identity.Cmd         `cmd:"" group:"Take out and look after:" help:"Publish who the crawler is: a page, its addresses, the keys that sign; and check that as site owners do."`
 	Deploy     control.DeployCmd    `cmd:"" group:"Take out and look after:" help:"Make a version of the workers current, and watch others run out; or list the versions."`
 	Replay     control.ReplayCmd    `cmd:"" group:"Take out and look after:" help:"Replay workflows that run over this program, before its workers serve them."`
-	Codec      codecCmd             `cmd:"" group:"Take out and look after:" help:"Decrypt what Temporal's UI and the temporal command show, where payloads are encrypted."`
 	Completion manual.CompletionCmd `cmd:"" group:"Take out and look after:" help:"Print what has a shell complete commands and flags."`
 	Man        manual.ManCmd        `cmd:"" group:"Take out and look after:" help:"Print this as a page for man."`
 	Version_   versionCmd           `cmd:"" group:"Take out and look after:" name:"version" help:"Print the version, and what it was built with."` //nolint:revive // Version is the flag
@@ -132,7 +131,7 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 		fmt.Fprintf(e.Stderr, "Try: %s --help\n", meant(err))
 		return code
 	}
-	e.DataDir, e.Log, e.Payloads, e.Process = c.DataDir, c.LogFlags, c.PayloadFlags, command.ProcessFlags(kctx)
+	e.DataDir, e.Log, e.Process = c.DataDir, c.LogFlags, command.ProcessFlags(kctx)
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	kctx.Bind(parser.Model)
 	if err := kctx.Run(e); err != nil {

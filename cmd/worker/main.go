@@ -115,7 +115,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 	}
 	defer store.Close()
 	defer wiring.LimitMemory(environ, wiring.MemoryOfWorker)()
-	c, err := wiring.Dial(ctx, wiring.Connection{Env: environ, PayloadFlags: f.PayloadFlags}, logger, t)
+	c, err := wiring.Dial(ctx, wiring.Connection{Env: environ}, logger, t)
 	if err != nil {
 		return err
 	}

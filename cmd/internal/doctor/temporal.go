@@ -17,7 +17,6 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/explain"
-	"github.com/mosey-web/mosey/internal/payloads"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -29,10 +28,6 @@ func temporalChecks() []Check {
 			About: "That the namespace exists and belongs to this database, and how long it keeps closed workflows.", look: lookNamespace,
 		},
 		{Name: "attributes", Part: Temporal, About: "The search attributes that workflows set.", look: lookAttributes},
-		{
-			Name: "payloads", Part: Temporal, About: "Whether what Temporal stores is encrypted, and that the key is given here.",
-			look: lookPayloads,
-		},
 		{
 			Name: "workers", Part: Temporal, About: "That workers poll both task queues, and have the version of this program.",
 			look: lookWorkers,
@@ -100,9 +95,6 @@ func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error)
 		return found, nil //nolint:nilerr // whose it is cannot be told, which other checks say
 	}
 	err = wiring.CheckNamespace(ctx, c, store)
-	if _, is := errors.AsType[*payloads.KeyError](err); is {
-		return found, nil // which another check says
-	}
 	if foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err); is {
 		_, remedy, _ := strings.Cut(foreign.Error(), foreign.Whose()+": ")
 		return append(found, one(Fault, remedy, "%s", foreign.Whose())...), nil
@@ -126,33 +118,6 @@ func lookAttributes(ctx context.Context, p *Patient) ([]Finding, error) {
 			"%s missing, so that no workflow can be started", strings.Join(a.Missing, ", ")), nil
 	}
 	return fine("all are there"), nil
-}
-
-// lookPayloads looks at the memo that names the database, which workers encrypt as all else.
-func lookPayloads(ctx context.Context, p *Patient) ([]Finding, error) {
-	c, err := p.client()
-	if err != nil {
-		return nil, err
-	}
-	_, memo, err := workflows.Starter{Client: c}.NamespaceMemo(ctx)
-	if missing, is := errors.AsType[*payloads.KeyError](err); is {
-		what, remedy, _ := strings.Cut(missing.Error(), ": ")
-		return one(Fault, "All processes need the same keys: "+remedy+".", "%s", what), nil
-	}
-	key := payloads.KeyOf(memo)
-	switch {
-	case err != nil:
-		return nil, err
-	case key == "" && c.Key() != "":
-		return one(Note, "The next worker that starts with --payload-keys changes that.",
-			"a key is given here, and what workers store in Temporal is not encrypted yet"), nil
-	case key == "":
-		return fine("not encrypted: who runs Temporal can read URLs, and what sites have answered"), nil
-	case key != c.Key():
-		return one(Note, "That is how keys are rotated; see that all workers have the same file in the end.",
-			"encrypted with the key %q, and %q is the first one here", key, c.Key()), nil
-	}
-	return fine("encrypted with the key %q", key), nil
 }
 
 // queues are what workers poll.

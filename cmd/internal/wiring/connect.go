@@ -4,60 +4,29 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"log/slog"
 	"sync"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/worker"
 	"google.golang.org/grpc"
-
-	"github.com/mosey-web/mosey/internal/payloads"
 )
-
-// PayloadFlags say how what Temporal stores is encrypted.
-type PayloadFlags struct {
-	PayloadKeys string `help:"File of keys that encrypt what Temporal stores: a name and 32 bytes in base64 a line. The first encrypts, all decrypt. Default: nothing is encrypted." expert:"" placeholder:"FILE"`
-}
 
 // Client is a connection to Temporal that knows its namespace.
 type Client struct {
 	client.Client
 
 	namespace string
-	keys      *payloads.Keys
-	// workers is the same connection for workers, whose tasks fail where a key is missing.
-	workers client.Client
 }
 
 // Namespace is the namespace that it uses.
 func (c *Client) Namespace() string { return c.namespace }
 
-// DataConverter reads and writes payloads.
-func (c *Client) DataConverter() converter.DataConverter { return payloads.Converter(c.keys) }
-
-// Key is the name of the key that payloads are encrypted with; empty means that they are not.
-func (c *Client) Key() string { return c.keys.First() }
-
-// ReplayerOptions have a replayer read histories as a worker does.
-func (c *Client) ReplayerOptions() worker.WorkflowReplayerOptions {
-	by := payloads.WorkerConverter(c.keys)
-	return worker.WorkflowReplayerOptions{DataConverter: by, FailureConverter: payloads.Failures(c.keys, by)}
-}
-
 // Answers fails if Temporal does not answer.
 func (c *Client) Answers(ctx context.Context) error {
 	_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
 	return err
-}
-
-// Close ends the connection.
-func (c *Client) Close() {
-	c.workers.Close()
-	c.Client.Close()
 }
 
 // TemporalAddress is the address of the Temporal that an environment names, by TEMPORAL_ADDRESS
@@ -76,13 +45,12 @@ func TemporalAddress(env Env) string {
 	return profile.Address
 }
 
-// Connection says which Temporal is meant, and how what it stores is encrypted.
+// Connection says which Temporal is meant.
 type Connection struct {
 	// Env has TEMPORAL_ADDRESS, TEMPORAL_API_KEY, TEMPORAL_TLS_*, a profile, ….
 	Env Env
 	// Address is that of our own Temporal, and wins; empty is what Env says.
 	Address string
-	PayloadFlags
 }
 
 // options are those of the SDK.
@@ -134,28 +102,13 @@ func Dial(ctx context.Context, o Connection, logger *slog.Logger, t *Telemetry, 
 	if err != nil {
 		return nil, err
 	}
-	var keys *payloads.Keys
-	if o.PayloadKeys != "" {
-		if keys, err = payloads.ReadFile(o.PayloadKeys); err != nil {
-			return nil, Usagef("--payload-keys: %w", err)
-		}
-	}
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, options...)
 	opts.Logger = log.NewStructuredLogger(slog.New(ofSDK{logger.Handler()}))
 	opts.Identity = identity()
 	opts.MetricsHandler = t.handler()
-	opts.DataConverter = payloads.Converter(keys)
-	opts.FailureConverter = payloads.Failures(keys, opts.DataConverter)
 	c, err := client.DialContext(ctx, opts)
 	if err != nil {
 		return nil, unreachable(ctx, opts, err)
 	}
-	opts.DataConverter = payloads.WorkerConverter(keys)
-	opts.FailureConverter = payloads.Failures(keys, opts.DataConverter)
-	workers, err := client.NewClientFromExistingWithContext(ctx, c, opts)
-	if err != nil {
-		c.Close()
-		return nil, fmt.Errorf("reach Temporal: %w", err)
-	}
-	return &Client{Client: c, workers: workers, keys: keys, namespace: cmp.Or(opts.Namespace, client.DefaultNamespace)}, nil
+	return &Client{Client: c, namespace: cmp.Or(opts.Namespace, client.DefaultNamespace)}, nil
 }

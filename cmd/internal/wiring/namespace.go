@@ -9,7 +9,6 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/payloads"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -55,28 +54,7 @@ func CheckNamespace(ctx context.Context, c *Client, store *db.Store) error {
 	return c.judgeOwner(owner, database, err)
 }
 
-// takeNamespace makes the client's namespace that of a database, and has it say so under the first key.
-func takeNamespace(ctx context.Context, c *Client, store *db.Store) error {
-	if err := ClaimNamespace(ctx, c, store); err != nil {
-		return err
-	}
-	return sealNamespace(ctx, c, store)
-}
-
-// sealNamespace has the namespace name its database in a payload that is encrypted with the first
-// key: a worker without that key is refused then.
-func sealNamespace(ctx context.Context, c *Client, store *db.Store) error {
-	database, err := store.Identity(ctx)
-	if err != nil {
-		return err
-	}
-	return workflows.Starter{Client: c}.SealNamespace(ctx, database)
-}
-
 func (c *Client) judgeOwner(owner, database string, err error) error {
-	if missing, is := errors.AsType[*payloads.KeyError](err); is {
-		return fmt.Errorf("the Temporal namespace %q: %w", c.namespace, missing)
-	}
 	if err != nil {
 		return fmt.Errorf("whose is the Temporal namespace %q: %w", c.namespace, err)
 	}
@@ -95,8 +73,6 @@ type claimant struct {
 	client *Client
 	store  *db.Store
 	logger *slog.Logger
-	// lost is told that this process has not the keys that others encrypt with.
-	lost func(error)
 }
 
 // run looks now and then until the context ends.
@@ -110,11 +86,6 @@ func (c claimant) run(ctx context.Context) {
 		err := ClaimNamespace(ctx, c.client, c.store)
 		if foreign, is := errors.AsType[*ForeignNamespaceError](err); is {
 			c.logger.ErrorContext(ctx, "two databases use one namespace: stop the workers of one of them", "error", foreign)
-		}
-		if _, is := errors.AsType[*payloads.KeyError](err); is {
-			c.logger.ErrorContext(ctx, "this worker cannot read what others store in Temporal: it stops taking work", "error", err)
-			c.lost(err)
-			return
 		}
 		// others tell of a Temporal or a database that is away
 	}

@@ -41,6 +41,6 @@ func (w *Worker) leave(err error) {
 	w.behind <- err
 }
 
-// Behind tells that this program can no longer serve its database or its namespace, and has
+// Behind tells that this program can no longer serve its database, and has
 // stopped taking work.
 func (w *Worker) Behind() <-chan error { return w.behind }

@@ -22,7 +22,6 @@ const envPrefix = "MOSEY"
 // Flags are those that every program has.
 type Flags struct {
 	LogFlags
-	PayloadFlags
 
 	Version kong.VersionFlag `help:"Print the version." env:"-"`
 }

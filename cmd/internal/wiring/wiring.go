@@ -171,7 +171,7 @@ func NewWorker(
 	if err != nil {
 		return nil, err
 	}
-	if err := takeNamespace(ctx, c, store); err != nil {
+	if err := ClaimNamespace(ctx, c, store); err != nil {
 		return nil, err
 	}
 	if _, err := store.PermitNetworks(ctx, f.AllowNetwork); err != nil {
@@ -213,9 +213,8 @@ func NewWorker(
 		claimant:    claimant{client: c, store: store, logger: logger},
 		keywords:    keywords.Writer{Store: store, Logger: logger},
 		stopLooking: func() {}, logger: logger,
-		behind: make(chan error, 2),
+		behind: make(chan error, 1),
 	}
-	w.claimant.lost = w.leave
 	if v.Role != RoleControl {
 		w.queues = append(w.queues, queue{crawl.TaskQueue, serveFetches(c, f, v, acts)})
 	}
@@ -240,7 +239,7 @@ type queue struct {
 
 // serveFetches serves workflows and requests.
 func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
-	w := worker.New(c.workers, crawl.TaskQueue, worker.Options{
+	w := worker.New(c.Client, crawl.TaskQueue, worker.Options{
 		// An activity mostly waits: for its slot, for a server. While Temporal is late
 		// each active domain has one for minutes, and a domain without a place would
 		// have no turn. MaxFetches bounds the work.
@@ -259,7 +258,7 @@ func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activi
 
 // serveControl serves what starts and ends them. It never waits behind requests.
 func serveControl(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
-	w := worker.New(c.workers, crawl.ControlTaskQueue, worker.Options{
+	w := worker.New(c.Client, crawl.ControlTaskQueue, worker.Options{
 		DisableWorkflowWorker:      true,
 		ActivityTaskPollerBehavior: pollers(controlPollersMax),
 		WorkerStopTimeout:          f.Drain + recordSpan,

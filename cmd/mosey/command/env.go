@@ -109,8 +109,6 @@ type Env struct {
 	DataDir  string
 	// Log says what is logged, and how.
 	Log wiring.LogFlags
-	// Payloads say how what Temporal stores is encrypted.
-	Payloads wiring.PayloadFlags
 	// Process is the flags that were given and belong to the process, quoted.
 	Process []string
 }

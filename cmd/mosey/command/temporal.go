@@ -69,7 +69,7 @@ func temporalAnswers(e *Env) func(context.Context) error {
 
 // connection is to the Temporal at an address, or to the one that the environment names.
 func (e *Env) connection(address string) wiring.Connection {
-	return wiring.Connection{Env: e.Environ, Address: address, PayloadFlags: e.Payloads}
+	return wiring.Connection{Env: e.Environ, Address: address}
 }
 
 // DialTemporal connects to the Temporal that is known to run; nil is that none is.

@@ -43,9 +43,6 @@ func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
 		// the difference is printed; what the SDK logs of it says no more
 		replayer := workflows.Replayer{Client: starter.Client, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}
-		if c, ok := starter.Client.(*wiring.Client); ok {
-			replayer.Options = c.ReplayerOptions()
-		}
 		sample, err := replayer.Sample(ctx, r.Most)
 		if err != nil {
 			return err

@@ -118,7 +118,7 @@ func (s *side) open(ctx context.Context, temporal bool) (err error) {
 		// the environment is about the cluster's
 		environ, address = withoutTemporal(environ), s.own
 	}
-	to := wiring.Connection{Env: environ, Address: address, PayloadFlags: s.j.e.Payloads}
+	to := wiring.Connection{Env: environ, Address: address}
 	if s.temporal, err = wiring.Dial(ctx, to, s.logger(), nil); err != nil {
 		return err
 	}
