@@ -11,10 +11,5 @@ const (
 	BudgetTime Budget = "time"
 )
 
-// The bounds of budgets.
-const (
-	// GrowthsMax is how often a domain's budget of pages grows at the most.
-	GrowthsMax = 10
-	// DepthsMax is the depth up to which budgets are kept by depth: more is counted as that.
-	DepthsMax = 50
-)
+// DepthsMax is the depth up to which budgets are kept by depth: more is counted as that.
+const DepthsMax = 50

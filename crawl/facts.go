@@ -96,9 +96,8 @@ type RunFacts struct {
 	// person has said for the domain; nil is no limit.
 	Budget *int64 `json:"budget,omitempty"`
 	// Depths counts requests to the domain by depth, up to DepthsMax, while the run has a
-	// budget of that. Growths is how often its budget of pages has grown.
-	Depths  map[int]int64 `json:"depths,omitempty"`
-	Growths int           `json:"growths,omitempty"`
+	// budget of that.
+	Depths map[int]int64 `json:"depths,omitempty"`
 	// Crowded says that the run has more domains that are due than may be active, and
 	// TurnStarted what DomainStarted was when its dispatcher claimed the domain. Yielded says
 	// that the domain has made room for others, and has not had its turn since.

@@ -70,7 +70,4 @@ type Finish struct {
 	Reason string
 	// Yields are the runs of which it makes room for domains that wait.
 	Yields []int64
-	// Grows are the runs whose budget of pages for the domain is spent, and grows if the
-	// domain is good (Settings.BudgetGrowth).
-	Grows []int64
 }

@@ -67,7 +67,6 @@ func (s *Store) RenewClaim(ctx context.Context, domain string, span time.Duratio
 func (s *Store) FinishDomain(
 	ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool),
 ) (finished bool, err error) {
-	var grows []int64
 	err = s.change(ctx, "finish domain "+domain, func(q *dbsqlc.Queries) error {
 		if _, err := q.DomainLock(ctx, domain); errors.Is(err, pgx.ErrNoRows) {
 			finished = true // a domain that is not stored
@@ -87,7 +86,6 @@ func (s *Store) FinishDomain(
 		if end, finished = decide(facts); !finished {
 			return nil
 		}
-		grows = end.Grows
 		return q.DomainFinish(ctx, dbsqlc.DomainFinishParams{
 			Domain: domain, Deferred: timeOrNil(end.Deferred), Opens: timeOrNil(end.Opens), Reason: end.Reason,
 			Yields: end.Yields,
@@ -98,10 +96,7 @@ func (s *Store) FinishDomain(
 	}
 	// apart from the transaction above, whose lock others wait for: it takes long where a domain has many pages
 	return true, retry(ctx, "count domain "+domain, func() error {
-		if err := s.q.DomainsCount(ctx, []string{domain}); err != nil || len(grows) == 0 {
-			return err
-		}
-		return s.q.DomainGrow(ctx, dbsqlc.DomainGrowParams{Domain: domain, Runs: grows})
+		return s.q.DomainsCount(ctx, []string{domain})
 	})
 }
 

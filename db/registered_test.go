@@ -156,59 +156,6 @@ func TestDepthBudget(t *testing.T) {
 	require.Equal(t, map[int]int64{1: 2, 2: 1}, n.picked.Depths)
 }
 
-// TestBudgetGrowth is about a budget that is spent of a domain that is worth more.
-func TestBudgetGrowth(t *testing.T) {
-	t.Parallel()
-	shared := setup(t, settings.Settings{})
-	crawlAll := func(t *testing.T, b *bundle, domain string, outcome crawl.Outcome) (n int) {
-		t.Helper()
-		for {
-			for b.next(t, domain).CrawlID != 0 {
-				a := attempted(b.begin(t, domain), domain)
-				a.Outcome = outcome
-				b.finish(t, a)
-				n++
-			}
-			require.True(t, b.end(t, domain, "spent"))
-			if b.next(t, domain).CrawlID == 0 {
-				return n
-			}
-			b.claim(t, 1)
-		}
-	}
-	pages := func(domain string) (all []string) {
-		for i := range 30 {
-			all = append(all, fmt.Sprintf("https://%s/%d", domain, i))
-		}
-		return all
-	}
-
-	t.Run("IsForGoodDomains", func(t *testing.T) {
-		t.Parallel()
-		b := shared.in(t, "good", settings.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
-		b.seed(t, pages("good.example")...)
-		b.claim(t, 1)
-		require.Equal(t, 30, crawlAll(t, b, "good.example", crawl.OutcomeSuccess), "4 × 1.25¹⁰ is 37")
-	})
-
-	t.Run("IsNotForThoseThatFail", func(t *testing.T) {
-		t.Parallel()
-		b := shared.in(t, "bad", settings.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
-		b.seed(t, pages("bad.example")...)
-		b.claim(t, 1)
-		require.Equal(t, 4, crawlAll(t, b, "bad.example", crawl.OutcomeBlocked4xx))
-	})
-
-	t.Run("IsNotBeyondWhatAPersonHasSet", func(t *testing.T) {
-		t.Parallel()
-		b := shared.in(t, "own", settings.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
-		b.seed(t, pages("own.example")...)
-		b.control(t, "own.example", crawl.ControlBudget, 6)
-		b.claim(t, 1)
-		require.Equal(t, 6, crawlAll(t, b, "own.example", crawl.OutcomeSuccess))
-	})
-}
-
 // TestRegisteredSlot is about domains that are asked as one.
 func TestRegisteredSlot(t *testing.T) {
 	t.Parallel()

@@ -36,20 +36,6 @@ func BudgetSpent(run crawl.RunFacts) bool {
 	return run.Spent == crawl.SpentAll || run.Spent == crawl.SpentPages && !image
 }
 
-// growing are the runs whose budget of pages for a domain is spent, and may grow. One that
-// a person has given the domain is as they say.
-func growing(f crawl.Facts) (runs []int64) {
-	if _, own := f.Domain.Controls.Budget(); own {
-		return nil
-	}
-	for _, r := range f.Runs {
-		if *r.Settings.BudgetGrowth > 1 && r.Growths < crawl.GrowthsMax && spent(r.DomainStarted, BudgetsOf(r).OfDomain) {
-			runs = append(runs, r.ID)
-		}
-	}
-	return runs
-}
-
 // depthSpent reports whether the budget of a page's depth leaves no further request. What
 // the run has once asked for it may ask for again.
 func depthSpent(run crawl.RunFacts, c crawl.CrawlFacts) bool {

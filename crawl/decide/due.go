@@ -121,7 +121,7 @@ func End(f Facts, reason string) (crawl.Finish, bool) {
 	if deferred := f.Domain.DeferredUntil; deferred.After(f.Now) {
 		return crawl.Finish{Deferred: deferred, Reason: f.Domain.Reason}, true
 	}
-	end := crawl.Finish{Reason: reason, Grows: growing(f.Facts)}
+	end := crawl.Finish{Reason: reason}
 	if closed(f.Domain, f.Now, &Decision{}) {
 		return end, true
 	}

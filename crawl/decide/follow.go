@@ -150,9 +150,9 @@ func Widens(before, after settings.Settings) bool {
 // BearsOnDue reports whether a change of settings makes domains due sooner or later: one of
 // the budgets that functions/due.sql looks at.
 func BearsOnDue(before, after settings.Settings) bool {
-	return *before.MaxPagesPerDomain != *after.MaxPagesPerDomain || *before.BudgetGrowth != *after.BudgetGrowth ||
-		*before.MaxPagesPerRegistered != *after.MaxPagesPerRegistered || *before.MaxBytesPerDomain != *after.MaxBytesPerDomain ||
-		(*before.MaxPages < 0) != (*after.MaxPages < 0) || before.TakesImages() != after.TakesImages()
+	return *before.MaxPagesPerDomain != *after.MaxPagesPerDomain || *before.MaxPagesPerRegistered != *after.MaxPagesPerRegistered ||
+		*before.MaxBytesPerDomain != *after.MaxBytesPerDomain || (*before.MaxPages < 0) != (*after.MaxPages < 0) ||
+		before.TakesImages() != after.TakesImages()
 }
 
 // beyond reports whether a limit is past another; -1 means none.

@@ -26,8 +26,8 @@ func full() settings.Settings {
 		MaxBytes: new(int64(9)), MaxBytesPerDomain: new(int64(10)), MaxTime: new(settings.Duration(11)), YieldAfter: new(int64(12)),
 		PriorityWeights: &map[string]float64{"rank": 2},
 		GroupBy:         new(settings.GroupByRegistered), MaxSubdomains: new(13), MaxPagesPerRegistered: new(int64(14)),
-		MaxPagesPerDepth: new(int64(15)), BudgetGrowth: new(1.5),
-		Images: new(settings.ImagesStore), ImageScope: new(settings.ImageScopeSeeds), ImageMinSize: new(16),
+		MaxPagesPerDepth: new(int64(15)),
+		Images:           new(settings.ImagesStore), ImageScope: new(settings.ImageScopeSeeds), ImageMinSize: new(16),
 		MaxImagesPerDomain: new(int64(18)), MaxImagesPerPage: new(19), Thumbnails: new(true),
 		Exclude: &[]string{"/private/"}, Include: &[]string{"/*.html$"}, Skip: &[]string{settings.SkipVariants},
 	}
@@ -49,8 +49,8 @@ func TestSettingsWithDefaults(t *testing.T) {
 			MaxBytes: new(int64(-1)), MaxBytesPerDomain: new(int64(-1)), MaxTime: new(settings.Duration(0)), YieldAfter: new(int64(500)),
 			PriorityWeights: &map[string]float64{},
 			GroupBy:         new(settings.GroupByHost), MaxSubdomains: new(1000), MaxPagesPerRegistered: new(int64(-1)),
-			MaxPagesPerDepth: new(int64(-1)), BudgetGrowth: new(1.0),
-			Images: new(settings.ImagesOff), ImageScope: new(settings.ImageScopeAny), ImageMinSize: new(100),
+			MaxPagesPerDepth: new(int64(-1)),
+			Images:           new(settings.ImagesOff), ImageScope: new(settings.ImageScopeAny), ImageMinSize: new(100),
 			MaxImagesPerDomain: new(int64(-1)), MaxImagesPerPage: new(50), Thumbnails: new(false),
 			Exclude: &[]string{}, Include: &[]string{}, Skip: &[]string{settings.SkipExtensions, settings.SkipVariants},
 		}, settings.Settings{}.WithDefaults())
@@ -94,7 +94,6 @@ func TestSettingsValidate(t *testing.T) {
 		"max_pages_per_depth":             {-1, math.MaxInt64},
 		"max_pages_per_registered_domain": {-1, math.MaxInt64},
 		"max_subdomains":                  {-1, math.MaxInt32},
-		"budget_growth":                   {1, 10},
 		"max_images_per_domain":           {-1, math.MaxInt64},
 		"max_images_per_page":             {0, 200},
 		"image_min_size":                  {1, 10_000},
@@ -204,7 +203,7 @@ func TestSettingsJSON(t *testing.T) {
 			"graylist":"0s","latency_factor":0.5,"max_graylistings":6,"max_redirects":7,"feeds":false,"sitemaps":false,"min_refetch":"8ns","purpose":"archive","block_on_login":false,"window":"Sat 00:00-24:00",
 			"exclude":["/private/"],"include":["/*.html$"],"skip":["variants"],
 			"max_bytes":9,"max_bytes_per_domain":10,"max_time":"11ns","yield_after":12,"priority_weights":{"rank":2},
-			"group_by":"registered-domain","max_subdomains":13,"max_pages_per_registered_domain":14,"max_pages_per_depth":15,"budget_growth":1.5,
+			"group_by":"registered-domain","max_subdomains":13,"max_pages_per_registered_domain":14,"max_pages_per_depth":15,
 			"images":"store","image_scope":"seeds","image_min_size":16,"max_images_per_domain":18,"max_images_per_page":19,"thumbnails":true,
 			"max_active_domains":3,"max_pages":4,"max_pages_per_domain":0,"pages_per_activity":5,"scope":"web","when_done":"recrawl"}`,
 			string(data))

@@ -260,8 +260,8 @@ SELECT
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
                 'domain_started', rd.pages_started, 'spent', budget_spent(rd, r.settings, domain_budget(rd.domain), r),
-                'budget', pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), 'depths', rd.depths,
-                'growths', rd.budget_growths, 'images_started', rd.images_started,
+                'budget', pages_budget(r.settings, domain_budget(rd.domain)), 'depths', rd.depths,
+                'images_started', rd.images_started,
                 'crawl', (crawl_facts(ARRAY[(
                     SELECT c.id FROM page_crawls AS c
                     WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite

@@ -220,30 +220,6 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 	return i, err
 }
 
-const domainGrow = `-- name: DomainGrow :exec
-WITH grown AS (
-    UPDATE run_domains AS rd SET budget_growths = rd.budget_growths + 1
-    WHERE
-        rd.domain = $1::text AND rd.run_id = ANY($2::bigint []) AND rd.waits = 'budget' AND EXISTS (
-            SELECT 1 FROM domains AS d
-            WHERE d.domain = $1::text AND d.status = 'pending' AND d.yield_rate >= 0.5 AND d.error_rate <= 0.1
-        )
-    RETURNING rd.domain
-)
-SELECT due_update(ARRAY(SELECT DISTINCT g.domain FROM grown AS g))
-`
-
-type DomainGrowParams struct {
-	Domain string
-	Runs   []int64
-}
-
-// Has the budgets grow of runs that have spent them for a domain, if the domain is good.
-func (q *Queries) DomainGrow(ctx context.Context, arg DomainGrowParams) error {
-	_, err := q.db.Exec(ctx, domainGrow, arg.Domain, arg.Runs)
-	return err
-}
-
 const domainList = `-- name: DomainList :many
 SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at FROM domains AS d
 WHERE
@@ -598,10 +574,10 @@ func (q *Queries) DomainRuns(ctx context.Context, arg DomainRunsParams) ([]strin
 const domainTotals = `-- name: DomainTotals :many
 SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
-    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
+    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started,
     rd.images_found, rd.images_started, rd.images_stored,
     (budget_spent(rd, r.settings, domain_budget(rd.domain), r) <> '')::boolean AS spent,
-    coalesce(pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), -1)::bigint AS budget
+    coalesce(pages_budget(r.settings, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 ORDER BY r.id
 `
@@ -625,7 +601,6 @@ type DomainTotalsRow struct {
 	Blocked5xx    int64
 	Bytes         int64
 	RunStarted    int64
-	BudgetGrowths int16
 	ImagesFound   int64
 	ImagesStarted int64
 	ImagesStored  int64
@@ -661,7 +636,6 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 			&i.Blocked5xx,
 			&i.Bytes,
 			&i.RunStarted,
-			&i.BudgetGrowths,
 			&i.ImagesFound,
 			&i.ImagesStarted,
 			&i.ImagesStored,

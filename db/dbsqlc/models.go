@@ -686,7 +686,6 @@ type RunDomain struct {
 	PagesStarted  int64
 	ImagesStarted int64
 	Depths        []byte
-	BudgetGrowths int16
 	Requests      int64
 	Success       int64
 	Failed        int64

@@ -1,15 +1,10 @@
 -- How many pages a run may ask for of a domain. Null means: no limit. p_own is what a person has
--- set for the domain. p_growths is how often the run's own budget has grown there. Each time it
--- grows by one page at least.
-CREATE OR REPLACE FUNCTION pages_budget(p_settings jsonb, p_growths integer, p_own bigint) RETURNS bigint
+-- set for the domain.
+CREATE OR REPLACE FUNCTION pages_budget(p_settings jsonb, p_own bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN p_own >= 0 THEN p_own
         WHEN p_own < 0 OR (p_settings ->> 'max_pages_per_domain')::bigint < 0 THEN NULL
-        WHEN p_growths > 0 THEN greatest(
-            (p_settings ->> 'max_pages_per_domain')::bigint + p_growths,
-            least((p_settings ->> 'max_pages_per_domain')::bigint * (p_settings ->> 'budget_growth')::float8 ^ p_growths, 1e18)::bigint
-        )
         ELSE (p_settings ->> 'max_pages_per_domain')::bigint
     END
 $$;
@@ -50,7 +45,7 @@ CREATE OR REPLACE FUNCTION budget_spent(rd run_domains, p_settings jsonb, p_own 
 LANGUAGE sql STABLE AS $$
     SELECT CASE
         WHEN r.spent <> '' OR (p_settings ->> 'max_bytes_per_domain')::bigint BETWEEN 0 AND rd.bytes THEN 'all'
-        WHEN rd.pages_started >= pages_budget(p_settings, rd.budget_growths, p_own) OR run_pages_spent(r)
+        WHEN rd.pages_started >= pages_budget(p_settings, p_own) OR run_pages_spent(r)
             OR (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
             AND (p_settings ->> 'max_pages_per_registered_domain')::bigint <= registered_started(rd.run_id, coalesce(rd.registered, rd.domain))
             THEN 'pages'

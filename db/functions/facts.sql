@@ -15,7 +15,7 @@ BEGIN
             'id', rd.run_id, 'name', u.name, 'settings', u.settings, 'seed', rd.seed, 'spent', b.spent,
             'domain_started', rd.pages_started, 'images_started', rd.images_started, 'budget', b.budget,
             'depths', CASE WHEN (u.settings ->> 'max_pages_per_depth')::bigint >= 0 THEN rd.depths END,
-            'growths', rd.budget_growths, 'crowded', u.crowded, 'turn_started', rd.turn_started,
+            'crowded', u.crowded, 'turn_started', rd.turn_started,
             'yielded', rd.turn_started IS NULL, 'locked_at', f.locked_at
         ))::domain_run
         FROM unnest(p_domains) WITH ORDINALITY AS d (domain, n)
@@ -26,7 +26,7 @@ BEGIN
             WHERE x.id = rd.run_id AND x.status = 'running' LIMIT 1
         ) u CROSS JOIN LATERAL (
             SELECT budget_spent(rd.row, u.settings, o.own, u.row) AS spent, run_pages_spent(u.row) AS run_pages,
-                pages_budget(u.settings, rd.budget_growths, o.own) AS budget OFFSET 0
+                pages_budget(u.settings, o.own) AS budget OFFSET 0
         ) b LEFT JOIN LATERAL (
             SELECT x.id, x.kind FROM page_crawls x
             WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL

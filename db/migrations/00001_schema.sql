@@ -263,8 +263,6 @@ CREATE TABLE run_domains (
     images_started bigint NOT NULL DEFAULT 0,
     -- requests begun by the depth of their pages, from 1 to 50
     depths jsonb NOT NULL DEFAULT '{}',
-    -- how often the budget of pages has grown
-    budget_growths smallint NOT NULL DEFAULT 0,
     -- requests that were made or tried, without what was closed instead
     requests bigint NOT NULL DEFAULT 0,
     success bigint NOT NULL DEFAULT 0,

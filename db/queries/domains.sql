@@ -52,19 +52,6 @@ WITH given_back AS (
 )
 SELECT due_update(ARRAY(SELECT g.domain FROM given_back AS g UNION SELECT y.domain FROM yielded AS y));
 
--- Has the budgets grow of runs that have spent them for a domain, if the domain is good.
--- name: DomainGrow :exec
-WITH grown AS (
-    UPDATE run_domains AS rd SET budget_growths = rd.budget_growths + 1
-    WHERE
-        rd.domain = @domain::text AND rd.run_id = ANY(@runs::bigint []) AND rd.waits = 'budget' AND EXISTS (
-            SELECT 1 FROM domains AS d
-            WHERE d.domain = @domain::text AND d.status = 'pending' AND d.yield_rate >= 0.5 AND d.error_rate <= 0.1
-        )
-    RETURNING rd.domain
-)
-SELECT due_update(ARRAY(SELECT DISTINCT g.domain FROM grown AS g));
-
 -- Defers a domain whose addresses this process may not ask: it was not told to allow their
 -- network. That is nothing about the domain: nothing of it is closed, and what its robots.txt
 -- says stays as it was.
@@ -144,10 +131,10 @@ WHERE d.domain = @domain;
 -- name: DomainTotals :many
 SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
-    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
+    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started,
     rd.images_found, rd.images_started, rd.images_stored,
     (budget_spent(rd, r.settings, domain_budget(rd.domain), r) <> '')::boolean AS spent,
-    coalesce(pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), -1)::bigint AS budget
+    coalesce(pages_budget(r.settings, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain ORDER BY r.id;
 

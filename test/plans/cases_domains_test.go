@@ -37,10 +37,7 @@ func domainCases(changing changes, reading reads) {
 			c.ok(c.q.DomainLock(ctx, site(s)))
 			c.done(c.q.DomainClaimRenew(ctx, dbsqlc.DomainClaimRenewParams{ClaimMs: 60000, Domain: site(s)}))
 			c.done(c.q.DomainFinish(ctx, dbsqlc.DomainFinishParams{Domain: site(s), Deferred: new(time.Now().Add(time.Hour)), Yields: []int64{runLarge}}))
-			c.exec("UPDATE run_domains SET waits = 'budget' WHERE domain = $1", site(s))
 			c.done(c.q.DomainsCount(ctx, []string{site(s)}))
-			c.exec("UPDATE domains SET status = 'pending', yield_rate = 1, error_rate = 0 WHERE domain = $1", site(s))
-			c.done(c.q.DomainGrow(ctx, dbsqlc.DomainGrowParams{Domain: site(s), Runs: []int64{runLarge}}))
 		}
 		c.ok(c.q.DomainRuns(ctx, dbsqlc.DomainRunsParams{Domain: site(sitePlain), Max: 10}))
 		c.ok(c.q.DomainsClaimed(ctx))
