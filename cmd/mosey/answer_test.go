@@ -26,7 +26,7 @@ func TestCommandsPrintJSON(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"mosey up", "mosey images sheet", "mosey serve", "mosey export", "mosey identity serve",
-		"mosey identity directory", "mosey completion", "mosey man",
+		"mosey identity directory",
 	}, without)
 }
 

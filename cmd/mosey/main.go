@@ -23,7 +23,6 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/control"
 	"github.com/mosey-web/mosey/cmd/mosey/identity"
 	"github.com/mosey-web/mosey/cmd/mosey/images"
-	"github.com/mosey-web/mosey/cmd/mosey/manual"
 	"github.com/mosey-web/mosey/cmd/mosey/move"
 	"github.com/mosey-web/mosey/cmd/mosey/seed"
 	"github.com/mosey-web/mosey/cmd/mosey/show"
@@ -64,22 +63,19 @@ type cli struct {
 	Unblock control.UnblockCmd `cmd:"" group:"Steer:" help:"End a block."`
 	List    control.ListCmd    `cmd:"" group:"Steer:" help:"Change and show the lists of what may be crawled at all."`
 
-	Export     show.ExportCmd       `cmd:"" group:"Take out and look after:" help:"Write pages, links, crawls, domains, images or provenance to files for other programs."`
-	Rank       show.RankCmd         `cmd:"" group:"Take out and look after:" help:"Work out what domains and pages are worth by who links to them."`
-	Maintain   images.MaintainCmd   `cmd:"" group:"Take out and look after:" help:"Delete stored images that a crash has left, and note those that are lost."`
-	Backup     backup.Cmd           `cmd:"" group:"Take out and look after:" help:"Make a backup of the data directory, while it is used or not."`
-	Restore    backup.RestoreCmd    `cmd:"" group:"Take out and look after:" help:"Make a data directory of a backup."`
-	Doctor     doctorCmd            `cmd:"" group:"Take out and look after:" help:"Look for what is wrong with the machine, the database, Temporal and the data, and say what helps."`
-	Migrate    migrateCmd           `cmd:"" group:"Take out and look after:" help:"Bring the database to the newest schema, and make what Temporal needs for Mosey."`
-	Workers    control.WorkersCmd   `cmd:"" group:"Take out and look after:" help:"List the workers, or limit the requests that all of them have in flight."`
-	Move       move.Cmd             `cmd:"" group:"Take out and look after:" help:"Move a crawl from the data directory to a cluster, or back."`
-	Identity   identity.Cmd         `cmd:"" group:"Take out and look after:" help:"Publish who the crawler is: a page, its addresses, the keys that sign; and check that as site owners do."`
-	Deploy     control.DeployCmd    `cmd:"" group:"Take out and look after:" help:"Make a version of the workers current, and watch others run out; or list the versions."`
-	Replay     control.ReplayCmd    `cmd:"" group:"Take out and look after:" help:"Replay workflows that run over this program, before its workers serve them."`
-	Completion manual.CompletionCmd `cmd:"" group:"Take out and look after:" help:"Print what has a shell complete commands and flags."`
-	Man        manual.ManCmd        `cmd:"" group:"Take out and look after:" help:"Print this as a page for man."`
-	Version_   versionCmd           `cmd:"" group:"Take out and look after:" name:"version" help:"Print the version, and what it was built with."` //nolint:revive // Version is the flag
-	Complete   manual.CompleteCmd   `cmd:"" name:"__complete" hidden:""`
+	Export   show.ExportCmd     `cmd:"" group:"Take out and look after:" help:"Write pages, links, crawls, domains, images or provenance to files for other programs."`
+	Rank     show.RankCmd       `cmd:"" group:"Take out and look after:" help:"Work out what domains and pages are worth by who links to them."`
+	Maintain images.MaintainCmd `cmd:"" group:"Take out and look after:" help:"Delete stored images that a crash has left, and note those that are lost."`
+	Backup   backup.Cmd         `cmd:"" group:"Take out and look after:" help:"Make a backup of the data directory, while it is used or not."`
+	Restore  backup.RestoreCmd  `cmd:"" group:"Take out and look after:" help:"Make a data directory of a backup."`
+	Doctor   doctorCmd          `cmd:"" group:"Take out and look after:" help:"Look for what is wrong with the machine, the database, Temporal and the data, and say what helps."`
+	Migrate  migrateCmd         `cmd:"" group:"Take out and look after:" help:"Bring the database to the newest schema, and make what Temporal needs for Mosey."`
+	Workers  control.WorkersCmd `cmd:"" group:"Take out and look after:" help:"List the workers, or limit the requests that all of them have in flight."`
+	Move     move.Cmd           `cmd:"" group:"Take out and look after:" help:"Move a crawl from the data directory to a cluster, or back."`
+	Identity identity.Cmd       `cmd:"" group:"Take out and look after:" help:"Publish who the crawler is: a page, its addresses, the keys that sign; and check that as site owners do."`
+	Deploy   control.DeployCmd  `cmd:"" group:"Take out and look after:" help:"Make a version of the workers current, and watch others run out; or list the versions."`
+	Replay   control.ReplayCmd  `cmd:"" group:"Take out and look after:" help:"Replay workflows that run over this program, before its workers serve them."`
+	Version_ versionCmd         `cmd:"" group:"Take out and look after:" name:"version" help:"Print the version, and what it was built with."` //nolint:revive // Version is the flag
 }
 
 // newCLI is a command line to be parsed.
@@ -133,7 +129,6 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 	}
 	e.DataDir, e.Log, e.Process = c.DataDir, c.LogFlags, command.ProcessFlags(kctx)
 	kctx.BindTo(ctx, (*context.Context)(nil))
-	kctx.Bind(parser.Model)
 	if err := kctx.Run(e); err != nil {
 		if errors.Is(err, show.ErrReaderGone) {
 			return show.ExitReaderGone

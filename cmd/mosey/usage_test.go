@@ -35,7 +35,7 @@ func TestHelp(t *testing.T) {
 		t.Parallel()
 		out := newHarness(t).Print("--help")
 		names := commands(t)
-		require.Len(t, names, 41)
+		require.Len(t, names, 39)
 		for _, name := range names {
 			output.ContainsOnSameLine(t, out, "  "+name+" ")
 		}
