@@ -290,12 +290,10 @@ func TestLoginPagesAreRefusals(t *testing.T) {
 	form := page{body: `<form><input name=user><input type=password></form>`}
 	for name, c := range map[string]struct {
 		behaviour web.Behaviour
-		off       bool
 		blocked   bool
 	}{
 		"InPlaceOfPages":     {behaviour: form, blocked: true},
 		"BehindARedirect":    {behaviour: web.Redirect{To: "/account/login?back=1"}, blocked: true},
-		"OnlyIfTheRunSaysSo": {behaviour: form, off: true},
 		"NotPagesWithoutOne": {behaviour: page{body: `<p>Hello.`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -306,9 +304,7 @@ func TestLoginPagesAreRefusals(t *testing.T) {
 				targets = append(targets, fmt.Sprintf("/secret/%c", 'a'+i))
 				paths[targets[i]] = c.behaviour
 			}
-			b := setup(t, options{sites: serving(paths), settings: settings.Settings{
-				BlockOnLogin: new(!c.off), MaxGraylistings: new(1),
-			}})
+			b := setup(t, options{sites: serving(paths), settings: settings.Settings{MaxGraylistings: new(1)}})
 			b.seed(t, targets...)
 			b.allowAll(t, b.page("/"))
 			_, err := b.fetchPages(t, 50)

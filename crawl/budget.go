@@ -10,6 +10,3 @@ const (
 	// BudgetTime is Settings.MaxTime.
 	BudgetTime Budget = "time"
 )
-
-// DepthsMax is the depth up to which budgets are kept by depth: more is counted as that.
-const DepthsMax = 50

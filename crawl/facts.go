@@ -95,9 +95,6 @@ type RunFacts struct {
 	// Budget is how many pages of the domain the run may ask for, as it is set or as a
 	// person has said for the domain; nil is no limit.
 	Budget *int64 `json:"budget,omitempty"`
-	// Depths counts requests to the domain by depth, up to DepthsMax, while the run has a
-	// budget of that.
-	Depths map[int]int64 `json:"depths,omitempty"`
 	// Crowded says that the run has more domains that are due than may be active, and
 	// TurnStarted what DomainStarted was when its dispatcher claimed the domain. Yielded says
 	// that the domain has made room for others, and has not had its turn since.

@@ -13,7 +13,6 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
-	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
@@ -180,8 +179,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 
 // priorityParts are what each part adds to the priority of a domain.
 func (s *Store) priorityParts(ctx context.Context, domain string) (map[string]float32, error) {
-	weights, _ := settings.Lookup("priority_weights")
-	rows, err := s.q.DomainPriority(ctx, dbsqlc.DomainPriorityParams{Domain: domain, Parts: weights.Values})
+	rows, err := s.q.DomainPriority(ctx, domain)
 	parts := make(map[string]float32)
 	for _, r := range rows {
 		if r.Adds != 0 {

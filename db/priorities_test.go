@@ -16,23 +16,21 @@ func TestDomainPriority(t *testing.T) {
 		args string
 		want float64
 	}{
-		"NothingIsKnown":     {"NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL", 0},
-		"First":              {"1, NULL, NULL, NULL, NULL, NULL, NULL, NULL", 1},
-		"Thousandth":         {"1000, NULL, NULL, NULL, NULL, NULL, NULL, NULL", 0.571},
-		"Last":               {"2000000000, NULL, NULL, NULL, NULL, NULL, NULL, NULL", 0},
-		"Linked":             {"NULL, 0.4, NULL, NULL, NULL, NULL, NULL, NULL", 0.4},
-		"News":               {"NULL, NULL, 0.7, NULL, NULL, NULL, NULL, NULL", 0.7},
-		"PagesLeft":          {"NULL, NULL, NULL, NULL, 250, NULL, NULL, NULL", 0.25},
-		"ManyPagesLeft":      {"NULL, NULL, NULL, NULL, 1000000, NULL, NULL, NULL", 0.5},
-		"FewerThanCrawled":   {"NULL, NULL, NULL, NULL, -3, NULL, NULL, NULL", 0},
-		"Stale":              {"NULL, NULL, NULL, NULL, NULL, 15, NULL, NULL", 0.25},
-		"VeryStale":          {"NULL, NULL, NULL, NULL, NULL, 3000, NULL, NULL", 0.5},
-		"Failing":            {"NULL, NULL, 0.5, NULL, NULL, NULL, 1, NULL", -0.5},
-		"WithWeights":        {`1, 1, 1, 10, 500, 30, 1, '{"rank": 2, "inlinks": 3, "yield": 4, "images": 8, "remaining": 5, "staleness": 6, "errors": 7}'`, 21},
-		"WithAWeightOfZero":  {`1, NULL, NULL, NULL, NULL, NULL, NULL, '{"rank": 0}'`, 0},
-		"WithNoWeightsOfIts": {`1, NULL, NULL, NULL, NULL, NULL, NULL, '{}'`, 1},
-		"Images":             {"NULL, NULL, NULL, 5, NULL, NULL, NULL, NULL", 0.5},
-		"ManyImages":         {"NULL, NULL, NULL, 5000, NULL, NULL, NULL, NULL", 1},
+		"NothingIsKnown":   {"NULL, NULL, NULL, NULL, NULL, NULL, NULL", 0},
+		"First":            {"1, NULL, NULL, NULL, NULL, NULL, NULL", 1},
+		"Thousandth":       {"1000, NULL, NULL, NULL, NULL, NULL, NULL", 0.571},
+		"Last":             {"2000000000, NULL, NULL, NULL, NULL, NULL, NULL", 0},
+		"Linked":           {"NULL, 0.4, NULL, NULL, NULL, NULL, NULL", 0.4},
+		"News":             {"NULL, NULL, 0.7, NULL, NULL, NULL, NULL", 0.7},
+		"PagesLeft":        {"NULL, NULL, NULL, NULL, 250, NULL, NULL", 0.25},
+		"ManyPagesLeft":    {"NULL, NULL, NULL, NULL, 1000000, NULL, NULL", 0.5},
+		"FewerThanCrawled": {"NULL, NULL, NULL, NULL, -3, NULL, NULL", 0},
+		"Stale":            {"NULL, NULL, NULL, NULL, NULL, 15, NULL", 0.25},
+		"VeryStale":        {"NULL, NULL, NULL, NULL, NULL, 3000, NULL", 0.5},
+		"Failing":          {"NULL, NULL, 0.5, NULL, NULL, NULL, 1", -0.5},
+		"Images":           {"NULL, NULL, NULL, 5, NULL, NULL, NULL", 0.5},
+		"ManyImages":       {"NULL, NULL, NULL, 5000, NULL, NULL, NULL", 1},
+		"Everything":       {"1, 1, 1, 10, 500, 30, 1", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,8 +46,8 @@ func TestPriorities(t *testing.T) {
 		t.Parallel()
 		b := setup(t, settings.Settings{})
 		b.seed(t, "https://news.example/", "https://dead.example/")
-		weighted := b.in(t, "weighted", settings.Settings{PriorityWeights: &map[string]float64{"yield": 10}})
-		weighted.seed(t, "https://news.example/")
+		other := b.in(t, "other", settings.Settings{})
+		other.seed(t, "https://news.example/")
 		b.exec(t, "UPDATE domains SET yield_rate = 0.5, error_rate = 0.1, pages_crawled = 1, last_crawled_at = now() WHERE domain = 'news.example'")
 		b.exec(t, "UPDATE domains SET error_rate = 1 WHERE domain = 'dead.example'")
 		score := func(column, domain string, run *crawl.Run) float64 {
@@ -64,7 +62,7 @@ func TestPriorities(t *testing.T) {
 		require.InDelta(t, 0.4, score("", "news.example", nil), 0.001)
 		require.InDelta(t, -1, score("", "dead.example", nil), 0.001)
 		require.InDelta(t, 0.4, score("priority", "news.example", &b.run), 0.001)
-		require.InDelta(t, 4.9, score("priority", "news.example", &weighted.run), 0.001)
+		require.InDelta(t, 0.4, score("priority", "news.example", &other.run), 0.001)
 		require.Equal(t, []string{"news.example", "dead.example"}, b.claim(t, 2))
 		require.False(t, one[bool](t, b, "SELECT bool_or(priority_computed_at IS NULL) FROM domains"))
 	})

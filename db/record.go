@@ -68,7 +68,7 @@ func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) (time.Time, 
 func newRecords(q *dbsqlc.Queries) *groups[dbsqlc.AttemptsRecordRow] {
 	return newGroups(
 		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptsRecordRow, error) {
-			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, Depths: crawl.DepthsMax, Hurried: true})
+			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, Hurried: true})
 			recorded := make(map[int]dbsqlc.AttemptsRecordRow, len(rows))
 			for _, r := range rows {
 				recorded[int(r.N)] = r
@@ -76,7 +76,7 @@ func newRecords(q *dbsqlc.Queries) *groups[dbsqlc.AttemptsRecordRow] {
 			return recorded, err
 		},
 		func(ctx context.Context, docs []byte) (dbsqlc.AttemptsRecordRow, error) {
-			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, Depths: crawl.DepthsMax})
+			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs})
 			if err != nil {
 				return dbsqlc.AttemptsRecordRow{}, err
 			}

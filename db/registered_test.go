@@ -1,7 +1,6 @@
 package db_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -120,40 +119,6 @@ func TestRegisteredBudget(t *testing.T) {
 		b.fetch(t, "a.refund.example")
 		require.EqualValues(t, 1, one[int64](t, b, "SELECT pages_started FROM run_registered WHERE run_id = $1", b.run.ID))
 	})
-}
-
-func TestDepthBudget(t *testing.T) {
-	t.Parallel()
-	b := setup(t, settings.Settings{MaxPagesPerDepth: new(int64(2))})
-	b.seed(t, "https://deep.example/", "https://deep.example/seed2", "https://deep.example/seed3")
-	var found []string
-	for i := range 4 {
-		found = append(found, fmt.Sprintf("https://deep.example/one%d", i))
-	}
-	b.fetch(t, "deep.example", found...)
-	for range 2 {
-		b.fetch(t, "deep.example")
-	}
-	b.fetch(t, "deep.example", "https://deep.example/two")
-	b.fetch(t, "deep.example")
-	n := b.next(t, "deep.example")
-	d := decide.Crawl(decide.Facts{Facts: n.Facts}, n.Now)
-	require.Equal(t, decide.Skip, d.Do)
-	require.Equal(t, reasons.DepthBudget, d.Reason)
-	require.Equal(t, "the run asks its domain for 2 pages that are 1 link from a seed (max_pages_per_depth)", d.Why)
-	require.JSONEq(t, `{"1": 2}`, one[string](t, b, "SELECT depths::text FROM run_domains"))
-	for range 2 {
-		n = b.next(t, "deep.example")
-		b.finish(t, crawl.Attempt{CrawlID: n.CrawlID, Domain: "deep.example", Outcome: crawl.OutcomeSkipped, Skipped: reasons.DepthBudget})
-	}
-	require.Equal(t, "https://deep.example/two", b.next(t, "deep.example").URL)
-	b.fetch(t, "deep.example")
-	require.Zero(t, b.next(t, "deep.example").CrawlID)
-
-	b.ensureRun(t, b.run.Name, settings.Settings{MaxPagesPerDepth: new(int64(3))})
-	n = b.next(t, "deep.example")
-	require.NotZero(t, n.CrawlID, "they are decided again")
-	require.Equal(t, map[int]int64{1: 2, 2: 1}, n.picked.Depths)
 }
 
 // TestRegisteredSlot is about domains that are asked as one.

@@ -78,7 +78,6 @@ func TestRuns(t *testing.T) {
 		output.ContainsOnSameLine(t, out, "most failures", "a.example", "10 of 40 requests")
 		output.ContainsOnSameLine(t, out, "slowest", "b.example", "answers in 1.5s")
 		output.ContainsOnSameLine(t, out, "  pages_per_activity=auto")
-		output.ContainsOnSameLine(t, out, "  priority_weights=")
 		output.ContainsOnSameLine(t, out, "test", "create")
 		var report report.Run
 		r.Decode(&report, "status", "small-web", "--json")

@@ -210,7 +210,7 @@ func TestFlagValues(t *testing.T) {
 		"--set=skip=some":               {`skip "some": want some of extensions, variants; or none`},
 		"--scope=moon":                  {`--scope "moon": want seeds or web`},
 		"--purpose=fun":                 {`--purpose "fun": want search, ai-train or archive`},
-		"--set=block_on_login=perhaps":  {"block_on_login", `"perhaps"`},
+		"--set=feeds=perhaps":           {"feeds", `"perhaps"`},
 		"--set=max_active_domains=0":    {"max_active_domains 0: want 1 to "},
 		"--set=pages_per_activity=0":    {"pages_per_activity", `"0": want auto or 1 to 1000`},
 		"--set=pages_per_activity=many": {"pages_per_activity", `"many": want auto or 1 to 1000`},

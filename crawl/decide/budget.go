@@ -35,10 +35,3 @@ func BudgetSpent(run crawl.RunFacts) bool {
 	image := run.Crawl != nil && run.Crawl.Kind.Image()
 	return run.Spent == crawl.SpentAll || run.Spent == crawl.SpentPages && !image
 }
-
-// depthSpent reports whether the budget of a page's depth leaves no further request. What
-// the run has once asked for it may ask for again.
-func depthSpent(run crawl.RunFacts, c crawl.CrawlFacts) bool {
-	budget := limit(*run.Settings.MaxPagesPerDepth)
-	return !c.Again && c.Attempt <= 1 && spent(run.Depths[min(c.Depth, crawl.DepthsMax)], budget)
-}

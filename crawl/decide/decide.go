@@ -336,10 +336,6 @@ func skip(now time.Time, d *Decision) bool {
 	if why, reason := unwanted(d.Run.Settings, c.URL); reason != "" {
 		return d.pass(reason, why)
 	}
-	if depthSpent(*d.Run, *c) {
-		return d.pass(reasons.DepthBudget, fmt.Sprintf("the run asks its domain for %s that %s from a seed (max_pages_per_depth)",
-			counted(*d.Run.Settings.MaxPagesPerDepth, "page"), linksAway(c.Depth)))
-	}
 	if wasNews(*c) {
 		return false // what was good before stays so
 	}
@@ -348,13 +344,6 @@ func skip(now time.Time, d *Decision) bool {
 		return d.pass(reasons.Trap, string(trap.Rule)+": "+trap.Evidence)
 	}
 	return false
-}
-
-func linksAway(depth int) string {
-	if depth >= crawl.DepthsMax {
-		return fmt.Sprintf("are %d links or more", crawl.DepthsMax)
-	}
-	return "are " + counted(int64(depth), "link")
 }
 
 // minRefetch is how lately what a run has of one kind may have been fetched.

@@ -37,11 +37,10 @@ func unwanted(set settings.Settings, raw string) (why string, reason reasons.Rea
 }
 
 // WantsOthers reports whether a run's new settings want other URLs than its old ones, or
-// more at a depth, or more images: what it has passed over is to be decided again.
+// more images: what it has passed over is to be decided again.
 func WantsOthers(before, after settings.Settings) bool {
 	return !slices.Equal(*before.Exclude, *after.Exclude) || !slices.Equal(*before.Include, *after.Include) ||
 		before.Skips(settings.SkipExtensions) != after.Skips(settings.SkipExtensions) ||
 		before.Skips(settings.SkipVariants) != after.Skips(settings.SkipVariants) ||
-		beyond(*before.MaxPagesPerDepth, *after.MaxPagesPerDepth) ||
 		beyond(*before.MaxImagesPerDomain, *after.MaxImagesPerDomain) || !before.TakesImages() && after.TakesImages()
 }

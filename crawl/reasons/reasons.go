@@ -35,7 +35,6 @@ const (
 	Extension   Reason = "extension"
 	Variant     Reason = "variant"
 	Scheme      Reason = "scheme"
-	DepthBudget Reason = "depth-budget"
 	ImageBudget Reason = "image-budget"
 	ImagesOff   Reason = "images-off"
 	Forgotten   Reason = "forgotten"
@@ -98,10 +97,6 @@ var table = map[Reason]Row{
 	Scheme: {
 		Of: Page, Words: "https cannot be reached, and http is asked instead", Remedy: "a seed that says https:// is not asked by http",
 		Unwanted: true, Again: []Event{LinkFound},
-	},
-	DepthBudget: {
-		Of: Page, Words: "pages over the budget of their depth", Remedy: "a larger max_pages_per_depth fetches them",
-		Again: []Event{SettingsChanged},
 	},
 	ImageBudget: {
 		Of: Image, Words: "over the budget of their domain", Remedy: "a larger max_images_per_domain fetches them",

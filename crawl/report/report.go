@@ -212,8 +212,8 @@ type Domain struct {
 	NextDue     time.Time `json:"next_due,omitzero"`
 	// ScoredAt is when its Score was worked out.
 	ScoredAt time.Time `json:"priority_computed_at,omitzero"`
-	// Priority is what each part adds to its Score as it stands now, by the names of the setting
-	// priority_weights; parts that add nothing are left out.
+	// Priority maps each part of its Score (db/functions/priorities.sql) to what the part adds
+	// now; parts that add nothing are left out.
 	Priority map[string]float32 `json:"priority_parts,omitempty"`
 	// LastRun is the run that has claimed it last, and Version grows with each change of
 	// its row.

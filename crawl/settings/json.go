@@ -56,8 +56,6 @@ func (d Setting) wantsJSON() string {
 		return "text"
 	case kind == reflect.Slice:
 		return "a list of texts"
-	case kind == reflect.Map:
-		return "an object of numbers"
 	}
 	return "a number"
 }

@@ -16,7 +16,7 @@ type Setting struct {
 	Help  string
 	// Default is written as people write it.
 	Default string
-	// Values are those that it may have, or the names in a map; none without such a list.
+	// Values are those that it may have; none without such a list.
 	Values []string
 	Unit   string
 	// Flag is set if mosey crawl has a flag for it, Expert if hardly anybody changes it.
@@ -43,7 +43,7 @@ func Lookup(name string) (Setting, bool) {
 }
 
 // List reports whether it has several values.
-func (d Setting) List() bool { return d.kind.Kind() == reflect.Slice || d.kind.Kind() == reflect.Map }
+func (d Setting) List() bool { return d.kind.Kind() == reflect.Slice }
 
 // table and byName hold the declarations; defaults has all fields set.
 var (
@@ -88,17 +88,13 @@ func declared(field reflect.StructField) Setting {
 	return d
 }
 
-// bound reads the bound of a number, or of the numbers in a map.
+// bound reads the bound of a number.
 func (d Setting) bound(field reflect.StructField, tag string) reflect.Value {
 	text := field.Tag.Get(tag)
 	if text == "" {
 		return reflect.Value{}
 	}
-	kind := d.kind
-	if kind.Kind() == reflect.Map {
-		kind = kind.Elem()
-	}
-	return must(scalar(text, kind))
+	return must(scalar(text, d.kind))
 }
 
 func must(v reflect.Value, ok bool) reflect.Value {
@@ -164,8 +160,6 @@ func (d Setting) Bounds() string {
 	switch {
 	case d.kind.Kind() == reflect.Bool:
 		return "on or off"
-	case d.kind.Kind() == reflect.Map:
-		return "some of " + strings.Join(d.Values, ", ") + ", each " + d.span()
 	case d.List() && d.Values != nil:
 		return "some of " + strings.Join(d.Values, ", ") + "; or none"
 	case d.Values != nil:

@@ -10,7 +10,7 @@ package settings
 //   - flag: mosey crawl has a flag for it
 //   - default: as people write it, or as the flag of [Settings.WithDefaults] has it
 //   - min and max: its bounds, as people write them; without max as large as the type allows
-//   - values: the values it may have, the elements of a list, the names in a map
+//   - values: the values it may have, the elements of a list
 //   - word: a word for one value beside the bounds, such as auto:0
 //   - check: a check of its own, one of those in checks
 //   - unit: what a number counts
@@ -25,7 +25,6 @@ type Settings struct {
 	DeferAfter      *Duration `json:"defer_after,omitempty" group:"politeness" default:"1h" min:"0s" max:"8760h" help:"Longest wait a server can ask for before its domain is deferred."`
 	Graylist        *Duration `json:"graylist,omitempty" group:"politeness" default:"5m" min:"0s" max:"8760h" help:"Rest of a domain whose answers are mostly errors or slow; it grows up to three times as long. 0s is off."`
 	MaxGraylistings *int      `json:"max_graylistings,omitempty" group:"politeness" default:"5" min:"1" max:"1000" help:"Rests in a row after which a domain is given up for a while."`
-	BlockOnLogin    *bool     `json:"block_on_login,omitempty" group:"politeness" default:"on" help:"Count a login page in place of a page as a refusal, such as a 403."`
 	Purpose         *Purpose  `json:"purpose,omitempty" group:"politeness" flag:"" default:"search" values:"search,ai-train,archive" help:"What the crawl is for. What a publisher forbids for it is not done."`
 
 	Scope       *Scope    `json:"scope,omitempty" group:"pages" flag:"" default:"seeds" values:"seeds,web" help:"Pages to crawl: those of the seeds' domains, or all that links lead to."`
@@ -45,7 +44,6 @@ type Settings struct {
 	MaxPages              *int64    `json:"max_pages,omitempty" group:"limits" flag:"" default:"-1" min:"-1" unit:"requests" help:"Page requests in all, retries included; -1 is no limit."`
 	MaxPagesPerDomain     *int64    `json:"max_pages_per_domain,omitempty" group:"limits" flag:"" default:"-1" min:"-1" unit:"requests" help:"Page requests to each domain, retries included; -1 is no limit."`
 	MaxPagesPerRegistered *int64    `json:"max_pages_per_registered_domain,omitempty" group:"limits" default:"-1" min:"-1" unit:"requests" help:"Page requests to all domains of a registered domain together, such as a.example.org and b.example.org; -1 is no limit."`
-	MaxPagesPerDepth      *int64    `json:"max_pages_per_depth,omitempty" group:"limits" default:"-1" min:"-1" unit:"requests" help:"Page requests to a domain at each number of links from a seed, from 1 to 50; pages beyond it are skipped. -1 is no limit."`
 	MaxSubdomains         *int      `json:"max_subdomains,omitempty" group:"limits" default:"1000" min:"-1" max:"2147483647" unit:"domains" help:"Domains of one registered domain to follow links to; seeds are not limited. -1 is no limit."`
 	MaxBytes              *int64    `json:"max_bytes,omitempty" group:"limits" default:"-1" min:"-1" unit:"bytes" help:"Bytes of bodies to read in all, about: what is in flight is finished. -1 is no limit."`
 	MaxBytesPerDomain     *int64    `json:"max_bytes_per_domain,omitempty" group:"limits" default:"-1" min:"-1" unit:"bytes" help:"Bytes of bodies to read from each domain; -1 is no limit."`
@@ -58,10 +56,9 @@ type Settings struct {
 	MaxImagesPerDomain *int64      `json:"max_images_per_domain,omitempty" group:"images" default:"-1" min:"-1" unit:"requests" help:"Image requests to each domain, retries included; -1 is no limit."`
 	Thumbnails         *bool       `json:"thumbnails,omitempty" group:"images" default:"off" help:"Also keep a small picture of each image."`
 
-	MaxDomains       *int                `json:"max_active_domains,omitempty" group:"order" default:"1000" min:"1" max:"1000000" unit:"domains" help:"Domains crawled at the same time."`
-	YieldAfter       *int64              `json:"yield_after,omitempty" group:"order" default:"500" min:"0" unit:"requests" help:"Requests after which a domain makes room for others that wait; 0 is never."`
-	PriorityWeights  *map[string]float64 `json:"priority_weights,omitempty" group:"order" expert:"" default:"none" values:"rank,inlinks,yield,images,remaining,staleness,errors" min:"0" max:"1000" help:"How much the parts of a domain's priority count, such as rank:3,yield:0. Parts that are left out count as usual."`
-	PagesPerActivity *int                `json:"pages_per_activity,omitempty" group:"order" expert:"" default:"auto" word:"auto:0" min:"1" max:"1000" unit:"pages" help:"Pages one Temporal activity may fetch; auto is one while Temporal is at ease and there is a delay to wait for, else more."`
+	MaxDomains       *int   `json:"max_active_domains,omitempty" group:"order" default:"1000" min:"1" max:"1000000" unit:"domains" help:"Domains crawled at the same time."`
+	YieldAfter       *int64 `json:"yield_after,omitempty" group:"order" default:"500" min:"0" unit:"requests" help:"Requests after which a domain makes room for others that wait; 0 is never."`
+	PagesPerActivity *int   `json:"pages_per_activity,omitempty" group:"order" expert:"" default:"auto" word:"auto:0" min:"1" max:"1000" unit:"pages" help:"Pages one Temporal activity may fetch; auto is one while Temporal is at ease and there is a delay to wait for, else more."`
 
 	// unknown is a field of the JSON that there is no setting for.
 	unknown string

@@ -3,7 +3,6 @@ package settings
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -52,21 +51,15 @@ func (d Setting) CheckText(text string) error {
 
 // parse reads a value as people write it.
 func (d Setting) parse(text string) (reflect.Value, error) {
-	var value reflect.Value
-	var ok bool
 	switch {
 	case d.word != "" && text == d.word:
 		return d.wordValue, nil
 	case d.kind.Kind() == reflect.Slice:
 		return reflect.ValueOf(parts(text)), nil
-	case d.kind.Kind() == reflect.Map:
-		value, ok = weights(text)
-	default:
-		value, ok = scalar(text, d.kind)
-		// what the word stands for is no number to write
-		ok = ok && (d.word == "" || !less(value, d.low) && !less(d.high, value))
 	}
-	if !ok {
+	value, ok := scalar(text, d.kind)
+	// what the word stands for is no number to write
+	if !ok || d.word != "" && (less(value, d.low) || less(d.high, value)) {
 		return value, d.refuse(strconv.Quote(text), d.wants())
 	}
 	return value, nil
@@ -79,8 +72,6 @@ func (d Setting) wants() string {
 		return wantDuration
 	case kind == reflect.Bool:
 		return "on or off"
-	case kind == reflect.Map:
-		return "name:number, such as " + d.Values[0] + ":2," + d.Values[1] + ":0.5"
 	case d.word != "":
 		return d.span()
 	}
@@ -91,7 +82,7 @@ func (d Setting) refuse(value, want string) error {
 	return fmt.Errorf("%w: %s %s: want %s", ErrInvalid, d.Name, value, want)
 }
 
-// scalar reads a value that is neither a list nor a map.
+// scalar reads a value that is not a list.
 func scalar(text string, kind reflect.Type) (reflect.Value, bool) {
 	v := reflect.New(kind).Elem()
 	switch kind.Kind() {
@@ -124,20 +115,6 @@ func parts(text string) []string {
 	return slices.DeleteFunc(strings.Split(text, ","), func(part string) bool { return part == "" })
 }
 
-// weights reads numbers with names, such as rank:2,errors:0.5.
-func weights(text string) (reflect.Value, bool) {
-	read := map[string]float64{}
-	for _, part := range parts(text) {
-		name, number, found := strings.Cut(part, ":")
-		weight, err := strconv.ParseFloat(number, 64)
-		if !found || err != nil {
-			return reflect.Value{}, false
-		}
-		read[name] = weight
-	}
-	return reflect.ValueOf(read), true
-}
-
 // Text is the value of a setting, stored as JSON, as Parse reads it. What is no setting, as
 // one of a version before, is returned as it is.
 func Text(name string, data json.RawMessage) string {
@@ -167,20 +144,9 @@ func (d Setting) text(value reflect.Value) string {
 			return none
 		}
 		return strings.Join(v, ",")
-	case map[string]float64:
-		list := make([]string, 0, len(v))
-		for _, name := range sorted(v) {
-			list = append(list, fmt.Sprintf("%s:%g", name, v[name]))
-		}
-		return d.text(reflect.ValueOf(list))
 	}
 	if d.word != "" && value.Equal(d.wordValue) {
 		return d.word
 	}
 	return fmt.Sprint(value)
-}
-
-func sorted(v map[string]float64) []string {
-	//workflowcheck:ignore they are sorted
-	return slices.Sorted(maps.Keys(v))
 }

@@ -16,26 +16,25 @@ func TestParse(t *testing.T) {
 		t.Parallel()
 		set, err := settings.Parse([]string{
 			"delay=1m30s", "max_pages=-1", "latency_factor=0.5", "thumbnails=on", "feeds=off", "scope=web", "window=",
-			"exclude=/a/,/b/", "include=", "skip=none", "when_done=wait", "pages_per_activity=auto", "priority_weights=rank:2,errors:0.5", "max-depth=3",
+			"exclude=/a/,/b/", "include=", "skip=none", "when_done=wait", "pages_per_activity=auto", "max-depth=3",
 		})
 		require.NoError(t, err)
 		require.NoError(t, set.Validate())
 		require.Equal(t, settings.Settings{
 			Delay: new(settings.Duration(90 * time.Second)), MaxPages: new(int64(-1)), LatencyFactor: new(0.5), Thumbnails: new(true),
 			Feeds: new(false), Scope: new(settings.ScopeWeb), Window: new(""), Exclude: &[]string{"/a/", "/b/"}, Include: &[]string{}, Skip: &[]string{}, WhenDone: new(settings.WhenDoneWait),
-			PagesPerActivity: new(0), PriorityWeights: &map[string]float64{"rank": 2, "errors": 0.5}, MaxDepth: new(3),
+			PagesPerActivity: new(0), MaxDepth: new(3),
 		}, set)
 	})
 
 	for pair, want := range map[string]string{
-		"delay":                 `setting "delay": want name=value, such as delay=5s`,
-		"speed=5":               `there is no setting "speed"`,
-		"delay=5":               `delay "5": want a number and a unit`,
-		"max_pages=many":        `max_pages "many": want a number`,
-		"max_pages=1,2":         `max_pages "1,2": want a number`,
-		"thumbnails=true":       `thumbnails "true": want on or off`,
-		"priority_weights=rank": `priority_weights "rank": want name:number, such as rank:2,inlinks:0.5`,
-		"max_depth=":            `max_depth "": want a number`,
+		"delay":           `setting "delay": want name=value, such as delay=5s`,
+		"speed=5":         `there is no setting "speed"`,
+		"delay=5":         `delay "5": want a number and a unit`,
+		"max_pages=many":  `max_pages "many": want a number`,
+		"max_pages=1,2":   `max_pages "1,2": want a number`,
+		"thumbnails=true": `thumbnails "true": want on or off`,
+		"max_depth=":      `max_depth "": want a number`,
 	} {
 		t.Run("Refuses "+pair, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +52,7 @@ func TestParse(t *testing.T) {
 
 	t.Run("LeavesBoundsToValidate", func(t *testing.T) {
 		t.Parallel()
-		for _, pair := range []string{"max_pages=-5", "skip=pictures", "when_done=stay", "priority_weights=looks:1", "priority_weights=rank:-1", "yield_after=-1", "max_time=-1s"} {
+		for _, pair := range []string{"max_pages=-5", "skip=pictures", "when_done=stay", "yield_after=-1", "max_time=-1s"} {
 			set, err := settings.Parse([]string{pair})
 			require.NoError(t, err)
 			require.ErrorIs(t, set.Validate(), settings.ErrInvalid, pair)

@@ -41,12 +41,6 @@ func (d Setting) validate(value reflect.Value) error {
 				return d.refuse(strconv.Quote(part), d.Bounds())
 			}
 		}
-	case map[string]float64:
-		for _, name := range sorted(v) {
-			if !slices.Contains(d.Values, name) || !d.within(reflect.ValueOf(v[name])) {
-				return d.refuse(fmt.Sprintf("%s:%g", name, v[name]), d.Bounds())
-			}
-		}
 	default:
 		if d.Values != nil && !slices.Contains(d.Values, value.String()) {
 			return d.refuse(strconv.Quote(value.String()), d.Bounds())

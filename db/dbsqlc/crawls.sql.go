@@ -16,12 +16,11 @@ SELECT
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM attempts_record($1::jsonb, $2::integer, $3::boolean) AS r
+FROM attempts_record($1::jsonb, $2::boolean) AS r
 `
 
 type AttemptsRecordParams struct {
 	Attempts []byte
-	Depths   int32
 	Hurried  bool
 }
 
@@ -33,7 +32,7 @@ type AttemptsRecordRow struct {
 }
 
 func (q *Queries) AttemptsRecord(ctx context.Context, arg AttemptsRecordParams) ([]AttemptsRecordRow, error) {
-	rows, err := q.db.Query(ctx, attemptsRecord, arg.Attempts, arg.Depths, arg.Hurried)
+	rows, err := q.db.Query(ctx, attemptsRecord, arg.Attempts, arg.Hurried)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +259,7 @@ SELECT
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
                 'domain_started', rd.pages_started, 'spent', budget_spent(rd, r.settings, domain_budget(rd.domain), r),
-                'budget', pages_budget(r.settings, domain_budget(rd.domain)), 'depths', rd.depths,
+                'budget', pages_budget(r.settings, domain_budget(rd.domain)),
                 'images_started', rd.images_started,
                 'crawl', (crawl_facts(ARRAY[(
                     SELECT c.id FROM page_crawls AS c

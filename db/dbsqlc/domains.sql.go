@@ -447,15 +447,10 @@ func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) 
 }
 
 const domainPriority = `-- name: DomainPriority :many
-SELECT u.part::text AS part, domain_priority_now(d, now(), NULL, u.part)::real AS adds
-FROM domains AS d CROSS JOIN unnest($1::text []) AS u (part)
-WHERE d.domain = $2
+SELECT u.part::text AS part, domain_priority_now(d, now(), u.part)::real AS adds
+FROM domains AS d CROSS JOIN unnest(ARRAY['rank', 'inlinks', 'yield', 'images', 'remaining', 'staleness', 'errors']) AS u (part)
+WHERE d.domain = $1
 `
-
-type DomainPriorityParams struct {
-	Parts  []string
-	Domain string
-}
 
 type DomainPriorityRow struct {
 	Part string
@@ -463,8 +458,8 @@ type DomainPriorityRow struct {
 }
 
 // What each part adds to the priority of a domain.
-func (q *Queries) DomainPriority(ctx context.Context, arg DomainPriorityParams) ([]DomainPriorityRow, error) {
-	rows, err := q.db.Query(ctx, domainPriority, arg.Parts, arg.Domain)
+func (q *Queries) DomainPriority(ctx context.Context, domain string) ([]DomainPriorityRow, error) {
+	rows, err := q.db.Query(ctx, domainPriority, domain)
 	if err != nil {
 		return nil, err
 	}

@@ -685,7 +685,6 @@ type RunDomain struct {
 	TurnStarted   *int64
 	PagesStarted  int64
 	ImagesStarted int64
-	Depths        []byte
 	Requests      int64
 	Success       int64
 	Failed        int64

@@ -15,7 +15,7 @@
 -- condition of a partial index, or they could be planned to look for each pending row
 -- among the attempts. What is rare is looked for in the document: that costs less than
 -- to begin a statement that finds nothing.
-CREATE OR REPLACE FUNCTION attempts_record(p jsonb, p_depths integer, p_hurried boolean) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION attempts_record(p jsonb, p_hurried boolean) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
     v CONSTANT attempt[] := ARRAY(
@@ -75,7 +75,7 @@ BEGIN
         IF jsonb_path_exists(p, '$[*].recrawl') THEN
             PERFORM recrawls_record(v_closed);
         END IF;
-        PERFORM totals_add(v_closed, p_depths);
+        PERFORM totals_add(v_closed);
         IF jsonb_path_exists(p, '$[*].give_up') THEN
             -- domains are given up that have earned it
             UPDATE domains x SET
@@ -143,9 +143,8 @@ $$;
 
 -- Counts attempts in their runs' totals of the domains. Of images, which have budgets of their own,
 -- only what was stored counts, and why some were passed over. What only announces pages is in the
--- history alone: most sites have no sitemap, which says nothing of the run. What is deeper than
--- p_depths is counted there.
-CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[], p_depths integer) RETURNS void LANGUAGE plpgsql AS $$
+-- history alone: most sites have no sitemap, which says nothing of the run.
+CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE run_domains r SET
         requests = r.requests + o.asked::integer,
@@ -160,9 +159,6 @@ BEGIN
         blocked_robots = r.blocked_robots + (o.outcome = 'blocked_robots')::integer,
         blocked_4xx = r.blocked_4xx + (o.outcome = 'blocked_4xx')::integer,
         blocked_5xx = r.blocked_5xx + (o.outcome = 'blocked_5xx')::integer,
-        depths = CASE WHEN o.asked AND a.depth > 0 THEN
-            r.depths || jsonb_build_object(least(a.depth, p_depths), coalesce((r.depths ->> least(a.depth, p_depths)::text)::bigint, 0) + 1)
-        ELSE r.depths END,
         images_stored = r.images_stored + (a.kind = ANY (kinds('image')) AND a.doc #> '{image,content}' IS NOT NULL)::integer,
         bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0), updated_at = clock_timestamp()
     FROM unnest(v) a CROSS JOIN LATERAL (

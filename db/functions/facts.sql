@@ -14,7 +14,6 @@ BEGIN
         SELECT (d.n, c.id, rd.run_id, q.more OR f.locked_at IS NOT NULL, b.run_pages, jsonb_build_object(
             'id', rd.run_id, 'name', u.name, 'settings', u.settings, 'seed', rd.seed, 'spent', b.spent,
             'domain_started', rd.pages_started, 'images_started', rd.images_started, 'budget', b.budget,
-            'depths', CASE WHEN (u.settings ->> 'max_pages_per_depth')::bigint >= 0 THEN rd.depths END,
             'crowded', u.crowded, 'turn_started', rd.turn_started,
             'yielded', rd.turn_started IS NULL, 'locked_at', f.locked_at
         ))::domain_run

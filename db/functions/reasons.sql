@@ -4,7 +4,7 @@
 -- the array itself. An error says that the table has no such column.
 CREATE OR REPLACE FUNCTION reasons(p_column text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE p_column
-        WHEN 'settings changed' THEN ARRAY['depth-budget', 'excluded', 'extension', 'image-budget', 'images-off', 'variant']
+        WHEN 'settings changed' THEN ARRAY['excluded', 'extension', 'image-budget', 'images-off', 'variant']
         WHEN 'seed given' THEN ARRAY['excluded', 'extension', 'trap', 'variant']
         WHEN 'traps reset' THEN ARRAY['trap']
         WHEN 'link found' THEN ARRAY['scheme']

@@ -11,7 +11,6 @@ DECLARE
         FROM jsonb_to_recordset(p_seeds)
             AS x (url text, domain text, registered text, origin text, kind text, patterns text[], rank integer, bare boolean)
     );
-    v_weights CONSTANT jsonb := (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = p_run_id);
     v_new text[];
     v_fresh seed[];
 BEGIN
@@ -24,7 +23,7 @@ BEGIN
     PERFORM registered_add(array_agg(s.domain), array_agg(s.registered)) FROM unnest(v) s WHERE s.registered IS NOT NULL;
     WITH d AS (
         INSERT INTO domains (domain, source, seed_rank, bare, priority_score, priority_computed_at)
-        SELECT s.domain, p_source, s.rank, s.bare, domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL, NULL), now()
+        SELECT s.domain, p_source, s.rank, s.bare, domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL), now()
         FROM (
             SELECT x.domain, min(x.rank) AS rank, bool_or(x.bare) AS bare FROM unnest(v) x GROUP BY x.domain ORDER BY x.domain
         ) s LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
@@ -41,7 +40,7 @@ BEGIN
     ON CONFLICT (domain, url) DO NOTHING;
     INSERT INTO run_domains (run_id, domain, registered, seed, next_due_at, priority)
     -- as due_update would say
-    SELECT p_run_id, s.domain, s.registered, true, now(), domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL, v_weights)
+    SELECT p_run_id, s.domain, s.registered, true, now(), domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL)
     FROM (
         SELECT x.domain, min(x.registered) AS registered, min(x.rank) AS rank FROM unnest(v_fresh) x GROUP BY x.domain ORDER BY x.domain
     ) s

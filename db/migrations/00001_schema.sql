@@ -251,7 +251,7 @@ CREATE TABLE run_domains (
     next_due_at timestamptz,
     images_due_at timestamptz,
     waits text NOT NULL DEFAULT '',
-    -- domain_priority with the run's own weights
+    -- the priority_score of the domain, for the index run_domains_next
     priority real NOT NULL DEFAULT 0,
     -- how often the domain has made room for others that wait
     turns integer NOT NULL DEFAULT 0,
@@ -261,8 +261,6 @@ CREATE TABLE run_domains (
     -- requests begun for pages, and for images
     pages_started bigint NOT NULL DEFAULT 0,
     images_started bigint NOT NULL DEFAULT 0,
-    -- requests begun by the depth of their pages, from 1 to 50
-    depths jsonb NOT NULL DEFAULT '{}',
     -- requests that were made or tried, without what was closed instead
     requests bigint NOT NULL DEFAULT 0,
     success bigint NOT NULL DEFAULT 0,

@@ -15,7 +15,7 @@ SELECT
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
                 'domain_started', rd.pages_started, 'spent', budget_spent(rd, r.settings, domain_budget(rd.domain), r),
-                'budget', pages_budget(r.settings, domain_budget(rd.domain)), 'depths', rd.depths,
+                'budget', pages_budget(r.settings, domain_budget(rd.domain)),
                 'images_started', rd.images_started,
                 'crawl', (crawl_facts(ARRAY[(
                     SELECT c.id FROM page_crawls AS c
@@ -53,7 +53,7 @@ SELECT
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM attempts_record(@attempts::jsonb, @depths::integer, @hurried::boolean) AS r;
+FROM attempts_record(@attempts::jsonb, @hurried::boolean) AS r;
 
 -- Gives back what a domain shares with others: each slot stays closed for its delay. It
 -- is a transaction of its own, before the attempt is recorded, so that neighbours on an

@@ -124,8 +124,8 @@ FROM domains AS d WHERE d.domain = @domain;
 
 -- What each part adds to the priority of a domain.
 -- name: DomainPriority :many
-SELECT u.part::text AS part, domain_priority_now(d, now(), NULL, u.part)::real AS adds
-FROM domains AS d CROSS JOIN unnest(@parts::text []) AS u (part)
+SELECT u.part::text AS part, domain_priority_now(d, now(), u.part)::real AS adds
+FROM domains AS d CROSS JOIN unnest(ARRAY['rank', 'inlinks', 'yield', 'images', 'remaining', 'staleness', 'errors']) AS u (part)
 WHERE d.domain = @domain;
 
 -- name: DomainTotals :many

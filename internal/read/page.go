@@ -31,7 +31,7 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	said.AddLicense(page.License, usage.SourceLinkLicense)
 	page.Published, page.Modified = notAhead(page.Published, resp.EndedAt), notAhead(page.Modified, resp.EndedAt)
 	at.Page = r.pageUpdate(visit, page.Signals)
-	if at.Login = page.Login && !extract.LoginURL(r.url); at.Login && *r.d.Run.Settings.BlockOnLogin {
+	if at.Login = page.Login && !extract.LoginURL(r.url); at.Login {
 		at.Error = "a login page in place of the page"
 	}
 	var stored bool

@@ -86,7 +86,7 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 			at.RetryAfter = crawl.Millis(w.RetryAfter)
 		}
 	}
-	refuses := refused(at.StatusCode) || at.Login && *ask.Run.Settings.BlockOnLogin
+	refuses := refused(at.StatusCode) || at.Login
 	answer := politeness.Answer{
 		Sample: crawl.Sample{
 			Took: settings.Duration(at.Duration), Refused: refuses, Error: x.Trouble != politeness.TroubleNone,

@@ -207,10 +207,6 @@ func (w *World) Skip(r *Run, url, reason string) string {
 			return ""
 		}
 		return fmt.Sprintf("again %t, and not read within %s", p.Again, set.MinRefetch)
-	case reasons.DepthBudget:
-		if *set.MaxPagesPerDepth >= 0 && p.Depth > 0 {
-			return ""
-		}
 	case reasons.ImageBudget:
 		if w.spent(r, p.Domain, true) != "" {
 			return ""

@@ -110,7 +110,7 @@ func (r *Run) Owed() (owed []string) {
 		switch {
 		case !p.Closed:
 			owed = append(owed, url+" was never asked for")
-		case p.Skip == string(reasons.DepthBudget), p.Skip == string(reasons.ImageBudget):
+		case p.Skip == string(reasons.ImageBudget):
 			owed = append(owed, url+" is passed over for a "+p.Skip+" that there is no more")
 		}
 	}

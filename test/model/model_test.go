@@ -228,7 +228,7 @@ func (g *generator) first() string {
 
 func (g *generator) budget() string {
 	return g.one("max_pages=3", "max_pages=-1", "max_pages_per_domain=2", "max_pages_per_domain=-1", "max_images_per_domain=1",
-		"max_images_per_domain=-1", "max_pages_per_depth=1", "max_bytes_per_domain=2500", "max_bytes=6000", "max_bytes=-1",
+		"max_images_per_domain=-1", "max_bytes_per_domain=2500", "max_bytes=6000", "max_bytes=-1",
 		"max_time=1m", "max_time=0s")
 }
 

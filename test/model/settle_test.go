@@ -236,7 +236,7 @@ func (b *bench) liftAll() error {
 func limitsOf(r *model.Run) (pairs []string) {
 	set := r.Settings
 	for name, limit := range map[string]*int64{
-		"max_pages": set.MaxPages, "max_pages_per_domain": set.MaxPagesPerDomain, "max_pages_per_depth": set.MaxPagesPerDepth,
+		"max_pages": set.MaxPages, "max_pages_per_domain": set.MaxPagesPerDomain,
 		"max_images_per_domain": set.MaxImagesPerDomain, "max_bytes": set.MaxBytes, "max_bytes_per_domain": set.MaxBytesPerDomain,
 	} {
 		if *limit >= 0 {

@@ -83,11 +83,11 @@ func crawlCases(changing changes) {
 				"links": linksOf(s, 20), "all_links": true, "follow": follow, "index": index, "charge": charge,
 			}))
 		}
-		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Depths: 50, Attempts: doc(attempts), Hurried: true})
+		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc(attempts), Hurried: true})
 		require.NoError(t, err)
 		require.True(t, rows[0].Closed)
 		// of a site with many pages pending
-		rows2, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Depths: 50, Attempts: doc([]object{attempt(1, crawlID(1, 60000), object{
+		rows2, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc([]object{attempt(1, crawlID(1, 60000), object{
 			"links": linksOf(1, 60000), "follow": object{"depth": 2, "max_subdomains": 3}, "charge": charge, "index": index,
 		})})})
 		require.NoError(t, err)
@@ -125,7 +125,7 @@ func crawlCases(changing changes) {
 	changing["AttemptsRecordAgain"] = func(t *testing.T, c change) {
 		// pages that were read before
 		record := func(docs ...object) {
-			rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Depths: 50, Attempts: doc(docs)})
+			rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc(docs)})
 			require.NoError(t, err)
 			for _, r := range rows {
 				require.True(t, r.Closed)
@@ -157,7 +157,7 @@ func crawlCases(changing changes) {
 	changing["AttemptsRecordOther"] = func(t *testing.T, c change) {
 		record := func(a object) {
 			maps.DeleteFunc(a, func(_ string, v any) bool { return v == nil })
-			rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Depths: 50, Attempts: doc([]object{a})})
+			rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc([]object{a})})
 			require.NoError(t, err)
 			require.True(t, rows[0].Closed, "%v", a)
 		}
@@ -200,7 +200,7 @@ func crawlCases(changing changes) {
 	}
 	changing["Demotes"] = func(t *testing.T, c change) {
 		c.exec("UPDATE url_patterns SET seen = 31, duplicates = 30 WHERE domain = $1", site(1))
-		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Depths: 50, Attempts: doc([]object{attempt(1, crawlID(1, 60000), object{
+		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc([]object{attempt(1, crawlID(1, 60000), object{
 			"charge": object{"patterns": []string{"/section-N/page-N", "/section-3/page-N"}, "duplicate": true},
 		})})})
 		require.NoError(t, err)

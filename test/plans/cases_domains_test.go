@@ -70,7 +70,7 @@ func domainCases(changing changes, reading reads) {
 		ctx := t.Context()
 		for _, s := range []int64{0, sitePlain, siteHosted} {
 			c.ok(c.q.DomainGet(ctx, site(s)))
-			c.ok(c.q.DomainPriority(ctx, dbsqlc.DomainPriorityParams{Domain: site(s), Parts: []string{"rank", "inlinks", "errors"}}))
+			c.ok(c.q.DomainPriority(ctx, site(s)))
 			c.ok(c.q.DomainTotals(ctx, site(s)))
 			c.ok(c.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: site(s), Bound: 100}))
 			c.ok(c.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{Domain: site(s), Max: 10}))

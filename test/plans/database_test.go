@@ -54,7 +54,7 @@ func newDatabase(t testing.TB, pages, sites int) *database {
 	small := settings.Settings{
 		Delay: new(settings.Duration(time.Second)), Images: new(settings.ImagesMetadata), MaxPages: new(int64(100_000)),
 		MaxPagesPerDomain: new(int64(25)), MaxPagesPerRegistered: new(int64(1000)), Window: new("00:00-23:59"),
-		PriorityWeights: &map[string]float64{"yield": 2}, MaxBytes: new(int64(1 << 40)), Scope: new(settings.ScopeWeb),
+		MaxBytes: new(int64(1 << 40)), Scope: new(settings.ScopeWeb),
 	}
 	for i, set := range []settings.Settings{large, {}, small} {
 		run, err := store.EnsureRun(t.Context(), "run-"+strconv.Itoa(i+1), "test", set)

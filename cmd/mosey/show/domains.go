@@ -101,8 +101,6 @@ func printListing(e *command.Env, all []report.DomainListing) error {
 // domainsRecalculateCmd counts what is known of domains.
 type domainsRecalculateCmd struct {
 	command.Answer
-
-	PrioritiesOnly bool `help:"Only work out by what the dispatcher takes them, from what was counted last."`
 }
 
 // Run counts, and can be ended and begun again at any time.
@@ -115,11 +113,9 @@ func (d *domainsRecalculateCmd) Run(ctx context.Context, e *command.Env) error {
 				line.Show(func(time.Time) string { return fmt.Sprintf("about %d domains %s", n, what) })
 			}
 		}
-		var err error
-		if !d.PrioritiesOnly {
-			if err = store.GroupDomains(ctx, told("grouped")); err == nil {
-				err = store.CountDomains(ctx, told("counted"))
-			}
+		err := store.GroupDomains(ctx, told("grouped"))
+		if err == nil {
+			err = store.CountDomains(ctx, told("counted"))
 		}
 		if err == nil {
 			err = store.PrioritizeDomains(ctx, told("put in order"))
@@ -128,12 +124,8 @@ func (d *domainsRecalculateCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return fmt.Errorf("stopped after about %d domains: %w", looked, err)
 		}
-		what := "counted and put in order"
-		if d.PrioritiesOnly {
-			what = "put in order"
-		}
 		return d.Tell(e, command.Change{
-			Did: "recalculated", Says: fmt.Sprintf("All domains are %s, in %s.", what, time.Since(began).Round(time.Second/10)),
+			Did: "recalculated", Says: fmt.Sprintf("All domains are counted and put in order, in %s.", time.Since(began).Round(time.Second/10)),
 		})
 	})
 }
