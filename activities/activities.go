@@ -13,7 +13,6 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
-	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/network"
@@ -76,8 +75,6 @@ type Config struct {
 	Places *request.Places
 	// Worker tells the id of this worker in the rows of its attempts; nil means that it has none.
 	Worker func() int32
-	// FrontEnds are networks of shared front ends, whose addresses are not paced.
-	FrontEnds politeness.Networks
 	// Network tells outages of this machine's network from sites that cannot be
 	// reached. Defaults to a monitor of its own.
 	Network *network.Monitor
@@ -144,7 +141,7 @@ func New(cfg Config) (*Activities, error) {
 	requests, err := request.New(request.Config{
 		Store: cfg.Store, Fetcher: cfg.Fetcher, Resolver: cfg.Resolver, MaxFetches: cfg.MaxFetches,
 		Places: cfg.Places, Worker: cfg.Worker,
-		FrontEnds: cfg.FrontEnds, Timeout: cfg.RequestTimeout, Jitter: rand.Float64, Warn: warn,
+		Timeout: cfg.RequestTimeout, Jitter: rand.Float64, Warn: warn,
 		Network: cfg.Network, Log: cfg.Logger, Observe: cfg.Observe,
 		Tracer: cfg.Tracer, TraceOf: traceOf,
 	})

@@ -16,7 +16,7 @@ import (
 // Domains lists domains. It reads them all.
 func (s *Store) Domains(ctx context.Context, q report.DomainQuery) ([]report.DomainListing, error) {
 	p := dbsqlc.DomainListParams{
-		Sort: q.Sort, Open: q.Open, Max: int32Of(q.Limit), Errors: q.Errors, Rank: int32Of(q.Rank), Due: q.Due, Waits: string(q.Waits),
+		Sort: q.Sort, Max: int32Of(q.Limit), Errors: q.Errors, Rank: int32Of(q.Rank), Due: q.Due, Waits: string(q.Waits),
 	}
 	if q.Status != "" {
 		p.Status = new(string(q.Status))
@@ -35,30 +35,6 @@ func (s *Store) Domains(ctx context.Context, q report.DomainQuery) ([]report.Dom
 		all[i] = domainListing(r)
 	}
 	return all, nil
-}
-
-// KnownSites returns the root pages of the first domains in an order (report.DomainSorts) of
-// those that may be crawled: at the origin that could be asked last, or hosts where none is
-// known. It reads all domains.
-func (s *Store) KnownSites(ctx context.Context, sort string, most int) ([]string, error) {
-	list, err := s.Domains(ctx, report.DomainQuery{Open: true, Sort: sort, Limit: most})
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	names := make([]string, len(list))
-	for i, d := range list {
-		names[i] = d.Domain
-	}
-	sites, err := s.q.DomainOrigins(ctx, names)
-	if err != nil {
-		return nil, translate("look up the origins of domains", err)
-	}
-	for i, origin := range sites {
-		if sites[i] = origin + "/"; origin == "" {
-			sites[i] = names[i]
-		}
-	}
-	return sites, nil
 }
 
 func domainListing(d dbsqlc.Domain) report.DomainListing {

@@ -2,7 +2,6 @@ package db_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
@@ -90,23 +89,6 @@ func TestDomains(t *testing.T) {
 			names, _ = b.listing(t, report.DomainQuery{Sort: sort})
 			require.Len(t, names, 4, sort)
 		}
-	})
-
-	t.Run("AreSitesToBeginWith", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, settings.Settings{})
-		b.seed(t, "https://a.example/x", "http://b.example:8080/y", "https://c.example/", "https://d.example/")
-		_, err := b.SaveRobots(t.Context(), crawl.Robots{
-			Origin: "http://b.example:8080", Domain: "b.example", Verdict: crawl.RobotsAllowAll, Fresh: crawl.Millis(time.Hour),
-		})
-		require.NoError(t, err)
-		b.exec(t, "UPDATE domains SET status = 'blocked' WHERE domain = 'c.example'")
-		sites, err := b.KnownSites(t.Context(), "name", 10)
-		require.NoError(t, err)
-		require.Equal(t, []string{"a.example", "http://b.example:8080/", "d.example"}, sites)
-		sites, err = b.KnownSites(t.Context(), "name", 1)
-		require.NoError(t, err)
-		require.Equal(t, []string{"a.example"}, sites)
 	})
 
 	t.Run("ChangeTheirStatusAsTheyMay", func(t *testing.T) {

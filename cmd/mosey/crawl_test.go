@@ -272,25 +272,3 @@ func filesSynced(t *testing.T, dir string) int {
 	require.NoError(t, err)
 	return files
 }
-
-// The best of what is known is crawled in a run of its own, without a list.
-func TestCrawlOfWhatIsKnown(t *testing.T) {
-	t.Parallel()
-	h, store := newHarnessWithStack(t)
-	h.Refuse([]string{"crawl", "--known", "5"}, "--known 5: no domain is known that may be crawled", "give a URL")
-	h.Refuse([]string{"crawl", "--known=-1"}, "--known -1: want 1 to 1000000")
-	h.Refuse([]string{"crawl", "--known", "5", "--sort", "age"}, `--sort "age": want one of [priority name`)
-	s := newSite(t, 3, 2)
-	r := h.Execute(s.crawl(append(s.Seeds(), "--run", "first", "--max-depth", "0")...)...)
-	require.Zero(t, r.Code, r.Stderr)
-	before := len(s.Log().Pages())
-	_, err := store.Pool().Exec(t.Context(), "UPDATE domains SET priority_score = 9 WHERE domain IN ('site-001.test', 'site-003.test')")
-	require.NoError(t, err)
-	h.Print("block", "site-003.test", "--reason", "x")
-	r = h.Execute(s.crawl("--known", "1", "--run", "best", "--max-depth", "0", "--set", "min_refetch=0s")...)
-	require.Zero(t, r.Code, r.Stderr)
-	output.ContainsOnSameLine(t, r.Stdout, "Run best: 1 seed, ")
-	pages := s.Log().Pages()[before:]
-	require.Len(t, pages, 1)
-	require.Equal(t, s.Seeds()[0], pages[0].URL(), "the best that is not blocked, at the origin that was asked before")
-}

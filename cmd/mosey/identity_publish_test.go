@@ -173,7 +173,6 @@ func TestWhatIsPublished(t *testing.T) {
 		p.Refuse(init("--mail", "you@crawler.test", "--page", "https://crawler.test/?q=1"), "--page", "name of a file")
 		p.Refuse(init("--mail", "you@crawler.test", "--about", strings.Repeat("a", 4001)), "--about", "4001 bytes")
 		p.Refuse(init("--mail", "you@crawler.test", "--user-agent", "1"), "--user-agent")
-		p.Refuse(p.init("--valid", "1s"), "--valid 1s", "want 1m to")
 		p.Refuse([]string{"identity", "serve", p.folder}, p.folder, "no such file", "mosey identity init")
 		p.Refuse([]string{"identity", "check", "--contact", "you@crawler.test"}, "--page", "not given")
 		require.NoDirExists(t, p.folder)

@@ -225,7 +225,6 @@ func TestFlagValues(t *testing.T) {
 		"--contact=a\nb":                {`--contact "a\nb": want a URL or mail address`},
 		"--dns-server=1.1.1.1":          {"--dns-server: ", "1.1.1.1"},
 		"--allow-network=10.0.0":        {"--allow-network", `"10.0.0" is not a network: want an address or a range, such as 192.0.2.7 or 10.0.0.0/8`},
-		"--front-ends=/nowhere/at/all":  {"--front-ends: ", "/nowhere/at/all: no such file or directory"},
 		"--malformed-robots=ignore":     {`--malformed-robots must be one of "disallow","allow" but got "ignore"`},
 		"--timeout=999ms":               {"--timeout 999ms: want 1s to 10m"},
 		"--timeout=11m":                 {"--timeout 11m0s: want 1s to 10m"},
@@ -238,11 +237,4 @@ func TestFlagValues(t *testing.T) {
 			newHarness(t).Refuse([]string{"crawl", aPage, flag}, want...)
 		})
 	}
-
-	t.Run("AFileOfNetworksIsRefusedByItsLine", func(t *testing.T) {
-		t.Parallel()
-		h := newHarness(t)
-		file := h.WriteFile("networks", "# ours\n192.0.2.0/24\n192.0.2\n")
-		h.Refuse([]string{"up", "--front-ends", file}, "--front-ends "+file, `line 3: "192.0.2": want a network such as 192.0.2.0/24`)
-	})
 }

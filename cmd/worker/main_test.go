@@ -89,7 +89,6 @@ func TestUsage(t *testing.T) {
 			{nil, []string{"--role", "cook"}, `--role must be one of "all","fetch","control" but got "cook"`},
 			{nil, []string{"--build-id", "a b"}, `--build-id "a b": want up to 100 letters, digits and . - _ +`},
 			{nil, []string{"--deployment", "a.b"}, `--deployment "a.b": want up to 100 letters, digits and - _ +`},
-			{nil, []string{"--front-ends", "/nowhere"}, "--front-ends: open /nowhere: no such file or directory"},
 			{nil, []string{"--malformed-robots", "ignore"}, `--malformed-robots must be one of "disallow","allow" but got "ignore"`},
 			{nil, []string{"--database-url", none, "--cpu-profile", "/nowhere/cpu"}, "worker: --cpu-profile: open /nowhere/cpu: no such file or directory"},
 			{wiring.Env{"OTEL_TRACES_EXPORTER=zipkin"}, []string{"--database-url", none}, `worker: OTEL_TRACES_EXPORTER "zipkin": want otlp or none`},

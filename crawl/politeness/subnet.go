@@ -1,16 +1,6 @@
 package politeness
 
-import (
-	"bufio"
-	"fmt"
-	"io"
-	"net/netip"
-	"slices"
-	"strings"
-
-	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/urls"
-)
+import "net/netip"
 
 // The networks that count as one subnet: what one customer of a provider
 // usually gets.
@@ -32,42 +22,4 @@ func Subnet(addr netip.Addr) string {
 		return ""
 	}
 	return prefix.String()
-}
-
-// Networks are the networks of large front ends, where addresses share no
-// machine.
-type Networks []netip.Prefix
-
-// Contains reports whether an address is in one of the networks.
-func (n Networks) Contains(addr netip.Addr) bool {
-	addr = addr.Unmap().WithZone("")
-	return slices.ContainsFunc(n, func(p netip.Prefix) bool { return p.Contains(addr) })
-}
-
-// networksMax bounds a file of networks; the largest front ends announce a few
-// thousand.
-const networksMax = 100_000
-
-// ReadNetworks reads networks, one a line in CIDR notation; # begins a comment.
-// An error wraps [crawl.ErrInvalid] and names the line.
-func ReadNetworks(r io.Reader) (Networks, error) {
-	var networks Networks
-	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
-		text, _, _ := strings.Cut(lines.Text(), "#")
-		if text = strings.TrimSpace(text); text == "" {
-			continue
-		}
-		p, err := netip.ParsePrefix(text)
-		if err != nil {
-			return nil, fmt.Errorf("%w: line %d: %q: want a network such as 192.0.2.0/24", crawl.ErrInvalid, n, urls.Shorten(text, 50))
-		}
-		if networks = append(networks, p.Masked()); len(networks) > networksMax {
-			return nil, fmt.Errorf("%w: line %d: more than %d networks", crawl.ErrInvalid, n, networksMax)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%w: %w", crawl.ErrInvalid, err)
-	}
-	return networks, nil
 }

@@ -59,8 +59,6 @@ var DomainSorts = []string{"priority", "name", "rank", "pages", "found", "bytes"
 type DomainQuery struct {
 	Status crawl.DomainStatus
 	Source string
-	// Open leaves out those that were given up, stopped or blocked.
-	Open bool
 	// Errors is the least share of failures of late, from 0 to 1, and Rank the last place on a
 	// list.
 	Errors float32

@@ -225,22 +225,21 @@ SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_c
 WHERE
     ($1::text IS NULL OR d.status = $1::text::domain_status)
     AND ($2::text IS NULL OR d.source = $2::text)
-    AND NOT ($3::boolean AND given_up(d.status))
-    AND ($4::real = 0 OR d.error_rate >= $4::real)
-    AND ($5::integer = 0 OR d.seed_rank <= $5::integer)
-    AND (NOT $6::boolean OR EXISTS (
+    AND ($3::real = 0 OR d.error_rate >= $3::real)
+    AND ($4::integer = 0 OR d.seed_rank <= $4::integer)
+    AND (NOT $5::boolean OR EXISTS (
         SELECT 1 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
         WHERE rd.domain = d.domain AND rd.next_due_at <= now() AND r.status = 'running'
     ))
-    AND ($7::text = '' OR d.claimed_by IS NOT NULL AND EXISTS (
+    AND ($6::text = '' OR d.claimed_by IS NOT NULL AND EXISTS (
         SELECT 1 FROM politeness_slots AS s
-        WHERE s.key = 'domain:' || d.domain AND slot_waits(s.holder, s.free_at, s.reason) = $7::text
+        WHERE s.key = 'domain:' || d.domain AND slot_waits(s.holder, s.free_at, s.reason) = $6::text
     ))
-    AND ($8::text IS NULL OR EXISTS (
-        SELECT 1 FROM pages AS p WHERE p.language = $8::text AND p.domain = d.domain
+    AND ($7::text IS NULL OR EXISTS (
+        SELECT 1 FROM pages AS p WHERE p.language = $7::text AND p.domain = d.domain
     ))
 ORDER BY
-    CASE $9::text
+    CASE $8::text
         WHEN 'priority' THEN -d.priority_score
         WHEN 'rank' THEN d.seed_rank
         WHEN 'pages' THEN -d.pages_crawled
@@ -250,13 +249,12 @@ ORDER BY
         WHEN 'slow' THEN -d.avg_response_ms
         WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)::double precision -- as all others then
     END NULLS LAST, d.domain
-LIMIT $10
+LIMIT $9
 `
 
 type DomainListParams struct {
 	Status   *string
 	Source   *string
-	Open     bool
 	Errors   float32
 	Rank     int32
 	Due      bool
@@ -271,7 +269,6 @@ func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domai
 	rows, err := q.db.Query(ctx, domainList,
 		arg.Status,
 		arg.Source,
-		arg.Open,
 		arg.Errors,
 		arg.Rank,
 		arg.Due,
@@ -369,34 +366,6 @@ func (q *Queries) DomainOpen(ctx context.Context, arg DomainOpenParams) (DomainO
 	var i DomainOpenRow
 	err := row.Scan(&i.Open, &i.NextDue)
 	return i, err
-}
-
-const domainOrigins = `-- name: DomainOrigins :many
-SELECT coalesce((
-    SELECT r.origin FROM robots AS r WHERE r.domain = k.domain AND r.read_at IS NOT NULL ORDER BY r.read_at DESC, r.origin LIMIT 1
-), '')::text AS origin
-FROM unnest($1::text []) WITH ORDINALITY AS k (domain, n) ORDER BY k.n
-`
-
-// Of each domain the origin whose robots.txt was read last; empty where none was.
-func (q *Queries) DomainOrigins(ctx context.Context, domains []string) ([]string, error) {
-	rows, err := q.db.Query(ctx, domainOrigins, domains)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var origin string
-		if err := rows.Scan(&origin); err != nil {
-			return nil, err
-		}
-		items = append(items, origin)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const domainPatterns = `-- name: DomainPatterns :many

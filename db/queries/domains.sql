@@ -182,7 +182,6 @@ SELECT d.* FROM domains AS d
 WHERE
     (sqlc.narg('status')::text IS NULL OR d.status = sqlc.narg('status')::text::domain_status)
     AND (sqlc.narg('source')::text IS NULL OR d.source = sqlc.narg('source')::text)
-    AND NOT (@open::boolean AND given_up(d.status))
     AND (@errors::real = 0 OR d.error_rate >= @errors::real)
     AND (@rank::integer = 0 OR d.seed_rank <= @rank::integer)
     AND (NOT @due::boolean OR EXISTS (
@@ -208,13 +207,6 @@ ORDER BY
         WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)::double precision -- as all others then
     END NULLS LAST, d.domain
 LIMIT @max;
-
--- Of each domain the origin whose robots.txt was read last; empty where none was.
--- name: DomainOrigins :many
-SELECT coalesce((
-    SELECT r.origin FROM robots AS r WHERE r.domain = k.domain AND r.read_at IS NOT NULL ORDER BY r.read_at DESC, r.origin LIMIT 1
-), '')::text AS origin
-FROM unnest(@domains::text []) WITH ORDINALITY AS k (domain, n) ORDER BY k.n;
 
 -- Counts what is known of domains over all runs, and works out when their turn comes. Of the
 -- pages of one no more than a million are counted, and of what they say of images no more

@@ -54,9 +54,6 @@ type Config struct {
 	Places *Places
 	// Worker tells the id of the worker that makes the requests; nil or 0 means that it has none.
 	Worker func() int32
-	// FrontEnds are networks of shared front ends, whose addresses are not paced:
-	// there an address says nothing about whose machine it is.
-	FrontEnds politeness.Networks
 	// Timeout is the longest that one request can take, as the Fetcher limits it.
 	Timeout time.Duration
 	// Jitter returns numbers in [0,1).
@@ -154,7 +151,7 @@ func (c *Client) shared(domain string, addr netip.Addr, pace decide.Pace) []craw
 	if pace.RegisteredDelay > 0 { // else there is no need to look it up
 		add("registered", urls.Registered(domain), pace.RegisteredDelay)
 	}
-	if addr.IsValid() && !c.FrontEnds.Contains(addr) {
+	if addr.IsValid() {
 		add("ip", addr.String(), pace.IPDelay)
 		add("subnet", politeness.Subnet(addr), pace.SubnetDelay)
 	}

@@ -103,9 +103,7 @@ func domainCases(changing changes, reading reads) {
 			_, err := s.Domains(t.Context(), report.DomainQuery{Sort: sort, Limit: 20})
 			require.NoError(t, err)
 		}
-		_, err := s.KnownSites(t.Context(), "priority", 200)
-		require.NoError(t, err)
-		_, err = s.Domain(t.Context(), site(0))
+		_, err := s.Domain(t.Context(), site(0))
 		require.NoError(t, err)
 	}
 	changing["Pages"] = func(t *testing.T, c change) {

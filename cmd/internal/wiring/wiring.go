@@ -19,7 +19,6 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
@@ -39,7 +38,6 @@ type FetchFlags struct {
 
 	DNSServer       []string       `name:"dns-server" help:"Name server to ask instead of the system's. Repeatable: another is asked when one fails." expert:"" placeholder:"HOST:PORT"`
 	AllowNetwork    []netip.Prefix `help:"Private network or address that may be crawled, such as 10.0.0.0/8. Repeatable." expert:"" placeholder:"CIDR"`
-	FrontEnds       string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: ip_delay and subnet_delay do not hold there." expert:"" placeholder:"FILE"`
 	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" expert:"" placeholder:"disallow|allow"`
 	SeedDir         string         `help:"Directory of the seed files that SeedWorkflow may name as file. Default: none." expert:"" placeholder:"DIR"`
 	ImageStore      string         `help:"Where the bytes of images are kept (--images store, and thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, where there is one." expert:"" placeholder:"DIR|URL"`
@@ -76,31 +74,12 @@ func (f FetchFlags) Validate() error {
 	if _, err := f.signer(nil); err != nil {
 		errs = append(errs, err)
 	}
-	if _, err := f.frontEnds(); err != nil {
-		errs = append(errs, err)
-	}
 	if f.ImageStore != "" {
 		if err := imagestore.Validate(f.ImageStore); err != nil {
 			errs = append(errs, fmt.Errorf("--image-store: %w", err))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// frontEnds reads the file of networks, if there is one.
-func (f FetchFlags) frontEnds() (networks politeness.Networks, err error) {
-	if f.FrontEnds == "" {
-		return nil, nil
-	}
-	file, err := os.Open(f.FrontEnds)
-	if err != nil {
-		return nil, fmt.Errorf("--front-ends: %w", err)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if networks, err = politeness.ReadNetworks(file); err != nil {
-		return nil, fmt.Errorf("--front-ends %s: %w", f.FrontEnds, err)
-	}
-	return networks, nil
 }
 
 func (f FetchFlags) config() fetch.Config {
@@ -167,10 +146,6 @@ func NewWorker(
 	if err != nil {
 		return nil, err
 	}
-	frontEnds, err := f.frontEnds()
-	if err != nil {
-		return nil, err
-	}
 	if err := ClaimNamespace(ctx, c, store); err != nil {
 		return nil, err
 	}
@@ -194,7 +169,7 @@ func NewWorker(
 	acts, err := activities.New(activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Agent: token,
 		Starter: workflows.Starter{Client: c, Page: f.WebURL, Versioned: v.BuildID != ""},
-		Logger:  logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
+		Logger:  logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout,
 		Places: fleet.places, Worker: fleet.ID,
 		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
 		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),

@@ -6,19 +6,10 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
 )
-
-// CheckSort checks the value of --sort of domains.
-func CheckSort(text string) error {
-	if err := (report.DomainQuery{Sort: text}).Check(); err != nil {
-		return wiring.Usagef("--%w", err)
-	}
-	return nil
-}
 
 // DomainArgument is the domain that a host name or a URL names.
 func DomainArgument(text string) (string, error) {

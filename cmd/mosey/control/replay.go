@@ -15,17 +15,11 @@ import (
 
 // ReplayCmd replays what runs over this program.
 type ReplayCmd struct {
-	Most int  `help:"Workflows to replay of each kind and status. Default: 100." default:"100" placeholder:"N"`
 	JSON bool `name:"json" help:"Print one JSON object a workflow."`
 }
 
-// Validate refuses what cannot be counted.
-func (r *ReplayCmd) Validate() error {
-	if r.Most < 1 {
-		return fmt.Errorf("--most %d: want 1 or more", r.Most)
-	}
-	return nil
-}
+// replayMost is how many workflows of each kind and status are replayed.
+const replayMost = 100
 
 // replayed is what came of a workflow.
 type replayed struct {
@@ -43,7 +37,7 @@ func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
 		// the difference is printed; what the SDK logs of it says no more
 		replayer := workflows.Replayer{Client: starter.Client, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}
-		sample, err := replayer.Sample(ctx, r.Most)
+		sample, err := replayer.Sample(ctx, replayMost)
 		if err != nil {
 			return err
 		}

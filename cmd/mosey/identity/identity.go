@@ -84,33 +84,16 @@ func writeNew(name string, text []byte) (err error) {
 type directoryCmd struct {
 	wiring.SignFlags
 
-	validFlag
-
 	Headers string `help:"Also write the headers to serve them with, signed by each key, to this file." placeholder:"FILE"`
 }
 
-// validFlag says how long a signed directory is good for.
-type validFlag struct {
-	Valid time.Duration `help:"How long the signatures of the directory are good for. Default: 168h." default:"168h" placeholder:"DURATION"`
-}
-
-// validMost bounds --valid: who has an old directory and its signature could show it for as long.
-const validMost = 90 * 24 * time.Hour
-
-func (f validFlag) check() error {
-	if f.Valid < time.Minute || f.Valid > validMost {
-		return wiring.Usagef("--valid %s: want 1m to 2160h", f.Valid)
-	}
-	return nil
-}
+// directoryValid is how long the signatures of the directory are good for.
+const directoryValid = 7 * 24 * time.Hour
 
 // Run prints public keys.
 func (c *directoryCmd) Run(e *command.Env) error {
 	if c.Sign == "" {
 		return wiring.Usagef("--sign: not given; want the file or folder of the keys, such as mosey identity keygen makes")
-	}
-	if err := c.check(); err != nil {
-		return err
 	}
 	if c.Headers == "" {
 		body, err := botauth.Directory(c.Sign, time.Now())
@@ -124,7 +107,7 @@ func (c *directoryCmd) Run(e *command.Env) error {
 	if err != nil {
 		return wiring.Usagef("%w", err)
 	}
-	body, header, err := botauth.SignedDirectory(c.Sign, agent, time.Now(), c.Valid)
+	body, header, err := botauth.SignedDirectory(c.Sign, agent, time.Now(), directoryValid)
 	if err != nil {
 		return wiring.Usagef("--sign: %w", err)
 	}

@@ -27,7 +27,6 @@ type initCmd struct {
 	wiring.IdentityFlags
 	wiring.SignFlags
 	command.SomeSettings
-	validFlag
 
 	About   string `help:"What you do with the pages, and who you are, in your words for the page." placeholder:"TEXT"`
 	Replace bool   `help:"Overwrite files that are there and say something else." env:"-"`
@@ -79,9 +78,6 @@ func (c *initCmd) Run(e *command.Env) error {
 		return wiring.Usagef("--about: %d bytes, at most %d allowed", len(c.About), aboutMost)
 	case c.Sign == "" && c.SignatureAgent != "":
 		return wiring.Usagef("--signature-agent: there is no --sign, so that nothing is signed")
-	}
-	if err := c.check(); err != nil {
-		return err
 	}
 	outputs, err := c.outputs(published, time.Now())
 	if err != nil {
@@ -161,7 +157,7 @@ func (c *initCmd) outputs(published wiring.Published, now time.Time) (all []outp
 
 // directory are the keys and the headers that they are served with.
 func (c *initCmd) directory(agent string, now time.Time) ([]output, error) {
-	body, header, err := botauth.SignedDirectory(c.Sign, agent, now, c.Valid)
+	body, header, err := botauth.SignedDirectory(c.Sign, agent, now, directoryValid)
 	if err != nil {
 		return nil, wiring.Usagef("--sign: %w", err)
 	}

@@ -30,9 +30,6 @@ type CrawlCmd struct {
 
 	command.RunSettings
 
-	Known int    `help:"Seed as many of the domains that are known from other runs as well, the best first." expert:"" placeholder:"N"`
-	Sort  string `help:"With --known: by what they are the best, as in mosey domains. Default: priority." default:"priority" expert:"" placeholder:"WHAT"`
-
 	For    time.Duration `help:"Stop after this long, as Ctrl-C does." placeholder:"DURATION"`
 	Detach bool          `help:"Have the Mosey that runs crawl (mosey up, or that of DATABASE_URL and TEMPORAL_ADDRESS); Ctrl-C leaves the run going instead of stopping it."`
 	JSON   bool          `name:"json" help:"Print one JSON object a line."`
@@ -48,12 +45,6 @@ func (c *CrawlCmd) validate() error {
 	err := errors.Join(crawl.ValidateRunName(c.Run_), c.RunSettings.Validate())
 	if err == nil && c.For < 0 {
 		err = fmt.Errorf("--for %s: want a duration above zero", c.For)
-	}
-	if err == nil && (c.Known < 0 || c.Known > knownMost) {
-		err = fmt.Errorf("--known %d: want 1 to %d", c.Known, knownMost)
-	}
-	if err == nil && c.Sort != "" {
-		err = command.CheckSort(c.Sort)
 	}
 	if err != nil {
 		return wiring.Usagef("%w", err)
@@ -88,13 +79,6 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		return err
 	}
 	stopped := false
-	if c.Known > 0 {
-		known, err := c.known(ctx, m)
-		if err != nil {
-			return errors.Join(err, m.Close())
-		}
-		seeds.urls = append(seeds.urls, known...)
-	}
 	defer func() {
 		err = errors.Join(err, m.Close())
 		if stopped && err == nil {
@@ -140,18 +124,6 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	}
 	view.end(last)
 	return errors.Join(err, detailErr, idle(before, last))
-}
-
-// knownMost caps --known.
-const knownMost = 1_000_000
-
-// known are the seeds that --known asks for.
-func (c *CrawlCmd) known(ctx context.Context, m *command.Crawler) ([]string, error) {
-	sites, err := m.Store.KnownSites(ctx, c.Sort, c.Known)
-	if err == nil && len(sites) == 0 {
-		err = wiring.Usagef("--known %d: no domain is known that may be crawled: give a URL to begin with, such as https://example.org/", c.Known)
-	}
-	return sites, err
 }
 
 // idle is the error of a call that could request nothing though there are pages left.
