@@ -15,11 +15,10 @@ import (
 
 func TestRunBudget(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("IsExactWhenManyDomainsRace", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "race", settings.Settings{MaxPages: new(int64(7))})
+		b := setupRun(t, "race", settings.Settings{MaxPages: new(int64(7))})
 		const domains = 16
 		nexts := make([]view, domains)
 		name := func(i int) string { return fmt.Sprintf("race%d.example", i) }
@@ -53,7 +52,7 @@ func TestRunBudget(t *testing.T) {
 
 	t.Run("CountsRetries", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "retries", settings.Settings{MaxPages: new(int64(2))})
+		b := setupRun(t, "retries", settings.Settings{MaxPages: new(int64(2))})
 		b.seed(t, "https://retries.example/")
 		for range 2 {
 			a := attempted(b.begin(t, "retries.example"), "retries.example")
@@ -67,7 +66,7 @@ func TestRunBudget(t *testing.T) {
 
 	t.Run("SetLateCountsWhatWasDone", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "late", settings.Settings{})
+		b := setupRun(t, "late", settings.Settings{})
 		b.seed(t, "https://late.example/", "https://late.example/2", "https://late.example/3")
 		b.fetch(t, "late.example")
 		b.ensureRun(t, "late", settings.Settings{MaxPages: new(int64(2))})
@@ -80,8 +79,8 @@ func TestRunBudget(t *testing.T) {
 
 	t.Run("IsOneRunsOwn", func(t *testing.T) {
 		t.Parallel()
-		spent := shared.in(t, "spent", settings.Settings{MaxPages: new(int64(0)), Delay: minutes(50)})
-		b := shared.in(t, "unspent", settings.Settings{Delay: minutes(5)})
+		spent := setupRun(t, "spent", settings.Settings{MaxPages: new(int64(0)), Delay: minutes(50)})
+		b := spent.in(t, "unspent", settings.Settings{Delay: minutes(5)})
 		spent.seed(t, "https://shared.example/")
 		require.Zero(t, b.next(t, "shared.example").CrawlID)
 		b.seed(t, "https://shared.example/")
@@ -92,7 +91,7 @@ func TestRunBudget(t *testing.T) {
 
 	t.Run("IsRefundedForWhatWasNotRequested", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "refund", settings.Settings{MaxPages: new(int64(1)), MaxPagesPerDomain: new(int64(1))})
+		b := setupRun(t, "refund", settings.Settings{MaxPages: new(int64(1)), MaxPagesPerDomain: new(int64(1))})
 		b.seed(t, "https://refund.example/", "https://refund.example/2")
 		n := b.begin(t, "refund.example")
 		require.NoError(t, b.Abandon(t.Context(), startOf(n, "refund.example", ""), n.CrawlID, 0, false, "no route"))
@@ -105,7 +104,6 @@ func TestRunBudget(t *testing.T) {
 
 func TestDomainBudget(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 	fetchAll := func(t *testing.T, b *bundle, domain string) int {
 		t.Helper()
 		n := 0
@@ -121,7 +119,7 @@ func TestDomainBudget(t *testing.T) {
 
 	t.Run("OfBytesIsSpentByTheLastOfThem", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "bytes", settings.Settings{MaxBytesPerDomain: new(int64(1000))})
+		b := setupRun(t, "bytes", settings.Settings{MaxBytesPerDomain: new(int64(1000))})
 		b.seed(t, seeds("bytes.example")...)
 		read := func(bytes int64) view {
 			a := attempted(b.begin(t, "bytes.example"), "bytes.example")
@@ -134,7 +132,7 @@ func TestDomainBudget(t *testing.T) {
 
 	t.Run("BoundsEachDomain", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "each", settings.Settings{MaxPagesPerDomain: new(int64(2))})
+		b := setupRun(t, "each", settings.Settings{MaxPagesPerDomain: new(int64(2))})
 		b.seed(t, append(seeds("one.each.example"), seeds("two.each.example")...)...)
 		require.Equal(t, 2, fetchAll(t, b, "one.each.example"))
 		require.Equal(t, 2, fetchAll(t, b, "two.each.example"))
@@ -143,7 +141,7 @@ func TestDomainBudget(t *testing.T) {
 	t.Run("IsCheckedWhenAPageIsBegun", func(t *testing.T) {
 		t.Parallel()
 		const domain = "begun.example"
-		b := shared.in(t, "begun", settings.Settings{MaxPagesPerDomain: new(int64(1))})
+		b := setupRun(t, "begun", settings.Settings{MaxPagesPerDomain: new(int64(1))})
 		b.seed(t, seeds(domain)...)
 		first := b.next(t, domain)
 		b.fetch(t, domain)
@@ -157,7 +155,7 @@ func TestDomainBudget(t *testing.T) {
 
 	t.Run("OfOneDomainWinsOverTheRuns", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "own", settings.Settings{MaxPagesPerDomain: new(int64(2))})
+		b := setupRun(t, "own", settings.Settings{MaxPagesPerDomain: new(int64(2))})
 		for domain, most := range map[string]int64{"less.example": 1, "more.example": 3, "all.example": settings.Unlimited, "no.example": 0} {
 			b.seed(t, seeds(domain)...)
 			b.control(t, domain, crawl.ControlBudget, most)
@@ -172,7 +170,6 @@ func TestDomainBudget(t *testing.T) {
 // TestBegin is about rows that are not to be had.
 func TestBegin(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 	refused := func(t *testing.T, b *bundle, n view, domain string, why reasons.Reason) {
 		t.Helper()
 		p, err := b.Begin(t.Context(), startOf(n, domain, ""))
@@ -182,7 +179,7 @@ func TestBegin(t *testing.T) {
 
 	t.Run("RefusesAClosedCrawl", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "closed", settings.Settings{})
+		b := setupRun(t, "closed", settings.Settings{})
 		b.seed(t, "https://closed.example/")
 		n := b.next(t, "closed.example")
 		b.fetch(t, "closed.example")
@@ -191,7 +188,7 @@ func TestBegin(t *testing.T) {
 
 	t.Run("RefusesAStoppedRun", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "stopped", settings.Settings{})
+		b := setupRun(t, "stopped", settings.Settings{})
 		b.seed(t, "https://stopped.example/")
 		n := b.next(t, "stopped.example")
 		stopped, err := b.StopRun(t.Context(), b.run.ID, "enough")
@@ -205,7 +202,7 @@ func TestBegin(t *testing.T) {
 
 	t.Run("RefusesABlockedDomain", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "blocked", settings.Settings{})
+		b := setupRun(t, "blocked", settings.Settings{})
 		b.seed(t, "https://blocked.example/")
 		n := b.next(t, "blocked.example")
 		b.stop(t, "blocked.example", "asked to")
@@ -215,7 +212,7 @@ func TestBegin(t *testing.T) {
 
 	t.Run("LetsOneOfManyHaveThePage", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "many", settings.Settings{})
+		b := setupRun(t, "many", settings.Settings{})
 		b.seed(t, "https://many.example/")
 		n := b.next(t, "many.example")
 		var granted atomic.Int64

@@ -47,14 +47,13 @@ func (b *bundle) pass(t *testing.T, domain string) {
 
 func TestForbiddingControls(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 	for kind, reason := range map[crawl.ControlType]reasons.Reason{
 		crawl.ControlPause: reasons.Paused, crawl.ControlStop: reasons.Stopped, crawl.ControlBlock: reasons.Blocked,
 	} {
 		t.Run(string(kind)+" HoldsFromTheNextRequestOn", func(t *testing.T) {
 			t.Parallel()
 			domain := string(kind) + ".example"
-			b := shared.in(t, string(kind), settings.Settings{})
+			b := setupRun(t, string(kind), settings.Settings{})
 			b.seed(t, "https://"+domain+"/")
 			n := b.next(t, domain)
 			require.NotZero(t, n.CrawlID)
@@ -88,7 +87,7 @@ func TestForbiddingControls(t *testing.T) {
 		t.Run(string(kind)+" EndsByItself", func(t *testing.T) {
 			t.Parallel()
 			domain := "until-" + string(kind) + ".example"
-			b := shared.in(t, "until-"+string(kind), settings.Settings{})
+			b := setupRun(t, "until-"+string(kind), settings.Settings{})
 			b.seed(t, "https://"+domain+"/")
 			until := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 			b.controlUntil(t, domain, kind, nil, until)
@@ -107,7 +106,7 @@ func TestForbiddingControls(t *testing.T) {
 	t.Run("TheStrictestIsTheReason", func(t *testing.T) {
 		t.Parallel()
 		const domain = "strictest.example"
-		b := shared.in(t, "strictest", settings.Settings{})
+		b := setupRun(t, "strictest", settings.Settings{})
 		b.seed(t, "https://strictest.example/")
 		n := b.next(t, domain)
 		for _, kind := range []crawl.ControlType{crawl.ControlPause, crawl.ControlBlock} {
@@ -179,12 +178,11 @@ func TestControlsAreKept(t *testing.T) {
 
 func TestSeedingAndControls(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("BlocksHoldOverSeeding", func(t *testing.T) {
 		t.Parallel()
 		const domain = "ban.example"
-		b := shared.in(t, "ban", settings.Settings{})
+		b := setupRun(t, "ban", settings.Settings{})
 		b.seed(t, "https://ban.example/")
 		b.control(t, domain, crawl.ControlBlock, nil)
 		b.seed(t, "https://ban.example/", "https://ban.example/2")
@@ -201,7 +199,7 @@ func TestSeedingAndControls(t *testing.T) {
 	t.Run("PausesHoldOverSeeding", func(t *testing.T) {
 		t.Parallel()
 		const domain = "nap.example"
-		b := shared.in(t, "nap", settings.Settings{})
+		b := setupRun(t, "nap", settings.Settings{})
 		b.control(t, domain, crawl.ControlPause, nil)
 		b.seed(t, "https://nap.example/")
 		require.Zero(t, b.next(t, domain).CrawlID)
@@ -212,7 +210,7 @@ func TestSeedingAndControls(t *testing.T) {
 		t.Parallel()
 		for name, until := range map[string]time.Time{"forever": {}, "fortoday": time.Now().Add(time.Hour)} {
 			domain := name + ".example"
-			b := shared.in(t, name, settings.Settings{})
+			b := setupRun(t, name, settings.Settings{})
 			b.seed(t, "https://"+domain+"/")
 			b.controlUntil(t, domain, crawl.ControlStop, nil, until)
 			require.Zero(t, b.next(t, domain).CrawlID)
@@ -229,7 +227,7 @@ func TestSeedingAndControls(t *testing.T) {
 		t.Parallel()
 		for _, kind := range []crawl.ControlType{crawl.ControlPause, crawl.ControlBlock} {
 			domain := string(kind) + ".unknown.example"
-			b := shared.in(t, "unknown-"+string(kind), settings.Settings{})
+			b := setupRun(t, "unknown-"+string(kind), settings.Settings{})
 			b.control(t, domain, kind, nil)
 			b.seed(t, "https://"+domain+"/")
 			require.Zero(t, b.next(t, domain).CrawlID)

@@ -15,11 +15,10 @@ import (
 
 func TestFinishDomain(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 	// claimed is a run whose one domain is claimed, and its page fetched.
 	claimed := func(t *testing.T, domain string, found ...string) *bundle {
 		t.Helper()
-		b := shared.in(t, domain, settings.Settings{})
+		b := setupRun(t, domain, settings.Settings{})
 		b.seed(t, "https://"+domain+"/")
 		require.Equal(t, []string{domain}, b.claim(t, 10))
 		b.fetch(t, domain, found...)
@@ -119,7 +118,7 @@ func TestFinishDomain(t *testing.T) {
 
 	t.Run("KnowsNothingOfAnUnknownDomain", func(t *testing.T) {
 		t.Parallel()
-		require.True(t, shared.end(t, "unknown.example", ""))
+		require.True(t, setup(t, settings.Settings{}).end(t, "unknown.example", ""))
 	})
 }
 

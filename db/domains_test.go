@@ -17,11 +17,10 @@ import (
 
 func TestClaimDomains(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("GivesADomainToOneDispatcher", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "race", settings.Settings{})
+		b := setupRun(t, "race", settings.Settings{})
 		const domains = 60
 		for i := range domains {
 			b.seed(t, fmt.Sprintf("https://race%d.example/", i))
@@ -50,7 +49,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("TakesFirstWhatWasActive", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, settings.Settings{}) // the claims of a shared database are expired by its other tests too
+		b := setup(t, settings.Settings{})
 		b.seed(t, "https://lost1.example/", "https://lost2.example/", "https://best.example/")
 		b.exec(t, "UPDATE run_domains SET priority = CASE domain WHEN 'best.example' THEN 9 ELSE 0 END WHERE run_id = $1", b.run.ID)
 		require.Equal(t, []string{"best.example", "lost1.example", "lost2.example"}, b.claim(t, 3))
@@ -63,7 +62,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("DoesNotWaitForAnother", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "skip", settings.Settings{})
+		b := setupRun(t, "skip", settings.Settings{})
 		b.seed(t, "https://skip1.example/", "https://skip2.example/")
 		tx, err := b.Pool().Begin(t.Context())
 		require.NoError(t, err)
@@ -79,7 +78,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("MarksWhatItClaims", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "marks", settings.Settings{})
+		b := setupRun(t, "marks", settings.Settings{})
 		b.seed(t, "https://marks.example/")
 		before := b.clock(t)
 		require.Equal(t, []string{"marks.example"}, b.claim(t, 10))
@@ -94,7 +93,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("TakesOverAClaimThatRanOut", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "expired", settings.Settings{})
+		b := setupRun(t, "expired", settings.Settings{})
 		b.seed(t, "https://expired.example/")
 		require.NotEmpty(t, b.claim(t, 10))
 		require.Empty(t, b.claim(t, 10))
@@ -111,7 +110,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("LeavesAloneWhatIsNotToBeCrawled", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "alone", settings.Settings{MaxPagesPerDomain: new(int64(1))})
+		b := setupRun(t, "alone", settings.Settings{MaxPagesPerDomain: new(int64(1))})
 		b.seed(t, "https://blocked.example/", "https://away.example/", "https://done.example/", "https://later.example/",
 			"https://spent.example/", "https://spent.example/2")
 		b.stop(t, "blocked.example", "")
@@ -132,7 +131,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("TakesTheImportantFirst", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "priority", settings.Settings{})
+		b := setupRun(t, "priority", settings.Settings{})
 		b.seed(t, "https://p1.example/", "https://p2.example/", "https://p3.example/")
 		b.exec(t, "UPDATE run_domains SET priority = 5 WHERE domain = 'p2.example'")
 		require.Equal(t, []string{"p2.example"}, b.claim(t, 1))
@@ -141,7 +140,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("IsRenewedByAFetch", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "renew", settings.Settings{})
+		b := setupRun(t, "renew", settings.Settings{})
 		b.seed(t, "https://renew.example/")
 		require.NotEmpty(t, b.claim(t, 10))
 		before := b.clock(t)
@@ -155,7 +154,8 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("BelongsToItsRun", func(t *testing.T) {
 		t.Parallel()
-		b, other := shared.in(t, "mine", settings.Settings{}), shared.in(t, "other", settings.Settings{})
+		b := setupRun(t, "mine", settings.Settings{})
+		other := b.in(t, "other", settings.Settings{})
 		b.seed(t, "https://mine.example/")
 		require.Empty(t, other.claim(t, 10))
 		b.claim(t, 10)

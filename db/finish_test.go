@@ -17,11 +17,10 @@ const domainA = "a.example"
 
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("Success", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "success", settings.Settings{})
+		b := setupRun(t, "success", settings.Settings{})
 		b.seed(t, "https://success.example/")
 		n := b.beginAt(t, "success.example", address)
 		before := b.clock(t)
@@ -51,7 +50,7 @@ func TestRecord(t *testing.T) {
 
 	t.Run("WhatCannotBeTriedAgain", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "gone", settings.Settings{})
+		b := setupRun(t, "gone", settings.Settings{})
 		b.seed(t, "https://gone.example/")
 		a := attempted(b.begin(t, "gone.example"), "gone.example")
 		a.Outcome, a.StatusCode, a.Error = crawl.OutcomeBlocked4xx, 404, "not there"
@@ -71,7 +70,7 @@ func TestRecord(t *testing.T) {
 
 	t.Run("WhatIsToBeTriedAgain", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "again", settings.Settings{})
+		b := setupRun(t, "again", settings.Settings{})
 		b.seed(t, "https://again.example/")
 		first := b.begin(t, "again.example")
 		a := attempted(first, "again.example")
@@ -98,7 +97,7 @@ func TestRecord(t *testing.T) {
 
 	t.Run("WhatRobotsForbidsWithoutARequest", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "robots", settings.Settings{MaxPages: new(int64(1))})
+		b := setupRun(t, "robots", settings.Settings{MaxPages: new(int64(1))})
 		b.seed(t, "https://robots.example/no", "https://robots.example/yes")
 		n := b.next(t, "robots.example")
 		a := attempted(n, "robots.example")
@@ -113,7 +112,7 @@ func TestRecord(t *testing.T) {
 
 	t.Run("EveryOutcome", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "every", settings.Settings{})
+		b := setupRun(t, "every", settings.Settings{})
 		b.seed(t, "https://every.example/0", "https://every.example/1", "https://every.example/2", "https://every.example/3",
 			"https://every.example/4", "https://every.example/5", "https://every.example/6")
 		for i, o := range crawl.Outcomes() {
@@ -172,11 +171,10 @@ func TestRecordMovesTheSlot(t *testing.T) {
 
 func TestRecordHappensOnce(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("AsOneOfMany", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "one", settings.Settings{})
+		b := setupRun(t, "one", settings.Settings{})
 		b.seed(t, "https://one.example/")
 		a := attempted(b.begin(t, "one.example"), "one.example", links(t, "https://one.example/found")...)
 		a.Outcome, a.RetryIn = crawl.OutcomeTimeout, new(crawl.Millis(0))
@@ -239,7 +237,7 @@ func TestRecordHappensOnce(t *testing.T) {
 
 	t.Run("NotWithoutARequestWhereOneIsInFlight", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "flight", settings.Settings{})
+		b := setupRun(t, "flight", settings.Settings{})
 		b.seed(t, "https://flight.example/")
 		n := b.begin(t, "flight.example")
 		// a duplicate that had read the frontier earlier, with other rules

@@ -33,8 +33,15 @@ type bundle struct {
 
 func setup(t *testing.T, set settings.Settings) *bundle {
 	t.Helper()
+	return setupRun(t, "test", set)
+}
+
+// setupRun is setup with a name for the run. Subtests that run in parallel have databases of their own: in
+// one database, they would skip or wait for rows that others have locked.
+func setupRun(t *testing.T, run string, set settings.Settings) *bundle {
+	t.Helper()
 	b := &bundle{Store: dbtest.New(t), held: &sync.Map{}}
-	b.run = b.ensureRun(t, "test", set)
+	b.run = b.ensureRun(t, run, set)
 	return b
 }
 
@@ -46,8 +53,7 @@ func (b *bundle) ensureRun(t *testing.T, name string, set settings.Settings) cra
 	return run
 }
 
-// in is the same store with another run, for a subtest that shares a database
-// and then must keep to domains of its own.
+// in is the same store with another run.
 func (b *bundle) in(t *testing.T, name string, set settings.Settings) *bundle {
 	t.Helper()
 	return &bundle{Store: b.Store, run: b.ensureRun(t, name, set), held: b.held}

@@ -16,11 +16,10 @@ import (
 
 func TestRecordFollowsLinks(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("OnSeededDomains", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "seeded", settings.Settings{})
+		b := setupRun(t, "seeded", settings.Settings{})
 		b.seed(t, "https://seeded.example/", "https://other.seeded.example/")
 		b.fetch(t, "seeded.example", "https://seeded.example/in", "https://other.seeded.example/in", "https://out.seeded.example/")
 		require.Equal(t, []string{
@@ -39,7 +38,7 @@ func TestRecordFollowsLinks(t *testing.T) {
 
 	t.Run("OnTheWeb", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "web", settings.Settings{Scope: new(settings.ScopeWeb)})
+		b := setupRun(t, "web", settings.Settings{Scope: new(settings.ScopeWeb)})
 		b.seed(t, "https://web.example/")
 		b.fetch(t, "web.example", "https://out.web.example/")
 		require.Equal(t, []string{"https://out.web.example/", "https://web.example/"}, b.crawls(t))
@@ -52,7 +51,7 @@ func TestRecordFollowsLinks(t *testing.T) {
 
 	t.Run("OnceEach", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "once", settings.Settings{})
+		b := setupRun(t, "once", settings.Settings{})
 		const self, twice, known = "https://once.example/", "https://once.example/twice", "https://once.example/known"
 		b.seed(t, self, known)
 		b.fetch(t, "once.example", self, twice, twice, known)
@@ -68,7 +67,7 @@ func TestRecordFollowsLinks(t *testing.T) {
 
 	t.Run("UnlessTheyAreNofollow", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "nofollow", settings.Settings{})
+		b := setupRun(t, "nofollow", settings.Settings{})
 		b.seed(t, "https://nofollow.example/")
 		found := links(t, "https://nofollow.example/no", "https://nofollow.example/both", "https://nofollow.example/both")
 		found[0].NoFollow, found[1].NoFollow = true, true
@@ -80,7 +79,7 @@ func TestRecordFollowsLinks(t *testing.T) {
 
 	t.Run("UpToTheDepth", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "depth", settings.Settings{MaxDepth: new(1)})
+		b := setupRun(t, "depth", settings.Settings{MaxDepth: new(1)})
 		b.seed(t, "https://depth.example/")
 		b.fetch(t, "depth.example", "https://depth.example/1")
 		b.fetch(t, "depth.example", "https://depth.example/2")
@@ -90,7 +89,7 @@ func TestRecordFollowsLinks(t *testing.T) {
 
 	t.Run("NotAtAllFromSeedsOnly", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "zero", settings.Settings{MaxDepth: new(0)})
+		b := setupRun(t, "zero", settings.Settings{MaxDepth: new(0)})
 		b.seed(t, "https://zero.example/")
 		b.fetch(t, "zero.example", "https://zero.example/1")
 		require.Equal(t, []string{"https://zero.example/"}, b.crawls(t))
@@ -98,7 +97,7 @@ func TestRecordFollowsLinks(t *testing.T) {
 
 	t.Run("ShallowFirst", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "order", settings.Settings{})
+		b := setupRun(t, "order", settings.Settings{})
 		b.seed(t, "https://order.example/a", "https://order.example/b")
 		first := b.begin(t, "order.example")
 		b.finish(t, attempted(first, "order.example", links(t, "https://order.example/deep")...))
@@ -109,7 +108,8 @@ func TestRecordFollowsLinks(t *testing.T) {
 
 	t.Run("InEachRun", func(t *testing.T) {
 		t.Parallel()
-		b, again := shared.in(t, "first", settings.Settings{}), shared.in(t, "second", settings.Settings{})
+		b := setupRun(t, "first", settings.Settings{})
+		again := b.in(t, "second", settings.Settings{})
 		b.seed(t, "https://runs.example/")
 		b.fetch(t, "runs.example", "https://runs.example/x")
 		again.seed(t, "https://runs.example/")
@@ -122,7 +122,6 @@ func TestRecordFollowsLinks(t *testing.T) {
 
 func TestRecordFollowsRedirects(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 	redirect := func(t *testing.T, b *bundle, domain, to string) {
 		t.Helper()
 		n := b.begin(t, domain)
@@ -133,7 +132,7 @@ func TestRecordFollowsRedirects(t *testing.T) {
 
 	t.Run("WithoutCountingThemAsLinks", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "uncounted", settings.Settings{MaxDepth: new(0)})
+		b := setupRun(t, "uncounted", settings.Settings{MaxDepth: new(0)})
 		const from, to = "https://uncounted.example/", "https://uncounted.example/to"
 		b.seed(t, from)
 		redirect(t, b, "uncounted.example", to)
@@ -146,7 +145,7 @@ func TestRecordFollowsRedirects(t *testing.T) {
 
 	t.Run("ToWhereASeedHasMoved", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "moved", settings.Settings{})
+		b := setupRun(t, "moved", settings.Settings{})
 		b.seed(t, "https://old.example/")
 		redirect(t, b, "old.example", "https://new.example/")
 		b.fetch(t, "new.example", "https://new.example/in", "https://elsewhere.example/")
@@ -156,7 +155,7 @@ func TestRecordFollowsRedirects(t *testing.T) {
 
 	t.Run("NotOutOfScope", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "stray", settings.Settings{})
+		b := setupRun(t, "stray", settings.Settings{})
 		b.seed(t, "https://stray.example/")
 		b.fetch(t, "stray.example", "https://stray.example/1")
 		redirect(t, b, "stray.example", "https://away.example/")
@@ -166,7 +165,7 @@ func TestRecordFollowsRedirects(t *testing.T) {
 
 	t.Run("TwentyInARow", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "chain", settings.Settings{})
+		b := setupRun(t, "chain", settings.Settings{})
 		b.seed(t, "https://chain.example/0")
 		for i := range 21 {
 			redirect(t, b, "chain.example", "https://chain.example/"+strconv.Itoa(i+1))
@@ -177,7 +176,7 @@ func TestRecordFollowsRedirects(t *testing.T) {
 
 	t.Run("ALinkStartsTheCountAnew", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "anew", settings.Settings{})
+		b := setupRun(t, "anew", settings.Settings{})
 		b.seed(t, "https://anew.example/0")
 		for i := range 20 {
 			redirect(t, b, "anew.example", "https://anew.example/"+strconv.Itoa(i+1))

@@ -15,11 +15,10 @@ import (
 
 func TestNext(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("KnowsNothingOfAnUnknownDomain", func(t *testing.T) {
 		t.Parallel()
-		n := shared.next(t, "unknown.example")
+		n := setup(t, settings.Settings{}).next(t, "unknown.example")
 		require.Equal(t, crawl.Facts{
 			Now: n.Now, Domain: crawl.DomainFacts{Name: "unknown.example"}, Runs: []crawl.RunFacts{},
 		}, n.Facts)
@@ -35,7 +34,7 @@ func TestNext(t *testing.T) {
 			Graylist: minutes(9), LatencyFactor: new(2.5), MaxGraylistings: new(8),
 			MinRefetch: minutes(10), Window: new(always), MaxPages: new(int64(9)),
 		}
-		b := shared.in(t, "all", set)
+		b := setupRun(t, "all", set)
 		b.seed(t, "https://all.example:8443/page?q")
 		n := b.next(t, "all.example")
 		require.WithinDuration(t, time.Now(), n.Now, time.Minute)
@@ -89,9 +88,9 @@ func TestNext(t *testing.T) {
 	t.Run("TakesTheStrictestDelayOfAllRuns", func(t *testing.T) {
 		t.Parallel()
 		// the strictest is neither the first nor the last
-		quick := shared.in(t, "quick", settings.Settings{Delay: minutes(1), IPDelay: minutes(2)})
-		slow := shared.in(t, "slow", settings.Settings{Delay: minutes(9), IPDelay: minutes(4)})
-		later := shared.in(t, "later", settings.Settings{Delay: minutes(1), IPDelay: minutes(2)})
+		quick := setupRun(t, "quick", settings.Settings{Delay: minutes(1), IPDelay: minutes(2)})
+		slow := quick.in(t, "slow", settings.Settings{Delay: minutes(9), IPDelay: minutes(4)})
+		later := quick.in(t, "later", settings.Settings{Delay: minutes(1), IPDelay: minutes(2)})
 		quick.seed(t, "https://strict.example/1", "https://strict.example/2", "https://strict.example/3")
 		slow.seed(t, "https://strict.example/1")
 		later.seed(t, "https://strict.example/1")
@@ -110,7 +109,7 @@ func TestNext(t *testing.T) {
 
 	t.Run("SaysWhenTheSlotIsFree", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "slot", settings.Settings{})
+		b := setupRun(t, "slot", settings.Settings{})
 		b.seed(t, "https://slot.example/")
 		require.True(t, b.take(t, "slot.example", "", "robots", 0).Granted)
 		n := b.next(t, "slot.example")
@@ -127,7 +126,7 @@ func TestNext(t *testing.T) {
 
 	t.Run("SaysWhenSomethingWillBeDue", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "due", settings.Settings{})
+		b := setupRun(t, "due", settings.Settings{})
 		b.seed(t, "https://due.example/1", "https://due.example/2")
 		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '2 hours' WHERE domain = 'due.example'")
 		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '1 hour' WHERE url = 'https://due.example/2'")
@@ -153,11 +152,10 @@ func saveRobots(
 
 func TestAbandon(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("GivesEverythingBack", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "back", settings.Settings{})
+		b := setupRun(t, "back", settings.Settings{})
 		b.seed(t, "https://back.example/")
 		n := b.next(t, "back.example")
 		n.IPDelay = time.Minute
@@ -176,7 +174,7 @@ func TestAbandon(t *testing.T) {
 
 	t.Run("LeavesASiteAloneThatMayHaveNoticed", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "noticed", settings.Settings{})
+		b := setupRun(t, "noticed", settings.Settings{})
 		b.seed(t, "https://noticed.example/")
 		n := b.next(t, "noticed.example")
 		n.IPDelay = 10 * time.Second

@@ -16,11 +16,10 @@ const workerDied = "the worker died during the attempt"
 
 func TestDeadWorkersAttempt(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("IsLeftAloneWhileItsHoldLasts", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "held", settings.Settings{})
+		b := setupRun(t, "held", settings.Settings{})
 		b.seed(t, "https://held.example/")
 		b.begin(t, "held.example")
 		n := b.next(t, "held.example")
@@ -33,7 +32,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 
 	t.Run("IsClosedByWhoLooksForWork", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "next", settings.Settings{})
+		b := setupRun(t, "next", settings.Settings{})
 		b.seed(t, "https://next.example/")
 		dead := b.begin(t, "next.example")
 		b.expire(t, "domain:next.example")
@@ -52,7 +51,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 
 	t.Run("ThatOutlastsItsLeaseIsOnlyCounted", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "outlasts", settings.Settings{})
+		b := setupRun(t, "outlasts", settings.Settings{})
 		b.seed(t, "https://outlasts.example/1", "https://outlasts.example/2")
 		for i, want := range []bool{true, false} {
 			at := attempted(b.begin(t, "outlasts.example"), "outlasts.example")
@@ -65,7 +64,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 
 	t.Run("AtAnImage", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "image", settings.Settings{Images: new(settings.ImagesMetadata)})
+		b := setupRun(t, "image", settings.Settings{Images: new(settings.ImagesMetadata)})
 		const page, image = "https://image.example/", "https://image.example/a.png"
 		b.seed(t, page)
 		at := attempted(b.begin(t, "image.example"), "image.example")
@@ -93,7 +92,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 
 	t.Run("IsClosedByWhoBeginsAnother", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "begin", settings.Settings{})
+		b := setupRun(t, "begin", settings.Settings{})
 		b.seed(t, "https://begin.example/1", "https://begin.example/2")
 		dead := b.begin(t, "begin.example")
 		other := dead
@@ -122,7 +121,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 
 	t.Run("IsTheLastWhenThereWereEnough", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "last", settings.Settings{MaxAttempts: new(2)})
+		b := setupRun(t, "last", settings.Settings{MaxAttempts: new(2)})
 		b.seed(t, "https://last.example/")
 		for range 2 {
 			require.Equal(t, "discovered", b.page(t, "https://last.example/").Status)
@@ -142,7 +141,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 
 	t.Run("IsClosedOnce", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "once", settings.Settings{})
+		b := setupRun(t, "once", settings.Settings{})
 		b.seed(t, "https://once.example/")
 		b.begin(t, "once.example")
 		b.expire(t, "domain:once.example")
@@ -156,7 +155,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 
 	t.Run("IsWorkForTheDispatcher", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, settings.Settings{MaxPages: new(int64(1))}) // the claims of a shared database are expired by its other tests too
+		b := setup(t, settings.Settings{MaxPages: new(int64(1))})
 		b.seed(t, "https://claim.example/")
 		b.begin(t, "claim.example")
 		b.exec(t, "UPDATE domains SET claim_expires_at = now() - interval '1 second' WHERE domain = 'claim.example'")

@@ -66,14 +66,13 @@ func TestSubdomains(t *testing.T) {
 // TestRegisteredBudget is about the requests to all domains of one registered domain.
 func TestRegisteredBudget(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 	three := func(name string) []string {
 		return []string{"https://" + name + ".example/", "https://a." + name + ".example/", "https://b." + name + ".example/", "https://a." + name + ".example/2"}
 	}
 
 	t.Run("IsSharedByItsDomains", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "shared", settings.Settings{MaxPagesPerRegistered: new(int64(2)), MaxPages: new(int64(100))})
+		b := setupRun(t, "shared", settings.Settings{MaxPagesPerRegistered: new(int64(2)), MaxPages: new(int64(100))})
 		b.seed(t, three("shared")...)
 		late := b.next(t, "b.shared.example")
 		b.fetch(t, "a.shared.example")
@@ -91,7 +90,7 @@ func TestRegisteredBudget(t *testing.T) {
 
 	t.Run("SetLateCountsWhatWasDone", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "late", settings.Settings{})
+		b := setupRun(t, "late", settings.Settings{})
 		b.seed(t, three("late")...)
 		b.fetch(t, "late.example")
 		b.fetch(t, "a.late.example")
@@ -112,7 +111,7 @@ func TestRegisteredBudget(t *testing.T) {
 
 	t.Run("IsRefunded", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "refund", settings.Settings{MaxPagesPerRegistered: new(int64(1))})
+		b := setupRun(t, "refund", settings.Settings{MaxPagesPerRegistered: new(int64(1))})
 		b.seed(t, "https://a.refund.example/")
 		n := b.begin(t, "a.refund.example")
 		require.NoError(t, b.Abandon(t.Context(), startOf(n, "a.refund.example", ""), n.CrawlID, 0, false, "no route"))

@@ -75,11 +75,10 @@ func TestDomainReport(t *testing.T) {
 
 func TestPageReport(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("ShowsTheNewestAttemptsFirst", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "many", settings.Settings{})
+		b := setupRun(t, "many", settings.Settings{})
 		b.seed(t, "https://many.example/")
 		for range 12 {
 			a := attempted(b.begin(t, "many.example"), "many.example")
@@ -99,7 +98,7 @@ func TestPageReport(t *testing.T) {
 
 	t.Run("ShowsAnAttemptInFlight", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "flight", settings.Settings{})
+		b := setupRun(t, "flight", settings.Settings{})
 		b.seed(t, "https://flight.example/")
 		require.Zero(t, b.page(t, "https://flight.example/").Crawls[0].LockedAt)
 		before := b.clock(t)
@@ -112,7 +111,7 @@ func TestPageReport(t *testing.T) {
 
 	t.Run("IsNotFoundForAnUnknownPage", func(t *testing.T) {
 		t.Parallel()
-		_, err := shared.Page(t.Context(), "unknown.example", "https://unknown.example/")
+		_, err := setup(t, settings.Settings{}).Page(t.Context(), "unknown.example", "https://unknown.example/")
 		require.ErrorIs(t, err, crawl.ErrNotFound)
 		require.ErrorContains(t, err, "https://unknown.example/")
 	})

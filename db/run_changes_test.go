@@ -21,11 +21,10 @@ func (b *bundle) change(t *testing.T, c crawl.RunChange) crawl.Run {
 
 func TestChangeRun(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("PausesAndResumes", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "paused", settings.Settings{})
+		b := setupRun(t, "paused", settings.Settings{})
 		b.seed(t, "https://paused.example/")
 		until := b.clock(t).Add(time.Hour).Truncate(time.Microsecond)
 		run := b.change(t, crawl.RunChange{Action: crawl.ChangePause, Reason: "a quiet night", Until: until})
@@ -50,7 +49,7 @@ func TestChangeRun(t *testing.T) {
 
 	t.Run("ResumesWhatIsStopped", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "stopped", settings.Settings{})
+		b := setupRun(t, "stopped", settings.Settings{})
 		require.Equal(t, "stopped by somebody", b.change(t, crawl.RunChange{Action: crawl.ChangeStop}).Reason)
 		for _, kind := range []crawl.RunAction{crawl.ChangeStop, crawl.ChangePause} {
 			_, err := b.ChangeRun(t.Context(), "stopped", crawl.RunChange{Action: kind, SetBy: "somebody"})
@@ -63,7 +62,7 @@ func TestChangeRun(t *testing.T) {
 
 	t.Run("KeepsWhoHasDoneWhat", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "kept", settings.Settings{MaxDepth: new(3)})
+		b := setupRun(t, "kept", settings.Settings{MaxDepth: new(3)})
 		set := settings.Settings{Delay: minutes(2), MaxDepth: new(3)}
 		run := b.change(t, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, Reason: "they asked"})
 		require.Equal(t, minutes(2), run.Settings.Delay)
@@ -91,7 +90,7 @@ func TestChangeRun(t *testing.T) {
 
 	t.Run("IsMadeOnceForADecision", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "once", settings.Settings{})
+		b := setupRun(t, "once", settings.Settings{})
 		pause := crawl.RunChange{Action: crawl.ChangePause, Decision: "d1"}
 		b.change(t, pause)
 		b.change(t, crawl.RunChange{Action: crawl.ChangeResume, Decision: "d2"})
@@ -100,9 +99,10 @@ func TestChangeRun(t *testing.T) {
 
 	t.Run("RefusesWhatIsNotKnown", func(t *testing.T) {
 		t.Parallel()
-		_, err := shared.ChangeRun(t.Context(), "nobody", crawl.RunChange{Action: crawl.ChangeStop})
+		b := setup(t, settings.Settings{})
+		_, err := b.ChangeRun(t.Context(), "nobody", crawl.RunChange{Action: crawl.ChangeStop})
 		require.ErrorIs(t, err, crawl.ErrNotFound)
-		_, err = shared.ChangeRun(t.Context(), "test", crawl.RunChange{Action: crawl.ChangePause, Until: time.Now().Add(-time.Hour)})
+		_, err = b.ChangeRun(t.Context(), "test", crawl.RunChange{Action: crawl.ChangePause, Until: time.Now().Add(-time.Hour)})
 		require.ErrorIs(t, err, crawl.ErrInvalid)
 	})
 }
@@ -111,11 +111,10 @@ func raw2(text string) json.RawMessage { return json.RawMessage(text) }
 
 func TestSpendRun(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("EndsWhatIsDueOfOneWhoseTimeIsOver", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "time", settings.Settings{})
+		b := setupRun(t, "time", settings.Settings{})
 		b.seed(t, "https://time.example/")
 		spent, err := b.SpendRun(t.Context(), b.run.ID, time.Hour)
 		require.NoError(t, err)
@@ -139,7 +138,7 @@ func TestSpendRun(t *testing.T) {
 
 	t.Run("CountsBytes", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "bytes", settings.Settings{})
+		b := setupRun(t, "bytes", settings.Settings{})
 		b.seed(t, "https://bytes.example/", "https://more-bytes.example/")
 		b.exec(t, "UPDATE run_domains SET bytes = 50 WHERE run_id = $1", b.run.ID)
 		for _, most := range []int64{101, -1, 100, 101} {

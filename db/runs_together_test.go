@@ -26,14 +26,13 @@ func (b *bundle) waits(t *testing.T, domain string) (due, reason string) {
 // A pause that replaces another holds for as long as the last one says, be it shorter.
 func TestThePauseThatCounts(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 	for name, ends := range map[string][]time.Duration{
 		"WithoutEndThenWithOne": {0, time.Minute}, "ALongerThenAShorter": {time.Hour, time.Minute}, "AShorterThenALonger": {time.Minute, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			domain := name + ".example"
-			b := shared.in(t, name, settings.Settings{})
+			b := setupRun(t, name, settings.Settings{})
 			b.seed(t, "https://"+domain+"/")
 			for _, d := range ends {
 				until := time.Time{}
@@ -59,13 +58,12 @@ func TestThePauseThatCounts(t *testing.T) {
 // Two runs share a domain; what the one is done with, it does not wait for.
 func TestRunsOnOneDomain(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("ASmallOneEndsBesideABigOne", func(t *testing.T) {
 		t.Parallel()
 		const domain = "both.example"
-		small := shared.in(t, "small", settings.Settings{MaxPages: new(int64(1)), MinRefetch: new(settings.Duration(0))})
-		big := shared.in(t, "big", settings.Settings{MinRefetch: new(settings.Duration(0))})
+		small := setupRun(t, "small", settings.Settings{MaxPages: new(int64(1)), MinRefetch: new(settings.Duration(0))})
+		big := small.in(t, "big", settings.Settings{MinRefetch: new(settings.Duration(0))})
 		small.seed(t, "https://both.example/", "https://both.example/2")
 		big.seed(t, "https://both.example/", "https://both.example/2", "https://both.example/3")
 		require.Equal(t, []string{domain}, small.claim(t, 10))
@@ -99,8 +97,8 @@ func TestRunsOnOneDomain(t *testing.T) {
 	t.Run("OneThatMakesRoomLeavesTheOtherItsTurn", func(t *testing.T) {
 		t.Parallel()
 		const domain = "turns.example"
-		crowded := shared.in(t, "crowded", settings.Settings{YieldAfter: new(int64(1)), MaxDomains: new(1), MinRefetch: new(settings.Duration(0))})
-		other := shared.in(t, "other", settings.Settings{MinRefetch: new(settings.Duration(0))})
+		crowded := setupRun(t, "crowded", settings.Settings{YieldAfter: new(int64(1)), MaxDomains: new(1), MinRefetch: new(settings.Duration(0))})
+		other := crowded.in(t, "other", settings.Settings{MinRefetch: new(settings.Duration(0))})
 		crowded.seed(t, "https://turns.example/", "https://turns.example/2", "https://turns.example/3", "https://waits.example/")
 		require.Equal(t, []string{domain}, crowded.claim(t, 1))
 		require.NoError(t, crowded.CrowdRun(t.Context(), crowded.run.ID, true))
@@ -135,7 +133,8 @@ func TestRunsOnOneDomain(t *testing.T) {
 		t.Parallel()
 		const domain = "again.example"
 		set := settings.Settings{WhenDone: new(settings.WhenDoneRecrawl), MinRefetch: new(settings.Duration(0))}
-		a, b := shared.in(t, "again-a", set), shared.in(t, "again-b", set)
+		a := setupRun(t, "again-a", set)
+		b := a.in(t, "again-b", set)
 		for _, run := range []*bundle{a, b} {
 			run.seed(t, "https://again.example/")
 			require.Equal(t, []string{domain}, run.claim(t, 10))
@@ -188,11 +187,10 @@ func TestRecrawlOfAFinishedRun(t *testing.T) {
 // What belongs to a visit that comes again is kept by the crawls that try it once more.
 func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 	again := func(t *testing.T, domain string, set settings.Settings) *bundle {
 		t.Helper()
 		set.WhenDone = new(settings.WhenDoneRecrawl)
-		b := shared.in(t, domain, set)
+		b := setupRun(t, domain, set)
 		b.seed(t, "https://"+domain+"/")
 		require.Equal(t, []string{domain}, b.claim(t, 10))
 		at := attempted(b.begin(t, domain), domain)

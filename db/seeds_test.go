@@ -14,7 +14,6 @@ import (
 
 func TestAddSeeds(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 	add := func(t *testing.T, b *bundle, urls ...string) int {
 		t.Helper()
 		n, err := b.AddSeeds(t.Context(), b.run.ID, parse(t, urls...))
@@ -24,7 +23,7 @@ func TestAddSeeds(t *testing.T) {
 
 	t.Run("StoresEachOnce", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "once", settings.Settings{})
+		b := setupRun(t, "once", settings.Settings{})
 		require.Equal(t, 2, add(t, b, "https://once.example/", "https://once.example/", "http://once.example/"))
 		require.Equal(t, 1, add(t, b, "https://once.example/", "https://once.example/new"))
 		require.Zero(t, add(t, b))
@@ -40,7 +39,7 @@ func TestAddSeeds(t *testing.T) {
 
 	t.Run("CountsOneOfManyAtOnce", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "many", settings.Settings{})
+		b := setupRun(t, "many", settings.Settings{})
 		const pages, callers = 40, 6
 		seeds := make([][]urls.URL, callers)
 		for c := range callers {
@@ -61,7 +60,7 @@ func TestAddSeeds(t *testing.T) {
 
 	t.Run("MakesAFoundDomainASeed", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "found", settings.Settings{Scope: new(settings.ScopeWeb)})
+		b := setupRun(t, "found", settings.Settings{Scope: new(settings.ScopeWeb)})
 		add(t, b, "https://finder.example/")
 		b.fetch(t, "finder.example", "https://found.example/")
 		require.False(t, b.domain(t, "found.example").Runs[0].Seed)
@@ -71,7 +70,7 @@ func TestAddSeeds(t *testing.T) {
 
 	t.Run("RevivesADomain", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "revive", settings.Settings{})
+		b := setupRun(t, "revive", settings.Settings{})
 		for _, status := range []string{"blocked", "exhausted", "unreachable"} {
 			domain := status + ".revive.example"
 			add(t, b, "https://"+domain+"/")
@@ -89,7 +88,7 @@ func TestAddSeeds(t *testing.T) {
 
 	t.Run("DoesNotReviveAnotherRunsTask", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "link", settings.Settings{Scope: new(settings.ScopeWeb)})
+		b := setupRun(t, "link", settings.Settings{Scope: new(settings.ScopeWeb)})
 		add(t, b, "https://linker.example/", "https://stopped.example/")
 		b.stop(t, "stopped.example", "asked to")
 		b.fetch(t, "linker.example", "https://stopped.example/found")

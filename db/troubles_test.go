@@ -54,12 +54,11 @@ func (b *bundle) troubled(t *testing.T) []report.Troubled {
 
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("IsAskedAgainByItself", func(t *testing.T) {
 		t.Parallel()
 		const domain = "itself.example"
-		b := shared.in(t, "itself", settings.Settings{})
+		b := setupRun(t, "itself", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		d := b.domain(t, domain)
 		require.WithinDuration(t, b.clock(t).Add(time.Hour), d.DeferredUntil, time.Minute)
@@ -79,7 +78,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsAskedAgainAfterItsTimeWhateverElseIsSet", func(t *testing.T) {
 		t.Parallel()
 		const domain = "set.example"
-		b := shared.in(t, "set", settings.Settings{})
+		b := setupRun(t, "set", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		until := b.domain(t, domain).DeferredUntil
 		b.control(t, domain, crawl.ControlDelay, crawl.Millis(time.Second))
@@ -100,7 +99,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsLiftedByARetry", func(t *testing.T) {
 		t.Parallel()
 		const domain = "retry.example"
-		b := shared.in(t, "retry", settings.Settings{})
+		b := setupRun(t, "retry", settings.Settings{})
 		require.ErrorIs(t, b.RetryDomain(t.Context(), domain), crawl.ErrNotFound)
 		b.givenUp(t, domain, time.Hour)
 		require.NoError(t, b.RetryDomain(t.Context(), domain))
@@ -111,7 +110,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsLiftedAsABlockIs", func(t *testing.T) {
 		t.Parallel()
 		const domain = "unblock.example"
-		b := shared.in(t, "unblock", settings.Settings{})
+		b := setupRun(t, "unblock", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		require.NoError(t, b.LiftControls(t.Context(), domain, "another", crawl.ControlBlock, crawl.ControlStop))
 		require.Equal(t, []string{domain}, b.claim(t, 10))
@@ -120,7 +119,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("StaysBlockedByAPerson", func(t *testing.T) {
 		t.Parallel()
 		const domain = "person.example"
-		b := shared.in(t, "person", settings.Settings{})
+		b := setupRun(t, "person", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		b.control(t, domain, crawl.ControlBlock, nil)
 		require.Empty(t, b.troubled(t))
@@ -133,7 +132,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsLiftedByASeed", func(t *testing.T) {
 		t.Parallel()
 		const domain = "seed.example"
-		b := shared.in(t, "seed", settings.Settings{})
+		b := setupRun(t, "seed", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		b.seed(t, "https://seed.example/")
 		require.Equal(t, []string{domain}, b.claim(t, 10))
@@ -142,7 +141,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsLiftedByARunThatGoesOn", func(t *testing.T) {
 		t.Parallel()
 		const domain = "goeson.example"
-		b := shared.in(t, "goeson", settings.Settings{})
+		b := setupRun(t, "goeson", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		require.NoError(t, b.StartRun(t.Context(), b.run.ID))
 		require.Empty(t, b.claim(t, 10), "it was running all the time")
@@ -155,9 +154,9 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsLiftedByANewRunThatFindsIt", func(t *testing.T) {
 		t.Parallel()
 		const domain = "found.example"
-		b := shared.in(t, "found", settings.Settings{})
+		b := setupRun(t, "found", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
-		other := shared.in(t, "finder", settings.Settings{Scope: new(settings.ScopeWeb)})
+		other := b.in(t, "finder", settings.Settings{Scope: new(settings.ScopeWeb)})
 		other.seed(t, "https://finder.example/", "https://finder.example/2")
 		require.Equal(t, []string{"finder.example"}, other.claim(t, 10))
 		find := func(url string) {
@@ -172,12 +171,11 @@ func TestGivenUp(t *testing.T) {
 
 func TestRobotsPutOff(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("IsNamed", func(t *testing.T) {
 		t.Parallel()
 		const domain = "named.example"
-		b := shared.in(t, "named", settings.Settings{})
+		b := setupRun(t, "named", settings.Settings{})
 		b.putOff(t, domain, 2*time.Hour)
 		list := b.troubled(t)
 		require.Len(t, list, 1)
@@ -201,7 +199,7 @@ func TestRobotsPutOff(t *testing.T) {
 		t.Run("IsLiftedBy "+name, func(t *testing.T) {
 			t.Parallel()
 			domain := name + ".robots.example"
-			b := shared.in(t, "robots-"+name, settings.Settings{})
+			b := setupRun(t, "robots-"+name, settings.Settings{})
 			b.putOff(t, domain, 2*time.Hour)
 			lift(t, b, domain)
 			require.Equal(t, []string{domain}, b.claim(t, 10))
@@ -214,7 +212,7 @@ func TestRobotsPutOff(t *testing.T) {
 	t.Run("BringsItsPagesBackOnceItIsRead", func(t *testing.T) {
 		t.Parallel()
 		const domain = "back.robots.example"
-		b := shared.in(t, "robots-back", settings.Settings{})
+		b := setupRun(t, "robots-back", settings.Settings{})
 		b.putOff(t, domain, 2*time.Hour)
 		_, err := b.SaveRobots(t.Context(), crawl.Robots{
 			Origin: "https://" + domain, Domain: domain, Agent: "mosey", Verdict: crawl.RobotsAllowAll, Fresh: crawl.Millis(time.Hour),

@@ -34,11 +34,10 @@ func (b *bundle) set(t *testing.T, s settings.Settings) {
 // A run whose depth or scope is widened has what it knows of already.
 func TestWidenRun(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, settings.Settings{})
 
 	t.Run("ByDepth", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "deeper", settings.Settings{MaxDepth: new(0)})
+		b := setupRun(t, "deeper", settings.Settings{MaxDepth: new(0)})
 		b.seed(t, "https://deeper.example/")
 		b.fetch(t, "deeper.example", "https://deeper.example/1", "https://elsewhere.example/")
 		require.True(t, b.end(t, "deeper.example", ""))
@@ -64,7 +63,7 @@ func TestWidenRun(t *testing.T) {
 
 	t.Run("ByScope", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "wider", settings.Settings{})
+		b := setupRun(t, "wider", settings.Settings{})
 		b.seed(t, "https://wider.example/")
 		found := links(t, "https://other.example/", "https://nofollow.example/")
 		found[1].NoFollow = true
@@ -79,7 +78,7 @@ func TestWidenRun(t *testing.T) {
 
 	t.Run("NotByAPageThatForbidsIt", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "forbidden", settings.Settings{MaxDepth: new(0)})
+		b := setupRun(t, "forbidden", settings.Settings{MaxDepth: new(0)})
 		b.seed(t, "https://forbidden.example/")
 		b.fetch(t, "forbidden.example", "https://forbidden.example/1")
 		b.exec(t, `UPDATE pages SET usage = '{"nofollow": "meta robots"}' WHERE url = 'https://forbidden.example/'`)
@@ -90,7 +89,7 @@ func TestWidenRun(t *testing.T) {
 
 	t.Run("InChunksThatGoOn", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "chunks", settings.Settings{MaxDepth: new(0)})
+		b := setupRun(t, "chunks", settings.Settings{MaxDepth: new(0)})
 		const pages = 230
 		var seeds []string
 		for i := range pages {
