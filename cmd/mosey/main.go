@@ -32,50 +32,50 @@ import (
 type cli struct {
 	wiring.Flags
 
-	Config  wiring.ConfigFlag `help:"Further settings file (YAML); it wins over mosey/config.yaml in the user's configuration directory." placeholder:"FILE"`
-	DataDir string            `help:"Where Mosey keeps its database and Temporal's. Default: the user's data directory." placeholder:"DIR"`
+	Config  wiring.ConfigFlag `rare:"" help:"Further settings file (YAML); it wins over mosey/config.yaml in the user's configuration directory." placeholder:"FILE"`
+	DataDir string            `help:"Directory of the databases. Default: the user's data directory." placeholder:"DIR"`
 
 	Crawl    seed.CrawlCmd       `cmd:"" group:"Crawl:" help:"Crawl pages and what they link to, until done."`
 	Seed     seed.Cmd            `cmd:"" group:"Crawl:" help:"Make pages part of a run: a few, or lists of millions."`
-	Recrawl  seed.RecrawlCmd     `cmd:"" group:"Crawl:" help:"Fetch pages again that were fetched long ago, or on which there is more to find now."`
-	Schedule control.ScheduleCmd `cmd:"" group:"Crawl:" help:"Have Temporal seed or fetch again at its times."`
+	Recrawl  seed.RecrawlCmd     `cmd:"" group:"Crawl:" help:"Fetch pages again that were fetched long ago."`
+	Schedule control.ScheduleCmd `cmd:"" rare:"" group:"Crawl:" help:"Seed a run or fetch pages again at set times, by Temporal."`
 	Up       upCmd               `cmd:"" group:"Crawl:" help:"Run the embedded stack and a worker until stopped."`
 
-	Status  show.StatusCmd  `cmd:"" group:"See:" help:"List the runs, or show one: totals, rate, how requests end, what takes longest, settings and who changed them."`
+	Status  show.StatusCmd  `cmd:"" group:"See:" help:"List the runs, or show one: rate, outcomes, settings."`
 	Queue   show.QueueCmd   `cmd:"" group:"See:" help:"Show what is pending, by domain."`
 	Why     show.WhyCmd     `cmd:"" group:"See:" help:"Explain why a page or domain is crawled or not, and when next."`
 	Domains show.DomainsCmd `cmd:"" group:"See:" help:"List domains, by what is known of them."`
 	Domain  show.DomainCmd  `cmd:"" group:"See:" help:"Show what is known about a domain."`
 	Page    show.PageCmd    `cmd:"" group:"See:" help:"Show what is known about a page."`
-	Links   show.LinksCmd   `cmd:"" group:"See:" help:"Show what a page or a domain links to, and what links to it."`
-	Crawls  show.CrawlsCmd  `cmd:"" group:"See:" help:"Show the history of requests."`
+	Links   show.LinksCmd   `cmd:"" rare:"" group:"See:" help:"Show what a page or a domain links to, and what links to it."`
+	Crawls  show.CrawlsCmd  `cmd:"" rare:"" group:"See:" help:"Show the history of requests."`
 	Search  show.SearchCmd  `cmd:"" group:"See:" help:"Find pages by what they say."`
 	Images  images.Cmd      `cmd:"" group:"See:" help:"Show the images that were found, and those that look alike."`
-	Audit   show.AuditCmd   `cmd:"" group:"See:" help:"Prove from the stored rows how hosts were treated."`
+	Audit   show.AuditCmd   `cmd:"" rare:"" group:"See:" help:"Prove from the stored rows how hosts were treated."`
 	Serve   serveCmd        `cmd:"" group:"See:" help:"Show a crawl in a browser."`
 
-	Pause   control.PauseCmd   `cmd:"" group:"Steer:" help:"Make no request to a domain for a while, in all runs, or none of a run."`
-	Resume  control.ResumeCmd  `cmd:"" group:"Steer:" help:"End a pause, or have a run go on."`
-	Stop    control.StopCmd    `cmd:"" group:"Steer:" help:"Stop a run until it is resumed, or a domain until it is seeded again."`
-	Set     control.SetCmd     `cmd:"" group:"Steer:" help:"Set a domain's own delay, budget or window, for all runs, or settings of a run."`
-	Retry   control.RetryCmd   `cmd:"" group:"Steer:" help:"Ask a domain again that was given up, or whose robots.txt could not be read."`
-	Block   control.BlockCmd   `cmd:"" group:"Steer:" help:"Keep away from a domain, in all runs, from the next request on."`
+	Pause   control.PauseCmd   `cmd:"" group:"Steer:" help:"Make no request to a domain in all runs, or none of a run."`
+	Resume  control.ResumeCmd  `cmd:"" group:"Steer:" help:"End a pause, or resume a run."`
+	Stop    control.StopCmd    `cmd:"" group:"Steer:" help:"Stop a run, or a domain until it is seeded again."`
+	Set     control.SetCmd     `cmd:"" group:"Steer:" help:"Change settings of a run, or a domain's delay, budget or window."`
+	Retry   control.RetryCmd   `cmd:"" group:"Steer:" help:"Request a domain again that was given up."`
+	Block   control.BlockCmd   `cmd:"" group:"Steer:" help:"Keep away from a domain in all runs, until it is unblocked."`
 	Unblock control.UnblockCmd `cmd:"" group:"Steer:" help:"End a block."`
-	List    control.ListCmd    `cmd:"" group:"Steer:" help:"Change and show the lists of what may be crawled at all."`
+	List    control.ListCmd    `cmd:"" rare:"" group:"Steer:" help:"Change and show the lists of hosts that may be crawled at all."`
 
-	Export   show.ExportCmd     `cmd:"" group:"Take out and look after:" help:"Write pages, links, crawls, domains, images or provenance to files for other programs."`
-	Rank     show.RankCmd       `cmd:"" group:"Take out and look after:" help:"Work out what domains and pages are worth by who links to them."`
-	Maintain images.MaintainCmd `cmd:"" group:"Take out and look after:" help:"Delete stored images that a crash has left, and note those that are lost."`
-	Backup   backup.Cmd         `cmd:"" group:"Take out and look after:" help:"Make a backup of the data directory, while it is used or not."`
-	Restore  backup.RestoreCmd  `cmd:"" group:"Take out and look after:" help:"Make a data directory of a backup."`
-	Doctor   doctorCmd          `cmd:"" group:"Take out and look after:" help:"Look for what is wrong with the machine, the database, Temporal and the data, and say what helps."`
-	Migrate  migrateCmd         `cmd:"" group:"Take out and look after:" help:"Bring the database to the newest schema, and make what Temporal needs for Mosey."`
-	Workers  control.WorkersCmd `cmd:"" group:"Take out and look after:" help:"List the workers, or limit the requests that all of them have in flight."`
+	Export   show.ExportCmd     `cmd:"" group:"Take out and look after:" help:"Write pages, links, crawls, domains or images to files."`
+	Rank     show.RankCmd       `cmd:"" rare:"" group:"Take out and look after:" help:"Compute what domains and pages are worth, by who links to them."`
+	Maintain images.MaintainCmd `cmd:"" rare:"" group:"Take out and look after:" help:"Delete stored images that a crash left, and note lost ones."`
+	Backup   backup.Cmd         `cmd:"" group:"Take out and look after:" help:"Back up the data directory, in use or not."`
+	Restore  backup.RestoreCmd  `cmd:"" group:"Take out and look after:" help:"Restore a data directory from a backup."`
+	Doctor   doctorCmd          `cmd:"" group:"Take out and look after:" help:"Check the machine, the database, Temporal and the data."`
+	Migrate  migrateCmd         `cmd:"" rare:"" group:"Take out and look after:" help:"Migrate the database, and prepare Temporal for Mosey."`
+	Workers  control.WorkersCmd `cmd:"" rare:"" group:"Take out and look after:" help:"List the workers, or limit the requests of all of them."`
 	Move     move.Cmd           `cmd:"" group:"Take out and look after:" help:"Move a crawl from the data directory to a cluster, or back."`
-	Identity identity.Cmd       `cmd:"" group:"Take out and look after:" help:"Publish who the crawler is: a page, its addresses, the keys that sign; and check that as site owners do."`
-	Deploy   control.DeployCmd  `cmd:"" group:"Take out and look after:" help:"Make a version of the workers current, and watch others run out; or list the versions."`
-	Replay   control.ReplayCmd  `cmd:"" group:"Take out and look after:" help:"Replay workflows that run over this program, before its workers serve them."`
-	Version_ versionCmd         `cmd:"" group:"Take out and look after:" name:"version" help:"Print the version, and what it was built with."` //nolint:revive // Version is the flag
+	Identity identity.Cmd       `cmd:"" rare:"" group:"Take out and look after:" help:"Publish and check who the crawler is: page, addresses, keys."`
+	Deploy   control.DeployCmd  `cmd:"" rare:"" group:"Take out and look after:" help:"Make a version of the workers current, or list the versions."`
+	Replay   control.ReplayCmd  `cmd:"" rare:"" group:"Take out and look after:" help:"Replay running workflows over this program before a deployment."`
+	Version_ versionCmd         `cmd:"" rare:"" group:"Take out and look after:" name:"version" help:"Print the version, and how it was built."` //nolint:revive // Version is the flag
 }
 
 // newCLI is a command line to be parsed.
@@ -103,18 +103,23 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 	e.Stdout, e.Stderr = wiring.Plain(e.Stdout), wiring.Plain(e.Stderr)
 	c := newCLI()
 	exited := -1
+	args, all := helpArgs(args)
 	parser, err := wiring.NewParser(c, e.Environ, e.Settings,
 		kong.Name("mosey"),
 		kong.Description("Mosey crawls the web politely, and survives anything.\n\n"+
-			"Example: mosey crawl https://example.org/ --delay 10s --contact you@example.org"),
+			"Example: mosey crawl https://example.org/ --delay 10s --contact you@example.org\n\n"+
+			"mosey help all lists the rare commands, too."),
 		kong.Writers(e.Stdout, e.Stderr),
 		kong.Exit(func(code int) { exited = code }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: !all}),
 	)
 	if err != nil {
 		return wiring.Fail(e.Stderr, "mosey", wiring.Usagef("%w", err))
 	}
 	command.HideExpert(parser.Model)
+	if !all {
+		hideRare(parser.Model)
+	}
 	kctx, err := parser.Parse(show.SearchWords(parser.Model, args))
 	if exited >= 0 {
 		return exited // --help, --version
@@ -139,6 +144,28 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 		return wiring.Fail(e.Stderr, "mosey", err)
 	}
 	return wiring.ExitOK
+}
+
+// helpArgs turns `mosey help`, `mosey help all` and `mosey help COMMAND` into the flag --help, and reports
+// whether rare commands are listed.
+func helpArgs(args []string) (flags []string, all bool) {
+	if len(args) == 0 || args[0] != "help" {
+		return args, false
+	}
+	if len(args) > 1 && args[1] == "all" {
+		return []string{"--help"}, true
+	}
+	return append(slices.Clone(args[1:]), "--help"), false
+}
+
+// hideRare leaves commands and flags that few need out of the list of commands. Each command has its own --help.
+func hideRare(app *kong.Application) {
+	for _, c := range app.Children {
+		c.Hidden = c.Hidden || c.Tag.Has("rare")
+	}
+	for _, f := range app.Flags {
+		f.Hidden = f.Hidden || f.Tag.Has("rare")
+	}
 }
 
 // meant is the command that a mistake was made with, as far as it was understood.

@@ -33,12 +33,18 @@ func TestHelp(t *testing.T) {
 
 	t.Run("ListsEveryCommand", func(t *testing.T) {
 		t.Parallel()
-		out := newHarness(t).Print("--help")
+		h := newHarness(t)
 		names := commands(t)
 		require.Len(t, names, 39)
+		out := h.Print("help", "all")
 		for _, name := range names {
 			output.ContainsOnSameLine(t, out, "  "+name+" ")
 		}
+		short := h.Print("--help")
+		require.LessOrEqual(t, strings.Count(short, "\n"), 50, "it fits on a screen")
+		require.NotContains(t, short, "  replay ")
+		require.Equal(t, short, h.Print("help"))
+		require.Equal(t, h.Print("replay", "--help"), h.Print("help", "replay"))
 		output.ContainsOnSameLine(t, out, "Example: mosey crawl https://example.org/")
 	})
 

@@ -163,9 +163,13 @@ func (b *builder) release(ctx context.Context, t target, stdout io.Writer) error
 	return nil
 }
 
+// releaseTags leave out a transport of Google's storage client that Temporal links for archives. Temporal's own
+// releases do the same.
+const releaseTags = "disable_grpc_modules"
+
 // build builds a program and reads what it says of itself.
 func (b *builder) build(ctx context.Context, t target, program string) (*buildinfo.BuildInfo, error) {
-	if _, err := b.golang(ctx, "build", "-trimpath", "-buildvcs=true",
+	if _, err := b.golang(ctx, "build", "-trimpath", "-buildvcs=true", "-tags="+releaseTags,
 		"-ldflags=-s -w -X "+releaseVariable+"="+strings.TrimPrefix(b.from.version, "v"),
 		"-o", program, "./cmd/"+t.program); err != nil {
 		return nil, err
@@ -184,7 +188,7 @@ func (b *builder) checkStamp(info *buildinfo.BuildInfo) error {
 		got[s.Key] = s.Value
 	}
 	for key, want := range map[string]string{
-		"version": b.from.version, "vcs.revision": b.from.commit, "vcs.modified": "false", "CGO_ENABLED": "0", "-trimpath": "true",
+		"version": b.from.version, "vcs.revision": b.from.commit, "vcs.modified": "false", "CGO_ENABLED": "0", "-trimpath": "true", "-tags": releaseTags,
 	} {
 		if got[key] != want {
 			return fmt.Errorf("the program is stamped with %s %q: want %q", key, got[key], want)

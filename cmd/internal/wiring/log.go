@@ -13,8 +13,8 @@ import (
 
 // LogFlags say what a program logs to standard error, and how.
 type LogFlags struct {
-	LogLevel  string `help:"Log what is at least this: debug (a line a request), info, warn or error. Default: warn, and info for the worker." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
-	LogFormat string `help:"Log lines as text or as JSON. Default: text, and json for the worker." enum:",text,json" default:"" placeholder:"text|json"`
+	LogLevel  string `help:"Least level to log: debug (a line a request), info, warn or error. Default: warn; worker: info." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
+	LogFormat string `rare:"" help:"Log lines as text or as JSON. Default: text, and json for the worker." enum:",text,json" default:"" placeholder:"text|json"`
 }
 
 // Logger logs to w, by default from level on, and as JSON or as text. What an activity logs
