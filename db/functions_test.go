@@ -16,9 +16,6 @@ func TestFunctionsCheck(t *testing.T) {
 	if _, err := b.Pool().Exec(t.Context(), "CREATE EXTENSION plpgsql_check"); err != nil {
 		t.Skipf("needs the extension plpgsql_check (Debian: postgresql-15-plpgsql-check): %v", err)
 	}
-	// Only a move puts this function on tables (db/move), and it is to be read, too.
-	_, err := b.Pool().Exec(t.Context(), "CREATE TRIGGER database_closed BEFORE INSERT ON pages EXECUTE FUNCTION database_closed()")
-	require.NoError(t, err)
 	const functions = `FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'plpgsql'
 		LEFT JOIN pg_trigger g ON g.tgfoid = p.oid
 		WHERE p.pronamespace = 'public'::regnamespace AND NOT EXISTS (

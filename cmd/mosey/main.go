@@ -23,7 +23,6 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/control"
 	"github.com/mosey-web/mosey/cmd/mosey/identity"
 	"github.com/mosey-web/mosey/cmd/mosey/images"
-	"github.com/mosey-web/mosey/cmd/mosey/move"
 	"github.com/mosey-web/mosey/cmd/mosey/seed"
 	"github.com/mosey-web/mosey/cmd/mosey/show"
 )
@@ -71,7 +70,6 @@ type cli struct {
 	Doctor   doctorCmd          `cmd:"" group:"Take out and look after:" help:"Check the machine, the database, Temporal and the data."`
 	Migrate  migrateCmd         `cmd:"" rare:"" group:"Take out and look after:" help:"Migrate the database, and prepare Temporal for Mosey."`
 	Workers  control.WorkersCmd `cmd:"" rare:"" group:"Take out and look after:" help:"List the workers, or limit the requests of all of them."`
-	Move     move.Cmd           `cmd:"" group:"Take out and look after:" help:"Move a crawl from the data directory to a cluster, or back."`
 	Identity identity.Cmd       `cmd:"" rare:"" group:"Take out and look after:" help:"Publish and check who the crawler is: page, addresses, keys."`
 	Deploy   control.DeployCmd  `cmd:"" rare:"" group:"Take out and look after:" help:"Make a version of the workers current, or list the versions."`
 	Replay   control.ReplayCmd  `cmd:"" rare:"" group:"Take out and look after:" help:"Replay running workflows over this program before a deployment."`

@@ -9,17 +9,6 @@ import (
 	"context"
 )
 
-const databaseClosed = `-- name: DatabaseClosed :one
-SELECT coalesce(database_closed_why(), '')::text
-`
-
-func (q *Queries) DatabaseClosed(ctx context.Context) (string, error) {
-	row := q.db.QueryRow(ctx, databaseClosed)
-	var column_1 string
-	err := row.Scan(&column_1)
-	return column_1, err
-}
-
 const databaseIdentity = `-- name: DatabaseIdentity :one
 SELECT identity::text FROM database_identity
 `

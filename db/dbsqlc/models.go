@@ -283,15 +283,6 @@ type DatabaseIdentity struct {
 	One      bool
 }
 
-type DatabaseMove struct {
-	One   bool
-	Move  pgtype.UUID
-	State string
-	Other string
-	SetBy string
-	SetAt time.Time
-}
-
 type Domain struct {
 	ID                 int64
 	Domain             string

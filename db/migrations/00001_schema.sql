@@ -31,22 +31,6 @@ CREATE TABLE database_identity (
 );
 INSERT INTO database_identity DEFAULT VALUES;
 
--- That the database is moved to another server (package db/move): one row, or none while it is
--- open. A closed database grants no request, and in the end takes no change at all: triggers
--- of that time refuse it (database_closed), so that an open one pays nothing.
-CREATE TABLE database_move (
-    one boolean PRIMARY KEY DEFAULT true,
-    -- the same in the database that is left and in the one that is filled
-    move uuid NOT NULL,
-    state text NOT NULL,
-    -- the other database, without secrets
-    other text NOT NULL,
-    set_by text NOT NULL,
-    set_at timestamptz NOT NULL DEFAULT now(),
-    CONSTRAINT database_move_one CHECK (one),
-    CONSTRAINT database_move_state_known CHECK (state IN ('leaving', 'moved', 'arriving', 'given up'))
-);
-
 -- A named crawl. Its totals are the sums over run_domains, so that no page has to
 -- update a row that all pages share.
 CREATE TABLE crawl_runs (

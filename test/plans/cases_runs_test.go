@@ -28,7 +28,6 @@ func runCases(changing changes) {
 			c.ok(c.q.RunByName(ctx, "run-1"))
 		}
 		c.ok(c.q.DatabaseIdentity(ctx))
-		c.ok(c.q.DatabaseClosed(ctx))
 		c.ok(c.q.SlotsRestored(ctx, 1000))
 		endClaims(t, c)
 	}

@@ -12,9 +12,8 @@ import (
 const schemaEvery = 15 * time.Second
 
 // watchSchema stops taking work once a migration has taken away what this program needs of the
-// database: its statements would fail, or say what is no longer true. It does so, too, once the
-// database is moved to another server. Requests in flight are finished first. What it found is
-// told to Behind.
+// database: its statements would fail, or say what is no longer true. Requests in flight are
+// finished first. What it found is told to Behind.
 func (w *Worker) watchSchema(ctx context.Context) {
 	for {
 		select {
@@ -23,9 +22,6 @@ func (w *Worker) watchSchema(ctx context.Context) {
 		case <-time.After(schemaEvery):
 		}
 		err := CheckSchema(ctx, w.reconciler.store)
-		if err == nil {
-			err = CheckOpen(ctx, w.reconciler.store)
-		}
 		if !errors.Is(err, crawl.ErrInvalid) {
 			continue // others tell of a database that is away
 		}

@@ -8,33 +8,13 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 )
 
 // OpenStore connects to a database, with the rights of a worker, and checks that it
 // has a schema that this program can use. Its statements are counted, and traced, by t.
-// One that is moved to another server is refused.
 func OpenStore(ctx context.Context, url string, t *Telemetry) (*db.Store, error) {
-	store, err := openChecked(ctx, func() (*db.Store, error) { return db.OpenTraced(ctx, url, t.queries()) })
-	if err != nil {
-		return nil, err
-	}
-	if err := CheckOpen(ctx, store); err != nil {
-		store.Close()
-		return nil, err
-	}
-	return store, nil
-}
-
-// CheckOpen refuses a database that is moved to another server, or is just being filled from
-// one. The error wraps crawl.ErrInvalid.
-func CheckOpen(ctx context.Context, store *db.Store) error {
-	why, err := store.Closed(ctx)
-	if err == nil && why != "" {
-		err = fmt.Errorf("%w: %s", crawl.ErrInvalid, why)
-	}
-	return err
+	return openChecked(ctx, func() (*db.Store, error) { return db.OpenTraced(ctx, url, t.queries()) })
 }
 
 // OpenReader is OpenStore for what only reads, with the rights of a reader.

@@ -123,7 +123,7 @@ func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err erro
 	}
 	if here := runtime.GOOS + "/" + runtime.GOARCH; m.Platform != here {
 		return m, fmt.Errorf("the backup %s is of %s, and its database's files cannot be read on %s: "+
-			"restore it there, and take it over with mosey move",
+			"restore it there, and move the database with pg_dump",
 			name, m.Platform, here)
 	}
 	return m, nil

@@ -12,7 +12,6 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/imagestore"
@@ -142,13 +141,6 @@ func (t *taker) describe(ctx context.Context, url string) error {
 	}
 	defer store.Close()
 	schema, err := db.SchemaOf(ctx, store.Pool())
-	if err != nil {
-		return err
-	}
-	why, err := store.Closed(ctx)
-	if err == nil && why != "" {
-		err = fmt.Errorf("%w: nothing is to be gained by a backup: %s", crawl.ErrInvalid, why)
-	}
 	if err != nil {
 		return err
 	}
