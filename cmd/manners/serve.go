@@ -38,7 +38,7 @@ type proxyFlag struct {
 func (*proxyFlag) IsBool() bool { return true }
 
 // Decode reads the flag; kong calls it.
-func (p *proxyFlag) Decode(ctx *kong.DecodeContext) error {
+func (p *proxyFlag) Decode(ctx *kong.DecodeContext) error { //nolint:unparam // kong wants an error
 	p.on, p.address = true, "127.0.0.1:0"
 	if ctx.Scan.Peek().Type != kong.FlagValueToken {
 		return nil

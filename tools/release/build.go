@@ -188,7 +188,8 @@ func (b *builder) checkStamp(info *buildinfo.BuildInfo) error {
 		got[s.Key] = s.Value
 	}
 	for key, want := range map[string]string{
-		"version": b.from.version, "vcs.revision": b.from.commit, "vcs.modified": "false", "CGO_ENABLED": "0", "-trimpath": "true", "-tags": releaseTags,
+		"version": b.from.version, "vcs.revision": b.from.commit, "vcs.modified": "false",
+		"CGO_ENABLED": "0", "-trimpath": "true", "-tags": releaseTags,
 	} {
 		if got[key] != want {
 			return fmt.Errorf("the program is stamped with %s %q: want %q", key, got[key], want)
