@@ -35,7 +35,7 @@ func TestHelp(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
 		names := commands(t)
-		require.Len(t, names, 38)
+		require.Len(t, names, 37)
 		out := h.Print("help", "all")
 		for _, name := range names {
 			output.ContainsOnSameLine(t, out, "  "+name+" ")
@@ -118,7 +118,7 @@ func TestUsage(t *testing.T) {
 			args []string
 			want []string
 		}{
-			{nil, []string{`expected one of "crawl", "seed", "recrawl", "schedule", "up", ...`}},
+			{nil, []string{`expected one of "crawl", "seed", "recrawl", "up", "status", ...`}},
 			{[]string{"fly"}, []string{"unexpected argument fly"}},
 			{[]string{"statsu"}, []string{"unexpected argument statsu", `did you mean "status"`}},
 			{[]string{"crawl", aPage, "--speed", "9"}, []string{"unknown flag --speed"}},
