@@ -304,7 +304,9 @@ func TestDeadline(t *testing.T) {
 // reached before the deadline. A busy machine needs longer than the first one.
 func inTime(t *testing.T, try func(deadline time.Time) (reached bool)) {
 	t.Helper()
-	for span := 300 * time.Millisecond; !try(time.Now().Add(span)); span *= 2 {
+	span := 300 * time.Millisecond
+	for !try(time.Now().Add(span)) {
+		span *= 2
 	}
 }
 
