@@ -174,8 +174,8 @@ BEGIN
     -- as in crawls_add: finishing a domain sees these crawls, or is seen
     PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR KEY SHARE;
     WITH n AS (
-        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
-        SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare)
+        SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare
         FROM page_crawls c WHERE c.id = ANY (p_crawls)
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )

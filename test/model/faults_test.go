@@ -51,6 +51,7 @@ var faults = []fault{
 		20, "TakenBackAfterFailures", `seed r0 d0/ max_attempts=4; run; site d0 503; seed r0 d0/x d0/y d0/z; run; time 3s; run; site d0 local; time 6s; run; time 1700ms; run`,
 		"left alone",
 	},
+	{21, "PassedOverInAFurtherVisit", `web 214; seed r1 d0/ max_images_per_domain=1 images=metadata when_done=recrawl; run`, "visited again 10 times"},
 }
 
 // split is a fault's steps.
