@@ -78,10 +78,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 		return err
 	}
 	begun := time.Now()
-	var killing <-chan time.Time
-	if c.KillAfter > 0 {
-		killing = time.After(c.KillAfter)
-	}
+	killing := s.killing(ctx, c.KillAfter)
 	for {
 		select {
 		case <-proc.done:
@@ -102,7 +99,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 				return errors.Join(fmt.Errorf("kill the crawler: %w", err), proc.end())
 			}
 			<-proc.done
-			fmt.Fprintf(s.e.stderr, "the crawler was killed after %s, and is started again\n", time.Since(begun).Round(time.Millisecond))
+			fmt.Fprintf(s.e.stderr, "the crawler was killed %s after its first request, and is started again\n", c.KillAfter)
 			select {
 			case <-time.After(restartAfter):
 			case <-ctx.Done():
@@ -114,6 +111,35 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 			}
 		}
 	}
+}
+
+// firstRequestPoll is how often killing looks for the first request.
+const firstRequestPoll = 20 * time.Millisecond
+
+// killing fires once, wait after the crawler's first request: how long a crawler takes to
+// start differs too much between machines to count from there. It is nil if wait is 0.
+func (s *session) killing(ctx context.Context, wait time.Duration) <-chan time.Time {
+	if wait == 0 {
+		return nil
+	}
+	fire := make(chan time.Time, 1)
+	go func() {
+		tick := time.NewTicker(firstRequestPoll)
+		defer tick.Stop()
+		for s.web.Requests() == 0 {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		select {
+		case now := <-time.After(wait):
+			fire <- now
+		case <-ctx.Done():
+		}
+	}()
+	return fire
 }
 
 func (s *session) launch(c *serveCmd) (*crawler, error) {

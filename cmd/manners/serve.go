@@ -23,7 +23,7 @@ type serveCmd struct {
 	Port      uint16        `help:"Port of all sites. Default: any that is free." placeholder:"PORT"`
 	DNSPort   uint16        `name:"dns-port" help:"Port of the name server. Default: any that is free." placeholder:"PORT"`
 	For       time.Duration `help:"End after this time." placeholder:"DURATION"`
-	KillAfter time.Duration `help:"Kill the command and all that it has started after this time (kill -9), and start it again." placeholder:"DURATION"`
+	KillAfter time.Duration `help:"Kill the command and all that it has started (kill -9) this time after its first request, and start it again." placeholder:"DURATION"`
 
 	Command []string `arg:"" optional:"" help:"Command that runs the crawler, after --. It is told by variables: MANNERS_SEEDS, MANNERS_DNS, MANNERS_CA, MANNERS_NETWORK, and http_proxy with --proxy."`
 }

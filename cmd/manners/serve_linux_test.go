@@ -15,7 +15,7 @@ func TestLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
 		"LeftBehind": `sleep 300 & echo $! >"$PIDS"`,
-		"Killed":     `test -e "$PIDS" && exit; sleep 300 & echo $! >"$PIDS"; wait`,
+		"Killed":     `test -e "$PIDS" && exit; sleep 300 & echo $! >"$PIDS"; "$CRAWLER"; wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -23,13 +23,17 @@ func TestLeavesNoProcess(t *testing.T) {
 			pids := filepath.Join(t.TempDir(), "pids")
 			h.Setenv("PIDS", pids)
 			h.Setenv("PATH", os.Getenv("PATH"))
-			args := []string{"serve", "--write", t.TempDir(), "--only", "robots-first"}
+			args, code, said := []string{"serve", "--write", t.TempDir(), "--only", "robots-first"}, 1, "the crawler made no request"
 			if name == "Killed" {
-				args = append(args, "--kill-after", "1s")
+				executable, err := os.Executable()
+				require.NoError(t, err)
+				h.Setenv("CRAWLER", executable)
+				h.Setenv(howVariable, "polite")
+				args, code, said = append(args, "--kill-after", "1s"), 0, "the crawler was killed 1s after its first request"
 			}
 			r := h.Execute(append(args, "--", "sh", "-c", script)...)
-			require.Equal(t, 1, r.Code, r.Stderr)
-			require.Contains(t, r.Stderr, "the crawler made no request")
+			require.Equal(t, code, r.Code, r.Stderr)
+			require.Contains(t, r.Stderr, said)
 			pid, err := os.ReadFile(pids)
 			require.NoError(t, err)
 			require.Eventually(t, func() bool {

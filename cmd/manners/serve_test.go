@@ -175,7 +175,7 @@ func TestKillsAndStartsAgain(t *testing.T) {
 	h.Setenv(onceVariable, filepath.Join(t.TempDir(), "once"))
 	r := h.Execute(serve("--kill-after", "2s")...)
 	require.Zero(t, r.Code, r.Stderr)
-	require.Contains(t, r.Stderr, "the crawler was killed after 2")
+	require.Contains(t, r.Stderr, "the crawler was killed 2s after its first request")
 	run := readRun(t, filepath.Join(dir, "log.jsonl"))
 	var kinds []manners.EventKind
 	for _, e := range run.Events {
