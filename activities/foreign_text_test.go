@@ -100,7 +100,7 @@ func TestRefusedRecord(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{sites: robotsFile(turns{answers: []func(*web.Visit){says("User-agent: *\nAllow: /poison\n")}})})
 		b.seed(t, "/")
-		b.exec(t, "ALTER TABLE robots_texts ADD CHECK (rules NOT LIKE '%poison%')")
+		b.exec(t, "ALTER TABLE robots_contents ADD CHECK (position('poison'::bytea IN content) = 0)")
 		b.follow(t)
 		require.Len(t, b.log(), 1, "it is not asked for again, and nothing else either")
 		r := b.robots(t)

@@ -168,8 +168,8 @@ func (b *bundle) snapshot(t *testing.T) map[string][]string {
 	all := make(map[string][]string)
 	for _, table := range []string{
 		"crawl_runs", "domains", "run_domains", "pages", "page_crawls", "page_links", "robots",
-		"politeness_slots", "staged_seeds", "domain_controls", "domain_health", "url_patterns", "robots_texts",
-		"robots_history", "robots_bodies",
+		"politeness_slots", "staged_seeds", "domain_controls", "domain_health", "url_patterns",
+		"robots_history", "robots_contents",
 	} {
 		all[table] = column[string](t, b, "SELECT x::text FROM "+table+" x ORDER BY 1")
 	}

@@ -104,7 +104,7 @@ func applyFunctions(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (change
 			return fmt.Errorf("lock the functions: %w", err)
 		}
 		var stored string
-		if err := tx.QueryRow(ctx, "SELECT functions FROM schema_compatibility").Scan(&stored); err != nil {
+		if err := tx.QueryRow(ctx, "SELECT functions FROM installation").Scan(&stored); err != nil {
 			return fmt.Errorf("read the functions' version: %w", err)
 		}
 		if stored == hash {
@@ -116,7 +116,7 @@ func applyFunctions(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (change
 				return fmt.Errorf("apply %s: %w", s.name, err)
 			}
 		}
-		_, err := tx.Exec(ctx, "UPDATE schema_compatibility SET functions = $1", hash)
+		_, err := tx.Exec(ctx, "UPDATE installation SET functions = $1", hash)
 		return err
 	})
 	if err != nil {
@@ -222,7 +222,7 @@ func schemaOf(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (s Schema, er
 	if s.Current == 0 {
 		return s, nil
 	}
-	if err := pool.QueryRow(ctx, "SELECT oldest FROM schema_compatibility").Scan(&s.Oldest); err != nil {
+	if err := pool.QueryRow(ctx, "SELECT oldest FROM installation").Scan(&s.Oldest); err != nil {
 		return s, fmt.Errorf("read the schema's compatibility: %w", err)
 	}
 	return s, nil

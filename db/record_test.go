@@ -31,11 +31,11 @@ func TestRobotsTextsAreStoredOnce(t *testing.T) {
 	save(t, "https://a.example", rules)
 	require.Equal(t, rules, first.Rules)
 	require.Equal(t, rules, second.Rules)
-	require.Equal(t, []string{rules}, column[string](t, b, "SELECT rules FROM robots_texts"))
+	require.Equal(t, []string{rules}, column[string](t, b, "SELECT convert_from(content, 'UTF8') FROM robots_contents"))
 	require.EqualValues(t, 3, one[int64](t, b, "SELECT count(*) FROM robots_history"))
 
 	save(t, "https://a.example", "")
-	require.EqualValues(t, 2, one[int64](t, b, "SELECT count(*) FROM robots_texts"))
+	require.EqualValues(t, 2, one[int64](t, b, "SELECT count(*) FROM robots_contents"))
 	got, err := b.RobotsText(t.Context(), "https://a.example", first.Version)
 	require.NoError(t, err)
 	require.Equal(t, crawl.RobotsText{Rules: rules}, got, "what a version said can be read for ever")

@@ -144,10 +144,9 @@ func TestRequestsAreLogged(t *testing.T) {
 		require.True(t, b.take(t, "ever.example", "", "robots:9", 0).Granted)
 		require.NoError(t, b.release(t.Context(), "ever.example", "", "robots:9", time.Now(), time.Second, 0, reasons.Delay))
 		for _, sql := range []string{
-			"DELETE FROM page_crawls", "TRUNCATE page_crawls",
+			"DELETE FROM page_crawls", "TRUNCATE page_crawls", "DELETE FROM crawl_runs", "TRUNCATE crawl_runs CASCADE",
 			"DELETE FROM robots_history", "UPDATE robots_history SET agent = ''", "TRUNCATE robots_history",
-			"DELETE FROM robots_texts", "UPDATE robots_texts SET rules = ''", "TRUNCATE robots_texts CASCADE",
-			"DELETE FROM robots_bodies", "UPDATE robots_bodies SET body = ''", "TRUNCATE robots_bodies CASCADE",
+			"DELETE FROM robots_contents", "UPDATE robots_contents SET content = ''", "TRUNCATE robots_contents CASCADE",
 		} {
 			_, err := b.Pool().Exec(t.Context(), sql)
 			require.ErrorContains(t, err, "append-only", sql)

@@ -8,10 +8,19 @@ import (
 )
 
 // CloseRestored closes the slots of a database that was restored from a backup of that age,
-// before anything makes requests for it: see slots_restored. It returns how many it has closed,
-// and needs the rights of the owner.
-func (s *Store) CloseRestored(ctx context.Context, age time.Duration) (int64, error) {
-	closed, err := s.q.SlotsRestored(ctx, ms(max(age, 0)))
+// before anything makes requests for it: see the query SlotsRestored. It returns how many it has
+// closed, and needs the rights of the owner.
+func (s *Store) CloseRestored(ctx context.Context, age time.Duration) (closed int64, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		row, err := s.q.WithTx(tx).SlotsRestored(ctx, ms(max(age, 0)))
+		if err != nil {
+			return err
+		}
+		closed = row.Closed
+		// A domain that is found anew gets a slot that opens then. DDL takes no parameters.
+		_, err = tx.Exec(ctx, "ALTER TABLE politeness_slots ALTER free_at SET DEFAULT '"+row.Opens.UTC().Format(time.RFC3339Nano)+"'")
+		return err
+	})
 	return closed, translate("close the slots after a restore", err)
 }
 

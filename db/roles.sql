@@ -54,9 +54,9 @@ BEGIN
     IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_worker') THEN
         EXECUTE format('GRANT INSERT, UPDATE ON ALL TABLES IN SCHEMA %I TO mosey_worker', current_schema());
         EXECUTE format('GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA %I TO mosey_worker', current_schema());
-        REVOKE INSERT, UPDATE ON schema_compatibility, goose_db_version, database_identity FROM mosey_worker;
-        REVOKE UPDATE ON robots_texts, robots_bodies, robots_history FROM mosey_worker;
-        GRANT DELETE ON staged_seeds, page_keywords, keywords_waiting, index_segments, index_merges, index_chunks, domain_ranks,
+        REVOKE INSERT, UPDATE ON installation, goose_db_version FROM mosey_worker;
+        REVOKE UPDATE ON robots_contents, robots_history FROM mosey_worker;
+        GRANT DELETE ON staged_seeds, page_keywords, keywords_waiting, index_segments, index_chunks, domain_ranks,
             page_ranks, list_entries, seed_files, registered_domains, run_registered, page_links, provenance,
             image_contents, run_outcomes, run_outcomes_new TO mosey_worker;
     END IF;

@@ -116,6 +116,11 @@ func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.
 			return err
 		}
 	}
+	if *before.Window != *after.Window {
+		if err := q.RunWindows(ctx, dbsqlc.RunWindowsParams{ID: row.ID, Was: *before.Window}); err != nil {
+			return err
+		}
+	}
 	if decide.WantsOthers(before, after) {
 		if err := q.RunSkippedReturn(ctx, row.ID); err != nil {
 			return err

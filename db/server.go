@@ -131,7 +131,7 @@ const selectRights = `SELECT current_user::text, has_table_privilege('page_crawl
 		SELECT c.relname::text FROM pg_class c
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND (NOT has_table_privilege(c.oid, 'SELECT')
 			OR NOT has_table_privilege(c.oid, 'INSERT')
-			AND c.relname NOT IN ('schema_compatibility', 'goose_db_version', 'database_identity'))
+			AND c.relname NOT IN ('installation', 'goose_db_version'))
 		ORDER BY 1)`
 
 // Rights tells what this session may do.

@@ -105,7 +105,7 @@ func TestWorkersRights(t *testing.T) {
 		b := worker(t, dbtest.URL(t))
 		crawlAll(t, b)
 		for _, sql := range []string{
-			"DROP TRIGGER page_crawls_append_only ON page_crawls",
+			"DROP TRIGGER page_crawls_kept ON page_crawls",
 			"ALTER TABLE page_crawls DISABLE TRIGGER ALL",
 			"ALTER TABLE pages ADD COLUMN x text",
 			"DROP TABLE robots_history",
@@ -114,10 +114,9 @@ func TestWorkersRights(t *testing.T) {
 			"DELETE FROM pages", "TRUNCATE pages CASCADE",
 			"DELETE FROM crawl_runs",
 			"DELETE FROM robots_history", "TRUNCATE robots_history", "UPDATE robots_history SET agent = 'x'",
-			"DELETE FROM robots_texts", "UPDATE robots_texts SET rules = 'x'",
-			"DELETE FROM robots_bodies", "UPDATE robots_bodies SET body = 'x'",
+			"DELETE FROM robots_contents", "UPDATE robots_contents SET content = 'x'",
 			"DELETE FROM domain_controls", "TRUNCATE domain_controls",
-			"UPDATE schema_compatibility SET oldest = 0",
+			"UPDATE installation SET oldest = 0",
 			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (9, true)",
 			"SET session_replication_role = replica",
 		} {

@@ -43,7 +43,7 @@ func (p postgresPrograms) transfer(from, to string) {
 	p.t.Helper()
 	dump := filepath.Join(p.t.TempDir(), "mosey.dump")
 	p.run("pg_dump", "--format=custom", "--file="+dump, from)
-	p.run("psql", from, "-c", "UPDATE database_identity SET identity = gen_random_uuid()")
+	p.run("psql", from, "-c", "UPDATE installation SET identity = gen_random_uuid()")
 	p.run("pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", "--dbname="+to, dump)
 	p.run("psql", to, "-c", "ANALYZE")
 }

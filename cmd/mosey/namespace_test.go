@@ -25,7 +25,7 @@ func TestNamespaceOfAnotherDatabase(t *testing.T) {
 
 	// another database, in the same namespace
 	other, store := newHarnessWithDatabase(t)
-	_, err := store.Pool().Exec(t.Context(), "UPDATE database_identity SET identity = gen_random_uuid()") // it is a copy
+	_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET identity = gen_random_uuid()") // it is a copy
 	require.NoError(t, err)
 	other.Setenv("TEMPORAL_ADDRESS", h.environ.Get("TEMPORAL_ADDRESS"))
 	other.Setenv("TEMPORAL_NAMESPACE", h.environ.Get("TEMPORAL_NAMESPACE"))
@@ -65,7 +65,7 @@ func TestTwoMoseysShareATemporal(t *testing.T) {
 	var all [runs]mosey
 	for i := range all {
 		h, store := newHarnessWithStack(t)
-		_, err := store.Pool().Exec(t.Context(), "UPDATE database_identity SET identity = gen_random_uuid()") // it is a copy
+		_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET identity = gen_random_uuid()") // it is a copy
 		require.NoError(t, err)
 		all[i] = mosey{commandHarness: h, store: store, site: newSite(t, i+1, pages)}
 	}
@@ -139,7 +139,7 @@ func TestDataDirectoryOfAnotherDatabase(t *testing.T) {
 	r := h.Execute(s.crawl(s.Seeds()[0])...)
 	require.Zero(t, r.Code, r.Stderr)
 	other, store := newHarnessWithDatabase(t)
-	_, err := store.Pool().Exec(t.Context(), "UPDATE database_identity SET identity = gen_random_uuid()") // it is a copy
+	_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET identity = gen_random_uuid()") // it is a copy
 	require.NoError(t, err)
 	other.dir = h.dir
 	other.Fail(s.crawl(s.Seeds()[0]), "belongs to the database ", "choose another data directory with --data-dir", "delete "+h.dir+"/temporal")

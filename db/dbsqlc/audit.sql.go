@@ -310,10 +310,10 @@ func (q *Queries) AuditSharedViolations(ctx context.Context, arg AuditSharedViol
 }
 
 const robotsText = `-- name: RobotsText :one
-SELECT b.body, t.rules
+SELECT b.content AS body, convert_from(t.content, 'UTF8')::text AS rules
 FROM robots_history AS h
-INNER JOIN robots_texts AS t ON h.rules_hash = t.hash
-LEFT JOIN robots_bodies AS b ON h.body_hash = b.hash
+INNER JOIN robots_contents AS t ON h.rules_hash = t.hash
+LEFT JOIN robots_contents AS b ON h.body_hash = b.hash
 WHERE h.origin = $1 AND h.version = $2
 `
 

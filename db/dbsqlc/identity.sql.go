@@ -10,7 +10,7 @@ import (
 )
 
 const databaseIdentity = `-- name: DatabaseIdentity :one
-SELECT identity::text FROM database_identity
+SELECT identity::text FROM installation
 `
 
 func (q *Queries) DatabaseIdentity(ctx context.Context) (string, error) {

@@ -278,11 +278,6 @@ type CrawlRun struct {
 	UpdatedAt    time.Time
 }
 
-type DatabaseIdentity struct {
-	Identity pgtype.UUID
-	One      bool
-}
-
 type Domain struct {
 	ID                 int64
 	Domain             string
@@ -409,11 +404,6 @@ type IndexChunk struct {
 	Data      []byte
 }
 
-type IndexMerge struct {
-	SegmentID int64
-	Large     bool
-}
-
 type IndexSegment struct {
 	ID        int64
 	Pages     int32
@@ -422,6 +412,14 @@ type IndexSegment struct {
 	Languages []string
 	CreatedAt time.Time
 	CheckedAt time.Time
+	Merging   *bool
+}
+
+type Installation struct {
+	OnlyRow   bool
+	Identity  pgtype.UUID
+	Oldest    int64
+	Functions string
 }
 
 type KeywordsWaiting struct {
@@ -629,9 +627,9 @@ type Robot struct {
 	ExpiresAt    time.Time
 }
 
-type RobotsBody struct {
-	Hash []byte
-	Body []byte
+type RobotsContent struct {
+	Hash    []byte
+	Content []byte
 }
 
 type RobotsHistory struct {
@@ -643,11 +641,6 @@ type RobotsHistory struct {
 	BodyHash  []byte
 	FetchedAt time.Time
 	ExpiresAt time.Time
-}
-
-type RobotsText struct {
-	Hash  []byte
-	Rules string
 }
 
 type RunChange struct {
@@ -710,12 +703,6 @@ type RunRegistered struct {
 	RunID        int64
 	Registered   string
 	PagesStarted int64
-}
-
-type SchemaCompatibility struct {
-	One       bool
-	Oldest    int64
-	Functions string
 }
 
 type SeedFile struct {

@@ -255,8 +255,7 @@ func (q *Queries) RecrawlsNow(ctx context.Context, arg RecrawlsNowParams) (int32
 const recrawlsOlder = `-- name: RecrawlsOlder :one
 SELECT o.last::bigint AS last, CASE
     WHEN o.pages IS NULL THEN 0
-    WHEN $1::bigint = $2::bigint THEN recrawls_add($2::bigint, o.pages)
-    ELSE recrawls_into($1::bigint, o.pages)
+    ELSE recrawls_add($1::bigint, o.pages, $1::bigint <> $2::bigint)
 END::integer AS added
 FROM (
     SELECT

@@ -12,13 +12,13 @@ import (
 
 const robotsGet = `-- name: RobotsGet :one
 SELECT
-    r.origin, r.domain, r.verdict, r.agent, t.rules, r.body_hash, r.crawl_delay_ms, r.visit_times, r.sitemaps, r.reason, r.status_code, r.failures, r.unreached,
+    r.origin, r.domain, r.verdict, r.agent, convert_from(t.content, 'UTF8')::text AS rules, r.body_hash, r.crawl_delay_ms, r.visit_times, r.sitemaps, r.reason, r.status_code, r.failures, r.unreached,
     r.fetched_at, r.expires_at, r.etag, r.last_modified, r.read_at, r.version,
     coalesce(r.tdm::text, '')::text AS tdm,
     coalesce(ms_between(r.read_at, clock_timestamp()), -1)::bigint AS age_ms,
     coalesce(ms_between(r.failing_since, clock_timestamp()), 0)::bigint AS failing_ms,
     ms_between(clock_timestamp(), r.expires_at)::bigint AS fresh_ms
-FROM robots AS r INNER JOIN robots_texts AS t ON r.rules_hash = t.hash WHERE r.origin = $1
+FROM robots AS r INNER JOIN robots_contents AS t ON r.rules_hash = t.hash WHERE r.origin = $1
 `
 
 type RobotsGetRow struct {

@@ -480,8 +480,12 @@ func (q *Queries) RunDueUpdate(ctx context.Context, arg RunDueUpdateParams) (str
 }
 
 const runEnd = `-- name: RunEnd :execrows
-UPDATE crawl_runs SET status = 'done', status_reason = $1, finished_at = now(), updated_at = now()
-WHERE id = $2 AND status = 'running' AND run_due_count(id, 1) = 0 AND (SELECT c.busy FROM run_claims(id) AS c) = 0
+WITH ended AS (
+    UPDATE crawl_runs SET status = 'done', status_reason = $1, finished_at = now(), updated_at = now()
+    WHERE id = $2 AND status = 'running' AND run_due_count(id, 1) = 0 AND (SELECT c.busy FROM run_claims(id) AS c) = 0
+    RETURNING id
+)
+SELECT run_windows(e.id) FROM ended AS e
 `
 
 type RunEndParams struct {
@@ -887,9 +891,12 @@ func (q *Queries) RunRegisteredForget(ctx context.Context, id int64) error {
 }
 
 const runSetStatus = `-- name: RunSetStatus :exec
-UPDATE crawl_runs SET
-    status = $1, status_reason = $2, paused_until = $3::timestamptz, updated_at = now()
-WHERE id = $4
+WITH changed AS (
+    UPDATE crawl_runs SET
+        status = $1, status_reason = $2, paused_until = $3::timestamptz, updated_at = now()
+    WHERE id = $4 RETURNING id
+)
+SELECT run_windows(c.id) FROM changed AS c
 `
 
 type RunSetStatusParams struct {
@@ -1064,8 +1071,11 @@ func (q *Queries) RunStart(ctx context.Context, id int64) error {
 }
 
 const runStop = `-- name: RunStop :execrows
-UPDATE crawl_runs SET status = 'stopped', status_reason = $1, paused_until = NULL, updated_at = now()
-WHERE id = $2 AND status IN ('running', 'paused')
+WITH stopped AS (
+    UPDATE crawl_runs SET status = 'stopped', status_reason = $1, paused_until = NULL, updated_at = now()
+    WHERE id = $2 AND status IN ('running', 'paused') RETURNING id
+)
+SELECT run_windows(s.id) FROM stopped AS s
 `
 
 type RunStopParams struct {
@@ -1426,6 +1436,21 @@ func (q *Queries) RunWidening(ctx context.Context, id int64) ([]byte, error) {
 	var widening []byte
 	err := row.Scan(&widening)
 	return widening, err
+}
+
+const runWindows = `-- name: RunWindows :exec
+SELECT run_windows($1, $2::text)
+`
+
+type RunWindowsParams struct {
+	ID  int64
+	Was string
+}
+
+// Has it decided anew when the windows of a run's domains open, once its window is another.
+func (q *Queries) RunWindows(ctx context.Context, arg RunWindowsParams) error {
+	_, err := q.db.Exec(ctx, runWindows, arg.ID, arg.Was)
+	return err
 }
 
 const runWorst = `-- name: RunWorst :many

@@ -11,6 +11,9 @@ import (
 
 const indexAdd = `-- name: IndexAdd :exec
 INSERT INTO index_segments (id, pages, words, bytes, languages) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (id) DO UPDATE SET
+    pages = excluded.pages, words = excluded.words, bytes = excluded.bytes, languages = excluded.languages,
+    created_at = excluded.created_at, checked_at = excluded.checked_at, merging = NULL
 `
 
 type IndexAddParams struct {
@@ -21,6 +24,7 @@ type IndexAddParams struct {
 	Languages []string
 }
 
+// A segment that is complete.
 func (q *Queries) IndexAdd(ctx context.Context, arg IndexAddParams) error {
 	_, err := q.db.Exec(ctx, indexAdd,
 		arg.ID,
@@ -96,7 +100,7 @@ func (q *Queries) IndexDrop(ctx context.Context, segments []int64) error {
 }
 
 const indexMergeBegin = `-- name: IndexMergeBegin :exec
-INSERT INTO index_merges (segment_id, large) VALUES ($1, $2)
+INSERT INTO index_segments (id, pages, words, bytes, languages, merging) VALUES ($1, 0, 0, 0, '{}', $2::boolean)
 `
 
 type IndexMergeBeginParams struct {
@@ -110,16 +114,11 @@ func (q *Queries) IndexMergeBegin(ctx context.Context, arg IndexMergeBeginParams
 }
 
 const indexMergesEnd = `-- name: IndexMergesEnd :exec
-WITH chunks AS (
-    DELETE FROM index_chunks AS c
-    WHERE c.segment_id = ANY(ARRAY(
-        SELECT m.segment_id FROM index_merges AS m WHERE m.segment_id > 0 AND m.large = $1 EXCEPT SELECT s.id FROM index_segments AS s WHERE s.id > 0
-    ))
-)
-DELETE FROM index_merges AS m WHERE m.segment_id > 0 AND m.large = $1
+WITH begun AS (DELETE FROM index_segments AS s WHERE s.id > 0 AND s.merging = $1::boolean RETURNING s.id)
+DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(ARRAY(SELECT b.id FROM begun AS b))
 `
 
-// Forgets merges, of small or of large segments. Those that have not ended leave chunks.
+// Drops segments that merges, of small or of large segments, have begun and not completed.
 func (q *Queries) IndexMergesEnd(ctx context.Context, large bool) error {
 	_, err := q.db.Exec(ctx, indexMergesEnd, large)
 	return err
@@ -206,7 +205,7 @@ const indexSegments = `-- name: IndexSegments :many
 SELECT
     s.id, s.pages, s.words, s.bytes, s.languages,
     extract(EPOCH FROM now() - s.created_at)::float8 AS age, extract(EPOCH FROM now() - s.checked_at)::float8 AS unchecked
-FROM index_segments AS s WHERE s.id > 0 ORDER BY s.id
+FROM index_segments AS s WHERE s.id > 0 AND s.merging IS NULL ORDER BY s.id
 `
 
 type IndexSegmentsRow struct {

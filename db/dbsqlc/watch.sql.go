@@ -129,7 +129,7 @@ const watchDomainsSize = `-- name: WatchDomainsSize :one
 SELECT rows_about('domains')::bigint AS domains
 `
 
-// About how many domains there are.
+// About how many domains there are, by the planner's statistics; 0 before it has any.
 func (q *Queries) WatchDomainsSize(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, watchDomainsSize)
 	var domains int64
@@ -180,17 +180,50 @@ func (q *Queries) WatchFrontier(ctx context.Context, bound int64) (WatchFrontier
 }
 
 const watchGaps = `-- name: WatchGaps :many
+WITH asked AS MATERIALIZED (
+    SELECT
+        r.id, r.domain, r.ip, r.subnet, r.registered, r.lost, r.completed_at, r.started_at, r.delay_ms, r.ip_delay_ms,
+        r.subnet_delay_ms, r.registered_delay_ms
+    FROM domains AS d
+    CROSS JOIN LATERAL (
+        SELECT
+            c.id, c.domain, c.ip, c.subnet, c.registered, c.lost, c.completed_at,
+            c.completed_at - ms_interval(c.duration_ms::bigint) AS started_at,
+            greatest(c.delay_ms, coalesce(c.retry_after_ms, 0)) AS delay_ms,
+            c.ip_delay_ms, c.subnet_delay_ms, c.registered_delay_ms
+        FROM page_crawls AS c
+        WHERE c.domain = d.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
+            AND c.completed_at > $2::timestamptz - interval '10 minutes' AND c.completed_at <= $3::timestamptz
+        ORDER BY c.completed_at DESC LIMIT 50
+    ) AS r
+    WHERE d.claimed_by IS NOT NULL
+), pairs AS (
+    SELECT k.kind, r.lost, k.delay_ms, r.completed_at AS ended_at,
+        lead(r.started_at) OVER w AS next_at, lead(r.completed_at) OVER w AS next_ended
+    FROM asked AS r
+    CROSS JOIN LATERAL (
+        SELECT
+            unnest(ARRAY['domain', 'address', 'subnet', 'registered']) AS kind,
+            unnest(ARRAY[r.domain, host(r.ip), r.subnet::text, r.registered]) AS key,
+            unnest(ARRAY[r.delay_ms, r.ip_delay_ms, r.subnet_delay_ms, r.registered_delay_ms]) AS delay_ms
+    ) AS k
+    WHERE k.key IS NOT NULL AND k.delay_ms IS NOT NULL AND (k.kind = 'domain' OR k.delay_ms > 0 AND NOT r.lost)
+    WINDOW w AS (PARTITION BY k.kind, k.key ORDER BY r.started_at, r.id)
+), late AS (
+    SELECT p.kind, extract(EPOCH FROM p.next_at - p.ended_at)::double precision - p.delay_ms / 1000.0::double precision AS late
+    FROM pairs AS p WHERE NOT p.lost AND p.next_ended > $2::timestamptz
+)
 SELECT
-    g.kind::text AS kind, g.bucket::integer AS bucket, g.gaps::bigint AS gaps, g.violations::bigint AS violations,
-    g.late_seconds::double precision AS late_seconds, g.latest_seconds::double precision AS latest_seconds
-FROM gaps_ended($1::timestamptz, $2::timestamptz, $3::double precision []) AS g
-ORDER BY g.kind, g.bucket
+    l.kind::text AS kind, width_bucket(l.late, $1::double precision [])::integer AS bucket,
+    count(*)::bigint AS gaps, (count(*) FILTER (WHERE l.late < 0))::bigint AS violations,
+    coalesce(sum(greatest(l.late, 0)), 0)::double precision AS late_seconds, greatest(max(l.late), 0)::double precision AS latest_seconds
+FROM late AS l GROUP BY 1, 2 ORDER BY 1, 2
 `
 
 type WatchGapsParams struct {
+	Bounds []float64
 	Since  time.Time
 	Until  time.Time
-	Bounds []float64
 }
 
 type WatchGapsRow struct {
@@ -202,8 +235,13 @@ type WatchGapsRow struct {
 	LatestSeconds float64
 }
 
+// The gaps that have ended in a span of time. kind is what was left alone: a domain, an address,
+// a subnet or a registered domain. Gaps are counted by how late the next request came after it
+// was allowed, in the buckets between bounds (seconds); latest_seconds is of the latest. One that
+// came early is a violation. Only requests to domains that are served count: the last 50 of each,
+// from at most ten minutes before.
 func (q *Queries) WatchGaps(ctx context.Context, arg WatchGapsParams) ([]WatchGapsRow, error) {
-	rows, err := q.db.Query(ctx, watchGaps, arg.Since, arg.Until, arg.Bounds)
+	rows, err := q.db.Query(ctx, watchGaps, arg.Bounds, arg.Since, arg.Until)
 	if err != nil {
 		return nil, err
 	}

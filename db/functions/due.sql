@@ -177,32 +177,20 @@ BEGIN
 END
 $$;
 
--- Has it decided anew when the windows of a run's domains open, where its window has changed, or
--- holds no longer, or again.
-CREATE OR REPLACE FUNCTION crawl_runs_windows() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    v_domains text[];
+-- Has it decided anew when the windows of a run's domains open: its window, which was p_was, has
+-- changed, or its status has, and with it whether its window counts. The caller has stored that.
+CREATE OR REPLACE FUNCTION run_windows(p_run_id bigint, p_was text DEFAULT '') RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM finishes_await(NEW.id);
-    WITH forgotten AS (
-        UPDATE domains d SET opens_at = NULL
-        WHERE d.opens_at IS NOT NULL
-            AND EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = NEW.id AND rd.domain = d.domain)
-        RETURNING d.domain
-    )
-    SELECT array_agg(f.domain ORDER BY f.domain) INTO v_domains FROM forgotten f;
-    IF v_domains IS NOT NULL THEN
-        PERFORM due_update(v_domains);
+    IF concat(p_was, (SELECT r.settings ->> 'window' FROM crawl_runs r WHERE r.id = p_run_id)) <> '' THEN
+        PERFORM finishes_await(p_run_id);
+        PERFORM domains_reopen(ARRAY(
+            SELECT d.domain FROM domains d
+            WHERE d.opens_at IS NOT NULL AND EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain)
+            ORDER BY d.domain
+        ));
     END IF;
-    RETURN NULL;
 END
 $$;
-
-CREATE OR REPLACE TRIGGER crawl_runs_windows AFTER UPDATE OF status, settings ON crawl_runs
-FOR EACH ROW WHEN (
-    OLD.settings ->> 'window' IS DISTINCT FROM NEW.settings ->> 'window'
-    OR OLD.status <> NEW.status AND NEW.settings ->> 'window' <> ''
-) EXECUTE FUNCTION crawl_runs_windows();
 
 -- Of domains those that are due earlier for a run than is noted, or are noted not to be at all. For
 -- mosey doctor: due_update leaves none.

@@ -21,7 +21,7 @@ BEGIN
         ) > 0
     );
     GET DIAGNOSTICS v_all = ROW_COUNT;
-    -- what waits goes first, as in keywords_forget
+    -- what waits goes first, as in keywords_record
     DELETE FROM keywords_waiting k WHERE k.page_id = ANY (p_pages);
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     v_all := v_all + v_rows;

@@ -2,46 +2,43 @@
 -- have said, and what people have decided.
 CREATE OR REPLACE FUNCTION history_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION '% is append-only: % is not allowed%', TG_TABLE_NAME, TG_OP, coalesce(': ' || TG_ARGV[0], '')
+    RAISE EXCEPTION '% is append-only: % is not allowed', TG_TABLE_NAME, TG_OP
         USING ERRCODE = 'restrict_violation';
 END
 $$;
 
 -- A closed crawl never changes, and what an attempt is about is fixed when it is inserted.
-CREATE OR REPLACE TRIGGER page_crawls_append_only BEFORE UPDATE ON page_crawls
-FOR EACH ROW WHEN (
-    OLD.outcome IS NOT NULL
-    OR (NEW.id, NEW.page_id, NEW.run_id, NEW.domain, NEW.url, NEW.kind, NEW.prerequisite, NEW.previous_id)
-    IS DISTINCT FROM
-    (OLD.id, OLD.page_id, OLD.run_id, OLD.domain, OLD.url, OLD.kind, OLD.prerequisite, OLD.previous_id)
-) EXECUTE FUNCTION history_append_only('a closed crawl never changes, nor what a crawl is about');
-CREATE OR REPLACE TRIGGER page_crawls_kept BEFORE DELETE OR TRUNCATE ON page_crawls
-FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
-
-CREATE OR REPLACE FUNCTION page_crawls_touch() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION page_crawls_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    IF OLD.outcome IS NOT NULL
+        OR (NEW.id, NEW.page_id, NEW.run_id, NEW.domain, NEW.url, NEW.kind, NEW.prerequisite, NEW.previous_id)
+        IS DISTINCT FROM
+        (OLD.id, OLD.page_id, OLD.run_id, OLD.domain, OLD.url, OLD.kind, OLD.prerequisite, OLD.previous_id)
+    THEN
+        RAISE EXCEPTION 'page_crawls is append-only: a closed crawl never changes, nor what a crawl is about'
+            USING ERRCODE = 'restrict_violation';
+    END IF;
     NEW.updated_at := clock_timestamp();
     RETURN NEW;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER page_crawls_touch BEFORE UPDATE ON page_crawls
-FOR EACH ROW EXECUTE FUNCTION page_crawls_touch();
+CREATE OR REPLACE TRIGGER page_crawls_change BEFORE UPDATE ON page_crawls
+FOR EACH ROW EXECUTE FUNCTION page_crawls_change();
+CREATE OR REPLACE TRIGGER page_crawls_kept BEFORE DELETE OR TRUNCATE ON page_crawls
+FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 
 -- Attempts name their worker.
 CREATE OR REPLACE TRIGGER workers_kept BEFORE DELETE OR TRUNCATE ON workers
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER pages_kept BEFORE DELETE OR TRUNCATE ON pages
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
-CREATE OR REPLACE TRIGGER crawl_runs_kept BEFORE DELETE OR TRUNCATE ON crawl_runs
-FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
+-- It keeps crawl_runs, too: a run is deleted with its changes, even where there are none.
 CREATE OR REPLACE TRIGGER run_changes_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON run_changes
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER robots_history_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_history
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
-CREATE OR REPLACE TRIGGER robots_texts_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_texts
-FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
-CREATE OR REPLACE TRIGGER robots_bodies_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_bodies
+CREATE OR REPLACE TRIGGER robots_contents_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_contents
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 
 -- Taking a decision back is a change of its row.

@@ -24,16 +24,9 @@ BEGIN
             AND (a.doc #> '{page,unlisted}' IS NOT NULL OR a.doc #> '{page,signals}' IS NOT NULL AND NOT p -> (a.n - 1) ? 'index')
     );
     IF cardinality(v_gone) > 0 THEN
-        PERFORM keywords_forget(v_gone);
+        -- first those that wait: a worker that has just taken one has stored it once this goes on
+        DELETE FROM keywords_waiting k WHERE k.page_id = ANY (v_gone);
+        DELETE FROM page_keywords k WHERE k.page_id = ANY (v_gone);
     END IF;
-END
-$$;
-
--- Has pages not found any more. What waits goes first: a worker that has just taken it has
--- stored it once this goes on.
-CREATE OR REPLACE FUNCTION keywords_forget(p_pages bigint []) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM keywords_waiting k WHERE k.page_id = ANY (p_pages);
-    DELETE FROM page_keywords k WHERE k.page_id = ANY (p_pages);
 END
 $$;

@@ -29,13 +29,23 @@ END
 $$;
 
 -- Has a run ask for pages again that it knows, and of which nothing is pending there. The crawl
--- is that of a new visit: its attempts are counted anew. A run that is done goes on. Returns how
--- many pages those are.
-CREATE OR REPLACE FUNCTION recrawls_add(p_run_id bigint, p_pages bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
+-- is that of a new visit: its attempts are counted anew. With p_others it asks for pages that are
+-- known from other runs, too, as if they were its seeds, but revives no domain that a person has
+-- stopped. A run that is done goes on. Returns how many pages it asks for.
+CREATE OR REPLACE FUNCTION recrawls_add(p_run_id bigint, p_pages bigint[], p_others boolean DEFAULT false) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_domains CONSTANT text[] := ARRAY(SELECT DISTINCT p.domain AS d FROM pages p WHERE p.id = ANY (p_pages) ORDER BY d);
     v_added integer;
+    v_others integer := 0;
 BEGIN
+    IF p_others THEN
+        -- these are pending then, and left alone below
+        SELECT a.added INTO v_others FROM crawls_add(ARRAY(
+            SELECT (p_run_id, p.id, p.domain, p.url, p.kind, '', '{"depth": 0, "seed": true}', false, cardinality(p_pages) - u.n, NULL)::found_page
+            FROM unnest(p_pages) WITH ORDINALITY AS u (id, n)
+            CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1) p
+        )) a;
+    END IF;
     -- as in crawls_add: a domain that is just being finished sees what is added here
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
     UPDATE revisits r SET due_at = NULL WHERE r.page_id = ANY (p_pages) AND r.run_id = p_run_id AND r.due_at IS NOT NULL;
@@ -56,26 +66,7 @@ BEGIN
     GET DIAGNOSTICS v_added = ROW_COUNT;
     UPDATE domains d SET status = 'pending', status_reason = '' WHERE d.domain = ANY (v_domains) AND d.status = 'exhausted';
     PERFORM due_update(v_domains);
-    IF v_added > 0 THEN
-        PERFORM run_go_on(p_run_id);
-    END IF;
-    RETURN v_added;
-END
-$$;
-
--- Has a run ask for pages that are known from other runs, as if they were its seeds, and again for
--- those that it has crawled itself. It revives no domain that a person has stopped. Returns how
--- many pages those are.
-CREATE OR REPLACE FUNCTION recrawls_into(p_run_id bigint, p_pages bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-    v_added integer;
-BEGIN
-    SELECT a.added INTO v_added FROM crawls_add(ARRAY(
-        SELECT (p_run_id, p.id, p.domain, p.url, p.kind, '', '{"depth": 0, "seed": true}', false, cardinality(p_pages) - u.n, NULL)::found_page
-        FROM unnest(p_pages) WITH ORDINALITY AS u (id, n)
-        CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1) p
-    )) a;
-    v_added := v_added + recrawls_add(p_run_id, p_pages); -- those that are new are pending, and left alone
+    v_added := v_added + v_others;
     IF v_added > 0 THEN
         PERFORM run_go_on(p_run_id);
     END IF;

@@ -5,17 +5,17 @@ CREATE OR REPLACE FUNCTION robots_save(p jsonb) RETURNS integer LANGUAGE plpgsql
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
     v_failed CONSTANT boolean := coalesce((p ->> 'failed')::boolean, false);
-    v_rules CONSTANT text := coalesce(p ->> 'rules', '');
-    v_hash CONSTANT bytea := sha256(convert_to(coalesce(p ->> 'rules', ''), 'UTF8'));
+    v_rules CONSTANT bytea := convert_to(coalesce(p ->> 'rules', ''), 'UTF8');
+    v_hash CONSTANT bytea := sha256(v_rules);
     v_body CONSTANT bytea := decode(p ->> 'body', 'base64');
     v_body_hash CONSTANT bytea := coalesce(sha256(v_body), decode(p ->> 'body_hash', 'base64'));
     v_version CONSTANT bigint := (extract(EPOCH FROM t) * 1e6)::bigint;
     old robots;
     new robots;
 BEGIN
-    INSERT INTO robots_texts (hash, rules) VALUES (v_hash, v_rules) ON CONFLICT DO NOTHING;
+    INSERT INTO robots_contents (hash, content) VALUES (v_hash, v_rules) ON CONFLICT DO NOTHING;
     IF v_body IS NOT NULL THEN
-        INSERT INTO robots_bodies (hash, body) VALUES (v_body_hash, v_body) ON CONFLICT DO NOTHING;
+        INSERT INTO robots_contents (hash, content) VALUES (v_body_hash, v_body) ON CONFLICT DO NOTHING;
     END IF;
     SELECT * INTO old FROM robots r WHERE r.origin = p ->> 'origin' FOR UPDATE;
     INSERT INTO robots AS r

@@ -112,6 +112,7 @@ BEGIN
     IF v_was IN ('running', 'paused') THEN
         RETURN;
     END IF;
+    PERFORM run_windows(p_run_id);
     v_lifted := troubles_lift(ARRAY(
         SELECT rd.domain FROM run_domains rd INNER JOIN domains d ON rd.domain = d.domain
         WHERE rd.run_id = p_run_id AND rd.next_due_at IS NOT NULL AND (

@@ -12,24 +12,18 @@ CREATE TYPE crawl_outcome AS ENUM (
 );
 CREATE TYPE robots_verdict AS ENUM ('rules', 'allow_all', 'disallow_all', 'unreachable');
 
--- The oldest schema version whose programs may use this database. A migration that
--- takes away what older programs need raises it.
-CREATE TABLE schema_compatibility (
-    one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    oldest bigint NOT NULL,
-    -- what the functions are made of: a hash of their files
+-- One row about this database. Its identity is kept by a backup that is restored: a namespace of
+-- Temporal belongs to one database (wiring.ClaimNamespace).
+CREATE TABLE installation (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    identity uuid NOT NULL DEFAULT gen_random_uuid(),
+    -- The oldest schema version whose programs may use this database. A migration that
+    -- takes away a table or column of older programs raises it.
+    oldest bigint NOT NULL DEFAULT 1,
+    -- a hash of the files in ../functions that were applied last
     functions text NOT NULL DEFAULT ''
 );
-INSERT INTO schema_compatibility (oldest) VALUES (1);
-
--- Which database this is, wherever its rows are moved: a backup that is restored keeps
--- the identity. A namespace of Temporal belongs to one database (wiring.ClaimNamespace).
-CREATE TABLE database_identity (
-    identity uuid NOT NULL DEFAULT gen_random_uuid(),
-    one boolean PRIMARY KEY DEFAULT true,
-    CONSTRAINT database_identity_one CHECK (one)
-);
-INSERT INTO database_identity DEFAULT VALUES;
+INSERT INTO installation DEFAULT VALUES;
 
 -- A named crawl. Its totals are the sums over run_domains, so that no page has to
 -- update a row that all pages share.
@@ -531,48 +525,45 @@ CREATE TABLE page_ranks (
     score real NOT NULL
 );
 
--- The terms by which search finds pages. They have a table of their own: a row is large,
--- its index is slow to write, and a page that is asked for again is read without it.
--- keywords_tsv has the terms of package terms: the title with weight A, headings B, the
--- description C, the text D. config is the text search configuration that made it. A page
--- without a row is not found.
+-- The terms by which a page is found, each with its places (crawl.Index). Its part of the
+-- index is made of them. A page without a row is not found, whatever the index says.
 CREATE TABLE page_keywords (
     page_id bigint PRIMARY KEY,
     domain text NOT NULL,
     -- as in pages
     language varchar(35),
-    config text NOT NULL,
-    -- how much the page is worth, from 0 to 1: what is found is ordered by it, too
-    rank real NOT NULL DEFAULT 0,
-    keywords_tsv tsvector NOT NULL,
-    -- How many positions of keywords_tsv are the page's own: those after them are of what
-    -- others call it. Null means: all of them.
-    own_positions smallint
--- The terms are stored apart, so that of what is found by a frequent word only the best
--- are read.
-) WITH (fillfactor = 90, toast_tuple_target = 128);
-
--- New rows wait in a list. The index writes a term once for all rows in the list, so a
--- longer list is cheaper. A search reads the list, too. functions/keywords.sql has the
--- memory to sort it.
-CREATE INDEX page_keywords_terms ON page_keywords USING gin (keywords_tsv) WITH (gin_pending_list_limit = 16384);
-
--- The terms of pages that have been recorded and are not in page_keywords yet: crawl.Index.
--- The transaction that records a page writes its row here, without an index and without
--- compressing it. Some seconds later a worker takes many of them at once
--- (keywords_take, keywords_store). So a page that lacks its keywords has a row here, and a
--- worker that dies loses none. What a row has is what page_keywords keeps, but for the
--- endings of words: terms with their places, never the page's text.
-CREATE TABLE keywords_waiting (
-    page_id bigint PRIMARY KEY,
-    domain text NOT NULL,
-    -- as in page_keywords
-    language varchar(35),
-    config text NOT NULL,
+    -- The version of the page that is found: the index has older ones, too, until they are
+    -- merged away.
+    version bigint NOT NULL,
+    -- which text search configurations made the stems
+    configs text [] NOT NULL,
+    second varchar(35),
     title text,
     headings text,
     description text,
-    body text
+    address text,
+    body text,
+    -- what other domains call the page (mosey rank); null is nothing
+    anchors text,
+    sections jsonb
+) WITH (toast_tuple_target = 4080);
+
+-- The terms of pages that have been recorded and are not in page_keywords yet. The
+-- transaction that records a page writes its row here, without an index and without
+-- compressing it. Some seconds later a worker takes many of them at once and makes a
+-- segment of the index of them. A worker that dies loses none.
+CREATE TABLE keywords_waiting (
+    page_id bigint PRIMARY KEY,
+    domain text NOT NULL,
+    language varchar(35),
+    configs text [] NOT NULL,
+    second varchar(35),
+    title text,
+    headings text,
+    description text,
+    address text,
+    body text,
+    sections jsonb
 ) WITH (
     toast_tuple_target = 8160,
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
@@ -582,22 +573,49 @@ CREATE TABLE keywords_waiting (
 ALTER TABLE keywords_waiting ALTER COLUMN title SET STORAGE EXTERNAL;
 ALTER TABLE keywords_waiting ALTER COLUMN headings SET STORAGE EXTERNAL;
 ALTER TABLE keywords_waiting ALTER COLUMN description SET STORAGE EXTERNAL;
+ALTER TABLE keywords_waiting ALTER COLUMN address SET STORAGE EXTERNAL;
 ALTER TABLE keywords_waiting ALTER COLUMN body SET STORAGE EXTERNAL;
 
--- Texts of robots.txt: the one group that applies to us, in canonical form. Most
--- fetches, and many sites, have the same.
-CREATE TABLE robots_texts (
-    hash bytea PRIMARY KEY,
-    rules text NOT NULL,
-    CONSTRAINT robots_texts_hash CHECK (hash = sha256(convert_to(rules, 'UTF8')))
+-- The segments of the index: crawl.Segment. Searches read those that are not being merged.
+CREATE TABLE index_segments (
+    -- also the version of the pages that were first stored in it
+    id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    pages integer NOT NULL,
+    words bigint NOT NULL,
+    bytes bigint NOT NULL,
+    languages text [] NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- when its pages that are gone, or newer elsewhere, were counted last
+    checked_at timestamptz NOT NULL DEFAULT now(),
+    -- Of a segment that a merge is making: whether it is one of large segments, beside which
+    -- small ones are merged. A merge that does not end leaves such a row and chunks, which the
+    -- next merge deletes. Null is that the segment is complete.
+    merging boolean
 );
 
--- Bodies of robots.txt as sites sent them, each stored once. An audit reads these bytes,
--- not what the crawler made of them. One is 500 KiB at the most, and 1 KB as a rule.
-CREATE TABLE robots_bodies (
+-- The chunks of segments, which never change but for the worth of pages. Each fits into
+-- one page of Postgres, so that reading one is reading that page.
+CREATE TABLE index_chunks (
+    segment_id bigint NOT NULL,
+    kind smallint NOT NULL,
+    key bytea NOT NULL,
+    data bytea NOT NULL,
+    PRIMARY KEY (segment_id, kind, key)
+) WITH (
+    toast_tuple_target = 8160,
+    autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.5
+);
+
+ALTER TABLE index_chunks ALTER COLUMN data SET STORAGE EXTERNAL;
+ALTER TABLE index_chunks ALTER COLUMN key SET STORAGE PLAIN;
+
+-- Contents of robots.txt, each stored once for all origins that have it: the bodies as sites sent
+-- them (1 KB as a rule, 500 KiB at the most), which an audit reads, and in UTF-8 the one group of
+-- each that applies to us, in canonical form.
+CREATE TABLE robots_contents (
     hash bytea PRIMARY KEY,
-    body bytea NOT NULL,
-    CONSTRAINT robots_bodies_hash CHECK (hash = sha256(body))
+    content bytea NOT NULL,
+    CONSTRAINT robots_contents_hash CHECK (hash = sha256(content))
 );
 
 -- What an origin's robots.txt says now (RFC 9309).
@@ -607,8 +625,8 @@ CREATE TABLE robots (
     verdict robots_verdict NOT NULL,
     -- the product token that the rules were read for
     agent text NOT NULL DEFAULT '',
-    rules_hash bytea NOT NULL REFERENCES robots_texts (hash),
-    body_hash bytea REFERENCES robots_bodies (hash),
+    rules_hash bytea NOT NULL REFERENCES robots_contents (hash),
+    body_hash bytea REFERENCES robots_contents (hash),
     crawl_delay_ms bigint CHECK (crawl_delay_ms >= 0),
     -- when it wants to be visited (settings.ParseWindows); null where it does not say
     visit_times text,
@@ -642,8 +660,8 @@ CREATE TABLE robots_history (
     version bigint NOT NULL,
     verdict robots_verdict NOT NULL,
     agent text NOT NULL,
-    rules_hash bytea NOT NULL REFERENCES robots_texts (hash),
-    body_hash bytea REFERENCES robots_bodies (hash),
+    rules_hash bytea NOT NULL REFERENCES robots_contents (hash),
+    body_hash bytea REFERENCES robots_contents (hash),
     fetched_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
     PRIMARY KEY (origin, version)

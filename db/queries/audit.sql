@@ -109,8 +109,8 @@ WHERE c.delay_ms IS NOT NULL AND NOT c.lost AND (NOT c.prerequisite OR c.kind = 
 ORDER BY c.id LIMIT @max;
 
 -- name: RobotsText :one
-SELECT b.body, t.rules
+SELECT b.content AS body, convert_from(t.content, 'UTF8')::text AS rules
 FROM robots_history AS h
-INNER JOIN robots_texts AS t ON h.rules_hash = t.hash
-LEFT JOIN robots_bodies AS b ON h.body_hash = b.hash
+INNER JOIN robots_contents AS t ON h.rules_hash = t.hash
+LEFT JOIN robots_contents AS b ON h.body_hash = b.hash
 WHERE h.origin = @origin AND h.version = @version;

@@ -1,2 +1,2 @@
 -- name: DatabaseIdentity :one
-SELECT identity::text FROM database_identity;
+SELECT identity::text FROM installation;

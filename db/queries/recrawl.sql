@@ -16,8 +16,7 @@ FROM (SELECT ARRAY(SELECT x.page_id FROM due AS x) AS pages) AS d;
 -- name: RecrawlsOlder :one
 SELECT o.last::bigint AS last, CASE
     WHEN o.pages IS NULL THEN 0
-    WHEN @into_id::bigint = @run_id::bigint THEN recrawls_add(@run_id::bigint, o.pages)
-    ELSE recrawls_into(@into_id::bigint, o.pages)
+    ELSE recrawls_add(@into_id::bigint, o.pages, @into_id::bigint <> @run_id::bigint)
 END::integer AS added
 FROM (
     SELECT

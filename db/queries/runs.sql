@@ -120,17 +120,27 @@ SELECT * FROM crawl_runs ORDER BY id;
 SELECT run_start(@id::bigint);
 
 -- name: RunStop :execrows
-UPDATE crawl_runs SET status = 'stopped', status_reason = @reason, paused_until = NULL, updated_at = now()
-WHERE id = @id AND status IN ('running', 'paused');
+WITH stopped AS (
+    UPDATE crawl_runs SET status = 'stopped', status_reason = @reason, paused_until = NULL, updated_at = now()
+    WHERE id = @id AND status IN ('running', 'paused') RETURNING id
+)
+SELECT run_windows(s.id) FROM stopped AS s;
 
 -- A run, locked until it is changed.
 -- name: RunLock :one
 SELECT * FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;
 
 -- name: RunSetStatus :exec
-UPDATE crawl_runs SET
-    status = @status, status_reason = @reason, paused_until = sqlc.narg('until')::timestamptz, updated_at = now()
-WHERE id = @id;
+WITH changed AS (
+    UPDATE crawl_runs SET
+        status = @status, status_reason = @reason, paused_until = sqlc.narg('until')::timestamptz, updated_at = now()
+    WHERE id = @id RETURNING id
+)
+SELECT run_windows(c.id) FROM changed AS c;
+
+-- Has it decided anew when the windows of a run's domains open, once its window is another.
+-- name: RunWindows :exec
+SELECT run_windows(@id, @was::text);
 
 -- Whether a decision about a run was stored before.
 -- name: RunDecided :one
@@ -248,8 +258,12 @@ SELECT FROM crawl_runs WHERE id = @id FOR NO KEY UPDATE;
 -- Marks a running run done, unless there is something for it to do after all: a domain that is
 -- due, or one that is claimed, by whichever run, and has work for it. The caller holds the lock.
 -- name: RunEnd :execrows
-UPDATE crawl_runs SET status = 'done', status_reason = @reason, finished_at = now(), updated_at = now()
-WHERE id = @id AND status = 'running' AND run_due_count(id, 1) = 0 AND (SELECT c.busy FROM run_claims(id) AS c) = 0;
+WITH ended AS (
+    UPDATE crawl_runs SET status = 'done', status_reason = @reason, finished_at = now(), updated_at = now()
+    WHERE id = @id AND status = 'running' AND run_due_count(id, 1) = 0 AND (SELECT c.busy FROM run_claims(id) AS c) = 0
+    RETURNING id
+)
+SELECT run_windows(e.id) FROM ended AS e;
 
 -- Claimed domains, by whichever run, that are part of a run.
 -- name: RunClaimed :many

@@ -4,7 +4,7 @@
 SELECT
     s.id, s.pages, s.words, s.bytes, s.languages,
     extract(EPOCH FROM now() - s.created_at)::float8 AS age, extract(EPOCH FROM now() - s.checked_at)::float8 AS unchecked
-FROM index_segments AS s WHERE s.id > 0 ORDER BY s.id;
+FROM index_segments AS s WHERE s.id > 0 AND s.merging IS NULL ORDER BY s.id;
 
 -- The chunks of the dictionary that may have keys: of each segment and key that with the greatest
 -- key up to it.
@@ -41,8 +41,12 @@ ORDER BY y.segment_id, y.kind, y.key LIMIT @most;
 -- name: IndexNext :one
 SELECT nextval(pg_get_serial_sequence('index_segments', 'id'))::bigint AS id;
 
+-- A segment that is complete.
 -- name: IndexAdd :exec
-INSERT INTO index_segments (id, pages, words, bytes, languages) VALUES (@id, @pages, @words, @bytes, @languages);
+INSERT INTO index_segments (id, pages, words, bytes, languages) VALUES (@id, @pages, @words, @bytes, @languages)
+ON CONFLICT (id) DO UPDATE SET
+    pages = excluded.pages, words = excluded.words, bytes = excluded.bytes, languages = excluded.languages,
+    created_at = excluded.created_at, checked_at = excluded.checked_at, merging = NULL;
 
 -- Drops segments, which another has taken the place of.
 -- name: IndexDrop :exec
@@ -50,17 +54,12 @@ WITH chunks AS (DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(@segments
 DELETE FROM index_segments AS s WHERE s.id = ANY(@segments::bigint []);
 
 -- name: IndexMergeBegin :exec
-INSERT INTO index_merges (segment_id, large) VALUES (@segment_id, @large);
+INSERT INTO index_segments (id, pages, words, bytes, languages, merging) VALUES (@segment_id, 0, 0, 0, '{}', @large::boolean);
 
--- Forgets merges, of small or of large segments. Those that have not ended leave chunks.
+-- Drops segments that merges, of small or of large segments, have begun and not completed.
 -- name: IndexMergesEnd :exec
-WITH chunks AS (
-    DELETE FROM index_chunks AS c
-    WHERE c.segment_id = ANY(ARRAY(
-        SELECT m.segment_id FROM index_merges AS m WHERE m.segment_id > 0 AND m.large = @large EXCEPT SELECT s.id FROM index_segments AS s WHERE s.id > 0
-    ))
-)
-DELETE FROM index_merges AS m WHERE m.segment_id > 0 AND m.large = @large;
+WITH begun AS (DELETE FROM index_segments AS s WHERE s.id > 0 AND s.merging = @large::boolean RETURNING s.id)
+DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(ARRAY(SELECT b.id FROM begun AS b));
 
 -- name: IndexChecked :exec
 UPDATE index_segments AS s SET checked_at = now() WHERE s.id = @id;

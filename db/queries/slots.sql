@@ -1,2 +1,50 @@
+-- Closes the slots of a database that was restored from a state of some age, before anything makes
+-- requests for it, and returns how many it has closed, and when a domain opens that is found anew.
+-- Its hosts may have been asked until just now, by requests that the state knows nothing of. So each
+-- slot stays closed from now on for its delay, or for as long as it was closed anyway. The delay is
+-- the strictest that is known: of the runs, of a person, of robots.txt, and after the last requests.
+-- A request that the state does not know may have begun such a delay a moment ago. What a server
+-- asked for once (Retry-After) counts up to the age of the state: it was known to the state, or began
+-- after it. Domains that have no slot yet get one.
 -- name: SlotsRestored :one
-SELECT slots_restored(@age_ms::bigint)::bigint;
+WITH strictest AS MATERIALIZED (
+    SELECT
+        clock_timestamp() AS t,
+        coalesce(max(coalesce((r.settings ->> 'delay')::interval, interval '10 seconds')), interval '0') AS delay,
+        coalesce(max(coalesce((r.settings ->> 'ip_delay')::interval, interval '1 second')), interval '0') AS ip,
+        coalesce(max((r.settings ->> 'subnet_delay')::interval), interval '0') AS subnet
+    FROM crawl_runs AS r
+), closed AS (
+    INSERT INTO politeness_slots AS s (key, free_at, reason)
+    SELECT 'domain:' || d.domain, n.t + greatest(
+        n.delay,
+        (SELECT ms_interval(max(o.crawl_delay_ms)) FROM robots AS o WHERE o.domain = d.domain),
+        (
+            SELECT ms_interval((c.value #>> '{}')::bigint) FROM domain_controls AS c
+            WHERE c.domain = d.domain AND c.kind = 'delay' AND c.lifted_at IS NULL
+        ),
+        (
+            SELECT max(ms_interval(least(
+                greatest(a.delay_ms, a.retry_after_ms, a.registered_delay_ms), CASE WHEN a.retry_after_ms IS NOT NULL THEN @age_ms::bigint END
+            ))) FROM (
+                SELECT c.delay_ms, c.retry_after_ms, c.registered_delay_ms FROM page_crawls AS c
+                WHERE c.domain = d.domain AND c.outcome IS NOT NULL ORDER BY c.completed_at DESC LIMIT 10
+            ) AS a
+        )
+    ), 'delay'
+    FROM domains AS d CROSS JOIN strictest AS n
+    UNION ALL
+    SELECT x.key, n.t + greatest(
+        CASE split_part(x.key, ':', 1) WHEN 'ip' THEN n.ip WHEN 'subnet' THEN n.subnet ELSE n.delay END, ms_interval(x.strict_ms)
+    ), 'delay'
+    FROM politeness_slots AS x CROSS JOIN strictest AS n
+    WHERE CASE WHEN x.key LIKE 'domain:%' THEN NOT EXISTS (SELECT 1 FROM domains AS d WHERE d.domain = substr(x.key, 8)) ELSE true END
+    ON CONFLICT (key) DO UPDATE SET
+        free_at = greatest(s.free_at, excluded.free_at),
+        reason = CASE WHEN s.free_at < excluded.free_at AND s.holder IS NULL THEN 'delay' ELSE s.reason END,
+        tail = greatest(s.tail, excluded.free_at),
+        ended_at = greatest(s.ended_at, statement_timestamp()),
+        updated_at = statement_timestamp()
+    RETURNING s.key
+)
+SELECT (SELECT count(*) FROM closed)::bigint AS closed, (SELECT n.t + n.delay FROM strictest AS n)::timestamptz AS opens;

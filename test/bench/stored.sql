@@ -68,8 +68,7 @@ INSERT INTO url_patterns (domain, pattern, seen, run_id, shared, fingerprints)
 SELECT h.domain, '/old/N', h.pages, r.id, convert_to(repeat('s', 400), 'UTF8'), convert_to(repeat('f', 800), 'UTF8')
 FROM host AS h CROSS JOIN crawl_runs AS r;
 
-INSERT INTO robots_texts (hash, rules) VALUES (sha256(''), '');
-INSERT INTO robots_bodies (hash, body) VALUES (sha256(''), '');
+INSERT INTO robots_contents (hash, content) VALUES (sha256(''), '');
 INSERT INTO robots (
     origin, domain, verdict, agent, rules_hash, body_hash, status_code, read_at, version, fetched_at, expires_at
 )

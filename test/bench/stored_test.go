@@ -106,8 +106,8 @@ func TestStoredPagesAreThoseOfACrawl(t *testing.T) {
 			JOIN pages t ON t.id = l.to_page_id AND t.domain = f.domain AND t.kind = 'page'`, count(t, conn, `SELECT count(*) FROM page_links`)},
 		{"UnlinkedPages", `SELECT count(*) FROM pages p WHERE url !~ '/(robots.txt|old/1)$'
 			AND NOT EXISTS (SELECT 1 FROM page_links WHERE to_page_id = p.id)`, 0},
-		{"ExpiredRobots", `SELECT count(*) FROM robots JOIN robots_history USING (origin, version) JOIN robots_texts t ON t.hash = robots.rules_hash
-			JOIN robots_bodies b ON b.hash = robots.body_hash WHERE robots.expires_at < now()`, 3},
+		{"ExpiredRobots", `SELECT count(*) FROM robots JOIN robots_history USING (origin, version) JOIN robots_contents t ON t.hash = robots.rules_hash
+			JOIN robots_contents b ON b.hash = robots.body_hash WHERE robots.expires_at < now()`, 3},
 	} {
 		require.Equal(t, c.want, count(t, conn, c.sql), c.name)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -41,6 +42,8 @@ type topology struct {
 	workers                    map[string]*process
 	// cuts are when a host could not reach the web
 	cuts []cut
+	// unseeded are the roots of sites that are not crawled yet.
+	unseeded []string
 }
 
 // cut is a span in which what a worker sent to the web vanished.
@@ -65,6 +68,12 @@ const nextVersion = "MOSEY_E2E_NEXT_VERSION"
 
 const topologyDelay = 400 * time.Millisecond
 
+// The sites of TestTopology: how many there are, and how many are seeded at a time.
+const (
+	topologySites = 48
+	topologyBatch = 8
+)
+
 func newTopology(t *testing.T) *topology {
 	t.Helper()
 	o := &topology{lan: newLAN(t), workers: map[string]*process{}}
@@ -74,15 +83,16 @@ func newTopology(t *testing.T) *topology {
 	o.web = o.lan.add(t, "web", webAt)
 	o.web.holds(t, webNetwork)
 
-	sites := web.Uniform(12, web.Site{Pages: int(topologySpan().Seconds()) * 3, Plain: true}) // which outlast all that is done
-	for i := range sites[:4] {
+	sites := web.Uniform(topologySites, web.Site{Pages: 12, Plain: true})
+	for i := 0; i < len(sites); i += 4 {
 		// so that a request is in flight when a host is cut off; they are asked more seldom for it
-		sites[i].Behaviour, sites[i].Pages = web.Slow{Latency: time.Second}, int(topologySpan().Seconds())/4
+		sites[i].Behaviour, sites[i].Pages = web.Slow{Latency: time.Second}, 5
 	}
 	o.web.in(t, func() error {
 		o.site = newSite(t, web.Options{Sites: sites, Network: webNetwork, NameServer: webAt})
 		return nil
 	})
+	o.unseeded = o.site.Seeds()
 	o.database = startPostgresOn(t, o.server, databaseAt)
 	stack := o.server.start(t, environ("DATABASE_URL="+o.database), moseyBin, "--data-dir", up.Dir(t), "up", "--no-worker")
 	o.server.relay(t, temporalAt, stack.field(t, "Temporal"))
@@ -180,26 +190,50 @@ func (o *topology) asks(h *host, since time.Time) (log web.Log) {
 	return log
 }
 
+// seedSome has some further sites crawled.
+func (o *topology) seedSome(t *testing.T, sites int) {
+	t.Helper()
+	n := min(sites, len(o.unseeded))
+	if n == 0 {
+		return
+	}
+	input, err := json.Marshal(map[string]any{
+		"run": "three", "urls": o.unseeded[:n], "settings": map[string]any{"delay": topologyDelay.String(), "ip_delay": "0s"},
+	})
+	require.NoError(t, err)
+	require.NoError(t, o.seed(t, fmt.Sprintf("seed/three/%d", len(o.unseeded)), string(input)).Get(t.Context(), nil))
+	o.unseeded = o.unseeded[n:]
+}
+
+// while waits until a host does something, and seeds further sites meanwhile if few are left: the
+// host has requests to make however slow the machine is.
+func (o *topology) while(t *testing.T, done func() bool, format string, args ...any) {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); !done(); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			require.Fail(t, fmt.Sprintf(format, args...))
+		}
+		left := queryInt(t, o.pool, "SELECT count(DISTINCT domain) FROM page_crawls WHERE outcome IS NULL")
+		if left < topologyBatch && len(o.unseeded) > 0 {
+			o.seedSome(t, topologyBatch)
+		}
+	}
+}
+
 // serves waits until a host has asked for some pages since an instant, and returns how long
 // after that the first was.
-func (o *topology) serves(t *testing.T, h *host, since time.Time, pages int, limit time.Duration) time.Duration {
+func (o *topology) serves(t *testing.T, h *host, since time.Time, pages int) time.Duration {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(o.asks(h, since)) >= pages }, limit, 20*time.Millisecond,
-		"host %s asks for nothing since %s", h.name, since)
+	o.while(t, func() bool { return len(o.asks(h, since)) >= pages }, "host %s asks for nothing since %s", h.name, since)
 	return o.asks(h, since)[0].Time.Sub(since).Round(time.Millisecond)
 }
 
 // inFlight waits until a request of a host is being answered.
 func (o *topology) inFlight(t *testing.T, h *host) {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		for _, r := range o.asks(h, time.Now().Add(-time.Second)) {
-			if r.InFlight {
-				return true
-			}
-		}
-		return false
-	}, time.Minute, 10*time.Millisecond)
+	o.while(t, func() bool {
+		return slices.ContainsFunc(o.asks(h, time.Now().Add(-time.Second)), func(r web.Record) bool { return r.InFlight })
+	}, "no request of host %s is in flight", h.name)
 }
 
 // TestTopology runs Mosey on three hosts. One is cut off for a minute in the middle of its
@@ -221,14 +255,9 @@ func TestTopology(t *testing.T) {
 	o.work(t, o.second, workerBin, "v1")
 	o.work(t, o.third, next, "v2")
 	o.known(t, "v2")
-	input, err := json.Marshal(map[string]any{
-		"run": "three", "urls": o.site.Seeds(), "settings": map[string]any{"delay": topologyDelay.String(), "ip_delay": "0s"},
-	})
-	require.NoError(t, err)
-	require.NoError(t, o.seed(t, "seed/three/1", string(input)).Get(t.Context(), nil))
 	began := time.Now()
-	o.serves(t, o.server, began, 10, time.Minute)
-	o.serves(t, o.second, began, 10, time.Minute)
+	o.serves(t, o.server, began, 10)
+	o.serves(t, o.second, began, 10)
 
 	o.inFlight(t, o.second)
 	cutAt := time.Now()
@@ -236,7 +265,7 @@ func TestTopology(t *testing.T) {
 		o.second.cutOff(t)
 	}
 	deploy := o.server.start(t, o.environ(), moseyBin, "deploy", "v2")
-	o.serves(t, o.third, cutAt, 10, time.Minute)
+	o.serves(t, o.third, cutAt, 10)
 	o.losesWeb(t, topologySpan()/10)
 	if !testing.Short() {
 		o.rejoins(t, cutAt)
@@ -247,15 +276,16 @@ func TestTopology(t *testing.T) {
 	back := time.Now()
 	taken := o.server.start(t, o.environ(), moseyBin, "deploy", "v1")
 	o.workers[o.server.name].end() // so that all there is to do falls to it
-	t.Logf("it serves %s after its version is back", o.serves(t, o.second, back, 10, time.Minute))
+	t.Logf("it serves %s after its version is back", o.serves(t, o.second, back, 10))
 
 	o.second.loses(t, databaseAt.Addr())
 	time.Sleep(topologySpan() * 3 / 4) // longer than it waits for the database's answer
 	found := time.Now()
 	o.second.finds(t, o.server, databaseAt.Addr())
-	t.Logf("it serves %s after the database is back", o.serves(t, o.second, found, 10, time.Minute))
+	t.Logf("it serves %s after the database is back", o.serves(t, o.second, found, 10))
 	require.Zero(t, taken.wait(t, 5*time.Minute), taken.out)
 
+	o.seedSome(t, len(o.unseeded))
 	o.waitDone(t, "three", 10*time.Minute)
 	o.judge(t)
 }
@@ -308,7 +338,7 @@ func (o *topology) losesWeb(t *testing.T, span time.Duration) {
 	found := time.Now()
 	o.third.finds(t, o.web, webAt)
 	o.cuts = append(o.cuts, cut{host: thirdAt, from: from, to: found})
-	t.Logf("the third host serves %s after the web is back", o.serves(t, o.third, found, 5, time.Minute))
+	t.Logf("the third host serves %s after the web is back", o.serves(t, o.third, found, 5))
 }
 
 // judge asserts what has to hold after all that happened.

@@ -91,6 +91,7 @@ func runCases(changing changes) {
 		c.ok(c.q.RunDueUpdate(ctx, dbsqlc.RunDueUpdateParams{RunID: runSmall}))
 		c.exec(`UPDATE crawl_runs SET settings = settings || '{"window": "02:00-03:00"}' WHERE id = $1`, runSmall)
 		c.done(c.q.RunSetStatus(ctx, dbsqlc.RunSetStatusParams{Status: "paused", Until: new(ago(time.Minute)), ID: runSmall}))
+		c.done(c.q.RunWindows(ctx, dbsqlc.RunWindowsParams{ID: runSmall, Was: "22:00-06:00"}))
 		c.ok(c.q.RunStop(ctx, dbsqlc.RunStopParams{ID: runSmall, Reason: "test"}))
 		c.done(c.q.RunStart(ctx, runSmall))
 		c.ok(c.q.RunNextSeeding(ctx, runSmall))

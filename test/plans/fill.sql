@@ -241,8 +241,7 @@ FROM sites AS x CROSS JOIN LATERAL (
     UNION ALL SELECT '/other/' || i || '/N' FROM generate_series(1, CASE WHEN x.s = 0 THEN 5000 ELSE 1 END) AS i
 ) AS p;
 
-INSERT INTO robots_texts (hash, rules) SELECT sha256(convert_to('rules ' || i, 'UTF8')), 'rules ' || i FROM generate_series(0, 49) AS i ON CONFLICT DO NOTHING;
-INSERT INTO robots_bodies (hash, body) SELECT sha256(convert_to('body ' || i, 'UTF8')), convert_to('body ' || i, 'UTF8') FROM generate_series(0, 49) AS i ON CONFLICT DO NOTHING;
+INSERT INTO robots_contents (hash, content) SELECT sha256(c), c FROM generate_series(0, 49) AS i, LATERAL unnest(ARRAY[convert_to('rules ' || i, 'UTF8'), convert_to('body ' || i, 'UTF8')]) AS c ON CONFLICT DO NOTHING;
 INSERT INTO robots (
     origin, domain, verdict, agent, rules_hash, body_hash, crawl_delay_ms, visit_times, sitemaps, status_code, failures, unreached, failing_since, read_at, version,
     fetched_at, expires_at

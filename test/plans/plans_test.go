@@ -19,6 +19,9 @@ import (
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	race.SkipSerial(t)
+	if testing.Short() {
+		t.Skip("a million pages take three minutes: go tool task test:long")
+	}
 	d := newDatabase(t, manyPages, manySites)
 	f := &findings{seen: map[statement]bool{}, worst: map[statement]finding{}, used: map[*allowance]bool{}}
 	for _, s := range statistics {

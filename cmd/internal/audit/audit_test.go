@@ -43,7 +43,7 @@ func (h *history) exec(sql string, args ...any) {
 func (h *history) robots(origin string, verdict crawl.RobotsVerdict, rules string) {
 	h.t.Helper()
 	h.exec(`WITH texts AS (
-			INSERT INTO robots_texts (hash, rules) VALUES (sha256(convert_to($3, 'UTF8')), $3) ON CONFLICT DO NOTHING
+			INSERT INTO robots_contents (hash, content) VALUES (sha256(convert_to($3, 'UTF8')), convert_to($3, 'UTF8')) ON CONFLICT DO NOTHING
 		)
 		INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, fetched_at, expires_at)
 		VALUES ($1, 1, $2::text::robots_verdict, 'mosey', sha256(convert_to($3, 'UTF8')), $4, $5)`,
