@@ -146,11 +146,6 @@ func (s Starter) RemoveSchedule(ctx context.Context, name string) error {
 	return schedule("remove", name, s.Client.ScheduleClient().GetHandle(ctx, name).Delete(ctx))
 }
 
-// TriggerSchedule does now what a schedule does at its times, or returns crawl.ErrNotFound.
-func (s Starter) TriggerSchedule(ctx context.Context, name string) error {
-	return schedule("trigger", name, s.Client.ScheduleClient().GetHandle(ctx, name).Trigger(ctx, client.ScheduleTriggerOptions{}))
-}
-
 func schedule(what, name string, err error) error {
 	switch {
 	case NotFound(err):

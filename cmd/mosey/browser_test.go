@@ -143,12 +143,18 @@ func TestPagesInABrowser(t *testing.T) {
 		"copies": "/images?of=copies", "live": "/live", "robots": "/robots?u=" + url.QueryEscape(i.url("/")),
 		"search": "/search?q=market",
 	}
+	type look struct {
+		width int64
+		theme string
+	}
+	all := []look{{1280, "light"}, {360, "dark"}, {1280, "dark"}, {390, "light"}, {390, "dark"}, {360, "light"}}
+	if testing.Short() {
+		all = all[:2] // each width and each theme once
+	}
 	for name, path := range pages {
-		for _, width := range []int64{1280, 390, 360} {
-			for _, theme := range []string{"light", "dark"} {
-				s.page(path)
-				b.look(t, s.url+path, theme, width, name)
-			}
+		for _, l := range all {
+			s.page(path)
+			b.look(t, s.url+path, l.theme, l.width, name)
 		}
 	}
 	// what is wrong would be found

@@ -4,8 +4,6 @@ import (
 	"image"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -183,77 +181,6 @@ func TestImages(t *testing.T) {
 		require.NotNil(t, rep.Image)
 		require.Equal(t, shaOf(i.harbour), rep.Image.SHA256)
 	})
-
-	t.Run("AreOnASheet", func(t *testing.T) {
-		t.Parallel()
-		i := i.in(t)
-		name := filepath.Join(t.TempDir(), "sheet.html")
-		r := i.Execute("images", "sheet", "--out", name)
-		require.Zero(t, r.Code, r.Stderr)
-		require.Empty(t, r.Stdout)
-		require.Equal(t, name+": 6 images, 6 of them with a picture.\n", r.Stderr)
-		data, err := os.ReadFile(name)
-		require.NoError(t, err)
-		page := string(data)
-		require.True(t, strings.HasPrefix(page, "<!doctype html>") && strings.HasSuffix(page, "</html>\n"), "whole")
-		require.Equal(t, 6, strings.Count(page, `src="data:image/jpeg;base64,`))
-		require.Equal(t, 6, strings.Count(page, `href="`+i.url("/")+`"`))
-		require.Equal(t, 1, strings.Count(page, `<div class="words">The market</div>`))
-		require.Zero(t, strings.Count(page, "<script"))
-		require.Equal(t, 2, strings.Count(page, "&lt;script&gt;"), "beside the picture, and in its place")
-		require.NoFileExists(t, name+".part")
-
-		require.Zero(t, i.Execute("images", "sheet", "--out", name, "--format", "jpeg").Code, "again")
-		data, err = os.ReadFile(name)
-		require.NoError(t, err)
-		require.Equal(t, 2, strings.Count(string(data), "<figure>"))
-		missing := filepath.Join(t.TempDir(), "missing", "sheet.html")
-		i.Refuse([]string{"images", "sheet", "--out", missing}, "--out "+missing+": ", "no such file or directory", "name a file in a directory that can be written to")
-		here := t.TempDir()
-		i.Refuse([]string{"images", "sheet", "--out", here}, "--out "+here+": it is a directory; name a file")
-		require.NoFileExists(t, here+".part")
-	})
-
-	t.Run("AreOnASheetThatCanBeWritten", func(t *testing.T) {
-		t.Parallel()
-		i := i.in(t)
-		missing := filepath.Join(t.TempDir(), "missing", "sheet.html")
-		r := i.Execute("images", "sheet", "--out", missing, "--image-store", "ftp://is-not-asked")
-		require.True(t, strings.HasPrefix(r.Stderr, "mosey: --out "+missing+": "), r.Stderr)
-		out := filepath.Join(t.TempDir(), "sheet.html")
-		i.Refuse([]string{"images", "sheet", "--out", out, "--image-store", "ftp://images"}, "--image-store: ")
-		require.NoFileExists(t, out)
-		require.NoFileExists(t, out+".part")
-	})
-
-	t.Run("AreOnASheetThoughOneIsDamaged", func(t *testing.T) {
-		t.Parallel()
-		i := i.in(t)
-		dir := t.TempDir()
-		damaged := &commandHarness{t: t, dir: dir}
-		require.NoError(t, os.CopyFS(filepath.Join(dir, "images"), os.DirFS(filepath.Join(i.dir, "images"))))
-		require.NoError(t, os.RemoveAll(filepath.Join(dir, "images", "thumbnails")))
-		require.NoError(t, os.WriteFile(damaged.object(shaOf(i.harbour)), []byte("other bytes"), 0o600))
-		out := filepath.Join(dir, "sheet.html")
-		r := i.Execute("images", "sheet", "--out", out, "--image-store", filepath.Join(dir, "images"))
-		require.Zero(t, r.Code, r.Stderr)
-		require.Contains(t, r.Stderr, "6 images, 4 of them with a picture.\n2 images are damaged in the store, as "+shaOf(i.harbour)+": ")
-		data, err := os.ReadFile(out)
-		require.NoError(t, err)
-		require.Equal(t, 4, strings.Count(string(data), `src="data:image/jpeg;base64,`))
-	})
-
-	t.Run("AreOnASheetWithoutPicturesWhereTheStoreHasNone", func(t *testing.T) {
-		t.Parallel()
-		i := i.in(t)
-		dir := t.TempDir()
-		r := i.Execute("images", "sheet", "--out", filepath.Join(dir, "sheet.html"), "--image-store", filepath.Join(dir, "empty"))
-		require.Zero(t, r.Code, r.Stderr)
-		require.Contains(t, r.Stderr, "6 images, 0 of them with a picture.\nPictures are kept by crawls with --set thumbnails=on or --images store.\n")
-		data, err := os.ReadFile(filepath.Join(dir, "sheet.html"))
-		require.NoError(t, err)
-		require.Equal(t, 6, strings.Count(string(data), "no picture kept"))
-	})
 }
 
 // testImagesSimilar is a part of TestImages, for one crawl is enough.
@@ -350,8 +277,6 @@ func TestImagesUsage(t *testing.T) {
 		{[]string{"similar", "x.png", "--distance", "9"}, []string{"--distance 9: want 0 to 8 bits"}},
 		{[]string{"similar", "x.png", "--distance=-1"}, []string{"--distance -1: want 0 to 8 bits"}},
 		{[]string{"similar", "x.png", "--limit", "0"}, []string{"--limit 0: want 1 to 100000"}},
-		{[]string{"sheet"}, []string{"missing flags: --out=FILE.html"}},
-		{[]string{"sheet", "--out", "x.html", "--limit", "5001"}, []string{"--limit 5001: want 1 to 5000 on one sheet"}},
 	} {
 		h.Refuse(append([]string{"images"}, c.args...), c.want...)
 	}
@@ -367,6 +292,4 @@ func TestImagesUsage(t *testing.T) {
 	}
 	require.Equal(t, "No image is there twice.\n", h.Execute("images", "duplicates").Stderr)
 	require.Empty(t, h.Print("images", "--json"))
-	h.Refuse([]string{"images", "sheet", "--out", "x.html", "--image-store", "ftp://images"}, "--image-store: ", "ftp")
-	require.NoFileExists(t, "x.html")
 }

@@ -47,7 +47,7 @@ func TestList(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
 		file := r.WriteFile("hosts", "# a hosts file\n0.0.0.0 ads.example.org\n\nhttp://no/\n*.example.net # all\n")
-		done := r.Execute("list", "import", "block", file)
+		done := r.Execute("list", "add", "block", "--file", file)
 		require.Zero(t, done.Code)
 		require.Equal(t, "2 entries on the block list, 2 of them new.\n", done.Stdout)
 		require.Contains(t, done.Stderr, "skipped: "+file+`:4: invalid input: entry "http://no/": want a host`)
@@ -63,7 +63,8 @@ func TestList(t *testing.T) {
 		h := newHarness(t)
 		h.Refuse([]string{"list", "add", "block", "https://example.org/"}, `entry "https://example.org/": want a host (shop.example.org)`)
 		h.Refuse([]string{"list", "add", "both", "example.org"}, `"allow","block"`)
+		h.Refuse([]string{"list", "add", "block"}, "want entries, such as example.org, or --file")
 		h.Refuse([]string{"list", "remove", "block"}, "want entries, such as example.org, or --all")
-		h.Refuse([]string{"list", "import", "block", "no-such-file"}, "list file: open no-such-file")
+		h.Refuse([]string{"list", "add", "block", "--file", "no-such-file"}, "list file: open no-such-file")
 	})
 }

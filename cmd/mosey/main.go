@@ -73,7 +73,6 @@ type cli struct {
 	Identity identity.Cmd       `cmd:"" rare:"" group:"Take out and look after:" help:"Publish and check who the crawler is: page, addresses, keys."`
 	Deploy   control.DeployCmd  `cmd:"" rare:"" group:"Take out and look after:" help:"Make a version of the workers current, or list the versions."`
 	Replay   control.ReplayCmd  `cmd:"" rare:"" group:"Take out and look after:" help:"Replay running workflows over this program before a deployment."`
-	Version_ versionCmd         `cmd:"" rare:"" group:"Take out and look after:" name:"version" help:"Print the version, and how it was built."` //nolint:revive // Version is the flag
 }
 
 // newCLI is a command line to be parsed.
@@ -99,6 +98,10 @@ func main() {
 // run runs one command and returns its exit code.
 func run(ctx context.Context, args []string, e *command.Env) int {
 	e.Stdout, e.Stderr = wiring.Plain(e.Stdout), wiring.Plain(e.Stderr)
+	versions, err := wiring.NewVersions()
+	if err != nil {
+		return wiring.Fail(e.Stderr, "mosey", err)
+	}
 	c := newCLI()
 	exited := -1
 	args, all := helpArgs(args)
@@ -107,6 +110,7 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 		kong.Description("Mosey crawls the web politely, and survives anything.\n\n"+
 			"Example: mosey crawl https://example.org/ --delay 10s --contact you@example.org\n\n"+
 			"mosey help all lists the rare commands, too."),
+		kong.Vars{"version": versions.Text("mosey")},
 		kong.Writers(e.Stdout, e.Stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: !all}),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,7 +36,6 @@ func TestReadersLogin(t *testing.T) {
 		{"list", "show"},
 		{"images"},
 		{"images", "duplicates"},
-		{"images", "sheet", "--out", filepath.Join(t.TempDir(), "sheet.html")},
 		{"export", "pages", "--out", "-", "--format", "jsonl"},
 		{"export", "links", "--out", "-", "--format", "jsonl"},
 		{"export", "crawls", "--out", "-", "--format", "jsonl"},
@@ -57,7 +55,6 @@ func TestReadersLogin(t *testing.T) {
 		{"list", "add", "block", "b.example", "--reason", "asked"},
 		{"rank"},
 		{"seed", "https://c.example/"},
-		{"domains", "recalculate"},
 	} {
 		done := h.Execute(args...)
 		require.NotZero(t, done.Code, args)

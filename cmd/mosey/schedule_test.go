@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/test/output"
@@ -30,9 +31,13 @@ func TestSchedule(t *testing.T) {
 		h.Refuse([]string{"schedule", "add", "weekly", s.Seeds()[0], "--every", "1h"}, `there is a schedule "weekly" already`)
 		_, err := store.Pool().Exec(t.Context(), "UPDATE pages SET fetched_at = fetched_at - interval '2 hours' WHERE kind = 'page'")
 		require.NoError(t, err)
-		output.ContainsOnSameLine(t, h.Print("schedule", "trigger", "monthly"), "Schedule monthly is started.")
+		trigger := func(name string) {
+			schedule := h.client().ScheduleClient().GetHandle(t.Context(), name)
+			require.NoError(t, schedule.Trigger(t.Context(), client.ScheduleTriggerOptions{}))
+		}
+		trigger("monthly")
 		requests(6)
-		h.Print("schedule", "trigger", "weekly")
+		trigger("weekly")
 		var second crawl.Run
 		require.Eventually(t, func() bool { second, err = store.Run(t.Context(), "second"); return err == nil }, patience, 5*time.Millisecond)
 		changes, err := store.RunChanges(t.Context(), second.ID, 1)
@@ -54,7 +59,7 @@ func TestSchedule(t *testing.T) {
 		require.Equal(t, time.Monday, list[1].Next.UTC().Weekday())
 		output.ContainsOnSameLine(t, h.Print("schedule"), "weekly", "seeds", "second")
 
-		output.ContainsOnSameLine(t, h.Print("schedule", "remove", "weekly"), "Schedule weekly is removed; what it has started goes on.")
+		output.ContainsOnSameLine(t, h.Print("schedule", "remove", "weekly"), "Schedule weekly is removed. Workflows that it has started go on.")
 		h.Refuse([]string{"schedule", "remove", "weekly"}, `schedule "weekly" does not exist; mosey schedule lists all`)
 	})
 

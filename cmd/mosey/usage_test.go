@@ -36,7 +36,7 @@ func TestHelp(t *testing.T) {
 		h := newHarness(t)
 		h.dir = "" // help is the first word
 		names := commands(t)
-		require.Len(t, names, 37)
+		require.Len(t, names, 36)
 		out := h.Print("help", "all")
 		for _, name := range names {
 			output.ContainsOnSameLine(t, out, "  "+name+" ")
@@ -52,18 +52,12 @@ func TestHelp(t *testing.T) {
 	t.Run("TellsTheVersion", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
-		require.Equal(t, wiring.Version()+"\n", h.Print("--version"))
-		require.Regexp(t, `\A[0-9]+\.[0-9]+\.[0-9]+\S*\n\z`, h.Print("--version"))
+		out := h.Print("--version")
+		require.Contains(t, out, "mosey "+wiring.Version()+"\n")
+		require.Regexp(t, `\Amosey [0-9]+\.[0-9]+\.[0-9]+\S*\n`, out)
+		output.ContainsOnSameLine(t, out, "built with go1", "/")
 		h.Setenv("MOSEY_VERSION", "1")
 		require.Contains(t, h.Print("status", "--help"), "--version ")
-		out := h.Print("version")
-		require.Contains(t, out, "mosey "+wiring.Version()+"\n")
-		output.ContainsOnSameLine(t, out, "built with go1", "/")
-		var all wiring.Versions
-		h.Decode(&all, "version", "--json")
-		require.Equal(t, wiring.Version(), all.Version)
-		require.Positive(t, all.Schema)
-		require.Positive(t, all.Extractor)
 	})
 
 	t.Run("OfEachCommandNamesItsFlagsAndTheirVariables", func(t *testing.T) {

@@ -114,7 +114,7 @@ CREATE TABLE domains (
     source text,
     seed_rank integer,
     -- What is known of it over all runs, counted when its workflow ends and by mosey
-    -- domains recalculate: a page writes no row for it.
+    -- rank: a page writes no row for it.
     pages_crawled bigint NOT NULL DEFAULT 0,
     pages_discovered bigint NOT NULL DEFAULT 0,
     images_found bigint NOT NULL DEFAULT 0,

@@ -27,7 +27,7 @@ import (
 )
 
 var (
-	sequencesFlag = flag.Int("model.sequences", 0, "how many random sequences to try; 0 is 300, and 40 with -short")
+	sequencesFlag = flag.Int("model.sequences", 0, "how many random sequences to try; 0 is 300, and 12 with -short")
 	stepsFlag     = flag.Int("model.steps", 60, "how many steps each has")
 	seedFlag      = flag.Uint64("model.seed", 0, "try the sequence of this seed alone, and tell what it does")
 	withoutFlag   = flag.String("model.without", "", "leave steps out that have one of these words in them, such as away,recrawl")
@@ -184,7 +184,7 @@ func TestModel(t *testing.T) {
 	switch {
 	case sequences != 0:
 	case testing.Short():
-		sequences = 40
+		sequences = 12
 	default:
 		sequences = 300
 	}

@@ -32,14 +32,11 @@ func Version() string {
 
 // Versions is what a report of a fault should name.
 type Versions struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
+	Version, Commit, Go, Platform string
 	// Schema is the newest of a database that it knows, and Extractor that of its reading
 	// of pages (crawl.ExtractorVersion).
-	Schema    int64 `json:"schema"`
-	Extractor int   `json:"extractor"`
+	Schema    int64
+	Extractor int
 }
 
 // NewVersions reads the versions of this program.

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -21,7 +22,6 @@ import (
 // ListCmd changes and shows the lists of what may be crawled at all.
 type ListCmd struct {
 	Add    listAddCmd    `cmd:"" help:"Put hosts, domains or networks on a list."`
-	Import listImportCmd `cmd:"" help:"Put the entries of files on a list, one a line; hosts files can be read, too."`
 	Remove listRemoveCmd `cmd:"" help:"Take entries off a list."`
 	Show   listShowCmd   `cmd:"" help:"Show the entries of a list, or of both."`
 }
@@ -38,12 +38,16 @@ type listAddCmd struct {
 	command.Answer
 	listArg
 
-	Entries []string `arg:"" name:"entry" help:"example.org (with all below it), shop.example.org, *.example.org, 192.0.2.0/24."`
-	Reason  string   `help:"Why, for those who ask later." placeholder:"TEXT"`
+	Entries []string `arg:"" optional:"" name:"entry" help:"example.org (with all below it), shop.example.org, *.example.org, 192.0.2.0/24."`
+	File    []string `help:"File of entries, one a line, such as a hosts file, or - for standard input. # begins a comment. Repeatable." placeholder:"FILE" sep:"none"`
+	Reason  string   `help:"Why, for those who ask later. Default: of the entries of a file its name." placeholder:"TEXT"`
 }
 
 // Run puts the entries on the list, for the next request on.
 func (l *listAddCmd) Run(ctx context.Context, e *command.Env) error {
+	if len(l.Entries)+len(l.File) == 0 {
+		return wiring.Usagef("list add %s: want entries, such as example.org, or --file", l.List)
+	}
 	entries, err := listEntries(l.Entries)
 	if err == nil {
 		err = checkReason(l.Reason, 0)
@@ -51,9 +55,41 @@ func (l *listAddCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
+	if len(entries) > 0 {
+		if err := l.add(ctx, e, entries, l.Reason); err != nil {
+			return err
+		}
+	}
+	for _, name := range l.File {
+		if err := l.addFile(ctx, e, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *listAddCmd) add(ctx context.Context, e *command.Env, entries []lists.Entry, reason string) error {
 	return command.WithNewStore(ctx, e, func(store *db.Store) error {
-		return addToList(ctx, e, l.Answer, store, l.list(), entries, l.Reason)
+		return addToList(ctx, e, l.Answer, store, l.list(), entries, reason)
 	})
+}
+
+// addFile puts the entries of a file on the list, and names the lines that are none.
+func (l *listAddCmd) addFile(ctx context.Context, e *command.Env, name string) error {
+	entries, bad, err := readListFile(name, e.Stdin)
+	if err != nil {
+		return err
+	}
+	for _, line := range bad.Shown {
+		fmt.Fprintln(e.Stderr, "skipped: "+line)
+	}
+	if bad.All > len(bad.Shown) {
+		fmt.Fprintf(e.Stderr, "skipped: %d lines in all that are no entries\n", bad.All)
+	}
+	if len(entries) == 0 {
+		return wiring.Usagef("no entries in %s: want one a line, such as example.org, *.example.org or 192.0.2.0/24", name)
+	}
+	return l.add(ctx, e, entries, cmp.Or(l.Reason, name[:min(len(name), crawl.ControlReasonMax)]))
 }
 
 func listEntries(texts []string) ([]lists.Entry, error) {
@@ -89,47 +125,6 @@ func addToList(
 	}
 	if list == lists.Allow {
 		goOnAll(ctx, e, store)
-	}
-	return nil
-}
-
-// listImportCmd puts the entries of files on a list.
-type listImportCmd struct {
-	command.Answer
-	listArg
-
-	Files  []string `arg:"" name:"file" help:"File of entries, one a line, or - for standard input. # begins a comment."`
-	Reason string   `help:"Why, for those who ask later. Default: the file's name." placeholder:"TEXT"`
-}
-
-// Run reads the files, and puts what they have on the list.
-func (l *listImportCmd) Run(ctx context.Context, e *command.Env) error {
-	if err := checkReason(l.Reason, 0); err != nil {
-		return err
-	}
-	for _, name := range l.Files {
-		entries, bad, err := readListFile(name, e.Stdin)
-		if err != nil {
-			return err
-		}
-		for _, line := range bad.Shown {
-			fmt.Fprintln(e.Stderr, "skipped: "+line)
-		}
-		if bad.All > len(bad.Shown) {
-			fmt.Fprintf(e.Stderr, "skipped: %d lines in all that are no entries\n", bad.All)
-		}
-		if len(entries) == 0 {
-			return wiring.Usagef("no entries in %s: want one a line, such as example.org, *.example.org or 192.0.2.0/24", name)
-		}
-		reason := l.Reason
-		if reason == "" {
-			reason = name[:min(len(name), crawl.ControlReasonMax)]
-		}
-		if err := command.WithNewStore(ctx, e, func(store *db.Store) error {
-			return addToList(ctx, e, l.Answer, store, l.list(), entries, reason)
-		}); err != nil {
-			return err
-		}
 	}
 	return nil
 }

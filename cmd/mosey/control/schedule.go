@@ -20,10 +20,9 @@ import (
 
 // ScheduleCmd has Temporal do things at their times, by its Schedules.
 type ScheduleCmd struct {
-	Add     scheduleAddCmd     `cmd:"" help:"Add a schedule: it seeds a run from a list (--source) or URLs, or fetches pages again (--older-than)."`
-	List    scheduleListCmd    `cmd:"" default:"withargs" help:"List schedules."`
-	Remove  scheduleRemoveCmd  `cmd:"" help:"Remove a schedule."`
-	Trigger scheduleTriggerCmd `cmd:"" help:"Do now what a schedule does at its times."`
+	Add    scheduleAddCmd    `cmd:"" help:"Add a schedule: it seeds a run from a list (--source) or URLs, or fetches pages again (--older-than)."`
+	List   scheduleListCmd   `cmd:"" default:"withargs" help:"List schedules."`
+	Remove scheduleRemoveCmd `cmd:"" help:"Remove a schedule."`
 }
 
 // scheduleAddCmd adds a schedule.
@@ -98,10 +97,7 @@ func (s *scheduleAddCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		return s.Tell(e, command.Change{
-			Did: "added", Schedule: s.Name,
-			Says: fmt.Sprintf("Schedule %s is added. To do it now as well:\n  mosey schedule trigger %s", s.Name, s.Name),
-		})
+		return s.Tell(e, command.Change{Did: "added", Schedule: s.Name, Says: fmt.Sprintf("Schedule %s is added.", s.Name)})
 	})
 }
 
@@ -144,41 +140,25 @@ func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
 }
 
 // scheduleRemoveCmd removes a schedule.
-type scheduleRemoveCmd struct{ namedSchedule }
-
-// Run removes it.
-func (s *scheduleRemoveCmd) Run(ctx context.Context, e *command.Env) error {
-	return s.with(ctx, e, "removed", "; what it has started goes on", workflows.Starter.RemoveSchedule)
-}
-
-// scheduleTriggerCmd does now what a schedule does at its times.
-type scheduleTriggerCmd struct{ namedSchedule }
-
-// Run does it.
-func (s *scheduleTriggerCmd) Run(ctx context.Context, e *command.Env) error {
-	return s.with(ctx, e, "started", "", workflows.Starter.TriggerSchedule)
-}
-
-// namedSchedule is the schedule that a command is about.
-type namedSchedule struct {
+type scheduleRemoveCmd struct {
 	command.Answer
 
 	Name string `arg:"" help:"Name of the schedule."`
 }
 
-// with does something with the schedule, and says what, and what else there is to know.
-func (s *namedSchedule) with(
-	ctx context.Context, e *command.Env, did, more string, do func(workflows.Starter, context.Context, string) error,
-) error {
+// Run removes it.
+func (s *scheduleRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
-		err := do(starter, ctx, s.Name)
+		err := starter.RemoveSchedule(ctx, s.Name)
 		if errors.Is(err, crawl.ErrNotFound) {
 			return wiring.Usagef("schedule %q does not exist; mosey schedule lists all", s.Name)
 		}
 		if err != nil {
 			return err
 		}
-		return s.Tell(e, command.Change{Did: did, Schedule: s.Name, Says: fmt.Sprintf("Schedule %s is %s%s.", s.Name, did, more)})
+		return s.Tell(e, command.Change{
+			Did: "removed", Schedule: s.Name, Says: fmt.Sprintf("Schedule %s is removed. Workflows that it has started go on.", s.Name),
+		})
 	})
 }
 

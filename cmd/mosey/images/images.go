@@ -28,7 +28,6 @@ type Cmd struct {
 	List       imagesListCmd       `cmd:"" default:"withargs" help:"List images, the latest first."`
 	Similar    imagesSimilarCmd    `cmd:"" help:"Find images that look like a file, an image that is known, or a hash."`
 	Duplicates imagesDuplicatesCmd `cmd:"" help:"Show images that several URLs have."`
-	Sheet      imagesSheetCmd      `cmd:"" help:"Write a page that shows images beside each other."`
 }
 
 // imageFilter is which images are shown.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -17,15 +16,8 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// DomainsCmd lists domains, and puts right what is kept of them.
+// DomainsCmd lists domains.
 type DomainsCmd struct {
-	List        domainsListCmd        `cmd:"" default:"withargs" help:"List domains."`
-	Recalculate domainsRecalculateCmd `cmd:"" help:"Count what is known of all domains anew."`
-	Release     domainsReleaseCmd     `cmd:"" help:"End claims on domains that should have been renewed, or those that are named."`
-}
-
-// domainsListCmd lists domains.
-type domainsListCmd struct {
 	Status string  `help:"Only those: pending, active, exhausted, blocked or unreachable." placeholder:"STATUS"`
 	Source string  `help:"Only those that a list of this kind has named, such as tranco." placeholder:"SOURCE"`
 	Errors float32 `help:"Only those of whose last requests at least this share failed, from 0 to 1." placeholder:"SHARE"`
@@ -42,7 +34,7 @@ type domainsListCmd struct {
 const domainsMost = 1_000_000
 
 // Run prints the domains.
-func (d *domainsListCmd) Run(ctx context.Context, e *command.Env) error {
+func (d *DomainsCmd) Run(ctx context.Context, e *command.Env) error {
 	query := report.DomainQuery{
 		Status: crawl.DomainStatus(d.Status), Source: d.Source, Errors: d.Errors, Rank: d.Rank, Due: d.Due,
 		Language: d.Lang, Waits: reasons.Reason(d.Waits),
@@ -96,73 +88,4 @@ func printListing(e *command.Env, all []report.DomainListing) error {
 			explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, d.Discovered, errs, took, last, explain.OneLine(d.Reason))
 	}
 	return command.Flush(t)
-}
-
-// domainsRecalculateCmd counts what is known of domains.
-type domainsRecalculateCmd struct {
-	command.Answer
-}
-
-// Run counts, and can be ended and begun again at any time.
-func (d *domainsRecalculateCmd) Run(ctx context.Context, e *command.Env) error {
-	return command.WithStore(ctx, e, func(store *db.Store) error {
-		line, began, looked := command.NewProgressLine(e), time.Now(), int64(0)
-		told := func(what string) func(int64) {
-			return func(n int64) {
-				looked = n
-				line.Show(func(time.Time) string { return fmt.Sprintf("about %d domains %s", n, what) })
-			}
-		}
-		err := store.GroupDomains(ctx, told("grouped"))
-		if err == nil {
-			err = store.CountDomains(ctx, told("counted"))
-		}
-		if err == nil {
-			err = store.PrioritizeDomains(ctx, told("put in order"))
-		}
-		line.Clear()
-		if err != nil {
-			return fmt.Errorf("stopped after about %d domains: %w", looked, err)
-		}
-		return d.Tell(e, command.Change{
-			Did: "recalculated", Says: fmt.Sprintf("All domains are counted and put in order, in %s.", time.Since(began).Round(time.Second/10)),
-		})
-	})
-}
-
-// domainsReleaseCmd ends claims.
-type domainsReleaseCmd struct {
-	command.Answer
-
-	Names []string `arg:"" optional:"" name:"domain" help:"Domains whose claim ends now. Default: all whose claim has run out."`
-}
-
-// Run ends the claims. Each domain has one workflow at the most, so that none is crawled
-// twice for it.
-func (d *domainsReleaseCmd) Run(ctx context.Context, e *command.Env) error {
-	var names []string
-	for _, text := range d.Names {
-		name, err := command.DomainArgument(text)
-		if err != nil {
-			return err
-		}
-		names = append(names, name)
-	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
-		released, err := store.ReleaseDomains(ctx, names)
-		if err != nil {
-			return err
-		}
-		if len(names) > 0 && len(released) == 0 {
-			return fmt.Errorf("no claim on %s: mosey domain %s tells what holds", strings.Join(names, ", "), names[0])
-		}
-		count := int64(len(released))
-		if err := d.Tell(e, command.Change{Did: "released", Count: &count, Says: explain.Count(count, "claim") + " ended."}); err != nil {
-			return err
-		}
-		for _, name := range released {
-			command.WakeDomain(ctx, e, store, name)
-		}
-		return nil
-	})
 }

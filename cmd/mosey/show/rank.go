@@ -19,7 +19,8 @@ import (
 	"github.com/mosey-web/mosey/search"
 )
 
-// RankCmd computes what domains and pages are worth by who links to them.
+// RankCmd computes what domains and pages are worth by who links to them, and with that counts
+// what is known of domains, and in which order their turns come.
 type RankCmd struct {
 	Top  int  `default:"10" help:"How many of the best domains to show." placeholder:"N"`
 	JSON bool `name:"json" help:"Print one JSON object."`
@@ -48,7 +49,11 @@ func (c *RankCmd) Run(ctx context.Context, e *command.Env) error {
 		if err := (&keywords.Writer{Store: store, Logger: e.NewLogger(e.Stderr, slog.LevelWarn)}).Write(ctx); err != nil {
 			return err
 		}
-		rep, err := search.Rank(ctx, store, func(r report.Ranks) { line.Show(func(time.Time) string { return rankStep(r) }) })
+		told := func(r report.Ranks) { line.Show(func(time.Time) string { return rankStep(r) }) }
+		rep, err := recount(ctx, store, told)
+		if err == nil {
+			rep, err = search.Rank(ctx, store, told)
+		}
 		line.Clear()
 		switch {
 		case errors.Is(err, context.Canceled):
@@ -65,6 +70,27 @@ func (c *RankCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		return out.print(e)
 	})
+}
+
+// recount counts what is known of domains and works out their order, and returns the step that it came to.
+func recount(ctx context.Context, store *db.Store, told func(report.Ranks)) (rep report.Ranks, err error) {
+	for _, s := range []struct {
+		name string
+		do   func(context.Context, func(int64)) error
+	}{
+		{"looking up registered domains", store.GroupDomains}, {"counting domains", store.CountDomains},
+		{"ordering domains", store.PrioritizeDomains},
+	} {
+		rep.Step = s.name
+		err := s.do(ctx, func(n int64) {
+			rep.Done = n
+			told(rep)
+		})
+		if err != nil {
+			return rep, err
+		}
+	}
+	return rep, nil
 }
 
 // rankStep is how far the computation is, for people.
