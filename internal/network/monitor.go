@@ -206,10 +206,11 @@ type Failure struct {
 // context ends.
 func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 	ended := time.Now()
-	if down := m.caught(f.Key, ended.Add(-f.Waited)); down != nil {
+	began := ended.Add(-f.Waited)
+	since := began.Add(min(second, f.Waited/2))
+	if down := m.caught(f.Key, began); down != nil {
 		return down
 	}
-	since := ended.Add(-f.Waited).Add(min(second, f.Waited/2))
 	if !f.Connected {
 		m.note(f.Key, ended, f.Worked)
 	}
@@ -219,6 +220,9 @@ func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 	defer ticker.Stop()
 	var tried <-chan struct{}
 	for over := false; ; {
+		if down := m.caught(f.Key, began); down != nil { // it was noticed, and has ended, meanwhile
+			return down
+		}
 		switch m.judge(f, since, over) {
 		case theirs:
 			return nil

@@ -207,6 +207,21 @@ func TestMonitor(t *testing.T) {
 			w.Reached("192.0.2.3")
 			require.NoError(t, w.unreached("192.0.2.4"), "it began when the network was back")
 		},
+		"ThatEndsWhileAFailureIsJudged": func(t *testing.T, w *world) {
+			w.reachedBefore(4)
+			w.knows("good.test")
+			w.away = true
+			judged := make(chan error)
+			go func() {
+				time.Sleep(5 * time.Second)
+				judged <- w.unreached("new.test")
+			}()
+			require.Equal(t, 4, w.all(t, 4))
+			w.away = false
+			w.heard("other.test", true, false)
+			w.Reached("192.0.2.3")
+			require.Error(t, <-judged, "that others are reached once the network is back says nothing about it")
+		},
 		"ThatLastsForHours": func(t *testing.T, w *world) {
 			w.reachedBefore(4)
 			for range 300 {
