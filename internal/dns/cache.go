@@ -32,6 +32,9 @@ type answer struct {
 	// temporary tells a failure, or stale addresses, from a denial.
 	temporary bool
 
+	// asked is when they began to be asked, for a failure.
+	asked time.Time
+
 	// askAt is when the name servers are to be asked again.
 	askAt time.Time
 
@@ -72,7 +75,7 @@ func (r record) addresses(now time.Time, preferIPv6 bool) []netip.Addr {
 func (r record) failure(host string) *Error {
 	for _, a := range r {
 		if a.temporary || len(a.addrs) > 0 {
-			return &Error{Host: host, Temporary: true, Err: a.err}
+			return &Error{Host: host, Temporary: true, Err: a.err, Asked: a.asked}
 		}
 	}
 	return &Error{Host: host, Err: r[0].err}

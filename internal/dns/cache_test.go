@@ -1,6 +1,7 @@
 package dns
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -85,8 +86,14 @@ func TestCacheKeepsDenialsForTheTTLOfTheSOA(t *testing.T) {
 
 			clock.advance(1)
 			server.set("site.test.", fails(dns.RcodeServerFailure))
+			asked := clock.now()
 			_, err = resolver.Lookup(t.Context(), "site.test")
 			require.ErrorIs(t, err, ErrTemporary, "a denial is never stale")
+			clock.advance(failureTTL / 2)
+			_, err = resolver.Lookup(t.Context(), "site.test")
+			remembered, is := errors.AsType[*Error](err)
+			require.True(t, is)
+			require.True(t, remembered.Asked.Equal(asked), "a failure that is remembered says since when")
 			clock.advance(failureTTL)
 			server.set("site.test.", gives("site.test. 60 IN A 192.0.2.1"))
 			requireLookup(t, resolver, "site.test", "192.0.2.1")

@@ -3,6 +3,7 @@ package dns
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 var (
@@ -35,6 +36,10 @@ type Error struct {
 
 	// Temporary is true for ErrTemporary, false for ErrNotFound.
 	Temporary bool
+
+	// Asked is when the queries began that failed, with ErrTemporary. A failure is remembered, and
+	// lookups share queries, so that may be before the lookup. It is zero where none was sent.
+	Asked time.Time
 }
 
 // Error names the host, the class and the cause.

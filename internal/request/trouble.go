@@ -29,7 +29,7 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 	switch {
 	case x.Err == nil:
 	case f == nil && errors.Is(x.Err, dns.ErrTemporary):
-		failed.Key, failed.Waited, failed.Why = ask.URL.Host(), time.Since(began), "no answer from a name server"
+		failed.Key, failed.Waited, failed.Why = ask.URL.Host(), time.Since(firstAsked(x.Err, began)), "no answer from a name server"
 		return c.Network.Failed(ctx, failed)
 	case f == nil: // the name servers say that there is no such host
 		return nil
@@ -51,6 +51,14 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 	c.Network.Reached(t.ip())
 	x.Attempt.Reached = true
 	return nil
+}
+
+// firstAsked is when the name servers were first asked without an answer, for a request that began later.
+func firstAsked(err error, began time.Time) time.Time {
+	if failure, ok := errors.AsType[*dns.Error](err); ok && !failure.Asked.IsZero() && failure.Asked.Before(began) {
+		return failure.Asked
+	}
+	return began
 }
 
 // abandon takes an attempt back that failed through no fault of the site. Where the

@@ -68,9 +68,9 @@ const nextVersion = "MOSEY_E2E_NEXT_VERSION"
 
 const topologyDelay = 400 * time.Millisecond
 
-// The sites of TestTopology: how many there are, and how many are seeded at a time.
+// The sites of TestTopology: how many there are at the most, and how many are seeded at a time.
 const (
-	topologySites = 48
+	topologySites = 120
 	topologyBatch = 8
 )
 
@@ -83,7 +83,7 @@ func newTopology(t *testing.T) *topology {
 	o.web = o.lan.add(t, "web", webAt)
 	o.web.holds(t, webNetwork)
 
-	sites := web.Uniform(topologySites, web.Site{Pages: 12, Plain: true})
+	sites := web.Uniform(topologySites, web.Site{Pages: 8, Plain: true})
 	for i := 0; i < len(sites); i += 4 {
 		// so that a request is in flight when a host is cut off; they are asked more seldom for it
 		sites[i].Behaviour, sites[i].Pages = web.Slow{Latency: time.Second}, 5
@@ -193,16 +193,13 @@ func (o *topology) asks(h *host, since time.Time) (log web.Log) {
 // seedSome has some further sites crawled.
 func (o *topology) seedSome(t *testing.T, sites int) {
 	t.Helper()
-	n := min(sites, len(o.unseeded))
-	if n == 0 {
-		return
-	}
+	require.GreaterOrEqual(t, len(o.unseeded), sites, "no further site is left")
 	input, err := json.Marshal(map[string]any{
-		"run": "three", "urls": o.unseeded[:n], "settings": map[string]any{"delay": topologyDelay.String(), "ip_delay": "0s"},
+		"run": "three", "urls": o.unseeded[:sites], "settings": map[string]any{"delay": topologyDelay.String(), "ip_delay": "0s"},
 	})
 	require.NoError(t, err)
 	require.NoError(t, o.seed(t, fmt.Sprintf("seed/three/%d", len(o.unseeded)), string(input)).Get(t.Context(), nil))
-	o.unseeded = o.unseeded[n:]
+	o.unseeded = o.unseeded[sites:]
 }
 
 // while waits until a host does something, and seeds further sites meanwhile if few are left: the
@@ -214,7 +211,7 @@ func (o *topology) while(t *testing.T, done func() bool, format string, args ...
 			require.Fail(t, fmt.Sprintf(format, args...))
 		}
 		left := queryInt(t, o.pool, "SELECT count(DISTINCT domain) FROM page_crawls WHERE outcome IS NULL")
-		if left < topologyBatch && len(o.unseeded) > 0 {
+		if left < topologyBatch {
 			o.seedSome(t, topologyBatch)
 		}
 	}
@@ -240,8 +237,8 @@ func (o *topology) inFlight(t *testing.T, h *host) {
 // requests while a new version is deployed, and another, of that version, loses the web alone. Back again,
 // the first one has to do all the work, and loses the database alone. No promise may be broken
 // and no page lost or charged for it. Most of the test is a wait of three minutes: as long Temporal
-// leaves domains to a host that does not report. In the short form no host is cut off: a worker gives the
-// database up after 30 s, and takes a shorter silence of the site for the site's own.
+// leaves domains to a host that does not report. In the short form no host is cut off or loses the
+// web: a worker gives the database up after 30 s, and looks for the web again after ten.
 func TestTopology(t *testing.T) {
 	t.Parallel()
 	if !isolate(t, func() string { return nextVersion + "=" + nextVersionOf(t) }) {
@@ -265,9 +262,10 @@ func TestTopology(t *testing.T) {
 		o.second.cutOff(t)
 	}
 	deploy := o.server.start(t, o.environ(), moseyBin, "deploy", "v2")
+	o.seedSome(t, topologyBatch) // new workflows start on it
 	o.serves(t, o.third, cutAt, 10)
-	o.losesWeb(t, topologySpan()/10)
 	if !testing.Short() {
+		o.losesWeb(t, topologySpan()/10)
 		o.rejoins(t, cutAt)
 	}
 
@@ -285,7 +283,6 @@ func TestTopology(t *testing.T) {
 	t.Logf("it serves %s after the database is back", o.serves(t, o.second, found, 10))
 	require.Zero(t, taken.wait(t, 5*time.Minute), taken.out)
 
-	o.seedSome(t, len(o.unseeded))
 	o.waitDone(t, "three", 10*time.Minute)
 	o.judge(t)
 }
@@ -356,10 +353,14 @@ func (o *topology) judge(t *testing.T) {
 	}
 	// an answer that a host did not get, or could not record, is asked for again
 	again := queryInt(t, o.pool, "SELECT count(*) FROM page_crawls WHERE lost OR skipped = 'taken back'")
-	report := web.Judge(log, web.Expectations{Plan: o.site.Plan, Delay: topologyDelay, Refetches: again, UserAgent: "mosey/"})
+	report := web.Judge(log, web.Expectations{
+		Plan: o.site.Plan, Partial: true, Delay: topologyDelay, Refetches: again, UserAgent: "mosey/",
+	})
 	t.Log(report)
 	require.Empty(t, report.Violations())
-	require.Empty(t, report.Missing)
+	require.Empty(t, slices.DeleteFunc(report.Missing, func(url string) bool {
+		return slices.ContainsFunc(o.unseeded, func(root string) bool { return strings.HasPrefix(url, root) })
+	}))
 	require.Empty(t, o.charged(t), "attempts that are held against sites, all of which are healthy")
 	for _, status := range []string{"Failed", "TimedOut", "Terminated"} {
 		res, err := o.client.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: "ExecutionStatus = '" + status + "'"})
