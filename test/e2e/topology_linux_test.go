@@ -202,9 +202,9 @@ func (o *topology) seedSome(t *testing.T, sites int) {
 	o.unseeded = o.unseeded[sites:]
 }
 
-// while waits until a host does something, and seeds further sites meanwhile if few are left: the
+// whilef waits until a host does something, and seeds further sites meanwhile if few are left: the
 // host has requests to make however slow the machine is.
-func (o *topology) while(t *testing.T, done func() bool, format string, args ...any) {
+func (o *topology) whilef(t *testing.T, done func() bool, format string, args ...any) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !done(); <-time.After(20 * time.Millisecond) {
 		if time.Now().After(until) {
@@ -221,14 +221,14 @@ func (o *topology) while(t *testing.T, done func() bool, format string, args ...
 // after that the first was.
 func (o *topology) serves(t *testing.T, h *host, since time.Time, pages int) time.Duration {
 	t.Helper()
-	o.while(t, func() bool { return len(o.asks(h, since)) >= pages }, "host %s asks for nothing since %s", h.name, since)
+	o.whilef(t, func() bool { return len(o.asks(h, since)) >= pages }, "host %s asks for nothing since %s", h.name, since)
 	return o.asks(h, since)[0].Time.Sub(since).Round(time.Millisecond)
 }
 
 // inFlight waits until a request of a host is being answered.
 func (o *topology) inFlight(t *testing.T, h *host) {
 	t.Helper()
-	o.while(t, func() bool {
+	o.whilef(t, func() bool {
 		return slices.ContainsFunc(o.asks(h, time.Now().Add(-time.Second)), func(r web.Record) bool { return r.InFlight })
 	}, "no request of host %s is in flight", h.name)
 }

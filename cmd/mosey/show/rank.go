@@ -78,7 +78,8 @@ func recount(ctx context.Context, store *db.Store, told func(report.Ranks)) (rep
 		name string
 		do   func(context.Context, func(int64)) error
 	}{
-		{"looking up registered domains", store.GroupDomains}, {"counting domains", store.CountDomains},
+		{"looking up registered domains", store.GroupDomains},
+		{"counting domains", store.CountDomains},
 		{"ordering domains", store.PrioritizeDomains},
 	} {
 		rep.Step = s.name
