@@ -609,9 +609,9 @@ CREATE TABLE index_chunks (
 ALTER TABLE index_chunks ALTER COLUMN data SET STORAGE EXTERNAL;
 ALTER TABLE index_chunks ALTER COLUMN key SET STORAGE PLAIN;
 
--- Contents of robots.txt, each stored once for all origins that have it: the bodies as sites sent
--- them (1 KB as a rule, 500 KiB at the most), which an audit reads, and in UTF-8 the one group of
--- each that applies to us, in canonical form.
+-- Contents of robots.txt, each stored once for all origins. A body is stored as the site sent it: 1
+-- KB as a rule, 500 KiB at the most. An audit reads it. The group that applies to us is stored in
+-- canonical form, as UTF-8.
 CREATE TABLE robots_contents (
     hash bytea PRIMARY KEY,
     content bytea NOT NULL,

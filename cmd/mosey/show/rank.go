@@ -19,8 +19,8 @@ import (
 	"github.com/mosey-web/mosey/search"
 )
 
-// RankCmd computes what domains and pages are worth by who links to them, and with that counts
-// what is known of domains, and in which order their turns come.
+// RankCmd ranks domains and pages by the links to them. It also counts the pages and errors of each
+// domain, and computes the order of the domains.
 type RankCmd struct {
 	Top  int  `default:"10" help:"How many of the best domains to show." placeholder:"N"`
 	JSON bool `name:"json" help:"Print one JSON object."`
