@@ -98,10 +98,6 @@ func main() {
 // run runs one command and returns its exit code.
 func run(ctx context.Context, args []string, e *command.Env) int {
 	e.Stdout, e.Stderr = wiring.Plain(e.Stdout), wiring.Plain(e.Stderr)
-	versions, err := wiring.NewVersions()
-	if err != nil {
-		return wiring.Fail(e.Stderr, "mosey", err)
-	}
 	c := newCLI()
 	exited := -1
 	args, all := helpArgs(args)
@@ -110,7 +106,6 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 		kong.Description("Mosey crawls the web politely, and survives anything.\n\n"+
 			"Example: mosey crawl https://example.org/ --delay 10s --contact you@example.org\n\n"+
 			"mosey help all lists the rare commands, too."),
-		kong.Vars{"version": versions.Text("mosey")},
 		kong.Writers(e.Stdout, e.Stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: !all}),

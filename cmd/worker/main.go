@@ -45,16 +45,11 @@ func main() {
 // run works until the context ends and returns the exit code.
 func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr io.Writer) int {
 	stdout, stderr = wiring.Plain(stdout), wiring.Plain(stderr)
-	versions, err := wiring.NewVersions()
-	if err != nil {
-		return wiring.Fail(stderr, "worker", err)
-	}
 	var f flags
 	exited := -1
 	parser, err := wiring.NewParser(&f, environ, nil,
 		kong.Name("worker"),
 		kong.Description("Mosey's production worker. Temporal is found through the TEMPORAL_* environment."),
-		kong.Vars{"version": versions.Text("worker")},
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exited = code }),
 	)

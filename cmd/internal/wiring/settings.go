@@ -23,7 +23,7 @@ const envPrefix = "MOSEY"
 type Flags struct {
 	LogFlags
 
-	Version kong.VersionFlag `help:"Print the version." env:"-"`
+	Version versionFlag `help:"Print the version." env:"-"`
 }
 
 // NewParser makes the parser of a command line. A value that no flag gives comes
@@ -32,7 +32,6 @@ func NewParser(flags any, env Env, files []string, options ...kong.Option) (*kon
 	load := func(r io.Reader) (kong.Resolver, error) { return loadSettings(r, env) }
 	parser, err := kong.New(flags, append([]kong.Option{
 		kong.DefaultEnvars(envPrefix),
-		kong.Vars{"version": Version()},
 		kong.ValueFormatter(helpWithEnv),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)),
 		kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(decodeNetwork)),

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 )
@@ -62,6 +64,20 @@ func (v Versions) Text(program string) string {
 		text += fmt.Sprintf("commit     %s\n", v.Commit)
 	}
 	return text + fmt.Sprintf("built with %s for %s\nschema     %d\nextractor  %d", v.Go, v.Platform, v.Schema, v.Extractor)
+}
+
+// versionFlag prints the versions of the program, and ends it.
+type versionFlag bool
+
+// BeforeReset prints; kong calls it when the flag is given.
+func (versionFlag) BeforeReset(app *kong.Kong) error {
+	versions, err := NewVersions()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(app.Stdout, versions.Text(app.Model.Name))
+	app.Exit(0)
+	return nil
 }
 
 // commit is the source's, with -dirty after it where files differed from the commit; empty
