@@ -55,30 +55,38 @@ func (l *listAddCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
+	var all []listed
 	if len(entries) > 0 {
-		if err := l.add(ctx, e, entries, l.Reason); err != nil {
-			return err
-		}
+		all = append(all, listed{entries, l.Reason})
 	}
 	for _, name := range l.File {
-		if err := l.addFile(ctx, e, name); err != nil {
+		entries, err := entriesOfFile(e, name)
+		if err != nil {
 			return err
 		}
+		all = append(all, listed{entries, cmp.Or(l.Reason, name[:min(len(name), crawl.ControlReasonMax)])})
 	}
-	return nil
-}
-
-func (l *listAddCmd) add(ctx context.Context, e *command.Env, entries []lists.Entry, reason string) error {
 	return command.WithNewStore(ctx, e, func(store *db.Store) error {
-		return addToList(ctx, e, l.Answer, store, l.list(), entries, reason)
+		for _, some := range all {
+			if err := l.add(ctx, e, store, some); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// addFile puts the entries of a file on the list, and names the lines that are none.
-func (l *listAddCmd) addFile(ctx context.Context, e *command.Env, name string) error {
+// listed are entries and why they are on a list.
+type listed struct {
+	entries []lists.Entry
+	reason  string
+}
+
+// entriesOfFile reads a file, and names the lines that are no entries.
+func entriesOfFile(e *command.Env, name string) ([]lists.Entry, error) {
 	entries, bad, err := readListFile(name, e.Stdin)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, line := range bad.Shown {
 		fmt.Fprintln(e.Stderr, "skipped: "+line)
@@ -87,9 +95,9 @@ func (l *listAddCmd) addFile(ctx context.Context, e *command.Env, name string) e
 		fmt.Fprintf(e.Stderr, "skipped: %d lines in all that are no entries\n", bad.All)
 	}
 	if len(entries) == 0 {
-		return wiring.Usagef("no entries in %s: want one a line, such as example.org, *.example.org or 192.0.2.0/24", name)
+		return nil, wiring.Usagef("no entries in %s: want one a line, such as example.org, *.example.org or 192.0.2.0/24", name)
 	}
-	return l.add(ctx, e, entries, cmp.Or(l.Reason, name[:min(len(name), crawl.ControlReasonMax)]))
+	return entries, nil
 }
 
 func listEntries(texts []string) ([]lists.Entry, error) {
@@ -104,23 +112,22 @@ func listEntries(texts []string) ([]lists.Entry, error) {
 	return entries, nil
 }
 
-// addToList stores entries, and says what that means.
-func addToList(
-	ctx context.Context, e *command.Env, a command.Answer, store *db.Store, list lists.List, entries []lists.Entry, reason string,
-) error {
+// add stores entries, and prints how many of them are new.
+func (l *listAddCmd) add(ctx context.Context, e *command.Env, store *db.Store, some listed) error {
+	list := l.list()
 	sizes, err := store.ListSizes(ctx)
 	if err != nil {
 		return err
 	}
-	added, err := store.AddToList(ctx, list, entries, reason, command.Whoami())
+	added, err := store.AddToList(ctx, list, some.entries, some.reason, command.Whoami())
 	if err != nil {
 		return err
 	}
-	says := fmt.Sprintf("%s on the %s list, %d of them new.", explain.Count(int64(len(entries)), "entry"), list, added)
+	says := fmt.Sprintf("%s on the %s list, %d of them new.", explain.Count(int64(len(some.entries)), "entry"), list, added)
 	if list == lists.Allow && sizes[lists.Allow] == 0 {
 		says += "\nOnly what is on the allow list is crawled now, in all runs. To undo it:\n  mosey list remove allow --all"
 	}
-	if err := a.Tell(e, command.Change{Did: "added", List: string(list), Count: new(int64(added)), Says: says}); err != nil {
+	if err := l.Tell(e, command.Change{Did: "added", List: string(list), Count: new(int64(added)), Says: says}); err != nil {
 		return err
 	}
 	if list == lists.Allow {
