@@ -176,7 +176,9 @@ func (r *Resolver) resolve(name string) record {
 			other := 1 - i
 			otherHas := len(found[other].addrs) > 0 || known[other].usable(now)
 			next[i] = r.remember(known[i], found[i], errs[i], otherHas)
-			next[i].asked = now
+			if errs[i] != nil {
+				next[i].asked = now
+			}
 		}
 	}
 	r.cache.Set(name, next)

@@ -220,9 +220,6 @@ func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 	defer ticker.Stop()
 	var tried <-chan struct{}
 	for over := false; ; {
-		if down := m.caught(f.Key, began); down != nil { // it was noticed, and has ended, meanwhile
-			return down
-		}
 		switch m.judge(f, since, over) {
 		case theirs:
 			return nil
@@ -243,6 +240,9 @@ func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 			over = true
 		case <-ctx.Done():
 			over = true
+		}
+		if down := m.caught(f.Key, began); down != nil { // an outage was noticed, and has ended, meanwhile
+			return down
 		}
 	}
 }
