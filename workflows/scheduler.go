@@ -143,15 +143,12 @@ func (s Starter) Schedules(ctx context.Context) ([]Scheduled, error) {
 // RemoveSchedule removes a schedule, or returns crawl.ErrNotFound. What it has started goes
 // on.
 func (s Starter) RemoveSchedule(ctx context.Context, name string) error {
-	return schedule("remove", name, s.Client.ScheduleClient().GetHandle(ctx, name).Delete(ctx))
-}
-
-func schedule(what, name string, err error) error {
+	err := s.Client.ScheduleClient().GetHandle(ctx, name).Delete(ctx)
 	switch {
 	case NotFound(err):
 		return fmt.Errorf("schedule %q: %w", name, crawl.ErrNotFound)
 	case err != nil:
-		return fmt.Errorf("%s schedule %s: %w", what, name, err)
+		return fmt.Errorf("remove schedule %s: %w", name, err)
 	}
 	return nil
 }

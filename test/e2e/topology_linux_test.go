@@ -202,13 +202,13 @@ func (o *topology) seedSome(t *testing.T, sites int) {
 	o.unseeded = o.unseeded[sites:]
 }
 
-// whilef waits until a host does something, and seeds further sites meanwhile if few are left: the
-// host has requests to make however slow the machine is.
-func (o *topology) whilef(t *testing.T, done func() bool, format string, args ...any) {
+// await waits until a host does something, and else fails with what is missing. It seeds further sites
+// meanwhile if few are left: the host has requests to make however slow the machine is.
+func (o *topology) await(t *testing.T, missing string, done func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !done(); <-time.After(20 * time.Millisecond) {
 		if time.Now().After(until) {
-			require.Fail(t, fmt.Sprintf(format, args...))
+			require.Fail(t, missing)
 		}
 		left := queryInt(t, o.pool, "SELECT count(DISTINCT domain) FROM page_crawls WHERE outcome IS NULL")
 		if left < topologyBatch {
@@ -221,16 +221,16 @@ func (o *topology) whilef(t *testing.T, done func() bool, format string, args ..
 // after that the first was.
 func (o *topology) serves(t *testing.T, h *host, since time.Time, pages int) time.Duration {
 	t.Helper()
-	o.whilef(t, func() bool { return len(o.asks(h, since)) >= pages }, "host %s asks for nothing since %s", h.name, since)
+	o.await(t, fmt.Sprintf("host %s asks for nothing since %s", h.name, since), func() bool { return len(o.asks(h, since)) >= pages })
 	return o.asks(h, since)[0].Time.Sub(since).Round(time.Millisecond)
 }
 
 // inFlight waits until a request of a host is being answered.
 func (o *topology) inFlight(t *testing.T, h *host) {
 	t.Helper()
-	o.whilef(t, func() bool {
+	o.await(t, fmt.Sprintf("no request of host %s is in flight", h.name), func() bool {
 		return slices.ContainsFunc(o.asks(h, time.Now().Add(-time.Second)), func(r web.Record) bool { return r.InFlight })
-	}, "no request of host %s is in flight", h.name)
+	})
 }
 
 // TestTopology runs Mosey on three hosts. One is cut off for a minute in the middle of its
