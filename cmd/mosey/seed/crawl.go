@@ -116,7 +116,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		view.note("Stopping: requests in flight are finished first.")
 		last, err = c.stop(m, run)
 	case !c.Detach && last.Status.Ended():
-		awaitDispatcher(m, run.Name)
+		endDispatcher(m, run.Name)
 	}
 	var detailErr error
 	if err == nil {
@@ -222,8 +222,7 @@ func (*CrawlCmd) stop(m *command.Crawler, run crawl.Run) (report.Progress, error
 	if _, err := m.Store.ChangeRun(ctx, run.Name, change); err != nil && !errors.Is(err, crawl.ErrInvalid) {
 		return report.Progress{}, err // it is done otherwise
 	}
-	wakeDispatcher(m, run.Name)
-	awaitDispatcher(m, run.Name)
+	endDispatcher(m, run.Name)
 	m.Worker.Stop()
 	m.Worker = nil
 	// requests that were in flight have taken their time

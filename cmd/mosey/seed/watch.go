@@ -69,26 +69,25 @@ func awaitEnd(ctx context.Context, store *db.Store, name string, longest time.Du
 	}
 }
 
-// dispatcherPatience bounds the wait for the workflow of a run that has ended.
-const dispatcherPatience = time.Second
+// signalTimeout bounds a signal to Temporal: Ctrl-C must work without it.
+const signalTimeout = time.Second
 
-// wakeDispatcher has the workflow of a run look at it: one that sleeps would seem to run
-// until a worker is started again.
-func wakeDispatcher(c *command.Crawler, run string) {
-	ctx, cancel := context.WithTimeout(context.Background(), dispatcherPatience)
+// endDispatcher wakes the CrawlWorkflow of a run that has ended and waits until it has ended,
+// too, while there is a worker. A workflow that sleeps would seem to run until the next worker
+// starts. It waits for command.CloseTimeout at most, and not where Temporal does not answer.
+func endDispatcher(c *command.Crawler, run string) {
+	ctx, cancel := context.WithTimeout(context.Background(), command.CloseTimeout)
 	defer cancel()
-	err := c.Client.SignalWorkflow(ctx, crawl.CrawlWorkflowID(run), "", workflows.SignalWake, workflows.Wake{})
-	if err != nil && !workflows.NotFound(err) {
-		c.Logger.DebugContext(ctx, "could not wake the dispatcher", "run", run, "error", err)
+	signal, cancelSignal := context.WithTimeout(ctx, signalTimeout)
+	defer cancelSignal()
+	id := crawl.CrawlWorkflowID(run)
+	err := c.Client.SignalWorkflow(signal, id, "", workflows.SignalWake, workflows.Wake{})
+	if err == nil {
+		err = c.Client.GetWorkflow(ctx, id, "").Get(ctx, nil)
 	}
-}
-
-// awaitDispatcher lets the workflow of a run that has ended find that out and end, while
-// there is a worker. If it does not in time, that of the next command does.
-func awaitDispatcher(c *command.Crawler, run string) {
-	ctx, cancel := context.WithTimeout(context.Background(), dispatcherPatience)
-	defer cancel()
-	_ = c.Client.GetWorkflow(ctx, crawl.CrawlWorkflowID(run), "").Get(ctx, nil) // only to wait
+	if err != nil && !workflows.NotFound(err) {
+		c.Logger.DebugContext(ctx, "could not await the end of the CrawlWorkflow", "run", run, "error", err)
+	}
 }
 
 func progress(ctx context.Context, m *command.Crawler, name string) (report.Progress, error) {
