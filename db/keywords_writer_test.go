@@ -45,6 +45,45 @@ func TestKeywordsWriterWritesWhatAnotherProcessHasLeft(t *testing.T) {
 	running.Wait()
 }
 
+// A writer that is stopped while it writes, or while it gathers, writes all that waits: a search
+// after a crawl would miss the last pages otherwise.
+func TestKeywordsWriterWritesTheLastPages(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	busy, err := store.Pool().Begin(t.Context())
+	require.NoError(t, err)
+	_, err = busy.Exec(t.Context(), "LOCK TABLE page_keywords")
+	require.NoError(t, err)
+	keywordsLeft(t, store, 1, 3)
+	wake := wokenStore{store, make(chan struct{}, 1)}
+	wake.wake <- struct{}{}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		(&keywords.Writer{Store: wake, Logger: slog.New(slog.DiscardHandler)}).Run(ctx)
+	})
+	require.Eventually(t, func() bool {
+		var waiting int
+		require.NoError(t, busy.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "+
+			"WHERE NOT l.granted AND d.datname = current_database()").Scan(&waiting))
+		return waiting > 0
+	}, time.Minute, time.Millisecond)
+	keywordsLeft(t, store, 4, 5)
+	stop()
+	require.NoError(t, busy.Rollback(t.Context()))
+	running.Wait()
+	require.Equal(t, 5, keywordsWritten(t, store))
+}
+
+// wokenStore is a database with a wake-up of its own.
+type wokenStore struct {
+	*db.Store
+
+	wake chan struct{}
+}
+
+func (s wokenStore) KeywordsWake() <-chan struct{} { return s.wake }
+
 func TestTwoKeywordsWritersTakeDifferentPages(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

@@ -26,6 +26,8 @@ const (
 	// every is how often the writer looks for rows that another process has
 	// left.
 	every = 10 * time.Second
+	// lastSpan bounds the last write. The next Writer writes the rest.
+	lastSpan = 5 * time.Second
 	// batch is how many pages one transaction takes.
 	batch = 250
 	// passMost is how many transactions follow each other before the pages with the
@@ -56,31 +58,40 @@ type Writer struct {
 	looked time.Time // when it was looked last how many wait
 }
 
-// Run has pages found until the context ends.
+// Run writes keywords as pages are recorded, until the context ends. Then it writes those of the
+// last pages, for lastSpan at most.
 func (w *Writer) Run(ctx context.Context) {
 	var merging sync.WaitGroup
 	defer merging.Wait()
 	merging.Go(func() { w.mergeLarge(ctx) })
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(every):
-		case <-w.Store.KeywordsWake():
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(gather):
-			}
-		}
-		err := w.Write(ctx)
+	// A transaction that is broken off keeps its pages from the last one for a moment.
+	writing, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastSpan, cancel) })()
+	for ended := false; !ended; {
+		ended = w.wait(ctx)
+		err := w.Write(writing)
 		if err == nil {
-			err = w.tell(ctx)
+			err = w.tell(writing)
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			w.Logger.WarnContext(ctx, "could not write keywords; tried again soon, until then the pages are not found", "error", err)
 		}
 	}
+}
+
+// wait waits until pages may wait, and reports whether the context has ended.
+func (w *Writer) wait(ctx context.Context) (ended bool) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(every):
+	case <-w.Store.KeywordsWake():
+		select {
+		case <-ctx.Done():
+		case <-time.After(gather):
+		}
+	}
+	return ctx.Err() != nil
 }
 
 // Write writes the keywords of all waiting pages, except those that another process is

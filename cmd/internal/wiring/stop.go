@@ -31,7 +31,7 @@ func (w *Worker) Stop() {
 		w.leaveFleet()
 		w.fleet.leave()
 		activities.Wait(w.acts)
-		w.writeLast()
+		w.stopKeywords() // after the last page was recorded
 		w.stopJournal()
 	}()
 	timer := time.NewTimer(w.drain + recordSpan + endSpan)

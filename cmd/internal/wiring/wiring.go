@@ -187,7 +187,7 @@ func NewWorker(
 		orphans:     orphans{client: c, logger: logger},
 		claimant:    claimant{client: c, store: store, logger: logger},
 		keywords:    keywords.Writer{Store: store, Logger: logger},
-		stopLooking: func() {}, logger: logger,
+		stopLooking: func() {}, stopKeywords: func() {}, logger: logger,
 		behind: make(chan error, 1),
 	}
 	if v.Role != RoleControl {
@@ -262,22 +262,23 @@ func pollers(most int) worker.PollerBehavior {
 
 // Worker serves the task queues of its role.
 type Worker struct {
-	role        Role
-	drain       time.Duration
-	queues      []queue
-	acts        *activities.Activities
-	fleet       *member
-	leaveFleet  func()
-	journal     *network.Journal
-	stopJournal func()
-	reconciler  reconciler
-	orphans     orphans
-	claimant    claimant
-	keywords    keywords.Writer
-	stopLooking func() // of the four above, and at the schema
-	stopServing func()
-	behind      chan error
-	logger      *slog.Logger
+	role         Role
+	drain        time.Duration
+	queues       []queue
+	acts         *activities.Activities
+	fleet        *member
+	leaveFleet   func()
+	journal      *network.Journal
+	stopJournal  func()
+	reconciler   reconciler
+	orphans      orphans
+	claimant     claimant
+	stopLooking  func() // of the three above, and at the schema
+	keywords     keywords.Writer
+	stopKeywords func()
+	stopServing  func()
+	behind       chan error
+	logger       *slog.Logger
 }
 
 // Start begins to serve.
@@ -296,7 +297,8 @@ func (w *Worker) Start() error {
 	w.stopJournal = background(w.journal.Run)
 	looks := []func(context.Context){w.orphans.run, w.claimant.run, w.watchSchema}
 	if w.role != RoleFetch {
-		looks = append(looks, w.reconciler.run, w.keywords.Run)
+		looks = append(looks, w.reconciler.run)
+		w.stopKeywords = background(w.keywords.Run)
 	}
 	w.stopLooking = background(looks...)
 	return nil
