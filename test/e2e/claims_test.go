@@ -17,7 +17,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-var claimsDomains = flag.Int("claims.domains", 0, "how many domains TestClaims crawls; 0 is 300, and 60 with -short")
+var claimsDomains = flag.Int("claims.domains", 0, "how many domains TestClaims crawls; 0 is 300")
 
 const (
 	// claimsPages is how many pages each domain has.
@@ -52,9 +52,10 @@ type claims struct {
 // The progress of the crawl, and not a clock, decides when it is disturbed, so that a
 // slow machine has no more of it than a fast one.
 func TestClaims(t *testing.T) {
+	long(t)
 	t.Parallel()
 	alone(t)
-	n := cmp.Or(*claimsDomains, either(300, 60))
+	n := cmp.Or(*claimsDomains, 300)
 	s := newSite(t, web.Options{Sites: web.Uniform(n, web.Site{
 		Pages: claimsPages - 1, Plain: true, Behaviour: web.Slow{Latency: claimsLatency},
 	})})

@@ -27,6 +27,14 @@ func either[T any](full, short T) T {
 	return full
 }
 
+// long skips a test in the short form, where another test covers its feature.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("in the long form only")
+	}
+}
+
 // machine is written by a test that takes all there is of the machine, and read by the
 // others.
 var machine sync.RWMutex

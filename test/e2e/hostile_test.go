@@ -24,6 +24,7 @@ const workerMemory = 512
 // Some have no end, so the run is not waited for. It runs alone: bombs would slow
 // the servers of others down.
 func TestHostile(t *testing.T) {
+	long(t)
 	t.Parallel()
 	alone(t)
 	const redirectsAway = "away.hostile.test"

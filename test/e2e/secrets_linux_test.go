@@ -229,6 +229,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	})
 
 	t.Run("DatabaseURL", func(t *testing.T) {
+		long(t)
 		t.Parallel()
 		beside(t)
 		told, env := given()
