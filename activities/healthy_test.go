@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 // html is a page of a site of the test's own.
@@ -87,11 +88,14 @@ func TestAForumIsFetchedWhole(t *testing.T) {
 	t.Parallel()
 	const topics = 400
 	for name, c := range map[string]struct {
-		canonical, postsFirst bool
+		long, canonical, postsFirst bool
 	}{
-		"TopicsFirst": {}, "PostsFirstThatNameTheirTopic": {canonical: true, postsFirst: true}, "TopicsFirstAndNamed": {canonical: true},
+		"TopicsFirst": {}, "PostsFirstThatNameTheirTopic": {true, true, true}, "TopicsFirstAndNamed": {long: true, canonical: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if c.long {
+				form.Long(t)
+			}
 			t.Parallel()
 			shared := prose(1, 300)
 			p := paths{}
@@ -122,10 +126,16 @@ func TestAForumIsFetchedWhole(t *testing.T) {
 // A shop whose pages have much in common.
 func TestAShopIsFetchedWhole(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ shared, own int }{
-		"1000And26": {1000, 26}, "2000And20": {2000, 20},
+	for name, c := range map[string]struct {
+		long        bool
+		shared, own int
+	}{
+		"1000And26": {true, 1000, 26}, "2000And20": {false, 2000, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if c.long {
+				form.Long(t)
+			}
 			t.Parallel()
 			const products = 300
 			shared := prose(2, c.shared)

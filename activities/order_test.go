@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 // magazine is a site whose good pages are known: the stories. Its front page links to tags,
@@ -150,6 +151,9 @@ func TestOrderPays(t *testing.T) {
 		"ByAll":               {sitemap: true, feed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "ByAll" {
+				form.Long(t)
+			}
 			t.Parallel()
 			b := setup(t, options{
 				sites:    m.serve(c.sitemap, c.feed),

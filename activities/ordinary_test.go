@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 func span(from, to int) (numbers []int) {
@@ -59,20 +60,25 @@ func TestOrdinarySitesWithBrokenPages(t *testing.T) {
 		// slower says that it is trouble of the domain, which is asked less often: also in
 		// the end, where nothing is left but pages that fail
 		slower bool
+		// long leaves the case to the long form.
+		long bool
 	}
 	cases := map[string]testCase{
-		"TwoOf141Hang":                {pages: 140, broken: web.Hang{}, numbers: []int{30, 77}, attempts: tries},
+		"TwoOf141Hang":                {pages: 140, broken: web.Hang{}, numbers: []int{30, 77}, attempts: tries, long: true},
 		"TwoNeighboursOf141Hang":      {pages: 140, broken: web.Hang{}, numbers: []int{30, 31}, attempts: tries},
 		"FiveOf131Fail":               {pages: 130, broken: web.Status{Code: 500}, numbers: []int{25, 50, 75, 100, 120}, attempts: tries, slower: true},
-		"FiveNeighboursOf131Fail":     {pages: 130, broken: web.Status{Code: 500}, numbers: span(60, 64), attempts: tries, slower: true},
-		"FiveOf131AreUnavailable":     {pages: 130, broken: web.Status{Code: 503}, numbers: []int{25, 50, 75, 100, 120}, attempts: tries, slower: true},
-		"FiveOf131BreakTheConnection": {pages: 130, broken: web.Reset{}, numbers: []int{25, 50, 75, 100, 120}, attempts: tries, slower: true},
+		"FiveNeighboursOf131Fail":     {pages: 130, broken: web.Status{Code: 500}, numbers: span(60, 64), attempts: tries, slower: true, long: true},
+		"FiveOf131AreUnavailable":     {pages: 130, broken: web.Status{Code: 503}, numbers: []int{25, 50, 75, 100, 120}, attempts: tries, slower: true, long: true},
+		"FiveOf131BreakTheConnection": {pages: 130, broken: web.Reset{}, numbers: []int{25, 50, 75, 100, 120}, attempts: tries, slower: true, long: true},
 		"FifteenNeighboursOf61Are403": {pages: 60, broken: web.Status{Code: 403}, numbers: span(20, 34), attempts: 1},
 	}
 	o := options{settings: settings.Settings{MaxAttempts: new(tries)}}
 	bundles := setupCases(t, o, cases, func(c testCase) web.Site { return web.Ordinary(c.pages, c.broken, c.numbers...) })
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			if tc.long {
+				form.Long(t)
+			}
 			t.Parallel()
 			b := bundles[name]
 			b.acts = b.worker(t, options{limits: fetch.Config{FirstByteTimeout: 200 * time.Millisecond, TotalTimeout: 5 * time.Second}})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 // crawlAll fetches pages of the site until nothing of it is due, in at most so
@@ -39,6 +40,10 @@ func TestTrapsEnd(t *testing.T) {
 	})
 	for name := range cases {
 		t.Run(name, func(t *testing.T) {
+			switch cases[name] {
+			case web.TrapPaths, web.TrapRedirects, web.TrapSessionPath:
+				form.Long(t)
+			}
 			t.Parallel()
 			b := bundles[name]
 			b.seed(t, "/")

@@ -298,8 +298,8 @@ func TestForgetWaitsForWhatIsInFlight(t *testing.T) {
 func TestForgetDuringACrawl(t *testing.T) {
 	t.Parallel()
 	h, store := newHarnessWithStack(t)
-	f := &forgetHarness{commandHarness: h, store: store, site: newSite(t, 2, 400)}
-	crawling := h.Start(append(f.site.crawl("--max-pages", "5000"), f.site.Seeds()...)...)
+	f := &forgetHarness{commandHarness: h, store: store, site: newSite(t, 2, 120)}
+	crawling := h.Start(append(f.site.crawl(), f.site.Seeds()...)...)
 	const gone = "site-001.test"
 	const read = "SELECT count(*)::text FROM pages WHERE domain = $1 AND fetched_at IS NOT NULL"
 	require.Eventually(t, func() bool { return len(f.row(read, gone)) > 1 }, patience, 10*time.Millisecond, "%s", &crawling.stderr)

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 var (
@@ -41,8 +42,10 @@ const (
 )
 
 // chaosSpan returns how long processes are killed and frozen, and chaosDeaths how many workers are killed.
-func chaosSpan() time.Duration { return cmp.Or(*chaosDuration, either(70*time.Second, 12*time.Second)) }
-func chaosDeaths() int         { return cmp.Or(*chaosKills, either(30, 5)) }
+func chaosSpan() time.Duration {
+	return cmp.Or(*chaosDuration, form.Either(70*time.Second, 12*time.Second))
+}
+func chaosDeaths() int { return cmp.Or(*chaosKills, form.Either(30, 5)) }
 
 // chaosPages is how many pages a healthy site has: about what it takes to be
 // crawled for as long as the chaos lasts.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 var claimsDomains = flag.Int("claims.domains", 0, "how many domains TestClaims crawls; 0 is 300")
@@ -52,7 +53,7 @@ type claims struct {
 // The progress of the crawl, and not a clock, decides when it is disturbed, so that a
 // slow machine has no more of it than a fast one.
 func TestClaims(t *testing.T) {
-	long(t)
+	form.Long(t)
 	t.Parallel()
 	alone(t)
 	n := cmp.Or(*claimsDomains, 300)

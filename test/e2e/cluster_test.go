@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/up"
 )
 
@@ -77,7 +78,7 @@ func TestCluster(t *testing.T) {
 		beside(t)
 		// pages enough that some are left at the last kill, whichever domains go on between
 		const sites = 4
-		kills, pages := either(10, 3), either(60, 18)
+		kills, pages := form.Either(10, 3), form.Either(60, 18)
 		s := newSite(t, web.Options{Sites: web.Uniform(sites, web.Site{Pages: pages, Plain: true})})
 		c := newCluster(t)
 		input, err := json.Marshal(map[string]any{

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/up"
 )
 
@@ -109,7 +110,7 @@ func TestCrawl(t *testing.T) {
 	})
 
 	t.Run("SlicesOfManyPagesKeepEveryPromise", func(t *testing.T) {
-		long(t)
+		form.Long(t)
 		t.Parallel()
 		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(4, web.Site{Pages: 10})})
@@ -119,7 +120,7 @@ func TestCrawl(t *testing.T) {
 	})
 
 	t.Run("SharesAnAddressAmongDomains", func(t *testing.T) {
-		long(t)
+		form.Long(t)
 		t.Parallel()
 		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(4, web.Site{Pages: 3, Plain: true}), SitesPerIP: 4})
@@ -129,7 +130,7 @@ func TestCrawl(t *testing.T) {
 	})
 
 	t.Run("StopsCleanlyAndResumes", func(t *testing.T) {
-		long(t)
+		form.Long(t)
 		t.Parallel()
 		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(3, web.Site{Pages: 15})})
@@ -150,7 +151,7 @@ func TestCrawl(t *testing.T) {
 		t.Parallel()
 		beside(t)
 		const sites, pages = 3, 8
-		kills := either(3, 1)
+		kills := form.Either(3, 1)
 		s := newSite(t, web.Options{Sites: web.Uniform(sites, web.Site{Pages: pages, Images: 1, Image: photograph(t)})})
 		dir := up.Dir(t)
 		args := crawlArgs(s, dir, "--timeout", "1s", "--images", "store")

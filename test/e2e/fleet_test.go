@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 )
 
 // fleetSpan is how long a limit has to hold: each worker makes many requests within it.
-func fleetSpan() time.Duration { return either(5*time.Second, 2*time.Second) }
+func fleetSpan() time.Duration { return form.Either(5*time.Second, 2*time.Second) }
 
 // mosey runs a command beside the workers.
 func (c cluster) mosey(t *testing.T, args ...string) string {
@@ -258,7 +259,7 @@ func TestDrain(t *testing.T) {
 	})
 
 	t.Run("EndsInTimeWhateverIsAway", func(t *testing.T) {
-		long(t)
+		form.Long(t)
 		t.Parallel()
 		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(6, web.Site{Pages: 50, Plain: true, Behaviour: pours{}})})

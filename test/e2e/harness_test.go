@@ -19,22 +19,6 @@ import (
 	"github.com/mosey-web/mosey/test/programs"
 )
 
-// either returns full, or short in the short form of the tests.
-func either[T any](full, short T) T {
-	if testing.Short() {
-		return short
-	}
-	return full
-}
-
-// long skips a test in the short form, where another test covers its feature.
-func long(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("in the long form only")
-	}
-}
-
 // machine is written by a test that takes all there is of the machine, and read by the
 // others.
 var machine sync.RWMutex

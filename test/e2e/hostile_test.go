@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 // workerMemory is the most that a worker may take, in MB.
@@ -24,7 +25,7 @@ const workerMemory = 512
 // Some have no end, so the run is not waited for. It runs alone: bombs would slow
 // the servers of others down.
 func TestHostile(t *testing.T) {
-	long(t)
+	form.Long(t)
 	t.Parallel()
 	alone(t)
 	const redirectsAway = "away.hostile.test"

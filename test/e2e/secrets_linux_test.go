@@ -25,6 +25,7 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/up"
 )
 
@@ -229,7 +230,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	})
 
 	t.Run("DatabaseURL", func(t *testing.T) {
-		long(t)
+		form.Long(t)
 		t.Parallel()
 		beside(t)
 		told, env := given()

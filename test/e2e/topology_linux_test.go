@@ -23,13 +23,16 @@ import (
 
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/up"
 )
 
 var topologyCut = flag.Duration("topology.cut", 0, "for how long a host of TestTopology is cut off; 0 is 1m; with -short 8s, and no host is cut off")
 
 // topologySpan returns for how long a host is cut off.
-func topologySpan() time.Duration { return cmp.Or(*topologyCut, either(time.Minute, 8*time.Second)) }
+func topologySpan() time.Duration {
+	return cmp.Or(*topologyCut, form.Either(time.Minute, 8*time.Second))
+}
 
 // topology is an installation on hosts of its own.
 type topology struct {

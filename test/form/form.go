@@ -1,0 +1,20 @@
+// Package form tells tests whether they run in the short form (`go test -short`) or the long one.
+package form
+
+import "testing"
+
+// Long skips a test in the short form, where another test covers its feature.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("in the long form only")
+	}
+}
+
+// Either returns long, or short in the short form.
+func Either[T any](long, short T) T {
+	if testing.Short() {
+		return short
+	}
+	return long
+}
