@@ -54,16 +54,16 @@ func TestAliases(t *testing.T) {
 		"AcrossAnswers": apart,
 	} {
 		lookup := func(t *testing.T, records ...string) error {
-			resolver, _ := newResolver(t, Config{DomainRate: -1}, serve(t, names(records)))
+			resolver, _ := newResolver(t, Config{domainRate: -1}, serve(t, names(records)))
 			_, err := resolver.Lookup(t.Context(), "a0.test")
 			return err
 		}
 		t.Run("Follows8"+name, func(t *testing.T) {
 			t.Parallel()
 			server := serve(t, names(aliases(8)))
-			resolver, clock := newResolver(t, Config{DomainRate: -1}, server)
+			resolver, clock := newResolver(t, Config{domainRate: -1}, server)
 			requireLookup(t, resolver, "a0.test", "192.0.2.1")
-			clock.advance(MaxNegativeTTLDefault - 1)
+			clock.advance(denialMost - 1)
 			requireLookup(t, resolver, "a0.test", "192.0.2.1")
 			require.Equal(t, 1, server.count("a0.test. AAAA"))
 			clock.advance(1)

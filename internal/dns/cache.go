@@ -9,10 +9,26 @@ import (
 	"github.com/miekg/dns"
 )
 
-// failureTTL is how long a failure is remembered for a host without old
-// addresses. It is the least that RFC 9520, section 3.2, allows, so that a
-// page's tries are not spent on a remembered failure.
-const failureTTL = time.Second
+const (
+	// cacheBytes limits the memory of the cache to some 40,000 hosts.
+	cacheBytes = 16 << 20
+
+	// ttlLeast and ttlMost clamp how long addresses are cached, denialLeast and
+	// denialMost how long it is remembered that a host has no address.
+	ttlLeast, ttlMost       = 5 * time.Minute, time.Hour
+	denialLeast, denialMost = time.Minute, 5 * time.Minute
+
+	// staleMost is how long after their time addresses are still given while no name
+	// server has a usable answer. stalePause is how long the servers are not asked
+	// again meanwhile: RFC 8767, section 5.
+	staleMost  = 24 * time.Hour
+	stalePause = 30 * time.Second
+
+	// failureTTL is how long a failure is remembered for a host without old
+	// addresses. It is the least that RFC 9520, section 3.2, allows, so that a
+	// page's tries are not spent on a remembered failure.
+	failureTTL = time.Second
+)
 
 // families are the types of address records, in the order of a record.
 //
@@ -48,9 +64,6 @@ func (a answer) usable(now time.Time) bool { return len(a.addrs) > 0 && now.Befo
 // the cache.
 type record [len(families)]answer
 
-// fresh reports whether no name server needs to be asked.
-func (r record) fresh(now time.Time) bool { return now.Before(r.askAt()) }
-
 // askAt is when the first of the families is to be asked for again.
 func (r record) askAt() time.Time {
 	if r[0].askAt.Before(r[1].askAt) {
@@ -59,15 +72,15 @@ func (r record) askAt() time.Time {
 	return r[1].askAt
 }
 
-// addresses are those that may be given, interleaved.
-func (r record) addresses(now time.Time, preferIPv6 bool) []netip.Addr {
+// addresses returns the usable addresses, interleaved.
+func (r record) addresses(now time.Time) []netip.Addr {
 	var usable [len(families)][]netip.Addr
 	for i, a := range r {
 		if a.usable(now) {
 			usable[i] = a.addrs
 		}
 	}
-	return interleave(usable, preferIPv6)
+	return interleave(usable)
 }
 
 // failure is why there are no addresses. A host is gone only if the answers for
@@ -82,18 +95,13 @@ func (r record) failure(host string) *Error {
 }
 
 // interleave takes one address of each family in turn: RFC 8305, section 4.
-func interleave(families [2][]netip.Addr, preferIPv6 bool) []netip.Addr {
-	first, second := families[0], families[1]
-	if preferIPv6 {
-		first, second = second, first
-	}
-	list := make([]netip.Addr, 0, len(first)+len(second))
-	for i := range max(len(first), len(second)) {
-		if i < len(first) {
-			list = append(list, first[i])
-		}
-		if i < len(second) {
-			list = append(list, second[i])
+func interleave(all [len(families)][]netip.Addr) []netip.Addr {
+	list := make([]netip.Addr, 0, len(all[0])+len(all[1]))
+	for i := range max(len(all[0]), len(all[1])) {
+		for _, addrs := range all {
+			if i < len(addrs) {
+				list = append(list, addrs[i])
+			}
 		}
 	}
 	return list
@@ -105,9 +113,9 @@ const (
 	addressBytes = 24
 )
 
-func newCache(size int64) (*otter.Cache[string, record], error) {
+func newCache(size uint64) (*otter.Cache[string, record], error) {
 	cache, err := otter.New(&otter.Options[string, record]{
-		MaximumWeight: uint64(size), //nolint:gosec // Validate wants it positive
+		MaximumWeight: size,
 		Weigher: func(name string, r record) uint32 {
 			addrs := len(r[0].addrs) + len(r[1].addrs)
 			return uint32(recordBytes + len(name) + addrs*addressBytes) //nolint:gosec // a few KB at most
@@ -121,25 +129,23 @@ func newCache(size int64) (*otter.Cache[string, record], error) {
 
 // remember makes the cached answer from a finding for a family. otherHas is set
 // if the host has addresses of the other family. Then these are not needed, and
-// are asked for as seldom as the config allows.
+// are asked for as seldom as possible.
 func (r *Resolver) remember(old answer, found finding, err error, otherHas bool) answer {
-	now, c := r.now(), r.config
+	now := r.now()
 	switch {
 	case err == nil && found.denial == nil:
-		askAt := now.Add(clamp(found.ttl, c.MinTTL, c.MaxTTL))
-		return answer{addrs: found.addrs, askAt: askAt, until: askAt.Add(max(0, c.MaxStale))}
+		askAt := now.Add(min(max(found.ttl, ttlLeast), ttlMost))
+		return answer{addrs: found.addrs, askAt: askAt, until: askAt.Add(staleMost)}
 	case err == nil && otherHas:
-		return answer{err: found.denial, askAt: now.Add(c.MaxNegativeTTL)}
+		return answer{err: found.denial, askAt: now.Add(denialMost)}
 	case err == nil:
-		return answer{err: found.denial, askAt: now.Add(clamp(found.ttl, c.MinNegativeTTL, c.MaxNegativeTTL))}
+		return answer{err: found.denial, askAt: now.Add(min(max(found.ttl, denialLeast), denialMost))}
 	case old.usable(now):
-		pause := min(c.StalePause, old.until.Sub(now))
+		pause := min(stalePause, old.until.Sub(now))
 		return answer{addrs: old.addrs, err: err, temporary: true, askAt: now.Add(pause), until: old.until}
 	case otherHas:
-		return answer{err: err, temporary: true, askAt: now.Add(c.MaxNegativeTTL)}
+		return answer{err: err, temporary: true, askAt: now.Add(denialMost)}
 	default:
 		return answer{err: err, temporary: true, askAt: now.Add(failureTTL)}
 	}
 }
-
-func clamp(d, low, high time.Duration) time.Duration { return min(max(d, low), high) }

@@ -4,26 +4,24 @@
 // A [Resolver] asks recursive name servers, by default those of the system. It
 // asks them as little as it can: it caches, shares one flight among lookups of
 // the same host, and limits its queries per second, for each registrable domain
-// and in all. It starts no threads; a flight is two goroutines that end within
-// [Config.Timeout].
+// and in all. It starts no threads; a flight is two goroutines that end within 10
+// seconds.
 //
 // # Which addresses
 //
 // An IP literal is its own address. The system's hosts file comes next, then
 // the cache, then the name servers. Both families are asked for at once. The
-// addresses are interleaved by RFC 8305, section 4, beginning with IPv4 unless
-// [Config.PreferIPv6] is set. So a caller that cannot reach the first address
-// tries one of the other family next. Within a family addresses are sorted, so
+// addresses are interleaved by RFC 8305, section 4, beginning with IPv4. So a
+// caller that cannot reach the first address tries one of the other family next. Within a family addresses are sorted, so
 // that all workers use the same records in the same order.
 //
 // # How long
 //
-// Addresses are kept for the shortest TTL of their records, clamped to
-// [Config.MinTTL] and [Config.MaxTTL]. A denial (NXDOMAIN, NODATA) is kept for
-// the TTL of RFC 2308, section 5, clamped likewise, or for
-// [Config.MaxNegativeTTL] if the host has addresses of the other family. When no
-// name server has a usable answer, old addresses are used beyond their time (RFC
-// 8767), and the servers are left alone for [Config.StalePause]. Without old
+// Addresses are kept for the shortest TTL of their records, but for 5 minutes to an
+// hour. A denial (NXDOMAIN, NODATA) is kept for the TTL of RFC 2308, section 5, but
+// for 1 to 5 minutes, and for 5 minutes if the host has addresses of the other family.
+// When no name server has a usable answer, old addresses are used for a day beyond
+// their time (RFC 8767), and the servers are left alone for 30 seconds. Without old
 // addresses the failure is remembered for a second (RFC 9520).
 //
 // # Names of addresses

@@ -19,9 +19,9 @@ var (
 	// more than 8. Its zone is at fault, so it comes with ErrNotFound.
 	ErrAliases = errors.New("CNAME records form a loop or a chain of more than 8")
 
-	// ErrLimited says that this process has too many queries to make: a limit
-	// of Config would delay the lookup beyond Config.Timeout. The site is not
-	// to blame. It comes with ErrTemporary.
+	// ErrLimited says that this process has too many queries to make: a limit would
+	// delay the lookup beyond its time. The site is not to blame. It comes with
+	// ErrTemporary.
 	ErrLimited = errors.New("too many DNS queries")
 )
 

@@ -59,7 +59,7 @@ func TestForgedAnswersAreSkipped(t *testing.T) {
 		t.Run(name+"Alone", func(t *testing.T) {
 			t.Parallel()
 			server := serve(t, map[string]behaviour{"site.test.": forges(forge, silent)})
-			resolver, _ := newResolver(t, Config{Timeout: 100 * time.Millisecond}, server)
+			resolver, _ := newResolver(t, Config{timeout: 100 * time.Millisecond}, server)
 			_, err := resolver.Lookup(t.Context(), "site.test")
 			require.ErrorIs(t, err, ErrTemporary)
 			require.ErrorContains(t, err, "i/o timeout")
@@ -76,7 +76,7 @@ func TestForgedAnswersAreSkipped(t *testing.T) {
 			}
 		}})
 		// were more waited for, this test would not end
-		resolver, _ := newResolver(t, Config{Timeout: time.Hour, TryTimeout: time.Hour, Tries: 1}, server)
+		resolver, _ := newResolver(t, Config{timeout: time.Hour, tryTimeout: time.Hour, tries: 1}, server)
 		_, err := resolver.Lookup(t.Context(), "site.test")
 		require.ErrorIs(t, err, errStray)
 	})
@@ -137,7 +137,7 @@ func TestBrokenAnswersAreFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := serve(t, map[string]behaviour{"site.test.": test.act})
-			resolver, _ := newResolver(t, Config{Timeout: time.Second, DomainRate: -1}, server)
+			resolver, _ := newResolver(t, Config{timeout: time.Second, domainRate: -1}, server)
 			_, err := resolver.Lookup(t.Context(), "site.test")
 			require.ErrorIs(t, err, ErrTemporary)
 			require.ErrorContains(t, err, test.text)
@@ -201,14 +201,14 @@ func TestFailOver(t *testing.T) {
 		second := serve(t, map[string]behaviour{
 			"site.test.": sendGood, "next.test.": gives("next.test. 60 IN A 192.0.2.2"),
 		})
-		resolver, clock := newResolver(t, Config{TryTimeout: 400 * time.Millisecond}, first, second)
+		resolver, clock := newResolver(t, Config{tryTimeout: 400 * time.Millisecond}, first, second)
 		requireLookup(t, resolver, "site.test", "192.0.2.1")
 		require.Equal(t, 1, first.count("site.test. A"))
 
 		requireLookup(t, resolver, "next.test", "192.0.2.2")
 		require.Zero(t, first.count("next.test. A"))
 
-		clock.advance(MaxTTLDefault)
+		clock.advance(ttlMost)
 		requireLookup(t, resolver, "next.test", "192.0.2.3")
 	})
 
@@ -220,7 +220,7 @@ func TestFailOver(t *testing.T) {
 		second := serve(t, map[string]behaviour{
 			"site.test.": sendGood, "next.test.": fails(dns.RcodeServerFailure), "last.test.": sendGood,
 		})
-		resolver, _ := newResolver(t, Config{TryTimeout: 400 * time.Millisecond, DomainRate: -1}, first, second)
+		resolver, _ := newResolver(t, Config{tryTimeout: 400 * time.Millisecond, domainRate: -1}, first, second)
 		requireLookup(t, resolver, "site.test", "192.0.2.1")
 		requireLookup(t, resolver, "next.test", "192.0.2.1")
 		requireLookup(t, resolver, "last.test", "192.0.2.3")
@@ -258,7 +258,7 @@ func TestFailOver(t *testing.T) {
 	t.Run("AsksASilentServerAgain", func(t *testing.T) {
 		t.Parallel()
 		server := serve(t, map[string]behaviour{"site.test.": silent})
-		config := Config{Tries: 3, TryTimeout: 10 * time.Millisecond}
+		config := Config{tries: 3, tryTimeout: 10 * time.Millisecond}
 		resolver, _ := newResolver(t, config, server)
 		_, err := resolver.Lookup(t.Context(), "site.test")
 		require.ErrorIs(t, err, ErrTemporary)
@@ -271,7 +271,7 @@ func TestFailOver(t *testing.T) {
 	t.Run("LeavesTimeForTheNext", func(t *testing.T) {
 		t.Parallel()
 		first := serve(t, map[string]behaviour{"site.test.": silent})
-		config := Config{Timeout: 2 * time.Second, TryTimeout: time.Hour}
+		config := Config{timeout: 2 * time.Second, tryTimeout: time.Hour}
 		resolver, _ := newResolver(t, config, first, serve(t, site))
 		requireLookup(t, resolver, "site.test", "192.0.2.1")
 	})

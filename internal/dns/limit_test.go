@@ -20,7 +20,7 @@ func TestLimits(t *testing.T) {
 	t.Run("ARegistrableDomainAndNoOther", func(t *testing.T) {
 		t.Parallel()
 		server := serve(t, names)
-		resolver, _ := newResolver(t, Config{DomainRate: slowest}, server)
+		resolver, _ := newResolver(t, Config{domainRate: slowest}, server)
 		requireLookup(t, resolver, "a.one.test", "192.0.2.1")
 		_, err := resolver.Lookup(t.Context(), "b.one.test")
 		require.ErrorIs(t, err, ErrLimited)
@@ -33,7 +33,7 @@ func TestLimits(t *testing.T) {
 
 	t.Run("All", func(t *testing.T) {
 		t.Parallel()
-		resolver, _ := newResolver(t, Config{Rate: slowest}, serve(t, names))
+		resolver, _ := newResolver(t, Config{rate: slowest}, serve(t, names))
 		requireLookup(t, resolver, "a.one.test", "192.0.2.1")
 		_, err := resolver.Lookup(t.Context(), "two.test")
 		require.ErrorIs(t, err, ErrLimited)
@@ -43,7 +43,7 @@ func TestLimits(t *testing.T) {
 	t.Run("NameTheFailureThatNeedsAnotherQuery", func(t *testing.T) {
 		t.Parallel()
 		broken := map[string]behaviour{"two.test.": fails(dns.RcodeServerFailure)}
-		resolver, _ := newResolver(t, Config{Rate: slowest}, serve(t, broken), serve(t, broken), serve(t, names))
+		resolver, _ := newResolver(t, Config{rate: slowest}, serve(t, broken), serve(t, broken), serve(t, names))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := resolver.find(ctx, "two.test", dns.TypeA)
@@ -54,9 +54,9 @@ func TestLimits(t *testing.T) {
 	t.Run("GiveStaleAddressesTheirChance", func(t *testing.T) {
 		t.Parallel()
 		server := serve(t, names)
-		resolver, clock := newResolver(t, Config{DomainRate: slowest}, server)
+		resolver, clock := newResolver(t, Config{domainRate: slowest}, server)
 		requireLookup(t, resolver, "two.test", "192.0.2.1")
-		clock.advance(MaxTTLDefault)
+		clock.advance(ttlMost)
 		requireLookup(t, resolver, "two.test", "192.0.2.1")
 		require.Equal(t, 1, server.count("two.test. A"))
 	})

@@ -1,8 +1,10 @@
 package dns
 
 import (
+	"bytes"
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -58,4 +60,39 @@ func special(name string) ([]netip.Addr, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+// hosts are the addresses of a hosts file by name, by family.
+type hosts map[string][len(families)][]netip.Addr
+
+// parseHosts reads a hosts(5). Lines that it does not understand, and addresses
+// with a zone of a network interface, are skipped. A name has at most maxAddrs
+// addresses of a family, in their order.
+func parseHosts(text []byte) hosts {
+	known := make(hosts)
+	for line := range bytes.Lines(text) {
+		line, _, _ = bytes.Cut(line, []byte("#"))
+		fields := strings.Fields(string(line))
+		if len(fields) < 2 {
+			continue
+		}
+		addr, err := netip.ParseAddr(fields[0])
+		if err != nil || addr.Zone() != "" {
+			continue
+		}
+		addr = addr.Unmap()
+		family := 0
+		if addr.Is6() {
+			family = 1
+		}
+		for _, field := range fields[1:] {
+			name, ok := canonical(field)
+			entry := known[name]
+			if ok && len(entry[family]) < maxAddrs && !slices.Contains(entry[family], addr) {
+				entry[family] = append(entry[family], addr)
+				known[name] = entry
+			}
+		}
+	}
+	return known
 }

@@ -62,7 +62,10 @@ func (r *Resolver) ask(ctx context.Context, sys *system, name string, qtype uint
 					return msg, nil
 				}
 			case ctx.Err() != nil || errors.Is(err, ErrLimited):
-				return nil, outOfTime(err, last)
+				if last != nil { // why another try was needed
+					err = fmt.Errorf("%w, after %w", err, last)
+				}
+				return nil, err
 			default:
 				srv.rest(r.now())
 				silent = append(silent, srv)
@@ -72,14 +75,6 @@ func (r *Resolver) ask(ctx context.Context, sys *system, name string, qtype uint
 		pending = silent
 	}
 	return nil, last
-}
-
-// outOfTime is why there was no time for another try, and why it was needed.
-func outOfTime(err, last error) error {
-	if last == nil {
-		return err
-	}
-	return fmt.Errorf("%w, after %w", err, last)
 }
 
 // try asks one server, over TCP if its answer is too long for UDP.

@@ -41,23 +41,23 @@ type Resolver struct {
 	patience struct{ stale, family time.Duration }
 }
 
-// New makes a Resolver from a config, to which it applies the defaults first.
-// It returns what Config.Validate finds, or why a system's file is unreadable.
+// New makes a Resolver. It returns what Config.Validate finds, or why a system's file
+// is unreadable.
 func New(config Config) (*Resolver, error) {
-	config = config.WithDefaults()
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
+	config = config.withDefaults()
 	r := &Resolver{config: config, now: time.Now}
 	r.patience.stale, r.patience.family = stalePatience, familyPatience
 	var err error
-	if r.cache, err = newCache(config.CacheBytes); err != nil {
+	if r.cache, err = newCache(cacheBytes); err != nil {
 		return nil, err
 	}
-	if r.limits, err = newLimits(config.Rate, config.DomainRate); err != nil {
+	if r.limits, err = newLimits(config.rate, config.domainRate); err != nil {
 		return nil, err
 	}
-	if r.hosts, err = watch(config.HostsFile, r.now(), parseHosts); err != nil {
+	if r.hosts, err = watch(config.hostsFile, r.now(), parseHosts); err != nil {
 		return nil, err
 	}
 	if r.system, err = config.watchSystem(r.now()); err != nil {
@@ -83,12 +83,12 @@ func (r *Resolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error
 	}
 	now := r.now()
 	known, _ := r.cache.GetIfPresent(name)
-	if known.fresh(now) {
+	if now.Before(known.askAt()) {
 		r.hits.Add(1)
 		return r.conclude(host, known)
 	}
 	r.misses.Add(1)
-	if known, err = r.fly(ctx, name, known, len(known.addresses(now, false)) > 0); err != nil {
+	if known, err = r.fly(ctx, name, known, len(known.addresses(now)) > 0); err != nil {
 		return nil, &Error{Host: host, Temporary: true, Err: err}
 	}
 	return r.conclude(host, known)
@@ -108,8 +108,8 @@ func (r *Resolver) local(host string) (string, []netip.Addr, error) {
 	if !ok {
 		return "", nil, &Error{Host: host, Err: errors.New("not a name")}
 	}
-	if entry := r.hosts.get(r.now())[name]; entry != nil {
-		return name, interleave(*entry, r.config.PreferIPv6), nil
+	if entry, ok := r.hosts.get(r.now())[name]; ok {
+		return name, interleave(entry), nil
 	}
 	addrs, ok := special(name)
 	if ok && len(addrs) == 0 {
@@ -140,7 +140,7 @@ func (r *Resolver) fly(ctx context.Context, name string, known record, usable bo
 
 // conclude makes what is known of a host into the answer to a caller.
 func (r *Resolver) conclude(host string, known record) ([]netip.Addr, error) {
-	if addrs := known.addresses(r.now(), r.config.PreferIPv6); len(addrs) > 0 {
+	if addrs := known.addresses(r.now()); len(addrs) > 0 {
 		return addrs, nil
 	}
 	return nil, known.failure(host)
@@ -151,7 +151,7 @@ func (r *Resolver) conclude(host string, known record) ([]netip.Addr, error) {
 func (r *Resolver) resolve(name string) record {
 	known, _ := r.cache.GetIfPresent(name) // again: a flight may have landed since
 	now := r.now()
-	ctx, cancel := context.WithTimeout(context.Background(), r.config.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), r.config.timeout)
 	defer cancel()
 	var found [len(families)]finding
 	var errs [len(families)]error

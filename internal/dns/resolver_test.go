@@ -36,7 +36,7 @@ func TestLookup(t *testing.T) {
 		"more.test.":         gives("more.test. 60 IN A 192.0.2.1", "other.test. 60 IN A 192.0.2.2"),
 		"chaos.test.":        gives("chaos.test. 60 CH A 192.0.2.2", "chaos.test. 60 IN A 192.0.2.1"),
 	})
-	resolver, _ := newResolver(t, Config{DomainRate: -1}, server)
+	resolver, _ := newResolver(t, Config{domainRate: -1}, server)
 
 	for name, test := range map[string]struct {
 		host string
@@ -72,12 +72,6 @@ func TestLookup(t *testing.T) {
 		require.Len(t, addrs, 16)
 		require.Equal(t, "192.0.2.1", addrs[0].String())
 	})
-
-	t.Run("BeginsWithIPv6WhenTold", func(t *testing.T) {
-		t.Parallel()
-		resolver, _ := newResolver(t, Config{PreferIPv6: true}, server)
-		requireLookup(t, resolver, "both.test", "2001:db8::1", "192.0.2.1", "2001:db8::2", "192.0.2.2", "192.0.2.3")
-	})
 }
 
 func TestLookupTellsFailuresApart(t *testing.T) {
@@ -98,7 +92,7 @@ func TestLookupTellsFailuresApart(t *testing.T) {
 			send(w, reply)
 		},
 	})
-	resolver, _ := newResolver(t, Config{DomainRate: -1}, server)
+	resolver, _ := newResolver(t, Config{domainRate: -1}, server)
 
 	for name, test := range map[string]struct {
 		host string
@@ -204,7 +198,7 @@ func TestLookupEndsWithoutTheOtherFamily(t *testing.T) {
 		"site.test. AAAA": silent,
 	})
 	// were the other family waited for, this test would not end
-	resolver, _ := newResolver(t, Config{Timeout: time.Hour, TryTimeout: time.Hour}, server)
+	resolver, _ := newResolver(t, Config{timeout: time.Hour, tryTimeout: time.Hour}, server)
 	resolver.patience.family = time.Millisecond
 	requireLookup(t, resolver, "site.test", "192.0.2.1")
 	requireLookup(t, resolver, "site.test", "192.0.2.1")
@@ -220,12 +214,10 @@ func TestHostsFileGoesFirst(t *testing.T) {
 		"site.test.":  gives("site.test. 60 IN A 192.0.2.1"),
 		"added.test.": gives("added.test. 60 IN A 192.0.2.1"),
 	})
-	resolver, clock := newResolver(t, Config{HostsFile: path}, server)
+	resolver, clock := newResolver(t, Config{hostsFile: path}, server)
 	clock.advance(time.Since(clock.now())) // the file was read at the real time
 	requireLookup(t, resolver, "site.test", "192.0.2.8", "2001:db8::8")
 	requireLookup(t, resolver, "added.test", "192.0.2.1")
-	six, _ := newResolver(t, Config{HostsFile: path, PreferIPv6: true}, server)
-	requireLookup(t, six, "site.test", "2001:db8::8", "192.0.2.8")
 
 	require.NoError(t, os.WriteFile(path, []byte("192.0.2.9 added.test\n"), 0o600))
 	requireLookup(t, resolver, "added.test", "192.0.2.1")
@@ -251,8 +243,8 @@ func TestNewReadsTheFilesOfTheSystem(t *testing.T) {
 func TestNewNamesAnUnreadableFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	_, err := New(Config{HostsFile: folder})
+	_, err := New(Config{hostsFile: folder})
 	require.ErrorContains(t, err, folder)
-	_, err = New(Config{ResolvConf: folder, HostsFile: filepath.Join(folder, "missing")})
+	_, err = New(Config{resolvConf: folder, hostsFile: filepath.Join(folder, "missing")})
 	require.ErrorContains(t, err, folder)
 }

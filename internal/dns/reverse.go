@@ -27,14 +27,14 @@ func (n Name) Leads(addr netip.Addr) bool { return slices.Contains(n.Addrs, addr
 
 // Reverse asks which names an address has (PTR records), at most 8, and which addresses these have. Only name
 // servers are asked, as others would ask them: the cache and the hosts file have no part in it. It takes up to
-// Config.Timeout. The error is an *Error; one that satisfies ErrNotFound says that the address has no name.
+// 10 seconds. The error is an *Error; one that satisfies ErrNotFound says that the address has no name.
 func (r *Resolver) Reverse(ctx context.Context, addr netip.Addr) ([]Name, error) {
 	addr = addr.Unmap().WithZone("")
 	asked, err := dns.ReverseAddr(addr.String())
 	if err != nil {
 		return nil, &Error{Host: addr.String(), Err: err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.config.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.config.timeout)
 	defer cancel()
 	sys := r.system(r.now())
 	hosts, err := r.pointers(ctx, sys, asked)

@@ -34,7 +34,7 @@ func TestReverse(t *testing.T) {
 		"6.2.0.192.in-addr.arpa.":     gives("6.2.0.192.in-addr.arpa. 60 IN PTR gone.test."),
 		"9.2.0.192.in-addr.arpa.":     gives(many...),
 	})
-	r, _ := newResolver(t, Config{Timeout: 5 * time.Second}, server)
+	r, _ := newResolver(t, Config{timeout: 5 * time.Second}, server)
 	ask := func(addr string) ([]Name, error) { return r.Reverse(t.Context(), netip.MustParseAddr(addr)) }
 
 	names, err := ask("192.0.2.1")

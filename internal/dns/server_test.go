@@ -178,8 +178,8 @@ func newResolver(t *testing.T, config Config, servers ...*nameServer) (*Resolver
 	for _, server := range servers {
 		config.Servers = append(config.Servers, server.addr)
 	}
-	if config.HostsFile == "" {
-		config.HostsFile = filepath.Join(t.TempDir(), "missing")
+	if config.hostsFile == "" {
+		config.hostsFile = filepath.Join(t.TempDir(), "missing")
 	}
 	r, err := New(config)
 	require.NoError(t, err)

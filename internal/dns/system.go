@@ -2,6 +2,7 @@ package dns
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -81,10 +82,10 @@ func newServers(addrs []string) []*server {
 // at a time.
 func (c Config) watchSystem(now time.Time) (func(time.Time) *system, error) {
 	if len(c.Servers) > 0 {
-		s := &system{servers: newServers(c.Servers), timeout: c.TryTimeout, tries: c.Tries}
+		s := &system{servers: newServers(c.Servers), timeout: c.tryTimeout, tries: c.tries}
 		return func(time.Time) *system { return s }, nil
 	}
-	file, err := watch(c.ResolvConf, now, c.systemOf)
+	file, err := watch(c.resolvConf, now, c.systemOf)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (c Config) watchSystem(now time.Time) (func(time.Time) *system, error) {
 func (c Config) systemOf(text []byte) *system {
 	conf, err := dns.ClientConfigFromReader(bytes.NewReader(text))
 	if err != nil { // nothing that it says counts
-		conf = &dns.ClientConfig{Timeout: int(TryTimeoutDefault / time.Second), Attempts: TriesDefault}
+		conf = &dns.ClientConfig{Timeout: int(tryTimeoutDefault / time.Second), Attempts: triesDefault}
 	}
 	var addrs []string
 	for _, text := range conf.Servers {
@@ -110,8 +111,8 @@ func (c Config) systemOf(text []byte) *system {
 	return &system{
 		servers: newServers(addrs),
 		search:  conf.Search[:min(len(conf.Search), maxSearch)],
-		timeout: orDefault(c.TryTimeout, time.Duration(min(conf.Timeout, maxSystemWait))*time.Second),
-		tries:   orDefault(c.Tries, min(conf.Attempts, maxSystemTries)),
+		timeout: cmp.Or(c.tryTimeout, time.Duration(min(conf.Timeout, maxSystemWait))*time.Second),
+		tries:   cmp.Or(c.tries, min(conf.Attempts, maxSystemTries)),
 	}
 }
 

@@ -41,7 +41,7 @@ func TestSystemOf(t *testing.T) {
 			search:  []string{"a", "b", "c", "d", "e", "f"}, timeout: 30 * time.Second, tries: 5,
 		},
 		"TheConfigWins": {
-			config: Config{TryTimeout: 7 * time.Second, Tries: 4}, text: "options timeout:1 attempts:3\n",
+			config: Config{tryTimeout: 7 * time.Second, tries: 4}, text: "options timeout:1 attempts:3\n",
 			servers: local, timeout: 7 * time.Second, tries: 4,
 		},
 	} {
@@ -65,7 +65,7 @@ func TestSystemServersFollowTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resolv.conf")
 	require.NoError(t, os.WriteFile(path, []byte("nameserver 192.0.2.1\n"), 0o600))
 	began := time.Now()
-	system, err := Config{ResolvConf: path}.watchSystem(began)
+	system, err := Config{resolvConf: path}.watchSystem(began)
 	require.NoError(t, err)
 	require.Equal(t, "192.0.2.1:53", system(began).servers[0].addr)
 

@@ -92,9 +92,9 @@ func TestTriesAreFewAndOfManyOwners(t *testing.T) {
 func TestOneFamilyIsEnough(t *testing.T) {
 	t.Parallel()
 	s := serve(t, map[string]behaviour{
-		"a.test. A": gives("a.test. 60 IN A 192.0.2.1"), "a.test. AAAA": fails(dns.RcodeServerFailure),
+		"a.test. A": gives("a.test. 3600 IN A 192.0.2.1"), "a.test. AAAA": fails(dns.RcodeServerFailure),
 	})
-	r, now := newResolver(t, Config{Servers: []string{s.addr}, MinTTL: time.Hour})
+	r, now := newResolver(t, Config{Servers: []string{s.addr}})
 	h := hearing(r)
 	for range 3 {
 		addrs, err := r.Lookup(t.Context(), "a.test")

@@ -65,7 +65,7 @@ func (f FetchFlags) Validate() error {
 	if f.Drain < 0 || f.Drain > 10*time.Minute {
 		errs = append(errs, fmt.Errorf("--drain %s: want 0s to 10m", f.Drain))
 	}
-	if err := (dns.Config{Servers: f.DNSServer}).WithDefaults().Validate(); err != nil {
+	if err := (dns.Config{Servers: f.DNSServer}).Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("--dns-server: %w", err))
 	}
 	if err := f.config().Validate(); err != nil {
