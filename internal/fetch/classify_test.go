@@ -80,8 +80,10 @@ func TestFamilyAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", test.errno)}
-			way := func(_ context.Context, network, _ string) bool { return strings.Contains(test.ways, network) }
-			require.Equal(t, test.want, familyAway(t.Context(), err, test.addr, way))
+			ways := func(context.Context) (four, six bool) {
+				return strings.Contains(test.ways, "udp4"), strings.Contains(test.ways, "udp6")
+			}
+			require.Equal(t, test.want, familyAway(t.Context(), err, test.addr, ways))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -55,7 +56,7 @@ func New(config Config) (*Client, error) {
 			DialTLSContext:         dialed,
 			DisableCompression:     true,
 			DisableKeepAlives:      true,
-			MaxResponseHeaderBytes: config.MaxHeaderBytes,
+			MaxResponseHeaderBytes: maxHeaderBytes,
 			Protocols:              protocols,
 			ResponseHeaderTimeout:  config.FirstByteTimeout,
 		},
@@ -105,9 +106,6 @@ type Request struct {
 
 // Response is an answer, whatever its status.
 type Response struct {
-	// Addr is the address that answered: the request's.
-	Addr netip.Addr
-
 	// Body is the body with its content codings (gzip and the like) undone, in
 	// the site's charset; see ToUTF8.
 	Body []byte
@@ -220,7 +218,6 @@ func (c *Client) do(ctx context.Context, x *exchange) (*Response, *Error) {
 		}
 		return nil, failure
 	}
-	response.Addr = x.request.Addr
 	response.EndedAt = ended
 	response.Connect = x.connected.Sub(start)
 	response.FirstByte = x.link.firstByte.Load().Sub(start)
@@ -273,7 +270,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	if x.request.WantBody != nil && !x.request.WantBody(response) {
 		return response, nil
 	}
-	limit := orDefault(x.request.MaxBodyBytes, c.config.MaxBodyBytes)
+	limit := cmp.Or(x.request.MaxBodyBytes, c.config.MaxBodyBytes)
 	share := &share{ctx: total, memory: c.memory, size: min(limit, c.config.MaxBytesInFlight)}
 	buffer := newBuffer()
 	response.release = sync.OnceFunc(func() {
@@ -284,13 +281,9 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 		response.Body, response.File = nil, nil
 		releaseBuffer(buffer)
 	})
-	var read readResult
-	read, err = readBody(answer, buffer, bodyLimits{
-		bytes: limit, ratio: c.config.MaxRatio, idle: c.config.IdleTimeout, share: share, link: x.link,
-		toFile: x.request.ToFile,
-	})
-	response.Body, response.File, response.FileSize, response.Truncated = read.body, read.file, read.size, read.truncated
-	if err != nil {
+	if err := readBody(response, answer, buffer, bodyLimits{
+		bytes: limit, idle: c.config.IdleTimeout, share: share, link: x.link, toFile: x.request.ToFile,
+	}); err != nil {
 		response.release()
 		return nil, classify(caller, total, CauseProtocol, "the body broke off", err)
 	}
@@ -309,10 +302,7 @@ func (c *Client) prepare(ctx context.Context, x *exchange) (*http.Request, error
 	if x.request.MaxBodyBytes < 0 || x.request.MaxBodyBytes > maxBodyBytes {
 		return nil, fmt.Errorf("the field MaxBodyBytes must be 0 to %d", maxBodyBytes)
 	}
-	accept := x.request.Accept
-	if accept == "" {
-		accept = "*/*"
-	}
+	accept := cmp.Or(x.request.Accept, "*/*")
 	if !httpguts.ValidHeaderFieldValue(accept) {
 		return nil, errors.New("the field Accept must be a valid header value")
 	}

@@ -32,7 +32,6 @@ func TestDo(t *testing.T) {
 		require.Equal(t, "text/html", response.MediaType)
 		require.Equal(t, "Text/HTML ; charset=x", response.ContentType)
 		require.Equal(t, "b", response.Header.Get("X-A"))
-		require.Equal(t, s.at.Addr(), response.Addr)
 		require.EqualValues(t, len(text), response.WireBytes)
 		require.Positive(t, response.FirstByte)
 		require.GreaterOrEqual(t, response.Total, response.FirstByte)

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -11,54 +12,40 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Defaults of Config.
 const (
-	ConnectTimeoutDefault   = 5 * time.Second
-	FirstByteTimeoutDefault = 10 * time.Second
-	IdleTimeoutDefault      = 10 * time.Second
-	MaxBodyBytesDefault     = 10_000_000
-	MaxBytesInFlightDefault = 256_000_000
-	MaxHeaderBytesDefault   = 256 << 10
-	MaxRatioDefault         = 200
-	TotalTimeoutDefault     = 30 * time.Second
-)
+	// MaxBodyBytesDefault is the default of Config.MaxBodyBytes.
+	MaxBodyBytesDefault = 10_000_000
+	// TotalTimeoutDefault is the default of Config.TotalTimeout.
+	TotalTimeoutDefault = 30 * time.Second
 
-// maxBodyBytes is the largest limit for a body, which is held in memory.
-const maxBodyBytes = 1 << 30
+	// maxBodyBytes is the largest limit for a body, which is held in memory.
+	maxBodyBytes = 1 << 30
+	// maxHeaderBytes limits the answer's header, interim (1xx) ones included.
+	maxHeaderBytes = 256 << 10
+)
 
 // Config holds the limits of a Client. Zero values mean the defaults, but for
 // UserAgent, which is required.
 type Config struct {
-	// AllowNetworks are the networks that may be asked though they are not
-	// public, on any port. IPv4 networks are written as such, never mapped
-	// into IPv6.
-	//
-	// Defaults to none.
+	// AllowNetworks are the networks that may be requested though they are not
+	// public, on any port. IPv4 networks are written as such, never mapped into IPv6.
 	AllowNetworks []netip.Prefix
 
-	// ConnectTimeout limits the time to a usable connection: TCP and, for
-	// https, the TLS handshake together.
-	//
-	// Defaults to 5 seconds.
+	// ConnectTimeout limits the time to a usable connection: TCP and, for https, the
+	// TLS handshake together. Defaults to 5 seconds.
 	ConnectTimeout time.Duration
 
-	// FirstByteTimeout limits the time from the request sent to the end of the
-	// answer's header, so that a header sent drop by drop is covered too.
-	//
-	// Defaults to 10 seconds.
+	// FirstByteTimeout limits the time from the request sent to the end of the answer's
+	// header, so that a header sent drop by drop is covered too. Defaults to 10 seconds.
 	FirstByteTimeout time.Duration
 
 	// IdleTimeout limits the time in which a body brings no byte. Once so long has
 	// passed since the answer's first byte, the body must also have brought 1,000
-	// bytes a second, on the whole.
-	//
-	// Defaults to 10 seconds.
+	// bytes a second, on the whole. Defaults to 10 seconds.
 	IdleTimeout time.Duration
 
-	// MaxBodyBytes limits the decoded body. Of a longer one the first
-	// MaxBodyBytes are kept, and Response.Truncated is set.
-	//
-	// At most 1 GiB. Defaults to 10,000,000.
+	// MaxBodyBytes limits the decoded body, to at most 1 GiB. A longer body is cut, and
+	// Response.Truncated is set. Defaults to 10,000,000.
 	MaxBodyBytes int64
 
 	// MaxBytesInFlight bounds the memory of all bodies longer than 64 KiB, each
@@ -69,31 +56,15 @@ type Config struct {
 	// At least MaxBodyBytes. Defaults to 256,000,000, or MaxBodyBytes if that is more.
 	MaxBytesInFlight int64
 
-	// MaxHeaderBytes limits the answer's header, interim (1xx) ones included.
-	//
-	// Defaults to 262,144.
-	MaxHeaderBytes int64
-
-	// MaxRatio limits how many times larger than its encoded form a body may
-	// be. It is applied past the first MiB decoded, as short repetitive pages
-	// compress better than that and harm nobody.
-	//
-	// Defaults to 200.
-	MaxRatio int64
-
-	// RootCAs are the certificate authorities that are trusted. Nil means the
-	// system's.
+	// RootCAs are the certificate authorities that are trusted. Nil means the system's.
 	RootCAs *x509.CertPool
 
-	// Sign, where set, signs each request right before its connection is made, by headers that it sets.
+	// Sign, if set, signs each request by headers, right before its connection is made.
 	// A request that it cannot sign is not made: CauseLocal.
-	//
-	// Defaults to none: requests are not signed.
 	Sign func(*http.Request) error
 
-	// TotalTimeout limits the whole request, from connect to the last byte.
-	//
-	// Defaults to 30 seconds.
+	// TotalTimeout limits the whole request, from connect to the last byte. Defaults to
+	// 30 seconds.
 	TotalTimeout time.Duration
 
 	// UserAgent is the full value of the User-Agent header. Required.
@@ -102,22 +73,13 @@ type Config struct {
 
 // WithDefaults returns a copy with every zero field set to its default.
 func (c Config) WithDefaults() Config {
-	c.ConnectTimeout = orDefault(c.ConnectTimeout, ConnectTimeoutDefault)
-	c.FirstByteTimeout = orDefault(c.FirstByteTimeout, FirstByteTimeoutDefault)
-	c.IdleTimeout = orDefault(c.IdleTimeout, IdleTimeoutDefault)
-	c.MaxBodyBytes = orDefault(c.MaxBodyBytes, MaxBodyBytesDefault)
-	c.MaxBytesInFlight = orDefault(c.MaxBytesInFlight, max(MaxBytesInFlightDefault, c.MaxBodyBytes))
-	c.MaxHeaderBytes = orDefault(c.MaxHeaderBytes, MaxHeaderBytesDefault)
-	c.MaxRatio = orDefault(c.MaxRatio, MaxRatioDefault)
-	c.TotalTimeout = orDefault(c.TotalTimeout, TotalTimeoutDefault)
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 5*time.Second)
+	c.FirstByteTimeout = cmp.Or(c.FirstByteTimeout, 10*time.Second)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, 10*time.Second)
+	c.MaxBodyBytes = cmp.Or(c.MaxBodyBytes, MaxBodyBytesDefault)
+	c.MaxBytesInFlight = cmp.Or(c.MaxBytesInFlight, max(256_000_000, c.MaxBodyBytes))
+	c.TotalTimeout = cmp.Or(c.TotalTimeout, TotalTimeoutDefault)
 	return c
-}
-
-func orDefault[T time.Duration | int64](value, fallback T) T {
-	if value == 0 {
-		return fallback
-	}
-	return value
 }
 
 // Validate reports every field that is out of bounds, joined. It does not
@@ -133,8 +95,6 @@ func (c Config) Validate() error {
 		{"IdleTimeout", int64(c.IdleTimeout)},
 		{"MaxBodyBytes", c.MaxBodyBytes},
 		{"MaxBytesInFlight", c.MaxBytesInFlight},
-		{"MaxHeaderBytes", c.MaxHeaderBytes},
-		{"MaxRatio", c.MaxRatio},
 		{"TotalTimeout", int64(c.TotalTimeout)},
 	} {
 		if f.value <= 0 {

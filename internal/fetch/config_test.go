@@ -21,8 +21,6 @@ func TestConfig(t *testing.T) {
 			IdleTimeout:      10 * time.Second,
 			MaxBodyBytes:     10_000_000,
 			MaxBytesInFlight: 256_000_000,
-			MaxHeaderBytes:   256 << 10,
-			MaxRatio:         200,
 			TotalTimeout:     30 * time.Second,
 		}, fetch.Config{}.WithDefaults())
 	})
@@ -30,8 +28,7 @@ func TestConfig(t *testing.T) {
 	t.Run("KeepsWhatIsSet", func(t *testing.T) {
 		t.Parallel()
 		config := fetch.Config{
-			ConnectTimeout: 1, FirstByteTimeout: 2, MaxBodyBytes: 3, MaxHeaderBytes: 4, MaxRatio: 5, TotalTimeout: 6,
-			IdleTimeout: 7, MaxBytesInFlight: 8,
+			ConnectTimeout: 1, FirstByteTimeout: 2, MaxBodyBytes: 3, TotalTimeout: 6, IdleTimeout: 7, MaxBytesInFlight: 8,
 		}
 		require.Equal(t, config, config.WithDefaults())
 	})
@@ -45,13 +42,11 @@ func TestConfig(t *testing.T) {
 			IdleTimeout:      -1,
 			MaxBodyBytes:     -1,
 			MaxBytesInFlight: -1,
-			MaxHeaderBytes:   -1,
-			MaxRatio:         -1,
 			TotalTimeout:     -1,
 		})
 		for _, field := range []string{
-			"AllowNetworks[1]", "AllowNetworks[2]", "ConnectTimeout", "FirstByteTimeout", "MaxBodyBytes", "IdleTimeout", "MaxBytesInFlight",
-			"MaxHeaderBytes", "MaxRatio", "TotalTimeout", "UserAgent",
+			"AllowNetworks[1]", "AllowNetworks[2]", "ConnectTimeout", "FirstByteTimeout", "MaxBodyBytes", "IdleTimeout",
+			"MaxBytesInFlight", "TotalTimeout", "UserAgent",
 		} {
 			require.ErrorContains(t, err, field)
 		}

@@ -26,7 +26,7 @@ func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 		KeepAlive: -1,
 	}
 	raw, err := dialer.DialContext(ctx, "tcp", netip.AddrPortFrom(x.request.Addr, x.target.port).String())
-	if err != nil && familyAway(ctx, err, x.request.Addr, hasWay) {
+	if err != nil && familyAway(ctx, err, x.request.Addr, Ways) {
 		return fail(CauseFamily, "this machine has no way to "+familyOf(x.request.Addr)+" addresses", err)
 	}
 	if err != nil {

@@ -6,16 +6,17 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -28,6 +29,11 @@ const (
 
 	// maxWindow bounds a zstd decoder's memory, in bytes: RFC 9659, section 3.
 	maxWindow = 8 << 20
+
+	// maxRatio limits how many times larger than its encoded form a body may be. It is
+	// applied past the first ratioFree bytes, as short repetitive pages compress better
+	// than that and harm nobody.
+	maxRatio = 200
 
 	// ratioFree is how many bytes a body may decode to at any ratio.
 	ratioFree = 1 << 20
@@ -44,29 +50,21 @@ const (
 
 // bodyLimits are the limits for reading one body.
 type bodyLimits struct {
-	bytes, ratio int64
-	idle         time.Duration
-	share        *share
-	link         *link
-	toFile       bool
+	bytes  int64
+	idle   time.Duration
+	share  *share
+	link   *link
+	toFile bool
 }
 
-// readResult is what was read of a body: in memory, or in a file of so many bytes.
-type readResult struct {
-	body      []byte
-	file      *os.File
-	size      int64
-	truncated bool
-}
-
-// readBody reads and decodes at most so many bytes, and tells whether there was
-// more. The body is the buffer's. Errors of the connection are returned as they are,
-// others as *Error.
-func readBody(answer *http.Response, buffer *bytes.Buffer, limits bodyLimits) (result readResult, err error) {
+// readBody reads and decodes the body of an answer, and sets Body or File, FileSize and
+// Truncated of a response. Body is the buffer's. Errors of the connection are returned as
+// they are, others as *Error.
+func readBody(response *Response, answer *http.Response, buffer *bytes.Buffer, limits bodyLimits) error {
 	limit := limits.bytes
 	codings, err := contentCodings(answer.Header.Values("Content-Encoding"))
 	if err != nil {
-		return readResult{}, fail(CauseDecode, "unusable Content-Encoding", err)
+		return fail(CauseDecode, "unusable Content-Encoding", err)
 	}
 	wire := &wireReader{source: answer.Body, left: limit + wireSlack, idle: limits.idle, link: limits.link}
 	var decoded io.Reader = wire
@@ -79,54 +77,55 @@ func readBody(answer *http.Response, buffer *bytes.Buffer, limits bodyLimits) (r
 	for _, coding := range slices.Backward(codings) {
 		decoder, err := decode(coding, decoded)
 		if err != nil {
-			return bodyEnd(wire, nil, err)
+			return bodyEnd(response, wire, nil, err)
 		}
 		decoders = append(decoders, decoder)
-		decoded = &ratioReader{source: decoder, maxRatio: limits.ratio, wire: wire}
+		decoded = &ratioReader{source: decoder, wire: wire}
 	}
 	reserve := min(max(answer.ContentLength, 0), limit, firstBuffer)
 	buffer.Grow(int(reserve) + bytes.MinRead)
 	if _, err = buffer.ReadFrom(io.LimitReader(decoded, min(limit+1, shareFree))); err == nil && buffer.Len() == shareFree {
 		if limits.toFile {
-			return spoolBody(wire, buffer, decoded, limit)
+			return spoolBody(response, wire, buffer, decoded, limit)
 		}
 		if err = limits.share.take(); err == nil {
 			_, err = buffer.ReadFrom(io.LimitReader(decoded, limit+1-shareFree))
 		}
 	}
-	if err != nil {
-		return bodyEnd(wire, buffer.Bytes(), err)
-	}
 	body := buffer.Bytes()
-	if int64(len(body)) > limit {
-		return readResult{body: body[:limit], truncated: true}, nil
+	if err != nil {
+		return bodyEnd(response, wire, body, err)
 	}
-	return readResult{body: body}, nil
+	response.Truncated = int64(len(body)) > limit
+	response.Body = body[:min(int64(len(body)), limit)]
+	return nil
 }
 
-// spoolBody keeps a body in a file of which a part was read.
-func spoolBody(wire *wireReader, begun *bytes.Buffer, rest io.Reader, limit int64) (readResult, error) {
+// spoolBody stores a body in a file after a part of it was read.
+func spoolBody(response *Response, wire *wireReader, begun *bytes.Buffer, rest io.Reader, limit int64) error {
 	file, size, err := spool(begun, rest, limit+1)
 	if err != nil {
-		return bodyEnd(wire, nil, err)
+		return bodyEnd(response, wire, nil, err)
 	}
-	return readResult{file: file, size: min(size, limit), truncated: size > limit}, nil
+	response.File, response.FileSize, response.Truncated = file, min(size, limit), size > limit
+	return nil
 }
 
-// bodyEnd judges the error that ended a body of which a part was decoded. It
+// bodyEnd judges the error that ended a body after a part of it was decoded. It
 // tells a connection that broke from a body that is broken, as a decoder
 // reports both in its own words.
-func bodyEnd(wire *wireReader, part []byte, err error) (readResult, error) {
-	var known *Error
+func bodyEnd(response *Response, wire *wireReader, part []byte, err error) error {
+	known, ok := errors.AsType[*Error](err)
 	switch {
-	case errors.As(err, &known):
-		return readResult{}, known
+	case ok:
+		return known
 	case errors.Is(wire.err, errWireLimit):
-		return readResult{body: part, truncated: true}, nil
+		response.Body, response.Truncated = part, true
+		return nil
 	case wire.err != nil:
-		return readResult{}, wire.err
+		return wire.err
 	default:
-		return readResult{}, fail(CauseDecode, "the body is not as its Content-Encoding says", err)
+		return fail(CauseDecode, "the body is not as its Content-Encoding says", err)
 	}
 }
 
@@ -213,6 +212,34 @@ func (g *gzipReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// shareFree is how long a body may be before it takes its share of the memory for
+// bodies: most pages are shorter.
+const shareFree = 64 << 10
+
+// share is a body's part of Config.MaxBytesInFlight. It is taken as a whole: bodies
+// that each had a part, and waited for more, would wait for ever.
+type share struct {
+	ctx    context.Context //nolint:containedctx // that of the request whose body it is
+	memory *semaphore.Weighted
+	size   int64
+	taken  bool
+}
+
+// take waits for the share. That it takes too long is our fault, not the site's.
+func (s *share) take() error {
+	if err := s.memory.Acquire(s.ctx, s.size); err != nil {
+		return fail(CauseLocal, fmt.Sprintf("no memory for a body of up to %d bytes in time", s.size), err)
+	}
+	s.taken = true
+	return nil
+}
+
+func (s *share) release() {
+	if s.taken {
+		s.memory.Release(s.size)
+	}
+}
+
 // errWireLimit ends a body of which enough was received.
 var errWireLimit = errors.New("fetch: too many encoded bytes")
 
@@ -267,17 +294,16 @@ func (w *wireReader) Read(p []byte) (int, error) {
 // There is one behind each decoder, as an output that is enormous may decode
 // to nothing in the next.
 type ratioReader struct {
-	maxRatio int64
-	out      int64
-	source   io.Reader
-	wire     *wireReader
+	out    int64
+	source io.Reader
+	wire   *wireReader
 }
 
 func (r *ratioReader) Read(p []byte) (int, error) {
 	n, err := r.source.Read(p)
 	r.out += int64(n)
-	if r.out > ratioFree && r.out/r.maxRatio > r.wire.read {
-		return n, fail(CauseBomb, fmt.Sprintf("the body decompresses more than %d-fold", r.maxRatio), nil)
+	if r.out > ratioFree && r.out/maxRatio > r.wire.read {
+		return n, fail(CauseBomb, fmt.Sprintf("the body decompresses more than %d-fold", maxRatio), nil)
 	}
 	return n, err
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"syscall"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 type Cause string
 
 const (
-	// CauseBomb: the body decompresses by more than Config.MaxRatio.
+	// CauseBomb: the body decompresses by more than maxRatio.
 	CauseBomb Cause = "bomb"
 
 	// CauseCanceled: the caller's context ended before the request did.
@@ -171,8 +172,7 @@ func classify(caller, total context.Context, otherwise Cause, msg string, err er
 	if isLocal(err) {
 		return fail(CauseLocal, msg, err)
 	}
-	var timeout net.Error
-	if errors.As(err, &timeout) && timeout.Timeout() {
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return fail(CauseTimeout, msg, err)
 	}
 	if otherwise == CauseProtocol && isHangup(err) {
@@ -184,13 +184,11 @@ func classify(caller, total context.Context, otherwise Cause, msg string, err er
 // familyAway tells whether err means that this machine has no way to the address's
 // family. Without a way to the other family, too, its whole network may be down; and with
 // one to this family, it may be out of ports.
-func familyAway(
-	ctx context.Context, err error, addr netip.Addr, way func(ctx context.Context, network, address string) bool,
-) bool {
+func familyAway(ctx context.Context, err error, addr netip.Addr, ways func(context.Context) (four, six bool)) bool {
 	if !errors.Is(err, syscall.EADDRNOTAVAIL) && !errors.Is(err, syscall.EAFNOSUPPORT) && !errors.Is(err, syscall.ENETUNREACH) {
 		return false
 	}
-	four, six := way(ctx, "udp4", anyIPv4), way(ctx, "udp6", anyIPv6)
+	four, six := ways(ctx)
 	if familyOf(addr) == "IPv4" {
 		return !four && six
 	}
@@ -205,12 +203,10 @@ func familyOf(addr netip.Addr) string {
 	return "IPv6"
 }
 
-// Addresses that stand for any of their family, and are nobody's.
-const anyIPv4, anyIPv6 = "192.0.2.1:9", "[2001:db8::1]:9"
-
-// Ways tells whether this machine has a way to addresses of IPv4 and of IPv6. It sends nothing.
+// Ways reports whether this machine has a route to IPv4 and to IPv6 addresses. It sends
+// nothing, and tries addresses for documentation, which stand for any of their family.
 func Ways(ctx context.Context) (four, six bool) {
-	return hasWay(ctx, "udp4", anyIPv4), hasWay(ctx, "udp6", anyIPv6)
+	return hasWay(ctx, "udp4", "192.0.2.1:9"), hasWay(ctx, "udp6", "[2001:db8::1]:9")
 }
 
 // hasWay tells whether the system knows a way to an address. To connect a UDP socket
@@ -226,18 +222,13 @@ func hasWay(ctx context.Context, network, address string) bool {
 
 // isHangup tells whether the connection broke, as opposed to carrying nonsense.
 func isHangup(err error) bool {
-	var op *net.OpError
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &op)
+	_, broke := errors.AsType[*net.OpError](err)
+	return broke || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // isLocal tells whether this machine, not the site, is at fault.
 func isLocal(err error) bool {
-	for _, own := range []error{
+	return slices.ContainsFunc([]error{
 		syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENETDOWN, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
-	} {
-		if errors.Is(err, own) {
-			return true
-		}
-	}
-	return false
+	}, func(own error) bool { return errors.Is(err, own) })
 }

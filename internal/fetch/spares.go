@@ -56,13 +56,13 @@ func releaseBuffer(b *bytes.Buffer) {
 // spares are decoders that idle.
 type spares[T any] chan T
 
-// take returns one, or what fresh makes.
-func (s spares[T]) take(fresh func() (T, error)) (T, error) {
+// take returns a decoder, if one idles.
+func (s spares[T]) take() (spare T, ok bool) {
 	select {
-	case spare := <-s:
-		return spare, nil
+	case spare = <-s:
+		return spare, true
 	default:
-		return fresh()
+		return spare, false
 	}
 }
 
@@ -116,10 +116,11 @@ func newSource(from io.Reader) *bufio.Reader {
 }
 
 func newBrotli(source *bufio.Reader) (*decoder, error) {
-	r, err := brotlis.take(func() (*brotli.Reader, error) { return new(brotli.Reader), nil })
-	if err == nil {
-		err = r.Reset(source)
+	r, ok := brotlis.take()
+	if !ok {
+		r = new(brotli.Reader)
 	}
+	err := r.Reset(source)
 	return &decoder{Reader: r, source: source, recycle: func() {
 		_ = r.Reset(nil) // lets go of the source, and never fails
 		brotlis.give(r)
@@ -127,9 +128,9 @@ func newBrotli(source *bufio.Reader) (*decoder, error) {
 }
 
 func newGzip(source *bufio.Reader) (*decoder, error) {
-	member, err := gzips.take(func() (*gzip.Reader, error) { return new(gzip.Reader), nil })
-	if err != nil {
-		return nil, err
+	member, ok := gzips.take()
+	if !ok {
+		member = new(gzip.Reader)
 	}
 	if err := member.Reset(source); err != nil {
 		return nil, err
@@ -144,16 +145,17 @@ func newZstd(source *bufio.Reader) (*decoder, error) {
 	var first zstd.Header
 	head, _ := source.Peek(zstd.HeaderMaxSize) // what there is; the decoder meets the error
 	kept := first.Decode(head) == nil && !first.Skippable && max(first.WindowSize, first.FrameContentSize) <= keptWindow
-	fresh := func() (*zstd.Decoder, error) {
-		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-	}
-	take := fresh
+	var r *zstd.Decoder
 	if kept {
-		take = func() (*zstd.Decoder, error) { return zstds.take(fresh) }
+		r, _ = zstds.take()
 	}
-	r, err := take()
-	if err != nil {
-		return nil, err
+	if r == nil {
+		var err error
+		r, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, err
+		}
 	}
 	frames := &frameCounter{source: source}
 	if err := r.Reset(frames); err != nil {

@@ -67,10 +67,8 @@ func setPath(u *url.URL, path string) error {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	for i := range len(path) {
-		if path[i] <= ' ' || path[i] > '~' {
-			return errors.New("path and query must be printable ASCII")
-		}
+	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("path and query must be printable ASCII")
 	}
 	if !strings.HasPrefix(path, "//") {
 		u.Opaque = path

@@ -183,7 +183,7 @@ func (s *sites) Do(_ context.Context, r fetch.Request) (*fetch.Response, error) 
 	}
 	mode, after := s.mode(a)
 	answer := &fetch.Response{
-		Addr: r.Addr, EndedAt: time.Now(), Header: http.Header{}, Status: http.StatusOK, Total: time.Millisecond, WireBytes: 1000,
+		EndedAt: time.Now(), Header: http.Header{}, Status: http.StatusOK, Total: time.Millisecond, WireBytes: 1000,
 	}
 	if after > 0 {
 		answer.Header.Set("Retry-After", strconv.Itoa(int(after.Seconds())))
