@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -68,9 +69,8 @@ type Reconciler struct {
 	Workflows Workflows
 	Logger    *slog.Logger
 
-	// what differed at the last look
-	dispatcherGone, dispatcherLeft map[string]bool
-	workflowGone, workflowLeft     map[string]bool
+	// before has the differences that the last look found.
+	before Differences
 }
 
 // Look compares once. What cannot be mended now is looked at again the next time.
@@ -93,20 +93,18 @@ func (r *Reconciler) Look(ctx context.Context) error {
 
 // Doubts reports whether the last look found a difference that counts if the next look finds
 // it again.
-func (r *Reconciler) Doubts() bool {
-	return len(r.dispatcherGone)+len(r.dispatcherLeft)+len(r.workflowGone)+len(r.workflowLeft) > 0
-}
+func (r *Reconciler) Doubts() bool { return !r.before.None() }
 
-// dispatchers starts those that are missing, and wakes those of runs that have ended: they end
+// dispatchers starts missing dispatchers, and wakes those of runs that have ended: they end
 // then.
 func (r *Reconciler) dispatchers(ctx context.Context) error {
-	d, err := compareDispatchers(ctx, r.Store, r.Workflows)
+	gone, left, err := compare(ctx, r.Store.RunsLive, r.Workflows.RunningCrawls)
 	if err != nil {
 		return err
 	}
-	var gone, left []string
-	gone, r.dispatcherGone = still(d.DispatcherGone, r.dispatcherGone)
-	left, r.dispatcherLeft = still(d.DispatcherLeft, r.dispatcherLeft)
+	last := r.before
+	r.before.DispatcherGone, r.before.DispatcherLeft = gone, left
+	gone, left = both(last.DispatcherGone, gone), both(last.DispatcherLeft, left)
 	if len(gone) > 0 {
 		r.Logger.WarnContext(ctx, "started the dispatchers of runs that had none", "runs", gone)
 	}
@@ -119,13 +117,13 @@ func (r *Reconciler) dispatchers(ctx context.Context) error {
 // domains ends claims that no workflow serves, and wakes workflows that have no claim: they
 // finish, or take it anew with their next request.
 func (r *Reconciler) domains(ctx context.Context) error {
-	d, err := compareDomains(ctx, r.Store, r.Workflows)
+	gone, left, err := compare(ctx, r.Store.DomainsClaimed, r.Workflows.RunningDomains)
 	if err != nil {
 		return err
 	}
-	var gone, left []string
-	gone, r.workflowGone = still(d.WorkflowGone, r.workflowGone)
-	left, r.workflowLeft = still(d.WorkflowLeft, r.workflowLeft)
+	last := r.before
+	r.before.WorkflowGone, r.before.WorkflowLeft = gone, left
+	gone, left = both(last.WorkflowGone, gone), both(last.WorkflowLeft, left)
 	var dead []string
 	for _, domain := range gone {
 		runs, err := r.Workflows.DomainRuns(ctx, domain)
@@ -145,18 +143,6 @@ func (r *Reconciler) domains(ctx context.Context) error {
 	return each(ctx, left, r.Workflows.WakeDomain)
 }
 
-// still returns the names that were there at the last look, too. now has all of them.
-func still(names []string, before map[string]bool) (twice []string, now map[string]bool) {
-	now = make(map[string]bool)
-	for _, name := range names {
-		now[name] = true
-		if before[name] {
-			twice = append(twice, name)
-		}
-	}
-	return twice, now
-}
-
 func each(ctx context.Context, names []string, do func(context.Context, string) error) error {
 	for _, name := range names {
 		if err := do(ctx, name); err != nil {
@@ -164,4 +150,65 @@ func each(ctx context.Context, names []string, do func(context.Context, string) 
 		}
 	}
 	return nil
+}
+
+// Differences are the names that only the rows or only Temporal has, as of one look. They
+// count only if the next look finds them again.
+type Differences struct {
+	// DispatcherGone are live runs without a dispatcher, DispatcherLeft ended runs with one.
+	DispatcherGone, DispatcherLeft []string
+	// WorkflowGone are claimed domains without a workflow, WorkflowLeft unclaimed domains
+	// with one.
+	WorkflowGone, WorkflowLeft []string
+}
+
+// None reports whether there is no difference.
+func (d Differences) None() bool {
+	return len(d.DispatcherGone)+len(d.DispatcherLeft)+len(d.WorkflowGone)+len(d.WorkflowLeft) == 0
+}
+
+// And returns the differences that two looks have found.
+func (d Differences) And(e Differences) Differences {
+	return Differences{
+		DispatcherGone: both(d.DispatcherGone, e.DispatcherGone),
+		DispatcherLeft: both(d.DispatcherLeft, e.DispatcherLeft),
+		WorkflowGone:   both(d.WorkflowGone, e.WorkflowGone),
+		WorkflowLeft:   both(d.WorkflowLeft, e.WorkflowLeft),
+	}
+}
+
+// Compare looks once, and changes nothing.
+func Compare(ctx context.Context, s Store, w Workflows) (d Differences, err error) {
+	if d.WorkflowGone, d.WorkflowLeft, err = compare(ctx, s.DomainsClaimed, w.RunningDomains); err != nil {
+		return d, err
+	}
+	d.DispatcherGone, d.DispatcherLeft, err = compare(ctx, s.RunsLive, w.RunningCrawls)
+	return d, err
+}
+
+// compare returns the names that should run and do not, and the names that run and should not.
+func compare(
+	ctx context.Context, list, running func(context.Context) ([]string, error),
+) (gone, left []string, err error) {
+	want, err := list(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := running(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return filter(want, run, false), filter(run, want, false), nil
+}
+
+// both returns the names that are in both lists.
+func both(a, b []string) []string { return filter(b, a, true) }
+
+// filter returns the names that another list has or, if has is false, does not have.
+func filter(names, other []string, has bool) []string {
+	set := make(map[string]bool, len(other))
+	for _, name := range other {
+		set[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return set[name] != has })
 }
