@@ -13,7 +13,7 @@ const fieldAgent = "signature-agent"
 type component struct {
 	// name is of a header in lower case, or begins with @.
 	name string
-	// param is a parameter of the name, such as req; empty is none. A nil paramValue is a flag.
+	// param is a parameter of the name, such as req; empty means that it has none.
 	param      string
 	paramValue any
 	value      string
@@ -21,11 +21,7 @@ type component struct {
 
 func (c component) item() httpsfv.Item {
 	item := httpsfv.NewItem(c.name)
-	switch {
-	case c.param == "":
-	case c.paramValue == nil:
-		item.Params.Add(c.param, true)
-	default:
+	if c.param != "" {
 		item.Params.Add(c.param, c.paramValue)
 	}
 	return item
@@ -37,34 +33,45 @@ type param struct {
 	value any // a string or an int64
 }
 
-// signed is a signature, and what it says that it covers.
+// signed is a signature, and the input that it covers.
 type signed struct {
 	input     httpsfv.InnerList
 	signature []byte
 }
 
-// sign makes the signature base of RFC 9421, 2.5, and signs it.
+// sign signs components.
 func sign(key *Key, components []component, params []param) (signed, error) {
 	list := httpsfv.InnerList{Params: httpsfv.NewParams()}
 	for _, p := range params {
 		list.Params.Add(p.name, p.value)
 	}
-	var base strings.Builder
-	for _, c := range components {
-		item := c.item()
-		list.Items = append(list.Items, item)
-		name, err := httpsfv.Marshal(item)
-		if err != nil {
-			return signed{}, err
-		}
-		base.WriteString(name + ": " + c.value + "\n")
+	values := make([]string, len(components))
+	for i, c := range components {
+		list.Items = append(list.Items, c.item())
+		values[i] = c.value
 	}
-	input, err := httpsfv.Marshal(httpsfv.List{list})
+	base, err := signatureBase(list, values)
 	if err != nil {
 		return signed{}, err
 	}
-	base.WriteString(`"@signature-params": ` + input)
-	return signed{input: list, signature: key.sign([]byte(base.String()))}, nil
+	return signed{input: list, signature: key.sign([]byte(base))}, nil
+}
+
+// signatureBase makes the signature base of RFC 9421, 2.5, of a list whose items have values.
+func signatureBase(list httpsfv.InnerList, values []string) (string, error) {
+	var base strings.Builder
+	for i, item := range list.Items {
+		name, err := httpsfv.Marshal(item)
+		if err != nil {
+			return "", err
+		}
+		base.WriteString(name + ": " + values[i] + "\n")
+	}
+	input, err := httpsfv.Marshal(httpsfv.List{list})
+	if err != nil {
+		return "", err
+	}
+	return base.String() + `"@signature-params": ` + input, nil
 }
 
 // headers are the values of Signature-Input and Signature, for signatures by their labels.

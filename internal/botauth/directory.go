@@ -98,7 +98,7 @@ func proofs(keys []*Key, body []byte, authority string, created, expires time.Ti
 	var all []signed
 	for i, k := range keys {
 		made, err := sign(k, []component{
-			{name: "@authority", param: "req", value: authority}, {name: "content-digest", value: digest},
+			{name: "@authority", param: "req", paramValue: true, value: authority}, {name: "content-digest", value: digest},
 		}, []param{{"created", created.Unix()}, {"expires", expires.Unix()}, {"keyid", k.ID}, {"tag", directoryTag}})
 		if err != nil {
 			return nil, fmt.Errorf("sign the directory: %w", err)

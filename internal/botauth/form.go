@@ -46,10 +46,8 @@ func (f Form) Agent(raw string) (string, error) {
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.HasSuffix(raw, "#") {
 		return "", errors.New("want a URL without a query and a fragment")
 	}
-	for i := range len(u.Host) {
-		if u.Host[i] <= ' ' || u.Host[i] > '~' || u.Host[i] == '"' || u.Host[i] == '\\' {
-			return "", errors.New("want a host of ASCII letters: a name in another script in its xn-- form")
-		}
+	if strings.ContainsFunc(u.Host, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\\' }) {
+		return "", errors.New("want a host of ASCII letters: a name in another script in its xn-- form")
 	}
 	host, path := "https://"+authorityOf("https", u.Host), u.EscapedPath()
 	bare := path == "" || path == "/"

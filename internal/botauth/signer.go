@@ -1,6 +1,7 @@
 package botauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -135,7 +136,7 @@ func stamp(r *http.Request, key *Key, c stampConfig) error {
 		one := component{name: name}
 		switch name {
 		case "@authority":
-			one.value = authorityOf(r.URL.Scheme, hostOf(r))
+			one.value = authorityOf(r.URL.Scheme, cmp.Or(r.Host, r.URL.Host))
 		case "@method":
 			one.value = r.Method
 		case "@path":
@@ -152,12 +153,8 @@ func stamp(r *http.Request, key *Key, c stampConfig) error {
 		components = append(components, one)
 	}
 	made, err := sign(key, components, []param{
-		{"created", c.created.Unix()},
-		{"keyid", key.ID},
-		{"alg", "ed25519"},
-		{"expires", c.expires.Unix()},
-		{"nonce", c.nonce},
-		{"tag", tag},
+		{"created", c.created.Unix()}, {"keyid", key.ID}, {"alg", "ed25519"},
+		{"expires", c.expires.Unix()}, {"nonce", c.nonce}, {"tag", tag},
 	})
 	if err != nil {
 		return fmt.Errorf("make the signature: %w", err)
@@ -170,14 +167,6 @@ func stamp(r *http.Request, key *Key, c stampConfig) error {
 	r.Header.Set("Signature-Input", input)
 	r.Header.Set("Signature", signature)
 	return nil
-}
-
-// hostOf is the host that a request names.
-func hostOf(r *http.Request) string {
-	if r.Host != "" {
-		return r.Host
-	}
-	return r.URL.Host
 }
 
 // refresh reads the keys again if that was long ago. One request does it, and others go on.

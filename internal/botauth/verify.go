@@ -69,15 +69,15 @@ func (p Published) Proves(keyID, asked string, header http.Header, body []byte, 
 	}
 	created, _ := list.Params.Get("created")
 	expires, _ := list.Params.Get("expires")
-	from, isFrom := created.(int64)
-	until, isUntil := expires.(int64)
-	switch {
+	seconds, isFrom := created.(int64)
+	endSeconds, isUntil := expires.(int64)
+	switch from, until := time.Unix(seconds, 0).UTC(), time.Unix(endSeconds, 0).UTC(); {
 	case !isFrom || !isUntil:
 		return errors.New("the signature does not say from when and until when it is good")
-	case time.Unix(from, 0).After(now):
-		return fmt.Errorf("the signature is of the future, of %s", time.Unix(from, 0).UTC().Format(time.RFC3339))
-	case !now.Before(time.Unix(until, 0)):
-		return fmt.Errorf("the signature has ended at %s", time.Unix(until, 0).UTC().Format(time.RFC3339))
+	case from.After(now):
+		return fmt.Errorf("the signature is of the future, of %s", from.Format(time.RFC3339))
+	case !now.Before(until):
+		return fmt.Errorf("the signature has ended at %s", until.Format(time.RFC3339))
 	}
 	base, err := baseOf(list, header, body, authorityOf(u.Scheme, u.Host))
 	if err != nil {
@@ -126,24 +126,18 @@ func signatureOf(keyID string, header http.Header) (list httpsfv.InnerList, sign
 
 // baseOf is the signature base of RFC 9421, 2.5, of an answer with a directory. What is signed has to bind the body to the host.
 func baseOf(list httpsfv.InnerList, header http.Header, body []byte, authority string) (string, error) {
-	var base strings.Builder
+	values := make([]string, len(list.Items))
 	covered := map[any]bool{}
-	for _, item := range list.Items {
-		var value string
+	for i, item := range list.Items {
 		switch item.Value {
 		case "@authority":
-			value = authority
+			values[i] = authority
 		case "content-digest":
-			value = strings.Join(header.Values("Content-Digest"), ", ")
+			values[i] = strings.Join(header.Values("Content-Digest"), ", ")
 		default:
 			return "", fmt.Errorf("the signature covers %.60v, which is nothing that a directory has", item.Value)
 		}
 		covered[item.Value] = true
-		name, err := httpsfv.Marshal(item)
-		if err != nil {
-			return "", err
-		}
-		base.WriteString(name + ": " + value + "\n")
 	}
 	if !covered["@authority"] || !covered["content-digest"] {
 		return "", errors.New("the signature does not bind the body to the host")
@@ -158,10 +152,5 @@ func baseOf(list httpsfv.InnerList, header http.Header, body []byte, authority s
 	if said, is := item.Value.([]byte); !is || !bytes.Equal(said, sum[:]) {
 		return "", errors.New("Content-Digest is of another body")
 	}
-	input, err := httpsfv.Marshal(httpsfv.List{list})
-	if err != nil {
-		return "", err
-	}
-	base.WriteString(`"@signature-params": ` + input)
-	return base.String(), nil
+	return signatureBase(list, values)
 }
