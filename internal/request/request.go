@@ -215,14 +215,7 @@ func (c *Client) read(ctx context.Context, ask Ask, x *Exchange, until time.Time
 
 // keep renews the lease of an attempt until the context ends.
 func (c *Client) keep(ctx context.Context, domain string, id int64, until time.Time) {
-	for {
-		timer := time.NewTimer(time.Until(until) / 2)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
+	for sleep(ctx, time.Until(until)/2) {
 		until = time.Now().Add(keepSpan)
 		if err := c.Store.Keep(ctx, domain, id, keepSpan); err != nil && ctx.Err() == nil {
 			c.Warn(ctx, "could not keep the lease of an attempt", "domain", domain, "crawl", id, "error", err)
@@ -307,7 +300,9 @@ func (c *Client) record(ctx context.Context, seen Observation, unanswered bool) 
 			}
 			c.LogAttempt(ctx, at)
 			seen.Attempt, seen.Record = at, time.Since(began)
-			c.observe(seen)
+			if c.Observe != nil {
+				c.Observe(seen)
+			}
 			return rec, nil
 		}
 		at.Ended = rec.Ended
@@ -319,12 +314,20 @@ func (c *Client) record(ctx context.Context, seen Observation, unanswered bool) 
 			at, bare = at.Bare(err.Error()), true
 			continue
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !sleep(ctx, pause) {
 			return rec, err
 		}
+	}
+}
+
+// sleep waits, or returns false if the context ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

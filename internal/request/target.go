@@ -73,7 +73,7 @@ func (c *Client) resolve(ctx context.Context, u urls.URL) (target, error) {
 // refuses says why an address may not be asked for a domain; nil is that it may.
 func (c *Client) refuses(ctx context.Context, domain string, addr netip.Addr) (*crawl.Refusal, error) {
 	r := &crawl.Refusal{Addr: addr.Unmap().WithZone("")}
-	if !c.permits(addr) {
+	if c.Fetcher.Permits(addr) != nil {
 		return r, nil
 	}
 	listed, found, err := c.Store.AddressListed(ctx, domain, r.Addr)
@@ -83,9 +83,6 @@ func (c *Client) refuses(ctx context.Context, domain string, addr netip.Addr) (*
 	r.Listed = listed
 	return r, nil
 }
-
-// permits reports whether our own rule lets an address be asked.
-func (c *Client) permits(addr netip.Addr) bool { return c.Fetcher.Permits(addr) == nil }
 
 // brokenSpan is how long an address that could not be connected to is the last
 // resort.

@@ -74,20 +74,20 @@ func (c *Client) trace(ctx context.Context, tr *traces.Attempt, ask Ask, x *Exch
 // parts are those that a request came to. What failed is the last.
 func parts(get traces.Part, connect, firstByte time.Duration) []traces.Part {
 	connected, answered := get.Began.Add(connect), get.Began.Add(firstByte)
-	switch {
-	case connect == 0:
-		return []traces.Part{{Name: "connect", Began: get.Began, Ended: get.Ended, Failed: get.Failed}}
-	case firstByte == 0:
-		return []traces.Part{
-			{Name: "connect", Began: get.Began, Ended: connected},
-			{Name: "first_byte", Began: connected, Ended: get.Ended, Failed: get.Failed},
-		}
-	}
-	return []traces.Part{
+	all := []traces.Part{
 		{Name: "connect", Began: get.Began, Ended: connected},
 		{Name: "first_byte", Began: connected, Ended: answered},
-		{Name: "body", Began: answered, Ended: get.Ended, Failed: get.Failed},
+		{Name: "body", Began: answered},
 	}
+	switch {
+	case connect == 0:
+		all = all[:1]
+	case firstByte == 0:
+		all = all[:2]
+	}
+	last := &all[len(all)-1]
+	last.Ended, last.Failed = get.Ended, get.Failed
+	return all
 }
 
 // failure is why an attempt counts as failed in a trace; empty is that it does not. A page that
