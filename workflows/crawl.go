@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -58,7 +59,11 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 			return CrawlResult{}, d.leave(ctx, err)
 		// A seed that came meanwhile has made the run go on: look again.
 		case res.Ended && d.wake.Len() == 0:
-			return CrawlResult{Reason: res.Reason}, endRun(ctx, res)
+			status := StatusDone
+			if res.Stopped {
+				status = StatusStopped
+			}
+			return CrawlResult{Reason: res.Reason}, endAs(ctx, status, nil)
 		case res.Ended:
 			continue
 		case handsOver(ctx):
@@ -91,7 +96,7 @@ type dispatcher struct {
 func (d *dispatcher) look(ctx workflow.Context) (res activities.DispatchResult, err error) {
 	drain(d.wake)
 	d.changed = false
-	err = workflow.ExecuteActivity(withDispatchOptions(ctx), act.Dispatch,
+	err = workflow.ExecuteActivity(withRecordOptions(ctx, "start domains with due work"), act.Dispatch,
 		activities.DispatchInput{Run: d.run}).Get(ctx, &res)
 	if err != nil {
 		return res, err
@@ -121,4 +126,52 @@ func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
 		return err
 	}
 	return endAs(ctx, StatusStopped, cause)
+}
+
+// handle sets the run's update handlers. What an update decides is a row first, which the
+// guard obeys: it holds even if this workflow is lost.
+func (d *dispatcher) handle(ctx workflow.Context) error {
+	return errors.Join(
+		setUpdate[Stop](ctx, UpdateStop, d.stop, "Stop the run: no page of it is requested any more"),
+		setUpdate[Pause](ctx, UpdatePause, d.pause,
+			"Request nothing of the run until resume, or until a time; what has begun is finished"),
+		workflow.SetUpdateHandlerWithOptions(ctx, UpdateResume, d.resume, workflow.UpdateHandlerOptions{
+			Description: "End a pause",
+		}),
+		setUpdate[Set](ctx, UpdateSet, d.set, "Change settings of the run, from the next request on"),
+	)
+}
+
+func (d *dispatcher) stop(ctx workflow.Context, in input[Stop]) error {
+	return d.decide(ctx, "stop run "+d.run, act.StopRun, activities.StopRunInput{Run: d.run, Reason: in.message.Reason})
+}
+
+func (d *dispatcher) pause(ctx workflow.Context, in input[Pause]) error {
+	m := in.message
+	c := crawl.RunChange{Action: crawl.ChangePause, Reason: m.Reason}
+	if m.Until != nil {
+		c.Until = *m.Until
+	}
+	return d.change(ctx, "pause run "+d.run, c)
+}
+
+func (d *dispatcher) resume(ctx workflow.Context) error {
+	return d.change(ctx, "resume run "+d.run, crawl.RunChange{Action: crawl.ChangeResume})
+}
+
+func (d *dispatcher) set(ctx workflow.Context, in input[Set]) error {
+	return d.change(ctx, "change settings of run "+d.run,
+		crawl.RunChange{Action: crawl.ChangeSet, Settings: in.message.Settings, Reason: in.message.Reason})
+}
+
+func (d *dispatcher) change(ctx workflow.Context, summary string, c crawl.RunChange) error {
+	c.SetBy = setBy
+	return d.decide(ctx, summary, act.ChangeRun, activities.ChangeRunInput{Run: d.run, RunChange: c})
+}
+
+// decide stores a person's decision by an activity, then has the dispatcher look.
+func (d *dispatcher) decide(ctx workflow.Context, summary string, activity, in any) error {
+	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), activity, in).Get(ctx, nil)
+	d.changed = true // perhaps even if it failed
+	return updateError(summary, err)
 }

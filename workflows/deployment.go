@@ -265,15 +265,11 @@ func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
 
 // Open names some workflows that are pinned to a version and have not ended.
 func (d Deployment) Open(ctx context.Context, buildID string, most int) (ids []string, err error) {
-	for w, err := range executions(ctx, d.Client, pinned+" AND "+d.is(buildID), most) {
-		if err != nil {
-			return nil, err
-		}
-		if ids = append(ids, w.GetExecution().GetWorkflowId()); len(ids) == most {
-			break
-		}
+	all, err := firstExecutions(ctx, d.Client, pinned+" AND "+d.is(buildID), most)
+	for _, w := range all {
+		ids = append(ids, w.GetExecution().GetWorkflowId())
 	}
-	return ids, nil
+	return ids, err
 }
 
 // open counts the workflows that are pinned to a version.

@@ -18,31 +18,23 @@ import (
 func (d *domain) handle(ctx workflow.Context) error {
 	return errors.Join(
 		workflow.SetQueryHandler(ctx, QueryState, func() (DomainState, error) { return d.state, nil }),
-		workflow.SetUpdateHandlerWithOptions(ctx, UpdatePause, d.pause, workflow.UpdateHandlerOptions{
-			Validator:   func(ctx workflow.Context, m Pause) error { return m.validate(workflow.Now(ctx)) },
-			Description: "Make no request until resume, or until a time; one that has begun is finished. The workflow ends meanwhile",
-		}),
+		setUpdate[Pause](ctx, UpdatePause, d.pause,
+			"Make no request until resume, or until a time; one that has begun is finished. The workflow ends meanwhile"),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateResume, d.resume, workflow.UpdateHandlerOptions{
 			Description: "End a pause",
 		}),
-		workflow.SetUpdateHandlerWithOptions(ctx, UpdateStop, d.stop, workflow.UpdateHandlerOptions{
-			Validator:   func(_ workflow.Context, m Stop) error { return m.validate() },
-			Description: "Stop crawling the domain until it is seeded again",
-		}),
-		workflow.SetUpdateHandlerWithOptions(ctx, UpdateSetDelay, d.setDelay, workflow.UpdateHandlerOptions{
-			Validator:   func(_ workflow.Context, m SetDelay) error { return m.validate() },
-			Description: "Set the domain's own least delay, from the next request on; null takes it back",
-		}),
-		workflow.SetUpdateHandlerWithOptions(ctx, UpdateSetBudget, d.setBudget, workflow.UpdateHandlerOptions{
-			Validator:   func(_ workflow.Context, m SetBudget) error { return m.validate() },
-			Description: "Set the domain's own budget of requests a run; null takes it back",
-		}),
-		workflow.SetUpdateHandlerWithOptions(ctx, UpdateSetWindow, d.setWindow, workflow.UpdateHandlerOptions{
-			Validator:   func(_ workflow.Context, m SetWindow) error { return m.validate() },
-			Description: "Set when the domain may be asked, such as Mon-Fri 22:00-06:00 Europe/Berlin; null takes it back",
-		}),
+		setUpdate[Stop](ctx, UpdateStop, d.stop, "Stop crawling the domain until it is seeded again"),
+		setUpdate[SetDelay](ctx, UpdateSetDelay, d.setDelay,
+			"Set the domain's own least delay, from the next request on; null takes it back"),
+		setUpdate[SetBudget](ctx, UpdateSetBudget, d.setBudget,
+			"Set the domain's own budget of requests a run; null takes it back"),
+		setUpdate[SetWindow](ctx, UpdateSetWindow, d.setWindow,
+			"Set when the domain may be asked, such as Mon-Fri 22:00-06:00 Europe/Berlin; null takes it back"),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateAddURLs, d.addURLs, workflow.UpdateHandlerOptions{
-			Validator:   func(_ workflow.Context, m AddURLs) error { return m.validate(d.name) },
+			Validator: func(_ workflow.Context, in input[AddURLs]) error {
+				example := `{"run":"small-web","urls":["https://` + d.name + `/new"]}`
+				return firstOf(in.check(example), in.message.validate(d.name))
+			},
 			Description: "Add pages of the domain to a run",
 		}),
 	)
@@ -51,7 +43,8 @@ func (d *domain) handle(ctx workflow.Context) error {
 // setBy names the source of what is decided by an update.
 const setBy = "a workflow update"
 
-func (d *domain) pause(ctx workflow.Context, m Pause) error {
+func (d *domain) pause(ctx workflow.Context, in input[Pause]) error {
+	m := in.message
 	c := crawl.Control{Type: crawl.ControlPause, Reason: m.Reason}
 	if m.Until != nil {
 		c.Until = *m.Until
@@ -65,25 +58,25 @@ func (d *domain) resume(ctx workflow.Context) error {
 	})
 }
 
-func (d *domain) stop(ctx workflow.Context, m Stop) error {
-	return d.control(ctx, "stop "+d.name, crawl.Control{Type: crawl.ControlStop, Reason: m.Reason})
+func (d *domain) stop(ctx workflow.Context, in input[Stop]) error {
+	return d.control(ctx, "stop "+d.name, crawl.Control{Type: crawl.ControlStop, Reason: in.message.Reason})
 }
 
-func (d *domain) setDelay(ctx workflow.Context, m SetDelay) error {
+func (d *domain) setDelay(ctx workflow.Context, in input[SetDelay]) error {
 	var delay *crawl.Millis
 	summary := "take the delay back"
-	if m.Delay != nil {
-		delay, summary = new(crawl.Millis(*m.Delay)), "set the delay to "+m.Delay.String()
+	if own := in.message.Delay; own != nil {
+		delay, summary = new(crawl.Millis(*own)), "set the delay to "+own.String()
 	}
 	return d.set(ctx, summary, crawl.ControlDelay, delay)
 }
 
-func (d *domain) setBudget(ctx workflow.Context, m SetBudget) error {
-	return d.set(ctx, "set the budget", crawl.ControlBudget, m.MaxPages)
+func (d *domain) setBudget(ctx workflow.Context, in input[SetBudget]) error {
+	return d.set(ctx, "set the budget", crawl.ControlBudget, in.message.MaxPages)
 }
 
-func (d *domain) setWindow(ctx workflow.Context, m SetWindow) error {
-	return d.set(ctx, "set the window", crawl.ControlWindow, m.Window)
+func (d *domain) setWindow(ctx workflow.Context, in input[SetWindow]) error {
+	return d.set(ctx, "set the window", crawl.ControlWindow, in.message.Window)
 }
 
 // set stores a domain's own setting; a value of nil takes it back.
@@ -113,7 +106,8 @@ func (d *domain) decide(ctx workflow.Context, summary string, activity, in any) 
 	return nil
 }
 
-func (d *domain) addURLs(ctx workflow.Context, m AddURLs) (activities.AddURLsResult, error) {
+func (d *domain) addURLs(ctx workflow.Context, in input[AddURLs]) (activities.AddURLsResult, error) {
+	m := in.message
 	var res activities.AddURLsResult
 	summary := "add pages to run " + m.Run
 	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), act.AddURLs,

@@ -4,7 +4,6 @@ import "time"
 
 // ValidateAddURLs is the validator of UpdateAddURLs, asked about what has been read.
 func ValidateAddURLs(m AddURLs, domain string) error {
-	m.input = input{read: true}
 	return m.validate(domain)
 }
 

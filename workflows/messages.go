@@ -64,83 +64,49 @@ type Pause struct {
 	Reason string `json:"reason"`
 	// Until is when the pause ends by itself; nil means not before resume.
 	Until *time.Time `json:"until,omitempty"`
-
-	input input
 }
 
-// UnmarshalJSON reads it; what is wrong is left to the validator.
-func (m *Pause) UnmarshalJSON(data []byte) error {
-	type plain Pause
-	m.input = readInput(data, (*plain)(m), "reason")
-	return nil
-}
+func (Pause) example() string { return `{"reason":"a quiet night"}, and perhaps "until"` }
 
-// validate checks a pause at an instant.
 func (m Pause) validate(now time.Time) error {
 	c := crawl.Control{Type: crawl.ControlPause}
 	if m.Until != nil {
 		c.Until = *m.Until
 	}
-	return firstOf(m.input.check(`{"reason":"a quiet night"}, and perhaps "until"`), validateReason(m.Reason), c.Validate(now))
+	return firstOf(validateReason(m.Reason), c.Validate(now))
 }
 
 // Stop says why a domain or a run is stopped.
 type Stop struct {
 	Reason string `json:"reason"`
-
-	input input
 }
 
-// UnmarshalJSON reads it; what is wrong is left to the validator.
-func (m *Stop) UnmarshalJSON(data []byte) error {
-	type plain Stop
-	m.input = readInput(data, (*plain)(m), "reason")
-	return nil
-}
+func (Stop) example() string { return `{"reason":"the owner asked us to leave"}` }
 
-func (m Stop) validate() error {
-	return firstOf(m.input.check(`{"reason":"the owner asked us to leave"}`), validateReason(m.Reason))
-}
+func (m Stop) validate(time.Time) error { return validateReason(m.Reason) }
 
 // Set changes those settings of a run that it has.
 type Set struct {
 	Settings settings.Settings `json:"settings"`
 	Reason   string            `json:"reason,omitempty"`
-
-	input input
 }
 
-// UnmarshalJSON reads it; what is wrong is left to the validator.
-func (m *Set) UnmarshalJSON(data []byte) error {
-	type plain Set
-	m.input = readInput(data, (*plain)(m), "settings")
-	return nil
-}
+func (Set) example() string { return `{"settings":{"delay":"5s"}}, and perhaps "reason"` }
 
-func (m Set) validate() error {
-	return firstOf(m.input.check(`{"settings":{"delay":"5s"}}, and perhaps "reason"`), validateReason(m.Reason), m.Settings.Validate())
+func (m Set) validate(time.Time) error {
+	return firstOf(validateReason(m.Reason), m.Settings.Validate())
 }
 
 // SetDelay is a domain's own least delay; it cannot undercut its runs' or
 // robots.txt's. Null takes it back.
 type SetDelay struct {
 	Delay *settings.Duration `json:"delay"`
-
-	input input
 }
 
-// UnmarshalJSON reads it; what is wrong is left to the validator.
-func (m *SetDelay) UnmarshalJSON(data []byte) error {
-	type plain SetDelay
-	m.input = readInput(data, (*plain)(m), "delay")
-	return nil
-}
+func (SetDelay) example() string { return `{"delay":"1m"}, or null to take it back` }
 
-func (m SetDelay) validate() error {
-	if err := m.input.check(`{"delay":"1m"}, or null to take it back`); err != nil || m.Delay == nil {
-		return err
-	}
-	if *m.Delay < 0 || time.Duration(*m.Delay) > settings.DelayMax {
+func (m SetDelay) validate(time.Time) error {
+	if m.Delay != nil && (*m.Delay < 0 || time.Duration(*m.Delay) > settings.DelayMax) {
 		return fmt.Errorf("%w: delay %s: want 0s to %s", crawl.ErrInvalid, *m.Delay, settings.DelayMax)
 	}
 	return nil
@@ -150,22 +116,14 @@ func (m SetDelay) validate() error {
 // takes it back: then that of each run holds.
 type SetBudget struct {
 	MaxPages *int64 `json:"max_pages"`
-
-	input input
 }
 
-// UnmarshalJSON reads it; what is wrong is left to the validator.
-func (m *SetBudget) UnmarshalJSON(data []byte) error {
-	type plain SetBudget
-	m.input = readInput(data, (*plain)(m), "max_pages")
-	return nil
+func (SetBudget) example() string {
+	return `{"max_pages":200}, -1 for no limit, or null to take it back`
 }
 
-func (m SetBudget) validate() error {
-	if err := m.input.check(`{"max_pages":200}, -1 for no limit, or null to take it back`); err != nil || m.MaxPages == nil {
-		return err
-	}
-	if *m.MaxPages < settings.Unlimited {
+func (m SetBudget) validate(time.Time) error {
+	if m.MaxPages != nil && *m.MaxPages < settings.Unlimited {
 		return fmt.Errorf("%w: max_pages %d: want -1 or more", crawl.ErrInvalid, *m.MaxPages)
 	}
 	return nil
@@ -176,23 +134,17 @@ func (m SetBudget) validate() error {
 // is found by the activity that stores it.
 type SetWindow struct {
 	Window *string `json:"window"`
-
-	input input
 }
 
-// UnmarshalJSON reads it; what is wrong is left to the validator.
-func (m *SetWindow) UnmarshalJSON(data []byte) error {
-	type plain SetWindow
-	m.input = readInput(data, (*plain)(m), "window")
-	return nil
+func (SetWindow) example() string {
+	return `{"window":"Mon-Fri 22:00-06:00 Europe/Berlin"}, or null to take it back`
 }
 
-func (m SetWindow) validate() error {
-	err := m.input.check(`{"window":"Mon-Fri 22:00-06:00 Europe/Berlin"}, or null to take it back`)
-	if err != nil || m.Window == nil {
-		return err
+func (m SetWindow) validate(time.Time) error {
+	if m.Window == nil {
+		return nil
 	}
-	_, err = settings.ParseWindows(*m.Window)
+	_, err := settings.ParseWindows(*m.Window)
 	return err
 }
 
@@ -200,15 +152,6 @@ func (m SetWindow) validate() error {
 type AddURLs struct {
 	Run  string   `json:"run"`
 	URLs []string `json:"urls"`
-
-	input input
-}
-
-// UnmarshalJSON reads it; what is wrong is left to the validator.
-func (m *AddURLs) UnmarshalJSON(data []byte) error {
-	type plain AddURLs
-	m.input = readInput(data, (*plain)(m), "run", "urls")
-	return nil
 }
 
 const (
@@ -219,8 +162,7 @@ const (
 )
 
 func (m AddURLs) validate(domain string) error {
-	err := firstOf(m.input.check(`{"run":"small-web","urls":["https://`+domain+`/new"]}`), crawl.ValidateRunName(m.Run))
-	if err != nil {
+	if err := crawl.ValidateRunName(m.Run); err != nil {
 		return err
 	}
 	if len(m.URLs) == 0 || len(m.URLs) > addURLsMax {

@@ -21,82 +21,64 @@ const (
 	updateTimeout = 30 * time.Second
 )
 
-// ownTrouble waits out what is not the site's fault: a database that is down, a
-// disk that is full. It never gives up. The waits that sites ask for are timers. That
-// of an outage of our network comes with its error (NextRetryDelay).
-func ownTrouble() *temporal.RetryPolicy {
-	return &temporal.RetryPolicy{
+// withOptions adds to the options of an activity its summary, and how it is retried. Retries
+// wait out trouble that is not the site's: a database that is down, a disk that is full. They
+// never give up. The waits that sites ask for are timers; the wait of an outage of our network
+// comes with its error (NextRetryDelay).
+func withOptions(ctx workflow.Context, summary string, opts workflow.ActivityOptions) workflow.Context {
+	opts.Summary = urls.Shorten(summary, summaryMax)
+	opts.RetryPolicy = &temporal.RetryPolicy{
 		InitialInterval:    time.Second,
 		BackoffCoefficient: 2,
 		MaximumInterval:    30 * time.Second,
 	}
+	return workflow.WithActivityOptions(ctx, opts)
 }
 
 // withFetchOptions is for a batch of pages: new ones are begun for up to five
 // minutes, and the last may take as long as one page and its record can.
 func withFetchOptions(ctx workflow.Context, summary string) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	return withOptions(ctx, summary, workflow.ActivityOptions{
 		StartToCloseTimeout: 12 * time.Minute,
 		HeartbeatTimeout:    heartbeatTimeout,
-		RetryPolicy:         ownTrouble(),
-		// a request that has begun is finished and recorded
-		WaitForCancellation: true,
-		Summary:             urls.Shorten(summary, summaryMax),
+		WaitForCancellation: true, // a request that has begun is finished and recorded
 	})
 }
 
-// withRobotsOptions is for one request and its record.
+// withRobotsOptions is for one request and its record, or for robots.txt of seeds: there
+// requests are begun for a minute.
 func withRobotsOptions(ctx workflow.Context, summary string) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	return withOptions(ctx, summary, workflow.ActivityOptions{
 		StartToCloseTimeout: 5 * time.Minute,
 		HeartbeatTimeout:    heartbeatTimeout,
-		RetryPolicy:         ownTrouble(),
 		WaitForCancellation: true,
-		Summary:             urls.Shorten(summary, summaryMax),
 	})
 }
 
 // withRecordOptions is for a few quick statements. As all that controls the crawl
 // it has a task queue of its own, so that it never waits behind fetches.
 func withRecordOptions(ctx workflow.Context, summary string) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	return withOptions(ctx, summary, workflow.ActivityOptions{
 		TaskQueue:           crawl.ControlTaskQueue,
 		StartToCloseTimeout: time.Minute,
-		RetryPolicy:         ownTrouble(),
-		Summary:             urls.Shorten(summary, summaryMax),
 	})
 }
 
 // withUpdateOptions is for what a person waits for: it is tried for a while, then
 // the update fails and says why.
 func withUpdateOptions(ctx workflow.Context, summary string) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	return withOptions(ctx, summary, workflow.ActivityOptions{
 		TaskQueue:              crawl.ControlTaskQueue,
 		StartToCloseTimeout:    updateTimeout / 3,
 		ScheduleToCloseTimeout: updateTimeout,
-		RetryPolicy:            ownTrouble(),
-		Summary:                urls.Shorten(summary, summaryMax),
 	})
-}
-
-// withDispatchOptions is for claiming and starting up to a few hundred domains.
-func withDispatchOptions(ctx workflow.Context) workflow.Context {
-	return withRecordOptions(ctx, "start domains with due work")
 }
 
 // withSeedOptions is for storing any number of seeds.
 func withSeedOptions(ctx workflow.Context, summary string) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	return withOptions(ctx, summary, workflow.ActivityOptions{
 		TaskQueue:           crawl.ControlTaskQueue,
 		StartToCloseTimeout: time.Hour,
 		HeartbeatTimeout:    heartbeatTimeout,
-		RetryPolicy:         ownTrouble(),
-		Summary:             urls.Shorten(summary, summaryMax),
 	})
-}
-
-// withFilterOptions is for robots.txt of seeds: requests are begun for a minute,
-// and the last may take as long as one and its record can.
-func withFilterOptions(ctx workflow.Context, summary string) workflow.Context {
-	return withRobotsOptions(ctx, summary)
 }

@@ -26,27 +26,16 @@ func (r Replayer) Sample(ctx context.Context, most int) (all []*workflowpb.Workf
 	statuses := []string{StatusRunning, StatusCrawling, StatusWaiting, StatusGraylisted, StatusDeferred, StatusPaused}
 	for _, w := range pinnedWorkflows {
 		for _, status := range statuses {
-			some, err := r.list(ctx, fmt.Sprintf("WorkflowType = '%s' AND %s = '%s'", w.name, attrStatus.GetName(), status), most)
+			query := fmt.Sprintf("WorkflowType = '%s' AND %s = '%s'", w.name, attrStatus.GetName(), status)
+			some, err := firstExecutions(ctx, r.Client, query, most)
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, some...)
 		}
 	}
-	some, err := r.list(ctx, fmt.Sprintf("WorkflowType = '%s'", DatabaseWorkflowName), most)
+	some, err := firstExecutions(ctx, r.Client, fmt.Sprintf("WorkflowType = '%s'", DatabaseWorkflowName), most)
 	return append(all, some...), err
-}
-
-func (r Replayer) list(ctx context.Context, query string, most int) (all []*workflowpb.WorkflowExecutionInfo, err error) {
-	for w, err := range executions(ctx, r.Client, query, most) {
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, w); len(all) == most {
-			break
-		}
-	}
-	return all, nil
 }
 
 // Replay runs the code over what has happened so far in an execution. disagrees is the

@@ -55,14 +55,6 @@ func endOf(ctx workflow.Context, cause error) error {
 	}
 }
 
-// endRun is endAs of a run whose dispatcher has found it ended.
-func endRun(ctx workflow.Context, res activities.DispatchResult) error {
-	if res.Stopped {
-		return endAs(ctx, StatusStopped, nil)
-	}
-	return endAs(ctx, StatusDone, nil)
-}
-
 // showPause sets the status of a run that goes on to paused or running.
 func showPause(ctx workflow.Context, res activities.DispatchResult) error {
 	status, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(attrStatus)
