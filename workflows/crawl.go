@@ -17,7 +17,6 @@ import (
 type CrawlInput struct {
 	Run string `json:"run"`
 
-	// unreadable is what is wrong with the JSON.
 	unreadable error
 }
 
@@ -40,10 +39,9 @@ type CrawlResult struct {
 	Reason string `json:"reason"`
 }
 
-// CrawlWorkflow keeps the domains of a run going: it starts those that have due work,
-// then sleeps until something is due next or a signal wakes it. It ends when nothing
-// is active and nothing is due. Cancelling it stops the run. Package reconcile starts
-// it again if it was terminated. While the run is paused it waits.
+// CrawlWorkflow starts the domains of a run that have due work, then sleeps until something is due
+// or a signal wakes it. It ends when nothing is active or due, waits while the run is paused, and
+// stops the run if it is cancelled. Package reconcile restarts it if it was terminated.
 func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 	if err := in.validate(); err != nil {
 		return CrawlResult{}, temporal.NewNonRetryableApplicationError(err.Error(), activities.TypeBadInput, nil)
@@ -84,7 +82,6 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 	}
 }
 
-// dispatcher is one execution of CrawlWorkflow.
 type dispatcher struct {
 	run  string
 	wake workflow.ReceiveChannel
@@ -112,8 +109,7 @@ func (d *dispatcher) look(ctx workflow.Context) (res activities.DispatchResult, 
 	return res, workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 }
 
-// leave stops the run when the workflow is cancelled: without a dispatcher it would
-// seem to run for ever.
+// leave stops the run of a cancelled workflow, which would seem to run for ever.
 func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
 	if !temporal.IsCanceledError(cause) {
 		return cause
@@ -128,8 +124,7 @@ func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
 	return endAs(ctx, StatusStopped, cause)
 }
 
-// handle sets the run's update handlers. What an update decides is a row first, which the
-// guard obeys: it holds even if this workflow is lost.
+// handle sets the run's update handlers. A decision is a row first, so that it outlives a workflow.
 func (d *dispatcher) handle(ctx workflow.Context) error {
 	return errors.Join(
 		setUpdate[Stop](ctx, UpdateStop, d.stop, "Stop the run: no page of it is requested any more"),
@@ -148,11 +143,8 @@ func (d *dispatcher) stop(ctx workflow.Context, in input[Stop]) error {
 
 func (d *dispatcher) pause(ctx workflow.Context, in input[Pause]) error {
 	m := in.message
-	c := crawl.RunChange{Action: crawl.ChangePause, Reason: m.Reason}
-	if m.Until != nil {
-		c.Until = *m.Until
-	}
-	return d.change(ctx, "pause run "+d.run, c)
+	return d.change(ctx, "pause run "+d.run,
+		crawl.RunChange{Action: crawl.ChangePause, Reason: m.Reason, Until: m.until()})
 }
 
 func (d *dispatcher) resume(ctx workflow.Context) error {

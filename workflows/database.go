@@ -19,8 +19,7 @@ type DatabaseInput struct {
 // memoDatabase is the memo of the DatabaseWorkflow, which has the same.
 const memoDatabase = "database"
 
-// DatabaseWorkflow names in its memo the database that its namespace belongs to. It
-// waits without events until somebody ends it, which frees the namespace.
+// DatabaseWorkflow names its namespace's database in its memo. Ending it frees the namespace.
 func DatabaseWorkflow(ctx workflow.Context, _ DatabaseInput) error {
 	return workflow.Await(ctx, func() bool { return false })
 }
@@ -48,8 +47,7 @@ func (s Starter) NamespaceOwner(ctx context.Context) (database string, err error
 	return database, nil
 }
 
-// ClaimNamespace gives the namespace to a database, unless it belongs to one already, and
-// returns its owner. That needs no worker.
+// ClaimNamespace gives a free namespace to a database, without a worker, and returns the owner.
 func (s Starter) ClaimNamespace(ctx context.Context, database string) (owner string, err error) {
 	if owner, err = s.NamespaceOwner(ctx); err != nil || owner != "" {
 		return owner, err

@@ -18,9 +18,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Deployment is a worker deployment of Temporal: workers of several versions that serve the
-// same task queues, one of which is current. New workflows start on the current version; those
-// that run stay on theirs, and move when they next take a step.
+// Deployment is a worker deployment of Temporal: workers of several versions on the same task queues.
+// New workflows start on the current version; others move to it when they next take a step.
 type Deployment struct {
 	Client client.Client
 	Name   string
@@ -33,15 +32,13 @@ type Version struct {
 	BuildID string    `json:"build_id"`
 	Current bool      `json:"current"`
 	Created time.Time `json:"created"`
-	// Workflows is how many workflows that have not ended are pinned to it, as Temporal
-	// lists them. The list may lag behind by a second.
+	// Workflows counts the open workflows that are pinned to it, perhaps a second late.
 	Workflows int64 `json:"workflows"`
 	// Workers name the processes that have asked for its tasks within PollerSpan.
 	Workers []string `json:"workers"`
 }
 
-// Versions lists the versions, the newest first. current is empty where workers without a
-// version are to serve. A deployment that no worker has ever named has none.
+// Versions lists the versions, the newest first. current is empty if it is workers without one.
 func (d Deployment) Versions(ctx context.Context) (versions []Version, current string, err error) {
 	info, current, err := d.describe(ctx)
 	if err != nil || len(info.VersionSummaries) == 0 {
@@ -66,8 +63,7 @@ func (d Deployment) Versions(ctx context.Context) (versions []Version, current s
 	return versions, current, nil
 }
 
-// describe is what Temporal knows of the deployment, and its current version. It knows nothing of
-// one that no worker has named.
+// describe returns what Temporal knows of the deployment, which may be nothing.
 func (d Deployment) describe(ctx context.Context) (info client.WorkerDeploymentInfo, current string, err error) {
 	res, err := d.handle().Describe(ctx, client.WorkerDeploymentDescribeOptions{})
 	if NotFound(err) {
@@ -87,15 +83,13 @@ func (d Deployment) Left(ctx context.Context, current string) (int64, error) {
 	return d.count(ctx, pinned+" AND "+d.others(current))
 }
 
-// Unversioned counts the workflows that workers without a version have begun. They go on as they
-// are on what becomes current.
+// Unversioned counts the workflows that workers without a version began. They do not move.
 func (d Deployment) Unversioned(ctx context.Context) (int64, error) {
 	return d.count(ctx, moving+" AND TemporalWorkerDeployment IS NULL")
 }
 
-// SetCurrent makes a version the current one; an empty buildID are workers without a
-// version. It returns an error that wraps crawl.ErrInvalid if no worker of that version
-// serves the task queues.
+// SetCurrent makes a version current; an empty buildID means workers without a version. It returns
+// an error that wraps crawl.ErrInvalid if no worker of that version serves the task queues.
 func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
 	if buildID == "" { // Temporal looks only at those that have one
 		if workers, err := d.workers(ctx); err != nil {
@@ -131,9 +125,8 @@ func (d Deployment) Remove(ctx context.Context, buildID string) error {
 	return nil
 }
 
-// Waker wakes workflows that are pinned to another version than the current one. They take a
-// step, and hand over to the current version. A seeding ends where it has begun: it is short.
-// A Waker is not safe for concurrent use.
+// Waker wakes workflows that are pinned to another version than the current one, so that they move.
+// A seeding ends where it began: it is short. A Waker is not safe for concurrent use.
 type Waker struct {
 	deployment Deployment
 	// woken is when the executions were woken for the version current that have not moved yet.
@@ -141,8 +134,7 @@ type Waker struct {
 	current string
 }
 
-// wakeAgain is after how long an execution that has not moved is woken again: the part of Temporal
-// that gave it its step may not have known the current version yet.
+// wakeAgain is the retry interval: Temporal may not have known the current version yet.
 const wakeAgain = 10 * time.Second
 
 // NewWaker makes a waker.
@@ -153,8 +145,7 @@ func NewWaker(d Deployment) *Waker {
 // Current is the version that was current when Wake looked last.
 func (w *Waker) Current() string { return w.current }
 
-// Wake wakes so many workflows at the most, each again after a while if it has not moved. It returns
-// how many it has woken and how many have still to move.
+// Wake wakes at most so many workflows, and returns how many, and how many have still to move.
 func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error) {
 	info, current, err := w.deployment.describe(ctx)
 	if err != nil || len(info.VersionSummaries) == 0 {
@@ -190,12 +181,10 @@ func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error)
 	return woken, left, nil
 }
 
-// WakesPerSecond is the pace at which workflows are woken. Each then begins a new execution,
-// which costs a Temporal of one core some 12 ms.
+// WakesPerSecond paces wake-ups: each new execution costs a Temporal of one core some 12 ms.
 const WakesPerSecond = 20
 
-// CurrentVersion is the version, as VersionName writes it, to which Temporal gives what is new;
-// empty are workers without a version.
+// CurrentVersion returns the current version as VersionName writes it; empty means unversioned.
 func CurrentVersion(ctx context.Context, c client.Client) (string, error) {
 	queue, err := workflowQueue(ctx, c)
 	if err != nil {
@@ -204,8 +193,7 @@ func CurrentVersion(ctx context.Context, c client.Client) (string, error) {
 	return CurrentOf(queue), nil
 }
 
-// CurrentOf is the current version of a task queue, as VersionName writes it; empty are workers
-// without a version.
+// CurrentOf is CurrentVersion for a task queue.
 func CurrentOf(queue *workflowservice.DescribeTaskQueueResponse) string {
 	if v := queue.GetVersioningInfo().GetCurrentDeploymentVersion(); v != nil {
 		return VersionName(v.GetDeploymentName(), v.GetBuildId())
@@ -236,8 +224,7 @@ func (d Deployment) handle() client.WorkerDeploymentHandle {
 	return d.Client.WorkerDeploymentClient().GetHandle(d.Name)
 }
 
-// PollerSpan is how long after its last poll a worker counts: Temporal remembers those that
-// have gone for some minutes.
+// PollerSpan is how long a worker counts after its last poll: Temporal remembers it for longer.
 const PollerSpan = 2 * time.Minute
 
 // workers are the processes that serve each version; those without one are under "".
@@ -272,7 +259,6 @@ func (d Deployment) Open(ctx context.Context, buildID string, most int) (ids []s
 	return ids, err
 }
 
-// open counts the workflows that are pinned to a version.
 func (d Deployment) open(ctx context.Context, buildID string) (int64, error) {
 	return d.count(ctx, pinned+" AND "+d.is(buildID))
 }
@@ -287,8 +273,7 @@ func (d Deployment) count(ctx context.Context, query string) (int64, error) {
 	return res.GetCount(), nil
 }
 
-// Parts of queries. pinned is that a workflow stays on its version, and moving that it is of a kind
-// that moves. is names one version, and others all but one.
+// Parts of queries: workflows that stay on their version, and the types that move.
 const (
 	pinned = "TemporalWorkflowVersioningBehavior = 'Pinned'"
 	moving = "WorkflowType IN ('" + DomainWorkflowName + "', '" + CrawlWorkflowName + "')"
@@ -303,7 +288,6 @@ func (d Deployment) others(buildID string) string {
 		" AND TemporalWorkerDeploymentVersion != " + quoted(VersionName(d.Name, buildID))
 }
 
-// quoted is a text of a query.
 func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }

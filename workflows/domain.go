@@ -15,12 +15,10 @@ import (
 // DomainInput starts a domain's workflow, or carries it over to a new execution.
 type DomainInput struct {
 	Domain string `json:"domain"`
-	// PagesPerActivity is how many pages one activity may fetch; 0 is
-	// settings.PagesPerActivityAuto.
+	// PagesPerActivity limits the pages of an activity; 0 is settings.PagesPerActivityAuto.
 	PagesPerActivity int         `json:"pages_per_activity,omitempty"`
 	State            DomainState `json:"state,omitzero"`
 
-	// unreadable is what is wrong with the JSON.
 	unreadable error
 }
 
@@ -31,9 +29,8 @@ func (in *DomainInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// DomainWorkflow makes a domain's requests, one after the other, and sleeps in
-// between until the domain may be asked again. It serves every run that has work
-// for the domain, and ends when nothing is due, or a person lets nothing be asked.
+// DomainWorkflow makes a domain's requests for all runs, one after the other, and sleeps in between.
+// It ends when nothing is due, or when a person lets nothing be requested.
 func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) {
 	if in.unreadable != nil {
 		return DomainResult{}, temporal.NewNonRetryableApplicationError(in.unreadable.Error(), activities.TypeBadInput, nil)
@@ -65,8 +62,7 @@ func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) 
 	}
 }
 
-// step does the next thing there is to do for a domain. It returns true when the
-// workflow may end.
+// step takes the next step for a domain. It returns true if the workflow may end.
 func (d *domain) step(ctx workflow.Context) (finished bool, err error) {
 	d.takeWakes()
 	if err := d.describe(ctx); err != nil {
@@ -87,9 +83,8 @@ func (d *domain) step(ctx workflow.Context) (finished bool, err error) {
 	return false, d.fetchPages(ctx)
 }
 
-// sleep waits until the domain may be asked again, or there is news that ends the
-// wait. The wait is a Temporal timer: it outlives this worker. An upgrade takes along
-// what is left of it.
+// sleep waits with a timer, which outlives this worker, until the domain may be requested again or
+// news ends the wait. An upgrade carries the rest of the wait over.
 func (d *domain) sleep(ctx workflow.Context) error {
 	ended := func() bool {
 		return d.decided || d.state.endsWithNews() && (d.news || d.wake.Len() > 0)
@@ -136,8 +131,7 @@ func (d *domain) fetchRobots(ctx workflow.Context) error {
 	return nil
 }
 
-// finish gives the domain's claim back. It returns false if something is due. What
-// has come before, FinishDomain sees.
+// finish gives the domain's claim back. It returns false if something is due.
 func (d *domain) finish(ctx workflow.Context, in activities.FinishDomainInput) (bool, error) {
 	var res activities.FinishDomainResult
 	d.news, d.decided = false, false
@@ -157,9 +151,8 @@ func finishSummary(in activities.FinishDomainInput) string {
 	return "finish: " + in.Reason
 }
 
-// unfinishedWait is how long to wait if FetchPages has found no work and
-// FinishDomain has found some, so many times in a row. Once it is 0, since the
-// work may have come in between; then it grows.
+// unfinishedWait is the wait after FinishDomain has found work so many times in a row that FetchPages
+// has not. The first is 0, since the work may be new; then it grows.
 func unfinishedWait(times int) settings.Duration {
 	const least, most = time.Second, time.Minute
 	if times == 0 {
@@ -173,8 +166,7 @@ func (d *domain) fetchNext() {
 	d.state.Next, d.state.Wait, d.state.Defer = activities.StepFetch, 0, false
 }
 
-// leave gives the claim back when the workflow is cancelled. The dispatcher may
-// start it again.
+// leave gives a cancelled workflow's claim back. The dispatcher may start it again.
 func (d *domain) leave(ctx workflow.Context, cause error) error {
 	if !temporal.IsCanceledError(cause) {
 		return cause

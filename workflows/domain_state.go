@@ -12,13 +12,11 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// DomainState is all that a domain's workflow carries from one execution to the
-// next. It is small whatever the domain's size: the work is in Postgres.
+// DomainState is carried to the next execution. Its size does not depend on the domain's.
 type DomainState struct {
 	activities.NextStep
 
-	// Closed counts attempts, and Outcomes how they ended, for people. So is Shown, and Last,
-	// the last request.
+	// Closed counts attempts, Outcomes how they ended; Last is the last request. They are for people.
 	Closed   int64                   `json:"closed,omitempty"`
 	Outcomes map[crawl.Outcome]int64 `json:"outcomes,omitempty"`
 	Shown    activities.Shown        `json:"shown,omitzero"`
@@ -26,8 +24,7 @@ type DomainState struct {
 	// Pending is what was pending at CountedAt.
 	Pending   *activities.Pending `json:"pending,omitempty"`
 	CountedAt time.Time           `json:"counted_at,omitzero"`
-	// Runs are the runs that want something of the domain, and Status is what it
-	// does: the values of the search attributes.
+	// Runs want something of the domain, and Status is its state: the search attributes.
 	Runs   []string `json:"runs,omitempty"`
 	Status string   `json:"status,omitempty"`
 }
@@ -50,7 +47,6 @@ type DomainResult struct {
 	Outcomes map[crawl.Outcome]int64 `json:"outcomes,omitempty"`
 }
 
-// result is that of a workflow that ends now.
 func (s DomainState) result(now time.Time) DomainResult {
 	res := DomainResult{Reason: cmp.Or(string(s.Reason), "nothing is due"), Attempts: s.Closed, Outcomes: s.Outcomes}
 	if s.Wait > 0 {
@@ -60,20 +56,16 @@ func (s DomainState) result(now time.Time) DomainResult {
 	return res
 }
 
-// countEvery is how often what is pending is counted.
 const countEvery = time.Minute
 
-// domain is one execution of DomainWorkflow.
 type domain struct {
 	name  string
 	pages int
 	state DomainState
 	wake  workflow.ReceiveChannel
-	// news is set if work may have come since FetchPages was last called. decided is
-	// set if a person has changed what holds. Both may change what to wait for.
+	// news is set if work may have come since FetchPages, decided if a person has decided.
 	news, decided bool
-	// unfinished counts how often in a row FinishDomain has found work where
-	// FetchPages has found none.
+	// unfinished counts how often in a row only FinishDomain has found work.
 	unfinished int
 }
 
@@ -91,9 +83,8 @@ func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 	return d, d.handle(ctx)
 }
 
-// takeWakes takes the waiting signals. News only ends a wait for work: a closed
-// slot is still closed. A person's decision ends any wait: the guard is asked
-// again and knows the rest of it.
+// takeWakes takes the waiting signals. News ends only a wait for work: a closed slot stays closed. A
+// person's decision ends any wait, and the guard decides again.
 func (d *domain) takeWakes() {
 	d.news = d.news || d.wake.Len() > 0
 	if w := drain(d.wake); w.PagesPerActivity != 0 {
@@ -104,8 +95,7 @@ func (d *domain) takeWakes() {
 	}
 }
 
-// endsWithNews reports whether the workflow waits for something that news may
-// change.
+// endsWithNews reports whether news may end the wait.
 func (s DomainState) endsWithNews() bool {
 	return s.Next != activities.StepFinish && s.Reason.Row().EndsWithNews
 }
@@ -120,7 +110,6 @@ func (d *domain) serve(ctx workflow.Context, runs []string) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, attrRun.ValueSet(runs))
 }
 
-// count notes what an activity has done.
 func (d *domain) count(ctx workflow.Context, res activities.FetchPagesResult) {
 	s := &d.state
 	s.Closed += int64(res.Closed)
@@ -137,8 +126,7 @@ func (d *domain) count(ctx workflow.Context, res activities.FetchPagesResult) {
 	}
 }
 
-// asked notes the last request, and what it says of the domain. One for robots.txt says
-// nothing new of that.
+// asked notes the last request. One for robots.txt leaves Shown as it was.
 func (d *domain) asked(last activities.Asked, shown activities.Shown) {
 	if last.URL == "" {
 		return
@@ -159,8 +147,7 @@ func (d *domain) describe(ctx workflow.Context) error {
 	return setStatus(ctx, status)
 }
 
-// status is what a domain does, in a word. The delay between two pages is part of
-// crawling.
+// status is the domain's state in a word. The delay between two pages is part of crawling.
 func (s DomainState) status() string {
 	switch status := s.Reason.Row().Status; {
 	case status == StatusPaused, status == StatusDeferred, status == StatusGraylisted && s.Wait > 0:

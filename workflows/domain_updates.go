@@ -12,9 +12,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// handle sets the domain's query and update handlers. Validators keep bad input
-// out of the history. What an update decides is a row first, which the guard
-// obeys: it holds even if this workflow is lost.
+// handle sets the domain's query and update handlers. A decision is a row first, so that it outlives
+// a workflow.
 func (d *domain) handle(ctx workflow.Context) error {
 	return errors.Join(
 		workflow.SetQueryHandler(ctx, QueryState, func() (DomainState, error) { return d.state, nil }),
@@ -45,11 +44,8 @@ const setBy = "a workflow update"
 
 func (d *domain) pause(ctx workflow.Context, in input[Pause]) error {
 	m := in.message
-	c := crawl.Control{Type: crawl.ControlPause, Reason: m.Reason}
-	if m.Until != nil {
-		c.Until = *m.Until
-	}
-	return d.control(ctx, "pause "+d.name, c)
+	return d.control(ctx, "pause "+d.name,
+		crawl.Control{Type: crawl.ControlPause, Reason: m.Reason, Until: m.until()})
 }
 
 func (d *domain) resume(ctx workflow.Context) error {
@@ -95,8 +91,7 @@ func (d *domain) control(ctx workflow.Context, summary string, c crawl.Control) 
 	return d.decide(ctx, summary, act.SetControl, activities.SetControlInput{Domain: d.name, Control: c})
 }
 
-// decide stores a person's decision by an activity, then has the workflow ask what
-// to do next, instead of sleeping on.
+// decide stores a person's decision by an activity, and ends a wait.
 func (d *domain) decide(ctx workflow.Context, summary string, activity, in any) error {
 	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), activity, in).Get(ctx, nil)
 	if err != nil {
@@ -117,8 +112,7 @@ func (d *domain) addURLs(ctx workflow.Context, in input[AddURLs]) (activities.Ad
 	return res, updateError(summary, err)
 }
 
-// updateError says in an update's error that it was tried for a while. What is
-// wrong with the update itself is left as it is.
+// updateError adds how long the update was tried, unless the update itself is wrong.
 func updateError(what string, err error) error {
 	app, ok := errors.AsType[*temporal.ApplicationError](err)
 	if err == nil || temporal.IsCanceledError(err) || ok && app.NonRetryable() {

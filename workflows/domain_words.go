@@ -52,8 +52,7 @@ func (d *domain) robotsSummary() string {
 	return urls.Shorten(d.state.prerequisite(), summaryMax)
 }
 
-// details are what Temporal's UI shows of the domain, in Markdown: what happens now or next,
-// and when; then what is known.
+// details are for Temporal's UI, in Markdown: what happens now or next, then what is known.
 func (d *domain) details(now time.Time) string {
 	var text strings.Builder
 	text.WriteString("**" + d.name + "** " + d.state.doing(now) + ".\n")
@@ -86,28 +85,24 @@ var robotsWords = map[crawl.RobotsVerdict]string{
 
 // doing says what the domain does at an instant, and until when.
 func (s DomainState) doing(now time.Time) string {
+	until := stamp(now.Add(time.Duration(s.Wait)))
 	switch {
 	case s.Next == activities.StepFinish && s.Wait > 0:
-		return "ends, until " + at(now, s) + ": " + cmp.Or(string(s.Reason), "nothing is due")
+		return "ends, until " + until + ": " + cmp.Or(string(s.Reason), "nothing is due")
 	case s.Next == activities.StepFinish:
 		return "ends: " + cmp.Or(string(s.Reason), "nothing is due")
 	case s.Wait > 0 && s.Next == activities.StepRobots:
-		return "waits until " + at(now, s) + why(s.Reason) + ", then is asked for " + s.prerequisite()
+		return "waits until " + until + why(s.Reason) + ", then is asked for " + s.prerequisite()
 	case s.Wait > 0 && s.URL == "":
-		return "waits until " + at(now, s) + why(s.Reason)
+		return "waits until " + until + why(s.Reason)
 	case s.Wait > 0:
-		return "waits until " + at(now, s) + why(s.Reason) + ", then is asked for " + code(s.URL)
+		return "waits until " + until + why(s.Reason) + ", then is asked for " + code(s.URL)
 	case s.Next == activities.StepRobots:
 		return "is asked for " + s.prerequisite()
 	case s.URL != "":
 		return "is asked for " + code(s.URL)
 	}
 	return "is asked for what is due"
-}
-
-// at is when a wait that begins now is over.
-func at(now time.Time, s DomainState) string {
-	return stamp(now.Add(time.Duration(s.Wait)))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
@@ -122,7 +117,6 @@ func pending(p activities.Pending) string {
 	return fmt.Sprintf("%d requests", p.Requests)
 }
 
-// why names a reason, and what it means.
 func why(r reasons.Reason) string {
 	if r == "" {
 		return ""

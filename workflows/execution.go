@@ -8,8 +8,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// awaitOrTimer waits until a condition holds, and no longer than a time, if that is
-// not 0.
+// awaitOrTimer waits for a condition, and no longer than wait, if that is not 0.
 func awaitOrTimer(ctx workflow.Context, wait time.Duration, summary string, condition func() bool) error {
 	over := condition
 	if wait > 0 {
@@ -39,20 +38,17 @@ func drain(c workflow.ReceiveChannel) (last Wake) {
 	}
 }
 
-// upgrades reports whether another version of the workers is current than the one that
-// this workflow is pinned to. A workflow without versions never upgrades.
+// upgrades reports whether a workflow's version is not the current one any more.
 func upgrades(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetTargetWorkerDeploymentVersionChanged()
 }
 
-// handsOver reports whether a workflow should go on in a new execution: its history has
-// become long, or the workers of another version are to carry it on.
+// handsOver reports whether to continue as new: for a long history, or on another version.
 func handsOver(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() || upgrades(ctx)
 }
 
-// handOver goes on in a new execution, on the version that is current then. Its input has
-// to be readable by the version before as well: a deployment may be taken back.
+// handOver continues as new. The version before must read the input, too: deployments are taken back.
 func handOver(ctx workflow.Context, to, in any) error {
 	var opts workflow.ContinueAsNewErrorOptions
 	if upgrades(ctx) {

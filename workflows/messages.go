@@ -1,9 +1,15 @@
 package workflows
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
+
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
@@ -14,8 +20,7 @@ import (
 const (
 	// SignalWake makes a workflow look for work at once. It carries a Wake.
 	SignalWake = "wake"
-	// UpdatePause stops the requests of a domain or a run until UpdateResume, or until a
-	// time. It carries a Pause.
+	// UpdatePause pauses a domain or a run, perhaps until a time. It carries a Pause.
 	UpdatePause = "pause"
 	// UpdateResume ends a pause.
 	UpdateResume = "resume"
@@ -37,24 +42,19 @@ const (
 	QueryStarted = "started"
 )
 
-// TypeUnavailable is the type of an update's error if its decision could not be
-// stored in time, because the database was away. It can be sent again.
+// TypeUnavailable is the type of an update's error if the database was away. Send it again.
 const TypeUnavailable = "Unavailable"
 
-// Wake carries the settings that a waking run has for a domain. Zero fields
-// change nothing.
+// Wake carries a run's settings for a domain. Zero fields change nothing.
 type Wake struct {
 	// PagesPerActivity is as in a DomainInput, but -1 is auto.
 	PagesPerActivity int `json:"pages_per_activity,omitempty"`
 }
 
-// wakeAuto is settings.PagesPerActivityAuto in a Wake.
-const wakeAuto = -1
-
 // wakeWith is a wake-up that carries a run's setting.
 func wakeWith(pagesPerActivity int) Wake {
 	if pagesPerActivity == settings.PagesPerActivityAuto {
-		return Wake{PagesPerActivity: wakeAuto}
+		return Wake{PagesPerActivity: -1}
 	}
 	return Wake{PagesPerActivity: pagesPerActivity}
 }
@@ -69,11 +69,15 @@ type Pause struct {
 func (Pause) example() string { return `{"reason":"a quiet night"}, and perhaps "until"` }
 
 func (m Pause) validate(now time.Time) error {
-	c := crawl.Control{Type: crawl.ControlPause}
-	if m.Until != nil {
-		c.Until = *m.Until
-	}
+	c := crawl.Control{Type: crawl.ControlPause, Until: m.until()}
 	return firstOf(validateReason(m.Reason), c.Validate(now))
+}
+
+func (m Pause) until() (t time.Time) {
+	if m.Until != nil {
+		t = *m.Until
+	}
+	return t
 }
 
 // Stop says why a domain or a run is stopped.
@@ -97,8 +101,7 @@ func (m Set) validate(time.Time) error {
 	return firstOf(validateReason(m.Reason), m.Settings.Validate())
 }
 
-// SetDelay is a domain's own least delay; it cannot undercut its runs' or
-// robots.txt's. Null takes it back.
+// SetDelay is a domain's own least delay beside others; null lifts it.
 type SetDelay struct {
 	Delay *settings.Duration `json:"delay"`
 }
@@ -112,8 +115,7 @@ func (m SetDelay) validate(time.Time) error {
 	return nil
 }
 
-// SetBudget is a domain's own budget of page requests a run; -1 is no limit. Null
-// takes it back: then that of each run holds.
+// SetBudget is a domain's own budget of page requests a run; -1 is no limit, null lifts it.
 type SetBudget struct {
 	MaxPages *int64 `json:"max_pages"`
 }
@@ -129,9 +131,8 @@ func (m SetBudget) validate(time.Time) error {
 	return nil
 }
 
-// SetWindow is when a domain may be asked, as settings.ParseWindows reads it. Null
-// takes it back. Its runs' windows hold beside it. Whether its time zones are known
-// is found by the activity that stores it.
+// SetWindow is when a domain may be requested, beside its runs' windows; null lifts it. The activity
+// checks the time zones.
 type SetWindow struct {
 	Window *string `json:"window"`
 }
@@ -216,4 +217,89 @@ func validateReason(reason string) error {
 		return fmt.Errorf("%w: reason: %d bytes, at most %d allowed", crawl.ErrInvalid, len(reason), reasonMax)
 	}
 	return nil
+}
+
+// message is what an update carries.
+type message interface {
+	// example is a message that is right, for people.
+	example() string
+	// validate checks a message that could be read, at an instant.
+	validate(now time.Time) error
+}
+
+// input is the input of an update, and what is wrong with its JSON. The validator reports the fault,
+// and does not run in a replay, where an accepted input must stay readable.
+type input[M any] struct {
+	message M
+	read    bool
+	fault   error
+}
+
+// UnmarshalJSON reads a message. It wants each field without omitempty, if only as null.
+func (in *input[M]) UnmarshalJSON(data []byte) error {
+	in.read = true
+	var fields map[string]json.RawMessage
+	if in.fault = crawl.JSONFault(json.Unmarshal(data, &in.message)); in.fault != nil {
+		return nil
+	}
+	if in.fault = crawl.JSONFault(json.Unmarshal(data, &fields)); in.fault != nil {
+		return nil
+	}
+	if name := unknownField[M](data); name != "" {
+		in.fault = fmt.Errorf("there is no field %q", name)
+		return nil
+	}
+	for f := range reflect.TypeFor[M]().Fields() {
+		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if option == "" && !hasField(fields, name) {
+			in.fault = fmt.Errorf("%s is missing", name)
+		}
+	}
+	return nil
+}
+
+// unknownField returns the first field in a JSON object that struct T lacks, or nothing.
+func unknownField[T any](data []byte) string {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	var v T
+	if err := d.Decode(&v); err != nil {
+		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return strings.Trim(name, `"`)
+		}
+	}
+	return ""
+}
+
+// hasField reports whether an object has a field, in whatever case, as package json finds it.
+func hasField(fields map[string]json.RawMessage, name string) bool {
+	for field := range fields {
+		if strings.EqualFold(field, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// check reports what is wrong with the JSON, also where there is no input at all.
+func (in input[M]) check(example string) error {
+	switch {
+	case !in.read:
+		return fmt.Errorf("%w: there is none: want %s", crawl.ErrInvalid, example)
+	case errors.Is(in.fault, crawl.ErrInvalid):
+		return fmt.Errorf("%w: want %s", in.fault, example)
+	case in.fault != nil:
+		return fmt.Errorf("%w: %w: want %s", crawl.ErrInvalid, in.fault, example)
+	}
+	return nil
+}
+
+// setUpdate sets the handler of an update that carries an M. Bad input stays out of the history.
+func setUpdate[M message](ctx workflow.Context, name string, handler any, description string) error {
+	return workflow.SetUpdateHandlerWithOptions(ctx, name, handler, workflow.UpdateHandlerOptions{
+		Validator: func(ctx workflow.Context, in input[M]) error {
+			return firstOf(in.check(in.message.example()), in.message.validate(workflow.Now(ctx)))
+		},
+		Description: description,
+	})
 }

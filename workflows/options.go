@@ -13,18 +13,16 @@ import (
 // Every time-out of every activity and workflow is in this file.
 
 const (
-	// heartbeatTimeout is how soon a dead worker is noticed, unless its machine starts
-	// another. A heartbeat costs Temporal a third of an activity, and its timer as
-	// much: at 20 s those of 2,000 domains were most of its work.
+	// heartbeatTimeout is how soon a dead worker is noticed. A heartbeat costs Temporal a third of an
+	// activity, and its timer as much: at 20 s those of 2,000 domains were most of its work.
 	heartbeatTimeout = 3 * time.Minute
 	// updateTimeout is how long a person's update is tried if the database is away.
 	updateTimeout = 30 * time.Second
 )
 
-// withOptions adds to the options of an activity its summary, and how it is retried. Retries
-// wait out trouble that is not the site's: a database that is down, a disk that is full. They
-// never give up. The waits that sites ask for are timers; the wait of an outage of our network
-// comes with its error (NextRetryDelay).
+// withOptions sets an activity's summary and retries, which wait out trouble of our own, such as a
+// full disk, and never give up. Sites' waits are timers; the wait of an outage of our network comes
+// with its error (NextRetryDelay).
 func withOptions(ctx workflow.Context, summary string, opts workflow.ActivityOptions) workflow.Context {
 	opts.Summary = urls.Shorten(summary, summaryMax)
 	opts.RetryPolicy = &temporal.RetryPolicy{
@@ -45,8 +43,7 @@ func withFetchOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// withRobotsOptions is for one request and its record, or for robots.txt of seeds: there
-// requests are begun for a minute.
+// withRobotsOptions is for one request and its record, or for seeds' requests of a minute.
 func withRobotsOptions(ctx workflow.Context, summary string) workflow.Context {
 	return withOptions(ctx, summary, workflow.ActivityOptions{
 		StartToCloseTimeout: 5 * time.Minute,
@@ -64,8 +61,7 @@ func withRecordOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// withUpdateOptions is for what a person waits for: it is tried for a while, then
-// the update fails and says why.
+// withUpdateOptions is for a person who waits: the update fails after a while, and says why.
 func withUpdateOptions(ctx workflow.Context, summary string) workflow.Context {
 	return withOptions(ctx, summary, workflow.ActivityOptions{
 		TaskQueue:              crawl.ControlTaskQueue,
@@ -74,7 +70,6 @@ func withUpdateOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// withSeedOptions is for storing any number of seeds.
 func withSeedOptions(ctx workflow.Context, summary string) workflow.Context {
 	return withOptions(ctx, summary, workflow.ActivityOptions{
 		TaskQueue:           crawl.ControlTaskQueue,

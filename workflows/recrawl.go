@@ -7,8 +7,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 )
 
-// RecrawlWorkflow has a run ask again for pages that were fetched long ago, and starts the
-// run. Bad input fails it for good, with an error of type BadInput.
+// RecrawlWorkflow has a run fetch old pages again, and starts it. It fails with BadInput for good.
 func RecrawlWorkflow(ctx workflow.Context, in activities.RecrawlInput) (activities.RecrawlResult, error) {
 	res, err := recrawl(ctx, in)
 	return res, endOf(ctx, err)

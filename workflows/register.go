@@ -44,7 +44,6 @@ func Register(r worker.WorkflowRegistry) {
 // act names the activities; no workflow ever has a live one.
 var act *activities.Activities
 
-// The typed search attributes.
 var (
 	attrDomain = temporal.NewSearchAttributeKeyKeyword(crawl.AttrDomain)
 	attrRun    = temporal.NewSearchAttributeKeyKeywordList(crawl.AttrRun)

@@ -12,16 +12,14 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// Replayer runs this program's workflows over the histories of those that run, without doing
-// anything: where they disagree, a worker of this program could not go on with them.
+// Replayer replays the histories of running workflows to see if this program could continue them.
 type Replayer struct {
 	Client client.Client
 	// Logger gets what the SDK says of a disagreement.
 	Logger log.Logger
 }
 
-// Sample lists workflows that run, at most so many of each type and status: they have come
-// by different ways.
+// Sample lists running workflows, at most so many of each type and status.
 func (r Replayer) Sample(ctx context.Context, most int) (all []*workflowpb.WorkflowExecutionInfo, err error) {
 	statuses := []string{StatusRunning, StatusCrawling, StatusWaiting, StatusGraylisted, StatusDeferred, StatusPaused}
 	for _, w := range pinnedWorkflows {
@@ -38,8 +36,7 @@ func (r Replayer) Sample(ctx context.Context, most int) (all []*workflowpb.Workf
 	return append(all, some...), err
 }
 
-// Replay runs the code over what has happened so far in an execution. disagrees is the
-// difference; err says that the history could not be had.
+// Replay replays an execution's history. disagrees is a difference, err a history out of reach.
 func (r Replayer) Replay(ctx context.Context, w *workflowpb.WorkflowExecutionInfo) (events int, disagrees, err error) {
 	id, run := w.GetExecution().GetWorkflowId(), w.GetExecution().GetRunId()
 	history := &historypb.History{}

@@ -23,8 +23,7 @@ import (
 // Schedule is what Temporal does again and again, by its Schedules.
 type Schedule struct {
 	Name string `json:"name"`
-	// Every is the span between two times, or Cron says when, in UTC (a cron line of five
-	// fields): one of them is set.
+	// Either Every, a span, or Cron, five fields in UTC, is set.
 	Every settings.Duration `json:"every,omitempty"`
 	Cron  string            `json:"cron,omitempty"`
 	// Seed or Recrawl is what is done.
@@ -42,7 +41,6 @@ type Scheduled struct {
 	Next     time.Time `json:"next,omitzero"`
 }
 
-// everyLeast is the shortest span between two times.
 const everyLeast = time.Minute
 
 // Validate checks a schedule that is to be made. Errors wrap crawl.ErrInvalid.
@@ -61,12 +59,10 @@ func (s Schedule) Validate() error {
 	return s.Recrawl.Validate()
 }
 
-// catchUp is how late a time may be that Temporal was away for: seeding twice in a row is no
-// use.
+// catchUp is how late a time may be caught up: seeding twice in a row is useless.
 const catchUp = time.Hour
 
-// AddSchedule makes a schedule. If its workflow still runs when its time comes again,
-// that time is left out.
+// AddSchedule makes a schedule. It skips a time while its workflow runs.
 func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
 	action := &client.ScheduleWorkflowAction{TaskQueue: crawl.TaskQueue}
 	var run string
@@ -99,7 +95,6 @@ func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
 // schedulePrefix begins the ids of workflows that a schedule starts.
 const schedulePrefix = "schedule/"
 
-// scheduled reports whether a schedule has started this workflow.
 func scheduled(ctx workflow.Context) bool {
 	return strings.HasPrefix(workflow.GetInfo(ctx).WorkflowExecution.ID, schedulePrefix)
 }
@@ -140,8 +135,7 @@ func (s Starter) Schedules(ctx context.Context) ([]Scheduled, error) {
 	return all, nil
 }
 
-// RemoveSchedule removes a schedule, or returns crawl.ErrNotFound. What it has started goes
-// on.
+// RemoveSchedule removes a schedule, but not its workflows, or returns crawl.ErrNotFound.
 func (s Starter) RemoveSchedule(ctx context.Context, name string) error {
 	err := s.Client.ScheduleClient().GetHandle(ctx, name).Delete(ctx)
 	switch {

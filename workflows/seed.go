@@ -29,14 +29,12 @@ type SeedInput struct {
 	// Staged is set if a command line has handed over more seeds in the database.
 	Staged bool `json:"staged,omitempty"`
 
-	// unreadable is what is wrong with the JSON.
 	unreadable error
 	// unknown is a field of the JSON that has no place here.
 	unknown string
 }
 
-// UnmarshalJSON reads an input; what is wrong with it is reported by the
-// workflow, which can say so more clearly than a decoder.
+// UnmarshalJSON leaves what is wrong to the workflow, which can say it more clearly.
 func (in *SeedInput) UnmarshalJSON(data []byte) error {
 	type plain SeedInput
 	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
@@ -72,9 +70,8 @@ func (in SeedInput) validate() error {
 	return err
 }
 
-// SeedWorkflow stores seeds and makes sure that the run's CrawlWorkflow runs; then,
-// beside it, closes the seeds that robots.txt forbids. Input that is wrong fails it
-// for good, with an error of type BadInput that names the field, and stores nothing.
+// SeedWorkflow stores seeds and starts the run's CrawlWorkflow; then, beside it, closes the seeds that
+// robots.txt forbids. Wrong input stores nothing: an error of type BadInput names the field.
 func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	res, err := seed(ctx, in)
 	return res, endOf(ctx, err)

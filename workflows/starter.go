@@ -20,14 +20,12 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Starter starts the workflows, or wakes those that run already. A workflow that is
-// about to end sees the signal and goes on.
+// Starter starts the workflows, or wakes running ones, even if they are about to end.
 type Starter struct {
 	Client client.Client
 	// Page is the address of the web page, which what is started links to; empty is unknown.
 	Page string
-	// Versioned is set in a worker that has a version. A workflow that began in its process
-	// would stay on that version, whichever is current.
+	// Versioned is set in a versioned worker: no workflow begins in its process, and so on its version.
 	Versioned bool
 }
 
@@ -54,8 +52,7 @@ func (s Starter) StartCrawl(ctx context.Context, run string) error {
 	return nil
 }
 
-// StartDomain starts or wakes a domain's workflow. Most do not run: those begin in
-// this process, if it serves workflows, without the way through a task queue.
+// StartDomain starts or wakes a domain's workflow. Most are new, and begin in this process if it can.
 func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerActivity int) error {
 	opts := s.linked(startOptions(crawl.DomainWorkflowID(domain), "crawl of "+domain,
 		attrDomain.ValueSet(domain), attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusCrawling)),
@@ -81,8 +78,7 @@ func NotFound(err error) bool {
 	return notFound
 }
 
-// WakeDomain has a domain's workflow decide again, if one runs, since its reason
-// to wait may have changed.
+// WakeDomain has a domain's workflow decide again, if one runs.
 func (s Starter) WakeDomain(ctx context.Context, domain string) error {
 	return s.wake(ctx, crawl.DomainWorkflowID(domain))
 }
@@ -114,8 +110,7 @@ func (s Starter) StartSeed(ctx context.Context, n int64, in SeedInput) (client.W
 // startedPoll is how often a seeding is asked whether its run has started.
 const startedPoll = 50 * time.Millisecond
 
-// AwaitStarted waits until a seeding has stored its seeds and started its run, or has
-// failed. It does not wait for what the seeding does beside the run.
+// AwaitStarted waits until a seeding has started its run, or has failed.
 func (s Starter) AwaitStarted(ctx context.Context, seeding client.WorkflowRun) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -152,8 +147,7 @@ func startOptions(id, summary string, attrs ...temporal.SearchAttributeUpdate) c
 // summaryMax is what Temporal allows in a summary, in bytes.
 const summaryMax = 200
 
-// RunningCrawls returns the names of the runs that have a dispatcher, as Temporal lists them.
-// The list may lag behind.
+// RunningCrawls returns the names of the runs with a dispatcher. The list may lag behind.
 func (s Starter) RunningCrawls(ctx context.Context) ([]string, error) {
 	return s.listed(ctx, CrawlWorkflowName, crawl.CrawlWorkflowID(""))
 }
@@ -179,8 +173,7 @@ func (s Starter) DomainRuns(ctx context.Context, domain string) (bool, error) {
 // listPage is how many workflows are listed at a time.
 const listPage = 1000
 
-// executions are the workflows that run and that a query selects, as Temporal lists them, so
-// many at a time. An error is the last that it yields.
+// executions lists the running workflows that a query selects, page by page. An error is the last.
 func executions(ctx context.Context, c client.Client, query string, page int) iter.Seq2[*workflowpb.WorkflowExecutionInfo, error] {
 	return func(yield func(*workflowpb.WorkflowExecutionInfo, error) bool) {
 		in := &workflowservice.ListWorkflowExecutionsRequest{

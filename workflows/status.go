@@ -14,14 +14,12 @@ const (
 	StatusRunning = "running"
 	// StatusCrawling is a domain whose pages are being fetched, politely.
 	StatusCrawling = "crawling"
-	// StatusWaiting and those that follow are of a domain that waits, see their row in
-	// the table of reasons. StatusPaused is also of a dispatcher whose run is paused.
+	// StatusWaiting and the next are of a waiting domain, see the table of reasons, or of a paused run.
 	StatusWaiting    = reasons.StatusWaiting
 	StatusGraylisted = reasons.StatusGraylisted
 	StatusDeferred   = reasons.StatusDeferred
 	StatusPaused     = reasons.StatusPaused
-	// StatusFinished is a domain whose workflow has ended: nothing is due, or others had
-	// to have their turn.
+	// StatusFinished is a domain whose workflow has ended.
 	StatusFinished = "finished"
 	// StatusDone is a run, a seeding or a recrawl that has ended.
 	StatusDone = "done"
@@ -67,8 +65,7 @@ func showPause(ctx workflow.Context, res activities.DispatchResult) error {
 	return nil
 }
 
-// end sets the status of a domain whose workflow ends, unless its status says so already:
-// paused, deferred or graylisted.
+// end sets the status of an ended domain, unless it is paused, deferred or graylisted.
 func (d *domain) end(ctx workflow.Context) error {
 	switch d.state.Status {
 	case StatusCrawling, StatusWaiting:
