@@ -18,8 +18,7 @@ const (
 	// maxAliases is the longest chain of CNAME records that is followed.
 	maxAliases = 8
 
-	// maxTTL is the largest TTL there is; one above it is 0: RFC 2181,
-	// section 8.
+	// maxTTL is the largest TTL there is; one above it is 0: RFC 2181, section 8.
 	maxTTL = 1<<31 - 1
 )
 
@@ -56,9 +55,8 @@ func newChain(name string) *chain {
 // end is the name to ask for: the last alias that is known.
 func (c *chain) end() string { return c.names[len(c.names)-1] }
 
-// read takes a usable answer to a question for the chain's end. It reports
-// false if the answer leads to an alias and says nothing about it: then that is
-// the chain's end now, and is to be asked for.
+// read reads a usable answer about the chain's end. It reports false if the answer leads to an alias
+// without its records: the alias is the chain's end then, and is to be queried.
 func (c *chain) read(msg *dns.Msg, qtype uint16) (finding, bool) {
 	asked := c.end()
 	if err := c.follow(msg.Answer); err != nil {
@@ -82,7 +80,6 @@ func (c *chain) deny(reason error, ttl uint32) finding {
 	return finding{denial: reason, ttl: seconds(min(c.ttl, ttl))}
 }
 
-// follow appends the aliases that the records hold to the chain.
 func (c *chain) follow(records []dns.RR) error {
 	for {
 		alias := c.alias(records)
@@ -98,8 +95,7 @@ func (c *chain) follow(records []dns.RR) error {
 	}
 }
 
-// alias gives the CNAME record of the chain's end; nil if there is none. If
-// there are two, against the rules, the first counts.
+// alias gives the first CNAME record of the chain's end; nil if there is none.
 func (c *chain) alias(records []dns.RR) *dns.CNAME {
 	for _, rr := range records {
 		if alias, ok := rr.(*dns.CNAME); ok && c.owns(rr) {
@@ -115,7 +111,6 @@ func (c *chain) owns(rr dns.RR) bool {
 	return h.Class == dns.ClassINET && strings.EqualFold(h.Name, c.end())
 }
 
-// addresses collects those of the chain's end.
 func (c *chain) addresses(records []dns.RR, qtype uint16) []netip.Addr {
 	var list []netip.Addr
 	for _, rr := range records {
@@ -128,9 +123,8 @@ func (c *chain) addresses(records []dns.RR, qtype uint16) []netip.Addr {
 	return tidy(list)
 }
 
-// addressOf gives the address in a record of the type; invalid if there is
-// none. An IPv4 address in an AAAA record is ignored, as no web server is
-// reached by it.
+// addressOf gives the address in a record of the type; invalid if there is none. It ignores an IPv4
+// address in an AAAA record, which reaches no web server.
 func addressOf(rr dns.RR, qtype uint16) netip.Addr {
 	var bytes []byte
 	switch rr := rr.(type) {
@@ -150,16 +144,14 @@ func addressOf(rr dns.RR, qtype uint16) netip.Addr {
 	return addr
 }
 
-// tidy sorts addresses, drops the repeated, and keeps maxAddrs of them. The
-// order is that of the bytes, as name servers shuffle theirs.
+// tidy sorts addresses, since name servers shuffle them, and keeps maxAddrs distinct ones.
 func tidy(list []netip.Addr) []netip.Addr {
 	slices.SortFunc(list, netip.Addr.Compare)
 	list = slices.Compact(list)
 	return slices.Clone(list[:min(len(list), maxAddrs)])
 }
 
-// negativeTTL is how long a denial holds: the lesser of the SOA record's TTL
-// and its minimum (RFC 2308, section 5); 0 without such a record.
+// negativeTTL is how long a denial holds: RFC 2308, section 5; 0 without an SOA record.
 func negativeTTL(authority []dns.RR) uint32 {
 	for _, rr := range authority {
 		if soa, ok := rr.(*dns.SOA); ok {

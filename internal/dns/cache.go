@@ -13,20 +13,17 @@ const (
 	// cacheBytes limits the memory of the cache to some 40,000 hosts.
 	cacheBytes = 16 << 20
 
-	// ttlLeast and ttlMost clamp how long addresses are cached, denialLeast and
-	// denialMost how long it is remembered that a host has no address.
+	// These clamp how long addresses, and denials that a host has any, are cached.
 	ttlLeast, ttlMost       = 5 * time.Minute, time.Hour
 	denialLeast, denialMost = time.Minute, 5 * time.Minute
 
-	// staleMost is how long after their time addresses are still given while no name
-	// server has a usable answer. stalePause is how long the servers are not asked
-	// again meanwhile: RFC 8767, section 5.
+	// staleMost is how long old addresses outlast their time while no name server has a usable answer.
+	// stalePause is the pause between queries meanwhile: RFC 8767, section 5.
 	staleMost  = 24 * time.Hour
 	stalePause = 30 * time.Second
 
-	// failureTTL is how long a failure is remembered for a host without old
-	// addresses. It is the least that RFC 9520, section 3.2, allows, so that a
-	// page's tries are not spent on a remembered failure.
+	// failureTTL is how long a failure without old addresses is cached: the least that RFC 9520, section
+	// 3.2, allows, so that a page's tries are not spent on a cached failure.
 	failureTTL = time.Second
 )
 
@@ -35,33 +32,24 @@ const (
 //nolint:gochecknoglobals // a constant, but for its type
 var families = [...]uint16{dns.TypeA, dns.TypeAAAA}
 
-// answer is what is known of one family of a host's addresses: addresses, a
-// denial, or a failure.
+// answer is the cached answer for one family: addresses, a denial, or a failure.
 type answer struct {
-	// addrs is empty for a denial and a failure.
 	addrs []netip.Addr
 
-	// err is why there are no addresses or, beside addresses, why they are
-	// given beyond their time.
+	// err is why there are no addresses, or why they are stale.
 	err error
 
 	// temporary tells a failure, or stale addresses, from a denial.
 	temporary bool
 
-	// asked is when they began to be asked, for a failure.
-	asked time.Time
-
-	// askAt is when the name servers are to be asked again.
-	askAt time.Time
-
-	// until is when the addresses are too old to be given at all.
-	until time.Time
+	// asked is when the queries of a failure began, askAt when the next are due, and
+	// until when the addresses are too old to be given at all.
+	asked, askAt, until time.Time
 }
 
 func (a answer) usable(now time.Time) bool { return len(a.addrs) > 0 && now.Before(a.until) }
 
-// record is what is known of a host, by family. It never changes once it is in
-// the cache.
+// record has the answers for a host, by family. It is immutable in the cache.
 type record [len(families)]answer
 
 // askAt is when the first of the families is to be asked for again.
@@ -83,8 +71,7 @@ func (r record) addresses(now time.Time) []netip.Addr {
 	return interleave(usable)
 }
 
-// failure is why there are no addresses. A host is gone only if the answers for
-// both families say so; addresses that are too old say nothing.
+// failure is why there are no addresses. A host is gone only if both families say so.
 func (r record) failure(host string) *Error {
 	for _, a := range r {
 		if a.temporary || len(a.addrs) > 0 {
@@ -127,9 +114,8 @@ func newCache(size uint64) (*otter.Cache[string, record], error) {
 	return cache, nil
 }
 
-// remember makes the cached answer from a finding for a family. otherHas is set
-// if the host has addresses of the other family. Then these are not needed, and
-// are asked for as seldom as possible.
+// remember makes the cached answer from a finding. otherHas is set if the host has addresses of the
+// other family: then this one is queried as seldom as possible.
 func (r *Resolver) remember(old answer, found finding, err error, otherHas bool) answer {
 	now := r.now()
 	switch {

@@ -19,32 +19,27 @@ const (
 
 // Config holds the settings of a Resolver.
 type Config struct {
-	// Servers are the host and port of the name servers to ask, the preferred
-	// one first: another is asked when it does not answer or fails. At most 16.
-	// Empty means the servers of the system.
+	// Servers are the host and port of at most 16 name servers, in the order of preference: the next is
+	// queried if one fails. Empty means the servers of the system.
 	Servers []string
 
 	// Only tests set the rest. Zero values mean the defaults.
 
-	// rate limits the queries per second in all; the default is a third of what public
-	// resolvers such as Google's allow an address. domainRate limits those for the names
-	// of one registrable domain (one label more than the public suffix), so that a zone
-	// with endless names cannot use up rate. A host takes two queries. Up to a second's
-	// worth, and at least two, are made at once. -1 removes a limit.
+	// rate limits the queries per second in all; the default is a third of what public resolvers such
+	// as Google's allow an address. domainRate limits them for one registrable domain, so that a zone
+	// with endless names cannot use up rate. A host takes two queries. Bursts are a second's worth, and
+	// at least two. -1 removes a limit.
 	rate, domainRate float64
 
-	// hostsFile and resolvConf are the paths of the files of the system. They may be
-	// missing, and a changed file is noticed within 5 seconds. Of a file over 4 MiB the
-	// rest is not read. resolvConf is not read if Servers is set.
+	// hostsFile and resolvConf are paths of files of the system, which may be missing. Changes count
+	// within 5 seconds. Only 4 MiB are read, and resolvConf only without Servers.
 	hostsFile, resolvConf string
 
-	// timeout limits the time from the first query of a lookup to its last answer, with
-	// all servers, tries and aliases, and waits for the limits.
+	// timeout limits a lookup with all servers, tries, aliases, and waits for the limits.
 	timeout time.Duration
 
-	// tries is how often a server that does not answer is asked. tryTimeout is how long
-	// it is waited for, but never longer than half of what is left of timeout. Both
-	// default to the options "attempts" and "timeout" of resolvConf.
+	// tries is how often a silent server is queried, and tryTimeout how long it may take, up to half of
+	// the rest of timeout. Both default to options of resolvConf.
 	tries      int
 	tryTimeout time.Duration
 }

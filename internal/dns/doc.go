@@ -1,19 +1,17 @@
 // Package dns finds the addresses of a host, and tells a name that does not
 // exist from a failure that may pass.
 //
-// A [Resolver] asks recursive name servers, by default those of the system. It
-// asks them as little as it can: it caches, shares one flight among lookups of
-// the same host, and limits its queries per second, for each registrable domain
-// and in all. It starts no threads; a flight is two goroutines that end within 10
-// seconds.
+// A [Resolver] queries recursive name servers, by default those of the system, as little as
+// it can: it caches, shares one flight among lookups of the same host, and limits its
+// queries per second, for each registrable domain and in all. It starts no threads; a flight
+// is two goroutines that end within 10 seconds.
 //
 // # Which addresses
 //
-// An IP literal is its own address. The system's hosts file comes next, then
-// the cache, then the name servers. Both families are asked for at once. The
-// addresses are interleaved by RFC 8305, section 4, beginning with IPv4. So a
-// caller that cannot reach the first address tries one of the other family next. Within a family addresses are sorted, so
-// that all workers use the same records in the same order.
+// An IP literal is its own address. The system's hosts file comes next, then the cache, then
+// the name servers. Both families are queried at once, and their addresses interleaved by
+// RFC 8305, section 4, beginning with IPv4, so that a caller can try the other family next.
+// Within a family addresses are sorted, so that all workers use them in the same order.
 //
 // # How long
 //
@@ -23,11 +21,6 @@
 // When no name server has a usable answer, old addresses are used for a day beyond
 // their time (RFC 8767), and the servers are left alone for 30 seconds. Without old
 // addresses the failure is remembered for a second (RFC 9520).
-//
-// # Names of addresses
-//
-// [Resolver.Reverse] asks for the names of an address and for their addresses, as others
-// do who verify a crawler by forward-confirmed reverse DNS.
 //
 // # Safety
 //

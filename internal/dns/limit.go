@@ -11,8 +11,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxLimiters bounds the domains whose rates are remembered; one that is
-// forgotten begins anew.
+// maxLimiters bounds the domains whose rates are remembered; a forgotten one starts anew.
 const maxLimiters = 10_000
 
 // limits are the queries per second: in all, and for each registrable domain.
@@ -30,8 +29,7 @@ func newLimits(all, domain float64) (*limits, error) {
 	return &limits{all: newLimiter(all), domainRate: domain, domains: domains}, nil
 }
 
-// newLimiter lets a second's worth of queries through at once, and in any case
-// the two that a lookup begins with.
+// newLimiter allows bursts of a second's worth, and of the two queries of a lookup.
 func newLimiter(perSecond float64) *rate.Limiter {
 	if perSecond < 0 {
 		return rate.NewLimiter(rate.Inf, 0)
@@ -39,9 +37,8 @@ func newLimiter(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(len(families), int(min(perSecond, math.MaxInt32))))
 }
 
-// wait returns when a query for a fully qualified name may be sent, or at once
-// with ErrLimited if that were after the end of ctx. The domain's limit comes
-// first, so that waiting for it takes nothing from other domains.
+// wait returns when a query for a fully qualified name may be sent, or at once with ErrLimited if
+// that is after the end of ctx. Waiting for the domain's limit takes nothing from other domains.
 func (l *limits) wait(ctx context.Context, name string) error {
 	domain := registrable(name)
 	limiter, _ := l.domains.ComputeIfAbsent(domain, func() (*rate.Limiter, bool) {

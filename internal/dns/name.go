@@ -9,14 +9,12 @@ import (
 )
 
 const (
-	// maxName and maxLabel are the longest name, without its last dot, and the
-	// longest label there are, in bytes: RFC 1035, section 2.3.4.
+	// maxName and maxLabel bound names, without the last dot, and labels: RFC 1035, section 2.3.4.
 	maxName  = 253
 	maxLabel = 63
 )
 
-// literal gives the address that a host is, in brackets or not; invalid if it
-// is a name.
+// literal gives the address that a host is, in brackets or not; invalid for a name.
 func literal(host string) (netip.Addr, error) {
 	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(host, "."), "["), "]"))
 	if err != nil {
@@ -28,9 +26,8 @@ func literal(host string) (netip.Addr, error) {
 	return addr.Unmap(), nil
 }
 
-// canonical gives a name in lower case and without its last dot. It reports
-// false for what is no host name: RFC 1123, section 2.1, and "_", which hosts
-// have nevertheless.
+// canonical gives a name in lower case and without its last dot. It reports false for an invalid host
+// name: RFC 1123, section 2.1, but for "_", which hosts have nevertheless.
 func canonical(host string) (string, bool) {
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
 	if len(name) > maxName {
@@ -49,8 +46,7 @@ func canonical(host string) (string, bool) {
 	return name, true
 }
 
-// special gives the addresses of names that no name server may be asked for:
-// RFC 6761, sections 6.3 and 6.4, and RFC 7686. It reports whether it is one.
+// special gives the addresses of reserved names: RFC 6761, sections 6.3 and 6.4, and RFC 7686.
 func special(name string) ([]netip.Addr, bool) {
 	top := name[strings.LastIndexByte(name, '.')+1:]
 	switch top {
@@ -65,9 +61,8 @@ func special(name string) ([]netip.Addr, bool) {
 // hosts are the addresses of a hosts file by name, by family.
 type hosts map[string][len(families)][]netip.Addr
 
-// parseHosts reads a hosts(5). Lines that it does not understand, and addresses
-// with a zone of a network interface, are skipped. A name has at most maxAddrs
-// addresses of a family, in their order.
+// parseHosts reads a hosts(5). It skips invalid lines and addresses with a zone, and keeps the first
+// maxAddrs addresses of a name and family.
 func parseHosts(text []byte) hosts {
 	known := make(hosts)
 	for line := range bytes.Lines(text) {

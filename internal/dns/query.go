@@ -4,15 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
+	"time"
 
 	"github.com/miekg/dns"
 )
 
-// find asks for one family of a host's addresses. A single label is first
-// looked for in the domains of the system's search list, up to the first where
-// the name exists, even without addresses of this family. Otherwise the
-// addresses of the two families could belong to different hosts.
+const (
+	// udpSize is the largest UDP message: it passes any path unfragmented (DNS flag day 2020).
+	udpSize = 1232
+
+	// tcpSize is the largest TCP message that is read: a thousand addresses.
+	tcpSize = 16 << 10
+
+	// maxStray is how many stray UDP messages are skipped before the server is given up.
+	maxStray = 32
+)
+
+// errStray is a message that does not answer the query: late, or forged.
+var errStray = errors.New("the server answers something else")
+
+// find queries one family of a host's addresses. It first tries a single label in the domains of the
+// search list, up to the first where the name exists, even without addresses of this family. The
+// two families could belong to different hosts otherwise.
 func (r *Resolver) find(ctx context.Context, name string, qtype uint16) (finding, error) {
 	sys := r.system(r.now())
 	if !strings.Contains(name, ".") {
@@ -30,8 +46,7 @@ func (r *Resolver) find(ctx context.Context, name string, qtype uint16) (finding
 	return r.walk(ctx, sys, name, qtype)
 }
 
-// walk asks for a name, and for its aliases where the server has not followed
-// them.
+// walk queries a name, and its aliases if the server has not followed them.
 func (r *Resolver) walk(ctx context.Context, sys *system, name string, qtype uint16) (finding, error) {
 	chain := newChain(name)
 	for {
@@ -46,8 +61,7 @@ func (r *Resolver) walk(ctx context.Context, sys *system, name string, qtype uin
 	}
 }
 
-// ask gives the first usable answer of a server. A server that answers with a
-// failure is not asked again; one that does not answer is.
+// ask gives the first usable answer. It retries silent servers, but not those that fail.
 func (r *Resolver) ask(ctx context.Context, sys *system, name string, qtype uint16) (*dns.Msg, error) {
 	pending := sys.order(r.now())
 	var last error
@@ -89,4 +103,98 @@ func (r *Resolver) try(ctx context.Context, sys *system, srv *server, name strin
 		}
 	}
 	return nil, errors.New("the answer is truncated over TCP too")
+}
+
+// newQuery asks for the records of a fully qualified name, under a random id.
+func newQuery(name string, qtype uint16) *dns.Msg {
+	return new(dns.Msg).SetQuestion(name, qtype).SetEdns0(udpSize, false)
+}
+
+// exchange sends the query to a server, over UDP or TCP, and gives its answer, which may be any. It
+// takes at most half of the rest of ctx, so that another server has its turn. Unless ctx has ended,
+// an error is the server's.
+func exchange(ctx context.Context, timeout time.Duration, network, server string, query *dns.Msg) (*dns.Msg, error) {
+	if end, ok := ctx.Deadline(); ok {
+		timeout = min(timeout, time.Until(end)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	raw, err := new(net.Dialer).DialContext(ctx, network, server)
+	if err != nil {
+		return nil, brief(err)
+	}
+	defer raw.Close()
+	// the deadline of ctx too comes to the connection this way
+	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+
+	conn := &dns.Conn{Conn: raw}
+	if err := conn.WriteMsg(query); err != nil {
+		return nil, brief(err)
+	}
+	size, messages := tcpSize, 1
+	if network == "udp" {
+		size, messages = udpSize, maxStray
+	}
+	buffer := make([]byte, size)
+	for range messages {
+		n, err := conn.Read(buffer)
+		if errors.Is(err, io.ErrShortBuffer) {
+			return nil, fmt.Errorf("the answer is longer than %d bytes", size)
+		}
+		if err != nil {
+			return nil, brief(err)
+		}
+		msg, err := accept(buffer[:n], query)
+		if !errors.Is(err, errStray) {
+			return msg, err
+		}
+	}
+	return nil, errStray
+}
+
+// brief drops the addresses from a network error, since the local port always differs.
+func brief(err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err
+	}
+	return err
+}
+
+// accept reads a message if it answers the query (RFC 5452, section 9.1), else it is errStray.
+func accept(message []byte, query *dns.Msg) (*dns.Msg, error) {
+	msg := new(dns.Msg)
+	// header and question are read even if the rest is broken, or cut off
+	err := msg.Unpack(message)
+	if !answers(msg, query) {
+		return nil, errStray
+	}
+	if err != nil && !msg.Truncated {
+		return nil, fmt.Errorf("the answer is malformed: %w", err)
+	}
+	return msg, nil
+}
+
+func answers(msg, query *dns.Msg) bool {
+	if !msg.Response || msg.Id != query.Id || msg.Opcode != dns.OpcodeQuery || len(msg.Question) != 1 {
+		return false
+	}
+	got, want := msg.Question[0], query.Question[0]
+	return got.Qtype == want.Qtype && got.Qclass == want.Qclass && strings.EqualFold(got.Name, want.Name)
+}
+
+// refusal is why an answer says nothing about the name; nil if it does.
+func refusal(msg *dns.Msg) error {
+	switch {
+	case msg.Rcode == dns.RcodeNameError:
+		return nil
+	case msg.Rcode != dns.RcodeSuccess:
+		if text, ok := dns.RcodeToString[msg.Rcode]; ok {
+			return errors.New(text)
+		}
+		return fmt.Errorf("response code %d", msg.Rcode)
+	case len(msg.Answer) == 0 && !msg.Authoritative && !msg.RecursionAvailable:
+		return errors.New("a referral: the server does not answer for other machines' names")
+	}
+	return nil
 }

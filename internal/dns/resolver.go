@@ -13,12 +13,10 @@ import (
 )
 
 const (
-	// stalePatience is how long servers are waited for if old addresses are at
-	// hand: the client response timer of RFC 8767, section 5.
+	// stalePatience is the wait if old addresses are at hand: RFC 8767, section 5.
 	stalePatience = 1800 * time.Millisecond
 
-	// familyPatience is how long one family of addresses is waited for when
-	// the other is there: some name servers never answer for AAAA.
+	// familyPatience is the wait for the other family: some servers never answer for AAAA.
 	familyPatience = 2 * time.Second
 )
 
@@ -41,8 +39,7 @@ type Resolver struct {
 	patience struct{ stale, family time.Duration }
 }
 
-// New makes a Resolver. It returns what Config.Validate finds, or why a system's file
-// is unreadable.
+// New makes a Resolver. It returns the faults of the config, or why a file is unreadable.
 func New(config Config) (*Resolver, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -66,14 +63,12 @@ func New(config Config) (*Resolver, error) {
 	return r, nil
 }
 
-// Lookup gives the host's addresses: at least one, at most 32, the families
-// interleaved; try them in this order. An IP literal, in brackets or not, is
-// its own address. A host with a dot in it is absolute: the search list of the
-// system applies to single labels only.
+// Lookup gives the host's addresses: at least one, at most 32, the families interleaved; try
+// them in this order. An IP literal, in brackets or not, is its own address. The search list
+// of the system applies to single labels only.
 //
-// One address family is enough: a failure of the other is ignored, as there are
-// name servers that answer only for A. When ctx ends Lookup returns, but what it
-// has begun goes on for the others who wait for the host, and for the cache.
+// A failure of one family is ignored, as there are name servers that answer only for A. When
+// ctx ends Lookup returns, but its queries continue for other callers and for the cache.
 //
 // The error is an *Error.
 func (r *Resolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -94,8 +89,7 @@ func (r *Resolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error
 	return r.conclude(host, known)
 }
 
-// local answers what needs no name server; otherwise it gives the name to ask
-// for.
+// local answers without a name server; otherwise it gives the name to query.
 func (r *Resolver) local(host string) (string, []netip.Addr, error) {
 	addr, err := literal(host)
 	if err != nil {
@@ -138,7 +132,6 @@ func (r *Resolver) fly(ctx context.Context, name string, known record, usable bo
 	}
 }
 
-// conclude makes what is known of a host into the answer to a caller.
 func (r *Resolver) conclude(host string, known record) ([]netip.Addr, error) {
 	if addrs := known.addresses(r.now()); len(addrs) > 0 {
 		return addrs, nil
@@ -146,8 +139,7 @@ func (r *Resolver) conclude(host string, known record) ([]netip.Addr, error) {
 	return nil, known.failure(host)
 }
 
-// resolve asks the name servers for the families of a host's addresses that are
-// not known, and remembers the answers. No caller's context ends it.
+// resolve queries the expired families of a host, and caches the answers. No caller ends it.
 func (r *Resolver) resolve(name string) record {
 	known, _ := r.cache.GetIfPresent(name) // again: a flight may have landed since
 	now := r.now()
@@ -185,8 +177,7 @@ func (r *Resolver) resolve(name string) record {
 	return next
 }
 
-// learn notes what asking for a name says about the name servers: an answer for one
-// family is enough, and only a failure for all of them is one.
+// learn notes whether the name servers work: one family's answer is enough.
 func (r *Resolver) learn(name string, known record, found [len(families)]finding, errs [len(families)]error, asked time.Time) {
 	failed := 0
 	for i, f := range found {

@@ -21,13 +21,11 @@ type Name struct {
 	Err   error
 }
 
-// Leads reports whether the name has the address. If the address has the name, too, both belong
-// together: that is forward-confirmed reverse DNS.
+// Leads reports whether the name has the address, which confirms it: forward-confirmed reverse DNS.
 func (n Name) Leads(addr netip.Addr) bool { return slices.Contains(n.Addrs, addr.Unmap()) }
 
-// Reverse asks which names an address has (PTR records), at most 8, and which addresses these have. Only name
-// servers are asked, as others would ask them: the cache and the hosts file have no part in it. It takes up to
-// 10 seconds. The error is an *Error; one that satisfies ErrNotFound says that the address has no name.
+// Reverse queries at most 8 names of an address (PTR records) and their addresses, within 10 seconds,
+// without the cache and the hosts file. The error is an *Error; ErrNotFound means no name.
 func (r *Resolver) Reverse(ctx context.Context, addr netip.Addr) ([]Name, error) {
 	addr = addr.Unmap().WithZone("")
 	asked, err := dns.ReverseAddr(addr.String())

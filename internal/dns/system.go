@@ -24,8 +24,7 @@ const (
 	// fileCheck is how often a file is looked at for changes.
 	fileCheck = 5 * time.Second
 
-	// maxSearch is the number of search domains that resolv.conf may have, and
-	// the next two bound its options, as glibc does.
+	// maxSearch, maxSystemTries and maxSystemWait bound options of resolv.conf, as glibc does.
 	maxSearch      = 6
 	maxSystemTries = 5
 	maxSystemWait  = 30 // seconds
@@ -36,12 +35,10 @@ const (
 	systemPort = "53"
 )
 
-// server is one name server.
 type server struct {
 	addr string
 
-	// silentUntil, in Unix nanoseconds, is until when it is asked last, as it
-	// did not answer. 0 if it did.
+	// silentUntil is until when it is queried last, in Unix nanoseconds; 0 if it answered.
 	silentUntil atomic.Int64
 }
 
@@ -78,8 +75,7 @@ func newServers(addrs []string) []*server {
 	return list
 }
 
-// watchSystem gives the name servers of the config, or else those of the system,
-// at a time.
+// watchSystem gives the name servers of the config, or else of the system, at a time.
 func (c Config) watchSystem(now time.Time) (func(time.Time) *system, error) {
 	if len(c.Servers) > 0 {
 		s := &system{servers: newServers(c.Servers), timeout: c.tryTimeout, tries: c.tries}
@@ -92,8 +88,7 @@ func (c Config) watchSystem(now time.Time) (func(time.Time) *system, error) {
 	return file.get, nil
 }
 
-// systemOf reads a resolv.conf(5), of which any part may be missing. Settings
-// of the config win.
+// systemOf reads a resolv.conf(5), of which any part may be missing. The config wins.
 func (c Config) systemOf(text []byte) *system {
 	conf, err := dns.ClientConfigFromReader(bytes.NewReader(text))
 	if err != nil { // nothing that it says counts
@@ -116,8 +111,7 @@ func (c Config) systemOf(text []byte) *system {
 	}
 }
 
-// watched is what a system's file says. The file is read again when it has
-// changed: crawls outlast networks.
+// watched is the content of a system's file, which is read again when it has changed.
 type watched[T any] struct {
 	path  string
 	parse func([]byte) T // of nil if there is no file
@@ -129,7 +123,6 @@ type watched[T any] struct {
 	size    int64
 }
 
-// watch reads the file for the first time.
 func watch[T any](path string, now time.Time, parse func([]byte) T) (*watched[T], error) {
 	w := &watched[T]{path: path, parse: parse, checked: now}
 	w.value = parse(nil)

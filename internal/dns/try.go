@@ -13,8 +13,7 @@ import (
 // triedMost is how many names are kept to try the name servers with.
 const triedMost = 8
 
-// trials are a sample of all names that were found, each of another registered domain,
-// so that most are old and no owner has many.
+// trials are a sample of all found names, each of another registered domain, most of them old.
 type trials struct {
 	heard func(host string, answered, known bool)
 
@@ -29,9 +28,8 @@ type trial struct {
 	until time.Time
 }
 
-// Watch sets a function that is called after each look-up at the name servers. answered is true
-// if they had an answer, even "no such host". known is true if the host was found before. Call
-// Watch before anything else.
+// Watch sets a function that hears of each look-up at the name servers: whether they answered, even
+// "no such host", and whether the host was found before. Call it before anything else.
 func (r *Resolver) Watch(heard func(host string, answered, known bool)) { r.trials.heard = heard }
 
 // Know says of hosts that they were found before, by another process.
@@ -71,8 +69,7 @@ func (t *trials) keep(name string, until time.Time) {
 	t.names[owner] = trial{name: name, until: until}
 }
 
-// due are the names for which no cache on the way can answer any more; all names
-// if there are no such ones.
+// due returns the names that no cache on the way can answer any more, or else all names.
 func (t *trials) due(now time.Time) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,8 +86,7 @@ func (t *trials) due(now time.Time) []string {
 	return all
 }
 
-// Try asks the name servers again for some names that were found before, whatever is
-// cached here. The function given to Watch hears the results.
+// Try queries some names again that were found before, for the function given to Watch.
 func (r *Resolver) Try(ctx context.Context) {
 	var trying sync.WaitGroup
 	for _, name := range r.trials.due(r.now()) {

@@ -7,9 +7,8 @@ import (
 )
 
 var (
-	// forbidden4 is what is not globally reachable in the IANA IPv4
-	// Special-Purpose Address Registry (RFC 6890), multicast, and one public
-	// address that answers as a cloud's metadata service.
+	// forbidden4 has the networks that are not globally reachable (IANA IPv4 Special-Purpose Address
+	// Registry, RFC 6890), multicast, and a public address of a cloud's metadata service.
 	forbidden4 = prefixes(
 		"0.0.0.0/8",        // this network
 		"10.0.0.0/8",       // private
@@ -29,8 +28,7 @@ var (
 		"240.0.0.0/4",      // reserved, and broadcast
 	)
 
-	// global6 is the only part of IPv6 from which global unicast addresses are
-	// given out (RFC 4291, section 2.4).
+	// global6 is the only part of IPv6 with global unicast addresses (RFC 4291, section 2.4).
 	global6 = netip.MustParsePrefix("2000::/3")
 
 	// forbidden6 is what of global6 is not globally reachable.
@@ -43,8 +41,7 @@ var (
 	nat64  = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052
 	sixTo4 = netip.MustParsePrefix("2002::/16")    // RFC 3056
 
-	// badPorts are the ports of other protocols that browsers refuse too: the
-	// WHATWG Fetch standard, section 2.9, "bad port".
+	// badPorts are the "bad ports" of the WHATWG Fetch standard, section 2.9, which browsers refuse.
 	badPorts = []uint16{
 		0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95,
 		101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179,
@@ -62,11 +59,9 @@ func prefixes(texts ...string) []netip.Prefix {
 	return list
 }
 
-// Permits tells whether addr may be asked: it is public, or in
-// Config.AllowNetworks. Otherwise it returns an *Error of CauseForbiddenAddr.
-//
-// It judges IPv4-mapped addresses as the IPv4 address, NAT64 and 6to4 ones also
-// by the address inside.
+// Permits returns nil if addr is public or in Config.AllowNetworks, else an *Error of
+// CauseForbiddenAddr. It judges IPv4-mapped addresses as the IPv4 address, and NAT64 and 6to4
+// addresses also by the address inside.
 func (c *Client) Permits(addr netip.Addr) error {
 	addr = addr.Unmap().WithZone("")
 	if c.allowed(addr) || isPublic(addr) {

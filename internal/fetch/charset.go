@@ -9,8 +9,7 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// prescanBytes is how far into a document its charset is looked for. The HTML
-// standard has authors declare it in the first 1,024 bytes; not all do.
+// prescanBytes is how far a charset is looked for. Not all authors keep to HTML's 1,024 bytes.
 const prescanBytes = 4096
 
 // boms are the byte order marks, of the Encoding standard, section 6.
@@ -23,14 +22,11 @@ var boms = []struct{ mark, name string }{
 // ToUTF8 decodes a body to valid UTF-8, and names the charset of the body as the Encoding
 // standard does. The byte order mark names it, else the Content-Type header, else, in
 // HTML and XML, a meta element or the XML declaration. Without any of these it is UTF-8
-// if the body is valid UTF-8, else windows-1252. Names that the standard does not know
-// are passed over.
+// if the body is valid UTF-8, else windows-1252. Unknown names are ignored.
 //
-// Sequences that are invalid in the charset become U+FFFD, a byte order mark is
-// removed. The result takes at most three times the body's bytes, and may share
-// its memory. NUL stays.
-//
-// The error is an *Error of CauseDecode.
+// Invalid sequences become U+FFFD, a byte order mark is removed, and NUL stays. The result
+// takes at most three times the body's bytes, and may share its memory. The error is an
+// *Error of CauseDecode.
 func ToUTF8(body []byte, contentType string) (text []byte, name string, err error) {
 	name, mark := determine(body, contentType)
 	body = body[mark:]
@@ -45,8 +41,7 @@ func ToUTF8(body []byte, contentType string) (text []byte, name string, err erro
 	return text, name, nil
 }
 
-// determine names the charset of body, and gives the length of its byte order
-// mark.
+// determine names the charset of body, and gives the length of its byte order mark.
 func determine(body []byte, contentType string) (name string, mark int) {
 	for _, bom := range boms {
 		if bytes.HasPrefix(body, []byte(bom.mark)) {
@@ -70,8 +65,7 @@ func determine(body []byte, contentType string) (name string, mark int) {
 	return "windows-1252", 0
 }
 
-// declaredName names the charset that a document declares inside itself. It
-// cannot be UTF-16 then, nor user-defined: HTML standard, section 13.2.3.2.
+// declaredName names the charset that a document declares inside: HTML standard, 13.2.3.2.
 func declaredName(label string) string {
 	_, name := charset.Lookup(label)
 	switch name {
@@ -111,8 +105,7 @@ func charsetIn(contentType string) string {
 	}
 }
 
-// metaCharset gives the label of the first meta element that declares a
-// charset.
+// metaCharset gives the label of the first meta element that declares a charset.
 func metaCharset(head []byte) string {
 	tokens := html.NewTokenizer(bytes.NewReader(head))
 	for {
@@ -131,7 +124,6 @@ func metaCharset(head []byte) string {
 	}
 }
 
-// metaLabel reads the attributes of a meta element.
 func metaLabel(tokens *html.Tokenizer) string {
 	var content string
 	var isContentType bool
@@ -172,9 +164,8 @@ func xmlCharset(head []byte) string {
 	return label
 }
 
-// isUTF8 tells whether body is UTF-8. It may end inside a character, as after a
-// size limit, if there are others before that one: a lone odd byte at the end
-// is rather a letter in another charset.
+// isUTF8 reports whether body is UTF-8. A character at its end may be cut, as by a size limit, if
+// there are others before: a lone odd byte is rather a letter in another charset.
 func isUTF8(body []byte) bool {
 	if utf8.Valid(body) {
 		return true

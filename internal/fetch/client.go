@@ -18,13 +18,11 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// sessionCacheSize bounds the TLS sessions that are kept, one a host name, to
-// make the next handshake cheap for both sides. One holds the site's
-// certificates: a few KB.
+// sessionCacheSize bounds the cached TLS sessions, one a host name, which make handshakes cheap
+// for both sides. A session holds the site's certificates: a few KB.
 const sessionCacheSize = 1024
 
-// Client performs requests. It is safe for concurrent use and holds no
-// connections, so there is nothing to close.
+// Client performs requests. It is safe for concurrent use, and needs no closing.
 type Client struct {
 	config    Config
 	tls       *tls.Config
@@ -33,8 +31,7 @@ type Client struct {
 	memory *semaphore.Weighted
 }
 
-// New makes a Client from a config, to which it applies the defaults first. It
-// returns what Config.Validate finds.
+// New makes a Client. It applies the defaults, and returns the faults of Config.Validate.
 func New(config Config) (*Client, error) {
 	config = config.WithDefaults()
 	if err := config.Validate(); err != nil {
@@ -68,59 +65,48 @@ type Request struct {
 	// Accept is the Accept header. Empty means "*/*".
 	Accept string
 
-	// Addr is the address to connect to: the one the politeness guard was taken
-	// for. Required.
+	// Addr is the address to connect to, which the politeness guard was taken for. Required.
 	Addr netip.Addr
 
-	// Deadline is when sending ends: after it no connection is opened and no byte is
-	// sent. It should come from time.Now, for both its clocks are obeyed: the monotonic
-	// one, and the wall clock, which goes on while a machine is suspended. It does not
-	// limit the answer; TotalTimeout does. Zero means none.
-	//
-	// It is checked before each system call that sends. What the kernel was
-	// given before it, and sends again because it was lost, is not ours.
+	// Deadline is when sending ends: after it no connection is opened and no byte is sent. It
+	// should come from time.Now, because both its clocks are obeyed: the monotonic one, and the
+	// wall clock, which continues while a machine is suspended. It does not limit the answer.
+	// Zero means none. It is checked before each system call that sends; the kernel may send
+	// earlier bytes again if they were lost.
 	Deadline time.Time
 
-	// Header is sent beside what the Client itself sends, which wins: conditions,
-	// for example.
+	// Header is sent beside the Client's own headers, which win: conditions, for example.
 	Header http.Header
 
-	// MaxBodyBytes limits the decoded body. Zero means Config.MaxBodyBytes;
-	// it may be larger than that, and at most 1 GiB.
+	// MaxBodyBytes limits the decoded body, to at most 1 GiB. Zero means Config.MaxBodyBytes.
 	MaxBodyBytes int64
 
-	// ToFile keeps a body longer than 64 KiB in a file, Response.File, rather than in
-	// memory. It is for large bodies that are read only in part.
+	// ToFile keeps a body longer than 64 KiB in Response.File, for a reader of only a part.
 	ToFile bool
 
-	// URL is absolute, http or https, without user information. Its host names
-	// the site in the Host header and in TLS; it is not resolved. A fragment is
-	// ignored.
+	// URL is absolute, http or https, without user information. Its host names the site in the Host
+	// header and in TLS; it is not resolved. A fragment is ignored.
 	URL string
 
-	// WantBody decides, once the header has come, whether the body is read. If
-	// not, the connection is closed at once and Response.Body is nil. It is given
-	// the answer as it is by then: Header, MediaType and Status. Nil means always.
+	// WantBody decides from Header, MediaType and Status whether the body is read. If not, the
+	// connection is closed at once and Response.Body is nil. Nil means always.
 	WantBody func(*Response) bool
 }
 
 // Response is an answer, whatever its status.
 type Response struct {
-	// Body is the body with its content codings (gzip and the like) undone, in
-	// the site's charset; see ToUTF8.
+	// Body is the body in the site's charset (see ToUTF8), with its content codings undone.
 	Body []byte
 
-	// File holds the body in place of Body where Request.ToFile asked for that and the body
-	// is longer than 64 KiB, FileSize bytes from its beginning. It has no name, and Release
-	// closes it.
+	// File holds the first FileSize bytes of a body longer than 64 KiB, if Request.ToFile is set. It
+	// has no name, and Release closes it.
 	File     *os.File
 	FileSize int64
 
 	// Connect is the time from Do's start until the connection stood, TLS included.
 	Connect time.Duration
 
-	// ContentLength is that of the body as it is sent, before its codings are undone; -1
-	// where the answer does not say.
+	// ContentLength is the length of the encoded body; -1 means that the answer does not say.
 	ContentLength int64
 
 	// ContentType is the Content-Type header as sent.
@@ -129,16 +115,13 @@ type Response struct {
 	// EndedAt is when the connection was closed. It holds a monotonic reading.
 	EndedAt time.Time
 
-	// FirstByte is the time from Do's start, connecting included, to the first
-	// byte of the answer.
+	// FirstByte is the time from Do's start to the first byte of the answer.
 	FirstByte time.Duration
 
-	// Header is the answer's header. Its values are what the site sent: they
-	// may hold any byte but CR, LF and NUL.
+	// Header is the answer's header. Values may hold any byte but CR, LF and NUL.
 	Header http.Header
 
-	// MediaType is the lower-case type/subtype of the Content-Type header, or
-	// empty where that has none.
+	// MediaType is the lower-case type/subtype of the Content-Type header; empty means none.
 	MediaType string
 
 	// Status is three digits, from 200 up. Sites send numbers past 599 too.
@@ -152,22 +135,18 @@ type Response struct {
 
 	release func()
 
-	// WireBytes is all that was received on the connection, header and TLS
-	// included.
+	// WireBytes counts the bytes received on the connection, header and TLS included.
 	WireBytes int64
 }
 
-// Release gives back the body and its share of Config.MaxBytesInFlight, once the body
-// and what was made of it are not needed any more: Body is nil afterwards, and its
-// memory another body's; so is File. It may be called more than once; on no response it does
-// nothing.
+// Release gives back the body and its share of Config.MaxBytesInFlight: afterwards Body and File
+// are nil, and their memory is another body's. Repeated calls, and calls on nil, do nothing.
 func (r *Response) Release() {
 	if r != nil && r.release != nil {
 		r.release()
 	}
 }
 
-// exchange is the state of one call of Do.
 type exchange struct {
 	guard     *guard
 	link      *link
@@ -182,10 +161,9 @@ type exchange struct {
 // are not followed, cookies not kept, proxies not used. The connection is closed when
 // Do returns.
 //
-// A body longer than the limit is cut, not refused. A body whose coding is
-// broken, or ends early, is refused with CauseDecode even if a part could be
-// read: half a page, recorded as a whole, would silently lose its links. So
-// is one cut short by the connection, with CauseReset.
+// A body longer than the limit is cut. A body whose coding is broken or ends early is
+// refused with CauseDecode, and one that the connection cut short with CauseReset: half a
+// page, recorded as a whole, would silently lose its links.
 //
 // The error is always an *Error.
 func (c *Client) Do(ctx context.Context, request Request) (*Response, error) {
@@ -201,8 +179,7 @@ func (c *Client) do(ctx context.Context, x *exchange) (*Response, *Error) {
 	start := time.Now()
 	response, failure := c.run(ctx, x)
 	if x.link != nil {
-		// The answer is complete, or given up: an error on closing tells
-		// nothing, and the connection is gone all the same.
+		// The answer is complete, or given up: an error on closing changes nothing.
 		_ = x.link.Close()
 	}
 	ended := time.Now()
@@ -255,8 +232,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	defer func() { _ = answer.Body.Close() }()
 	x.status = answer.StatusCode
 	if answer.StatusCode < http.StatusOK {
-		// Interim answers are skipped by http.Transport. What is left is a
-		// switch of protocols, which nobody asked for, and no status at all.
+		// http.Transport skips interim answers. This is an unwanted switch of protocols, or no status.
 		return nil, fail(CauseProtocol, "not a final status: "+answer.Status, nil)
 	}
 	contentType := answer.Header.Get("Content-Type")
@@ -327,8 +303,7 @@ func (c *Client) prepare(ctx context.Context, x *exchange) (*http.Request, error
 	return request.WithContext(context.WithValue(ctx, exchangeKey{}, x)), nil
 }
 
-// exchangeKey is the context key under which http.Transport's dial functions
-// find their exchange.
+// exchangeKey is the context key under which the dial functions find their exchange.
 type exchangeKey struct{}
 
 // dialed hands http.Transport the connection that was made beforehand.
@@ -340,8 +315,7 @@ func dialed(ctx context.Context, _, _ string) (net.Conn, error) {
 	return x.link, nil
 }
 
-// mediaType gives the lower-case type/subtype of a Content-Type header, or ""
-// where it has none. Sites' parameters are often malformed: they are ignored.
+// mediaType gives the lower-case type/subtype of a Content-Type header, or "" if it has none.
 func mediaType(contentType string) string {
 	essence := contentType
 	if i := strings.IndexAny(essence, ";,"); i >= 0 {

@@ -24,8 +24,7 @@ const (
 	maxHeaderBytes = 256 << 10
 )
 
-// Config holds the limits of a Client. Zero values mean the defaults, but for
-// UserAgent, which is required.
+// Config holds the limits of a Client. Zero values mean the defaults.
 type Config struct {
 	// AllowNetworks are the networks that may be requested though they are not
 	// public, on any port. IPv4 networks are written as such, never mapped into IPv6.
@@ -63,8 +62,7 @@ type Config struct {
 	// A request that it cannot sign is not made: CauseLocal.
 	Sign func(*http.Request) error
 
-	// TotalTimeout limits the whole request, from connect to the last byte. Defaults to
-	// 30 seconds.
+	// TotalTimeout limits the time from connect to the last byte. Defaults to 30 seconds.
 	TotalTimeout time.Duration
 
 	// UserAgent is the full value of the User-Agent header. Required.
@@ -82,8 +80,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate reports every field that is out of bounds, joined. It does not
-// apply defaults.
+// Validate reports every field that is out of bounds, joined. It does not apply defaults.
 func (c Config) Validate() error {
 	var faults []error
 	for _, f := range []struct {

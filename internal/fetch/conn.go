@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// dial connects x and, for https, shakes hands, within ConnectTimeout. It runs
-// here and not inside http.Transport, which lets a dial that was given up go
-// on in the background: when Do returns, nothing may be in flight.
+// dial connects x and, for https, shakes hands, within ConnectTimeout. http.Transport would let a
+// dial that was given up continue: when Do returns, nothing may be in flight.
 func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 	ctx, cancel := context.WithTimeout(total, c.config.ConnectTimeout)
 	defer cancel()
@@ -63,9 +62,8 @@ func (c *Client) admit(x *exchange, address string) error {
 	return nil
 }
 
-// expired tells whether deadline has passed by the monotonic clock, or by the
-// wall clock: only the latter goes on while the machine is suspended.
-// A zero deadline never passes.
+// expired reports whether deadline has passed by the monotonic clock, or by the wall clock: only
+// the latter continues while the machine is suspended. A zero deadline never passes.
 func expired(deadline time.Time) bool {
 	if deadline.IsZero() {
 		return false
@@ -74,8 +72,7 @@ func expired(deadline time.Time) bool {
 	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
 }
 
-// guard is the bare connection, below TLS: it counts what is received, and
-// sends nothing once the deadline has passed.
+// guard is the connection below TLS. It counts received bytes, and sends none after the deadline.
 type guard struct {
 	net.Conn
 	deadline time.Time
@@ -107,9 +104,8 @@ type link struct {
 	speakOnce sync.Once
 }
 
-// Read waits until a request was written. A site that speaks first is thus
-// read as a wrong answer, as it is, while net/http would take the connection
-// for an idle one and write to the process's log.
+// Read waits until a request was written, so that a site that speaks first has given a wrong
+// answer. net/http would take the connection for an idle one, and log that.
 func (l *link) Read(p []byte) (int, error) {
 	<-l.spoken
 	n, err := l.Conn.Read(p)

@@ -20,8 +20,7 @@ import (
 )
 
 const (
-	// acceptEncoding is what is asked for. Deflate is understood, not offered:
-	// sites disagree about what it is.
+	// acceptEncoding omits deflate, which is understood: sites disagree about its meaning.
 	acceptEncoding = "gzip, br, zstd"
 
 	// maxCodings bounds the content codings stacked on one body.
@@ -30,25 +29,21 @@ const (
 	// maxWindow bounds a zstd decoder's memory, in bytes: RFC 9659, section 3.
 	maxWindow = 8 << 20
 
-	// maxRatio limits how many times larger than its encoded form a body may be. It is
-	// applied past the first ratioFree bytes, as short repetitive pages compress better
-	// than that and harm nobody.
+	// maxRatio limits how many times larger than its encoded form a body may be, past its first
+	// ratioFree bytes: short repetitive pages compress better, and harm nobody.
 	maxRatio = 200
 
 	// ratioFree is how many bytes a body may decode to at any ratio.
 	ratioFree = 1 << 20
 
-	// wireSlack is how many bytes longer than the limit for the decoded body
-	// the encoded one may be. No coding lengthens data by more, unless by
-	// blocks that hold nothing.
+	// wireSlack is how many bytes longer than the limit for the decoded body the encoded one may be.
+	// No coding lengthens data by more, unless by empty blocks.
 	wireSlack = 64 << 10
 
-	// firstBuffer bounds, in bytes, what is reserved because of a
-	// Content-Length, which may lie.
+	// firstBuffer bounds, in bytes, the buffer for a Content-Length, which may lie.
 	firstBuffer = 64 << 10
 )
 
-// bodyLimits are the limits for reading one body.
 type bodyLimits struct {
 	bytes  int64
 	idle   time.Duration
@@ -111,9 +106,8 @@ func spoolBody(response *Response, wire *wireReader, begun *bytes.Buffer, rest i
 	return nil
 }
 
-// bodyEnd judges the error that ended a body after a part of it was decoded. It
-// tells a connection that broke from a body that is broken, as a decoder
-// reports both in its own words.
+// bodyEnd judges the error that ended a partly decoded body. It tells a broken connection from a
+// broken body, since a decoder reports both in its own words.
 func bodyEnd(response *Response, wire *wireReader, part []byte, err error) error {
 	known, ok := errors.AsType[*Error](err)
 	switch {
@@ -129,8 +123,7 @@ func bodyEnd(response *Response, wire *wireReader, part []byte, err error) error
 	}
 }
 
-// contentCodings gives the codings to undo, in the order in which they were
-// applied.
+// contentCodings gives the codings to undo, in the order in which they were applied.
 func contentCodings(values []string) ([]string, error) {
 	var codings []string
 	for coding := range strings.SplitSeq(strings.Join(values, ","), ",") {
@@ -180,14 +173,12 @@ func decode(coding string, from io.Reader) (*decoder, error) {
 	}
 }
 
-// isZlib tells the zlib format (RFC 1950), which "deflate" means by RFC 9110,
-// from the bare deflate data that many sites send.
+// isZlib tells zlib (RFC 1950), which "deflate" means, from the bare data that many sites send.
 func isZlib(head []byte) bool {
 	return len(head) == 2 && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0
 }
 
-// gzipReader reads gzip members, and ignores what follows the last one, as
-// browsers do: some sites pad it.
+// gzipReader reads gzip members, and ignores padding after the last, as browsers do.
 type gzipReader struct {
 	member *gzip.Reader
 	source *bufio.Reader
@@ -212,12 +203,10 @@ func (g *gzipReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// shareFree is how long a body may be before it takes its share of the memory for
-// bodies: most pages are shorter.
+// shareFree is the body length without a share of the memory: most pages are shorter.
 const shareFree = 64 << 10
 
-// share is a body's part of Config.MaxBytesInFlight. It is taken as a whole: bodies
-// that each had a part, and waited for more, would wait for ever.
+// share is a body's part of Config.MaxBytesInFlight, taken as a whole so that no two deadlock.
 type share struct {
 	ctx    context.Context //nolint:containedctx // that of the request whose body it is
 	memory *semaphore.Weighted
@@ -243,15 +232,13 @@ func (s *share) release() {
 // errWireLimit ends a body of which enough was received.
 var errWireLimit = errors.New("fetch: too many encoded bytes")
 
-// wireReader reads the encoded body. It counts and limits it, and remembers
-// the connection's error.
+// wireReader reads, counts and limits the encoded body, and keeps the connection's error.
 type wireReader struct {
 	err    error
 	left   int64
 	read   int64
 	source io.Reader
 
-	// how long a read may take
 	idle time.Duration
 	link *link
 }
@@ -259,8 +246,7 @@ type wireReader struct {
 // minRate is the least bytes a second that a body must bring in the long run.
 const minRate = 1000
 
-// hurry limits how long the next read may take. A connection that is closed already
-// needs no limit: what is left is in a buffer.
+// hurry limits the next read. A closed connection needs no limit: the rest is in a buffer.
 func (w *wireReader) hurry() {
 	now := time.Now()
 	first := now
@@ -290,9 +276,8 @@ func (w *wireReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ratioReader ends a decoder's output that is too large for what was received.
-// There is one behind each decoder, as an output that is enormous may decode
-// to nothing in the next.
+// ratioReader ends a decoder's output that is too large for the received bytes. There is one behind
+// each decoder, as an enormous output may decode to nothing in the next.
 type ratioReader struct {
 	out    int64
 	source io.Reader

@@ -13,9 +13,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Cause is the class of a failure. Its values are stored and shown, and so
-// never change. A Kind is an error only so that it can be the target of
-// errors.Is.
+// Cause is the class of a failure. Its values are stored and shown, and so never change. It is an
+// error only so that it can be the target of errors.Is.
 type Cause string
 
 const (
@@ -31,16 +30,13 @@ const (
 	// CauseDeadline: Request.Deadline passed before the request was sent.
 	CauseDeadline Cause = "deadline"
 
-	// CauseDecode: the body is not in the content coding that it claims, or in
-	// one that was not offered.
+	// CauseDecode: the body is not in its content coding, or in one that was not offered.
 	CauseDecode Cause = "decode"
 
-	// CauseDNS: the host has no address. Do never returns it, for it does not
-	// resolve; it is here so that a caller that does has one list of kinds.
+	// CauseDNS: the host has no address. Do never returns it; it is for callers that resolve.
 	CauseDNS Cause = "dns"
 
-	// CauseFamily: this machine has no way to addresses of this family, IPv4 or IPv6, but
-	// one to the other. Nothing was sent.
+	// CauseFamily: this machine reaches only the other family, IPv4 or IPv6. Nothing was sent.
 	CauseFamily Cause = "family"
 
 	// CauseForbiddenAddr: the address is not public, or the port not the web's.
@@ -49,8 +45,7 @@ const (
 	// CauseInvalid: the Request itself is wrong. Nothing was sent.
 	CauseInvalid Cause = "invalid"
 
-	// CauseLocal: this machine ran out of something (files, ports, memory), has no
-	// network interface that is up, or no key to sign with. The site is not to blame.
+	// CauseLocal: this machine ran out of files, ports or memory, or has no network or signing key.
 	CauseLocal Cause = "local"
 
 	// CauseProtocol: the answer is not HTTP/1.x, or its header is too large.
@@ -66,45 +61,36 @@ const (
 	CauseTLS Cause = "tls"
 )
 
-// Error gives the kind.
 func (k Cause) Error() string { return string(k) }
 
 // maxErrorLength bounds Error.Error in bytes: the text may quote the site.
 const maxErrorLength = 512
 
-// Error is a request without a complete answer. Every error of this package
-// that is not about a Config is an *Error.
+// Error is a request without a complete answer.
 type Error struct {
-	// EndedAt is when the connection was closed, or, where there was none, when
-	// the request was given up. It holds a monotonic reading.
+	// EndedAt is when the connection closed, or the request was given up. It is monotonic, too.
 	EndedAt time.Time
 
 	// Err is the cause. May be nil.
 	Err error
 
-	// Cause is the class of the failure.
 	Cause Cause
 
-	// Msg says what happened, for people.
 	Msg string
 
-	// Sent tells whether the site may have noticed: it is true from the first
-	// attempt to connect, whether or not a request was written after it.
+	// Sent is set from the first attempt to connect on: the site may have noticed.
 	Sent bool
 
-	// Connected tells whether there was a connection.
 	Connected bool
 
-	// Connect and FirstByte are those of a Response; zero where it did not come to that.
-	// Total is the time from Do's start to EndedAt.
+	// Connect, FirstByte and Total are as in a Response; zero if it did not come to that.
 	Connect, FirstByte, Total time.Duration
 
 	// Status is the HTTP status, where one arrived before the failure; else 0.
 	Status int
 }
 
-// Error gives kind, message and cause, of at most 512 bytes, fit to store and to
-// show: the names in a certificate, for one, are the site's.
+// Error gives cause, message and Err in at most 512 bytes, fit to store and to show.
 func (e *Error) Error() string {
 	text := "fetch: " + string(e.Cause) + ": " + e.Msg
 	if e.Err != nil {
@@ -121,32 +107,28 @@ func (e *Error) Brief() string {
 	return string(e.Cause)
 }
 
-// Is tells whether target is the error's Kind.
+// Is reports whether target is the error's Cause.
 func (e *Error) Is(target error) bool {
 	kind, ok := target.(Cause)
 	return ok && kind == e.Cause
 }
 
-// Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Unreached tells whether no packet of the site's has come back, as far as this
-// machine knows: there was no connection, and it was not refused. That says as
-// little about the site as about the network between.
+// Unreached reports whether no packet of the site's has come back, as far as this machine knows. It
+// says as little about the site as about the network between.
 func (e *Error) Unreached() bool {
 	return e.Cause == CauseFamily || e.Sent && !e.Connected && (e.Cause == CauseConnect || e.Cause == CauseTimeout) &&
 		!errors.Is(e.Err, syscall.ECONNREFUSED)
 }
 
-// Refused tells whether the connection was refused: the machine is there, and nothing
-// listens on the port.
+// Refused reports whether the connection was refused: nothing listens on the port.
 func (e *Error) Refused() bool {
 	return e.Cause == CauseConnect && errors.Is(e.Err, syscall.ECONNREFUSED)
 }
 
-// NoTLS tells whether the port has no TLS for us, and will have none when it is asked
-// again: it speaks something else, or refuses what we speak, or its certificate is not to
-// be trusted. A handshake that breaks off is another thing.
+// NoTLS reports whether the port has no TLS for us, and will have none later: it speaks something
+// else, or refuses our TLS, or its certificate is untrusted. A broken handshake is not meant.
 func (e *Error) NoTLS() bool {
 	op, ok := errors.AsType[*net.OpError](e.Err)
 	alert := ok && op.Op == "remote error" // as package crypto/tls names what a server refuses
@@ -157,8 +139,7 @@ func fail(kind Cause, msg string, err error) *Error {
 	return &Error{Cause: kind, Msg: msg, Err: err}
 }
 
-// classify turns err, from an exchange under total, which is derived from
-// caller, into an *Error. The kind otherwise is for what no rule recognises.
+// classify turns err, from an exchange under total, which is derived from caller, into an *Error.
 func classify(caller, total context.Context, otherwise Cause, msg string, err error) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
@@ -181,9 +162,8 @@ func classify(caller, total context.Context, otherwise Cause, msg string, err er
 	return fail(otherwise, msg, err)
 }
 
-// familyAway tells whether err means that this machine has no way to the address's
-// family. Without a way to the other family, too, its whole network may be down; and with
-// one to this family, it may be out of ports.
+// familyAway reports whether err means that this machine has no route to the address's family, but
+// one to the other. Otherwise its whole network may be down, or it may be out of ports.
 func familyAway(ctx context.Context, err error, addr netip.Addr, ways func(context.Context) (four, six bool)) bool {
 	if !errors.Is(err, syscall.EADDRNOTAVAIL) && !errors.Is(err, syscall.EAFNOSUPPORT) && !errors.Is(err, syscall.ENETUNREACH) {
 		return false
@@ -195,7 +175,6 @@ func familyAway(ctx context.Context, err error, addr netip.Addr, ways func(conte
 	return !six && four
 }
 
-// familyOf names the family of an address.
 func familyOf(addr netip.Addr) string {
 	if addr.Unmap().Is4() {
 		return "IPv4"
@@ -203,14 +182,12 @@ func familyOf(addr netip.Addr) string {
 	return "IPv6"
 }
 
-// Ways reports whether this machine has a route to IPv4 and to IPv6 addresses. It sends
-// nothing, and tries addresses for documentation, which stand for any of their family.
+// Ways reports whether this machine has a route to IPv4 and to IPv6 addresses. It sends nothing.
 func Ways(ctx context.Context) (four, six bool) {
 	return hasWay(ctx, "udp4", "192.0.2.1:9"), hasWay(ctx, "udp6", "[2001:db8::1]:9")
 }
 
-// hasWay tells whether the system knows a way to an address. To connect a UDP socket
-// sends nothing.
+// hasWay reports whether there is a route. To connect a UDP socket sends nothing.
 func hasWay(ctx context.Context, network, address string) bool {
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {

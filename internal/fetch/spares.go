@@ -12,14 +12,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Decoders and buffers are used again: a page's share of them is larger than the
-// page. What idles is bounded, and what a body has made large is not kept, so that no
-// site decides how much memory this process keeps.
+// Decoders and buffers are pooled, because they are larger than a page. Idle ones are bounded, and
+// large ones are dropped, so that no site decides how much memory this process keeps.
 const (
 	// sparesMost is how many decoders of a coding idle at the most.
 	sparesMost = 4
-	// keptBody is how long the body may be, in bytes, whose decoder is kept: a brotli
-	// decoder has room for as much, and up to 5 MB of tables.
+	// keptBody bounds the body whose decoder is kept: a brotli decoder has room for as much.
 	keptBody = 256 << 10
 	// keptWindow bounds the window, in bytes, of a zstd decoder that is kept.
 	keptWindow = 1 << 20
@@ -37,8 +35,7 @@ var (
 	bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 )
 
-// bufferKept is how much room a buffer has, in bytes, that is kept: that of a body
-// which takes no share of the memory for bodies.
+// bufferKept bounds, in bytes, the capacity of a buffer that is kept.
 const bufferKept = 2 * shareFree
 
 func newBuffer() *bytes.Buffer {
@@ -53,7 +50,6 @@ func releaseBuffer(b *bytes.Buffer) {
 	}
 }
 
-// spares are decoders that idle.
 type spares[T any] chan T
 
 // take returns a decoder, if one idles.
@@ -108,7 +104,6 @@ func (d *decoder) Close() error {
 	return nil
 }
 
-// newSource is a buffer to decode from.
 func newSource(from io.Reader) *bufio.Reader {
 	source, _ := sources.Get().(*bufio.Reader) // there is nothing else
 	source.Reset(from)
@@ -169,9 +164,8 @@ func newZstd(source *bufio.Reader) (*decoder, error) {
 	}}, nil
 }
 
-// frameCounter counts the frames of zstd data by their magic number; now and then it
-// counts too many. Each frame has a window of its own, and only the size of the first is
-// known.
+// frameCounter counts the frames of zstd data by their magic number, at times too many. Each frame
+// has a window of its own, and only the size of the first is known.
 type frameCounter struct {
 	source io.Reader
 	last   uint32

@@ -7,16 +7,14 @@ import (
 	"os"
 )
 
-// spool writes a body to a file that has no name: what was read of it
-// already, and what source has, at most limit bytes in all. The caller closes the file,
-// which gives back its room. Trouble with the file is ours, not the site's.
+// spool writes a body to a file without a name: the begun part and the rest, at most limit bytes.
+// The caller closes the file, which frees it. An error of the file is ours, not the site's.
 func spool(begun *bytes.Buffer, source io.Reader, limit int64) (*os.File, int64, error) {
 	file, err := os.CreateTemp("", "mosey-body-*")
 	if err != nil {
 		return nil, 0, spoolFailed(err)
 	}
-	// Where an open file cannot be removed, closing it is not enough: Response.Release
-	// removes it then.
+	// Where an open file cannot be removed, Response.Release removes it.
 	_ = os.Remove(file.Name())
 	out := &spoolWriter{file: file}
 	written, err := io.Copy(out, io.LimitReader(io.MultiReader(bytes.NewReader(begun.Bytes()), source), limit))
@@ -33,8 +31,7 @@ func spool(begun *bytes.Buffer, source io.Reader, limit int64) (*os.File, int64,
 	return file, written, nil
 }
 
-// tryFile reports whether a body can be kept in a file: before anything is sent, as what
-// cannot be kept would only be asked for again.
+// tryFile reports, before anything is sent, whether a body can be kept in a file.
 func tryFile() error {
 	file, err := os.CreateTemp("", "mosey-body-*")
 	if err != nil {

@@ -8,17 +8,15 @@ import (
 	"strings"
 )
 
-// target is where a request goes: its URL in the form that net/http sends
-// byte for byte, and its port.
+// target is a URL in the form that net/http sends byte for byte, and its port.
 type target struct {
 	port uint16
 	url  *url.URL
 }
 
-// parseTarget reads an absolute http or https URL. It is more lenient than url.Parse,
-// which refuses paths that a canonical URL of the WHATWG standard may have, such as
-// "/100%". It keeps the bytes of the request target: the site is asked for exactly the
-// URL that was stored. A fragment is dropped, user information refused.
+// parseTarget reads an absolute http or https URL. Unlike url.Parse it accepts paths that a canonical
+// URL of the WHATWG standard may have, such as "/100%", and keeps the bytes of the request target.
+// A fragment is dropped, user information refused.
 func parseTarget(raw string) (target, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok || (scheme != "http" && scheme != "https") {
@@ -74,8 +72,7 @@ func setPath(u *url.URL, path string) error {
 		u.Opaque = path
 		return nil
 	}
-	// net/url takes an opaque "//x" for an authority. Only the parsed form can
-	// say that it is a path.
+	// net/url takes an opaque "//x" for an authority; the parsed form is a path.
 	path, query, hasQuery := strings.Cut(path, "?")
 	unescaped, err := url.PathUnescape(path)
 	if err != nil {
