@@ -9,7 +9,6 @@ import (
 // fieldAgent is the header Signature-Agent as RFC 9421 names components.
 const fieldAgent = "signature-agent"
 
-// component is a part of a message that is signed.
 type component struct {
 	// name is of a header in lower case, or begins with @.
 	name string
@@ -19,15 +18,6 @@ type component struct {
 	value      string
 }
 
-func (c component) item() httpsfv.Item {
-	item := httpsfv.NewItem(c.name)
-	if c.param != "" {
-		item.Params.Add(c.param, c.paramValue)
-	}
-	return item
-}
-
-// param is a parameter of a signature.
 type param struct {
 	name  string
 	value any // a string or an int64
@@ -39,7 +29,6 @@ type signed struct {
 	signature []byte
 }
 
-// sign signs components.
 func sign(key *Key, components []component, params []param) (signed, error) {
 	list := httpsfv.InnerList{Params: httpsfv.NewParams()}
 	for _, p := range params {
@@ -47,7 +36,11 @@ func sign(key *Key, components []component, params []param) (signed, error) {
 	}
 	values := make([]string, len(components))
 	for i, c := range components {
-		list.Items = append(list.Items, c.item())
+		item := httpsfv.NewItem(c.name)
+		if c.param != "" {
+			item.Params.Add(c.param, c.paramValue)
+		}
+		list.Items = append(list.Items, item)
 		values[i] = c.value
 	}
 	base, err := signatureBase(list, values)

@@ -2,11 +2,11 @@ package botauth
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,28 +17,21 @@ const (
 	// DirectoryType is the media type of a directory.
 	DirectoryType = "application/http-message-signatures-directory+json"
 	directoryTag  = "http-message-signatures-directory"
-	// DirectoryAge is for how long who asks for the directory may keep it. A new key has to be in it for
-	// as long before it signs.
+	// DirectoryAge is how long clients may cache the directory. A new key signs only after as long in it.
 	DirectoryAge = time.Hour
 )
 
-// Directory is the public keys of those that a file, or a folder's files, have, as a JWK Set; those that
-// have ended are left out. It is what the operator serves.
+// Directory returns the public keys of a file or folder as a JWK Set, without those that have ended.
 func Directory(path string, now time.Time) ([]byte, error) {
 	_, body, err := directory(path, now)
 	return body, err
 }
 
 func directory(path string, now time.Time) (keys []*Key, body []byte, err error) {
-	all, err := load(path)
-	if err != nil {
+	if keys, err = load(path); err != nil {
 		return nil, nil, err
 	}
-	for _, k := range all {
-		if k.NotAfter.IsZero() || now.Before(k.NotAfter) {
-			keys = append(keys, k)
-		}
-	}
+	keys = slices.DeleteFunc(keys, func(k *Key) bool { return !k.NotAfter.IsZero() && !now.Before(k.NotAfter) })
 	if len(keys) == 0 {
 		return nil, nil, fmt.Errorf("%s: all keys have ended (exp): add one by mosey identity keygen", path)
 	}
@@ -48,19 +41,13 @@ func directory(path string, now time.Time) (keys []*Key, body []byte, err error)
 	return keys, append(body, '\n'), nil
 }
 
-// jwks is a JWK Set of public keys.
 func jwks(keys []*Key) ([]byte, error) {
 	set := struct {
 		Keys []jwk `json:"keys"`
 	}{}
 	for _, k := range keys {
-		one := jwk{Type: "OKP", Curve: "Ed25519", ID: k.ID, Public: base64.RawURLEncoding.EncodeToString(k.public), Use: "sig"}
-		if !k.NotBefore.IsZero() {
-			one.NotBefore = k.NotBefore.Unix()
-		}
-		if !k.NotAfter.IsZero() {
-			one.NotAfter = k.NotAfter.Unix()
-		}
+		one := k.jwk()
+		one.Use = "sig"
 		set.Keys = append(set.Keys, one)
 	}
 	body, err := json.Marshal(set)
@@ -70,8 +57,7 @@ func jwks(keys []*Key) ([]byte, error) {
 	return body, nil
 }
 
-// SignedDirectory is Directory, and the headers to serve it with at an agent's host: each key signs that
-// it belongs there, for so long from now on.
+// SignedDirectory is Directory, and headers for an agent's host: each key signs that it belongs there.
 func SignedDirectory(path, agent string, now time.Time, valid time.Duration) (body []byte, header http.Header, err error) {
 	u, err := url.Parse(agent)
 	if err != nil {

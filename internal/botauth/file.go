@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// exposed are the bits of a file's mode that a key may not have: to be read by everybody, or
-	// written by others than its owner. A group may read it, as Kubernetes mounts secrets.
+	// exposed are forbidden bits of a key's mode. A group may read it, as Kubernetes mounts secrets.
 	exposed = 0o027
 	// fileMost is how long a file of keys may be, in bytes.
 	fileMost = 64 << 10
@@ -92,8 +91,7 @@ func holdsKey(path string) bool {
 	return err != nil
 }
 
-// filesOf are the files of a folder that have keys. Names with a dot in front are how Kubernetes
-// keeps the versions of a secret.
+// filesOf returns the key files of a folder. Kubernetes keeps versions of a secret in dot files.
 func filesOf(dir string) (files []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

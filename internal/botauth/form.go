@@ -10,8 +10,7 @@ import (
 // DirectoryPath is where a host has its directory of keys.
 const DirectoryPath = "/.well-known/http-message-signatures-directory"
 
-// Form is a way to sign, named by the version of the draft that describes it. Drafts change what is
-// signed, and verifiers follow one of them.
+// Form is a way to sign, named by the version of its draft. Verifiers follow one draft.
 type Form string
 
 const (
@@ -19,9 +18,8 @@ const (
 	// Cloudflare follow today: Signature-Agent is a string that names a host.
 	FormArchitecture02 Form = "architecture-02"
 
-	// FormProtocol01 is draft-ietf-webbotauth-httpsig-protocol-01, of the working group:
-	// Signature-Agent is a dictionary, and names the directory itself. The method and the path are
-	// signed as well, as the draft advises, so that a signature is of no use for another page.
+	// FormProtocol01 is draft-ietf-webbotauth-httpsig-protocol-01: Signature-Agent is a dictionary that
+	// names the directory. It also signs method and path, so that a signature fits no other page.
 	FormProtocol01 Form = "httpsig-protocol-01"
 )
 
@@ -36,8 +34,7 @@ func (f Form) covers() []string {
 	return []string{"@authority", fieldAgent}
 }
 
-// Agent is what Signature-Agent says for a URL: of a host alone, or of its directory. The URL is of
-// https and has no user, query or fragment.
+// Agent returns the Signature-Agent for an https URL without user, query or fragment.
 func (f Form) Agent(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Opaque != "" {
@@ -70,8 +67,7 @@ func DirectoryURL(agent string) string {
 	return agent + DirectoryPath
 }
 
-// authorityOf is the @authority of RFC 9421, 2.2.3: in lower case, without the port that the scheme
-// has anyway.
+// authorityOf is the @authority of RFC 9421, 2.2.3: lower case, without the scheme's port.
 func authorityOf(scheme, host string) string {
 	host = strings.ToLower(host)
 	port := ":80"

@@ -49,8 +49,7 @@ func (k *Key) signs(now time.Time) bool {
 	return !now.Before(k.NotBefore) && (k.NotAfter.IsZero() || now.Before(k.NotAfter))
 }
 
-// jwk is a JSON Web Key (RFC 7517, RFC 8037), or a set of them. The order of its members is that of
-// the drafts.
+// jwk is a JSON Web Key (RFC 7517, RFC 8037) or a set, in the drafts' order of members.
 type jwk struct {
 	Type      string            `json:"kty,omitempty"`
 	Curve     string            `json:"crv,omitempty"`
@@ -61,6 +60,18 @@ type jwk struct {
 	NotBefore int64             `json:"nbf,omitempty"`
 	NotAfter  int64             `json:"exp,omitempty"`
 	Keys      []json.RawMessage `json:"keys,omitempty"`
+}
+
+// jwk returns the public part.
+func (k *Key) jwk() jwk {
+	j := jwk{Type: "OKP", Curve: "Ed25519", ID: k.ID, Public: base64.RawURLEncoding.EncodeToString(k.public)}
+	if !k.NotBefore.IsZero() {
+		j.NotBefore = k.NotBefore.Unix()
+	}
+	if !k.NotAfter.IsZero() {
+		j.NotAfter = k.NotAfter.Unix()
+	}
+	return j
 }
 
 // testKey is the thumbprint of the key of RFC 9421, B.1.4, whose private part everybody has.
@@ -173,14 +184,11 @@ func NewKeyFile(from time.Time) (text []byte, key *Key, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	seed := private.Seed()
-	key = newKey(seed)
+	key = newKey(private.Seed())
 	key.NotBefore = time.Unix(from.Unix(), 0)
-	text, err = json.Marshal(jwk{
-		Type: "OKP", Curve: "Ed25519", ID: key.ID, Public: base64.RawURLEncoding.EncodeToString(key.public),
-		Private: base64.RawURLEncoding.EncodeToString(seed), NotBefore: from.Unix(),
-	})
-	if err != nil {
+	j := key.jwk()
+	j.Private = base64.RawURLEncoding.EncodeToString(private.Seed())
+	if text, err = json.Marshal(j); err != nil {
 		return nil, nil, fmt.Errorf("write the key as JSON: %w", err)
 	}
 	return append(text, '\n'), key, nil

@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	// Lifetime is how long a signature is good for. Who sees one can use it against the same host
-	// until then, so it is short. A minute is enough for a connection, which takes seconds, and for
-	// clocks that differ by less than that.
+	// Lifetime is short, because whoever sees a signature can use it against the same host until then.
+	// It allows for a slow connection and for clocks that differ.
 	Lifetime = time.Minute
 	// reread is how often keys are looked for again, at the most.
 	reread = 5 * time.Second
@@ -57,9 +56,7 @@ type Signer struct {
 
 // New makes a signer. There must be a key that signs.
 func New(c Config) (*Signer, error) {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -97,8 +94,7 @@ func (s *Signer) Current() string {
 	return key.ID
 }
 
-// Sign sets the headers of a signature on a request that is about to be sent, for its host alone. What
-// it had of them is replaced. An error means that no key is for now, and leaves the request as it was.
+// Sign replaces a request's signature headers. It returns an error if no key is valid now.
 func (s *Signer) Sign(r *http.Request) error {
 	now := s.config.Now()
 	s.refresh(r.Context(), now)
@@ -114,14 +110,12 @@ func (s *Signer) Sign(r *http.Request) error {
 	})
 }
 
-// stampConfig is what a signature says.
 type stampConfig struct {
 	agent, label, nonce string
 	form                Form
 	created, expires    time.Time
 }
 
-// stamp signs a request.
 func stamp(r *http.Request, key *Key, c stampConfig) error {
 	text, err := httpsfv.Marshal(httpsfv.NewItem(c.agent))
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 // Published is a directory as others see it: the public keys by their keyid.
 type Published map[string]ed25519.PublicKey
 
-// ReadDirectory reads a directory. Keys that are not Ed25519 are left out. A key with another keyid than its thumbprint, or
-// with a private part, is an error.
+// ReadDirectory reads a directory. It skips keys that are not Ed25519, and refuses wrong or private keys.
 func ReadDirectory(body []byte) (Published, error) {
 	var set struct {
 		Keys *[]jwk `json:"keys"`
@@ -51,9 +50,8 @@ func ReadDirectory(body []byte) (Published, error) {
 // ErrUnsigned says that no key has signed a directory. The drafts leave that to its owner.
 var ErrUnsigned = errors.New("the answer is not signed by the key")
 
-// Proves verifies that a key of the directory has signed the answer for the host of a URL, at an instant. An error says
-// why the signature does not hold; without a signature it is ErrUnsigned. Header and body are those of the answer, as
-// SignedDirectory makes them.
+// Proves verifies that a key of the directory has signed the answer, with its header and body, for
+// the host of a URL, at an instant. Without a signature the error is ErrUnsigned.
 func (p Published) Proves(keyID, asked string, header http.Header, body []byte, now time.Time) error {
 	key, known := p[keyID]
 	if !known {

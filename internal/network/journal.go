@@ -13,8 +13,7 @@ type Store interface {
 	SaveOutage(ctx context.Context, o crawl.Outage) error
 }
 
-// saveEvery is how often an outage that lasts is saved again, and saveSpan how long
-// one try takes at the most.
+// saveEvery is how often a lasting outage is saved, and saveSpan limits one try.
 const (
 	saveEvery = 20 * time.Second
 	saveSpan  = 10 * time.Second
@@ -28,13 +27,9 @@ type Journal struct {
 	changes chan crawl.Outage
 }
 
-// NewJournal makes a journal for the worker of that identity. Run is to be called, and
-// Changed given to a Monitor.
+// NewJournal makes a journal for a worker. Call Run, and give Changed to a Monitor.
 func NewJournal(store Store, worker string, log *slog.Logger) *Journal {
-	return &Journal{
-		store: store, worker: worker, log: log,
-		changes: make(chan crawl.Outage, 1),
-	}
+	return &Journal{store: store, worker: worker, log: log, changes: make(chan crawl.Outage, 1)}
 }
 
 // Changed takes note of an outage or its end; of several at once the last counts.

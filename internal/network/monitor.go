@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -12,60 +13,49 @@ import (
 const (
 	// lately is how long what became of a target counts.
 	lately = time.Minute
-	// second is when a request for a connection is sent again. If another target
-	// was reached later than that, the network was there.
+	// second is when a connection request is sent again: targets reached later show a working network.
 	second = time.Second
 	// patience is how long a failure waits for the results of other targets.
 	patience = 10 * time.Second
 	// look is how often it looks meanwhile.
 	look = 250 * time.Millisecond
-	// doubt is how long a target that cannot be reached has the benefit of the doubt
-	// while nothing decides it.
+	// doubt is how long an undecided target has the benefit of the doubt.
 	doubt = 3 * time.Minute
-	// few and many are how many targets that were reached before have to fail for it to be
-	// our fault: few where nothing else is known, many where names are found.
+	// few lost targets mean our fault while nothing else is known, many even where names are found.
 	few, many = 3, 10
-	// share is the part of the targets, one in so many, that must be reached for the
-	// network to count as working.
+	// share is the part of the targets, one in so many, that a working network reaches.
 	share = 10
-	// spared is how often a target that could not be reached is spared while some
-	// others could, so that a list of mostly dead sites comes to an end.
+	// spared bounds how often a target is spared while others work, so that dead lists end.
 	spared = 5
 	// canaries is how many requests at a time are let through during an outage.
 	canaries = 3
-	// again is the least wait of a request that is not let through; the most is three
-	// times as long.
+	// again is the least wait of a request that is not let through; the most is three times it.
 	again = 10 * time.Second
-	// memory is how long a target is remembered without being asked, outside of
-	// outages.
+	// memory is how long an unused target is remembered outside of outages.
 	memory = 10 * time.Minute
 )
 
 // Config is what a Monitor needs.
 type Config struct {
-	// Changed, if set, is called when an outage begins or ends. At the end Since is
-	// zero, and Reason, if set, says why it was not an outage after all. It must
-	// not block or call the Monitor.
+	// Changed, if set, hears of the begin and end of an outage. At the end Since is zero, and Reason says
+	// why it was none, if so. It must not block or call the Monitor.
 	Changed func(crawl.Outage)
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
-	// Patience is how long a failure waits for the results of other targets; 0 means 10
-	// s. Doubt is how long a target is spared while nothing decides whose fault it is; 0
-	// means 3 min, negative means that no target is spared.
+	// Patience is how long a failure waits for other results; 0 means 10 s. Doubt is how long an undecided
+	// target is spared; 0 means 3 min, negative means never.
 	Patience, Doubt time.Duration
 }
 
-// Names finds names. Watch names the function that hears of each look-up: answered reports
-// whether the name servers had an answer, if only that there is no such host. known reports
-// whether the host was found before.
+// Names finds names. Watch sets the function that hears of each look-up: whether the name servers
+// answered, if only that there is no such host, and whether the host was found before.
 type Names interface {
 	Watch(heard func(host string, answered, known bool))
 	// Try looks some names up again that were found before.
 	Try(ctx context.Context)
 }
 
-// Monitor knows which targets could be reached in the last minutes. A target is an
-// address, or a host whose address is looked up. It is safe for concurrent use.
+// Monitor knows which targets, addresses or hosts, were reached lately. It is safe for concurrent use.
 type Monitor struct {
 	Config
 
@@ -73,8 +63,7 @@ type Monitor struct {
 	sides [kinds]side
 	// current began when the first failure was spared that nothing has explained yet
 	current crawl.Outage
-	// last is the last outage, which has ended
-	last crawl.Outage
+	last    crawl.Outage
 
 	names Names
 	// triedAt is when names were last looked up again, and tried closed when that is over
@@ -84,12 +73,7 @@ type Monitor struct {
 
 // New makes a monitor that knows of no outage.
 func New(cfg Config) *Monitor {
-	if cfg.Patience == 0 {
-		cfg.Patience = patience
-	}
-	if cfg.Doubt == 0 {
-		cfg.Doubt = doubt
-	}
+	cfg.Patience, cfg.Doubt = cmp.Or(cfg.Patience, patience), cmp.Or(cfg.Doubt, doubt)
 	m := &Monitor{Config: cfg}
 	for k := range m.sides {
 		m.sides[k].targets = make(map[string]target)
@@ -109,15 +93,13 @@ func (m *Monitor) Listen(names Names) {
 	})
 }
 
-// Down is the error for a request that was not made, or is not recorded, because
-// this machine's network seems to be down.
+// Down is the error for a request that counts for nothing: our network seems to be down.
 type Down struct {
 	Outage crawl.Outage
 	// RetryIn is when to try again.
 	RetryIn time.Duration
 }
 
-// Error says since when, and what was seen.
 func (d *Down) Error() string {
 	return fmt.Sprintf("this machine's network seems to be down since %s: %s: nothing is held against the sites",
 		d.Outage.Since.UTC().Format(time.TimeOnly), d.Outage.Reason)
@@ -130,9 +112,8 @@ func (m *Monitor) Outage() crawl.Outage {
 	return m.current
 }
 
-// Admit lets a target be asked, or returns a *Down while there is an outage of its kind.
-// Call leave once the request is done. A name that was found before needs no name server
-// and is always admitted. So is an empty key, which names no target.
+// Admit admits a request, or returns a *Down during an outage of the target's kind. Call leave once
+// it is done. A name that was found before, and an empty key, are always admitted.
 func (m *Monitor) Admit(key string) (leave func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,8 +138,7 @@ func (m *Monitor) down() *Down {
 	return &Down{Outage: m.current, RetryIn: wait}
 }
 
-// Reached notes that a target answered, if only by refusing. That ends an outage
-// of its kind.
+// Reached notes that a target answered, if only by refusing. It ends an outage of its kind.
 func (m *Monitor) Reached(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,19 +171,16 @@ type Failure struct {
 	Key, Why string
 	// Waited is how long there was no sign of the target.
 	Waited time.Duration
-	// Spared is how long attempts for it have been taken back, by all workers,
-	// since it was last reached.
+	// Spared is how long all workers have taken its attempts back since it was last reached.
 	Spared time.Duration
 	// Worked is set if, by what is stored, it was reached before and not at fault since.
 	Worked bool
-	// Connected is set if a connection was made and then went silent. Such a target is
-	// spared only during a certain outage.
+	// Connected is set if a connection went silent. Only a certain outage spares such a target.
 	Connected bool
 }
 
-// Failed judges a failure. It returns nil if it is the target's fault, and a *Down
-// if it counts as an outage of ours. It may wait some seconds, at most until the
-// context ends.
+// Failed judges a failure. It returns nil if it is the target's fault, and a *Down if it is ours. It
+// may wait some seconds, at most until the context ends.
 func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 	ended := time.Now()
 	began := ended.Add(-f.Waited)
@@ -247,8 +224,7 @@ func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 	}
 }
 
-// try has names looked up again, unless they were since an instant, and returns what is
-// closed when that is over.
+// try looks names up again, if not done since an instant, and returns a channel that closes after.
 func (m *Monitor) try(since time.Time) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -270,8 +246,7 @@ func (m *Monitor) try(since time.Time) <-chan struct{} {
 	return tried
 }
 
-// caught returns an outage that ended after an attempt had begun. That others were
-// reached since says nothing about the attempt.
+// caught returns an outage that ended after an attempt began: later successes prove nothing.
 func (m *Monitor) caught(key string, began time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -285,7 +260,6 @@ func (m *Monitor) caught(key string, began time.Time) error {
 	return &Down{Outage: m.last, RetryIn: time.Duration(m.Jitter() * float64(again))}
 }
 
-// note notes that a target could not be reached.
 func (m *Monitor) note(key string, ended time.Time, worked bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -304,8 +278,7 @@ const (
 	theirs
 )
 
-// judge says whose fault a failure is, as far as can be told by now. When it is
-// over there is no more to wait for. The package's comment has the rules.
+// judge says whose fault a failure is, by the package's rules. over means there is no more to wait for.
 func (m *Monitor) judge(f Failure, since time.Time, over bool) fault {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -337,8 +310,7 @@ func (m *Monitor) judge(f Failure, since time.Time, over bool) fault {
 	}
 }
 
-// found reports whether names were found since an instant, and missed whether none was
-// that had been found before; the name that is judged itself does not count.
+// found reports whether names but one were found since an instant, or else known names were missed.
 func (m *Monitor) found(but string, since time.Time) (found, missed bool) {
 	for k, t := range m.sides[byName].targets {
 		if k == but {
@@ -350,7 +322,6 @@ func (m *Monitor) found(but string, since time.Time) (found, missed bool) {
 	return found, missed && !found
 }
 
-// charge holds a target to be at fault.
 func (m *Monitor) charge(s *side, key string) {
 	if t, known := s.targets[key]; known {
 		t.fault = true
@@ -358,8 +329,7 @@ func (m *Monitor) charge(s *side, key string) {
 	}
 }
 
-// explained ends an outage if all its signs are targets that are at fault
-// themselves.
+// explained ends an outage if all its signs are targets that are at fault themselves.
 func (m *Monitor) explained(s *side, key string) {
 	if !s.out {
 		return

@@ -40,8 +40,7 @@ type side struct {
 type target struct {
 	reached time.Time
 	failed  time.Time // zero if it was reached since
-	// worked says that it was reached before, here or by what is stored, and fault that it
-	// was held to be at fault since
+	// worked is set if it was reached before, also by stored facts; fault if it was at fault since
 	worked, fault bool
 	// times is how often it was spared since it was reached
 	times int
@@ -50,8 +49,7 @@ type target struct {
 // lost reports whether a target worked before and fails now, which may be our fault.
 func (t target) lost() bool { return t.worked && !t.fault && !t.failed.IsZero() }
 
-// count tells how many targets but one were reached since an instant, how many could not
-// be, and how many worked before and fail now.
+// count counts the targets but one that were reached since an instant, that failed, and that are lost.
 func (s *side) count(but string, since time.Time) (reached, failed, lost int) {
 	for k, t := range s.targets {
 		if k == but {

@@ -27,8 +27,7 @@ import (
 const (
 	// Every is how often the rows are compared with what runs.
 	Every = 15 * time.Second
-	// First is how soon a new process compares for the first time. It is short since the
-	// command is about to continue its run.
+	// First is how soon a new process compares: a command is about to continue its run.
 	First = 3 * time.Second
 	// grace is how long a dispatcher is left alone after it has looked.
 	grace = 10 * time.Second
@@ -38,8 +37,7 @@ const (
 type Store interface {
 	// ExpireClaims ends claims that have run out.
 	ExpireClaims(ctx context.Context) (int, error)
-	// RunsWanting names the runs whose dispatcher has something to do, but for those whose
-	// dispatcher has looked within a span.
+	// RunsWanting names the runs with work for their dispatcher, unless it looked within a span.
 	RunsWanting(ctx context.Context, grace time.Duration) ([]string, error)
 	// RunsLive names the runs that go on, or are paused.
 	RunsLive(ctx context.Context) ([]string, error)
@@ -50,12 +48,10 @@ type Store interface {
 
 // Workflows is what runs.
 type Workflows interface {
-	// RunningCrawls names the runs that have a dispatcher, and RunningDomains the domains that
-	// have a workflow, about as they are.
+	// RunningCrawls and RunningDomains name the runs and domains with a workflow, about as they are.
 	RunningCrawls(ctx context.Context) ([]string, error)
 	RunningDomains(ctx context.Context) ([]string, error)
-	// StartCrawl starts or wakes the dispatcher of a run, and WakeCrawl and WakeDomain wake
-	// what runs.
+	// StartCrawl starts or wakes a run's dispatcher; WakeCrawl and WakeDomain wake running ones.
 	StartCrawl(ctx context.Context, run string) error
 	WakeCrawl(ctx context.Context, run string) error
 	WakeDomain(ctx context.Context, domain string) error
@@ -91,12 +87,10 @@ func (r *Reconciler) Look(ctx context.Context) error {
 	return each(ctx, wanting, r.Workflows.StartCrawl)
 }
 
-// Doubts reports whether the last look found a difference that counts if the next look finds
-// it again.
+// Doubts reports whether the last look found a difference that the next one may confirm.
 func (r *Reconciler) Doubts() bool { return !r.before.None() }
 
-// dispatchers starts missing dispatchers, and wakes those of runs that have ended: they end
-// then.
+// dispatchers starts missing dispatchers, and wakes those of ended runs, which then end.
 func (r *Reconciler) dispatchers(ctx context.Context) error {
 	gone, left, err := compare(ctx, r.Store.RunsLive, r.Workflows.RunningCrawls)
 	if err != nil {
@@ -157,8 +151,7 @@ func each(ctx context.Context, names []string, do func(context.Context, string) 
 type Differences struct {
 	// DispatcherGone are live runs without a dispatcher, DispatcherLeft ended runs with one.
 	DispatcherGone, DispatcherLeft []string
-	// WorkflowGone are claimed domains without a workflow, WorkflowLeft unclaimed domains
-	// with one.
+	// WorkflowGone are claimed domains without a workflow, WorkflowLeft unclaimed ones with one.
 	WorkflowGone, WorkflowLeft []string
 }
 

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -58,8 +59,7 @@ type Config struct {
 	Timeout time.Duration
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
-	// Network tells outages of this machine's network from sites that cannot be
-	// reached. It listens to the Resolver, if that tells what becomes of names.
+	// Network tells outages of our network from unreachable sites. It listens to the Resolver.
 	Network *network.Monitor
 	// Log has a line of each attempt, at the level of debug; nil is none.
 	Log *slog.Logger
@@ -89,11 +89,9 @@ type Client struct {
 const (
 	// brokenMost bounds the addresses that are remembered as broken.
 	brokenMost = 10_000
-	// slowAnswer is the 95th percentile of the time its requests take from which a host
-	// counts as slow.
+	// slowAnswer is the 95th percentile of a host's request times from which it counts as slow.
 	slowAnswer = 2 * time.Second
-	// leaseMargin is what a lease has on top of the longest the request can take, for
-	// scheduling and closing the connection.
+	// leaseMargin is added to the longest request, for scheduling and closing the connection.
 	leaseMargin = 5 * time.Second
 )
 
@@ -106,9 +104,7 @@ func New(cfg Config) (*Client, error) {
 	if names, ok := cfg.Resolver.(network.Names); ok {
 		cfg.Network.Listen(names)
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if cfg.Worker == nil {
 		cfg.Worker = func() int32 { return 0 }
 	}
@@ -130,17 +126,14 @@ func (c *Client) Drain(within time.Duration) {
 // Span is the longest that a request can take from when a place was taken for it.
 func Span(timeout time.Duration) time.Duration { return timeout + leaseMargin }
 
-// span is how long a slot is leased for one request before the delay that follows
-// it.
+// span is how long a slot is leased for one request, without the delay that follows.
 func (c *Client) span() time.Duration { return Span(c.Timeout) }
 
-// place takes one of the process's places for requests.
 func (c *Client) place(ctx context.Context, h crawl.Health) (*place, error) {
 	return c.Places.take(ctx, politeness.Occupies(h) >= slowAnswer)
 }
 
-// shared are the slots that a request to an address of a domain shares with other
-// domains, those that have a delay.
+// shared returns the slots with a delay that a request shares with other domains.
 func (c *Client) shared(domain string, addr netip.Addr, pace decide.Pace) []crawl.SharedSlot {
 	slots := []crawl.SharedSlot{}
 	add := func(kind, key string, delay time.Duration) {

@@ -10,8 +10,7 @@ import (
 	"github.com/mosey-web/mosey/internal/traces"
 )
 
-// LogAttempt has a line of an attempt that was recorded: of a request, or of why there was
-// none.
+// LogAttempt logs a recorded attempt: a request, or the reason why there was none.
 func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
 	if !c.Log.Enabled(ctx, slog.LevelDebug) {
 		return
@@ -37,18 +36,15 @@ func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
 	c.Log.LogAttrs(ctx, slog.LevelDebug, message, attrs...) //nolint:sloglint // one of two
 }
 
-// Observation is an attempt that was recorded, and how long its phases took. Phases that it
-// did not come to are 0.
+// Observation is a recorded attempt and the time of its phases; 0 for phases not reached.
 type Observation struct {
 	Attempt crawl.Attempt
 
-	// Resolve is the look-up of the name. Connect includes TLS. FirstByte is from the
-	// connection to the answer's first byte, and Body from there to its end. Read is what it
-	// took to read the answer, and Record to have it recorded.
+	// Resolve is the look-up of the name. Connect includes TLS. FirstByte is from the connection to the
+	// first byte, and Body from there to the end. Read is for reading the answer, Record for recording.
 	Resolve, Connect, FirstByte, Body, Read, Record time.Duration
 }
 
-// answered fills in the phases of an answer.
 func (o *Observation) answered(x *Exchange) {
 	if r := x.Response; r != nil {
 		o.Connect, o.FirstByte, o.Body = r.Connect, r.FirstByte-r.Connect, r.Total-r.FirstByte

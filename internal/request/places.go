@@ -9,20 +9,17 @@ import (
 )
 
 var (
-	// ErrStopping says that this process begins no more requests, and breaks off those that do
-	// not end in time.
+	// ErrStopping says that this process begins no more requests, and breaks off late ones.
 	ErrStopping = errors.New("this worker stops")
 	// ErrNoPlace says that a request has waited for long for a place among those in flight.
 	ErrNoPlace = errors.New("as many requests are in flight as may be")
 )
 
-// slowShare is the part of the places for requests, one in so many, that slow hosts may
-// take up: the others keep the rest, however many hosts hang. Requests for large bodies have
-// as many.
+// slowShare is the part of the places, one in so many, that slow hosts may take: the others keep
+// the rest, however many hosts hang. Requests for large bodies may take as many.
 const slowShare = 4
 
-// placeSpan is how long a request waits for a place. Then its domain waits elsewhere: another
-// worker may have one.
+// placeSpan limits the wait for a place. Another worker may have one.
 const placeSpan = 2 * time.Minute
 
 // Places bound the requests in flight of a process: by its own number, and by its share of those
@@ -35,8 +32,7 @@ type Places struct {
 	// share is how many may be taken until an instant; without one it is for ever.
 	share int
 	until time.Time
-	// lapses counts how often the share had ended before there was another. What was taken
-	// before and did not begin yet must not begin: others may have the place.
+	// lapses counts lapses of the share. Places from before one are void unless their request began.
 	lapses  int
 	stopped bool
 
@@ -53,14 +49,12 @@ func NewPlaces(most int) *Places {
 	return &Places{most: most, share: most, wish: make(chan struct{}, 1)}
 }
 
-// waiter waits for a place.
 type waiter struct {
 	turn  uint64
 	place *place
 	ready chan struct{}
 }
 
-// place is one that was taken.
 type place struct {
 	of     *Places
 	slow   bool
@@ -82,8 +76,7 @@ func (p *Places) Allow(share int, until time.Time) {
 // leased reports whether there is a share. The caller holds the lock.
 func (p *Places) leased() bool { return p.until.IsZero() || time.Now().Before(p.until) }
 
-// PlacesUse is how many places are taken, how many can be at the most before Allow is called
-// again, and how many would be if they could.
+// PlacesUse counts the taken places, those that may be taken until Allow, and the wanted ones.
 type PlacesUse struct{ Taken, Held, Wanted int }
 
 // Use tells how the places are used.
@@ -177,8 +170,7 @@ func (w *waiter) admitted() bool {
 // taken reports whether the place is had, from when it was. The lapses count from 1 then.
 func (pl *place) taken() bool { return pl.lapses > 0 }
 
-// admit gives places to those who wait, the first first; slow hosts get a part alone. The
-// caller holds the lock.
+// admit gives places to waiters in order; slow hosts get only a part. The caller holds the lock.
 func (p *Places) admit() {
 	for most := min(p.share, p.most); !p.stopped && p.leased() && p.used < most; {
 		first := p.waiting[0].Front()

@@ -8,15 +8,13 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
-	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/traces"
 )
 
-// LargeReadSpan is how long what was fetched of a large kind may take to be read: so long the
-// attempt is not taken for dead.
+// LargeReadSpan limits the reading of a large answer; until then its attempt is not dead.
 const LargeReadSpan = 4 * time.Minute
 
 // keepSpan is for how long the lease of what is being read is renewed at a time.
@@ -24,8 +22,7 @@ const keepSpan = 10 * time.Second
 
 // Ask is one request to be made.
 type Ask struct {
-	// Start names the crawl, or the prerequisite, and its kind. Shared, Hold, Span and Claim are
-	// filled in.
+	// Start names the crawl or prerequisite, and its kind. Do fills in Shared, Hold, Span and Claim.
 	Start crawl.Start
 	URL   urls.URL
 	// FactsOf is the domain whose facts are wanted next; empty is Start.Domain.
@@ -38,8 +35,7 @@ type Ask struct {
 	Pace   decide.Pace
 	Health crawl.Health
 	Run    crawl.RunFacts
-	// Spared is for how long the domain's attempts have been taken back, by Now, since
-	// it was reached.
+	// Spared is for how long the domain's attempts were taken back since it was reached, by Now.
 	Spared time.Duration
 	// Worked says that the domain was reached lately, and nothing was held against it since.
 	Worked bool
@@ -50,18 +46,14 @@ type Ask struct {
 	// Now is when the facts were read, on the database's clock.
 	Now time.Time
 
-	// Wanted, where set, is asked once the lease is had: another may have made the
-	// request meanwhile.
+	// Wanted, if set, is called with the lease: another may have made the request meanwhile.
 	Wanted func(context.Context) (bool, error)
-	// Read gets out of an answer, or of an error, what there is to record. It is
-	// called before the attempt's pace is known. An error is trouble of our own: the
-	// attempt is taken back, and counts for nothing.
+	// Read gets what is to be recorded out of an answer, or of an error, before the attempt's pace is
+	// known. Its error is trouble of our own: the attempt is taken back.
 	Read func(context.Context, *Exchange) error
 	// Settle, where set, is called once it is, just before the attempt is recorded.
 	Settle func(*Exchange)
 }
-
-func kindOf(ask Ask) *kinds.Traits { return ask.Start.Kind.Traits() }
 
 // Exchange is a request that was made, or tried.
 type Exchange struct {
@@ -70,14 +62,11 @@ type Exchange struct {
 	// Response is nil where there was no complete answer, for Err.
 	Response *fetch.Response
 	Err      error
-	// Trouble classes the answer for the back-off. It may be made worse by Read, and is
-	// what counts for the domain once the attempt is paced.
+	// Trouble classes the answer for the back-off. Read and the pace may make it worse.
 	Trouble politeness.Trouble
-	// Interrupted says that we have broken the request off: it says nothing about the
-	// site.
+	// Interrupted says that we broke the request off: it says nothing about the site.
 	Interrupted bool
-	// Away says that no connection to the domain could be made for so long that it is to
-	// be given up.
+	// Away says that the domain was unreachable for so long that it is to be given up.
 	Away bool
 	// CrawlDelay is one that this very answer asks for.
 	CrawlDelay time.Duration
@@ -87,8 +76,7 @@ type Exchange struct {
 type Result struct {
 	// Lease says what to wait for, where it was not granted.
 	Lease crawl.Lease
-	// Refused is set where none of the host's addresses may be asked, by our own rule or
-	// by a list; no lease was taken.
+	// Refused is set if our rule or a list forbids all addresses of the host; there is no lease.
 	Refused *crawl.Refusal
 	// Unwanted says that Wanted said no.
 	Unwanted bool
@@ -97,9 +85,8 @@ type Result struct {
 	Recorded crawl.Recorded
 }
 
-// Do makes the request, if the guard grants it a lease, and records it. An error
-// is trouble of our own: the request was not made, or could not be recorded. It is
-// a *network.Down if this machine's network seems to be down.
+// Do makes the request, if the guard grants it a lease, and records it. An error is trouble of our
+// own: a *network.Down if this machine's network seems to be down.
 func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	ctx, tr := c.Tracer.Begin(ctx, string(ask.Start.Kind))
 	res, err := c.do(ctx, ask, tr)
@@ -114,7 +101,7 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 		return Result{}, err
 	}
 	defer leaveName()
-	if kindOf(ask).Large {
+	if ask.Start.Kind.Traits().Large {
 		if err := c.large.Acquire(ctx, 1); err != nil {
 			return Result{}, err
 		}
@@ -192,11 +179,10 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 	return Result{Lease: lease, Exchange: x, Recorded: rec}, err
 }
 
-// read has the answer read. An answer that takes long to read renews its lease meanwhile:
-// once the lease ends, this attempt counts as dead and another one begins. A lease that
-// is kept in small steps costs its domain little if this process dies.
+// read has the answer read. A long reading renews its lease, so that the attempt does not count as
+// dead. Small steps of the lease cost the domain little if this process dies.
 func (c *Client) read(ctx context.Context, ask Ask, x *Exchange, until time.Time) error {
-	if !kindOf(ask).Large {
+	if !ask.Start.Kind.Traits().Large {
 		return ask.Read(ctx, x)
 	}
 	keeping, stop := context.WithTimeout(context.WithoutCancel(ctx), LargeReadSpan)
@@ -234,14 +220,12 @@ func (c *Client) start(ask Ask, t target) crawl.Start {
 	return s
 }
 
-// exchange fetches. The slots are leased until a deadline, and it is done with them
-// by then. Without that, a process that was stopped for a while after it took the slots
-// would still be reading while others ask. A caller that is cancelled, by
-// a pause or the end of its worker, does not cut it short: that would be trouble of
-// our own making, on the site's account. Only Drain does, which takes the attempt back.
+// exchange fetches, within the lease of the slots. Without that deadline a process that was stopped
+// for a while would still be reading while others request. A cancelled caller, as by a pause, does
+// not cut it short, on the site's account. Only Drain does, which takes the attempt back.
 func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Time) *Exchange {
 	x := &Exchange{Attempt: crawl.Attempt{Requested: true, RobotsVersion: robotsVersion(ask)}}
-	asked, kind := time.Now(), kindOf(ask)
+	asked, kind := time.Now(), ask.Start.Kind.Traits()
 	if x.Err = t.dnsErr; x.Err == nil {
 		deadline := began.Add(c.span())
 		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
@@ -270,23 +254,19 @@ func robotsVersion(ask Ask) int64 {
 }
 
 const (
-	// recordSpan is how long a finished attempt is kept in memory while the database
-	// is away. After that the attempt is taken for dead, and made again.
+	// recordSpan is how long a finished attempt is kept while the database is away.
 	recordSpan = 2 * time.Minute
 	// recordPauseMax caps the pause between two tries.
 	recordPauseMax = 5 * time.Second
 )
 
-// Record closes an attempt. The request has been made, so neither a cancelled
-// caller nor a database that is away for a while may keep it from being recorded.
-// One that the database refuses is recorded without what the answer said: another
-// request would have the same answer.
+// Record closes an attempt, whether or not the caller is cancelled, and retries while the database
+// is away. An attempt that the database refuses is recorded without the answer's content.
 func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, error) {
 	return c.record(ctx, Observation{Attempt: at}, false)
 }
 
-// record is Record for what was seen. An attempt that was left without an answer is not recorded
-// once the database cannot be reached either: that is a *cutOffError.
+// record returns a *cutOffError if neither the site nor the database could be reached.
 func (c *Client) record(ctx context.Context, seen Observation, unanswered bool) (crawl.Recorded, error) {
 	at, began, bare := seen.Attempt.Clean(), time.Now(), false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordSpan)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,6 @@ func failed(x *Exchange, asked time.Time) {
 	}
 }
 
-// contentTypeMax bounds what is stored of a Content-Type header.
 const contentTypeMax = 200
 
 // answered fills in an attempt that got an answer.
@@ -69,8 +69,7 @@ func answered(x *Exchange) {
 	}
 }
 
-// pace decides how long the domain and the address are left alone, whether and
-// when the page is tried again, and what becomes of the domain.
+// pace decides the pauses of domain and address, the page's retry, and the domain's fate.
 func (c *Client) pace(ask Ask, x *Exchange) {
 	at, w := &x.Attempt, ask.Pace.Waits
 	normal, _ := politeness.Delay(w)
@@ -122,8 +121,7 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	at.RetryIn = new(crawl.Millis(retry))
 }
 
-// away notes whether there was a connection, and gives a domain up that had none for long.
-// For an origin's robots.txt that is left to who asks for it: the domain may have others.
+// away notes whether there was a connection, and gives up a domain without one, but for robots.txt.
 func away(ask Ask, x *Exchange, delay, normal time.Duration) {
 	if errors.Is(x.Err, dns.ErrNotFound) {
 		return // see observeName
@@ -152,8 +150,7 @@ func unconnected(err error) bool {
 	return !f.Connected && (f.Cause == fetch.CauseConnect || f.Unreached())
 }
 
-// interrupted paces after a request that we have broken off. It says nothing about
-// the site, and so the page is tried again, whatever attempt it was.
+// interrupted paces after a request that we broke off. The page is retried in any case.
 func interrupted(ask Ask, at *crawl.Attempt, w crawl.Waits) {
 	delay, reason := earned(ask, w)
 	at.Delay, at.Reason = crawl.Millis(delay), reason
@@ -162,8 +159,7 @@ func interrupted(ask Ask, at *crawl.Attempt, w crawl.Waits) {
 	}
 }
 
-// earned is how long a domain is left alone after a request that says nothing about it: as
-// its earlier answers have it.
+// earned is the domain's delay after a request that says nothing about it: by its earlier answers.
 func earned(ask Ask, w crawl.Waits) (time.Duration, reasons.Reason) {
 	w.Slowdown, w.Backoff = time.Duration(ask.Health.Slowdown), time.Duration(ask.Health.Penalty)
 	return politeness.Delay(w)
@@ -199,16 +195,12 @@ func Overloaded(status int) bool {
 
 // refused reports whether a status means that the server does not want us.
 func refused(status int) bool {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
-		http.StatusUnavailableForLegalReasons:
-		return true
-	}
-	return false
+	return slices.Contains([]int{
+		http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusUnavailableForLegalReasons,
+	}, status)
 }
 
-// KnownStatus is 0 for a code that HTTP does not have (RFC 9110 §15), such as 999:
-// sites send them, but they cannot be stored.
+// KnownStatus is 0 for a code outside RFC 9110 §15, such as 999, which cannot be stored.
 func KnownStatus(code int) int {
 	if code < http.StatusContinue || code > 599 {
 		return 0

@@ -13,11 +13,9 @@ import (
 	"github.com/mosey-web/mosey/internal/fetch"
 )
 
-// target is the address to dial. The lease is taken for this address and the
-// request goes to no other.
+// target is the address to dial, and the only one that the lease is for.
 type target struct {
-	addr netip.Addr
-	// dnsErr is why there is no address.
+	addr   netip.Addr
 	dnsErr error
 	// refused is of the first of the addresses, where none may be asked.
 	refused *crawl.Refusal
@@ -31,15 +29,11 @@ func (t target) ip() string {
 	return t.addr.String()
 }
 
-// resolve finds the address for a URL: the first that may be asked and could be
-// connected to when it was last tried, else the first that may be asked.
+// resolve finds the address for a URL: the first permitted one that could be connected to when it
+// was last tried, else the first permitted one. So the next attempt passes over a broken address.
+// Addresses are not raced (RFC 8305), because each has a slot of its own.
 //
-// So a host whose first address is broken is reached by its next at the next
-// attempt. They are not raced for (RFC 8305): each address has a slot of its own,
-// and a request goes to the one address whose slot was taken.
-//
-// An error that is dns.ErrLimited says that this process has more names to look
-// up than it may: that is no fault of the host.
+// An error that is dns.ErrLimited means too many look-ups of ours, and is no fault of the host.
 func (c *Client) resolve(ctx context.Context, u urls.URL) (target, error) {
 	var t target
 	var addrs []netip.Addr
@@ -84,8 +78,7 @@ func (c *Client) refuses(ctx context.Context, domain string, addr netip.Addr) (*
 	return r, nil
 }
 
-// brokenSpan is how long an address that could not be connected to is the last
-// resort.
+// brokenSpan is how long an address that could not be connected to is the last resort.
 const brokenSpan = 10 * time.Minute
 
 // noteAddress remembers whether an address could be connected to.

@@ -16,15 +16,12 @@ import (
 )
 
 const (
-	// tracedURL bounds a URL in a trace, in bytes.
 	tracedURL = 2000
-	// takenBack is the outcome, in a trace, of an attempt that counts for nothing: it failed
-	// through no fault of the site.
+	// takenBack is the traced outcome of an attempt that failed through no fault of the site.
 	takenBack = "taken_back"
 )
 
-// trace notes a request that was made, or would have been if its host had a name: from now on
-// the attempt has a trace.
+// trace notes a request, or the attempt to resolve its host: from now on there is a trace.
 func (c *Client) trace(ctx context.Context, tr *traces.Attempt, ask Ask, x *Exchange) {
 	if tr == nil {
 		return
@@ -90,8 +87,7 @@ func parts(get traces.Part, connect, firstByte time.Duration) []traces.Part {
 	return all
 }
 
-// failure is why an attempt counts as failed in a trace; empty is that it does not. A page that
-// is not there or that may not be seen is an answer like any other.
+// failure is why an attempt failed; empty if not. A missing or forbidden page is no failure.
 func failure(at *crawl.Attempt) string {
 	switch {
 	case at.Outcome == crawl.OutcomeFailed, at.Outcome == crawl.OutcomeTimeout:
@@ -113,7 +109,6 @@ func errorType(at *crawl.Attempt, f *fetch.Error) string {
 	return "_OTHER" // as the conventions have it; a status that HTTP does not have
 }
 
-// traced ends the trace of an attempt.
 func traced(tr *traces.Attempt, res Result, err error) {
 	if tr == nil {
 		return

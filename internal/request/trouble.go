@@ -18,8 +18,7 @@ var errCut = fmt.Errorf("interrupted: %w", ErrStopping)
 // silence is the least time that a site has said nothing when a time-out is up.
 const silence = 5 * time.Second
 
-// ownTrouble returns why a request failed if that is this machine's fault, not the
-// site's, and tells the network's monitor what became of it.
+// ownTrouble returns why a request failed if that is our fault, and tells the network's monitor.
 func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target, began time.Time) error {
 	f, _ := errors.AsType[*fetch.Error](x.Err)
 	// The lease must not end before the attempt is recorded.
@@ -61,9 +60,8 @@ func firstAsked(err error, began time.Time) time.Time {
 	return began
 }
 
-// abandon takes an attempt back that failed through no fault of the site. Where the
-// site may have noticed it, it is left alone for as long as after any request; where
-// there was a connection, the request is kept as a row.
+// abandon takes an attempt back that failed through no fault of the site. A site that may have
+// noticed it gets its usual delay; a request with a connection is kept as a row.
 func (c *Client) abandon(ctx context.Context, ask Ask, s crawl.Start, l crawl.Lease, x *Exchange, why error) error {
 	ctx = context.WithoutCancel(ctx)
 	_, spared := errors.AsType[*network.Down](why)
@@ -85,12 +83,10 @@ func (c *Client) takeBack(ctx context.Context, ask Ask, s crawl.Start, l crawl.L
 	return c.Store.Abandon(ctx, s, l.CrawlID, delay, spared, what)
 }
 
-// cutOffError says that a site did not answer, and the database did not either when that was to be
-// recorded. It is more likely that this machine was cut off than that both failed, so the attempt is
-// taken back.
+// cutOffError says that neither the site nor the database answered. It is more likely that this
+// machine was cut off than that both failed, so the attempt is taken back.
 type cutOffError struct{ database error }
 
-// Error says what was seen.
 func (e *cutOffError) Error() string {
 	return "neither the site nor the database answered, so this machine was cut off: nothing is held against the site: " +
 		e.database.Error()
