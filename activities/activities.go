@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
@@ -60,8 +62,7 @@ type Config struct {
 	Starter  Starter
 	// Agent is the product token that robots.txt is read for.
 	Agent string
-	// AllowMalformed takes a robots.txt that cannot be understood for one that allows
-	// everything, instead of nothing.
+	// AllowMalformed makes a robots.txt that cannot be parsed allow everything, instead of nothing.
 	AllowMalformed bool
 	// Observe, if set, is called with each attempt that was recorded. It must not block.
 	Observe func(request.Observation)
@@ -75,8 +76,7 @@ type Config struct {
 	Places *request.Places
 	// Worker tells the id of this worker in the rows of its attempts; nil means that it has none.
 	Worker func() int32
-	// Network tells outages of this machine's network from sites that cannot be
-	// reached. Defaults to a monitor of its own.
+	// Network tells outages of our network from unreachable sites. Defaults to a monitor of its own.
 	Network *network.Monitor
 	// Languages names the languages of pages. The zero value knows what they declare.
 	Languages language.Detector
@@ -86,13 +86,9 @@ type Config struct {
 	Pictures *picture.Reader
 	// Images is where images are stored; nil is nowhere: runs that want them stored wait.
 	Images ImageStore
-	// RequestTimeout is the longest that one request can take, as the Fetcher
-	// limits it. Defaults to 30 s.
+	// RequestTimeout is the Fetcher's limit for one request. Defaults to 30 s.
 	RequestTimeout time.Duration
 }
-
-// MaxFetchesDefault is the default of Config.MaxFetches.
-const MaxFetchesDefault = 256
 
 // Activities holds what all activities share. It is safe for concurrent use.
 type Activities struct {
@@ -104,10 +100,10 @@ type Activities struct {
 	waker    *waker
 	ease     *ease
 	agent    string
-	// allowMalformed is Config.AllowMalformed
+	log      *slog.Logger
+	jitter   func() float64
+	// as in Config
 	allowMalformed bool
-	log            *slog.Logger
-	jitter         func() float64
 	seedFiles      SeedFiles
 }
 
@@ -119,15 +115,9 @@ func New(cfg Config) (*Activities, error) {
 	if cfg.Agent == "" {
 		return nil, fmt.Errorf("activities: %w: an agent is needed", crawl.ErrInvalid)
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
-	if cfg.MaxFetches <= 0 {
-		cfg.MaxFetches = MaxFetchesDefault
-	}
-	if cfg.RequestTimeout <= 0 {
-		cfg.RequestTimeout = fetch.TotalTimeoutDefault
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	cfg.MaxFetches = cmp.Or(cfg.MaxFetches, 256)
+	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, fetch.TotalTimeoutDefault)
 	if cfg.Network == nil {
 		cfg.Network = network.New(network.Config{Jitter: rand.Float64})
 	}
@@ -164,6 +154,20 @@ func warn(ctx context.Context, message string, args ...any) {
 	activity.GetLogger(ctx).Warn(message, args...)
 }
 
+// traceOf is what a trace says of the activity that makes the attempt, and of its workflow.
+func traceOf(ctx context.Context) []attribute.KeyValue {
+	if !activity.IsActivity(ctx) {
+		return nil
+	}
+	info := activity.GetInfo(ctx)
+	return []attribute.KeyValue{
+		attribute.String("temporal.workflow_id", info.WorkflowExecution.ID),
+		attribute.String("temporal.run_id", info.WorkflowExecution.RunID),
+		attribute.String("temporal.activity_type", info.ActivityType.Name),
+		attribute.Int64("temporal.activity_attempt", int64(info.Attempt)),
+	}
+}
+
 // RulesCacheUse counts the rules of robots.txt that were had from memory, and the others.
 func RulesCacheUse(a *Activities) (hits, misses int64) { return a.rulings.CacheUse() }
 
@@ -175,8 +179,7 @@ func Register(r worker.ActivityRegistry, a *Activities) {
 // Drain begins no more requests, and breaks those off that are still in flight after some time.
 func Drain(a *Activities, within time.Duration) { a.requests.Drain(within) }
 
-// Wait waits for wake-ups that are under way. It is to be called when the worker
-// has stopped.
+// Wait waits for pending wake-ups. Call it after the worker has stopped.
 func Wait(a *Activities) { a.waker.stop() }
 
 // complete adds to facts what a decision needs beside them.

@@ -21,8 +21,7 @@ type AddURLsResult struct {
 	Added int `json:"added"`
 }
 
-// AddURLs adds pages of a domain to a run as seeds. One that is done goes on; one that
-// a person has stopped is refused.
+// AddURLs seeds pages of a domain. It resumes a finished run, and refuses a stopped one.
 func (a *Activities) AddURLs(ctx context.Context, in AddURLsInput) (AddURLsResult, error) {
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {

@@ -18,8 +18,7 @@ type ChangeRunInput struct {
 	crawl.RunChange
 }
 
-// ChangeRun changes, pauses, resumes or stops a run, from the next request on. If it is run
-// again because its answer was lost, it changes nothing: what was decided meanwhile stands.
+// ChangeRun changes, pauses, resumes or stops a run. A repeated call changes nothing.
 func (a *Activities) ChangeRun(ctx context.Context, in ChangeRunInput) error {
 	if err := politeness.ValidateSettings(in.Settings); err != nil {
 		return badInput(err)

@@ -46,8 +46,7 @@ type DispatchInput struct {
 // DispatchResult says what was started, and when to look again.
 type DispatchResult struct {
 	Started int `json:"started"`
-	// Failed counts domains whose workflow could not be started: they are tried again
-	// when their claim has run out.
+	// Failed counts domains whose workflow did not start. Another dispatch retries them.
 	Failed int  `json:"failed,omitempty"`
 	Active int  `json:"active"`
 	Ended  bool `json:"ended,omitempty"`
@@ -69,9 +68,8 @@ const (
 	dispatchBatch = 500
 	// dispatchParallel is how many starts are under way at once.
 	dispatchParallel = 32
-	// dispatchBusy is how often a dispatcher looks by itself while domains are active:
-	// what ends, and what is found, wakes it, but a wake-up can be lost with its
-	// worker.
+	// dispatchBusy is how often a dispatcher polls while domains are active. Ends and finds wake
+	// it sooner, but a wake-up can be lost with its worker.
 	dispatchBusy = time.Minute
 	// dispatchMore is the pause before the next batch.
 	dispatchMore = 10 * time.Millisecond
@@ -94,7 +92,6 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 	return res, err
 }
 
-// look does what there is to do for a run now.
 func (a *Activities) look(ctx context.Context, run crawl.Run) (DispatchResult, error) {
 	if run.Status.Ended() {
 		return DispatchResult{
@@ -125,13 +122,11 @@ type dispatchLook struct {
 	*Activities
 
 	run crawl.Run
-	// spent says that a budget of the whole run, but for that of pages, lets nothing more be
-	// begun.
+	// spent is set if a budget of the whole run, other than of pages, is used up.
 	spent bool
 	// opens is when the run's own window opens; zero where it is open.
 	opens time.Time
-	// unprepared says that a change of its settings is not carried out to the end: there are
-	// links to be followed, or pages to be noted for their next visit.
+	// unprepared is set if links or further visits are still to be noted after a change of settings.
 	unprepared bool
 }
 
@@ -171,14 +166,12 @@ func (l *dispatchLook) prepare(ctx context.Context) error {
 }
 
 const (
-	// recrawlBatch is how many pages are made pending in one transaction, and
-	// recrawlBatches in how many one dispatch does.
+	// A dispatch makes at most recrawlBatches times recrawlBatch pages pending.
 	recrawlBatch   = 1000
 	recrawlBatches = 10
 )
 
-// recrawl makes pages pending that are due again. Those that the run has crawled before it
-// began to ask for pages again are noted first, until an instant.
+// recrawl first plans the next visit of older pages, until an instant, then makes due pages pending.
 func (l *dispatchLook) recrawl(ctx context.Context, until time.Time) error {
 	for done := false; !done; {
 		var err error
@@ -199,7 +192,6 @@ func (l *dispatchLook) recrawl(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// dispatch starts what is due, or ends the run.
 func (l *dispatchLook) dispatch(ctx context.Context) (DispatchResult, error) {
 	run, set := l.run, l.run.Settings
 	now, err := l.store.ActivityUpTo(ctx, run.ID, *set.MaxDomains)
@@ -230,8 +222,7 @@ func (l *dispatchLook) dispatch(ctx context.Context) (DispatchResult, error) {
 	return res, err
 }
 
-// end ends a run, unless something has become due meanwhile, or waits for its window: then
-// it is looked at again.
+// end ends a run, unless work has become due meanwhile or the run waits for its window.
 func (l *dispatchLook) end(ctx context.Context, res DispatchResult) (_ DispatchResult, err error) {
 	left, err := l.store.Left(ctx, l.run.ID)
 	if err != nil {

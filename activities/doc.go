@@ -5,9 +5,7 @@
 // histories that are years old must still replay. No page content ever enters an
 // input, a result or an error; each stays under 4 KB.
 //
-// An expected result, a page that answered 404 included, is a value. A site in
-// trouble ends the activity with an error whose details are the result, which says
-// how long to leave the site alone (ResultOf): the workflow waits. Any other error
-// means that Mosey's own parts are in trouble, and Temporal's retry policy waits
-// that out.
+// An expected result, such as a 404, is a value. A failure of a site is an error whose
+// details are the result (ResultOf), and the workflow waits. Any other error is a failure
+// of Mosey's own parts: Temporal's retry policy waits it out.
 package activities

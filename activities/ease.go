@@ -7,35 +7,28 @@ import (
 )
 
 const (
-	// easeFirst is how many steps a second a process may take before it has learned
-	// what Temporal can do. Twenty domains at a delay of a second need 20.
+	// easeFirst is the first rate, in steps a second. Twenty domains at a delay of 1 s need 20.
 	easeFirst = 30.0
 	// easeLeast and easeMost bound what it may learn.
 	easeLeast = 2.0
 	easeMost  = 10_000.0
-	// easeSaved is how long steps that were not taken can be taken later: domains
-	// that were started together go on together.
+	// easeSaved bounds how long unused steps are kept: domains that start together stay together.
 	easeSaved = time.Second
-	// lateCalm is how much later than usual steps are, on average, from where Temporal
-	// is not at ease: no more of them then.
+	// lateCalm is the average extra lateness above which the rate does not grow.
 	lateCalm = 40 * time.Millisecond
-	// lateBusy is the same from where there are to be half as many. It is well below
-	// wakeEarly, so that no request is late yet.
+	// lateBusy is where the rate is halved: well below wakeEarly, so that no request is late yet.
 	lateBusy = 150 * time.Millisecond
 	// lateMost is what one step counts for at the most.
 	lateMost = 2 * time.Second
-	// lateWeight is the least weight of one step in the average, and lateSpan what of
-	// the past counts where steps are few.
+	// lateWeight is the least weight of one step in the average, which spans lateSpan if steps are few.
 	lateWeight = 1.0 / 32
 	lateSpan   = 5 * time.Second
-	// usualMost bounds how late steps may be and be taken for usual: what is later
-	// delays requests.
+	// usualMost bounds the usual lateness: more would delay requests.
 	usualMost = wakeEarly / 2
 	// usualSpan is for how long the earliest step is remembered.
 	usualSpan = 5 * time.Minute
-	// easeGrowth speeds the growth of the rate up, as a share a second, for each second
-	// in which more steps are wanted and Temporal is at ease: the rate doubles in 37 s.
-	// easeGrowthMost is the fastest growth.
+	// easeGrowth is by how much the rate's growth, a share a second, rises in each second in which
+	// more steps are wanted and Temporal is at ease: the rate doubles in 37 s. easeGrowthMost caps it.
 	easeGrowth     = 0.001
 	easeGrowthMost = 0.1
 	// expectedMost bounds the steps that are waited for.
@@ -43,29 +36,24 @@ const (
 )
 
 // ease decides how many steps of workflows this process takes: how often a batch of
-// pages ends, so that Temporal runs the domain's timer and its next activity. Each
-// costs Temporal more than all else that a page takes, so that on a busy machine
-// batches go on in the process instead. It is safe for concurrent use.
+// pages ends, so that Temporal runs the domain's timer and its next activity. A step
+// costs Temporal more than the rest of a page, so that batches on a busy machine continue
+// in the process instead. It is safe for concurrent use.
 //
-// What it goes by is how late an activity is started: each batch that ends leaves
-// word when its domain's next is due, and the next measures. Both are on this
-// process's monotonic clock. A rate of steps that makes them late is halved, and
-// grows slowly while they are not, so that it stays near what Temporal does with ease
-// and does not swing. It is shared by all batches, since Temporal is.
+// It measures how late activities start, on this process's monotonic clock, since each
+// batch that ends notes when its domain's next is due. A rate that makes steps late is
+// halved, and grows slowly otherwise, so that it does not swing. All batches share it.
 type ease struct {
 	mu sync.Mutex
 	// rate is in steps a second, left what of it was not used, at an instant
 	rate float64
 	left float64
 	at   time.Time
-	// refused is set while steps are wanted beyond the rate, and wanted is for how long
-	// they were since Temporal was last not at ease
+	// refused is set while more steps are wanted; wanted is for how long they were since lowered
 	refused bool
 	wanted  time.Duration
-	// lowered is when the rate was last lowered
 	lowered time.Time
-	// late is how late steps are on average, and usual how late those of two spans of
-	// time were that were started soonest
+	// late is the average lateness, usual the least lateness of two spans of time
 	late     time.Duration
 	lateAt   time.Time
 	usual    [2]time.Duration
@@ -73,13 +61,11 @@ type ease struct {
 	expected map[string]expectation
 }
 
-// expectation is when an activity is to be started.
 type expectation struct {
 	// left is when the batch before it ended.
 	left time.Time
 	due  time.Time
-	// slot is the domain's, on the database's clock: when another worker has served
-	// the domain meanwhile, it is another.
+	// slot is the domain's, on the database's clock: it changes if another worker served the domain.
 	slot time.Time
 }
 
@@ -91,8 +77,7 @@ func newEase(now time.Time) *ease {
 	}
 }
 
-// step takes a step, if there is one to be had at the present rate. If not, the batch
-// goes on.
+// step takes a step if the rate allows one. If not, the batch continues.
 func (e *ease) step(now time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -153,7 +138,6 @@ func (e *ease) began(domain string, slot, now time.Time) {
 	e.measured(min(late, lateMost), x.left, now)
 }
 
-// measured counts one step.
 func (e *ease) measured(late time.Duration, left, now time.Time) {
 	if now.After(e.usualEnd) {
 		e.usual = [2]time.Duration{usualMost, e.usual[0]}

@@ -14,11 +14,9 @@ import (
 // Types of the application errors that activities return. They are part of the
 // on-disk format: retry policies and people know them by name.
 const (
-	// TypeSiteTrouble: the site answered with trouble. The details are the activity's result,
-	// which says when to go on.
+	// TypeSiteTrouble: the site failed. The details are the activity's result, which has the wait.
 	TypeSiteTrouble = "SiteTrouble"
-	// TypeNetworkDown: this machine's network seems to be down; try again after the
-	// delay, here or elsewhere.
+	// TypeNetworkDown: our network seems to be down; retry after the delay, here or elsewhere.
 	TypeNetworkDown = "NetworkDown"
 	// TypeStopping: the worker stops; try again elsewhere, at once.
 	TypeStopping = "Stopping"
@@ -38,11 +36,9 @@ func isSiteTrouble(err error) bool {
 	return ok
 }
 
-// orSiteTrouble has a site's trouble end the activity with a failure whose details are its
-// result, and leaves other errors as they are. The wait is a timer of the workflow, so that
-// Temporal's UI shows what each activity has asked for, and each wait with its reason. It is
-// the normal course of a crawl: benign, so that it neither logs as an error nor counts as a
-// failure.
+// orSiteTrouble turns a site's failure into an error whose details are the activity's result,
+// and returns other errors unchanged. The wait is a timer of the workflow, so that Temporal's UI
+// shows it with its reason. The error is benign: it neither logs nor counts as a failure.
 func orSiteTrouble(err error, result any) error {
 	if !isSiteTrouble(err) {
 		return err
@@ -54,8 +50,7 @@ func orSiteTrouble(err error, result any) error {
 	})
 }
 
-// ResultOf reads the result of an activity that a site's trouble has ended, and returns any
-// other error.
+// ResultOf reads the result of an activity that a site's failure ended, or returns other errors.
 func ResultOf(err error, result any) error {
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.Type() == TypeSiteTrouble && app.HasDetails() {
 		return app.Details(result)
@@ -66,8 +61,7 @@ func ResultOf(err error, result any) error {
 // noPlacePause is how long an activity that had no place for its request waits to be tried again.
 const noPlacePause = 5 * time.Second
 
-// orNotNow makes an error that carries the wait of what keeps this worker from making requests:
-// an outage of its network, its end, or as many requests as may be. It leaves others as they are.
+// orNotNow adds the wait to an error that keeps this worker from making requests.
 func orNotNow(err error) error {
 	var kind string
 	wait := time.Millisecond // zero would mean "not set"
@@ -94,8 +88,7 @@ func badInput(err error) error {
 	})
 }
 
-// orBadInput makes refused input non-retryable and leaves other errors, which
-// are trouble of our own, to the retry policy.
+// orBadInput makes refused input non-retryable, and leaves other errors to the retry policy.
 func orBadInput(err error) error {
 	if errors.Is(err, crawl.ErrInvalid) || errors.Is(err, crawl.ErrNotFound) {
 		return badInput(err)

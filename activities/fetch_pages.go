@@ -28,16 +28,13 @@ type PageStore interface {
 // FetchPagesInput asks for one batch of a domain's pages.
 type FetchPagesInput struct {
 	Domain string `json:"domain"`
-	// MaxPages is how many pages to request at the most. With Auto it is 1, for
-	// workers that do not know Auto.
+	// MaxPages limits the requests. With Auto it is 1, for workers that do not know Auto.
 	MaxPages int `json:"max_pages"`
-	// Auto leaves it to the activity: one page while Temporal is at ease and there is a
-	// delay to wait for, else more.
+	// Auto requests one page while Temporal is at ease and there is a delay to wait for, else more.
 	Auto bool `json:"auto,omitempty"`
 	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
-	// Count has what is pending counted, up to pendingShown, if something was asked: before
-	// that it is the seeds.
+	// Count has pending requests counted, up to pendingShown, if a request was made.
 	Count bool `json:"count,omitempty"`
 }
 
@@ -62,11 +59,9 @@ const (
 	batchSpan = 5 * time.Minute
 	// autoPagesMax is how many pages a batch requests at the most that decides itself.
 	autoPagesMax = settings.PagesPerActivityMax
-	// runsShown bounds the runs in a result.
-	runsShown = 10
+	runsShown    = 10
 )
 
-// batch is one call of FetchPages.
 type batch struct {
 	*Activities
 
@@ -87,14 +82,12 @@ type batch struct {
 // FetchPages fetches one batch of a domain's pages: it takes the next due page, by
 // priority, through robots.txt, the guard, the request and its record, then the
 // next, until MaxPages were requested or the wait is too long to spend in the
-// process. With Auto it goes on in the process only while Temporal is not at ease,
-// for robots.txt too, or where there is no delay to wait for, and to no more than
-// autoPagesMax pages. What to do is decided by package decide; this carries it out.
+// process. With Auto it continues only while Temporal is not at ease, for robots.txt too,
+// or where there is no delay, and for at most autoPagesMax pages. Package decide decides.
 //
-// When the site is in trouble and the page is to be tried again it fails with
-// TypeSiteTrouble; ResultOf reads the result. Every attempt has been recorded by then.
-// Trouble of one page makes only that page wait. A domain that has rested is probed
-// first.
+// If the site fails and the page is to be retried, the error is TypeSiteTrouble, and
+// ResultOf reads the result; all attempts are recorded. A failure of one page makes only
+// that page wait. A domain that has rested is probed first.
 func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchPagesResult, error) {
 	defer heartbeat(ctx)()
 	began := time.Now()
@@ -140,8 +133,7 @@ func (b *batch) end(ctx context.Context, facts crawl.Facts) error {
 	return nil
 }
 
-// doneWith wakes the dispatchers of runs that want nothing more of the domain while others
-// do: they need not wait for those.
+// doneWith wakes the dispatchers of runs that are done with the domain while others are not.
 func (b *batch) doneWith(wanting []string) {
 	for _, name := range b.wanting {
 		if len(wanting) > 0 && !slices.Contains(wanting, name) {
@@ -168,8 +160,7 @@ func runNames(f crawl.Facts) []string {
 	return names[:min(len(names), runsShown)]
 }
 
-// step carries out one decision. It returns the facts for the next one, or true
-// when the batch is over and its result complete.
+// step carries out one decision. It returns the next facts, or true when the batch is over.
 func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool, error) {
 	f, err := b.complete(ctx, facts)
 	if err != nil {
@@ -177,10 +168,13 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 	}
 	d := decide.Decide(f, facts.Now)
 	switch d.Do {
-	case decide.Request:
-		if b.over || stopping(ctx) {
-			b.then(StepFetch, d.Crawl.URL, 0, facts.Domain.SlotReason)
+	case decide.Request, decide.Probe:
+		switch {
+		case b.over || stopping(ctx):
+			b.then(StepFetch, cmp.Or(d.URL, d.Crawl.URL), 0, facts.Domain.SlotReason)
 			return facts, true, nil
+		case d.Do == decide.Probe:
+			return b.probe(ctx, f, d)
 		}
 		if d.Crawl.Kind.Image() {
 			if err := b.reader.CanStore(ctx, d.Run.Settings); err != nil {
@@ -188,12 +182,6 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 			}
 		}
 		return b.attempt(ctx, f, d)
-	case decide.Probe:
-		if b.over || stopping(ctx) {
-			b.then(StepFetch, d.URL, 0, facts.Domain.SlotReason)
-			return facts, true, nil
-		}
-		return b.probe(ctx, f, d)
 	case decide.Skip, decide.Refuse:
 		if d.Reason == reasons.Scheme {
 			if err := b.seedByHTTP(ctx, d); err != nil {
@@ -225,7 +213,6 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 	return facts, true, nil
 }
 
-// seedByHTTP seeds what was seeded without a scheme by http.
 func (b *batch) seedByHTTP(ctx context.Context, d decide.Decision) error {
 	u, err := urls.Parse(d.Crawl.URL)
 	if err == nil {
@@ -237,8 +224,7 @@ func (b *batch) seedByHTTP(ctx context.Context, d decide.Decision) error {
 	return err
 }
 
-// pass records a page for which no request is made. There may be a great many of
-// them, so that the batch may be over.
+// pass records a page without a request. The batch ends if there are a great many of these.
 func (b *batch) pass(ctx context.Context, at crawl.Attempt) (crawl.Facts, bool, error) {
 	rec, err := b.requests.Record(ctx, at)
 	b.recorded(rec, at.Outcome)
@@ -269,12 +255,10 @@ func (b *batch) then(step Step, url string, wait time.Duration, why reasons.Reas
 	b.res.NextStep = NextStep{Next: step, URL: urls.Shorten(url, urlShown), Wait: settings.Duration(max(wait, 0)), Reason: why}
 }
 
-// urlShown bounds URLs in results that are only for people, so that a payload
-// stays small. An origin is never longer.
+// urlShown bounds URLs for people, so that a payload stays small. No origin is longer.
 const urlShown = 300
 
-// attempt makes one attempt. It returns an error when the page, or another of the
-// domain, is to be tried again later.
+// attempt makes one attempt. It returns an error if a page of the domain is to be retried later.
 func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) (crawl.Facts, bool, error) {
 	u, err := urls.Parse(d.Crawl.URL)
 	if err != nil {
@@ -289,8 +273,7 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	return b.troubled(facts, d, x.Attempt)
 }
 
-// ask makes a request of the batch, of which it fills in what is known of the domain.
-// The exchange is nil where none was made. What else it returns is what step does.
+// ask makes a request; x is nil if none was made. The other results are those of step.
 func (b *batch) ask(
 	ctx context.Context, f decide.Facts, d decide.Decision, ask request.Ask,
 ) (x *request.Exchange, facts crawl.Facts, done bool, err error) {
@@ -318,9 +301,8 @@ func (b *batch) ask(
 	return res.Exchange, res.Recorded.Facts, false, nil
 }
 
-// probe asks for a page to see how the domain is that has rested. It is a request
-// like any other, and like robots.txt no part of the frontier: it costs no budget,
-// and what it finds is not stored.
+// probe requests a page to see how a rested domain is. Like robots.txt it is no part of the
+// frontier: it costs no budget, and its content is not stored.
 func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (crawl.Facts, bool, error) {
 	u, err := urls.Parse(d.URL)
 	if err != nil {
@@ -330,8 +312,7 @@ func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (c
 	return facts, done, err
 }
 
-// stepWithout is the step of the domain's other runs, where one cannot go on, for err: the
-// trouble that one has with its store is not theirs.
+// stepWithout is a step of the domain's other runs, after err has kept one run from its store.
 func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, err error) (crawl.Facts, bool, error) {
 	others := facts
 	others.Runs = slices.Clone(facts.Runs)
@@ -351,8 +332,7 @@ func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, e
 	return b.step(ctx, others)
 }
 
-// troubled ends the batch after an attempt that will be made again: with an error, after
-// which the workflow waits, or by deferring the domain.
+// troubled ends the batch with an error, after which the workflow waits, or defers the domain.
 func (b *batch) troubled(facts crawl.Facts, d decide.Decision, at crawl.Attempt) (crawl.Facts, bool, error) {
 	// A graylisted domain sleeps in its workflow, and one that was given up ends it.
 	if at.Reason == reasons.Graylist || at.GiveUp != "" {
@@ -367,13 +347,6 @@ func (b *batch) troubled(facts crawl.Facts, d decide.Decision, at crawl.Attempt)
 		return facts, true, nil
 	}
 	return facts, true, &siteTrouble{fmt.Sprintf("%s: attempt %d of %d: %s; the site is left alone for %s (%s)",
-		urls.Shorten(d.Crawl.URL, urlShown), d.Crawl.Attempt, *d.Run.Settings.MaxAttempts, cause(at),
+		urls.Shorten(d.Crawl.URL, urlShown), d.Crawl.Attempt, *d.Run.Settings.MaxAttempts, cmp.Or(at.Error, statusText(at.StatusCode)),
 		time.Duration(at.Delay).Round(time.Millisecond), at.Reason)}
-}
-
-func cause(at crawl.Attempt) string {
-	if at.Error != "" {
-		return at.Error
-	}
-	return statusText(at.StatusCode)
 }

@@ -12,23 +12,18 @@ import (
 )
 
 const (
-	// wakeEarly is how long before its slot is free a workflow is woken: about what
-	// the way from a timer to an activity can take on a busy server. The rest of
-	// the wait is spent in the process, so that the slot is taken on time.
+	// wakeEarly is how long before its slot is free a workflow is woken: about the time from a timer
+	// to an activity on a busy server. The process waits out the rest, so that it is on time.
 	wakeEarly = 400 * time.Millisecond
-	// inProcessWait is the longest that a batch of one page waits in the process
-	// for its slot.
+	// inProcessWait is the longest wait in the process for a batch of one page.
 	inProcessWait = 750 * time.Millisecond
-	// batchWait is the same for larger batches, which trade durable sleeps for fewer
-	// workflow steps.
+	// batchWait is the same for larger batches, which save workflow steps by it.
 	batchWait = 10 * time.Second
-	// instant is the longest wait that is none to show: a step of the workflow takes as
-	// long.
+	// instant is the longest wait that is not shown: a step of the workflow takes as long.
 	instant = 20 * time.Millisecond
 )
 
-// wait waits for the domain's slot in the process, if that is short, or ends the
-// batch with a wait for the workflow.
+// wait waits for the domain's slot in the process if that is short, else the workflow waits.
 func (b *batch) wait(ctx context.Context, facts crawl.Facts, d decide.Decision) (crawl.Facts, bool, error) {
 	wait := d.Until.Sub(facts.Now)
 	switch {
@@ -58,8 +53,7 @@ func (b *batch) sits(wait time.Duration) bool {
 	return b.goesOn()
 }
 
-// goesOn reports whether the batch has more to do in the process, for whatever it
-// could as well leave to the workflow.
+// goesOn reports whether the batch continues in the process instead of in the workflow.
 func (b *batch) goesOn() bool {
 	if b.in.Auto {
 		return !b.ease.step(time.Now())
@@ -67,8 +61,7 @@ func (b *batch) goesOn() bool {
 	return b.in.MaxPages > 1
 }
 
-// asked counts a request, and decides whether the batch is over; facts are as of its
-// record.
+// asked counts a request, and decides whether the batch is over by the facts of its record.
 func (b *batch) asked(facts crawl.Facts) {
 	b.pages++
 	switch {
@@ -101,8 +94,7 @@ func (b *batch) notGranted(ctx context.Context, facts crawl.Facts, d decide.Deci
 // isQueue reports whether a wait was for a place in a queue of domains.
 func isQueue(why reasons.Reason) bool { return why.Row().Of == reasons.SharedSlot }
 
-// waitOrDefer ends the batch with a wait for the slot, or with deferring the domain
-// if its server asked to be left alone for too long.
+// waitOrDefer ends the batch with a wait, or defers the domain if the wait is too long.
 func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, why reasons.Reason) {
 	if decide.DefersDomain(run, wait, why) {
 		b.then(StepFinish, url, wait, why)
@@ -112,9 +104,8 @@ func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, 
 	b.then(StepFetch, url, durableWait(wait), why)
 }
 
-// prerequisite has robots.txt or tdmrep.json fetched before any page of an origin: by
-// the workflow, in an activity of its own, or in the process where Temporal is not at
-// ease. Then it is the same request with the same waits.
+// prerequisite has robots.txt or tdmrep.json fetched before any page of an origin: by the
+// workflow, or in the process, with the same waits, where Temporal is not at ease.
 func (b *batch) prerequisite(ctx context.Context, facts crawl.Facts, d decide.Decision) (crawl.Facts, bool, error) {
 	b.res.NextStep = NextStep{Next: StepRobots, Origin: d.Crawl.Origin}
 	if d.Prerequisite != kinds.Robots {

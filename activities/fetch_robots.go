@@ -39,9 +39,8 @@ type FetchRobotsInput struct {
 	Queued bool `json:"queued,omitempty"`
 }
 
-// FetchRobotsResult says what came of it. Either Done, or Defer, or the same activity
-// is to be called again after Wait, with Kind, URL, Hops and Queued, and Origin where it
-// is named: that origin's robots.txt is needed first.
+// FetchRobotsResult is Done, or Defer, or asks for another call after Wait with Kind, URL, Hops
+// and Queued. Origin is set if that origin's robots.txt is needed first.
 type FetchRobotsResult struct {
 	Done    bool                `json:"done"`
 	Verdict crawl.RobotsVerdict `json:"verdict,omitempty"`
@@ -55,8 +54,7 @@ type FetchRobotsResult struct {
 	Queued  bool                `json:"queued,omitempty"`
 	// Asked is the request; empty if none was made.
 	Asked Asked `json:"asked,omitzero"`
-	// Defer defers the domain for Wait: its server, or the server of a redirect's target,
-	// asks to be left alone for longer than a workflow sleeps.
+	// Defer defers the domain for Wait, which is longer than a workflow sleeps.
 	Defer bool `json:"defer,omitempty"`
 }
 
@@ -66,8 +64,7 @@ type originFetch struct {
 	read.Origin
 
 	in FetchRobotsInput
-	// asked is the domain of URL; it differs from Domain after a redirect elsewhere, and other
-	// has its facts then.
+	// asked is the domain of URL; other has its facts if a redirect led to another domain.
 	asked string
 	other crawl.Facts
 
@@ -78,14 +75,12 @@ type originFetch struct {
 }
 
 // FetchRobots makes one request for an origin's robots.txt, paced like any other
-// request to its domain, and stores what it found. A redirect is one more
-// call, and paced too, since it may lead to another domain.
+// request to its domain, and stores the result. A redirect takes another call.
 //
-// While robots.txt is unreachable nothing of the origin is fetched, unless it was
-// read within the last day: then that copy holds for so long. The first failures
-// end the activity with TypeSiteTrouble, and ResultOf reads the result; then the origin is put
-// off for an hour, and for twice as long after each further failure, up to 30 days.
-// A domain whose name does not exist is given up likewise.
+// While robots.txt is unreachable nothing of the origin is fetched, unless a copy was
+// read within the last day. The first failures return TypeSiteTrouble (see ResultOf).
+// Then the origin is put off for an hour, and for twice as long after each further
+// failure, up to 30 days. A domain whose name does not exist is given up likewise.
 func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
 	defer heartbeat(ctx)()
 	res, err := a.fetchRobots(ctx, in)
@@ -100,7 +95,13 @@ func (a *Activities) fetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 	if err != nil {
 		return FetchRobotsResult{}, err
 	}
-	if f.pickRun(); f.Run.ID == 0 {
+	// The request is made for the run whose page is next.
+	switch run := decide.Pick(f.Facts, f.Facts.Now); {
+	case run != nil:
+		f.Run = *run
+	case len(f.Facts.Runs) > 0:
+		f.Run = f.Facts.Runs[0]
+	default:
 		return FetchRobotsResult{Done: true, Detail: "no run wants anything of the domain any more"}, nil
 	}
 	return f.fetch(ctx)
@@ -122,22 +123,6 @@ func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput) (*
 	return f, err
 }
 
-// pickRun finds the run that the request is made for: the one whose page is next.
-func (f *originFetch) pickRun() {
-	if run := decide.Pick(f.Facts, f.Facts.Now); run != nil {
-		f.Run = *run
-	} else if len(f.Facts.Runs) > 0 {
-		f.Run = f.Facts.Runs[0]
-	}
-}
-
-// bind has the request made for a run that need not be running yet.
-func (f *originFetch) bind(run crawl.Run) {
-	f.Run = crawl.RunFacts{ID: run.ID, Name: run.Name, Settings: run.Settings}
-	f.Facts.Runs = append(f.Facts.Runs, f.Run)
-}
-
-// fetch makes the request, if there is one to be made.
 func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 	if known, err := f.known(ctx); err != nil || known {
 		return f.verdict(f.Stored), err
@@ -172,8 +157,7 @@ func (f *originFetch) windowWait(ctx context.Context) (time.Duration, error) {
 	return politeness.WaitAll(f.Facts.Now, append(own.Windows, other.Windows...)), nil
 }
 
-// known reads what is stored, and reports whether that is all there is to know: as
-// it is if another worker, or an earlier attempt of this very call, has been here.
+// known reads the stored copy, and reports whether it is enough, as after another worker's call.
 func (f *originFetch) known(ctx context.Context) (bool, error) {
 	stored, err := f.store.Robots(ctx, f.Name)
 	switch {
@@ -187,8 +171,7 @@ func (f *originFetch) known(ctx context.Context) (bool, error) {
 	return f.Hops == 0 && stored.Fresh > 0 && !f.Outdated(stored) && !f.MissesTDM(stored), nil
 }
 
-// ask takes the lease, asks, and judges the answer. A short wait for the lease is
-// spent in the process.
+// ask requests and judges the answer. It spends a short wait for the lease in the process.
 func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 	health, spared := f.Facts.Domain.Health, f.Facts.Spared()
 	if f.asked != f.Domain {
@@ -220,8 +203,11 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 			return f.refused(ctx, *res.Refused)
 		case res.Unwanted:
 			return f.verdict(f.Stored), nil
+		case res.Exchange != nil && res.Exchange.Interrupted:
+			return FetchRobotsResult{}, res.Exchange.Err
 		case res.Exchange != nil:
-			return f.settled(res.Exchange)
+			f.res.Asked = askedOf(f.URL.String(), f.Kind, res.Exchange.Attempt)
+			return f.res, f.trouble
 		}
 		l := res.Lease
 		ask.Start.Queued = ask.Start.Queued || isQueue(l.Reason)
@@ -234,23 +220,12 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 	}
 }
 
-// settled is what to do after a request.
-func (f *originFetch) settled(x *request.Exchange) (FetchRobotsResult, error) {
-	if x.Interrupted {
-		return FetchRobotsResult{}, x.Err
-	}
-	f.res.Asked = askedOf(f.URL.String(), f.Kind, x.Attempt)
-	return f.res, f.trouble
-}
-
-// again is to call the activity again after a wait.
 func (f *originFetch) again(wait time.Duration, why reasons.Reason, queued bool) FetchRobotsResult {
 	return FetchRobotsResult{
 		Wait: settings.Duration(max(wait, 0)), Reason: why, Kind: f.in.Kind, URL: f.in.URL, Hops: f.in.Hops, Queued: queued,
 	}
 }
 
-// answer has what the answer says recorded, or followed.
 func (f *originFetch) answer(ctx context.Context, x *request.Exchange) error {
 	if x.Interrupted {
 		return nil // it tells nothing about the site
@@ -271,8 +246,7 @@ func (f *originFetch) answer(ctx context.Context, x *request.Exchange) error {
 	return nil
 }
 
-// settle decides, once it is known how long the domain is left alone, what becomes
-// of a robots.txt that could not be read.
+// settle decides what becomes of an unread robots.txt, once the domain's pace is known.
 func (f *originFetch) settle(x *request.Exchange) {
 	if f.unread == "" {
 		return
@@ -296,8 +270,7 @@ func (f *originFetch) untold(u read.Unread, why string) (FetchRobotsResult, erro
 	)}
 }
 
-// verdict is the result for what is known now: done, unless tdmrep.json is wanted
-// too.
+// verdict is the result for a stored robots.txt: done, unless tdmrep.json is wanted too.
 func (f *originFetch) verdict(r crawl.Robots) FetchRobotsResult {
 	if f.MissesTDM(r) {
 		return FetchRobotsResult{Kind: kinds.TDM}
@@ -305,9 +278,8 @@ func (f *originFetch) verdict(r crawl.Robots) FetchRobotsResult {
 	return FetchRobotsResult{Done: true, Verdict: r.Verdict, Detail: r.Reason}
 }
 
-// refused is for a host of which no address may be asked. That is our own rule: its
-// domain is deferred, and nothing said of its robots.txt. One that a robots.txt
-// redirects to is no part of the web, which is that site's fault.
+// refused handles a host without a permitted address. Its domain is deferred, by our own rule.
+// A robots.txt that redirects to such a host is unreachable.
 func (f *originFetch) refused(ctx context.Context, r crawl.Refusal) (FetchRobotsResult, error) {
 	if f.asked != f.Domain {
 		return f.unasked(ctx, fmt.Sprintf("redirects to %s, whose address %s is %s", f.asked, r.Addr, cmp.Or(r.Listed.Listed(), "not public")))

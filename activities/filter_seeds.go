@@ -13,8 +13,7 @@ import (
 // FilterSeedsInput names a run.
 type FilterSeedsInput struct {
 	Run string `json:"run"`
-	// Wake says that the run's settings were changed: domains that sleep are to decide
-	// again.
+	// Wake says that the run's settings were changed: its sleeping domains decide again.
 	Wake bool `json:"wake,omitempty"`
 }
 
@@ -25,17 +24,13 @@ type FilterSeedsResult struct {
 }
 
 const (
-	// seedFilterSpan is when no more robots.txt is asked for. The rest is left to the
-	// domains' workflows, which ask for it before any page.
+	// seedFilterSpan limits the requests for robots.txt. The domains' workflows request the rest.
 	seedFilterSpan = time.Minute
-	// dispatchFirst is how long the dispatcher has to start domains, whose workflows
-	// then ask for their robots.txt themselves.
-	dispatchFirst = 3 * time.Second
-	// seedFilterParallel is how many are asked for at once.
+	// dispatchFirst is the head start of the dispatcher, whose workflows request robots.txt themselves.
+	dispatchFirst      = 3 * time.Second
 	seedFilterParallel = 64
 )
 
-// seedFilter is one call of FilterSeeds.
 type seedFilter struct {
 	*Activities
 
@@ -43,10 +38,8 @@ type seedFilter struct {
 	until time.Time
 }
 
-// FilterSeeds closes the seeds of a run that robots.txt forbids, of domains that
-// wait for their turn, so that they need no workflow of their own. It asks for the
-// robots.txt of many origins at once, beside the workflows that have begun to crawl,
-// and stops after a minute.
+// FilterSeeds closes the seeds that robots.txt forbids, so that their domains need no workflow. It
+// requests the robots.txt of many origins at once, beside the crawl, and stops after a minute.
 func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (FilterSeedsResult, error) {
 	defer heartbeat(ctx)()
 	var res FilterSeedsResult
@@ -113,10 +106,15 @@ func (f *seedFilter) filter(ctx context.Context, open []crawl.SeedCrawl, after i
 		}
 	}
 	if len(unknown) > 0 {
-		if err := f.askAll(ctx, unknown); err != nil {
+		var group errgroup.Group
+		group.SetLimit(seedFilterParallel)
+		for origin, domain := range unknown {
+			group.Go(func() error { return f.ask(ctx, domain, origin) })
+		}
+		err := group.Wait()
+		if err != nil {
 			f.log.WarnContext(ctx, "some seeds are left to their domains' workflows", "error", err)
 		}
-		var err error
 		if open, err = f.store.OpenSeeds(ctx, f.run.ID, after, len(open)); err != nil {
 			return err
 		}
@@ -127,16 +125,6 @@ func (f *seedFilter) filter(ctx context.Context, open []crawl.SeedCrawl, after i
 		}
 	}
 	return nil
-}
-
-// askAll asks for the robots.txt of origins, at once.
-func (f *seedFilter) askAll(ctx context.Context, domains map[string]string) error {
-	var group errgroup.Group
-	group.SetLimit(seedFilterParallel)
-	for origin, domain := range domains {
-		group.Go(func() error { return f.ask(ctx, domain, origin) })
-	}
-	return group.Wait()
 }
 
 // decide says what is to become of a seed by its robots.txt alone.
@@ -152,7 +140,6 @@ func (f *seedFilter) decide(ctx context.Context, c crawl.SeedCrawl) (decide.Deci
 	return decide.Crawl(full, facts.Now), nil
 }
 
-// closeDisallowed records that a seed is not requested.
 func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res *FilterSeedsResult) error {
 	d, err := f.decide(ctx, c)
 	if err != nil || d.Do != decide.Refuse {
@@ -167,8 +154,7 @@ func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res
 	return err
 }
 
-// ask makes the requests for one origin's robots.txt that can be begun while there
-// is time, paced as any other. A site in trouble is left to its domain's workflow.
+// ask requests one origin's robots.txt while there is time. It leaves failures to the workflow.
 func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 	in := FetchRobotsInput{Domain: domain, Origin: origin}
 	for time.Now().Before(f.until) && !stopping(ctx) {
@@ -176,7 +162,9 @@ func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 		if err != nil {
 			return err
 		}
-		o.bind(f.run)
+		// the run need not be running yet
+		o.Run = crawl.RunFacts{ID: f.run.ID, Name: f.run.Name, Settings: f.run.Settings}
+		o.Facts.Runs = append(o.Facts.Runs, o.Run)
 		res, err := o.fetch(ctx)
 		switch wait := time.Duration(res.Wait); {
 		case isSiteTrouble(err):

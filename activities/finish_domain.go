@@ -33,14 +33,12 @@ type FinishDomainInput struct {
 	Reason string            `json:"reason,omitempty"`
 }
 
-// FinishDomainResult reports whether the workflow may end. If not, something has
-// become due.
+// FinishDomainResult reports whether the workflow may end, since nothing is due.
 type FinishDomainResult struct {
 	Finished bool `json:"finished"`
 }
 
-// FinishDomain gives the domain's claim back unless something is due, and wakes the
-// dispatchers of its runs: a place is free.
+// FinishDomain gives the domain's claim back unless work is due, and wakes its dispatchers.
 func (a *Activities) FinishDomain(ctx context.Context, in FinishDomainInput) (FinishDomainResult, error) {
 	var unread error
 	finished, err := a.store.FinishDomain(ctx, in.Domain, func(f crawl.Facts) (crawl.Finish, bool) {

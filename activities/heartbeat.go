@@ -10,25 +10,22 @@ import (
 // heartbeatEvery is well below the heartbeat time-out in workflows/options.go.
 const heartbeatEvery = 15 * time.Second
 
-// heartbeat tells Temporal that the activity is alive until stop is called. Most
-// activities end before the first beat.
+// heartbeat sends heartbeats until stop is called. Most activities end before the first.
 func heartbeat(ctx context.Context) (stop func()) {
-	done := make(chan struct{})
+	beating, stop := context.WithCancel(ctx)
 	go func() {
 		tick := time.NewTicker(heartbeatEvery)
 		defer tick.Stop()
 		for {
 			select {
-			case <-done:
-				return
-			case <-ctx.Done():
+			case <-beating.Done():
 				return
 			case <-tick.C:
 				activity.RecordHeartbeat(ctx)
 			}
 		}
 	}()
-	return func() { close(done) }
+	return stop
 }
 
 // stopping reports whether this worker is shutting down.
@@ -43,22 +40,18 @@ func stopping(ctx context.Context) bool {
 	}
 }
 
-// sleep waits, or returns false when the worker stops or the activity is
-// cancelled meanwhile.
+// sleep waits, or returns false if the worker stops or the activity is cancelled.
 func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return !stopping(ctx)
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		case <-activity.GetWorkerStopChannel(ctx):
+		}
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	case <-activity.GetWorkerStopChannel(ctx):
-		return false
-	}
+	return !stopping(ctx)
 }
 
 // untilStop is a context that ends when the worker stops, too, for what need not be finished.

@@ -14,8 +14,7 @@ type LiftControlInput struct {
 	By     string              `json:"by"`
 }
 
-// LiftControl takes a person's decisions about a domain back. To take back what is
-// not in force is no error.
+// LiftControl lifts a person's decisions about a domain. Missing ones are no error.
 func (a *Activities) LiftControl(ctx context.Context, in LiftControlInput) error {
 	err := a.store.LiftControls(ctx, in.Domain, in.By, in.Kinds...)
 	if errors.Is(err, crawl.ErrNotFound) {

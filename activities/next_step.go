@@ -21,8 +21,7 @@ const (
 	StepFinish Step = "finish"
 )
 
-// NextStep is what a domain's workflow does next, as an activity says and as the workflow
-// carries it.
+// NextStep is the next step of a domain's workflow.
 type NextStep struct {
 	// Next is what to do after Wait; empty is StepFetch.
 	Next   Step              `json:"next,omitempty"`
@@ -30,8 +29,7 @@ type NextStep struct {
 	Reason reasons.Reason    `json:"reason,omitempty"`
 	// Defer, with StepFinish, defers the domain for Wait.
 	Defer bool `json:"defer,omitempty"`
-	// URL is the page that is next, for people. With StepRobots it is where the last
-	// redirect led, empty at first.
+	// URL is the next page, for people. With StepRobots it is the target of the last redirect.
 	URL string `json:"url,omitempty"`
 	// Origin, Kind and Hops are those of a FetchRobotsInput, with StepRobots.
 	Origin string     `json:"origin,omitempty"`
@@ -41,8 +39,7 @@ type NextStep struct {
 	Queued bool `json:"queued,omitempty"`
 }
 
-// Long reports whether the URL, as the location of a robots.txt may, leaves little room in a
-// payload for what is only for people.
+// Long reports whether URL, such as a robots.txt's location, leaves little of a payload for people.
 func (n NextStep) Long() bool { return len(n.URL) > urlShown }
 
 // Robots is the input of the FetchRobots that StepRobots asks for.

@@ -45,7 +45,6 @@ type RecrawlInput struct {
 	// Only is what of them is asked for; empty is pages and images.
 	Only settings.Only `json:"only,omitempty"`
 
-	// unreadable is what is wrong with the JSON.
 	unreadable error
 }
 
@@ -96,16 +95,14 @@ func (in RecrawlInput) Validate() error {
 // Asks is the run that asks for the pages.
 func (in RecrawlInput) Asks() string { return cmp.Or(in.Into, in.Run) }
 
-// recrawlHeartbeat is what a heartbeat of Recrawl keeps: how far it has come, and before when
-// pages were fetched for it, as it was when it was run first.
+// recrawlHeartbeat is the state that a retry of Recrawl resumes from. Before stays that of the first.
 type recrawlHeartbeat struct {
 	crawl.RecrawlProgress
 
 	Before time.Time `json:"before"`
 }
 
-// Recrawl makes pages pending that were fetched long ago. If it is run again it goes on where
-// it was; those that are pending already are left alone.
+// Recrawl makes pages pending that were fetched long ago. A retry resumes where it was.
 func (a *Activities) Recrawl(ctx context.Context, in RecrawlInput) (RecrawlResult, error) {
 	var res RecrawlResult
 	run, err := a.store.Run(ctx, in.Run)

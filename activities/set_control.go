@@ -24,10 +24,8 @@ type SetControlInput struct {
 	crawl.Control
 }
 
-// SetControl stores a person's decision about a domain. It holds from the next
-// request on, with or without a workflow. A delay, budget or window of null takes
-// what was set before back. If it is run again because its answer was lost, it
-// changes nothing: what was decided meanwhile stands.
+// SetControl stores a person's decision about a domain, which holds from the next request on. A
+// delay, budget or window of null lifts an earlier one. A repeated call changes nothing.
 func (a *Activities) SetControl(ctx context.Context, in SetControlInput) error {
 	if string(in.Value) == "null" {
 		return a.LiftControl(ctx, LiftControlInput{Domain: in.Domain, Kinds: []crawl.ControlType{in.Type}, By: in.SetBy})

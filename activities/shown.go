@@ -101,7 +101,6 @@ func (b *batch) count(ctx context.Context, facts crawl.Facts) error {
 	return err
 }
 
-// show notes a request that was made for a decision.
 func (b *batch) show(d decide.Decision, ask request.Ask, done request.Result) {
 	at := done.Exchange.Attempt
 	b.res.Asked = askedOf(ask.URL.String(), ask.Start.Kind, at)

@@ -9,8 +9,7 @@ import (
 // StartCrawlInput names a run.
 type StartCrawlInput struct {
 	Run string `json:"run"`
-	// Scheduled says that a schedule asks for it: a run that a person has stopped or paused
-	// stays so.
+	// Scheduled says that a schedule starts it: a stopped or paused run stays so.
 	Scheduled bool `json:"scheduled,omitempty"`
 }
 

@@ -12,8 +12,7 @@ type StopRunInput struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// StopRun makes a run stop: none of its pages is requested any more. One that does not run
-// is left as it is.
+// StopRun stops a run. It leaves a run that has ended as it is.
 func (a *Activities) StopRun(ctx context.Context, in StopRunInput) error {
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {

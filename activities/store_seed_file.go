@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,14 +20,12 @@ import (
 	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
-// SeedFile is a seed file for a worker to read: a file in the directory that it was
-// told (--seed-dir), or what is downloaded from an address.
+// SeedFile is a seed file for a worker to read: a file in its --seed-dir, or a download.
 type SeedFile struct {
 	Source seeds.Source `json:"source"`
 	File   string       `json:"file,omitempty"`
 	URL    string       `json:"url,omitempty"`
-	// Column and RankColumn are of a CSV file, Limit and Offset count its entries; see
-	// seedfile.Options.
+	// Column and RankColumn are of a CSV file, Limit and Offset count entries: seedfile.Options.
 	Column     string `json:"column,omitempty"`
 	RankColumn string `json:"rank_column,omitempty"`
 	Limit      int64  `json:"limit,omitempty"`
@@ -84,9 +83,8 @@ type SeedFileStore interface {
 	ForgetSeedFile(ctx context.Context, runID int64, file string) error
 }
 
-// StoreSeedFile makes sure that the run exists, and stores the seeds of a seed file. Another
-// attempt goes on where the last was interrupted, and counts what it has stored itself. A
-// file that cannot be read fails it for good, a download that fails does not.
+// StoreSeedFile creates the run if needed, and stores the seeds of a seed file. A retry resumes
+// and counts its own seeds. An unreadable file is bad input, a failed download is not.
 func (a *Activities) StoreSeedFile(ctx context.Context, in StoreSeedFileInput) (StoreSeedsResult, error) {
 	defer heartbeat(ctx)()
 	var res StoreSeedsResult
@@ -149,8 +147,7 @@ func (a *Activities) openSeedFile(ctx context.Context, l SeedFile) (_ *seedfile.
 	return file, fmt.Sprintf("%d bytes, %s", info.Size(), info.ModTime().UTC()), nil
 }
 
-// openLocal opens a file in the directory that may be read, and none outside, whatever
-// links there are.
+// openLocal opens a file in the --seed-dir, and no file outside, whatever links there are.
 func (a *Activities) openLocal(name string) (*os.File, error) {
 	if a.seedFiles.Dir == "" {
 		return nil, badInput(fmt.Errorf("%w: file %q: this worker reads no files: start it with --seed-dir, or use url", crawl.ErrInvalid, name))
@@ -168,10 +165,6 @@ func (a *Activities) openLocal(name string) (*os.File, error) {
 }
 
 func (a *Activities) downloadSeedFile(ctx context.Context, l SeedFile) (*os.File, error) {
-	from := l.URL
-	if from == "" {
-		from = seedfile.Published(l.Source)
-	}
 	cache := a.seedFiles.Cache
 	if cache == "" {
 		dir, err := os.MkdirTemp("", "mosey-lists-")
@@ -184,7 +177,7 @@ func (a *Activities) downloadSeedFile(ctx context.Context, l SeedFile) (*os.File
 	d := seedfile.Downloader{Dir: cache, Agent: a.agent, Permits: func(addr netip.Addr) error { return a.requests.Fetcher.Permits(addr) }}
 	ctx, cancel := untilStop(ctx)
 	defer cancel()
-	path, stale, err := d.Get(ctx, l.Source, from)
+	path, stale, err := d.Get(ctx, l.Source, cmp.Or(l.URL, seedfile.Published(l.Source)))
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +187,6 @@ func (a *Activities) downloadSeedFile(ctx context.Context, l SeedFile) (*os.File
 	return os.Open(path)
 }
 
-// storingList is a list that is being stored.
 type storingList struct {
 	*Activities
 
@@ -216,11 +208,7 @@ func (s *storingList) load(ctx context.Context, file *seedfile.File) error {
 	if err != nil {
 		return err
 	}
-	o := s.list.options()
-	if before > 0 {
-		o = o.After(before)
-	}
-	_, err = seedfile.Load(ctx, file, o, seedfile.Loading{
+	_, err = seedfile.Load(ctx, file, s.list.options().After(before), seedfile.Loading{
 		Store: func(ctx context.Context, some []seeds.Seed) error {
 			if stopping(ctx) {
 				return errors.New("the worker is stopping; what is stored stays")

@@ -25,8 +25,7 @@ type SeedStore interface {
 	OpenSeeds(ctx context.Context, runID, after int64, most int) ([]crawl.SeedCrawl, error)
 }
 
-// StoreSeedsInput asks to store seeds: those given, and those that a command line
-// has staged for the run.
+// StoreSeedsInput asks to store the given seeds, and those that a command line has staged.
 type StoreSeedsInput struct {
 	Run      string            `json:"run"`
 	URLs     []string          `json:"urls,omitempty"`
@@ -57,16 +56,13 @@ func (r *StoreSeedsResult) add(stored seeds.Stored) {
 
 const (
 	// seedChunk is how many seeds one transaction stores.
-	seedChunk = 500
-	// seedExampleMax bounds the example of a refused seed.
+	seedChunk      = 500
 	seedExampleMax = 200
 )
 
-// StoreSeeds makes sure that the run exists, and stores its seeds in chunks. Where its
-// depth or scope was widened it begins to add the pages that are known already. Each
-// chunk is forgotten once it is stored, so a second attempt goes on where the
-// first was interrupted. Seeds that are given and are not URLs fail the activity for
-// good; staged ones, of which there may be a million, are counted.
+// StoreSeeds creates the run if needed, and stores its seeds in chunks. It also begins to follow
+// known links if the depth or scope was widened. Each chunk is unstaged once it is stored, so
+// that a retry resumes. Given seeds that are no URLs are bad input; staged ones are counted.
 func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreSeedsResult, error) {
 	defer heartbeat(ctx)()
 	var res StoreSeedsResult
@@ -128,7 +124,6 @@ func (a *Activities) storeChunk(ctx context.Context, run crawl.Run, staged []cra
 	return a.store.UnstageSeeds(ctx, run.ID, staged[len(staged)-1].ID)
 }
 
-// addSeeds stores seeds and counts what came of them.
 func (a *Activities) addSeeds(ctx context.Context, run crawl.Run, raw []string, res *StoreSeedsResult) error {
 	var parsed []seeds.Seed
 	for _, text := range raw {

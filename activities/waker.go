@@ -7,19 +7,14 @@ import (
 	"time"
 )
 
-// wakeEvery is how often a process wakes the same dispatcher at the most. A wake-up
-// that is lost with the process costs a minute: then the dispatcher looks by itself.
+// wakeEvery throttles wake-ups of one dispatcher. It polls within a minute if one is lost.
 const wakeEvery = time.Second
 
-// wakeTimeout bounds one wake-up.
 const wakeTimeout = 30 * time.Second
 
-// waker wakes the dispatchers of runs that have something new to look at.
-//
-// Of one dispatcher it makes one wake-up at a time. Temporal writes wake-ups to the
-// workflow one after the other, and the workflow's own steps wait in the same queue. If
-// Temporal is slow and each process sends a wake-up a second, they pile up and the
-// dispatcher stands still.
+// waker wakes the dispatchers of runs that have news, each with one wake-up at a time. Temporal
+// writes wake-ups to the workflow one after the other, in the queue of its own steps. If Temporal
+// is slow and each process sends one a second, they pile up and the dispatcher stands still.
 type waker struct {
 	starter Starter
 	log     *slog.Logger
@@ -30,12 +25,10 @@ type waker struct {
 	running sync.WaitGroup
 }
 
-// wakeUps are those of one run.
 type wakeUps struct {
 	// last is when the last began, or the next is to.
 	last time.Time
-	// planned is set from when one is asked for until it begins, and underWay from then
-	// until it has ended.
+	// planned is set until the next begins, underWay from then until it has ended.
 	planned, underWay bool
 }
 
@@ -71,7 +64,9 @@ func (w *waker) plan(run string, u *wakeUps) {
 	w.running.Add(1)
 	time.AfterFunc(time.Until(u.last), func() {
 		defer w.running.Done()
-		w.begin(u)
+		w.mu.Lock()
+		u.planned, u.underWay = false, true
+		w.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
 		defer cancel()
 		if err := w.starter.StartCrawl(ctx, run); err != nil {
@@ -81,14 +76,7 @@ func (w *waker) plan(run string, u *wakeUps) {
 	})
 }
 
-func (w *waker) begin(u *wakeUps) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	u.planned, u.underWay = false, true
-}
-
-// end plans the wake-up that was asked for meanwhile: what it is for has perhaps come
-// after the dispatcher looked.
+// end plans the wake-up that was requested meanwhile: it may concern later news.
 func (w *waker) end(run string, u *wakeUps) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,14 +8,11 @@ import (
 	"github.com/mosey-web/mosey/crawl/decide"
 )
 
-// widenFirst is how long a seeding looks at known links before its run goes on. What
-// is left it looks at beside the run.
+// widenFirst limits how long a seeding follows known links before its run starts.
 const widenFirst = 2 * time.Second
 
-// widen makes what a run's pages link to part of the run, as far as its settings let
-// it be by now: after its depth or scope was widened. It stops at an instant, if one
-// is given, and returns how many pages are new to the run, and whether all are looked at.
-// Where it is interrupted the next call goes on.
+// widen adds the targets of known links to the run, after its depth or scope was widened. It stops
+// at an instant, if one is given. It returns how many are new, and whether all links were followed.
 func (a *Activities) widen(ctx context.Context, run crawl.Run, until time.Time) (added int, done bool, err error) {
 	facts := crawl.RunFacts{ID: run.ID, Name: run.Name, Settings: run.Settings}
 	for !stopping(ctx) && (until.IsZero() || time.Now().Before(until)) {
@@ -30,8 +27,7 @@ func (a *Activities) widen(ctx context.Context, run crawl.Run, until time.Time) 
 	return added, false, nil
 }
 
-// goOn has a run's dispatcher look: there is work for it, and who has stored that has made a
-// run that was done go on. One that a person has stopped or paused stays so.
+// goOn wakes a run's dispatcher because there is work, unless the run is stopped or paused.
 func (a *Activities) goOn(ctx context.Context, name string) error {
 	run, err := a.store.Run(ctx, name)
 	if err != nil || run.Status == crawl.RunStopped || run.Status == crawl.RunPaused {
