@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func (d *domain) handle(ctx workflow.Context) error {
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateAddURLs, d.addURLs, workflow.UpdateHandlerOptions{
 			Validator: func(_ workflow.Context, in input[AddURLs]) error {
 				example := `{"run":"small-web","urls":["https://` + d.name + `/new"]}`
-				return firstOf(in.check(example), in.message.validate(d.name))
+				return cmp.Or(in.check(example), in.message.validate(d.name))
 			},
 			Description: "Add pages of the domain to a run",
 		}),

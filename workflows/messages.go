@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (Pause) example() string { return `{"reason":"a quiet night"}, and perhaps 
 
 func (m Pause) validate(now time.Time) error {
 	c := crawl.Control{Type: crawl.ControlPause, Until: m.until()}
-	return firstOf(validateReason(m.Reason), c.Validate(now))
+	return cmp.Or(validateReason(m.Reason), c.Validate(now))
 }
 
 func (m Pause) until() (t time.Time) {
@@ -98,7 +99,7 @@ type Set struct {
 func (Set) example() string { return `{"settings":{"delay":"5s"}}, and perhaps "reason"` }
 
 func (m Set) validate(time.Time) error {
-	return firstOf(validateReason(m.Reason), m.Settings.Validate())
+	return cmp.Or(validateReason(m.Reason), m.Settings.Validate())
 }
 
 // SetDelay is a domain's own least delay beside others; null lifts it.
@@ -199,16 +200,6 @@ func sizeInJSON(text string) int {
 	return size
 }
 
-// firstOf returns the first error, if any.
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // reasonMax bounds what a person can write into a history.
 const reasonMax = 200
 
@@ -235,27 +226,29 @@ type input[M any] struct {
 	fault   error
 }
 
-// UnmarshalJSON reads a message. It wants each field without omitempty, if only as null.
+// UnmarshalJSON keeps what is wrong for the validator.
 func (in *input[M]) UnmarshalJSON(data []byte) error {
-	in.read = true
+	in.read, in.fault = true, readMessage(data, &in.message)
+	return nil
+}
+
+// readMessage reads JSON into a struct. It wants each field without omitempty, if only as null.
+func readMessage[M any](data []byte, into *M) error {
 	var fields map[string]json.RawMessage
-	if in.fault = crawl.JSONFault(json.Unmarshal(data, &in.message)); in.fault != nil {
-		return nil
-	}
-	if in.fault = crawl.JSONFault(json.Unmarshal(data, &fields)); in.fault != nil {
-		return nil
+	if err := cmp.Or(json.Unmarshal(data, into), json.Unmarshal(data, &fields)); err != nil {
+		return crawl.JSONFault(err)
 	}
 	if name := unknownField[M](data); name != "" {
-		in.fault = fmt.Errorf("there is no field %q", name)
-		return nil
+		return fmt.Errorf("there is no field %q", name)
 	}
+	var missing error
 	for f := range reflect.TypeFor[M]().Fields() {
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if option == "" && !hasField(fields, name) {
-			in.fault = fmt.Errorf("%s is missing", name)
+			missing = fmt.Errorf("%s is missing", name)
 		}
 	}
-	return nil
+	return missing
 }
 
 // unknownField returns the first field in a JSON object that struct T lacks, or nothing.
@@ -298,7 +291,7 @@ func (in input[M]) check(example string) error {
 func setUpdate[M message](ctx workflow.Context, name string, handler any, description string) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, name, handler, workflow.UpdateHandlerOptions{
 		Validator: func(ctx workflow.Context, in input[M]) error {
-			return firstOf(in.check(in.message.example()), in.message.validate(workflow.Now(ctx)))
+			return cmp.Or(in.check(in.message.example()), in.message.validate(workflow.Now(ctx)))
 		},
 		Description: description,
 	})
