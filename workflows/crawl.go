@@ -138,7 +138,8 @@ func (d *dispatcher) handle(ctx workflow.Context) error {
 }
 
 func (d *dispatcher) stop(ctx workflow.Context, in input[Stop]) error {
-	return d.decide(ctx, "stop run "+d.run, act.StopRun, activities.StopRunInput{Run: d.run, Reason: in.message.Reason})
+	return d.decide(ctx, "stop run "+d.run, act.StopRun,
+		activities.StopRunInput{Run: d.run, Reason: in.message.Reason})
 }
 
 func (d *dispatcher) pause(ctx workflow.Context, in input[Pause]) error {

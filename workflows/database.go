@@ -26,16 +26,9 @@ func DatabaseWorkflow(ctx workflow.Context, _ DatabaseInput) error {
 
 // NamespaceOwner is the database that the namespace belongs to; empty means none.
 func (s Starter) NamespaceOwner(ctx context.Context) (database string, err error) {
-	d, err := s.Client.DescribeWorkflowExecution(ctx, crawl.DatabaseWorkflowID, "")
-	if NotFound(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("look at %s: %w", crawl.DatabaseWorkflowID, err)
-	}
-	info := d.GetWorkflowExecutionInfo()
-	if info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return "", nil
+	info, runs, err := s.running(ctx, crawl.DatabaseWorkflowID)
+	if err != nil || !runs {
+		return "", err
 	}
 	memo := info.GetMemo().GetFields()[memoDatabase]
 	if err := converter.GetDefaultDataConverter().FromPayload(memo, &database); err != nil {

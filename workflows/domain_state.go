@@ -136,7 +136,6 @@ func (d *domain) asked(last activities.Asked, shown activities.Shown) {
 	}
 }
 
-// describe keeps the workflow's current details, and its status, for people.
 func (d *domain) describe(ctx workflow.Context) error {
 	workflow.SetCurrentDetails(ctx, d.details(workflow.Now(ctx)))
 	status := d.state.status()

@@ -40,7 +40,6 @@ func (d *domain) handle(ctx workflow.Context) error {
 	)
 }
 
-// setBy names the source of what is decided by an update.
 const setBy = "a workflow update"
 
 func (d *domain) pause(ctx workflow.Context, in input[Pause]) error {

@@ -32,7 +32,7 @@ func (r Replayer) Sample(ctx context.Context, most int) (all []*workflowpb.Workf
 			all = append(all, some...)
 		}
 	}
-	some, err := firstExecutions(ctx, r.Client, fmt.Sprintf("WorkflowType = '%s'", DatabaseWorkflowName), most)
+	some, err := firstExecutions(ctx, r.Client, "WorkflowType = '"+DatabaseWorkflowName+"'", most)
 	return append(all, some...), err
 }
 

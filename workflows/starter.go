@@ -107,7 +107,6 @@ func (s Starter) StartSeed(ctx context.Context, n int64, in SeedInput) (client.W
 	return run, nil
 }
 
-// startedPoll is how often a seeding is asked whether its run has started.
 const startedPoll = 50 * time.Millisecond
 
 // AwaitStarted waits until a seeding has started its run, or has failed.
@@ -159,18 +158,20 @@ func (s Starter) RunningDomains(ctx context.Context) ([]string, error) {
 
 // DomainRuns reports whether a domain has a workflow.
 func (s Starter) DomainRuns(ctx context.Context, domain string) (bool, error) {
-	id := crawl.DomainWorkflowID(domain)
-	d, err := s.Client.DescribeWorkflowExecution(ctx, id, "")
-	if NotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look at %s: %w", id, err)
-	}
-	return d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+	_, runs, err := s.running(ctx, crawl.DomainWorkflowID(domain))
+	return runs, err
 }
 
-// listPage is how many workflows are listed at a time.
+// running describes a workflow, and reports whether it runs.
+func (s Starter) running(ctx context.Context, id string) (*workflowpb.WorkflowExecutionInfo, bool, error) {
+	d, err := s.Client.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil && !NotFound(err) {
+		return nil, false, fmt.Errorf("look at %s: %w", id, err)
+	}
+	info := d.GetWorkflowExecutionInfo()
+	return info, info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
 const listPage = 1000
 
 // executions lists the running workflows that a query selects, page by page. An error is the last.
