@@ -347,6 +347,7 @@ func (b *batch) troubled(facts crawl.Facts, d decide.Decision, at crawl.Attempt)
 		return facts, true, nil
 	}
 	return facts, true, &siteTrouble{fmt.Sprintf("%s: attempt %d of %d: %s; the site is left alone for %s (%s)",
-		urls.Shorten(d.Crawl.URL, urlShown), d.Crawl.Attempt, *d.Run.Settings.MaxAttempts, cmp.Or(at.Error, statusText(at.StatusCode)),
+		urls.Shorten(d.Crawl.URL, urlShown), d.Crawl.Attempt, *d.Run.Settings.MaxAttempts,
+		cmp.Or(at.Error, statusText(at.StatusCode)),
 		time.Duration(at.Delay).Round(time.Millisecond), at.Reason)}
 }

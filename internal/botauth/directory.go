@@ -31,7 +31,9 @@ func directory(path string, now time.Time) (keys []*Key, body []byte, err error)
 	if keys, err = load(path); err != nil {
 		return nil, nil, err
 	}
-	keys = slices.DeleteFunc(keys, func(k *Key) bool { return !k.NotAfter.IsZero() && !now.Before(k.NotAfter) })
+	keys = slices.DeleteFunc(keys, func(k *Key) bool {
+		return !k.NotAfter.IsZero() && !now.Before(k.NotAfter)
+	})
 	if len(keys) == 0 {
 		return nil, nil, fmt.Errorf("%s: all keys have ended (exp): add one by mosey identity keygen", path)
 	}
@@ -84,7 +86,8 @@ func proofs(keys []*Key, body []byte, authority string, created, expires time.Ti
 	var all []signed
 	for i, k := range keys {
 		made, err := sign(k, []component{
-			{name: "@authority", param: "req", paramValue: true, value: authority}, {name: "content-digest", value: digest},
+			{name: "@authority", param: "req", paramValue: true, value: authority},
+			{name: "content-digest", value: digest},
 		}, []param{{"created", created.Unix()}, {"expires", expires.Unix()}, {"keyid", k.ID}, {"tag", directoryTag}})
 		if err != nil {
 			return nil, fmt.Errorf("sign the directory: %w", err)

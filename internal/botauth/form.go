@@ -43,7 +43,9 @@ func (f Form) Agent(raw string) (string, error) {
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.HasSuffix(raw, "#") {
 		return "", errors.New("want a URL without a query and a fragment")
 	}
-	if strings.ContainsFunc(u.Host, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\\' }) {
+	if strings.ContainsFunc(u.Host, func(c rune) bool {
+		return c <= ' ' || c > '~' || c == '"' || c == '\\'
+	}) {
 		return "", errors.New("want a host of ASCII letters: a name in another script in its xn-- form")
 	}
 	host, path := "https://"+authorityOf("https", u.Host), u.EscapedPath()

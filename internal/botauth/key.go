@@ -149,7 +149,6 @@ func parseJWK(data []byte, set bool) ([]*Key, error) {
 // maxSeconds is in the year 5138. Milliseconds, which early drafts had, are beyond it.
 const maxSeconds = 99_999_999_999
 
-// parsePEM reads blocks of PKCS#8.
 func parsePEM(data []byte) ([]*Key, error) {
 	var keys []*Key
 	for {

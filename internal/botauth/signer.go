@@ -25,8 +25,7 @@ const (
 	reread = 5 * time.Second
 	// nonceBytes is how long a nonce is, as the drafts have it.
 	nonceBytes = 64
-	// tag says of a signature what it is for.
-	tag = "web-bot-auth"
+	tag        = "web-bot-auth"
 )
 
 // Config is what a Signer needs.

@@ -66,7 +66,8 @@ func (c Config) Validate() error {
 	for _, server := range c.Servers {
 		host, port, err := net.SplitHostPort(server)
 		if err != nil || host == "" || port == "" {
-			faults = append(faults, fmt.Errorf("dns: Servers: %q must be host:port, such as 192.0.2.53:53", server))
+			faults = append(faults,
+				fmt.Errorf("dns: Servers: %q must be host:port, such as 192.0.2.53:53", server))
 		}
 	}
 	return errors.Join(faults...)

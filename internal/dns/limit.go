@@ -14,7 +14,6 @@ import (
 // maxLimiters bounds the domains whose rates are remembered; a forgotten one starts anew.
 const maxLimiters = 10_000
 
-// limits are the queries per second: in all, and for each registrable domain.
 type limits struct {
 	all        *rate.Limiter
 	domainRate float64

@@ -70,7 +70,6 @@ func (c *Client) Permits(addr netip.Addr) error {
 	return fail(CauseForbiddenAddr, fmt.Sprintf("%s is not a public address", addr), nil)
 }
 
-// permitsPort is Permits, with the port judged too.
 func (c *Client) permitsPort(to netip.AddrPort) error {
 	if err := c.Permits(to.Addr()); err != nil {
 		return err

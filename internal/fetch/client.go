@@ -27,8 +27,7 @@ type Client struct {
 	config    Config
 	tls       *tls.Config
 	transport *http.Transport
-	// memory is that of the bodies in flight
-	memory *semaphore.Weighted
+	memory    *semaphore.Weighted
 }
 
 // New makes a Client. It applies the defaults, and returns the faults of Config.Validate.

@@ -164,7 +164,9 @@ func classify(caller, total context.Context, otherwise Cause, msg string, err er
 
 // familyAway reports whether err means that this machine has no route to the address's family, but
 // one to the other. Otherwise its whole network may be down, or it may be out of ports.
-func familyAway(ctx context.Context, err error, addr netip.Addr, ways func(context.Context) (four, six bool)) bool {
+func familyAway(
+	ctx context.Context, err error, addr netip.Addr, ways func(context.Context) (four, six bool),
+) bool {
 	if !errors.Is(err, syscall.EADDRNOTAVAIL) && !errors.Is(err, syscall.EAFNOSUPPORT) && !errors.Is(err, syscall.ENETUNREACH) {
 		return false
 	}

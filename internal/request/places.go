@@ -22,9 +22,8 @@ const slowShare = 4
 // placeSpan limits the wait for a place. Another worker may have one.
 const placeSpan = 2 * time.Minute
 
-// Places bound the requests in flight of a process: by its own number, and by its share of those
-// of all workers (Allow). A request that waits for a place holds nothing. Places are safe for
-// concurrent use.
+// Places bound the requests in flight of a process, by its own number and by its share of those of
+// all workers (Allow). A waiting request holds nothing. Places are safe for concurrent use.
 type Places struct {
 	most int
 

@@ -210,7 +210,6 @@ func (c *Client) keep(ctx context.Context, domain string, id int64, until time.T
 	}
 }
 
-// start fills in what the lease needs.
 func (c *Client) start(ask Ask, t target) crawl.Start {
 	s := ask.Start
 	delay, _ := politeness.Delay(ask.Pace.Waits)

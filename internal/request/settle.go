@@ -17,7 +17,6 @@ import (
 	"github.com/mosey-web/mosey/internal/fetch"
 )
 
-// failed fills in an attempt that got no complete answer.
 func failed(x *Exchange, asked time.Time) {
 	at, err := &x.Attempt, x.Err
 	at.Outcome, at.Error, at.EndedAt = crawl.OutcomeFailed, err.Error(), time.Now()
@@ -47,7 +46,6 @@ func failed(x *Exchange, asked time.Time) {
 
 const contentTypeMax = 200
 
-// answered fills in an attempt that got an answer.
 func answered(x *Exchange) {
 	at, resp := &x.Attempt, x.Response
 	at.Outcome, at.StatusCode = crawl.OutcomeOfStatus(resp.Status), KnownStatus(resp.Status)
@@ -196,7 +194,8 @@ func Overloaded(status int) bool {
 // refused reports whether a status means that the server does not want us.
 func refused(status int) bool {
 	return slices.Contains([]int{
-		http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusUnavailableForLegalReasons,
+		http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
+		http.StatusUnavailableForLegalReasons,
 	}, status)
 }
 
