@@ -18,25 +18,18 @@ func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at cra
 	if !comesAgain(run, c) {
 		return nil, nil //nolint:nilnil // there is nothing to keep
 	}
-	var h recrawl.History
-	var p recrawl.Plan
-	var s recrawl.Source
-	var kept crawl.DomainRecrawl
-	if err := errors.Join(read(c.History, &h), read(dom.Recrawl, &kept)); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(read(kept.Plan, &p), read(kept.Source, &s)); err != nil {
+	h, p, s, err := stored(c.History, dom)
+	if err != nil {
 		return nil, err
 	}
 	visit := visitOf(c, at, now)
 	next := s.Visit(h, visit)
 	h = h.Visit(visit)
-	again := &crawl.Recrawl{}
+	again := &crawl.Recrawl{History: document(h)}
 	if next != s {
 		again.Source = document(next)
 	}
-	again.History = document(h)
-	wait := recrawl.Interval(h, 1, p)
+	wait := recrawl.Interval(h, p)
 	if wait == recrawl.Never {
 		return again, nil
 	}
@@ -69,18 +62,12 @@ func AgainUnasked(d Decision, now time.Time) *crawl.Recrawl {
 // Hinted says when a page is due if a sitemap says that it has changed since it was
 // fetched: at once, if the sitemaps of its domain are believed.
 func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Time) (json.RawMessage, time.Time, error) {
-	var h recrawl.History
-	var kept crawl.DomainRecrawl
-	var p recrawl.Plan
-	var s recrawl.Source
-	if err := errors.Join(read(history, &h), read(dom.Recrawl, &kept)); err != nil {
-		return nil, time.Time{}, err
-	}
-	if err := errors.Join(read(kept.Plan, &p), read(kept.Source, &s)); err != nil {
+	h, p, s, err := stored(history, dom)
+	if err != nil {
 		return nil, time.Time{}, err
 	}
 	h = h.Hint(recrawl.Hint{Since: now.Sub(fetched), News: true, Source: s})
-	return document(h), recrawl.Due(fetched, h, 1, p), nil
+	return document(h), recrawl.Due(fetched, h, p), nil
 }
 
 // FirstAgain says when a page is due that was fetched at an instant, of a run that has begun
@@ -90,15 +77,13 @@ func FirstAgain(history json.RawMessage, fetched time.Time) (time.Time, error) {
 	if err := read(history, &h); err != nil {
 		return time.Time{}, err
 	}
-	return recrawl.Due(fetched, h, 1, recrawl.Plan{}), nil
+	return recrawl.Due(fetched, h, recrawl.Plan{}), nil
 }
 
-// comesAgain reports whether a run asks for the page of a crawl again.
 func comesAgain(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	return run.Settings.Recrawls() && c.Kind.Traits().Again
 }
 
-// visitOf is what an attempt has found, as far as it tells of changes.
 func visitOf(c crawl.CrawlFacts, at crawl.Attempt, now time.Time) recrawl.Visit {
 	v := recrawl.Visit{Found: recrawl.Failed}
 	if !c.Visit.At.IsZero() {
@@ -121,7 +106,16 @@ func visitOf(c crawl.CrawlFacts, at crawl.Attempt, now time.Time) recrawl.Visit 
 	return v
 }
 
-// read reads a stored document; none is its zero value.
+// stored reads what is stored of a page's changes, and of its domain's.
+func stored(history json.RawMessage, dom crawl.DomainFacts) (h recrawl.History, p recrawl.Plan, s recrawl.Source, err error) {
+	var kept crawl.DomainRecrawl
+	if err = errors.Join(read(history, &h), read(dom.Recrawl, &kept)); err == nil {
+		err = errors.Join(read(kept.Plan, &p), read(kept.Source, &s))
+	}
+	return h, p, s, err
+}
+
+// read reads a stored document; an empty one is the zero value.
 func read(data json.RawMessage, doc any) error {
 	if len(data) == 0 {
 		return nil
@@ -147,13 +141,11 @@ func Plan(histories []json.RawMessage, least time.Duration, kept crawl.DomainRec
 	if err := read(kept.Plan, &last); err != nil {
 		return nil, err
 	}
-	pages := make([]recrawl.Page, 0, len(histories))
-	for _, data := range histories {
-		page := recrawl.Page{Importance: 1}
-		if err := read(data, &page.History); err != nil {
+	pages := make([]recrawl.History, len(histories))
+	for i, data := range histories {
+		if err := read(data, &pages[i]); err != nil {
 			return nil, err
 		}
-		pages = append(pages, page)
 	}
 	perDay := recrawl.RulePerDay(pages)
 	if least > 0 {

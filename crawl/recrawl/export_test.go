@@ -6,7 +6,7 @@ import "math"
 // days, with all else as in the plan. What lists say of the pages does not count, for
 // it is over by the next visit. It is bounded, where no threshold has them ask for as
 // many or as few.
-func Threshold(pages []Page, perDay float64, p Plan) float64 {
+func Threshold(pages []History, perDay float64, p Plan) float64 {
 	pages, likely := living(pages)
 	return threshold(pages, likely, perDay, p)
 }

@@ -55,7 +55,7 @@ func TestRule(t *testing.T) {
 			t.Parallel()
 			h := after(recrawl.History{}, day, c.found...)
 			require.Equal(t, c.want, h.RuleInterval().Round(time.Minute))
-			require.Equal(t, h.RuleInterval(), recrawl.Interval(h, 1, recrawl.Plan{}), "without a plan")
+			require.Equal(t, h.RuleInterval(), recrawl.Interval(h, recrawl.Plan{}), "without a plan")
 		})
 	}
 }
@@ -87,8 +87,8 @@ func TestFading(t *testing.T) {
 			t.Parallel()
 			h := after(recrawl.History{}, day, c.found...)
 			require.Equal(t, c.want, h.Faded())
-			require.Equal(t, c.want, recrawl.Interval(h, 1, plan) == recrawl.Never)
-			require.Equal(t, c.want, recrawl.Due(time.Unix(0, 0), h, 1, plan).IsZero())
+			require.Equal(t, c.want, recrawl.Interval(h, plan) == recrawl.Never)
+			require.Equal(t, c.want, recrawl.Due(time.Unix(0, 0), h, plan).IsZero())
 
 			again := h.Again()
 			require.False(t, again.Faded(), "it is asked for once more")
@@ -107,7 +107,7 @@ func TestFadingTakesItsTime(t *testing.T) {
 	t.Parallel()
 	asked := time.Duration(0)
 	for h := (recrawl.History{}); !h.Faded(); h = after(h, 0, recrawl.Missing) {
-		asked += recrawl.Interval(h, 1, recrawl.Plan{Threshold: 1, Even: 7})
+		asked += recrawl.Interval(h, recrawl.Plan{Threshold: 1, Even: 7})
 	}
 	require.Greater(t, asked, 180*day)
 	require.Less(t, asked, 365*day)

@@ -23,25 +23,22 @@ const (
 	// newsBelieved is how much news have to multiply the odds of a change to make a page
 	// due without a threshold. News of an unknown list do.
 	newsBelieved = 1.5
-	// bisections find an interval among all within a percent.
-	bisections = 10
+	bisections   = 10 // they find an interval among all within a percent
 )
 
 // Due is when a page that was last visited at an instant is to be asked for
 // again; the zero time if it has faded out.
-func Due(last time.Time, h History, importance float64, p Plan) time.Time {
-	wait := Interval(h, importance, p)
-	if wait == Never {
-		return time.Time{}
+func Due(last time.Time, h History, p Plan) time.Time {
+	if wait := Interval(h, p); wait != Never {
+		return last.Add(wait)
 	}
-	return last.Add(wait)
+	return time.Time{}
 }
 
 // Interval is how long after its last visit a page is to be asked for again: between
-// Least and Most, or Never. Importance is the weight of the page among those of the
-// domain, such as 1 for all; zero or less weighs next to nothing.
+// Least and Most, or Never.
 //
-// The page is due when the value of asking, times the importance, reaches the plan's
+// The page is due when the value of asking reaches the plan's
 // threshold; news from a list may make it due at once. The first interval is the
 // domain's even share. After n visits it may be up to 1+n times as long or as short, so
 // that chance does not decide. Only a page that always changed is asked for sooner,
@@ -49,7 +46,7 @@ func Due(last time.Time, h History, importance float64, p Plan) time.Time {
 //
 // A missing page follows the rule. So do all pages of a domain without a plan, until
 // there are news.
-func Interval(h History, importance float64, p Plan) time.Duration {
+func Interval(h History, p Plan) time.Duration {
 	switch {
 	case h.Faded():
 		return Never
@@ -59,10 +56,10 @@ func Interval(h History, importance float64, p Plan) time.Duration {
 		return h.RuleInterval()
 	}
 	likely := likelihood(h).given(p.Rates.prior())
-	return duration(intervalDays(h, &likely, importance, p))
+	return duration(intervalDays(h, &likely, p))
 }
 
-func intervalDays(h History, likely *shares, importance float64, p Plan) float64 {
+func intervalDays(h History, likely *shares, p Plan) float64 {
 	low, high := bounds(h, p)
 	if h.Listed > 0 {
 		if h.News {
@@ -73,16 +70,15 @@ func intervalDays(h History, likely *shares, importance float64, p Plan) float64
 		high = max(low, high)
 	}
 	worth := believe(likely, h)
-	threshold := p.Threshold / max(importance, rareShare)
-	if worth.value(low) >= threshold {
+	if worth.value(low) >= p.Threshold {
 		return low
 	}
-	if worth.value(high) < threshold {
+	if worth.value(high) < p.Threshold {
 		return high
 	}
 	for range bisections {
 		middle := math.Sqrt(low * high)
-		if worth.value(middle) < threshold {
+		if worth.value(middle) < p.Threshold {
 			low = middle
 		} else {
 			high = middle

@@ -52,7 +52,7 @@ func TestIntervalIsWhereTheValueIsTheThreshold(t *testing.T) {
 		rate := recrawl.Rate(h, nil)
 		// 1 - (1+x) e^-x at the threshold times the rate
 		want := waitFor(0.5*rate) / rate
-		got := recrawl.Interval(h, 1, recrawl.Plan{Threshold: 0.5})
+		got := recrawl.Interval(h, recrawl.Plan{Threshold: 0.5})
 		require.InEpsilon(t, want, got.Hours()/24, 0.25, "one in %d: %v", oneIn, got)
 	}
 }
@@ -61,7 +61,7 @@ func TestInterval(t *testing.T) {
 	t.Parallel()
 	plan := recrawl.Plan{Threshold: 2, Even: 10}
 	calm, busy, frantic := inRatio(60, 20), inRatio(60, 5), after(recrawl.History{}, time.Hour, times(60, changed)...)
-	wait := func(h recrawl.History) time.Duration { return recrawl.Interval(h, 1, plan) }
+	wait := func(h recrawl.History) time.Duration { return recrawl.Interval(h, plan) }
 
 	t.Run("BeginsWithTheEvenShare", func(t *testing.T) {
 		t.Parallel()
@@ -79,7 +79,7 @@ func TestInterval(t *testing.T) {
 		require.Greater(t, wait(after(recrawl.History{}, 10*day, changed, unchanged)), 5*day/2)
 		require.Greater(t, wait(after(recrawl.History{}, time.Hour, changed, changed, changed)), 15*day, "and then knows")
 		scarce := recrawl.Plan{Threshold: 2, Even: 46}
-		require.Greater(t, recrawl.Interval(after(recrawl.History{}, 46*day, changed), 1, scarce), 20*day, "not if requests are few")
+		require.Greater(t, recrawl.Interval(after(recrawl.History{}, 46*day, changed), scarce), 20*day, "not if requests are few")
 	})
 	t.Run("IsShorterForWhatChangesMore", func(t *testing.T) {
 		t.Parallel()
@@ -88,40 +88,31 @@ func TestInterval(t *testing.T) {
 	t.Run("LeavesTheRestToWhatChangesTooFast", func(t *testing.T) {
 		t.Parallel()
 		require.Equal(t, 160*day, wait(frantic))
-		require.Equal(t, 180*day, recrawl.Interval(frantic, 1, recrawl.Plan{Threshold: 2, Even: 20}))
-	})
-	t.Run("IsShorterForWhatIsImportant", func(t *testing.T) {
-		t.Parallel()
-		require.Less(t, recrawl.Interval(busy, 3, plan), wait(busy))
-		require.Greater(t, recrawl.Interval(busy, 0.5, plan), wait(busy))
-		require.Less(t, recrawl.Interval(frantic, 1000, plan), day)
-		for _, odd := range []float64{0, -1, math.NaN()} {
-			require.LessOrEqual(t, recrawl.Interval(busy, odd, plan), 180*day)
-		}
+		require.Equal(t, 180*day, recrawl.Interval(frantic, recrawl.Plan{Threshold: 2, Even: 20}))
 	})
 	t.Run("IsAnHourAtLeast", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, time.Hour, recrawl.Interval(busy, 1, recrawl.Plan{Threshold: 1e-5, Even: 1e-4}))
+		require.Equal(t, time.Hour, recrawl.Interval(busy, recrawl.Plan{Threshold: 1e-5, Even: 1e-4}))
 	})
 	t.Run("IsDueThen", func(t *testing.T) {
 		t.Parallel()
 		last := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
-		require.Equal(t, last.Add(wait(busy)), recrawl.Due(last, busy, 1, plan))
+		require.Equal(t, last.Add(wait(busy)), recrawl.Due(last, busy, plan))
 	})
 }
 
 // Whatever a row holds, an interval is one.
 func FuzzInterval(f *testing.F) {
-	f.Add(3, 1, 7.0, 20.0, 1.0, 2.0, 1.0, 3.0, true, 2.0, 1.0, 1.0, 7.0, 0.5)
-	f.Add(-1, -1, math.Inf(1), -3.0, math.NaN(), 1e300, 1e300, 1e9, false, -1.0, math.NaN(), math.Inf(1), 1e-300, math.NaN())
-	f.Fuzz(func(t *testing.T, visits, missing int, days, quiet, dated, gap, gap2, listed float64, news bool, odds, importance,
+	f.Add(3, 1, 7.0, 20.0, 1.0, 2.0, 1.0, 3.0, true, 2.0, 1.0, 7.0, 0.5)
+	f.Add(-1, -1, math.Inf(1), -3.0, math.NaN(), 1e300, 1e300, 1e9, false, -1.0, math.Inf(1), 1e-300, math.NaN())
+	f.Fuzz(func(t *testing.T, visits, missing int, days, quiet, dated, gap, gap2, listed float64, news bool, odds,
 		threshold, even, share float64,
 	) {
 		h := recrawl.History{
 			Visits: visits, Missing: missing, Days: days, Quiet: quiet, Dated: dated, Gaps: []float64{gap, 0, gap2}, Listed: listed, News: news, Odds: odds,
 		}
 		p := recrawl.Plan{Threshold: threshold, Even: even, Rates: recrawl.Rates{15: share}}
-		got := recrawl.Interval(h, importance, p)
+		got := recrawl.Interval(h, p)
 		if h.Faded() {
 			require.Equal(t, recrawl.Never, got)
 			return
@@ -135,6 +126,6 @@ func FuzzInterval(f *testing.F) {
 func BenchmarkInterval(b *testing.B) {
 	h, p := inRatio(60, 5), recrawl.Plan{Threshold: 2, Even: 10}
 	for b.Loop() {
-		recrawl.Interval(h, 1, p)
+		recrawl.Interval(h, p)
 	}
 }

@@ -17,13 +17,6 @@ type Plan struct {
 	Lean float64 `json:"lean,omitzero"`
 }
 
-// Page is a page of a plan.
-type Page struct {
-	History History
-	// Importance is as in Interval.
-	Importance float64
-}
-
 const (
 	// leanGain is the share of a deviation that the next plan corrects, between
 	// leanLeast and leanMost times the requests allowed.
@@ -44,7 +37,7 @@ const (
 //
 // It corrects the last plan by the number of requests a day that were made under it;
 // below zero if that is unknown or too early to say. It takes some 20 µs a page.
-func NewPlan(pages []Page, perDay float64, last Plan, made float64) Plan {
+func NewPlan(pages []History, perDay float64, last Plan, made float64) Plan {
 	pages, likely := living(pages)
 	if len(pages) == 0 || !(perDay > 0) {
 		return Plan{}
@@ -71,33 +64,31 @@ func (p Plan) lean(perDay, made float64) float64 {
 
 // RulePerDay is how many requests a day the rule makes for the pages, each page at
 // most one, so that pages that change every hour do not count for more.
-func RulePerDay(pages []Page) float64 {
+func RulePerDay(pages []History) float64 {
 	sum := 0.0
-	for _, page := range pages {
-		if !page.History.Faded() {
-			sum += min(1/page.History.ruleDays(), 1)
+	for _, h := range pages {
+		if !h.Faded() {
+			sum += min(1/h.ruleDays(), 1)
 		}
 	}
 	return sum
 }
 
-// living returns the pages that have not faded out, and their likelihoods.
-func living(pages []Page) ([]Page, []shares) {
-	alive := make([]Page, 0, len(pages))
+func living(pages []History) ([]History, []shares) {
+	alive := make([]History, 0, len(pages))
 	likely := make([]shares, 0, len(pages))
-	for _, page := range pages {
-		if page.History.Faded() {
+	for _, h := range pages {
+		if h.Faded() {
 			continue
 		}
-		h := page.History
 		h.Listed, h.News, h.Odds, h.Calm = 0, false, 0, 0
-		alive = append(alive, Page{History: h, Importance: page.Importance})
+		alive = append(alive, h)
 		likely = append(likely, likelihood(h))
 	}
 	return alive, likely
 }
 
-func threshold(pages []Page, likely []shares, perDay float64, p Plan) float64 {
+func threshold(pages []History, likely []shares, perDay float64, p Plan) float64 {
 	prior := p.Rates.prior()
 	for i := range likely {
 		likely[i] = likely[i].given(prior)
@@ -115,14 +106,14 @@ func threshold(pages []Page, likely []shares, perDay float64, p Plan) float64 {
 }
 
 // asked is how many requests a day the pages ask for: never more at a higher threshold.
-func asked(pages []Page, likely []shares, p Plan) float64 {
+func asked(pages []History, likely []shares, p Plan) float64 {
 	sum := 0.0
-	for i := range pages {
-		if pages[i].History.Missing > 0 {
-			sum += 1 / pages[i].History.ruleDays()
+	for i, h := range pages {
+		if h.Missing > 0 {
+			sum += 1 / h.ruleDays()
 			continue
 		}
-		sum += 1 / intervalDays(pages[i].History, &likely[i], pages[i].Importance, p)
+		sum += 1 / intervalDays(h, &likely[i], p)
 	}
 	return sum
 }

@@ -13,19 +13,19 @@ import (
 )
 
 // variedPages are pages that change between every visit and never.
-func variedPages(n int) []recrawl.Page {
-	pages := make([]recrawl.Page, n)
+func variedPages(n int) []recrawl.History {
+	pages := make([]recrawl.History, n)
 	for i := range pages {
-		pages[i] = recrawl.Page{History: inRatio(20+i%20, 1+i%19), Importance: 1}
+		pages[i] = inRatio(20+i%20, 1+i%19)
 	}
 	return pages
 }
 
 // asked is how many requests a day pages ask for.
-func asked(pages []recrawl.Page, p recrawl.Plan) float64 {
+func asked(pages []recrawl.History, p recrawl.Plan) float64 {
 	sum := 0.0
 	for _, page := range pages {
-		sum += 24 / recrawl.Interval(page.History, page.Importance, p).Hours()
+		sum += 24 / recrawl.Interval(page, p).Hours()
 	}
 	return sum
 }
@@ -60,9 +60,9 @@ func TestThresholdFallsWithTheRequests(t *testing.T) {
 
 func TestPlanOfNothingIsNone(t *testing.T) {
 	t.Parallel()
-	faded := recrawl.Page{History: after(recrawl.History{}, day, times(2, recrawl.Gone)...), Importance: 1}
+	faded := after(recrawl.History{}, day, times(2, recrawl.Gone)...)
 	require.Equal(t, recrawl.Plan{}, recrawl.NewPlan(nil, 10, recrawl.Plan{}, 10))
-	require.Equal(t, recrawl.Plan{}, recrawl.NewPlan([]recrawl.Page{faded}, 10, recrawl.Plan{}, 10))
+	require.Equal(t, recrawl.Plan{}, recrawl.NewPlan([]recrawl.History{faded}, 10, recrawl.Plan{}, 10))
 	require.Equal(t, recrawl.Plan{}, recrawl.NewPlan(variedPages(5), 0, recrawl.Plan{}, 0))
 	data, err := json.Marshal(recrawl.Plan{})
 	require.NoError(t, err)
@@ -71,13 +71,13 @@ func TestPlanOfNothingIsNone(t *testing.T) {
 
 func TestPlanLearnsWhatPagesAreLike(t *testing.T) {
 	t.Parallel()
-	pages := make([]recrawl.Page, 100)
+	pages := make([]recrawl.History, 100)
 	for i := range pages {
-		pages[i] = recrawl.Page{History: inRatio(10, 5), Importance: 1}
+		pages[i] = inRatio(10, 5)
 	}
 	calm := recrawl.NewPlan(pages, 10, recrawl.Plan{}, -1)
 	for i := range pages {
-		pages[i].History = after(recrawl.History{}, time.Hour, times(10, changed)...)
+		pages[i] = after(recrawl.History{}, time.Hour, times(10, changed)...)
 	}
 	frantic := recrawl.NewPlan(pages, 10, recrawl.Plan{}, -1)
 	one := after(recrawl.History{}, day, changed)
@@ -105,11 +105,11 @@ func TestPlanLeansTowardsWhatIsAllowed(t *testing.T) {
 
 func TestRulePerDay(t *testing.T) {
 	t.Parallel()
-	pages := []recrawl.Page{
+	pages := []recrawl.History{
 		{},
-		{History: after(recrawl.History{}, day, times(20, changed)...)},
-		{History: after(recrawl.History{}, day, times(20, unchanged)...)},
-		{History: after(recrawl.History{}, day, times(2, recrawl.Gone)...)},
+		after(recrawl.History{}, day, times(20, changed)...),
+		after(recrawl.History{}, day, times(20, unchanged)...),
+		after(recrawl.History{}, day, times(2, recrawl.Gone)...),
 	}
 	require.InEpsilon(t, 1./7+1+1./180, recrawl.RulePerDay(pages), 1e-9)
 }

@@ -163,7 +163,7 @@ func newPlanned(w *syntheticWeb, rate float64, lists listings) *planned {
 }
 
 func (p *planned) due(page int) float64 {
-	return p.last[page] + float64(recrawl.Interval(p.histories[page], 1, p.plans[p.web.pages[page].domain]))/float64(day)
+	return p.last[page] + float64(recrawl.Interval(p.histories[page], p.plans[p.web.pages[page].domain]))/float64(day)
 }
 
 func (p *planned) visited(page int, last, now float64, changed bool) float64 {
@@ -189,9 +189,9 @@ func (p *planned) newDay(domain, today int, due []float64) {
 	if today%week != 0 {
 		return
 	}
-	pages := make([]recrawl.Page, 0, len(p.web.domains[domain]))
+	pages := make([]recrawl.History, 0, len(p.web.domains[domain]))
 	for _, page := range p.web.domains[domain] {
-		pages = append(pages, recrawl.Page{History: p.histories[page], Importance: 1})
+		pages = append(pages, p.histories[page])
 	}
 	made := float64(p.made[domain]) / week
 	if today <= week {

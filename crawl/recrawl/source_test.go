@@ -26,18 +26,18 @@ func TestHint(t *testing.T) {
 	t.Parallel()
 	plan := recrawl.Plan{Threshold: 2, Even: 10}
 	h := inRatio(60, 10)
-	blind := recrawl.Interval(h, 1, plan)
+	blind := recrawl.Interval(h, plan)
 	require.Greater(t, blind, 4*day)
 	honest, now, frozen, perverse := known(50, true, false), known(50, true, true), known(50, false, false), known(50, false, true)
 	wait := func(since time.Duration, news bool, s recrawl.Source) time.Duration {
-		return recrawl.Interval(h.Hint(recrawl.Hint{Since: since, News: news, Source: s}), 1, plan)
+		return recrawl.Interval(h.Hint(recrawl.Hint{Since: since, News: news, Source: s}), plan)
 	}
 
 	t.Run("MakesAPageDueAtOnce", func(t *testing.T) {
 		t.Parallel()
 		require.InDelta(t, (2 * day).Hours(), wait(2*day, true, honest).Hours(), 1)
 		soon := h.Hint(recrawl.Hint{Since: 50 * time.Minute, News: true, Source: honest})
-		require.Equal(t, time.Hour, recrawl.Interval(soon, 20, plan), "but an hour after the last visit")
+		require.Equal(t, time.Hour, recrawl.Interval(soon, recrawl.Plan{Threshold: 0.1, Even: 10}), "but an hour after the last visit")
 		require.Less(t, wait(2*day, true, recrawl.Source{}), blind, "also of a list that nobody knows")
 	})
 	t.Run("LetsAPageBe", func(t *testing.T) {
@@ -57,15 +57,15 @@ func TestHint(t *testing.T) {
 	t.Run("DoesNotBringWhatChangesTooFast", func(t *testing.T) {
 		t.Parallel()
 		frantic := after(recrawl.History{}, time.Hour, times(60, changed)...)
-		got := recrawl.Interval(frantic.Hint(recrawl.Hint{Since: day, News: true, Source: honest}), 1, plan)
-		require.Equal(t, recrawl.Interval(frantic, 1, plan), got)
+		got := recrawl.Interval(frantic.Hint(recrawl.Hint{Since: day, News: true, Source: honest}), plan)
+		require.Equal(t, recrawl.Interval(frantic, plan), got)
 	})
 	t.Run("CountsWithoutAPlan", func(t *testing.T) {
 		t.Parallel()
 		fresh := recrawl.History{}.Hint(recrawl.Hint{Since: 2 * day, News: true})
-		require.InDelta(t, 48, recrawl.Interval(fresh, 1, recrawl.Plan{}).Hours(), 0.1)
+		require.InDelta(t, 48, recrawl.Interval(fresh, recrawl.Plan{}).Hours(), 0.1)
 		fresh = recrawl.History{}.Hint(recrawl.Hint{Since: 2 * day, News: true, Source: now})
-		require.Equal(t, 7*day, recrawl.Interval(fresh, 1, recrawl.Plan{}))
+		require.Equal(t, 7*day, recrawl.Interval(fresh, recrawl.Plan{}))
 	})
 	t.Run("IsSettledByAVisit", func(t *testing.T) {
 		t.Parallel()
