@@ -12,27 +12,20 @@ import (
 
 // The laws of [crawl.Health].
 const (
-	// HealthSamples is how many answers are remembered, each of another URL.
-	HealthSamples = 20
-	// healthLeast is how many of them it takes to judge a domain.
-	healthLeast = 5
+	HealthSamples = 20 // answers that are remembered, each of another URL
+	healthLeast   = 5  // answers that it takes to judge a domain
 	// failuresInARow is how many URLs have to fail one after the other before trouble
 	// of single pages counts as the domain's.
 	failuresInARow = 3
 
 	// BreakerErrors is the share of errors above which a domain is graylisted, and
 	// BreakerSlow the 95th percentile of the answer times.
-	BreakerErrors = 0.5
-	BreakerSlow   = 10 * time.Second
-	// graylistGrowth bounds the length of a graylisting, as a multiple of its
-	// first.
-	graylistGrowth = 3
+	BreakerErrors  = 0.5
+	BreakerSlow    = 10 * time.Second
+	graylistGrowth = 3 // longest graylisting, as a multiple of the first
 
-	// SlowdownMax caps the delay that rising answer times earn.
-	SlowdownMax = time.Minute
-	// slowdownLeast is the 95th percentile below which a domain never counts as
-	// slow.
-	slowdownLeast = 500 * time.Millisecond
+	SlowdownMax   = time.Minute            // largest delay that rising answer times earn
+	slowdownLeast = 500 * time.Millisecond // the 95th percentile below which a domain never counts as slow
 )
 
 // Answer is one answer to be observed, or the lack of one.
@@ -178,7 +171,6 @@ func judge(h crawl.Health, a Answer, set crawl.BreakerSettings) (crawl.Health, J
 	return h, Judgement{}
 }
 
-// open graylists the domain, or gives it up for a while.
 func open(h crawl.Health, why string, set crawl.BreakerSettings) (crawl.Health, Judgement) {
 	h.Graylistings++
 	h.Probing = true
@@ -244,7 +236,6 @@ func ErrorShare(h crawl.Health) float64 {
 	return share(h, func(s crawl.Sample) bool { return s.Error || s.Refused && !welcome })
 }
 
-// refused reports whether most of the errors were refusals.
 func refused(h crawl.Health) bool {
 	return share(h, func(s crawl.Sample) bool { return s.Refused }) > ErrorShare(h)/2
 }

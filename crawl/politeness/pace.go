@@ -35,8 +35,7 @@ type Trouble int
 
 // The kinds of trouble.
 const (
-	// TroubleNone needs no retry: the attempt succeeded or failed for good.
-	TroubleNone Trouble = iota
+	TroubleNone Trouble = iota // needs no retry: the attempt succeeded or failed for good
 	// TroublePage is a 5xx other than 503, or an answer that does not come or end in
 	// time. It is the page's own trouble as long as other pages are answered: the
 	// page is tried again later, the domain is not slowed down.
@@ -44,13 +43,11 @@ const (
 	// TroubleServer is a 429, a 503, any answer with a Retry-After, or a broken
 	// connection: the wait of the domain doubles.
 	TroubleServer
-	// TroubleSetup is DNS or TLS: the wait quadruples.
-	TroubleSetup
+	TroubleSetup // DNS or TLS: the wait quadruples
 )
 
 const (
-	// BackoffBase is the wait after a first failure, before jitter.
-	BackoffBase = time.Second
+	BackoffBase = time.Second // the wait after a first failure, before jitter
 	// BackoffMax caps the exponential wait. A Retry-After is not capped by it.
 	BackoffMax = 300 * time.Second
 )

@@ -25,7 +25,6 @@ type Windows struct {
 	until time.Time
 }
 
-// window is one window of the week.
 type window struct {
 	days     settings.Weekdays
 	from, to time.Duration
@@ -44,20 +43,6 @@ func ParseWindows(texts ...string) (Windows, error) {
 	if err != nil {
 		return Windows{}, err
 	}
-	return locate(parsed)
-}
-
-// Until returns the same windows, which hold before an instant only. From then on they are open.
-func (w Windows) Until(t time.Time) Windows {
-	w.until = t
-	return w
-}
-
-// HoldUntil is when the windows hold no longer; zero is never.
-func (w Windows) HoldUntil() time.Time { return w.until }
-
-// locate looks up the time zones.
-func locate(parsed []settings.Window) (Windows, error) {
 	var w Windows
 	for _, p := range parsed {
 		zone, err := time.LoadLocation(p.Zone)
@@ -69,6 +54,15 @@ func locate(parsed []settings.Window) (Windows, error) {
 	return w, nil
 }
 
+// Until returns the same windows, which hold before an instant only. From then on they are open.
+func (w Windows) Until(t time.Time) Windows {
+	w.until = t
+	return w
+}
+
+// HoldUntil is when the windows hold no longer; zero is never.
+func (w Windows) HoldUntil() time.Time { return w.until }
+
 // ValidateSettings checks settings as their own method does, and that the time
 // zones of their window are known.
 func ValidateSettings(s settings.Settings) error {
@@ -76,15 +70,13 @@ func ValidateSettings(s settings.Settings) error {
 	if s.Window == nil || *s.Window == "" {
 		return faults
 	}
-	parsed, err := settings.ParseWindows(*s.Window)
-	if err != nil {
+	if _, err := settings.ParseWindows(*s.Window); err != nil {
 		return faults // of which it is one
 	}
-	_, err = locate(parsed)
+	_, err := ParseWindows(*s.Window)
 	return errors.Join(faults, err)
 }
 
-// windowHorizon is how far ahead Closes looks.
 const windowHorizon = 31 * day
 
 // Wait is the time from now until a window opens; 0 if one is open.
@@ -162,9 +154,8 @@ func (w Windows) Closes(now time.Time) (time.Time, bool) {
 func (w window) at(t time.Time) (open bool, until time.Time) {
 	local := t.In(w.zone)
 	hour, minute, second := local.Clock()
-	clock := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute +
+	inWeek := time.Duration(local.Weekday())*day + time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute +
 		time.Duration(second)*time.Second + time.Duration(local.Nanosecond())
-	inWeek := time.Duration(local.Weekday())*day + clock
 	ends, starts := time.Duration(0), week
 	for d := range time.Weekday(7) {
 		if !w.days.Has(d) {
@@ -185,7 +176,6 @@ func (w window) at(t time.Time) (open bool, until time.Time) {
 	return open, until
 }
 
-// length is how long the window is by the clock on the wall.
 func (w window) length() time.Duration {
 	if w.to > w.from {
 		return w.to - w.from
