@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Setting is what the tags of a field of [Settings] declare.
@@ -35,11 +34,8 @@ func All() []Setting { return slices.Clone(table) }
 
 // Lookup returns the setting of a name.
 func Lookup(name string) (Setting, bool) {
-	at, known := byName[name]
-	if !known {
-		return Setting{}, false
-	}
-	return table[at], true
+	d, known := byName[name]
+	return d, known
 }
 
 // List reports whether it has several values.
@@ -73,7 +69,13 @@ func declared(field reflect.StructField) Setting {
 	if values := field.Tag.Get("values"); values != "" {
 		d.Values = strings.Split(values, ",")
 	}
-	d.low, d.high = d.bound(field, "min"), d.bound(field, "max")
+	bound := func(tag string) (v reflect.Value) {
+		if text := field.Tag.Get(tag); text != "" {
+			v = must(scalar(text, d.kind))
+		}
+		return v
+	}
+	d.low, d.high = bound("min"), bound("max")
 	if word, text, found := strings.Cut(field.Tag.Get("word"), ":"); found {
 		d.word, d.wordValue = word, must(scalar(text, d.kind))
 	}
@@ -88,15 +90,6 @@ func declared(field reflect.StructField) Setting {
 	return d
 }
 
-// bound reads the bound of a number.
-func (d Setting) bound(field reflect.StructField, tag string) reflect.Value {
-	text := field.Tag.Get(tag)
-	if text == "" {
-		return reflect.Value{}
-	}
-	return must(scalar(text, d.kind))
-}
-
 func must(v reflect.Value, ok bool) reflect.Value {
 	if !ok {
 		panic("a setting's tag cannot be read")
@@ -104,13 +97,13 @@ func must(v reflect.Value, ok bool) reflect.Value {
 	return v
 }
 
-func names(all []Setting) map[string]int {
-	known := make(map[string]int, len(all))
-	for i, d := range all {
+func names(all []Setting) map[string]Setting {
+	known := make(map[string]Setting, len(all))
+	for _, d := range all {
 		if _, twice := known[d.Name]; twice {
 			panic("two settings have the name " + d.Name)
 		}
-		known[d.Name] = i
+		known[d.Name] = d
 	}
 	return known
 }
@@ -129,7 +122,6 @@ func defaultsOf(all []Setting) (s Settings) {
 	return s
 }
 
-// of is the setting's field.
 func (d Setting) of(s *Settings) reflect.Value { return reflect.ValueOf(s).Elem().Field(d.index) }
 
 func pointer(value reflect.Value) reflect.Value {
@@ -170,7 +162,6 @@ func (d Setting) Bounds() string {
 	return ""
 }
 
-// span is the range of a number: 1 to 20.
 func (d Setting) span() string {
 	text := numberText(d.low)
 	if d.word != "" {
@@ -183,15 +174,8 @@ func (d Setting) span() string {
 }
 
 // numberText writes whole hours as such.
-func numberText(v reflect.Value) string {
-	text, whole := strings.CutSuffix(fmt.Sprint(v), "h0m0s")
-	if whole {
-		text += "h"
-	}
-	return text
-}
+func numberText(v reflect.Value) string { return strings.Replace(fmt.Sprint(v), "h0m0s", "h", 1) }
 
-// orList joins words: a, b or c.
 func orList(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -202,9 +186,3 @@ func orList(words []string) string {
 
 // Duration reports whether it is a length of time.
 func (d Setting) Duration() bool { return d.kind == durationType }
-
-// timeOf is a duration for the messages of package time.
-func timeOf(text string) (Duration, bool) {
-	v, err := time.ParseDuration(text)
-	return Duration(v), err == nil
-}

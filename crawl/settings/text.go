@@ -3,10 +3,12 @@ package settings
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Parse reads settings as people give them one by one, name=value. The parts of a list
@@ -35,12 +37,10 @@ func Parse(pairs []string) (Settings, error) {
 	return s, nil
 }
 
-// noSetting refuses a name.
 func noSetting(name string) error {
 	return fmt.Errorf("%w: there is no setting %q: mosey set --help and docs/settings.md list all", ErrInvalid, name)
 }
 
-// none is an empty list.
 const none = "none"
 
 // CheckText reports what is wrong with the text of a value, bounds aside.
@@ -49,7 +49,6 @@ func (d Setting) CheckText(text string) error {
 	return err
 }
 
-// parse reads a value as people write it.
 func (d Setting) parse(text string) (reflect.Value, error) {
 	switch {
 	case d.word != "" && text == d.word:
@@ -91,8 +90,8 @@ func scalar(text string, kind reflect.Type) (reflect.Value, bool) {
 		return v, text == "on" || text == "off"
 	case reflect.Int, reflect.Int64:
 		if kind == durationType {
-			span, ok := timeOf(text)
-			return reflect.ValueOf(span), ok
+			span, err := time.ParseDuration(text)
+			return reflect.ValueOf(Duration(span)), err == nil
 		}
 		n, err := strconv.ParseInt(text, 10, kind.Bits())
 		v.SetInt(n)
@@ -107,7 +106,6 @@ func scalar(text string, kind reflect.Type) (reflect.Value, bool) {
 	}
 }
 
-// parts divides a list.
 func parts(text string) []string {
 	if text == none {
 		return []string{}
@@ -149,4 +147,55 @@ func (d Setting) text(value reflect.Value) string {
 		return d.word
 	}
 	return fmt.Sprint(value)
+}
+
+// UnmarshalJSON reads settings. It keeps unknown fields for Validate, which refuses them:
+// a mistyped delay must not pass for the default. Reading them does not fail, as a later
+// version may have written the history.
+func (s *Settings) UnmarshalJSON(data []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	//workflowcheck:ignore they are sorted
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		d, known := Lookup(name)
+		if !known {
+			s.unknown = name
+			continue
+		}
+		if err := d.decode(fields[name], d.of(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d Setting) decode(data json.RawMessage, field reflect.Value) error {
+	var text string
+	if d.word != "" && data[0] == '"' && json.Unmarshal(data, &text) == nil {
+		value, err := d.parse(text)
+		if err == nil {
+			field.Set(pointer(value))
+		}
+		return err
+	}
+	if json.Unmarshal(data, field.Addr().Interface()) != nil {
+		return d.refuse(string(data), d.wantsJSON())
+	}
+	return nil
+}
+
+func (d Setting) wantsJSON() string {
+	switch kind := d.kind.Kind(); {
+	case d.kind == durationType:
+		return `text such as "10s"`
+	case kind == reflect.Bool:
+		return "true or false"
+	case kind == reflect.String:
+		return "text"
+	case kind == reflect.Slice:
+		return "a list of texts"
+	}
+	return "a number"
 }

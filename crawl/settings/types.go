@@ -21,8 +21,7 @@ const (
 	// PagesPerActivityAuto, as Settings.PagesPerActivity, leaves it to the activities: one
 	// page each while Temporal is at ease, else more.
 	PagesPerActivityAuto = 0
-	// PagesPerActivityMax is the most that can be set.
-	PagesPerActivityMax = 1000
+	PagesPerActivityMax  = 1000
 )
 
 // Scope says which discovered pages a run crawls.
@@ -30,10 +29,8 @@ type Scope string
 
 // The scopes a run can have.
 const (
-	// ScopeSeeds stays on the domains that were seeded.
-	ScopeSeeds Scope = "seeds"
-	// ScopeWeb goes wherever links lead.
-	ScopeWeb Scope = "web"
+	ScopeSeeds Scope = "seeds" // stays on the domains that were seeded
+	ScopeWeb   Scope = "web"   // goes wherever links lead
 )
 
 // GroupBy says which domains are asked as one.
@@ -41,11 +38,8 @@ type GroupBy string
 
 // How a run may group domains.
 const (
-	// GroupByHost asks each host by itself.
-	GroupByHost GroupBy = "host"
-	// GroupByRegistered keeps the run's delay between any two requests to hosts of one
-	// registered domain.
-	GroupByRegistered GroupBy = "registered-domain"
+	GroupByHost       GroupBy = "host"              // asks each host by itself
+	GroupByRegistered GroupBy = "registered-domain" // keeps one delay for all hosts of a registered domain
 )
 
 // Purpose is what a crawl is for. Publishers allow and forbid by it.
@@ -53,12 +47,9 @@ type Purpose string
 
 // The purposes a run can have.
 const (
-	// PurposeSearch is to find pages, as by links and titles.
-	PurposeSearch Purpose = "search"
-	// PurposeAITrain is to train or tune models.
-	PurposeAITrain Purpose = "ai-train"
-	// PurposeArchive is to keep copies.
-	PurposeArchive Purpose = "archive"
+	PurposeSearch  Purpose = "search"   // to find pages, as by links and titles
+	PurposeAITrain Purpose = "ai-train" // to train or tune models
+	PurposeArchive Purpose = "archive"  // to keep copies
 )
 
 // Images is what a run does about the images of its pages.
@@ -66,12 +57,9 @@ type Images string
 
 // What a run may do about images.
 const (
-	// ImagesOff leaves them alone: none is asked for, none is recorded.
-	ImagesOff Images = "off"
-	// ImagesMetadata fetches them for their fingerprints and what they say of themselves.
-	ImagesMetadata Images = "metadata"
-	// ImagesStore also keeps their bytes.
-	ImagesStore Images = "store"
+	ImagesOff      Images = "off"      // requests and records no images
+	ImagesMetadata Images = "metadata" // fetches them for their fingerprints and their metadata
+	ImagesStore    Images = "store"    // also keeps their bytes
 )
 
 // ImageScope says which hosts a run asks for images.
@@ -79,8 +67,7 @@ type ImageScope string
 
 // The scopes that images can have.
 const (
-	// ImageScopeSeeds asks only the domains that were seeded.
-	ImageScopeSeeds ImageScope = "seeds"
+	ImageScopeSeeds ImageScope = "seeds" // asks only the domains that were seeded
 	// ImageScopeAny asks any host that a page has an image from. Hosts outside the run's own
 	// scope are asked for images only.
 	ImageScopeAny ImageScope = "any"
@@ -91,22 +78,15 @@ type WhenDone string
 
 // What a run may do with nothing left to request.
 const (
-	// WhenDoneEnd ends it.
-	WhenDoneEnd WhenDone = "end"
-	// WhenDoneWait keeps it for new seeds.
-	WhenDoneWait WhenDone = "wait"
-	// WhenDoneRecrawl keeps it, and asks for its pages again, the sooner the more often
-	// they change.
-	WhenDoneRecrawl WhenDone = "recrawl"
+	WhenDoneEnd     WhenDone = "end"     // ends it
+	WhenDoneWait    WhenDone = "wait"    // keeps it for new seeds
+	WhenDoneRecrawl WhenDone = "recrawl" // keeps it, and fetches pages again, the sooner the more often they change
 )
 
 // What Settings.Skip may have.
 const (
-	// SkipExtensions are URLs that end as those of files that cannot be parsed do.
-	SkipExtensions = "extensions"
-	// SkipVariants are URLs of other views of a page, as common software has them; see
-	// package variants.
-	SkipVariants = "variants"
+	SkipExtensions = "extensions" // URLs of files that cannot be parsed, by their ending
+	SkipVariants   = "variants"   // URLs of other views of a page; see package variants
 )
 
 // Skips reports whether the settings, all of which are set, leave such URLs out.

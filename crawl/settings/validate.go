@@ -15,7 +15,6 @@ const (
 	patternMax  = 500 // bytes
 )
 
-// checks are those that settings name.
 var checks = map[string]func(name string, value any) error{"patterns": checkPatterns, "window": checkWindow}
 
 // Validate checks the fields that are set. It joins all faults; each names its
@@ -55,7 +54,6 @@ func (d Setting) validate(value reflect.Value) error {
 	return nil
 }
 
-// within reports whether a number is not out of bounds.
 func (d Setting) within(v reflect.Value) bool {
 	if d.word != "" && v.CanInt() && v.Int() == d.wordValue.Int() {
 		return true

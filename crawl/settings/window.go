@@ -34,7 +34,6 @@ const (
 	windowsMax    = 32
 )
 
-// zoneChars are the characters that the names of time zones have.
 const zoneChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_+-"
 
 // weekdayNames are the names of the days by [time.Weekday]. A day may be called
@@ -93,7 +92,6 @@ func ParseWindows(texts ...string) ([]Window, error) {
 	return windows, nil
 }
 
-// parseWindow reads one window.
 func parseWindow(text string) (Window, error) {
 	w := Window{text: strings.TrimSpace(text)}
 	refuse := func(format string, args ...any) (Window, error) { return Window{}, w.refuse(format, args...) }
@@ -134,7 +132,6 @@ func (w Window) refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: window %q: "+format, append([]any{ErrInvalid, w.text}, args...)...)
 }
 
-// parseDays reads a list of days and ranges of days.
 func parseDays(text string) (days Weekdays, ok bool) {
 	for part := range strings.SplitSeq(text, ",") {
 		first, last, ranged := strings.Cut(part, "-")
@@ -165,7 +162,6 @@ func parseDay(text string) (time.Weekday, bool) {
 	return 0, false
 }
 
-// parseTimes reads a start and an end.
 func parseTimes(text string) (from, to time.Duration, ok bool) {
 	first, last, _ := strings.Cut(text, "-")
 	from, ok1 := parseClock(first)
