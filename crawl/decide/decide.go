@@ -51,29 +51,19 @@ type Ruling struct {
 // Action is what to do.
 type Action string
 
-// What there is to do.
+// The actions. Skip and Refuse close the crawl without a request.
 const (
-	// Request the crawl's page now.
-	Request Action = "request"
-	// Probe asks for another page of the origin, to find out how the domain is that has
-	// rested.
-	Probe Action = "probe"
-	// FetchPrerequisite asks for the origin's robots.txt, or its tdmrep.json, first.
-	FetchPrerequisite Action = "prerequisite"
-	// Skip closes the crawl without a request: the page is fresh, or a trap.
-	Skip Action = "skip"
-	// Refuse closes the crawl without a request: its publisher forbids it.
-	Refuse Action = "refuse"
-	// DeferOrigin puts off what is pending of the crawl's origin.
-	DeferOrigin Action = "defer origin"
-	// DeferDomain ends the domain's workflow until an instant.
-	DeferDomain Action = "defer domain"
-	// Wait until an instant, then decide again.
-	Wait Action = "wait"
-	// Finish ends the domain's workflow: nothing is due soon.
-	Finish Action = "finish"
-	// Done: the crawl is closed.
-	Done Action = "done"
+	Request Action = "request" // the crawl's page, now
+	// Probe asks for another page of the origin, to find out how a domain is that has rested.
+	Probe             Action = "probe"
+	FetchPrerequisite Action = "prerequisite" // asks for the origin's robots.txt, or its tdmrep.json, first
+	Skip              Action = "skip"         // the page is fresh, or a trap
+	Refuse            Action = "refuse"       // its publisher forbids it
+	DeferOrigin       Action = "defer origin" // puts off all pending crawls of the origin
+	DeferDomain       Action = "defer domain" // ends the domain's workflow until an instant
+	Wait              Action = "wait"         // until an instant, then decides again
+	Finish            Action = "finish"       // ends the domain's workflow: nothing is due soon
+	Done              Action = "done"         // the crawl is closed
 )
 
 // Decision is what to do next about a domain, or about one crawl of it.
@@ -171,37 +161,27 @@ func Closed(dom crawl.DomainFacts, now time.Time) (why string, is bool) {
 	return d.Why, is
 }
 
-// closed reports whether nothing of the domain may be requested, whatever is due.
 func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	if c, forbidden := dom.Controls.Forbidding(now); forbidden {
 		d.Do, d.Until, d.Reason = Finish, c.Until, reasons.OfControl(string(c.Type))
 		d.Why = explainControl(c)
 		return true
 	}
-	switch dom.Status {
-	case crawl.DomainBlocked, crawl.DomainUnreachable:
-		if until := dom.DeferredUntil; !until.IsZero() {
-			if !until.After(now) {
-				return false // it is time to ask again
-			}
-			d.Until, d.Reason = until, reasons.Deferred
-		}
-		d.Do, d.Why = Finish, "the domain is "+string(dom.Status)
-		if dom.Reason != "" {
-			d.Why += " (" + dom.Reason + ")"
-		}
-		return true
-	case crawl.DomainPending, crawl.DomainActive, crawl.DomainExhausted, "":
+	state := "deferred"
+	if dom.Status == crawl.DomainBlocked || dom.Status == crawl.DomainUnreachable {
+		state = string(dom.Status)
 	}
-	if dom.DeferredUntil.After(now) {
-		d.Do, d.Until, d.Reason = Finish, dom.DeferredUntil, reasons.Deferred
-		d.Why = "the domain is deferred"
-		if dom.Reason != "" {
-			d.Why += " (" + dom.Reason + ")"
-		}
-		return true
+	switch {
+	case dom.DeferredUntil.After(now):
+		d.Until, d.Reason = dom.DeferredUntil, reasons.Deferred
+	case state == "deferred", !dom.DeferredUntil.IsZero():
+		return false // it is not given up, or it is time to ask again
 	}
-	return false
+	d.Do, d.Why = Finish, "the domain is "+state
+	if dom.Reason != "" {
+		d.Why += " (" + dom.Reason + ")"
+	}
+	return true
 }
 
 func explainControl(c crawl.Control) string {
@@ -248,7 +228,6 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 	return d
 }
 
-// decideCrawl decides about a crawl that is due, of a domain that may be asked.
 func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 	if skip(now, &d) || scheme(now, &d) {
 		return d

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -26,21 +27,12 @@ func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 	return best
 }
 
-// requestable reports whether a run has a crawl that is due and that its budgets allow.
 func requestable(r crawl.RunFacts, now time.Time) bool {
 	return r.Crawl != nil && !r.Crawl.ScheduledFor.After(now) && !BudgetSpent(r)
 }
 
-// before is the order in which crawls of a domain are made.
 func before(a, b crawl.CrawlFacts) bool {
-	switch {
-	case a.Priority != b.Priority:
-		return a.Priority > b.Priority
-	case !a.ScheduledFor.Equal(b.ScheduledFor):
-		return a.ScheduledFor.Before(b.ScheduledFor)
-	default:
-		return a.ID < b.ID
-	}
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ScheduledFor.Compare(b.ScheduledFor), cmp.Compare(a.ID, b.ID)) < 0
 }
 
 // wanting are the runs that may still make requests of a domain. Where none may,
@@ -131,19 +123,12 @@ func End(f Facts, reason string) (crawl.Finish, bool) {
 		}
 	}
 	if Pick(f.Facts, f.Now) != nil {
-		var long bool
-		end.Opens, long = closedLong(f, f.Now)
-		return end, long
+		// windows may be closed for so long that the workflow ends meanwhile
+		end.Opens = windowsOpen(f, f.Now)
+		return end, end.Opens.Sub(f.Now) > staysFor(PaceOf(f.Facts))
 	}
 	end.Yields, _ = yielding(f.Facts, f.Now)
 	return end, true
-}
-
-// closedLong reports whether the windows of a domain are closed for so long that its
-// workflow ends meanwhile, and until when.
-func closedLong(f Facts, now time.Time) (until time.Time, long bool) {
-	until = windowsOpen(f, now)
-	return until, until.Sub(now) > staysFor(PaceOf(f.Facts))
 }
 
 // windowsOpen is when all windows of a domain are open, once its slot is free; zero where they

@@ -15,13 +15,18 @@ import (
 // they are stored at all. They are not stored if the page's publisher forbids the purpose
 // of the run. follow is nil then, and at the depth limit of the run.
 func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
+	return followAt(run, c.Depth+1, said)
+}
+
+// followAt says it for pages at a depth.
+func followAt(run crawl.RunFacts, depth int, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	if allowed, _ := usage.Allows(*run.Settings.Purpose, said); !allowed {
 		return nil, false
 	}
-	if depth := *run.Settings.MaxDepth; depth >= 0 && c.Depth >= depth {
+	if most := *run.Settings.MaxDepth; most >= 0 && depth > most {
 		return nil, true
 	}
-	return further(run, crawl.Follow{Depth: min(c.Depth+1, math.MaxInt16)}), true
+	return further(run, crawl.Follow{Depth: min(depth, math.MaxInt16)}), true
 }
 
 // NotFollowed says why a page is not part of a run that has found a link to it: what
@@ -70,14 +75,7 @@ func further(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
 // FollowAnnounced says it for the pages that a sitemap or a feed announces: they are as far from
 // a seed as that is, however many sitemaps lead to it, and never seeds themselves.
 func FollowAnnounced(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
-	if allowed, _ := usage.Allows(*run.Settings.Purpose, said); !allowed {
-		return nil, false
-	}
-	depth := max(c.Depth, 1)
-	if most := *run.Settings.MaxDepth; most >= 0 && depth > most {
-		return nil, true
-	}
-	return further(run, crawl.Follow{Depth: depth}), true
+	return followAt(run, max(c.Depth, 1), said)
 }
 
 // indexesMax is how deep sitemaps are nested, redirects between them included.
