@@ -267,14 +267,10 @@ type Rel uint8
 
 // The marks of links.
 const (
-	// RelUGC is a link that a user of the site has made.
-	RelUGC Rel = 1 << iota
-	// RelSponsored is one that was paid for.
-	RelSponsored
-	// RelCanonical is the page's own canonical URL, which no reader sees.
-	RelCanonical
-	// RelAlternate is the page in another language, likewise.
-	RelAlternate
+	RelUGC       Rel = 1 << iota // a link that a user of the site has made
+	RelSponsored                 // a link that was paid for
+	RelCanonical                 // the page's own canonical URL, which no reader sees
+	RelAlternate                 // the page in another language, likewise
 )
 
 // InHead reports whether a link is one that no reader of its page sees.

@@ -15,18 +15,12 @@ type ControlType string
 
 // The decisions a person can make.
 const (
-	// ControlPause makes no request until it is lifted or its time is over.
-	ControlPause ControlType = "pause"
-	// ControlStop makes no request until the domain is seeded again.
-	ControlStop ControlType = "stop"
-	// ControlBlock makes no request, in any run, until it is lifted.
-	ControlBlock ControlType = "block"
-	// ControlDelay sets a least delay beside those of the runs and of robots.txt.
-	ControlDelay ControlType = "delay"
-	// ControlBudget sets the requests that each run may make.
-	ControlBudget ControlType = "budget"
-	// ControlWindow sets when requests may be made, beside the windows of the runs.
-	ControlWindow ControlType = "window"
+	ControlPause  ControlType = "pause"  // makes no request until it is lifted or its time is over
+	ControlStop   ControlType = "stop"   // makes no request until the domain is seeded again
+	ControlBlock  ControlType = "block"  // makes no request, in any run, until it is lifted
+	ControlDelay  ControlType = "delay"  // sets a least delay beside those of the runs and of robots.txt
+	ControlBudget ControlType = "budget" // sets the requests that each run may make
+	ControlWindow ControlType = "window" // sets when requests may be made, beside the windows of the runs
 )
 
 // ControlTypes are all of them.

@@ -13,24 +13,15 @@ type Discovery string
 // The ways in which pages name images. What a page names in several of them is what it is
 // by the first of this list.
 const (
-	// DiscoveryImg is the src of an img element.
-	DiscoveryImg Discovery = "img"
-	// DiscoverySrcset is a candidate of an img element's srcset.
-	DiscoverySrcset Discovery = "srcset"
-	// DiscoveryPicture is one of a source element in a picture element.
-	DiscoveryPicture Discovery = "picture"
-	// DiscoveryLazy is an attribute from which a script fills in the src (data-src).
-	DiscoveryLazy Discovery = "lazy"
-	// DiscoveryCSS is a background-image in a style attribute.
-	DiscoveryCSS Discovery = "css"
-	// DiscoveryOpenGraph is meta property=og:image (ogp.me).
-	DiscoveryOpenGraph Discovery = "og:image"
-	// DiscoveryTwitter is meta name=twitter:image.
-	DiscoveryTwitter Discovery = "twitter:image"
-	// DiscoveryImageSrc is link rel=image_src.
-	DiscoveryImageSrc Discovery = "image_src"
-	// DiscoveryIcon is link rel=icon: the mark of a site, which is not fetched as an image.
-	DiscoveryIcon Discovery = "icon"
+	DiscoveryImg       Discovery = "img"           // the src of an img element
+	DiscoverySrcset    Discovery = "srcset"        // a candidate of an img element's srcset
+	DiscoveryPicture   Discovery = "picture"       // a candidate of a source element in a picture element
+	DiscoveryLazy      Discovery = "lazy"          // an attribute from which a script fills in the src (data-src)
+	DiscoveryCSS       Discovery = "css"           // a background-image in a style attribute
+	DiscoveryOpenGraph Discovery = "og:image"      // meta property=og:image (ogp.me)
+	DiscoveryTwitter   Discovery = "twitter:image" // meta name=twitter:image
+	DiscoveryImageSrc  Discovery = "image_src"     // link rel=image_src
+	DiscoveryIcon      Discovery = "icon"          // link rel=icon: the mark of a site, which is not fetched as an image
 )
 
 // FoundImage is an image as a page names it.
@@ -153,22 +144,14 @@ type ImageProblem string
 
 // The problems that images have.
 const (
-	// ImageUnanswered is that the last attempt had no answer, or one that is no success.
-	ImageUnanswered ImageProblem = "not answered"
-	// ImageNotAnImage is that something else came, or a format that is not recognised.
-	ImageNotAnImage ImageProblem = "not an image"
-	// ImageSVG is a drawing, which is not read.
-	ImageSVG ImageProblem = "svg"
-	// ImageMismatch is that its Content-Type says one format and its first bytes another.
-	ImageMismatch ImageProblem = "mismatch"
-	// ImageTooSmall is that the picture is smaller than the run wants, ImageTooLarge that
-	// its file or its picture is larger than is read.
-	ImageTooSmall ImageProblem = "too small"
-	ImageTooLarge ImageProblem = "too large"
-	// ImageMalformed is that its bytes are no whole picture.
-	ImageMalformed ImageProblem = "malformed"
-	// ImageForbidden is that its publisher forbids what the run is for.
-	ImageForbidden ImageProblem = "forbidden"
+	ImageUnanswered ImageProblem = "not answered" // the last attempt had no answer, or one that is no success
+	ImageNotAnImage ImageProblem = "not an image" // something else came, or an unknown format
+	ImageSVG        ImageProblem = "svg"          // a drawing, which is not read
+	ImageMismatch   ImageProblem = "mismatch"     // Content-Type and first bytes name different formats
+	ImageTooSmall   ImageProblem = "too small"    // smaller than the run wants
+	ImageTooLarge   ImageProblem = "too large"    // the file or the picture is larger than is read
+	ImageMalformed  ImageProblem = "malformed"    // its bytes are no whole picture
+	ImageForbidden  ImageProblem = "forbidden"    // its publisher forbids the purpose of the run
 )
 
 // ImageCounts counts the images of a page.

@@ -32,7 +32,6 @@ func JSONFault(err error) error {
 	return fmt.Errorf("%w: it cannot be read", ErrInvalid)
 }
 
-// jsonType is what JSON a type is read from.
 func jsonType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -52,7 +51,6 @@ func jsonType(t reflect.Type) string {
 	}
 }
 
-// jsonValue is a value as package encoding/json describes it.
 func jsonValue(described string) string {
 	words := map[string]string{"string": "a text", "bool": "true or false", "array": "a list", "object": "an object"}
 	if said, ok := words[described]; ok {

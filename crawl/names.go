@@ -1,14 +1,15 @@
 package crawl
 
 import (
+	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
 // The Temporal task queues of every Mosey worker.
 const (
-	// TaskQueue is that of workflows and of fetches.
-	TaskQueue = "mosey"
+	TaskQueue = "mosey" // workflows and fetches
 	// ControlTaskQueue is that of the activities that control the crawl: dispatch,
 	// seeding, finishing and people's commands. They never wait behind fetches.
 	ControlTaskQueue = "mosey-control"
@@ -51,10 +52,43 @@ func WorkflowSubject(id string) (domain, run string) {
 // Temporal search attributes: keywords, and for the runs a list of keywords. Their
 // names are an on-disk format.
 const (
-	// AttrDomain is the domain of a DomainWorkflow.
-	AttrDomain = "MoseyDomain"
-	// AttrRun is the runs that a workflow works for.
-	AttrRun = "MoseyRun"
-	// AttrStatus is what a workflow is doing.
-	AttrStatus = "MoseyStatus"
+	AttrDomain = "MoseyDomain" // the domain of a DomainWorkflow
+	AttrRun    = "MoseyRun"    // the runs that a workflow works for
+	AttrStatus = "MoseyStatus" // what a workflow is doing
 )
+
+// RunNameMax is the longest name a run may have, in bytes.
+const RunNameMax = 100
+
+var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// ValidateRunName checks a run's name: letters, digits, dot, underscore and
+// hyphen, starting with a letter or digit, at most RunNameMax bytes. It becomes
+// part of workflow IDs and so must survive URLs and shells.
+func ValidateRunName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%w: run: a name is needed, such as small-web", ErrInvalid)
+	case len(name) > RunNameMax:
+		return fmt.Errorf("%w: run %q: %d bytes long, at most %d allowed", ErrInvalid, name[:20]+"…", len(name), RunNameMax)
+	case !runName.MatchString(name):
+		return fmt.Errorf("%w: run %q: only letters, digits, '.', '_' and '-' are allowed, a letter or digit first", ErrInvalid, name)
+	}
+	return nil
+}
+
+// AgentOf is the product token that robots.txt knows a User-Agent by: what
+// precedes the first slash or space, in lower case. RFC 9309 §2.2.1 allows
+// letters, '_' and '-'; anything else wraps ErrInvalid.
+func AgentOf(userAgent string) (string, error) {
+	token := userAgent
+	if i := strings.IndexAny(userAgent, "/ \t"); i >= 0 {
+		token = userAgent[:i]
+	}
+	token = strings.ToLower(token)
+	if token == "" || strings.Trim(token, "abcdefghijklmnopqrstuvwxyz_-") != "" {
+		return "", fmt.Errorf("%w: user agent %q: must begin with a product token of letters, '_' and '-', "+
+			"such as mosey/1.0, because robots.txt is read for it", ErrInvalid, userAgent)
+	}
+	return token, nil
+}

@@ -7,21 +7,15 @@ type Outcome string
 
 // The outcomes an attempt can have.
 const (
-	// OutcomeSuccess is any answer below 400, redirects included.
-	OutcomeSuccess Outcome = "success"
+	OutcomeSuccess Outcome = "success" // any answer below 400, redirects included
 	// OutcomeFailed is an attempt without a usable answer: DNS, TLS, a reset
 	// connection, malformed HTTP, or a worker that died on the way.
-	OutcomeFailed Outcome = "failed"
-	// OutcomeTimeout is an attempt that ran into one of the time limits.
-	OutcomeTimeout Outcome = "timeout"
-	// OutcomeBlockedRobots is a page its robots.txt disallows: no request was made.
-	OutcomeBlockedRobots Outcome = "blocked_robots"
-	// OutcomeBlocked4xx is an answer from 400 to 499.
-	OutcomeBlocked4xx Outcome = "blocked_4xx"
-	// OutcomeBlocked5xx is an answer from 500 to 599.
-	OutcomeBlocked5xx Outcome = "blocked_5xx"
-	// OutcomeSkipped is a page that is not worth a request: it is fresh, or a trap.
-	OutcomeSkipped Outcome = "skipped"
+	OutcomeFailed        Outcome = "failed"
+	OutcomeTimeout       Outcome = "timeout"        // an attempt that ran into one of the time limits
+	OutcomeBlockedRobots Outcome = "blocked_robots" // a page its robots.txt disallows: no request was made
+	OutcomeBlocked4xx    Outcome = "blocked_4xx"    // an answer from 400 to 499
+	OutcomeBlocked5xx    Outcome = "blocked_5xx"    // an answer from 500 to 599
+	OutcomeSkipped       Outcome = "skipped"        // a page that is not worth a request: it is fresh, or a trap
 )
 
 // Outcomes lists every outcome, in the order reports show them.
@@ -53,16 +47,12 @@ type DomainStatus string
 
 // The statuses a domain can have.
 const (
-	// DomainPending has work and no workflow.
-	DomainPending DomainStatus = "pending"
-	// DomainActive has a workflow, or is about to have one.
-	DomainActive DomainStatus = "active"
-	// DomainExhausted has nothing left to crawl.
-	DomainExhausted DomainStatus = "exhausted"
-	// DomainBlocked was stopped by a person, or refuses all that we ask for.
-	DomainBlocked DomainStatus = "blocked"
-	// DomainUnreachable does not answer as it should. It, and what refuses us, is asked
-	// again when its time is over.
+	DomainPending   DomainStatus = "pending"   // has work and no workflow
+	DomainActive    DomainStatus = "active"    // has a workflow, or is about to have one
+	DomainExhausted DomainStatus = "exhausted" // has nothing left to crawl
+	DomainBlocked   DomainStatus = "blocked"   // was stopped by a person, or refuses all requests
+	// DomainUnreachable does not answer as it should. It, and a domain that refuses all
+	// requests, is asked again when its time is over.
 	DomainUnreachable DomainStatus = "unreachable"
 )
 
@@ -75,12 +65,30 @@ type RunStatus string
 
 // The statuses a run can have.
 const (
-	// RunRunning is dispatching domains.
-	RunRunning RunStatus = "running"
-	// RunPaused begins nothing until it is resumed, or its pause is over.
-	RunPaused RunStatus = "paused"
-	// RunStopped was stopped by a person and can be resumed.
-	RunStopped RunStatus = "stopped"
-	// RunDone has nothing due, or has spent its budget.
-	RunDone RunStatus = "done"
+	RunRunning RunStatus = "running" // dispatches domains
+	RunPaused  RunStatus = "paused"  // begins nothing until it is resumed, or its pause is over
+	RunStopped RunStatus = "stopped" // was stopped by a person and can be resumed
+	RunDone    RunStatus = "done"    // has nothing due, or has spent its budget
 )
+
+// TrapRule is the kind of endless space that a URL seems to be part of. The
+// values are an on-disk format.
+type TrapRule string
+
+// The kinds of traps. Package traps has the bounds.
+const (
+	TrapDepth   TrapRule = "path depth"        // a path of too many segments
+	TrapLength  TrapRule = "path length"       // a path of too many bytes
+	TrapRepeat  TrapRule = "repeated segments" // a path that repeats itself, as by links relative to a wrong base
+	TrapDate    TrapRule = "far date"          // a date so far off that only a calendar can name it
+	TrapSession TrapRule = "session id"        // a value like a session id, of an unknown name
+	TrapQuery   TrapRule = "query parameters"  // a query of too many parameters
+	TrapPattern TrapRule = "pattern"           // a pattern of URLs whose pages brought nothing new
+)
+
+// Trap names the rule by which a URL is part of an endless space, and the evidence in
+// words. The zero value is no trap.
+type Trap struct {
+	Rule     TrapRule `json:"kind"`
+	Evidence string   `json:"evidence"`
+}

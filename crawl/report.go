@@ -71,3 +71,12 @@ type Finish struct {
 	// Yields are the runs of which it makes room for domains that wait.
 	Yields []int64
 }
+
+// Budget is a limit of a whole run. The values are stored.
+type Budget string
+
+// The budgets of a whole run but for that of pages, which is exact.
+const (
+	BudgetBytes Budget = "bytes" // Settings.MaxBytes
+	BudgetTime  Budget = "time"  // Settings.MaxTime
+)

@@ -11,16 +11,11 @@ type RobotsVerdict string
 
 // The verdicts a robots.txt can have (RFC 9309 §2.3.1).
 const (
-	// RobotsUnknown has never been fetched.
-	RobotsUnknown RobotsVerdict = ""
-	// RobotsRules was read: its rules hold.
-	RobotsRules RobotsVerdict = "rules"
-	// RobotsAllowAll does not exist (4xx): everything is allowed.
-	RobotsAllowAll RobotsVerdict = "allow_all"
-	// RobotsDisallowAll cannot be understood: nothing is allowed.
-	RobotsDisallowAll RobotsVerdict = "disallow_all"
-	// RobotsUnreachable could not be fetched: nothing is allowed for now.
-	RobotsUnreachable RobotsVerdict = "unreachable"
+	RobotsUnknown     RobotsVerdict = ""             // has never been fetched
+	RobotsRules       RobotsVerdict = "rules"        // was read: its rules hold
+	RobotsAllowAll    RobotsVerdict = "allow_all"    // does not exist (4xx): everything is allowed
+	RobotsDisallowAll RobotsVerdict = "disallow_all" // cannot be understood: nothing is allowed
+	RobotsUnreachable RobotsVerdict = "unreachable"  // could not be fetched: nothing is allowed for now
 )
 
 // Robots is what is stored of an origin's robots.txt. The database takes it as a

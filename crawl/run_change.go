@@ -13,16 +13,11 @@ type RunAction string
 
 // What can be done to a run.
 const (
-	// ChangeCreate makes it.
-	ChangeCreate RunAction = "create"
-	// ChangeSet changes settings, from the next request on.
-	ChangeSet RunAction = "set"
-	// ChangePause begins nothing of it until it is resumed, or until an instant.
-	ChangePause RunAction = "pause"
-	// ChangeResume has it go on that was paused, stopped or done.
-	ChangeResume RunAction = "resume"
-	// ChangeStop ends it until somebody has it go on.
-	ChangeStop RunAction = "stop"
+	ChangeCreate RunAction = "create" // makes it
+	ChangeSet    RunAction = "set"    // changes settings, from the next request on
+	ChangePause  RunAction = "pause"  // begins no request until it is resumed, or until an instant
+	ChangeResume RunAction = "resume" // continues a run that was paused, stopped or done
+	ChangeStop   RunAction = "stop"   // ends it until it is resumed
 )
 
 // RunChange is what somebody has done to a run.
@@ -70,5 +65,4 @@ func (s RunStatus) Apply(kind RunAction) (RunStatus, error) {
 	return s, fmt.Errorf("%w: it is %s: only what runs can be %s", ErrInvalid, s, pastOf[kind])
 }
 
-// pastOf are the changes as what was done.
 var pastOf = map[RunAction]string{ChangePause: "paused", ChangeStop: "stopped"}

@@ -150,7 +150,6 @@ func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
 // of a compressed answer.
 var codings = []string{"-gzip", "-br"}
 
-// withoutCoding is a tag without such a suffix.
 func withoutCoding(tag string) string {
 	for _, coding := range codings {
 		if plain, found := strings.CutSuffix(tag, coding+`"`); found {

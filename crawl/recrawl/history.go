@@ -15,13 +15,9 @@ const (
 )
 
 const (
-	// FadeMissing is after how many 404 in a row a page fades out.
-	FadeMissing = 5
-	// FadeGone is the same for 410: one can be a mistake.
-	FadeGone = 2
-	// PassMost is the longest time until a page that is passed over is looked
-	// at again.
-	PassMost = 30 * 24 * time.Hour
+	FadeMissing = 5                   // 404s in a row after which a page fades out
+	FadeGone    = 2                   // the same for 410: one can be a mistake
+	PassMost    = 30 * 24 * time.Hour // longest time until a page that is passed over comes again
 )
 
 // The rule, in days.
@@ -30,19 +26,17 @@ const (
 	leastDays = 1.0 / 24
 	mostDays  = 180.0
 
-	onChange  = 0.5
-	onNone    = 1.5
-	onMissing = 2.0
-	// missingDays is the least interval that is doubled while a page is missing.
-	missingDays = 1.0
+	onChange    = 0.5
+	onNone      = 1.5
+	onMissing   = 2.0
+	missingDays = 1.0 // the least interval that is doubled while a page is missing
 )
 
 const (
 	// memory is the factor by which each visit discounts earlier ones, so that about
 	// the last thirty count: pages calm down, and wake up.
-	memory = 0.97
-	// gapClasses is how many classes of gaps there are: 1 h, 2 h, 4 h, … 4096 h.
-	gapClasses = 13
+	memory     = 0.97
+	gapClasses = 13 // classes of gaps: 1 h, 2 h, 4 h, … 4096 h
 	// dateLeast is how long before a visit a date has to be to count as the page's. A
 	// server that makes pages on request dates them at this moment.
 	dateLeast = time.Minute
@@ -53,16 +47,11 @@ type Found int
 
 // What a visit finds.
 const (
-	// Failed says nothing about the page: no answer, 429, 5xx.
-	Failed Found = iota
-	// Unchanged is the page as it was at the last visit: see freshness.Unchanged.
-	Unchanged
-	// Changed is another page than at the last visit.
-	Changed
-	// Missing is a 404, or an answer that counts as one.
-	Missing
-	// Gone is a 410.
-	Gone
+	Failed    Found = iota // says nothing about the page: no answer, 429, 5xx
+	Unchanged              // the page as it was at the last visit: see freshness.Unchanged
+	Changed                // another page than at the last visit
+	Missing                // a 404, or an answer that counts as one
+	Gone                   // a 410
 )
 
 // Visit is the evidence of one visit.
@@ -189,7 +178,6 @@ func addGap(gaps []float64, days float64) {
 	}
 }
 
-// compact is gaps as they are stored.
 func compact(gaps []float64) []float64 {
 	last := 0
 	for i := range gaps {

@@ -6,8 +6,7 @@ const (
 	// rateClasses is how many classes of change rates there are, each twice as fast as
 	// the one before.
 	rateClasses = 16
-	// slowest is the rate of the first class, in changes a day.
-	slowest = 1.0 / 1024
+	slowest     = 1.0 / 1024 // the rate of the first class, in changes a day
 )
 
 // Rates is how the pages of a domain are distributed over rates of change: shares that add
@@ -16,7 +15,6 @@ const (
 // of the web at large. It is an on-disk format.
 type Rates []float64
 
-// rates are the classes' rates, in changes a day.
 var rates = func() (r [rateClasses]float64) {
 	for k := range r {
 		r[k] = math.Ldexp(slowest, k)
@@ -108,8 +106,7 @@ const (
 	// fitRounds is how often the shares are fitted. Each plan goes on from the last, so
 	// that a few do.
 	fitRounds = 10
-	// fitDoubt is the weight of the web at large in a domain's shares, in pages.
-	fitDoubt = 5
+	fitDoubt  = 5 // the weight of the web at large in a domain's shares, in pages
 )
 
 // fit estimates how pages are distributed over the rates, from their likelihoods and the

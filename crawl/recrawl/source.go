@@ -27,9 +27,8 @@ const (
 	sourceMemory = 0.99
 	// believed bounds the odds of a change after a list without news: below it the time
 	// counts as time without a change.
-	believed = 0.5
-	// leastListed is the shortest time that is kept, in days.
-	leastListed = 0.001
+	believed    = 0.5
+	leastListed = 0.001 // the shortest time that is kept, in days
 )
 
 // Visit is the source after a visit to a page that it names. h is the page's history

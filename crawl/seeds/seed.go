@@ -11,18 +11,12 @@ type Source string
 
 // The sources there are.
 const (
-	// URLs are given one by one, or one a line.
-	URLs Source = "urls"
-	// CSV is a table with a column of them.
-	CSV Source = "csv"
-	// Tranco is the list of https://tranco-list.eu: rank and domain.
-	Tranco Source = "tranco"
-	// Majestic is the list of https://majestic.com/reports/majestic-million.
-	Majestic Source = "majestic"
-	// OPML is a list of feeds and their sites.
-	OPML Source = "opml"
-	// Sitemap is a file or index of a site's pages, as sitemaps.org says.
-	Sitemap Source = "sitemap"
+	URLs     Source = "urls"     // given one by one, or one a line
+	CSV      Source = "csv"      // a table with a column of them
+	Tranco   Source = "tranco"   // the list of https://tranco-list.eu: rank and domain
+	Majestic Source = "majestic" // the list of https://majestic.com/reports/majestic-million
+	OPML     Source = "opml"     // a list of feeds and their sites
+	Sitemap  Source = "sitemap"  // a file or index of a site's pages, as sitemaps.org says
 )
 
 // Seed is a page to begin with. The database takes it as this document.

@@ -1,6 +1,7 @@
 package crawl_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,5 +27,18 @@ func TestAgentOf(t *testing.T) {
 	for _, userAgent := range []string{"", " mosey", "/1.0", "(mosey)", "bot2/1.0", "mosey;q", "möwe/1", "*", "a.b", "a\n", "a\x00"} {
 		_, err := crawl.AgentOf(userAgent)
 		require.ErrorIs(t, err, crawl.ErrInvalid, "%q", userAgent)
+	}
+}
+
+func TestValidateRunName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a", "7", "small-web", "2026.11_x", "A-", strings.Repeat("x", crawl.RunNameMax)} {
+		require.NoError(t, crawl.ValidateRunName(name), name)
+	}
+	for _, name := range []string{
+		"", "-a", ".a", "_a", "a b", "a/b", "a\n", "\na", "ü", "aü", "a%", "a:b", "../x", "a\x00",
+		strings.Repeat("x", crawl.RunNameMax+1), strings.Repeat("ü", crawl.RunNameMax),
+	} {
+		require.ErrorIs(t, crawl.ValidateRunName(name), crawl.ErrInvalid, "%q", name)
 	}
 }
