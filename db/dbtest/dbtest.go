@@ -5,9 +5,12 @@ package dbtest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,31 +21,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/keywords"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 )
 
 // template is the migrated database that every test's own is a copy of.
 const template = "mosey_template"
 
-// cluster is the Postgres of this test binary.
-type cluster struct {
-	once   sync.Once
-	err    error
+// The Postgres of this test binary.
+var (
+	start  = sync.OnceValue(func() error { return startCluster(context.Background()) })
 	admin  string // URL of a database to create others from
 	server *postgres.Server
-	dir    string
+	folder string
 	count  atomic.Int64
 	// Postgres copies a template for one session at a time.
 	copying sync.Mutex
-}
-
-var shared cluster
+)
 
 // Main runs a package's tests and stops its Postgres. Call it from TestMain, and
 // leave with its result.
 func Main(m *testing.M) int {
 	code := m.Run()
-	if err := shared.stop(); err != nil {
+	if err := stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "stop the test's Postgres:", err)
 		return max(code, 1)
 	}
@@ -62,46 +63,43 @@ func New(t testing.TB) *db.Store {
 // URL gives the test an empty, migrated database of its own.
 func URL(t testing.TB) string {
 	t.Helper()
-	return shared.create(t, template)
+	return create(t, template)
 }
 
 // Bare gives the test an empty database of its own that was not migrated.
 func Bare(t testing.TB) string {
 	t.Helper()
-	return shared.create(t, "template0")
+	return create(t, "template0")
 }
 
-func (c *cluster) create(t testing.TB, from string) string {
+func create(t testing.TB, from string) string {
 	t.Helper()
-	c.once.Do(func() { c.err = c.start(context.Background()) })
-	require.NoError(t, c.err, "start a Postgres for tests")
-	name := fmt.Sprintf("mosey_test_%d_%d", os.Getpid(), c.count.Add(1))
-	c.copying.Lock()
-	defer c.copying.Unlock()
+	require.NoError(t, start(), "start a Postgres for tests")
+	name := fmt.Sprintf("mosey_test_%d_%d", os.Getpid(), count.Add(1))
+	copying.Lock()
+	defer copying.Unlock()
 	// Without fsync a copy of the files takes a tenth of the time of a copy through the log.
-	require.NoError(t, c.exec(t.Context(), fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, from)))
+	require.NoError(t, exec(t.Context(), fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, from)))
 	t.Cleanup(func() {
 		// the test's own context has ended by now
-		err := c.exec(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name))
-		require.NoError(t, err)
+		require.NoError(t, exec(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)))
 	})
-	return withDatabase(t, c.admin, name)
+	u, err := databaseURL(name)
+	require.NoError(t, err)
+	return u
 }
 
-func (c *cluster) start(ctx context.Context) error {
+func startCluster(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	if err := c.findServer(ctx); err != nil {
+	if err := findServer(ctx); err != nil {
 		return err
 	}
-	name := template
-	err := c.exec(ctx,
-		fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name),
-		fmt.Sprintf("CREATE DATABASE %s TEMPLATE template0", name))
+	err := exec(ctx, "DROP DATABASE IF EXISTS "+template+" WITH (FORCE)", "CREATE DATABASE "+template+" TEMPLATE template0")
 	if err != nil {
 		return err
 	}
-	u, err := databaseURL(c.admin, name)
+	u, err := databaseURL(template)
 	if err != nil {
 		return err
 	}
@@ -114,31 +112,28 @@ func (c *cluster) start(ctx context.Context) error {
 	return err
 }
 
-func (c *cluster) findServer(ctx context.Context) error {
-	if c.admin = os.Getenv("DATABASE_URL"); c.admin != "" {
+func findServer(ctx context.Context) (err error) {
+	if admin = os.Getenv("DATABASE_URL"); admin != "" {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "mosey-dbtest-")
-	if err != nil {
+	if folder, err = os.MkdirTemp("", "mosey-dbtest-"); err != nil {
 		return fmt.Errorf("make a directory: %w", err)
 	}
-	c.dir = dir
 	// Postgres may have to run as another user
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // see above
+	if err := os.Chmod(folder, 0o755); err != nil { //nolint:gosec // see above
 		return fmt.Errorf("open the directory: %w", err)
 	}
-	c.server, err = postgres.Start(ctx, postgres.Config{Dir: dir})
-	if err != nil {
+	if server, err = postgres.Start(ctx, postgres.Config{Dir: folder}); err != nil {
 		return err
 	}
-	c.admin = c.server.URL()
+	admin = server.URL()
 	// what a test has stored need not survive the machine
-	return c.exec(ctx, "ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off",
+	return exec(ctx, "ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off",
 		"ALTER SYSTEM SET synchronous_commit = off", "SELECT pg_reload_conf()")
 }
 
-func (c *cluster) exec(ctx context.Context, statements ...string) error {
-	conn, err := pgx.Connect(ctx, c.admin)
+func exec(ctx context.Context, statements ...string) error {
+	conn, err := pgx.Connect(ctx, admin)
 	if err != nil {
 		return fmt.Errorf("reach the test's Postgres: %w", err)
 	}
@@ -151,33 +146,49 @@ func (c *cluster) exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-func (c *cluster) stop() error {
-	if c.server == nil {
+func stop() error {
+	if server == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	if err := c.server.Stop(ctx); err != nil {
+	if err := server.Stop(ctx); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(c.dir); err != nil {
-		return fmt.Errorf("remove the test's cluster: %w", err)
-	}
-	return nil
+	return os.RemoveAll(folder)
 }
 
-func withDatabase(t testing.TB, admin, name string) string {
-	t.Helper()
-	u, err := databaseURL(admin, name)
-	require.NoError(t, err)
-	return u
-}
-
-func databaseURL(admin, name string) (string, error) {
+func databaseURL(name string) (string, error) {
 	u, err := url.Parse(admin)
 	if err != nil {
 		return "", fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	u.Path = "/" + name
 	return u.String(), nil
+}
+
+// Login makes a role that logs in and is a member of one role alone, such as mosey_reader. It
+// returns the URL by which that one connects to a database of New or URL.
+func Login(t testing.TB, database, role string) string {
+	t.Helper()
+	name, password := "mosey_login_"+strings.ToLower(rand.Text()), rand.Text()
+	require.NoError(t, exec(t.Context(), fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s' IN ROLE %s", name, password, role)))
+	t.Cleanup(func() {
+		// the test's own context has ended by now
+		require.NoError(t, exec(context.Background(), "DROP ROLE "+name))
+	})
+	u, err := url.Parse(database)
+	require.NoError(t, err)
+	u.User = url.UserPassword(name, password)
+	query := u.Query()
+	query.Del("passfile")
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// WriteKeywords has all pages found that were recorded.
+func WriteKeywords(t testing.TB, store *db.Store) {
+	t.Helper()
+	w := keywords.Writer{Store: store, Logger: slog.New(slog.DiscardHandler)}
+	require.NoError(t, w.Write(t.Context()))
 }
