@@ -10,35 +10,26 @@ import (
 	"sync"
 )
 
-// oldSuffix is appended to the name of the one older file that is kept.
-const oldSuffix = ".1"
-
-// Rotate renames the file at path to path.1, in place of an older one, when it
-// is larger than maxBytes. A missing file is fine.
-func Rotate(path string, maxBytes int64) error {
+// Open opens the file at path for appending, readable by its owner alone, and returns its size.
+// A file that is larger than maxBytes is renamed to path.1 before, in place of an older one.
+func Open(path string, maxBytes int64) (file *os.File, size int64, err error) {
 	stat, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	switch {
+	case err == nil && stat.Size() > maxBytes:
+		err = os.Rename(path, path+".1")
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
 	}
 	if err != nil {
-		return fmt.Errorf("rotate log: %w", err)
+		return nil, 0, fmt.Errorf("rotate log: %w", err)
 	}
-	if stat.Size() <= maxBytes {
-		return nil
+	if file, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		return nil, 0, fmt.Errorf("open log: %w", err)
 	}
-	if err := os.Rename(path, path+oldSuffix); err != nil {
-		return fmt.Errorf("rotate log: %w", err)
+	if stat, err = file.Stat(); err != nil {
+		return nil, 0, fmt.Errorf("open log: %w", errors.Join(err, file.Close()))
 	}
-	return nil
-}
-
-// Open opens the file at path for appending, readable by its owner alone.
-func Open(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	return file, nil
+	return file, stat.Size(), nil
 }
 
 // Writer appends to a file and rotates it, so that the file and its predecessor
@@ -52,30 +43,13 @@ type Writer struct {
 	size int64
 }
 
-// NewWriter opens the file at path, rotating it first if it is larger than
-// maxBytes already.
+// NewWriter opens the file at path as Open does.
 func NewWriter(path string, maxBytes int64) (*Writer, error) {
-	w := &Writer{path: path, maxBytes: maxBytes}
-	if err := w.open(); err != nil {
+	file, size, err := Open(path, maxBytes)
+	if err != nil {
 		return nil, err
 	}
-	return w, nil
-}
-
-func (w *Writer) open() error {
-	if err := Rotate(w.path, w.maxBytes); err != nil {
-		return err
-	}
-	file, err := Open(w.path)
-	if err != nil {
-		return err
-	}
-	stat, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("open log: %w", errors.Join(err, file.Close()))
-	}
-	w.file, w.size = file, stat.Size()
-	return nil
+	return &Writer{path: path, maxBytes: maxBytes, file: file, size: size}, nil
 }
 
 // Write appends data, which is never split over two files.
@@ -86,9 +60,10 @@ func (w *Writer) Write(data []byte) (int, error) {
 	if w.size > w.maxBytes {
 		// Where no new file can be had, the old one goes on: a log that is too
 		// long is better than none.
-		old := w.file
-		if rotated = w.open(); rotated == nil {
-			rotated = old.Close()
+		file, size, err := Open(w.path, w.maxBytes)
+		if rotated = err; err == nil {
+			rotated = w.file.Close()
+			w.file, w.size = file, size
 		}
 	}
 	n, err := w.file.Write(data)

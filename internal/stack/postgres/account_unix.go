@@ -66,7 +66,6 @@ func lookUp(names ...string) (account, error) {
 		"plain user, or set DATABASE_URL", names)
 }
 
-// own gives a file or directory that we created to the account.
 func (a account) own(path string) error {
 	if !a.other {
 		return nil

@@ -47,9 +47,7 @@ func defaultSources(dir string) sources {
 
 func usualPlaces() []string {
 	if runtime.GOOS == "windows" {
-		return []string{
-			filepath.Join(os.Getenv("ProgramFiles"), "PostgreSQL", "*", "bin"),
-		}
+		return []string{filepath.Join(os.Getenv("ProgramFiles"), "PostgreSQL", "*", "bin")}
 	}
 	return []string{
 		"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
@@ -83,22 +81,17 @@ func (b binaries) program(name string) string {
 
 // find returns binaries for a cluster of the given major version, or for a new
 // cluster if that is 0: those on $PATH if they are new enough, else the newest.
-func (s sources) find(
-	ctx context.Context, major int, progress func(string),
-) (binaries, error) {
+func (s sources) find(ctx context.Context, major int, progress func(string)) (binaries, error) {
 	if s.bin != "" {
 		return s.findChosen(ctx, major)
 	}
 	var found []binaries
 	for _, dirs := range [][]string{filepath.SplitList(s.path), s.usual()} {
 		for _, dir := range dirs {
-			installed, err := inspect(ctx, dir)
-			if err != nil {
-				// A folder without Postgres, or with one that does not run here,
-				// is not an error: the next may have it.
-				continue
+			// A folder without Postgres, or with one that does not run here, is not an error.
+			if installed, err := inspect(ctx, dir); err == nil {
+				found = append(found, installed)
 			}
-			found = append(found, installed)
 		}
 		if best, ok := choose(found, major); ok {
 			return best, nil
@@ -114,8 +107,7 @@ func (s sources) find(
 func (s sources) findChosen(ctx context.Context, major int) (binaries, error) {
 	installed, err := inspect(ctx, s.bin)
 	if err != nil {
-		return binaries{}, fmt.Errorf("%s=%s does not hold Postgres: %w",
-			binVariable, s.bin, err)
+		return binaries{}, fmt.Errorf("%s=%s does not hold Postgres: %w", binVariable, s.bin, err)
 	}
 	if _, ok := choose([]binaries{installed}, major); !ok {
 		return binaries{}, missing(major, []binaries{installed},
@@ -124,7 +116,6 @@ func (s sources) findChosen(ctx context.Context, major int) (binaries, error) {
 	return installed, nil
 }
 
-// usual lists the folders that exist of those where Postgres usually is.
 func (s sources) usual() []string {
 	var dirs []string
 	for _, glob := range s.globs {
@@ -200,8 +191,7 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 	}
 	match := versionPattern.FindSubmatch(out)
 	if match == nil {
-		return binaries{}, fmt.Errorf("%s --version: cannot read %q",
-			b.postgres(), out)
+		return binaries{}, fmt.Errorf("%s --version: cannot read %q", b.postgres(), out)
 	}
 	// The pattern admits digits only; too many of them become the largest int.
 	b.major, _ = strconv.Atoi(string(match[1]))

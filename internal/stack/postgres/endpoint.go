@@ -46,7 +46,6 @@ func chooseEndpoint(ctx context.Context, dir string) (endpoint, error) {
 	return endpoint{port: int(addr.Port())}, listener.Close()
 }
 
-// settings are the command line's part of the configuration.
 func (e endpoint) settings() []string {
 	listen := "127.0.0.1"
 	if e.socketDir != "" {

@@ -25,9 +25,7 @@ const (
 // clearLeftovers makes a data directory fit to start a postmaster in, after any
 // end that the last one or Mosey itself may have had. It stops an orphaned
 // postmaster and sees to it that stale lock files do not stand in the way.
-func clearLeftovers(
-	ctx context.Context, dir string, b binaries, progress func(string),
-) error {
+func clearLeftovers(ctx context.Context, dir string, b binaries, progress func(string)) error {
 	data := dataDir(dir)
 	pidFile := filepath.Join(data, "postmaster.pid")
 	content, err := readLockFile(ctx, pidFile)
@@ -39,31 +37,28 @@ func clearLeftovers(
 	}
 	first, rest, _ := bytes.Cut(content, []byte{'\n'})
 	pid, err := strconv.Atoi(string(bytes.TrimSpace(first)))
-	if err != nil || pid <= 1 {
+	switch {
+	case err != nil || pid <= 1:
 		// A crash of the machine can leave an empty file, or anything. Postgres
 		// would refuse to start because of it.
 		if err := os.Remove(pidFile); err != nil {
 			return fmt.Errorf("remove broken lock file of Postgres: %w", err)
 		}
-		return removeSocketLocks(dir)
-	}
-	if isPostmaster(pid, data) {
+	case isPostmaster(pid, data):
 		progress("stopping the Postgres that a killed Mosey left running")
 		if err := stopOrphan(ctx, pid, b, data); err != nil {
 			return err
 		}
-		return removeSocketLocks(dir)
-	}
-	if runtime.GOOS == "windows" {
+	case runtime.GOOS == "windows":
 		return nil
-	}
-	// The postmaster is gone, and its process id may belong to anybody by now,
-	// which Postgres would take for a running postmaster. Its parent's id, ours,
-	// it lets pass. Removing the file instead would also remove what it looks
-	// at next: whether an old backend still has the shared memory.
-	renamed := append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n')
-	if err := os.WriteFile(pidFile, append(renamed, rest...), 0o600); err != nil {
-		return fmt.Errorf("renew stale lock file of Postgres: %w", err)
+	default:
+		// The postmaster is gone, and its process id may belong to anybody by now,
+		// which Postgres would take for a running postmaster. Its parent's id, ours,
+		// it lets pass. Removing the file instead would also remove what it looks
+		// at next: whether an old backend still has the shared memory.
+		if err := os.WriteFile(pidFile, fmt.Appendf(nil, "%d\n%s", os.Getpid(), rest), 0o600); err != nil {
+			return fmt.Errorf("renew stale lock file of Postgres: %w", err)
+		}
 	}
 	return removeSocketLocks(dir)
 }

@@ -19,8 +19,8 @@ type Prospect struct {
 	User string
 }
 
-// Foresee tells what Start would do, and fails where Start would. It changes nothing and
-// downloads nothing: programs that Start would download are an ErrDownload.
+// Foresee returns what Start would do, and fails where Start would. It changes and downloads
+// nothing: it returns an ErrDownload if Start would download programs.
 func Foresee(ctx context.Context, cfg Config) (p Prospect, err error) {
 	cfg = cfg.withDefaults()
 	user, err := chooseAccount(cfg.Dir)
@@ -38,7 +38,7 @@ func Foresee(ctx context.Context, cfg Config) (p Prospect, err error) {
 	here.repository = ""
 	b, err := here.find(ctx, p.Cluster, cfg.Progress)
 	p.Folder, p.Major = b.dir, b.major
-	_, has := downloadable(p.Cluster)
+	_, has := downloadable[p.Cluster]
 	if err != nil && here.bin == "" && cfg.sources.repository != "" && (has || p.Cluster == 0) {
 		return p, errors.Join(ErrDownload, err)
 	}

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -87,7 +86,6 @@ func (s *Server) report(running context.Context, offset int64) {
 	}
 }
 
-// lasts reports whether Postgres is up and meant to be.
 func (s *Server) lasts() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,28 +97,33 @@ const reportMost = 1 << 20
 
 // linesSince returns the whole lines of a file from an offset on, and where the next begins.
 func linesSince(path string, offset int64) (lines []string, next int64, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, offset, fmt.Errorf("read log: %w", err)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	stat, err := file.Stat()
-	if err != nil {
-		return nil, offset, fmt.Errorf("read log: %w", err)
-	}
-	if stat.Size() < offset {
-		offset = 0 // it was emptied, see boundLog
-	}
-	offset = max(offset, stat.Size()-reportMost)
-	data, err := io.ReadAll(io.NewSectionReader(file, offset, stat.Size()-offset))
+	data, offset, err := readSince(path, offset, reportMost)
 	if err != nil {
 		return nil, offset, fmt.Errorf("read log: %w", err)
 	}
 	data = data[:bytes.LastIndexByte(data, '\n')+1]
-	scanner := bufio.NewScanner(bytes.NewReader(data))
-	scanner.Buffer(nil, reportMost+1)
-	for scanner.Scan() {
-		lines = append(lines, scanner.Text())
+	for line := range bytes.Lines(data) {
+		lines = append(lines, string(bytes.TrimRight(line, "\r\n")))
 	}
-	return lines, offset + int64(len(data)), scanner.Err()
+	return lines, offset + int64(len(data)), nil
+}
+
+// readSince returns the end of a log from an offset on, at most so many bytes, and where that
+// begins. It reads a log that is shorter than the offset from its start: boundLog has emptied it.
+func readSince(path string, offset, most int64) (data []byte, from int64, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, offset, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	stat, err := file.Stat()
+	if err != nil {
+		return nil, offset, err
+	}
+	if stat.Size() < offset {
+		offset = 0
+	}
+	offset = max(offset, stat.Size()-most)
+	data, err = io.ReadAll(io.NewSectionReader(file, offset, stat.Size()-offset))
+	return data, offset, err
 }

@@ -115,29 +115,23 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Unlock()
 	s.quit()
 
-	fast := func() error {
-		return interrupt(process, s.binaries, dataDir(s.cfg.Dir))
-	}
-	immediate := func() error { return abort(process) }
-	kill := func() error { return process.Kill() }
-	if process == nil {
-		none := func() error { return nil }
-		fast, immediate, kill = none, none, none
-	}
+	fast := func(process *os.Process) error { return interrupt(process, s.binaries, dataDir(s.cfg.Dir)) }
 	urgent := context.WithoutCancel(ctx)
-	if s.end(ctx, fast, fastPatience) || s.end(urgent, immediate, abortPatience) ||
-		s.end(urgent, kill, abortPatience) {
+	if s.end(ctx, process, fast, fastPatience) || s.end(urgent, process, abort, abortPatience) ||
+		s.end(urgent, process, (*os.Process).Kill, abortPatience) {
 		return nil
 	}
 	return fmt.Errorf("postgres in %s does not stop", s.cfg.Dir)
 }
 
-// end signals the postmaster and waits for the end, of it and of all others.
+// end signals the postmaster, if there is one, and waits for the end, of it and of all others.
 func (s *Server) end(
-	ctx context.Context, signal func() error, patience time.Duration,
+	ctx context.Context, process *os.Process, signal func(*os.Process) error, patience time.Duration,
 ) bool {
-	if err := signal(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		s.cfg.Logger.Warn("cannot signal Postgres", slog.Any("error", err))
+	if process != nil {
+		if err := signal(process); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			s.cfg.Logger.Warn("cannot signal Postgres", slog.Any("error", err))
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -175,14 +169,6 @@ func (s *Server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// SQLSTATE codes, see appendix A of the Postgres manual.
-const (
-	invalidPassword      = "28P01"
-	invalidAuthorization = "28000"
-	invalidCatalogName   = "3D000"
-	duplicateDatabase    = "42P04"
-)
-
 // tryDatabase connects once, creating the database where it is missing. It is
 // done when that worked or never will.
 func (s *Server) tryDatabase(ctx context.Context) (done bool, err error) {
@@ -191,15 +177,13 @@ func (s *Server) tryDatabase(ctx context.Context) (done bool, err error) {
 	if err == nil || !errors.As(err, &refused) {
 		return err == nil, nil
 	}
-	switch refused.Code {
-	case invalidPassword, invalidAuthorization:
+	switch refused.Code { // SQLSTATE codes, see appendix A of the Postgres manual
+	case "28P01", "28000": // invalid_password, invalid_authorization_specification
 		return true, fmt.Errorf("the password in %s is not that of the database "+
-			"(%w): put back the file that belongs to it",
-			passwordFile(s.cfg.Dir), err)
-	case invalidCatalogName:
-		err := connect(ctx, s.url("postgres"),
-			"CREATE DATABASE "+database)
-		if errors.As(err, &refused) && refused.Code != duplicateDatabase {
+			"(%w): put back the file that belongs to it", passwordFile(s.cfg.Dir), err)
+	case "3D000": // invalid_catalog_name
+		err := connect(ctx, s.url("postgres"), "CREATE DATABASE "+database)
+		if errors.As(err, &refused) && refused.Code != "42P04" { // duplicate_database
 			return true, fmt.Errorf("create database: %w", err)
 		}
 	}

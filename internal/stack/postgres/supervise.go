@@ -22,7 +22,6 @@ const (
 	lasting    = time.Minute
 )
 
-// errQuitting says that no postmaster is started any more.
 var errQuitting = errors.New("postgres is being stopped")
 
 // supervise keeps a postmaster running until alive ends. A postmaster that ends
@@ -60,8 +59,7 @@ func (s *Server) supervise(alive context.Context) {
 
 // runOnce runs one postmaster to its end, which is always an error.
 func (s *Server) runOnce(alive context.Context) error {
-	err := clearLeftovers(alive, s.cfg.Dir, s.binaries, s.cfg.Progress)
-	if err != nil {
+	if err := clearLeftovers(alive, s.cfg.Dir, s.binaries, s.cfg.Progress); err != nil {
 		return err
 	}
 	cmd, offset, err := s.launch(alive)
@@ -75,30 +73,20 @@ func (s *Server) runOnce(alive context.Context) error {
 	if err == nil {
 		err = errors.New("it was asked to stop")
 	}
-	return fmt.Errorf("postgres ended: %w%s", err,
-		logSince(logPath(s.cfg.Dir), offset))
+	return fmt.Errorf("postgres ended: %w%s", err, logSince(logPath(s.cfg.Dir), offset))
 }
 
 // launch starts a postmaster whose output goes to the log, and tells where in
 // the log that begins.
 func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
-	path := logPath(s.cfg.Dir)
-	if err := logfile.Rotate(path, maxLogBytes); err != nil {
-		return nil, 0, err
-	}
 	// A file, not a pipe: it outlives us, should we be killed.
-	log, err := logfile.Open(path)
+	log, size, err := logfile.Open(logPath(s.cfg.Dir), maxLogBytes)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { _ = log.Close() }() // the child has its own
-	stat, err := log.Stat()
-	if err != nil {
-		return nil, 0, fmt.Errorf("open log: %w", err)
-	}
-	data := dataDir(s.cfg.Dir)
 	args := append([]string{
-		"-D", data,
+		"-D", dataDir(s.cfg.Dir),
 		"-c", "logging_collector=off",
 		"-c", "log_destination=stderr",
 		"-c", "log_line_prefix=" + linePrefix,
@@ -127,26 +115,15 @@ func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 		return nil, 0, fmt.Errorf("start Postgres: %w", err)
 	}
 	s.process = cmd.Process
-	return cmd, stat.Size(), nil
+	return cmd, size, nil
 }
 
 // logSince returns the last lines that were logged from an offset on, to be
 // appended to an error.
 func logSince(path string, offset int64) string {
 	const longest = 4096
-	file, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = file.Close() }()
-	stat, err := file.Stat()
-	if err != nil {
-		return ""
-	}
-	offset = max(offset, stat.Size()-longest)
-	tail := make([]byte, max(0, stat.Size()-offset))
-	n, err := file.ReadAt(tail, offset)
-	if err != nil || n == 0 {
+	tail, _, err := readSince(path, offset, longest)
+	if err != nil || len(tail) == 0 {
 		return ""
 	}
 	return ": " + reason(tail)
@@ -162,8 +139,7 @@ func (s *Server) boundLog(alive context.Context) {
 			err = os.Truncate(path, 0)
 		}
 		if err != nil {
-			s.cfg.Logger.Warn("cannot bound the log of Postgres",
-				slog.Any("error", err))
+			s.cfg.Logger.Warn("cannot bound the log of Postgres", slog.Any("error", err))
 		}
 	}
 }
