@@ -10,25 +10,22 @@ import (
 	"time"
 )
 
-// Handler logs what a Temporal server logs, and tells some of its errors: panics, those of a
-// broken file, and those that last. It tells none while Quiet is set.
-type Handler struct {
+// handler logs the log of a Temporal server, and tells some of its errors: panics, errors of a
+// broken file, and errors that last.
+type handler struct {
 	slog.Handler
 
-	// Teller tells errors.
-	Teller *Teller
-	// Quiet is set while errors are expected: at the start, which fails by itself if it
-	// fails, and at the end.
-	Quiet *atomic.Bool
-
+	teller  *Teller
+	quiet   *atomic.Bool
 	lasting *lasting
 	// failure is the error among the attributes that were added before, if any.
 	failure string
 }
 
-// NewHandler makes a handler that logs to another.
-func NewHandler(to slog.Handler, teller *Teller, quiet *atomic.Bool) Handler {
-	return Handler{Handler: to, Teller: teller, Quiet: quiet, lasting: &lasting{kinds: make(map[string]span)}}
+// NewHandler makes a handler that logs to another, and tells errors, but not while quiet is set:
+// at the start, which fails by itself if it fails, and at the end.
+func NewHandler(to slog.Handler, teller *Teller, quiet *atomic.Bool) slog.Handler {
+	return handler{Handler: to, teller: teller, quiet: quiet, lasting: &lasting{kinds: make(map[string]span)}}
 }
 
 // How Temporal's SQLite and the system say what a person has to act on.
@@ -46,15 +43,14 @@ var (
 // and the SDK inside the server in the other.
 func isError(key string) bool { return key == "error" || key == "Error" }
 
-// Handle logs a record.
-func (h Handler) Handle(ctx context.Context, r slog.Record) error {
-	if !h.Quiet.Load() {
+func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	if !h.quiet.Load() {
 		h.report(ctx, r)
 	}
 	return h.Handler.Handle(ctx, r)
 }
 
-func (h Handler) report(ctx context.Context, r slog.Record) {
+func (h handler) report(ctx context.Context, r slog.Record) {
 	failure := h.failure
 	r.Attrs(func(a slog.Attr) bool {
 		if isError(a.Key) {
@@ -72,18 +68,13 @@ func (h Handler) report(ctx context.Context, r slog.Record) {
 	case diskFull.MatchString(failure):
 		// Nothing goes on then, and all else waits for Temporal in silence, for minutes.
 		// Mosey's own log has one sentence for it, however often it is said.
-		h.Teller.Logger.ErrorContext(ctx, "Temporal cannot store anything", "error", failure)
+		h.teller.Logger.ErrorContext(ctx, "Temporal cannot store anything", "error", failure)
 	case broken != "":
-		h.Teller.TellOf(broken, text)
-	case urgent(r.Level, r.Message), r.Level >= slog.LevelError && h.lasting.lasts(r.Time, text):
-		h.Teller.Tell(text)
+		h.teller.TellOf(broken, text)
+	// the server has panicked, or would have ended its process
+	case r.Level > slog.LevelError, panicked.MatchString(r.Message), r.Level >= slog.LevelError && h.lasting.lasts(r.Time, text):
+		h.teller.Tell(text)
 	}
-}
-
-// urgent reports whether one line is reason enough: the server has panicked, or would have
-// ended its process.
-func urgent(level slog.Level, message string) bool {
-	return level > slog.LevelError || panicked.MatchString(message)
 }
 
 // An error lasts if it is reported so often and for so long, and never pauses for longer. In
@@ -97,7 +88,7 @@ const (
 	lastsMost = 100
 )
 
-// lasting tells errors that go on from those that end by themselves.
+// lasting tells lasting errors from those that end by themselves.
 type lasting struct {
 	mu    sync.Mutex
 	kinds map[string]span
@@ -114,10 +105,10 @@ func (l *lasting) lasts(now time.Time, text string) bool {
 	if late.MatchString(text) {
 		return false
 	}
-	shape := Shape(text)
+	of := shape(text)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.kinds[shape]
+	s := l.kinds[of]
 	if now.Sub(s.last) > lastsPause {
 		s = span{first: now}
 	}
@@ -126,12 +117,11 @@ func (l *lasting) lasts(now time.Time, text string) bool {
 	if len(l.kinds) >= lastsMost {
 		clear(l.kinds)
 	}
-	l.kinds[shape] = s
+	l.kinds[of] = s
 	return s.times >= lastsTimes && now.Sub(s.first) >= lastsFor
 }
 
-// WithAttrs is that of the handler behind, and so must be wrapped again.
-func (h Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for _, a := range attrs {
 		if isError(a.Key) {
 			h.failure = a.Value.String()
@@ -141,8 +131,7 @@ func (h Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return h
 }
 
-// WithGroup is as WithAttrs.
-func (h Handler) WithGroup(name string) slog.Handler {
+func (h handler) WithGroup(name string) slog.Handler {
 	h.Handler = h.Handler.WithGroup(name)
 	return h
 }

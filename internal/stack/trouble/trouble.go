@@ -37,14 +37,13 @@ type Teller struct {
 	kinds map[string]*kind
 }
 
-// kind is one kind of errors.
 type kind struct {
 	told  time.Time
 	since int64 // how many were reported since it was told
 }
 
 // Tell tells an error, unless one of its shape was told within the last hour.
-func (t *Teller) Tell(text string) { t.TellOf(Shape(text), text) }
+func (t *Teller) Tell(text string) { t.TellOf(shape(text), text) }
 
 // TellOf is Tell for an error of a kind that the caller knows.
 func (t *Teller) TellOf(of, text string) {
@@ -63,11 +62,10 @@ func (t *Teller) TellOf(of, text string) {
 // count counts an error, and reports whether it is to be told. times is how many there were
 // since its kind was told last, this one included.
 func (t *Teller) count(of string) (times int64, due bool) {
-	now := time.Now
+	at := time.Now()
 	if t.Now != nil {
-		now = t.Now
+		at = t.Now()
 	}
-	at := now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.kinds == nil {
@@ -93,5 +91,5 @@ func (t *Teller) count(of string) (times int64, due bool) {
 // digit, such as numbers, ids and names of files.
 var differs = regexp.MustCompile(`"[^"]*"|'[^']*'|[\w./:-]*[0-9][\w./:-]*`)
 
-// Shape is the same for all errors of a kind.
-func Shape(text string) string { return differs.ReplaceAllString(text, "…") }
+// shape is the same for all errors of a kind.
+func shape(text string) string { return differs.ReplaceAllString(text, "…") }
