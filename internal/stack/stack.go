@@ -1,12 +1,14 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,46 +41,26 @@ type Options struct {
 	// DatabaseURL is an existing database to use in place of our own Postgres.
 	DatabaseURL string
 
-	// Logger gets what goes wrong. Temporal and Postgres have logs of their own in the data
-	// directory; an error in them that a person has to know of comes here, too. Defaults to
-	// discarding.
+	// TemporalAddress is the host:port of an existing Temporal to use in place of our own.
+	TemporalAddress string
+
+	// Logger gets errors. Temporal and Postgres have logs of their own in the data
+	// directory; an error in them that a person has to know of comes here, too.
 	Logger *slog.Logger
-
-	// Measured takes what our own Temporal measures of itself, see temporal.Config. Defaults
-	// to nothing.
-	Measured func(measure string) (tags []string, take func(tags []string, value float64))
-
-	// Namespace is the namespace to register in our own Temporal. Defaults to
-	// temporal.NamespaceDefault.
-	Namespace string
-
-	// NoUI leaves the web UI of our own Temporal out.
-	NoUI bool
-
-	// TemporalPort and UIPort are those of our own Temporal and its web UI; 0 leaves the
-	// choice to it. A port that is taken is an error.
-	TemporalPort, UIPort int
 
 	// Progress is told, in a few words for a person, what takes long. It may be
 	// called from any goroutine. Defaults to nothing.
 	Progress func(string)
 
+	// Measured takes the measures of our own Temporal, see temporal.Config.
+	Measured func(measure string) (tags []string, take func(tags []string, value float64))
+
+	// TemporalPort and UIPort are those of our own Temporal and its web UI; 0 leaves the
+	// choice to it. A port that is taken is an error.
+	TemporalPort, UIPort int
+
 	// SearchAttributes are registered in our own Temporal.
 	SearchAttributes map[string]enumspb.IndexedValueType
-
-	// TemporalAddress is the host:port of an existing Temporal to use in place
-	// of our own.
-	TemporalAddress string
-}
-
-func (o Options) withDefaults() Options {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Progress == nil {
-		o.Progress = func(string) {}
-	}
-	return o
 }
 
 // Stack is what Up started, and the addresses of all of it.
@@ -104,7 +86,9 @@ type Stack struct {
 // all can be used. Where that fails nothing is left running. The data directory
 // is held until Close: a second Up on it fails with a *datadir.InUseError.
 func Up(ctx context.Context, options Options) (*Stack, error) {
-	options = options.withDefaults()
+	if options.Progress == nil {
+		options.Progress = func(string) {}
+	}
 	s := &Stack{
 		DatabaseURL:     options.DatabaseURL,
 		TemporalAddress: options.TemporalAddress,
@@ -125,29 +109,20 @@ func Up(ctx context.Context, options Options) (*Stack, error) {
 }
 
 func (s *Stack) start(ctx context.Context, options Options) error {
-	var (
-		group                    sync.WaitGroup
-		postgresErr, temporalErr error
-	)
-	// What fails first ends the other's start.
+	// The half that fails first ends the other's start.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if options.DatabaseURL == "" {
+	var group sync.WaitGroup
+	var errs [2]error
+	for i, start := range []func(context.Context, Options) error{s.startPostgres, s.startTemporal} {
 		group.Go(func() {
-			if postgresErr = s.startPostgres(ctx, options); postgresErr != nil {
-				cancel()
-			}
-		})
-	}
-	if options.TemporalAddress == "" {
-		group.Go(func() {
-			if temporalErr = s.startTemporal(ctx, options); temporalErr != nil {
+			if errs[i] = start(ctx, options); errs[i] != nil {
 				cancel()
 			}
 		})
 	}
 	group.Wait()
-	if err := firstCause(postgresErr, temporalErr); err != nil {
+	if err := firstCause(errs[:]...); err != nil {
 		return err
 	}
 	if err := s.publish(); err != nil {
@@ -159,61 +134,54 @@ func (s *Stack) start(ctx context.Context, options Options) error {
 
 // firstCause leaves out what only ended because the other failed.
 func firstCause(errs ...error) error {
-	var causes []error
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			causes = append(causes, err)
-		}
-	}
-	if len(causes) == 0 {
-		return errors.Join(errs...)
-	}
-	return errors.Join(causes...)
+	causes := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return errors.Is(err, context.Canceled) })
+	return cmp.Or(errors.Join(causes...), errors.Join(errs...))
 }
 
-func (s *Stack) startPostgres(ctx context.Context, options Options) error {
-	server, err := postgres.Start(ctx, postgres.Config{
+// startPostgres starts our own Postgres, unless a database is given.
+func (s *Stack) startPostgres(ctx context.Context, options Options) (err error) {
+	if options.DatabaseURL != "" {
+		return nil
+	}
+	s.postgres, err = postgres.Start(ctx, postgres.Config{
 		Dir:      options.DataDir,
 		Logger:   options.Logger,
 		Progress: options.Progress,
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.DatabaseURL = s.postgres.URL()
 	}
-	s.postgres, s.DatabaseURL = server, server.URL()
-	return nil
+	return err
 }
 
-func (s *Stack) startTemporal(ctx context.Context, options Options) error {
+// startTemporal starts our own Temporal, unless another is given.
+func (s *Stack) startTemporal(ctx context.Context, options Options) (err error) {
+	if options.TemporalAddress != "" {
+		return nil
+	}
 	dir := temporalDir(options.DataDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("create folder for Temporal: %w", err)
 	}
 	path := filepath.Join(dir, "temporal.log")
-	log, err := logfile.NewWriter(path, maxTemporalLog)
-	if err != nil {
+	if s.temporalLog, err = logfile.NewWriter(path, maxTemporalLog); err != nil {
 		return err
 	}
-	s.temporalLog = log
-	server, err := temporal.Start(ctx, temporal.Config{
+	s.temporal, err = temporal.Start(ctx, temporal.Config{
 		Dir: dir,
 		Logger: slog.New(trouble.NewHandler(
-			slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}),
+			slog.NewTextHandler(s.temporalLog, &slog.HandlerOptions{Level: slog.LevelWarn}),
 			&trouble.Teller{Logger: options.Logger, Server: "Temporal", File: path}, &s.quiet,
 		)),
 		Measured:         options.Measured,
-		Namespace:        options.Namespace,
-		NoUI:             options.NoUI,
 		Port:             options.TemporalPort,
 		UIPort:           options.UIPort,
 		SearchAttributes: options.SearchAttributes,
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.TemporalAddress, s.UIURL = s.temporal.Address(), s.temporal.UIURL()
 	}
-	s.temporal = server
-	s.TemporalAddress, s.UIURL = server.Address(), server.UIURL()
-	return nil
+	return err
 }
 
 // DialOptions are those of a client in this process that reaches Temporal at its address:
@@ -289,3 +257,16 @@ func (s *Stack) Settle() {
 		group.Wait()
 	}
 }
+
+// temporalDir is the folder of Temporal's state in a data directory.
+func temporalDir(dataDir string) string { return filepath.Join(dataDir, "temporal") }
+
+// SnapshotTemporal copies the state of a data directory's own Temporal to a file that must not
+// exist. It may run meanwhile. It returns false if the directory has none.
+func SnapshotTemporal(ctx context.Context, dataDir, to string) (found bool, err error) {
+	return temporal.Snapshot(ctx, temporalDir(dataDir), to)
+}
+
+// RestoreTemporal moves a file that SnapshotTemporal wrote into a data directory that nobody
+// uses.
+func RestoreTemporal(dataDir, from string) error { return temporal.Restore(temporalDir(dataDir), from) }

@@ -58,10 +58,11 @@ func (d *Dir) Publish(info Info) error {
 // name is fixed, so that a killed process leaves at most one.
 func writeAtomically(path string, data []byte) error {
 	temp := path + tempSuffix
-	if err := os.WriteFile(temp, data, 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	err := os.WriteFile(temp, data, 0o600)
+	if err == nil {
+		err = os.Rename(temp, path)
 	}
-	if err := os.Rename(temp, path); err != nil {
+	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
@@ -84,7 +85,7 @@ func Running(path string) (Info, bool, error) {
 }
 
 func isHeld(path string) (bool, error) {
-	name := filepath.Join(path, LockFile)
+	name := filepath.Join(path, lockFile)
 	// Without this look the probe would create the file, and a reader that
 	// changes what it reads surprises.
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
@@ -92,10 +93,10 @@ func isHeld(path string) (bool, error) {
 	}
 	probe := flock.New(name)
 	free, err := probe.TryRLock()
-	if err != nil {
-		return false, fmt.Errorf("probe lock of data directory %s: %w", path, err)
+	if err == nil {
+		err = probe.Close()
 	}
-	if err := probe.Close(); err != nil {
+	if err != nil {
 		return false, fmt.Errorf("probe lock of data directory %s: %w", path, err)
 	}
 	return !free, nil

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// LockFile is the file in a data directory that is locked.
-	LockFile = "mosey.lock"
+	lockFile = "mosey.lock"
 
 	// A probe by Running holds a shared lock for an instant. Waiting a little
 	// keeps it from looking like another Mosey.
@@ -28,7 +27,7 @@ const (
 // IsOwn reports whether a file of a data directory is this package's: the lock, and what Publish
 // writes.
 func IsOwn(name string) bool {
-	return name == LockFile || name == infoFile || name == infoFile+tempSuffix
+	return name == lockFile || name == infoFile || name == infoFile+tempSuffix
 }
 
 // InUseError says that another process holds the data directory.
@@ -67,7 +66,7 @@ func Lock(ctx context.Context, path string, tell ...func(holder Info)) (*Dir, er
 		return nil, err
 	}
 	began := time.Now()
-	lock := flock.New(filepath.Join(path, LockFile))
+	lock := flock.New(filepath.Join(path, lockFile))
 	for held := false; !held; {
 		var err error
 		if held, err = tryLock(ctx, lock); err != nil {
@@ -121,21 +120,22 @@ func transient(path string) (Info, error) {
 }
 
 func create(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("create data directory: %w", err)
-	}
 	mode := fs.FileMode(0o700)
 	if os.Geteuid() == 0 {
 		mode = 0o711
 	}
-	switch err := os.Mkdir(path, mode); {
-	case err == nil:
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.Mkdir(path, mode)
+	}
+	if err == nil {
 		// The umask may have taken the right to pass through away.
-		if err := os.Chmod(path, mode); err != nil {
-			return fmt.Errorf("create data directory: %w", err)
-		}
+		err = os.Chmod(path, mode)
+	}
+	if err == nil {
 		return nil
-	case !errors.Is(err, fs.ErrExist):
+	}
+	if !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("create data directory: %w", err)
 	}
 	stat, err := os.Stat(path)

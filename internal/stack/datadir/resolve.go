@@ -8,7 +8,6 @@ import (
 	"runtime"
 )
 
-// appName is the last element of every default path.
 const appName = "mosey"
 
 // rootDir is the default for the superuser of a Unix. The superuser's home is
@@ -32,9 +31,7 @@ func Resolve(dir string) (string, error) {
 	return abs, nil
 }
 
-func platformDefault(
-	goos string, euid int, getenv func(string) string,
-) (string, error) {
+func platformDefault(goos string, euid int, getenv func(string) string) (string, error) {
 	if goos == "windows" {
 		return below(getenv("LocalAppData"), "%LocalAppData%", appName)
 	}
@@ -42,8 +39,7 @@ func platformDefault(
 		return rootDir, nil
 	}
 	if goos == "darwin" {
-		return below(getenv("HOME"), "$HOME",
-			"Library", "Application Support", appName)
+		return below(getenv("HOME"), "$HOME", "Library", "Application Support", appName)
 	}
 	// The XDG base directory specification wants a relative value ignored.
 	if data := getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {

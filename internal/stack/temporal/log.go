@@ -28,8 +28,7 @@ func (l logger) DPanic(msg string, tags ...tag.Tag) { l.log(levelEnd, msg, tags)
 func (l logger) Panic(msg string, tags ...tag.Tag)  { l.log(levelEnd, msg, tags) }
 func (l logger) Fatal(msg string, tags ...tag.Tag)  { l.log(levelEnd, msg, tags) }
 
-// SLog is what the SDK inside the server logs to.
-func (l logger) SLog() *slog.Logger { return l.slog }
+func (l logger) SLog() *slog.Logger { return l.slog } // that of the SDK inside the server
 
 func (l logger) log(level slog.Level, msg string, tags []tag.Tag) {
 	ctx := context.Background()

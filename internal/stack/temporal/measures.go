@@ -8,8 +8,7 @@ import (
 	"go.temporal.io/server/common/metrics"
 )
 
-// measures is what the server gives its measures to. Most of them are not wanted, which is
-// found out at once.
+// measures returns the handler of the server's measures, most of which nobody wants.
 func measures(cfg Config) metrics.Handler {
 	if cfg.Measured == nil {
 		return metrics.NoopMetricsHandler
@@ -25,13 +24,12 @@ type measured struct {
 	tags []metrics.Tag
 }
 
-// WithTags adds tags.
 func (m measured) WithTags(tags ...metrics.Tag) metrics.Handler {
 	m.tags = append(slices.Clip(m.tags), tags...)
 	return m
 }
 
-// taker is what takes the values of a measure; nil is that it is not wanted.
+// taker returns the function that takes the values of a measure; nil skips it.
 func (m measured) taker(measure string) func(value float64, tags []metrics.Tag) {
 	wanted, take := m.of(measure)
 	if take == nil {
@@ -50,7 +48,6 @@ func (m measured) taker(measure string) func(value float64, tags []metrics.Tag) 
 	}
 }
 
-// Counter is that of a measure.
 func (m measured) Counter(measure string) metrics.CounterIface {
 	if take := m.taker(measure); take != nil {
 		return metrics.CounterFunc(func(n int64, tags ...metrics.Tag) { take(float64(n), tags) })
@@ -58,7 +55,6 @@ func (m measured) Counter(measure string) metrics.CounterIface {
 	return m.Handler.Counter(measure)
 }
 
-// Timer is that of a measure.
 func (m measured) Timer(measure string) metrics.TimerIface {
 	if take := m.taker(measure); take != nil {
 		return metrics.TimerFunc(func(d time.Duration, tags ...metrics.Tag) { take(d.Seconds(), tags) })
@@ -66,11 +62,6 @@ func (m measured) Timer(measure string) metrics.TimerIface {
 	return m.Handler.Timer(measure)
 }
 
-// StartBatch is the handler itself.
 func (m measured) StartBatch(string) metrics.BatchHandler { return m }
-
-// Close ends a batch.
-func (measured) Close() error { return nil }
-
-// Stop has nothing to stop.
-func (measured) Stop(log.Logger) {}
+func (measured) Close() error                             { return nil }
+func (measured) Stop(log.Logger)                          {}

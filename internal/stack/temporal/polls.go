@@ -16,18 +16,11 @@ type polls struct {
 	stop     context.CancelFunc
 }
 
-func newPolls() polls {
-	stopping, stop := context.WithCancel(context.Background())
-	return polls{stopping: stopping, stop: stop}
-}
-
 // pollAgain is how long a poll takes that comes while the server stops.
 const pollAgain = 50 * time.Millisecond
 
 // intercept is a grpc.UnaryServerInterceptor.
-func (p polls) intercept(
-	ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
-) (any, error) {
+func (p polls) intercept(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	nothing := nothingToDo(req)
 	if nothing == nil {
 		return handler(ctx, req)

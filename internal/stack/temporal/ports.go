@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,14 +20,10 @@ const loopback = "127.0.0.1"
 // the usual one, or any that is free.
 func listen(ctx context.Context, chosen, usual int) (net.Listener, error) {
 	var config net.ListenConfig
-	if chosen != 0 {
-		listener, err := config.Listen(ctx, "tcp4", address(chosen))
-		if err != nil {
-			return nil, fmt.Errorf("port %d cannot be had: %w: choose another, or none to have any that is free", chosen, err)
-		}
-		return listener, nil
+	listener, err := config.Listen(ctx, "tcp4", address(cmp.Or(chosen, usual)))
+	if err != nil && chosen != 0 {
+		return nil, fmt.Errorf("port %d cannot be had: %w: choose another, or none to have any that is free", chosen, err)
 	}
-	listener, err := config.Listen(ctx, "tcp4", address(usual))
 	if err != nil {
 		listener, err = config.Listen(ctx, "tcp4", address(0))
 	}
@@ -36,16 +33,10 @@ func listen(ctx context.Context, chosen, usual int) (net.Listener, error) {
 	return listener, nil
 }
 
-func address(port int) string {
-	return net.JoinHostPort(loopback, strconv.Itoa(port))
-}
+func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
 func portOf(listener net.Listener) int {
-	addr, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0 // not for a TCP listener
-	}
-	return addr.Port
+	return listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // that of a TCP listener
 }
 
 // awaitTurn waits until no other Mosey of this user is between choosing its ports
@@ -81,12 +72,11 @@ func writable(path string) bool {
 	return err == nil && file.Close() == nil
 }
 
-// ports are those that the server listens on by itself.
 type ports struct{ frontend, history, matching, worker int }
 
-// choosePorts finds ports for the server, that of the frontend as it was chosen, if it was. They are all held until all are
-// known, so that no two are the same; awaitTurn keeps others of our kind away until
-// the server takes them.
+// choosePorts finds ports for the server. frontend is the one to use for its API, or 0. All are
+// held until all are known, so that no two are the same; awaitTurn keeps others of our kind away
+// until the server takes them.
 func choosePorts(ctx context.Context, frontend int) (p ports, err error) {
 	for _, port := range []*int{&p.frontend, &p.history, &p.matching, &p.worker} {
 		chosen, usual := 0, 0

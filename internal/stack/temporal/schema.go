@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -39,19 +40,14 @@ func storeConfig(path string) *config.SQL {
 	}
 }
 
-// escapePath makes a path fit for a file: URI.
 func escapePath(path string) string {
-	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(
-		filepath.ToSlash(path))
+	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
 }
 
 // prepareDatabase creates the file and its schema where they are missing, in
 // one transaction, and fails for a file that another version of the server
 // made: the server itself would not notice.
 func prepareDatabase(ctx context.Context, dir string) (path string, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("create folder for Temporal: %w", err)
-	}
 	path = filepath.Join(dir, databaseFile)
 	uri := url.URL{Scheme: "file", Opaque: escapePath(path), RawQuery: "_txlock=immediate"}
 	db, err := sql.Open(sqliteplugin.PluginName, uri.String())
@@ -76,7 +72,6 @@ func prepareDatabase(ctx context.Context, dir string) (path string, err error) {
 	return path, nil
 }
 
-// schemaVersion names the schema that is compiled in.
 const schemaVersion = sqliteschema.Version + "/" + sqliteschema.VisibilityVersion
 
 func ensureSchema(ctx context.Context, tx *sql.Tx) error {
@@ -112,7 +107,6 @@ var listedBy = []string{
 	"by_keyword_01", "by_keyword_02", "by_keyword_03",
 }
 
-// dropIndexes drops all other indexes on the list of workflows.
 func dropIndexes(ctx context.Context, tx *sql.Tx) error {
 	names, err := listIndexes(ctx, tx)
 	if err != nil {
@@ -158,4 +152,34 @@ type schemaWriter struct {
 func (w schemaWriter) Exec(statement string, args ...any) error {
 	_, err := w.tx.ExecContext(w.ctx, statement, args...)
 	return err
+}
+
+// Snapshot writes the state of the Temporal in a folder to a file that must not exist, as one
+// consistent state, while a server works with it or not. It returns false if there is none.
+func Snapshot(ctx context.Context, dir, to string) (found bool, err error) {
+	path := filepath.Join(dir, databaseFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	uri := url.URL{Scheme: "file", Opaque: escapePath(path), RawQuery: "mode=ro&_pragma=busy_timeout(10000)"}
+	db, err := sql.Open(sqliteplugin.PluginName, uri.String())
+	if err != nil {
+		return false, fmt.Errorf("open %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
+		return false, fmt.Errorf("copy the state of Temporal: %w", err)
+	}
+	return true, nil
+}
+
+// Restore puts a file that Snapshot wrote into a folder as the state of its Temporal.
+func Restore(dir, from string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create folder for Temporal: %w", err)
+	}
+	if err := os.Rename(from, filepath.Join(dir, databaseFile)); err != nil {
+		return fmt.Errorf("put the state of Temporal back: %w", err)
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"path/filepath"
@@ -33,7 +34,9 @@ type Server struct {
 // Start starts the server, and returns when it takes requests and has the
 // namespace with its search attributes.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	cfg = cfg.withDefaults()
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	if !filepath.IsAbs(cfg.Dir) {
 		return nil, fmt.Errorf("start Temporal: its directory %q is not an absolute path", cfg.Dir)
 	}
@@ -45,7 +48,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := keepStatements(store, logger{cfg.Logger}); err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
-	if err := createNamespace(store, cfg); err != nil {
+	if err := createNamespace(store, cfg.SearchAttributes); err != nil {
 		return nil, err
 	}
 	release, err := awaitTurn(ctx, turnFile(cfg.Dir))
@@ -56,54 +59,38 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, errors.Join(err, release())
 }
 
-// start chooses ports and starts the server on them.
 func start(ctx context.Context, cfg Config, store *config.SQL) (*Server, error) {
 	p, err := choosePorts(ctx, cfg.Port)
 	if err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
-	s := &Server{address: address(p.frontend), polls: newPolls(), calls: &shortcut{}}
-	if s.server, err = s.newServer(serverConfig(store, p), p, cfg); err != nil {
+	s := &Server{address: address(p.frontend), calls: &shortcut{}}
+	s.polls.stopping, s.polls.stop = context.WithCancel(context.Background())
+	if s.server, err = s.newServer(store, p, cfg); err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
 	if err := s.server.Start(); err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
-	if err := s.complete(ctx, cfg); err != nil {
+	err = awaitNamespace(ctx, s.address, cfg.SearchAttributes)
+	if err == nil && !cfg.NoUI {
+		err = s.startUI(ctx, cfg)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start Temporal: %w", err), s.Stop())
 	}
 	return s, nil
 }
 
-// complete does what needs a running server.
-func (s *Server) complete(ctx context.Context, cfg Config) error {
-	if err := awaitNamespace(ctx, s.address, cfg); err != nil {
-		return err
-	}
-	if cfg.NoUI {
-		return nil
-	}
-	return s.startUI(ctx, cfg)
-}
-
-func (s *Server) newServer(conf *config.Config, p ports, cfg Config) (temporal.Server, error) {
-	authorizer, err := authorization.GetAuthorizerFromConfig(&conf.Global.Authorization)
-	if err != nil {
-		return nil, err
-	}
-	log := logger{cfg.Logger}
-	claims, err := authorization.GetClaimMapperFromConfig(&conf.Global.Authorization, log)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) newServer(store *config.SQL, p ports, cfg Config) (temporal.Server, error) {
 	return temporal.NewServerFx(services(s.calls),
-		temporal.WithConfig(conf),
+		temporal.WithConfig(serverConfig(store, p)),
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithStaticHosts(staticHosts(p)),
-		temporal.WithLogger(log),
-		temporal.WithAuthorizer(authorizer),
+		temporal.WithLogger(logger{cfg.Logger}),
+		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper {
-			return claims
+			return authorization.NewNoopClaimMapper()
 		}),
 		temporal.WithCustomMetricsHandler(measures(cfg)),
 		temporal.WithDynamicConfigClient(settings()),
@@ -113,16 +100,15 @@ func (s *Server) newServer(conf *config.Config, p ports, cfg Config) (temporal.S
 
 // createNamespace writes the namespace to the database, unless it is there. A
 // running server would take a while to notice a new one.
-func createNamespace(store *config.SQL, cfg Config) error {
-	namespace, err := sqliteschema.NewNamespaceConfig(
-		clusterName, cfg.Namespace, false, cfg.SearchAttributes)
+func createNamespace(store *config.SQL, attributes map[string]enumspb.IndexedValueType) error {
+	described, err := sqliteschema.NewNamespaceConfig(clusterName, namespace, false, attributes)
 	if err != nil {
-		return fmt.Errorf("describe namespace %q: %w", cfg.Namespace, err)
+		return fmt.Errorf("describe namespace %q: %w", namespace, err)
 	}
-	namespace.Detail.Config.Retention = durationpb.New(retention)
-	namespace.Detail.Config.CustomSearchAttributeAliases = columns(cfg.SearchAttributes)
-	if err := sqliteschema.CreateNamespaces(store, namespace); err != nil {
-		return fmt.Errorf("create namespace %q: %w", cfg.Namespace, err)
+	described.Detail.Config.Retention = durationpb.New(retention)
+	described.Detail.Config.CustomSearchAttributeAliases = columns(attributes)
+	if err := sqliteschema.CreateNamespaces(store, described); err != nil {
+		return fmt.Errorf("create namespace %q: %w", namespace, err)
 	}
 	return nil
 }
@@ -167,4 +153,43 @@ func (s *Server) Stop() error {
 		uiErr = errors.Join(uiErr, <-s.uiEnd)
 	}
 	return errors.Join(uiErr, s.server.Stop())
+}
+
+// The default ports are those of Temporal's own development server. If one is taken, any free
+// port is used.
+const (
+	FrontendPortDefault = 7233
+	UIPortDefault       = 8233
+)
+
+// namespace is the one that Start registers, and the web UI shows.
+const namespace = "default"
+
+// retention is how long a new namespace keeps the history of a closed workflow.
+const retention = 7 * 24 * time.Hour
+
+// Config says where and how to run Temporal.
+type Config struct {
+	// Dir is the absolute path of a folder, closed to other users, for the database file.
+	Dir string
+
+	// Logger gets what the server logs, of the levels it is enabled for. The
+	// server is talkative below warnings. Defaults to discarding.
+	Logger *slog.Logger
+
+	// Measured returns the function that takes the values of a measure, in seconds for a time,
+	// and the names of the tags that it takes with each; a nil function skips the measure.
+	// Measured is called for each value, from any goroutine. Nil skips all measures.
+	Measured func(measure string) (tags []string, take func(tags []string, value float64))
+
+	// NoUI leaves the web UI out.
+	NoUI bool
+
+	// Port and UIPort are those of the server and of its web UI. A port that is taken is an
+	// error. 0 is FrontendPortDefault and UIPortDefault, or any where these are taken.
+	Port, UIPort int
+
+	// SearchAttributes are registered in the namespace, on every start those
+	// that are missing. An attribute that exists with another type is an error.
+	SearchAttributes map[string]enumspb.IndexedValueType
 }

@@ -29,7 +29,6 @@ type method struct {
 	interceptor grpc.UnaryServerInterceptor
 }
 
-// add makes a service known, with the interceptors that its handlers need.
 func (s *shortcut) add(desc *grpc.ServiceDesc, service any, interceptors ...grpc.UnaryServerInterceptor) {
 	for _, m := range desc.Methods {
 		s.methods.Store(fullMethod(desc, m), method{service, m.Handler, chain(interceptors)})
@@ -94,10 +93,10 @@ func transfer(to, from proto.Message) error {
 		return nil
 	}
 	encoded, err := proto.Marshal(from)
-	if err != nil {
-		return status.Error(codes.Internal, err.Error())
+	if err == nil {
+		err = proto.Unmarshal(encoded, to)
 	}
-	if err := proto.Unmarshal(encoded, to); err != nil {
+	if err != nil {
 		return status.Error(codes.Internal, err.Error())
 	}
 	return nil
@@ -123,7 +122,6 @@ func inbound(caller context.Context, call *transport) (context.Context, context.
 	}
 }
 
-// here is the caller's address.
 var here = &peer.Peer{Addr: &net.TCPAddr{IP: net.ParseIP(loopback)}}
 
 // asStatus makes of an error what the caller would get over a connection.
@@ -143,10 +141,8 @@ type transport struct {
 
 var _ grpc.ServerTransportStream = (*transport)(nil)
 
-// Method returns the full name of what is asked for.
 func (t *transport) Method() string { return t.name }
 
-// SetHeader adds to the headers of the answer.
 func (t *transport) SetHeader(md metadata.MD) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,7 +153,6 @@ func (t *transport) SetHeader(md metadata.MD) error {
 // SendHeader is SetHeader: headers go with the answer.
 func (t *transport) SendHeader(md metadata.MD) error { return t.SetHeader(md) }
 
-// SetTrailer adds to the trailers of the answer.
 func (t *transport) SetTrailer(md metadata.MD) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,7 +160,6 @@ func (t *transport) SetTrailer(md metadata.MD) error {
 	return nil
 }
 
-// answer gives the caller the headers and trailers that it has asked for.
 func (t *transport) answer(opts []grpc.CallOption) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

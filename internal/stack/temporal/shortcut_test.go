@@ -178,7 +178,7 @@ func TestClientTakesTheShortcut(t *testing.T) {
 	require.NoError(t, err)
 	described, err := c.WorkflowService().DescribeWorkflowExecution(t.Context(),
 		&workflowservice.DescribeWorkflowExecutionRequest{
-			Namespace: NamespaceDefault, Execution: &commonpb.WorkflowExecution{WorkflowId: run.GetID()},
+			Namespace: namespace, Execution: &commonpb.WorkflowExecution{WorkflowId: run.GetID()},
 		})
 	require.NoError(t, err)
 	require.Equal(t, run.GetRunID(), described.GetWorkflowExecutionInfo().GetExecution().GetRunId())

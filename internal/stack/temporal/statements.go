@@ -74,13 +74,9 @@ type keeper struct {
 	name   string
 }
 
-// Connect opens a connection.
 func (k *keeper) Connect(context.Context) (driver.Conn, error) { return k.Open(k.name) }
+func (k *keeper) Driver() driver.Driver                        { return k }
 
-// Driver is the keeper.
-func (k *keeper) Driver() driver.Driver { return k }
-
-// Open opens a connection to a database.
 func (k *keeper) Open(name string) (driver.Conn, error) {
 	opened, err := k.driver.Open(name)
 	if err != nil {
@@ -122,7 +118,6 @@ type keeping struct {
 	kept map[string]sqliteStmt
 }
 
-// ExecContext carries a statement out.
 func (k *keeping) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -136,7 +131,6 @@ func (k *keeping) ExecContext(ctx context.Context, query string, args []driver.N
 	return res, cmp.Or(err, k.give(query, stmt)) // the server asks what kind of error it is
 }
 
-// QueryContext reads rows.
 func (k *keeping) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	stmt, err := k.take(ctx, query)
 	if err != nil {

@@ -55,7 +55,7 @@ func uiConfig(temporalAddress string) *config.Config {
 		TemporalGRPCAddress: temporalAddress,
 		Host:                loopback,
 		EnableUI:            true,
-		DefaultNamespace:    NamespaceDefault,
+		DefaultNamespace:    namespace,
 		// It would ask the vendor's server for news.
 		DisableNewsFetch: true,
 		// The cookie travels over the loopback address alone.
@@ -97,8 +97,5 @@ func uiHandler(temporalAddress string) (http.Handler, error) {
 	route.SetHealthRoute(e)
 	route.SetAuthRoutes(e, provider)
 	route.SetRenderRoute(e, "")
-	return e, errors.Join(
-		route.SetAPIRoutes(e, provider, nil),
-		route.SetUIRoutes(e, "", local),
-	)
+	return e, errors.Join(route.SetAPIRoutes(e, provider, nil), route.SetUIRoutes(e, "", local))
 }
