@@ -13,7 +13,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// tables are what the database has of packages under crawl, by file.
 var tables = []struct {
 	file string
 	sql  func() string
