@@ -35,7 +35,10 @@ func DomainOf(host string) (string, error) {
 func domainKey(host string) string {
 	for {
 		rest, found := strings.CutPrefix(host, "www.")
-		if !found || !strings.Contains(rest, ".") || isPublicSuffix(rest) {
+		if !found || !strings.Contains(rest, ".") {
+			return host
+		}
+		if suffix, _ := publicsuffix.PublicSuffix(rest); suffix == rest {
 			return host
 		}
 		host = rest
@@ -66,14 +69,21 @@ func Registered(domain string) string {
 
 // registrable is RegistrableDomain of a key.
 func registrable(key string) string {
-	if last := key[strings.LastIndexByte(key, '.')+1:]; strings.Contains(key, ":") || last != "" && isDigit(last[0]) {
-		return key // an address: no top-level domain begins with a digit
+	if isAddress(key) {
+		return key
 	}
 	suffix, _ := publicsuffix.PublicSuffix(key)
 	if len(suffix) >= len(key) {
 		return key
 	}
 	return key[strings.LastIndexByte(key[:len(key)-len(suffix)-1], '.')+1:]
+}
+
+// isAddress reports whether a canonical host is an IP address: no top-level domain begins with
+// a digit.
+func isAddress(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return strings.Contains(host, ":") || last != "" && isDigit(last[0])
 }
 
 // PartOf is the registered domain above the URL's domain, see
@@ -84,11 +94,4 @@ func (u URL) PartOf() string {
 		return registered
 	}
 	return ""
-}
-
-// isPublicSuffix reports whether domains are registered directly below host,
-// according to the list that is compiled in; any single label is.
-func isPublicSuffix(host string) bool {
-	suffix, _ := publicsuffix.PublicSuffix(host)
-	return suffix == host
 }

@@ -55,23 +55,11 @@ func isTrackingParam(name []byte) bool {
 	case "pk_campaign", "pk_cid", "pk_content": // Matomo, when it was Piwik
 	case "pk_keyword", "pk_kwd", "pk_medium", "pk_source": // Matomo, likewise
 	default:
-		return hasTrackingPrefix(name)
+		// families: Google Analytics and everybody after it, Matomo, HubSpot Ads
+		family := string(name[:min(len(name), 4)])
+		return len(name) > 4 && (family == "utm_" || family == "mtm_" || family == "hsa_")
 	}
 	return true
-}
-
-// hasTrackingPrefix reports whether a name belongs to a family of parameters.
-func hasTrackingPrefix(name []byte) bool {
-	for _, prefix := range [...]string{
-		"utm_", // Google Analytics, and everybody after it
-		"mtm_", // Matomo
-		"hsa_", // HubSpot Ads
-	} {
-		if len(name) > len(prefix) && string(name[:len(prefix)]) == prefix {
-			return true
-		}
-	}
-	return false
 }
 
 // lowerParam appends the first maxParamName bytes of name to b, in lower case.

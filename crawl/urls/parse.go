@@ -14,22 +14,11 @@ const (
 // clean drops what the WHATWG basic URL parser drops before it starts: control
 // characters and spaces around the URL, tabs and line breaks anywhere.
 func clean(s string) string {
-	for s != "" && s[0] <= ' ' {
-		s = s[1:]
-	}
-	for s != "" && s[len(s)-1] <= ' ' {
-		s = s[:len(s)-1]
-	}
+	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
 	if !strings.ContainsAny(s, tabsAndNewlines) {
 		return s
 	}
-	b := make([]byte, 0, len(s))
-	for i := range len(s) {
-		if strings.IndexByte(tabsAndNewlines, s[i]) < 0 {
-			b = append(b, s[i])
-		}
-	}
-	return string(b)
+	return strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
 }
 
 // parseAbsolute follows the states of the WHATWG basic URL parser that the
@@ -160,11 +149,6 @@ func cutPort(authority string) (host, port string) {
 func parsePort(s, scheme string) (uint16, error) {
 	if s == "" {
 		return defaultPort(scheme), nil
-	}
-	for i := range len(s) {
-		if !isDigit(s[i]) {
-			return 0, ErrSyntax
-		}
 	}
 	// Port 0 parses in a browser but can be connected to by nobody.
 	port, err := strconv.ParseUint(s, 10, 16)

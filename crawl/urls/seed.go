@@ -47,9 +47,6 @@ func (u URL) WithHTTP() (URL, error) {
 // seeds.txt.
 func (u URL) IsRegistered() bool {
 	host := u.Host()
-	if last := host[strings.LastIndexByte(host, '.')+1:]; strings.Contains(host, ":") || last != "" && isDigit(last[0]) {
-		return true
-	}
 	suffix, icann := publicsuffix.PublicSuffix(host)
-	return suffix != host && (icann || strings.Contains(suffix, "."))
+	return isAddress(host) || suffix != host && (icann || strings.Contains(suffix, "."))
 }
