@@ -290,9 +290,8 @@ func skip(now time.Time, d *Decision) bool {
 	c := d.Crawl
 	visit := LastVisit(*d.Run, *c)
 	least := minRefetch(*d.Run, *c)
-	fetch, why := freshness.ShouldFetch(visit, now, least)
-	if !fetch {
-		d.Until, _ = freshness.Due(visit, least)
+	if due, why := freshness.Due(visit, least); now.Before(due) {
+		d.Until = due
 		if why == reasons.MinRefetch {
 			return d.pass(why, "it was fetched less than "+least.String()+" ago")
 		}

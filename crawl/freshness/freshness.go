@@ -55,20 +55,9 @@ func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
 	return next
 }
 
-// ShouldFetch reports whether to ask for a page again: not while its server says
-// that it is fresh, and not within minRefetch of the last visit. Without a visit it
-// is true. If it is false, the reason is reasons.Fresh or
-// reasons.MinRefetch.
-func ShouldFetch(v crawl.Visit, now time.Time, minRefetch time.Duration) (bool, reasons.Reason) {
-	due, why := Due(v, minRefetch)
-	if now.Before(due) {
-		return false, why
-	}
-	return true, ""
-}
-
-// Due is when a page may be asked for again, and which rule decides that; the
-// zero time if there was no visit.
+// Due is when a page may be asked for again, and which rule decides that: not while its server
+// says that it is fresh (reasons.Fresh), and not within minRefetch of the last visit
+// (reasons.MinRefetch). It is the zero time if there was no visit.
 func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, reasons.Reason) {
 	if v.At.IsZero() {
 		return time.Time{}, ""

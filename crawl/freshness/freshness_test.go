@@ -80,7 +80,15 @@ func TestLifetime(t *testing.T) {
 	}
 }
 
-func TestShouldFetch(t *testing.T) {
+// shouldFetch reports whether a page may be asked for again; if not, by which rule.
+func shouldFetch(v crawl.Visit, now time.Time, least time.Duration) (bool, reasons.Reason) {
+	if due, why := freshness.Due(v, least); now.Before(due) {
+		return false, why
+	}
+	return true, ""
+}
+
+func TestDue(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	fresh := freshness.NewVisit(header("Cache-Control: max-age=172800"), answeredAt, crawl.ContentHash{})
@@ -109,7 +117,7 @@ func TestShouldFetch(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
-			fetch, reason := freshness.ShouldFetch(c.visit, answeredAt.Add(c.after), c.least)
+			fetch, reason := shouldFetch(c.visit, answeredAt.Add(c.after), c.least)
 			require.Equal(t, c.fetch, fetch)
 			require.Equal(t, c.reason, reason)
 		})
@@ -237,9 +245,9 @@ func FuzzVisit(f *testing.F) {
 		require.GreaterOrEqual(t, fresh, time.Duration(0))
 		require.LessOrEqual(t, fresh, freshness.Max)
 		v := freshness.NewVisit(h, answeredAt, crawl.ContentHash{})
-		ok, _ := freshness.ShouldFetch(v, answeredAt.Add(freshness.Max), 24*time.Hour)
+		ok, _ := shouldFetch(v, answeredAt.Add(freshness.Max), 24*time.Hour)
 		require.True(t, ok, "whatever a server says, a page is seen again")
-		ok, _ = freshness.ShouldFetch(v, answeredAt, 24*time.Hour)
+		ok, _ = shouldFetch(v, answeredAt, 24*time.Hour)
 		require.False(t, ok)
 		got := http.Header{}
 		freshness.Conditions(v, got)
