@@ -62,11 +62,11 @@ func Backoff(t Trouble, failures int, delay time.Duration, jitter float64) time.
 	}
 	wait := 0.0
 	for range failures {
-		if grown := backoff(t, wait, delay); grown > wait {
-			wait = grown
-			continue
+		grown := backoff(t, wait, delay)
+		if grown <= wait {
+			break
 		}
-		break
+		wait = grown
 	}
 	return jittered(wait, delay, jitter)
 }

@@ -3,6 +3,7 @@ package politeness
 import (
 	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -13,9 +14,6 @@ import (
 // from overflowing.
 func ParseRetryAfter(header string, now time.Time) (time.Duration, bool) {
 	header = strings.TrimSpace(header)
-	if header == "" {
-		return 0, false
-	}
 	if secs, ok := parseSeconds(header); ok {
 		return secs, secs > 0
 	}
@@ -38,11 +36,9 @@ func parseSeconds(s string) (time.Duration, bool) {
 	if whole == "" || !digits(whole) || !digits(frac) {
 		return 0, false
 	}
-	var n int64
-	for _, c := range whole {
-		if n = n*10 + int64(c-'0'); n > maxRetryAfter {
-			return time.Duration(maxRetryAfter) * time.Second, true
-		}
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || n > maxRetryAfter {
+		return time.Duration(maxRetryAfter) * time.Second, true
 	}
 	if strings.Trim(frac, "0") != "" {
 		n++
@@ -50,6 +46,4 @@ func parseSeconds(s string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-func digits(s string) bool {
-	return strings.Trim(s, "0123456789") == ""
-}
+func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
