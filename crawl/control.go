@@ -69,10 +69,8 @@ func (c Control) Validate(now time.Time) error {
 
 // Forbids reports whether the control lets no request be made at an instant.
 func (c Control) Forbids(now time.Time) bool {
-	return reasons.OfControl(string(c.Type)) != "" && c.inForce(now)
+	return reasons.OfControl(string(c.Type)) != "" && (c.Until.IsZero() || c.Until.After(now))
 }
-
-func (c Control) inForce(now time.Time) bool { return c.Until.IsZero() || c.Until.After(now) }
 
 // Listed says which list blocks a domain, and by what; empty where none does.
 func (c Control) Listed() string {
@@ -109,20 +107,10 @@ func (cs Controls) Forbidding(now time.Time) (first Control, found bool) {
 	return first, found
 }
 
-func (cs Controls) of(kind ControlType) (Control, bool) {
-	i := slices.IndexFunc(cs, func(c Control) bool { return c.Type == kind })
-	if i < 0 {
-		return Control{}, false
-	}
-	return cs[i], true
-}
-
 // Delay is the least delay that a person has set; 0 where none is.
 func (cs Controls) Delay() time.Duration {
 	var ms Millis
-	if !cs.value(ControlDelay, &ms) {
-		return 0
-	}
+	cs.value(ControlDelay, &ms)
 	return time.Duration(ms)
 }
 
@@ -135,13 +123,12 @@ func (cs Controls) Budget() (pages int64, set bool) {
 // Window is the text of the windows that a person has set; empty where none are.
 func (cs Controls) Window() string {
 	var text string
-	if !cs.value(ControlWindow, &text) {
-		return ""
-	}
+	cs.value(ControlWindow, &text)
 	return text
 }
 
+// value reads the value of the control of a kind; without one it leaves v as it is.
 func (cs Controls) value(kind ControlType, v any) bool {
-	c, ok := cs.of(kind)
-	return ok && json.Unmarshal(c.Value, v) == nil
+	i := slices.IndexFunc(cs, func(c Control) bool { return c.Type == kind })
+	return i >= 0 && json.Unmarshal(cs[i].Value, v) == nil
 }

@@ -29,16 +29,15 @@ func Outcomes() []Outcome {
 // OutcomeOfStatus classes an HTTP status code. Codes outside 100 to 599 are
 // OutcomeFailed.
 func OutcomeOfStatus(code int) Outcome {
-	switch {
-	case code >= 100 && code < 400:
+	switch code / 100 {
+	case 1, 2, 3:
 		return OutcomeSuccess
-	case code >= 400 && code < 500:
+	case 4:
 		return OutcomeBlocked4xx
-	case code >= 500 && code < 600:
+	case 5:
 		return OutcomeBlocked5xx
-	default:
-		return OutcomeFailed
 	}
+	return OutcomeFailed
 }
 
 // DomainStatus is where a domain stands. The values are the labels of the

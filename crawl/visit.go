@@ -47,12 +47,8 @@ func (h ContentHash) MarshalText() ([]byte, error) { return []byte(h.String()), 
 // UnmarshalText reads what MarshalText writes.
 func (h *ContentHash) UnmarshalText(text []byte) error {
 	*h = ContentHash{}
-	if len(text) == 0 {
-		return nil
-	}
-	if len(text) != hex.EncodedLen(len(h)) {
-		return fmt.Errorf("%w: content hash %.50q: want %d hexadecimal digits",
-			ErrInvalid, text, hex.EncodedLen(len(h)))
+	if n := hex.EncodedLen(len(h)); len(text) != 0 && len(text) != n {
+		return fmt.Errorf("%w: content hash %.50q: want %d hexadecimal digits", ErrInvalid, text, n)
 	}
 	if _, err := hex.Decode(h[:], text); err != nil {
 		return fmt.Errorf("%w: content hash %q: %w", ErrInvalid, text, err)

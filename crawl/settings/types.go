@@ -105,9 +105,7 @@ func (s Settings) TakesImages() bool { return *s.Images != ImagesOff }
 type Duration time.Duration
 
 // MarshalJSON writes the duration as text.
-func (d Duration) MarshalJSON() ([]byte, error) {
-	return json.Marshal(time.Duration(d).String())
-}
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 
 // UnmarshalJSON reads text such as "10s".
 func (d *Duration) UnmarshalJSON(data []byte) error {
@@ -123,7 +121,6 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// String is the duration as text.
 func (d Duration) String() string { return time.Duration(d).String() }
 
 const wantDuration = "a number and a unit, such as 10s or 1h30m"
