@@ -8,8 +8,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Attempt is all there is to record of one attempt: of a request, or of a page for
-// which none is made. The database takes it as one document.
+// Attempt is the record of a request, or of a page for which none is made, as one document.
 type Attempt struct {
 	CrawlID int64  `json:"crawl_id"`
 	Domain  string `json:"domain"`
@@ -19,8 +18,7 @@ type Attempt struct {
 	Reached bool `json:"reached,omitempty"`
 	// Requested is false when no request was made; then no lease is held.
 	Requested bool `json:"requested,omitempty"`
-	// IP is the address that was asked, and Shared the slots leased beside the
-	// domain's.
+	// IP is the address requested, and Shared the slots leased beside the domain's.
 	IP     string       `json:"ip,omitempty"`
 	Shared []SharedSlot `json:"-"`
 
@@ -34,14 +32,13 @@ type Attempt struct {
 	Truncated bool `json:"truncated,omitempty"`
 	// Duration is how long the request took.
 	Duration Span `json:"duration_ms"`
-	// EndedAt is when it had ended, on this process's monotonic clock. The document
-	// says how long ago that was.
+	// EndedAt is its end, on this process's monotonic clock. The document has the time since then.
 	EndedAt time.Time `json:"-"`
 	// Ended is the same on the database's clock, once that has named it.
 	Ended time.Time `json:"ended_at,omitzero"`
 
-	// Outlasted says that the request has outlasted its leases, as when its process was
-	// stopped for a while: others may have asked meanwhile, and an audit only counts it.
+	// Outlasted is set if the request outlasted its leases, as when its process was stopped for a
+	// while. Others may have made requests meanwhile, and an audit only counts it.
 	Outlasted bool `json:"outlasted,omitempty"`
 
 	// Delay, IPDelay, SubnetDelay and RegisteredDelay are how long the domain, the address,
@@ -76,18 +73,16 @@ type Attempt struct {
 	Page *PageUpdate `json:"page,omitempty"`
 	// Recrawl is when the page is asked for again; nil is what was said before.
 	Recrawl *Recrawl `json:"recrawl,omitempty"`
-	// Charge is what the page counts for, if this is its first visit or the last one
-	// brought nothing new; nil is for nothing.
+	// Charge is set at the first visit of a page, and after a visit that brought nothing new.
 	Charge *Charge `json:"charge,omitempty"`
 
 	Links []Link `json:"links,omitempty"`
-	// AllLinks says that Links are all that the page links to now: those that it had
-	// before are gone.
+	// AllLinks deletes the earlier links of the page that are not among Links.
 	AllLinks bool `json:"all_links,omitempty"`
-	// AllSitemaps says it of the sitemaps and feeds among them.
+	// AllSitemaps deletes the sitemaps and feeds likewise.
 	AllSitemaps bool `json:"all_sitemaps,omitempty"`
-	// LinksForbidden is set if the publisher forbids the purpose of the run. The links that the
-	// page had, and what it said of images, are deleted then.
+	// LinksForbidden is set if the publisher forbids the purpose of the run. It deletes the links
+	// of the page, and its statements on images.
 	LinksForbidden bool `json:"links_forbidden,omitempty"`
 	// Redirect says that Links is the one target of a redirect.
 	Redirect bool `json:"redirect,omitempty"`
@@ -96,14 +91,12 @@ type Attempt struct {
 	// FollowKnown is the same for the links known from the last visit.
 	FollowKnown *KnownLinks `json:"follow_known,omitempty"`
 
-	// Images are the images that the page names, the first first, and FollowImages how they
-	// become part of the run; nil is not at all. AllImages says that they are all that it
-	// names now.
+	// Images are the images that the page names, in its order, and FollowImages how they become
+	// part of the run; nil is not at all. AllImages says that the page names no others now.
 	Images       []FoundImage `json:"images,omitempty"`
 	FollowImages *Follow      `json:"follow_images,omitempty"`
 	AllImages    bool         `json:"all_images,omitempty"`
-	// ImagesForbidden is true if the publisher forbids the purpose of the run. What the
-	// page said of its images before is forgotten then.
+	// ImagesForbidden likewise deletes all that the page said of its images before.
 	ImagesForbidden bool `json:"images_forbidden,omitempty"`
 	// Image is what was found out about the image that was fetched; nil is nothing.
 	Image *ImageUpdate `json:"image,omitempty"`
@@ -117,20 +110,18 @@ type Attempt struct {
 	// Login says that a login page came in place of the page.
 	Login bool `json:"-"`
 
-	// URL, Kind and Run are what the attempt is of, for the log. They are stored with the crawl
-	// already; for robots.txt and the like with the request.
+	// URL, Kind and Run are for the log. They are stored with the crawl, or the request, already.
 	URL  string     `json:"-"`
 	Kind kinds.Kind `json:"-"`
 	Run  string     `json:"-"`
 }
 
-// bareRobotsFresh is how long a robots.txt that could not be stored is not asked for
-// again: as long as one holds.
+// bareRobotsFresh is the time for which a robots.txt that could not be stored is not requested
+// again.
 const bareRobotsFresh = 24 * time.Hour
 
-// Bare is the attempt without all that its answer said: what the guard, the totals
-// and an audit need, and nothing that the database could refuse. A robots.txt of
-// which that is left forbids everything.
+// Bare is the attempt without all that its answer said: only what the guard, the totals and an
+// audit need, and nothing that the database could refuse. A bare robots.txt forbids everything.
 func (a Attempt) Bare(why string) Attempt {
 	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
 	a.ContentType, a.GiveUpReason, a.Unchanged = "", "", ""
@@ -157,8 +148,8 @@ func (a Attempt) Bare(why string) Attempt {
 // attemptErrorMax bounds Attempt.Error, in bytes.
 const attemptErrorMax = 1000
 
-// Clean is the attempt with an error that is fit to store and to show, wherever its
-// parts come from. Its other texts are cleaned where they are read.
+// Clean is the attempt with errors that are fit to store and to show. Its other texts are cleaned
+// where they are read.
 func (a Attempt) Clean() Attempt {
 	a.Error, a.GiveUpReason = CleanText(a.Error, attemptErrorMax), CleanText(a.GiveUpReason, attemptErrorMax)
 	return a
@@ -177,8 +168,8 @@ type PageUpdate struct {
 	Failed bool `json:"failed,omitempty"`
 	// Visit is set if the page was read, or is unchanged.
 	Visit *VisitUpdate `json:"visit,omitempty"`
-	// Signals is set if the page was read; the fields below come with it, and those
-	// of its use also with Said.
+	// Signals is set if the page was read, and so are the fields below; those of its use also with
+	// Said.
 	Signals *Signals `json:"signals,omitempty"`
 	// Language is the tag of BCP 47 that the page's text has; empty is undetermined.
 	Language string `json:"language,omitempty"`
@@ -195,8 +186,8 @@ type PageUpdate struct {
 	SimHash  *int64 `json:"simhash,omitempty"`
 	NoIndex  bool   `json:"noindex,omitempty"`
 	NoFollow bool   `json:"nofollow,omitempty"`
-	// Usage is what the publisher says about the page's use, as JSON; empty where that
-	// is nothing. Without Signals it counts only if Said is set.
+	// Usage is the publisher's statement on the page's use, as JSON, if any. Without Signals it
+	// counts only if Said is set.
 	Usage json.RawMessage `json:"usage,omitempty"`
 	Said  bool            `json:"said,omitempty"`
 	// Trap is why the page is taken for a part of an endless space; empty is not.
@@ -212,21 +203,18 @@ type VisitUpdate struct {
 	Content      ContentHash `json:"content,omitzero"`
 }
 
-// Signals is what a page says of itself. A new signal is a field here and its
-// reading in package extract.
+// Signals are the statements of a page on itself, as package extract reads them.
 type Signals struct {
-	// Title is the text of the first title element that has any: valid UTF-8 without
-	// control characters, white space collapsed, bounded.
+	// Title is the text of the first title element with any: UTF-8, without control characters,
+	// white space collapsed, bounded.
 	Title string `json:"title,omitempty"`
 	// Canonical is the first valid link rel=canonical, resolved and canonical.
 	Canonical string `json:"canonical_url,omitempty"`
-	// Generator is the software that the page says it was made with, cleaned as a
-	// title is.
+	// Generator is the software that the page names as its maker, cleaned as a title is.
 	Generator string `json:"generator,omitempty"`
 	// Description is what the page says it is about, cleaned as a title is.
 	Description string `json:"description,omitempty"`
-	// Published and Modified are when the page says it was, in UTC, between the years
-	// 1980 and 2100; zero where it does not say.
+	// Published and Modified are in UTC, between the years 1980 and 2100; zero means unknown.
 	Published time.Time `json:"published,omitzero"`
 	Modified  time.Time `json:"modified,omitzero"`
 	// Icon is the URL of the site's icon.
@@ -237,9 +225,8 @@ type Signals struct {
 	Images *ImageCounts `json:"images,omitempty"`
 }
 
-// ExtractorVersion counts the ways in which pages have been read. A page that an earlier
-// one has read is read again at its next fetch, unchanged or not: raise it when there is
-// more, or better, to find on a page.
+// ExtractorVersion counts the ways in which pages were read. A page that an earlier one has read is
+// read again at its next fetch, even if unchanged. Raise it to find more, or better, on pages.
 const ExtractorVersion = 3
 
 // FeedsMax caps Signals.Feeds. Pages have two, one of posts and one of comments.
@@ -249,15 +236,14 @@ const FeedsMax = 4
 type Charge struct {
 	// Patterns are the page's, the widest first.
 	Patterns []string `json:"patterns"`
-	// Duplicate says that the page brought nothing new, Copy that it names another one
-	// of the domain as its canonical URL.
+	// Duplicate says that the page brought nothing new, Copy that its canonical URL is another
+	// page.
 	Duplicate bool `json:"duplicate,omitempty"`
 	Copy      bool `json:"copy,omitempty"`
-	// Redirect says that the page leads to another, with which it is judged: it brings
-	// nothing new if that is known already.
+	// Redirect says that the page leads to another, and brings nothing new if that is known
+	// already.
 	Redirect bool `json:"redirect,omitempty"`
-	// Shared and Fingerprints are what the widest pattern keeps if the page is not a
-	// duplicate; empty is as it was.
+	// Shared and Fingerprints replace the memory of the widest pattern; empty leaves it.
 	Shared       []byte `json:"shared,omitempty"`
 	Fingerprints []byte `json:"fingerprints,omitempty"`
 }
@@ -294,8 +280,8 @@ type Link struct {
 	Origin   string     `json:"origin"`
 	Kind     kinds.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
-	// Registered is the registered domain that Domain is part of; empty where it is one, or
-	// where the link stays on its domain.
+	// Registered is the registered domain of Domain; empty if it is Domain itself, or for a link
+	// within it.
 	Registered string `json:"registered,omitempty"`
 	NoFollow   bool   `json:"nofollow,omitempty"`
 	// Rel is what it says of who is behind it, and Anchor its text.
@@ -314,8 +300,7 @@ type Follow struct {
 	Redirects int `json:"redirects,omitempty"`
 	// SeedsOnly leaves out domains that the run has not seeded.
 	SeedsOnly bool `json:"seeds_only,omitempty"`
-	// MaxSubdomains leaves out new domains of a registered domain of which the run has so
-	// many; nil is no limit.
+	// MaxSubdomains limits the domains of one registered domain in a run; nil is no limit.
 	MaxSubdomains *int64 `json:"max_subdomains,omitempty"`
 	// Seed makes their domains seeded.
 	Seed bool `json:"seed,omitempty"`
@@ -333,11 +318,9 @@ type KnownLinks struct {
 
 // Recorded is what became of an attempt.
 type Recorded struct {
-	// Closed is false if the attempt had been taken for dead and was closed before:
-	// then nothing was recorded.
+	// Closed is false if the attempt was closed before, as dead: then nothing was recorded.
 	Closed bool
-	// News says that other domains have become due that the dispatcher does not know
-	// of.
+	// News says that other domains have become due, unknown to the dispatcher.
 	News bool
 	// Facts are the domain's now.
 	Facts Facts

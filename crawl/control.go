@@ -29,12 +29,10 @@ var ControlTypes = []ControlType{ControlPause, ControlStop, ControlBlock, Contro
 // Control is what a person has decided about a domain.
 type Control struct {
 	Type ControlType `json:"kind"`
-	// Value is of a delay its milliseconds, of a budget its pages, of a window its
-	// text; null of others.
+	// Value is the milliseconds of a delay, the pages of a budget, or the text of a window.
 	Value  json.RawMessage `json:"value,omitempty"`
 	Reason string          `json:"reason,omitempty"`
-	// List says that a list blocks it, by Entry; that is empty where the domain is not on
-	// the allow list.
+	// List is the list that blocks it, by Entry; without one the domain is not on the allow list.
 	List  string `json:"list,omitempty"`
 	Entry string `json:"entry,omitempty"`
 	// SetBy names who or what made the decision.
@@ -42,8 +40,7 @@ type Control struct {
 	SetAt time.Time `json:"set_at,omitzero"`
 	// Until is when it ends by itself; zero is not before it is lifted.
 	Until time.Time `json:"until,omitzero"`
-	// Decision names it where it is stored, so that it can be stored again without
-	// being another; empty does not.
+	// Decision identifies the decision, so that it is stored once; empty does not.
 	Decision string `json:"-"`
 }
 
@@ -53,8 +50,7 @@ const (
 	ControlByMax     = 200
 )
 
-// Validate checks a control that is to be stored at an instant. Errors wrap
-// ErrInvalid.
+// Validate checks a control that is to be stored at an instant. Errors wrap ErrInvalid.
 func (c Control) Validate(now time.Time) error {
 	switch {
 	case len(c.Reason) > ControlReasonMax:
@@ -90,13 +86,11 @@ type Controls []Control
 type Refusal struct {
 	// Addr is one of them.
 	Addr netip.Addr
-	// Listed is the list that keeps it from being asked; where it is zero, the address is
-	// not public.
+	// Listed is the list that forbids it; zero means that the address is not public.
 	Listed Control
 }
 
-// Forbidding returns the control that lets no request be made at an instant: of several the
-// one whose reason comes first by its rank.
+// Forbidding returns the control of the first rank that lets no request be made at an instant.
 func (cs Controls) Forbidding(now time.Time) (first Control, found bool) {
 	rank := func(c Control) int { return reasons.OfControl(string(c.Type)).Row().Rank }
 	for _, c := range cs {

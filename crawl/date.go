@@ -67,8 +67,7 @@ var zones = map[string]int{
 	"EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7, "PDT": -7, "PST": -8,
 }
 
-// cutZone takes the zone off the end of a date: "-0700", or a name. It returns its offset
-// from UTC.
+// cutZone takes the zone off the end of a date, "-0700" or a name, and returns its offset from UTC.
 func cutZone(text string) (date string, offset time.Duration) {
 	at := strings.LastIndexByte(text, ' ')
 	if at < 0 {

@@ -14,7 +14,6 @@ var (
 	ErrFull = errors.New("there is no room")
 	// ErrInvalid is [settings.ErrInvalid].
 	ErrInvalid = settings.ErrInvalid
-	// ErrRefused says that the database does not take a value, now or ever: another
-	// try with the same is of no use.
+	// ErrRefused says that the database will never take a value.
 	ErrRefused = errors.New("refused by the database")
 )

@@ -9,8 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Facts is what is stored about a domain that bears on what to do next. The
-// database hands it out as one document.
+// Facts holds the stored state of a domain that bears on what to do next, as one document.
 type Facts struct {
 	// Now is when this was read, on the database's clock.
 	Now    time.Time   `json:"now"`
@@ -39,14 +38,13 @@ type DomainFacts struct {
 	// Status is empty for a domain that is not known.
 	Status DomainStatus `json:"status"`
 	Reason string       `json:"reason,omitempty"`
-	// DeferredUntil is until when the domain is not asked: deferred, or given up. Zero means
-	// that it is not deferred. For a blocked or unreachable domain, zero means: until a
-	// person lifts it.
+	// DeferredUntil ends a deferral, or the time for which a domain is given up. Zero means not
+	// deferred, or given up until a person lifts it.
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
 	// Bare says that pages of it were seeded without a scheme.
 	Bare bool `json:"bare,omitempty"`
-	// RefusedSince is since when none of its addresses may be asked by our own rule;
-	// zero where that is not so.
+	// RefusedSince is the time since which our own rule forbids all of its addresses; zero if it
+	// does not.
 	RefusedSince time.Time `json:"refused_since,omitzero"`
 	Controls     Controls  `json:"controls,omitempty"`
 	// CrawlDelay is the largest among the domain's origins.
@@ -56,11 +54,10 @@ type DomainFacts struct {
 	Health     Health       `json:"health"`
 	// Recrawl is a DomainRecrawl as stored; empty means none.
 	Recrawl json.RawMessage `json:"recrawl,omitempty"`
-	// Reachable counts the domain's origins whose robots.txt was read when last asked
-	// for.
+	// Reachable counts the domain's origins whose robots.txt was read at the last request for it.
 	Reachable int `json:"reachable_origins,omitempty"`
-	// SparedSince is since when attempts have been taken back, for nothing told whether
-	// it is the domain's fault or ours that it cannot be reached; zero once it was.
+	// SparedSince is the time since which attempts are taken back, because nothing tells whether
+	// the domain or our network fails; zero if they are not.
 	SparedSince time.Time `json:"spared_since,omitzero"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
@@ -86,14 +83,13 @@ type RunFacts struct {
 	Settings settings.Settings `json:"-"`
 	// Seed says that the run has seeds on the domain.
 	Seed bool `json:"seed"`
-	// Spent is which requests the budgets of the run, and of the domain in it, leave none of, as
-	// the database says (functions/due.sql).
+	// Spent names the requests for which the budgets of the run, and of the domain in it, are used
+	// up (functions/due.sql).
 	Spent Spent `json:"spent,omitempty"`
 	// DomainStarted counts requests for pages to the domain, and ImagesStarted those for images.
 	DomainStarted int64 `json:"domain_started"`
 	ImagesStarted int64 `json:"images_started,omitempty"`
-	// Budget is how many pages of the domain the run may ask for, as it is set or as a
-	// person has said for the domain; nil is no limit.
+	// Budget limits the pages of the domain that the run may request; nil is no limit.
 	Budget *int64 `json:"budget,omitempty"`
 	// Crowded says that the run has more domains that are due than may be active, and
 	// TurnStarted what DomainStarted was when its dispatcher claimed the domain. Yielded says
@@ -101,8 +97,8 @@ type RunFacts struct {
 	Crowded     bool  `json:"crowded,omitempty"`
 	TurnStarted int64 `json:"turn_started,omitempty"`
 	Yielded     bool  `json:"yielded,omitempty"`
-	// Crawl is first in line among those whose time has come; nil where none is. LockedAt is
-	// since when one is in flight; zero where none is.
+	// Crawl is the first crawl whose time has come, if any. LockedAt is the start of the one in
+	// flight, if any.
 	Crawl    *CrawlFacts `json:"crawl"`
 	LockedAt time.Time   `json:"locked_at,omitzero"`
 	// Due is when the domain is due for what the budgets of the run leave, as the database
@@ -129,8 +125,7 @@ type CrawlFacts struct {
 	Origin string     `json:"origin"`
 	// Attempt counts from 1 in a run.
 	Attempt int `json:"attempt"`
-	// Bare says that it is a seed without a scheme: where https cannot be reached, http is
-	// meant.
+	// Bare says that it is a seed without a scheme: http is meant if https cannot be reached.
 	Bare bool `json:"bare,omitempty"`
 	// Depth is the number of links from a seed, Redirects those since the last link.
 	Depth        int       `json:"depth"`
@@ -139,14 +134,14 @@ type CrawlFacts struct {
 	ScheduledFor time.Time `json:"scheduled_for"`
 	LockedAt     time.Time `json:"locked_at,omitzero"`
 	Outcome      Outcome   `json:"outcome,omitempty"`
-	// Visit is what is known of the page from the last time, and Usage what its
-	// publisher said then about its use, as JSON; empty is nothing.
+	// Visit is the state at the last visit, and Usage the publisher's statement on its use then, as
+	// JSON.
 	Visit Visit `json:"visit"`
 	// Extractor is the ExtractorVersion that has read the page; 0 where none has.
 	Extractor int             `json:"extractor,omitempty"`
 	Usage     json.RawMessage `json:"usage,omitempty"`
-	// History is how often visits found the page changed, as stored (Recrawl). Again is
-	// true if the run asks for the page again: its time has come, or a person wants it.
+	// History is how often visits found the page changed, as stored (Recrawl). Again is set if its
+	// time has come, or if a person wants it again.
 	History json.RawMessage `json:"history,omitempty"`
 	Again   bool            `json:"again,omitempty"`
 	// Images says that the images of the page were recorded when it was read last.
@@ -155,26 +150,23 @@ type CrawlFacts struct {
 	Image *ImageFacts `json:"image,omitempty"`
 	// Duplicate says that its last visit brought nothing that another page had not.
 	Duplicate bool `json:"duplicate,omitempty"`
-	// Patterns are those that the page belongs to, see traps.Patterns, the widest
-	// first.
+	// Patterns are the page's, the widest first: see traps.Patterns.
 	Patterns []PatternFacts `json:"patterns,omitempty"`
 	// Worked is the last page or image of the origin that was answered well, while its
 	// domain is to be probed; empty where none is known. Pages then says, of an image, that
 	// the origin has pages, too: pending ones, or such as were fetched lately.
 	Worked string `json:"worked,omitempty"`
 	Pages  bool   `json:"pages,omitempty"`
-	// Answered is set where the last request for the page had a final answer that was
-	// no success.
+	// Answered is set if the last request had a final answer that was no success.
 	Answered *Answered `json:"answered,omitempty"`
-	// Vouched are the domains that have named a sitemap as theirs: it may list their
-	// pages. At most 100.
+	// Vouched are the domains, at most 100, that name the sitemap as theirs: it may list their
+	// pages.
 	Vouched []string `json:"vouched,omitempty"`
 	// Robots is nil while the origin's robots.txt has never been fetched.
 	Robots *RobotsFacts `json:"robots"`
 }
 
-// ImageFacts is what is stored of an image whose content is known: its bytes, and a small
-// picture of it.
+// ImageFacts says whether the bytes and a small picture of a known image are stored.
 type ImageFacts struct {
 	Stored bool `json:"stored,omitempty"`
 	// Thumbnail is also set where there can be none.
@@ -191,9 +183,8 @@ type Answered struct {
 // each further run forgets half of it (pattern_count in the database).
 type PatternFacts struct {
 	Pattern string `json:"pattern"`
-	// Seen counts its pages that were read, Duplicates those that brought nothing new,
-	// Copies those that brought nothing new and name another page as their canonical
-	// URL.
+	// Seen counts the pages that were read, Duplicates those that brought nothing new, Copies the
+	// duplicates with another canonical URL.
 	Seen       int `json:"seen"`
 	Duplicates int `json:"duplicates"`
 	Copies     int `json:"copies,omitempty"`
@@ -214,21 +205,18 @@ type RobotsFacts struct {
 	Agent string `json:"agent,omitempty"`
 	// TDMKnown says that the origin's tdmrep.json has been asked for.
 	TDMKnown bool `json:"tdm_known,omitempty"`
-	// Unreached counts the requests in a row that had no answer, see Robots, and Read says
-	// that one was ever read.
+	// Unreached counts the requests in a row without an answer; Read says that one was ever read.
 	Unreached int  `json:"unreached,omitempty"`
 	Read      bool `json:"read,omitempty"`
 }
 
-// StagedSeed is a raw seed that a command line has handed over and that is yet to
-// be stored.
+// StagedSeed is a raw seed from a command line that is not stored yet.
 type StagedSeed struct {
 	ID  int64
 	URL string
 }
 
-// Widening is how far the links of what a run has crawled have been looked at again:
-// up to a page of a domain.
+// Widening is the last page whose links were checked again for a run with wider settings.
 type Widening struct {
 	Domain string `json:"domain,omitempty"`
 	Page   int64  `json:"page,omitempty"`

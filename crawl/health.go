@@ -10,11 +10,9 @@ import (
 // stored with the domain, so that it outlives every process. Its zero value is a
 // domain that was never asked. The JSON is an on-disk format.
 type Health struct {
-	// Samples are the last answers, oldest first, at most HealthSamples of
-	// package politeness.
+	// Samples are the last answers, oldest first, at most politeness.HealthSamples.
 	Samples []Sample `json:"samples,omitempty"`
-	// Calm is what the 95th percentile of the answer times is when the domain is
-	// at ease.
+	// Calm is the 95th percentile of the answer times without load.
 	Calm settings.Duration `json:"calm,omitempty"`
 	// Slowdown is the delay that rising answer times have earned.
 	Slowdown settings.Duration `json:"slowdown,omitempty"`
@@ -26,22 +24,20 @@ type Health struct {
 	Probing      bool `json:"probing,omitempty"`
 	// GivenUp counts how often the domain was given up since it last answered well.
 	GivenUp int `json:"given_up,omitempty"`
-	// NoNameSince is when its name was first found not to exist, on the database's
-	// clock; zero where the last look-up had an answer.
+	// NoNameSince is the first time at which its name was missing, on the database's clock; zero if
+	// it was found last.
 	NoNameSince time.Time `json:"no_name_since,omitzero"`
-	// AwaySince is since when no connection to it could be made; zero where the last
-	// request had one.
+	// AwaySince is the time since which no connection could be made; zero if the last request had
+	// one.
 	AwaySince time.Time `json:"away_since,omitzero"`
 }
 
 // Sample is the last answer of one URL, or the lack of one.
 type Sample struct {
 	Took settings.Duration `json:"took"`
-	// Error is an answer that counts against the domain: 429, 5xx, none in time, or
-	// none at all.
+	// Error is an answer that counts against the domain: 429, 5xx, none, or none in time.
 	Error bool `json:"error,omitempty"`
-	// Refused is a 401, 403, 429, 451 or a login page: the domain does not want us
-	// there.
+	// Refused is a 401, 403, 429, 451 or a login page: the domain does not want us.
 	Refused bool `json:"refused,omitempty"`
 	// URL tells the URL from others: a hash of it.
 	URL uint32 `json:"url,omitempty"`
@@ -59,8 +55,8 @@ type BreakerSettings struct {
 	Most int
 }
 
-// Waits is what bears on how long a domain must be left alone after a request.
-// Zero fields do not bear on it.
+// Waits are the rules on how long to leave a domain alone after a request; zero fields do not
+// count.
 type Waits struct {
 	// Configured is the strictest delay of the runs that have work here.
 	Configured time.Duration
@@ -74,8 +70,7 @@ type Waits struct {
 	Slowdown time.Duration
 	// RetryAfter is what the last answer asked for. It is never clamped.
 	RetryAfter time.Duration
-	// Backoff is the wait that failures have earned, see Penalty in package
-	// politeness.
+	// Backoff is the wait that failures have earned: see politeness.Penalty.
 	Backoff time.Duration
 	// Graylist is how long the circuit breaker leaves the domain alone.
 	Graylist time.Duration

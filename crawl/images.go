@@ -10,8 +10,7 @@ import (
 // Discovery is how a page names an image. It is stored.
 type Discovery string
 
-// The ways in which pages name images. What a page names in several of them is what it is
-// by the first of this list.
+// The ways in which pages name images. The first of this list counts if a page uses several.
 const (
 	DiscoveryImg       Discovery = "img"           // the src of an img element
 	DiscoverySrcset    Discovery = "srcset"        // a candidate of an img element's srcset
@@ -30,11 +29,10 @@ type FoundImage struct {
 	Domain    string    `json:"domain"`
 	Origin    string    `json:"origin"`
 	Discovery Discovery `json:"discovery"`
-	// Registered is the registered domain that Domain is part of; empty where it is one, or
-	// where the image is on its page's domain.
+	// Registered is the registered domain of Domain; empty if it is Domain itself, or for an image
+	// of the page's domain.
 	Registered string `json:"registered,omitempty"`
-	// Alt is the text that stands for it, and Caption that of its figure: cleaned as a
-	// title is, bounded.
+	// Alt is its replacement text, and Caption that of its figure: cleaned as a title is, bounded.
 	Alt     string `json:"alt,omitempty"`
 	Caption string `json:"caption,omitempty"`
 	// Width and Height are what the page says, in CSS pixels; 0 where it does not.
@@ -62,8 +60,7 @@ const (
 // ImageFormats are all that are recognised.
 var ImageFormats = []ImageFormat{ImageJPEG, ImagePNG, ImageGIF, ImageWebP, ImageBMP, ImageTIFF, ImageAVIF, ImageHEIC}
 
-// ImageHash is a perceptual hash of 64 bits, the most significant first. Hashes of
-// pictures that look alike differ in few bits.
+// ImageHash is a perceptual hash of 64 bits: those of pictures that look alike differ in few bits.
 type ImageHash uint64
 
 // Distance is the number of bits in which two hashes differ (Hamming), from 0 to 64.
@@ -93,8 +90,7 @@ type ImageContent struct {
 	SHA256 string      `json:"sha256"`
 	Bytes  int64       `json:"bytes"`
 	Format ImageFormat `json:"format"`
-	// Width and Height are those of the picture as it is shown, its orientation applied, in
-	// pixels.
+	// Width and Height are in pixels, after the orientation was applied.
 	Width  int `json:"width"`
 	Height int `json:"height"`
 	// Frames is more than 1 for an animation; 0 is unknown.
@@ -103,8 +99,8 @@ type ImageContent struct {
 	PHash     *ImageHash `json:"phash,omitempty"`
 	DHash     *ImageHash `json:"dhash,omitempty"`
 	Undecoded string     `json:"undecoded,omitempty"`
-	// Flat says that there is too little in the picture for its hashes to tell it from
-	// others: a logo on white, a gradient.
+	// Flat says that there is too little in the picture for its hashes: a logo on white, a
+	// gradient.
 	Flat bool      `json:"flat,omitempty"`
 	Meta ImageMeta `json:"meta,omitzero"`
 }
@@ -114,8 +110,7 @@ type ImageContent struct {
 type ImageMeta struct {
 	// Camera is its make and model.
 	Camera string `json:"camera,omitempty"`
-	// TakenAt is when the picture was taken, in the time of its camera, which need not have
-	// said where: taken for UTC.
+	// TakenAt is the time of the camera, taken for UTC unless it names a zone.
 	TakenAt   time.Time `json:"taken_at,omitzero"`
 	Creator   string    `json:"creator,omitempty"`
 	Credit    string    `json:"credit,omitempty"`
@@ -128,12 +123,11 @@ type ImageMeta struct {
 type ImageUpdate struct {
 	// Content is set if it was read, and is to be recorded.
 	Content *ImageContent `json:"content,omitempty"`
-	// Stored and Thumbnail say that its bytes, and a small picture of it, are in the object
-	// store.
+	// Stored and Thumbnail say that its bytes, and a small picture of it, are in the object store.
 	Stored    bool `json:"stored,omitempty"`
 	Thumbnail bool `json:"thumbnail,omitempty"`
-	// Problem is why there is no image to record; empty is that there is one, or that the
-	// one that is known has not changed.
+	// Problem is the reason for which no image is recorded; empty for a recorded or unchanged
+	// image.
 	Problem ImageProblem `json:"problem,omitempty"`
 	// Forget has what was recorded of it before forgotten: its publisher forbids that now.
 	Forget bool `json:"forget,omitempty"`
@@ -160,8 +154,7 @@ type ImageCounts struct {
 	// out: beyond the limit of a page, too small to be seen, or with an invalid URL.
 	Named   int `json:"named"`
 	Dropped int `json:"dropped,omitempty"`
-	// Data are those that are in the page itself (data: URLs), and SVG drawings: neither is
-	// asked for.
+	// Data counts data: URLs, and SVG drawings: neither is requested.
 	Data int `json:"data,omitempty"`
 	SVG  int `json:"svg,omitempty"`
 }

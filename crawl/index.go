@@ -2,14 +2,11 @@ package crawl
 
 import "time"
 
-// Index is what a page is found by, in terms as package terms cuts them; the text itself
-// is not kept. Each text is its terms with their places and a blank between two:
-// "cat:2,7 the:1". They are not in the order of the text, which the places allow to be put
-// together again. Of a page that is not to be archived it is told how often a term is there, but
-// not where: "cat:*2 the:*1".
+// Index holds the terms by which a page is found, as package terms cuts them, with their places:
+// "cat:2,7 the:1". Their order is not that of the text. For a page that is not to be archived it
+// has counts in place of places: "cat:*2 the:*1".
 type Index struct {
-	// Configs are the text search configurations of Postgres for the page's languages, which
-	// make the stems of its terms.
+	// Configs are the text search configurations of Postgres that make the stems of the terms.
 	Configs     []string `json:"configs"`
 	Title       string   `json:"a,omitempty"`
 	Headings    string   `json:"b,omitempty"`
@@ -17,8 +14,7 @@ type Index struct {
 	Text        string   `json:"d,omitempty"`
 	// Address has the words of the page's URL.
 	Address string `json:"e,omitempty"`
-	// Second is another language that much of the page is in, a tag of BCP 47; empty if
-	// there is none.
+	// Second is the BCP 47 tag of another language that much of the page is in, if any.
 	Second string `json:"second,omitempty"`
 	// Sections are the headings under which the terms of Text stand, in their order.
 	Sections []Section `json:"sections,omitempty"`
@@ -52,8 +48,8 @@ type IndexedPage struct {
 // ChunkKind is what a chunk of the index holds. It is an on-disk format.
 type ChunkKind int16
 
-// Segment is a part of the index: some pages, which never change in it. A page that is
-// read again is added to another segment with a higher version.
+// Segment is an immutable part of the index. A page that is read again goes to another segment,
+// with a higher version.
 type Segment struct {
 	ID int64
 	// Pages counts its pages, those that have newer versions elsewhere included.
@@ -64,8 +60,7 @@ type Segment struct {
 	Bytes int64
 	// Languages are those of its pages, by the numbers that its chunks use.
 	Languages []string
-	// Age is for how long it has been there. Unchecked is for how long its pages that are gone,
-	// or newer elsewhere, were not counted.
+	// Age is the time since it was written, Unchecked since its outdated pages were counted.
 	Age, Unchecked time.Duration
 }
 

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// JSONFault says in plain words what is wrong with JSON that a person has written. The error
-// is one of package encoding/json, or of a type's own UnmarshalJSON, which is left as it is if
-// it wraps ErrInvalid. Nil stays nil. The result wraps ErrInvalid.
+// JSONFault describes an error of JSON that a person has written, from encoding/json or a type's
+// own UnmarshalJSON. The result wraps ErrInvalid; an error that does so already, or nil, is
+// returned as it is.
 func JSONFault(err error) error {
 	if err == nil || errors.Is(err, ErrInvalid) {
 		return err

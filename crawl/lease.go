@@ -7,8 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Start asks the guard for a lease: the right to make one request now. The
-// database takes it as one document.
+// Start asks the guard for a lease: the right to make one request now. It is one document.
 type Start struct {
 	// CrawlID is the crawl to begin; 0 for a prerequisite, which gets a row by this.
 	CrawlID int64 `json:"crawl_id"`
@@ -20,26 +19,23 @@ type Start struct {
 	Kind   kinds.Kind `json:"kind"`
 	// Prerequisite marks what is asked for because a page needs it.
 	Prerequisite bool `json:"prerequisite,omitempty"`
-	// RetryPriority is that of the crawl which tries the page again if this attempt fails, or
-	// if the worker dies; nil is never.
+	// RetryPriority is the priority of another try, if this one fails or its worker dies; nil is no
+	// other.
 	RetryPriority *int `json:"retry_priority,omitempty"`
 	// Shared are the slots that the request shares with other domains.
 	Shared []SharedSlot `json:"shared"`
-	// Hold is how long the domain's slot stays closed if nothing releases it, and
-	// Span the longest the request can take, after which shared slots are closed for
-	// their own delay.
+	// Hold is the time for which the domain's slot stays closed if nothing releases it. Span is the
+	// longest time of a request, after which shared slots are closed for their own delay.
 	Hold Millis `json:"hold_ms"`
 	Span Millis `json:"span_ms"`
 	// Queued means that the caller has waited for its place in a shared slot's queue.
 	Queued bool `json:"queued"`
-	// RunBudget, DomainBudget and RegisteredBudget are how many requests the run may have
-	// begun in all, to the domain, and to all domains of its registered domain; nil is no
-	// limit.
+	// RunBudget, DomainBudget and RegisteredBudget limit the requests that the run may have begun
+	// in all, to the domain, and to its registered domain; nil is no limit.
 	RunBudget        *int64 `json:"run_budget,omitempty"`
 	DomainBudget     *int64 `json:"domain_budget,omitempty"`
 	RegisteredBudget *int64 `json:"registered_budget,omitempty"`
-	// ImageBudget is how many requests for images the run may have begun to the domain; nil
-	// is no limit. It counts in place of the others where Kind is kinds.Image.
+	// ImageBudget is the limit in place of them for images (kinds.Image).
 	ImageBudget *int64 `json:"image_budget,omitempty"`
 	// Claim is how long the domain's claim is renewed for.
 	Claim Millis `json:"claim_ms"`
@@ -58,16 +54,16 @@ type Lease struct {
 	Granted bool
 	// CrawlID is the crawl that has the lease, when granted.
 	CrawlID int64
-	// Wait is how long to wait before asking again, when not granted, and Reason what
-	// for. For reasons.Stale and what a person forbids there is nothing to wait for.
+	// Wait is the time to wait before asking again, if not granted, and Reason why. With
+	// reasons.Stale, or if a person forbids the request, there is nothing to wait for.
 	Wait   time.Duration
 	Reason reasons.Reason
 }
 
 // How long claims last: the right of one workflow to serve a domain.
 const (
-	// ClaimStart is how long a dispatcher's claim lasts until the domain's first
-	// request renews it, and so what a lost start costs.
+	// ClaimStart is the time that a dispatcher's claim lasts unless the domain's first request
+	// renews it.
 	ClaimStart = time.Minute
 	// ClaimRenewed is how long a request's lasts. A longer wait renews it first.
 	ClaimRenewed = 30 * time.Minute

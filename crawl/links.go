@@ -1,7 +1,6 @@
 package crawl
 
-// Rank is what a domain or a page is worth by who links to it, when that was computed
-// last.
+// Rank is the worth of a domain or a page by who links to it, as computed last.
 type Rank struct {
 	// Domains counts the registered domains that link to it.
 	Domains int `json:"domains"`
@@ -21,8 +20,7 @@ type RankedPage struct {
 	Rank
 }
 
-// PageRanks are what the pages are worth with ids after one and up to another: those that
-// are not named are worth nothing.
+// PageRanks are the worth of the pages with ids in (After, Upto]; a page that is missing has none.
 type PageRanks struct {
 	After, Upto int64
 	Pages       []RankedPage

@@ -26,8 +26,7 @@ func (m Millis) Count() int64 {
 	return n
 }
 
-// UnmarshalJSON reads whole milliseconds. What is longer than a Duration can be is
-// as long as one can be.
+// UnmarshalJSON reads whole milliseconds, and cuts them to the longest Duration.
 func (m *Millis) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*m = 0

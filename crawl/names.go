@@ -10,8 +10,8 @@ import (
 // The Temporal task queues of every Mosey worker.
 const (
 	TaskQueue = "mosey" // workflows and fetches
-	// ControlTaskQueue is that of the activities that control the crawl: dispatch,
-	// seeding, finishing and people's commands. They never wait behind fetches.
+	// ControlTaskQueue has dispatch, seeding, finishing and people's commands, which never wait
+	// behind fetches.
 	ControlTaskQueue = "mosey-control"
 )
 
@@ -32,8 +32,7 @@ const DatabaseWorkflowID = "mosey/database"
 // DomainWorkflowID names a domain's workflow: one, whatever the number of runs.
 func DomainWorkflowID(domain string) string { return "domain/" + domain }
 
-// WorkflowSubject is the domain or the run that a workflow's ID names; empty where it names
-// none.
+// WorkflowSubject is the domain or the run that a workflow's ID names, if any.
 func WorkflowSubject(id string) (domain, run string) {
 	kind, name, _ := strings.Cut(id, "/")
 	switch kind {
@@ -49,8 +48,7 @@ func WorkflowSubject(id string) (domain, run string) {
 	return "", ""
 }
 
-// Temporal search attributes: keywords, and for the runs a list of keywords. Their
-// names are an on-disk format.
+// Temporal search attributes, of keywords. Their names are an on-disk format.
 const (
 	AttrDomain = "MoseyDomain" // the domain of a DomainWorkflow
 	AttrRun    = "MoseyRun"    // the runs that a workflow works for
@@ -62,9 +60,8 @@ const RunNameMax = 100
 
 var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// ValidateRunName checks a run's name: letters, digits, dot, underscore and
-// hyphen, starting with a letter or digit, at most RunNameMax bytes. It becomes
-// part of workflow IDs and so must survive URLs and shells.
+// ValidateRunName checks a run's name: at most RunNameMax bytes that survive in workflow IDs, URLs
+// and shells.
 func ValidateRunName(name string) error {
 	switch {
 	case name == "":
@@ -77,9 +74,8 @@ func ValidateRunName(name string) error {
 	return nil
 }
 
-// AgentOf is the product token that robots.txt knows a User-Agent by: what
-// precedes the first slash or space, in lower case. RFC 9309 §2.2.1 allows
-// letters, '_' and '-'; anything else wraps ErrInvalid.
+// AgentOf is the product token of a User-Agent for robots.txt: all before the first slash or space,
+// in lower case. RFC 9309 §2.2.1 allows letters, '_' and '-'; anything else wraps ErrInvalid.
 func AgentOf(userAgent string) (string, error) {
 	token := strings.ToLower(userAgent)
 	if i := strings.IndexAny(token, "/ \t"); i >= 0 {

@@ -1,15 +1,14 @@
 package crawl
 
-// Outcome is how an attempt to fetch a page ended. A crawl whose outcome is
-// empty is pending or in flight. The values are an on-disk format: they are
-// the labels of the database type crawl_outcome.
+// Outcome is how an attempt to fetch a page ended; empty is pending or in flight. The values are an
+// on-disk format: the labels of the database type crawl_outcome.
 type Outcome string
 
 // The outcomes an attempt can have.
 const (
 	OutcomeSuccess Outcome = "success" // any answer below 400, redirects included
-	// OutcomeFailed is an attempt without a usable answer: DNS, TLS, a reset
-	// connection, malformed HTTP, or a worker that died on the way.
+	// OutcomeFailed is an attempt without a usable answer: DNS, TLS, a reset connection, malformed
+	// HTTP, or a dead worker.
 	OutcomeFailed        Outcome = "failed"
 	OutcomeTimeout       Outcome = "timeout"        // an attempt that ran into one of the time limits
 	OutcomeBlockedRobots Outcome = "blocked_robots" // a page its robots.txt disallows: no request was made
@@ -26,8 +25,7 @@ func Outcomes() []Outcome {
 	}
 }
 
-// OutcomeOfStatus classes an HTTP status code. Codes outside 100 to 599 are
-// OutcomeFailed.
+// OutcomeOfStatus classes an HTTP status code; others than 100 to 599 are OutcomeFailed.
 func OutcomeOfStatus(code int) Outcome {
 	switch code / 100 {
 	case 1, 2, 3:
@@ -40,8 +38,7 @@ func OutcomeOfStatus(code int) Outcome {
 	return OutcomeFailed
 }
 
-// DomainStatus is where a domain stands. The values are the labels of the
-// database type domain_status.
+// DomainStatus is the state of a domain: the labels of the database type domain_status.
 type DomainStatus string
 
 // The statuses a domain can have.
@@ -50,16 +47,15 @@ const (
 	DomainActive    DomainStatus = "active"    // has a workflow, or is about to have one
 	DomainExhausted DomainStatus = "exhausted" // has nothing left to crawl
 	DomainBlocked   DomainStatus = "blocked"   // was stopped by a person, or refuses all requests
-	// DomainUnreachable does not answer as it should. It, and a domain that refuses all
-	// requests, is asked again when its time is over.
+	// DomainUnreachable does not answer as it should. Like a domain that refuses all requests, it
+	// is tried again later.
 	DomainUnreachable DomainStatus = "unreachable"
 )
 
 // DomainStatuses lists them in the order in which they are shown.
 var DomainStatuses = []DomainStatus{DomainPending, DomainActive, DomainExhausted, DomainBlocked, DomainUnreachable}
 
-// RunStatus is where a run stands. The values are the labels of the database
-// type run_status.
+// RunStatus is the state of a run: the labels of the database type run_status.
 type RunStatus string
 
 // The statuses a run can have.
@@ -70,8 +66,7 @@ const (
 	RunDone    RunStatus = "done"    // has nothing due, or has spent its budget
 )
 
-// TrapRule is the kind of endless space that a URL seems to be part of. The
-// values are an on-disk format.
+// TrapRule is the kind of endless space that a URL may be part of. The values are stored.
 type TrapRule string
 
 // The kinds of traps. Package traps has the bounds.
@@ -85,8 +80,7 @@ const (
 	TrapPattern TrapRule = "pattern"           // a pattern of URLs whose pages brought nothing new
 )
 
-// Trap names the rule by which a URL is part of an endless space, and the evidence in
-// words. The zero value is no trap.
+// Trap is the rule, and the evidence in words. The zero value is no trap.
 type Trap struct {
 	Rule     TrapRule `json:"kind"`
 	Evidence string   `json:"evidence"`

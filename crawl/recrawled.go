@@ -13,13 +13,11 @@ type Recrawl struct {
 	History json.RawMessage `json:"history"`
 	// In is how long after the attempt's end; nil is not by itself.
 	In *Millis `json:"in_ms,omitempty"`
-	// Source is what has become of the domain's recrawl.Source; empty is that it is as it
-	// was.
+	// Source is the domain's recrawl.Source, if it has changed.
 	Source json.RawMessage `json:"source,omitempty"`
 }
 
-// DomainRecrawl is what a domain keeps for all of its pages: a recrawl.Plan, and a
-// recrawl.Source.
+// DomainRecrawl holds a recrawl.Plan and a recrawl.Source, for all pages of a domain.
 type DomainRecrawl struct {
 	Plan   json.RawMessage `json:"plan,omitempty"`
 	Source json.RawMessage `json:"source,omitempty"`
@@ -27,8 +25,7 @@ type DomainRecrawl struct {
 
 // RecrawlOf says which pages are asked for again, and where.
 type RecrawlOf struct {
-	// RunID is the run whose pages they are, and IntoID the one that asks for them, which may be
-	// the same.
+	// RunID is the run of the pages, and IntoID the one that requests them, perhaps the same.
 	RunID, IntoID int64
 	// Domain is the only one whose pages are asked for; empty is all.
 	Domain string

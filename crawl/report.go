@@ -15,13 +15,11 @@ type Run struct {
 	Settings   settings.Settings `json:"settings"`
 	StartedAt  time.Time         `json:"started_at"`
 	FinishedAt time.Time         `json:"finished_at,omitzero"`
-	// BeganAt is when its dispatcher first looked: MaxTime counts from then. It is zero
-	// before.
+	// BeganAt is the first pass of its dispatcher, if any: MaxTime counts from then.
 	BeganAt time.Time `json:"began_at,omitzero"`
 	// PausedUntil is when a pause ends by itself; zero is not before it is resumed.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
-	// OpensAt is when its window opens, as its dispatcher has seen it closed, and LookedAt when
-	// the dispatcher has looked last.
+	// OpensAt is the opening of its closed window, and LookedAt the last pass of its dispatcher.
 	OpensAt  time.Time `json:"opens_at,omitzero"`
 	LookedAt time.Time `json:"looked_at,omitzero"`
 	// Crowded says that more domains are due than may be active.
@@ -36,11 +34,10 @@ type Run struct {
 
 // Activity is what keeps a run going.
 type Activity struct {
-	// Active counts the domains that the run has claimed, Busy the claimed domains, by
-	// whichever run, that have work for it.
+	// Active counts the domains that the run has claimed, Busy all claimed domains with work for
+	// it.
 	Active, Busy int
-	// Held counts the domains with work for it that a person has paused, or whose window is
-	// closed: the run waits for them.
+	// Held counts the domains with work for it that are paused, or outside of their window.
 	Held int
 }
 
@@ -52,8 +49,8 @@ type Left struct {
 	Due bool
 	// Budget is the budget of the run that is spent, but for that of pages.
 	Budget Budget
-	// Started counts requests, while the run has a budget, and Spent the domains, up to
-	// LeftBound, that have no more budget for what is pending.
+	// Started counts requests, while the run has a budget, and Spent the domains, up to LeftBound,
+	// that have no more budget.
 	Started, Spent int64
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// RobotsVerdict is what a fetch of robots.txt came to. The values are the labels
-// of the database type robots_verdict.
+// RobotsVerdict is the result of a fetch of robots.txt: the labels of the database type
+// robots_verdict.
 type RobotsVerdict string
 
 // The verdicts a robots.txt can have (RFC 9309 §2.3.1).
@@ -18,24 +18,21 @@ const (
 	RobotsUnreachable RobotsVerdict = "unreachable"  // could not be fetched: nothing is allowed for now
 )
 
-// Robots is what is stored of an origin's robots.txt. The database takes it as a
-// document; times and ages are its own to tell.
+// Robots is the stored state of an origin's robots.txt, as a document.
 type Robots struct {
 	Origin  string        `json:"origin"`
 	Domain  string        `json:"domain"`
 	Verdict RobotsVerdict `json:"verdict"`
-	// Rules is the one group that applies to Agent, the product token it was read
-	// for, as a robots.txt.
+	// Rules is the one group that applies to Agent, the product token, as a robots.txt.
 	Agent string `json:"agent,omitempty"`
 	Rules string `json:"rules,omitempty"`
-	// Body is the file that the verdict was read from, as it was sent, for an audit;
-	// empty where it is the one that BodyHash, from what is stored, names already.
+	// Body is the file as it was sent, for an audit; empty if it is the stored one that BodyHash
+	// names.
 	Body     []byte `json:"body,omitempty"`
 	BodyHash []byte `json:"body_hash,omitempty"`
 	// CrawlDelay is nil where none is given.
 	CrawlDelay *Millis `json:"crawl_delay_ms,omitempty"`
-	// VisitTimes are when it wants to be visited, as settings.ParseWindows reads it; empty
-	// where it does not say.
+	// VisitTimes are its Visit-time lines, as settings.ParseWindows reads them, if any.
 	VisitTimes string   `json:"visit_times,omitempty"`
 	Sitemaps   []string `json:"sitemaps,omitempty"`
 	// TDM is the origin's tdmrep.json as JSON; empty while it has not been asked for.
@@ -46,8 +43,8 @@ type Robots struct {
 	// ETag and LastModified are what to ask for it again with.
 	ETag         string    `json:"etag,omitempty"`
 	LastModified time.Time `json:"last_modified,omitzero"`
-	// Failed says that it could not be read: the verdict is then RobotsUnreachable,
-	// or that of the last copy.
+	// Failed says that it could not be read: the verdict is RobotsUnreachable, or that of the last
+	// copy.
 	Failed bool `json:"failed,omitempty"`
 	// Unreached counts the requests in a row that had no answer of any kind, of a host whose
 	// name was known. One that tells for good counts for more than one.
@@ -58,8 +55,7 @@ type Robots struct {
 	// Failures counts the fetches in a row that failed, and Failing is for how long.
 	Failures int           `json:"-"`
 	Failing  time.Duration `json:"-"`
-	// Age is for how long the verdict has been known from an answer; negative where
-	// there never was one.
+	// Age is the time since the verdict was known from an answer; negative without one.
 	Age time.Duration `json:"-"`
 	// Version identifies this fetch.
 	Version int64 `json:"-"`

@@ -49,8 +49,7 @@ func (c RunChange) Validate(now time.Time) error {
 // Ended reports whether a run neither runs nor is paused: it needs no dispatcher.
 func (s RunStatus) Ended() bool { return s == RunStopped || s == RunDone }
 
-// Apply returns what a run becomes by the change, or an error that wraps ErrInvalid where
-// it cannot be made to one of this status.
+// Apply returns the status of a run after the change, or an error that wraps ErrInvalid.
 func (s RunStatus) Apply(kind RunAction) (RunStatus, error) {
 	switch {
 	case kind == ChangePause && !s.Ended():

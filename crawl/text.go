@@ -27,8 +27,7 @@ func CleanText(text string, limit int) string {
 	return b.String()
 }
 
-// reorders reports whether a character is one of those that embed, override or
-// isolate a direction of writing.
+// reorders reports whether a character embeds, overrides or isolates a direction of writing.
 func reorders(r rune) bool {
 	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
 }

@@ -13,24 +13,22 @@ import (
 type Visit struct {
 	// At is when the answer had arrived.
 	At time.Time `json:"at,omitzero"`
-	// FreshUntil is until when the server said that the page will not change; zero
-	// where it said nothing. At most freshness.Max after At.
+	// FreshUntil is the time until which the server promised no change, at most freshness.Max after
+	// At; zero is no promise.
 	FreshUntil time.Time `json:"fresh_until,omitzero"`
-	// ETag is the entity tag as it is sent back (RFC 9110 §8.8.3), such as
-	// `"abc"` or `W/"abc"`; empty where there was none, or a malformed one.
+	// ETag is the entity tag as it is sent back (RFC 9110 §8.8.3), such as `"abc"` or `W/"abc"`;
+	// empty if missing or malformed.
 	ETag string `json:"etag,omitempty"`
-	// LastModified is the header of this name (RFC 9110 §8.8.2); zero where there
-	// was none, or one in the future.
+	// LastModified is the header (RFC 9110 §8.8.2); zero if missing, or in the future.
 	LastModified time.Time `json:"last_modified,omitzero"`
-	// Content is the hash of what a reader sees of a page, or of the body where that is
-	// too little, or no page; zero where it is not known.
+	// Content is the hash of the text that a reader sees, or of the body if that is too short, or
+	// no page; zero if unknown.
 	Content ContentHash `json:"content,omitzero"`
 }
 
-// ContentHash reports whether two contents are the same: the first 16 bytes of their
-// SHA-256. Two contents of the same hash could be made on purpose with about 2^64
-// tries, and would gain nobody but a page less crawled.
-// The zero value is no content. It is an on-disk format.
+// ContentHash is the first 16 bytes of the SHA-256 of a content; zero is no content. Two contents
+// of one hash could be made on purpose with about 2^64 tries, and would gain nobody but a page less
+// crawled. It is an on-disk format.
 type ContentHash [16]byte
 
 // String is the hash in hexadecimal digits; empty for the zero value.
@@ -56,8 +54,8 @@ func (h *ContentHash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// SimHash is a fingerprint of a text of which few bits differ where few words
-// do. It is an on-disk format; int64 holds it where there is no uint64.
+// SimHash is a fingerprint of a text of which few bits differ where few words do. It is stored as
+// int64.
 type SimHash uint64
 
 // Distance is how many bits differ: 0 to 64, about 32 for unrelated texts.

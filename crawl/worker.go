@@ -10,8 +10,7 @@ type Worker struct {
 	Version  string
 	BuildID  string
 	Role     string
-	// Most is how many requests it has in flight at the most, by its own setting, and Span the
-	// longest that one can take.
+	// Most is its own limit of requests in flight, and Span the longest time of one.
 	Most int
 	Span time.Duration
 }
@@ -48,9 +47,8 @@ type FleetLimit struct {
 	SetAt      time.Time `json:"set_at,omitzero"`
 }
 
-// Outage is a time during which a worker could not reach anything: its own network
-// was down, as far as it could tell. Nothing that failed meanwhile is held against a
-// site.
+// Outage is a time during which the network of a worker was down, as far as it could tell. Nothing
+// that failed meanwhile is held against a site.
 type Outage struct {
 	// Worker is the identity of the process.
 	Worker string `json:"worker,omitempty"`
