@@ -10,18 +10,17 @@ import (
 )
 
 const (
-	// refusedLeast is how long a domain is deferred of which no address may be asked:
-	// as long again as that has been so, within bounds. A resolver that lies, as on a
-	// network that wants a login first, is soon another; a private host stays one.
+	// refusedLeast is the first deferral of a domain whose addresses are all forbidden. It grows
+	// with the time since then. A resolver that lies, as on a network with a login, soon ends; a
+	// private host stays one.
 	refusedLeast = 15 * time.Minute
 	refusedMost  = 24 * time.Hour
 )
 
-// RefuseAddress decides about a domain of which a host has no address that may be
-// asked: our own rule lets none be, or a list. That says nothing about the
-// site, so that the domain is deferred and nothing of it closed. A worker that may
-// ask the address goes on with it at once, and so do all when an entry is taken off a
-// list.
+// RefuseAddress decides about a domain with a host whose addresses are all forbidden, by our own
+// rule or by a list. That says nothing about the site: the domain is deferred, and nothing of it
+// closed. A worker that may request the address continues at once, and all do after an entry of a
+// list is removed.
 func RefuseAddress(f crawl.Facts, host string, r crawl.Refusal) Decision {
 	wait := refusedLeast
 	if since := f.Domain.RefusedSince; !since.IsZero() {

@@ -11,9 +11,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/recrawl"
 )
 
-// Again says when the page of a finished attempt is asked for again, and keeps what the
-// attempt has told of how often the page changes. It is nil if the run asks for no page
-// again.
+// Again says when the page of a finished attempt is requested again, and stores how often it
+// changes. It is nil for a run that requests no page again.
 func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at crawl.Attempt, now time.Time) (*crawl.Recrawl, error) {
 	if !comesAgain(run, c) {
 		return nil, nil //nolint:nilnil // there is nothing to keep
@@ -59,8 +58,8 @@ func AgainUnasked(d Decision, now time.Time) *crawl.Recrawl {
 	return &crawl.Recrawl{History: document(h), In: new(crawl.Millis(wait))}
 }
 
-// Hinted says when a page is due if a sitemap says that it has changed since it was
-// fetched: at once, if the sitemaps of its domain are believed.
+// Hinted says when a page is due that has changed according to a sitemap: at once, if the sitemaps
+// of its domain are believed.
 func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Time) (json.RawMessage, time.Time, error) {
 	h, p, s, err := stored(history, dom)
 	if err != nil {
@@ -70,8 +69,8 @@ func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Ti
 	return document(h), recrawl.Due(fetched, h, p), nil
 }
 
-// FirstAgain says when a page is due that was fetched at an instant, of a run that has begun
-// to ask for pages again only since; zero is not.
+// FirstAgain says when a fetched page is due in a run that requests pages again only now; zero is
+// never.
 func FirstAgain(history json.RawMessage, fetched time.Time) (time.Time, error) {
 	var h recrawl.History
 	if err := read(history, &h); err != nil {
@@ -134,8 +133,8 @@ func document(doc any) json.RawMessage {
 	return data
 }
 
-// Plan spends the requests that a domain allows on its pages, by how often each changes
-// as its history says. least is the shortest delay between two requests.
+// Plan shares the requests that a domain allows among its pages. least is the shortest delay
+// between two.
 func Plan(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error) {
 	var last recrawl.Plan
 	if err := read(kept.Plan, &last); err != nil {

@@ -35,8 +35,8 @@ func limit(n int64) *int64 {
 
 func spent(begun int64, budget *int64) bool { return budget != nil && begun >= *budget }
 
-// BudgetSpent reports whether the budgets leave no further request for what is first in line.
-// Those of pages do not bear on images.
+// BudgetSpent reports whether the budgets forbid the first crawl in line. Those of pages do not
+// count for images.
 func BudgetSpent(run crawl.RunFacts) bool {
 	image := run.Crawl != nil && run.Crawl.Kind.Image()
 	return run.Spent == crawl.SpentAll || run.Spent == crawl.SpentPages && !image

@@ -32,8 +32,8 @@ func Closing(d Decision, domain string, now time.Time) crawl.Attempt {
 	return at
 }
 
-// refused records that a page is not asked for. Only what its publisher says of it has it leave
-// the index: it stays there if that cannot be known for now.
+// refused records that a page is forbidden. It leaves the index only for a statement of its
+// publisher, and stays if that cannot be known for now.
 func refused(d Decision, at *crawl.Attempt) {
 	c := *d.Crawl
 	at.Page = &crawl.PageUpdate{Failed: true}
@@ -49,9 +49,8 @@ func refused(d Decision, at *crawl.Attempt) {
 	}
 }
 
-// Gone has a page leave the index: nobody finds it, and its links and its images are closed.
-// Once it is back it is read anew, even if it has not changed. It does nothing for a page that
-// was never read, or for an image.
+// Gone removes a page from the index, with its links and its images. Once it is back it is read
+// anew, even if unchanged. It does nothing for a page that was never read, or for an image.
 func Gone(c crawl.CrawlFacts, at *crawl.Attempt) {
 	if !leaves(c) {
 		return
@@ -60,8 +59,7 @@ func Gone(c crawl.CrawlFacts, at *crawl.Attempt) {
 	at.Page.Unlisted, at.Page.Outdated = true, true
 }
 
-// GoneFor reports whether the answer to an attempt means that its page is gone, or is not for
-// us. What is refused for a while is not: trouble of the site, or of ours.
+// GoneFor reports whether an answer says for good that the page is gone, or forbidden to us.
 func GoneFor(at crawl.Attempt) bool {
 	return at.Outcome == crawl.OutcomeBlocked4xx && freshness.FinalAnswer(at.StatusCode)
 }

@@ -17,17 +17,14 @@ import (
 type Facts struct {
 	crawl.Facts
 
-	// Windows are when the domain may be asked: those of [WindowTexts], and what its site asks
-	// for, which hold until an instant only. All of them have to be open.
+	// Windows are those of [WindowTexts], and those that the site asks for, which expire. All have
+	// to be open.
 	Windows []politeness.Windows
-	// Ruling is what the origin of the crawl that [Pick] returns says about it. It is
-	// nil where its robots.txt has no rules to read.
+	// Ruling is the origin's for the crawl of [Pick]; nil if its robots.txt has no rules to read.
 	Ruling *Ruling
-	// Agent is the product token that robots.txt is to be read for; empty is whichever
-	// it was read for.
+	// Agent is the product token to read robots.txt for; empty accepts any.
 	Agent string
-	// AllowMalformed takes a robots.txt that cannot be understood for one that allows
-	// everything.
+	// AllowMalformed lets a robots.txt that cannot be understood allow everything.
 	AllowMalformed bool
 }
 
@@ -37,8 +34,8 @@ type Ruling struct {
 	Allowed bool
 	Line    int
 	Rule    string
-	// FrontAllowed and WorkedAllowed are the same of the origin's front page and of what
-	// has worked, set where the domain is to be probed.
+	// FrontAllowed and WorkedAllowed are the same of the origin's front page and of Worked, for a
+	// probe.
 	FrontAllowed  bool
 	WorkedAllowed bool
 	// TDMAllowed reports whether robots.txt lets tdmrep.json be asked for, by TDMLine.
@@ -72,8 +69,7 @@ type Decision struct {
 	// Run and Crawl are what it is about; nil where nothing is due.
 	Run   *crawl.RunFacts
 	Crawl *crawl.CrawlFacts
-	// Prerequisite is what to fetch with FetchPrerequisite, and URL what to ask with
-	// Probe.
+	// Prerequisite is for FetchPrerequisite, and URL for Probe.
 	Prerequisite kinds.Kind
 	URL          string
 	// Until is when a wait or a deferral ends; zero where that is not known.
@@ -84,9 +80,8 @@ type Decision struct {
 	// Outcome is what Skip and Refuse record, with the Trap if it is one.
 	Outcome crawl.Outcome
 	Trap    crawl.Trap
-	// ByRule is set if Refuse is for a rule of robots.txt about the page, ByUse if it is for
-	// what the publisher says of the page's use. Neither is set if what the publisher says
-	// could not be read.
+	// ByRule is set if a rule of robots.txt refuses the page, ByUse if the publisher's statement on
+	// its use does. Neither is set if the statement could not be read.
 	ByRule bool
 	ByUse  bool
 	// Pace is how the domain may be asked.
@@ -95,9 +90,8 @@ type Decision struct {
 	Usage usage.Usage
 }
 
-// IdleMost is how long a workflow stays for a crawl that is not due yet, such as a
-// page that is tried again. Past it, or the domain's delay if that is longer, the
-// workflow ends and the dispatcher starts it again in time.
+// IdleMost is the longest time that a workflow stays for a crawl that is not due yet, unless the
+// domain's delay is longer. Then it ends, and the dispatcher starts it again in time.
 const IdleMost = politeness.BackoffMax
 
 // staysFor is how long a workflow stays for what is not due yet.
@@ -124,8 +118,8 @@ func Decide(f Facts, now time.Time) Decision {
 	return d
 }
 
-// Crawl says what is to become of one crawl, due or not: that of the first run in
-// the facts. It is Decide for those who ask about a page.
+// Crawl is Decide for the crawl of the first run in the facts, due or not, for those who ask about
+// a page.
 func Crawl(f Facts, now time.Time) Decision {
 	d := Decision{Pace: PaceOf(f.Facts)}
 	if len(f.Runs) == 0 || f.Runs[0].Crawl == nil {
@@ -153,8 +147,7 @@ func Crawl(f Facts, now time.Time) Decision {
 	return d
 }
 
-// Closed reports whether nothing of a domain may be requested, whatever is due, and
-// why.
+// Closed reports whether nothing of a domain may be requested, and why.
 func Closed(dom crawl.DomainFacts, now time.Time) (why string, is bool) {
 	var d Decision
 	is = closed(dom, now, &d)
@@ -202,8 +195,7 @@ func explainControl(c crawl.Control) string {
 func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 	free := f.Domain.SlotFree
 	if free.After(now) && f.Domain.SlotReason == reasons.InFlight {
-		// The worker that holds the lease may have died. Look again when it ends: only
-		// then is its page tried again.
+		// The worker that holds the lease may have died: its page is tried again when that ends.
 		d.Do, d.Until, d.Reason, d.Why = Wait, free, reasons.InFlight, "a request is in flight"
 		return d
 	}
@@ -263,9 +255,8 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 	return d
 }
 
-// probe is the page of a crawl's origin that tells best how its domain is: what has
-// worked, else the front page, else the crawl's own. The front page of a host that has
-// images alone is often refused.
+// probe is the page of the origin that shows best how its domain is: one that has worked, else the
+// front page, else the crawl's own. The front page of a host with images alone is often refused.
 func probe(f Facts, c crawl.CrawlFacts) string {
 	front := c.Origin + "/"
 	switch {
@@ -277,15 +268,13 @@ func probe(f Facts, c crawl.CrawlFacts) string {
 	return c.URL
 }
 
-// DefersDomain reports whether a wait is so long that the domain is deferred: its
-// workflow ends meanwhile. Only a server's own wish to be left alone counts; a
-// Crawl-delay of any size is slept through.
+// DefersDomain reports whether a wait defers the domain and so ends its workflow. Only a server's
+// own wish counts; a Crawl-delay of any size is slept through.
 func DefersDomain(run crawl.RunFacts, wait time.Duration, why reasons.Reason) bool {
 	return politeness.Defers(wait, why, time.Duration(*run.Settings.DeferAfter))
 }
 
-// skip closes a crawl that is not worth a request: its page is still fresh, was
-// fetched lately, or is part of an endless space.
+// skip closes a crawl whose page is still fresh, was fetched lately, or is in an endless space.
 func skip(now time.Time, d *Decision) bool {
 	c := d.Crawl
 	visit := LastVisit(*d.Run, *c)

@@ -10,9 +10,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Pick is the run whose crawl is first in line among those that are due: by
-// priority, then age. It is nil where nothing is due. Runs whose budget is spent, and
-// those that make room for others, are passed over.
+// Pick is the run with the first crawl that is due, by priority, then age, if any. It passes over
+// runs with a spent budget, and those that make room for others.
 func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 	var best *crawl.RunFacts
 	for i := range f.Runs {
@@ -35,8 +34,7 @@ func before(a, b crawl.CrawlFacts) bool {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ScheduledFor.Compare(b.ScheduledFor), cmp.Compare(a.ID, b.ID)) < 0
 }
 
-// wanting are the runs that may still make requests of a domain. Where none may,
-// all of them count.
+// wanting are the runs that may still make requests of a domain, or all if there are none.
 func wanting(f crawl.Facts) []crawl.RunFacts {
 	runs := slices.DeleteFunc(slices.Clone(f.Runs), func(r crawl.RunFacts) bool {
 		return BudgetSpent(r) && r.Due.IsZero()
@@ -57,12 +55,11 @@ func Wanting(f crawl.Facts) (names []string) {
 	return names
 }
 
-// retryAfterFresh is by how much a page that is tried again comes after those that
-// were not tried yet: more than the depth of any crawl that ends.
+// retryAfterFresh puts second tries after all first ones: it is more than the depth of any crawl.
 const retryAfterFresh = 10_000
 
-// RetryPriority is the priority of a crawl that is tried again. It comes after all first
-// tries, so that failing pages do not hold the others up.
+// RetryPriority is the priority of another try, after all first tries: failing pages hold no others
+// up.
 func RetryPriority(c crawl.CrawlFacts) int {
 	if fixed := c.Kind.Traits().Priority; fixed != 0 {
 		return fixed - 1
@@ -131,8 +128,8 @@ func End(f Facts, reason string) (crawl.Finish, bool) {
 	return end, true
 }
 
-// windowsOpen is when all windows of a domain are open, once its slot is free; zero where they
-// are then.
+// windowsOpen is when all windows of a domain are open after its slot is free; zero if they are
+// then.
 func windowsOpen(f Facts, now time.Time) time.Time {
 	slot := slotFree(f, now)
 	if wait := politeness.WaitAll(slot, f.Windows); wait > 0 {

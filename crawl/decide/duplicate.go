@@ -6,9 +6,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// ChargePage says what a page counts for in its patterns, by what it says and which
-// page it names as its canonical URL, empty for none. It is nil where the page has no
-// patterns, or was news at an earlier visit.
+// ChargePage says what a page counts for in its patterns, by its text and its canonical URL, if
+// any. It is nil for a page without patterns, or with news at an earlier visit.
 func ChargePage(c crawl.CrawlFacts, u urls.URL, said *traps.Said, canonical string) *crawl.Charge {
 	charge := chargeOf(c, u)
 	if charge == nil {
@@ -32,8 +31,8 @@ func ChargePage(c crawl.CrawlFacts, u urls.URL, said *traps.Said, canonical stri
 	return charge
 }
 
-// ChargeRedirect says it for a page that redirects: it is judged with its target.
-// One that only writes the same address in another way counts for nothing.
+// ChargeRedirect is the same for a page that redirects, and is judged with its target. It is nil if
+// both are the same address.
 func ChargeRedirect(c crawl.CrawlFacts, u, to urls.URL) *crawl.Charge {
 	charge := chargeOf(c, u)
 	if charge == nil || urls.SameAddress(u, to) {

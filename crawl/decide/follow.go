@@ -11,14 +11,14 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// FollowLinks says how the links of a crawl's page become part of its run, and whether
-// they are stored at all. They are not stored if the page's publisher forbids the purpose
-// of the run. follow is nil then, and at the depth limit of the run.
+// FollowLinks says how the links of a page become part of its run, and whether they are stored: not
+// if its publisher forbids the run's purpose. follow is nil then, and at the depth limit of the
+// run.
 func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	return followAt(run, c.Depth+1, said)
 }
 
-// followAt says it for pages at a depth.
+// followAt is the same for pages at a depth.
 func followAt(run crawl.RunFacts, depth int, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	if allowed, _ := usage.Allows(*run.Settings.Purpose, said); !allowed {
 		return nil, false
@@ -29,8 +29,7 @@ func followAt(run crawl.RunFacts, depth int, said usage.Usage) (follow *crawl.Fo
 	return further(run, crawl.Follow{Depth: min(depth, math.MaxInt16)}), true
 }
 
-// NotFollowed says why a page is not part of a run that has found a link to it: what
-// FollowLinks decides, in words. It is empty where the run would follow the link.
+// NotFollowed says in words why a run does not follow a link to a page; empty if it does.
 func NotFollowed(f report.Finder) string {
 	follow, _ := FollowLinks(f.Run, crawl.CrawlFacts{Depth: f.Depth}, usage.Usage{})
 	switch {
@@ -44,10 +43,9 @@ func NotFollowed(f report.Finder) string {
 	return ""
 }
 
-// FollowRedirect says it for the target of a redirect. A seed that has moved to
-// another domain takes its scope along. A redirect is followed whatever it says of
-// its own use: it has nothing to be used, and its target is judged by what that
-// says itself.
+// FollowRedirect is the same for the target of a redirect, which is followed whatever it says of
+// its own use: the target is judged by itself. A seed that has moved to another domain takes its
+// scope along.
 func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 	if c.Redirects >= *run.Settings.MaxRedirects {
 		return nil
@@ -72,17 +70,16 @@ func further(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
 	return &follow
 }
 
-// FollowAnnounced says it for the pages that a sitemap or a feed announces: they are as far from
-// a seed as that is, however many sitemaps lead to it, and never seeds themselves.
+// FollowAnnounced is the same for the pages of a sitemap or a feed: they are as far from a seed as
+// that is, however many sitemaps lead to it, and never seeds themselves.
 func FollowAnnounced(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	return followAt(run, max(c.Depth, 1), said)
 }
 
-// indexesMax is how deep sitemaps are nested, redirects between them included.
-// sitemaps.org allows one level.
+// indexesMax limits the nesting of sitemaps, with redirects; sitemaps.org allows one level.
 const indexesMax = 4
 
-// FollowSitemapIndex says it for the sitemaps that one lists.
+// FollowSitemapIndex is the same for the sitemaps that one lists.
 func FollowSitemapIndex(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	follow, stored = FollowAnnounced(run, c, said)
 	if follow == nil || c.Redirects >= indexesMax || !*run.Settings.Sitemaps {
@@ -92,8 +89,7 @@ func FollowSitemapIndex(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage
 	return follow, stored
 }
 
-// FollowKnown says it for a page that is not read again: what it linked to at its
-// last visit, it links to now.
+// FollowKnown is the same for a page that is not read again, and keeps its links.
 func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) *crawl.KnownLinks {
 	known := &crawl.KnownLinks{Redirect: FollowRedirect(run, c)}
 	if c.Kind.Announces() {
@@ -115,8 +111,8 @@ func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) *craw
 	return known
 }
 
-// FollowSkipped says it for a page that is not asked for again, by what its publisher
-// said at its last visit; what cannot be read may forbid it.
+// FollowSkipped is the same for a page that is not requested, by the last statement of its
+// publisher: one that cannot be read may forbid it.
 func FollowSkipped(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.KnownLinks {
 	said, readable := KeptUsage(c)
 	known := FollowKnown(run, c, said)
@@ -126,8 +122,7 @@ func FollowSkipped(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.KnownLinks {
 	return known
 }
 
-// KeptUsage is what a page's publisher said at its last visit, and whether that
-// could be read.
+// KeptUsage is the publisher's statement at the last visit, and whether it could be read.
 func KeptUsage(c crawl.CrawlFacts) (said usage.Usage, readable bool) {
 	if len(c.Usage) == 0 {
 		return said, true
@@ -136,8 +131,8 @@ func KeptUsage(c crawl.CrawlFacts) (said usage.Usage, readable bool) {
 	return said, err == nil
 }
 
-// Widens reports whether a run's new settings have links followed that its old ones
-// have not: what it has crawled is to be looked at again.
+// Widens reports whether new settings follow links that the old ones did not: links are checked
+// again.
 func Widens(before, after settings.Settings) bool {
 	deeper := beyond(*before.MaxDepth, *after.MaxDepth)
 	wider := *before.Scope != settings.ScopeWeb && *after.Scope == settings.ScopeWeb
@@ -145,8 +140,7 @@ func Widens(before, after settings.Settings) bool {
 	return deeper || wider || more || *after.MaxRedirects > *before.MaxRedirects
 }
 
-// BearsOnDue reports whether a change of settings makes domains due sooner or later: one of
-// the budgets that functions/due.sql looks at.
+// BearsOnDue reports whether a change of settings affects when domains are due (functions/due.sql).
 func BearsOnDue(before, after settings.Settings) bool {
 	return *before.MaxPagesPerDomain != *after.MaxPagesPerDomain || *before.MaxPagesPerRegistered != *after.MaxPagesPerRegistered ||
 		*before.MaxBytesPerDomain != *after.MaxBytesPerDomain || (*before.MaxPages < 0) != (*after.MaxPages < 0) ||

@@ -9,8 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/variants"
 )
 
-// skipImage closes the crawl of an image that its run does not want, or whose budget is
-// spent.
+// skipImage closes the crawl of an image that its run does not want, or has no budget for.
 func skipImage(d *Decision) bool {
 	set := d.Run.Settings
 	switch budget := limit(*set.MaxImagesPerDomain); {
@@ -29,8 +28,8 @@ func skipImage(d *Decision) bool {
 	return false
 }
 
-// FollowImages says how the images of a crawl's page become part of its run, and whether
-// they are stored at all: not where the page's publisher forbids what the run is for.
+// FollowImages says how the images of a page become part of its run, and whether they are stored:
+// not if its publisher forbids the run's purpose.
 func FollowImages(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	set := run.Settings
 	if allowed, _ := usage.AllowsImages(*set.Purpose, said); !allowed || !set.TakesImages() {

@@ -7,16 +7,14 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Pace is how a domain may be asked: the strictest of all runs that want something
-// of it, of what a person has set, and of robots.txt.
+// Pace is the strictest pace of all runs that want a domain, of people, and of robots.txt.
 type Pace struct {
 	// Waits has the fields that do not depend on an answer.
 	Waits crawl.Waits
 	// IPDelay and SubnetDelay are 0 where they are off.
 	IPDelay     time.Duration
 	SubnetDelay time.Duration
-	// RegisteredDelay is that between all domains of a registered domain; 0 where they
-	// are asked each by itself.
+	// RegisteredDelay is that between all domains of a registered domain; 0 if each counts alone.
 	RegisteredDelay time.Duration
 }
 
@@ -49,9 +47,8 @@ func (p Pace) And(o Pace) Pace {
 	return p
 }
 
-// WindowTexts are windows as they were written: those of the runs that want something of a
-// domain, and the one that a person has set for it. All have to be open for the domain to be
-// asked, and so have the times that its site asks for ([crawl.DomainFacts]).
+// WindowTexts are the windows of the runs that want a domain, and of a person, as written. All have
+// to be open, and so have the times that its site asks for ([crawl.DomainFacts]).
 func WindowTexts(f crawl.Facts) []string {
 	var texts []string
 	for _, r := range wanting(f) {

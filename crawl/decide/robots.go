@@ -21,8 +21,8 @@ const (
 	robotsDeferred // likewise
 )
 
-// robots decides about a crawl by its origin's robots.txt (RFC 9309 §2.3.1), and by
-// what else the origin says about the use of its pages.
+// robots decides by the origin's robots.txt (RFC 9309 §2.3.1), and its other statements on the use
+// of pages.
 func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	r := d.Crawl.Robots
 	d.Prerequisite = kinds.Robots
@@ -67,35 +67,33 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	return robotsAllowed
 }
 
-// Outdated reports whether a robots.txt was read for another product token than
-// ours, or by another rule for those that cannot be understood.
+// Outdated reports whether a robots.txt was read for another product token, or by another rule.
 func Outdated(f Facts, agent string, v crawl.RobotsVerdict) bool {
 	return f.Agent != "" && (agent != f.Agent || v == crawl.RobotsDisallowAll && f.AllowMalformed)
 }
 
-// WantsTDM reports whether a run has to know its origins' tdmrep.json: where that
-// forbids nothing that the run does, it is not asked for.
+// WantsTDM reports whether a run has to know its origins' tdmrep.json, which may forbid its
+// purpose.
 func WantsTDM(run crawl.RunFacts) bool { return *run.Settings.Purpose == settings.PurposeAITrain }
 
 const (
-	// RobotsTries is how often an unreachable robots.txt is tried in quick succession
-	// before its origin is put off, and before http is asked in place of https.
+	// RobotsTries is how often robots.txt is tried in quick succession before its origin is put
+	// off, or requested over http.
 	RobotsTries = 4
-	// SchemeHolds is for how long seeds without a scheme go by what was found out before, as
-	// long as by a robots.txt. Later ones are asked by https again.
+	// SchemeHolds is the time for which the scheme of seeds holds, as a robots.txt does. Later ones
+	// are requested over https again.
 	SchemeHolds = 24 * time.Hour
 )
 
-// FallsBack reports whether seeds without a scheme are asked by http in place of an origin:
-// https was given all its tries and had no answer of any kind, and was never read. A name
-// that cannot be resolved says nothing of the scheme.
+// FallsBack reports whether seeds without a scheme are requested over http: https had no answer in
+// all its tries, and was never read. A name that cannot be resolved says nothing of the scheme.
 func FallsBack(origin string, r crawl.RobotsFacts) bool {
 	return strings.HasPrefix(origin, "https://") && r.Verdict == crawl.RobotsUnreachable &&
 		r.Unreached >= RobotsTries && !r.Read
 }
 
-// scheme passes a seed over that is asked by http instead. What a link or a redirect leads
-// to, and a seed of https://, is asked as it stands.
+// scheme passes over a seed that is requested over http instead. Other URLs are requested as they
+// are.
 func scheme(now time.Time, d *Decision) bool {
 	c := d.Crawl
 	if !c.Bare || c.Robots == nil || !c.Robots.ExpiresAt.After(now) || !FallsBack(c.Origin, *c.Robots) {

@@ -9,8 +9,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/variants"
 )
 
-// unwanted says why a run does not want a URL for what it is, in words and as a
-// reason; both are empty where it does.
+// unwanted says, in words and as a reason, why a run does not want a URL; both are empty if it
+// does.
 func unwanted(set settings.Settings, raw string) (why string, reason reasons.Reason) {
 	u, err := urls.Parse(raw)
 	if err != nil {
@@ -36,8 +36,8 @@ func unwanted(set settings.Settings, raw string) (why string, reason reasons.Rea
 	return "", ""
 }
 
-// WantsOthers reports whether a run's new settings want other URLs than its old ones, or
-// more images: what it has passed over is to be decided again.
+// WantsOthers reports whether new settings want other URLs, or more images: skipped ones are
+// decided again.
 func WantsOthers(before, after settings.Settings) bool {
 	return !slices.Equal(*before.Exclude, *after.Exclude) || !slices.Equal(*before.Include, *after.Include) ||
 		before.Skips(settings.SkipExtensions) != after.Skips(settings.SkipExtensions) ||

@@ -5,9 +5,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// LastVisit is what counts of a page's last visit, for a run. If an earlier extractor
-// read the page, or the visit left out what the run wants, only the time of the visit
-// counts: the page has to be read again, even if it is fresh or unchanged.
+// LastVisit is the last visit of a page, as far as it counts for a run. After an earlier extractor,
+// or without something that the run wants, only its time counts: the page is read again, even if
+// unchanged.
 func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
 	unread := c.Kind.Image() && c.Image == nil // it was a page, or had a problem
 	if c.Extractor >= crawl.ExtractorVersion && !unread && !wantsMore(run, c) {
@@ -16,8 +16,8 @@ func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
 	return crawl.Visit{At: c.Visit.At}
 }
 
-// wantsMore reports whether a run wants something of a page that its last visit has not
-// kept: the images that it names, or the bytes of the image that it is.
+// wantsMore reports whether the last visit lacks something that a run wants: the images of a page,
+// or the bytes of an image.
 func wantsMore(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	set := run.Settings
 	switch {
