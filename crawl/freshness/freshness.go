@@ -15,18 +15,14 @@ import (
 )
 
 const (
-	// Max caps what a server can say about how long a page stays fresh, so
-	// that a max-age of a hundred years does not keep it from ever being seen
-	// again. RFC 9111 §4.2 lets a cache ask sooner.
+	// Max caps the time for which a server can call a page fresh, so that a max-age of a hundred
+	// years does not hide it for ever. RFC 9111 §4.2 lets a cache ask sooner.
 	Max = 30 * 24 * time.Hour
 	// etagMax caps an entity tag, in bytes, which is sent back with each request.
 	etagMax = 1000
-	// clockSlack is how far the clocks of a server and ours, or of two servers
-	// behind one name, may differ without affecting whether a page counts as
-	// unchanged.
+	// clockSlack is how far the clocks of two servers, or of one and ours, may differ.
 	clockSlack = time.Minute
-	// maxSeconds is the largest whole number of seconds a Duration holds, with
-	// room left to add to it.
+	// maxSeconds is the largest number of seconds in a Duration, with room to add to it.
 	maxSeconds = math.MaxInt64 / int64(time.Second) / 2
 )
 
@@ -42,8 +38,7 @@ func NewVisit(h http.Header, answered time.Time, content crawl.ContentHash) craw
 	return v
 }
 
-// Revalidated updates a visit by a 304 answer (RFC 9111 §4.3.4): new values from
-// its header, else the known ones.
+// Revalidated updates a visit by a 304 answer (RFC 9111 §4.3.4): new values win over known ones.
 func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
 	next := NewVisit(h, answered, v.Content)
 	if next.ETag == "" {
@@ -73,9 +68,8 @@ func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, reasons.Reason) {
 	return due, reasons.MinRefetch
 }
 
-// FinalAnswer reports whether a status settles for a while that a page is gone, or
-// not for us. A 4xx that asks to try again does not (RFC 9110 §15.5.9, RFC 8470,
-// RFC 6585).
+// FinalAnswer reports whether a status says for a while that a page is gone, or not for us. A 4xx
+// that asks to try again does not (RFC 9110 §15.5.9, RFC 8470, RFC 6585).
 func FinalAnswer(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -84,10 +78,9 @@ func FinalAnswer(status int) bool {
 	return status >= 400 && status < 500
 }
 
-// Conditions adds conditional headers to a request, so that the server answers
-// 304, without a body, if the page is unchanged: If-None-Match (RFC 9110
-// §13.1.2), where a weak tag is as good as a strong one, and If-Modified-Since
-// (§13.1.3), for servers without tags.
+// Conditions adds conditional headers to a request, so that the server answers 304, without a body,
+// if the page is unchanged: If-None-Match (RFC 9110 §13.1.2), where a weak tag is as good as a
+// strong one, and If-Modified-Since (§13.1.3), for servers without tags.
 //
 // Apache adds a suffix to the tag of a compressed answer, and later does not
 // recognise the suffix. Such a tag is sent with and without it.
@@ -104,17 +97,15 @@ func Conditions(v crawl.Visit, h http.Header) {
 	}
 }
 
-// Unchanged says in words why an answer shows that the page has not changed
-// since the last visit, also if the server ignores conditional requests. It is
-// empty if the page has changed, or if there was no visit. next is the NewVisit
-// of the answer; a 304 needs only its status.
+// Unchanged says in words why an answer shows that the page has not changed since the last visit,
+// also if the server ignores conditional requests. It is empty if the page has changed, or if there
+// was no visit. next is the NewVisit of the answer; a 304 needs only its status.
 //
-// A 200 answer shows it only by the same validator or the same content. A date
-// before the last visit does not, since files keep their dates when they are
-// copied to the server (rsync, tar, a package). The date is the validator unless
-// both answers have a tag, but only if the page had not just changed when it was
-// fetched: a page that changes twice within a second keeps its date (RFC 9110
-// §8.8.2.2).
+// A 200 answer shows it only by the same validator or the same content. A date before the last
+// visit does not, since files keep their dates when they are copied to the server (rsync, tar, a
+// package). The date is the validator unless both answers have a tag, but only if the page had not
+// just changed when it was fetched: a page that changes twice within a second keeps its date (RFC
+// 9110 §8.8.2.2).
 func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
 	switch {
 	case v.At.IsZero():
@@ -135,8 +126,7 @@ func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
 	return ""
 }
 
-// codings are the suffixes that Apache's mod_deflate and mod_brotli add to the tag
-// of a compressed answer.
+// codings are the suffixes of mod_deflate and mod_brotli for the tag of a compressed answer.
 var codings = []string{"-gzip", "-br"}
 
 func withoutCoding(tag string) string {
@@ -148,16 +138,14 @@ func withoutCoding(tag string) string {
 	return tag
 }
 
-// opaqueTag is equal for two tags of the same state of a page, sent compressed
-// or not.
+// opaqueTag is equal for two tags of the same state of a page, compressed or not.
 func opaqueTag(tag string) string { return strings.TrimPrefix(withoutCoding(tag), "W/") }
 
-// Lifetime is how long an answer that arrived at an instant stays fresh from now
-// on, at most Max; said is false if the answer does not say. It is the lifetime
-// of RFC 9111 §4.2.1, from max-age, else from Expires and Date, less the Age of
-// the answer (§4.2.3). With no-store, no-cache, `Vary: *` and malformed values
-// it is 0. s-maxage is for shared caches and ignored (§5.2.2.10). Heuristics
-// (§4.2.2) are ignored, since the minimum refetch time takes their place.
+// Lifetime is how long an answer that arrived at an instant stays fresh from now on, at most Max;
+// said is false if the answer does not say. It is the lifetime of RFC 9111 §4.2.1, from max-age,
+// else from Expires and Date, less the Age of the answer (§4.2.3). With no-store, no-cache, `Vary:
+// *` and malformed values it is 0. s-maxage is for shared caches and ignored (§5.2.2.10).
+// Heuristics (§4.2.2) are ignored, since the minimum refetch time takes their place.
 func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool) {
 	if strings.Contains(strings.Join(h.Values("Vary"), ","), "*") {
 		return 0, true
@@ -182,8 +170,8 @@ func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool
 	return min(max(max(lifetime, 0)-age, 0), Max), true
 }
 
-// cacheControl is the lifetime by Cache-Control; said is false if Expires
-// decides. If a directive is given twice, the first holds (§4.2.1).
+// cacheControl is the lifetime by Cache-Control, if it decides. Of two directives the first holds
+// (§4.2.1).
 func cacheControl(h http.Header) (lifetime time.Duration, said bool) {
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
@@ -202,8 +190,7 @@ func cacheControl(h http.Header) (lifetime time.Duration, said bool) {
 	return lifetime, said
 }
 
-// deltaSeconds reads a number of seconds (§1.2.2); too large ones are as large as
-// can be.
+// deltaSeconds reads a number of seconds (§1.2.2), and cuts it to maxSeconds.
 func deltaSeconds(s string) (time.Duration, bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -223,9 +210,8 @@ func date(h http.Header, answered time.Time) time.Time {
 	return answered
 }
 
-// entityTag is a tag (RFC 9110 §8.8.3) that may be sent back. It is empty if it
-// is malformed, too long, or not UTF-8, since stored as text it would come back
-// as another tag.
+// entityTag is a tag (RFC 9110 §8.8.3) that may be sent back; empty if it is malformed, too long,
+// or not UTF-8, which would be stored as another tag.
 func entityTag(tag string) string {
 	opaque, quoted := strings.CutPrefix(strings.TrimPrefix(tag, "W/"), `"`)
 	opaque, closed := strings.CutSuffix(opaque, `"`)

@@ -6,8 +6,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// How long a domain or an origin that does not answer is given up, at first and at
-// the most. Nothing is given up for good.
+// The shortest and the longest time for which a domain or an origin is given up, never for good.
 const (
 	GiveUpFirst = time.Hour
 	GiveUpMost  = 30 * 24 * time.Hour
@@ -23,12 +22,10 @@ func GiveUp(times int) time.Duration {
 	return min(wait, GiveUpMost)
 }
 
-// noNameLeast is how long a name has to be missing before it counts, since a zone
-// may be broken for a while.
+// noNameLeast is how long a name has to be missing, since a zone may be broken for a while.
 const noNameLeast = time.Hour
 
-// NameGone reports whether a domain is out of reach, because its name, which
-// was just looked up in vain, has been missing for long enough.
+// NameGone reports whether the name of a domain has been missing for long enough.
 func NameGone(h crawl.Health, now time.Time) bool {
 	return !h.NoNameSince.IsZero() && now.Sub(h.NoNameSince) >= noNameLeast
 }

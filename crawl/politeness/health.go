@@ -14,8 +14,7 @@ import (
 const (
 	HealthSamples = 20 // answers that are remembered, each of another URL
 	healthLeast   = 5  // answers that it takes to judge a domain
-	// failuresInARow is how many URLs have to fail one after the other before trouble
-	// of single pages counts as the domain's.
+	// failuresInARow is how many URLs in a row fail before trouble of pages counts as the domain's.
 	failuresInARow = 3
 
 	// BreakerErrors is the share of errors above which a domain is graylisted, and
@@ -32,25 +31,21 @@ const (
 type Answer struct {
 	crawl.Sample
 
-	// Trouble classes the answer for the back-off. Hinted is set if the server has
-	// named a wait itself.
+	// Trouble classes the answer for the back-off. Hinted is set if the server named a wait.
 	Trouble Trouble
 	Hinted  bool
-	// Probe is set if the answer shows the health of the domain, as that of a page does.
-	// An answer for robots.txt does not, since many sites give it even to crawlers that
-	// they refuse everything else.
+	// Probe is set if the answer shows the health of the domain, as that of a page does. Many sites
+	// send robots.txt even to crawlers that they refuse everything else.
 	Probe bool
 }
 
 // Judgement is what a breaker makes of an answer.
 type Judgement struct {
-	// Trouble is the answer's, or worse: a page's trouble becomes the domain's if
-	// others fail too.
+	// Trouble is the answer's; that of a page becomes the domain's if others fail too.
 	Trouble Trouble
 	// Graylist is how long to leave the domain alone; 0 means not graylisted.
 	Graylist time.Duration
-	// GiveUp is crawl.DomainUnreachable or crawl.DomainBlocked if the domain is given up,
-	// else empty. For is how long.
+	// GiveUp is crawl.DomainUnreachable or crawl.DomainBlocked if the domain is given up, for For.
 	GiveUp crawl.DomainStatus
 	For    time.Duration
 	// Why is the reason in words, if Graylist or GiveUp is set.
@@ -64,9 +59,8 @@ func URLKey(url string) uint32 {
 	return h.Sum32()
 }
 
-// Observe returns the health after an answer, and the breaker's judgement. Each URL
-// counts once, with its last answer. delay is the domain's normal delay; jitter is
-// in [0,1).
+// Observe returns the health after an answer, and the breaker's judgement. Each URL counts once,
+// with its last answer. delay is the domain's normal delay; jitter is in [0,1).
 func Observe(
 	h crawl.Health, a Answer, delay time.Duration, jitter float64, set crawl.BreakerSettings,
 ) (crawl.Health, Judgement) {
@@ -88,19 +82,18 @@ func Observe(
 	return h, j
 }
 
-// failingInARow reports whether the last URLs, several of them, have all failed.
+// failingInARow reports whether each of the last few URLs has failed.
 func failingInARow(h crawl.Health) bool {
 	last := h.Samples[max(len(h.Samples)-failuresInARow, 0):]
 	return len(last) == failuresInARow && !slices.ContainsFunc(last, func(s crawl.Sample) bool { return !s.Error })
 }
 
-// Penalty is the wait of a domain after failures. A failure doubles it
-// ([TroubleServer]) or quadruples it ([TroubleSetup]), from BackoffBase or the
-// delay if that is larger. Jitter in [0,1) adds up to a quarter. The cap is
-// BackoffMax, or the delay if that is larger. A success halves the penalty, and
-// drops it below BackoffBase, so that a server that has just recovered is not
-// overloaded again. A failure with a wait named by the server, or of the page
-// alone ([TroublePage]), leaves it unchanged.
+// Penalty is the wait of a domain after failures. A failure doubles it ([TroubleServer]) or
+// quadruples it ([TroubleSetup]), from BackoffBase or the delay if that is larger. Jitter in [0,1)
+// adds up to a quarter. The cap is BackoffMax, or the delay if that is larger. A success halves the
+// penalty, and drops it below BackoffBase, so that a server that has just recovered is not
+// overloaded again. A failure with a wait named by the server, or of the page alone
+// ([TroublePage]), leaves it unchanged.
 func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, jitter float64) time.Duration {
 	switch {
 	case tr == TroubleNone:
@@ -114,12 +107,11 @@ func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, j
 	return jittered(backoff(tr, float64(prev), delay), delay, jitter)
 }
 
-// adapt moves the slowdown. While the 95th percentile is twice that of calm times,
-// each further slow answer makes the slowdown grow by half, from the delay, up to
-// SlowdownMax. Once the percentile is down again, each answer shrinks it by a
-// tenth. The calm time falls at once and rises slowly, so that a site that is
-// always slow does not count as one in trouble. Errors do not count as calm, since
-// they are often quick (as in Scrapy's AutoThrottle); they earn a penalty.
+// adapt moves the slowdown. While the 95th percentile is twice that of calm times, each further
+// slow answer makes the slowdown grow by half, from the delay, up to SlowdownMax. Once the
+// percentile is down again, each answer shrinks it by a tenth. The calm time falls at once and
+// rises slowly, so that a site that is always slow does not count as one in trouble. Errors do not
+// count as calm, since they are often quick (as in Scrapy's AutoThrottle); they earn a penalty.
 func adapt(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
 	took := answerTimes(h)
 	if s.Error || len(took) < healthLeast {
@@ -228,9 +220,8 @@ func trouble(h crawl.Health) string {
 	return ""
 }
 
-// ErrorShare is the share of errors among the samples, from 0 to 1. Refusals are
-// errors only if no sample was answered well: a site may have pages that are not for
-// everybody.
+// ErrorShare is the share of errors among the samples, from 0 to 1. Refusals count only if no
+// sample was answered well: a site may have pages that are not for everybody.
 func ErrorShare(h crawl.Health) float64 {
 	welcome := slices.ContainsFunc(h.Samples, crawl.Sample.Good)
 	return share(h, func(s crawl.Sample) bool { return s.Error || s.Refused && !welcome })
@@ -253,14 +244,11 @@ func share(h crawl.Health, is func(crawl.Sample) bool) float64 {
 	return float64(n) / float64(len(h.Samples))
 }
 
-// P95 is the 95th percentile of the answer times, without errors; 0 without answers.
-// Of HealthSamples that is the second longest (nearest rank). Of fewer samples it is
-// also the second longest, although the nearest rank would be the longest, so that
-// one slow answer never decides.
+// P95 is the 95th percentile of the answer times, without errors; 0 without answers. It is the
+// second longest (nearest rank), also of fewer samples, so that one slow answer never decides.
 func P95(h crawl.Health) time.Duration { return percentile95(answerTimes(h)) }
 
-// Occupies is the same percentile over all requests, answered or not: how long
-// they keep a place busy.
+// Occupies is the same percentile of all requests, answered or not.
 func Occupies(h crawl.Health) time.Duration {
 	took := make([]settings.Duration, len(h.Samples))
 	for i, s := range h.Samples {
@@ -288,8 +276,7 @@ func percentile95(took []settings.Duration) time.Duration {
 	return time.Duration(took[max(len(took)-2, 0)])
 }
 
-// LatencyDelay is the wait after an answer that took so long: factor times as
-// long (Heritrix's delayFactor). A factor of 0 turns it off.
+// LatencyDelay is factor times the time of an answer (Heritrix's delayFactor); 0 turns it off.
 func LatencyDelay(took time.Duration, factor float64) time.Duration {
 	return time.Duration(min(float64(max(took, 0))*max(factor, 0), float64(settings.DelayMax)))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Delay is how long a domain must be left alone, the largest of the waits, and
-// the rule that asks for it. Ties go to the rule named first in [crawl.Waits].
+// Delay is the largest of the waits, and its rule. Ties go to the rule named first in
+// [crawl.Waits].
 func Delay(w crawl.Waits) (time.Duration, reasons.Reason) {
 	delay, reason := max(w.Configured, 0), reasons.Delay
 	for _, c := range []struct {
@@ -36,9 +36,8 @@ type Trouble int
 // The kinds of trouble.
 const (
 	TroubleNone Trouble = iota // needs no retry: the attempt succeeded or failed for good
-	// TroublePage is a 5xx other than 503, or an answer that does not come or end in
-	// time. It is the page's own trouble as long as other pages are answered: the
-	// page is tried again later, the domain is not slowed down.
+	// TroublePage is a 5xx other than 503, or a timeout. It is the page's own trouble as long as
+	// other pages are answered: the page is tried again later, the domain is not slowed down.
 	TroublePage
 	// TroubleServer is a 429, a 503, any answer with a Retry-After, or a broken
 	// connection: the wait of the domain doubles.
@@ -81,8 +80,7 @@ func backoff(t Trouble, prev float64, delay time.Duration) float64 {
 	return min(factor*max(prev, float64(delay), float64(BackoffBase)), float64(max(BackoffMax, delay)))
 }
 
-// Jittered adds up to a quarter to a wait, up to BackoffMax or the delay: jitter is
-// in [0,1).
+// Jittered adds up to a quarter, by jitter in [0,1), up to BackoffMax or the delay.
 func Jittered(wait, delay time.Duration, jitter float64) time.Duration {
 	return jittered(float64(wait), delay, jitter)
 }
@@ -91,10 +89,8 @@ func jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
 	return time.Duration(min(wait*(1+min(max(jitter, 0), 1)/4), float64(max(BackoffMax, delay))))
 }
 
-// Defers reports whether a wait is so long that the domain is deferred: its
-// workflow ends, and the dispatcher starts it again in time. Only a server's own
-// wish to be left alone counts. During a Crawl-delay of any size the workflow
-// sleeps.
+// Defers reports whether a wait defers the domain: its workflow ends, and the dispatcher starts it
+// again in time. Only a server's own wish counts; a Crawl-delay of any size is slept through.
 func Defers(wait time.Duration, reason reasons.Reason, after time.Duration) bool {
 	return reason.Row().Defers && wait > after
 }

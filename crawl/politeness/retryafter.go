@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// ParseRetryAfter reads a Retry-After header (RFC 9110 §10.2.3): seconds, or an
-// HTTP date measured from now. It returns false if the header is missing,
-// malformed, zero, negative or past. Large values are not clamped, only kept
-// from overflowing.
+// ParseRetryAfter reads a Retry-After header (RFC 9110 §10.2.3): seconds, or an HTTP date measured
+// from now. It returns false if the header is missing, malformed, zero, negative or past. Large
+// values are not clamped, only kept from overflowing.
 func ParseRetryAfter(header string, now time.Time) (time.Duration, bool) {
 	header = strings.TrimSpace(header)
 	if secs, ok := parseSeconds(header); ok {
@@ -25,12 +24,10 @@ func ParseRetryAfter(header string, now time.Time) (time.Duration, bool) {
 	return wait, wait > 0
 }
 
-// maxRetryAfter is the largest whole number of seconds a Duration holds, with
-// room left to add to it.
+// maxRetryAfter is the largest number of seconds in a Duration, with room to add to it.
 const maxRetryAfter = math.MaxInt64 / int64(time.Second) / 2
 
-// parseSeconds reads a decimal number of seconds; a fraction, which servers send
-// against the RFC, is rounded up.
+// parseSeconds reads a number of seconds, and rounds a fraction, which the RFC forbids, up.
 func parseSeconds(s string) (time.Duration, bool) {
 	whole, frac, _ := strings.Cut(s, ".")
 	if whole == "" || !digits(whole) || !digits(frac) {

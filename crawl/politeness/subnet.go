@@ -2,15 +2,14 @@ package politeness
 
 import "net/netip"
 
-// The networks that count as one subnet: what one customer of a provider
-// usually gets.
+// The sizes of one subnet: that of one customer of a provider.
 const (
 	subnetBits4 = 24
 	subnetBits6 = 48
 )
 
-// Subnet is the subnet of an address, such as 192.0.2.0/24 or 2001:db8::/48. It
-// is empty for an invalid address.
+// Subnet is the subnet of an address, such as 192.0.2.0/24 or 2001:db8::/48; empty if it is
+// invalid.
 func Subnet(addr netip.Addr) string {
 	addr = addr.Unmap().WithZone("")
 	bits := subnetBits6

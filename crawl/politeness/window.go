@@ -7,15 +7,13 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Windows are the times of the week at which a domain may be asked, for owners
-// who want to be visited at night or at weekends only. The zero value is open
+// Windows are the times of the week at which a domain may be requested. The zero value is open
 // always.
 //
-// A window follows the local clock of its time zone: it is open whenever that
-// clock shows a time from its start to just before its end. So a window within
-// the hour that summer time skips does not open that day, a window within the
-// hour that winter time repeats opens twice, and a window around either is an
-// hour shorter or longer. Windows that overlap or touch count as one.
+// A window follows the local clock of its time zone: it is open whenever that clock shows a time
+// from its start to just before its end. So a window within the hour that summer time skips does
+// not open that day, a window within the hour that winter time repeats opens twice, and a window
+// around either is an hour shorter or longer. Windows that overlap or touch count as one.
 //
 // Time zones are the machine's, or if it has none, those linked into the program;
 // so a program that offers windows should import [time/tzdata].
@@ -36,8 +34,7 @@ const (
 	week = 7 * day
 )
 
-// ParseWindows reads windows as [settings.ParseWindows] does, and refuses unknown
-// time zones.
+// ParseWindows is [settings.ParseWindows], and refuses unknown time zones.
 func ParseWindows(texts ...string) (Windows, error) {
 	parsed, err := settings.ParseWindows(texts...)
 	if err != nil {
@@ -63,8 +60,7 @@ func (w Windows) Until(t time.Time) Windows {
 // HoldUntil is when the windows hold no longer; zero is never.
 func (w Windows) HoldUntil() time.Time { return w.until }
 
-// ValidateSettings checks settings as their own method does, and that the time
-// zones of their window are known.
+// ValidateSettings checks settings, and that the time zones of their window are known.
 func ValidateSettings(s settings.Settings) error {
 	faults := s.Validate()
 	if s.Window == nil || *s.Window == "" {
@@ -84,9 +80,8 @@ func (w Windows) Wait(now time.Time) time.Duration {
 	if len(w.windows) == 0 {
 		return 0
 	}
-	// Each step goes to the start of a window or to a change of a zone's clock.
-	// The loop ends, because only clocks that change every week could keep a
-	// weekly window from opening.
+	// Each step goes to the start of a window or to a change of a zone's clock. The loop ends,
+	// because only clocks that change every week could keep a weekly window from opening.
 	now = now.Round(0) // the wall clock alone, as zones have no other
 	for at := now; ; {
 		next := w.until
@@ -106,8 +101,7 @@ func (w Windows) Wait(now time.Time) time.Duration {
 	}
 }
 
-// WaitAll is the time from now until all windows are open at once; 0 if they are.
-// It is at most a month, since windows may never meet.
+// WaitAll is the time until all windows are open at once, at most a month: they may never meet.
 func WaitAll(now time.Time, all []Windows) time.Duration {
 	at := now
 	for at.Sub(now) < windowHorizon {
@@ -123,9 +117,8 @@ func WaitAll(now time.Time, all []Windows) time.Duration {
 	return min(at.Sub(now), windowHorizon)
 }
 
-// Closes is when all windows that are open now will have closed; now itself if
-// no window is open. It returns false if that is more than a month away or
-// never happens.
+// Closes is when all windows that are open now will have closed; now itself if none is open. It
+// returns false if that is more than a month away, or never.
 func (w Windows) Closes(now time.Time) (time.Time, bool) {
 	if len(w.windows) == 0 {
 		return time.Time{}, false

@@ -13,14 +13,13 @@
 //
 // # Value
 //
-// Requests are spent where they are worth most. Changes are modelled as a Poisson process.
-// The best intervals give all pages the same value, the threshold, which is as low as the
-// number of requests allows (Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable
-// near-optimal policies for crawling", 2018): see [Interval]. Pages that change too fast
-// to be worth a visit get the rest, at least a sixteenth of an even share. Requests are
-// counted for each domain, since politeness bounds them there (Kolobov, Peres, Lubetzky
-// and Horvitz, "Optimal freshness crawl under politeness constraints", 2019): a [Plan]
-// holds for one domain.
+// Requests are spent where they are worth most. Changes are modelled as a Poisson process. The best
+// intervals give all pages the same value, the threshold, which is as low as the number of requests
+// allows (Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for
+// crawling", 2018): see [Interval]. Pages that change too fast to be worth a visit get the rest, at
+// least a sixteenth of an even share. Requests are counted for each domain, since politeness bounds
+// them there (Kolobov, Peres, Lubetzky and Horvitz, "Optimal freshness crawl under politeness
+// constraints", 2019): a [Plan] holds for one domain.
 //
 // # What is not known
 //
@@ -31,30 +30,22 @@
 // every visit is visited twice in quick succession, unless requests are few. Nothing else
 // tells a page that changes weekly from one that changes every minute.
 //
-// Sitemaps and feeds are evidence, weighed by how often they have been right ([Source]).
-// With them a page can be asked for as soon as it has changed, and left alone until then
-// (Busa-Fekete et al., "A scalable crawling algorithm utilizing noisy change-indicating
-// signals", 2025).
+// Sitemaps and feeds are evidence, weighed by how often they have been right ([Source]). With them
+// a page can be asked for as soon as it has changed, and left alone until then (Busa-Fekete et al.,
+// "A scalable crawling algorithm utilizing noisy change-indicating signals", 2025).
 //
 // # Fading out
 //
-// After a 404 the interval doubles. After five in a row, or two 410, the page has faded
-// out and is no longer asked for by itself. Nothing is given up for ever: see
-// [History.Again].
+// After a 404 the interval doubles. After five in a row, or two 410, the page has faded out and is
+// no longer asked for by itself. Nothing is given up for ever: see [History.Again].
 //
 // # How much it helps
 //
-// TestFreshness and BenchmarkFreshness measure the share of stored pages that are current,
-// at equal requests. With change rates as measured on the web, and without lists, the
-// optimum, which knows all rates, is 4 to 14 % better than uniform intervals at ordinary
-// request rates; this package is 2 to 8 % better. If half of the pages change too fast to
-// follow, it is 10 to 13 % better, at a request for each page in 7 to 30 days.
-//
-// If all sitemaps tell the truth, it is 14 to 16 % better on the web that Cho and
-// Garcia-Molina measured, at a request in 3 to 30 days; 7 to 15 % among the pages that
-// people visit; and 26 to 43 % if half of the pages change too fast.
-//
-// With plenty of requests all policies are alike. With very few, nothing is learned
-// until each page was asked for about half a dozen times. Until then it can be 7 %
-// worse, not counting the requests for lists.
+// TestFreshness and BenchmarkFreshness measure the share of stored pages that are current, at equal
+// requests. With change rates as measured on the web, and without lists, this package is 2 to 8 %
+// better than uniform intervals at ordinary request rates; the optimum, which knows all rates, is 4
+// to 14 % better. If half of the pages change too fast to follow, it is 10 to 13 % better. If all
+// sitemaps tell the truth, it is 7 to 16 % better, and 26 to 43 % if half of the pages change too
+// fast. With plenty of requests all policies are alike. With very few, it can be 7 % worse until
+// each page was asked for about half a dozen times.
 package recrawl

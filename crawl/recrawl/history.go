@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// The rule for one page alone: First to begin with, half of it after a visit that
-// found a change, half as much again after one that did not, between Least and
-// Most.
+// The rule for one page: First at first, half of it after a change, half as much again after none,
+// between Least and Most.
 const (
 	First = 7 * 24 * time.Hour
 	Least = time.Hour
@@ -33,12 +32,11 @@ const (
 )
 
 const (
-	// memory is the factor by which each visit discounts earlier ones, so that about
-	// the last thirty count: pages calm down, and wake up.
+	// memory is the factor by which each visit discounts earlier ones: about the last thirty count.
 	memory     = 0.97
 	gapClasses = 13 // classes of gaps: 1 h, 2 h, 4 h, … 4096 h
-	// dateLeast is how long before a visit a date has to be to count as the page's. A
-	// server that makes pages on request dates them at this moment.
+	// dateLeast is the least age of a date. Servers that make pages on request date them at this
+	// moment.
 	dateLeast = time.Minute
 )
 
@@ -57,12 +55,10 @@ const (
 // Visit is the evidence of one visit.
 type Visit struct {
 	Found Found
-	// Since is the time since the last visit that found the page; 0 at the first, which
-	// is no evidence.
+	// Since is the time since the last visit that found the page; 0 at the first.
 	Since time.Duration
-	// ChangedAgo is how long before this visit the page last changed, by its Last-Modified
-	// or by a list that is believed; 0 if unknown. Less than a minute is not believed, and
-	// a time before the last visit is not either.
+	// ChangedAgo is the time since the last change, by Last-Modified or by a list that is believed;
+	// 0 if unknown. Less than a minute, or a time before the last visit, is not believed.
 	ChangedAgo time.Duration
 }
 
@@ -70,19 +66,16 @@ type Visit struct {
 // often it changes. The zero value is a page that was visited once. It is bounded,
 // about 150 bytes of JSON, which is an on-disk format.
 type History struct {
-	// Visits counts the visits after the first that found the page, Changes those that
-	// found it changed.
+	// Visits counts the visits after the first that found the page, Changes those with a change.
 	Visits  int `json:"visits,omitzero"`
 	Changes int `json:"changes,omitzero"`
 	// Days is the interval of the rule; 0 is First.
 	Days float64 `json:"days,omitzero"`
-	// Quiet is for how many days the page is known not to have changed. Old evidence
-	// counts less, as in Dated and Gaps.
+	// Quiet is the days without a change. Old evidence counts less, as in Dated and Gaps.
 	Quiet float64 `json:"quiet,omitzero"`
 	// Dated is how many changes there were whose time is known.
 	Dated float64 `json:"dated,omitzero"`
-	// Gaps counts the changes without a known time: the i-th element those within
-	// gaps of 2^i hours.
+	// Gaps counts the changes of unknown time: the i-th element those in gaps of 2^i hours.
 	Gaps []float64 `json:"gaps,omitempty"`
 	// Missing counts the last 404 and 410 in a row, Gone the 410 among them.
 	Missing int `json:"missing,omitzero"`
@@ -93,11 +86,9 @@ type History struct {
 	Listed float64 `json:"listed,omitzero"`
 	// News is whether that list says that the page has changed since the last visit.
 	News bool `json:"news,omitzero"`
-	// Odds is the factor by which the list multiplies the odds that the page has
-	// changed: see [Source].
+	// Odds is the factor of the list on the odds that the page has changed: see [Source].
 	Odds float64 `json:"odds,omitzero"`
-	// Calm is for how many days after the last visit the page has not changed, according to
-	// a list that is believed.
+	// Calm is the days after the last visit without a change, by a list that is believed.
 	Calm float64 `json:"calm,omitzero"`
 }
 
@@ -157,17 +148,16 @@ func (h History) observe(v Visit, calm float64, news bool) History {
 	return h
 }
 
-// Pass is the history of a page that was due and was passed over, because of robots.txt or
-// its URL. It also returns when to look again: ever more rarely, down to once in PassMost,
-// or less often if the page changes less often.
+// Pass is the history of a page that was due and was passed over, because of robots.txt or its URL,
+// and when to look again: ever more rarely, down to once in PassMost, or as rarely as the page
+// changes.
 func (h History) Pass() (History, time.Duration) {
 	wait := h.ruleDays() * math.Pow(onNone, float64(h.Passed))
 	h.Passed++
 	return h, duration(min(wait, max(h.ruleDays(), PassMost.Hours()/24)))
 }
 
-// addGap shares a gap of so many days out between the two classes next to it, so that
-// their mean is the gap.
+// addGap shares a gap between the two classes next to it, so that their mean is the gap.
 func addGap(gaps []float64, days float64) {
 	at := min(max(math.Log2(24*days), 0), gapClasses-1)
 	i := int(at)

@@ -9,25 +9,22 @@ import (
 const Never = time.Duration(math.MaxInt64)
 
 const (
-	// leastShare is the most even shares that a page waits, for pages that change too fast
-	// to be worth a visit. It is enough to notice that such a page has calmed down, and
-	// cheap.
+	// leastShare bounds the wait for pages that change too fast to be worth a visit, in even
+	// shares. It is enough to notice that one has calmed down, and cheap.
 	leastShare = 16
-	// probes is how many times a page that always changed is looked at early. probe is
-	// the factor by which its interval shrinks each time.
+	// probes is how often a page that always changed is visited early, each time after probe times
+	// as long.
 	probes = 2
 	probe  = 0.25
-	// scarce is the even share, in days, above which requests are too few for probes: they
-	// would not pay for themselves within a year.
+	// scarce is the even share, in days, above which probes would not pay within a year.
 	scarce = 45.0
-	// newsBelieved is how much news have to multiply the odds of a change to make a page
-	// due without a threshold. News of an unknown list do.
+	// newsBelieved is the factor of news on the odds of a change that makes a page due without a
+	// threshold, as those of an unknown list do.
 	newsBelieved = 1.5
 	bisections   = 10 // they find an interval among all within a percent
 )
 
-// Due is when a page that was last visited at an instant is to be asked for
-// again; the zero time if it has faded out.
+// Due is when a page is to be requested again after a visit; zero if it has faded out.
 func Due(last time.Time, h History, p Plan) time.Time {
 	if wait := Interval(h, p); wait != Never {
 		return last.Add(wait)
@@ -38,14 +35,12 @@ func Due(last time.Time, h History, p Plan) time.Time {
 // Interval is how long after its last visit a page is to be asked for again: between
 // Least and Most, or Never.
 //
-// The page is due when the value of asking reaches the plan's
-// threshold; news from a list may make it due at once. The first interval is the
-// domain's even share. After n visits it may be up to 1+n times as long or as short, so
-// that chance does not decide. Only a page that always changed is asked for sooner,
-// twice.
+// The page is due when the value of asking reaches the threshold; news from a list may make it due
+// at once. The first interval is the domain's even share. After n visits it may be up to 1+n times
+// as long or as short, so that chance does not decide. Only a page that always changed is visited
+// sooner, twice.
 //
-// A missing page follows the rule. So do all pages of a domain without a plan, until
-// there are news.
+// A missing page follows the rule, and so do all pages without a plan, until there are news.
 func Interval(h History, p Plan) time.Duration {
 	switch {
 	case h.Faded():
@@ -134,13 +129,12 @@ func believe(likely *shares, h History) (b belief) {
 
 // value is what it is worth to ask for the page t days after the last visit, in days.
 //
-// With changes as a Poisson process of rate r the page is still current with a chance of f
-// = e^-rt, and asking is worth (1 - f (1+rt)) / r. If this value is the same for all
-// pages, as many as possible are current (Cho and Garcia-Molina 2003, Azar et al. 2018).
-// It grows with t to 1/r, so that a page that changes too fast never reaches the
-// threshold. The result is the mean over the rates, by their likelihood. A list's word
-// changes f, and the value is taken at the time that has this f, as Busa-Fekete et al.
-// (2025) do for signals with known errors.
+// With changes as a Poisson process of rate r the page is still current with a chance of f = e^-rt,
+// and asking is worth (1 - f (1+rt)) / r. If this value is the same for all pages, as many as
+// possible are current (Cho and Garcia-Molina 2003, Azar et al. 2018). It grows with t to 1/r, so
+// that a page that changes too fast never reaches the threshold. The result is the mean over the
+// rates, by their likelihood. A list's word changes f, and the value is taken at the time that has
+// this f, as Busa-Fekete et al. (2025) do for signals with known errors.
 func (b *belief) value(t float64) float64 {
 	f := math.Exp(-slowest * t) // rates double from class to class, so that f is squared
 	sum := 0.0

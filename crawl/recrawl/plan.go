@@ -5,35 +5,32 @@ import "math"
 // Plan shares the requests to a domain out among its pages. With the zero value each
 // page follows the rule. It is an on-disk format, stored in the domain's row.
 type Plan struct {
-	// Threshold is the value at which a page is due, in days: see Interval. 0 means no
-	// plan.
+	// Threshold is the value at which a page is due, in days: see Interval. 0 is no plan.
 	Threshold float64 `json:"threshold,omitzero"`
 	// Even is how many days would lie between two visits to a page if all had the same.
 	Even float64 `json:"even,omitzero"`
 	// Rates is how often the pages change.
 	Rates Rates `json:"rates,omitempty"`
-	// Lean corrects for making fewer or more requests than the pages seem to ask for: the
-	// threshold is made for Lean times the requests allowed. 0 is 1.
+	// Lean corrects for fewer or more requests than planned: the threshold is made for Lean times
+	// the requests allowed. 0 is 1.
 	Lean float64 `json:"lean,omitzero"`
 }
 
 const (
-	// leanGain is the share of a deviation that the next plan corrects, between
-	// leanLeast and leanMost times the requests allowed.
+	// leanGain is the share of a deviation that the next plan corrects; Lean is bounded.
 	leanGain  = 0.3
 	leanLeast = 0.1
 	leanMost  = 4.0
-	// thresholdLeast and thresholdMost bound thresholds, in days; thresholdExact is by
-	// what factor one may be wrong.
+	// thresholdLeast and thresholdMost bound thresholds, in days; thresholdExact is their
+	// precision.
 	thresholdLeast = 1e-5
 	thresholdMost  = 1e5
 	thresholdExact = 1.01
 )
 
-// NewPlan shares perDay requests a day out among the pages of a domain, not counting those
-// for robots.txt and lists. A sample of the pages will do, with their part of the requests.
-// Pages that have faded out do not count; without pages, or without requests, there is no
-// plan.
+// NewPlan shares perDay requests a day out among the pages of a domain, not counting those for
+// robots.txt and lists. A sample of the pages will do, with their part of the requests. Pages that
+// have faded out do not count; without pages, or without requests, there is no plan.
 //
 // It corrects the last plan by the number of requests a day that were made under it;
 // below zero if that is unknown or too early to say. It takes some 20 µs a page.
@@ -62,8 +59,7 @@ func (p Plan) lean(perDay, made float64) float64 {
 	return min(max(lean, leanLeast), leanMost)
 }
 
-// RulePerDay is how many requests a day the rule makes for the pages, each page at
-// most one, so that pages that change every hour do not count for more.
+// RulePerDay is how many requests a day the rule makes for the pages, at most one for each.
 func RulePerDay(pages []History) float64 {
 	sum := 0.0
 	for _, h := range pages {

@@ -3,8 +3,7 @@ package recrawl
 import "math"
 
 const (
-	// rateClasses is how many classes of change rates there are, each twice as fast as
-	// the one before.
+	// rateClasses is how many classes of change rates there are, each twice as fast as the last.
 	rateClasses = 16
 	slowest     = 1.0 / 1024 // the rate of the first class, in changes a day
 )
@@ -22,8 +21,7 @@ var rates = func() (r [rateClasses]float64) {
 	return r
 }()
 
-// logChanged is the logarithm of how likely a page of class k is to change within a gap
-// of class j, at k+j: both double from class to class.
+// logChanged is the logarithm of the chance of a change of class k in a gap of class j, at k+j.
 var logChanged = func() (t [rateClasses + gapClasses - 1]float64) {
 	for i := range t {
 		t[i] = math.Log(-math.Expm1(-math.Ldexp(slowest/24, i)))
@@ -53,12 +51,11 @@ var web = func() (w shares) {
 // shares is how likely, or how common, each class of rates is.
 type shares [rateClasses]float64
 
-// likelihood is how well each class explains the visits, compared with the best one.
-// Changes are a Poisson process of rate r. A visit after t that finds no change has a
-// likelihood of e^-rt, and one that finds a change has 1 - e^-rt. A change known to be s
-// ago has r e^-rs. That is the estimator of Cho and Garcia-Molina for visits at irregular
-// intervals ("Estimating frequency of change", 2003). Unlike their estimators, classes
-// are not biased if all visits found a change.
+// likelihood is how well each class explains the visits, compared with the best one. Changes are a
+// Poisson process of rate r. A visit after t that finds no change has a likelihood of e^-rt, and
+// one that finds a change has 1 - e^-rt. A change known to be s ago has r e^-rs. That is the
+// estimator of Cho and Garcia-Molina for visits at irregular intervals ("Estimating frequency of
+// change", 2003). Unlike their estimators, classes are not biased if all visits found a change.
 func likelihood(h History) (l shares) {
 	best := math.Inf(-1)
 	for k := range l {
@@ -103,8 +100,7 @@ func (r Rates) prior() *shares {
 }
 
 const (
-	// fitRounds is how often the shares are fitted. Each plan goes on from the last, so
-	// that a few do.
+	// fitRounds is how often the shares are fitted: each plan continues from the last.
 	fitRounds = 10
 	fitDoubt  = 5 // the weight of the web at large in a domain's shares, in pages
 )

@@ -10,29 +10,26 @@ import "time"
 // dates is not either: both are wrong as often as they are right. So the cause of a
 // wrong list does not matter, and a list gains nothing by lying.
 type Source struct {
-	// Told counts changes that a visit found and the list had announced. Missed counts
-	// changes that the list had not announced. Old visits count less, as in Alarms and
-	// Quiet.
+	// Told counts the changes that the list had announced, Missed those that it had not. Old visits
+	// count less, as in Alarms and Quiet.
 	Told   float64 `json:"told,omitzero"`
 	Missed float64 `json:"missed,omitzero"`
-	// Alarms counts visits that found no change although the list had announced one.
-	// Quiet counts visits without a change and without an announcement.
+	// Alarms counts visits without a change although the list had announced one, Quiet those
+	// without both.
 	Alarms float64 `json:"alarms,omitzero"`
 	Quiet  float64 `json:"quiet,omitzero"`
 }
 
 const (
-	// sourceMemory is the factor by which each visit discounts earlier ones, so that
-	// about the last hundred count.
+	// sourceMemory is the factor by which each visit discounts earlier ones: about the last hundred
+	// count.
 	sourceMemory = 0.99
-	// believed bounds the odds of a change after a list without news: below it the time
-	// counts as time without a change.
+	// believed bounds the odds of a change below which the time counts as time without one.
 	believed    = 0.5
 	leastListed = 0.001 // the shortest time that is kept, in days
 )
 
-// Visit is the source after a visit to a page that it names. h is the page's history
-// before the visit.
+// Visit is the source after a visit to a page that it names. h is the history before.
 func (s Source) Visit(h History, v Visit) Source {
 	if h.Listed <= 0 || v.Since <= 0 || (v.Found != Changed && v.Found != Unchanged) {
 		return s
@@ -70,15 +67,14 @@ func (s Source) odds(news bool) float64 {
 type Hint struct {
 	// Since is how long after the page's last visit the list was read.
 	Since time.Duration
-	// News is set if the list says that the page has changed since that visit: by a later
-	// lastmod, or by a new entry of a feed. A date without a time of day is news from the
-	// next day on.
+	// News is set if the list says that the page has changed since: by a later lastmod, or by a new
+	// entry of a feed. A date without a time of day is news from the next day on.
 	News   bool
 	Source Source
 }
 
-// Hint is the history after a list was read. The last list counts. Once there are news,
-// only more credible news replace them.
+// Hint is the history after a list was read. The last list counts; only more credible news replace
+// news.
 func (h History) Hint(hint Hint) History {
 	since := days(hint.Since)
 	odds := hint.Source.odds(hint.News)

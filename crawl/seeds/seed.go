@@ -31,8 +31,7 @@ type Seed struct {
 	Patterns []string   `json:"patterns,omitempty"`
 	// Rank is the domain's place on its list, from 1; 0 means none.
 	Rank int32 `json:"rank,omitempty"`
-	// Bare is set if it was given without a scheme: where https cannot be reached, http
-	// is meant.
+	// Bare is set without a scheme: http is meant if https cannot be reached.
 	Bare bool `json:"bare,omitempty"`
 }
 

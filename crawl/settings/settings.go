@@ -37,8 +37,7 @@ type Settings struct {
 	WhenDone    *WhenDone `json:"when_done,omitempty" group:"pages" flag:"" default:"end" values:"end,wait,recrawl" help:"When nothing is left to request: end the run, wait for new seeds, or ask for pages again, the sooner the more often they change."`
 	MinRefetch  *Duration `json:"min_refetch,omitempty" group:"pages" default:"24h" min:"0s" max:"8760h" help:"Skip pages fetched so lately, by whichever run; 0s is off."`
 	MaxAttempts *int      `json:"max_attempts,omitempty" group:"pages" default:"4" min:"1" max:"20" unit:"requests" help:"How often one page is tried before it has failed."`
-	// as many as browsers follow (WHATWG Fetch, HTTP-redirect fetch); redirects keep their
-	// depth, so chains need a bound of their own
+	// as many as browsers follow (WHATWG Fetch); redirects keep their depth and so need a bound
 	MaxRedirects *int `json:"max_redirects,omitempty" group:"pages" default:"20" min:"0" max:"100" unit:"redirects" help:"Redirects in a row that are followed."`
 
 	MaxPages              *int64    `json:"max_pages,omitempty" group:"limits" flag:"" default:"-1" min:"-1" unit:"requests" help:"Page requests in all, retries included; -1 is no limit."`

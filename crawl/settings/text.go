@@ -113,8 +113,8 @@ func parts(text string) []string {
 	return slices.DeleteFunc(strings.Split(text, ","), func(part string) bool { return part == "" })
 }
 
-// Text is the value of a setting, stored as JSON, as Parse reads it. What is no setting, as
-// one of a version before, is returned as it is.
+// Text is the stored JSON of a setting as Parse reads it. That of an unknown setting, as of an
+// earlier version, is returned as it is.
 func Text(name string, data json.RawMessage) string {
 	d, known := Lookup(name)
 	if !known {
@@ -149,9 +149,8 @@ func (d Setting) text(value reflect.Value) string {
 	return fmt.Sprint(value)
 }
 
-// UnmarshalJSON reads settings. It keeps unknown fields for Validate, which refuses them:
-// a mistyped delay must not pass for the default. Reading them does not fail, as a later
-// version may have written the history.
+// UnmarshalJSON reads settings. Validate refuses unknown fields: a mistyped delay must not pass for
+// the default. Reading them does not fail, as a later version may have written the history.
 func (s *Settings) UnmarshalJSON(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

@@ -68,8 +68,8 @@ type ImageScope string
 // The scopes that images can have.
 const (
 	ImageScopeSeeds ImageScope = "seeds" // asks only the domains that were seeded
-	// ImageScopeAny asks any host that a page has an image from. Hosts outside the run's own
-	// scope are asked for images only.
+	// ImageScopeAny requests images from any host, and nothing else from those outside of the run's
+	// scope.
 	ImageScopeAny ImageScope = "any"
 )
 

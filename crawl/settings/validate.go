@@ -17,8 +17,7 @@ const (
 
 var checks = map[string]func(name string, value any) error{"patterns": checkPatterns, "window": checkWindow}
 
-// Validate checks the fields that are set. It joins all faults; each names its
-// setting and wraps ErrInvalid.
+// Validate checks the fields that are set. It joins all faults; each wraps ErrInvalid.
 func (s Settings) Validate() error {
 	var faults []error
 	for _, d := range table {

@@ -10,8 +10,8 @@ import (
 // Window is one window of the week.
 type Window struct {
 	Days Weekdays
-	// From and To are counted from midnight by the clock on the wall. A window whose
-	// To is not after its From ends on the day after the one it starts on.
+	// From and To are counted from midnight by the clock on the wall. A window whose To is not
+	// after its From ends on the next day.
 	From, To time.Duration
 	// Zone is the IANA name of a time zone; empty is UTC.
 	Zone string
@@ -36,23 +36,20 @@ const (
 
 const zoneChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_+-"
 
-// weekdayNames are the names of the days by [time.Weekday]. A day may be called
-// by these or by any longer start of its English name.
+// weekdayNames are the least that the name of a day has; any longer part of it will do.
 var weekdayNames = [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
 // ParseWindows reads windows such as "Mon-Fri 22:00-06:00 Europe/Berlin": days,
 // times, and an IANA time zone, UTC where there is none.
 //
-// Days are names, ranges and lists of both: "Mon", "Saturday", "Mon-Fri",
-// "Fri-Mon", "Mon,Wed,Fri-Sun". Times are from 00:00 to 24:00; a window that ends
-// before it starts ends the next day, and belongs to the day it starts on. A
-// text may hold several windows, separated by commas: "Mon-Fri 22:00-06:00,
-// Sat-Sun 00:00-24:00". If one of them names a zone all must, lest somebody take
-// one for the zone of all.
+// Days are names, ranges and lists of both: "Mon", "Saturday", "Mon-Fri", "Fri-Mon",
+// "Mon,Wed,Fri-Sun". Times are from 00:00 to 24:00; a window that ends before it starts ends the
+// next day, and belongs to the day it starts on. A text may hold several windows, separated by
+// commas: "Mon-Fri 22:00-06:00, Sat-Sun 00:00-24:00". If one of them names a zone all must, lest
+// somebody take one for the zone of all.
 //
-// Errors wrap ErrInvalid and name what was read, what is wrong with it, and what
-// would be right. Whether a time zone exists is not asked, since that is to be
-// found in files only: ParseWindows of package politeness does so.
+// Errors wrap ErrInvalid and name the input, its fault, and what would be right. Only ParseWindows
+// of package politeness checks that a time zone exists, since that takes files.
 func ParseWindows(texts ...string) ([]Window, error) {
 	var windows []Window
 	zoned := 0
