@@ -41,9 +41,8 @@ type Attempt struct {
 	// while. Others may have made requests meanwhile, and an audit only counts it.
 	Outlasted bool `json:"outlasted,omitempty"`
 
-	// Delay, IPDelay, SubnetDelay and RegisteredDelay are how long the domain, the address,
-	// its subnet and the registered domain must be left alone, counted from EndedAt, and
-	// Reason why.
+	// Delay, IPDelay, SubnetDelay and RegisteredDelay are how long the domain, the address, its
+	// subnet and the registered domain must be left alone, counted from EndedAt, and Reason why.
 	Delay           Millis         `json:"delay_ms"`
 	Reason          reasons.Reason `json:"reason"`
 	IPDelay         Millis         `json:"ip_delay_ms,omitempty"`
@@ -155,8 +154,7 @@ func (a Attempt) Clean() Attempt {
 	return a
 }
 
-// Span is a duration that documents write as whole milliseconds, rounded to the
-// nearest.
+// Span is a duration that documents write as whole milliseconds, rounded to the nearest.
 type Span time.Duration
 
 // MarshalJSON writes whole milliseconds.

@@ -27,8 +27,7 @@ var byteClasses = func() (classes [256]uint8) {
 	return classes
 }()
 
-// appendPath appends the canonical form of a URL's path to b. path may lack its
-// leading slash.
+// appendPath appends the canonical form of a URL's path to b. path may lack its leading slash.
 func appendPath(b []byte, path string) []byte {
 	root := len(b)
 	if path != "" && strings.IndexByte(slashes, path[0]) >= 0 {

@@ -7,10 +7,9 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// DomainOf returns the key of the domain that a host belongs to, the unit of
-// politeness: the host in lower case and punycode, without a trailing dot, a
-// port, and leading "www." labels. An IP address is its own key, an IPv6
-// address without brackets.
+// DomainOf returns the key of the domain that a host belongs to, the unit of politeness: the host
+// in lower case and punycode, without a trailing dot, a port, and leading "www." labels. An IP
+// address is its own key, an IPv6 address without brackets.
 //
 // "www." stays where what follows could not be a site of its own: on a single
 // label ("www.com") and on a public suffix ("www.gov.uk", "www.github.io").
@@ -58,8 +57,7 @@ func RegistrableDomain(domain string) (string, error) {
 	return registrable(key), nil
 }
 
-// Registered is [RegistrableDomain] of a domain as it is stored; one that is not valid is
-// its own.
+// Registered is [RegistrableDomain] of a domain as it is stored; one that is not valid is its own.
 func Registered(domain string) string {
 	if registered, err := RegistrableDomain(domain); err == nil {
 		return registered

@@ -7,9 +7,8 @@ const uuidLength = 36
 // random. 16 characters hold 64 bits in hexadecimal.
 func IsSessionID(value string) bool { return IsDrawn(value, 16, 4) }
 
-// IsDrawn reports whether a text looks drawn at random rather than written: a UUID,
-// or at least so many letters and digits that change from the one to the other
-// and back so many times.
+// IsDrawn reports whether a text looks drawn at random rather than written: a UUID, or at least so
+// many letters and digits that change from the one to the other and back so many times.
 func IsDrawn(s string, length, changes int) bool {
 	if len(s) == uuidLength && LeadingUUID(s) > 0 {
 		return true

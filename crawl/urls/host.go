@@ -12,13 +12,11 @@ const (
 	maxLabelLength = 63
 )
 
-// canonicalHost returns the canonical form of a URL's host, without the port:
-// a name in lower-case ASCII without a trailing dot, an IPv4 address in dotted
-// decimal, or an IPv6 address in brackets.
+// canonicalHost returns the canonical form of a URL's host, without the port: a name in lower-case
+// ASCII without a trailing dot, an IPv4 address in dotted decimal, or an IPv6 address in brackets.
 //
-// It is stricter than the WHATWG host parser: names consist of letters, digits,
-// hyphens and underscores (which some sites do use), fit into DNS, and IPv4
-// addresses are written in ASCII.
+// It is stricter than the WHATWG host parser: names consist of letters, digits, hyphens and
+// underscores (which some sites do use), fit into DNS, and IPv4 addresses are written in ASCII.
 func canonicalHost(raw string) (string, error) {
 	if host, ok := plainName(raw); ok {
 		return checkedName(host)
@@ -54,8 +52,7 @@ func canonicalHost(raw string) (string, error) {
 	return name, nil
 }
 
-// plainName returns s in lower case and true if it is a host name that needs no
-// more than that.
+// plainName returns s in lower case and true if it is a host name that needs no more than that.
 func plainName(s string) (string, bool) {
 	lower, label := true, 0
 	for i := range len(s) {

@@ -6,13 +6,11 @@ import "bytes"
 // name below has, so that a name that is cut equals none of them.
 const maxParamName = 20
 
-// isSessionParam reports whether a parameter carries a session id, by its name
-// without regard to case. The names are those that Apache Nutch
-// (regex-normalize.xml) and Heritrix (StripSessionIDs, StripSessionCFIDs) remove,
-// and those of a few more common programs. If they stayed, each visit would make a
-// new URL of a page. A name with other uses, such as sid for stories and
-// session_id for the talks of a conference, counts only with a value that looks
-// like a session's.
+// isSessionParam reports whether a parameter carries a session id, by its name without regard to
+// case. The names are those that Apache Nutch (regex-normalize.xml) and Heritrix (StripSessionIDs,
+// StripSessionCFIDs) remove, and those of a few more common programs. If they stayed, each visit
+// would make a new URL of a page. A name with other uses, such as sid for stories and session_id
+// for the talks of a conference, counts only with a value that looks like a session's.
 func isSessionParam(name, value []byte) bool {
 	var space [maxParamName]byte
 	switch name = lowerParam(space[:0], name); string(name) {
@@ -28,11 +26,10 @@ func isSessionParam(name, value []byte) bool {
 	return bytes.HasPrefix(name, []byte("aspsessionid"))
 }
 
-// isTrackingParam reports whether a query parameter, by its name without regard
-// to case, identifies a visitor or where they came from, and says nothing about
-// the page. These are the click and mail ids on the query-stripping lists of
-// Firefox and Brave, and the campaign parameters that makers of web analytics
-// document.
+// isTrackingParam reports whether a query parameter, by its name without regard to case, identifies
+// a visitor or where they came from, and says nothing about the page. These are the click and mail
+// ids on the query-stripping lists of Firefox and Brave, and the campaign parameters that makers of
+// web analytics document.
 func isTrackingParam(name []byte) bool {
 	var space [maxParamName]byte
 	switch name = lowerParam(space[:0], name); string(name) {

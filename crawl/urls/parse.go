@@ -21,9 +21,8 @@ func clean(s string) string {
 	return strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
 }
 
-// parseAbsolute follows the states of the WHATWG basic URL parser that the
-// schemes http and https can reach without a base. It returns the reason for
-// which it refuses s. s must be clean.
+// parseAbsolute follows the states of the WHATWG basic URL parser that the schemes http and https
+// can reach without a base. It returns the reason for which it refuses s. s must be clean.
 //
 // nlnwa/whatwg-url v0.6.2, which parses the hosts that are hard and is compared in a test
 // with the whole, takes 3.9 µs and 90 allocations for a usual link. This takes 0.3 µs and 1,
@@ -118,8 +117,7 @@ func startsWithTwoSlashes(s string) bool {
 	return len(s) >= 2 && strings.IndexByte(slashes, s[0]) >= 0 && strings.IndexByte(slashes, s[1]) >= 0
 }
 
-// cutScheme returns the scheme of s in lower case, if it has one, and what
-// follows its colon.
+// cutScheme returns the scheme of s in lower case, if it has one, and what follows its colon.
 func cutScheme(s string) (scheme, rest string) {
 	for i := range len(s) {
 		switch c := s[i]; {

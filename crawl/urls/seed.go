@@ -42,9 +42,8 @@ func (u URL) WithHTTP() (URL, error) {
 	return Parse("http" + strings.TrimPrefix(u.String(), "https"))
 }
 
-// IsRegistered reports whether the host is an IP address or is below a public suffix
-// of the compiled-in list. Then it is likely a host, and not a file such as
-// seeds.txt.
+// IsRegistered reports whether the host is an IP address or is below a public suffix of the
+// compiled-in list. Then it is likely a host, and not a file such as seeds.txt.
 func (u URL) IsRegistered() bool {
 	host := u.Host()
 	suffix, icann := publicsuffix.PublicSuffix(host)

@@ -9,17 +9,15 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// MaxLength caps the canonical form of a URL, in bytes. RFC 9110, section 4.1
-// asks for 8,000 to be supported; in practice a longer one is a trap or a data
-// structure, not the address of a page.
+// MaxLength caps the canonical form of a URL, in bytes. RFC 9110, section 4.1 asks for 8,000 to be
+// supported; in practice a longer one is a trap or a data structure, not the address of a page.
 const MaxLength = 2048
 
 // maxRawLength caps what is parsed at all, in bytes: far above MaxLength,
 // because fragments and tracking parameters do not count towards that.
 const maxRawLength = 4 * MaxLength
 
-// Reasons for which a URL is refused. They are found in an [Error] by
-// errors.Is.
+// Reasons for which a URL is refused. They are found in an [Error] by errors.Is.
 var (
 	// ErrScheme: there is no scheme, or one other than http and https.
 	ErrScheme = errors.New("scheme is not http or https")
@@ -29,8 +27,7 @@ var (
 	// ErrTooLong: the canonical form exceeds MaxLength, or the input is
 	// too long to be parsed at all.
 	ErrTooLong = fmt.Errorf("longer than %d bytes", MaxLength)
-	// ErrHost: the host is missing, or is neither an IP address nor a name
-	// that DNS could hold.
+	// ErrHost: the host is missing, or is neither an IP address nor a name that DNS could hold.
 	ErrHost = errors.New("host is missing or malformed")
 	// ErrSyntax: the port is malformed.
 	ErrSyntax = errors.New("malformed")
@@ -130,8 +127,7 @@ func Parse(raw string) (URL, error) {
 	return u, nil
 }
 
-// ParseAll parses URLs. It joins all faults, each of which wraps
-// [crawl.ErrInvalid].
+// ParseAll parses URLs. It joins all faults, each of which wraps [crawl.ErrInvalid].
 func ParseAll(raw []string) ([]URL, error) { return parseAll(raw, Parse) }
 
 func parseAll(raw []string, parse func(string) (URL, error)) ([]URL, error) {
@@ -148,9 +144,8 @@ func parseAll(raw []string, parse func(string) (URL, error)) ([]URL, error) {
 	return parsed, errors.Join(faults...)
 }
 
-// Resolve returns the URL that ref, absolute or relative, denotes on a page of
-// the URL u (or of the base URL u). Errors are of type [*Error]. On the zero
-// value it is Parse.
+// Resolve returns the URL that ref, absolute or relative, denotes on a page of the URL u (or of the
+// base URL u). Errors are of type [*Error]. On the zero value it is Parse.
 func (u URL) Resolve(ref string) (URL, error) {
 	target, reason := u.resolve(clean(ref))
 	if reason != nil {
@@ -178,21 +173,18 @@ func (u URL) Host() string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// Port returns the port to connect to, the scheme's default where the URL has
-// none.
+// Port returns the port to connect to, the scheme's default where the URL has none.
 func (u URL) Port() uint16 { return u.port }
 
 // Origin returns scheme, host and port, such as "https://example.org" or
-// "https://example.org:8443": what one robots.txt is valid for (RFC 9309,
-// section 2.3).
+// "https://example.org:8443": what one robots.txt is valid for (RFC 9309, section 2.3).
 func (u URL) Origin() string { return u.s[:u.pathStart] }
 
 // RequestTarget returns path and query, such as "/a?b=c": the origin-form of
 // RFC 9112, section 3.2.1, and what robots.txt rules are matched against.
 func (u URL) RequestTarget() string { return u.s[u.pathStart:] }
 
-// Domain returns the key of the domain that the URL belongs to, as [DomainOf]
-// does for its host.
+// Domain returns the key of the domain that the URL belongs to, as [DomainOf] does for its host.
 //
 //workflowcheck:ignore
 func (u URL) Domain() string { return domainKey(u.Host()) }
@@ -200,8 +192,7 @@ func (u URL) Domain() string { return domainKey(u.Host()) }
 // MarshalText returns the canonical form, empty for the zero value.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.s), nil }
 
-// UnmarshalText sets u to what Parse returns for text, or to the zero value
-// for an empty text.
+// UnmarshalText sets u to what Parse returns for text, or to the zero value for an empty text.
 func (u *URL) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*u = URL{}
@@ -215,8 +206,7 @@ func (u *URL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Shorten is a URL cut to limit bytes for a one-line summary, the middle left
-// out.
+// Shorten is a URL cut to limit bytes for a one-line summary, the middle left out.
 func Shorten(u string, limit int) string {
 	const ellipsis = "…"
 	if len(u) <= limit || limit <= 2*len(ellipsis) {
@@ -227,9 +217,8 @@ func Shorten(u string, limit int) string {
 	return strings.ToValidUTF8(u[:head], "") + ellipsis + strings.ToValidUTF8(u[len(u)-tail:], "")
 }
 
-// SameAddress reports whether two URLs are the same but for scheme, port, "www." and
-// a slash at the end of the path: as a site writes one address in several ways, and
-// redirects the others.
+// SameAddress reports whether two URLs are the same but for scheme, port, "www." and a slash at the
+// end of the path: as a site writes one address in several ways, and redirects the others.
 func SameAddress(a, b URL) bool {
 	if a.Domain() != b.Domain() {
 		return false

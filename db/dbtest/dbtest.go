@@ -50,8 +50,7 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// New gives the test a store on an empty, migrated database of its own, with all
-// rights.
+// New gives the test a store on an empty, migrated database of its own, with all rights.
 func New(t testing.TB) *db.Store {
 	t.Helper()
 	store, err := db.OpenOwner(t.Context(), URL(t))

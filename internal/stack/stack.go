@@ -209,10 +209,9 @@ func (s *Stack) publish() error {
 // closePatience bounds Close where its context does not.
 const closePatience = 2 * time.Minute
 
-// Close stops what Up started, both halves at once, and gives the data directory up.
-// Stop workers and close pools before. When ctx ends before Postgres has written
-// all it has in memory to the disk, it is ended at once: the next start takes
-// longer, and nothing is lost.
+// Close stops what Up started, both halves at once, and gives the data directory up. Stop workers
+// and close pools before. When ctx ends before Postgres has written all it has in memory to the
+// disk, it is ended at once: the next start takes longer, and nothing is lost.
 func (s *Stack) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
@@ -267,6 +266,5 @@ func SnapshotTemporal(ctx context.Context, dataDir, to string) (found bool, err 
 	return temporal.Snapshot(ctx, temporalDir(dataDir), to)
 }
 
-// RestoreTemporal moves a file that SnapshotTemporal wrote into a data directory that nobody
-// uses.
+// RestoreTemporal moves a file that SnapshotTemporal wrote into a data directory that nobody uses.
 func RestoreTemporal(dataDir, from string) error { return temporal.Restore(temporalDir(dataDir), from) }

@@ -52,10 +52,9 @@ func (d *Dir) Publish(info Info) error {
 	return writeAtomically(filepath.Join(d.path, infoFile), append(data, '\n'))
 }
 
-// writeAtomically leaves either the old file or the new one, readable by its
-// owner alone. It does not force the data to the disk: after a crash of the
-// machine nobody holds the directory, and the file is not read. The temporary
-// name is fixed, so that a killed process leaves at most one.
+// writeAtomically leaves either the old file or the new one, readable by its owner alone. It does
+// not force the data to the disk: after a crash of the machine nobody holds the directory, and the
+// file is not read. The temporary name is fixed, so that a killed process leaves at most one.
 func writeAtomically(path string, data []byte) error {
 	temp := path + tempSuffix
 	err := os.WriteFile(temp, data, 0o600)
@@ -68,10 +67,9 @@ func writeAtomically(path string, data []byte) error {
 	return nil
 }
 
-// Running reports what runs in the data directory at path, and whether any
-// process holds it. Only a lock that is really held counts: the files of a
-// killed process do not. Without a holder the Info is empty; a holder that took
-// the directory this very instant may not have filled it in yet.
+// Running reports what runs in the data directory at path, and whether any process holds it. Only a
+// lock that is really held counts: the files of a killed process do not. Without a holder the Info
+// is empty; a holder that took the directory this very instant may not have filled it in yet.
 func Running(path string) (Info, bool, error) {
 	held, err := isHeld(path)
 	if err != nil || !held {

@@ -54,10 +54,9 @@ type Dir struct {
 	lock    *flock.Flock
 }
 
-// Lock creates the data directory at path where it is missing, and takes it for
-// this process until Close. It fails with an *InUseError when another process,
-// or another Dir of this one, holds it, but waits for a transient holder. It tells once who that
-// is, if it takes longer than TellAfter.
+// Lock creates the data directory at path where it is missing, and takes it for this process until
+// Close. It fails with an *InUseError when another process, or another Dir of this one, holds it,
+// but waits for a transient holder. It tells once who that is, if it takes longer than TellAfter.
 //
 // A new directory is closed to other users, except that root's can be passed
 // through: the user that Postgres runs as needs to reach its part of it.

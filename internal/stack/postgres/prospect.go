@@ -45,8 +45,7 @@ func Foresee(ctx context.Context, cfg Config) (p Prospect, err error) {
 	return p, err
 }
 
-// ErrDownload says that this machine has no Postgres that fits, and that one would be
-// downloaded.
+// ErrDownload says that this machine has no Postgres that fits, and that one would be downloaded.
 var ErrDownload = errors.New("no Postgres that fits is installed here, and Mosey would download one")
 
 // made is a path, cut to the first part of it that is not there yet.

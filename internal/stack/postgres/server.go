@@ -104,10 +104,9 @@ func (s *Server) url(database string) string {
 	return s.endpoint.url(passFile(s.cfg.Dir), database)
 }
 
-// Stop ends Postgres cleanly: sessions are cut off, transactions in flight are
-// rolled back. When ctx ends before that is done it is ended at once, and the
-// next start recovers; nothing committed is lost either way. Stop may be called
-// more than once.
+// Stop ends Postgres cleanly: sessions are cut off, transactions in flight are rolled back. When
+// ctx ends before that is done it is ended at once, and the next start recovers; nothing committed
+// is lost either way. Stop may be called more than once.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.quitting = true
@@ -193,8 +192,7 @@ func (s *Server) tryDatabase(ctx context.Context) (done bool, err error) {
 // Checkpoint writes what is in memory to the disk, as Stop has to.
 func (s *Server) Checkpoint(ctx context.Context) error { return connect(ctx, s.URL(), "CHECKPOINT") }
 
-// connect opens a session, runs a statement in it if one is given, and closes
-// it.
+// connect opens a session, runs a statement in it if one is given, and closes it.
 func connect(ctx context.Context, url, statement string) error {
 	const patience = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)

@@ -76,8 +76,7 @@ func (s *Server) runOnce(alive context.Context) error {
 	return fmt.Errorf("postgres ended: %w%s", err, logSince(logPath(s.cfg.Dir), offset))
 }
 
-// launch starts a postmaster whose output goes to the log, and tells where in
-// the log that begins.
+// launch starts a postmaster whose output goes to the log, and tells where in the log that begins.
 func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 	// A file, not a pipe: it outlives us, should we be killed.
 	log, size, err := logfile.Open(logPath(s.cfg.Dir), maxLogBytes)
@@ -118,8 +117,7 @@ func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 	return cmd, size, nil
 }
 
-// logSince returns the last lines that were logged from an offset on, to be
-// appended to an error.
+// logSince returns the last lines that were logged from an offset on, to be appended to an error.
 func logSince(path string, offset int64) string {
 	const longest = 4096
 	tail, _, err := readSince(path, offset, longest)

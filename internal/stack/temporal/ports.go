@@ -39,9 +39,8 @@ func portOf(listener net.Listener) int {
 	return listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // that of a TCP listener
 }
 
-// awaitTurn waits until no other Mosey of this user is between choosing its ports
-// and listening on them: the server panics if somebody takes one meanwhile. The
-// lock goes with the process.
+// awaitTurn waits until no other Mosey of this user is between choosing its ports and listening on
+// them: the server panics if somebody takes one meanwhile. The lock goes with the process.
 func awaitTurn(ctx context.Context, file string) (release func() error, err error) {
 	const retry = 50 * time.Millisecond
 	lock := flock.New(file)
@@ -51,10 +50,9 @@ func awaitTurn(ctx context.Context, file string) (release func() error, err erro
 	return lock.Unlock, nil
 }
 
-// turnFile is the file to lock: one for all data directories of this user, in a folder
-// that no other user can write to. Without such a folder the file is in the data
-// directory, where it does not keep other Moseys away: then a start may fail, though
-// rarely.
+// turnFile is the file to lock: one for all data directories of this user, in a folder that no
+// other user can write to. Without such a folder the file is in the data directory, where it does
+// not keep other Moseys away: then a start may fail, though rarely.
 func turnFile(dir string) string {
 	const name = "ports.lock"
 	if cache, err := os.UserCacheDir(); err == nil {

@@ -44,9 +44,8 @@ func escapePath(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
 }
 
-// prepareDatabase creates the file and its schema where they are missing, in
-// one transaction, and fails for a file that another version of the server
-// made: the server itself would not notice.
+// prepareDatabase creates the file and its schema where they are missing, in one transaction, and
+// fails for a file that another version of the server made: the server itself would not notice.
 func prepareDatabase(ctx context.Context, dir string) (path string, err error) {
 	path = filepath.Join(dir, databaseFile)
 	uri := url.URL{Scheme: "file", Opaque: escapePath(path), RawQuery: "_txlock=immediate"}

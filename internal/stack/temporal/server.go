@@ -138,8 +138,7 @@ func (s *Server) DialOption() grpc.DialOption {
 // UIURL is the address of the web UI, or empty without one.
 func (s *Server) UIURL() string { return s.uiURL }
 
-// Stop ends the server. Stop its clients first: what they ask for meanwhile
-// fails.
+// Stop ends the server. Stop its clients first: what they ask for meanwhile fails.
 func (s *Server) Stop() error {
 	s.polls.stop()
 	var uiErr error

@@ -93,9 +93,8 @@ const queueWorkers = 64
 // settings are the server's dynamic configuration.
 func settings() dynamicconfig.StaticClient {
 	return dynamicconfig.StaticClient{
-		// Several partitions spread a task queue over hosts. On one host, tasks
-		// and polls that miss each other are only forwarded between them: a
-		// seventh of the server's work.
+		// Several partitions spread a task queue over hosts. On one host, tasks and polls that miss
+		// each other are only forwarded between them: a seventh of the server's work.
 		dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 		dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
 		// A timer that is due sooner than this is put off by as much: with the

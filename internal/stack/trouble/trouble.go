@@ -22,9 +22,8 @@ const (
 	longest = 400
 )
 
-// Teller tells the errors of one server. The first of a kind is told at once. While it goes on
-// it is told once an hour, with how often it has been reported since. It is safe for concurrent
-// use.
+// Teller tells the errors of one server. The first of a kind is told at once. While it goes on it
+// is told once an hour, with how often it has been reported since. It is safe for concurrent use.
 type Teller struct {
 	// Logger is Mosey's own.
 	Logger *slog.Logger
