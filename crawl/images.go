@@ -99,8 +99,7 @@ type ImageContent struct {
 	PHash     *ImageHash `json:"phash,omitempty"`
 	DHash     *ImageHash `json:"dhash,omitempty"`
 	Undecoded string     `json:"undecoded,omitempty"`
-	// Flat says that there is too little in the picture for its hashes: a logo on white, a
-	// gradient.
+	// Flat says that the picture has too little for its hashes, as a logo on white.
 	Flat bool      `json:"flat,omitempty"`
 	Meta ImageMeta `json:"meta,omitzero"`
 }
