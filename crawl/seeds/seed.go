@@ -1,3 +1,4 @@
+// Package seeds has what a crawl begins with.
 package seeds
 
 import (

@@ -1,2 +1,0 @@
-// Package seeds has what a crawl begins with.
-package seeds
