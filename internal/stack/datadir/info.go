@@ -18,15 +18,13 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// Info says what runs in a data directory. An address is empty until that part
-// is ready, and stays empty when the part is not run by the holder.
+// Info says what runs in a data directory. The address of a part is empty until the holder runs it.
 type Info struct {
 	PID       int       `json:"pid"`
 	StartedAt time.Time `json:"started_at"`
 	// Ready is true once every part that the holder runs can be used.
 	Ready bool `json:"ready"`
-	// Transient is true for a holder that gives the directory up by itself in a
-	// moment, as a command does that only looks something up.
+	// Transient is true for a command that gives the directory up in a moment.
 	Transient bool `json:"transient,omitempty"`
 	// DatabaseURL connects to the Postgres. It names the file that has the password.
 	DatabaseURL string `json:"database_url,omitempty"`
@@ -41,8 +39,8 @@ func (i Info) Waits() string {
 	return fmt.Sprintf("waiting for the process %d, which uses the data directory for a while", i.PID)
 }
 
-// Publish tells other processes what runs in the directory, in place of what it
-// told before. PID and StartedAt are filled in. Not for concurrent use.
+// Publish tells other processes what runs in the directory now. It fills PID and StartedAt in. Not
+// for concurrent use.
 func (d *Dir) Publish(info Info) error {
 	info.PID, info.StartedAt = os.Getpid(), d.started
 	data, err := json.MarshalIndent(info, "", "  ")
@@ -84,8 +82,7 @@ func Running(path string) (Info, bool, error) {
 
 func isHeld(path string) (bool, error) {
 	name := filepath.Join(path, lockFile)
-	// Without this look the probe would create the file, and a reader that
-	// changes what it reads surprises.
+	// The probe would create the file, and a reader that changes what it reads surprises.
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -15,8 +15,7 @@ import (
 const (
 	lockFile = "mosey.lock"
 
-	// A probe by Running holds a shared lock for an instant. Waiting a little
-	// keeps it from looking like another Mosey.
+	// A probe by Running, which holds a shared lock for an instant, is not another Mosey.
 	lockPatience = 250 * time.Millisecond
 	lockRetry    = 10 * time.Millisecond
 
@@ -24,8 +23,7 @@ const (
 	TellAfter = 2 * time.Second
 )
 
-// IsOwn reports whether a file of a data directory is this package's: the lock, and what Publish
-// writes.
+// IsOwn reports whether a file of a data directory is the lock, or one that Publish writes.
 func IsOwn(name string) bool {
 	return name == lockFile || name == infoFile || name == infoFile+tempSuffix
 }
@@ -105,8 +103,8 @@ func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
 	return held, err
 }
 
-// transient is a holder that is worth waiting for. Another is an *InUseError that names it as
-// far as it is known, since it may be just starting.
+// transient returns a holder that is worth waiting for, or an *InUseError, which names a known
+// holder.
 func transient(path string) (Info, error) {
 	info, err := readInfo(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -60,9 +60,8 @@ func lookUp(names ...string) (account, error) {
 			other: true, uid: uint32(uid), gid: uint32(gid), name: name,
 		}, nil
 	}
-	return account{}, fmt.Errorf("postgres does not run as root, and there is "+
-		"no user of the names %q to run it as: create one, start Mosey as a "+
-		"plain user, or set DATABASE_URL", names)
+	return account{}, fmt.Errorf("postgres does not run as root, and there is no user of the names %q "+
+		"to run it as: create one, start Mosey as a plain user, or set DATABASE_URL", names)
 }
 
 func (a account) own(path string) error {
@@ -85,8 +84,8 @@ func (a account) command(cmd *exec.Cmd, deathSignal syscall.Signal) {
 	cmd.Env = environment("PATH", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 }
 
-// canReach fails when the account may not pass through one of the directories above path. Mode bits tell; finer rights, such as access
-// control lists, are for the account's programs to find out.
+// canReach fails when the account may not pass through one of the directories above path. Mode bits
+// tell; finer rights, such as access control lists, are for the account's programs to find out.
 func (a account) canReach(path string) error {
 	if !a.other {
 		return nil
@@ -97,10 +96,9 @@ func (a account) canReach(path string) error {
 			return err
 		}
 		if !a.canPass(stat) {
-			return fmt.Errorf("postgres does not run as root and would run as user %s, "+
-				"to whom the directory %s is closed, and with it %s: choose another data "+
-				"directory with --data-dir, let others pass (chmod o+x %s), or start "+
-				"Mosey as a plain user", a.name, dir, path, dir)
+			return fmt.Errorf("postgres does not run as root and would run as user %s, to whom the "+
+				"directory %s is closed, and with it %s: choose another data directory with "+
+				"--data-dir, let others pass (chmod o+x %s), or start Mosey as a plain user", a.name, dir, path, dir)
 		}
 		if dir == filepath.Dir(dir) {
 			return nil
@@ -121,8 +119,7 @@ func (a account) canPass(stat fs.FileInfo) bool {
 	return stat.Mode()&bit != 0
 }
 
-// interrupt asks a postmaster for a fast shutdown: it ends all sessions and
-// leaves nothing to recover.
+// interrupt asks a postmaster for a fast shutdown, which leaves nothing to recover.
 func interrupt(process *os.Process, _ binaries, _ string) error {
 	return process.Signal(syscall.SIGINT)
 }

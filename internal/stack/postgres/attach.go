@@ -16,11 +16,10 @@ type Attached struct {
 	server *Server
 }
 
-// Attach gives access to the Postgres of the data directory cfg.Dir: to the one
-// that another process runs there, or, where none does, to one that it runs
-// itself until Close. Where another Attach does so already, it waits its turn,
-// so that Close does not cut anybody off, and tells cfg.Progress if that takes a while. It fails with ErrNoCluster when there
-// is nothing to attach to, and creates nothing.
+// Attach gives access to the Postgres of the data directory cfg.Dir: to the one that another
+// process runs there, or to one that it runs itself until Close. It waits its turn after another
+// Attach, so that no Close cuts anybody off, and tells cfg.Progress if that takes a while. It fails
+// with ErrNoCluster without a cluster, and creates nothing.
 func Attach(ctx context.Context, cfg Config) (*Attached, error) {
 	began, told := time.Now(), cfg.Progress == nil
 	for {

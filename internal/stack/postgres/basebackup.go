@@ -119,8 +119,7 @@ func (r *baseReceiver) data(data []byte) error {
 	return nil
 }
 
-// Password is that of the cluster in a data directory. A backup needs it: the cluster knows it
-// only in another form.
+// Password is that of a cluster, for a backup: the cluster knows it only in another form.
 func Password(dir string) (string, error) {
 	text, err := os.ReadFile(passwordFile(dir))
 	if err != nil {

@@ -153,15 +153,13 @@ func missing(major int, found []binaries, cause error) error {
 		versions = "only Postgres " + strings.Join(slices.Compact(names), ", ")
 	}
 	if major != 0 {
-		return fmt.Errorf("the database in the data directory needs Postgres %d, "+
-			"but %s found (%w): install Postgres %d or name the folder of its "+
-			"programs in %s; the data is untouched",
+		return fmt.Errorf("the database in the data directory needs Postgres %d, but %s found (%w): "+
+			"install Postgres %d or name the folder of its programs in %s; the data is untouched",
 			major, versions, cause, major, binVariable)
 	}
-	return fmt.Errorf("no usable Postgres: %s found on this machine, and downloading one failed "+
-		"(%w): install Postgres %d or newer, name the folder of its programs in "+
-		"%s, or set DATABASE_URL to a database of yours",
-		versions, cause, minMajor, binVariable)
+	return fmt.Errorf("no usable Postgres: %s found on this machine, and downloading one failed (%w): "+
+		"install Postgres %d or newer, name the folder of its programs in %s, or set DATABASE_URL to a "+
+		"database of yours", versions, cause, minMajor, binVariable)
 }
 
 // versionPattern matches what "postgres --version" prints, for example

@@ -20,8 +20,7 @@ import (
 // ErrNoCluster says that the data directory holds no database yet.
 var ErrNoCluster = errors.New("no database in the data directory yet")
 
-// clusterMajor reads the major version of the existing cluster, or returns
-// ErrNoCluster. It changes nothing.
+// clusterMajor reads the major version of the cluster, or returns ErrNoCluster. It changes nothing.
 func clusterMajor(dir string) (int, error) {
 	data := dataDir(dir)
 	if _, err := os.Stat(data); errors.Is(err, fs.ErrNotExist) {
@@ -78,8 +77,7 @@ func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {
 	return b, nil
 }
 
-// initPattern names clusters in the making. What is killed half way is made
-// anew under another name.
+// initPattern names clusters in the making; one that is killed is made anew under another name.
 const initPattern = "initdb-"
 
 func createCluster(ctx context.Context, cfg Config, b binaries, user account) error {
@@ -113,8 +111,7 @@ func createCluster(ctx context.Context, cfg Config, b binaries, user account) er
 	return syncDir(home)
 }
 
-// removeHalfMade removes what a killed initdb left. It never meets a cluster:
-// one is renamed when it is complete.
+// removeHalfMade removes the rest of a killed initdb. A complete cluster has another name.
 func removeHalfMade(home string) error {
 	entries, err := os.ReadDir(home)
 	if err != nil {
@@ -159,8 +156,7 @@ func writePassFile(dir string, user account) error {
 	return nil
 }
 
-// replaceFile writes a file that the account alone can read. Who reads it meanwhile
-// sees the old one or the new.
+// replaceFile writes a file for the account alone. A reader sees the old one or the new.
 func replaceFile(path, text string, user account) error {
 	temp := path + ".tmp"
 	if err := writeSynced(temp, text, os.O_CREATE|os.O_TRUNC); err != nil {
@@ -196,8 +192,8 @@ func initialise(ctx context.Context, b binaries, user account, dir, passwordFile
 	return writeSynced(filepath.Join(dir, "postgresql.conf"), tunables, os.O_APPEND)
 }
 
-// writeSynced writes a file, and forces it to the disk: a cluster whose password was lost with the
-// machine's power is of no use.
+// writeSynced writes a file to the disk: a cluster whose password was lost with the machine's power
+// is of no use.
 func writeSynced(path, text string, flag int) error {
 	file, err := os.OpenFile(path, flag|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -207,8 +203,7 @@ func writeSynced(path, text string, flag int) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// syncDir makes a rename in a directory survive a crash of the machine. Windows
-// cannot, and journals such changes itself.
+// syncDir makes a rename survive a crash of the machine. Windows journals such changes itself.
 func syncDir(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

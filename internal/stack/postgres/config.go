@@ -19,8 +19,8 @@ type Config struct {
 	// Logger gets what goes wrong while Postgres runs. Defaults to discarding.
 	Logger *slog.Logger
 
-	// Progress is told, in a few words for a person, what takes long or went
-	// wrong. It may be called from any goroutine. Defaults to nothing.
+	// Progress is told, in a few words for a person, of slow steps and failures, from any
+	// goroutine.
 	Progress func(string)
 
 	// sources is where binaries come from. Tests set it.
@@ -49,16 +49,15 @@ const (
 	// minMajor is the oldest Postgres that a new cluster is made with.
 	minMajor = 15
 
-	// maxLogBytes bounds postgres.log, which a server with a fault of its own
-	// could fill the disk with.
+	// maxLogBytes bounds postgres.log, with which a faulty server could fill the disk.
 	maxLogBytes = 16 << 20
 
 	// logCheckInterval is how often a running server's log is held to that.
 	logCheckInterval = time.Minute
 )
 
-// ClusterDir holds the cluster, its socket and its password. It belongs to the
-// user that Postgres runs as and is closed to all others.
+// ClusterDir holds the cluster, its socket and its password, for the user that Postgres runs as
+// alone.
 func ClusterDir(dir string) string { return filepath.Join(dir, "postgres") }
 
 // dataDir is what Postgres knows as its data directory.
@@ -68,8 +67,7 @@ func passwordFile(dir string) string {
 	return filepath.Join(ClusterDir(dir), "password")
 }
 
-// passFile holds the password as clients of Postgres read it (libpq's passfile):
-// addresses name it in place of the password.
+// passFile holds the password in the form of libpq's passfile, which addresses name in its place.
 func passFile(dir string) string { return filepath.Join(ClusterDir(dir), "pgpass") }
 
 func logPath(dir string) string { return filepath.Join(dir, "postgres.log") }

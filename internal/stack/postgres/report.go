@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// linePrefix begins each line of the log: the time, the process, the code of what happened
-// (SQLSTATE) and the kind of process.
+// linePrefix begins each line of the log: time, process, code (SQLSTATE) and kind of process.
 const linePrefix = "%m [%p] %e %b "
 
 // reported is a line of the log that begins a report. What follows it has other words in the
@@ -37,9 +36,8 @@ var (
 	ordinary = []string{"57", "40"}
 )
 
-// actionable returns what a line of the log reports, if a person has to know of it and is not
-// told otherwise. A statement that fails is told to the one who asked for it, and so is a
-// connection that is refused.
+// actionable returns the report in a line of the log that a person has to know of and is not told
+// otherwise, as whoever sent a failing statement or had a connection refused is.
 func actionable(line string) (text string, is bool) {
 	found := reported.FindStringSubmatch(line)
 	if found == nil {

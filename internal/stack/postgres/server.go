@@ -29,8 +29,7 @@ type Server struct {
 	quit context.CancelFunc
 
 	mu sync.Mutex
-	// up is true once the first postmaster has taken a connection. From then
-	// on, one that ends is replaced; before, it ends the server.
+	// up is true once the first postmaster took a connection. Later ones are replaced at their end.
 	up bool
 	// quitting is true once Stop was called, or the first postmaster failed.
 	quitting bool
@@ -95,9 +94,8 @@ func (s *Server) markUp() error {
 	return nil
 }
 
-// URL connects to the database as its owner. It stays the same while the server
-// runs, restarts of the postmaster included. It holds no password but names the
-// file that does, which only the owner of the data directory can read.
+// URL connects to the database as its owner, also after restarts of the postmaster. It names the
+// file with the password, which only the owner of the data directory can read.
 func (s *Server) URL() string { return s.url(database) }
 
 func (s *Server) url(database string) string {
@@ -142,8 +140,7 @@ func (s *Server) end(
 	}
 }
 
-// awaitReady waits until the first postmaster serves the database and has every
-// further one replaced, or until it ends.
+// awaitReady waits until the first postmaster serves the database, or ends.
 func (s *Server) awaitReady(ctx context.Context) error {
 	const slow = 3 * time.Second
 	began, told := time.Now(), false
@@ -168,8 +165,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// tryDatabase connects once, creating the database where it is missing. It is
-// done when that worked or never will.
+// tryDatabase connects once, and creates the database if it is missing; done says not to try again.
 func (s *Server) tryDatabase(ctx context.Context) (done bool, err error) {
 	err = connect(ctx, s.URL(), "")
 	var refused *pgconn.PgError

@@ -24,8 +24,7 @@ const (
 
 var errQuitting = errors.New("postgres is being stopped")
 
-// supervise keeps a postmaster running until alive ends. A postmaster that ends
-// before the first was up ends it too: Start tells why.
+// supervise keeps a postmaster running until alive ends, or the first one ends before it was up.
 func (s *Server) supervise(alive context.Context) {
 	defer close(s.ended)
 	defer s.quit()
@@ -127,8 +126,7 @@ func logSince(path string, offset int64) string {
 	return ": " + reason(tail)
 }
 
-// boundLog empties a log that a running server has made too long. It cannot be
-// renamed: the server would go on writing to the old file.
+// boundLog empties a log that is too long: the server would write on to a renamed one.
 func (s *Server) boundLog(alive context.Context) {
 	path := logPath(s.cfg.Dir)
 	for pause(alive, logCheckInterval) == nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"go.temporal.io/server/common/primitives"
 )
 
 const loopback = "127.0.0.1"
@@ -70,23 +71,29 @@ func writable(path string) bool {
 	return err == nil && file.Close() == nil
 }
 
-type ports struct{ frontend, history, matching, worker int }
+type ports map[primitives.ServiceName]int
+
+// serviceNames are the services of the server.
+var serviceNames = []primitives.ServiceName{
+	primitives.FrontendService, primitives.HistoryService, primitives.MatchingService, primitives.WorkerService,
+}
 
 // choosePorts finds ports for the server. frontend is the one to use for its API, or 0. All are
 // held until all are known, so that no two are the same; awaitTurn keeps others of our kind away
 // until the server takes them.
 func choosePorts(ctx context.Context, frontend int) (p ports, err error) {
-	for _, port := range []*int{&p.frontend, &p.history, &p.matching, &p.worker} {
+	p = make(ports)
+	for _, name := range serviceNames {
 		chosen, usual := 0, 0
-		if port == &p.frontend {
+		if name == primitives.FrontendService {
 			chosen, usual = frontend, FrontendPortDefault
 		}
 		listener, listenErr := listen(ctx, chosen, usual)
 		if listenErr != nil {
-			return ports{}, errors.Join(err, listenErr)
+			return nil, errors.Join(err, listenErr)
 		}
 		defer func() { err = errors.Join(err, listener.Close()) }()
-		*port = portOf(listener)
+		p[name] = portOf(listener)
 	}
 	return p, nil
 }

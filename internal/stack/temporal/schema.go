@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,14 +43,21 @@ func escapePath(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
 }
 
+func openDatabase(path, query string) (*sql.DB, error) {
+	db, err := sql.Open(sqliteplugin.PluginName, "file:"+escapePath(path)+"?"+query)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return db, nil
+}
+
 // prepareDatabase creates the file and its schema where they are missing, in one transaction, and
 // fails for a file that another version of the server made: the server itself would not notice.
 func prepareDatabase(ctx context.Context, dir string) (path string, err error) {
 	path = filepath.Join(dir, databaseFile)
-	uri := url.URL{Scheme: "file", Opaque: escapePath(path), RawQuery: "_txlock=immediate"}
-	db, err := sql.Open(sqliteplugin.PluginName, uri.String())
+	db, err := openDatabase(path, "_txlock=immediate")
 	if err != nil {
-		return "", fmt.Errorf("open %s: %w", path, err)
+		return "", err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	tx, err := db.BeginTx(ctx, nil)
@@ -84,9 +90,8 @@ func ensureSchema(ctx context.Context, tx *sql.Tx) error {
 	case err == nil && found == schemaVersion:
 		return nil
 	case err == nil:
-		return fmt.Errorf("its schema is %s, and this Mosey's Temporal needs %s: "+
-			"move the file away to start with a new one; every crawl goes on from "+
-			"what Postgres has", found, schemaVersion)
+		return fmt.Errorf("its schema is %s, and this Mosey's Temporal needs %s: move the file away to "+
+			"start with a new one; every crawl goes on from what Postgres has", found, schemaVersion)
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
@@ -160,10 +165,9 @@ func Snapshot(ctx context.Context, dir, to string) (found bool, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	uri := url.URL{Scheme: "file", Opaque: escapePath(path), RawQuery: "mode=ro&_pragma=busy_timeout(10000)"}
-	db, err := sql.Open(sqliteplugin.PluginName, uri.String())
+	db, err := openDatabase(path, "mode=ro&_pragma=busy_timeout(10000)")
 	if err != nil {
-		return false, fmt.Errorf("open %s: %w", path, err)
+		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {

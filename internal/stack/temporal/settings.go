@@ -19,7 +19,11 @@ const (
 
 func serverConfig(store *config.SQL, p ports) *config.Config {
 	const archivalOff = "disabled"
-	frontend := address(p.frontend)
+	frontend := address(p[primitives.FrontendService])
+	services := make(map[string]config.Service)
+	for name, port := range p {
+		services[string(name)] = config.Service{RPC: config.RPC{GRPCPort: port, BindOnIP: loopback}}
+	}
 	return &config.Config{
 		Global: config.Global{
 			Membership: config.Membership{
@@ -49,12 +53,7 @@ func serverConfig(store *config.SQL, p ports) *config.Config {
 			},
 		},
 		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
-		Services: map[string]config.Service{
-			string(primitives.FrontendService): serviceOn(p.frontend),
-			string(primitives.HistoryService):  serviceOn(p.history),
-			string(primitives.MatchingService): serviceOn(p.matching),
-			string(primitives.WorkerService):   serviceOn(p.worker),
-		},
+		Services:            services,
 		Archival: config.Archival{
 			History:    config.HistoryArchival{State: archivalOff},
 			Visibility: config.VisibilityArchival{State: archivalOff},
@@ -69,17 +68,12 @@ func serverConfig(store *config.SQL, p ports) *config.Config {
 	}
 }
 
-func serviceOn(port int) config.Service {
-	return config.Service{RPC: config.RPC{GRPCPort: port, BindOnIP: loopback}}
-}
-
 func staticHosts(p ports) map[primitives.ServiceName]static.Hosts {
-	return map[primitives.ServiceName]static.Hosts{
-		primitives.FrontendService: static.SingleLocalHost(address(p.frontend)),
-		primitives.HistoryService:  static.SingleLocalHost(address(p.history)),
-		primitives.MatchingService: static.SingleLocalHost(address(p.matching)),
-		primitives.WorkerService:   static.SingleLocalHost(address(p.worker)),
+	hosts := make(map[primitives.ServiceName]static.Hosts)
+	for name, port := range p {
+		hosts[name] = static.SingleLocalHost(address(port))
 	}
+	return hosts
 }
 
 // shards is fixed for the life of a database file. A shard lets one write at a
