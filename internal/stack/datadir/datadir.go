@@ -1,7 +1,15 @@
+// Package datadir owns the directory of Mosey's state: its place on each platform, the right to use
+// it, and how a process finds the stack that another process runs in it.
+//
+// One process at a time holds a data directory, by an advisory lock on the file mosey.lock. The
+// lock belongs to the process, so that it is gone the moment the process is, however it died. While
+// it is held, stack.json says who holds it and how to reach what runs there; it holds a password
+// and is readable by its owner alone.
 package datadir
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +22,9 @@ import (
 
 const (
 	lockFile = "mosey.lock"
+	infoFile = "stack.json"
+	// tempSuffix ends the name of a file that is being written.
+	tempSuffix = ".tmp"
 
 	// A probe by Running, which holds a shared lock for an instant, is not another Mosey.
 	lockPatience = 250 * time.Millisecond
@@ -156,4 +167,92 @@ func (d *Dir) Close() error {
 		err = nil
 	}
 	return errors.Join(err, d.lock.Close())
+}
+
+// Info says what runs in a data directory. The address of a part is empty until the holder runs it.
+type Info struct {
+	PID       int       `json:"pid"`
+	StartedAt time.Time `json:"started_at"`
+	// Ready is true once every part that the holder runs can be used.
+	Ready bool `json:"ready"`
+	// Transient is true for a command that gives the directory up in a moment.
+	Transient bool `json:"transient,omitempty"`
+	// DatabaseURL connects to the Postgres. It names the file that has the password.
+	DatabaseURL string `json:"database_url,omitempty"`
+	// TemporalAddress is the host:port of Temporal's gRPC frontend.
+	TemporalAddress string `json:"temporal_address,omitempty"`
+	// UIURL is the address of Temporal's web UI.
+	UIURL string `json:"ui_url,omitempty"`
+}
+
+// Waits says in words that a process waits for this holder.
+func (i Info) Waits() string {
+	return fmt.Sprintf("waiting for the process %d, which uses the data directory for a while", i.PID)
+}
+
+// Publish tells other processes what runs in the directory now. It fills PID and StartedAt in. Not
+// for concurrent use.
+//
+// The file is replaced atomically, and readable by its owner alone. It is not forced to the disk:
+// after a crash of the machine nobody holds the directory, and the file is not read. The temporary
+// name is fixed, so that a killed process leaves at most one.
+func (d *Dir) Publish(info Info) error {
+	info.PID, info.StartedAt = os.Getpid(), d.started
+	data, err := json.MarshalIndent(info, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", infoFile, err)
+	}
+	path := filepath.Join(d.path, infoFile)
+	if err = os.WriteFile(path+tempSuffix, append(data, '\n'), 0o600); err == nil {
+		err = os.Rename(path+tempSuffix, path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// Running reports what runs in the data directory at path, and whether any process holds it. Only a
+// lock that is really held counts: the files of a killed process do not. Without a holder the Info
+// is empty; a holder that took the directory this very instant may not have filled it in yet.
+func Running(path string) (Info, bool, error) {
+	held, err := isHeld(path)
+	if err != nil || !held {
+		return Info{}, false, err
+	}
+	info, err := readInfo(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Info{}, false, err
+	}
+	return info, true, nil
+}
+
+func isHeld(path string) (bool, error) {
+	name := filepath.Join(path, lockFile)
+	// The probe would create the file, and a reader that changes what it reads surprises.
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	probe := flock.New(name)
+	free, err := probe.TryRLock()
+	if err == nil {
+		err = probe.Close()
+	}
+	if err != nil {
+		return false, fmt.Errorf("probe lock of data directory %s: %w", path, err)
+	}
+	return !free, nil
+}
+
+func readInfo(path string) (Info, error) {
+	name := filepath.Join(path, infoFile)
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return Info{}, fmt.Errorf("read running stack: %w", err)
+	}
+	var info Info
+	if err := json.Unmarshal(data, &info); err != nil {
+		return Info{}, fmt.Errorf("read running stack: %s: %w", name, err)
+	}
+	return info, nil
 }
