@@ -1,6 +1,12 @@
 package recrawl
 
-import "math"
+import (
+	"math"
+	"time"
+)
+
+// RuleInterval is what the rule says by itself, between Least and Most.
+func (h History) RuleInterval() time.Duration { return duration(h.ruleDays()) }
 
 // Threshold is the value at which the pages together ask for perDay requests a day, in
 // days, with all else as in the plan. What lists say of the pages does not count, for

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// The rule for one page: First at first, half of it after a change, half as much again after none,
+// The rule for one page: a week at first, half of it after a change, half as much again after none,
 // between Least and Most.
 const (
-	First = 7 * 24 * time.Hour
 	Least = time.Hour
 	Most  = 180 * 24 * time.Hour
 )
@@ -69,7 +68,7 @@ type History struct {
 	// Visits counts the visits after the first that found the page, Changes those with a change.
 	Visits  int `json:"visits,omitzero"`
 	Changes int `json:"changes,omitzero"`
-	// Days is the interval of the rule; 0 is First.
+	// Days is the interval of the rule; 0 is a week.
 	Days float64 `json:"days,omitzero"`
 	// Quiet is the days without a change. Old evidence counts less, as in Dated and Gaps.
 	Quiet float64 `json:"quiet,omitzero"`
@@ -193,9 +192,6 @@ func (h History) Again() History {
 	h.Gone = min(h.Gone, FadeGone-1)
 	return h
 }
-
-// RuleInterval is what the rule says by itself, between Least and Most.
-func (h History) RuleInterval() time.Duration { return duration(h.ruleDays()) }
 
 func (h History) ruleDays() float64 {
 	if h.Days <= 0 {

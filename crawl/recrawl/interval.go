@@ -48,7 +48,7 @@ func Interval(h History, p Plan) time.Duration {
 	case h.Missing == 0 && !(p.Threshold > 0) && h.News && h.Odds > newsBelieved:
 		return duration(h.Listed)
 	case h.Missing > 0 || !(p.Threshold > 0):
-		return h.RuleInterval()
+		return duration(h.ruleDays())
 	}
 	likely := likelihood(h).given(p.Rates.prior())
 	return duration(intervalDays(h, &likely, p))
