@@ -15,12 +15,12 @@ const (
 	DiscoveryImg       Discovery = "img"           // the src of an img element
 	DiscoverySrcset    Discovery = "srcset"        // a candidate of an img element's srcset
 	DiscoveryPicture   Discovery = "picture"       // a candidate of a source element in a picture element
-	DiscoveryLazy      Discovery = "lazy"          // an attribute from which a script fills in the src (data-src)
+	DiscoveryLazy      Discovery = "lazy"          // an attribute that a script copies to src (data-src)
 	DiscoveryCSS       Discovery = "css"           // a background-image in a style attribute
 	DiscoveryOpenGraph Discovery = "og:image"      // meta property=og:image (ogp.me)
 	DiscoveryTwitter   Discovery = "twitter:image" // meta name=twitter:image
 	DiscoveryImageSrc  Discovery = "image_src"     // link rel=image_src
-	DiscoveryIcon      Discovery = "icon"          // link rel=icon: the mark of a site, which is not fetched as an image
+	DiscoveryIcon      Discovery = "icon"          // link rel=icon: a site's mark, not fetched as an image
 )
 
 // FoundImage is an image as a page names it.

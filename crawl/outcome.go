@@ -14,7 +14,7 @@ const (
 	OutcomeBlockedRobots Outcome = "blocked_robots" // a page its robots.txt disallows: no request was made
 	OutcomeBlocked4xx    Outcome = "blocked_4xx"    // an answer from 400 to 499
 	OutcomeBlocked5xx    Outcome = "blocked_5xx"    // an answer from 500 to 599
-	OutcomeSkipped       Outcome = "skipped"        // a page that is not worth a request: it is fresh, or a trap
+	OutcomeSkipped       Outcome = "skipped"        // a page that is fresh, or a trap: no request was made
 )
 
 // Outcomes lists every outcome, in the order reports show them.
@@ -73,7 +73,7 @@ type TrapRule string
 const (
 	TrapDepth   TrapRule = "path depth"        // a path of too many segments
 	TrapLength  TrapRule = "path length"       // a path of too many bytes
-	TrapRepeat  TrapRule = "repeated segments" // a path that repeats itself, as by links relative to a wrong base
+	TrapRepeat  TrapRule = "repeated segments" // a path that repeats itself, by links with a wrong base
 	TrapDate    TrapRule = "far date"          // a date so far off that only a calendar can name it
 	TrapSession TrapRule = "session id"        // a value like a session id, of an unknown name
 	TrapQuery   TrapRule = "query parameters"  // a query of too many parameters

@@ -106,7 +106,9 @@ func visitOf(c crawl.CrawlFacts, at crawl.Attempt, now time.Time) recrawl.Visit 
 }
 
 // stored reads what is stored of a page's changes, and of its domain's.
-func stored(history json.RawMessage, dom crawl.DomainFacts) (h recrawl.History, p recrawl.Plan, s recrawl.Source, err error) {
+func stored(
+	history json.RawMessage, dom crawl.DomainFacts,
+) (h recrawl.History, p recrawl.Plan, s recrawl.Source, err error) {
 	var kept crawl.DomainRecrawl
 	if err = errors.Join(read(history, &h), read(dom.Recrawl, &kept)); err == nil {
 		err = errors.Join(read(kept.Plan, &p), read(kept.Source, &s))

@@ -31,7 +31,11 @@ func requestable(r crawl.RunFacts, now time.Time) bool {
 }
 
 func before(a, b crawl.CrawlFacts) bool {
-	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ScheduledFor.Compare(b.ScheduledFor), cmp.Compare(a.ID, b.ID)) < 0
+	return cmp.Or(
+		cmp.Compare(b.Priority, a.Priority),
+		a.ScheduledFor.Compare(b.ScheduledFor),
+		cmp.Compare(a.ID, b.ID),
+	) < 0
 }
 
 // wanting are the runs that may still make requests of a domain, or all if there are none.

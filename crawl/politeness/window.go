@@ -147,8 +147,9 @@ func (w Windows) Closes(now time.Time) (time.Time, bool) {
 func (w window) at(t time.Time) (open bool, until time.Time) {
 	local := t.In(w.zone)
 	hour, minute, second := local.Clock()
-	inWeek := time.Duration(local.Weekday())*day + time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute +
+	clock := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute +
 		time.Duration(second)*time.Second + time.Duration(local.Nanosecond())
+	inWeek := time.Duration(local.Weekday())*day + clock
 	ends, starts := time.Duration(0), week
 	for d := range time.Weekday(7) {
 		if !w.days.Has(d) {

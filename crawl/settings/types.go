@@ -80,7 +80,7 @@ type WhenDone string
 const (
 	WhenDoneEnd     WhenDone = "end"     // ends it
 	WhenDoneWait    WhenDone = "wait"    // keeps it for new seeds
-	WhenDoneRecrawl WhenDone = "recrawl" // keeps it, and fetches pages again, the sooner the more often they change
+	WhenDoneRecrawl WhenDone = "recrawl" // keeps it, and fetches its pages again as often as they change
 )
 
 // What Settings.Skip may have.

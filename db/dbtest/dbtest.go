@@ -94,7 +94,9 @@ func startCluster(ctx context.Context) error {
 	if err := findServer(ctx); err != nil {
 		return err
 	}
-	err := exec(ctx, "DROP DATABASE IF EXISTS "+template+" WITH (FORCE)", "CREATE DATABASE "+template+" TEMPLATE template0")
+	err := exec(ctx,
+		"DROP DATABASE IF EXISTS "+template+" WITH (FORCE)",
+		"CREATE DATABASE "+template+" TEMPLATE template0")
 	if err != nil {
 		return err
 	}
