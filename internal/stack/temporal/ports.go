@@ -75,7 +75,8 @@ type ports map[primitives.ServiceName]int
 
 // serviceNames are the services of the server.
 var serviceNames = []primitives.ServiceName{
-	primitives.FrontendService, primitives.HistoryService, primitives.MatchingService, primitives.WorkerService,
+	primitives.FrontendService, primitives.HistoryService,
+	primitives.MatchingService, primitives.WorkerService,
 }
 
 // choosePorts finds ports for the server. frontend is the one to use for its API, or 0. All are

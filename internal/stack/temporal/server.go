@@ -106,13 +106,13 @@ func (s *Server) newServer(store *config.SQL, p ports, cfg Config) (temporal.Ser
 
 // createNamespace writes the namespace to the database, unless it is there. A
 // running server would take a while to notice a new one.
-func createNamespace(store *config.SQL, attributes map[string]enumspb.IndexedValueType) error {
-	described, err := sqliteschema.NewNamespaceConfig(clusterName, namespace, false, attributes)
+func createNamespace(store *config.SQL, wanted attributes) error {
+	described, err := sqliteschema.NewNamespaceConfig(clusterName, namespace, false, wanted)
 	if err != nil {
 		return fmt.Errorf("describe namespace %q: %w", namespace, err)
 	}
 	described.Detail.Config.Retention = durationpb.New(retention)
-	described.Detail.Config.CustomSearchAttributeAliases = columns(attributes)
+	described.Detail.Config.CustomSearchAttributeAliases = columns(wanted)
 	if err := sqliteschema.CreateNamespaces(store, described); err != nil {
 		return fmt.Errorf("create namespace %q: %w", namespace, err)
 	}
@@ -121,11 +121,11 @@ func createNamespace(store *config.SQL, attributes map[string]enumspb.IndexedVal
 
 // columns gives each search attribute a column of the list of workflows, in the order
 // of their names: which of them have an index is known, see listedBy.
-func columns(attributes map[string]enumspb.IndexedValueType) map[string]string {
+func columns(wanted attributes) map[string]string {
 	used := make(map[enumspb.IndexedValueType]int)
 	columns := make(map[string]string)
-	for _, name := range slices.Sorted(maps.Keys(attributes)) {
-		kind := attributes[name]
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		kind := wanted[name]
 		used[kind]++
 		columns[fmt.Sprintf("%s%02d", kind, used[kind])] = name
 	}
@@ -170,6 +170,9 @@ const (
 // namespace is the one that Start registers, and the web UI shows.
 const namespace = "default"
 
+// attributes are search attributes by their names.
+type attributes = map[string]enumspb.IndexedValueType
+
 // retention is how long a new namespace keeps the history of a closed workflow.
 const retention = 7 * 24 * time.Hour
 
@@ -207,7 +210,7 @@ const (
 
 // awaitNamespace waits until the server serves the namespace, and registers the
 // search attributes that it lacks.
-func awaitNamespace(ctx context.Context, address string, wanted map[string]enumspb.IndexedValueType) (err error) {
+func awaitNamespace(ctx context.Context, address string, wanted attributes) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, readyPatience)
 	defer cancel()
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -218,7 +221,8 @@ func awaitNamespace(ctx context.Context, address string, wanted map[string]enums
 
 	workflows := workflowservice.NewWorkflowServiceClient(conn)
 	for {
-		_, err := workflows.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+		_, err := workflows.DescribeNamespace(ctx,
+			&workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 		if err == nil {
 			break
 		}
@@ -232,13 +236,14 @@ func awaitNamespace(ctx context.Context, address string, wanted map[string]enums
 }
 
 func addSearchAttributes(
-	ctx context.Context, operator operatorservice.OperatorServiceClient, wanted map[string]enumspb.IndexedValueType,
+	ctx context.Context, operator operatorservice.OperatorServiceClient, wanted attributes,
 ) error {
-	present, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	present, err := operator.ListSearchAttributes(ctx,
+		&operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
 		return fmt.Errorf("list search attributes: %w", err)
 	}
-	missing := make(map[string]enumspb.IndexedValueType)
+	missing := make(attributes)
 	for name, want := range wanted {
 		switch got, ok := present.GetCustomAttributes()[name]; {
 		case !ok:
@@ -255,6 +260,49 @@ func addSearchAttributes(
 	})
 	if err != nil && status.Code(err) != codes.AlreadyExists {
 		return fmt.Errorf("add search attributes: %w", err)
+	}
+	return nil
+}
+
+// polls ends workers' polls when the server stops. A stopping server waits for what it has
+// been asked, for a second at the longest, and some of its own workers for housekeeping are
+// never stopped and go on polling.
+type polls struct {
+	stopping context.Context //nolint:containedctx // the server's, which ends requests beside their own
+	stop     context.CancelFunc
+}
+
+// pollAgain is how long a poll takes that comes while the server stops.
+const pollAgain = 50 * time.Millisecond
+
+// intercept is a grpc.UnaryServerInterceptor.
+func (p polls) intercept(
+	ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+) (any, error) {
+	nothing := nothingToDo(req)
+	if nothing == nil {
+		return handler(ctx, req)
+	}
+	if p.stopping.Err() != nil {
+		time.Sleep(pollAgain) // the worker would ask again at once
+		return nothing, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.stopping, cancel)()
+	return handler(ctx, req)
+}
+
+// nothingToDo is the answer to a worker's poll that there is no task, or nil if the request
+// is no such poll.
+func nothingToDo(req any) any {
+	switch req.(type) {
+	case *workflowservice.PollWorkflowTaskQueueRequest:
+		return &workflowservice.PollWorkflowTaskQueueResponse{}
+	case *workflowservice.PollActivityTaskQueueRequest:
+		return &workflowservice.PollActivityTaskQueueResponse{}
+	case *workflowservice.PollNexusTaskQueueRequest:
+		return &workflowservice.PollNexusTaskQueueResponse{}
 	}
 	return nil
 }
