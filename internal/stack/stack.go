@@ -134,7 +134,8 @@ func (s *Stack) start(ctx context.Context, options Options) error {
 
 // firstCause leaves out what only ended because the other failed.
 func firstCause(errs ...error) error {
-	causes := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return errors.Is(err, context.Canceled) })
+	isCanceled := func(err error) bool { return errors.Is(err, context.Canceled) }
+	causes := slices.DeleteFunc(slices.Clone(errs), isCanceled)
 	return cmp.Or(errors.Join(causes...), errors.Join(errs...))
 }
 

@@ -98,7 +98,8 @@ func (a account) canReach(path string) error {
 		if !a.canPass(stat) {
 			return fmt.Errorf("postgres does not run as root and would run as user %s, to whom the "+
 				"directory %s is closed, and with it %s: choose another data directory with "+
-				"--data-dir, let others pass (chmod o+x %s), or start Mosey as a plain user", a.name, dir, path, dir)
+				"--data-dir, let others pass (chmod o+x %s), or start Mosey as a plain user",
+				a.name, dir, path, dir)
 		}
 		if dir == filepath.Dir(dir) {
 			return nil

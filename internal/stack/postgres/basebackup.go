@@ -147,7 +147,9 @@ func Unpack(ctx context.Context, dir, password string, archive io.Reader) error 
 	return syncDir(home)
 }
 
-func unpackCluster(ctx context.Context, dir string, user account, password string, archive io.Reader) (err error) {
+func unpackCluster(
+	ctx context.Context, dir string, user account, password string, archive io.Reader,
+) (err error) {
 	for _, path := range []string{ClusterDir(dir), dataDir(dir)} {
 		if err := os.Mkdir(path, 0o700); err != nil {
 			return err

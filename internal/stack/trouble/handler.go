@@ -72,7 +72,8 @@ func (h handler) report(ctx context.Context, r slog.Record) {
 	case broken != "":
 		h.teller.TellOf(broken, text)
 	// the server has panicked, or would have ended its process
-	case r.Level > slog.LevelError, panicked.MatchString(r.Message), r.Level >= slog.LevelError && h.lasting.lasts(r.Time, text):
+	case r.Level > slog.LevelError, panicked.MatchString(r.Message),
+		r.Level == slog.LevelError && h.lasting.lasts(r.Time, text):
 		h.teller.Tell(text)
 	}
 }
