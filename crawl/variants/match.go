@@ -16,35 +16,33 @@ func Match(u urls.URL, patterns []string) (string, bool) {
 		if strings.HasPrefix(p, "/") {
 			text = u.RequestTarget()
 		}
-		if matches(p, text) {
+		if Matches(p, text) {
 			return p, true
 		}
 	}
 	return "", false
 }
 
-// matches takes time at most proportional to the product of both lengths.
-func matches(pattern, text string) bool {
+// Matches reports whether a text matches a pattern with the wildcards of robots.txt.
+// It never backtracks: each piece between two wildcards is taken where it first
+// occurs, which leaves the most for the pieces that follow.
+func Matches(pattern, text string) bool {
 	pattern, anchored := strings.CutSuffix(pattern, "$")
-	if !anchored {
-		pattern += "*"
+	piece, rest, more := strings.Cut(pattern, "*")
+	text, found := strings.CutPrefix(text, piece)
+	if !found {
+		return false
 	}
-	star, from := -1, 0
-	i, j := 0, 0
-	for j < len(text) {
-		switch {
-		case i < len(pattern) && pattern[i] == '*':
-			star, from = i, j
-			i++
-		case i < len(pattern) && pattern[i] == text[j]:
-			i++
-			j++
-		case star >= 0:
-			from++
-			i, j = star+1, from
-		default:
+	for more {
+		piece, rest, more = strings.Cut(rest, "*")
+		if anchored && !more {
+			return strings.HasSuffix(text, piece)
+		}
+		at := strings.Index(text, piece)
+		if at < 0 {
 			return false
 		}
+		text = text[at+len(piece):]
 	}
-	return strings.Trim(pattern[i:], "*") == ""
+	return !anchored || text == ""
 }

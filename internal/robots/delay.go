@@ -61,8 +61,3 @@ func parseRate(value string) (time.Duration, bool) {
 	}
 	return time.Duration(math.Ceil(min(float64(each)*unit/float64(n), float64(MaxCrawlDelay))/1e6)) * time.Millisecond, true
 }
-
-// formatDelay is the inverse of parseDelay.
-func formatDelay(delay time.Duration) string {
-	return strconv.FormatFloat(delay.Seconds(), 'f', -1, 64)
-}

@@ -1,36 +1,16 @@
 package robots
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl/variants"
+)
 
 // Match reports whether a pattern with the wildcards of RFC 9309 §2.2.3 matches a
 // path with its query, both as written: for other files that borrow its rules.
 // The empty pattern matches nothing. It takes time linear in both.
 func Match(pattern, pathAndQuery string) bool {
-	return pattern != "" && match(normalizePattern(pattern), normalizePath(pathAndQuery))
-}
-
-// match reports whether a pattern matches a path, both normalized. It never
-// backtracks: each piece between two wildcards is taken where it first occurs,
-// which leaves the most for the pieces that follow.
-func match(pattern, path string) bool {
-	pattern, anchored := strings.CutSuffix(pattern, "$")
-	piece, rest, more := strings.Cut(pattern, "*")
-	path, found := strings.CutPrefix(path, piece)
-	if !found {
-		return false
-	}
-	for more {
-		piece, rest, more = strings.Cut(rest, "*")
-		if anchored && !more {
-			return strings.HasSuffix(path, piece)
-		}
-		at := strings.Index(path, piece)
-		if at < 0 {
-			return false
-		}
-		path = path[at+len(piece):]
-	}
-	return !anchored || path == ""
+	return pattern != "" && variants.Matches(normalizePattern(pattern), normalizePath(pathAndQuery))
 }
 
 // normalizePattern brings the value of a rule into the form it is compared in.
@@ -39,13 +19,9 @@ func match(pattern, path string) bool {
 // slash. In the result "*" and "$" are always wildcards.
 func normalizePattern(value string) string { return pattern(value, "%25") }
 
-// rawPattern is the same, but a "%" that begins no escape matches the beginning of
-// an escape in the path: it stays as it is, and a hexadecimal digit after it
-// becomes upper case.
-func rawPattern(value string) string { return pattern(value, "%") }
-
-// pattern is a pattern in the form it is compared in, with a bare "%" as it is
-// given.
+// pattern is normalizePattern that writes percent for a "%" that begins no escape.
+// If percent is "%", it matches the beginning of an escape in the path: a
+// hexadecimal digit after it becomes upper case.
 func pattern(value, percent string) string {
 	if value[0] != '/' && value[0] != '*' {
 		value = "/" + value

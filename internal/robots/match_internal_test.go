@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl/variants"
 )
 
 // naiveMatch is what RFC 9309 §2.2.3 says, by trying everything.
@@ -80,7 +82,7 @@ func TestMatchExhaustively(t *testing.T) {
 			for _, path := range paths {
 				path = "/" + path
 				// Compared here, as so many calls of require are slow.
-				if naiveMatch(pattern, path) != match(pattern, path) {
+				if naiveMatch(pattern, path) != variants.Matches(pattern, path) {
 					require.Fail(t, "match differs from the definition", "%s on %s", pattern, path)
 				}
 				want := naiveDecide(rules.rules, path)
@@ -178,7 +180,7 @@ func FuzzMatch(f *testing.F) {
 		rules := rulesOf(values...)
 		path = normalizePath(path)
 		for _, r := range rules.rules {
-			require.Equal(t, naiveMatch(r.pattern, path), match(r.pattern, path), "%q on %q", r.pattern, path)
+			require.Equal(t, naiveMatch(r.pattern, path), variants.Matches(r.pattern, path), "%q on %q", r.pattern, path)
 		}
 		want := naiveDecide(rules.rules, path)
 		require.Equal(t, want || path == "/robots.txt", rules.Decide(path).Allowed)

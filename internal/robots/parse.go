@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"bytes"
 	"encoding/binary"
 	"iter"
 	"slices"
@@ -58,11 +59,11 @@ const (
 // of a longer body, pass at least one octet more. The body is not retained.
 func Parse(body []byte) *File {
 	if len(body) > MaxBytes {
-		cut := MaxBytes
-		if body[cut] != '\n' && body[cut] != '\r' {
-			cut = lastLineEnd(body[:cut])
+		next := body[MaxBytes]
+		body = body[:MaxBytes]
+		if end := bytes.LastIndexAny(body, "\r\n"); end >= 0 && next != '\n' && next != '\r' {
+			body = body[:end+1]
 		}
-		body = body[:cut]
 	}
 	text := decode(body)
 	file := read(text, MaxLineBytes)
@@ -72,7 +73,7 @@ func Parse(body []byte) *File {
 
 // Malformed reports whether the body was no robots.txt but binary data or an
 // HTML or XML document, and if so in a few words why. The rules of such a file
-// are still readable; whether to trust them is for the caller to say.
+// are still readable.
 func (f *File) Malformed() (bool, string) {
 	return f.malformed != "", f.malformed
 }
@@ -87,10 +88,7 @@ func (f *File) Sitemaps() []string {
 func read(text string, maxLine int) *File {
 	file := &File{}
 	for number, line := range lines(text) {
-		if len(line) > maxLine {
-			line = line[:maxLine]
-		}
-		name, value := splitLine(line)
+		name, value := splitLine(line[:min(len(line), maxLine)])
 		switch name {
 		case fieldUnknown:
 		case fieldSitemap:
@@ -110,9 +108,9 @@ func read(text string, maxLine int) *File {
 func lines(text string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for number := 1; text != ""; number++ {
-			end := 0
-			for end < len(text) && text[end] != '\n' && text[end] != '\r' {
-				end++
+			end := strings.IndexAny(text, "\r\n")
+			if end < 0 {
+				end = len(text)
 			}
 			if !yield(number, text[:end]) || end == len(text) {
 				return
@@ -229,15 +227,13 @@ func fieldOf(name string) field {
 // run of letters, "-" and "_" (RFC 9309 §2.2.1). A version or anything else
 // behind it is dropped. "" names no crawler.
 func product(value string) string {
+	// "*bot" is somebody's idea of a pattern, "*;" is sloppy.
+	if strings.HasPrefix(value, "*") && (len(value) == 1 || !isTokenByte(value[1])) {
+		return "*"
+	}
 	end := 0
 	for end < len(value) && isTokenByte(value[end]) {
 		end++
-	}
-	if end == 0 && strings.HasPrefix(value, "*") {
-		// "*bot" is somebody's idea of a pattern, "*;" is sloppy.
-		if len(value) == 1 || !isTokenByte(value[1]) {
-			return "*"
-		}
 	}
 	return value[:end]
 }
@@ -248,16 +244,6 @@ func isTokenByte(b byte) bool {
 
 func isLetter(b byte) bool {
 	return 'a' <= b|0x20 && b|0x20 <= 'z'
-}
-
-// lastLineEnd returns the length of the whole lines body begins with.
-func lastLineEnd(body []byte) int {
-	for i := len(body); i > 0; i-- {
-		if body[i-1] == '\n' || body[i-1] == '\r' {
-			return i
-		}
-	}
-	return len(body)
 }
 
 // decode returns body as text without its byte order mark. UTF-16 is decoded
@@ -288,4 +274,31 @@ func decodeUTF16(body []byte, order binary.ByteOrder) string {
 		units[i] = order.Uint16(body[2*i:])
 	}
 	return string(utf16.Decode(units))
+}
+
+// controlShare is the share of control octets, one in so many, beyond which a
+// body counts as binary. Compressed data has one in ten, text next to none.
+const controlShare = 32
+
+// malformed says why text is no robots.txt, or "" if it may be one.
+func malformed(text string) string {
+	// a tag, a comment or a declaration, with which no line of a robots.txt can begin
+	begin := strings.TrimLeft(text, blanks+"\r\n")
+	if len(begin) > 1 && begin[0] == '<' && (begin[1] == '!' || begin[1] == '?' || isLetter(begin[1])) {
+		return "an HTML or XML document"
+	}
+	controls := 0
+	for i := range len(text) {
+		if isControl(text[i]) && !strings.ContainsRune(blanks+"\r\n", rune(text[i])) {
+			controls++
+		}
+	}
+	if controls*controlShare > len(text) {
+		return "binary data"
+	}
+	return ""
+}
+
+func isControl(b byte) bool {
+	return b < ' ' || b == 0x7f
 }

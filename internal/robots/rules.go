@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mosey-web/mosey/crawl/variants"
 )
 
 const (
@@ -91,52 +94,30 @@ func (f *File) Rules(token string) *Rules {
 	rules := &Rules{}
 	// Rules end a run of user-agent lines, lines that are not in the RFC do so
 	// for their own kind only: several groups are open at any line.
-	var forRules, forDelay, forSignals, forUsages, forVisits, forLicense group
+	var groups [fieldLicense + 1]group
 	others := "" // the first licence that is not the group's
 	for _, r := range f.records {
-		switch r.field {
+		kind := r.field
+		switch kind {
 		case fieldUserAgent:
-			forRules.join(named, r)
-			forDelay.join(named, r)
-			forSignals.join(named, r)
-			forUsages.join(named, r)
-			forVisits.join(named, r)
-			forLicense.join(named, r)
-		case fieldCrawlDelay:
-			forDelay.closed = true
-			if forDelay.bound {
-				rules.addDelay(parseDelay, r)
+			for i, g := range groups {
+				groups[i] = group{bound: named(r) || g.bound && !g.closed}
 			}
+			continue
 		case fieldRequestRate:
-			forDelay.closed = true
-			if forDelay.bound {
-				rules.addDelay(parseRate, r)
+			kind = fieldCrawlDelay
+		case fieldAllow, fieldDisallow:
+			kind = fieldAllow
+			for i := range groups {
+				groups[i].closed = true
 			}
-		case fieldVisitTime:
-			forVisits.closed = true
-			if forVisits.bound {
-				rules.addVisitTime(r)
-			}
-		case fieldLicense:
-			forLicense.closed = true
-			rules.addLicense(r, forLicense.bound, &others)
-		case fieldContentUsage:
-			forUsages.closed = true
-			if forUsages.bound {
-				rules.addUsage(r)
-			}
-		case fieldContentSignal:
-			forSignals.closed = true
-			if forSignals.bound {
-				rules.addSignal(r)
-			}
-		default:
-			for _, g := range []*group{&forRules, &forDelay, &forSignals, &forUsages, &forVisits, &forLicense} {
-				g.closed = true
-			}
-			if forRules.bound && r.value != "" {
-				rules.rules = append(rules.rules, readings(r)...)
-			}
+		default: // has a group of its own
+		}
+		groups[kind].closed = true
+		if groups[kind].bound {
+			rules.add(r)
+		} else if kind == fieldLicense {
+			others = cmp.Or(others, licenseOf(r))
 		}
 	}
 	rules.license = cmp.Or(rules.license, others)
@@ -144,15 +125,37 @@ func (f *File) Rules(token string) *Rules {
 	return rules
 }
 
-// group follows one group through the file.
+// group follows the lines of one kind through the file.
 type group struct {
 	bound  bool // the crawler is among its user-agent lines
 	closed bool // the next user-agent line starts another group
 }
 
-func (g *group) join(named func(record) bool, r record) {
-	g.bound = named(r) || g.bound && !g.closed
-	g.closed = false
+// add adds a line of the group.
+func (r *Rules) add(rec record) {
+	switch rec.field {
+	case fieldCrawlDelay:
+		r.addDelay(parseDelay, rec)
+	case fieldRequestRate:
+		r.addDelay(parseRate, rec)
+	case fieldVisitTime:
+		if v, ok := parseVisitTime(rec.value); ok && len(r.visits) < MaxVisitTimes {
+			r.visits = append(r.visits, visitTime{v, rec.line})
+		}
+	case fieldLicense:
+		r.license = cmp.Or(r.license, licenseOf(rec))
+	case fieldContentUsage:
+		r.addUsage(rec)
+	case fieldContentSignal:
+		value := printable(rec.value)
+		if value != "" && len(value) <= MaxContentSignalBytes && len(r.signals) < MaxContentSignals {
+			r.signals = append(r.signals, signal{value, rec.line})
+		}
+	default:
+		if rec.value != "" {
+			r.rules = append(r.rules, readings(rec)...)
+		}
+	}
 }
 
 // readings are the rules that a line means: usually one, but none or two if it
@@ -169,7 +172,7 @@ func readings(r record) []rule {
 		return nil
 	}
 	one := rule{allow: r.field == fieldAllow, written: value, pattern: normalizePattern(value), line: r.line}
-	raw := rawPattern(value)
+	raw := pattern(value, "%")
 	if one.allow || raw == one.pattern {
 		return []rule{one}
 	}
@@ -186,36 +189,14 @@ func (r *Rules) addDelay(parse func(string) (time.Duration, bool), rec record) {
 	}
 }
 
-func (r *Rules) addVisitTime(rec record) {
-	if v, ok := parseVisitTime(rec.value); ok && len(r.visits) < MaxVisitTimes {
-		r.visits = append(r.visits, visitTime{v, rec.line})
-	}
-}
-
-// addLicense keeps the group's first licence, or the first of the file in others.
-func (r *Rules) addLicense(rec record, own bool, others *string) {
+// licenseOf returns the licence of a line if it may be an absolute http or https URL, else "".
+func licenseOf(rec record) string {
 	value := printable(rec.value)
-	if !isAbsolute(value) || len(value) > MaxLicenseBytes {
-		return
+	scheme, rest, _ := strings.Cut(value, "://")
+	if rest == "" || len(value) > MaxLicenseBytes || !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
+		return ""
 	}
-	to := others
-	if own {
-		to = &r.license
-	}
-	*to = cmp.Or(*to, value)
-}
-
-// isAbsolute reports whether a value may be an http or https URL of its own.
-func isAbsolute(value string) bool {
-	scheme, rest, found := strings.Cut(value, "://")
-	return found && rest != "" && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http"))
-}
-
-func (r *Rules) addSignal(rec record) {
-	value := printable(rec.value)
-	if value != "" && len(value) <= MaxContentSignalBytes && len(r.signals) < MaxContentSignals {
-		r.signals = append(r.signals, signal{value, rec.line})
-	}
+	return value
 }
 
 // addUsage reads a path and, after white space, the preferences for it. The first drafts had
@@ -237,16 +218,9 @@ func (r *Rules) addUsage(rec record) {
 // the most octets, Allow before Disallow (RFC 9309 §2.2.2).
 func (r *Rules) seal() {
 	slices.SortFunc(r.rules, func(a, b rule) int {
-		if c := cmp.Compare(len(b.pattern), len(a.pattern)); c != 0 {
-			return c
-		}
-		if a.allow != b.allow {
-			if a.allow {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.line, b.line)
+		return cmp.Or(
+			cmp.Compare(len(b.pattern), len(a.pattern)), cmp.Compare(a.name(), b.name()), cmp.Compare(a.line, b.line),
+		)
 	})
 	slices.SortStableFunc(r.usages, func(a, b usage) int { return cmp.Compare(len(b.pattern), len(a.pattern)) })
 }
@@ -258,7 +232,7 @@ func (r *Rules) Decide(pathAndQuery string) Decision {
 		return Decision{Allowed: true}
 	}
 	path := normalizePath(pathAndQuery)
-	at := slices.IndexFunc(r.rules, func(rule rule) bool { return match(rule.pattern, path) })
+	at := slices.IndexFunc(r.rules, func(rule rule) bool { return variants.Matches(rule.pattern, path) })
 	if at < 0 {
 		return Decision{Allowed: true}
 	}
@@ -312,7 +286,7 @@ func (r *Rules) ContentUsage(pathAndQuery string) []string {
 		if len(u.pattern) < longest {
 			break
 		}
-		if match(u.pattern, path) {
+		if variants.Matches(u.pattern, path) {
 			longest, values = len(u.pattern), append(values, u.prefers)
 		}
 	}
@@ -341,7 +315,8 @@ func (r *Rules) String() string {
 		content = append(content, numbered{v.line, "Visit-time: " + v.String()})
 	}
 	if r.delayLine != 0 {
-		content = append(content, numbered{r.delayLine, "Crawl-delay: " + formatDelay(r.delay)})
+		seconds := strconv.FormatFloat(r.delay.Seconds(), 'f', -1, 64)
+		content = append(content, numbered{r.delayLine, "Crawl-delay: " + seconds})
 	}
 	if r.license != "" {
 		// It may be from anywhere in the file. It stands behind all else, where no line is taken.
