@@ -2,6 +2,7 @@ package traps
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,12 +56,8 @@ func appendPathPattern(b []byte, path string) []byte {
 // action=history. A longer one is a text.
 const wordMax = 40
 
-// queryPattern is the pattern of a query with its question mark; empty without
-// a query.
+// queryPattern is the pattern of a query with its question mark.
 func queryPattern(query string, words bool) string {
-	if query == "" {
-		return ""
-	}
 	var params []string
 	for param := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(param, "=")
@@ -81,15 +78,8 @@ func isWord(value string) bool {
 	if value == "" || len(value) > wordMax || urls.IsDrawn(value, 8, 2) || isHexNumber(value) {
 		return false
 	}
-	if _, _, date := leadingDate(value); date {
-		return false
-	}
-	for i := range len(value) {
-		if isAlpha(value[i]) || value[i] == '%' {
-			return true
-		}
-	}
-	return false
+	_, _, date := leadingDate(value)
+	return !date && (strings.Contains(value, "%") || slices.ContainsFunc([]byte(value), isAlpha))
 }
 
 // Parents are the wider patterns of a pattern, the widest first.
@@ -164,15 +154,9 @@ func isHexNumber(word string) bool {
 	return letters > 0 && numbers > 0 && len(word) >= 8
 }
 
-// yearMonth is a date without its day, which does not count here.
-type yearMonth struct {
-	year  int
-	month time.Month
-}
-
 // segmentDate reads a date that path segments begin with, "2026/11" or
 // "2026/11/21", and says how many of them; 0 where they begin with none.
-func segmentDate(segments []string) (d yearMonth, n int) {
+func segmentDate(segments []string) (d time.Time, n int) {
 	if len(segments) < 2 {
 		return d, 0
 	}
@@ -180,17 +164,18 @@ func segmentDate(segments []string) (d yearMonth, n int) {
 	if !ok {
 		return d, 0
 	}
+	n = 2
 	if len(segments) > 2 {
 		if _, ok := dateOf(segments[0], segments[1], segments[2]); ok {
-			return d, 3
+			n = 3
 		}
 	}
-	return d, 2
+	return d, n
 }
 
 // leadingDate reads a date at the start of a text, "2026-11-21", or one that is
 // the whole text, "2026-11", and says what follows it.
-func leadingDate(s string) (d yearMonth, rest string, ok bool) {
+func leadingDate(s string) (d time.Time, rest string, ok bool) {
 	if len(s) < 7 || s[4] != '-' {
 		return d, "", false
 	}
@@ -208,10 +193,7 @@ func leadingDate(s string) (d yearMonth, rest string, ok bool) {
 }
 
 // bareDate reads a text of digits only as a year, a month or a day.
-func bareDate(s string) (yearMonth, bool) {
-	if !digits(s) {
-		return yearMonth{}, false
-	}
+func bareDate(s string) (time.Time, bool) {
 	switch len(s) {
 	case 4:
 		return dateOf(s, "1", "1")
@@ -220,38 +202,35 @@ func bareDate(s string) (yearMonth, bool) {
 	case 8:
 		return dateOf(s[:4], s[4:6], s[6:])
 	}
-	return yearMonth{}, false
+	return time.Time{}, false
 }
 
-// dateOf reads the parts of a date. Other years count as mere numbers: a
-// calendar goes from month to month, so it is stopped before it gets there.
-func dateOf(year, month, day string) (yearMonth, bool) {
+// dateOf reads the parts of a date, and returns the first day of its month. Other years
+// count as mere numbers: a calendar goes from month to month, so it is stopped before it
+// gets there.
+func dateOf(year, month, day string) (time.Time, bool) {
 	y, ok1 := number(year, 1900, 2199)
 	m, ok2 := number(month, 1, 12)
 	_, ok3 := number(day, 1, 31)
-	return yearMonth{y, time.Month(m)}, ok1 && ok2 && ok3
+	if !ok1 || !ok2 || !ok3 {
+		return time.Time{}, false
+	}
+	return time.Date(y, time.Month(m), 1, 0, 0, 0, 0, time.UTC), true
 }
 
 // number reads at most four digits.
 func number(s string, low, high int) (n int, ok bool) {
-	if s == "" || len(s) > 4 || !digits(s) {
+	if s == "" || len(s) > 4 || strings.Trim(s, "0123456789") != "" {
 		return 0, false
 	}
-	for i := range len(s) {
-		n = n*10 + int(s[i]-'0')
-	}
+	n, _ = strconv.Atoi(s)
 	return n, n >= low && n <= high
 }
 
 // calendarName reports whether a path segment is called as a calendar would be.
 func calendarName(segment string) bool {
-	segment = strings.ToLower(segment)
-	for _, part := range [...]string{"calend", "kalend", "event", "agenda"} {
-		if strings.Contains(segment, part) {
-			return true
-		}
-	}
-	return segment == "cal"
+	lower := strings.ToLower(segment)
+	return strings.Contains(lower, "event") || strings.Contains(lower, "agenda") || onlyCalendar(segment)
 }
 
 // onlyCalendar reports whether only a calendar would call a path segment so. A
@@ -271,3 +250,9 @@ func calendarParam(name string) bool {
 	}
 	return false
 }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isAlpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }

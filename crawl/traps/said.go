@@ -39,12 +39,6 @@ var saids = sync.Pool{New: func() any { return new(Said) }}
 // A Said with more words or chunks is not kept: most pages have a tenth.
 const wordsKept, chunksKept = 16 << 10, 8 << 10
 
-func newSaid() *Said {
-	s, _ := saids.Get().(*Said) // there is nothing else
-	s.title, s.words, s.cut = 0, s.words[:0], s.cut[:0]
-	return s
-}
-
 // Release gives back the memory of what Read returned, which is not to be used
 // afterwards. It need not be called.
 func (s *Said) Release() {
@@ -56,12 +50,13 @@ func (s *Said) Release() {
 // Read reads a page's title and text once, in time linear in both. The caller
 // bounds their length.
 func Read(u urls.URL, title, text string) *Said {
-	s := newSaid()
+	s, _ := saids.Get().(*Said) // there is nothing else
+	s.cut = s.cut[:0]
 	plain, err := url.PathUnescape(u.String())
 	if err != nil {
 		plain = u.String()
 	}
-	s.words = appendWords(s.words, plain)
+	s.words = appendWords(s.words[:0], plain)
 	named := newWordSet(s.words)
 
 	s.words = appendWords(s.words[:0], title)
@@ -178,11 +173,15 @@ func newChunk(words []word) chunk {
 		w := &words[i]
 		if w.number {
 			anyNumber = true
-			c.numbers += one(!w.echo)
+			if !w.echo {
+				c.numbers++
+			}
 			continue
 		}
 		wording = mix(wording ^ w.hash)
-		c.plain += one(!w.echo)
+		if !w.echo {
+			c.plain++
+		}
 	}
 	c.wording = entryHash(wording)
 	if anyNumber {
@@ -193,13 +192,6 @@ func newChunk(words []word) chunk {
 		c.full = entryHash(full)
 	}
 	return c
-}
-
-func one(yes bool) int32 {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // entryHash cuts a hash to the bits that a Memory keeps. Only 0 becomes 0.

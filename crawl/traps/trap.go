@@ -1,6 +1,7 @@
 package traps
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -33,7 +34,7 @@ const (
 func Find(u urls.URL, now time.Time) (crawl.Trap, bool) {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
 	segments := strings.Split(strings.Trim(path, "/"), "/")
-	params := splitQuery(query)
+	params := splitParams(query, "&")
 	var t crawl.Trap
 	switch {
 	case len(segments) > PathDepthMax:
@@ -43,7 +44,7 @@ func Find(u urls.URL, now time.Time) (crawl.Trap, bool) {
 	case len(params) > QueryParamsMax:
 		t = trap(crawl.TrapQuery, "%d query parameters, at most %d are taken for a page", len(params), QueryParamsMax)
 	default:
-		t = firstTrap(repeatTrap(segments), dateTrap(segments, params, now), sessionTrap(segments, params))
+		t = cmp.Or(repeatTrap(segments), dateTrap(segments, params, now), sessionTrap(segments, params))
 	}
 	return t, t.Rule != ""
 }
@@ -51,15 +52,6 @@ func Find(u urls.URL, now time.Time) (crawl.Trap, bool) {
 // trap is one with its evidence.
 func trap(kind crawl.TrapRule, evidence string, args ...any) crawl.Trap {
 	return crawl.Trap{Rule: kind, Evidence: fmt.Sprintf(evidence, args...)}
-}
-
-func firstTrap(found ...crawl.Trap) crawl.Trap {
-	for _, t := range found {
-		if t.Rule != "" {
-			return t
-		}
-	}
-	return crawl.Trap{}
 }
 
 // shown cuts a part of a URL for evidence.
@@ -95,15 +87,24 @@ func repeatTrap(segments []string) crawl.Trap {
 // dateTrap looks for a date that is too far from now. A number that could also
 // name an item, as in /items/2050/3, is left to the pattern's budget.
 func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
-	far := farDate{now: now, calendar: slices.ContainsFunc(segments, onlyCalendar)}
+	calendar := slices.ContainsFunc(segments, onlyCalendar)
+	far := func(text string, at time.Time) crawl.Trap {
+		switch {
+		case at.Sub(now) > DateAheadMax:
+			return trap(crawl.TrapDate, "%s is a date more than %d years ahead", shown(text), DateAheadMax/(366*day))
+		case calendar && now.Sub(at) > DateBackMax:
+			return trap(crawl.TrapDate, "%s is a date more than %d years ago", shown(text), DateBackMax/(366*day))
+		}
+		return crawl.Trap{}
+	}
 	for i, s := range segments {
 		var t crawl.Trap
 		d, n := segmentDate(segments[i:])
 		sure := n > 2 || n == 2 && (len(segments[i+1]) == 2 || i > 0 && calendarName(segments[i-1]))
 		if sure {
-			t = far.trap(strings.Join(segments[i:i+n], "/"), d)
+			t = far(strings.Join(segments[i:i+n], "/"), d)
 		} else if d, rest, ok := leadingDate(s); ok {
-			t = far.trap(strings.TrimSuffix(s, rest), d)
+			t = far(strings.TrimSuffix(s, rest), d)
 		}
 		if t.Rule != "" {
 			return t
@@ -115,27 +116,10 @@ func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
 			d, ok = bareDate(p.value)
 		}
 		if ok {
-			if t := far.trap(p.name+"="+strings.TrimSuffix(p.value, rest), d); t.Rule != "" {
+			if t := far(p.name+"="+strings.TrimSuffix(p.value, rest), d); t.Rule != "" {
 				return t
 			}
 		}
-	}
-	return crawl.Trap{}
-}
-
-// farDate judges dates: those of the past only in a calendar.
-type farDate struct {
-	now      time.Time
-	calendar bool
-}
-
-func (f farDate) trap(text string, d yearMonth) crawl.Trap {
-	at := time.Date(d.year, d.month, 1, 0, 0, 0, 0, time.UTC)
-	switch {
-	case at.Sub(f.now) > DateAheadMax:
-		return trap(crawl.TrapDate, "%s is a date more than %d years ahead", shown(text), DateAheadMax/(366*day))
-	case f.calendar && f.now.Sub(at) > DateBackMax:
-		return trap(crawl.TrapDate, "%s is a date more than %d years ago", shown(text), DateBackMax/(366*day))
 	}
 	return crawl.Trap{}
 }
@@ -189,14 +173,10 @@ func sessionName(name string) bool {
 // is possible.
 type param struct{ name, value string }
 
-func splitQuery(query string) []param {
-	if query == "" {
+func splitParams(text, separator string) []param {
+	if text == "" {
 		return nil
 	}
-	return splitParams(query, "&")
-}
-
-func splitParams(text, separator string) []param {
 	parts := strings.Split(text, separator)
 	params := make([]param, len(parts))
 	for i, part := range parts {
