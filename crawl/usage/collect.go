@@ -19,9 +19,9 @@ func (p *Usage) AddMeta(name, content string) {
 	}
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "robots":
-		p.addMetaRobots(content, SourceMetaRobots)
+		(&directives{said: p, by: SourceMetaRobots}).read(content)
 	case Token:
-		p.addMetaRobots(content, SourceMetaToken)
+		(&directives{said: p, by: SourceMetaToken}).read(content)
 	case "tdm-reservation":
 		p.addReservation(content, SourceMetaTDM)
 	case "tdm-policy":
@@ -33,7 +33,7 @@ func (p *Usage) AddMeta(name, content string) {
 // tdm-policy, Content-Signal and Content-Usage, of each at most MaxValues values.
 func (p *Usage) AddHeader(header http.Header) {
 	for _, value := range values(header, "X-Robots-Tag") {
-		p.addRobotsTag(value)
+		(&directives{said: p, by: SourceHeader, addressed: true}).read(value)
 	}
 	for _, value := range values(header, "Tdm-Reservation") {
 		p.addReservation(value, SourceHeaderTDM)
@@ -68,8 +68,8 @@ func (p *Usage) AddLinks(page urls.URL, header http.Header) {
 // that can be used.
 func linkTo(page urls.URL, links []string, rel, media string) string {
 	for _, value := range links {
-		for target, params := range parseLinks(value) {
-			if !slices.Contains(strings.Fields(strings.ToLower(params["rel"])), rel) || media != "" && !strings.EqualFold(params["type"], media) {
+		for target, mediaType := range parseLinks(value, rel) {
+			if media != "" && !strings.EqualFold(mediaType, media) {
 				continue
 			}
 			if u, err := page.Resolve(target); err == nil && policyURL(u.String()) != "" {
@@ -82,17 +82,16 @@ func linkTo(page urls.URL, links []string, rel, media string) string {
 
 // LinkTo is the target of the first link of a relation in a value of the header Link.
 func LinkTo(value, rel string) (target string, found bool) {
-	for target, params := range parseLinks(value) {
-		if slices.Contains(strings.Fields(strings.ToLower(params["rel"])), rel) {
-			return target, true
-		}
+	for target := range parseLinks(value, rel) {
+		return target, true
 	}
 	return "", false
 }
 
-// parseLinks yields the targets of the links in a value of the header Link, and their parameters.
-func parseLinks(value string) iter.Seq2[string, map[string]string] {
-	return func(yield func(string, map[string]string) bool) {
+// parseLinks yields the targets and the media types of the links of a relation in a value of the
+// header Link.
+func parseLinks(value, rel string) iter.Seq2[string, string] {
+	return func(yield func(target, mediaType string) bool) {
 		value := value[:min(len(value), MaxValueBytes)]
 		for {
 			_, rest, begins := strings.Cut(value, "<")
@@ -113,7 +112,8 @@ func parseLinks(value string) iter.Seq2[string, map[string]string] {
 			params := rest[:min(n, len(rest))]
 			value = rest[len(params):]
 			// the parameters are written as those of a media type
-			if _, set, err := mime.ParseMediaType("link/link" + params); err == nil && !yield(target, set) {
+			_, set, err := mime.ParseMediaType("link/link" + params)
+			if err == nil && slices.Contains(strings.Fields(strings.ToLower(set["rel"])), rel) && !yield(target, set["type"]) {
 				return
 			}
 		}

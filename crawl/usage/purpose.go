@@ -11,20 +11,8 @@ import (
 // package's documentation, and if not why in words. An unknown purpose is never
 // allowed.
 func Allows(purpose settings.Purpose, p Usage) (bool, string) {
-	switch purpose {
-	case settings.PurposeSearch:
-		return unless(purpose, objection{"search=no", p.ContentSignals.Search.refusal()})
-	case settings.PurposeAITrain:
-		return unless(
-			purpose,
-			objection{"noai", p.NoAI},
-			objection{"a TDM reservation", p.TDMReserved},
-			objection{"ai-train=no", p.ContentSignals.AITrain.refusal()},
-		)
-	case settings.PurposeArchive:
-		return unless(purpose, objection{"noarchive", p.NoArchive})
-	}
-	return false, fmt.Sprintf("%q is no known purpose", purpose)
+	p.NoIndex, p.NoImageIndex, p.NoImageAI = "", "", "" // these three forbid only the use of its images
+	return AllowsImages(purpose, p)
 }
 
 // AllowsImages reports whether the images that a page names may be used for a purpose, and
@@ -48,7 +36,7 @@ func AllowsImages(purpose settings.Purpose, p Usage) (bool, string) {
 	case settings.PurposeArchive:
 		return unless(purpose, objection{"noarchive", p.NoArchive})
 	}
-	return Allows(purpose, p)
+	return false, fmt.Sprintf("%q is no known purpose", purpose)
 }
 
 // Indexable reports whether a page may be in an index at a time, and if not why.

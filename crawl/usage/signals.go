@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/dunglas/httpsfv"
@@ -37,17 +38,17 @@ const (
 // values are ignored.
 func (c *ContentSignals) add(list string, by Source) {
 	for field := range strings.SplitSeq(bounded(list), ",") {
-		name, value, _ := strings.Cut(field, "=")
-		signal := Signal{Answer: answer(value), By: by}
-		if signal.Answer == Unset {
+		name, value, _ := strings.Cut(strings.ToLower(field), "=")
+		signal := Signal{Answer: Answer(strings.TrimSpace(value)), By: by}
+		if signal.Answer != Yes && signal.Answer != No {
 			continue
 		}
-		switch name = strings.TrimSpace(name); {
-		case strings.EqualFold(name, "search"):
+		switch strings.TrimSpace(name) {
+		case "search":
 			c.Search.merge(signal)
-		case strings.EqualFold(name, "ai-input"):
+		case "ai-input":
 			c.AIInput.merge(signal)
-		case strings.EqualFold(name, "ai-train"):
+		case "ai-train":
 			c.AITrain.merge(signal)
 		}
 	}
@@ -90,23 +91,8 @@ func (c *ContentSignals) addUsage(list string, by Source) {
 		{&c.AIInput, said("ai-use", "ai-input")},
 		{&c.AITrain, said("train-ai", "ai", "genai", "train-genai", "tdm")},
 	} {
-		if f.said.Answer == Unset {
-			f.said = all
-		}
-		if f.said.Answer != Unset {
-			f.to.merge(f.said)
-		}
+		f.to.merge(cmp.Or(f.said, all))
 	}
-}
-
-func answer(value string) Answer {
-	value = strings.TrimSpace(value)
-	for _, a := range []Answer{Yes, No} {
-		if strings.EqualFold(value, string(a)) {
-			return a
-		}
-	}
-	return Unset
 }
 
 func (s *Signal) merge(other Signal) {

@@ -102,18 +102,10 @@ func (p *Usage) AddKept(last Usage, header bool) {
 	kept := func(by Source) bool {
 		return slices.Contains(saidOnPage, by) || header && slices.Contains(saidByHeader, by)
 	}
-	for _, f := range []struct{ to, from *Source }{
-		{&p.NoIndex, &last.NoIndex},
-		{&p.NoFollow, &last.NoFollow},
-		{&p.NoArchive, &last.NoArchive},
-		{&p.NoSnippet, &last.NoSnippet},
-		{&p.NoImageIndex, &last.NoImageIndex},
-		{&p.NoAI, &last.NoAI},
-		{&p.NoImageAI, &last.NoImageAI},
-		{&p.TDMReserved, &last.TDMReserved},
-	} {
-		if kept(*f.from) {
-			mark(f.to, *f.from)
+	to := p.sources()
+	for i, from := range last.sources() {
+		if kept(*from) {
+			mark(to[i], *from)
 		}
 	}
 	if kept(last.UnavailableAfterBy) {
