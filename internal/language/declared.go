@@ -26,21 +26,13 @@ func parse(declared []string) (found []language.Tag) {
 			}
 			// strings such as "en-us-posix" are read as far as they are tags
 			tag, err := language.BCP47.Parse(text)
-			if base, certain := tag.Base(); err != nil || certain == language.No || !spoken(base.String()) {
+			if base, certain := tag.Base(); err != nil || certain == language.No || tags.Nameless(base) {
 				continue
 			}
 			found = append(found, tags.Canonical(tag))
 		}
 	}
 	return found
-}
-
-func spoken(base string) bool {
-	switch base {
-	case "", "und", "mul", "zxx", "mis":
-		return false
-	}
-	return true
 }
 
 // baseOf is the language of a tag, by the code that the models have for it.

@@ -47,12 +47,6 @@ type Detector struct {
 // the script of the text agrees, and the language of a script that only one has.
 func New(models Models) Detector { return Detector{models: models} }
 
-// Detect names the language of the largest part of a text, see [Detector.Languages].
-func (d Detector) Detect(prose string, declared ...string) string {
-	first, _ := d.Languages(prose, declared...)
-	return first
-}
-
 // Languages names the language of the largest part of a text, and another if at least a
 // fifth of the text is in it. prose is running text in normal form C, a paragraph a line,
 // without menus and code. declared has the tags of the page and its header, the most
@@ -110,7 +104,7 @@ func (d Detector) one(prose string, tags []language.Tag) string {
 	if d.models != nil && s.letters >= lettersEnough && !s.oneLanguage() {
 		var w words
 		w.look(prose)
-		if tag, is := w.declared(tags); is {
+		if tag := w.declared(tags); tag != language.Und {
 			return s.name(tag)
 		}
 		found = d.find(prose, s, &w)

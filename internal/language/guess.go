@@ -15,13 +15,12 @@ func Guess(text string) string {
 	var w words
 	w.look(withoutContractions(text))
 	for i, lang := range w.ranked {
-		if !w.bear(i, guessed) {
-			continue
+		if w.bear(i, guessed) {
+			if lang == groups[0][0] {
+				return "" // as frequent as the others of its group
+			}
+			return lang
 		}
-		if lang == groups[0][0] {
-			return "" // as frequent as the others of its group
-		}
-		return lang
 	}
 	return ""
 }

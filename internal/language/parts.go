@@ -2,10 +2,9 @@ package language
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 )
 
 const (
@@ -67,9 +66,9 @@ func (d *divided) release() {
 // divide looks at the frequent words of each paragraph.
 func (d *divided) divide(prose string) {
 	for prose != "" && len(d.list) < paragraphsMost {
-		text, rest, _ := strings.Cut(prose, "\n")
-		if len(d.list) == paragraphsMost-1 {
-			text, rest = prose, ""
+		text, rest := prose, ""
+		if len(d.list) < paragraphsMost-1 {
+			text, rest, _ = strings.Cut(prose, "\n")
 		}
 		prose = rest
 		d.add(text)
@@ -77,21 +76,25 @@ func (d *divided) divide(prose string) {
 }
 
 func (d *divided) add(text string) {
-	var c counted
-	c.count(text)
-	p := paragraph{text: text, weight: c.ascii + c.other, script: "Latn"}
-	if c.other > c.ascii {
+	read := runs{text: text}
+	count := 0
+	var has [rankedMost]uint16
+	for word := read.next(); len(word) > 0; word = read.next() {
+		count++
+		for of := frequentWords().owners[string(word)]; of != 0; of &= of - 1 {
+			has[bits.TrailingZeros64(of)]++
+		}
+	}
+	p := paragraph{text: text, weight: read.ascii + read.other, script: "Latn"}
+	if read.other > read.ascii {
 		s := scriptsOf(text[:min(len(text), scriptBytes)])
 		if p.script = s.main; s.main == "Hani" || s.main == "Kana" || s.main == "Hang" {
 			p.weight *= ideographWeight
 		}
 	}
-	most := 0
-	for _, n := range c.has {
-		most = max(most, int(n))
-	}
-	if most > 1 && most*100 >= c.words*confirmed.share {
-		for i, n := range c.has {
+	most := int(slices.Max(has[:]))
+	if most > 1 && most*100 >= count*confirmed.share {
+		for i, n := range has {
 			if int(n)*100 >= most*nearly {
 				p.langs |= 1 << i
 				d.hits[i] += int(n)
@@ -102,60 +105,15 @@ func (d *divided) add(text string) {
 	d.list = append(d.list, p)
 }
 
-// counted is the words of a paragraph.
-type counted struct {
-	words, ascii, other int
-	has                 [rankedMost]uint16
-}
-
-// count reads words as [words.take] does.
-func (c *counted) count(text string) {
-	var buffer [wordBytesMost + utf8.UTFMax]byte
-	word := buffer[:0]
-	for _, r := range text {
-		switch {
-		case 'a' <= r && r <= 'z':
-			c.ascii++
-		case 'A' <= r && r <= 'Z':
-			r |= 0x20
-			c.ascii++
-		case r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)):
-			r = unicode.ToLower(r)
-			c.other++
-		default:
-			c.add(word)
-			word = word[:0]
-			continue
-		}
-		if len(word) < wordBytesMost {
-			word = utf8.AppendRune(word, r)
-		}
-	}
-	c.add(word)
-}
-
-func (c *counted) add(word []byte) {
-	if len(word) == 0 {
-		return
-	}
-	c.words++
-	for of := frequentWords().owners[string(word)]; of != 0; of &= of - 1 {
-		c.has[bits.TrailingZeros64(of)]++
-	}
-}
-
 // largest is the largest part of the paragraphs that are not in parts already.
 func (d *divided) largest(taken ...part) (best part) {
 	var weights [rankedMost]int
-	unknown := map[string]int(nil)
+	unknown := map[string]int{}
 	for _, p := range d.list {
-		if isIn(p, taken) {
+		if slices.ContainsFunc(taken, func(q part) bool { return q.has(p) }) {
 			continue
 		}
 		if p.langs == 0 {
-			if unknown == nil {
-				unknown = map[string]int{}
-			}
 			unknown[p.script] += p.weight
 		}
 		for of := p.langs; of != 0; of &= of - 1 {
@@ -176,15 +134,6 @@ func (d *divided) largest(taken ...part) (best part) {
 	return best
 }
 
-func isIn(p paragraph, parts []part) bool {
-	for _, q := range parts {
-		if q.has(p) {
-			return true
-		}
-	}
-	return false
-}
-
 // main is the largest part. Paragraphs without frequent words are mostly names and terms of
 // the language around them: they are only taken for another one where they are by far the
 // most.
@@ -202,10 +151,8 @@ func (d *divided) main() part {
 
 // scriptOf is the script that a part is in.
 func (d *divided) scriptOf(of part) string {
-	for _, p := range d.list {
-		if of.has(p) {
-			return p.script
-		}
+	if i := slices.IndexFunc(d.list, of.has); i >= 0 {
+		return d.list[i].script
 	}
 	return ""
 }

@@ -1,6 +1,8 @@
 package language
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -26,41 +28,24 @@ const ideographWeight = 3
 // scriptRunes is how much of a text is looked at.
 const scriptRunes = 4000
 
-// known are the scripts that are told apart. Han stands for Japanese, too, where there
-// are kana.
-var known = []struct {
+// script is a script by its name in ISO 15924.
+type script struct {
 	name  string
 	table *unicode.RangeTable
-}{
-	{"Latn", unicode.Latin},
-	{"Cyrl", unicode.Cyrillic},
-	{"Hani", unicode.Han},
-	{"Kana", unicode.Katakana},
-	{"Kana", unicode.Hiragana},
-	{"Hang", unicode.Hangul},
-	{"Arab", unicode.Arabic},
-	{"Grek", unicode.Greek},
-	{"Hebr", unicode.Hebrew},
-	{"Deva", unicode.Devanagari},
-	{"Thai", unicode.Thai},
-	{"Beng", unicode.Bengali},
-	{"Taml", unicode.Tamil},
-	{"Telu", unicode.Telugu},
-	{"Gujr", unicode.Gujarati},
-	{"Guru", unicode.Gurmukhi},
-	{"Geor", unicode.Georgian},
-	{"Armn", unicode.Armenian},
-	{"Khmr", unicode.Khmer},
-	{"Laoo", unicode.Lao},
-	{"Mymr", unicode.Myanmar},
-	{"Sinh", unicode.Sinhala},
-	{"Mlym", unicode.Malayalam},
-	{"Knda", unicode.Kannada},
-	{"Orya", unicode.Oriya},
-	{"Ethi", unicode.Ethiopic},
-	{"Tibt", unicode.Tibetan},
-	{"Thaa", unicode.Thaana},
-	{"Mong", unicode.Mongolian},
+}
+
+// known are the scripts that are told apart. Han stands for Japanese, too, where there
+// are kana.
+var known = []script{
+	{"Latn", unicode.Latin}, {"Cyrl", unicode.Cyrillic}, {"Hani", unicode.Han}, {"Kana", unicode.Katakana},
+	{"Kana", unicode.Hiragana}, {"Hang", unicode.Hangul}, {"Arab", unicode.Arabic},
+	{"Grek", unicode.Greek}, {"Hebr", unicode.Hebrew}, {"Deva", unicode.Devanagari},
+	{"Thai", unicode.Thai}, {"Beng", unicode.Bengali}, {"Taml", unicode.Tamil}, {"Telu", unicode.Telugu},
+	{"Gujr", unicode.Gujarati}, {"Guru", unicode.Gurmukhi}, {"Geor", unicode.Georgian},
+	{"Armn", unicode.Armenian}, {"Khmr", unicode.Khmer}, {"Laoo", unicode.Lao}, {"Mymr", unicode.Myanmar},
+	{"Sinh", unicode.Sinhala}, {"Mlym", unicode.Malayalam}, {"Knda", unicode.Kannada},
+	{"Orya", unicode.Oriya}, {"Ethi", unicode.Ethiopic}, {"Tibt", unicode.Tibetan},
+	{"Thaa", unicode.Thaana}, {"Mong", unicode.Mongolian},
 }
 
 // The places in known of some scripts.
@@ -89,25 +74,19 @@ func scriptsOf(text string) scripts {
 		if n++; n > scriptRunes {
 			break
 		}
-		if r < unicode.MaxASCII {
-			if 'a' <= r|0x20 && r|0x20 <= 'z' {
-				counts[0]++
-			}
+		switch {
+		case 'a' <= r|0x20 && r|0x20 <= 'z':
+			counts[0]++
 			continue
-		}
-		if 'А' <= r && r <= 'я' {
+		case 'А' <= r && r <= 'я':
 			counts[cyrillic]++
 			continue
-		}
-		if !unicode.IsLetter(r) && !unicode.IsMark(r) {
+		case r < unicode.MaxASCII, !unicode.IsLetter(r) && !unicode.IsMark(r):
 			continue
 		}
 		if !unicode.Is(known[last].table, r) { // letters of a script come together
-			i := 0
-			for i < len(known) && !unicode.Is(known[i].table, r) {
-				i++
-			}
-			if i == len(known) {
+			i := slices.IndexFunc(known, func(s script) bool { return unicode.Is(s.table, r) })
+			if i < 0 {
 				continue
 			}
 			last = i
@@ -144,12 +123,7 @@ func scriptsOf(text string) scripts {
 func (s scripts) oneLanguage() bool { return only[s.main] != "" }
 
 // language is the only language of the script; "und" if there is none.
-func (s scripts) language() string {
-	if name := only[s.main]; name != "" {
-		return name
-	}
-	return "und"
-}
+func (s scripts) language() string { return cmp.Or(only[s.main], "und") }
 
 // fits reports whether a text in this script can be in a language. A language is taken
 // to be written in the script that most who write it use, and those that are written in
@@ -182,10 +156,10 @@ func (s scripts) name(tag language.Tag) string {
 	base, _ := tag.Base()
 	code := "Hans"
 	switch {
-	case base.String() == "zh" && s.traditional:
-		code = "Hant"
 	case base.String() != "zh":
 		code = s.main
+	case s.traditional:
+		code = "Hant"
 	}
 	script := tags.UsualScript(base)
 	if code != "" && code != "Kana" && code != "Hang" && code != "Hani" {

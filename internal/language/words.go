@@ -90,47 +90,62 @@ func (w *words) look(prose string) {
 	w.take(rest[len(rest)/2:], frequentMost)
 }
 
-// take reads words, which are runs of letters, until there are so many, and returns what
-// is left of the text.
+// take reads words until there are so many, and returns what is left of the text.
 func (w *words) take(text string, most int) string {
-	var buffer [wordBytesMost + utf8.UTFMax]byte
-	word := buffer[:0]
-	for i, r := range text {
+	read := runs{text: text}
+	for w.read < most {
+		word := read.next()
+		if len(word) == 0 {
+			break
+		}
+		w.read++
+		of := w.owners[string(word)]
+		if of == 0 {
+			continue
+		}
+		w.known[w.knowns] = of
+		w.knowns++
+		for ; of != 0; of &= of - 1 {
+			w.has[bits.TrailingZeros64(of)]++
+		}
+	}
+	return read.text
+}
+
+// runs cuts a text into words, which are runs of letters.
+type runs struct {
+	text string
+	// ascii and other count the letters that were read.
+	ascii, other int
+	buffer       [wordBytesMost + utf8.UTFMax]byte
+}
+
+// next returns the next word in lower case, until the one after it is read; empty at the
+// end of the text.
+func (r *runs) next() []byte {
+	word := r.buffer[:0]
+	for i, c := range r.text {
 		switch {
-		case 'a' <= r && r <= 'z':
-		case 'A' <= r && r <= 'Z':
-			r |= 0x20
-		case r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)):
-			r = unicode.ToLower(r)
+		case 'a' <= c && c <= 'z':
+			r.ascii++
+		case 'A' <= c && c <= 'Z':
+			c |= 0x20
+			r.ascii++
+		case c >= utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsMark(c)):
+			c = unicode.ToLower(c)
+			r.other++
+		case len(word) > 0:
+			r.text = r.text[i:]
+			return word
 		default:
-			if w.add(word); w.read == most {
-				return text[i:]
-			}
-			word = word[:0]
 			continue
 		}
 		if len(word) < wordBytesMost {
-			word = utf8.AppendRune(word, r)
+			word = utf8.AppendRune(word, c)
 		}
 	}
-	w.add(word)
-	return ""
-}
-
-func (w *words) add(word []byte) {
-	if len(word) == 0 {
-		return
-	}
-	w.read++
-	of := w.owners[string(word)]
-	if of == 0 {
-		return
-	}
-	w.known[w.knowns] = of
-	w.knowns++
-	for ; of != 0; of &= of - 1 {
-		w.has[bits.TrailingZeros64(of)]++
-	}
+	r.text = ""
+	return word
 }
 
 // bear reports whether the words support a language of ranked as the text's.
@@ -158,14 +173,14 @@ func (w *words) bear(lang int, c claim) bool {
 	return true
 }
 
-// declared is the first of the tags that the words support.
-func (w *words) declared(tags []language.Tag) (language.Tag, bool) {
+// declared is the first of the tags that the words support; language.Und if there is none.
+func (w *words) declared(tags []language.Tag) language.Tag {
 	for _, tag := range tags {
 		if i := slices.Index(w.ranked, lineOf(baseOf(tag))); i >= 0 && w.bear(i, confirmed) {
-			return tag, true
+			return tag
 		}
 	}
-	return language.Und, false
+	return language.Und
 }
 
 // leader returns the language that the words support, by its code in frequent, the

@@ -108,7 +108,7 @@ func BenchmarkSplit(b *testing.B) {
 		"parse": func() { _, err = html.Parse(bytes.NewReader(w.Bytes())) },
 		"text":  func() { page, err = extract.HTML(w.Bytes(), u, limits) }, // parse included
 		"language": func() {
-			if language.New(nil).Detect(page.Prose, page.Declared...) != "en" {
+			if first, _ := language.New(nil).Languages(page.Prose, page.Declared...); first != "en" {
 				err = errors.New("it is English")
 			}
 		},

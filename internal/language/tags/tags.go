@@ -91,11 +91,11 @@ type Range struct {
 // language, is crawl.ErrInvalid.
 func Asked(text string) (Range, error) {
 	plain, err := language.BCP47.Parse(text)
-	if base, _, _ := plain.Raw(); err != nil || nameless(base) {
+	macro, _, _ := plain.Raw()
+	if err != nil || Nameless(macro) {
 		return Range{}, fmt.Errorf(`%w: language %q: want a tag such as "en" or "pt-BR"`, crawl.ErrInvalid, text)
 	}
 	r := Range{}
-	macro, _, _ := plain.Raw()
 	base, script, region := Canonical(plain).Raw()
 	codes, is := members[macro.String()]
 	if !is {
@@ -116,8 +116,8 @@ func Asked(text string) (Range, error) {
 	return r, nil
 }
 
-// nameless reports whether a code says that the language is open, or several, or none.
-func nameless(base language.Base) bool {
+// Nameless reports whether a code says that the language is open, or several, or none.
+func Nameless(base language.Base) bool {
 	return slices.Contains([]string{"und", "mul", "zxx", "mis"}, base.String())
 }
 
