@@ -46,7 +46,6 @@ const (
 	Feed
 )
 
-// errNoSitemap is for a file of another kind.
 var errNoSitemap = errors.New("it is no sitemap")
 
 // Entry is a URL of a sitemap.
@@ -152,13 +151,14 @@ func readXML(in io.Reader, yield func(Entry) bool) (Format, error) {
 	tokens, r := newTokens(in), &reader{yield: yield}
 	for !r.done {
 		token, err := tokens.next()
+		if errors.Is(err, io.EOF) && r.depth > 0 {
+			err = io.ErrUnexpectedEOF
+		}
 		switch {
-		case errors.Is(err, io.EOF) && r.kind == Unknown:
-			return Unknown, errNoSitemap
-		case errors.Is(err, io.EOF):
-			return r.kind, r.unfinished()
 		case err != nil && r.kind == Unknown:
 			return Unknown, errNoSitemap
+		case errors.Is(err, io.EOF):
+			return r.kind, nil
 		case err != nil:
 			return r.kind, fmt.Errorf("read its XML: %w", err)
 		}
@@ -177,14 +177,6 @@ func readXML(in io.Reader, yield func(Entry) bool) (Format, error) {
 		}
 	}
 	return r.kind, nil
-}
-
-// unfinished says that a file ends within an element.
-func (r *reader) unfinished() error {
-	if r.depth > 0 {
-		return fmt.Errorf("read its XML: %w", io.ErrUnexpectedEOF)
-	}
-	return nil
 }
 
 func (r *reader) start(t xml.StartElement) error {

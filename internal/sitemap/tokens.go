@@ -31,17 +31,18 @@ func newTokens(in io.Reader) *tokens {
 	t := &tokens{in: bufio.NewReader(in)}
 	t.decoder = xml.NewDecoder(t)
 	t.decoder.Strict = false // "&" in a URL is a common mistake
-	t.decoder.CharsetReader = func(label string, rest io.Reader) (io.Reader, error) {
+	t.decoder.CharsetReader = func(label string, _ io.Reader) (io.Reader, error) {
 		// it could be declared again and again, each time for a buffer and a call more
 		if t.decoded {
 			return nil, errEncodings
 		}
 		t.decoded = true
-		decoded, err := charset.NewReaderLabel(label, rest)
+		decoded, err := charset.NewReaderLabel(label, t.in)
 		if err != nil {
 			return nil, err
 		}
-		return &bytewise{tokens: t, in: bufio.NewReader(decoded)}, nil
+		t.in = bufio.NewReader(decoded)
+		return t, nil
 	}
 	return t
 }
@@ -60,21 +61,5 @@ func (t *tokens) ReadByte() (byte, error) {
 	return t.in.ReadByte()
 }
 
-// Read is for what decodes another charset.
+// Read makes it an io.Reader, as the decoder wants. It is not called.
 func (t *tokens) Read(p []byte) (int, error) { return t.in.Read(p) }
-
-// bytewise is ReadByte of what was decoded from another charset.
-type bytewise struct {
-	*tokens
-
-	in *bufio.Reader
-}
-
-func (b *bytewise) ReadByte() (byte, error) {
-	if b.left--; b.left < 0 {
-		return 0, errTokenTooLong
-	}
-	return b.in.ReadByte()
-}
-
-func (b *bytewise) Read(p []byte) (int, error) { return b.in.Read(p) }
