@@ -1,69 +1,30 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
 )
 
-// attributes holds the values of the attributes that matter.
-type attributes struct {
-	alt, class, content, datetime, href, hreflang, httpEquiv, id, itemprop, kind, lang, name, property, rel, role, src string
-}
+// attributes are those of an element, their keys in lower case and each of them once.
+type attributes []html.Attribute
 
-// set stores the value of an attribute whose key is in lower case.
-func (a *attributes) set(key, value string) {
-	switch key {
-	case "alt":
-		a.alt = value
-	case "class":
-		a.class = value
-	case "content":
-		a.content = value
-	case "datetime":
-		a.datetime = value
-	case "href":
-		a.href = value
-	case "hreflang":
-		a.hreflang = value
-	case "http-equiv":
-		a.httpEquiv = value
-	case "id":
-		a.id = value
-	case "itemprop":
-		a.itemprop = value
-	case "lang":
-		a.lang = value
-	case "name":
-		a.name = value
-	case "property":
-		a.property = value
-	case "rel":
-		a.rel = value
-	case "role":
-		a.role = value
-	case "src":
-		a.src = value
-	case "type":
-		a.kind = value
-	}
-}
-
-func attributesOf(attrs []html.Attribute) attributes {
-	var a attributes
-	for _, attr := range attrs {
-		if attr.Namespace == "" {
-			a.set(attr.Key, attr.Val)
+// get returns the value of an attribute; empty if there is none.
+func (a attributes) get(key string) string {
+	for i := range a {
+		if a[i].Key == key && a[i].Namespace == "" {
+			return a[i].Val
 		}
 	}
-	return a
+	return ""
 }
 
-// hasToken reports whether a list of tokens separated by white space has token, in
-// whatever case.
-func hasToken(list, token string) bool {
+// hasToken reports whether a list of tokens separated by white space has one of some
+// tokens, in whatever case.
+func hasToken(list string, tokens ...string) bool {
 	for field := range strings.FieldsSeq(list) {
-		if strings.EqualFold(field, token) {
+		if slices.ContainsFunc(tokens, func(token string) bool { return strings.EqualFold(field, token) }) {
 			return true
 		}
 	}

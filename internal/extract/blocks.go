@@ -73,7 +73,7 @@ const (
 
 // roleOf is the role of an element, as its name and attributes say.
 func roleOf(tag atom.Atom, attrs attributes) role {
-	switch strings.ToLower(attrs.role) {
+	switch strings.ToLower(attrs.get("role")) {
 	case "main", "article":
 		return roleMain
 	case "navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar", "dialog", "alertdialog":
@@ -81,7 +81,7 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 	}
 	switch tag {
 	case atom.A:
-		if attrs.href != "" {
+		if attrs.get("href") != "" {
 			return roleLink
 		}
 		return roleInline
@@ -103,7 +103,7 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 	case atom.Nav, atom.Footer, atom.Menu, atom.Button, atom.Select, atom.Dialog:
 		return roleFrame
 	case atom.Div, atom.Section, atom.Ul:
-		if around(attrs.class) || around(attrs.id) {
+		if around(attrs.get("class")) || around(attrs.get("id")) {
 			return roleFrame
 		}
 		return roleBlock
@@ -122,9 +122,9 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 func (b *blocks) roleOf(tag atom.Atom, attrs attributes) role {
 	if b.docBook && tag == atom.Div {
 		switch {
-		case hasToken(attrs.class, "sidebar"):
+		case hasToken(attrs.get("class"), "sidebar"):
 			return roleBlock
-		case hasToken(attrs.class, "para"):
+		case hasToken(attrs.get("class"), "para"):
 			return roleParagraph
 		}
 	}
@@ -139,9 +139,9 @@ func docBook(generator string) bool {
 
 // note reports whether an element aside is a note of the text, as Sphinx has them.
 func note(attrs attributes) bool {
-	return attrs.role == "note" || strings.HasPrefix(attrs.role, "doc-") ||
-		hasToken(attrs.class, "topic") || hasToken(attrs.class, "footnote") || hasToken(attrs.class, "footnote-list") ||
-		hasToken(attrs.class, "admonition")
+	role := attrs.get("role")
+	return role == "note" || strings.HasPrefix(role, "doc-") ||
+		hasToken(attrs.get("class"), "topic", "footnote", "footnote-list", "admonition")
 }
 
 // around reports whether one of an element's classes, or its id, is a common name for

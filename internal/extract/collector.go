@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"cmp"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
 )
 
 // refsPerLink is how many distinct references are kept for each link that is
@@ -25,7 +25,7 @@ type collector struct {
 	signals     crawl.Signals
 	base        string
 	canonicals  []string
-	licenses    licenses
+	licenses    [2]string // the first document of RSL, and the first other licence
 	icons       []string
 	feeds       []string
 	alternates  []alternate
@@ -95,19 +95,20 @@ func (c *collector) release() {
 func (c *collector) element(tag atom.Atom, attrs attributes) {
 	switch tag {
 	case atom.A, atom.Area:
-		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"), relOf(attrs.rel))
+		rel := attrs.get("rel")
+		c.addRef(attrs.get("href"), hasToken(rel, "nofollow"), relOf(rel))
 	case atom.Iframe, atom.Frame:
-		c.addRef(attrs.src, false, 0)
+		c.addRef(attrs.get("src"), false, 0)
 	case atom.Base:
 		if c.base == "" {
-			c.base = attrs.href
+			c.base = attrs.get("href")
 		}
 	case atom.Html:
 		if c.language == "" {
-			c.language = cleanLanguage(attrs.lang)
+			c.language = cleanLanguage(attrs.get("lang"))
 		}
 	case atom.Input:
-		if strings.EqualFold(strings.TrimSpace(attrs.kind), "password") {
+		if strings.EqualFold(strings.TrimSpace(attrs.get("type")), "password") {
 			c.passwords++
 		}
 	case atom.Link:
@@ -125,62 +126,47 @@ func (c *collector) link(attrs attributes) {
 		maxCanonicals = 8 // pages with more than one are confused already
 		maxIcons      = 8
 	)
+	href, rel := attrs.get("href"), attrs.get("rel")
 	switch {
-	case hasToken(attrs.rel, "icon"):
-		if attrs.href != "" && len(c.icons) < maxIcons {
-			c.icons = append(c.icons, attrs.href)
+	case href == "":
+	case hasToken(rel, "icon"):
+		if len(c.icons) < maxIcons {
+			c.icons = append(c.icons, href)
 		}
-	case hasToken(attrs.rel, "canonical"):
-		if attrs.href != "" && len(c.canonicals) < maxCanonicals {
-			c.canonicals = append(c.canonicals, attrs.href)
-			c.addRef(attrs.href, false, crawl.RelCanonical)
+	case hasToken(rel, "canonical"):
+		if len(c.canonicals) < maxCanonicals {
+			c.canonicals = append(c.canonicals, href)
+			c.addRef(href, false, crawl.RelCanonical)
 		}
-	case hasToken(attrs.rel, "license"):
-		c.licenses.add(attrs)
-	case hasToken(attrs.rel, "next"), hasToken(attrs.rel, "prev"), hasToken(attrs.rel, "previous"):
-		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"), 0)
-	case hasToken(attrs.rel, "alternate"):
-		c.alternate(attrs)
-	}
-}
-
-// licenses are the first licence that a page names and is a document of RSL, and the first that
-// is not.
-type licenses struct{ rsl, other string }
-
-func (l *licenses) add(attrs attributes) {
-	to := &l.other
-	if strings.EqualFold(strings.TrimSpace(attrs.kind), rslType) {
-		to = &l.rsl
-	}
-	*to = cmp.Or(*to, attrs.href)
-}
-
-func (l *licenses) hrefs() (hrefs []string) {
-	for _, href := range []string{l.rsl, l.other} {
-		if href != "" {
-			hrefs = append(hrefs, href)
+	case hasToken(rel, "license"):
+		i := 1
+		if strings.EqualFold(strings.TrimSpace(attrs.get("type")), usage.RSLType) {
+			i = 0
 		}
+		first(&c.licenses[i], href)
+	case hasToken(rel, "next", "prev", "previous"):
+		c.addRef(href, hasToken(rel, "nofollow"), 0)
+	case hasToken(rel, "alternate"):
+		c.alternate(href, attrs)
 	}
-	return hrefs
 }
 
 func (c *collector) meta(attrs attributes) {
-	if strings.EqualFold(strings.TrimSpace(attrs.httpEquiv), "refresh") {
-		c.addRef(refreshTarget(attrs.content), false, 0)
+	name, content := strings.TrimSpace(attrs.get("name")), attrs.get("content")
+	if strings.EqualFold(strings.TrimSpace(attrs.get("http-equiv")), "refresh") {
+		c.addRef(refreshTarget(content), false, 0)
 	}
-	name := strings.TrimSpace(attrs.name)
 	if strings.EqualFold(name, "generator") && c.signals.Generator == "" {
-		c.signals.Generator = c.clean(attrs.content)
+		c.signals.Generator = c.clean(content)
 		c.blocks.docBook = docBook(c.signals.Generator)
 	}
-	c.addMeta(name, attrs.content)
+	c.addMeta(name, content)
 	c.describe(attrs)
 }
 
 // addMeta keeps an element that speaks of what may be done with the page.
 func (c *collector) addMeta(name, content string) {
-	for _, known := range []string{"robots", RobotsToken, "tdm-reservation", "tdm-policy"} {
+	for _, known := range []string{"robots", usage.Token, "tdm-reservation", "tdm-policy"} {
 		if strings.EqualFold(name, known) && len(c.metas) < maxMetas {
 			c.metas = append(c.metas, Meta{Name: known, Content: content[:min(len(content), MaxMetaBytes)]})
 		}
@@ -196,9 +182,7 @@ func (c *collector) setTitle(text string) {
 
 // clean makes text fit to show: as a title is cleaned, and as long at the most.
 func (c *collector) clean(text string) string {
-	c.scratch.reset(c.limits.MaxTitleBytes, false)
-	c.scratch.add(text)
-	return c.scratch.String()
+	return c.scratch.clean(text, c.limits.MaxTitleBytes)
 }
 
 func (c *collector) addRef(href string, noFollow bool, rel crawl.Rel) {
@@ -253,8 +237,8 @@ func relOf(list string) (rel crawl.Rel) {
 	return rel
 }
 
-// beginLink and endLink tell where in the text that of a link is; the first of a
-// reference that has any counts.
+// beginLink and endLink note where in the page's text that of a link is. The first text of a
+// reference counts.
 func (c *collector) beginLink(href string) {
 	if i, known := c.refIndex[href]; known && c.refs[i].anchor.end == 0 {
 		c.linked = i + 1
@@ -282,9 +266,7 @@ func (c *collector) image(alt string) {
 // anchor is the text of a link.
 func (c *collector) anchor(ref reference) string {
 	if ref.anchor.end <= ref.anchor.start || ref.anchor.end > len(c.text.text) {
-		c.scratch.reset(maxAnchorBytes, false)
-		c.scratch.add(ref.alt)
-		return c.scratch.String()
+		return c.scratch.clean(ref.alt, maxAnchorBytes)
 	}
 	text := strings.TrimSpace(string(c.text.text[ref.anchor.start:ref.anchor.end]))
 	return norm.NFC.String(prefix(text, maxAnchorBytes))
@@ -293,7 +275,7 @@ func (c *collector) anchor(ref reference) string {
 // firstValid is the first reference that resolves; the zero value if none does.
 func firstValid(base urls.URL, hrefs []string) urls.URL {
 	for _, href := range hrefs {
-		if u, err := base.Resolve(href); err == nil {
+		if u, err := base.Resolve(href); err == nil && href != "" {
 			return u
 		}
 	}
@@ -302,17 +284,15 @@ func firstValid(base urls.URL, hrefs []string) urls.URL {
 
 // page resolves what was collected on the page pageURL.
 func (c *collector) page(pageURL urls.URL) Page {
-	base := pageURL
-	if c.base != "" {
-		if u, err := pageURL.Resolve(c.base); err == nil {
-			base = u
-		}
+	base, err := pageURL.Resolve(c.base)
+	if err != nil || c.base == "" {
+		base = pageURL
 	}
 	page := c.plain()
 	page.Language, page.Metas, page.LinksDropped = c.language, c.metas, c.refsDropped
 	page.Login = c.passwords == 1 && (LoginURL(pageURL) || namesLogin(page.Title) || len(page.Text) < loginTextBytes)
 	page.Canonical = firstValid(base, c.canonicals).String()
-	page.License = firstValid(base, c.licenses.hrefs()).String()
+	page.License = firstValid(base, c.licenses[:]).String()
 	page.Icon = firstValid(base, c.icons).String()
 	page.Feeds = validFeeds(base, c.feeds)
 	page.Declared = c.declaredLanguages(base, pageURL)

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ const (
 // descriptions is what a page says of itself in its head, by who says it: what comes
 // first in a list is believed first.
 type descriptions struct {
-	title       [1]string // og
+	title       string    // og
 	description [4]string // meta, og, twitter, JSON-LD
 	published   [4]time.Time
 	modified    [4]time.Time
@@ -44,52 +45,58 @@ const (
 type alternate struct{ href, lang string }
 
 // alternate takes a feed, or a translation.
-func (c *collector) alternate(attrs attributes) {
-	switch mediaType, _, _ := strings.Cut(attrs.kind, ";"); strings.ToLower(strings.TrimSpace(mediaType)) {
+func (c *collector) alternate(href string, attrs attributes) {
+	switch mediaTypeOf(attrs.get("type")) {
 	case "application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml":
-		if attrs.href != "" && len(c.feeds) < 2*crawl.FeedsMax {
-			c.feeds = append(c.feeds, attrs.href)
+		if len(c.feeds) < 2*crawl.FeedsMax {
+			c.feeds = append(c.feeds, href)
 		}
 		return
 	}
-	if attrs.hreflang != "" && attrs.href != "" && len(c.alternates) < maxAlternates {
-		c.alternates = append(c.alternates, alternate{href: attrs.href, lang: attrs.hreflang})
-		c.addRef(attrs.href, false, crawl.RelAlternate)
+	if lang := attrs.get("hreflang"); lang != "" && len(c.alternates) < maxAlternates {
+		c.alternates = append(c.alternates, alternate{href, lang})
+		c.addRef(href, false, crawl.RelAlternate)
 	}
+}
+
+// mediaTypeOf is the media type of an attribute without its parameters, in lower case.
+func mediaTypeOf(value string) string {
+	value, _, _ = strings.Cut(value, ";")
+	return strings.ToLower(strings.TrimSpace(value))
 }
 
 // describe takes what a meta element says of the page. Its name is in "name", "property"
 // or "itemprop", whatever is right.
 func (c *collector) describe(attrs attributes) {
-	d := &c.said
-	for _, name := range [...]string{attrs.name, attrs.property, attrs.itemprop} {
+	d, content := &c.said, attrs.get("content")
+	for _, name := range [...]string{attrs.get("name"), attrs.get("property"), attrs.get("itemprop")} {
 		if name == "" || len(name) > 40 {
 			continue
 		}
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "description", "dc.description", "dcterms.description":
-			first(&d.description[0], attrs.content)
+			first(&d.description[0], content)
 		case "og:description":
-			first(&d.description[1], attrs.content)
+			first(&d.description[1], content)
 		case "twitter:description":
-			first(&d.description[2], attrs.content)
+			first(&d.description[2], content)
 		case "og:title":
-			first(&d.title[0], attrs.content)
+			first(&d.title, content)
 		case "og:locale", "dc.language", "dcterms.language", "inlanguage":
-			c.declare(attrs.content)
+			c.declare(content)
 		case "article:published_time", "og:published_time", "dcterms.created", "dcterms.issued", "dc.date.issued", "dc.date", "date",
 			"citation_publication_date", "parsely-pub-date":
-			firstTime(&d.published[byMeta], attrs.content)
+			firstTime(&d.published[byMeta], content)
 		case "article:modified_time", "og:updated_time", "dcterms.modified", "last-modified", "revised":
-			firstTime(&d.modified[byMeta], attrs.content)
+			firstTime(&d.modified[byMeta], content)
 		case "datepublished", "datecreated":
-			firstTime(&d.published[byItem], attrs.content)
+			firstTime(&d.published[byItem], content)
 		case "datemodified":
-			firstTime(&d.modified[byItem], attrs.content)
+			firstTime(&d.modified[byItem], content)
 		}
 	}
-	if strings.EqualFold(strings.TrimSpace(attrs.httpEquiv), "content-language") {
-		c.declare(attrs.content)
+	if strings.EqualFold(strings.TrimSpace(attrs.get("http-equiv")), "content-language") {
+		c.declare(content)
 	}
 }
 
@@ -102,14 +109,14 @@ func (c *collector) declare(tag string) {
 // time takes the date of a time element: the first of a page is when it was published,
 // as a rule.
 func (c *collector) time(attrs attributes) {
-	d := &c.said
+	d, datetime := &c.said, attrs.get("datetime")
 	switch {
-	case strings.EqualFold(attrs.itemprop, "dateModified"), hasToken(attrs.class, "updated"):
-		firstTime(&d.modified[byItem], attrs.datetime)
-	case strings.EqualFold(attrs.itemprop, "datePublished"):
-		firstTime(&d.published[byItem], attrs.datetime)
+	case strings.EqualFold(attrs.get("itemprop"), "dateModified"), hasToken(attrs.get("class"), "updated"):
+		firstTime(&d.modified[byItem], datetime)
+	case strings.EqualFold(attrs.get("itemprop"), "datePublished"):
+		firstTime(&d.published[byItem], datetime)
 	default:
-		firstTime(&d.published[byTime], attrs.datetime)
+		firstTime(&d.published[byTime], datetime)
 	}
 }
 
@@ -127,8 +134,7 @@ func firstTime(to *time.Time, text string) {
 
 // linkedData reports whether a script element holds JSON-LD.
 func linkedData(attrs attributes) bool {
-	mediaType, _, _ := strings.Cut(attrs.kind, ";")
-	return strings.EqualFold(strings.TrimSpace(mediaType), "application/ld+json")
+	return mediaTypeOf(attrs.get("type")) == "application/ld+json"
 }
 
 // readLinkedData reads an element of JSON-LD: of all that it describes, the first that
@@ -167,21 +173,14 @@ func (d *descriptions) linked(v any, deep int) {
 // signals adds what is said.
 func (d *descriptions) signals(s *crawl.Signals, c *collector) {
 	if s.Title == "" {
-		s.Title = c.clean(d.title[0])
+		s.Title = c.clean(d.title)
 	}
 	for _, text := range d.description {
 		if s.Description == "" {
 			s.Description = c.clean(text)
 		}
 	}
-	earliest := func(dates [4]time.Time) time.Time {
-		i := slices.IndexFunc(dates[:], func(t time.Time) bool { return !t.IsZero() })
-		if i < 0 {
-			return time.Time{}
-		}
-		return dates[i]
-	}
-	s.Published, s.Modified = earliest(d.published), earliest(d.modified)
+	s.Published, s.Modified = cmp.Or(d.published[:]...), cmp.Or(d.modified[:]...)
 }
 
 // validFeeds are the first references that resolve, each once.

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
-	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -38,18 +38,17 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 		return nil, false
 	}
 	c := newCollector(limits)
-	document := goquery.NewDocumentFromNode(root)
-	found := document.FindMatcher(elementsOfInterest{})
-	for i, node := range found.Nodes {
+	for node := range root.Descendants() {
 		switch {
+		case node.Type != html.ElementNode:
 		case node.DataAtom == atom.Script:
-			if linkedData(attributesOf(node.Attr)) {
-				c.said.readLinkedData(found.Eq(i).Text())
+			if linkedData(node.Attr) {
+				c.said.readLinkedData(textOf(node))
 			}
 		case node.DataAtom != atom.Title:
-			c.element(node.DataAtom, attributesOf(node.Attr))
+			c.element(node.DataAtom, node.Attr)
 		case node.Namespace == "": // an SVG drawing has titles, too
-			c.setTitle(found.Eq(i).Text())
+			c.setTitle(textOf(node))
 		}
 	}
 	c.addTree(root)
@@ -59,45 +58,15 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 	return c, true
 }
 
-// elementsOfInterest matches the elements that collector.element and setTitle read. A
-// selector would do the same, at five times the cost.
-type elementsOfInterest struct{}
-
-// Match reports whether a node is such an element.
-func (elementsOfInterest) Match(node *html.Node) bool {
-	if node.Type != html.ElementNode {
-		return false
-	}
-	switch node.DataAtom {
-	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Input, atom.Link, atom.Meta, atom.Script,
-		atom.Time, atom.Title:
-		return true
-	default:
-		return false
-	}
-}
-
-// MatchAll returns those of a tree, in the order of the document.
-func (m elementsOfInterest) MatchAll(root *html.Node) (found []*html.Node) {
-	if m.Match(root) {
-		found = append(found, root)
-	}
-	for node := range root.Descendants() {
-		if m.Match(node) {
-			found = append(found, node)
+// textOf is all text in a node.
+func textOf(node *html.Node) string {
+	var b strings.Builder
+	for n := range node.Descendants() {
+		if n.Type == html.TextNode {
+			b.WriteString(n.Data)
 		}
 	}
-	return found
-}
-
-// Filter returns those of some nodes.
-func (m elementsOfInterest) Filter(nodes []*html.Node) (found []*html.Node) {
-	for _, node := range nodes {
-		if m.Match(node) {
-			found = append(found, node)
-		}
-	}
-	return found
+	return b.String()
 }
 
 // patientReader reads a page chunk by chunk, until its deadline.

@@ -1,18 +1,12 @@
 package extract
 
-import (
-	"strings"
-
-	"golang.org/x/net/html"
-)
+import "strings"
 
 // maxLazy caps the attributes of one element from which a script may fill in a URL.
 const maxLazy = 4
 
-// imageAttributes holds the values of the attributes that matter to images alone. They are
-// apart from attributes because they are read only if images are asked for.
+// imageAttributes holds the values of the attributes from which scripts fill in images.
 type imageAttributes struct {
-	height, sizes, srcset, style, width string
 	// lazy are URLs that a script fills in as src, lazySets those it fills in as srcset, and
 	// backgrounds what it fills in as a background.
 	lazy        []string
@@ -24,30 +18,18 @@ type imageAttributes struct {
 	fine string
 }
 
-// set stores the value of an attribute whose key is in lower case.
-func (a *imageAttributes) set(key, value string) {
-	switch key {
-	case "height":
-		a.height = value
-	case "sizes":
-		a.sizes = value
-	case "srcset":
-		a.srcset = value
-	case "style":
-		a.style = value
-	case "width":
-		a.width = value
-	default:
-		if strings.HasPrefix(key, "data-") {
-			a.setLazy(key[len("data-"):], value)
+func (a *imageAttributes) read(attrs attributes) {
+	for i := range attrs {
+		if key, found := strings.CutPrefix(attrs[i].Key, "data-"); found && attrs[i].Namespace == "" {
+			a.set(key, attrs[i].Val)
 		}
 	}
 }
 
-// setLazy stores the value of an attribute of a script. The scripts are named where they
-// have names of their own; data-src and data-srcset are those of lazysizes, lozad,
+// set stores the value of an attribute by its key without "data-". The scripts are named where
+// they have names of their own; data-src and data-srcset are those of lazysizes, lozad,
 // vanilla-lazyload, and of most plugins of WordPress.
-func (a *imageAttributes) setLazy(key, value string) {
+func (a *imageAttributes) set(key, value string) {
 	switch key {
 	case "src", "original", "lazy", // jquery.lazyload; slick
 		"lazy-src",              // Jetpack, WP Rocket
@@ -76,16 +58,6 @@ func (a *imageAttributes) setLazy(key, value string) {
 	case "hi-res-src":
 		a.fine = value
 	}
-}
-
-func imageAttributesOf(attrs []html.Attribute) imageAttributes {
-	var a imageAttributes
-	for _, attr := range attrs {
-		if attr.Namespace == "" {
-			a.set(attr.Key, attr.Val)
-		}
-	}
-	return a
 }
 
 // dimension is a width or height in pixels; 0 for a percentage, for what is no number, and

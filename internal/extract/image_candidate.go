@@ -28,33 +28,35 @@ const (
 
 // formatOf is the format of a media type, or without one that of the URL's extension.
 func formatOf(mediaType, ref string) format {
-	path := ref
-	if i := strings.IndexAny(path, "?#"); i >= 0 {
-		path = path[:i]
+	path, extension := pathOf(ref), ""
+	if i := strings.LastIndexByte(path, '.'); i >= 0 && len(path)-i <= len(".svgz") {
+		extension = strings.ToLower(path[i+1:])
 	}
-	extension := ""
-	if i := strings.LastIndexByte(path, '.'); i >= 0 {
-		extension = path[i+1:]
-	}
-	if strings.EqualFold(extension, "svg") || strings.EqualFold(extension, "svgz") {
+	if extension == "svg" || extension == "svgz" {
 		return formatSVG
 	}
 	if mediaType == "" {
-		for _, other := range [...]string{"avif", "heic", "heif", "jxl"} {
-			if strings.EqualFold(extension, other) {
-				return formatOther
-			}
+		switch extension {
+		case "avif", "heic", "heif", "jxl":
+			return formatOther
 		}
 		return formatDecoded
 	}
-	mediaType, _, _ = strings.Cut(mediaType, ";")
-	switch strings.ToLower(strings.TrimSpace(mediaType)) {
+	switch mediaTypeOf(mediaType) {
 	case "", "image/jpeg", "image/jpg", "image/png", "image/gif", "image/webp", "image/bmp", "image/tiff":
 		return formatDecoded
 	case "image/svg+xml":
 		return formatSVG
 	}
 	return formatOther
+}
+
+// pathOf is a reference without its query and fragment.
+func pathOf(ref string) string {
+	if i := strings.IndexAny(ref, "?#"); i >= 0 {
+		return ref[:i]
+	}
+	return ref
 }
 
 // group is the URLs of one image: of one element, or of a picture.
@@ -142,9 +144,7 @@ func (a candidate) pixels(cssWidth int) int {
 // isPlaceholder reports whether a URL is named like a placeholder that a script
 // replaces when the image comes into view: blank.gif, spacer.gif, 1x1.png.
 func isPlaceholder(ref string) bool {
-	if i := strings.IndexAny(ref, "?#"); i >= 0 {
-		ref = ref[:i]
-	}
+	ref = pathOf(ref)
 	name := ref[strings.LastIndexByte(ref, '/')+1:]
 	for part := range strings.FieldsFuncSeq(name[:min(len(name), 60)], func(r rune) bool { return strings.ContainsRune("-_.", r) }) {
 		switch strings.ToLower(part) {

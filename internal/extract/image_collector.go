@@ -64,20 +64,22 @@ func newImageCollector(limits Limits) *imageCollector {
 }
 
 // begin takes a start tag.
-func (c *imageCollector) begin(tag atom.Atom, attrs attributes, more *imageAttributes) {
-	c.backgrounds(more)
+func (c *imageCollector) begin(tag atom.Atom, attrs attributes) {
+	var more imageAttributes
+	more.read(attrs)
+	c.backgrounds(attrs, &more)
 	switch tag {
 	case atom.Img:
-		c.img(attrs, more)
+		c.img(attrs, &more)
 	case atom.Image: // the parser makes an img of it, but in a drawing, where it has no src
-		if attrs.src != "" {
-			c.img(attrs, more)
+		if attrs.get("src") != "" {
+			c.img(attrs, &more)
 		}
 	case atom.Picture:
 		c.endPicture()
 		c.inPicture = true
 	case atom.Source:
-		c.source(attrs, more)
+		c.source(attrs, &more)
 	case atom.Figure:
 		if len(c.figures) >= maxFigures {
 			c.beyond++
@@ -92,7 +94,7 @@ func (c *imageCollector) begin(tag atom.Atom, attrs attributes, more *imageAttri
 			c.caption.reset(MaxImageTextBytes, false)
 		}
 	case atom.Link:
-		c.link(attrs, more)
+		c.link(attrs)
 	case atom.Meta:
 		c.meta(attrs)
 	default: // has no image but in its style
@@ -123,22 +125,14 @@ func (c *imageCollector) text(text string) {
 	}
 }
 
-// finish ends what is open.
-func (c *imageCollector) finish() {
-	c.endPicture()
-	for len(c.figures) > 0 {
-		c.endFigure()
-	}
-}
-
 // img takes an img element. Where nothing is said of sizes, what a browser prefers comes
 // first, and what a script fills in before what it replaces.
 func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
-	found := foundImage{alt: c.clean(attrs.alt), width: dimension(more.width), height: dimension(more.height)}
+	found := foundImage{alt: c.clean(attrs.get("alt")), width: dimension(attrs.get("width")), height: dimension(attrs.get("height"))}
 	found.group, c.picture = c.picture, group{}
 	c.lazy(&found.group, more, crawl.DiscoveryLazy)
-	found.addSet(more.srcset, candidate{by: crawl.DiscoverySrcset})
-	found.add(attrs.src, candidate{by: crawl.DiscoveryImg, density: 1})
+	found.addSet(attrs.get("srcset"), candidate{by: crawl.DiscoverySrcset})
+	found.add(attrs.get("src"), candidate{by: crawl.DiscoveryImg, density: 1})
 	if i := c.add(found); i >= 0 && len(c.figures) > 0 {
 		if f := &c.figures[len(c.figures)-1]; len(f.images) < maxFigureImages {
 			f.images = append(f.images, i)
@@ -163,11 +157,11 @@ func (c *imageCollector) source(attrs attributes, more *imageAttributes) {
 	if !c.inPicture {
 		return
 	}
-	source := candidate{by: crawl.DiscoveryPicture, format: formatOf(attrs.kind, "")}
+	source := candidate{by: crawl.DiscoveryPicture, format: formatOf(attrs.get("type"), "")}
 	for _, set := range more.lazySets {
 		c.picture.addSet(set, source)
 	}
-	c.picture.addSet(more.srcset, source)
+	c.picture.addSet(attrs.get("srcset"), source)
 }
 
 // endPicture takes the sources of a picture whose img is yet to be made by a script.
@@ -177,8 +171,8 @@ func (c *imageCollector) endPicture() {
 }
 
 // backgrounds takes those of an element.
-func (c *imageCollector) backgrounds(more *imageAttributes) {
-	c.style(more.style, crawl.DiscoveryCSS)
+func (c *imageCollector) backgrounds(attrs attributes, more *imageAttributes) {
+	c.style(attrs.get("style"), crawl.DiscoveryCSS)
 	for _, lazy := range more.backgrounds {
 		switch {
 		case strings.Contains(lazy, "("):
@@ -280,12 +274,7 @@ func (f *foundImage) fill(other foundImage) {
 
 // clean makes a text fit to show.
 func (c *imageCollector) clean(text string) string {
-	if text == "" {
-		return ""
-	}
-	c.scratch.reset(MaxImageTextBytes, false)
-	c.scratch.add(text)
-	return normal(c.scratch.String())
+	return normal(c.scratch.clean(text, MaxImageTextBytes))
 }
 
 // normal is the normal form C of a text, which may be longer than the text.
@@ -304,12 +293,11 @@ func (c *imageCollector) tree(node *html.Node, visible bool) {
 			if child.Namespace != "" {
 				tag = 0 // part of a drawing or a formula
 			}
-			more := imageAttributesOf(child.Attr)
 			apart := visible && separates(child.DataAtom, child.Data)
 			if apart {
 				c.caption.separate()
 			}
-			c.begin(tag, attributesOf(child.Attr), &more)
+			c.begin(tag, child.Attr)
 			c.tree(child, visible && !invisible(child.DataAtom))
 			c.end(tag)
 			if apart {

@@ -20,14 +20,14 @@ var noMetaImage = metaImage{at: -1}
 // meta takes a meta element: og:image and what describes it (ogp.me, "Structured
 // Properties"), or twitter:image. Its name is in "name" or "property", whatever is right.
 func (c *imageCollector) meta(attrs attributes) {
-	for _, name := range [...]string{attrs.property, attrs.name} {
+	for _, name := range [...]string{attrs.get("property"), attrs.get("name")} {
 		name = strings.ToLower(strings.TrimSpace(name[:min(len(name), 40)]))
 		if property, ok := strings.CutPrefix(name, "og:image"); ok {
-			c.metaImage(&c.openGraph, property, attrs.content, crawl.DiscoveryOpenGraph)
+			c.metaImage(&c.openGraph, property, attrs.get("content"), crawl.DiscoveryOpenGraph)
 			return
 		}
 		if property, ok := strings.CutPrefix(name, "twitter:image"); ok {
-			c.metaImage(&c.twitter, property, attrs.content, crawl.DiscoveryTwitter)
+			c.metaImage(&c.twitter, property, attrs.get("content"), crawl.DiscoveryTwitter)
 			return
 		}
 	}
@@ -78,15 +78,15 @@ func (c *imageCollector) metaURL(m *metaImage, property, content string, by craw
 }
 
 // link takes what a link element names: an image for the page, or the mark of its site.
-func (c *imageCollector) link(attrs attributes, more *imageAttributes) {
+func (c *imageCollector) link(attrs attributes) {
 	var g group
 	found := foundImage{}
 	switch {
-	case hasToken(attrs.rel, "icon"), hasToken(attrs.rel, "apple-touch-icon"), hasToken(attrs.rel, "apple-touch-icon-precomposed"):
-		g.add(attrs.href, candidate{by: crawl.DiscoveryIcon, density: 1, format: formatOf(attrs.kind, attrs.href)})
-		found.width, found.height = largestSize(more.sizes)
-	case hasToken(attrs.rel, "image_src"):
-		g.add(attrs.href, candidate{by: crawl.DiscoveryImageSrc, density: 1})
+	case hasToken(attrs.get("rel"), "icon", "apple-touch-icon", "apple-touch-icon-precomposed"):
+		g.add(attrs.get("href"), candidate{by: crawl.DiscoveryIcon, density: 1, format: formatOf(attrs.get("type"), attrs.get("href"))})
+		found.width, found.height = largestSize(attrs.get("sizes"))
+	case hasToken(attrs.get("rel"), "image_src"):
+		g.add(attrs.get("href"), candidate{by: crawl.DiscoveryImageSrc, density: 1})
 	}
 	found.group = g
 	c.add(found)

@@ -31,7 +31,10 @@ type imageIndex struct {
 
 // addTo resolves what was found on the page pageURL.
 func (c *imageCollector) addTo(page *Page, base, pageURL urls.URL) {
-	c.finish()
+	c.endPicture()
+	for len(c.figures) > 0 {
+		c.endFigure()
+	}
 	page.ImagesData, page.ImagesDropped, page.ImagesInvalid = c.data, c.dropped, c.invalid
 	x := imageIndex{page: page, limit: c.limit / foundPerImage, places: make(map[string]int), svg: make(map[string]bool)}
 	for _, found := range c.list {

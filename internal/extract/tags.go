@@ -49,7 +49,10 @@ func (c *collector) tags(body []byte) int {
 			if tag == atom.Noscript {
 				z.NextIsNotRawText()
 			}
-			attrs := c.startTag(z, tag, more)
+			attrs := tagAttributes(z, tag, more, c.images != nil)
+			if c.images != nil {
+				c.images.begin(tag, attrs)
+			}
 			inData = tag == atom.Script && linkedData(attrs)
 			c.element(tag, attrs)
 			c.separate(tag, string(name))
@@ -97,21 +100,24 @@ func (c *collector) separate(tag atom.Atom, name string) {
 	}
 }
 
-// begin and finish tell the blocks of start and end tags. Of an end tag only the name is
-// known, so that the name alone counts: every element a has a link.
+// anyLink stands for the attributes of all tags in [roleOf]. Of an end tag only the name is known,
+// so that the name alone counts: every element a has a link.
+var anyLink = attributes{{Key: "href", Val: "any"}}
+
+// begin and finish tell the blocks of start and end tags.
 func (c *collector) begin(tag atom.Atom, attrs attributes) {
-	c.blocks.open(roleOf(tag, attributes{href: "any"}), len(c.text.text))
+	c.blocks.open(roleOf(tag, anyLink), len(c.text.text))
 	if tag == atom.A {
 		c.endLink() // one is not inside another
-		c.beginLink(attrs.href)
+		c.beginLink(attrs.get("href"))
 	}
 	if tag == atom.Img {
-		c.image(attrs.alt)
+		c.image(attrs.get("alt"))
 	}
 }
 
 func (c *collector) finish(tag atom.Atom) {
-	c.blocks.close(roleOf(tag, attributes{href: "any"}), len(c.text.text))
+	c.blocks.close(roleOf(tag, anyLink), len(c.text.text))
 	if tag == atom.A {
 		c.endLink()
 	}
@@ -141,40 +147,28 @@ func skipToken(body []byte, start int) int {
 	return len(body)
 }
 
-// startTag returns the attributes of the tag that z stands at, and takes its images if
-// they are asked for.
-func (c *collector) startTag(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
-	if c.images == nil {
-		return tagAttributes(z, tag, more, nil)
-	}
-	var ofImages imageAttributes
-	attrs := tagAttributes(z, tag, more, &ofImages)
-	c.images.begin(tag, attrs, &ofImages)
-	return attrs
-}
-
-// tagAttributes returns the attributes of the tag that z stands at, for the
-// elements that have any of interest. Those of images are for all elements, and are
-// only read into ofImages if it is not nil.
-func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool, ofImages *imageAttributes) attributes {
-	var a attributes
+// tagAttributes returns the attributes of interest of the tag that z stands at. If images are
+// asked for, all elements may have some.
+func tagAttributes(z *html.Tokenizer, tag atom.Atom, more, images bool) (a attributes) {
 	switch tag {
 	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Time:
 	default:
-		if ofImages == nil {
-			return a
+		if !images {
+			return nil
 		}
 	}
 	for more {
 		var key, value []byte
 		key, value, more = z.TagAttr()
-		if ofImages != nil {
-			ofImages.set(string(key), string(value))
-		}
 		switch string(key) {
-		case "alt", "content", "datetime", "href", "hreflang", "http-equiv", "itemprop", "lang", "name", "property", "rel", "src", "type":
-			a.set(string(key), string(value))
+		case "alt", "content", "datetime", "height", "href", "hreflang", "http-equiv", "itemprop", "lang", "name", "property",
+			"rel", "sizes", "src", "srcset", "style", "type", "width":
+		default:
+			if !images || !bytes.HasPrefix(key, []byte("data-")) {
+				continue
+			}
 		}
+		a = append(a, html.Attribute{Key: string(key), Val: string(value)})
 	}
 	return a
 }

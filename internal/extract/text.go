@@ -34,8 +34,13 @@ func (b *textBuffer) reset(limit int, hashed bool) {
 	*b = textBuffer{limit: limit, hashed: hashed, text: b.text[:0]}
 }
 
-func (b *textBuffer) String() string {
-	return string(b.text)
+func (b *textBuffer) String() string { return string(b.text) }
+
+// clean makes text of at most limit bytes fit to show.
+func (b *textBuffer) clean(text string, limit int) string {
+	b.reset(limit, false)
+	b.add(text)
+	return b.String()
 }
 
 // separate makes what follows another word.
@@ -134,11 +139,10 @@ func plainLength(s string) int {
 
 // room is how much more text fits.
 func (b *textBuffer) room() int {
-	room := b.limit - len(b.text)
 	if b.pending {
-		room--
+		return b.limit - len(b.text) - 1
 	}
-	return room
+	return b.limit - len(b.text)
 }
 
 // write appends what fits of s: one character, plain ASCII, or what fits as a whole.
@@ -213,14 +217,14 @@ func (c *collector) addTree(node *html.Node) {
 		if invisible(node.DataAtom) {
 			return
 		}
-		attrs := attributesOf(node.Attr)
+		attrs := attributes(node.Attr)
 		r := c.blocks.roleOf(node.DataAtom, attrs)
 		c.blocks.open(r, len(b.text))
 		switch {
 		case r == roleLink:
-			c.beginLink(attrs.href)
+			c.beginLink(attrs.get("href"))
 		case node.DataAtom == atom.Img:
-			c.image(attrs.alt)
+			c.image(attrs.get("alt"))
 		}
 		for child := node.FirstChild; child != nil && !b.done(); child = child.NextSibling {
 			c.addTree(child)
