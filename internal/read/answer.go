@@ -2,6 +2,8 @@ package read
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -22,7 +24,7 @@ func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 		return nil
 	}
 	last, c := r.last, r.d.Crawl
-	read, sameBytes := readerOf(c.Kind), c.Kind.Traits().SameBytes
+	read, sameBytes := r.readerOf(c.Kind), c.Kind.Traits().SameBytes
 	switch {
 	case resp.Status == http.StatusNotModified && !r.conditional:
 		at.Outcome, at.Error = crawl.OutcomeFailed, "answered 304 to a request without conditions"
@@ -44,7 +46,7 @@ func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 		at.Page = r.pageUpdate(visit, crawl.Signals{})
 		return r.setUsage(at, r.said(resp))
 	}
-	return read(r, ctx, at, resp, visit)
+	return read(ctx, at, resp, visit)
 }
 
 // unchanged takes over what is known of a page that has not changed, but for what
@@ -161,4 +163,36 @@ func (r *reading) settle(x *request.Exchange) {
 		// what is stored cannot be read: the page begins anew
 		at.Recrawl = decide.AgainUnasked(r.d, r.facts.Now)
 	}
+}
+
+// said is what the origin and this answer's header say about the page's use. Every
+// answer is read for it, whether or not it has a body.
+func (r *reading) said(resp *fetch.Response) usage.Usage {
+	said := r.d.Usage
+	said.AddHeader(resp.Header)
+	said.AddLinks(r.url, resp.Header)
+	return said
+}
+
+// keepUsage keeps what a publisher says.
+func (r *reading) keepUsage(at *crawl.Attempt, said usage.Usage) error {
+	if said == (usage.Usage{}) {
+		return nil
+	}
+	data, err := json.Marshal(said)
+	if err != nil {
+		return fmt.Errorf("write the usage of %s: %w", r.url, err)
+	}
+	at.Page.Usage, at.Page.NoIndex, at.Page.NoFollow = data, said.NoIndex.Said(), said.NoFollow.Said()
+	return nil
+}
+
+// setUsage also obeys it. If it forbids what the run is for, nothing that the page says, or
+// has said before, is kept, nor what would make the next answer a mere 304.
+func (r *reading) setUsage(at *crawl.Attempt, said usage.Usage) error {
+	if allowed, why := usage.Allows(*r.d.Run.Settings.Purpose, said); !allowed {
+		decide.Forget(*r.d.Crawl, at)
+		at.Page.Visit, at.Error = &crawl.VisitUpdate{}, why
+	}
+	return r.keepUsage(at, said)
 }

@@ -6,7 +6,7 @@
 // something unchanged, or a body. A body goes to the reader of its kind (readers):
 // page.go with its links, images and words, sitemap.go or image.go. Each
 // fills in the attempt: what the page shows, what its publisher says about its use
-// (usage.go), and what of it becomes part of the run, as package decide says. When the
+// (setUsage), and what of it becomes part of the run, as package decide says. When the
 // attempt has been paced, settle adds what becomes of the page: when it is asked for
 // again, or that it has failed. What an origin says about all its pages is read apart,
 // since it decides whether they are asked for at all: robots.txt and tdmrep.json,

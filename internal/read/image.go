@@ -56,7 +56,9 @@ func (r *reading) image(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 // readPicture reads the picture, and keeps of it what the run wants.
 func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit *crawl.Visit) error {
 	set := r.d.Run.Settings
-	if format, is := r.format(resp); is && !picture.Agrees(format, resp.MediaType) {
+	head := make([]byte, 64)
+	n, _ := bodyOf(resp).ReadAt(head, 0) // who reads all of it meets the error
+	if format, is := picture.Format(head[:n]); is && !picture.Agrees(format, resp.MediaType) {
 		at.Image.Problem = crawl.ImageMismatch
 		at.Error = fmt.Sprintf("its Content-Type is %s, and its first bytes are those of %s",
 			crawl.CleanText(resp.MediaType, contentTypeShown), format)
@@ -65,7 +67,8 @@ func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetc
 	// Its record must not be lost because the worker is told to stop meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pictureSpan)
 	defer cancel()
-	read, err := r.Pictures.Read(ctx, bodyOf(resp), bodySize(resp), picture.Options{
+	body := bodyOf(resp)
+	read, err := r.Pictures.Read(ctx, body, body.Size(), picture.Options{
 		MinSize: *set.ImageMinSize, Thumbnail: *set.Thumbnails,
 	})
 	if problem := problemOf(err); problem != "" {
@@ -84,13 +87,6 @@ func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetc
 	return r.keepImage(ctx, at, resp, read)
 }
 
-// format is that of an image by its first bytes.
-func (r *reading) format(resp *fetch.Response) (crawl.ImageFormat, bool) {
-	head := make([]byte, 64)
-	n, _ := bodyOf(resp).ReadAt(head, 0) // who reads all of it meets the error
-	return picture.Format(head[:n])
-}
-
 // unreadable says why an image is not read, by the header of its answer and by how much of
 // its body there is.
 func (r *reading) unreadable(resp *fetch.Response, said usage.Usage) (problem crawl.ImageProblem, why string) {
@@ -103,9 +99,9 @@ func (r *reading) unreadable(resp *fetch.Response, said usage.Usage) (problem cr
 		return crawl.ImageSVG, "it is a drawing (SVG), which is not read"
 	case !kinds.Image.Traits().Takes(resp.MediaType):
 		return crawl.ImageNotAnImage, "its Content-Type is " + crawl.CleanText(resp.MediaType, contentTypeShown)
-	case resp.Truncated || tooLong(resp, most):
+	case resp.Truncated || resp.ContentLength > most:
 		return crawl.ImageTooLarge, fmt.Sprintf("its file has more than %d bytes", most)
-	case bodySize(resp) == 0:
+	case bodyOf(resp).Size() == 0:
 		return crawl.ImageNotAnImage, "it is empty"
 	}
 	return "", ""
@@ -114,16 +110,11 @@ func (r *reading) unreadable(resp *fetch.Response, said usage.Usage) (problem cr
 // contentTypeShown bounds what is shown of a media type.
 const contentTypeShown = 100
 
-// tooLong reports whether an answer says that its body is longer than is read of one. It
-// is that of its coding, which is no longer than what it stands for by more than a little.
-func tooLong(resp *fetch.Response, most int64) bool {
-	return resp.ContentLength > most
-}
-
 // body is the body of an answer, wherever it is kept.
 type body interface {
 	io.ReadSeeker
 	io.ReaderAt
+	Size() int64
 }
 
 func bodyOf(resp *fetch.Response) body {
@@ -131,13 +122,6 @@ func bodyOf(resp *fetch.Response) body {
 		return io.NewSectionReader(resp.File, 0, resp.FileSize)
 	}
 	return bytes.NewReader(resp.Body)
-}
-
-func bodySize(resp *fetch.Response) int64 {
-	if resp.File != nil {
-		return resp.FileSize
-	}
-	return int64(len(resp.Body))
 }
 
 // problemOf is what an error of package picture says of the image; empty is that it is

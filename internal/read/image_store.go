@@ -56,8 +56,9 @@ func (r *reading) keepImage(ctx context.Context, at *crawl.Attempt, resp *fetch.
 		return err
 	}
 	if wanted && !known.Stored {
-		wanted, err = r.putObject(ctx, at, storeSpan, bodySize(resp), func(ctx context.Context) error {
-			return r.Images.Put(ctx, read.SHA256, bodyOf(resp), bodySize(resp), picture.MediaType(read.Format))
+		body := bodyOf(resp)
+		wanted, err = r.putObject(ctx, at, storeSpan, body.Size(), func(ctx context.Context) error {
+			return r.Images.Put(ctx, read.SHA256, body, body.Size(), picture.MediaType(read.Format))
 		})
 		if err != nil {
 			return fmt.Errorf("keep the image %s: %w", r.url, err)

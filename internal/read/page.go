@@ -129,8 +129,3 @@ func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Pa
 		NoPlaces: said.NoArchive.Said(),
 	})
 }
-
-// isHTML reports whether a body is a page in HTML, whatever was asked for.
-func isHTML(mediaType string) bool {
-	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
-}

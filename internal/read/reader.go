@@ -70,20 +70,18 @@ func New(cfg Config) *Reader {
 	}
 }
 
-// bodyReader reads a body that is new, or has changed.
-type bodyReader = func(*reading, context.Context, *crawl.Attempt, *fetch.Response, crawl.Visit) error
-
-// readers are those of the kinds. What has none is only remembered as far as it takes to ask
-// for it again.
-var readers = map[kinds.Kind]bodyReader{
-	kinds.Sitemap: (*reading).sitemap, kinds.Feed: (*reading).feed, kinds.Image: (*reading).image,
-}
-
-func readerOf(k kinds.Kind) bodyReader {
-	if k.Document() {
-		return (*reading).page
+// readerOf returns the method that reads a new or changed body of a kind. nil means that the
+// body is not read: its page is only remembered as far as it takes to ask for it again.
+func (r *reading) readerOf(k kinds.Kind) func(context.Context, *crawl.Attempt, *fetch.Response, crawl.Visit) error {
+	switch {
+	case k.Document():
+		return r.page
+	case k == kinds.Sitemap, k == kinds.Feed:
+		return r.announced
+	case k == kinds.Image:
+		return r.image
 	}
-	return readers[k]
+	return nil
 }
 
 // reading is one answer that is read for a crawl.
@@ -171,7 +169,7 @@ func (r *reading) before(resp *fetch.Response) crawl.Visit {
 // what it was at the last visit.
 func wantBody(k *kinds.Traits, before func(*fetch.Response) crawl.Visit) func(*fetch.Response) bool {
 	return func(r *fetch.Response) bool {
-		return r.Status >= 200 && r.Status < 300 && k.Takes(r.MediaType) && (!k.Large || !tooLong(r, k.MaxBytes)) &&
+		return r.Status >= 200 && r.Status < 300 && k.Takes(r.MediaType) && (!k.Large || r.ContentLength <= k.MaxBytes) &&
 			freshness.Unchanged(before(r), r.Status, freshness.NewVisit(r.Header, time.Now(), crawl.ContentHash{})) == ""
 	}
 }

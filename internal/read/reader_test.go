@@ -19,8 +19,8 @@ func TestBodiesAreAsLongAsTheirParsersRead(t *testing.T) {
 
 func TestReaderOf(t *testing.T) {
 	t.Parallel()
-	require.NotNil(t, readerOf("of a later version"), "it is read as a page")
+	require.NotNil(t, new(reading).readerOf("of a later version"), "it is read as a page")
 	for _, k := range kinds.All() {
-		require.Equal(t, k.Traits().Follow != kinds.FollowNothing || k.Image(), readerOf(k) != nil, k)
+		require.Equal(t, k.Traits().Follow != kinds.FollowNothing || k.Image(), new(reading).readerOf(k) != nil, k)
 	}
 }

@@ -20,11 +20,6 @@ import (
 // sitemapPath is where a site may have a sitemap that its robots.txt does not name.
 const sitemapPath = "/sitemap.xml"
 
-// sitemap reads a sitemap.
-func (r *reading) sitemap(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	return r.announced(ctx, at, resp, visit, r.recordSitemap)
-}
-
 // recordSitemap takes the pages that a sitemap lists, those first that it calls most
 // important and that were changed last, or the sitemaps that an index does. It may list
 // pages of its own domain and of those that have named it as theirs (sitemaps.org,
@@ -73,11 +68,6 @@ func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit c
 // newsPriority is that of the pages that a feed names: before those of any depth.
 const newsPriority = 1
 
-// feed reads a feed.
-func (r *reading) feed(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	return r.announced(ctx, at, resp, visit, r.recordFeed)
-}
-
 // recordFeed takes the pages that a feed names. Those of its own domain are first in line:
 // a feed tells of news.
 func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
@@ -109,18 +99,19 @@ const (
 	announcedMax = 2 * sitemap.MaxEntries
 )
 
-// announced records what a sitemap or a feed names, unless a page came in its place.
-func (r *reading) announced(
-	ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit,
-	record func(*crawl.Attempt, *fetch.Response, crawl.Visit) error,
-) error {
-	if isHTML(resp.MediaType) {
+// announced reads a sitemap or a feed, unless a page came in its place.
+func (r *reading) announced(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	if resp.MediaType == "text/html" || resp.MediaType == "application/xhtml+xml" {
 		return r.pageInstead(ctx, at, resp, visit)
 	}
 	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
 		return err
 	}
 	defer r.parses.Release(1)
+	record := r.recordSitemap
+	if r.d.Crawl.Kind == kinds.Feed {
+		record = r.recordFeed
+	}
 	if err := record(at, resp, visit); err != nil || len(r.news) == 0 {
 		return err
 	}
