@@ -43,10 +43,9 @@ const maxBlocks = 20_000
 type blocks struct {
 	list  []block
 	start int // of the block that has begun
-	// How many elements of each sort are open.
-	mains, frames, headings, pres, links, codes int
-	linkStart, codeStart                        int
-	linkBytes, codeBytes                        int
+	// inside counts the elements of each role that are open.
+	inside       [roleCode + 1]int
+	links, codes span
 	// paragraph is set if the last start or end of a block was the start of a paragraph: none
 	// has a block inside.
 	paragraph bool
@@ -55,6 +54,26 @@ type blocks struct {
 }
 
 func (b *blocks) reset() { *b = blocks{list: b.list[:0]} }
+
+// span counts the bytes of a block that are in elements of one sort.
+type span struct{ open, start, bytes int }
+
+func (s *span) begin(at int) {
+	if s.open++; s.open == 1 {
+		s.start = at
+	}
+}
+
+func (s *span) end(at int) {
+	if s.open = max(s.open-1, 0); s.open == 0 {
+		s.count(at)
+	}
+}
+
+func (s *span) count(at int) {
+	s.bytes += at - min(s.start, at)
+	s.start = at
+}
 
 // role is what an element is to the text in it.
 type role uint8
@@ -70,6 +89,9 @@ const (
 	roleLink
 	roleCode
 )
+
+// placeOf is the place of the text in an element by its role.
+var placeOf = [...]place{roleMain: inMain, roleFrame: inFrame, roleHeading: inHeading, rolePre: inPre}
 
 // roleOf is the role of an element, as its name and attributes say.
 func roleOf(tag atom.Atom, attrs attributes) role {
@@ -131,12 +153,6 @@ func (b *blocks) roleOf(tag atom.Atom, attrs attributes) role {
 	return roleOf(tag, attrs)
 }
 
-// docBook reports whether a generator writes what DocBook's stylesheets do, as Publican does.
-func docBook(generator string) bool {
-	generator = strings.ToLower(generator)
-	return contains(generator, "docbook", "publican")
-}
-
 // note reports whether an element aside is a note of the text, as Sphinx has them.
 func note(attrs attributes) bool {
 	role := attrs.get("role")
@@ -171,59 +187,29 @@ func contains(name string, parts ...string) bool {
 func (b *blocks) open(r role, at int) {
 	switch r {
 	case roleInline:
-		return
 	case roleLink:
-		if b.links++; b.links == 1 {
-			b.linkStart = at
-		}
-		return
+		b.links.begin(at)
 	case roleCode:
-		if b.codes++; b.codes == 1 {
-			b.codeStart = at
-		}
-		return
-	case roleBlock, roleParagraph, roleMain, roleFrame, roleHeading, rolePre:
+		b.codes.begin(at)
+	default:
+		b.flush(at)
+		b.paragraph = r == roleParagraph
+		b.inside[r]++
 	}
-	b.flush(at)
-	b.paragraph = r == roleParagraph
-	b.count(r, 1)
 }
 
 // close ends it.
 func (b *blocks) close(r role, at int) {
 	switch r {
 	case roleInline:
-		return
 	case roleLink:
-		if b.links = max(b.links-1, 0); b.links == 0 {
-			b.linkBytes += at - min(b.linkStart, at)
-			b.linkStart = at
-		}
-		return
+		b.links.end(at)
 	case roleCode:
-		if b.codes = max(b.codes-1, 0); b.codes == 0 {
-			b.codeBytes += at - min(b.codeStart, at)
-			b.codeStart = at
-		}
-		return
-	case roleBlock, roleParagraph, roleMain, roleFrame, roleHeading, rolePre:
-	}
-	b.flush(at)
-	b.paragraph = false
-	b.count(r, -1)
-}
-
-func (b *blocks) count(r role, by int) {
-	switch r {
-	case roleMain:
-		b.mains = max(b.mains+by, 0)
-	case roleFrame:
-		b.frames = max(b.frames+by, 0)
-	case roleHeading:
-		b.headings = max(b.headings+by, 0)
-	case rolePre:
-		b.pres = max(b.pres+by, 0)
-	case roleInline, roleBlock, roleParagraph, roleLink, roleCode:
+		b.codes.end(at)
+	default:
+		b.flush(at)
+		b.paragraph = false
+		b.inside[r] = max(b.inside[r]-1, 0)
 	}
 }
 
@@ -232,32 +218,22 @@ func (b *blocks) flush(at int) {
 	if at <= b.start || len(b.list) >= maxBlocks {
 		return
 	}
-	if b.links > 0 {
-		b.linkBytes += at - min(b.linkStart, at)
-		b.linkStart = at
-	}
-	if b.codes > 0 {
-		b.codeBytes += at - min(b.codeStart, at)
-		b.codeStart = at
+	for _, s := range []*span{&b.links, &b.codes} {
+		if s.open > 0 {
+			s.count(at)
+		}
 	}
 	var p place
-	if b.mains > 0 {
-		p |= inMain
-	}
-	if b.frames > 0 {
-		p |= inFrame
-	}
-	if b.headings > 0 {
-		p |= inHeading
-	}
-	if b.pres > 0 {
-		p |= inPre
+	for r, in := range placeOf {
+		if b.inside[r] > 0 {
+			p |= in
+		}
 	}
 	if b.paragraph {
 		p |= inParagraph
 	}
-	b.list = append(b.list, block{start: b.start, end: at, links: b.linkBytes, code: b.codeBytes, place: p})
-	b.start, b.linkBytes, b.codeBytes = at, 0, 0
+	b.list = append(b.list, block{start: b.start, end: at, links: b.links.bytes, code: b.codes.bytes, place: p})
+	b.start, b.links.bytes, b.codes.bytes = at, 0, 0
 }
 
 // words estimates how many words a text has, those of a language without blanks too.

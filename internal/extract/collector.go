@@ -158,7 +158,7 @@ func (c *collector) meta(attrs attributes) {
 	}
 	if strings.EqualFold(name, "generator") && c.signals.Generator == "" {
 		c.signals.Generator = c.clean(content)
-		c.blocks.docBook = docBook(c.signals.Generator)
+		c.blocks.docBook = contains(strings.ToLower(c.signals.Generator), "docbook", "publican") // which uses DocBook
 	}
 	c.addMeta(name, content)
 	c.describe(attrs)

@@ -1,15 +1,12 @@
 package extract
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
-
-// RobotsToken is the name by which a page may address Mosey alone in a meta
-// element, in lower case: <meta name="mosey" content="noindex">.
-const RobotsToken = "mosey"
 
 // Defaults of [Limits].
 const (
@@ -21,24 +18,18 @@ const (
 	MaxImagesDefault     = 200
 )
 
-// MaxMetaBytes caps Meta.Content, in bytes.
-const MaxMetaBytes = 8 << 10
-
-// maxAnchorBytes caps Link.Anchor.
-const maxAnchorBytes = 200
-
-// mainBytes is how much text is kept to find the main text in, in bytes of UTF-8.
-const mainBytes = 1 << 20
-
-// rslType is the media type of a document of Really Simple Licensing.
-const rslType = "application/rsl+xml"
-
-// maxMetas caps Page.Metas. Pages have one or two.
-const maxMetas = 16
-
-// maxLanguageBytes is how long a declared language may be. The longest tag that
-// RFC 5646, section 4.4.1 asks to support has 35 bytes.
-const maxLanguageBytes = 35
+const (
+	// MaxMetaBytes caps Meta.Content, in bytes, and maxMetas Page.Metas. Pages have one or two.
+	MaxMetaBytes = 8 << 10
+	maxMetas     = 16
+	// maxAnchorBytes caps Link.Anchor.
+	maxAnchorBytes = 200
+	// mainBytes is how much text is kept to find the main text in, in bytes of UTF-8.
+	mainBytes = 1 << 20
+	// maxLanguageBytes is how long a declared language may be. The longest tag that
+	// RFC 5646, section 4.4.1 asks to support has 35 bytes.
+	maxLanguageBytes = 35
+)
 
 // errNoBase: links cannot be resolved without a base.
 var errNoBase = errors.New("extract: the page's URL is the zero value")
@@ -46,47 +37,29 @@ var errNoBase = errors.New("extract: the page's URL is the zero value")
 // Limits bounds what is taken from one page. Zero fields mean the defaults.
 type Limits struct {
 	// MaxDOMBytes is the size, in bytes, up to which a page is read through its
-	// DOM rather than tag by tag. Defaults to 1 MiB.
-	MaxDOMBytes int
+	// DOM rather than tag by tag. MaxDOMTags is likewise the number of "<", for
+	// each of which a DOM takes some 200 bytes.
+	MaxDOMBytes, MaxDOMTags int
 
-	// MaxDOMTags is likewise the number of "<" up to which a page is read
-	// through its DOM, which takes some 200 bytes for each. Defaults to 50,000.
-	MaxDOMTags int
-
-	// MaxLinks caps Page.Links. Defaults to 5,000.
-	MaxLinks int
-
-	// MaxTextBytes caps Page.Text, in bytes of UTF-8. Defaults to 64 KiB.
-	MaxTextBytes int
-
-	// MaxTitleBytes caps Page.Title, in bytes of UTF-8. Defaults to 1,024.
-	MaxTitleBytes int
+	// MaxLinks caps Page.Links, MaxTextBytes Page.Text and MaxTitleBytes Page.Title, in
+	// bytes of UTF-8.
+	MaxLinks, MaxTextBytes, MaxTitleBytes int
 
 	// Images asks for the images of the page too. Without it they cost nothing.
 	Images bool
 
-	// MaxImages caps Page.Images. Defaults to 200.
+	// MaxImages caps Page.Images.
 	MaxImages int
 }
 
-// WithDefaults returns a copy in which the fields that are not positive have
-// their defaults.
+// WithDefaults returns a copy in which the fields that are zero have their defaults.
 func (l Limits) WithDefaults() Limits {
-	for _, field := range []struct {
-		value    *int
-		fallback int
-	}{
-		{&l.MaxDOMBytes, MaxDOMBytesDefault},
-		{&l.MaxDOMTags, MaxDOMTagsDefault},
-		{&l.MaxLinks, MaxLinksDefault},
-		{&l.MaxTextBytes, MaxTextBytesDefault},
-		{&l.MaxTitleBytes, MaxTitleBytesDefault},
-		{&l.MaxImages, MaxImagesDefault},
-	} {
-		if *field.value <= 0 {
-			*field.value = field.fallback
-		}
-	}
+	l.MaxDOMBytes = cmp.Or(l.MaxDOMBytes, MaxDOMBytesDefault)
+	l.MaxDOMTags = cmp.Or(l.MaxDOMTags, MaxDOMTagsDefault)
+	l.MaxLinks = cmp.Or(l.MaxLinks, MaxLinksDefault)
+	l.MaxTextBytes = cmp.Or(l.MaxTextBytes, MaxTextBytesDefault)
+	l.MaxTitleBytes = cmp.Or(l.MaxTitleBytes, MaxTitleBytesDefault)
+	l.MaxImages = cmp.Or(l.MaxImages, MaxImagesDefault)
 	return l
 }
 

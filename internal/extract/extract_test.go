@@ -352,7 +352,7 @@ func TestLimitsWithDefaults(t *testing.T) {
 		MaxDOMBytes: extract.MaxDOMBytesDefault, MaxDOMTags: extract.MaxDOMTagsDefault,
 		MaxLinks: extract.MaxLinksDefault, MaxTextBytes: extract.MaxTextBytesDefault,
 		MaxTitleBytes: extract.MaxTitleBytesDefault, MaxImages: extract.MaxImagesDefault,
-	}, extract.Limits{MaxLinks: -1}.WithDefaults())
+	}, extract.Limits{}.WithDefaults())
 	own := extract.Limits{MaxDOMBytes: 1, MaxDOMTags: 2, MaxLinks: 3, MaxTextBytes: 4, MaxTitleBytes: 5, Images: true, MaxImages: 6}
 	require.Equal(t, own, own.WithDefaults())
 }

@@ -1,6 +1,9 @@
 package extract
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
@@ -39,4 +42,127 @@ type Image struct {
 	// nothing is declared, or a percentage.
 	Width  int
 	Height int
+}
+
+// discoveries is the ways to name an image, the first the strongest.
+var discoveries = []crawl.Discovery{
+	crawl.DiscoveryImg, crawl.DiscoverySrcset, crawl.DiscoveryPicture, crawl.DiscoveryLazy, crawl.DiscoveryCSS,
+	crawl.DiscoveryOpenGraph, crawl.DiscoveryTwitter, crawl.DiscoveryImageSrc, crawl.DiscoveryIcon,
+}
+
+func stronger(a, b crawl.Discovery) crawl.Discovery {
+	if slices.Index(discoveries, b) < slices.Index(discoveries, a) {
+		return b
+	}
+	return a
+}
+
+// imageIndex makes the images of a page from what was found on it.
+type imageIndex struct {
+	page   *Page
+	limit  int
+	places map[string]int // into page.Images, by URL and by variant
+	svg    map[string]bool
+}
+
+// addTo resolves what was found on the page pageURL.
+func (c *imageCollector) addTo(page *Page, base, pageURL urls.URL) {
+	c.endPicture()
+	for len(c.figures) > 0 {
+		c.endFigure()
+	}
+	page.ImagesData, page.ImagesDropped, page.ImagesInvalid = c.data, c.dropped, c.invalid
+	x := imageIndex{page: page, limit: c.limit / foundPerImage, places: make(map[string]int), svg: make(map[string]bool)}
+	for _, found := range c.list {
+		x.add(found, base, pageURL)
+	}
+	page.ImagesSVG = len(x.svg)
+}
+
+// add resolves one image.
+func (x *imageIndex) add(found foundImage, base, pageURL urls.URL) {
+	image := Image{Alt: found.alt, Caption: found.caption, Width: found.width, Height: found.height}
+	for _, c := range found.list {
+		u, err := base.Resolve(c.ref)
+		switch {
+		case errors.Is(err, urls.ErrScheme):
+		case err != nil:
+			found.bad = true
+		case u == pageURL: // "?", or a script's mistake
+		case c.format == formatSVG:
+			x.svg[u.String()] = true
+			return
+		case image.URL == (urls.URL{}):
+			image.URL, image.Discovery = u, c.by
+		case u == image.URL:
+			image.Discovery = stronger(image.Discovery, c.by)
+		default:
+			image.addVariant(u)
+		}
+	}
+	switch {
+	case image.URL != (urls.URL{}):
+		x.place(image)
+	case found.bad:
+		x.page.ImagesInvalid++
+	case found.data:
+		x.page.ImagesData++
+	}
+}
+
+func (i *Image) addVariant(u urls.URL) {
+	if len(i.Variants) < MaxImageVariants && u != i.URL && !slices.Contains(i.Variants, u) {
+		i.Variants = append(i.Variants, u)
+	}
+}
+
+// place adds an image to those of the page, or to the one of them that it is.
+func (x *imageIndex) place(image Image) {
+	images := &x.page.Images
+	i, known := x.places[image.URL.String()]
+	if known {
+		have := &(*images)[i]
+		if have.URL == image.URL {
+			have.Discovery = stronger(have.Discovery, image.Discovery)
+		}
+		have.absorb(image)
+	} else if i, known = x.smaller(image); known {
+		image.absorb((*images)[i])
+		(*images)[i] = image
+	} else if len(*images) < x.limit {
+		i = len(*images)
+		*images = append(*images, image)
+	} else {
+		x.page.ImagesDropped++
+		return
+	}
+	x.places[(*images)[i].URL.String()] = i
+	for _, v := range (*images)[i].Variants {
+		if _, taken := x.places[v.String()]; !taken {
+			x.places[v.String()] = i
+		}
+	}
+}
+
+// smaller finds the image of the page that is a variant of another.
+func (x *imageIndex) smaller(image Image) (int, bool) {
+	for _, v := range image.Variants {
+		if i, known := x.places[v.String()]; known && x.page.Images[i].URL == v {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// absorb takes what another place says of the same image.
+func (i *Image) absorb(other Image) {
+	i.addVariant(other.URL)
+	for _, u := range other.Variants {
+		i.addVariant(u)
+	}
+	first(&i.Alt, other.Alt)
+	first(&i.Caption, other.Caption)
+	if i.Width == 0 && i.Height == 0 {
+		i.Width, i.Height = other.Width, other.Height
+	}
 }

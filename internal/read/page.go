@@ -92,8 +92,7 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 		return page, err
 	}
 	defer r.parses.Release(1)
-	limits := r.limits
-	limits.Images = r.d.Run.Settings.TakesImages()
+	limits := extract.Limits{Images: r.d.Run.Settings.TakesImages()}
 	text, _, err := fetch.ToUTF8(resp.Body, resp.ContentType)
 	switch {
 	case err != nil:

@@ -57,7 +57,6 @@ type Config struct {
 type Reader struct {
 	Config
 
-	limits extract.Limits
 	// parses bounds the CPU and memory that pages take
 	parses *semaphore.Weighted
 	health storeHealth
@@ -65,9 +64,7 @@ type Reader struct {
 
 // New makes a reader.
 func New(cfg Config) *Reader {
-	return &Reader{
-		Config: cfg, limits: extract.Limits{}.WithDefaults(), parses: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
-	}
+	return &Reader{Config: cfg, parses: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0)))}
 }
 
 // readerOf returns the method that reads a new or changed body of a kind. nil means that the
