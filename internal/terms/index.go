@@ -2,6 +2,8 @@ package terms
 
 import (
 	"cmp"
+	"encoding/binary"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -129,7 +131,11 @@ func (x *indexer) zone(text string, limit int) string {
 		}
 		x.out = append(append(x.out, f.term...), ':')
 		if x.noPlaces {
-			x.out = strconv.AppendInt(append(x.out, '*'), int64(x.count(f)), 10)
+			count := 0
+			for n := f.first; n != 0; n = x.places[n].next {
+				count++
+			}
+			x.out = strconv.AppendInt(append(x.out, '*'), int64(count), 10)
 			continue
 		}
 		for n := f.first; n != 0; n = x.places[n].next {
@@ -141,14 +147,6 @@ func (x *indexer) zone(text string, limit int) string {
 	}
 	clear(x.found) // they hold on to the text
 	return string(x.out)
-}
-
-// count is how many places a term has.
-func (x *indexer) count(f found) (count int) {
-	for n := f.first; n != 0; n = x.places[n].next {
-		count++
-	}
-	return count
 }
 
 // read notes where each term is, those with the place of another one included.
@@ -193,12 +191,44 @@ func (x *indexer) note(term string, at int) {
 
 // prefix orders terms by their first eight bytes.
 func prefix(term string) uint64 {
-	var n uint64
-	for i := range 8 {
-		n <<= 8
-		if i < len(term) {
-			n |= uint64(term[i])
-		}
-	}
-	return n
+	var b [8]byte
+	copy(b[:], term)
+	return binary.BigEndian.Uint64(b[:])
+}
+
+const (
+	// anchorsMost is how many different texts of links to a page count, and anchorTerms
+	// how many terms of them together.
+	anchorsMost = 20
+	anchorTerms = 300
+)
+
+// Anchors are the terms of the texts of links to a page, as in a crawl.Index. texts has each
+// text with the number of domains that use it; the most used ones count.
+func Anchors(texts map[string]int) string {
+	list := slices.SortedFunc(maps.Keys(texts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(texts[b], texts[a]), cmp.Compare(a, b))
+	})
+	x, _ := indexers.Get().(*indexer) // there is nothing else
+	defer indexers.Put(x)
+	x.noPlaces = false
+	return x.zone(strings.Join(list[:min(len(list), anchorsMost)], "\n"), anchorTerms)
+}
+
+// Simple is the configuration of languages that Postgres has none for.
+const Simple = "simple"
+
+// configs are the text search configurations of Postgres 15, by language.
+var configs = map[string]string{
+	"ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
+	"eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian",
+	"id": "indonesian", "it": "italian", "lt": "lithuanian", "nb": "norwegian", "ne": "nepali", "nl": "dutch", "nn": "norwegian",
+	"no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil",
+	"tr": "turkish", "yi": "yiddish",
+}
+
+// Config is the text search configuration for a language, a tag of BCP 47 or empty.
+func Config(tag string) string {
+	base, _, _ := strings.Cut(tag, "-")
+	return cmp.Or(configs[base], Simple)
 }

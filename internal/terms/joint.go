@@ -20,13 +20,6 @@ type joint struct {
 	spoiled bool // it has letters that are not ASCII
 }
 
-// letter takes a letter or a digit at a place in the text, which belongs to a term.
-func (j *joint) letter(i, at int) {
-	if !j.begun && !j.spoiled {
-		j.begun, j.from, j.at = true, i, at
-	}
-}
-
 // join takes a character that ends a term, or the end of the text. A name goes on if a letter
 // or a digit follows; + and # may also end it.
 func (c *Cutter) join(text string, i int) {

@@ -63,13 +63,11 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 		}
 		b := text[i]
 		switch {
-		case 'a' <= b && b <= 'z', '0' <= b && b <= '9':
-			c.joint.letter(i, c.at+1)
-			c.letter(rune(b))
-			i++
-		case 'A' <= b && b <= 'Z':
-			c.joint.letter(i, c.at+1)
-			c.letter(rune(b | 0x20))
+		case plainAlphanumeric(b):
+			if j := &c.joint; !j.begun && !j.spoiled {
+				j.begun, j.from, j.at = true, i, c.at+1
+			}
+			c.letter(rune(b | 0x20)) // which leaves digits and lower case
 			i++
 		case b < utf8.RuneSelf:
 			c.end()
@@ -109,20 +107,16 @@ func (c *Cutter) foreign(s string) int {
 		if plain, letter := cyrillic(r); letter {
 			c.letter(plain)
 			base = r
-			continue
-		}
-		if paired(r) && !unicode.In(r, unicode.Mn, unicode.Mc) {
+		} else if paired(r) && !unicode.In(r, unicode.Mn, unicode.Mc) {
 			c.pair(r)
 			base = r
-			continue
-		}
-		if apart := norm.NFD.PropertiesString(composed[i:]).Decomposition(); apart != nil {
+		} else if apart := norm.NFD.PropertiesString(composed[i:]).Decomposition(); apart != nil {
 			for _, part := range string(apart) {
 				base = c.character(base, part)
 			}
-			continue
+		} else {
+			base = c.character(base, r)
 		}
-		base = c.character(base, r)
 	}
 	return end
 }
