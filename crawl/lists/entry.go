@@ -1,7 +1,6 @@
 package lists
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -43,12 +42,6 @@ type Entry struct {
 	Network netip.Prefix
 }
 
-// entryShown is how much of an entry an error repeats, in bytes.
-const entryShown = 80
-
-var errEntry = errors.New("want a host (shop.example.org), a registered domain (example.org, with all below it), " +
-	"what is below a host (*.example.org) or a network (192.0.2.0/24)")
-
 // Parse reads an entry as a person writes it. Errors wrap crawl.ErrInvalid and name the
 // entry and what is wanted.
 func Parse(text string) (Entry, error) {
@@ -58,15 +51,15 @@ func Parse(text string) (Entry, error) {
 	}
 	host, below := strings.CutPrefix(text, "*.")
 	if strings.ContainsAny(host, "*/@ \t") {
-		return Entry{}, refuse(text, errEntry)
+		return Entry{}, refuse(text)
 	}
 	domain, err := urls.DomainOf(host)
 	if err != nil {
-		return Entry{}, refuse(text, errEntry)
+		return Entry{}, refuse(text)
 	}
 	if below {
 		if _, isAddress := parseNetwork(domain); isAddress {
-			return Entry{}, refuse(text, errEntry)
+			return Entry{}, refuse(text)
 		}
 		return Entry{Text: "*." + domain, Match: MatchBelow}, nil
 	}
@@ -75,7 +68,7 @@ func Parse(text string) (Entry, error) {
 	}
 	registered, err := urls.RegistrableDomain(domain)
 	if err != nil {
-		return Entry{}, refuse(text, errEntry)
+		return Entry{}, refuse(text)
 	}
 	u, err := urls.Parse("http://" + domain + "/")
 	if err == nil && registered == domain && u.IsRegistered() {
@@ -97,8 +90,10 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(addr, addr.BitLen()), true
 }
 
-func refuse(text string, err error) error {
-	return fmt.Errorf("%w: entry %q: %w", crawl.ErrInvalid, urls.Shorten(text, entryShown), err)
+func refuse(text string) error {
+	const most = 80 // bytes that are repeated
+	return fmt.Errorf("%w: entry %q: want a host (shop.example.org), a registered domain (example.org, with all below it), "+
+		"what is below a host (*.example.org) or a network (192.0.2.0/24)", crawl.ErrInvalid, urls.Shorten(text, most))
 }
 
 // ParseLine reads a line of a file of entries: an entry, perhaps with a comment after a
@@ -113,7 +108,7 @@ func ParseLine(line string) (e Entry, found bool, err error) {
 	case len(fields) == 2 && isNowhere(fields[0]):
 		fields = fields[1:]
 	case len(fields) > 1:
-		return e, false, refuse(line, errEntry)
+		return e, false, refuse(line)
 	}
 	e, err = Parse(fields[0])
 	return e, err == nil, err

@@ -1,6 +1,7 @@
 package traps
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -80,20 +81,18 @@ func (m Memory) News(s *Said, url string) bool {
 }
 
 // own fingerprints the text of a page that its pattern does not share. It returns
-// how many words that is, and whether they are enough to judge. It fills the page's
-// index.
+// how many words that is, and whether they are enough to judge.
 func (m Memory) own(s *Said) (hash crawl.SimHash, words int, enough bool) {
-	s.index.fill(m.chunks)
 	var f fingerprint
 	plain, numbers := 0, 0
 	chunks := s.chunks(m.level)
 	for i := range chunks {
 		c := &chunks[i]
 		c.onlyNumbers = false
-		if !m.shares(&s.index, c.wording) {
+		if !m.shares(c.wording) {
 			plain += int(c.plain)
 			f.addAll(c.words)
-		} else if !m.shares(&s.index, c.full) {
+		} else if !m.shares(c.full) {
 			numbers += int(c.numbers)
 			c.onlyNumbers = true
 		}
@@ -110,36 +109,17 @@ func (m Memory) own(s *Said) (hash crawl.SimHash, words int, enough bool) {
 
 // shares reports whether the pages share a text. An empty text is always
 // shared.
-func (m Memory) shares(x *index, hash uint32) bool {
+func (m Memory) shares(hash uint32) bool {
 	if hash == 0 {
 		return true
 	}
-	i, found := x.find(m.chunks, hash)
+	i, found := m.find(hash)
 	return found && int(m.chunks[i].pages) >= min(m.pages, max(2, (m.pages+sharedOneIn-1)/sharedOneIn))
 }
 
-// index finds chunks by their hashes. A place holds the chunk's position plus 1, at
-// the hash or at the next free place; 0 is an empty place.
-type index [2 * chunksMost]uint16
-
-func (x *index) fill(chunks []chunkCount) {
-	*x = index{}
-	for i, c := range chunks {
-		at := c.hash % uint32(len(x))
-		for x[at] != 0 {
-			at = (at + 1) % uint32(len(x))
-		}
-		x[at] = uint16(i + 1)
-	}
-}
-
-func (x *index) find(chunks []chunkCount, hash uint32) (int, bool) {
-	for at := hash % uint32(len(x)); x[at] != 0; at = (at + 1) % uint32(len(x)) {
-		if i := int(x[at]) - 1; chunks[i].hash == hash {
-			return i, true
-		}
-	}
-	return 0, false
+// find returns the place of a chunk.
+func (m Memory) find(hash uint32) (int, bool) {
+	return slices.BinarySearchFunc(m.chunks, hash, func(c chunkCount, hash uint32) int { return cmp.Compare(c.hash, hash) })
 }
 
 // Learn returns the memory with a page that brought news; canonical is another page
@@ -172,7 +152,6 @@ func newest[T any](first T, rest []T, most int) []T {
 	return append(append(make([]T, 0, len(rest)+1), first), rest...)
 }
 
-// share counts what a page says. The page's index is that of the memory.
 func (m Memory) share(s *Said) Memory {
 	chunks := s.chunks(m.level)
 	counts := make([]chunkCount, len(m.chunks), min(len(m.chunks)+2*len(chunks), chunksMost))
@@ -181,7 +160,7 @@ func (m Memory) share(s *Said) Memory {
 	s.fresh = s.fresh[:0]
 	for _, c := range chunks {
 		for _, hash := range [...]uint32{c.wording, c.full} {
-			if i, found := s.index.find(m.chunks, hash); hash == 0 {
+			if i, found := m.find(hash); hash == 0 {
 				continue
 			} else if !found {
 				s.fresh = append(s.fresh, hash)
@@ -226,9 +205,12 @@ func merged(counts []chunkCount, fresh []uint32) []chunkCount {
 	return counts
 }
 
-// memoryFormat is the first byte of a stored part. A part with another one is
-// ignored.
-const memoryFormat = 1
+const (
+	// memoryFormat is the first byte of a stored part. A part with another one is ignored.
+	memoryFormat = 1
+	// levelMost is the largest level: its chunks have more words than a text.
+	levelMost = 20
+)
 
 // Shared encodes the part of the memory that seldom changes: its format, the level,
 // the pages, and for each chunk its hash and how many pages have it.
@@ -280,6 +262,3 @@ func Remember(shared, fingerprints []byte) (m Memory) {
 	}
 	return m
 }
-
-// levelMost is the largest level: its chunks have more words than a text.
-const levelMost = 20

@@ -20,8 +20,7 @@ type Said struct {
 	// cut is the text in chunks of a level; empty until it is asked for.
 	cut   []chunk
 	level int
-	// index is room for that of a Memory's chunks, and fresh for hashes that it lacks.
-	index index
+	// fresh is room for hashes that a Memory lacks.
 	fresh []uint32
 }
 
@@ -57,12 +56,16 @@ func Read(u urls.URL, title, text string) *Said {
 		plain = u.String()
 	}
 	s.words = appendWords(s.words[:0], plain)
-	named := newWordSet(s.words)
+	inURL := make([]uint64, len(s.words))
+	for i, w := range s.words {
+		inURL[i] = w.hash
+	}
+	slices.Sort(inURL)
 
 	s.words = appendWords(s.words[:0], title)
 	var rest uint64
 	for _, w := range s.words {
-		if !named.has(w.hash) {
+		if _, named := slices.BinarySearch(inURL, w.hash); !named {
 			rest = mix(rest ^ w.hash)
 		}
 	}
@@ -70,7 +73,7 @@ func Read(u urls.URL, title, text string) *Said {
 
 	s.words = appendWords(slices.Grow(s.words[:0], len(text)/8), text)
 	for i := range s.words {
-		s.words[i].echo = named.has(s.words[i].hash)
+		_, s.words[i].echo = slices.BinarySearch(inURL, s.words[i].hash)
 	}
 	return s
 }
@@ -86,31 +89,6 @@ func (s *Said) SimHash() (h crawl.SimHash, words int) {
 	var f fingerprint
 	f.addAll(s.words)
 	return f.simHash(), f.count
-}
-
-// wordSet is a few words.
-type wordSet struct {
-	sorted []uint64
-	// mask has a bit for each of them, by which most other words are excluded.
-	mask uint64
-}
-
-func newWordSet(words []word) (s wordSet) {
-	s.sorted = make([]uint64, len(words))
-	for i, w := range words {
-		s.sorted[i] = w.hash
-		s.mask |= 1 << (w.hash % 64)
-	}
-	slices.Sort(s.sorted)
-	return s
-}
-
-func (s *wordSet) has(hash uint64) bool {
-	if s.mask>>(hash%64)&1 == 0 {
-		return false
-	}
-	_, found := slices.BinarySearch(s.sorted, hash)
-	return found
 }
 
 // chunk is some words in a row. Its words alone decide where it ends, so that text

@@ -27,7 +27,6 @@ const (
 	shingle = 3
 )
 
-// fingerprint makes a SimHash of words.
 type fingerprint struct {
 	votes votes
 	last  [shingle]uint64
