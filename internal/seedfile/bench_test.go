@@ -25,13 +25,13 @@ func BenchmarkRead(b *testing.B) {
 		head   string
 		line   string // with # for its number
 	}{
-		{"URLs", seedfile.URLs, "", "https://www.site-#.example.org/a/b.html\n"},
-		{"Hosts", seedfile.URLs, "", "site-#.example.org\n"},
-		{"Tranco", seedfile.Tranco, "", "#,site-#.example.org\n"},
-		{"Majestic", seedfile.Majestic, "GlobalRank,TldRank,Domain,TLD,RefSubNets,RefIPs\n", "#,#,site-#.com,com,495826,2357714\n"},
-		{"Quoted", seedfile.CSV, "name,url\n", "\"Site \"\"#\"\"\",\"https://site-#.example.org/\"\n"},
-		{"Bad", seedfile.URLs, "", "this line # is no seed\n"},
-		{"OPML", seedfile.OPML, "<opml>", "<outline text='Site' type='rss' xmlUrl='https://site-#.example.org/feed'/>\n"},
+		{"URLs", seeds.URLs, "", "https://www.site-#.example.org/a/b.html\n"},
+		{"Hosts", seeds.URLs, "", "site-#.example.org\n"},
+		{"Tranco", seeds.Tranco, "", "#,site-#.example.org\n"},
+		{"Majestic", seeds.Majestic, "GlobalRank,TldRank,Domain,TLD,RefSubNets,RefIPs\n", "#,#,site-#.com,com,495826,2357714\n"},
+		{"Quoted", seeds.CSV, "name,url\n", "\"Site \"\"#\"\"\",\"https://site-#.example.org/\"\n"},
+		{"Bad", seeds.URLs, "", "this line # is no seed\n"},
+		{"OPML", seeds.OPML, "<opml>", "<outline text='Site' type='rss' xmlUrl='https://site-#.example.org/feed'/>\n"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
@@ -147,7 +148,7 @@ func TestOpen(t *testing.T) {
 		f, err := seedfile.Open(t.Context(), asFile(t, packed[:len(packed)/2]))
 		require.NoError(t, err)
 		defer f.Close()
-		got, err := read(t, seedfile.Options{Source: seedfile.URLs}, f)
+		got, err := read(t, seedfile.Options{Source: seeds.URLs}, f)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		require.ErrorContains(t, err, "unpack the list")
 		require.Greater(t, len(got), 10_000)
@@ -215,7 +216,7 @@ func TestProgress(t *testing.T) {
 			require.Less(t, before, total/2)
 			require.InDelta(t, len(packed), total, 200)
 			count := 0
-			require.NoError(t, seedfile.Read(t.Context(), f, seedfile.Options{Source: seedfile.URLs}, func(seedfile.Entry) error {
+			require.NoError(t, seedfile.Read(t.Context(), f, seedfile.Options{Source: seeds.URLs}, func(seedfile.Entry) error {
 				now, all := f.Progress()
 				require.GreaterOrEqual(t, now, before)
 				require.Equal(t, total, all)

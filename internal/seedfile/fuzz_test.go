@@ -19,11 +19,11 @@ import (
 
 func FuzzRead(f *testing.F) {
 	for source, list := range map[seeds.Source]string{
-		seedfile.URLs:     "\ufeff# c\r\n\r\nhttps://a.example/\r\nb.example\nme:pw@c.example\n1\n\xff",
-		seedfile.CSV:      "rank;url\n1;\"a.example\n\"\n\"2;b.example\n3;\"c\"\"\"d\n;;\n4\t5,6",
-		seedfile.Tranco:   "1,a.example\n2,b\n3",
-		seedfile.Majestic: "GlobalRank,TldRank,Domain\n1,1,a.example\n",
-		seedfile.OPML: "<?xml version='1.0' encoding='latin1'?><opml>\n<outline htmlUrl='a.example' xmlUrl='&amp;'>" +
+		seeds.URLs:     "\ufeff# c\r\n\r\nhttps://a.example/\r\nb.example\nme:pw@c.example\n1\n\xff",
+		seeds.CSV:      "rank;url\n1;\"a.example\n\"\n\"2;b.example\n3;\"c\"\"\"d\n;;\n4\t5,6",
+		seeds.Tranco:   "1,a.example\n2,b\n3",
+		seeds.Majestic: "GlobalRank,TldRank,Domain\n1,1,a.example\n",
+		seeds.OPML: "<?xml version='1.0' encoding='latin1'?><opml>\n<outline htmlUrl='a.example' xmlUrl='&amp;'>" +
 			"<![CDATA[x]]></outline><!-- --></opml>",
 	} {
 		f.Add(string(source), "", []byte(list), int64(0), int64(0))
@@ -37,14 +37,14 @@ func FuzzRead(f *testing.F) {
 		last, count := int64(1), int64(0)
 		next := func(line int64) {
 			require.GreaterOrEqual(t, line, last)
-			if o.Source != seedfile.OPML && count > 0 {
+			if o.Source != seeds.OPML && count > 0 {
 				require.Greater(t, line, last, "one entry a line")
 			}
 			require.LessOrEqual(t, line, int64(bytes.Count(list, []byte("\n")))+1)
 			last = line
 			count++
 		}
-		var seeds []string
+		var texts []string
 		err := seedfile.Read(t.Context(), bytes.NewReader(list), o, func(e seedfile.Entry) error {
 			next(e.Line)
 			u, err := urls.ParseSeed(e.Seed)
@@ -54,7 +54,7 @@ func FuzzRead(f *testing.F) {
 			require.True(t, utf8.ValidString(e.Seed))
 			require.LessOrEqual(t, len(e.Seed), seedfile.MaxRecordBytes)
 			require.GreaterOrEqual(t, e.Rank, int64(0))
-			seeds = append(seeds, e.Seed)
+			texts = append(texts, e.Seed)
 			return nil
 		}, func(b seedfile.BadLine) error {
 			next(b.Line)
@@ -68,15 +68,15 @@ func FuzzRead(f *testing.F) {
 			require.ErrorIs(t, err, crawl.ErrInvalid, "it can be read")
 			require.Less(t, len(err.Error()), 4<<10)
 		}
-		if limit > 0 && o.Source != seedfile.OPML {
+		if limit > 0 && o.Source != seeds.OPML {
 			require.LessOrEqual(t, count, limit)
 		}
 
 		// Stopped at each seed, it gives the same.
 		stop := errors.New("stop")
-		if len(seeds) > 0 {
+		if len(texts) > 0 {
 			again := seedfile.Read(t.Context(), bytes.NewReader(list), o, func(e seedfile.Entry) error {
-				require.Equal(t, seeds[0], e.Seed)
+				require.Equal(t, texts[0], e.Seed)
 				return stop
 			}, func(seedfile.BadLine) error { return nil })
 			require.ErrorIs(t, again, stop)

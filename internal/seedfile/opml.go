@@ -36,8 +36,12 @@ func readOPML(in io.Reader, l *list) error {
 		switch {
 		case o.tokens.failed != nil:
 			return fmt.Errorf("read the list, line %d: %w", o.tokens.line(), o.tokens.failed)
+		case errors.Is(err, io.EOF) && !o.isOPML:
+			return fmt.Errorf("%w: source opml: the list has no element; want OPML, or another source", crawl.ErrInvalid)
+		case errors.Is(err, io.EOF) && o.depth > 0:
+			return o.malformed(errUnclosedXML)
 		case errors.Is(err, io.EOF):
-			return o.end()
+			return nil
 		case err != nil:
 			return o.malformed(err)
 		}
@@ -66,17 +70,16 @@ func (o *outlines) start(line int64, t xml.StartElement) error {
 	if !strings.EqualFold(t.Name.Local, "outline") {
 		return nil
 	}
-	if err := o.add(attribute(t, "htmlUrl"), Entry{Line: line}); err != nil {
-		return err
+	for _, name := range []string{"htmlUrl", "xmlUrl"} {
+		text := attribute(t, name)
+		if text == "" || !o.list.wanted() {
+			continue
+		}
+		if err := o.list.add([]byte(text), Entry{Line: line, Feed: name == "xmlUrl"}); err != nil {
+			return err
+		}
 	}
-	return o.add(attribute(t, "xmlUrl"), Entry{Line: line, Feed: true})
-}
-
-func (o *outlines) add(text string, e Entry) error {
-	if text == "" || !o.list.wanted() {
-		return nil
-	}
-	return o.list.add([]byte(text), e)
+	return nil
 }
 
 func attribute(t xml.StartElement, name string) string {
@@ -86,17 +89,6 @@ func attribute(t xml.StartElement, name string) string {
 		}
 	}
 	return ""
-}
-
-// end judges what is read to its end.
-func (o *outlines) end() error {
-	switch {
-	case !o.isOPML:
-		return fmt.Errorf("%w: source opml: the list has no element; want OPML, or another source", crawl.ErrInvalid)
-	case o.depth > 0:
-		return o.malformed(errUnclosedXML)
-	}
-	return nil
 }
 
 // malformed tells that nothing more can be read. It is not an entry, so that offset and

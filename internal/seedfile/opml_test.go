@@ -4,13 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
 func TestReadOPML(t *testing.T) {
 	t.Parallel()
 	const stopped = "the XML is not read any further: "
-	check(t, seedfile.OPML, map[string]wants{
+	check(t, seeds.OPML, map[string]wants{
 		"TakesSitesAndFeeds": {
 			list: `<?xml version="1.0" encoding="UTF-8"?>
 <opml version="2.0"><head><title>Blogs &amp; more</title></head><body>

@@ -78,7 +78,7 @@ const (
 func TestReadURLs(t *testing.T) {
 	t.Parallel()
 	atLimit := "https://a.example/#" + strings.Repeat("x", seedfile.MaxRecordBytes-19)
-	check(t, seedfile.URLs, map[string]wants{
+	check(t, seeds.URLs, map[string]wants{
 		"TakesURLsAndHosts": {
 			list: "https://a.example/x\nb.example:8443/y\n[2001:db8::1]\n192.0.2.7\nbücher.example",
 			want: []string{"1 https://a.example/x", "2 b.example:8443/y", "3 [2001:db8::1]", "4 192.0.2.7", "5 bücher.example"},
@@ -173,7 +173,7 @@ func TestReadStops(t *testing.T) {
 	t.Run("AtTheLimitWithoutReadingOn", func(t *testing.T) {
 		t.Parallel()
 		in := io.MultiReader(strings.NewReader("a.example\nb.example\n"), iotest.ErrReader(errors.New("read on")))
-		got, err := read(t, seedfile.Options{Source: seedfile.URLs, Limit: 2}, in)
+		got, err := read(t, seedfile.Options{Source: seeds.URLs, Limit: 2}, in)
 		require.NoError(t, err)
 		require.Equal(t, []string{"1 a.example", "2 b.example"}, got)
 	})
@@ -182,8 +182,8 @@ func TestReadStops(t *testing.T) {
 		t.Parallel()
 		stop := errors.New("stop")
 		for source, list := range map[seeds.Source]string{
-			seedfile.URLs: "a.example\nword\n", seedfile.CSV: "url\na.example\nword\n",
-			seedfile.OPML: `<opml><outline htmlUrl="a.example"/><outline xmlUrl="word"/></opml>`,
+			seeds.URLs: "a.example\nword\n", seeds.CSV: "url\na.example\nword\n",
+			seeds.OPML: `<opml><outline htmlUrl="a.example"/><outline xmlUrl="word"/></opml>`,
 		} {
 			o := seedfile.Options{Source: source}
 			count := 0
@@ -202,11 +202,11 @@ func TestReadStops(t *testing.T) {
 	t.Run("WhenTheContextIsDone", func(t *testing.T) {
 		t.Parallel()
 		for source, list := range map[seeds.Source]string{
-			seedfile.URLs: "a.example\n", seedfile.CSV: "a.example\n", seedfile.OPML: `<outline htmlUrl="a.example"/>`,
+			seeds.URLs: "a.example\n", seeds.CSV: "a.example\n", seeds.OPML: `<outline htmlUrl="a.example"/>`,
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
 			in := repeated(list, 1<<40)
-			if source == seedfile.OPML {
+			if source == seeds.OPML {
 				in = io.MultiReader(strings.NewReader("<opml>"), in)
 			}
 			count := 0
@@ -229,11 +229,11 @@ func TestReadStops(t *testing.T) {
 		t.Parallel()
 		broken := errors.New("broken")
 		for source, list := range map[seeds.Source]string{
-			seedfile.URLs:     "a.example\nb.exam",
-			seedfile.CSV:      "a.example\n\"b.exam",
-			seedfile.Tranco:   "1,a.example\n2,b.exam",
-			seedfile.Majestic: "GlobalRank,Domain\n1,b.exam",
-			seedfile.OPML:     "<opml>\n<outline htmlUrl='a.exam",
+			seeds.URLs:     "a.example\nb.exam",
+			seeds.CSV:      "a.example\n\"b.exam",
+			seeds.Tranco:   "1,a.example\n2,b.exam",
+			seeds.Majestic: "GlobalRank,Domain\n1,b.exam",
+			seeds.OPML:     "<opml>\n<outline htmlUrl='a.exam",
 		} {
 			got, err := read(t, seedfile.Options{Source: source}, io.MultiReader(strings.NewReader(list), iotest.ErrReader(broken)))
 			require.ErrorIs(t, err, broken)
@@ -242,9 +242,9 @@ func TestReadStops(t *testing.T) {
 				require.NotContains(t, line, "b.exam", "half a host is another host")
 			}
 		}
-		_, err := read(t, seedfile.Options{Source: seedfile.URLs}, iotest.ErrReader(broken))
+		_, err := read(t, seedfile.Options{Source: seeds.URLs}, iotest.ErrReader(broken))
 		require.ErrorIs(t, err, broken)
-		_, err = read(t, seedfile.Options{Source: seedfile.URLs}, idle{})
+		_, err = read(t, seedfile.Options{Source: seeds.URLs}, idle{})
 		require.ErrorIs(t, err, io.ErrNoProgress)
 	})
 }
@@ -258,52 +258,52 @@ func TestReadRefusesOptions(t *testing.T) {
 	}{
 		"NoSource":       {seedfile.Options{}, "", `source "": unknown; want one of [urls csv tranco majestic opml]`},
 		"UnknownSource":  {seedfile.Options{Source: "xls"}, "", `source "xls": unknown`},
-		"NegativeOffset": {seedfile.Options{Source: seedfile.URLs, Offset: -1}, "", "offset -1: is negative; want 0 or more"},
-		"NegativeLimit":  {seedfile.Options{Source: seedfile.URLs, Limit: -1}, "", "limit -1: is negative"},
-		"ColumnOfLines":  {seedfile.Options{Source: seedfile.URLs, Column: "2"}, "", `column "2": only a list of the source csv has columns`},
-		"RankOfLines":    {seedfile.Options{Source: seedfile.OPML, RankColumn: "2"}, "", `rank column "2": only a list of the source csv`},
-		"UTF16":          {seedfile.Options{Source: seedfile.URLs}, "\xff\xfea\x00", "the list is in UTF-16; want UTF-8"},
-		"UTF16BigEndian": {seedfile.Options{Source: seedfile.OPML}, "\xfe\xff\x00<", "the list is in UTF-16; want UTF-8"},
+		"NegativeOffset": {seedfile.Options{Source: seeds.URLs, Offset: -1}, "", "offset -1: is negative; want 0 or more"},
+		"NegativeLimit":  {seedfile.Options{Source: seeds.URLs, Limit: -1}, "", "limit -1: is negative"},
+		"ColumnOfLines":  {seedfile.Options{Source: seeds.URLs, Column: "2"}, "", `column "2": only a list of the source csv has columns`},
+		"RankOfLines":    {seedfile.Options{Source: seeds.OPML, RankColumn: "2"}, "", `rank column "2": only a list of the source csv`},
+		"UTF16":          {seedfile.Options{Source: seeds.URLs}, "\xff\xfea\x00", "the list is in UTF-16; want UTF-8"},
+		"UTF16BigEndian": {seedfile.Options{Source: seeds.OPML}, "\xfe\xff\x00<", "the list is in UTF-16; want UTF-8"},
 		"NoColumnOfThatName": {
-			seedfile.Options{Source: seedfile.CSV, Column: "city"},
+			seedfile.Options{Source: seeds.CSV, Column: "city"},
 			"rank,address\n1,a.example\n",
 			`column "city": the list has no such column; want "rank", "address", or a number from 1 to 2`,
 		},
 		"NoColumnOfThatNumber": {
-			seedfile.Options{Source: seedfile.CSV, Column: "3"},
+			seedfile.Options{Source: seeds.CSV, Column: "3"},
 			"1,a.example\n",
 			`column "3": the list has no such column; want a number from 1 to 2, since it has no header`,
 		},
 		"NoColumnZero": {
-			seedfile.Options{Source: seedfile.CSV, Column: "0"},
+			seedfile.Options{Source: seeds.CSV, Column: "0"},
 			"a.example\n",
 			`column "0": the list has no such column; want 1, its only column, since it has no header`,
 		},
 		"NoColumnOfAHugeNumber": {
-			seedfile.Options{Source: seedfile.CSV, Column: "99999999999999999999"}, "a.example\n", "the list has no such column",
+			seedfile.Options{Source: seeds.CSV, Column: "99999999999999999999"}, "a.example\n", "the list has no such column",
 		},
 		"NoRankColumn": {
-			seedfile.Options{Source: seedfile.CSV, RankColumn: "place"},
+			seedfile.Options{Source: seeds.CSV, RankColumn: "place"},
 			"url;n\na.example;1\n",
 			`rank column "place": the list has no such column; want "url", "n", or`,
 		},
 		"NoSeeds": {
-			seedfile.Options{Source: seedfile.CSV},
+			seedfile.Options{Source: seeds.CSV},
 			"name,colour\nowl,\x1b[1mbrown\n",
 			`column: nothing in line 2 of the list is a URL or a host; want the column to be named: "name", "colour", or a number`,
 		},
 		"ManyColumns": {
-			seedfile.Options{Source: seedfile.CSV, Column: "y"}, strings.Repeat("x,", 29) + "x\n", `"x", 10 others, or a number from 1 to 30`,
+			seedfile.Options{Source: seeds.CSV, Column: "y"}, strings.Repeat("x,", 29) + "x\n", `"x", 10 others, or a number from 1 to 30`,
 		},
-		"NoTranco":   {seedfile.Options{Source: seedfile.Tranco}, "a.example\n", "source tranco: the list has no column 2; want another source"},
-		"NoMajestic": {seedfile.Options{Source: seedfile.Majestic}, "1,a.example\n", "source majestic: the list has no column Domain; want"},
+		"NoTranco":   {seedfile.Options{Source: seeds.Tranco}, "a.example\n", "source tranco: the list has no column 2; want another source"},
+		"NoMajestic": {seedfile.Options{Source: seeds.Majestic}, "1,a.example\n", "source majestic: the list has no column Domain; want"},
 		"HalfMajestic": {
-			seedfile.Options{Source: seedfile.Majestic}, "Rank,Domain\n1,a.example\n", "source majestic: the list has no column GlobalRank; want",
+			seedfile.Options{Source: seeds.Majestic}, "Rank,Domain\n1,a.example\n", "source majestic: the list has no column GlobalRank; want",
 		},
 		"NoOPML": {
-			seedfile.Options{Source: seedfile.OPML}, "<html><body>", `source opml: the list begins with the element "html"; want OPML`,
+			seedfile.Options{Source: seeds.OPML}, "<html><body>", `source opml: the list begins with the element "html"; want OPML`,
 		},
-		"NoXML": {seedfile.Options{Source: seedfile.OPML}, "a.example\n", "source opml: the list has no element"},
+		"NoXML": {seedfile.Options{Source: seeds.OPML}, "a.example\n", "source opml: the list has no element"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -325,15 +325,15 @@ func TestReadHoldsOneRecord(t *testing.T) {
 		source seeds.Source
 		list   io.Reader
 	}{
-		"ALine":      {seedfile.URLs, repeated("x", size)},
-		"AComment":   {seedfile.URLs, repeated("#", size)},
-		"ARecord":    {seedfile.CSV, repeated("x,", size)},
-		"AQuote":     {seedfile.CSV, repeated(`"`, size)},
-		"AnOpenLine": {seedfile.CSV, io.MultiReader(strings.NewReader("url\na.example\n\""), repeated("x", size))},
-		"ATag":       {seedfile.OPML, io.MultiReader(strings.NewReader("<opml "), repeated("a ", size))},
-		"AText":      {seedfile.OPML, io.MultiReader(strings.NewReader("<opml>"), repeated("a ", size))},
-		"Depth":      {seedfile.OPML, io.MultiReader(strings.NewReader("<opml>"), repeated("<outline>", size/10))},
-		"Encodings": {seedfile.OPML, io.MultiReader(
+		"ALine":      {seeds.URLs, repeated("x", size)},
+		"AComment":   {seeds.URLs, repeated("#", size)},
+		"ARecord":    {seeds.CSV, repeated("x,", size)},
+		"AQuote":     {seeds.CSV, repeated(`"`, size)},
+		"AnOpenLine": {seeds.CSV, io.MultiReader(strings.NewReader("url\na.example\n\""), repeated("x", size))},
+		"ATag":       {seeds.OPML, io.MultiReader(strings.NewReader("<opml "), repeated("a ", size))},
+		"AText":      {seeds.OPML, io.MultiReader(strings.NewReader("<opml>"), repeated("a ", size))},
+		"Depth":      {seeds.OPML, io.MultiReader(strings.NewReader("<opml>"), repeated("<outline>", size/10))},
+		"Encodings": {seeds.OPML, io.MultiReader(
 			repeated(`<?xml version="1.0" encoding="latin1"?>`, size/10), strings.NewReader("<opml></opml>"),
 		)},
 	} {

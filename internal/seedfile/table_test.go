@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
@@ -17,7 +18,7 @@ const (
 
 func TestReadCSV(t *testing.T) {
 	t.Parallel()
-	check(t, seedfile.CSV, map[string]wants{
+	check(t, seeds.CSV, map[string]wants{
 		"ReadsNothingOfNothing": {list: "\n# c\n", o: seedfile.Options{Column: "url"}},
 		"FindsTheUsualNames": {
 			list: "Rank,Name,Root Domain\n1,owl,a.example\n2,node.js,b.example\n",
@@ -147,7 +148,7 @@ func TestReadCSV(t *testing.T) {
 
 func TestReadTranco(t *testing.T) {
 	t.Parallel()
-	check(t, seedfile.Tranco, map[string]wants{
+	check(t, seeds.Tranco, map[string]wants{
 		"TakesRankAndDomain": {
 			list: "1,google.com\r\n2,xn--80ak6aa92e.com\r\n3,a\r\n4\r\n5,b.example\r\n",
 			want: []string{
@@ -173,7 +174,7 @@ func TestReadTranco(t *testing.T) {
 func TestReadMajestic(t *testing.T) {
 	t.Parallel()
 	const header = "GlobalRank,TldRank,Domain,TLD,RefSubNets,RefIPs,IDN_Domain,IDN_TLD,PrevGlobalRank,PrevTldRank,PrevRefSubNets,PrevRefIPs\n"
-	check(t, seedfile.Majestic, map[string]wants{
+	check(t, seeds.Majestic, map[string]wants{
 		"TakesRankAndDomain": {
 			list: header + "1,1,google.com,com,495826,2357714,google.com,com,1,1,496196,2361230\n" +
 				"2,2,facebook.com,com,485064,2246110,facebook.com,com,2,2,485406,2248928\n",
@@ -194,7 +195,7 @@ func TestReadCSVTakesManyRecords(t *testing.T) {
 		fmt.Fprintf(&list, "\"%s\n\",%d.example.org,%d\n", strings.Repeat("x", i%50), i, i+1)
 		want = append(want, fmt.Sprintf("%d %d.example.org #%d", 2*i+1, i, i+1))
 	}
-	got, err := read(t, seedfile.Options{Source: seedfile.CSV, Column: "2", RankColumn: "3"}, strings.NewReader(list.String()))
+	got, err := read(t, seedfile.Options{Source: seeds.CSV, Column: "2", RankColumn: "3"}, strings.NewReader(list.String()))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }
