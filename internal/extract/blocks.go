@@ -198,7 +198,6 @@ func (b *blocks) open(r role, at int) {
 	}
 }
 
-// close ends it.
 func (b *blocks) close(r role, at int) {
 	switch r {
 	case roleInline:

@@ -226,7 +226,6 @@ func mergeRel(a, b crawl.Rel) crawl.Rel {
 	return a & b
 }
 
-// relOf is what a link says of who is behind it.
 func relOf(list string) (rel crawl.Rel) {
 	if hasToken(list, "ugc") {
 		rel |= crawl.RelUGC
@@ -326,12 +325,12 @@ func (c *collector) page(pageURL urls.URL) Page {
 	return page
 }
 
-// plain is what the text alone says.
+// plain is the page as far as its text goes.
 func (c *collector) plain() Page {
 	c.blocks.flush(len(c.text.text))
 	text := c.text.String()
 	m := c.main.mainOf(text, c.blocks.list)
-	if !composed(text) {
+	if !norm.NFC.IsNormalString(text) {
 		m.compose()
 	}
 	return Page{
@@ -340,22 +339,7 @@ func (c *collector) plain() Page {
 	}
 }
 
-// composed reports whether a text is in normal form C, and so are its lines.
-func composed(text string) bool {
-	const (
-		marks        = 0xcc // the first byte of U+0300 and what follows: what is before is composed
-		cyrillic     = 0xd0 // as are the letters up to U+047F
-		cyrillicMore = 0xd1
-	)
-	for i := range len(text) {
-		if c := text[i]; c >= marks && c != cyrillic && c != cyrillicMore {
-			return norm.NFC.IsNormalString(text)
-		}
-	}
-	return true
-}
-
-// prefix is what of a text fits: whole characters, and no blank at the end.
+// prefix cuts a text to a length: whole characters, and no blank at the end.
 func prefix(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -368,13 +352,8 @@ func prefix(text string, most int) string {
 
 func cleanLanguage(tag string) string {
 	tag = strings.TrimSpace(tag)
-	if len(tag) > maxLanguageBytes {
+	if len(tag) > maxLanguageBytes || strings.ContainsFunc(tag, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return ""
-	}
-	for i := range len(tag) {
-		if tag[i] <= ' ' || tag[i] > '~' {
-			return ""
-		}
 	}
 	return tag
 }

@@ -26,9 +26,8 @@ type cssCandidate struct {
 // escapes, comments, blocks) and of image-set() in CSS Images Level 4; what is malformed
 // ends where it does there.
 //
-// The lexer of tdewolff/parse v2.8.20 would save 34 lines, since it leaves quotes, blanks and
-// escapes to its caller. A usual attribute would take 1.18 µs and 22 allocations instead of
-// 1.04 µs and 5, and a url( with an escape in its name would be lost.
+// The lexer of tdewolff/parse v2.8.20 would save 34 lines, and take 22 allocations instead of 5. It
+// leaves quotes, blanks and escapes to its caller, and loses a url( with an escape in its name.
 func cssImages(style string) []cssImage {
 	if !strings.Contains(style, "(") {
 		return nil // there is no url()
@@ -248,7 +247,6 @@ func (p *cssParser) escaped(b *strings.Builder) {
 	}
 }
 
-// candidate takes a URL.
 func (p *cssParser) candidate(ref string) {
 	switch {
 	case !p.wanted:

@@ -170,7 +170,6 @@ func (d *descriptions) linked(v any, deep int) {
 	}
 }
 
-// signals adds what is said.
 func (d *descriptions) signals(s *crawl.Signals, c *collector) {
 	if s.Title == "" {
 		s.Title = c.clean(d.title)

@@ -88,7 +88,6 @@ func (g *group) add(ref string, c candidate) {
 // maxCandidates caps the URLs of one image that are from srcsets.
 const maxCandidates = 4 * maxSrcset
 
-// addSet takes the candidates of a srcset.
 func (g *group) addSet(srcset string, c candidate) {
 	if len(g.list) >= maxCandidates {
 		return

@@ -63,7 +63,6 @@ func newImageCollector(limits Limits) *imageCollector {
 	}
 }
 
-// begin takes a start tag.
 func (c *imageCollector) begin(tag atom.Atom, attrs attributes) {
 	var more imageAttributes
 	more.read(attrs)
@@ -101,7 +100,6 @@ func (c *imageCollector) begin(tag atom.Atom, attrs attributes) {
 	}
 }
 
-// end takes an end tag.
 func (c *imageCollector) end(tag atom.Atom) {
 	switch tag {
 	case atom.Picture:
@@ -118,7 +116,6 @@ func (c *imageCollector) end(tag atom.Atom) {
 	}
 }
 
-// text takes text that a reader sees.
 func (c *imageCollector) text(text string) {
 	if c.captionOf > 0 {
 		c.caption.add(text)
@@ -170,7 +167,6 @@ func (c *imageCollector) endPicture() {
 	c.picture, c.inPicture = group{}, false
 }
 
-// backgrounds takes those of an element.
 func (c *imageCollector) backgrounds(attrs attributes, more *imageAttributes) {
 	c.style(attrs.get("style"), crawl.DiscoveryCSS)
 	for _, lazy := range more.backgrounds {

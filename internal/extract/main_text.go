@@ -3,6 +3,8 @@ package extract
 import (
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // MaxMainRunes caps Page.Main, in characters.
@@ -152,7 +154,6 @@ type builder struct {
 	sample       sample
 }
 
-// reset empties the builder and keeps its room.
 func (m *builder) reset() {
 	clear(m.sections) // they hold on to the page
 	*m = builder{
@@ -188,7 +189,6 @@ func addLine(b []byte, text string) []byte {
 	return append(b, text...)
 }
 
-// shape is what the rules know of a block.
 type shape struct {
 	words   int
 	density float64 // the share of links
@@ -268,4 +268,79 @@ func Plain(body []byte, limits Limits) Page {
 		}
 	}
 	return c.plain()
+}
+
+const (
+	// MaxSections caps Page.Sections.
+	MaxSections = 200
+	// MaxSectionBytes caps Section.Heading.
+	MaxSectionBytes = 120
+)
+
+// Section is a part of a page's main text that has a heading.
+type Section struct {
+	// Heading is in normal form C, at most MaxSectionBytes long, cut between words.
+	Heading string
+	// At is where in Page.Main the text under the heading begins, in bytes.
+	At int
+}
+
+// section notes a heading behind which the main text is at the byte at.
+func (m *builder) section(heading string, at int) {
+	if heading = strings.TrimSpace(heading); heading != "" && len(m.sections) < MaxSections {
+		m.sections = append(m.sections, Section{Heading: heading, At: at})
+	}
+}
+
+// allSections are those of a text that counts as a whole.
+func (m *builder) allSections(text string, list []block) {
+	m.sections = m.sections[:0]
+	for _, bl := range list {
+		if bl.place&inHeading == 0 {
+			continue
+		}
+		at := bl.end
+		if strings.HasPrefix(text[at:], " ") {
+			at++
+		}
+		m.section(text[bl.start:bl.end], at)
+	}
+}
+
+// sectionsOf are those found that have a text in main, their headings fit to be kept.
+func (m *builder) sectionsOf(main string) []Section {
+	var list []Section
+	for _, s := range m.sections {
+		if s.At >= len(main) {
+			break // they are in order
+		}
+		list = append(list, Section{Heading: cutWords(norm.NFC.String(s.Heading), MaxSectionBytes), At: s.At})
+	}
+	return list
+}
+
+// compose puts a main text in normal form C. Its sections begin behind white space, which
+// nothing is composed with.
+func (m *mainText) compose() {
+	var main strings.Builder
+	begin := 0
+	for i := range m.sections {
+		s := &m.sections[i]
+		main.WriteString(norm.NFC.String(m.main[begin:s.At]))
+		begin, s.At = s.At, main.Len()
+	}
+	main.WriteString(norm.NFC.String(m.main[begin:]))
+	m.main, m.headings, m.prose = main.String(), norm.NFC.String(m.headings), norm.NFC.String(m.prose)
+}
+
+// cutWords is what of a text fits, up to the end of a word if there is one.
+func cutWords(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	whole := strings.LastIndexByte(text[:most+1], ' ')
+	if whole > 0 {
+		return text[:whole]
+	}
+	return prefix(text, most)
 }

@@ -71,7 +71,7 @@ func descriptorsLength(s string) int {
 // with parentheses never is, so that none has to be told from its neighbours.
 func (c *srcsetCandidate) describe(descriptors string) bool {
 	hasWidth, hasDensity, hasHeight := false, false, false
-	for d := range strings.FieldsFuncSeq(descriptors, isHTMLSpace) {
+	for d := range strings.FieldsFuncSeq(descriptors, func(r rune) bool { return strings.ContainsRune(htmlSpace, r) }) {
 		number, unit := d[:len(d)-1], d[len(d)-1]
 		switch {
 		case unit == 'w' && !hasWidth && !hasDensity:
@@ -96,8 +96,6 @@ func (c *srcsetCandidate) describe(descriptors string) bool {
 	}
 	return hasWidth || !hasHeight
 }
-
-func isHTMLSpace(r rune) bool { return strings.ContainsRune(htmlSpace, r) }
 
 // positive parses a non-negative integer, at most math.MaxInt32; 0 if it is not
 // valid.

@@ -123,7 +123,6 @@ func (c *collector) finish(tag atom.Atom) {
 	}
 }
 
-// characters takes the text that z stands at.
 func (c *collector) characters(z *html.Tokenizer, inTitle bool) {
 	switch {
 	case inTitle:

@@ -43,7 +43,6 @@ func (b *textBuffer) clean(text string, limit int) string {
 	return b.String()
 }
 
-// separate makes what follows another word.
 func (b *textBuffer) separate() {
 	b.pending = len(b.text) > 0
 }
@@ -137,7 +136,6 @@ func plainLength(s string) int {
 	return len(s)
 }
 
-// room is how much more text fits.
 func (b *textBuffer) room() int {
 	if b.pending {
 		return b.limit - len(b.text) - 1

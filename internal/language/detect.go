@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"golang.org/x/text/language"
 
@@ -112,7 +113,6 @@ func (d Detector) one(prose string, tags []language.Tag) string {
 	return s.name(choose(found, tags, s))
 }
 
-// candidate is a language that a text may be in.
 type candidate struct {
 	base string
 	sure float64
@@ -216,4 +216,71 @@ func choose(found []candidate, declared []language.Tag, s scripts) language.Tag 
 		return tags.Canonical(language.Make(s.language()))
 	}
 	return language.Und
+}
+
+const (
+	// tagBytesMax is the longest tag that RFC 5646 §4.4.1 asks to support.
+	tagBytesMax = 35
+	// declaredMax is how many declarations are looked at.
+	declaredMax = 8
+)
+
+// parse reads what is declared: tags, lists of tags as in Content-Language, and locales
+// such as "pt_BR" or "de_DE.UTF-8". "und", "mul", "zxx" and what is private say nothing.
+func parse(declared []string) (found []language.Tag) {
+	for _, list := range declared {
+		for text := range strings.SplitSeq(list, ",") {
+			text, _, _ = strings.Cut(strings.TrimSpace(text), ".")
+			if text == "" || len(text) > tagBytesMax || len(found) == declaredMax {
+				continue
+			}
+			// strings such as "en-us-posix" are read as far as they are tags
+			tag, err := language.BCP47.Parse(text)
+			if base, certain := tag.Base(); err != nil || certain == language.No || tags.Nameless(base) {
+				continue
+			}
+			found = append(found, tags.Canonical(tag))
+		}
+	}
+	return found
+}
+
+func baseOf(tag language.Tag) string {
+	base, _ := tag.Base()
+	return base.String()
+}
+
+// guessed is how sure frequent words have to be of a query's language: a wrong guess only
+// changes the order of what is found.
+var guessed = claim{words: 3, share: 20, times: 2, least: 1}
+
+// Guess names the language of a few words, such as a query, by their script and by words
+// that are frequent in one language; empty if that is open. It needs no models.
+func Guess(text string) string {
+	if s := scriptsOf(text); s.oneLanguage() {
+		return s.language()
+	}
+	var w words
+	w.look(withoutContractions(text))
+	for i, lang := range w.ranked {
+		if w.bear(i, guessed) {
+			if lang == groups[0][0] {
+				return "" // as frequent as the others of its group
+			}
+			return lang
+		}
+	}
+	return ""
+}
+
+// withoutContractions leaves out words such as "don't", whose parts are words of other
+// languages. What French and Italian put before an apostrophe stays.
+func withoutContractions(text string) string {
+	var kept []string
+	for word := range strings.FieldsSeq(strings.ReplaceAll(text, "’", "'")) {
+		if _, after, is := strings.Cut(word, "'"); !is || len(after) > 2 {
+			kept = append(kept, word)
+		}
+	}
+	return strings.Join(kept, " ")
 }

@@ -45,7 +45,6 @@ func (p part) has(q paragraph) bool {
 	return p.lang&q.langs != 0 || p.lang == 0 && q.langs == 0 && p.script == q.script
 }
 
-// divided is a text by its paragraphs.
 type divided struct {
 	list []paragraph
 	all  int // weight
@@ -56,7 +55,6 @@ type divided struct {
 // divisions are kept for the next texts.
 var divisions = sync.Pool{New: func() any { return new(divided) }}
 
-// release gives back the memory.
 func (d *divided) release() {
 	clear(d.list) // they hold on to the text
 	*d = divided{list: d.list[:0]}
@@ -149,7 +147,6 @@ func (d *divided) main() part {
 	return largest
 }
 
-// scriptOf is the script that a part is in.
 func (d *divided) scriptOf(of part) string {
 	if i := slices.IndexFunc(d.list, of.has); i >= 0 {
 		return d.list[i].script
@@ -157,7 +154,6 @@ func (d *divided) scriptOf(of part) string {
 	return ""
 }
 
-// text is the paragraphs of a part.
 func (d *divided) text(of part) string {
 	var b strings.Builder
 	for _, p := range d.list {

@@ -10,7 +10,6 @@ var groups = [][]string{
 	{"nb", "nn"},
 }
 
-// alike reports whether two languages are of one group.
 func alike(a, b string) bool {
 	return slices.ContainsFunc(groups, func(group []string) bool {
 		return slices.Contains(group, a) && slices.Contains(group, b)

@@ -65,7 +65,6 @@ var only = map[string]string{
 	"Ethi": "am", "Tibt": "bo", "Thaa": "dv", "Hani": "zh", "Beng": "bn",
 }
 
-// scriptsOf looks at a text.
 func scriptsOf(text string) scripts {
 	var s scripts
 	var counts [32]int

@@ -17,7 +17,6 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// answer reads a successful answer.
 func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 	at, resp := &x.Attempt, x.Response
 	if at.Outcome != crawl.OutcomeSuccess {
@@ -86,7 +85,6 @@ func (r *reading) unchanged(ctx context.Context, at *crawl.Attempt, resp *fetch.
 	return r.setUsage(at, said)
 }
 
-// pageUpdate is what was read of a page.
 func (r *reading) pageUpdate(visit crawl.Visit, signals crawl.Signals) *crawl.PageUpdate {
 	return &crawl.PageUpdate{
 		Visit: visitUpdate(visit), Signals: &signals, Extractor: crawl.ExtractorVersion, Images: r.d.Run.Settings.TakesImages(),

@@ -110,7 +110,6 @@ func (r *reading) unreadable(resp *fetch.Response, said usage.Usage) (problem cr
 // contentTypeShown bounds what is shown of a media type.
 const contentTypeShown = 100
 
-// body is the body of an answer, wherever it is kept.
 type body interface {
 	io.ReadSeeker
 	io.ReaderAt

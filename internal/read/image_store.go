@@ -152,7 +152,6 @@ func (h *storeHealth) say(err error) {
 	h.trust = min(max(2*h.trust, storeTrust), storeTrustMax)
 }
 
-// worked notes that something was stored.
 func (h *storeHealth) worked() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -46,7 +46,6 @@ func (r *reading) links(ctx context.Context, page extract.Page, said usage.Usage
 	return append(links, unseen...), allSitemaps, nil
 }
 
-// linkTo is a link as it is recorded.
 func (r *reading) linkTo(u urls.URL, nofollow bool, now time.Time) crawl.Link {
 	trap, _ := traps.Find(u, now)
 	return crawl.Link{

@@ -159,7 +159,6 @@ type announcement struct {
 	priority float64
 }
 
-// announcements are what one sitemap or feed names.
 type announcements struct {
 	entries []announcement
 	follow  func(crawl.RunFacts, crawl.CrawlFacts, usage.Usage) (*crawl.Follow, bool)

@@ -38,7 +38,10 @@ func (o Origin) Failed(x *request.Exchange, why string) Unread {
 	wait := putOff(try, time.Duration(at.Delay), time.Duration(at.RetryAfter))
 	gone := o.nameIsGone(x)
 	if gone {
-		wait = giveUp(at, "its name does not exist")
+		at.Health.GivenUp++
+		wait = politeness.GiveUp(at.Health.GivenUp)
+		at.GiveUp, at.GiveUpReason = crawl.DomainUnreachable, "its name does not exist"
+		at.GiveUpFor = crawl.Millis(wait)
 	}
 	unreached := o.unreached(x)
 	fallsBack := o.fallsBack(unreached)
@@ -127,14 +130,6 @@ func (o Origin) holdsCopy() bool {
 	case crawl.RobotsUnknown, crawl.RobotsUnreachable:
 	}
 	return false
-}
-
-// giveUp makes the domain unreachable, and returns for how long.
-func giveUp(at *crawl.Attempt, why string) time.Duration {
-	at.Health.GivenUp++
-	wait := politeness.GiveUp(at.Health.GivenUp)
-	at.GiveUp, at.GiveUpReason, at.GiveUpFor = crawl.DomainUnreachable, why, crawl.Millis(wait)
-	return wait
 }
 
 // putOff is how long robots.txt is not asked for again after so many failures in a

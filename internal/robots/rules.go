@@ -50,13 +50,11 @@ type rule struct {
 	line    int
 }
 
-// signal is a Content-Signal line.
 type signal struct {
 	value string // printable
 	line  int
 }
 
-// usage is a Content-Usage line.
 type usage struct {
 	path    string // printable
 	pattern string // the path as it is compared

@@ -44,7 +44,6 @@ type Reader struct {
 	windows sync.Map
 }
 
-// parsed are the rules for one agent.
 type parsed struct {
 	rules *robots.Rules
 	tdm   usage.TDM

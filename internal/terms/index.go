@@ -149,7 +149,6 @@ func (x *indexer) zone(text string, limit int) string {
 	return string(x.out)
 }
 
-// read notes where each term is, those with the place of another one included.
 func (x *indexer) read(terms string, side []Placed) {
 	if x.of == nil {
 		x.of = map[string]int{}

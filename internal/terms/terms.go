@@ -300,7 +300,6 @@ func (c *Cutter) endPair() {
 	}
 }
 
-// end ends whatever has begun.
 func (c *Cutter) end() {
 	c.endWord()
 	c.endRun()
