@@ -79,12 +79,10 @@ type Usage struct {
 	ContentSignals ContentSignals `json:"content_signals,omitzero"`
 
 	// Terms is the http or https URL of the site's terms of service, at most MaxPolicyBytes long,
-	// as the header of the answer names it. They are for people to read: nothing follows of it.
-	Terms string `json:"terms,omitempty"`
-
-	// License is the http or https URL of the page's licence, at most MaxPolicyBytes long, such as
-	// a document of Really Simple Licensing (RSL). What the page itself names comes before what its
-	// header does, and that before robots.txt. It is for people to read: nothing follows of it.
+	// as the header of the answer names it. License is that of the page's licence, such as a
+	// document of Really Simple Licensing (RSL): as the page names it, else its header, else
+	// robots.txt. Both are for people to read: nothing follows of them.
+	Terms     string `json:"terms,omitempty"`
 	License   string `json:"license,omitempty"`
 	LicenseBy Source `json:"license_by,omitempty"`
 }
@@ -158,10 +156,9 @@ func mark(field *Source, by Source) {
 }
 
 func (p *Usage) setUnavailable(after time.Time, by Source) {
-	if after.IsZero() || !p.UnavailableAfter.IsZero() && !after.Before(p.UnavailableAfter) {
-		return
+	if !after.IsZero() && (p.UnavailableAfter.IsZero() || after.Before(p.UnavailableAfter)) {
+		p.UnavailableAfter, p.UnavailableAfterBy = after, by
 	}
-	p.UnavailableAfter, p.UnavailableAfterBy = after, by
 }
 
 func (p *Usage) setPolicy(policy string) {

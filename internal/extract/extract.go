@@ -68,35 +68,28 @@ type Page struct {
 	// Signals are kept with the page.
 	crawl.Signals
 
-	// Text is the beginning of what a reader of the page sees, for comparing
-	// pages with each other: the text between the tags, but for titles, scripts,
-	// styles, templates and the content of frames. It is cleaned like Title and
-	// cut to Limits.MaxTextBytes. Tags of blocks, cells, breaks, images and form
-	// controls separate words, as in a browser; those of inline elements do not. It is the
-	// publisher's work and only passes through: Mosey never stores it.
+	// Text is the beginning of the text that a reader of the page sees, for comparing pages with
+	// each other: without titles, scripts, styles, templates and the content of frames. It is
+	// cleaned like Title and cut to Limits.MaxTextBytes. Tags of all but inline elements separate
+	// words, as in a browser. It is the publisher's work: Mosey never stores it.
 	Text string
 
-	// Content is equal for two pages that look the same to a reader: the hash of the
-	// title and of the whole text that Text begins with. Other differences (scripts,
-	// tokens in forms, comments) do not count. Zero if a reader sees nothing.
+	// Content is equal for two pages that look the same to a reader: the hash of the title and
+	// of the whole text that Text begins with. Zero if a reader sees nothing.
 	Content crawl.ContentHash
 
-	// Login is set if the page is likely a login page. It must have exactly one
-	// field for a password, since forms to register have two. And its URL or
-	// title must be named like a login (see [LoginURL]), or it must have less
-	// than 1 KiB of text, since a page with a login form beside its content has
-	// more. It is a heuristic.
+	// Login is set if the page is likely a login page. It must have exactly one field for a
+	// password, since forms to register have two. And its URL or title must be named like a
+	// login (see [LoginURL]), or it must have less than 1 KiB of text.
 	Login bool
 
-	// Links are the distinct links in the order in which they first appear,
-	// resolved against the base element and canonical.
+	// Links are the distinct links in the order in which they first appear, canonical.
 	Links []Link
 
-	// Main is the main text in normal form C, a line for each block: Text without what
-	// stands around it on every page of a site, or all visible text if next to nothing
-	// is left. It has at most MaxMainRunes characters. Headings are the headings in it.
-	// Prose is the blocks of sentences, without code and menus, for telling the
-	// language. Both have a few kilobytes at most. Like Text, they only pass through.
+	// Main is the main text in normal form C, a line for each block: the text without menus,
+	// footers and the like, or all visible text if next to nothing is left. It has at most
+	// MaxMainRunes characters. Headings are the headings in it. Prose is the blocks of
+	// sentences, by which the language is told. Both have a few kilobytes at most.
 	Main     string
 	Headings string
 	Prose    string
@@ -109,15 +102,13 @@ type Page struct {
 	// most 8, which need not be tags.
 	Declared []string
 
-	// LinksDropped counts the links that are not in Links because they are beyond
-	// Limits.MaxLinks; beyond it, the same link may count again. What can never be
-	// stored is not a link and is not counted: another scheme (mailto, javascript, …),
-	// a malformed or overlong URL, a place on the page itself ("#…").
+	// LinksDropped counts the links beyond Limits.MaxLinks, some of them perhaps twice. Other
+	// schemes (mailto, javascript, …), malformed or overlong URLs and places on the page
+	// itself ("#…") are not links.
 	LinksDropped int
 
-	// Metas are the first 16 meta elements named "robots", "mosey",
-	// "tdm-reservation" or "tdm-policy", in their order: what the publisher says
-	// about the use of the page.
+	// Metas are the first 16 meta elements about the use of the page, in their order: named
+	// "robots", "mosey", "tdm-reservation" or "tdm-policy".
 	Metas []Meta
 
 	// License is the address of the page's licence that a link element names (rel=license);
@@ -132,16 +123,11 @@ type Page struct {
 	// their URLs, in the order in which they first appear.
 	Images []Image
 
-	// ImagesDropped counts the images that are not in Images because they are beyond
-	// Limits.MaxImages; beyond it, the same image may count again. ImagesInvalid counts
-	// those none of whose URLs is valid.
-	ImagesDropped int
-	ImagesInvalid int
-
-	// ImagesData counts the images that are not in Images because they are in the page
-	// itself, as data: URLs; ImagesSVG those that are drawings in SVG, distinct by URL.
-	ImagesData int
-	ImagesSVG  int
+	// These count the images that are not in Images. ImagesDropped are beyond
+	// Limits.MaxImages, some of them perhaps counted twice. ImagesInvalid have no valid URL.
+	// ImagesData are in the page itself, as data: URLs. ImagesSVG are drawings in SVG,
+	// distinct by URL.
+	ImagesDropped, ImagesInvalid, ImagesData, ImagesSVG int
 }
 
 // Meta is a meta element.
@@ -155,12 +141,10 @@ type Link struct {
 	URL urls.URL
 
 	// NoFollow is set if every occurrence of the link is marked rel=nofollow.
-	// The marks "ugc" and "sponsored" say who is behind a link, not that it
-	// should not be followed, and do not count.
 	NoFollow bool
 
-	// Rel has those two marks, and marks of links in the page's head. A mark counts if
-	// every occurrence that a reader sees has it.
+	// Rel has the marks "ugc" and "sponsored", which say who is behind a link, and marks of
+	// links in the page's head. A mark counts if every occurrence that a reader sees has it.
 	Rel crawl.Rel
 
 	// Anchor is the text of its first occurrence that has any, else what stands for an

@@ -30,19 +30,16 @@ type Image struct {
 	// ones first: at most MaxImageVariants.
 	Variants []urls.URL
 
-	// Discovery is how the page names URL; if in several ways, it is the first of them in
-	// the order of the constants of [crawl.Discovery].
+	// Discovery is how the page names URL: the first way in the order of [crawl.Discovery].
 	Discovery crawl.Discovery
 
 	// Alt is the text that stands for the image, and Caption that of the figure it is in:
 	// cleaned as a title is, in normal form C, at most MaxImageTextBytes.
-	Alt     string
-	Caption string
+	Alt, Caption string
 
-	// Width and Height are what attributes declare, in CSS pixels, up to 100,000; 0 if
+	// Width and Height are declared by attributes, in CSS pixels, up to 100,000; 0 if
 	// nothing is declared, or a percentage.
-	Width  int
-	Height int
+	Width, Height int
 }
 
 // discoveries is the ways to name an image, the first the strongest.
@@ -169,9 +166,8 @@ func (i *Image) absorb(other Image) {
 // metaImage is the image that the meta elements of one vocabulary have named last: what
 // follows describes it.
 type metaImage struct {
-	at int // into imageCollector.list; -1 means none
-	// named are the properties that have given its URL.
-	named []string
+	at    int      // into imageCollector.list; -1 means none
+	named []string // the properties that have given its URL
 }
 
 var noMetaImage = metaImage{at: -1}

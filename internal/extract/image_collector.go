@@ -127,25 +127,20 @@ func (c *imageCollector) text(text string) {
 func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
 	found := foundImage{alt: c.clean(attrs.get("alt")), width: dimension(attrs.get("width")), height: dimension(attrs.get("height"))}
 	found.group, c.picture = c.picture, group{}
-	c.lazy(&found.group, more, crawl.DiscoveryLazy)
+	const fine = 2
+	for _, set := range more.lazySets {
+		found.addSet(set, candidate{by: crawl.DiscoveryLazy})
+	}
+	found.add(more.fine, candidate{by: crawl.DiscoveryLazy, density: fine})
+	for _, ref := range more.lazy {
+		found.add(ref, candidate{by: crawl.DiscoveryLazy, density: 1})
+	}
 	found.addSet(attrs.get("srcset"), candidate{by: crawl.DiscoverySrcset})
 	found.add(attrs.get("src"), candidate{by: crawl.DiscoveryImg, density: 1})
 	if i := c.add(found); i >= 0 && len(c.figures) > 0 {
 		if f := &c.figures[len(c.figures)-1]; len(f.images) < maxFigureImages {
 			f.images = append(f.images, i)
 		}
-	}
-}
-
-// lazy takes what a script fills in.
-func (c *imageCollector) lazy(g *group, more *imageAttributes, by crawl.Discovery) {
-	const fine = 2
-	for _, set := range more.lazySets {
-		g.addSet(set, candidate{by: by})
-	}
-	g.add(more.fine, candidate{by: by, density: fine})
-	for _, ref := range more.lazy {
-		g.add(ref, candidate{by: by, density: 1})
 	}
 }
 

@@ -71,10 +71,17 @@ func (c *collector) tags(body []byte) int {
 				c.images.end(tag)
 			}
 		case html.TextToken:
-			if inData {
+			switch {
+			case inData:
 				c.said.readLinkedData(string(z.Text()))
-			} else {
-				c.characters(z, inTitle)
+			case inTitle:
+				c.setTitle(string(z.Text()))
+			case c.text.wanted():
+				text := string(z.Text())
+				c.text.add(text)
+				if c.images != nil {
+					c.images.text(text)
+				}
 			}
 			inTitle, inData = false, false
 		default:
@@ -120,19 +127,6 @@ func (c *collector) finish(tag atom.Atom) {
 	c.blocks.close(roleOf(tag, anyLink), len(c.text.text))
 	if tag == atom.A {
 		c.endLink()
-	}
-}
-
-func (c *collector) characters(z *html.Tokenizer, inTitle bool) {
-	switch {
-	case inTitle:
-		c.setTitle(string(z.Text()))
-	case c.text.wanted():
-		text := string(z.Text())
-		c.text.add(text)
-		if c.images != nil {
-			c.images.text(text)
-		}
 	}
 }
 

@@ -83,26 +83,22 @@ func (x *xhtml) tags(at int) (read int, ok bool) {
 		token := x.body[at+read : at+read+len(z.Raw())]
 		read += len(token)
 		z.NextIsNotRawText()
-		if len(token) >= maxToken || !x.token(kind, token) || len(x.out) > maxXMLGrowth*len(x.body)+maxToken {
+		ok := true
+		switch kind {
+		case html.StartTagToken, html.SelfClosingTagToken:
+			ok = x.start(token, kind == html.SelfClosingTagToken)
+		case html.EndTagToken:
+			ok = x.end(tagName(token[len("</"):]))
+		case html.TextToken:
+			ok = x.text(token)
+		default: // comments, instructions and the type of the document say nothing
+		}
+		if !ok || len(token) >= maxToken || len(x.out) > maxXMLGrowth*len(x.body)+maxToken {
 			return 0, false
 		}
 		if len(token) > freshTokenizer {
 			return read, true
 		}
-	}
-}
-
-// token writes a token, and reports whether it may be where it is.
-func (x *xhtml) token(kind html.TokenType, token []byte) bool {
-	switch kind {
-	case html.StartTagToken, html.SelfClosingTagToken:
-		return x.start(token, kind == html.SelfClosingTagToken)
-	case html.EndTagToken:
-		return x.end(tagName(token[len("</"):]))
-	case html.TextToken:
-		return x.text(token)
-	default: // comments, instructions and the type of the document say nothing
-		return true
 	}
 }
 
@@ -186,16 +182,8 @@ func (x *xhtml) text(token []byte) bool {
 		}
 		x.out = append(x.out, bytes.ReplaceAll(data, []byte("<"), []byte(`\u003c`))...)
 	case literal:
-		for _, c := range data {
-			switch c {
-			case '<':
-				x.out = append(x.out, "&lt;"...)
-			case '&':
-				x.out = append(x.out, "&amp;"...)
-			default:
-				x.out = append(x.out, c)
-			}
-		}
+		data = bytes.ReplaceAll(data, []byte("&"), []byte("&amp;"))
+		x.out = append(x.out, bytes.ReplaceAll(data, []byte("<"), []byte("&lt;"))...)
 	default:
 		x.out = append(x.out, data...)
 	}

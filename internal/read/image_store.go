@@ -37,7 +37,6 @@ func (r *Reader) CanStore(ctx context.Context, set settings.Settings) error {
 	return r.health.ready(ctx, r.Images)
 }
 
-// errNoImageStore is that a run wants images stored, and this worker does not know where.
 var errNoImageStore = errors.New("the run stores images, and this worker has no place for them: start it with --image-store")
 
 // keepImage has the bytes of an image, and its small picture, stored as far as the run

@@ -238,14 +238,8 @@ func (o Origin) hop(resp *fetch.Response) (to urls.URL, why string) {
 
 // Allows reports whether a stored robots.txt allows a path.
 func Allows(r crawl.Robots, target string) bool {
-	switch r.Verdict {
-	case crawl.RobotsAllowAll:
-		return true
-	case crawl.RobotsRules:
-		return robots.Restore(r.Rules).Decide(target).Allowed
-	case crawl.RobotsDisallowAll, crawl.RobotsUnreachable, crawl.RobotsUnknown:
-	}
-	return false
+	return r.Verdict == crawl.RobotsAllowAll ||
+		r.Verdict == crawl.RobotsRules && robots.Restore(r.Rules).Decide(target).Allowed
 }
 
 // tdmRetry is how long robots.txt holds where tdmrep.json could not be read: then

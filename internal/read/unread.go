@@ -3,6 +3,7 @@ package read
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -124,12 +125,8 @@ func (o Origin) fallsBack(unreached int) bool {
 
 // holdsCopy reports whether what was read last may still be gone by.
 func (o Origin) holdsCopy() bool {
-	switch o.Stored.Verdict {
-	case crawl.RobotsRules, crawl.RobotsAllowAll, crawl.RobotsDisallowAll:
-		return !o.Outdated(o.Stored) && o.Lately()
-	case crawl.RobotsUnknown, crawl.RobotsUnreachable:
-	}
-	return false
+	read := []crawl.RobotsVerdict{crawl.RobotsRules, crawl.RobotsAllowAll, crawl.RobotsDisallowAll}
+	return slices.Contains(read, o.Stored.Verdict) && !o.Outdated(o.Stored) && o.Lately()
 }
 
 // putOff is how long robots.txt is not asked for again after so many failures in a

@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/mosey-web/mosey/crawl/variants"
@@ -71,7 +72,8 @@ func normalizeOctet(b *strings.Builder, s string) int {
 	octet := s[0]
 	switch {
 	case isEscape(s):
-		octet = unhex(s[1])<<4 | unhex(s[2])
+		n, _ := strconv.ParseUint(s[1:3], 16, 8) // isEscape has checked the digits
+		octet = byte(n)
 		if isUnreserved(octet) {
 			b.WriteByte(octet)
 		} else {
@@ -109,11 +111,4 @@ func isDigit(b byte) bool {
 
 func isHex(b byte) bool {
 	return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f'
-}
-
-func unhex(b byte) byte {
-	if isDigit(b) {
-		return b - '0'
-	}
-	return (b | 0x20) - 'a' + 10
 }

@@ -36,9 +36,9 @@ const (
 type Rules struct {
 	rules     []rule // the strongest first
 	delay     time.Duration
-	delayLine int // 0 without a delay
-	signals   []signal
-	usages    []usage // the strongest first
+	delayLine int      // 0 without a delay
+	signals   []record // values are printable
+	usages    []usage  // the strongest first
 	visits    []visitTime
 	license   string // printable
 }
@@ -48,11 +48,6 @@ type rule struct {
 	written string // the value as in the file, printable
 	pattern string // the value as it is compared
 	line    int
-}
-
-type signal struct {
-	value string // printable
-	line  int
 }
 
 type usage struct {
@@ -147,7 +142,7 @@ func (r *Rules) add(rec record) {
 	case fieldContentSignal:
 		value := printable(rec.value)
 		if value != "" && len(value) <= MaxContentSignalBytes && len(r.signals) < MaxContentSignals {
-			r.signals = append(r.signals, signal{value, rec.line})
+			r.signals = append(r.signals, record{rec.field, value, rec.line})
 		}
 	default:
 		if rec.value != "" {

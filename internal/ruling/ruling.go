@@ -81,12 +81,7 @@ func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) 
 		}
 		full.Windows = append(full.Windows, w.Until(v.Until))
 	}
-	if c == nil || c.Robots == nil {
-		return full, nil
-	}
-	switch c.Robots.Verdict {
-	case crawl.RobotsRules, crawl.RobotsAllowAll:
-	case crawl.RobotsUnknown, crawl.RobotsDisallowAll, crawl.RobotsUnreachable:
+	if c == nil || c.Robots == nil || c.Robots.Verdict != crawl.RobotsRules && c.Robots.Verdict != crawl.RobotsAllowAll {
 		return full, nil
 	}
 	ruling, err := r.read(ctx, *c, f.Domain.Health.Probing)

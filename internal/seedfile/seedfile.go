@@ -35,16 +35,13 @@ type Options struct {
 	// Column is, for CSV alone, where the seeds are: a name in the header, whatever its
 	// case, or a number from 1. If it is empty, it is the first of the usual names in the
 	// header, such as url, domain or host; else the first column of the first record that
-	// holds a URL or a host.
-	Column string
-	// RankColumn is, for CSV alone, where the ranks are. Where it is empty it is what the
-	// header calls rank or GlobalRank, if there is such a column.
-	RankColumn string
+	// holds a URL or a host. RankColumn is where the ranks are; if it is empty, the column
+	// rank or GlobalRank.
+	Column, RankColumn string
 
-	// Offset is how many entries are skipped before the first. Bad lines count as entries.
-	Offset int64
-	// Limit is how many entries are read at most, bad lines among them. 0 means no limit.
-	Limit int64
+	// Offset is how many entries are skipped before the first, and Limit how many are read at
+	// most. Bad lines count as entries. 0 means no limit.
+	Offset, Limit int64
 }
 
 // Key names a list that is read so: the same for the same entries of it.
@@ -94,10 +91,8 @@ type Entry struct {
 	Seed string
 	// URL is what [urls.ParseSeed] takes Seed for.
 	URL urls.URL
-	// Bare is set if Seed has no scheme.
-	Bare bool
-	// Feed is set if it is a feed, not a page.
-	Feed bool
+	// Bare is set if Seed has no scheme, and Feed if it is a feed, not a page.
+	Bare, Feed bool
 	// Rank is its place in the list from 1; 0 if the list does not say.
 	Rank int64
 }

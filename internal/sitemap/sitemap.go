@@ -88,7 +88,8 @@ func Read(body []byte, yield func(Entry) bool) (Format, error) {
 		return Unknown, fmt.Errorf("unpack it: %w", err)
 	}
 	kind := URLs
-	if looksLikeURLs(head) {
+	begin := strings.TrimSpace(strings.TrimPrefix(string(head), byteOrderMark))
+	if strings.HasPrefix(begin, "http://") || strings.HasPrefix(begin, "https://") {
 		err = readText(r, bounded)
 	} else {
 		kind, err = readXML(r, bounded)
@@ -104,12 +105,6 @@ func Read(body []byte, yield func(Entry) bool) (Format, error) {
 
 // byteOrderMark may begin a file in UTF-8.
 const byteOrderMark = "\ufeff"
-
-// looksLikeURLs reports whether a file begins with a URL, as one of plain text does.
-func looksLikeURLs(head []byte) bool {
-	text := strings.TrimSpace(strings.TrimPrefix(string(head), byteOrderMark))
-	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
-}
 
 func readText(r io.Reader, yield func(Entry) bool) error {
 	lines := bufio.NewScanner(r)
@@ -185,7 +180,11 @@ func (r *reader) start(t xml.StartElement) error {
 	r.store = nil
 	switch {
 	case r.depth == rootDepth:
-		return r.root(t.Name.Local)
+		kind, known := roots[t.Name.Local]
+		if !known {
+			return errNoSitemap
+		}
+		r.kind = kind
 	case r.depth == entryDepth:
 		r.entry = Entry{Priority: priorityDefault}
 	case r.depth == fieldDepth && t.Name.Local == "link":
@@ -199,20 +198,8 @@ func (r *reader) start(t xml.StartElement) error {
 	return nil
 }
 
-// root tells by the first element what the file is.
-func (r *reader) root(name string) error {
-	switch name {
-	case "urlset":
-		r.kind = URLs
-	case "sitemapindex":
-		r.kind = Index
-	case "rss", "feed", "RDF":
-		r.kind = Feed
-	default:
-		return errNoSitemap
-	}
-	return nil
-}
+// roots has the kind of a file by its first element.
+var roots = map[string]Format{"urlset": URLs, "sitemapindex": Index, "rss": Feed, "feed": Feed, "RDF": Feed}
 
 var fields = map[string]func(*Entry, string){
 	"loc": func(e *Entry, text string) {
