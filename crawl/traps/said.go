@@ -12,8 +12,7 @@ import (
 // Said is the text of a page, word for word as hashes: enough to tell whether
 // another page says the same. [Read] makes it.
 type Said struct {
-	// title is a hash of the title's words that are not in the URL; 0 without such
-	// words.
+	// title is a hash of the title's words that are not in the URL; 0 without such words.
 	title uint32
 	words []word
 

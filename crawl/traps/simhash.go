@@ -118,16 +118,8 @@ var alphabetWord = func() (lower [0x460]rune) {
 	return lower
 }()
 
-// wordLower is the lower case of a character that is part of words, and whether it is a
+// lowered is the lower case of a character that is part of words, and whether it is a
 // word by itself; 0 for other characters.
-func wordLower(r rune) (lower rune, alone bool) {
-	if int(r) < len(alphabetWord) {
-		return alphabetWord[r], false
-	}
-	return lowered(r)
-}
-
-// lowered is wordLower without a table.
 func lowered(r rune) (lower rune, alone bool) {
 	part, alone := wordRune(r)
 	if !part {
@@ -155,13 +147,17 @@ func appendWords(words []word, text string) []word {
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		i += size
-		lower, alone := wordLower(r)
-		part := lower != 0
-		if inWord && (!part || alone) {
+		lower, alone := rune(0), false
+		if int(r) < len(alphabetWord) {
+			lower = alphabetWord[r]
+		} else {
+			lower, alone = lowered(r)
+		}
+		if inWord && (lower == 0 || alone) {
 			words = append(words, word{hash: mix(hash), number: number})
 			hash, inWord, number = fnvOffset, false, true
 		}
-		if !part {
+		if lower == 0 {
 			continue
 		}
 		var encoded [utf8.UTFMax]byte
@@ -180,8 +176,7 @@ func appendWords(words []word, text string) []word {
 	return words
 }
 
-// wordRune reports whether a character is part of a word, and whether it is a word
-// alone.
+// wordRune reports whether a character is part of a word, and whether it is a word alone.
 func wordRune(r rune) (part, alone bool) {
 	if r < utf8.RuneSelf {
 		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9', false

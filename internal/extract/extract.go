@@ -31,7 +31,6 @@ const (
 	maxLanguageBytes = 35
 )
 
-// errNoBase: links cannot be resolved without a base.
 var errNoBase = errors.New("extract: the page's URL is the zero value")
 
 // Limits bounds what is taken from one page. Zero fields mean the defaults.

@@ -62,8 +62,7 @@ func pathOf(ref string) string {
 // group is the URLs of one image: of one element, or of a picture.
 type group struct {
 	list []candidate
-	// data says that there are data: URLs, which are not in the list, and bad that there are
-	// URLs too long to be any.
+	// data is set if there are data: URLs, which are not in the list, bad if some are too long.
 	data, bad bool
 }
 
@@ -160,15 +159,11 @@ const maxLazy = 4
 
 // imageAttributes holds the values of the attributes from which scripts fill in images.
 type imageAttributes struct {
-	// lazy are URLs that a script fills in as src, lazySets those it fills in as srcset, and
-	// backgrounds what it fills in as a background.
-	lazy        []string
-	lazySets    []string
-	backgrounds []string
-	// backgroundSet is what a script fills in as the background that fits.
-	backgroundSet string
-	// fine is a URL for screens of two pixels to a CSS pixel.
-	fine string
+	// lazy are filled in as src, lazySets as srcset, and backgrounds as a background.
+	lazy, lazySets, backgrounds []string
+	// backgroundSet is filled in as the background that fits. fine is a URL for screens of two
+	// pixels to a CSS pixel.
+	backgroundSet, fine string
 }
 
 func (a *imageAttributes) read(attrs attributes) {
@@ -218,12 +213,9 @@ func (a *imageAttributes) set(key, value string) {
 func dimension(value string) int {
 	const maxDimension = 100_000
 	value = strings.TrimLeft(value, htmlSpace)
-	end := 0
-	for end < len(value) && '0' <= value[end] && value[end] <= '9' {
-		end++
-	}
-	n := positive(value[:end])
-	fraction := strings.TrimLeft(value[end:], ".0123456789")
+	rest := strings.TrimLeft(value, "0123456789")
+	n := positive(strings.TrimSuffix(value, rest))
+	fraction := strings.TrimLeft(rest, ".0123456789")
 	if n > maxDimension || strings.HasPrefix(fraction, "%") {
 		return 0
 	}

@@ -17,18 +17,11 @@ const loginTextBytes = 1024
 // "/wp-login.php"), without regard to case, extension, "-" and "_". If another
 // URL redirects to such a one, the server asks for a login.
 func LoginURL(u urls.URL) bool {
-	label, _, _ := strings.Cut(u.Host(), ".")
-	if isLoginName(label) {
-		return true
-	}
 	path, _, _ := strings.Cut(u.RequestTarget(), "?")
-	for segment := range strings.SplitSeq(path, "/") {
+	return slices.ContainsFunc(append(strings.Split(path, "/"), u.Host()), func(segment string) bool {
 		name, _, _ := strings.Cut(segment, ".")
-		if isLoginName(name) {
-			return true
-		}
-	}
-	return false
+		return isLoginName(name)
+	})
 }
 
 func isLoginName(name string) bool {

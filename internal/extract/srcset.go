@@ -13,8 +13,8 @@ const maxSrcset = 64
 // htmlSpace is ASCII whitespace as HTML has it.
 const htmlSpace = " \t\n\f\r"
 
-// srcsetCandidate is one URL of a srcset with what it says of its size: a width in
-// pixels, or else how many pixels there are to a CSS pixel.
+// srcsetCandidate is one URL of a srcset with its width in pixels, or else how many pixels
+// there are to a CSS pixel.
 type srcsetCandidate struct {
 	ref     string
 	width   int

@@ -37,7 +37,12 @@ func (c *collector) tags(body []byte) int {
 		kind := z.Next()
 		if kind == html.ErrorToken {
 			c.text.separate()
-			return skipToken(body, read)
+			// the next token is too long, or the last: go on at the first tag beyond it
+			beyond := min(read+maxToken, len(body))
+			if i := bytes.IndexByte(body[beyond:], '<'); i >= 0 {
+				return beyond + i
+			}
+			return len(body)
 		}
 		length := len(z.Raw())
 		read += length
@@ -128,16 +133,6 @@ func (c *collector) finish(tag atom.Atom) {
 	if tag == atom.A {
 		c.endLink()
 	}
-}
-
-// skipToken returns where reading may go on after the token at start, which is
-// too long or the last: at the first tag beyond it, or at the end.
-func skipToken(body []byte, start int) int {
-	beyond := min(start+maxToken, len(body))
-	if i := bytes.IndexByte(body[beyond:], '<'); i >= 0 {
-		return beyond + i
-	}
-	return len(body)
 }
 
 // tagAttributes returns the attributes of interest of the tag that z stands at. If images are

@@ -181,8 +181,8 @@ func (b *textBuffer) hash(s string) {
 	_, _ = b.sum.Write([]byte(s))
 }
 
-// content is the hash of all that a reader sees: the text and, which no text can
-// imitate, behind a control character the title. Of nothing it is zero.
+// content is the hash of the text and, behind a control character that no text can imitate,
+// of the title. It is zero if both are empty.
 func (b *textBuffer) content(title string) crawl.ContentHash {
 	if len(b.text) == 0 && title == "" {
 		return crawl.ContentHash{}
@@ -238,9 +238,8 @@ func (c *collector) addTree(node *html.Node) {
 	}
 }
 
-// hide and show tell of start and end tags, for reading without a tree. Elements
-// of the same kind inside each other, of which only templates are seen, count
-// as one.
+// hide and show take start and end tags, for reading without a tree. Elements of the same
+// kind inside each other count as one: only templates are nested.
 func (b *textBuffer) hide(tag atom.Atom) {
 	if b.hidden == 0 && invisible(tag) {
 		b.hidden = tag

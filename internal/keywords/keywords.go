@@ -23,8 +23,8 @@ const (
 	// gather is how long a page waits for others: the more are written together, the
 	// less each costs.
 	gather = time.Second
-	// every is how often the writer looks for rows that another process has
-	// left.
+	// every is how often the writer looks for rows that another process has left, and for
+	// large segments to merge.
 	every = 10 * time.Second
 	// lastSpan bounds the last write. The next Writer writes the rest.
 	lastSpan = 5 * time.Second
@@ -37,8 +37,6 @@ const (
 	// they are counted.
 	behind    = report.KeywordsBound
 	lookEvery = time.Minute
-	// mergeEvery is how often it is looked whether there are large segments to merge.
-	mergeEvery = 10 * time.Second
 )
 
 // Store is where terms wait; *db.Store is one.
@@ -137,7 +135,7 @@ func (w *Writer) mergeLarge(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(mergeEvery):
+		case <-time.After(every):
 		}
 	}
 }

@@ -79,7 +79,9 @@ func (d Detector) Languages(prose string, declared ...string) (first, second str
 			break
 		}
 		if other.lang != 0 || other.script != in.scriptOf(largest) {
-			if second = d.one(in.text(other), tags); second != "" && !sameLine(first, second) {
+			second = d.one(in.text(other), tags)
+			// only their declaration tells the languages of one line from each other
+			if second != "" && lineOf(baseOf(language.Make(first))) != lineOf(baseOf(language.Make(second))) {
 				return first, second
 			}
 		}
@@ -87,12 +89,6 @@ func (d Detector) Languages(prose string, declared ...string) (first, second str
 		other = in.largest(taken...)
 	}
 	return first, ""
-}
-
-// sameLine reports whether two tags are of languages that only what is declared can tell
-// from each other, or of one.
-func sameLine(a, b string) bool {
-	return lineOf(baseOf(language.Make(a))) == lineOf(baseOf(language.Make(b)))
 }
 
 // one names the language of a text that is in one.
@@ -165,28 +161,20 @@ func (d Detector) candidates(pieces []string, s scripts, among []string) []candi
 			}
 		}
 	}
-	var best, second candidate
+	found := []candidate{{}} // comes second if there is one language
 	for base, total := range sum {
-		c := candidate{base, total / read}
-		switch {
-		case before(c, best):
-			best, second = c, best
-		case before(c, second):
-			second = c
-		}
+		found = append(found, candidate{base, total / read})
 	}
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.sure, a.sure), cmp.Compare(a.base, b.base))
+	})
 	switch {
-	case best.base == "":
+	case len(found) == 1:
 		return nil
-	case best.sure >= sureTogether:
-		return []candidate{best}
+	case found[0].sure >= sureTogether:
+		return found[:1]
 	}
-	return []candidate{best, second}
-}
-
-// before orders candidates so that the same text always gets the same answer.
-func before(a, b candidate) bool {
-	return cmp.Or(-cmp.Compare(a.sure, b.sure), cmp.Compare(a.base, b.base)) < 0
+	return found[:2]
 }
 
 // choose decides between what the text looks like and what is declared. "und" is

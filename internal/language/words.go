@@ -49,10 +49,9 @@ const (
 
 // claim is how sure frequent words have to be of a language.
 type claim struct {
-	// words is how many words a text needs.
-	words int
-	// share is how many of a text's words have to be frequent in it, in percent.
-	share int
+	// words is how many words a text needs, and share how many of them have to be frequent in
+	// the language, in percent.
+	words, share int
 	// Beside any other language, least words have to be frequent in it and not in the
 	// other, and times as many as the other way round.
 	times, least int

@@ -41,13 +41,13 @@ const (
 // Origin is an origin whose robots.txt, or tdmrep.json, was asked for.
 type Origin struct {
 	Store RobotsStore
-	// Kind is what was asked for, at URL: where Hops redirects have led.
+	// Kind is the file that was requested, at URL: where Hops redirects have led.
 	Kind kinds.Kind
 	URL  urls.URL
 	Hops int
 	// Name is the origin itself, and Domain its domain.
 	Name, Domain string
-	// Stored is what is known of its robots.txt; its Age is below zero if nothing is.
+	// Stored is its robots.txt as stored; its Age is below zero if there is none.
 	Stored crawl.Robots
 	// Agent is the product token that robots.txt is read for.
 	Agent string
@@ -184,17 +184,14 @@ func (o Origin) rules(x *request.Exchange) Said {
 	return Said{Robots: &r}
 }
 
-// visitTimes are the times of Visit-time lines as the windows of the week that they are.
+// visitTimes are the times of Visit-time lines as windows of the week.
 func visitTimes(times []robots.VisitTime) string {
+	clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute) }
 	windows := make([]string, len(times))
 	for i, v := range times {
 		windows[i] = "Mon-Sun " + clock(v.From) + "-" + clock(v.To) + " UTC"
 	}
 	return strings.Join(windows, ", ")
-}
-
-func clock(d time.Duration) string {
-	return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
 }
 
 // notModified has what is stored hold for longer.

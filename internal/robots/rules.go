@@ -16,15 +16,12 @@ const (
 	// MaxRuleText bounds [Decision.Rule], in bytes.
 	MaxRuleText = 512
 
-	// MaxContentSignals is how many Content-Signal lines of a group are kept, the
-	// first ones. Lines of more than MaxContentSignalBytes are dropped.
+	// MaxContentSignals and MaxContentUsages are how many lines of Content-Signal and
+	// Content-Usage of a group are kept, the first ones. Longer lines are dropped.
 	MaxContentSignals     = 16
 	MaxContentSignalBytes = 1024
-
-	// MaxContentUsages is how many Content-Usage lines of a group are kept, the first ones.
-	// Lines of more than MaxContentUsageBytes are dropped.
-	MaxContentUsages     = 256
-	MaxContentUsageBytes = 4096
+	MaxContentUsages      = 256
+	MaxContentUsageBytes  = 4096
 
 	// MaxLicenseBytes is how long the URL of a licence may be.
 	MaxLicenseBytes = 2048
@@ -62,12 +59,10 @@ type Decision struct {
 	// Allowed is whether the path may be fetched.
 	Allowed bool
 
-	// Rule is the rule that decided, such as "Disallow: /private": the value as
-	// written, but with control octets and invalid UTF-8 percent-encoded and
-	// cut to [MaxRuleText]. It is "" if no rule matched.
+	// Rule is the rule that decided, such as "Disallow: /private": as written, but with
+	// control octets and invalid UTF-8 percent-encoded and cut to [MaxRuleText]. Line is the
+	// number of its line in the file, from 1. They are "" and 0 if no rule matched.
 	Rule string
-
-	// Line is the number of that rule's line in the file, from 1, or 0.
 	Line int
 }
 
@@ -294,22 +289,22 @@ func (r *Rules) String() string {
 		line int
 		text string
 	}
-	content := make([]numbered, 0, len(r.rules)+len(r.signals)+len(r.usages)+len(r.visits)+1)
+	var content []numbered
+	add := func(line int, text ...string) { content = append(content, numbered{line, strings.Join(text, "")}) }
 	for _, rule := range r.rules {
-		content = append(content, numbered{rule.line, rule.name() + rule.written})
+		add(rule.line, rule.name(), rule.written)
 	}
 	for _, s := range r.signals {
-		content = append(content, numbered{s.line, "Content-Signal: " + s.value})
+		add(s.line, "Content-Signal: ", s.value)
 	}
 	for _, u := range r.usages {
-		content = append(content, numbered{u.line, "Content-Usage: " + u.path + " " + u.prefers})
+		add(u.line, "Content-Usage: ", u.path, " ", u.prefers)
 	}
 	for _, v := range r.visits {
-		content = append(content, numbered{v.line, "Visit-time: " + v.String()})
+		add(v.line, "Visit-time: ", v.String())
 	}
 	if r.delayLine != 0 {
-		seconds := strconv.FormatFloat(r.delay.Seconds(), 'f', -1, 64)
-		content = append(content, numbered{r.delayLine, "Crawl-delay: " + seconds})
+		add(r.delayLine, "Crawl-delay: ", strconv.FormatFloat(r.delay.Seconds(), 'f', -1, 64))
 	}
 	if r.license != "" {
 		// It may be from anywhere in the file. It stands behind all else, where no line is taken.
@@ -317,7 +312,7 @@ func (r *Rules) String() string {
 		for _, c := range content {
 			last = max(last, c.line)
 		}
-		content = append(content, numbered{last + 1, "License: " + r.license})
+		add(last+1, "License: ", r.license)
 	}
 	if len(content) == 0 {
 		return ""

@@ -65,7 +65,8 @@ func (d Downloader) Get(ctx context.Context, source seeds.Source, from string) (
 		return "", nil, fmt.Errorf("keep downloaded lists: %w", err)
 	}
 	sum := sha256.Sum256([]byte(from))
-	c := kept{URL: from, path: filepath.Join(d.Dir, fmt.Sprintf("%s-%x", source, sum[:4]))}
+	list := filepath.Join(d.Dir, fmt.Sprintf("%s-%x", source, sum[:4]))
+	c := kept{URL: from, path: list, note: list + ".json"}
 	found := c.recall()
 	ctx, cancel := context.WithTimeout(ctx, downloadMost)
 	defer cancel()
@@ -85,16 +86,13 @@ type kept struct {
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
 
-	path string
+	path, note string // of the list, and of what is stored of these fields
 }
-
-// note is the file that says what was downloaded.
-func (c *kept) note() string { return c.path + ".json" }
 
 // recall reports whether the list was downloaded before.
 func (c *kept) recall() bool {
 	var before kept
-	data, err := os.ReadFile(c.note())
+	data, err := os.ReadFile(c.note)
 	if err != nil || json.Unmarshal(data, &before) != nil || before.URL != c.URL {
 		return false
 	}
@@ -155,13 +153,13 @@ func (c *kept) store(body io.Reader) error {
 		return err
 	}
 	// a list without its note is downloaded anew: so the note goes first and comes last
-	if err := os.Remove(c.note()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(c.note); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	if err := os.Rename(part.Name(), c.path); err != nil {
 		return err
 	}
-	return os.WriteFile(c.note(), data, 0o600)
+	return os.WriteFile(c.note, data, 0o600)
 }
 
 // told tells how much has been read.

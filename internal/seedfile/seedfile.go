@@ -86,11 +86,10 @@ func (o Options) Validate() error {
 type Entry struct {
 	// Line is where its record begins, from 1, after unpacking.
 	Line int64
-	// Seed is what the list says without the space around it: a URL or a host, valid
-	// UTF-8 without control characters, at most [MaxRecordBytes] long.
+	// Seed is a URL or a host as the list has it: valid UTF-8 without control characters, at
+	// most [MaxRecordBytes] long. URL is Seed as [urls.ParseSeed] reads it.
 	Seed string
-	// URL is what [urls.ParseSeed] takes Seed for.
-	URL urls.URL
+	URL  urls.URL
 	// Bare is set if Seed has no scheme, and Feed if it is a feed, not a page.
 	Bare, Feed bool
 	// Rank is its place in the list from 1; 0 if the list does not say.
@@ -101,11 +100,9 @@ type Entry struct {
 type BadLine struct {
 	// Line is where it begins, from 1, after unpacking.
 	Line int64
-	// Text is the beginning of it, fit to be shown: at most 80 bytes without control
-	// characters and passwords.
-	Text string
-	// Reason says in a few words what is wrong.
-	Reason string
+	// Text is its beginning, fit to be shown: at most 80 bytes without control characters
+	// and passwords. Reason says in a few words what is wrong.
+	Text, Reason string
 }
 
 // Read calls entry for each seed of a list and bad for what is not one, in the order of the
@@ -223,7 +220,7 @@ func (l *list) add(text []byte, e Entry) error {
 	return l.done()
 }
 
-// refuse tells of an entry that is wanted and not a seed.
+// refuse reports an entry that is wanted and not a seed.
 func (l *list) refuse(line int64, text string, err error) error {
 	if err := l.tell(line, text, err); err != nil {
 		return err

@@ -29,8 +29,7 @@ const (
 type News struct {
 	// Link is the URL of its page as written, which may be relative to the feed's.
 	Link string
-	// Published is when it was published, or changed since; zero if the feed does not
-	// say.
+	// Published is when it was published, or changed since; zero if it is unknown.
 	Published time.Time
 }
 

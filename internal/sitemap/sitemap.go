@@ -54,13 +54,11 @@ var errNoSitemap = errors.New("it is no sitemap")
 type Entry struct {
 	// Loc is the URL as written.
 	Loc string
-	// LastMod is when the page was changed, or published as news; zero if the
-	// sitemap does not say.
+	// LastMod is when the page was changed, or published as news; zero if it is unknown.
 	LastMod time.Time
 	// Priority is from 0 to 1; 0.5 where the sitemap does not say.
 	Priority float64
-	// Alternates are the URLs of the page in other languages, as written, its own among
-	// them.
+	// Alternates are the page's URLs in all its languages, as written.
 	Alternates []string
 }
 
@@ -128,8 +126,7 @@ type reader struct {
 	kind  Format
 	depth int
 	entry Entry
-	// value is the text of the element that is read, into which to store it; nil of one
-	// that does not count.
+	// value is the text of an element, and store keeps it; nil if the element does not count.
 	value strings.Builder
 	store func(*Entry, string)
 	done  bool

@@ -24,8 +24,7 @@ type Cutter struct {
 	// Whole leaves out the single character at the end of a run without blanks, if
 	// it is part of a pair: a query need not match at the end of a run.
 	Whole bool
-	// Marks are places in the text, in bytes and sorted. Cut sets Marked to the places
-	// that the next terms after them have.
+	// Marks are offsets in the text, sorted. Cut sets Marked to the places of the next terms.
 	Marks, Marked []int
 
 	out  []byte
@@ -39,8 +38,7 @@ type Cutter struct {
 
 	word  []byte
 	runes int // in word
-	// marked is set if word, or the run, has marks that may be composed with what they
-	// are on.
+	// marked is set if word, or the run, has marks that may be composed with a letter.
 	marked bool
 	// The last two characters of a run without blanks, with their marks.
 	before, pending []byte
