@@ -23,7 +23,6 @@ const (
 // Match is what an entry is about. The values are stored.
 type Match string
 
-// The kinds of entries.
 const (
 	// MatchHost is one host, "shop.example.org", with or without "www.".
 	MatchHost Match = "host"
@@ -94,8 +93,9 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 
 func refuse(text string) error {
 	const most = 80 // bytes that are repeated
-	return fmt.Errorf("%w: entry %q: want a host (shop.example.org), a registered domain (example.org, with all below it), "+
-		"what is below a host (*.example.org) or a network (192.0.2.0/24)", crawl.ErrInvalid, urls.Shorten(text, most))
+	return fmt.Errorf("%w: entry %q: want a host (shop.example.org), a registered domain (example.org, with "+
+		"all below it), what is below a host (*.example.org) or a network (192.0.2.0/24)",
+		crawl.ErrInvalid, urls.Shorten(text, most))
 }
 
 // ParseLine reads a line of a file of entries: an entry, perhaps with a comment after a

@@ -119,7 +119,8 @@ func (m Memory) shares(hash uint32) bool {
 
 // find returns the place of a chunk.
 func (m Memory) find(hash uint32) (int, bool) {
-	return slices.BinarySearchFunc(m.chunks, hash, func(c chunkCount, hash uint32) int { return cmp.Compare(c.hash, hash) })
+	order := func(c chunkCount, hash uint32) int { return cmp.Compare(c.hash, hash) }
+	return slices.BinarySearchFunc(m.chunks, hash, order)
 }
 
 // Learn returns the memory with a page that brought news; canonical is another page

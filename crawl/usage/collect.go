@@ -113,7 +113,8 @@ func parseLinks(value, rel string) iter.Seq2[string, string] {
 			value = rest[len(params):]
 			// the parameters are written as those of a media type
 			_, set, err := mime.ParseMediaType("link/link" + params)
-			if err == nil && slices.Contains(strings.Fields(strings.ToLower(set["rel"])), rel) && !yield(target, set["type"]) {
+			related := slices.Contains(strings.Fields(strings.ToLower(set["rel"])), rel)
+			if err == nil && related && !yield(target, set["type"]) {
 				return
 			}
 		}

@@ -238,7 +238,8 @@ func (c *imageCollector) link(attrs attributes) {
 	found := foundImage{}
 	switch {
 	case hasToken(attrs.get("rel"), "icon", "apple-touch-icon", "apple-touch-icon-precomposed"):
-		g.add(attrs.get("href"), candidate{by: crawl.DiscoveryIcon, density: 1, format: formatOf(attrs.get("type"), attrs.get("href"))})
+		format := formatOf(attrs.get("type"), attrs.get("href"))
+		g.add(attrs.get("href"), candidate{by: crawl.DiscoveryIcon, density: 1, format: format})
 		found.width, found.height = largestSize(attrs.get("sizes"))
 	case hasToken(attrs.get("rel"), "image_src"):
 		g.add(attrs.get("href"), candidate{by: crawl.DiscoveryImageSrc, density: 1})

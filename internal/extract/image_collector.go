@@ -125,7 +125,8 @@ func (c *imageCollector) text(text string) {
 // img takes an img element. Where nothing is said of sizes, what a browser prefers comes
 // first, and what a script fills in before what it replaces.
 func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
-	found := foundImage{alt: c.clean(attrs.get("alt")), width: dimension(attrs.get("width")), height: dimension(attrs.get("height"))}
+	found := foundImage{alt: c.clean(attrs.get("alt"))}
+	found.width, found.height = dimension(attrs.get("width")), dimension(attrs.get("height"))
 	found.group, c.picture = c.picture, group{}
 	const fine = 2
 	for _, set := range more.lazySets {
@@ -263,7 +264,6 @@ func (f *foundImage) fill(other foundImage) {
 	}
 }
 
-// clean makes a text fit to show.
 func (c *imageCollector) clean(text string) string {
 	return normal(c.scratch.clean(text, MaxImageTextBytes))
 }

@@ -119,7 +119,6 @@ type group struct {
 	closed bool // the next user-agent line starts another group
 }
 
-// add adds a line of the group.
 func (r *Rules) add(rec record) {
 	switch rec.field {
 	case fieldCrawlDelay:
