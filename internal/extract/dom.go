@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -44,12 +45,12 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 		case node.Type != html.ElementNode:
 		case node.DataAtom == atom.Script:
 			if linkedData(node.Attr) {
-				c.said.readLinkedData(textOf(node))
+				c.said.readLinkedData(goquery.NewDocumentFromNode(node).Text())
 			}
 		case node.DataAtom != atom.Title:
 			c.element(node.DataAtom, node.Attr)
 		case node.Namespace == "": // an SVG drawing has titles, too
-			c.setTitle(textOf(node))
+			c.setTitle(goquery.NewDocumentFromNode(node).Text())
 		}
 	}
 	c.addTree(root)
@@ -57,17 +58,6 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 		c.images.tree(root, true)
 	}
 	return c, true
-}
-
-// textOf is all text in a node.
-func textOf(node *html.Node) string {
-	var b strings.Builder
-	for n := range node.Descendants() {
-		if n.Type == html.TextNode {
-			b.WriteString(n.Data)
-		}
-	}
-	return b.String()
 }
 
 // patientReader reads a page chunk by chunk, until its deadline.

@@ -27,9 +27,10 @@
 // hold raw is escaped, hexadecimal digits are upper case. "/robots.txt" is
 // always allowed (§2.2.2).
 //
-// A decision takes time linear in the group and the path. Where the regular
-// expressions of github.com/temoto/robotstxt are cheap, the tests hold it to the
-// answers of that library.
+// github.com/temoto/robotstxt takes the decision wherever its regular
+// expressions are sure to be cheap. Elsewhere the package's own matcher does,
+// in time linear in the group and the path. Both give the same answers; the
+// tests hold them to that.
 //
 // # Choices
 //

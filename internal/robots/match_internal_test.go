@@ -39,6 +39,12 @@ func naiveDecide(rules []rule, path string) bool {
 	return allow
 }
 
+// ownDecide is the decision where temoto takes none.
+func ownDecide(r *Rules, path string) bool {
+	own := &Rules{rules: r.rules}
+	return own.Decide(path).Allowed
+}
+
 // rulesOf makes a group of values, those that begin with "+" allowed.
 func rulesOf(values ...string) *Rules {
 	var b strings.Builder
@@ -77,8 +83,7 @@ func TestMatchExhaustively(t *testing.T) {
 		for _, end := range []string{"", "$"} {
 			pattern := normalizePattern("/" + word + end)
 			rules := rulesOf("/"+word+end, "+/a", "+/b*")
-			library := newTemoto(rules.rules)
-			require.NotNil(t, library)
+			require.NotNil(t, rules.temoto)
 			for _, path := range paths {
 				path = "/" + path
 				// Compared here, as so many calls of require are slow.
@@ -86,10 +91,10 @@ func TestMatchExhaustively(t *testing.T) {
 					require.Fail(t, "match differs from the definition", "%s on %s", pattern, path)
 				}
 				want := naiveDecide(rules.rules, path)
-				if rules.Decide(path).Allowed != want {
+				if ownDecide(rules, path) != want {
 					require.Fail(t, "own decision differs from the definition", "%s on %s", rules, path)
 				}
-				if library.allows(path) != want {
+				if rules.temoto.allows(path) != want {
 					require.Fail(t, "temoto's decision differs from the definition", "%s on %s", rules, path)
 				}
 			}
@@ -111,21 +116,31 @@ func TestTemotoAgrees(t *testing.T) {
 		for _, second := range values[i:] {
 			for _, group := range [][]string{{first, "+" + second}, {"+" + first, second}, {second, "+" + first, "/p"}} {
 				rules := rulesOf(group...)
-				library := newTemoto(rules.rules)
-				require.NotNil(t, library)
+				require.NotNil(t, rules.temoto)
 				for _, path := range paths {
 					path = normalizePath(path)
 					want := naiveDecide(rules.rules, path)
-					require.Equal(t, want, rules.Decide(path).Allowed, "own: %q on %s", group, path)
-					require.Equal(t, want, library.allows(path), "temoto: %q on %s", group, path)
+					require.Equal(t, want, ownDecide(rules, path), "own: %q on %s", group, path)
+					require.Equal(t, want, rules.temoto.allows(path), "temoto: %q on %s", group, path)
 				}
 			}
 		}
 	}
 }
 
-// Groups that are too large for the comparison with temoto.
-func TestDecideOverLargeGroups(t *testing.T) {
+// The two agree, so that who decides shows only where they are made to differ.
+func TestTemotoDecides(t *testing.T) {
+	t.Parallel()
+	rules := rulesOf("/a")
+	rules.temoto = rulesOf("/b").temoto
+	require.True(t, rules.Decide("/a").Allowed)
+	require.False(t, rules.Decide("/b").Allowed)
+	long := strings.Repeat("x", temotoMaxPathOctets)
+	require.False(t, rules.Decide("/a"+long).Allowed, "beyond its bounds")
+	require.True(t, rules.Decide("/b"+long).Allowed, "beyond its bounds")
+}
+
+func TestTemotoIsBounded(t *testing.T) {
 	t.Parallel()
 	number := func(n int, value string) []string {
 		values := make([]string, n)
@@ -134,19 +149,23 @@ func TestDecideOverLargeGroups(t *testing.T) {
 		}
 		return values
 	}
-	for name, values := range map[string][]string{
-		"Rules":          number(temotoMaxRules+1, "/a"),
-		"WildcardRules":  number(temotoMaxWildcardRules+1, "/*"),
-		"Stars":          {"/" + strings.Repeat("a*", temotoMaxStars+1)},
-		"WildcardOctets": {"/*" + strings.Repeat("a", temotoMaxWildcardOctets-1)},
+	for name, values := range map[string][2][]string{
+		"Rules":          {number(temotoMaxRules, "/a"), number(temotoMaxRules+1, "/a")},
+		"WildcardRules":  {number(temotoMaxWildcardRules, "/*"), number(temotoMaxWildcardRules+1, "/*")},
+		"Stars":          {{"/" + strings.Repeat("a*", temotoMaxStars)}, {"/" + strings.Repeat("a*", temotoMaxStars+1)}},
+		"WildcardOctets": {{"/*" + strings.Repeat("a", temotoMaxWildcardOctets-2)}, {"/*" + strings.Repeat("a", temotoMaxWildcardOctets-1)}},
 	} {
-		beyond := rulesOf(values...)
-		require.Nil(t, newTemoto(beyond.rules), name)
+		require.NotNil(t, rulesOf(values[0]...).temoto, name)
+		beyond := rulesOf(values[1]...)
+		require.Nil(t, beyond.temoto, name)
 		for _, path := range []string{"/a1", "/b1", "/", "/aaaaaaa"} {
 			require.Equal(t, naiveDecide(beyond.rules, path), beyond.Decide(path).Allowed, "%s: %s", name, path)
 		}
 	}
-	require.False(t, rulesOf("/a").Decide("/"+strings.Repeat("a", temotoMaxPathOctets)).Allowed)
+	within := rulesOf("/a")
+	require.True(t, within.temoto.covers(strings.Repeat("a", temotoMaxPathOctets)))
+	require.False(t, within.temoto.covers(strings.Repeat("a", temotoMaxPathOctets+1)))
+	require.False(t, within.Decide("/"+strings.Repeat("a", temotoMaxPathOctets)).Allowed)
 }
 
 func TestNormalizeIsIdempotent(t *testing.T) {
@@ -183,9 +202,9 @@ func FuzzMatch(f *testing.F) {
 			require.Equal(t, naiveMatch(r.pattern, path), variants.Matches(r.pattern, path), "%q on %q", r.pattern, path)
 		}
 		want := naiveDecide(rules.rules, path)
-		require.Equal(t, want || path == "/robots.txt", rules.Decide(path).Allowed)
-		if library := newTemoto(rules.rules); library.covers(path) {
-			require.Equal(t, want, library.allows(path))
+		require.Equal(t, want || path == "/robots.txt", ownDecide(rules, path))
+		if rules.temoto.covers(path) {
+			require.Equal(t, want, rules.temoto.allows(path))
 		}
 	})
 }

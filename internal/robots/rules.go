@@ -32,6 +32,7 @@ const (
 // reference to the [File] it came from.
 type Rules struct {
 	rules     []rule // the strongest first
+	temoto    *temoto
 	delay     time.Duration
 	delayLine int      // 0 without a delay
 	signals   []record // values are printable
@@ -210,6 +211,7 @@ func (r *Rules) seal() {
 		)
 	})
 	slices.SortStableFunc(r.usages, func(a, b usage) int { return cmp.Compare(len(b.pattern), len(a.pattern)) })
+	r.temoto = newTemoto(r.rules)
 }
 
 // Decide reports whether a path with its query, as in the request target
@@ -219,12 +221,16 @@ func (r *Rules) Decide(pathAndQuery string) Decision {
 		return Decision{Allowed: true}
 	}
 	path := normalizePath(pathAndQuery)
+	decision := Decision{Allowed: true}
 	at := slices.IndexFunc(r.rules, func(rule rule) bool { return variants.Matches(rule.pattern, path) })
-	if at < 0 {
-		return Decision{Allowed: true}
+	if at >= 0 {
+		winner := r.rules[at]
+		decision = Decision{Allowed: winner.allow, Rule: winner.text(), Line: winner.line}
 	}
-	winner := r.rules[at]
-	return Decision{Allowed: winner.allow, Rule: winner.text(), Line: winner.line}
+	if r.temoto.covers(path) {
+		decision.Allowed = r.temoto.allows(path)
+	}
+	return decision
 }
 
 // CrawlDelay returns the delay that the group asks for by Crawl-delay or Request-rate, between
