@@ -196,7 +196,7 @@ func TestWindows(t *testing.T) {
 		due, _, err := b.store.NextDue(t.Context(), b.run.ID)
 		require.NoError(t, err)
 		require.WithinDuration(t, opens, due, time.Minute)
-		activity, err := b.store.Activity(t.Context(), b.run.ID)
+		activity, err := b.store.ActivityUpTo(t.Context(), b.run.ID, 0)
 		require.NoError(t, err)
 		require.Equal(t, crawl.Activity{Held: 1}, activity, "the run waits for it")
 	}

@@ -61,7 +61,7 @@ func TestVisitTime(t *testing.T) {
 		require.NoError(t, err)
 		require.WithinDuration(t, at(shut), b.finishes(t, res), time.Second)
 		require.Len(t, b.web.Log(), 1, "robots.txt alone was asked for, as nothing was known of it")
-		activity, err := b.store.Activity(t.Context(), b.run.ID)
+		activity, err := b.store.ActivityUpTo(t.Context(), b.run.ID, 0)
 		require.NoError(t, err)
 		require.Equal(t, crawl.Activity{Held: 1}, activity, "the run waits for it")
 		claimed, err := b.store.ClaimDomains(t.Context(), b.run.ID, 10)

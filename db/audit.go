@@ -10,18 +10,18 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// violationsShown bounds the violations of a kind in an audit.
-const violationsShown = 20
+const (
+	// violationsShown bounds the violations of a kind in an audit.
+	violationsShown = 20
+	// auditBatch is the number of pages that one query of an audit returns.
+	auditBatch = 1000
+)
 
 // AuditGaps computes every gap between two requests to the same domain, address, subnet or
 // registered domain, from the log of requests. runID, if not nil, limits it to the domains of a
-// run. Runs share addresses, subnets and registered domains, so those are judged over all runs.
-func (s *Store) AuditGaps(ctx context.Context, runID *int64) (a report.Audit, err error) {
-	err = s.readingAll(ctx, func(q *dbsqlc.Queries) error {
-		a, err = auditGaps(ctx, q, runID)
-		return err
-	})
-	return a, err
+// run. Runs share addresses, subnets and registered domains: their gaps are judged over all runs.
+func (s *Store) AuditGaps(ctx context.Context, runID *int64) (report.Audit, error) {
+	return readAll(ctx, s, func(q *dbsqlc.Queries) (report.Audit, error) { return auditGaps(ctx, q, runID) })
 }
 
 func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (report.Audit, error) {
@@ -52,7 +52,6 @@ func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (report.Aud
 	return a, err
 }
 
-// auditShared judges the gaps of what domains share.
 func auditShared(ctx context.Context, q *dbsqlc.Queries, kind string, a *report.Audit) (report.Gaps, error) {
 	g, err := q.AuditSharedGaps(ctx, kind)
 	broken, err2 := q.AuditSharedViolations(ctx, dbsqlc.AuditSharedViolationsParams{Kind: kind, Max: violationsShown})
@@ -68,11 +67,8 @@ func auditShared(ctx context.Context, q *dbsqlc.Queries, kind string, a *report.
 	return report.Gaps(g), nil
 }
 
-// auditBatch is how many pages one query of an audit returns.
-const auditBatch = 1000
-
-// AuditPages calls fn for every request for a page, of a run where runID is not
-// nil, oldest first, until fn returns an error.
+// AuditPages calls fn for every request for a page, oldest first, until fn returns an error.
+// runID, if not nil, limits it to a run.
 func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(report.AuditedPage) error) error {
 	for after := int64(0); ; {
 		rows, err := s.q.AuditPages(ctx, dbsqlc.AuditPagesParams{After: after, RunID: runID, Max: auditBatch})
@@ -95,8 +91,7 @@ func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(report.Aud
 	}
 }
 
-// RobotsText returns what one fetch of an origin's robots.txt has left, or
-// crawl.ErrNotFound.
+// RobotsText returns the text of one version of an origin's robots.txt, or crawl.ErrNotFound.
 func (s *Store) RobotsText(ctx context.Context, origin string, version int64) (crawl.RobotsText, error) {
 	row, err := s.q.RobotsText(ctx, dbsqlc.RobotsTextParams{Origin: origin, Version: version})
 	return crawl.RobotsText{Body: row.Body, Rules: row.Rules}, translate("robots.txt of "+origin, err)

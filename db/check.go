@@ -2,42 +2,31 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// Discrepancy is that rows do not agree with each other: a domain, and, where it is about one,
-// the id of a run, a page or a crawl.
+// Discrepancy describes rows that do not agree. ID is that of a run, a page or a crawl, if any.
 type Discrepancy struct {
 	Domain string
 	ID     int64
 	What   string
 }
 
-// checkSpan bounds each statement of a check: what it is about must not wait for it for long.
+// checkSpan bounds each statement of a check, so that workers do not wait for it for long.
 const checkSpan = 20 * time.Second
 
-// discrepancies are rows as discrepancies.
 func discrepancies[T any](
 	ctx context.Context, s *Store, op string, query func(*dbsqlc.Queries) ([]T, error), of func(T) Discrepancy,
-) (all []Discrepancy, err error) {
-	err = s.reading(ctx, checkSpan, func(q *dbsqlc.Queries) error {
-		rows, err := query(q)
-		for _, r := range rows {
-			all = append(all, of(r))
-		}
-		return err
-	})
-	return all, translate(op, err)
+) ([]Discrepancy, error) {
+	rows, err := read(ctx, s, checkSpan, query)
+	return mapped(rows, of), translate(op, err)
 }
 
-// DomainsAfter returns the next domains after an id, and the id of the last; none is the end.
+// DomainsAfter returns the next domains after an id, and the id of the last; no domains at the end.
 func (s *Store) DomainsAfter(ctx context.Context, after int64, most int) (domains []string, last int64, err error) {
 	rows, err := s.q.CheckDomains(ctx, dbsqlc.CheckDomainsParams{After: after, Max: int32Of(most)})
 	for _, r := range rows {
@@ -46,13 +35,13 @@ func (s *Store) DomainsAfter(ctx context.Context, after int64, most int) (domain
 	return domains, last, translate("list domains", err)
 }
 
-// LastIDs are those of the last page and the last crawl.
+// LastIDs returns the ids of the last page and the last crawl.
 func (s *Store) LastIDs(ctx context.Context) (page, crawl int64, err error) {
 	row, err := s.q.CheckLastIDs(ctx)
 	return row.Page, row.Crawl, translate("look for the last page", err)
 }
 
-// CheckDue finds domains that are due earlier than is noted.
+// CheckDue finds domains that are due earlier than their rows say.
 func (s *Store) CheckDue(ctx context.Context, domains []string) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "compare when domains are due",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckDueRow, error) { return q.CheckDue(ctx, domains) },
@@ -61,12 +50,12 @@ func (s *Store) CheckDue(ctx context.Context, domains []string) ([]Discrepancy, 
 		})
 }
 
-// RepairDue notes anew when domains are due.
+// RepairDue computes again when domains are due.
 func (s *Store) RepairDue(ctx context.Context, domains []string) error {
 	return retry(ctx, "note when domains are due", func() error { return s.q.RepairDue(ctx, domains) })
 }
 
-// CheckTotals finds domains whose totals in a run are not what their rows add up to.
+// CheckTotals finds domains whose totals in a run differ from the sums of their rows.
 func (s *Store) CheckTotals(ctx context.Context, domains []string) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "add up totals",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckTotalsRow, error) { return q.CheckTotals(ctx, domains) },
@@ -75,8 +64,8 @@ func (s *Store) CheckTotals(ctx context.Context, domains []string) ([]Discrepanc
 		})
 }
 
-// RepairTotals counts those of a domain anew, in all its runs. What is recorded meanwhile waits,
-// and is counted on top.
+// RepairTotals counts the totals of a domain again, in all its runs. Attempts that end meanwhile
+// wait, and are counted on top.
 func (s *Store) RepairTotals(ctx context.Context, domain string) error {
 	return s.change(ctx, "count the totals of "+domain, func(q *dbsqlc.Queries) error {
 		if _, err := q.RunDomainsLock(ctx, domain); err != nil {
@@ -87,7 +76,7 @@ func (s *Store) RepairTotals(ctx context.Context, domain string) error {
 	})
 }
 
-// CheckBudgets finds runs whose budgets are not charged with what their domains have used.
+// CheckBudgets finds runs whose used budgets differ from the sums of their domains.
 func (s *Store) CheckBudgets(ctx context.Context) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "add up budgets",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckBudgetsRow, error) { return q.CheckBudgets(ctx) },
@@ -100,7 +89,7 @@ func (s *Store) CheckBudgets(ctx context.Context) ([]Discrepancy, error) {
 		})
 }
 
-// RepairBudgets counts those of a run anew.
+// RepairBudgets counts the used budgets of a run again.
 func (s *Store) RepairBudgets(ctx context.Context, runID int64) error {
 	return s.change(ctx, "count what a run has used", func(q *dbsqlc.Queries) error {
 		if _, err := q.RunBudgetLock(ctx, runID); err != nil {
@@ -110,7 +99,7 @@ func (s *Store) RepairBudgets(ctx context.Context, runID int64) error {
 	})
 }
 
-// CheckOpen finds attempts that are in flight by their rows, and that nobody makes.
+// CheckOpen finds attempts that are in flight by their rows, but that no worker makes.
 func (s *Store) CheckOpen(ctx context.Context, domains []string) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for attempts that nobody makes",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckOpenRow, error) { return q.CheckOpen(ctx, domains) },
@@ -119,16 +108,12 @@ func (s *Store) CheckOpen(ctx context.Context, domains []string) ([]Discrepancy,
 		})
 }
 
-// RepairOpen closes such an attempt as one whose worker has died, unless somebody makes it after
-// all.
+// RepairOpen closes such an attempt as one whose worker has died, unless a worker makes it now.
 func (s *Store) RepairOpen(ctx context.Context, domain string, crawlID int64) error {
 	return s.change(ctx, "close an attempt to "+domain, func(q *dbsqlc.Queries) error {
-		slot, err := q.SlotLock(ctx, domain)
-		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		slot, err := orZero(q.SlotLock(ctx, domain))
+		if err != nil || slot.Holder == fmt.Sprintf("crawl:%d", crawlID) && !slot.Free {
 			return err
-		}
-		if slot.Holder == fmt.Sprintf("crawl:%d", crawlID) && !slot.Free {
-			return nil
 		}
 		if err := q.RepairOpen(ctx, crawlID); err != nil {
 			return err
@@ -140,8 +125,8 @@ func (s *Store) RepairOpen(ctx context.Context, domain string, crawlID int64) er
 	})
 }
 
-// CheckKeywords finds pages that this program has read and that lack their terms, by id after
-// one id and up to another.
+// CheckKeywords finds pages that this program has read and that lack their terms. It checks the
+// ids after one and up to another.
 func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for pages without terms",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckKeywordsRow, error) {
@@ -150,7 +135,7 @@ func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrep
 		func(r dbsqlc.CheckKeywordsRow) Discrepancy { return Discrepancy{ID: r.ID, What: r.Url} })
 }
 
-// RepairKeywords has pages read anew with their next request, if they still lack their terms.
+// RepairKeywords marks pages to be read anew at their next request, if they still lack their terms.
 func (s *Store) RepairKeywords(ctx context.Context, pages []int64) error {
 	return retry(ctx, "have pages read anew", func() error {
 		_, err := s.q.RepairKeywords(ctx, pages)
@@ -158,7 +143,7 @@ func (s *Store) RepairKeywords(ctx context.Context, pages []int64) error {
 	})
 }
 
-// CheckReferences finds attempts of pages or runs that are not there, likewise.
+// CheckReferences finds attempts whose page or run is missing, in the same way.
 func (s *Store) CheckReferences(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for what attempts are about",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckReferencesRow, error) {
@@ -167,7 +152,7 @@ func (s *Store) CheckReferences(ctx context.Context, after, upto int64) ([]Discr
 		func(r dbsqlc.CheckReferencesRow) Discrepancy { return Discrepancy{ID: r.ID, What: r.Url} })
 }
 
-// CheckEnded finds runs that have ended, of which something has become due since.
+// CheckEnded finds runs that have ended and have had a page become due since.
 func (s *Store) CheckEnded(ctx context.Context) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look at runs that have ended",
 		func(q *dbsqlc.Queries) ([]string, error) { return q.CheckEnded(ctx) },

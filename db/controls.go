@@ -9,17 +9,17 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// SetControl stores a person's decision about a domain, known or not, in place of
-// an earlier one of its kind. It holds from the next request on. A Decision that was
-// stored before changes nothing, and so does not undo what was decided since.
+// SetControl stores a person's decision about a domain, known or not, in place of an earlier one
+// of its kind. It holds from the next request on. A Decision that was stored before changes
+// nothing, so that it does not undo later decisions.
 func (s *Store) SetControl(ctx context.Context, domain string, c crawl.Control) error {
 	return s.change(ctx, "set the "+string(c.Type)+" of "+domain, func(q *dbsqlc.Queries) error {
 		return setControl(ctx, q, domain, c)
 	})
 }
 
-// BlockToForget blocks a domain, and stores that what its pages said is to be erased. Who asks again
-// before all of it is gone goes on with what was begun.
+// BlockToForget blocks a domain, and stores that the texts of its pages are to be erased. Another
+// call before the end resumes the erasure.
 func (s *Store) BlockToForget(ctx context.Context, domain string, c crawl.Control) error {
 	c.Type = crawl.ControlBlock
 	return s.change(ctx, "block "+domain, func(q *dbsqlc.Queries) error {
@@ -62,13 +62,13 @@ func setControl(ctx context.Context, q *dbsqlc.Queries, domain string, c crawl.C
 	return q.DomainsWake(ctx, []string{domain})
 }
 
-// givesUp reports whether a control without an end gives a domain up until a person lifts it.
+// givesUp reports whether a control without an end lasts until a person lifts it.
 func givesUp(kind crawl.ControlType) bool {
 	return kind == crawl.ControlStop || kind == crawl.ControlBlock
 }
 
-// LiftControls takes decisions about a domain back, or returns crawl.ErrNotFound if none of
-// them is in force. After a stop or block the domain is asked again, even if it was given up.
+// LiftControls ends decisions about a domain, or returns crawl.ErrNotFound if all have ended. After
+// a stop or block the domain is requested again, even if it was given up.
 func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error {
 	p := dbsqlc.ControlsLiftParams{Domain: domain, By: by}
 	for _, k := range kinds {
@@ -79,34 +79,32 @@ func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...cr
 			return err
 		}
 		lifted, err := q.ControlsLift(ctx, p)
-		if err == nil && slices.ContainsFunc(kinds, givesUp) {
-			var more int64
-			more, err = q.TroublesLift(ctx, []string{domain})
-			lifted += more
-		}
-		if err == nil && lifted == 0 {
-			err = crawl.ErrNotFound
-		}
 		if err != nil {
 			return err
 		}
-		return q.DomainsWake(ctx, []string{domain})
+		return wake(ctx, q, domain, lifted, slices.ContainsFunc(kinds, givesUp))
 	})
 }
 
-// RetryDomain has a domain that was given up, and its origins whose robots.txt could
-// not be read, asked again: one request decides then. It returns crawl.ErrNotFound
-// where there is nothing of the kind. What a server has asked for, and what a person
-// has decided, holds all the same.
+// RetryDomain requests a domain again that was given up, and its origins whose robots.txt could
+// not be read. One request decides then. It returns crawl.ErrNotFound if there is neither. The
+// server's wishes and people's decisions still hold.
 func (s *Store) RetryDomain(ctx context.Context, domain string) error {
-	return s.change(ctx, "trouble of "+domain, func(q *dbsqlc.Queries) error {
-		lifted, err := q.TroublesLift(ctx, []string{domain})
-		if err == nil && lifted == 0 {
-			err = crawl.ErrNotFound
-		}
+	return s.change(ctx, "trouble of "+domain, func(q *dbsqlc.Queries) error { return wake(ctx, q, domain, 0, true) })
+}
+
+// wake computes again when a domain is due. It returns crawl.ErrNotFound if nothing was lifted,
+// neither by the caller nor, with troubles, here.
+func wake(ctx context.Context, q *dbsqlc.Queries, domain string, lifted int64, troubles bool) error {
+	if troubles {
+		more, err := q.TroublesLift(ctx, []string{domain})
 		if err != nil {
 			return err
 		}
-		return q.DomainsWake(ctx, []string{domain})
-	})
+		lifted += more
+	}
+	if lifted == 0 {
+		return crawl.ErrNotFound
+	}
+	return q.DomainsWake(ctx, []string{domain})
 }

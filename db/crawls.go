@@ -16,58 +16,47 @@ import (
 // whose lease has run out. It claims nothing.
 func (s *Store) Next(ctx context.Context, domain string) (crawl.Facts, error) {
 	data, err := retryConflicts(ctx, "facts of "+domain, func() ([]byte, error) { return s.q.DomainNext(ctx, domain) })
-	if err != nil {
-		return crawl.Facts{}, err
-	}
-	return s.facts(data)
+	return s.facts(data, err)
 }
 
 // Facts returns the facts of a domain and changes nothing.
 func (s *Store) Facts(ctx context.Context, domain string) (crawl.Facts, error) {
 	data, err := s.q.DomainFacts(ctx, domain)
-	if err != nil {
-		return crawl.Facts{}, translate("facts of "+domain, err)
-	}
-	return s.facts(data)
+	return s.facts(data, translate("facts of "+domain, err))
 }
 
-// PageFacts returns the facts of a page: of each run that its domain is part of,
-// the last crawl that the run has made of it, open or closed.
+// PageFacts returns the facts of a page: for each run of its domain, the run's last crawl of the
+// page, open or closed.
 func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts, error) {
 	data, err := s.q.PageFacts(ctx, dbsqlc.PageFactsParams{Domain: domain, Url: url})
-	if err != nil {
-		return crawl.Facts{}, translate("facts of "+url, err)
-	}
-	return s.facts(data)
+	return s.facts(data, translate("facts of "+url, err))
 }
 
-// Abandon takes back an attempt that was begun but could not be made, through no fault
-// of the page. The page is pending again. Its domain is left alone for the delay, and
-// shared slots for their own delays; with a delay of 0 all slots are free at once.
-// spared is set if the domain was out of reach for an unknown reason.
+// Abandon takes back an attempt that could not be made, through no fault of the page. The page is
+// pending again. The domain's slot closes for the delay, and shared slots for their own delays;
+// with a delay of 0 all slots are free at once. spared is set if the domain could not be reached
+// for an unknown reason.
 func (s *Store) Abandon(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string,
 ) error {
 	return s.abandon(ctx, start, dbsqlc.CrawlAbandonParams{CrawlID: crawlID, Why: why, DelayMs: ms(delay), Spared: spared})
 }
 
-// abandon fills in what the attempt began with.
 func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.CrawlAbandonParams) error {
 	p.Domain = start.Domain
 	p.Shared, p.SharedDelayMs = sharedFor(start.Shared, p.DelayMs)
 	return retry(ctx, "abandon crawl "+strconv.FormatInt(p.CrawlID, 10), func() error { return s.q.CrawlAbandon(ctx, p) })
 }
 
-// Keep has the lease that an attempt has of its domain end after hold from now on, unless
-// the attempt has lost it.
+// Keep extends an attempt's lease of its domain to hold from now on, unless the attempt has lost it.
 func (s *Store) Keep(ctx context.Context, domain string, crawlID int64, hold time.Duration) error {
 	op := "keep the lease of crawl " + strconv.FormatInt(crawlID, 10)
 	return translate(op, s.q.CrawlKeep(ctx, dbsqlc.CrawlKeepParams{Domain: domain, CrawlID: crawlID, HoldMs: ms(hold)}))
 }
 
-// TakeBack is Abandon for an attempt that had a connection to the site. It is kept
-// as a row, so that every request is one, and counts for nothing. robots names the
-// robots.txt that allowed it.
+// TakeBack is Abandon for an attempt that had a connection to the site. Its row stays, because
+// every request has a row, but counts for nothing. robots is the version of the robots.txt that
+// allowed it.
 func (s *Store) TakeBack(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64,
 ) error {
@@ -76,8 +65,7 @@ func (s *Store) TakeBack(
 	})
 }
 
-// sharedFor names shared slots with their delays in milliseconds, of which none is longer
-// than most.
+// sharedFor returns the keys of shared slots, and their delays in milliseconds, at most most each.
 func sharedFor(slots []crawl.SharedSlot, most int64) (keys []string, delays []int64) {
 	for _, slot := range slots {
 		keys, delays = append(keys, slot.Key), append(delays, min(slot.Delay.Count(), most))
@@ -85,22 +73,24 @@ func sharedFor(slots []crawl.SharedSlot, most int64) (keys []string, delays []in
 	return keys, delays
 }
 
-// Pending counts the crawls of a domain that are pending in some runs, up to most.
+// Pending counts the pending crawls of a domain in some runs, up to most.
 func (s *Store) Pending(ctx context.Context, domain string, runs []int64, most int) (int64, error) {
 	n, err := s.q.CrawlsPending(ctx, dbsqlc.CrawlsPendingParams{Runs: runs, Domain: domain, Max: int32Of(most)})
 	return n, translate("count what is pending", err)
 }
 
-// DeferOrigin puts off what is pending for an origin until an instant, with bare seeds
-// without a scheme too, and returns how many crawls that were.
+// DeferOrigin defers the pending crawls of an origin until an instant; with bare, also those of
+// seeds without a scheme. It returns their number.
 func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until time.Time, bare bool) (int64, error) {
 	n, err := s.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{Origin: origin, Domain: domain, Until: until, Bare: bare})
 	return n, translate("defer "+origin, err)
 }
 
-// facts reads what the database hands out about a domain.
-func (s *Store) facts(data []byte) (crawl.Facts, error) {
-	var f crawl.Facts
+// facts decodes what a query has returned.
+func (s *Store) facts(data []byte, err error) (f crawl.Facts, _ error) {
+	if err != nil {
+		return f, err
+	}
 	if err := json.Unmarshal(data, &f); err != nil {
 		return f, fmt.Errorf("read the facts of a domain: %w", err)
 	}
@@ -114,10 +104,10 @@ func (s *Store) facts(data []byte) (crawl.Facts, error) {
 	return f, nil
 }
 
-// settingsKept bounds the settings that are remembered.
+// settingsKept bounds the settings in the cache.
 const settingsKept = 1000
 
-// settingsOf reads settings, each text once: every page asks for them.
+// settingsOf decodes settings, and caches them by their text because every page needs them.
 func (s *Store) settingsOf(data []byte) (settings.Settings, error) {
 	s.settingsMu.Lock()
 	defer s.settingsMu.Unlock()

@@ -17,45 +17,37 @@ import (
 func (s *Store) Domains(ctx context.Context, q report.DomainQuery) ([]report.DomainListing, error) {
 	p := dbsqlc.DomainListParams{
 		Sort: q.Sort, Max: int32Of(q.Limit), Errors: q.Errors, Rank: int32Of(q.Rank), Due: q.Due, Waits: string(q.Waits),
+		Status: valueOrNil(string(q.Status)), Source: valueOrNil(q.Source), Language: valueOrNil(q.Language),
 	}
-	if q.Status != "" {
-		p.Status = new(string(q.Status))
-	}
-	p.Source, p.Language = textOrNull(q.Source), textOrNull(q.Language)
-	var rows []dbsqlc.Domain
-	err := s.readingAll(ctx, func(q *dbsqlc.Queries) (err error) {
-		rows, err = q.DomainList(ctx, p)
-		return err
-	})
-	if err != nil {
-		return nil, translate("list domains", err)
-	}
-	all := make([]report.DomainListing, len(rows))
-	for i, r := range rows {
-		all[i] = domainListing(r)
-	}
-	return all, nil
+	rows, err := readAll(ctx, s, func(q *dbsqlc.Queries) ([]dbsqlc.Domain, error) { return q.DomainList(ctx, p) })
+	return mapped(rows, domainListing), translate("list domains", err)
 }
 
 func domainListing(d dbsqlc.Domain) report.DomainListing {
 	return report.DomainListing{
-		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason, Source: textOf(d.Source),
-		Rank: int(numOf(d.SeedRank)), Score: d.PriorityScore, DeferredUntil: timeOf(d.NextCrawlAfter),
-		Claimed: textOf(d.ClaimedBy), ClaimEnd: timeOf(d.ClaimExpiresAt),
+		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason, Source: valueOf(d.Source),
+		Rank: int(valueOf(d.SeedRank)), Score: d.PriorityScore, DeferredUntil: valueOf(d.NextCrawlAfter),
+		Claimed: valueOf(d.ClaimedBy), ClaimEnd: valueOf(d.ClaimExpiresAt),
 		DomainCounts: report.DomainCounts{
 			Crawled: d.PagesCrawled, Discovered: d.PagesDiscovered, Bytes: d.Bytes, ErrorRate: d.ErrorRate,
-			AvgResponse: settings.Duration(fromMS(int64(numOf(d.AvgResponseMs)))), AvgBytes: int64(numOf(d.AvgPageBytes)),
-			First: timeOf(d.FirstCrawledAt), Last: timeOf(d.LastCrawledAt), CountedAt: timeOf(d.CountedAt),
+			AvgResponse: settings.Duration(fromMS(int64(valueOf(d.AvgResponseMs)))), AvgBytes: int64(valueOf(d.AvgPageBytes)),
+			First: valueOf(d.FirstCrawledAt), Last: valueOf(d.LastCrawledAt), CountedAt: valueOf(d.CountedAt),
 			YieldRate: d.YieldRate, ImagesFound: d.ImagesFound, ImagesStored: d.ImagesStored,
 		},
 	}
 }
 
-// domainsCounted is how many domains are counted in one transaction.
-const domainsCounted = 500
+const (
+	// domainsCounted is the number of domains that one transaction counts.
+	domainsCounted = 500
+	// domainsPrioritized is the number of domains whose priorities one transaction computes, and
+	// prioritizeParallel the number of such transactions at a time.
+	domainsPrioritized = 5000
+	prioritizeParallel = 4
+)
 
-// CountDomains counts what is known of all domains; told is called now and then with about
-// how many have been looked at.
+// CountDomains counts the pages and attempts of all domains. It calls told now and then with
+// about the number of domains so far.
 func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) error {
 	return batches(ctx, "count domains", domainsCounted, told, func(after int64) (int64, error) {
 		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Most: domainsCounted})
@@ -71,14 +63,7 @@ func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) erro
 	})
 }
 
-const (
-	// domainsPrioritized is how many domains' priorities are worked out in one transaction,
-	// and prioritizeParallel in how many at once.
-	domainsPrioritized = 5000
-	prioritizeParallel = 4
-)
-
-// PrioritizeDomains works out the priorities of all domains, as CountDomains counts.
+// PrioritizeDomains computes the priorities of all domains, in steps like CountDomains.
 func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64)) error {
 	last, err := s.q.DomainsLast(ctx)
 	if err != nil {
@@ -96,9 +81,8 @@ func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64))
 	return group.Wait()
 }
 
-// GroupDomains looks up the registered domain of all domains again, in steps like
-// CountDomains. The stored ones are from the list of public suffixes of the version
-// that found them.
+// GroupDomains looks up the registered domain of all domains again, in steps like CountDomains.
+// The stored names come from the public suffix list of the version that found the domains.
 func (s *Store) GroupDomains(ctx context.Context, told func(domains int64)) error {
 	return batches(ctx, "group domains", domainsPrioritized, told, func(after int64) (int64, error) {
 		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Most: domainsPrioritized})
@@ -113,22 +97,21 @@ func (s *Store) GroupDomains(ctx context.Context, told func(domains int64)) erro
 	})
 }
 
-// batches calls next with the last id that it has returned until that is 0, and told with
-// about how many rows those were.
+// batches calls next with the last id that it has returned until that is 0, and told with about
+// the number of rows so far.
 func batches(ctx context.Context, what string, size int64, told func(int64), next func(after int64) (int64, error)) error {
-	for after, n := int64(0), int64(0); ; {
+	for after, n := int64(0), size; ; n += size {
 		last, err := retryConflicts(ctx, what, func() (int64, error) { return next(after) })
 		if err != nil || last == 0 {
 			return err
 		}
 		after = last
-		n += size
 		told(n)
 	}
 }
 
-// ReleaseDomains ends claims: those of the named domains, or without names those that
-// should have been renewed. It returns the domains.
+// ReleaseDomains ends the claims on the named domains, or without names all overdue claims. It
+// returns the domains.
 func (s *Store) ReleaseDomains(ctx context.Context, domains []string) ([]string, error) {
 	return retryConflicts(ctx, "release claims", func() ([]string, error) { return s.q.DomainsRelease(ctx, domains) })
 }

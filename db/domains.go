@@ -17,8 +17,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// CrowdRun notes whether a run has more domains that are due than may be active; full says
-// that no more may be.
+// CrowdRun stores whether a run has more due domains than may be active. full is set if no more
+// may be active.
 func (s *Store) CrowdRun(ctx context.Context, runID int64, full bool) error {
 	return translate("look whether domains wait", s.q.RunCrowd(ctx, dbsqlc.RunCrowdParams{RunID: runID, IsFull: full}))
 }
@@ -26,8 +26,8 @@ func (s *Store) CrowdRun(ctx context.Context, runID int64, full bool) error {
 // expireMost bounds the claims that one call ends.
 const expireMost = 10_000
 
-// ExpireClaims ends the claims on domains that have run out, and returns how many those were. A
-// workflow that runs all the same takes its claim again with its next request.
+// ExpireClaims ends the claims on domains that have run out, and returns their number. A workflow
+// that still runs takes its claim again with its next request.
 func (s *Store) ExpireClaims(ctx context.Context) (int, error) {
 	var n int32
 	err := s.change(ctx, "end claims", func(q *dbsqlc.Queries) error {
@@ -45,8 +45,8 @@ func (s *Store) ExpireClaims(ctx context.Context) (int, error) {
 	return int(n), err
 }
 
-// ClaimDomains claims up to most domains that have due work for a run: those that have
-// had the fewest turns, by priority. The claims last crawl.ClaimStart; the first request renews them.
+// ClaimDomains claims up to most domains that have due work for a run: those with the fewest
+// turns, by priority. The claims last crawl.ClaimStart; the first request renews them.
 func (s *Store) ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error) {
 	return retryConflicts(ctx, "claim domains", func() ([]string, error) {
 		return s.q.DomainsClaim(ctx, dbsqlc.DomainsClaimParams{
@@ -55,14 +55,14 @@ func (s *Store) ClaimDomains(ctx context.Context, runID int64, most int) ([]stri
 	})
 }
 
-// RenewClaim keeps a domain's claim for a time from now on.
+// RenewClaim extends a domain's claim to span from now on.
 func (s *Store) RenewClaim(ctx context.Context, domain string, span time.Duration) error {
 	err := s.q.DomainClaimRenew(ctx, dbsqlc.DomainClaimRenewParams{Domain: domain, ClaimMs: ms(span)})
 	return translate("renew the claim on "+domain, err)
 }
 
-// FinishDomain gives a domain's claim back, if decide, asked about the facts as
-// they are while nothing can be added to the domain, lets it. It returns whether it did.
+// FinishDomain releases a domain's claim if decide says so. decide gets the facts while nothing can
+// be added to the domain. FinishDomain reports whether it released the claim.
 func (s *Store) FinishDomain(
 	ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool),
 ) (finished bool, err error) {
@@ -73,11 +73,7 @@ func (s *Store) FinishDomain(
 		} else if err != nil {
 			return err
 		}
-		data, err := q.DomainFacts(ctx, domain)
-		if err != nil {
-			return err
-		}
-		facts, err := s.facts(data)
+		facts, err := s.facts(q.DomainFacts(ctx, domain))
 		if err != nil {
 			return err
 		}
@@ -93,41 +89,38 @@ func (s *Store) FinishDomain(
 	if err != nil || !finished {
 		return finished, err
 	}
-	// apart from the transaction above, whose lock others wait for: it takes long where a domain has many pages
-	return true, retry(ctx, "count domain "+domain, func() error {
-		return s.q.DomainsCount(ctx, []string{domain})
-	})
+	// not in the transaction above, whose lock others wait for: many pages take long
+	return true, retry(ctx, "count domain "+domain, func() error { return s.q.DomainsCount(ctx, []string{domain}) })
 }
 
-// RefuseDomain defers a domain of which no address may be asked, addr among them, by
-// this process's own rule.
+// RefuseDomain defers a domain if this process's own rule forbids all its addresses, addr among them.
 func (s *Store) RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error {
 	err := s.q.DomainRefuse(ctx, dbsqlc.DomainRefuseParams{Domain: domain, Ip: addr, WaitMs: ms(wait), Reason: reason})
 	return translate("refuse "+domain, err)
 }
 
-// PermitNetworks lifts the deferral of domains whose address was refused and is of a
-// network that may be asked now. It returns how many those were.
+// PermitNetworks lifts the deferral of domains whose refused address is in one of these networks,
+// which may be requested now. It returns the number of domains.
 func (s *Store) PermitNetworks(ctx context.Context, networks []netip.Prefix) (int, error) {
-	texts := make([]string, len(networks))
-	for i, n := range networks {
-		texts[i] = n.Masked().String()
-	}
+	texts := mapped(networks, func(n netip.Prefix) string { return n.Masked().String() })
 	n, err := retryConflicts(ctx, "permit networks", func() (int32, error) { return s.q.DomainsPermit(ctx, texts) })
 	return int(n), err
 }
 
-// runsMost bounds the runs that are named for a domain.
-const runsMost = 100
+const (
+	// runsMost bounds the runs that are named for a domain.
+	runsMost = 100
+	// recentShown bounds the attempts and the traps in a report.
+	recentShown = 10
+	// patternsRead bounds the patterns that a report looks at.
+	patternsRead = 200
+)
 
 // DomainRuns returns the names of the running runs that a domain is part of.
 func (s *Store) DomainRuns(ctx context.Context, domain string) ([]string, error) {
 	names, err := s.q.DomainRuns(ctx, dbsqlc.DomainRunsParams{Domain: domain, Max: runsMost})
 	return names, translate("runs of "+domain, err)
 }
-
-// recentShown bounds the attempts in a report.
-const recentShown = 10
 
 // Domain reports what is known about a domain, or crawl.ErrNotFound.
 func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error) {
@@ -141,15 +134,13 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	}
 	rep := report.Domain{
 		DomainListing: domainListing(d.Domain), Controls: state.Controls, SlotFree: state.SlotFree, SlotReason: state.SlotReason,
-		Health: state.Health, ScoredAt: timeOf(d.Domain.PriorityComputedAt), LastRun: d.LastRun, Version: d.Domain.Version,
+		Health: state.Health, ScoredAt: valueOf(d.Domain.PriorityComputedAt), LastRun: d.LastRun, Version: d.Domain.Version,
 	}
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)
 	recent, err3 := s.History(ctx, domain, "", time.Time{}, recentShown)
 	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: s.shownBound})
-	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{
-		Domain: domain, Max: patternsRead,
-	})
+	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{Domain: domain, Max: patternsRead})
 	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("domain "+domain, err)
 	}
@@ -177,7 +168,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	return rep, nil
 }
 
-// priorityParts are what each part adds to the priority of a domain.
+// priorityParts returns the parts that add to the priority of a domain, or subtract from it.
 func (s *Store) priorityParts(ctx context.Context, domain string) (map[string]float32, error) {
 	rows, err := s.q.DomainPriority(ctx, domain)
 	parts := make(map[string]float32)
@@ -189,10 +180,7 @@ func (s *Store) priorityParts(ctx context.Context, domain string) (map[string]fl
 	return parts, translate("priority of "+domain, err)
 }
 
-// patternsRead bounds the patterns that a report looks at.
-const patternsRead = 200
-
-// stopped are the patterns of which the latest run requests no more, at most recentShown.
+// stopped returns the patterns that the latest run does not request any more, at most recentShown.
 func stopped(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
 	known := make(map[string]crawl.PatternFacts, len(rows))
 	wider := make(map[string]bool)
@@ -219,8 +207,8 @@ func stopped(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
 	return found
 }
 
-// ResetTraps forgets what was counted of the patterns of a domain's URLs; what they
-// have stopped in the running runs is decided again.
+// ResetTraps clears the counts of a domain's URL patterns. Running runs decide again about the
+// pages that these patterns have stopped.
 func (s *Store) ResetTraps(ctx context.Context, domain string) error {
 	return retry(ctx, "reset the traps of "+domain, func() error { return s.q.DomainResetPatterns(ctx, domain) })
 }
@@ -228,8 +216,9 @@ func (s *Store) ResetTraps(ctx context.Context, domain string) error {
 func robotsReport(r dbsqlc.RobotsOfDomainRow) report.Robots {
 	return report.Robots{
 		Origin: r.Origin, Verdict: crawl.RobotsVerdict(r.Verdict), Reason: r.Reason,
-		CrawlDelay: durationOf(r.CrawlDelayMs), VisitTimes: textOf(r.VisitTimes), Sitemaps: r.Sitemaps, StatusCode: int16Of(r.StatusCode),
-		Failures: int(r.Failures), FailingAt: timeOf(r.FailingSince), ReadAt: timeOf(r.ReadAt),
+		CrawlDelay: converted(r.CrawlDelayMs, durationMS), VisitTimes: valueOf(r.VisitTimes), Sitemaps: r.Sitemaps,
+		StatusCode: int16Of(r.StatusCode),
+		Failures:   int(r.Failures), FailingAt: valueOf(r.FailingSince), ReadAt: valueOf(r.ReadAt),
 		FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
 	}
 }

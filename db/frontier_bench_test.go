@@ -89,7 +89,7 @@ func (f *frontier) dispatch(b *testing.B) {
 	var looks []time.Duration
 	for len(looks) < frontierClaims {
 		began := time.Now()
-		_, err := f.store.Activity(b.Context(), f.run)
+		_, err := f.store.ActivityUpTo(b.Context(), f.run, 0)
 		require.NoError(b, err)
 		claimed, err := f.store.ClaimDomains(b.Context(), f.run, frontierClaim)
 		require.NoError(b, err)

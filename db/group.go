@@ -11,37 +11,33 @@ const (
 	// groupMax and groupBytes bound the documents of one transaction.
 	groupMax   = 64
 	groupBytes = 4 << 20
-	// groupLanes is how many groups there are at a time: while one waits for the
-	// disk, another has the processor.
+	// groupLanes is the number of groups at a time: while one waits for the disk, another uses
+	// the processor.
 	groupLanes = 2
-	// groupsAhead is how many documents wait at the most before those who would bring
-	// more are kept back: enough to fill the next groups.
+	// groupsAhead bounds the documents that wait, before room blocks: enough for the next groups.
 	groupsAhead = 2 * groupMax
-	// groupsPause is how long a lane that has nothing to take waits for those who were
-	// kept back no longer to bring something.
+	// groupsPause is how long an idle lane waits for the documents of callers that left room.
 	groupsPause = 5 * time.Millisecond
-	// lingerMost is how long a document that has time waits for others, and lingerShare
-	// which part of its time it has for that, one in so many.
+	// lingerMost bounds how long a document waits for others. A document waits for one
+	// lingerShare-th of its spare time.
 	lingerMost  = 20 * time.Millisecond
 	lingerShare = 50
-	// groupSpan bounds the transaction of a group. The documents of one that fails are
-	// taken alone, each for as long as its caller waits.
+	// groupSpan bounds the transaction of a group, but not of a document that is taken alone.
 	groupSpan = 30 * time.Second
+	// lockstepMost is how long a group of Lockstep waits until it is complete.
+	lockstepMost = 10 * time.Second
 )
 
-// groups has documents of different domains share transactions: those that come while
-// others are under way go together next. A document that has time waits a little for
-// others; one without time does not wait. The documents of a group that fails are taken
-// alone, so that a bad one harms only itself. R is the result of a document.
-//
-// It has goroutines only while there is something to do.
+// groups lets documents of different domains share transactions: documents that come while
+// others are under way go together next. A document with spare time waits a little for others.
+// The documents of a group that fails are taken alone, so that a bad one harms only itself. R is
+// the result of a document. Goroutines run only while a document or a caller waits.
 type groups[R any] struct {
-	// together takes an array of documents in one transaction, and returns what became
-	// of each, by its place; alone takes an array of one.
+	// together takes an array of documents in one transaction, and returns their results by
+	// their places from 1; alone takes an array of one.
 	together func(ctx context.Context, docs []byte) (map[int]R, error)
 	alone    func(ctx context.Context, docs []byte) (R, error)
-	// most is how many documents a group has at the most, and least how long each waits
-	// for others at the least.
+	// most bounds the documents of a group; each waits for others for at least least.
 	most  int
 	least time.Duration
 	// told is called with each group that was taken.
@@ -49,10 +45,10 @@ type groups[R any] struct {
 
 	mu      sync.Mutex
 	waiting []*entry[R]
-	// kept are those who wait in room, the first first.
+	// kept are the callers that wait in room, in their order.
 	kept  []chan struct{}
 	lanes int
-	// wake tells a lane that waits of a document that does not.
+	// wake ends the wait of a lane when a document has come.
 	wake chan struct{}
 }
 
@@ -62,12 +58,20 @@ func newGroups[R any](
 	return &groups[R]{together: together, alone: alone, most: groupMax, wake: make(chan struct{}, 1), told: func(GroupTaken) {}}
 }
 
-// GroupTaken is a group of documents that shared a transaction.
+// Lockstep has attempts begin and be recorded in groups of n, however fast the machine is. It is
+// for tests that count the costs of a page. Call it before the store is used. A group that is
+// incomplete after ten seconds is taken as it is.
+func (s *Store) Lockstep(n int) {
+	s.begins.most, s.begins.least = n, lockstepMost
+	s.records.most, s.records.least = n, lockstepMost
+}
+
+// GroupTaken describes a group of documents that shared a transaction.
 type GroupTaken struct {
-	// Documents is how many, and Waited how long the first of them did for the others.
 	Documents int
-	Waited    time.Duration
-	// Took is how long the transaction took. Where it has Failed, each was taken alone.
+	// Waited is how long the first document waited for the others.
+	Waited time.Duration
+	// Took is the duration of the transaction. If it has Failed, each document was taken alone.
 	Took   time.Duration
 	Failed bool
 }
@@ -78,11 +82,8 @@ type entry[R any] struct {
 	// write appends the document as of now, of size bytes and at most entryMargin more.
 	write func(*bytes.Buffer)
 	size  int
-	// by is when it is to be taken.
-	by time.Time
-
-	// since is when it came.
-	since time.Time
+	// since is when it came, and by when it is to be taken.
+	since, by time.Time
 
 	ctx  context.Context //nolint:containedctx // it is the caller's, who waits
 	done chan result[R]
@@ -96,8 +97,8 @@ type result[R any] struct {
 	err   error
 }
 
-// do returns once a document is taken, or the context ends: then it may be taken all
-// the same. spare is how long it is until the domain has another.
+// do returns once a document is taken, or the context ends; then it may still be taken. spare is
+// the time until the domain has another document.
 func (g *groups[R]) do(
 	ctx context.Context, domain string, spare time.Duration, size int, write func(*bytes.Buffer),
 ) (R, error) {
@@ -116,7 +117,7 @@ func (g *groups[R]) do(
 	}
 }
 
-// add has a document wait, and a lane take it.
+// add queues a document, and starts or wakes a lane.
 func (g *groups[R]) add(e *entry[R]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,8 +133,8 @@ func (g *groups[R]) add(e *entry[R]) {
 	}
 }
 
-// room returns once fewer than groupsAhead documents wait, or the context ends. What is
-// begun before would only wait here for its end, with all that it holds.
+// room returns once fewer than groupsAhead documents wait, or the context ends. An attempt that
+// began earlier would only wait for its end, and hold its slots.
 func (g *groups[R]) room(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -147,25 +148,23 @@ func (g *groups[R]) room(ctx context.Context) error {
 	g.kept = append(g.kept, turn)
 	g.mu.Unlock()
 	select {
-	case <-turn: // a lane runs as long as somebody is kept
+	case <-turn: // a lane runs as long as a caller waits
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// run takes groups until nothing waits and nobody is kept.
+// run takes groups until neither documents nor callers wait.
 func (g *groups[R]) run() {
 	for {
 		switch group, wait := g.next(); {
 		case len(group) > 0:
 			g.take(group)
 		case wait > 0:
-			timer := time.NewTimer(wait)
 			select {
-			case <-timer.C:
+			case <-time.After(wait):
 			case <-g.wake:
-				timer.Stop()
 			}
 		default:
 			return
@@ -173,8 +172,8 @@ func (g *groups[R]) run() {
 	}
 }
 
-// next returns the next group, of different domains, and lets in those for whom there
-// is room then. Without a group it returns how long to wait for one; 0 ends the lane.
+// next returns the next group, of different domains, and lets in as many callers as there is room
+// for then. Without a group it returns how long to wait for one; 0 ends the lane.
 func (g *groups[R]) next() ([]*entry[R], time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -185,7 +184,7 @@ func (g *groups[R]) next() ([]*entry[R], time.Duration) {
 	taken, size := map[string]bool{}, 0
 	for _, e := range g.waiting {
 		switch {
-		case e.ctx.Err() != nil: // nobody waits for it any more
+		case e.ctx.Err() != nil: // its caller has left
 		case taken[e.domain], len(group) >= g.most, size > 0 && size+e.size > groupBytes:
 			rest = append(rest, e)
 		default:
@@ -203,15 +202,15 @@ func (g *groups[R]) next() ([]*entry[R], time.Duration) {
 	switch {
 	case len(group) > 0:
 		return group, 0
-	case kept: // they are about to bring something
+	case kept: // they are about to bring documents
 		return nil, groupsPause
 	}
 	g.lanes--
 	return nil, 0
 }
 
-// early is how long to wait before a group is taken: not at all where it is full, or
-// one of its documents has no time.
+// early returns how long to wait before a group is taken: 0 if it is full, or if one of its
+// documents has no time.
 func (g *groups[R]) early() time.Duration {
 	if len(g.waiting) == 0 || len(g.waiting) >= g.most || len(g.kept) > 0 {
 		return 0
@@ -225,9 +224,8 @@ func (g *groups[R]) early() time.Duration {
 	return time.Until(first)
 }
 
-// take takes a group in one transaction. Where that fails, for one of its documents or
-// because it would wait for another transaction, it has each taken alone and does not
-// wait for that.
+// take takes a group in one transaction. If that fails, because of one of its documents or of a
+// lock, it has each taken alone, in the background.
 func (g *groups[R]) take(group []*entry[R]) {
 	ctx, cancel := context.WithTimeout(context.Background(), groupSpan)
 	defer cancel()
@@ -237,7 +235,10 @@ func (g *groups[R]) take(group []*entry[R]) {
 	g.told(GroupTaken{Documents: len(group), Waited: began.Sub(group[0].since), Took: time.Since(began), Failed: failed})
 	if failed {
 		for _, e := range group {
-			go g.takeAlone(e)
+			go func() {
+				value, err := retryConflicts(e.ctx, "", func() (R, error) { return g.alone(e.ctx, documents(e)) })
+				e.done <- result[R]{value, err}
+			}()
 		}
 		return
 	}
@@ -246,12 +247,7 @@ func (g *groups[R]) take(group []*entry[R]) {
 	}
 }
 
-func (g *groups[R]) takeAlone(e *entry[R]) {
-	value, err := retryConflicts(e.ctx, "", func() (R, error) { return g.alone(e.ctx, documents(e)) })
-	e.done <- result[R]{value, err}
-}
-
-// documents is an array of documents.
+// documents returns an array of documents.
 func documents[R any](group ...*entry[R]) []byte {
 	size := 2
 	for _, e := range group {

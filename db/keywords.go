@@ -15,33 +15,32 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// keywords is what a process needs to index pages.
+// keywords is the state of a process that indexes pages.
 type keywords struct {
 	mu      sync.Mutex
 	lexicon lexicon
-	// wake says that a page has been recorded that waits to be indexed.
+	// wake has a value after a page was recorded that waits to be indexed.
 	wake chan struct{}
 }
 
-// KeywordsWake has a value when this process has recorded a page that waits to be indexed
-// since the last one was taken.
+// KeywordsWake has a value when this process has recorded a page that waits to be indexed, since
+// the last value was taken.
 func (s *Store) KeywordsWake() <-chan struct{} { return s.keywords.wake }
 
-// keywordsWait says that a page waits.
-func (s *Store) keywordsWait() {
-	select {
-	case s.keywords.wake <- struct{}{}:
-	default:
-	}
-}
+const (
+	// keywordsBytes bounds the bytes of terms that one transaction indexes, and so the memory; the
+	// last page may exceed it.
+	keywordsBytes = 4 << 20
+	// chunksAtOnce is the number of bytes that one statement stores.
+	chunksAtOnce = 4 << 20
+	// foldedAtOnce is the number of pages that one transaction folds anchors into. It locks their
+	// rows, which a crawl may have to delete.
+	foldedAtOnce = 50
+)
 
-// keywordsBytes is how many bytes of terms are indexed in one transaction; the last page may
-// exceed it. It bounds the memory, whatever pages say.
-const keywordsBytes = 4 << 20
-
-// WriteKeywords indexes at most so many waiting pages, in one transaction and as one
-// segment. It takes the first pages after one, by their ids, except those that another
-// process is writing. It returns the last page, 0 if none waits, and how many there were.
+// WriteKeywords indexes at most most waiting pages, in one transaction and as one segment. It
+// takes the first pages after one, by their ids, except the pages that another process is writing.
+// It returns the last page, 0 if no page waits, and the number of pages.
 func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error) {
 	s.keywords.mu.Lock()
 	defer s.keywords.mu.Unlock()
@@ -63,7 +62,7 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 		if err != nil {
 			return err
 		}
-		if err := called(ctx, q, pages); err != nil {
+		if err := addAnchors(ctx, q, pages); err != nil {
 			return err
 		}
 		stored, err := storedKeywords(pages, version)
@@ -75,7 +74,7 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 		}
 		return s.addSegment(ctx, tx, pages, version)
 	})
-	if isUndefined(err) { // a page's text search configuration
+	if codeOf(err) == codeUndefinedObject { // a page's text search configuration
 		err = fmt.Errorf("%w: %w", crawl.ErrRefused, err)
 	}
 	return last, n, translate("index pages", err)
@@ -95,8 +94,8 @@ func waitingPage(r dbsqlc.KeywordsTakeRow) (crawl.IndexedPage, error) {
 	return p, json.Unmarshal(r.Sections, &p.Sections)
 }
 
-// called adds to pages what others call them.
-func called(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
+// addAnchors adds to pages the terms that other pages use for them.
+func addAnchors(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
 	ids := make([]int64, len(pages))
 	at := map[int64]int{}
 	for i, p := range pages {
@@ -109,7 +108,6 @@ func called(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) e
 	return err
 }
 
-// storedKeywords are pages as page_keywords has them.
 func storedKeywords(pages []crawl.IndexedPage, version int64) (dbsqlc.KeywordsStoreParams, error) {
 	p := dbsqlc.KeywordsStoreParams{Version: version}
 	for _, x := range pages {
@@ -141,20 +139,15 @@ func (s *Store) addSegment(ctx context.Context, tx pgx.Tx, pages []crawl.Indexed
 	if err := weigh(ctx, q, pages); err != nil {
 		return err
 	}
-	b := index.Builder{Stems: s.keywords.lexicon.stems}
-	for _, p := range pages {
-		p.Version = version
-		b.Add(p)
+	for i := range pages {
+		pages[i].Version = version
 	}
-	chunks := chunkWriter{ctx: ctx, tx: tx, segment: version}
-	segment, err := b.Build(chunks.add)
-	if err == nil {
-		err = chunks.flush()
-	}
+	segment, err := writeChunks(ctx, tx, version, func(out func(crawl.Chunk) error) (crawl.Segment, error) {
+		return index.Build(pages, s.keywords.lexicon.stems, out)
+	})
 	if err != nil {
 		return err
 	}
-	segment.ID = version
 	return storeSegment(ctx, q, segment)
 }
 
@@ -165,7 +158,7 @@ func storeSegment(ctx context.Context, q *dbsqlc.Queries, s crawl.Segment) error
 	return q.IndexAdd(ctx, dbsqlc.IndexAddParams{ID: s.ID, Pages: int32Of(s.Pages), Words: s.Words, Bytes: s.Bytes, Languages: s.Languages})
 }
 
-// weigh adds to pages what they are worth, and their dates.
+// weigh adds to pages their worth and their dates.
 func weigh(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
 	p := dbsqlc.KeywordsFactsParams{}
 	at := map[int64]int{}
@@ -180,56 +173,52 @@ func weigh(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) er
 	return err
 }
 
-// chunkWriter stores chunks of a segment, many at once.
-type chunkWriter struct {
-	ctx     context.Context //nolint:containedctx // of one segment
-	tx      copier
-	segment int64
-	rows    [][]any
-	size    int
-}
-
 // copier is a transaction, or a connection outside of one.
 type copier interface {
 	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
 }
 
-// chunksAtOnce is how much is stored in one statement, in bytes.
-const chunksAtOnce = 4 << 20
-
-func (w *chunkWriter) add(c crawl.Chunk) error {
-	w.rows = append(w.rows, []any{w.segment, int16(c.Kind), c.Key, c.Data})
-	if w.size += len(c.Data); w.size < chunksAtOnce {
-		return nil
+// writeChunks stores the chunks that build hands out, many at once, and returns the segment with its id.
+func writeChunks(
+	ctx context.Context, tx copier, id int64, build func(out func(crawl.Chunk) error) (crawl.Segment, error),
+) (crawl.Segment, error) {
+	var rows [][]any
+	size := 0
+	flush := func() error {
+		_, err := tx.CopyFrom(ctx, pgx.Identifier{"index_chunks"}, []string{"segment_id", "kind", "key", "data"}, pgx.CopyFromRows(rows))
+		rows, size = rows[:0], 0
+		return err
 	}
-	return w.flush()
+	segment, err := build(func(c crawl.Chunk) error {
+		rows = append(rows, []any{id, int16(c.Kind), c.Key, c.Data})
+		if size += len(c.Data); size < chunksAtOnce {
+			return nil
+		}
+		return flush()
+	})
+	segment.ID = id
+	if err == nil && len(rows) > 0 {
+		err = flush()
+	}
+	return segment, err
 }
 
-func (w *chunkWriter) flush() error {
-	if len(w.rows) == 0 {
-		return nil
-	}
-	_, err := w.tx.CopyFrom(w.ctx, pgx.Identifier{"index_chunks"}, []string{"segment_id", "kind", "key", "data"}, pgx.CopyFromRows(w.rows))
-	w.rows, w.size = w.rows[:0], 0
-	return err
-}
-
-// GiveUpKeywords gives the terms up of the first page that waits after one, which cannot be
-// stored, and returns it; 0 if none waits. The page counts as one that an earlier
-// extractor has read, so that it is read anew.
+// GiveUpKeywords drops the terms of the first page that waits after one, because they cannot be
+// stored, and returns the page; 0 if no page waits. The page counts as read by an earlier extractor,
+// so that it is read anew.
 func (s *Store) GiveUpKeywords(ctx context.Context, after int64) (int64, error) {
 	id, err := s.q.KeywordsGiveUp(ctx, after)
 	return id, translate("give keywords up", err)
 }
 
-// KeywordsWaiting is how many pages wait to be indexed, counted up to most.
+// KeywordsWaiting counts the pages that wait to be indexed, up to most.
 func (s *Store) KeywordsWaiting(ctx context.Context, most int) (int, error) {
 	n, err := s.q.KeywordsWaiting(ctx, int32Of(most))
 	return int(n), translate("count the pages that wait to be indexed", err)
 }
 
-// FoldAnchors gives pages the terms that others use for them, in place of those that they
-// had before, and returns how many pages have changed.
+// FoldAnchors replaces the terms that other pages use for pages, and returns how many pages have
+// changed.
 func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error) {
 	said := map[int64]string{}
 	var ids []int64
@@ -256,10 +245,6 @@ func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (cha
 	}
 	return changed, nil
 }
-
-// foldedAtOnce is how many pages one transaction folds anchors into: it holds their rows,
-// which a crawl may have to delete.
-const foldedAtOnce = 50
 
 func (s *Store) foldAnchors(ctx context.Context, ids []int64, said map[int64]string) (changed int, err error) {
 	s.keywords.mu.Lock()

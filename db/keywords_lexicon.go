@@ -8,55 +8,51 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// lexiconMost is how many terms a lexicon holds, but for those of the pages it is used for
-// just now: some 8 MB.
+// lexiconMost bounds the terms in a lexicon, apart from the terms of the current pages: some 8 MB.
 const lexiconMost = 50_000
 
-// lexicon remembers the stems of terms, as Postgres' dictionaries make them. Terms that are
-// not asked for any more are forgotten. It is for one goroutine. The zero value is ready.
+// lexicon caches the stems of terms, as Postgres' dictionaries make them, and drops terms that were
+// not used lately. It is for one goroutine. The zero value is ready.
 type lexicon struct {
-	// young holds what was asked for lately, old what was before that: stems by
-	// configuration and term
-	young, old map[string]map[string][]string
-	size       int
+	// young has the stems that were used lately, old the stems before that
+	young, old map[termIn][]string
 }
 
-// stems are those of a term; none of a stop word, or where the term was not learned.
+// termIn is a term in a text search configuration.
+type termIn struct{ config, term string }
+
+// stems returns the stems of a term; no stems of a stop word, or of a term that was not learned.
 func (l *lexicon) stems(config, term string) []string {
-	stems, known := l.young[config][term]
+	of := termIn{config, term}
+	stems, known := l.young[of]
 	if !known {
-		if stems, known = l.old[config][term]; known {
-			l.keep(config, term, stems)
+		if stems, known = l.old[of]; known {
+			l.keep(of, stems)
 		}
 	}
 	return stems
 }
 
-func (l *lexicon) knows(config, term string) bool {
-	if _, known := l.young[config][term]; known {
-		return true
-	}
-	_, known := l.old[config][term]
-	return known
+func (l *lexicon) knows(of termIn) bool {
+	_, young := l.young[of]
+	_, old := l.old[of]
+	return young || old
 }
 
-func (l *lexicon) keep(config, term string, stems []string) {
+func (l *lexicon) keep(of termIn, stems []string) {
 	if l.young == nil {
-		l.young = map[string]map[string][]string{}
+		l.young = map[termIn][]string{}
 	}
-	if l.young[config] == nil {
-		l.young[config] = map[string][]string{}
-	}
-	l.young[config][strings.Clone(term)] = stems
-	l.size++
+	of.term = strings.Clone(of.term)
+	l.young[of] = stems
 }
 
-// learn has the lexicon know all terms of some pages.
+// learn adds the terms of some pages.
 func (l *lexicon) learn(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
-	if l.size >= lexiconMost/2 {
-		l.old, l.young, l.size = l.young, nil, 0
+	if len(l.young) >= lexiconMost/2 {
+		l.old, l.young = l.young, nil
 	}
-	asked := map[string]map[string]bool{}
+	asked := map[termIn]bool{}
 	var configs, terms []string
 	for i := range pages {
 		p := &pages[i]
@@ -64,13 +60,11 @@ func (l *lexicon) learn(ctx context.Context, q *dbsqlc.Queries, pages []crawl.In
 			for item := range strings.SplitSeq(text, " ") {
 				term, _, _ := strings.Cut(item, ":")
 				for _, config := range p.Configs {
-					if term == "" || asked[config][term] || l.knows(config, term) {
+					of := termIn{config, term}
+					if term == "" || asked[of] || l.knows(of) {
 						continue
 					}
-					if asked[config] == nil {
-						asked[config] = map[string]bool{}
-					}
-					asked[config][term] = true
+					asked[of] = true
 					configs, terms = append(configs, config), append(terms, term)
 				}
 			}
@@ -78,28 +72,22 @@ func (l *lexicon) learn(ctx context.Context, q *dbsqlc.Queries, pages []crawl.In
 	}
 	stems, err := stemsOf(ctx, q, configs, terms)
 	for i, found := range stems {
-		l.keep(configs[i], terms[i], found)
+		l.keep(termIn{configs[i], terms[i]}, found)
 	}
 	return err
 }
 
-// stemsOf asks for the stems of terms.
+// stemsOf returns the stems of terms. Postgres has a stemmer for each language, and a dictionary
+// that leaves the terms of other languages as they are.
 func stemsOf(ctx context.Context, q *dbsqlc.Queries, configs, terms []string) ([][]string, error) {
 	if len(terms) == 0 {
 		return nil, nil
 	}
-	dictionaries := make([]string, len(configs))
-	for i, config := range configs {
-		dictionaries[i] = dictionaryOf(config)
-	}
+	dictionaries := mapped(configs, func(config string) string {
+		if config == "simple" {
+			return config
+		}
+		return config + "_stem"
+	})
 	return q.Stems(ctx, dbsqlc.StemsParams{Dictionaries: dictionaries, Terms: terms})
-}
-
-// dictionaryOf is the dictionary of a text search configuration: Postgres has a stemmer for
-// each language, and for the others one that takes terms as they are.
-func dictionaryOf(config string) string {
-	if config == "simple" {
-		return config
-	}
-	return config + "_stem"
 }

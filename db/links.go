@@ -9,8 +9,12 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// linksLooked is how many links to a page are looked at, at the least: some have half a million.
-const linksLooked = 2_000
+const (
+	// linksLooked is the number of links to a page that are read at least; some pages have half a million.
+	linksLooked = 2_000
+	// linkedPages bounds the pages whose links a report about a domain reads.
+	linkedPages = 100_000
+)
 
 // PageLinks reports a page's links, no more than most each way, or crawl.ErrNotFound.
 func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (report.PageLinks, error) {
@@ -22,11 +26,11 @@ func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (re
 	limit := int32(most) //nolint:gosec // the caller bounds it
 	out, err := s.q.LinksOfPage(ctx, dbsqlc.LinksOfPageParams{ID: p.ID, Max: limit})
 	in, err2 := s.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: p.ID, Bound: max(limit, linksLooked), Max: limit})
-	var err3 error
-	links.Rank, err3 = s.pageRank(ctx, p.ID)
+	rank, err3 := orZero(s.q.PageRank(ctx, p.ID))
 	if err := errors.Join(err, err2, err3); err != nil {
 		return links, translate("links of "+url, err)
 	}
+	links.Rank = rankOf(rank.Inlinks, rank.Score)
 	for _, l := range out {
 		links.Out = append(links.Out, linkReport(dbsqlc.LinksToPageRow(l)))
 	}
@@ -40,24 +44,21 @@ func linkReport(l dbsqlc.LinksToPageRow) report.Link {
 	return report.Link{
 		URL: l.Url, Domain: l.Domain, Kind: l.Kind, Anchor: l.Anchor, NoFollow: l.NoFollow,
 		Rel:       crawl.Rel(l.Rel).Names(), //nolint:gosec // as it was stored
-		FirstSeen: l.CreatedAt, LastSeen: timeOf(l.LastSeen), GoneAt: timeOf(l.GoneAt),
+		FirstSeen: l.CreatedAt, LastSeen: valueOf(l.LastSeen), GoneAt: valueOf(l.GoneAt),
 	}
 }
 
-// linkedPages bounds the pages whose links a report about a domain looks at.
-const linkedPages = 100_000
-
-// DomainLinks reports with which other domains one has links, no more than most each way.
+// DomainLinks reports the links between a domain and others, at most most each way.
 func (s *Store) DomainLinks(ctx context.Context, domain string, most int) (report.DomainLinks, error) {
 	links := report.DomainLinks{Domain: domain, Out: []report.Links{}, In: []report.Links{}}
 	limit := int32(most) //nolint:gosec // the caller bounds it
 	out, err := s.q.LinksOfDomain(ctx, dbsqlc.LinksOfDomainParams{Domain: domain, Pages: linkedPages, Max: limit})
 	in, err2 := s.q.LinksToDomain(ctx, dbsqlc.LinksToDomainParams{Domain: domain, Pages: linkedPages, Max: limit})
-	var err3 error
-	links.Rank, err3 = s.domainRank(ctx, domain)
+	rank, err3 := orZero(s.q.DomainRank(ctx, domain))
 	if err := errors.Join(err, err2, err3); err != nil {
 		return links, translate("links of "+domain, err)
 	}
+	links.Rank = rankOf(rank.Inlinks, rank.Score)
 	for _, l := range out {
 		links.Out = append(links.Out, report.Links(l))
 	}

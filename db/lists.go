@@ -14,7 +14,7 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// ListEntry is an entry of a list, with who has put it there and why.
+// ListEntry is an entry of a list, with its author and reason.
 type ListEntry struct {
 	List   lists.List  `json:"list"`
 	Entry  string      `json:"entry"`
@@ -25,14 +25,14 @@ type ListEntry struct {
 }
 
 const (
-	// listChunk is how many entries one transaction stores, and listPage how many are
-	// read at once.
+	// listChunk is the number of entries that one transaction stores, or one query reads.
 	listChunk = 5_000
-	listPage  = 5_000
+	// networksKnown is how long the answer of listsHaveNetworks is cached.
+	networksKnown = time.Second
 )
 
-// AddToList puts entries on a list, or says anew why they are on it, and returns how many
-// are new. It holds from the next request on.
+// AddToList adds entries to a list, or changes their reasons, and returns the number of new ones.
+// They hold from the next request on.
 func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.Entry, reason, by string) (added int, err error) {
 	for some := range slices.Chunk(entries, listChunk) {
 		p := dbsqlc.ListAddParams{List: string(list), Reason: reason, By: by}
@@ -57,15 +57,12 @@ func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.
 	return added, nil
 }
 
-// RemoveFromList takes entries off a list, or all of them, and returns how many those
-// were. What they kept from being crawled is looked at again.
+// RemoveFromList removes entries from a list, or all of them, and returns their number. Domains that
+// they forbade are decided again.
 func (s *Store) RemoveFromList(ctx context.Context, list lists.List, all bool, entries []lists.Entry) (removed int, err error) {
 	p := dbsqlc.ListRemoveParams{List: string(list)}
 	if !all {
-		p.Entries = make([]string, len(entries))
-		for i, e := range entries {
-			p.Entries[i] = e.Text
-		}
+		p.Entries = mapped(entries, func(e lists.Entry) string { return e.Text })
 	}
 	err = s.change(ctx, "remove from the list", func(q *dbsqlc.Queries) error {
 		n, err := q.ListRemove(ctx, p)
@@ -78,7 +75,7 @@ func (s *Store) RemoveFromList(ctx context.Context, list lists.List, all bool, e
 	return removed, err
 }
 
-// listsAllow looks again at what the lists have kept from being crawled.
+// listsAllow decides again about the domains and networks that the lists forbade.
 func listsAllow(ctx context.Context, q *dbsqlc.Queries) error {
 	if err := q.FinishesAwait(ctx, nil); err != nil {
 		return err
@@ -93,7 +90,7 @@ func listsAllow(ctx context.Context, q *dbsqlc.Queries) error {
 // ListEntries calls yield for the entries of a list, in the order of their texts.
 func (s *Store) ListEntries(ctx context.Context, list lists.List, yield func(ListEntry) error) error {
 	for after := ""; ; {
-		rows, err := s.q.ListEntries(ctx, dbsqlc.ListEntriesParams{List: string(list), After: after, Max: listPage})
+		rows, err := s.q.ListEntries(ctx, dbsqlc.ListEntriesParams{List: string(list), After: after, Max: listChunk})
 		if err != nil {
 			return translate("read the list", err)
 		}
@@ -104,7 +101,7 @@ func (s *Store) ListEntries(ctx context.Context, list lists.List, yield func(Lis
 			}
 			after = r.Entry
 		}
-		if len(rows) < listPage {
+		if len(rows) < listChunk {
 			return nil
 		}
 	}
@@ -120,31 +117,23 @@ func (s *Store) ListSizes(ctx context.Context) (map[lists.List]int64, error) {
 	return sizes, translate("read the lists", err)
 }
 
-// networksKnown is how long it is relied upon that the lists have networks, or none.
-const networksKnown = time.Second
-
-// listedNetworks is whether the lists have networks.
+// listedNetworks caches whether the lists have networks.
 type listedNetworks struct {
 	mu     sync.Mutex
 	found  bool
 	readAt time.Time
 }
 
-// AddressListed returns which list keeps an address from being asked for a domain, and
-// whether one does. While the lists have no networks it seldom asks the database.
-func (s *Store) AddressListed(ctx context.Context, domain string, addr netip.Addr) (crawl.Control, bool, error) {
-	found, err := s.listsHaveNetworks(ctx)
-	if err != nil || !found {
-		return crawl.Control{}, false, err
+// AddressListed returns the list entry that forbids requests for a domain to an address, and whether
+// there is one. It seldom queries the database while the lists have no networks.
+func (s *Store) AddressListed(ctx context.Context, domain string, addr netip.Addr) (c crawl.Control, listed bool, err error) {
+	if found, err := s.listsHaveNetworks(ctx); err != nil || !found {
+		return c, false, err
 	}
 	doc, err := s.q.AddressListed(ctx, dbsqlc.AddressListedParams{Domain: domain, Ip: addr})
-	if err != nil {
-		return crawl.Control{}, false, translate("look an address up in the lists", err)
+	if err != nil || len(doc) == 0 {
+		return c, false, translate("look an address up in the lists", err)
 	}
-	if len(doc) == 0 {
-		return crawl.Control{}, false, nil
-	}
-	var c crawl.Control
 	if err := json.Unmarshal(doc, &c); err != nil {
 		return c, false, fmt.Errorf("read the entry of a list: %w", err)
 	}

@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -19,21 +22,20 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Tables are made by numbered migrations, which only go forward. Functions, views
-// and triggers are repeatable: each is what its file says, and all files are run
-// again when one has changed, or a migration was added, in the order of their
-// names, generated ones first.
+// Numbered migrations, which only go forward, make the tables. The files of functions, views and
+// triggers are repeatable: all of them run again after a change of one, or after a new migration,
+// in the order of their names, generated ones first.
 //
 //go:generate go run ../internal/declare -dir functions
 //go:embed migrations/*.sql functions/*.sql roles.sql
 var files embed.FS
 
-// Migrate brings the database to the newest schema, under an advisory lock so that
-// any number of processes may start at once. It returns how many migrations it
-// applied. A database newer than this program is an error.
+// Migrate brings the database to the newest schema, under an advisory lock so that any number of
+// processes may start at once. It returns the number of migrations that it has applied, or an error
+// if the database is newer than this program.
 //
-// It may run while workers do. A step that does not get its locks, or loses a deadlock, is tried
-// again for ten minutes. Whom it waits for is told to waits, which may be nil.
+// It may run while workers do. It retries a step that does not get its locks, or loses a deadlock,
+// for ten minutes. It reports the sessions that it waits for to waits, which may be nil.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, waits func(string)) (applied int, err error) {
 	return migrate(ctx, pool, files, waits)
 }
@@ -69,7 +71,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS, waits func(str
 		return applied, err
 	}
 	if changed || applied > 0 {
-		// the plans of statements are kept: they are not to be made from nothing
+		// sessions keep the plans of statements, which need statistics
 		if _, err := pool.Exec(ctx, "ANALYZE"); err != nil {
 			return applied, fmt.Errorf("analyze the database: %w", err)
 		}
@@ -77,7 +79,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS, waits func(str
 	return applied, nil
 }
 
-// up applies what migrations are missing, and counts those that it has applied.
+// up applies the missing migrations, and returns the number that it has applied.
 func up(ctx context.Context, provider *goose.Provider) (applied int, err error) {
 	results, err := provider.Up(ctx)
 	if failed, ok := errors.AsType[*goose.PartialError](err); ok {
@@ -92,8 +94,8 @@ func up(ctx context.Context, provider *goose.Provider) (applied int, err error) 
 // functionsLock is the advisory lock under which functions are replaced.
 const functionsLock = 0x6d6f736579 // "mosey"
 
-// applyFunctions makes the functions what their files say, if any of them, a role's
-// rights, or the tables that those are about, have changed since the last time.
+// applyFunctions runs the files of functions and roles if one of them, or the list of migrations,
+// has changed since the last time.
 func applyFunctions(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (changed bool, err error) {
 	scripts, hash, err := readFunctions(from)
 	if err != nil {
@@ -156,17 +158,15 @@ func readFunctions(from fs.FS) (scripts []script, hash string, err error) {
 	return append(generated, scripts...), hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// Schema is what a program and its database know of each other.
+// Schema has the versions of a program and its database.
 type Schema struct {
-	// Current is the database's version, Known the newest that this program knows.
-	Current, Known int64
-	// Oldest is the oldest version whose programs the database still serves.
-	Oldest int64
+	// Current is the database's version, Known the newest that this program knows, and Oldest the
+	// oldest version whose programs the database still serves.
+	Current, Known, Oldest int64
 }
 
-// Check returns an error that wraps crawl.ErrInvalid, with the remedy, if this
-// program cannot use the database. A newer schema serves older programs until a
-// migration takes away what they need.
+// Check returns an error that wraps crawl.ErrInvalid, with the remedy, if this program cannot use
+// the database. A newer schema serves older programs until a migration breaks them.
 func (s Schema) Check() error {
 	switch {
 	case s.Current < s.Known:
@@ -179,7 +179,7 @@ func (s Schema) Check() error {
 	return nil
 }
 
-// KnownSchema is the newest version of the schema that this program knows.
+// KnownSchema returns the newest version of the schema that this program knows.
 func KnownSchema() (newest int64, err error) {
 	names, err := fs.Glob(files, "migrations/*.sql")
 	if err != nil {
@@ -233,7 +233,7 @@ func newProvider(pool *pgxpool.Pool, from fs.FS) (*goose.Provider, func() error,
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the migrations: %w", err)
 	}
-	// goose asks for the lock every 5 s: others that start would wait as long
+	// by default goose tries the lock every 5 s, and other processes that start would wait as long
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the migration lock: %w", err)
@@ -244,4 +244,97 @@ func newProvider(pool *pgxpool.Pool, from fs.FS) (*goose.Provider, func() error,
 		return nil, nil, errors.Join(fmt.Errorf("read the migrations: %w", err), sqlDB.Close())
 	}
 	return provider, sqlDB.Close, nil
+}
+
+const (
+	// migratorName is the application_name of connections that migrate.
+	migratorName = "mosey migrate"
+	// lockTimeout bounds how long a step of a migration waits for a lock on a table. All other
+	// users of the table queue up behind it, workers too.
+	lockTimeout = 2 * time.Second
+	// lockPause is the time that these users have before the step is retried.
+	lockPause = time.Second
+	// lockPatience bounds the time of all tries of a step.
+	lockPatience = 10 * time.Minute
+	// blockersEvery is how often the sessions that a step waits for are looked up.
+	blockersEvery = time.Second
+)
+
+// migratorPool opens a copy of a pool whose connections stop waiting for a lock.
+func migratorPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool, error) {
+	cfg := pool.Config()
+	cfg.MaxConns, cfg.MinConns = 4, 0
+	cfg.ConnConfig.RuntimeParams["application_name"] = migratorName
+	cfg.ConnConfig.RuntimeParams["lock_timeout"] = strconv.FormatInt(lockTimeout.Milliseconds(), 10)
+	migrator, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	return migrator, nil
+}
+
+// untilLocked runs a step that changes the schema until it gets its locks, for lockPatience at
+// most. It reports each session that the step waits for once to waits, which may be nil.
+func untilLocked(ctx context.Context, pool *pgxpool.Pool, waits func(string), step func() error) error {
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	if waits != nil {
+		watch.Go(func() { watchBlockers(watching, pool, waits) })
+	}
+	defer watch.Wait()
+	defer stop()
+	for deadline := time.Now().Add(lockPatience); ; {
+		err := step()
+		if !lostLock(err) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(lockPause):
+		}
+	}
+}
+
+// lostLock reports whether a statement has failed because of other sessions.
+func lostLock(err error) bool {
+	// two sessions grant rights on one table
+	granted := codeOf(err) == codeInternalError && strings.Contains(err.Error(), "tuple concurrently updated")
+	return isConflict(err) || codeOf(err) == codeLockNotAvailable || granted
+}
+
+// blockersQuery finds the sessions that connections of this name wait for, in this database.
+const blockersQuery = `
+SELECT b.pid, b.application_name, coalesce(b.state, 'busy'), coalesce(extract(epoch FROM clock_timestamp() - b.xact_start), 0)::float8
+FROM pg_stat_activity a
+CROSS JOIN LATERAL unnest(pg_blocking_pids(a.pid)) AS blocking (pid)
+JOIN pg_stat_activity b ON b.pid = blocking.pid
+WHERE a.datname = current_database() AND a.application_name = $1 AND a.wait_event_type = 'Lock'`
+
+// watchBlockers reports the sessions that the migration waits for until the context ends. It
+// ignores its own errors, because the step itself fails if the database is away.
+func watchBlockers(ctx context.Context, pool *pgxpool.Pool, waits func(string)) {
+	seen := map[int32]bool{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(blockersEvery):
+		}
+		rows, err := pool.Query(ctx, blockersQuery, migratorName)
+		if err != nil {
+			continue
+		}
+		var pid int32
+		var name, state string
+		var seconds float64
+		_, _ = pgx.ForEachRow(rows, []any{&pid, &name, &state, &seconds}, func() error {
+			if !seen[pid] {
+				seen[pid] = true
+				waits(fmt.Sprintf("the migration waits for process %d of Postgres (%s), which is %s for %s: it is tried again until that ends",
+					pid, name, state, time.Duration(seconds*float64(time.Second)).Round(time.Second)))
+			}
+			return nil
+		})
+	}
 }

@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	// minutesKept is for how long it is kept how attempts ended in each minute; from before,
-	// it is kept by the hour.
+	// minutesKept is how long outcomes are kept by the minute; older ones are kept by the hour.
 	minutesKept = 3 * 24 * time.Hour
-	// hoursBack is how far back minutes are looked for that are older.
+	// hoursBack is how far back AddUpHours looks for older minutes.
 	hoursBack = 30 * 24 * time.Hour
 )
 
-// Outcomes tells how attempts of a run have ended since an instant, in so many spans of a length.
+// Outcomes counts attempts of a run by outcome since an instant, in spans of the length step.
 // A run of 0 means all runs. step divides an hour into whole minutes, or is a number of hours;
 // since is the beginning of a minute or, with hours, of an hour.
 func (s *Store) Outcomes(ctx context.Context, runID int64, since time.Time, step time.Duration, spans int) (report.OutcomesOver, error) {
@@ -26,15 +25,11 @@ func (s *Store) Outcomes(ctx context.Context, runID int64, since time.Time, step
 	for i := range over.Spans {
 		over.Spans[i].BeganAt = since.Add(time.Duration(i) * step)
 	}
-	p := dbsqlc.OutcomesParams{StepMs: ms(step), Since: since}
-	if runID != 0 {
-		p.RunID = &runID
-	}
-	rows, err := s.q.Outcomes(ctx, p)
+	rows, err := s.q.Outcomes(ctx, dbsqlc.OutcomesParams{StepMs: ms(step), Since: since, RunID: valueOrNil(runID)})
 	for _, r := range rows {
 		i := int(r.BeganAt.Sub(since) / step)
 		if i >= spans {
-			continue // it has ended after the spans
+			continue // ended after the spans
 		}
 		in := &over.Spans[i]
 		if in.Outcomes == nil {
@@ -45,13 +40,13 @@ func (s *Store) Outcomes(ctx context.Context, runID int64, since time.Time, step
 	return over, translate("how attempts have ended", err)
 }
 
-// AddUpOutcomes adds up how attempts have ended since it was called last. One process does that
-// at a time, every minute or so.
+// AddUpOutcomes counts the attempts that have ended since the last call by outcome. One process
+// calls it at a time, every minute or so.
 func (s *Store) AddUpOutcomes(ctx context.Context) error {
 	return retry(ctx, "add up outcomes", func() error { return s.q.OutcomesAddUp(ctx) })
 }
 
-// AddUpHours does so by the hour for what is old.
+// AddUpHours adds up old minutes by the hour.
 func (s *Store) AddUpHours(ctx context.Context, now time.Time) error {
 	until := now.Add(-minutesKept).Truncate(time.Hour)
 	return retry(ctx, "add up outcomes by the hour", func() error {

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -10,12 +9,10 @@ import (
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
-	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// Page reports what is known about a page by its domain and canonical URL, or
-// crawl.ErrNotFound.
+// Page reports on a page by its domain and canonical URL, or returns crawl.ErrNotFound.
 func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, error) {
 	p, err := s.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: domain, Url: url})
 	if err != nil {
@@ -23,25 +20,20 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 	}
 	rep := report.Page{
 		URL: p.Url, Domain: p.Domain, Kind: kinds.Kind(p.Kind), Status: string(p.Status),
-		Language: textOf(p.Language), Extractor: int(numOf(p.Extractor)), NoIndex: p.Noindex, NoFollow: p.NoFollow,
-		FetchedAt: timeOf(p.FetchedAt), FailedAt: timeOf(p.FailedAt), FoundAt: p.CreatedAt, FreshUntil: timeOf(p.FreshUntil),
+		Language: valueOf(p.Language), Extractor: int(valueOf(p.Extractor)), NoIndex: p.Noindex, NoFollow: p.NoFollow,
+		FetchedAt: valueOf(p.FetchedAt), FailedAt: valueOf(p.FailedAt), FoundAt: p.CreatedAt, FreshUntil: valueOf(p.FreshUntil),
 		Usage: p.Usage,
-		Trap:  crawl.Trap{Rule: crawl.TrapRule(textOf(p.Trap)), Evidence: textOf(p.TrapEvidence)},
+		Trap:  crawl.Trap{Rule: crawl.TrapRule(valueOf(p.Trap)), Evidence: valueOf(p.TrapEvidence)},
 	}
-	if len(p.Signals) > 0 {
-		if err := json.Unmarshal(p.Signals, &rep.Signals); err != nil {
-			return rep, fmt.Errorf("read the signals of %s: %w", url, err)
-		}
+	if err := unmarshalOr(p.Signals, &rep.Signals); err != nil {
+		return rep, fmt.Errorf("read the signals of %s: %w", url, err)
 	}
 	links, err := s.q.PageLinkCounts(ctx, dbsqlc.PageLinkCountsParams{ID: p.ID, Bound: s.shownBound})
 	crawls, err2 := s.q.PageCrawls(ctx, dbsqlc.PageCrawlsParams{PageID: p.ID, Max: recentShown})
-	to, err3 := s.q.PageRedirect(ctx, p.ID)
-	if err3 = translate("redirect of "+url, err3); errors.Is(err3, crawl.ErrNotFound) {
-		err3 = nil
-	}
+	to, err3 := orZero(s.q.PageRedirect(ctx, p.ID))
 	finders, err4 := s.finders(ctx, p.ID, domain)
 	images, err5 := imageRows(ctx, s.q, []int64{p.ID})
-	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
+	if err := errors.Join(err, err2, translate("redirect of "+url, err3), err4, err5); err != nil {
 		return rep, translate("page "+url, err)
 	}
 	rep.LinksOut, rep.LinksIn, rep.NoFollowIn, rep.RedirectTo = links.Outgoing, links.Incoming, links.NoFollow, to
@@ -54,18 +46,18 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 	}
 	for _, c := range crawls {
 		rep.Crawls = append(rep.Crawls, report.Crawl{
-			ID: c.ID, Run: c.Run, Kind: kinds.Kind(c.Kind), Outcome: outcomeOf(c.Outcome), StatusCode: int16Of(c.StatusCode),
-			Error: textOf(c.ErrorMessage), Depth: int(c.Depth), Bytes: numOf(c.Bytes),
-			Truncated: c.Truncated != nil, ContentType: textOf(c.ContentType),
-			IP: c.Ip, Worker: c.Worker, Duration: settings.Duration(fromMS(int64(numOf(c.DurationMs)))), ScheduledFor: c.ScheduledFor,
-			LockedAt: timeOf(c.LockedAt), CompletedAt: timeOf(c.CompletedAt),
-			Skipped: reasons.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
+			ID: c.ID, Run: c.Run, Kind: kinds.Kind(c.Kind), Outcome: crawl.Outcome(valueOf(c.Outcome)), StatusCode: int16Of(c.StatusCode),
+			Error: valueOf(c.ErrorMessage), Depth: int(c.Depth), Bytes: valueOf(c.Bytes),
+			Truncated: c.Truncated != nil, ContentType: valueOf(c.ContentType),
+			IP: c.Ip, Worker: c.Worker, Duration: durationMS(valueOf(c.DurationMs)), ScheduledFor: c.ScheduledFor,
+			LockedAt: valueOf(c.LockedAt), CompletedAt: valueOf(c.CompletedAt),
+			Skipped: reasons.Reason(valueOf(c.Skipped)), Unchanged: valueOf(c.Unchanged),
 		})
 	}
 	return rep, nil
 }
 
-// linksRead bounds the links to a page that a report looks at.
+// linksRead bounds the links to a page that a report reads.
 const linksRead = 1000
 
 func (s *Store) finders(ctx context.Context, page int64, domain string) ([]report.Finder, error) {
@@ -87,9 +79,8 @@ func (s *Store) finders(ctx context.Context, page int64, domain string) ([]repor
 	return finders, nil
 }
 
-// KnownPages counts the pages that are stored of a domain, up to report.FrontierBound,
-// and returns the URL of one of them. A domain that is known from links alone has
-// pages and nothing else.
+// KnownPages counts the stored pages of a domain, up to report.FrontierBound, and returns the URL of
+// one of them. A domain that is known from links alone has pages and nothing else.
 func (s *Store) KnownPages(ctx context.Context, domain string) (count int64, example string, err error) {
 	row, err := s.q.DomainPages(ctx, dbsqlc.DomainPagesParams{Domain: domain, Bound: report.FrontierBound})
 	return row.Pages, row.First, translate("pages of "+domain, err)

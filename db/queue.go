@@ -16,8 +16,8 @@ import (
 // QueueMost bounds the domains that Queue returns.
 const QueueMost = 100_000
 
-// Queue returns what is pending of a run, or, where that is nil, of all that run or are
-// paused. It looks at all of it: some seconds for ten million pages.
+// Queue returns the pending work of a run, or, if runID is nil, of all runs that run or are paused.
+// It reads all of it: some seconds for ten million pages.
 func (s *Store) Queue(ctx context.Context, runID *int64, most int) (q report.Queue, err error) {
 	rows, err := s.q.Queue(ctx, dbsqlc.QueueParams{RunID: runID, Max: int32(min(max(most, 1), QueueMost))})
 	if err != nil {
@@ -25,31 +25,24 @@ func (s *Store) Queue(ctx context.Context, runID *int64, most int) (q report.Que
 	}
 	for _, r := range rows {
 		q.Total, q.Pending, q.Due = r.Total, r.TotalPending, r.TotalDue
-		d := report.QueuedDomain{
+		q.Domains = append(q.Domains, report.QueuedDomain{
 			Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Pending: r.Pending, Due: r.Due, InFlight: r.InFlight,
-			Oldest: r.Oldest, CrawlDelay: settings.Duration(time.Duration(r.CrawlDelayMs) * time.Millisecond),
-		}
-		if d.Waits = reasons.Reason(r.Waits); r.Until.Unix() != 0 {
-			d.Until = r.Until
-		}
-		if r.NextDue.Unix() != 0 {
-			d.NextDue = r.NextDue
-		}
-		q.Domains = append(q.Domains, d)
+			Oldest: r.Oldest, CrawlDelay: durationMS(r.CrawlDelayMs), Waits: reasons.Reason(r.Waits),
+			Until: timeOrZero(r.Until), NextDue: timeOrZero(r.NextDue),
+		})
 	}
 	return q, nil
 }
 
 const (
-	// worstShown is how many domains of a kind a run's report names, and changesShown how
-	// many of its changes.
-	worstShown   = 5
-	changesShown = 20
-	// examplesShown is how many pages it names for each reason to pass pages over.
+	// worstShown bounds the domains of a kind that a run's report names, changesShown its changes,
+	// and examplesShown the pages for each reason to skip pages.
+	worstShown    = 5
+	changesShown  = 20
 	examplesShown = 3
 )
 
-// RunReport returns a run in detail. It names at most so many domains in trouble.
+// RunReport reports on a run in detail. It names at most named domains in trouble.
 func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r report.Run, err error) {
 	if r.Progress, err = s.Progress(ctx, run); err != nil {
 		return r, err
@@ -80,7 +73,7 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r repo
 			r.Subdomains = append(r.Subdomains, report.RunSubdomains{Registered: *row.Registered, Domains: row.Domains})
 		}
 	}
-	r.Failing, r.Slowest = runDomains(failing), runDomains(slowest)
+	r.Failing, r.Slowest = mapped(failing, runDomain), mapped(slowest, runDomain)
 	r.Budgets = r.BudgetUses(time.Now())
 	if r.Skipped, err = s.skipRules(ctx, r.Progress); err != nil {
 		return r, err
@@ -98,17 +91,14 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r repo
 	return r, nil
 }
 
-// skipRules says why pages of a run were passed over, with examples.
+// skipRules returns the reasons for which pages of a run were skipped, with examples.
 func (s *Store) skipRules(ctx context.Context, p report.Progress) ([]report.SkipRule, error) {
 	all := p.SkipRules()
 	if p.BlockedRobots > 0 {
 		all = append(all, report.SkipRule{Reason: reasons.Reason(crawl.OutcomeBlockedRobots), Pages: p.BlockedRobots})
 		report.SortSkipRules(all)
 	}
-	names := make([]string, len(all))
-	for i, rule := range all {
-		names[i] = string(rule.Reason)
-	}
+	names := mapped(all, func(rule report.SkipRule) string { return string(rule.Reason) })
 	rows, err := s.q.RunSkipExamples(ctx, dbsqlc.RunSkipExamplesParams{RunID: p.ID, Reasons: names, Most: examplesShown})
 	for _, row := range rows {
 		rule := &all[slices.Index(names, row.Reason)]
@@ -117,13 +107,6 @@ func (s *Store) skipRules(ctx context.Context, p report.Progress) ([]report.Skip
 	return all, translate("what run "+p.Name+" has passed over", err)
 }
 
-func runDomains(rows []dbsqlc.RunWorstRow) []report.RunDomain {
-	list := make([]report.RunDomain, len(rows))
-	for i, r := range rows {
-		list[i] = report.RunDomain{
-			Domain: r.Domain, Requests: r.Requests, Failed: r.Failed,
-			Response: settings.Duration(time.Duration(r.ResponseMs) * time.Millisecond),
-		}
-	}
-	return list
+func runDomain(r dbsqlc.RunWorstRow) report.RunDomain {
+	return report.RunDomain{Domain: r.Domain, Requests: r.Requests, Failed: r.Failed, Response: durationMS(r.ResponseMs)}
 }

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -16,33 +15,30 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// domainsDropped is how many ranks of domains are dropped in one transaction.
-const domainsDropped = 2_000
+const (
+	// domainsDropped is the number of domains whose ranks one transaction drops.
+	domainsDropped = 2_000
+	// notCounted marks links that do not express an opinion of their page's publisher.
+	notCounted = int32(crawl.RelUGC | crawl.RelSponsored | crawl.RelAlternate)
+)
 
-// notCounted marks links that say nothing of what their page's publisher thinks of what
-// they lead to.
-const notCounted = int32(crawl.RelUGC | crawl.RelSponsored | crawl.RelAlternate)
-
-// countedLinks are the links that count for ranking: visible or canonical, without
-// nofollow, ugc or sponsored. There may be many millions of them, which sqlc would read
-// at once.
+// The links that count for ranking: visible or canonical, without nofollow, ugc or sponsored.
+// sqlc would read all of the many millions at once.
 const countedLinks = `
 	SELECT l.from_page_id, l.to_page_id, coalesce(l.rel, 0) & $2::integer <> 0 FROM page_links AS l
 	WHERE l.gone_at IS NULL AND NOT l.nofollow AND l.kind IN ('link', 'redirect') AND coalesce(l.rel, 0) & $1::integer = 0`
 
-// rankedPages are the pages that links lead from and to. A page is silent, its links do not
-// count, if its publisher wants none of them followed or gives a page of another domain as its
-// original: the same links are there.
+// The ends of links. The links of a silent page do not count: its publisher forbids following them,
+// or names a page of another domain as its original, which has the same links.
 const rankedPages = `
 	SELECT id, domain, nofollow OR coalesce(
 		strpos(signals ->> 'canonical_url', '//' || domain) + strpos(signals ->> 'canonical_url', '//www.' || domain) = 0, false
 	)
 	FROM pages WHERE kind = 'page'`
 
-// CountedLinks calls yield for each link from a domain to a page of another by which ranks
-// are computed. Of a silent page that is only the link to its original. It holds four
-// bytes for each page that is stored: both ends of a link are looked up here, as to join
-// them in the database takes several times as long.
+// CountedLinks calls yield for each link from a domain to a page of another that counts for ranking;
+// for a silent page, only for the link to its original. It holds four bytes for each stored page, and
+// looks up both ends of a link here: a join in the database takes several times as long.
 func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error {
 	err := s.snapshot(ctx, func(tx pgx.Tx) error {
 		known, err := readPageDomains(ctx, tx)
@@ -56,10 +52,9 @@ func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, pa
 		var from, to int64
 		var canonical bool
 		_, err = pgx.ForEachRow(rows, []any{&from, &to, &canonical}, func() error {
-			if known.silent(from) && !canonical {
-				return nil
-			}
-			if a, b := known.of(from), known.of(to); a != b && a != 0 && b != 0 {
+			a, silent := known.of(from)
+			b, _ := known.of(to)
+			if a != b && a != 0 && b != 0 && (canonical || !silent) {
 				yield(known.names[a], known.names[b], to)
 			}
 			return nil
@@ -69,13 +64,16 @@ func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, pa
 	return translate("read links", err)
 }
 
-// pageDomains are the domains of pages.
+// pageDomains has the domains of pages.
 type pageDomains struct {
-	// names are the domains from 1. byID has which of them that of a page is, 0 none, and
-	// silentBit.
+	// names are the domains from 1. byID has the number of a page's domain, 0 for an unknown page,
+	// and silentBit.
 	names []string
 	byID  []uint32
 }
+
+// silentBit marks silent pages in pageDomains.byID.
+const silentBit = 1 << 31
 
 func readPageDomains(ctx context.Context, tx pgx.Tx) (pageDomains, error) {
 	var most int64
@@ -106,21 +104,15 @@ func readPageDomains(ctx context.Context, tx pgx.Tx) (pageDomains, error) {
 	return known, err
 }
 
-func (p pageDomains) of(page int64) uint32 {
+// of returns the number of a page's domain, and whether the page is silent.
+func (p pageDomains) of(page int64) (domain uint32, silent bool) {
 	if page < 0 || page >= int64(len(p.byID)) {
-		return 0
+		return 0, false
 	}
-	return p.byID[page] &^ silentBit
+	return p.byID[page] &^ silentBit, p.byID[page]&silentBit != 0
 }
 
-// silentBit marks silent pages in pageDomains.byID.
-const silentBit = 1 << 31
-
-func (p pageDomains) silent(page int64) bool {
-	return page >= 0 && page < int64(len(p.byID)) && p.byID[page]&silentBit != 0
-}
-
-// StoreDomainRanks stores what some domains are worth, and returns how many have changed.
+// StoreDomainRanks stores the worth of some domains, and returns how many have changed.
 func (s *Store) StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain) (changed int, err error) {
 	p := dbsqlc.RankDomainsParams{Domains: []string{}, Inlinks: []int32{}, Scores: []float32{}}
 	for _, r := range ranks {
@@ -130,8 +122,7 @@ func (s *Store) StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain
 	return int(row.Changed), err
 }
 
-// DropDomainRanks forgets what the domains are worth that known does not know, and returns
-// how many they are.
+// DropDomainRanks drops the ranks of the domains that known does not know, and returns their number.
 func (s *Store) DropDomainRanks(ctx context.Context, known func(domain string) bool) (dropped int, err error) {
 	all, err := s.q.RankedDomains(ctx)
 	if err != nil {
@@ -140,9 +131,8 @@ func (s *Store) DropDomainRanks(ctx context.Context, known func(domain string) b
 	gone := slices.DeleteFunc(all, known)
 	slices.Sort(gone)
 	for some := range slices.Chunk(gone, domainsDropped) {
-		if _, err := retryConflicts(ctx, "drop ranks of domains", func() (int32, error) {
-			return s.q.RankDomainsGone(ctx, some)
-		}); err != nil {
+		_, err := retryConflicts(ctx, "drop ranks of domains", func() (int32, error) { return s.q.RankDomainsGone(ctx, some) })
+		if err != nil {
 			return dropped, err
 		}
 		dropped += len(some)
@@ -150,8 +140,8 @@ func (s *Store) DropDomainRanks(ctx context.Context, known func(domain string) b
 	return dropped, nil
 }
 
-// StorePageRanks stores what some pages are worth, and has those that are pending come in
-// that order. It returns how many have changed, and how many have moved.
+// StorePageRanks stores the worth of some pages, and orders the pending ones by it. It returns how
+// many have changed, and how many have moved.
 func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (changed, moved int, err error) {
 	p := dbsqlc.RankPagesParams{After: ranks.After, Upto: ranks.Upto, Pages: ranks.IDs(), Inlinks: []int32{}, Scores: []float32{}}
 	for _, r := range ranks.Pages {
@@ -165,10 +155,9 @@ func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (chan
 	return int(n), int(m), err
 }
 
-// Anchors returns the texts of links from other domains for the pages of some ranks: those
-// of pages that may be found themselves, and are not silent. It
-// also has the pages between them that had such texts at the last FoldAnchors, without
-// texts if they have lost them.
+// Anchors returns the texts of links from other domains to the pages of some ranks. The linking
+// pages must be indexed and not silent. The result also has the pages between them that had such
+// texts at the last FoldAnchors, without texts if they have lost them.
 func (s *Store) Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anchors, error) {
 	rows, err := s.q.RankAnchors(ctx, dbsqlc.RankAnchorsParams{
 		Rel: notCounted, After: ranks.After, Upto: ranks.Upto, Pages: ranks.IDs(),
@@ -189,7 +178,7 @@ func (s *Store) Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anc
 	return all, nil
 }
 
-// quotable reports whether other pages may be found by what a page says, by its usage.
+// quotable reports whether a page's usage allows that a search finds other pages by its texts.
 func quotable(data []byte, now time.Time) bool {
 	if data == nil {
 		return true
@@ -200,24 +189,6 @@ func quotable(data []byte, now time.Time) bool {
 
 func int32Of(n int) int32 { return int32(min(n, math.MaxInt32)) } //nolint:gosec // bounded
 
-// domainRank is what a domain is worth; the zero value where no links to it are known.
-func (s *Store) domainRank(ctx context.Context, domain string) (crawl.Rank, error) {
-	row, err := s.q.DomainRank(ctx, domain)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crawl.Rank{}, nil
-	}
-	return rankOf(row.Inlinks, row.Score), err
-}
-
-// pageRank does it for a page.
-func (s *Store) pageRank(ctx context.Context, page int64) (crawl.Rank, error) {
-	row, err := s.q.PageRank(ctx, page)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crawl.Rank{}, nil
-	}
-	return rankOf(row.Inlinks, row.Score), err
-}
-
 func rankOf(inlinks int32, score float32) crawl.Rank {
 	return crawl.Rank{Domains: int(inlinks), Score: math.Round(float64(score)*1000) / 1000}
 }
@@ -225,12 +196,7 @@ func rankOf(inlinks int32, score float32) crawl.Rank {
 // BestDomains returns the domains with the highest worth, at most most.
 func (s *Store) BestDomains(ctx context.Context, most int) ([]crawl.RankedDomain, error) {
 	rows, err := s.q.BestDomains(ctx, int32(most)) //nolint:gosec // the caller bounds it
-	if err != nil {
-		return nil, translate("read the best domains", err)
-	}
-	list := make([]crawl.RankedDomain, len(rows))
-	for i, r := range rows {
-		list[i] = crawl.RankedDomain{Domain: r.Domain, Rank: rankOf(r.Inlinks, r.Score)}
-	}
-	return list, nil
+	return mapped(rows, func(r dbsqlc.DomainRank) crawl.RankedDomain {
+		return crawl.RankedDomain{Domain: r.Domain, Rank: rankOf(r.Inlinks, r.Score)}
+	}), translate("read the best domains", err)
 }

@@ -12,12 +12,13 @@ import (
 // reconcileLock is the advisory lock of the one process that reconciles.
 const reconcileLock = 0x6d6f736579 + 1 // "mosey", and after that of the functions
 
-// Lead is the right to be the one process that reconciles, while it lasts.
-type Lead struct {
-	conn *pgxpool.Conn
-}
+// leaveTimeout bounds how long Leave waits for the end of the connection.
+const leaveTimeout = 5 * time.Second
 
-// Lead takes that right; nil is that another process has it. It holds a connection.
+// Lead is the right to be the one process that reconciles.
+type Lead struct{ conn *pgxpool.Conn }
+
+// Lead takes that right, and holds a connection for it. It returns nil if another process has it.
 func (s *Store) Lead(ctx context.Context) (*Lead, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -34,25 +35,21 @@ func (s *Store) Lead(ctx context.Context) (*Lead, error) {
 // Lasts reports whether the right still lasts: it ends with its connection.
 func (l *Lead) Lasts(ctx context.Context) bool { return l.conn.Ping(ctx) == nil }
 
-// Leave gives the right back.
+// Leave gives the right back. It closes the connection, so that the lock ends in any case.
 func (l *Lead) Leave() {
-	// closed, so that the lock goes with it whatever state the connection is in
-	conn := l.conn.Hijack()
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 	defer cancel()
-	_ = conn.Close(ctx) // what cannot be closed is gone
+	_ = l.conn.Hijack().Close(ctx)
 }
 
-const leaveTimeout = 5 * time.Second
-
-// RunsWanting returns the names of the runs whose dispatcher has something to do that it may
-// not know of. One that has looked within a span knows by itself.
+// RunsWanting returns the names of the runs whose dispatcher may not know of due work. A dispatcher
+// that has looked within grace knows of it.
 func (s *Store) RunsWanting(ctx context.Context, grace time.Duration) ([]string, error) {
 	names, err := s.q.RunsWanting(ctx, ms(grace))
 	return names, translate("look what runs want", err)
 }
 
-// RunsLive returns the names of the runs that go on, or are paused.
+// RunsLive returns the names of the runs that are running or paused.
 func (s *Store) RunsLive(ctx context.Context) ([]string, error) {
 	names, err := s.q.RunsLive(ctx)
 	return names, translate("list runs", err)

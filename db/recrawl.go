@@ -8,13 +8,25 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// RecrawlDue makes up to most pages pending whose time has come, in a run that crawls its
-// pages again. It returns how many.
+const (
+	// recrawlChunk is the number of pages that one transaction of RecrawlOlder reads.
+	recrawlChunk = 1000
+	// revisitsChunk is the number of pages that one call of ScheduleRevisits reads.
+	revisitsChunk = 5000
+	// planEvery is how long a domain's plan holds.
+	planEvery = 7 * 24 * time.Hour
+	// planPages bounds the pages that a plan is made from: more add nothing.
+	planPages = 20_000
+)
+
+// RecrawlDue makes up to most due pages pending, in a run that crawls its pages again. It returns
+// their number.
 func (s *Store) RecrawlDue(ctx context.Context, runID int64, most int) (int, error) {
 	row, err := retryConflicts(ctx, "look for pages that are due again", func() (dbsqlc.RecrawlsDueRow, error) {
 		return s.q.RecrawlsDue(ctx, dbsqlc.RecrawlsDueParams{RunID: runID, Max: int32Of(most)})
@@ -22,16 +34,13 @@ func (s *Store) RecrawlDue(ctx context.Context, runID int64, most int) (int, err
 	return int(row.Looked), err
 }
 
-// recrawlChunk is how many pages one transaction looks at.
-const recrawlChunk = 1000
-
-// RecrawlOlder has a run ask again for pages, its own or those of another. It goes on from
-// progress, and tells after each step how far it has come.
+// RecrawlOlder makes pages pending again in a run, its own pages or those of another run. It
+// resumes from from, and reports its progress to told after each step.
 func (s *Store) RecrawlOlder(
 	ctx context.Context, of crawl.RecrawlOf, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress),
 ) error {
 	p := dbsqlc.RecrawlsOlderParams{
-		RunID: of.RunID, IntoID: of.IntoID, Domain: textOrNull(of.Domain), Before: of.Before, After: from.Page, Max: recrawlChunk,
+		RunID: of.RunID, IntoID: of.IntoID, Domain: valueOrNil(of.Domain), Before: of.Before, After: from.Page, Max: recrawlChunk,
 		Pages: of.Only != settings.OnlyImages, Images: of.Only != settings.OnlyPages,
 	}
 	for {
@@ -47,9 +56,9 @@ func (s *Store) RecrawlOlder(
 	}
 }
 
-// RefreshRun returns the run that asks again for pages of a run. An empty name is the run itself. A
-// new run gets the other's settings, changed by settings.Refresh. The settings own win. by names
-// who gives them.
+// RefreshRun returns the run that requests pages of a run again; with an empty name, the run itself.
+// A new run gets the settings of the other, changed by settings.Refresh, and then by own. by is the
+// person who sets them.
 func (s *Store) RefreshRun(
 	ctx context.Context, of crawl.Run, name, by string, only settings.Only, own settings.Settings,
 ) (crawl.Run, error) {
@@ -70,11 +79,10 @@ func (s *Store) RefreshRun(
 	return s.ensureRun(ctx, name, c)
 }
 
-// RecrawlNow has a run ask for pages before all others of their domains, and again for those that
-// it has fetched. What is no part of it becomes a seed of it, and has the effects of one.
-// Politeness, robots.txt and what people have decided hold as ever. It returns how many pages are
-// asked for: not those that are in flight, or that a list keeps from being crawled. A run that a
-// person has stopped is refused (crawl.ErrInvalid).
+// RecrawlNow makes a run request pages before all others of their domains, again if it has fetched
+// them. Pages that are not part of the run become seeds of it. Politeness, robots.txt and people's
+// decisions still hold. It returns the number of pages to be requested, without pages that are in
+// flight or forbidden by a list. It refuses a run that a person has stopped (crawl.ErrInvalid).
 func (s *Store) RecrawlNow(ctx context.Context, run crawl.Run, pages []urls.URL) (int, error) {
 	if run.Status == crawl.RunStopped {
 		return 0, fmt.Errorf("%w: run %q is stopped: resume it first", crawl.ErrInvalid, run.Name)
@@ -97,16 +105,13 @@ func (s *Store) RecrawlNow(ctx context.Context, run crawl.Run, pages []urls.URL)
 	return int(first), err
 }
 
-// pagesNamed returns those of some pages that are part of a run, and the others.
+// pagesNamed returns the ids of the pages that are part of a run, and the other pages.
 func (s *Store) pagesNamed(ctx context.Context, runID int64, pages []urls.URL) (ids []int64, others []urls.URL, err error) {
 	type named struct {
 		Domain string `json:"domain"`
 		URL    string `json:"url"`
 	}
-	all := make([]named, len(pages))
-	for i, u := range pages {
-		all[i] = named{u.Domain(), u.String()}
-	}
+	all := mapped(pages, func(u urls.URL) named { return named{u.Domain(), u.String()} })
 	doc, err := document("pages to ask for", all)
 	if err != nil {
 		return nil, nil, err
@@ -130,9 +135,9 @@ func (s *Store) pagesNamed(ctx context.Context, runID int64, pages []urls.URL) (
 	return ids, others, nil
 }
 
-// ScheduleRevisits sets the next visits of pages that a run crawled before it began to ask
-// for pages again. due returns the time of each by its history; zero means never. It looks
-// at some thousand pages, and returns whether all were looked at.
+// ScheduleRevisits sets the next visits of pages that a run crawled before it began to request
+// pages again. due returns the time of each by its history; zero means never. A call reads some
+// thousand pages, and reports whether all are done.
 func (s *Store) ScheduleRevisits(
 	ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),
 ) (done bool, err error) {
@@ -156,7 +161,7 @@ func (s *Store) ScheduleRevisits(
 			p.Next = &r.Last
 		}
 		if r.PageID == 0 || r.FetchedAt.Unix() == 0 {
-			continue // nothing was asked of it yet: it is pending, or was skipped
+			continue // not requested yet: it is pending, or was skipped
 		}
 		at, err := due(r.History, r.FetchedAt)
 		if err != nil {
@@ -173,12 +178,9 @@ func (s *Store) ScheduleRevisits(
 	return p.Next == nil, err
 }
 
-// revisitsChunk is how many pages one call looks at.
-const revisitsChunk = 5000
-
-// HintRecrawl updates when pages of a run are due that a sitemap or a feed says have
-// changed; hint computes it. Pages that are pending, or that the run does not ask for again,
-// are left alone. told is what it says, for at most crawl.NewsMax pages.
+// HintRecrawl updates when pages of a run are due that a sitemap or a feed says have changed, by
+// hint. It skips pages that are pending, or that the run does not request again. told has the news
+// of at most crawl.NewsMax pages.
 func (s *Store) HintRecrawl(
 	ctx context.Context, runID int64, told []crawl.News,
 	hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
@@ -212,13 +214,6 @@ func (s *Store) HintRecrawl(
 	return retry(ctx, "keep news of pages", func() error { return s.q.RecrawlHint(ctx, dbsqlc.RecrawlHintParams{RunID: runID, Hints: data}) })
 }
 
-const (
-	// planEvery is how long a domain's plan holds.
-	planEvery = 7 * 24 * time.Hour
-	// planPages is how many pages it is made from: more tell nothing more.
-	planPages = 20_000
-)
-
 // PlanRecrawl makes a new plan of a domain's requests by plan, if some run crawls its
 // pages again and the last plan is old. least is the shortest delay of such runs.
 func (s *Store) PlanRecrawl(
@@ -247,13 +242,29 @@ func (s *Store) PlanRecrawl(
 	if err != nil {
 		return translate("histories of "+domain, err)
 	}
-	histories := make([]json.RawMessage, len(rows))
-	for i, r := range rows {
-		histories[i] = r
-	}
+	histories := mapped(rows, func(r []byte) json.RawMessage { return r })
 	doc, err := plan(histories, least, kept)
 	if err != nil {
 		return err
 	}
 	return translate("plan "+domain, s.q.RecrawlPlan(ctx, dbsqlc.RecrawlPlanParams{Domain: domain, Plan: doc}))
+}
+
+// Outdated counts the pages that an earlier extractor has read and that must be read again; of one
+// domain, unless that is empty.
+func (s *Store) Outdated(ctx context.Context, domain string) (report.Outdated, error) {
+	row, err := readAll(ctx, s, func(q *dbsqlc.Queries) (dbsqlc.ReprocessDueRow, error) {
+		return q.ReprocessDue(ctx, dbsqlc.ReprocessDueParams{Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain)})
+	})
+	out := report.Outdated{Pages: row.Due, Domains: row.Domains, Closed: row.Closed}
+	return out, translate("count the pages to read again", err)
+}
+
+// StageOutdated hands the pages that Outdated counts over to a run's next SeedWorkflow, without the
+// Closed ones, and returns their number.
+func (s *Store) StageOutdated(ctx context.Context, runID int64, domain string) (int64, error) {
+	n, err := s.q.ReprocessStage(ctx, dbsqlc.ReprocessStageParams{
+		RunID: runID, Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain),
+	})
+	return n, translate("stage the pages to read again", err)
 }

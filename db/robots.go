@@ -8,7 +8,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Robots returns what is stored of an origin's robots.txt, or crawl.ErrNotFound.
+// Robots returns the stored robots.txt of an origin, or crawl.ErrNotFound.
 func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error) {
 	row, err := s.q.RobotsGet(ctx, origin)
 	if err != nil {
@@ -16,34 +16,28 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 	}
 	r := crawl.Robots{
 		Origin: row.Origin, Domain: row.Domain, Verdict: crawl.RobotsVerdict(row.Verdict), Agent: row.Agent, Rules: row.Rules,
-		BodyHash: row.BodyHash,
+		BodyHash: row.BodyHash, CrawlDelay: converted(row.CrawlDelayMs, crawl.MillisOf), VisitTimes: valueOf(row.VisitTimes),
 		Sitemaps: row.Sitemaps, Reason: row.Reason, StatusCode: int16Of(row.StatusCode),
-		ETag: textOf(row.Etag), LastModified: timeOf(row.LastModified), Failed: row.FailingMs > 0,
+		ETag: valueOf(row.Etag), LastModified: valueOf(row.LastModified), Failed: row.FailingMs > 0,
 		Failing: fromMS(row.FailingMs), Age: fromMS(row.AgeMs), Fresh: crawl.MillisOf(row.FreshMs),
 		Failures: int(row.Failures), Unreached: int(row.Unreached), Version: row.Version, FetchedAt: row.FetchedAt, ExpiresAt: row.ExpiresAt,
 	}
 	if row.Tdm != "" {
 		r.TDM = json.RawMessage(row.Tdm)
 	}
-	if row.CrawlDelayMs != nil {
-		d := crawl.MillisOf(*row.CrawlDelayMs)
-		r.CrawlDelay = &d
-	}
-	r.VisitTimes = textOf(row.VisitTimes)
 	return r, nil
 }
 
-// storable is what is stored: it holds for a moment at least, and where it cannot be
-// reached it has failed.
+// storable completes a robots.txt: it holds for a moment at least, and has failed if it cannot be
+// reached.
 func storable(r crawl.Robots) crawl.Robots {
 	r.Fresh = max(r.Fresh, crawl.Millis(time.Millisecond))
 	r.Failed = r.Failed || r.Verdict == crawl.RobotsUnreachable
 	return r
 }
 
-// SaveRobots stores what is known of an origin's robots.txt without a request, and
-// has pages that other rules had disallowed decided again. It returns how many
-// fetches in a row have now failed.
+// SaveRobots stores an origin's robots.txt without a request, and decides again about pages that
+// other rules disallowed. It returns how many fetches in a row have failed now.
 func (s *Store) SaveRobots(ctx context.Context, r crawl.Robots) (int, error) {
 	doc, err := document("robots.txt", storable(r))
 	if err != nil {

@@ -1,51 +1,88 @@
 package db
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
-	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/settings"
-	"github.com/mosey-web/mosey/db/dbsqlc"
+	"github.com/jackc/pgx/v5"
 )
 
-// What columns that may be null come to in Go: the zero value stands for null.
+// document encodes v as JSON that Postgres can store: a NUL in a text becomes U+FFFD.
+// encoding/json does the same with invalid UTF-8.
+func document(what string, v any) ([]byte, error) {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", what, err)
+	}
+	nul := []byte(`\u0000`)
+	for from := 0; ; {
+		i := bytes.Index(doc[from:], nul)
+		if i < 0 {
+			return doc, nil
+		}
+		at := from + i
+		// after an odd number of backslashes this one is escaped itself
+		if before := len(doc[:at]) - len(bytes.TrimRight(doc[:at], `\`)); before%2 == 0 {
+			copy(doc[at:], `\ufffd`)
+		}
+		from = at + len(nul)
+	}
+}
 
-func durationOf(n *int64) *settings.Duration {
-	if n == nil {
+// unmarshalOr decodes a document that may be null.
+func unmarshalOr(data []byte, v any) error {
+	if data == nil {
 		return nil
 	}
-	d := settings.Duration(fromMS(*n))
-	return &d
+	return json.Unmarshal(data, v)
 }
 
-func outcomeOf(o *dbsqlc.CrawlOutcome) crawl.Outcome {
-	if o == nil {
-		return ""
+// mapped converts rows.
+func mapped[R, T any](rows []R, of func(R) T) []T {
+	all := make([]T, len(rows))
+	for i, r := range rows {
+		all[i] = of(r)
 	}
-	return crawl.Outcome(*o)
+	return all
 }
 
-func int16Of(n *int16) int { return int(numOf(n)) }
-
-func numOf[T int16 | int32 | int64](n *T) T {
-	if n == nil {
-		return 0
+// orZero returns the zero value instead of an error if a query has found no row.
+func orZero[T any](row T, err error) (T, error) {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row, nil
 	}
-	return *n
+	return row, err
 }
 
-func textOf(s *string) string {
-	if s == nil {
-		return ""
+// The zero value stands for null.
+
+// converted is nil for nil.
+func converted[A, B any](v *A, of func(A) B) *B {
+	if v == nil {
+		return nil
 	}
-	return *s
+	return new(of(*v))
 }
 
-func timeOf(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
+func int16Of(n *int16) int { return int(valueOf(n)) }
+
+func valueOf[T any](v *T) (value T) {
+	if v != nil {
+		value = *v
 	}
-	return *t
+	return value
+}
+
+// valueOrNil is nil for the zero value.
+func valueOrNil[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
 }
 
 func timeOrNil(t time.Time) *time.Time {
@@ -53,4 +90,12 @@ func timeOrNil(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+// timeOrZero is zero for the epoch, by which queries mean that there is no time.
+func timeOrZero(t time.Time) time.Time {
+	if t.Unix() == 0 {
+		return time.Time{}
+	}
+	return t
 }

@@ -8,16 +8,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// ChangeRun makes a change to a run that there is, keeps who has made it, and returns the
-// run. It holds from the next request on. A change of a decision that was stored before
-// changes nothing. Errors wrap crawl.ErrNotFound or crawl.ErrInvalid.
+// ChangeRun changes an existing run, stores who did so, and returns the run. The change holds from
+// the next request on. A change whose decision was stored before has no effect. Errors wrap
+// crawl.ErrNotFound or crawl.ErrInvalid.
 func (s *Store) ChangeRun(ctx context.Context, name string, c crawl.RunChange) (crawl.Run, error) {
 	if err := c.Validate(time.Now()); err != nil {
 		return crawl.Run{}, err
@@ -33,10 +31,7 @@ func (s *Store) ChangeRun(ctx context.Context, name string, c crawl.RunChange) (
 		row, err = s.changeRun(ctx, q, row, c)
 		return err
 	})
-	if err != nil {
-		return crawl.Run{}, err
-	}
-	return s.run(row)
+	return s.run(row, err)
 }
 
 func (s *Store) changeRun(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun, c crawl.RunChange) (dbsqlc.CrawlRun, error) {
@@ -70,15 +65,15 @@ func (s *Store) changeRun(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.Cra
 	return q.RunByName(ctx, row.Name)
 }
 
-// upsertRun creates a run or changes its settings, and notes who has.
+// upsertRun creates a run or changes its settings, and stores who did so.
 func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c crawl.RunChange) (row dbsqlc.CrawlRun, err error) {
 	all, err1 := json.Marshal(c.Settings.WithDefaults())
 	changes, err2 := json.Marshal(c.Settings)
 	if err := errors.Join(err1, err2); err != nil {
 		return row, fmt.Errorf("settings: %w", err)
 	}
-	old, err := q.RunSettings(ctx, name)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+	old, err := orZero(q.RunSettings(ctx, name))
+	if err != nil {
 		return row, err
 	}
 	row, err = q.RunUpsert(ctx, dbsqlc.RunUpsertParams{Name: name, Settings: all, Changes: changes})
@@ -102,8 +97,8 @@ func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c
 	return row, s.applyChanges(ctx, q, row, old)
 }
 
-// applyChanges has what a run has crawled or passed over decided again, as far as its
-// new settings want more than the old ones.
+// applyChanges decides again about pages that a run has crawled or skipped, if its new settings
+// want more than the old ones.
 func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun, old []byte) error {
 	before, err := s.settingsOf(old)
 	after, err2 := s.settingsOf(row.Settings)
@@ -111,7 +106,7 @@ func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.
 		return err
 	}
 	if *before.MaxPagesPerRegistered < 0 && *after.MaxPagesPerRegistered >= 0 {
-		// what was counted under an earlier budget has gone on uncounted
+		// the counts of an earlier budget were not continued
 		if err := q.RunRegisteredForget(ctx, row.ID); err != nil {
 			return err
 		}
@@ -137,7 +132,7 @@ func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.
 	return nil
 }
 
-// runDueUpdate notes when all domains of a run are due, some at a time.
+// runDueUpdate computes when the domains of a run are due, some at a time.
 func runDueUpdate(ctx context.Context, q *dbsqlc.Queries, id int64) error {
 	if err := q.FinishesAwait(ctx, &id); err != nil {
 		return err
@@ -163,7 +158,6 @@ func addRunChange(ctx context.Context, q *dbsqlc.Queries, id int64, c crawl.RunC
 	})
 }
 
-// documentOrNil is settings as JSON; nil means none.
 func documentOrNil(settings map[string]json.RawMessage) ([]byte, error) {
 	if len(settings) == 0 {
 		return nil, nil
@@ -171,14 +165,10 @@ func documentOrNil(settings map[string]json.RawMessage) ([]byte, error) {
 	return json.Marshal(settings)
 }
 
-// changedSettings are the settings, of those that were given, that are others than before.
-// A new run has none before.
+// changedSettings returns the given settings that have changed. A new run has no old settings.
 func changedSettings(old, settings, given []byte) (was, value map[string]json.RawMessage, err error) {
 	var before, after, names map[string]json.RawMessage
-	err = errors.Join(json.Unmarshal(settings, &after), json.Unmarshal(given, &names))
-	if old != nil {
-		err = errors.Join(err, json.Unmarshal(old, &before))
-	}
+	err = errors.Join(json.Unmarshal(settings, &after), json.Unmarshal(given, &names), unmarshalOr(old, &before))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read settings: %w", err)
 	}
@@ -198,7 +188,7 @@ func changedSettings(old, settings, given []byte) (was, value map[string]json.Ra
 // changesMost bounds what RunChanges returns.
 const changesMost = 1000
 
-// RunChanges returns up to most of what was done to a run, the latest first.
+// RunChanges returns up to most changes of a run, the latest first.
 func (s *Store) RunChanges(ctx context.Context, runID int64, most int) ([]crawl.RunChange, error) {
 	rows, err := s.q.RunChanges(ctx, dbsqlc.RunChangesParams{RunID: runID, Max: int32(min(max(most, 1), changesMost))})
 	if err != nil {
@@ -207,19 +197,11 @@ func (s *Store) RunChanges(ctx context.Context, runID int64, most int) ([]crawl.
 	changes := make([]crawl.RunChange, len(rows))
 	for i, r := range rows {
 		changes[i] = crawl.RunChange{
-			Action: crawl.RunAction(r.Kind), Reason: r.Reason, Until: timeOf(r.Until), SetBy: r.SetBy, SetAt: r.SetAt,
+			Action: crawl.RunAction(r.Kind), Reason: r.Reason, Until: valueOf(r.Until), SetBy: r.SetBy, SetAt: r.SetAt,
 		}
 		if err := errors.Join(unmarshalOr(r.Was, &changes[i].Was), unmarshalOr(r.Value, &changes[i].Value)); err != nil {
 			return nil, fmt.Errorf("read what was done to a run: %w", err)
 		}
 	}
 	return changes, nil
-}
-
-// unmarshalOr reads a document that may be null.
-func unmarshalOr(data []byte, v any) error {
-	if data == nil {
-		return nil
-	}
-	return json.Unmarshal(data, v)
 }

@@ -20,9 +20,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// EnsureRun creates the run with its defaults, or changes the settings that are
-// set of an existing one, and returns it. The caller has validated both. Domains
-// that wait are looked at again if settings change. by names who wants that.
+// EnsureRun creates a run with defaults for the settings that are not set, or changes the set
+// settings of an existing run. The caller has validated both. by is the person who sets them.
 func (s *Store) EnsureRun(ctx context.Context, name, by string, set settings.Settings) (crawl.Run, error) {
 	return s.ensureRun(ctx, name, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, SetBy: by})
 }
@@ -33,18 +32,24 @@ func (s *Store) ensureRun(ctx context.Context, name string, c crawl.RunChange) (
 		row, err = s.upsertRun(ctx, s.q.WithTx(tx), name, c)
 		return err
 	})
-	if err != nil {
-		return crawl.Run{}, translate("store run "+name, err)
-	}
-	return s.run(row)
+	return s.run(row, translate("store run "+name, err))
 }
 
-// widenChunk is how many pages' links one transaction looks at.
-const widenChunk = 100
+const (
+	// TroubledMost bounds the entries that Troubled returns.
+	TroubledMost = 1000
+	// widenChunk is the number of pages whose links one transaction reads.
+	widenChunk = 100
+	// claimedMost bounds the domains that ClaimedDomains returns.
+	claimedMost = 10_000
+	// recrawlEvery is how often a dispatcher looks for pages that are due again.
+	recrawlEvery = time.Minute
+	// waitsShown bounds the lists of a progress report.
+	waitsShown = 10
+)
 
-// WidenRun makes the pages that some pages of a run link to part of it, as follow
-// says for each crawl, and notes how far it has come. It returns how many pages are
-// new to the run, and whether there is nothing left to look at.
+// WidenRun adds to a run the pages that some of its pages link to, as follow says for each crawl,
+// and stores its progress. It returns the number of new pages, and whether all pages are done.
 func (s *Store) WidenRun(
 	ctx context.Context, id int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks,
 ) (added int, done bool, err error) {
@@ -55,8 +60,8 @@ func (s *Store) WidenRun(
 	return added, done, err
 }
 
-// reach is what decides about a page's links: what it is, how far from a seed, and what
-// its publisher says about its use.
+// reach has the facts of a page that decide about its links: its kind, its distance from a seed, and
+// its publisher's statement about its use.
 type reach struct {
 	kind             kinds.Kind
 	depth, redirects int16
@@ -113,10 +118,7 @@ func (s *Store) widenFrom(
 // Run returns a run by name, or crawl.ErrNotFound.
 func (s *Store) Run(ctx context.Context, name string) (crawl.Run, error) {
 	row, err := s.q.RunByName(ctx, name)
-	if err != nil {
-		return crawl.Run{}, translate("run "+name, err)
-	}
-	return s.run(row)
+	return s.run(row, translate("run "+name, err))
 }
 
 // Runs returns all runs, oldest first.
@@ -127,51 +129,41 @@ func (s *Store) Runs(ctx context.Context) ([]crawl.Run, error) {
 	}
 	runs := make([]crawl.Run, len(rows))
 	for i, row := range rows {
-		if runs[i], err = s.run(row); err != nil {
+		if runs[i], err = s.run(row, nil); err != nil {
 			return nil, err
 		}
 	}
 	return runs, nil
 }
 
-// StartRun makes a run go on, whatever its status was. One that had ended asks again
-// those of its domains that were given up, and for the robots.txt that could not be
-// read.
+// StartRun starts or resumes a run, whatever its status. A run that had ended requests its domains
+// that were given up again, and the robots.txt that could not be read.
 func (s *Store) StartRun(ctx context.Context, id int64) error {
 	return retry(ctx, "start run", func() error { return s.q.RunStart(ctx, id) })
 }
 
-// TroubledMost bounds what Troubled returns.
-const TroubledMost = 1000
-
-// Troubled returns what keeps a run from requesting pending pages, up to most and
-// TroubledMost entries, those asked again soonest first, and how many there are in
-// all.
+// Troubled returns the domains and origins whose failures keep a run from requesting pending pages,
+// up to most and TroubledMost, the first to be retried first, and their number.
 func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []report.Troubled, total int, err error) {
-	rows, err := s.q.RunTroubled(ctx, dbsqlc.RunTroubledParams{
-		RunID: runID, Max: int32(min(max(most, 1), TroubledMost)),
-	})
-	if err != nil {
-		return nil, 0, translate("what a run has trouble with", err)
-	}
+	rows, err := s.q.RunTroubled(ctx, dbsqlc.RunTroubledParams{RunID: runID, Max: int32(min(max(most, 1), TroubledMost))})
 	for _, r := range rows {
 		total = int(r.Total)
 		list = append(list, report.Troubled{
 			Name: r.Name, Domain: r.Domain, State: report.TroubleState(r.State), Until: r.Until, Reason: r.Reason,
 		})
 	}
-	return list, total, nil
+	return list, total, translate("what a run has trouble with", err)
 }
 
-// StopRun stops a run, for other reasons than a person's decision, which goes through
-// ChangeRun. It returns false if the run neither ran nor was paused.
+// StopRun stops a run without a person's decision (see ChangeRun). It returns false if the run was
+// neither running nor paused.
 func (s *Store) StopRun(ctx context.Context, id int64, reason string) (bool, error) {
 	n, err := s.q.RunStop(ctx, dbsqlc.RunStopParams{ID: id, Reason: reason})
 	return n > 0, translate("stop run", err)
 }
 
-// EndRun marks a running run done, and returns whether it did: not if a domain is due
-// or being served after all.
+// EndRun marks a running run done, unless one of its domains is due or served. It reports whether
+// it did.
 func (s *Store) EndRun(ctx context.Context, id int64, reason string) (bool, error) {
 	var n int64
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
@@ -184,28 +176,21 @@ func (s *Store) EndRun(ctx context.Context, id int64, reason string) (bool, erro
 	return n > 0, translate("end run", err)
 }
 
-// claimedMost bounds the claimed domains that are named.
-const claimedMost = 10_000
-
-// ClaimedDomains returns the claimed domains, by whichever run, that are part of a run.
+// ClaimedDomains returns the domains of a run that are claimed, by whichever run.
 func (s *Store) ClaimedDomains(ctx context.Context, runID int64) ([]string, error) {
 	names, err := s.q.RunClaimed(ctx, dbsqlc.RunClaimedParams{RunID: runID, Max: claimedMost})
 	return names, translate("claimed domains", err)
 }
 
-// NextSeeding counts up and returns the number of a run's next SeedWorkflow.
+// NextSeeding increments and returns the number of a run's next SeedWorkflow.
 func (s *Store) NextSeeding(ctx context.Context, id int64) (int64, error) {
 	n, err := s.q.RunNextSeeding(ctx, id)
 	return n, translate("count a seeding", err)
 }
 
-// Activity returns what keeps a run going.
-func (s *Store) Activity(ctx context.Context, runID int64) (crawl.Activity, error) {
-	return s.ActivityUpTo(ctx, runID, 0)
-}
-
-// ActivityUpTo does so for a dispatcher that may have up to most domains active: while it has
-// fewer, Active may be too many by those that are about to end, and Busy is 1 at the most.
+// ActivityUpTo counts the active domains of a run, for a dispatcher that may have up to most of
+// them; 0 means no such limit. While it has fewer, Active may include domains that are about to
+// end, and Busy is at most 1.
 func (s *Store) ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.Activity, error) {
 	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.LeftBound, Most: int64(most)})
 	return crawl.Activity{
@@ -213,26 +198,23 @@ func (s *Store) ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.
 	}, translate("count active domains", err)
 }
 
-// RunLooked notes that a run's dispatcher looks now, and when the run's window opens; zero
-// where it is open.
+// RunLooked stores that a run's dispatcher looks for work now, and when the run's window opens; zero
+// means that it is open.
 func (s *Store) RunLooked(ctx context.Context, runID int64, opens time.Time) error {
 	err := s.q.RunLooked(ctx, dbsqlc.RunLookedParams{ID: runID, Opens: timeOrNil(opens)})
 	return translate("note when a run is looked at", err)
 }
 
-// NextDue returns when something will next become due that the run may ask, and the present
-// time, both on the database's clock. A zero due means never.
+// NextDue returns when the run may make its next request, and the present time, both on the
+// database's clock. A zero due means never.
 func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, err error) {
 	row, err := s.q.RunNextDue(ctx, runID)
 	if err != nil {
 		return time.Time{}, row.Now, translate("next due of a run", err)
 	}
-	if row.Due.Unix() != 0 {
-		due = row.Due
-	}
+	due = timeOrZero(row.Due)
 	// pages are made pending many at once
-	if row.Again.Unix() != 0 {
-		again := row.Again
+	if again := timeOrZero(row.Again); !again.IsZero() {
 		if soonest := row.Now.Add(recrawlEvery); again.Before(soonest) {
 			again = soonest
 		}
@@ -243,13 +225,7 @@ func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, e
 	return due, row.Now, nil
 }
 
-// recrawlEvery is how often pages are looked for that are due again.
-const recrawlEvery = time.Minute
-
-// waitsShown bounds the lists of a progress report.
-const waitsShown = 10
-
-// Progress reports how far a run has come.
+// Progress reports the progress of a run.
 func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, error) {
 	p := report.Progress{Run: r}
 	totals, err := s.q.RunTotals(ctx, r.ID)
@@ -273,11 +249,9 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	}
 	p.Due = due
 	for _, n := range notDue {
-		d := report.NotDue{Reason: reasons.Reason(n.Waits), Domains: n.Domains, Domain: n.Domain}
-		if n.Until.Unix() != 0 {
-			d.Until = n.Until
-		}
-		p.NotDue = append(p.NotDue, d)
+		p.NotDue = append(p.NotDue, report.NotDue{
+			Reason: reasons.Reason(n.Waits), Domains: n.Domains, Domain: n.Domain, Until: timeOrZero(n.Until),
+		})
 	}
 	p.Totals = report.Totals{
 		Success: totals.Success, BlockedRobots: totals.BlockedRobots, Blocked4xx: totals.Blocked4xx,
@@ -301,10 +275,9 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	return p, nil
 }
 
-// Detail names up to most of each kind of what keeps a run from more.
-func (s *Store) Detail(ctx context.Context, runID int64, most int) (*report.Detail, error) {
+// Detail returns the domains that keep a run from more requests, up to most of each kind.
+func (s *Store) Detail(ctx context.Context, runID int64, most int) (_ *report.Detail, err error) {
 	var d report.Detail
-	var err error
 	if d.Troubled, d.TroubledTotal, err = s.Troubled(ctx, runID, most); err != nil {
 		return nil, err
 	}
@@ -316,7 +289,7 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (*report.Deta
 	for _, f := range forbidden {
 		d.ForbiddenTotal = int(f.Total)
 		d.Forbidden = append(d.Forbidden, report.Forbidden{Domain: f.Domain, Control: crawl.Control{
-			Type: crawl.ControlType(f.Kind), Reason: f.Reason, SetBy: f.SetBy, SetAt: f.SetAt, Until: timeOf(f.Until),
+			Type: crawl.ControlType(f.Kind), Reason: f.Reason, SetBy: f.SetBy, SetAt: f.SetAt, Until: valueOf(f.Until),
 		}})
 	}
 	if d.NoFollowDomains, err = s.q.RunNoFollow(ctx, dbsqlc.RunNoFollowParams{RunID: runID, Max: limit}); err != nil {
@@ -325,8 +298,8 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (*report.Deta
 	return &d, nil
 }
 
-// SpendRun notes which budget of a run is spent, but for that of pages, and returns it; then
-// nothing of it is asked any more. A time of 0 means no limit; it counts from the first call.
+// SpendRun stores and returns which budget of a run is spent, apart from the budget of pages. A run
+// with a spent budget makes no requests. A maxTime of 0 means no limit; it counts from the first call.
 func (s *Store) SpendRun(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error) {
 	spent, err := retryConflicts(ctx, "look at the budgets of a run", func() (string, error) {
 		return s.q.RunSpend(ctx, dbsqlc.RunSpendParams{RunID: runID, MaxTimeMs: ms(maxTime)})
@@ -334,7 +307,7 @@ func (s *Store) SpendRun(ctx context.Context, runID int64, maxTime time.Duration
 	return crawl.Budget(spent), err
 }
 
-// Left returns what a run has left when nothing of it is due.
+// Left returns the work and the budgets that a run has left when none of its domains is due.
 func (s *Store) Left(ctx context.Context, runID int64) (crawl.Left, error) {
 	row, err := s.q.RunLeft(ctx, dbsqlc.RunLeftParams{ID: runID, Bound: crawl.LeftBound})
 	return crawl.Left{
@@ -342,15 +315,19 @@ func (s *Store) Left(ctx context.Context, runID int64) (crawl.Left, error) {
 	}, translate("what a run has left", err)
 }
 
-func (s *Store) run(row dbsqlc.CrawlRun) (crawl.Run, error) {
+// run converts the row of a run that a query has returned.
+func (s *Store) run(row dbsqlc.CrawlRun, err error) (crawl.Run, error) {
+	if err != nil {
+		return crawl.Run{}, err
+	}
 	set, err := s.settingsOf(row.Settings)
 	if err != nil {
 		return crawl.Run{}, fmt.Errorf("read the settings of run %s: %w", row.Name, err)
 	}
 	return crawl.Run{
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
-		StartedAt: row.StartedAt, FinishedAt: timeOf(row.FinishedAt), PausedUntil: timeOf(row.PausedUntil),
-		BeganAt: timeOf(row.BeganAt), LookedAt: timeOf(row.LookedAt), OpensAt: timeOf(row.OpensAt),
+		StartedAt: row.StartedAt, FinishedAt: valueOf(row.FinishedAt), PausedUntil: valueOf(row.PausedUntil),
+		BeganAt: valueOf(row.BeganAt), LookedAt: valueOf(row.LookedAt), OpensAt: valueOf(row.OpensAt),
 		Crowded: row.Crowded, PagesStarted: row.PagesStarted, Spent: crawl.Budget(row.Spent), Widening: row.Widening != nil, Settings: set,
 	}, nil
 }

@@ -46,7 +46,7 @@ func TestThePauseThatCounts(t *testing.T) {
 			_, reason := b.waits(t, domain)
 			require.Equal(t, "paused", reason)
 			require.WithinDuration(t, time.Now().Add(ends[1]), b.nextDue(t), 10*time.Second)
-			activity, err := b.Activity(t.Context(), b.run.ID)
+			activity, err := b.ActivityUpTo(t.Context(), b.run.ID, 0)
 			require.NoError(t, err)
 			require.Equal(t, crawl.Activity{Held: 1}, activity, "the run waits for it")
 			b.pass(t, domain)
@@ -68,7 +68,7 @@ func TestRunsOnOneDomain(t *testing.T) {
 		big.seed(t, "https://both.example/", "https://both.example/2", "https://both.example/3")
 		require.Equal(t, []string{domain}, small.claim(t, 10))
 		active := func(b *bundle) crawl.Activity {
-			a, err := b.Activity(t.Context(), b.run.ID)
+			a, err := b.ActivityUpTo(t.Context(), b.run.ID, 0)
 			require.NoError(t, err)
 			return a
 		}
@@ -268,7 +268,7 @@ func TestAnImageFoundWhereTheBudgetOfPagesIsSpent(t *testing.T) {
 			require.Equal(t, []string{domainA}, b.claim(t, 10))
 			b.expire(t, "domain:"+domainA)
 			require.Equal(t, kinds.Image, b.next(t, domainA).picked.Crawl.Kind)
-			activity, err := b.Activity(t.Context(), b.run.ID)
+			activity, err := b.ActivityUpTo(t.Context(), b.run.ID, 0)
 			require.NoError(t, err)
 			require.Equal(t, 1, activity.Busy, "the run waits for it")
 		})

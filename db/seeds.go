@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,17 +15,13 @@ import (
 
 // AddSeeds is StoreSeeds for pages that a person has named. It returns how many are new.
 func (s *Store) AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (int, error) {
-	all := make([]seeds.Seed, len(pages))
-	for i, u := range pages {
-		all[i] = seeds.Of(u)
-	}
-	stored, err := s.StoreSeeds(ctx, runID, seeds.URLs, all)
+	stored, err := s.StoreSeeds(ctx, runID, seeds.URLs, mapped(pages, seeds.Of))
 	return stored.Added, err
 }
 
-// StoreSeeds stores seeds of a source and makes them part of a run, in one transaction; one
-// that the run already has is left alone, and so is one that a list keeps from being crawled.
-// Bare seeds become http if their site was recently reached by http alone.
+// StoreSeeds stores seeds of a source and adds them to a run, in one transaction. It skips seeds
+// that the run already has or that a list forbids. Bare seeds become http if their site was
+// recently reached by http alone.
 func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.Stored, error) {
 	all, err := s.byHTTP(ctx, all)
 	if err != nil {
@@ -46,8 +41,7 @@ func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source
 	return stored, err
 }
 
-// byHTTP turns bare seeds into http of sites that were lately found to be reached by it
-// alone.
+// byHTTP turns the bare seeds of sites that were lately reached by http alone into http.
 func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, error) {
 	var origins []string
 	for _, seed := range all {
@@ -61,11 +55,8 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 	plain, err := s.q.SeedsByHTTP(ctx, dbsqlc.SeedsByHTTPParams{
 		Origins: origins, Tries: decide.RobotsTries, LatelyMs: decide.SchemeHolds.Milliseconds(),
 	})
-	if err != nil {
-		return nil, translate("look for sites that are reached by http alone", err)
-	}
-	if len(plain) == 0 {
-		return all, nil
+	if err != nil || len(plain) == 0 {
+		return all, translate("look for sites that are reached by http alone", err)
 	}
 	byHTTP := make(map[string]bool, len(plain))
 	for _, origin := range plain {
@@ -82,59 +73,47 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 	return all, nil
 }
 
-// SeedFileStored is how many entries of a version of a list were stored for a run before
-// that was interrupted; 0 if it was not.
+// SeedFileStored returns how many entries of a version of a list were stored for a run before an
+// interruption; 0 if there was none.
 func (s *Store) SeedFileStored(ctx context.Context, runID int64, file, version string) (int64, error) {
-	n, err := s.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runID, File: file, Version: version})
-	if err = translate("how far a file was stored", err); errors.Is(err, crawl.ErrNotFound) {
-		return 0, nil
-	}
-	return n, err
+	n, err := orZero(s.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runID, File: file, Version: version}))
+	return n, translate("how far a file was stored", err)
 }
 
-// NoteSeedFile notes it.
+// NoteSeedFile stores how many entries are stored.
 func (s *Store) NoteSeedFile(ctx context.Context, runID int64, file, version string, entries int64) error {
 	p := dbsqlc.SeedFileNoteParams{RunID: runID, File: file, Version: version, Entries: entries}
 	return translate("note how far a file is stored", s.q.SeedFileNote(ctx, p))
 }
 
-// ForgetSeedFile forgets it: the whole file is stored.
+// ForgetSeedFile deletes that number: the whole file is stored.
 func (s *Store) ForgetSeedFile(ctx context.Context, runID int64, file string) error {
 	return translate("forget how far a file was stored", s.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runID, File: file}))
 }
 
 // StageSeeds hands raw seeds over to the run's next SeedWorkflow.
 func (s *Store) StageSeeds(ctx context.Context, runID int64, raw []string) error {
-	rows := make([]dbsqlc.SeedsStageParams, len(raw))
-	for i, u := range raw {
-		rows[i] = dbsqlc.SeedsStageParams{RunID: runID, Url: u}
-	}
-	_, err := s.q.SeedsStage(ctx, rows)
+	_, err := s.q.SeedsStage(ctx, mapped(raw, func(u string) dbsqlc.SeedsStageParams {
+		return dbsqlc.SeedsStageParams{RunID: runID, Url: u}
+	}))
 	return translate("stage seeds", err)
 }
 
-// StagedSeeds returns up to most of a run's staged seeds, in the order they were
-// staged.
+// StagedSeeds returns up to most of a run's staged seeds, in the order they were staged.
 func (s *Store) StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error) {
 	rows, err := s.q.SeedsStaged(ctx, dbsqlc.SeedsStagedParams{RunID: runID, Max: int32(most)}) //nolint:gosec // a constant
-	if err != nil {
-		return nil, translate("read staged seeds", err)
-	}
-	staged := make([]crawl.StagedSeed, len(rows))
-	for i, r := range rows {
-		staged[i] = crawl.StagedSeed{ID: r.ID, URL: r.Url}
-	}
-	return staged, nil
+	return mapped(rows, func(r dbsqlc.SeedsStagedRow) crawl.StagedSeed {
+		return crawl.StagedSeed{ID: r.ID, URL: r.Url}
+	}), translate("read staged seeds", err)
 }
 
-// UnstageSeeds forgets a run's staged seeds up to one, which have been stored.
+// UnstageSeeds deletes a run's staged seeds up to one, which have been stored.
 func (s *Store) UnstageSeeds(ctx context.Context, runID, lastID int64) error {
 	err := s.q.SeedsUnstage(ctx, dbsqlc.SeedsUnstageParams{RunID: runID, LastID: lastID})
 	return translate("unstage seeds", err)
 }
 
-// OpenSeeds returns up to most of a run's seeds that no attempt has been made for,
-// those after a crawl.
+// OpenSeeds returns up to most of a run's seeds without an attempt, after a crawl.
 func (s *Store) OpenSeeds(ctx context.Context, runID, after int64, most int) ([]crawl.SeedCrawl, error) {
 	rows, err := s.q.SeedsOpen(ctx, dbsqlc.SeedsOpenParams{RunID: runID, After: after, Max: int32(most)}) //nolint:gosec // a constant
 	if err != nil {

@@ -10,18 +10,17 @@ import (
 
 // The statements of this file read the catalogs of Postgres, which sqlc does not know.
 
-// Server is the Postgres that a database is in.
+// Server is the Postgres of a database.
 type Server struct {
 	Version string
 	// Number is the version as Postgres counts it, such as 150004.
 	Number   int
 	Encoding string
-	// Standby says that it only follows another, and takes no changes.
+	// Standby is set if it only follows another server, and takes no changes.
 	Standby bool
-	// Now is its clock, and Ahead how far that is ahead of ours; Within bounds the error.
-	Now    time.Time
-	Ahead  time.Duration
-	Within time.Duration
+	// Now is its clock. Ahead is how far that is ahead of ours; Within bounds the error.
+	Now           time.Time
+	Ahead, Within time.Duration
 	// Bytes is the size of the database.
 	Bytes int64
 }
@@ -29,7 +28,7 @@ type Server struct {
 const selectServer = `SELECT current_setting('server_version'), current_setting('server_version_num')::int,
 	current_setting('server_encoding'), pg_is_in_recovery(), pg_database_size(current_database())`
 
-// Server tells of the server, and compares its clock with ours.
+// Server describes the server, and compares its clock with ours.
 func (s *Store) Server(ctx context.Context) (v Server, err error) {
 	err = s.cataloged(ctx, func(tx pgx.Tx) error {
 		row := tx.QueryRow(ctx, selectServer)
@@ -47,8 +46,7 @@ func (s *Store) Server(ctx context.Context) (v Server, err error) {
 	return v, translate("look at the server", err)
 }
 
-// ServerSettings are the values of settings of the server, as sessions of ours have them,
-// with their units.
+// ServerSettings returns the values of settings in our sessions, by name.
 func (s *Store) ServerSettings(ctx context.Context, names []string) (values map[string]ServerSetting, err error) {
 	values = make(map[string]ServerSetting)
 	err = s.cataloged(ctx, func(tx pgx.Tx) error {
@@ -73,28 +71,27 @@ func (s *Store) ServerSettings(ctx context.Context, names []string) (values map[
 	return values, translate("look at the server's settings", err)
 }
 
-// ServerSetting is a value in a unit, which may be none: 16384 of 8kB. Of is what has the value, as
-// ALTER names it, where that is not the server: a database or a role.
+// ServerSetting is a value in a unit, such as 16384 of 8kB; the unit may be empty. Of names, as in
+// ALTER, the database or role that sets the value; empty means the server.
 type ServerSetting struct{ Value, Unit, Of string }
 
-// Sessions are the connections to a server.
+// Sessions counts the connections to a server.
 type Sessions struct {
-	// Open is how many sessions there are, and Most how many there may be. Reserved is how many
-	// of Most are for superusers.
+	// Open are the sessions, Most their limit, and Reserved the part of Most for superusers.
 	Open, Most, Reserved int
-	// Longest is how long the oldest transaction has been going on, in the process Pid.
+	// Longest is the age of the oldest transaction, in the process Pid.
 	Longest time.Duration
 	Pid     int
 }
 
-// The login role sees what its own sessions do, which a worker's role does not.
+// The login role sees the transactions of its own sessions, but a worker's role does not.
 const selectSessions = `SELECT current_setting('max_connections')::int, current_setting('superuser_reserved_connections')::int,
 	(SELECT coalesce(sum(numbackends), 0) FROM pg_stat_database)::int,
 	coalesce(extract(epoch FROM now() - min(xact_start)), 0)::float8,
 	coalesce((array_agg(pid ORDER BY xact_start) FILTER (WHERE xact_start IS NOT NULL))[1], 0)::int
 	FROM pg_stat_activity WHERE backend_type = 'client backend'`
 
-// Sessions tells of the connections to the server.
+// Sessions counts the connections to the server.
 func (s *Store) Sessions(ctx context.Context) (v Sessions, err error) {
 	var seconds float64
 	err = s.cataloged(ctx, func(tx pgx.Tx) error {
@@ -110,19 +107,19 @@ func (s *Store) Sessions(ctx context.Context) (v Sessions, err error) {
 const selectAge = `SELECT greatest(age(datfrozenxid), mxid_age(datminmxid))::bigint,
 	current_setting('autovacuum_freeze_max_age')::bigint FROM pg_database WHERE datname = current_database()`
 
-// Age is how many transactions ago the oldest row was written that is not frozen. From freeze
+// Age returns how many transactions ago the oldest row was written that is not frozen. From freeze
 // on the server freezes rows by itself.
 func (s *Store) Age(ctx context.Context) (age, freeze int64, err error) {
 	err = s.cataloged(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, selectAge).Scan(&age, &freeze) })
 	return age, freeze, translate("look at the age of the database", err)
 }
 
-// Rights are those of the role that a session uses.
+// Rights are the rights of a session's role.
 type Rights struct {
 	Role string
-	// Deletes says that it may delete history, and HasWorker that there is the role that may not.
+	// Deletes is set if it may delete history, and HasWorker if there is the role that may not.
 	Deletes, HasWorker bool
-	// Lacking are tables that it may not read, or not write though a worker has to.
+	// Lacking are tables that it may not read, or not write although a worker must.
 	Lacking []string
 }
 
@@ -134,7 +131,7 @@ const selectRights = `SELECT current_user::text, has_table_privilege('page_crawl
 			AND c.relname NOT IN ('installation', 'goose_db_version'))
 		ORDER BY 1)`
 
-// Rights tells what this session may do.
+// Rights returns the rights of a session.
 func (s *Store) Rights(ctx context.Context) (v Rights, err error) {
 	err = s.cataloged(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, selectRights).Scan(&v.Role, &v.Deletes, &v.HasWorker, &v.Lacking)
@@ -142,14 +139,13 @@ func (s *Store) Rights(ctx context.Context) (v Rights, err error) {
 	return v, translate("look at the rights", err)
 }
 
-// TableState is what Postgres counts of a table.
+// TableState has Postgres' counts of a table.
 type TableState struct {
 	Name string
-	// Live and Dead are rows, and Modified those that have changed since it was analyzed.
+	// Live and Dead are rows, and Modified the rows that have changed since the last analysis.
 	Live, Dead, Modified int64
-	Analyzed             bool
-	// Seldom says that the schema has it analyzed at its own pace.
-	Seldom bool
+	// Seldom is set if the schema sets when the table is analyzed.
+	Analyzed, Seldom bool
 }
 
 const selectTables = `SELECT t.relname::text AS name, t.n_live_tup AS live, t.n_dead_tup AS dead, t.n_mod_since_analyze AS modified,
@@ -157,15 +153,15 @@ const selectTables = `SELECT t.relname::text AS name, t.n_live_tup AS live, t.n_
 	coalesce(array_to_string(c.reloptions, ',') LIKE '%autovacuum_analyze_threshold%', false) AS seldom
 	FROM pg_stat_user_tables t JOIN pg_class c ON c.oid = t.relid WHERE t.schemaname = current_schema() ORDER BY 1`
 
-// Tables lists the tables with what Postgres counts of each.
+// Tables lists the tables.
 func (s *Store) Tables(ctx context.Context) ([]TableState, error) {
 	return catalog[TableState](ctx, s, "look at the tables", selectTables)
 }
 
-// IndexState is what Postgres knows of an index.
+// IndexState has Postgres' counts of an index.
 type IndexState struct {
 	Name, Table string
-	// Valid says that it can be used, and Unique that it keeps a rule.
+	// Valid is set if it can be used, and Unique if it enforces a constraint.
 	Valid, Unique bool
 	Scans, Bytes  int64
 	// Since is when counting began.
@@ -195,8 +191,7 @@ func catalog[T any](ctx context.Context, s *Store, op, query string) (list []T, 
 	return list, translate(op, err)
 }
 
-// cataloged runs what reads catalogs, bounded as what a monitor asks. The planner is free to
-// read whole catalogs.
+// cataloged runs queries of catalogs, each bounded by watchSpan. The planner may read whole catalogs.
 func (s *Store) cataloged(ctx context.Context, fn func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		settings := append([]string{fmt.Sprintf("statement_timeout = %d", watchSpan.Milliseconds())}, forWholeTables...)
@@ -209,7 +204,7 @@ func (s *Store) cataloged(ctx context.Context, fn func(pgx.Tx) error) error {
 	})
 }
 
-// Analyze has Postgres count tables anew. Their owner may do it.
+// Analyze has Postgres count tables again. It needs the rights of their owner.
 func (s *Store) Analyze(ctx context.Context, tables []string) error {
 	for _, t := range tables {
 		if _, err := s.pool.Exec(ctx, "ANALYZE "+pgx.Identifier{t}.Sanitize()); err != nil {
@@ -217,4 +212,56 @@ func (s *Store) Analyze(ctx context.Context, tables []string) error {
 		}
 	}
 	return nil
+}
+
+// CloseRestored closes the slots of a database that was restored from a backup of that age, before
+// any requests: see the query SlotsRestored. It returns the number of slots that it has closed, and
+// needs the rights of the owner.
+func (s *Store) CloseRestored(ctx context.Context, age time.Duration) (closed int64, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		row, err := s.q.WithTx(tx).SlotsRestored(ctx, ms(max(age, 0)))
+		if err != nil {
+			return err
+		}
+		closed = row.Closed
+		// A domain that is found later gets a slot that opens then. DDL takes no parameters.
+		_, err = tx.Exec(ctx, "ALTER TABLE politeness_slots ALTER free_at SET DEFAULT '"+row.Opens.UTC().Format(time.RFC3339Nano)+"'")
+		return err
+	})
+	return closed, translate("close the slots after a restore", err)
+}
+
+// ReadTables reads every row of every table, and so verifies the checksum of each block. It reports
+// each table before it reads it.
+func (s *Store) ReadTables(ctx context.Context, reading func(table string)) error {
+	rows, err := s.pool.Query(ctx, `
+		SELECT c.oid::regclass::text FROM pg_class c
+		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' ORDER BY 1`)
+	if err != nil {
+		return translate("list tables", err)
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return translate("list tables", err)
+	}
+	for _, table := range tables {
+		reading(table)
+		// a row's text includes the values that are stored apart from it
+		if _, err := s.pool.Exec(ctx, "SELECT count(length(t::text)) FROM "+table+" t"); err != nil {
+			return translate("read "+table, err)
+		}
+	}
+	return nil
+}
+
+// PostgresMajor returns the major version of the server.
+func (s *Store) PostgresMajor(ctx context.Context) (major int, err error) {
+	err = s.pool.QueryRow(ctx, "SELECT current_setting('server_version_num')::integer / 10000").Scan(&major)
+	return major, translate("ask for the version of Postgres", err)
+}
+
+// Identity returns a text that no other database has, apart from copies of this one.
+func (s *Store) Identity(ctx context.Context) (string, error) {
+	identity, err := s.q.DatabaseIdentity(ctx)
+	return identity, translate("read which database this is", err)
 }

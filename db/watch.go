@@ -17,33 +17,30 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// watchSpan bounds each statement of a monitor: it must not be in the way of the crawl.
+// watchSpan bounds each statement of a monitor, so that it does not slow the crawl.
 const watchSpan = 2 * time.Second
 
-// watching runs what a monitor asks, read-only.
-func (s *Store) watching(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
-	return s.reading(ctx, watchSpan, fn)
-}
-
-// reading runs what only reads. No statement of it runs for longer than a span.
-func (s *Store) reading(ctx context.Context, span time.Duration, fn func(*dbsqlc.Queries) error) error {
-	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+// read runs queries in a read-only transaction. No statement runs for longer than span.
+func read[T any](ctx context.Context, s *Store, span time.Duration, fn func(*dbsqlc.Queries) (T, error)) (v T, err error) {
+	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", span.Milliseconds())); err != nil {
 			return err
 		}
-		return fn(s.q.WithTx(tx))
+		v, err = fn(s.q.WithTx(tx))
+		return err
 	})
+	return v, err
 }
 
-// Watch tells a monitor how things stand. No statement of it runs for longer than two seconds.
-func (s *Store) Watch(ctx context.Context) (w report.Watch, err error) {
-	err = s.watching(ctx, func(q *dbsqlc.Queries) error {
+// Watch returns the state that a monitor shows. No statement runs for longer than two seconds.
+func (s *Store) Watch(ctx context.Context) (report.Watch, error) {
+	w, err := read(ctx, s, watchSpan, func(q *dbsqlc.Queries) (w report.Watch, err error) {
 		waits, err := q.WatchWaits(ctx)
 		frontier, err2 := q.WatchFrontier(ctx, report.WatchBound)
 		about, err3 := q.WatchDomainsSize(ctx)
 		keywords, err4 := q.KeywordsWaiting(ctx, report.KeywordsBound)
 		if err := errors.Join(err, err2, err3, err4); err != nil {
-			return err
+			return w, err
 		}
 		w = report.Watch{
 			Now: frontier.Now, Waits: make(map[reasons.Reason]int64), Pending: frontier.Open, Due: frontier.Due, DomainsAbout: about,
@@ -63,27 +60,26 @@ func (s *Store) Watch(ctx context.Context) (w report.Watch, err error) {
 			w.OldestDue = settings.Duration(max(frontier.Now.Sub(frontier.Oldest), 0))
 		}
 		w.Domains, err = domainsByStatus(ctx, q, about)
-		return err
+		return w, err
 	})
 	return w, translate("watch", err)
 }
 
-// DomainsByStatus counts the domains of each status; nil where there are more than
-// report.WatchBound, of which about is how many.
+// DomainsByStatus counts the domains of each status. It returns nil if there are more than
+// report.WatchBound. about is the approximate number of domains.
 func (s *Store) DomainsByStatus(ctx context.Context) (counts map[crawl.DomainStatus]int64, about int64, err error) {
-	err = s.watching(ctx, func(q *dbsqlc.Queries) (err error) {
+	counts, err = read(ctx, s, watchSpan, func(q *dbsqlc.Queries) (_ map[crawl.DomainStatus]int64, err error) {
 		if about, err = q.WatchDomainsSize(ctx); err != nil {
-			return err
+			return nil, err
 		}
-		counts, err = domainsByStatus(ctx, q, about)
-		return err
+		return domainsByStatus(ctx, q, about)
 	})
 	return counts, about, translate("count domains", err)
 }
 
 func domainsByStatus(ctx context.Context, q *dbsqlc.Queries, about int64) (map[crawl.DomainStatus]int64, error) {
 	if about > report.WatchBound {
-		return nil, nil //nolint:nilnil // which is what is told of them
+		return nil, nil //nolint:nilnil // see DomainsByStatus
 	}
 	counts := make(map[crawl.DomainStatus]int64)
 	domains, err := q.WatchDomains(ctx)
@@ -93,14 +89,12 @@ func domainsByStatus(ctx context.Context, q *dbsqlc.Queries, about int64) (map[c
 	return counts, err
 }
 
-// EndedGaps are the gaps that have ended after since and by until, on the database's clock, by
-// kind. bounds are those of the buckets by lateness, in seconds, ascending. Gaps of domains
+// EndedGaps returns the gaps that have ended after since and by until, on the database's clock, by
+// kind. bounds are the bounds of the buckets by lateness, in seconds, ascending. Gaps of domains
 // that are no longer served are left out.
 func (s *Store) EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) (all []report.EndedGaps, err error) {
-	var rows []dbsqlc.WatchGapsRow
-	err = s.watching(ctx, func(q *dbsqlc.Queries) error {
-		rows, err = q.WatchGaps(ctx, dbsqlc.WatchGapsParams{Since: since, Until: until, Bounds: bounds})
-		return err
+	rows, err := read(ctx, s, watchSpan, func(q *dbsqlc.Queries) ([]dbsqlc.WatchGapsRow, error) {
+		return q.WatchGaps(ctx, dbsqlc.WatchGapsParams{Since: since, Until: until, Bounds: bounds})
 	})
 	for _, r := range rows {
 		if len(all) == 0 || all[len(all)-1].Kind != r.Kind {
@@ -116,8 +110,8 @@ func (s *Store) EndedGaps(ctx context.Context, since, until time.Time, bounds []
 	return all, translate("watch gaps", err)
 }
 
-// WatchGroups has told called with each group of documents that shared a transaction: op is
-// begin or record. It is to be called before the store is used.
+// WatchGroups reports each group of documents that shared a transaction to told: op is begin or
+// record. Call it before the store is used.
 func (s *Store) WatchGroups(told func(op string, g GroupTaken)) {
 	s.begins.told = func(g GroupTaken) { told("begin", g) }
 	s.records.told = func(g GroupTaken) { told("record", g) }

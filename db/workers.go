@@ -3,13 +3,14 @@ package db
 import (
 	"context"
 	"errors"
+	"net/url"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// StartWorker stores that a worker begins, and returns its id.
+// StartWorker stores the start of a worker, and returns its id.
 func (s *Store) StartWorker(ctx context.Context, w crawl.Worker) (int32, error) {
 	id, err := s.q.WorkerStart(ctx, dbsqlc.WorkerStartParams{
 		Identity: w.Identity, Host: w.Host, Version: w.Version, BuildID: w.BuildID, Role: w.Role,
@@ -19,7 +20,7 @@ func (s *Store) StartWorker(ctx context.Context, w crawl.Worker) (int32, error) 
 	return id, translate("store worker "+w.Identity, err)
 }
 
-// RenewShare tells how a worker is, and returns its share of the requests that all workers
+// RenewShare stores the state of a worker, and returns its share of the requests that all workers
 // may have in flight.
 func (s *Store) RenewShare(ctx context.Context, id int32, u crawl.WorkerUse) (crawl.WorkerShare, error) {
 	r, err := s.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{
@@ -39,31 +40,30 @@ func (s *Store) StopWorker(ctx context.Context, id int32) error {
 	return translate("store the end of a worker", s.q.WorkerStop(ctx, id))
 }
 
-// Fleet returns the limit on the requests in flight of all workers, and those that work, the
-// latest first, at most most; gone adds those that do not work any more.
+// Fleet returns the limit on the requests in flight of all workers, and the running workers, the
+// latest first, at most most. gone adds stopped and lost workers.
 func (s *Store) Fleet(ctx context.Context, gone bool, most int) (f report.Fleet, err error) {
 	l, err := s.q.FleetLimit(ctx)
 	rows, err2 := s.q.WorkerList(ctx, dbsqlc.WorkerListParams{Gone: gone, Max: int32(most)}) //nolint:gosec // the caller bounds it
 	if err := errors.Join(err, err2); err != nil {
 		return f, translate("read the workers", err)
 	}
-	f.Limit = crawl.FleetLimit{Reason: l.Reason, SetBy: l.SetBy, SetAt: timeOf(l.SetAt)}
-	if l.MaxFetches != nil {
-		f.Limit.MaxFetches = int(*l.MaxFetches)
+	f.Limit = crawl.FleetLimit{
+		Reason: l.Reason, SetBy: l.SetBy, SetAt: valueOf(l.SetAt), MaxFetches: int(valueOf(l.MaxFetches)),
 	}
 	f.Workers = make([]report.Worker, len(rows))
 	for i, r := range rows {
 		f.Now = r.Now
 		f.Workers[i] = report.Worker{
 			ID: r.ID, Identity: r.Identity, Host: r.Host, Version: r.Version, BuildID: r.BuildID, Role: r.Role, MaxFetches: int(r.Most),
-			StartedAt: r.StartedAt, SeenAt: r.SeenAt, StoppedAt: timeOf(r.StoppedAt), Lost: r.Lost,
+			StartedAt: r.StartedAt, SeenAt: r.SeenAt, StoppedAt: valueOf(r.StoppedAt), Lost: r.Lost,
 			InFlight: int(r.InFlight), Wanted: int(r.Wanted), Share: int(r.Share), Held: int(r.Held), Leased: r.Leased, Counts: r.Counts,
 		}
 	}
 	return f, nil
 }
 
-// SetFleetLimit stores a person's decision about how many requests all workers may have in flight.
+// SetFleetLimit stores a person's limit on the requests that all workers may have in flight.
 func (s *Store) SetFleetLimit(ctx context.Context, l crawl.FleetLimit) error {
 	p := dbsqlc.FleetLimitSetParams{Reason: l.Reason, SetBy: l.SetBy}
 	if l.MaxFetches > 0 {
@@ -72,13 +72,42 @@ func (s *Store) SetFleetLimit(ctx context.Context, l crawl.FleetLimit) error {
 	return translate("set the limit of the workers", s.q.FleetLimitSet(ctx, p))
 }
 
-// FleetUse returns that limit, and how it is used.
-func (s *Store) FleetUse(ctx context.Context) (u report.FleetUse, err error) {
+// FleetUse returns that limit and its use.
+func (s *Store) FleetUse(ctx context.Context) (report.FleetUse, error) {
 	r, err := s.q.FleetUse(ctx)
-	if err != nil {
-		return u, translate("read the use of the workers' limit", err)
-	}
 	return report.FleetUse{
 		MaxFetches: int(r.MaxFetches), Reason: r.Reason, SetBy: r.SetBy, InFlight: r.InFlight, Waiting: r.Waiting,
-	}, nil
+	}, translate("read the use of the workers' limit", err)
+}
+
+// SaveOutage stores an outage of a worker's network, its continuation or its end.
+func (s *Store) SaveOutage(ctx context.Context, o crawl.Outage) error {
+	p := dbsqlc.OutageSaveParams{Worker: o.Worker, BeganAt: o.Since, Reason: o.Reason, EndedAt: timeOrNil(o.Ended)}
+	return translate("store an outage of "+o.Worker, s.q.OutageSave(ctx, p))
+}
+
+const (
+	// outagesShown bounds Outages.
+	outagesShown = 20
+	// hostsReached bounds HostsReached.
+	hostsReached = 8
+)
+
+// Outages returns the current outages, at most 20.
+func (s *Store) Outages(ctx context.Context) ([]crawl.Outage, error) {
+	rows, err := s.q.OutageList(ctx, outagesShown)
+	return mapped(rows, func(r dbsqlc.Outage) crawl.Outage {
+		return crawl.Outage{Worker: r.Worker, Since: r.BeganAt, Reason: r.Reason}
+	}), translate("read the outages", err)
+}
+
+// HostsReached returns some hosts that answered the last request for their robots.txt.
+func (s *Store) HostsReached(ctx context.Context) (hosts []string, err error) {
+	origins, err := s.q.OriginsReached(ctx, hostsReached)
+	for _, origin := range origins {
+		if u, err := url.Parse(origin); err == nil {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	return hosts, translate("read which hosts were reached", err)
 }

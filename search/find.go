@@ -1,15 +1,19 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
+	"sort"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/language/tags"
+	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search/index"
 )
 
@@ -25,7 +29,7 @@ type finding struct {
 	query    index.Query
 	folder   folder
 	looked   int // pages
-	passed   int // hits, those that are no page any more and those of full domains included
+	passed   int // hits, also of pages that are gone and of full domains
 	answer   Answer
 }
 
@@ -37,12 +41,10 @@ func (f *finding) find(ctx context.Context) (Answer, error) {
 	for _, s := range f.segments {
 		f.answer.Indexed += s.Pages
 	}
-	if !f.q.All {
-		if f.folder.perDomain = perDomain; f.q.Domain != "" {
-			f.folder.perDomain = 0
-		}
+	f.folder = folder{all: f.q.All, of: map[string]int{}}
+	if !f.q.All && f.q.Domain == "" {
+		f.folder.perDomain = perDomain
 	}
-	f.folder.all = f.q.All
 	if err := f.open(ctx); err != nil {
 		return Answer{}, err
 	}
@@ -67,12 +69,8 @@ func (f *finding) find(ctx context.Context) (Answer, error) {
 // open looks up the words of the query.
 func (f *finding) open(ctx context.Context) error {
 	p := planner{view: f.view, configs: configsOf(f.segments)}
-	language := f.q.Language
-	if language == "" {
-		language = f.q.Prefer
-	}
 	var err error
-	if f.query, err = p.plan(ctx, f.parsed, language); err != nil {
+	if f.query, err = p.plan(ctx, f.parsed, cmp.Or(f.q.Language, f.q.Prefer)); err != nil {
 		return err
 	}
 	f.query.Since = f.q.Since
@@ -105,14 +103,15 @@ func base(tag string) string {
 	return b
 }
 
-// words is how many of what a page must have are single words.
+// words returns the number of required words; 0 if the query has phrases or alternatives, which are
+// meant exactly.
 func (f *finding) words() (n int) {
 	for i, c := range f.query.Clauses {
 		if c.Optional {
 			continue
 		}
 		if len(f.parsed.all[i]) > 1 || f.parsed.all[i][0].quoted {
-			return 0 // what is asked for so exactly is meant
+			return 0
 		}
 		n++
 	}
@@ -121,7 +120,7 @@ func (f *finding) words() (n int) {
 
 func (f *finding) enough() bool { return len(f.folder.kept) >= f.q.Offset+f.q.Limit }
 
-// collect takes the best pages that lack so many words until there are enough.
+// collect adds the best pages that lack so many words until there are enough.
 func (f *finding) collect(ctx context.Context, missing int) error {
 	ranking, err := f.search.Rank(ctx, missing)
 	if err != nil {
@@ -159,34 +158,29 @@ func (f *finding) collect(ctx context.Context, missing int) error {
 	return nil
 }
 
-// results are what is shown.
+// results returns the results to be shown. Results without a description get the heading above the
+// words, or the words.
 func (f *finding) results(ctx context.Context) ([]Result, error) {
-	hits := f.folder.pages(f.q.Offset, f.q.Limit)
-	results := make([]Result, 0, len(hits))
-	for _, h := range hits {
+	hits := f.folder.kept[min(f.q.Offset, len(f.folder.kept)):]
+	hits = hits[:min(f.q.Limit, len(hits))]
+	results := make([]Result, len(hits))
+	var pages []int64
+	at := map[int64]int{}
+	for i, h := range hits {
 		date := h.Published
 		if date.IsZero() {
 			date = h.Modified
 		}
-		results = append(results, Result{
+		results[i] = Result{
 			URL: h.URL, Title: h.Title, Language: h.Language, Domain: h.Domain, Description: h.Description,
 			Date: date, Score: math.Round(h.Score*1e6) / 1e6,
-		})
-	}
-	return results, f.headings(ctx, hits, results)
-}
-
-// headings adds to results without a description under which heading the words stand.
-func (f *finding) headings(ctx context.Context, hits []report.SearchHit, results []Result) error {
-	var pages []int64
-	at := map[int64]int{}
-	for i, h := range hits {
+		}
 		if h.Description == "" && !h.NoSnippet {
 			pages, at[h.Page] = append(pages, h.Page), i
 		}
 	}
 	if len(pages) == 0 {
-		return nil
+		return results, nil
 	}
 	sections, err := f.view.Sections(ctx, pages)
 	for _, s := range sections {
@@ -195,5 +189,66 @@ func (f *finding) headings(ctx context.Context, hits []report.SearchHit, results
 			r.Words = wordsOf(s, f.parsed)
 		}
 	}
-	return err
+	return results, err
+}
+
+// headingOf returns the first heading with most words of a query under it, or the page's first
+// heading if its text has no such word.
+func headingOf(s report.SearchSections, q parsed) string {
+	if len(s.Sections) == 0 {
+		return ""
+	}
+	found := make([]int, len(s.Sections))
+	for _, list := range q.all {
+		seen := map[int]bool{}
+		for _, c := range list {
+			for _, t := range c.terms {
+				for _, at := range placesOf(s.Text, t.Term) {
+					n := sort.Search(len(s.Sections), func(i int) bool { return s.Sections[i].At > at }) - 1
+					if n >= 0 && !seen[n] {
+						seen[n] = true
+						found[n]++
+					}
+				}
+			}
+		}
+	}
+	best := 0
+	for i, n := range found {
+		if n > found[best] {
+			best = i
+		}
+	}
+	return s.Sections[best].Heading
+}
+
+// wordsOf returns the words of a query that a page's text has; all words if it has them only in other
+// forms.
+func wordsOf(s report.SearchSections, q parsed) []string {
+	var all, there []string
+	for _, list := range q.all {
+		for _, c := range list {
+			all = append(all, c.text)
+			if !slices.ContainsFunc(c.terms, func(t terms.Placed) bool { return !strings.Contains(" "+s.Text, " "+t.Term+":") }) {
+				there = append(there, c.text)
+			}
+		}
+	}
+	if len(there) == 0 {
+		return all
+	}
+	return there
+}
+
+// placesOf returns the places of a term in a text of a crawl.Index.
+func placesOf(text, term string) []int {
+	_, list, _ := strings.Cut(" "+text, " "+term+":")
+	list, _, _ = strings.Cut(list, " ")
+	var places []int
+	for place := range strings.SplitSeq(list, ",") {
+		if n, err := strconv.Atoi(place); err == nil {
+			places = append(places, n)
+		}
+	}
+	return places
 }

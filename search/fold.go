@@ -1,7 +1,7 @@
 package search
 
 import (
-	"slices"
+	"cmp"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
@@ -10,24 +10,21 @@ import (
 )
 
 const (
-	// perDomain is how many results there are of a domain at the most.
+	// perDomain bounds the results of a domain.
 	perDomain = 2
-	// nearDuplicate is the most bits in which fingerprints of near-duplicates differ
-	// (Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW
-	// 2007).
+	// nearDuplicate bounds the bits in which fingerprints of near-duplicates differ (Manku, Jain and
+	// Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007).
 	nearDuplicate = 3
 )
 
-// folder takes hits, the best first, and keeps one of those that are the same page, and at most
-// so many of a domain.
+// folder takes hits, the best first, and keeps one of equal pages, and at most perDomain pages of a
+// domain.
 type folder struct {
-	// perDomain is how many of a domain are kept; 0 is any number.
-	perDomain int
-	// all keeps pages that are the same, too.
-	all bool
+	perDomain int  // 0 means any number
+	all       bool // keeps equal pages, too
 
 	kept []report.SearchHit
-	of   map[string]int
+	of   map[string]int // kept, by domain
 }
 
 func (f *folder) add(h report.SearchHit) {
@@ -39,21 +36,21 @@ func (f *folder) add(h report.SearchHit) {
 			if k.Canonical == h.URL && k.URL != h.URL && f.room(h, k.Domain) {
 				// the original, which the better one names
 				h.Score = k.Score
-				f.count(k.Domain, -1)
-				f.count(h.Domain, 1)
+				f.of[k.Domain]--
+				f.of[h.Domain]++
 				f.kept[i] = h
 			}
 			return
 		}
 	}
 	if f.room(h, "") {
-		f.count(h.Domain, 1)
+		f.of[h.Domain]++
 		f.kept = append(f.kept, h)
 	}
 }
 
-// full are the domains of which no further page can change what is kept: they have as many as
-// they may, and none of these may give way to its original.
+// full returns the domains of which no further page can be kept: they have as many pages as they
+// may, and no original can replace one of these.
 func (f *folder) full() map[uint32]bool {
 	full := map[uint32]bool{}
 	for domain, n := range f.of {
@@ -67,22 +64,14 @@ func (f *folder) full() map[uint32]bool {
 	return full
 }
 
-func (f *folder) count(domain string, n int) {
-	if f.of == nil {
-		f.of = map[string]int{}
-	}
-	f.of[domain] += n
-}
-
-// room reports whether another page of the hit's domain may be kept, in place of one of
-// a domain.
+// room reports whether another page of the hit's domain may be kept, in place of a page of the
+// domain without.
 func (f *folder) room(h report.SearchHit, without string) bool {
 	return f.perDomain == 0 || f.of[h.Domain] < f.perDomain || h.Domain == without
 }
 
-// same reports whether two pages are one: they say the same, or nearly, or one of a site
-// names another of it as its original. What a page says of another site's is believed only
-// if both say the same.
+// same reports whether two pages are equal: they have the same text, or nearly, or a page of a site
+// names another page of the site as its original. A page cannot claim another site's page.
 func same(a, b report.SearchHit) bool {
 	switch {
 	case a.URL == b.URL,
@@ -90,22 +79,10 @@ func same(a, b report.SearchHit) bool {
 		a.SimHash != nil && b.SimHash != nil && fingerprint(a).Distance(fingerprint(b)) <= nearDuplicate:
 		return true
 	}
-	return identity(a) == identity(b) && urls.Registered(a.Domain) == urls.Registered(b.Domain)
+	original := cmp.Or(a.Canonical, a.URL) == cmp.Or(b.Canonical, b.URL)
+	return original && urls.Registered(a.Domain) == urls.Registered(b.Domain)
 }
 
 func fingerprint(h report.SearchHit) crawl.SimHash {
 	return crawl.SimHash(*h.SimHash) //nolint:gosec // the same 64 bits
-}
-
-func identity(h report.SearchHit) string {
-	if h.Canonical != "" {
-		return h.Canonical
-	}
-	return h.URL
-}
-
-// pages are results from one place on, at most so many.
-func (f *folder) pages(offset, limit int) []report.SearchHit {
-	from := min(offset, len(f.kept))
-	return slices.Clone(f.kept[from:min(len(f.kept), from+limit)])
 }

@@ -2,19 +2,24 @@ package search
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// instead is the query with the words of the index that are most like those that no page
-// has; empty if there are none.
+// correctedMost bounds the corrected words of a query: each reads a part of the dictionary.
+const correctedMost = 3
+
+// instead returns the query with the most similar words of the index in place of the words that no
+// page has; empty if there are no similar words.
 func (f *finding) instead(ctx context.Context) (string, error) {
 	text, changed, left := f.q.Text, false, correctedMost
+	known := func(w index.Way) bool { return len(w.Keys) > 0 && f.search.Having(w.Keys[0]) > 0 }
 	for i, list := range f.parsed.all {
 		for k, c := range list {
-			if !c.word() || f.known(f.query.Clauses[i].Any[k]) || left == 0 {
+			if !c.word() || slices.ContainsFunc(f.query.Clauses[i].Any[k].Ways, known) || left == 0 {
 				continue
 			}
 			left--
@@ -33,21 +38,8 @@ func (f *finding) instead(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-// correctedMost is how many words of a query are corrected: each reads a part of the dictionary.
-const correctedMost = 3
-
-// known reports whether any page has a word.
-func (f *finding) known(a index.Atom) bool {
-	for _, w := range a.Ways {
-		if len(w.Keys) > 0 && f.search.Having(w.Keys[0]) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// similar is the word that most pages have of those that differ from one by the fewest
-// letters, two at most; empty if there is none. Both begin with the same letter.
+// similar returns the most similar word with the same first letter: it differs by at most two
+// letters. Of equally similar words most pages have it. It is empty if there is no such word.
 func (f *finding) similar(ctx context.Context, word string) (string, error) {
 	runes := utf8.RuneCountInString(word)
 	if runes < 4 {
@@ -82,9 +74,9 @@ func (f *finding) similar(ctx context.Context, word string) (string, error) {
 	return best, nil
 }
 
-// distance is how many letters have to be added, left out, exchanged or swapped with their
-// neighbour to make one word the other. It is most + 1 if they are more than most. (Damerau,
-// "A technique for computer detection and correction of spelling errors", 1964.)
+// distance returns how many letters have to be added, left out, exchanged or swapped with their
+// neighbour to make one word the other, at most most + 1. (Damerau, "A technique for computer
+// detection and correction of spelling errors", 1964.)
 func distance(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)
 	rows := [3][]int{make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)}

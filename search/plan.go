@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -12,8 +13,8 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// How much it counts that a page has a word in another form, spelled without umlauts, or
-// written as one with its neighbour; and that it has the parts of a name.
+// The weights of a word in another form, spelled without umlauts, or joined with its neighbour, and
+// of the parts of a name.
 const (
 	stemWeight    = 0.6
 	variantWeight = 0.6
@@ -21,16 +22,17 @@ const (
 	joinedWeight  = 0.8
 )
 
-// planner makes a query of the index of what was typed.
+// planner makes a query of the index from a parsed one.
 type planner struct {
 	view    index.View
-	configs []string // of the languages in question
-	// stems of each term by configuration
-	stems map[string]map[string][]string
+	configs []string // of the languages of the index
+	stems   map[termIn][]string
 }
 
-// plan returns the query. language is that of the person who asks; its stop words are
-// looked for, and not asked for.
+// termIn is a term in a text search configuration.
+type termIn struct{ config, term string }
+
+// plan returns the query. The stop words of language, the person's, are optional.
 func (p *planner) plan(ctx context.Context, q parsed, language string) (index.Query, error) {
 	var out index.Query
 	asked := map[string]bool{}
@@ -46,21 +48,17 @@ func (p *planner) plan(ctx context.Context, q parsed, language string) (index.Qu
 	if err := p.learn(ctx, slices.Sorted(maps.Keys(asked)), stopConfig(language)); err != nil {
 		return out, err
 	}
-	optional := 0
+	required := false
 	for _, list := range q.all {
 		clause := index.Clause{Optional: len(list) == 1 && list[0].word() && list[0].name() == "" && p.stop(list[0].terms[0].Term, language)}
-		if clause.Optional {
-			optional++
-		}
+		required = required || !clause.Optional
 		for _, c := range list {
 			clause.Any = append(clause.Any, p.atom(c, true))
 		}
 		out.Clauses = append(out.Clauses, clause)
 	}
-	if optional == len(out.Clauses) {
-		for i := range out.Clauses {
-			out.Clauses[i].Optional = false
-		}
+	for i := range out.Clauses {
+		out.Clauses[i].Optional = out.Clauses[i].Optional && required
 	}
 	joined(q.all, out.Clauses)
 	for _, c := range q.not {
@@ -69,7 +67,7 @@ func (p *planner) plan(ctx context.Context, q parsed, language string) (index.Qu
 	return out, nil
 }
 
-// joined has two words that follow each other also found as one: "light house" as "lighthouse".
+// joined adds to two adjacent words that they may be one word: "light house" is also "lighthouse".
 func joined(all [][]chunk, clauses []index.Clause) {
 	plain := func(i int) bool {
 		return len(all[i]) == 1 && all[i][0].word() && !clauses[i].Optional && !strings.ContainsFunc(all[i][0].text, notLetter)
@@ -87,23 +85,17 @@ func joined(all [][]chunk, clauses []index.Clause) {
 
 func notLetter(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) }
 
-// stopConfig is the configuration with the stop words of a language. Without a language they
-// are those of English.
-func stopConfig(language string) string {
-	if language == "" {
-		return terms.Config("en")
-	}
-	return terms.Config(language)
-}
+// stopConfig returns the configuration with the stop words of a language, by default of English.
+func stopConfig(language string) string { return terms.Config(cmp.Or(language, "en")) }
 
 // stop reports whether a term is a stop word.
 func (p *planner) stop(term, language string) bool {
 	config := stopConfig(language)
-	stems, known := p.stems[term][config]
+	stems, known := p.stems[termIn{config, term}]
 	return known && len(stems) == 0 && config != terms.Simple
 }
 
-// learn finds the stems of terms in all configurations, and in one more.
+// learn looks up the stems of terms in all configurations, and in one more.
 func (p *planner) learn(ctx context.Context, list []string, more string) error {
 	configs := p.configs
 	if !slices.Contains(configs, more) {
@@ -121,17 +113,14 @@ func (p *planner) learn(ctx context.Context, list []string, more string) error {
 	if err != nil {
 		return err
 	}
-	p.stems = map[string]map[string][]string{}
+	p.stems = map[termIn][]string{}
 	for i, term := range of {
-		if p.stems[term] == nil {
-			p.stems[term] = map[string][]string{}
-		}
-		p.stems[term][asked[i]] = stems[i]
+		p.stems[termIn{asked[i], term}] = stems[i]
 	}
 	return nil
 }
 
-// atom is a word or a phrase as it is looked for; wide, also as what else may be meant by it.
+// atom returns the keys of a word or a phrase; with wide, also of other words that may be meant.
 func (p *planner) atom(c chunk, wide bool) index.Atom {
 	var a index.Atom
 	if name := c.name(); name != "" {
@@ -162,28 +151,26 @@ func (p *planner) atom(c chunk, wide bool) index.Atom {
 			a.Ways = append(a.Ways, index.Way{Keys: []string{key}, At: []int{0}, Weight: weight})
 		}
 	}
-	for i, term := range variants(c.terms[0].Term) {
-		weight := float32(1)
-		if i > 0 {
-			if !wide {
-				break
-			}
-			weight = variantWeight
-		}
+	weight := float32(1)
+	for _, term := range variants(c.terms[0].Term) {
 		add(index.Word(term), weight)
 		for _, config := range p.configs {
-			for _, stem := range p.stems[term][config] {
+			for _, stem := range p.stems[termIn{config, term}] {
 				add(index.Stem(stem), weight*stemWeight)
 			}
 		}
+		if !wide {
+			break
+		}
+		weight = variantWeight
 	}
 	return a
 }
 
-// umlauts are letters as they are typed without umlauts.
+// umlauts replaces the spelling of umlauts on keyboards without them.
 var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
 
-// variants are a term, and what else may be meant by it.
+// variants returns a term, and another term that may be meant by it.
 func variants(term string) []string {
 	if other := umlauts.Replace(term); other != term && len(term) > 3 {
 		return []string{term, other}
@@ -191,7 +178,7 @@ func variants(term string) []string {
 	return []string{term}
 }
 
-// configsOf are the configurations of the pages in some segments.
+// configsOf returns the configurations of the pages in some segments.
 func configsOf(segments []crawl.Segment) []string {
 	all := map[string]bool{}
 	for _, s := range segments {

@@ -2,7 +2,7 @@ package search
 
 import (
 	"fmt"
-	"slices"
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,24 +14,23 @@ import (
 const (
 	// TextBytesMax caps Query.Text, in bytes.
 	TextBytesMax = 1000
-	// termsMax is how many terms of a query count.
+	// termsMax bounds the terms of a query that count.
 	termsMax = 32
 )
 
 // chunk is a word or a phrase of a query, in the terms of the index.
 type chunk struct {
-	// text is as it was typed.
-	text   string
+	text   string // as it was typed
 	quoted bool
 	terms  []terms.Placed
 	// names are several terms that are one name together: "os.path.join", "C++".
 	names []terms.Placed
 }
 
-// word reports whether the chunk is a single word, of which other forms count too.
+// word reports whether the chunk is a single word, which may have other forms.
 func (c chunk) word() bool { return !c.quoted && len(c.terms) == 1 }
 
-// name is the one that is the whole chunk; empty if there is none.
+// name returns the name that is the whole chunk; empty if there is none.
 func (c chunk) name() string {
 	for _, n := range c.names {
 		if n.At == c.terms[0].At && n.Term == terms.Name(strings.Trim(c.text, ".,;:!?()[]'’")) {
@@ -41,8 +40,8 @@ func (c chunk) name() string {
 	return ""
 }
 
-// parts are those of a name that has dots, as "asyncio.Queue.task_done" has: pages that are
-// about it may have them apart.
+// parts returns the parts of a name with dots, such as "asyncio.Queue.task_done": pages about it may
+// have them apart.
 func (c chunk) parts() []chunk {
 	if len(c.names) == 0 {
 		return nil
@@ -60,16 +59,14 @@ func (c chunk) parts() []chunk {
 	return parts
 }
 
-// parsed is what a query asks for.
+// parsed is a parsed query.
 type parsed struct {
-	// all are what a page must have: one of each list.
-	all [][]chunk
-	// not is what it must not have.
-	not []chunk
+	all [][]chunk // a page must have one chunk of each list
+	not []chunk   // and no chunk of these
 }
 
-// parse reads what somebody has typed. "or" joins the word before it and the one after
-// it; both belong closer together than words with nothing between them.
+// parse parses a query. "or" joins the word before it and the word after it, and binds closer than a
+// space.
 func parse(text string) (parsed, error) {
 	var p parsed
 	if len(text) > TextBytesMax {
@@ -106,34 +103,32 @@ func parse(text string) (parsed, error) {
 	return p, nil
 }
 
-// piece is what stands between blanks, or in quotes.
+// piece is a word between blanks, or a phrase in quotes.
 type piece struct {
 	text        string
 	not, quoted bool
 }
 
-// pieces are those of a query, in their order.
-func pieces(text string) func(yield func(piece) bool) {
+// pieces returns the pieces of a query in their order.
+func pieces(text string) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
 			var p piece
 			if after, minus := strings.CutPrefix(rest, "-"); minus && after != "" {
 				rest, p.not = after, true
 			}
-			if after, quoted := cutQuote(rest); quoted {
-				p.quoted = true
-				if i := strings.IndexFunc(after, isQuote); i >= 0 {
-					_, size := utf8.DecodeRuneInString(after[i:])
-					p.text, rest = after[:i], after[i+size:]
-				} else {
-					p.text, rest = after, ""
-				}
-			} else {
-				end := strings.IndexFunc(rest, func(r rune) bool { return isQuote(r) || unicode.IsSpace(r) })
-				if end < 0 {
-					end = len(rest)
-				}
-				p.text, rest = rest[:end], rest[end:]
+			quote, size := utf8.DecodeRuneInString(rest)
+			end := func(r rune) bool { return isQuote(r) || unicode.IsSpace(r) }
+			if p.quoted = isQuote(quote); p.quoted {
+				rest, end = rest[size:], isQuote
+			}
+			i := strings.IndexFunc(rest, end)
+			if i < 0 {
+				i = len(rest)
+			}
+			if p.text, rest = rest[:i], rest[i:]; p.quoted && rest != "" {
+				_, size := utf8.DecodeRuneInString(rest)
+				rest = rest[size:]
 			}
 			if !yield(p) {
 				return
@@ -142,14 +137,5 @@ func pieces(text string) func(yield func(piece) bool) {
 	}
 }
 
-// isQuote reports whether a character begins or ends a phrase, as keyboards of different
-// countries have it.
-func isQuote(r rune) bool { return slices.Contains([]rune{'"', '“', '”', '„', '«', '»'}, r) }
-
-func cutQuote(s string) (after string, quoted bool) {
-	r, size := utf8.DecodeRuneInString(s)
-	if isQuote(r) {
-		return s[size:], true
-	}
-	return s, false
-}
+// isQuote reports whether a character of any country's keyboard begins or ends a phrase.
+func isQuote(r rune) bool { return strings.ContainsRune(`"“”„«»`, r) }

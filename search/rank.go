@@ -14,13 +14,14 @@ import (
 	"github.com/mosey-web/mosey/internal/terms"
 )
 
-// linksTold is after how many links progress is told.
-const linksTold = 10_000
+const (
+	// linksTold is the number of links between two reports of progress.
+	linksTold = 10_000
+	// ranksStored is the number of ranks that one transaction stores.
+	ranksStored = 2_000
+)
 
-// ranksStored is how many ranks are stored in one transaction.
-const ranksStored = 2_000
-
-// RankStore is what ranks are computed from, and stored in. A db.Store is one.
+// RankStore has the links, and stores the ranks. *db.Store implements it.
 type RankStore interface {
 	CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error
 	StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain) (changed int, err error)
@@ -31,11 +32,10 @@ type RankStore interface {
 	RankFound(ctx context.Context, after int64) (segment int64, pages int, err error)
 }
 
-// Rank computes the worth of domains and pages by who links to them (PageRank of the
-// registered domains) and stores it. Searches use it, and it decides the order in which
-// pages and domains are crawled. It also adds the texts of links to the keywords of the
-// pages that they lead to. It may run beside crawls, and be stopped and started again at
-// any time. progress is called often.
+// Rank computes the worth of domains and pages by their inlinks (PageRank of the registered domains)
+// and stores it. Searches use it, and it decides the order in which pages and domains are crawled. It
+// also adds the texts of links to the keywords of the pages that they lead to. It may run beside
+// crawls, and be stopped and started again at any time. progress is called often.
 func Rank(ctx context.Context, store RankStore, progress func(report.Ranks)) (report.Ranks, error) {
 	r := ranking{store: store, progress: progress}
 	for _, step := range []struct {
@@ -95,7 +95,7 @@ func (r *ranking) domains(ctx context.Context) error {
 	for some := range slices.Chunk(names, ranksStored) {
 		ranks := make([]crawl.RankedDomain, len(some))
 		for i, name := range some {
-			ranks[i] = crawl.RankedDomain{Domain: name, Rank: rankOf(r.ranks.Domains[name])}
+			ranks[i] = crawl.RankedDomain{Domain: name, Rank: r.ranks.Domains[name]}
 		}
 		changed, err := r.store.StoreDomainRanks(ctx, ranks)
 		if err != nil {
@@ -113,26 +113,23 @@ func (r *ranking) domains(ctx context.Context) error {
 	return err
 }
 
-func rankOf(s rank.Score) crawl.Rank { return crawl.Rank{Domains: s.Inlinks, Score: s.Score} }
-
-// pages stores the ranks of pages, and what others call them.
+// pages stores the ranks of pages, and the texts of links to them.
 func (r *ranking) pages(ctx context.Context) error {
 	all, after := r.ranks.Pages, int64(0)
 	for begin := 0; ; begin += ranksStored {
 		end := min(begin+ranksStored, len(all))
-		ranks := crawl.PageRanks{After: after, Upto: math.MaxInt64}
+		ranks := crawl.PageRanks{After: after, Upto: math.MaxInt64, Pages: all[begin:end]}
 		if end < len(all) {
-			ranks.Upto = all[end-1].Page
-		}
-		for _, p := range all[begin:end] {
-			ranks.Pages = append(ranks.Pages, crawl.RankedPage{ID: p.Page, Rank: rankOf(p.Score)})
+			ranks.Upto = all[end-1].ID
 		}
 		changed, moved, err := r.store.StorePageRanks(ctx, ranks)
 		if err != nil {
 			return err
 		}
 		r.rep.Changed, r.rep.Moved = r.rep.Changed+int64(changed), r.rep.Moved+int64(moved)
-		if err := r.fold(ctx, ranks); err != nil {
+		called, err := fold(ctx, r.store, ranks)
+		r.rep.Called += int64(called)
+		if err != nil {
 			return err
 		}
 		r.tell(int64(end), int64(len(all)))
@@ -143,25 +140,11 @@ func (r *ranking) pages(ctx context.Context) error {
 	}
 }
 
-func (r *ranking) fold(ctx context.Context, ranks crawl.PageRanks) error {
-	all, err := r.store.Anchors(ctx, ranks)
-	if err != nil {
-		return err
-	}
-	folded := make([]crawl.AnchorTerms, len(all))
-	for i, a := range all {
-		folded[i] = crawl.AnchorTerms{Page: a.Page, Terms: termsOf(a)}
-	}
-	changed, err := r.store.FoldAnchors(ctx, folded)
-	r.rep.Called += int64(changed)
-	return err
-}
-
-// Refold gives pages the terms that other domains use for them now, and returns how many had others.
-func Refold(ctx context.Context, store RankStore, pages []int64) (changed int, err error) {
+// fold gives pages the terms that other domains use for them now, and returns how many have changed.
+func fold(ctx context.Context, store RankStore, ranks ...crawl.PageRanks) (changed int, err error) {
 	var folded []crawl.AnchorTerms
-	for _, page := range pages {
-		all, err := store.Anchors(ctx, crawl.PageRanks{After: page - 1, Upto: page})
+	for _, some := range ranks {
+		all, err := store.Anchors(ctx, some)
 		if err != nil {
 			return 0, err
 		}
@@ -169,13 +152,19 @@ func Refold(ctx context.Context, store RankStore, pages []int64) (changed int, e
 			folded = append(folded, crawl.AnchorTerms{Page: a.Page, Terms: termsOf(a)})
 		}
 	}
-	if len(folded) == 0 {
-		return 0, nil
-	}
 	return store.FoldAnchors(ctx, folded)
 }
 
-// termsOf are the terms of links to a page from other registered domains.
+// Refold gives pages the terms that other domains use for them now, and returns how many have changed.
+func Refold(ctx context.Context, store RankStore, pages []int64) (changed int, err error) {
+	ranks := make([]crawl.PageRanks, len(pages))
+	for i, page := range pages {
+		ranks[i] = crawl.PageRanks{After: page - 1, Upto: page}
+	}
+	return fold(ctx, store, ranks...)
+}
+
+// termsOf returns the terms of links to a page from other registered domains.
 func termsOf(a crawl.Anchors) string {
 	own, seen, texts := urls.Registered(a.Domain), map[crawl.Anchor]bool{}, map[string]int{}
 	for _, said := range a.Said {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -19,48 +20,46 @@ const (
 )
 
 const (
-	// lookedAtOnce is how many hits are looked up at once, and lookedMost how many of a
-	// query: so many pages may be left out because they are the same as others.
+	// lookedAtOnce is the number of hits that are looked up at once. lookedMost bounds the hits of a
+	// query that are looked up, because pages are left out that equal others.
 	lookedAtOnce = 50
 	lookedMost   = 5_000
-	// passedAtOnce and passedMost are the same for hits that need not be looked up: of a domain
-	// that has its two results.
+	// passedAtOnce and passedMost are the same for hits of a domain that has its two results, which
+	// need not be looked up.
 	passedAtOnce = 2_000
 	passedMost   = 500_000
-	// sureWords is how many words a query must have for pages that lack one to be results.
-	sureWords = 3
-	// missingMost is how many a page may lack.
+	// sureWords is the number of words from which on a page may lack words, up to missingMost.
+	sureWords   = 3
 	missingMost = 2
 )
 
-// Store is the database; *db.Store is one.
+// Store is the database; *db.Store implements it.
 type Store interface {
 	Index(ctx context.Context, fn func(index.View) error) error
 }
 
-// Query is what is searched for.
+// Query is a query and its filters.
 type Query struct {
-	// Text is what somebody has typed, at most TextBytesMax.
+	// Text is the typed query, at most TextBytesMax.
 	Text string
 	// Language, a tag of BCP 47, finds only pages in it: "pt" finds "pt-BR", too. Empty
-	// is every language.
+	// means every language.
 	Language string
-	// Domain finds only pages of it; empty is every domain.
+	// Domain finds only its pages; empty means every domain.
 	Domain string
-	// Since finds only pages that have a date of then or later: as they say themselves,
-	// else that of their last fetch. Zero is any time.
+	// Since finds only pages with this date or a later one: the date that they state, or that of
+	// their last fetch. Zero means any time.
 	Since time.Time
-	// Fresh puts newer pages first, of those that answer as well: one of two months ago counts
-	// half. A page's date is that of Since.
+	// Fresh gives newer pages higher scores: a page of two months ago counts half. Its date is that
+	// of Since.
 	Fresh bool
-	// Prefer is the query's language, if known: pages in it come before others that
-	// are as good. Empty leaves it to Searcher.Guess.
+	// Prefer is the query's language, if known: pages in it get higher scores. Empty leaves it to
+	// Searcher.Guess.
 	Prefer string
-	// Limit is how many results are wanted, LimitDefault where it is 0, at most
-	// LimitMax; Offset is how many to pass over, at most OffsetMax.
+	// Limit is the number of results, LimitDefault if it is 0, at most LimitMax; Offset is the
+	// number of results to skip, at most OffsetMax.
 	Limit, Offset int
-	// All has pages that say nearly the same as a better one among the results, and any
-	// number of each domain.
+	// All includes near-duplicates, and any number of pages of a domain.
 	All bool
 }
 
@@ -71,17 +70,16 @@ type Result struct {
 	// Language is a tag of BCP 47; empty means undetermined.
 	Language string `json:"language"`
 	Domain   string `json:"domain"`
-	// Description is what the page says it is about; empty if it does not, or where
-	// its publisher wants no snippet shown.
+	// Description is the page's own description; empty if it has none, or if its publisher forbids
+	// snippets.
 	Description string `json:"description"`
-	// Heading is the one under which the words of the query stand, for a page without a
-	// description; empty if the page has no headings.
+	// Heading is the heading above the words of the query, for a page without a description; empty
+	// if the page has no headings.
 	Heading string `json:"heading,omitempty"`
 	// Words are set for a page without description and headings: the words of the query that
 	// its text has, or all words if the text has them only in other forms.
 	Words []string `json:"words,omitempty"`
-	// Date is when it was published, else changed, as the page says; zero if it does
-	// not.
+	// Date is the date of publication or else of the last change, as the page states it, or zero.
 	Date time.Time `json:"date,omitzero"`
 	// Score orders results of one query: more is better.
 	Score float64 `json:"score"`
@@ -89,8 +87,7 @@ type Result struct {
 
 // Searcher searches. It is safe for concurrent use if its store is.
 type Searcher struct {
-	// Guess names the language that a query is in, for Query.Prefer where that is empty;
-	// nil never does.
+	// Guess, if not nil, guesses the language of a query for an empty Query.Prefer.
 	Guess func(text string) string
 
 	store Store
@@ -99,17 +96,17 @@ type Searcher struct {
 // New makes a searcher.
 func New(store Store) *Searcher { return &Searcher{store: store} }
 
-// Answer is the results of a query, and what else is known of it.
+// Answer has the results of a query.
 type Answer struct {
 	Results []Result
-	// Found is about how many pages have what was asked for.
+	// Found is the approximate number of pages that match.
 	Found int
-	// Cut is set if more pages have what was asked for than were looked at.
+	// Cut is set if some matching pages were not read.
 	Cut bool
-	// Instead is the query with similar words that pages have, if no page has those of the
-	// query. Empty means that there are no similar ones.
+	// Instead is the query with similar words of the index, if no page matches; empty if there are
+	// no similar words.
 	Instead string
-	// Indexed is how many pages can be found at all.
+	// Indexed is the number of pages in the index.
 	Indexed int
 }
 
@@ -119,36 +116,32 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]Result, error) {
 	return a.Results, err
 }
 
-// Find returns the results of a query, the best first: one of pages that say nearly the
-// same, and at most two of a domain unless Query.Domain is set. Of three words or more,
-// pages that lack one, then two, follow those that have all. A query that cannot be understood is a crawl.ErrInvalid.
-func (s *Searcher) Find(ctx context.Context, q Query) (Answer, error) {
+// Find returns the results of a query, the best first: one of near-duplicates, and at most two of a
+// domain unless Query.Domain is set. If the query has three words or more, pages that lack one, then
+// two, follow the pages that have all. It returns a crawl.ErrInvalid for an invalid query.
+func (s *Searcher) Find(ctx context.Context, q Query) (a Answer, err error) {
 	parsed, err := q.prepare()
 	if err != nil {
-		return Answer{}, err
+		return a, err
 	}
 	if q.Prefer == "" && s.Guess != nil {
 		q.Prefer = s.Guess(q.Text)
 	}
-	var a Answer
-	err = s.store.Index(ctx, func(v index.View) error {
+	err = s.store.Index(ctx, func(v index.View) (err error) {
 		f := finding{view: v, q: q, parsed: parsed}
-		var err error
 		a, err = f.find(ctx)
 		return err
 	})
 	return a, err
 }
 
-// prepare checks a query and fills in its defaults.
+// prepare parses and validates a query, and sets its defaults.
 func (q *Query) prepare() (parsed, error) {
 	p, err := parse(q.Text)
 	if err != nil {
 		return p, err
 	}
-	if q.Limit == 0 {
-		q.Limit = LimitDefault
-	}
+	q.Limit = cmp.Or(q.Limit, LimitDefault)
 	if q.Limit < 0 || q.Limit > LimitMax {
 		return p, fmt.Errorf("%w: a limit of %d: want 1 to %d", crawl.ErrInvalid, q.Limit, LimitMax)
 	}

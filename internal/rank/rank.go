@@ -1,3 +1,13 @@
+// Package rank computes how much domains and pages are worth by who links to them.
+//
+// The worth of a domain is its PageRank in the graph of registered domains (Page, Brin,
+// Motwani and Winograd, "The PageRank Citation Ranking", 1999). Each shares its worth
+// equally among the domains that it links to, however many links and hosts it has. So a farm
+// of subdomains, or a link in the footer of every page, counts once. What a domain gives to
+// another goes to the pages there that it links to, in equal parts.
+//
+// Scores are from 0 to 1, and comparable over time and for graphs of any size. 0 is the
+// worth of a domain without links to it, and each 0.2 more is ten times as much.
 package rank
 
 import (
@@ -5,22 +15,22 @@ import (
 	"math"
 	"slices"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 const (
-	// damping is the share of its worth that a domain gives on; the rest goes to
-	// all domains, in equal parts.
+	// damping is the share of its worth that a domain passes on; the rest goes to all domains.
 	damping = 0.85
-	// roundsMost bounds the iteration, which ends where a round changes less than
-	// changeLeast of all that there is.
+	// roundsMost bounds the iteration, which ends after a round that changes less than
+	// changeLeast of the whole worth.
 	roundsMost  = 100
 	changeLeast = 1e-6
-	// decades is how many factors of ten make a score of 1.
+	// decades is the number of factors of ten in a score of 1.
 	decades = 5
 )
 
-// Graph is links between domains. The zero value is not ready: see New.
+// Graph has the links between domains. New makes one.
 type Graph struct {
 	hosts map[string]uint32 // the registered domain of each domain
 	nodes map[string]uint32
@@ -38,8 +48,8 @@ func New() *Graph {
 	return &Graph{hosts: make(map[string]uint32), nodes: make(map[string]uint32)}
 }
 
-// Add adds a link from a page of a domain to a page of another. Those within one
-// registered domain make both known, and count for nothing.
+// Add adds a link from a domain to a page of another. A link within one registered domain does not
+// count, but makes both known.
 func (g *Graph) Add(from, to string, page int64) {
 	a, b := g.node(from), g.node(to)
 	if a != b {
@@ -47,7 +57,7 @@ func (g *Graph) Add(from, to string, page int64) {
 	}
 }
 
-// node is that of a domain's registered domain.
+// node returns the node of a domain's registered domain.
 func (g *Graph) node(domain string) uint32 {
 	if n, known := g.hosts[domain]; known {
 		return n
@@ -62,31 +72,17 @@ func (g *Graph) node(domain string) uint32 {
 	return n
 }
 
-// Score is what a domain or a page is worth.
-type Score struct {
-	// Inlinks counts the registered domains that link to it.
-	Inlinks int
-	Score   float64
-}
-
-// PageScore is that of a page.
-type PageScore struct {
-	Page int64
-	Score
-}
-
-// Ranks are the scores of a graph.
+// Ranks are the ranks of a graph.
 type Ranks struct {
-	// Domains has all that were named, by their domain.
-	Domains map[string]Score
-	// Pages are those that another domain links to, in the order of their ids.
-	Pages []PageScore
-	// Links counts the links between registered domains, each pair once, and Rounds those
-	// of the iteration.
+	// Domains has the ranks of all domains in the graph.
+	Domains map[string]crawl.Rank
+	// Pages are the pages that another domain links to, in the order of their ids.
+	Pages []crawl.RankedPage
+	// Links counts the pairs of registered domains with links, and Rounds the rounds of the iteration.
 	Links, Rounds int
 }
 
-// Rank computes the scores, and empties the graph.
+// Rank computes the ranks, and empties the graph.
 func (g *Graph) Rank() Ranks {
 	edges := g.edges
 	g.edges = nil
@@ -102,19 +98,19 @@ func (g *Graph) Rank() Ranks {
 	for _, p := range pairs {
 		inlinks[p.to]++
 	}
-	r := Ranks{Domains: make(map[string]Score, len(g.hosts)), Links: len(pairs), Rounds: rounds}
+	r := Ranks{Domains: make(map[string]crawl.Rank, len(g.hosts)), Links: len(pairs), Rounds: rounds}
 	for host, n := range g.hosts {
-		r.Domains[host] = Score{inlinks[n], scale(max(worth[n]-least, 0))}
+		r.Domains[host] = crawl.Rank{Domains: inlinks[n], Score: scale(max(worth[n]-least, 0))}
 	}
 	r.Pages = pagesOf(edges, pairs, worth)
 	for i, p := range r.Pages {
-		r.Pages[i].Score.Score = scale(p.Score.Score)
+		r.Pages[i].Score = scale(p.Score)
 	}
 	return r
 }
 
-// pair is a domain that links to another: its edges begin at first, and out is to how many
-// domains it links.
+// pair is a domain that links to another: its edges begin at first. out is the number of domains
+// that from links to.
 type pair struct {
 	from, to uint32
 	first    int
@@ -123,29 +119,22 @@ type pair struct {
 
 func pairsOf(edges []edge) []pair {
 	var pairs []pair
-	begin := 0
+	begin := 0 // of the pairs with the same from
 	for i, e := range edges {
-		if i > 0 && e.from == edges[i-1].from && e.to == edges[i-1].to {
-			continue
+		if i == 0 || e.from != edges[i-1].from || e.to != edges[i-1].to {
+			pairs = append(pairs, pair{from: e.from, to: e.to, first: i})
 		}
-		if i > 0 && e.from != edges[i-1].from {
-			count(pairs[begin:])
+		if i+1 == len(edges) || e.from != edges[i+1].from {
+			for n := begin; n < len(pairs); n++ {
+				pairs[n].out = uint32(len(pairs) - begin) //nolint:gosec // less than there are nodes
+			}
 			begin = len(pairs)
 		}
-		pairs = append(pairs, pair{from: e.from, to: e.to, first: i})
 	}
-	count(pairs[begin:])
 	return pairs
 }
 
-func count(ofOne []pair) {
-	for i := range ofOne {
-		ofOne[i].out = uint32(len(ofOne)) //nolint:gosec // less than there are nodes
-	}
-}
-
-// iterate returns the worth of each node, and of a node without links to it; the mean is
-// 1.
+// iterate returns the worth of each node, and of a node without links to it; the mean is 1.
 func iterate(pairs []pair, nodes int) (worth []float64, least float64, rounds int) {
 	worth, next := make([]float64, nodes), make([]float64, nodes)
 	linking := make([]bool, nodes)
@@ -158,7 +147,7 @@ func iterate(pairs []pair, nodes int) (worth []float64, least float64, rounds in
 	least = 1
 	for rounds < roundsMost {
 		rounds++
-		var silent float64 // what those have who link to nobody: everybody's, too
+		var silent float64 // the worth of domains without links to others: it goes to all
 		for i, w := range worth {
 			if !linking[i] {
 				silent += w
@@ -183,9 +172,9 @@ func iterate(pairs []pair, nodes int) (worth []float64, least float64, rounds in
 	return worth, least, rounds
 }
 
-// pagesOf is what pages are given. It reorders the edges.
-func pagesOf(edges []edge, pairs []pair, worth []float64) []PageScore {
-	given := make([]PageScore, len(edges))
+// pagesOf returns the worth of pages.
+func pagesOf(edges []edge, pairs []pair, worth []float64) []crawl.RankedPage {
+	given := make([]crawl.RankedPage, len(edges))
 	for i, p := range pairs {
 		end := len(edges)
 		if i+1 < len(pairs) {
@@ -193,15 +182,15 @@ func pagesOf(edges []edge, pairs []pair, worth []float64) []PageScore {
 		}
 		each := damping * worth[p.from] / float64(p.out) / float64(end-p.first)
 		for j := p.first; j < end; j++ {
-			given[j] = PageScore{edges[j].page, Score{1, each}}
+			given[j] = crawl.RankedPage{ID: edges[j].page, Rank: crawl.Rank{Domains: 1, Score: each}}
 		}
 	}
-	slices.SortFunc(given, func(a, b PageScore) int { return cmp.Compare(a.Page, b.Page) })
+	slices.SortFunc(given, func(a, b crawl.RankedPage) int { return cmp.Compare(a.ID, b.ID) })
 	pages := given[:0]
 	for _, g := range given {
-		if last := len(pages) - 1; last >= 0 && pages[last].Page == g.Page {
-			pages[last].Inlinks++
-			pages[last].Score.Score += g.Score.Score
+		if last := len(pages) - 1; last >= 0 && pages[last].ID == g.ID {
+			pages[last].Domains++
+			pages[last].Score += g.Score
 			continue
 		}
 		pages = append(pages, g)

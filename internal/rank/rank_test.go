@@ -32,7 +32,7 @@ func TestRank(t *testing.T) {
 		t.Parallel()
 		r := graph([2]string{"a.example", "hub.example"}, [2]string{"b.example", "hub.example"}, [2]string{"c.example", "b.example"}).Rank()
 		hub, b, c := r.Domains["hub.example"], r.Domains["b.example"], r.Domains["c.example"]
-		require.Equal(t, []int{2, 1, 0}, []int{hub.Inlinks, b.Inlinks, c.Inlinks})
+		require.Equal(t, []int{2, 1, 0}, []int{hub.Domains, b.Domains, c.Domains})
 		require.Greater(t, hub.Score, b.Score)
 		require.Greater(t, b.Score, c.Score)
 		require.Zero(t, c.Score)
@@ -53,14 +53,14 @@ func TestRank(t *testing.T) {
 			g.Add(fmt.Sprintf("s%d.other.example", i), "b.example", int64(1000+i%10))
 		}
 		r := g.Rank()
-		require.Equal(t, 1, r.Domains["b.example"].Inlinks)
+		require.Equal(t, 1, r.Domains["b.example"].Domains)
 		require.InDelta(t, r.Domains["a.example"].Score, r.Domains["b.example"].Score, 1e-9)
 		require.Equal(t, 2, r.Links)
 	})
 	t.Run("HostsOfOneProviderAreStrangers", func(t *testing.T) {
 		t.Parallel()
 		r := graph([2]string{"a.github.io", "x.example"}, [2]string{"b.github.io", "x.example"}).Rank()
-		require.Equal(t, 2, r.Domains["x.example"].Inlinks)
+		require.Equal(t, 2, r.Domains["x.example"].Domains)
 	})
 	t.Run("WhatIsWithinADomainCountsForNothing", func(t *testing.T) {
 		t.Parallel()
@@ -79,10 +79,10 @@ func TestRank(t *testing.T) {
 		g.Add("d.example", "y.example", 9)
 		r := g.Rank()
 		require.Len(t, r.Pages, 3)
-		require.Equal(t, []int64{5, 7, 9}, []int64{r.Pages[0].Page, r.Pages[1].Page, r.Pages[2].Page})
-		require.Equal(t, []int{1, 3, 1}, []int{r.Pages[0].Inlinks, r.Pages[1].Inlinks, r.Pages[2].Inlinks})
-		require.Greater(t, r.Pages[1].Score.Score, r.Pages[2].Score.Score)
-		require.Greater(t, r.Pages[2].Score.Score, r.Pages[0].Score.Score)
+		require.Equal(t, []int64{5, 7, 9}, []int64{r.Pages[0].ID, r.Pages[1].ID, r.Pages[2].ID})
+		require.Equal(t, []int{1, 3, 1}, []int{r.Pages[0].Domains, r.Pages[1].Domains, r.Pages[2].Domains})
+		require.Greater(t, r.Pages[1].Score, r.Pages[2].Score)
+		require.Greater(t, r.Pages[2].Score, r.Pages[0].Score)
 	})
 	t.Run("IsTheSameEachTime", func(t *testing.T) {
 		t.Parallel()

@@ -4,11 +4,12 @@ import (
 	"context"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// batcher asks for the chunks that several goroutines want at once: when all of them
-// wait, what they wait for is asked for together.
+// batcher fetches the chunks that several goroutines need in one query, once all of them wait.
 type batcher struct {
 	ctx context.Context //nolint:containedctx // of one evaluation
 	src Source
@@ -27,24 +28,18 @@ type wanted struct {
 // each runs fn for numbers up to n, at the same time.
 func (b *batcher) each(n int, fn func(i int) error) error {
 	b.running = n
-	errs := make(chan error, n)
+	var group errgroup.Group
 	for i := range n {
-		go func() {
+		group.Go(func() error {
 			err := fn(i)
 			b.mu.Lock()
+			defer b.mu.Unlock()
 			b.running--
 			b.flush()
-			b.mu.Unlock()
-			errs <- err
-		}()
+			return err
+		})
 	}
-	var first error
-	for range n {
-		if err := <-errs; err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
+	return group.Wait()
 }
 
 // get returns chunks.
@@ -71,7 +66,7 @@ func (b *batcher) get(refs []crawl.ChunkRef) ([][]byte, error) {
 	return out, nil
 }
 
-// flush asks for what is wanted if all that run wait for it.
+// flush fetches the wanted chunks if all running goroutines wait.
 func (b *batcher) flush() {
 	if len(b.waiting) == 0 || len(b.waiting) < b.running {
 		return

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"strconv"
@@ -11,37 +12,30 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Builder makes a segment of pages.
-type Builder struct {
-	// Stems are the stems of a term by a text search configuration; none of a stop word.
-	Stems func(config, term string) []string
-
-	pages []crawl.IndexedPage
-}
-
-// Add adds a page.
-func (b *Builder) Add(p crawl.IndexedPage) { b.pages = append(b.pages, p) }
-
-// Build makes the segment and hands out its chunks. It can be called once.
-func (b *Builder) Build(out func(crawl.Chunk) error) (crawl.Segment, error) {
-	slices.SortStableFunc(b.pages, func(x, y crawl.IndexedPage) int {
-		return byWorth(x.Worth, y.Worth, x.Page, y.Page)
+// Build makes a segment of pages, which it sorts, and hands out its chunks. stems returns the stems
+// of a term by a text search configuration; no stems of a stop word.
+func Build(
+	pages []crawl.IndexedPage, stems func(config, term string) []string, out func(crawl.Chunk) error,
+) (crawl.Segment, error) {
+	slices.SortStableFunc(pages, func(x, y crawl.IndexedPage) int {
+		return cmp.Or(cmp.Compare(worthCode(y.Worth), worthCode(x.Worth)), cmp.Compare(x.Page, y.Page))
 	})
 	t := tables{w: writer{out: out}}
 	r, _ := readers.Get().(*reader) // there is nothing else
 	defer r.release()
-	r.stems = b.Stems
-	for n := range b.pages {
-		p := &b.pages[n]
+	r.stems = stems
+	for n := range pages {
+		p := &pages[n]
 		r.page = uint32(n)
 		words, title := r.read(p)
 		t.add(meta{
-			page: p.Page, version: p.Version, domain: DomainHash(p.Domain), words: lengthCode(words), title: titleCode(title),
-			worth: worthCode(p.Worth), language: p.Language, date: dayOf(p.Date),
+			page: p.Page, version: p.Version, domain: DomainHash(p.Domain), language: p.Language, date: dayOf(p.Date),
+			words: lengthCode(words), worth: worthCode(p.Worth), title: byte(min(255, title)), //nolint:gosec // bounded
 		}, words)
 		r.domains.add(p.Domain, piece{page: r.page})
-		for _, tag := range languagesOf(p) {
-			r.languages.add(base(tag), piece{page: r.page})
+		r.languages.add(base(p.Language), piece{page: r.page})
+		if p.Second != "" && base(p.Second) != base(p.Language) {
+			r.languages.add(base(p.Second), piece{page: r.page})
 		}
 	}
 	for _, of := range []struct {
@@ -57,14 +51,7 @@ func (b *Builder) Build(out func(crawl.Chunk) error) (crawl.Segment, error) {
 	return t.finish()
 }
 
-func languagesOf(p *crawl.IndexedPage) []string {
-	if p.Second != "" && base(p.Second) != base(p.Language) {
-		return []string{p.Language, p.Second}
-	}
-	return []string{p.Language}
-}
-
-// base is the first subtag of a tag.
+// base returns the first subtag of a tag.
 func base(tag string) string {
 	b, _, _ := strings.Cut(tag, "-")
 	return b
@@ -73,7 +60,7 @@ func base(tag string) string {
 // piece is a term in one text of a page.
 type piece struct {
 	term, page uint32
-	// begin and end are where its places are in those of the reader
+	// begin and end are the bounds of its places in reader.places
 	begin, end uint32
 	field      feature
 	count      uint8
@@ -117,7 +104,7 @@ type reader struct {
 // readers keep their memory for the next segment.
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// release forgets what was read.
+// release clears the reader for another use.
 func (r *reader) release() {
 	for _, p := range []*pieces{&r.words, &r.stemmed, &r.domains, &r.languages} {
 		clear(p.numbers)
@@ -128,7 +115,7 @@ func (r *reader) release() {
 	readers.Put(r)
 }
 
-// read reads a page and returns how many terms its main text and its title have.
+// read reads a page and returns the number of terms in its main text and in its title.
 func (r *reader) read(p *crawl.IndexedPage) (words, title int) {
 	title = r.text(p, p.Title, titleBase, inTitle, false)
 	r.text(p, p.Description, descriptionBase, inDescription, false)
@@ -248,7 +235,7 @@ func (r *reader) fill(list []piece, positions bool) {
 	}
 }
 
-// meta is what the columns have of a page.
+// meta has the columns of a page.
 type meta struct {
 	page, version int64
 	domain        uint32
@@ -280,7 +267,7 @@ func (t *tables) add(m meta, words int) {
 	t.dates = binary.BigEndian.AppendUint16(t.dates, m.date)
 }
 
-// number is that of a language; 255 stands for all beyond as many.
+// number returns the number of a language; 255 stands for all languages after the first 255.
 func (t *tables) number(tag string) byte {
 	if n, known := t.numbers[tag]; known {
 		return n
@@ -300,36 +287,23 @@ func (t *tables) number(tag string) byte {
 func (t *tables) finish() (crawl.Segment, error) {
 	err := t.w.flush()
 	for _, c := range []struct {
-		kind         crawl.ChunkKind
-		data         []byte
-		bytes, pages int
+		kind crawl.ChunkKind
+		data []byte
+		size int
 	}{
-		{kindNorms, t.norms, normBytes, normPages},
-		{kindIDs, t.ids, idBytes, idPages},
-		{kindLanguages, t.langs, langBytes, langPages},
-		{kindDates, t.dates, dateBytes, datePages},
+		{kindNorms, t.norms, normBytes * normPages},
+		{kindIDs, t.ids, idBytes * idPages},
+		{kindLanguages, t.langs, langBytes * langPages},
+		{kindDates, t.dates, dateBytes * datePages},
 	} {
 		if err == nil {
-			err = t.w.column(c.kind, c.data, c.bytes, c.pages)
+			err = t.w.column(c.kind, c.data, c.size)
 		}
 	}
 	return crawl.Segment{Pages: t.pages, Words: t.total, Bytes: t.w.bytes, Languages: t.languages}, err
 }
 
-// byWorth orders pages: those that are worth most first.
-func byWorth(a, b float32, pageA, pageB int64) int {
-	switch x, y := worthCode(a), worthCode(b); {
-	case x != y:
-		return int(y) - int(x)
-	case pageA < pageB:
-		return -1
-	case pageA > pageB:
-		return 1
-	}
-	return 0
-}
-
-// DomainHash tells domains apart, as a rule (FNV-1a).
+// DomainHash is a hash of a domain's name (FNV-1a).
 func DomainHash(domain string) uint32 {
 	h := uint32(2166136261)
 	for i := range len(domain) {
@@ -338,7 +312,7 @@ func DomainHash(domain string) uint32 {
 	return h
 }
 
-// dayOf is the day of a date, counted from the first of 1980; 0 if there is none.
+// dayOf returns the day of a date, counted from 1 on 1980-01-01; 0 for no date.
 func dayOf(t time.Time) uint16 {
 	days := t.Sub(epoch) / (24 * time.Hour)
 	return uint16(min(65_535, max(0, days)))

@@ -9,8 +9,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Rank evaluates the query. Every page that has all clauses gets a score; with missing,
-// those that lack that many of them.
+// Rank evaluates the query. Every page that has all clauses gets a score; with missing, the pages
+// that lack exactly that many.
 func (s *Search) Rank(ctx context.Context, missing int) (*Ranking, error) {
 	parts := make([]*part, len(s.segments))
 	found := make([]scored, len(s.segments))
@@ -29,16 +29,13 @@ func (s *Search) Rank(ctx context.Context, missing int) (*Ranking, error) {
 	return newRanking(s, parts, found, batch), nil
 }
 
-// rank scores the pages of the segment that have what is asked for.
+// rank scores the pages of the segment that match the query.
 func (p *part) rank(missing int) (scored, error) {
-	var pages []uint32
-	var required []hits
-	var err error
-	if missing == 0 {
-		pages, required, err = p.all()
-	} else {
-		pages, required, err = p.most(missing)
+	find := p.all
+	if missing > 0 {
+		find = func() ([]uint32, []hits, error) { return p.most(missing) }
 	}
+	pages, required, err := find()
 	if err != nil || len(pages) == 0 {
 		return scored{}, err
 	}
@@ -72,14 +69,14 @@ func (p *part) rank(missing int) (scored, error) {
 	return score(pages, clauses, lengths, factors), nil
 }
 
-// step is something that a page must have.
+// step is a condition on pages: a clause or, with clause -1, one of keys.
 type step struct {
-	clause int // which of the query's, or -1
+	clause int
 	keys   []string
-	pages  int // that have it, at most
+	pages  int // that meet it, at most
 }
 
-// steps are in the order in which they are looked up: what few pages have comes first.
+// steps returns the conditions in the order of evaluation, the rarest first.
 func (p *part) steps() []step {
 	var steps []step
 	for i, c := range p.s.q.Clauses {
@@ -103,7 +100,7 @@ func (p *part) steps() []step {
 	return steps
 }
 
-// having is how many pages have an atom, at most.
+// having returns how many pages have an atom, at most.
 func (p *part) having(a Atom) (pages int) {
 	for _, w := range a.Ways {
 		least := p.segment.Pages
@@ -118,7 +115,7 @@ func (p *part) having(a Atom) (pages int) {
 	return pages
 }
 
-// take returns the pages that have what a step asks for.
+// take returns the pages that meet a condition.
 func (p *part) take(st step, within []uint32) (hits, error) {
 	if st.clause >= 0 {
 		return p.clause(p.s.q.Clauses[st.clause], within)
@@ -134,7 +131,7 @@ func (p *part) take(st step, within []uint32) (hits, error) {
 	return all, nil
 }
 
-// all returns the pages that have everything, and what is known of each clause.
+// all returns the pages that meet all conditions, and the hits of each clause.
 func (p *part) all() ([]uint32, []hits, error) {
 	required := make([]hits, len(p.s.q.Clauses))
 	var pages []uint32
@@ -158,25 +155,18 @@ func (p *part) most(missing int) ([]uint32, []hits, error) {
 	clauses := 0
 	var within []uint32
 	steps := p.steps()
+	// keys come first
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(min(a.clause, 0), min(b.clause, 0)) })
 	for _, st := range steps {
-		if st.clause >= 0 {
-			continue
-		}
 		h, err := p.take(st, within)
-		if err != nil || len(h.pages) == 0 {
+		if err != nil || st.clause < 0 && len(h.pages) == 0 {
 			return nil, nil, err
 		}
-		within = h.pages
-	}
-	for _, st := range steps {
 		if st.clause < 0 {
+			within = h.pages
 			continue
 		}
 		clauses++
-		h, err := p.take(st, within)
-		if err != nil {
-			return nil, nil, err
-		}
 		required[st.clause] = h
 		for _, page := range h.pages {
 			counts[page]++
@@ -212,6 +202,14 @@ func (p *part) since(pages []uint32) ([]uint32, error) {
 	return pages[:n], nil
 }
 
+// byLanguage evaluates a function of tags for the numbers of the segment's languages.
+func (p *part) byLanguage(of func(tag string) bool) (results [256]bool) {
+	for i, tag := range p.segment.Languages {
+		results[i] = of(tag)
+	}
+	return results
+}
+
 // spoken leaves out pages in languages that the query drops.
 func (p *part) spoken(pages []uint32) ([]uint32, error) {
 	if p.s.q.Drop == nil || len(pages) == 0 {
@@ -221,13 +219,10 @@ func (p *part) spoken(pages []uint32) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
-	dropped := make([]bool, len(p.segment.Languages))
-	for i, tag := range p.segment.Languages {
-		dropped[i] = p.s.q.Drop(tag)
-	}
+	dropped := p.byLanguage(p.s.q.Drop)
 	n := 0
 	for i, page := range pages {
-		if language := int(numbers[i]); language >= len(dropped) || !dropped[language] {
+		if !dropped[numbers[i]] {
 			pages[n] = page
 			n++
 		}
@@ -235,8 +230,7 @@ func (p *part) spoken(pages []uint32) ([]uint32, error) {
 	return pages[:n], nil
 }
 
-// norms returns how long the texts of pages are, compared with the average, and what
-// their scores are multiplied by.
+// norms returns the lengths of pages' texts, and the factors of their scores.
 func (p *part) norms(pages []uint32) (long []length, factors []float32, err error) {
 	norms, err := p.column(kindNorms, normBytes, normPages, pages)
 	if err != nil {
@@ -250,23 +244,20 @@ func (p *part) norms(pages []uint32) (long []length, factors []float32, err erro
 	if err := p.fresh(pages, factors); err != nil || p.s.q.Prefer == nil {
 		return long, factors, err
 	}
-	preferred := make([]bool, len(p.segment.Languages))
-	for i, tag := range p.segment.Languages {
-		preferred[i] = p.s.q.Prefer(tag)
-	}
+	preferred := p.byLanguage(p.s.q.Prefer)
 	numbers, err := p.column(kindLanguages, langBytes, langPages, pages)
 	if err != nil {
 		return nil, nil, err
 	}
 	for i, n := range numbers {
-		if int(n) >= len(preferred) || !preferred[n] {
+		if !preferred[n] {
 			factors[i] *= weights.otherLanguage
 		}
 	}
 	return long, factors, nil
 }
 
-// fresh multiplies the factors of pages by how new they are, if the query asks for that.
+// fresh multiplies the factors of pages by their freshness, if the query wants that.
 func (p *part) fresh(pages []uint32, factors []float32) error {
 	if p.s.q.Fresh.IsZero() {
 		return nil
@@ -282,7 +273,7 @@ func (p *part) fresh(pages []uint32, factors []float32) error {
 	return nil
 }
 
-// column returns what a column has of some pages.
+// column returns the values of a column for some pages, which are sorted.
 func (p *part) column(kind crawl.ChunkKind, size, pagesMost int, pages []uint32) ([]byte, error) {
 	var refs []crawl.ChunkRef
 	for i := 0; i < len(pages); {

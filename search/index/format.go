@@ -19,14 +19,14 @@ const (
 )
 
 const (
-	// chunkMost is how large a chunk is at most, in bytes: with its key and what Postgres
-	// adds it fits into one page of 8 KB.
+	// chunkMost bounds the bytes of a chunk: with its key and Postgres' overhead it fits into one page
+	// of 8 KB.
 	chunkMost = 7_800
-	// inlineMost is how much an entry of the dictionary holds itself.
+	// inlineMost bounds the bytes of postings and positions in an entry of the dictionary.
 	inlineMost = 1_000
 )
 
-// Columns: how many pages a chunk has, and how many bytes a page takes.
+// Columns: the bytes of a page, and the pages of a chunk.
 const (
 	normBytes, normPages = 3, 2_500
 	idBytes, idPages     = 20, 380
@@ -42,33 +42,32 @@ const (
 	languagePrefix = "l"
 )
 
-// Word is the key of a word as it is written.
+// Word returns the key of a word as it is written.
 func Word(term string) string { return wordPrefix + term }
 
-// Stem is the key of a stem.
+// Stem returns the key of a stem.
 func Stem(stem string) string { return stemPrefix + stem }
 
-// Domain is the key of the pages of a domain.
+// Domain returns the key of the pages of a domain.
 func Domain(domain string) string { return domainPrefix + domain }
 
-// Language is the key of the pages in a language, by the first subtag of its tag.
+// Language returns the key of the pages in a language, by the first subtag of its tag.
 func Language(base string) string { return languagePrefix + base }
 
-// feature is what is known of a term on a page: in which of the page's texts it is.
+// feature has a bit for each text of a page that has a term.
 type feature uint8
 
-// The bits of a feature, and behind them how often the term is in the main text.
+// The bits of a feature, and behind them the count of the term in the main text.
 const (
 	inAddress feature = 1 << iota
 	inDescription
 	inHeading
 	inAnchor
 	inTitle
-	// countShift leaves a bit to what may come.
+	// countShift leaves one bit free.
 	countShift = iota + 1
 	fieldsMask = inTitle<<1 - 1
-	// countCoded is the largest code of how often a term is in the main text: 3 means that
-	// a byte with 3 less than that follows.
+	// countCoded is the largest code of a count: a byte with the rest of the count follows.
 	countCoded = 3
 	countMost  = 255
 )
@@ -82,26 +81,26 @@ const (
 	anchorsBase     = 4_096
 	textBase        = 4_608
 
-	// placesMost is how many places of a term on a page are kept.
+	// placesMost bounds the places of a term on a page.
 	placesMost = 8_192
 )
 
-// blockKey is the key of a block of a term.
+// blockKey returns the key of a block of a term.
 func blockKey[T string | []byte](term T, n int) string {
 	return string(binary.BigEndian.AppendUint32(append([]byte(term), 0), uint32(n))) //nolint:gosec // some thousand
 }
 
-// columnKey is the key of a chunk of a column.
+// columnKey returns the key of a chunk of a column.
 func columnKey(n int) string {
 	return string(binary.BigEndian.AppendUint32(nil, uint32(n))) //nolint:gosec // some thousand
 }
 
-// lengthCode is the length of a text as a byte: eight steps for each doubling.
+// lengthCode codes the length of a text as a byte: eight steps for each doubling.
 func lengthCode(n int) byte {
 	return byte(min(255, math.Round(8*math.Log2(float64(max(n, 0)+1)))))
 }
 
-// lengths is what lengthCode has coded.
+// lengths decodes lengthCode.
 var lengths = func() (l [256]float32) {
 	for i := range l {
 		l[i] = float32(math.Exp2(float64(i)/8) - 1)
@@ -109,8 +108,5 @@ var lengths = func() (l [256]float32) {
 	return l
 }()
 
-// worthCode is what a page is worth as a byte.
+// worthCode codes a worth as a byte.
 func worthCode(worth float32) byte { return byte(min(255, max(0, math.Round(float64(worth)*255)))) }
-
-// titleCode is how many terms a title has, as a byte.
-func titleCode(n int) byte { return byte(min(255, n)) } //nolint:gosec // bounded

@@ -2,21 +2,21 @@ package index
 
 import "slices"
 
-// hits are pages that have an atom or a clause, and how well.
+// hits are pages that have an atom or a clause, each with a mark.
 type hits struct {
 	pages []uint32
 	marks []mark
 }
 
-// mark is how well a page has a clause.
+// mark rates the match of a clause on a page.
 type mark struct {
 	weight float32 // of the clause
 	fields feature
 	count  uint8 // in the main text
-	terms  uint8 // how many it is
+	terms  uint8 // their number in the clause
 }
 
-// grow makes room for so many more pages.
+// grow makes room for n more pages.
 func (h *hits) grow(n int) {
 	h.pages, h.marks = slices.Grow(h.pages, n), slices.Grow(h.marks, n)
 }
@@ -44,7 +44,7 @@ func (h *hits) decode(data []byte, count int, m mark) error {
 	return nil
 }
 
-// keep leaves only some pages, which are sorted.
+// keep drops all pages except some, which are sorted.
 func (h *hits) keep(pages []uint32) {
 	n, k := 0, 0
 	for i, page := range h.pages {
@@ -62,8 +62,7 @@ func (h *hits) keep(pages []uint32) {
 	h.pages, h.marks = h.pages[:n], h.marks[:n]
 }
 
-// union merges hits, which it may overwrite. A page that is in both is as good as the better
-// of them.
+// union merges hits, which it may overwrite. A page in both gets the better of each value.
 func union(a, b hits) hits {
 	if len(a.pages) < len(b.pages) {
 		a, b = b, a
@@ -90,7 +89,7 @@ func union(a, b hits) hits {
 	return out
 }
 
-// better is how well a page has what it has in two ways.
+// better returns the better of each value of two marks.
 func (m mark) better(x mark) mark {
 	return mark{
 		weight: max(m.weight, x.weight), count: max(m.count, x.count),
@@ -98,9 +97,8 @@ func (m mark) better(x mark) mark {
 	}
 }
 
-// absorb merges hits that are all on pages of these, as those of a word are on pages of its
-// stem, and reports whether they are. Marks that were merged before it was seen that one is
-// not are merged again to no effect.
+// absorb merges hits if all their pages are in h, as the pages of a word are among those of its stem,
+// and reports whether they are. If not, it may have merged some marks: merging these again has no effect.
 func (h *hits) absorb(x hits) bool {
 	i := 0
 	for k, page := range x.pages {
@@ -115,8 +113,7 @@ func (h *hits) absorb(x hits) bool {
 	return true
 }
 
-// on returns the marks of some pages, which are sorted; the zero mark of pages that are
-// not in hits.
+// on returns the marks of some pages, which are sorted; the zero mark for pages without one.
 func (h *hits) on(pages []uint32) []mark {
 	if slices.Equal(h.pages, pages) {
 		return h.marks

@@ -64,12 +64,12 @@ func (m *memory) take(t testing.TB, build func(out func(crawl.Chunk) error) (cra
 func (m *memory) add(t testing.TB, docs ...document) {
 	t.Helper()
 	m.take(t, func(out func(crawl.Chunk) error) (crawl.Segment, error) {
-		b := index.Builder{Stems: stems}
+		var pages []crawl.IndexedPage
 		for _, d := range docs {
 			m.pages[d.page] = m.next
-			b.Add(d.indexed(m.next))
+			pages = append(pages, d.indexed(m.next))
 		}
-		return b.Build(out)
+		return index.Build(pages, stems, out)
 	})
 }
 

@@ -2,11 +2,11 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/mosey-web/mosey/crawl"
 )
@@ -21,13 +21,11 @@ type Scanner interface {
 	Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, most int) ([]crawl.Chunk, error)
 	// Chunks returns the data of chunks.
 	Chunks(ctx context.Context, refs []crawl.ChunkRef) ([][]byte, error)
-	// Worths returns what pages are worth, each with the version that is searched now; 0
-	// of pages that are not.
+	// Worths returns the worth of pages, and the version of each in the index; 0 of other pages.
 	Worths(ctx context.Context, pages []int64) (versions []int64, worths []float32, err error)
 }
 
-// Merge makes one segment of several, without the pages that have newer versions or that
-// are gone.
+// Merge makes one segment of several, without pages that have newer versions or are gone.
 func Merge(ctx context.Context, src Scanner, segments []crawl.Segment, out func(crawl.Chunk) error) (crawl.Segment, error) {
 	m := merger{ctx: ctx, src: src, segments: segments, tables: tables{w: writer{out: out}}}
 	if err := m.number(); err != nil {
@@ -44,7 +42,7 @@ type merger struct {
 	src      Scanner
 	segments []crawl.Segment
 	tables   tables
-	// numbers are those that the pages of each segment have in the new one
+	// numbers are the numbers of each segment's pages in the new one
 	numbers [][]uint32
 	items   []item
 	places  []byte
@@ -53,8 +51,8 @@ type merger struct {
 	key     []byte
 }
 
-// placesBytesMost is how many bytes of positions a merge keeps of a term. Two million
-// ordinary pages have a tenth of it for their most frequent word.
+// placesBytesMost bounds the bytes of positions of a term in a merge. Two million ordinary pages
+// have a tenth of it for their most frequent word.
 const placesBytesMost = 1 << 30
 
 // gone is the number of a page that is left out.
@@ -103,9 +101,7 @@ func (m *merger) number() error {
 			}, n, i, int(lengths[norms[i*normBytes]])})
 		}
 	}
-	slices.SortFunc(rows, func(a, b row) int {
-		return byWorth(float32(a.worth)/255, float32(b.worth)/255, a.page, b.page)
-	})
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(b.worth, a.worth), cmp.Compare(a.page, b.page)) })
 	for n, r := range rows {
 		m.numbers[r.segment][r.at] = uint32(n)
 		m.tables.add(r.meta, r.words)
@@ -131,12 +127,9 @@ func (m *merger) column(segment int64, kind crawl.ChunkKind) ([]byte, error) {
 	}
 }
 
-// worths says what the pages of a column of ids are worth, and which are still as they are here.
+// worths returns the worth of the pages in a column of ids, and which versions are current.
 func (m *merger) worths(ids []byte) (worths []float32, live []bool, err error) {
-	const atOnce = 5_000
-	for len(ids) > 0 {
-		some := ids[:min(len(ids), atOnce*idBytes)]
-		ids = ids[len(some):]
+	for some := range slices.Chunk(ids, 5_000*idBytes) {
 		pages, versions := IDs(some)
 		now, worth, err := m.src.Worths(m.ctx, pages)
 		if err != nil {
@@ -150,7 +143,7 @@ func (m *merger) worths(ids []byte) (worths []float32, live []bool, err error) {
 	return worths, live, nil
 }
 
-// IDs reads a chunk of ids.
+// IDs decodes a chunk of ids.
 func IDs(data []byte) (pages, versions []int64) {
 	for ; len(data) >= idBytes; data = data[idBytes:] {
 		pages = append(pages, int64(binary.BigEndian.Uint64(data)))           //nolint:gosec // as it was coded
@@ -193,7 +186,7 @@ func (m *merger) merge() error {
 			kept = append(kept, c)
 		}
 		cursors = kept
-		if err := m.write(m.key); err != nil {
+		if err := m.write(); err != nil {
 			return err
 		}
 	}
@@ -232,9 +225,10 @@ func (m *merger) take(c *cursor) error {
 				return err
 			}
 		}
-		if positions, err = m.positions(c, e); err != nil {
+		if blocks, err = m.blocks(c, kindPositions, len(e.begins)); err != nil {
 			return err
 		}
+		positions = slices.Concat(blocks...)
 	}
 	numbers := m.numbers[c.n]
 	for i, page := range r.pages {
@@ -266,7 +260,11 @@ func (m *merger) take(c *cursor) error {
 	return nil
 }
 
+// blocks returns the first n blocks of a term.
 func (m *merger) blocks(c *cursor, kind crawl.ChunkKind, n int) ([][]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
 	refs := make([]crawl.ChunkRef, n)
 	for i := range refs {
 		refs[i] = crawl.ChunkRef{Segment: c.segment, Kind: kind, Key: blockKey(c.key, i)}
@@ -274,26 +272,12 @@ func (m *merger) blocks(c *cursor, kind crawl.ChunkKind, n int) ([][]byte, error
 	return m.src.Chunks(m.ctx, refs)
 }
 
-// positions are all coded positions of a term.
-func (m *merger) positions(c *cursor, e entry) ([]byte, error) {
-	if !e.positions {
-		return nil, nil
-	}
-	blocks, err := m.blocks(c, kindPositions, len(e.begins))
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(blocks...), nil
-}
-
-// write writes what was taken of a term.
-func (m *merger) write(key []byte) error {
+// write writes the items of the term m.key.
+func (m *merger) write() error {
 	if len(m.items) == 0 {
 		return nil
 	}
-	if less := func(i, k int) bool { return m.items[i].page < m.items[k].page }; !sort.SliceIsSorted(m.items, less) {
-		slices.SortFunc(m.items, func(a, b item) int { return int(int64(a.page) - int64(b.page)) })
-	}
+	slices.SortFunc(m.items, func(a, b item) int { return cmp.Compare(a.page, b.page) })
 	m.list.reset()
 	for _, it := range m.items {
 		m.list.pages, m.list.feats, m.list.counts = append(m.list.pages, it.page), append(m.list.feats, it.feat), append(m.list.counts, it.count)
@@ -302,26 +286,23 @@ func (m *merger) write(key []byte) error {
 			m.list.ends = append(m.list.ends, uint32(len(m.list.places))) //nolint:gosec // of one term
 		}
 	}
-	return m.tables.w.term(key, &m.list)
+	return m.tables.w.term(m.key, &m.list)
 }
 
 // cursor reads the dictionary of a segment.
 type cursor struct {
+	dictionary
+
 	m       *merger
 	n       int
 	segment int64
-
-	chunks []crawl.Chunk
-	after  []byte
-	rest   bytesReader
-
-	key   []byte
-	coded []byte
+	chunks  []crawl.Chunk
+	after   []byte
 }
 
 // next goes to the next term; false at the end.
 func (c *cursor) next() (bool, error) {
-	for len(c.rest.b) == 0 {
+	for len(c.b) == 0 {
 		if len(c.chunks) == 0 {
 			var err error
 			if c.chunks, err = c.m.src.Scan(c.m.ctx, c.segment, KindTerms, c.after, scanned); err != nil || len(c.chunks) == 0 {
@@ -329,15 +310,11 @@ func (c *cursor) next() (bool, error) {
 			}
 			c.after = c.chunks[len(c.chunks)-1].Key
 		}
-		c.rest, c.key = bytesReader{b: c.chunks[0].Data}, c.key[:0]
+		c.dictionary = dictionary{bytesReader: bytesReader{b: c.chunks[0].Data}, key: c.key[:0]}
 		c.chunks = c.chunks[1:]
 	}
-	shared := c.rest.uvarint()
-	suffix := c.rest.bytes(c.rest.uvarint())
-	c.coded = c.rest.bytes(c.rest.uvarint())
-	if c.rest.fail || shared > len(c.key) {
+	if !c.dictionary.next() {
 		return false, ErrDamaged
 	}
-	c.key = append(c.key[:shared], suffix...)
 	return true, nil
 }

@@ -15,7 +15,7 @@ type part struct {
 	batch   *batcher
 }
 
-// load returns the postings of a key on some pages; nil pages are all.
+// load returns the postings of a key on some pages; nil means all pages.
 func (p *part) load(key string, within []uint32) (run, error) {
 	var r run
 	err := p.blocks(key, within, r.grow, r.decode)
@@ -25,7 +25,7 @@ func (p *part) load(key string, within []uint32) (run, error) {
 	return r, err
 }
 
-// word returns the pages that have a key, of some pages; nil pages are all.
+// word returns the pages that have a key, of some pages; nil means all pages.
 func (p *part) word(key string, weight float32, within []uint32) (hits, error) {
 	var h hits
 	err := p.blocks(key, within, h.grow, func(data []byte, count, _ int) error {
@@ -37,9 +37,9 @@ func (p *part) word(key string, weight float32, within []uint32) (hits, error) {
 	return h, err
 }
 
-// blocks reads the postings of a key that may be on some pages. It calls grow once, with how
-// many they are. Then it calls yield for each block: its postings as they are coded, how many
-// they are, and the place of the first in the list.
+// blocks reads the postings of a key that may be on some pages. It calls grow once, with their
+// number. Then it calls yield for each block, with its coded postings, their number, and the place
+// of the first in the list.
 func (p *part) blocks(key string, within []uint32, grow func(n int), yield func(data []byte, count, from int) error) error {
 	e, found := p.terms[key]
 	if !found {
@@ -88,11 +88,13 @@ func (p *part) places(key string, r run, yield func(i int, places []int32)) erro
 	} else {
 		blocks = blocks[:0]
 		for _, at := range r.at {
-			n := e.blockOf(int(at))
-			if len(blocks) == 0 || blocks[len(blocks)-1] != n {
-				blocks = append(blocks, n)
+			n, exact := slices.BinarySearch(e.begins, int(at))
+			if !exact {
+				n--
 			}
+			blocks = append(blocks, n)
 		}
+		blocks = slices.Compact(blocks)
 		var err error
 		if chunks, err = p.batch.get(p.refs(kindPositions, key, blocks)); err != nil {
 			return err
@@ -121,15 +123,6 @@ func (p *part) places(key string, r run, yield func(i int, places []int32)) erro
 		}
 	}
 	return nil
-}
-
-// blockOf is the block of positions that a place of the list is in.
-func (e *entry) blockOf(at int) int {
-	n, exact := slices.BinarySearch(e.begins, at)
-	if exact {
-		return n
-	}
-	return n - 1
 }
 
 // phrase returns the postings of a phrase: the pages on which its words follow each other.
@@ -172,13 +165,13 @@ func (p *part) phrase(w Way, within []uint32) (run, error) {
 			continue
 		}
 		r.pages = append(r.pages, within[i])
-		f, count := p.where(list)
+		f, count := where(list)
 		r.feats, r.counts = append(r.feats, f), append(r.counts, count)
 	}
 	return r, nil
 }
 
-// both leaves of starts those that places have, at a distance.
+// both returns the starts that have a place at a distance.
 func both(starts, places []int32, offset int32) []int32 {
 	n, k := 0, 0
 	for _, start := range starts {
@@ -193,8 +186,8 @@ func both(starts, places []int32, offset int32) []int32 {
 	return starts[:n]
 }
 
-// where are the texts in which places are, and how many are in the main text.
-func (p *part) where(places []int32) (f feature, count uint8) {
+// where returns the texts that have some places, and the number of places in the main text.
+func where(places []int32) (f feature, count uint8) {
 	for _, at := range places {
 		switch {
 		case at > textBase:
@@ -247,8 +240,8 @@ func (p *part) way(w Way, weight float32, within []uint32) (hits, error) {
 	return found, err
 }
 
-// together returns the pages that have all of some atoms. They have them as often as the
-// rarest of them, in the texts that have all of them.
+// together returns the pages that have all of some atoms. Their count is that of the rarest atom, and
+// their texts are the texts that have all atoms.
 func (p *part) together(atoms []Atom, weight float32, within []uint32) (hits, error) {
 	var all hits
 	for n, a := range atoms {

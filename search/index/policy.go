@@ -11,20 +11,26 @@ import (
 )
 
 const (
-	// smallTiers is how many of the tiers are merged between two writes of the index: at most
-	// 16,000 pages at once. Larger ones are merged beside the writes, up to largeMost pages.
+	// smallTiers is the number of tiers that are merged between two writes of the index: at most
+	// 16,000 pages at once. Larger segments are merged beside the writes, up to largeMost pages.
 	smallTiers = 2
 	largeMost  = 2_000_000
-	// tier is how many segments of about the same size are merged into one.
+	// tier is the number of segments of about the same size that are merged into one.
 	tier = 8
-	// tierPages is how many pages the segments of the lowest tier have at most.
+	// tierPages bounds the pages of a segment in the lowest tier.
 	tierPages = 250
+	// deadMost is the share of pages with newer versions elsewhere, or that are gone, above which
+	// a segment is rewritten.
+	deadMost = 0.3
+	// checkEvery is how often the dead pages of a segment are counted, and oldAge the age of a
+	// segment that is rewritten because of a single dead page.
+	checkEvery = 6 * time.Hour
+	oldAge     = 7 * 24 * time.Hour
 )
 
-// ToMerge are the segments that are to be merged next, of small or of large ones: those of
-// the smallest tier that is full. Each tier's are up to eight times as large as
-// those of the one below. So a page is written again once for each tier, and a million
-// pages are in some thirty segments.
+// ToMerge returns the segments to be merged next, small or large ones: the segments of the smallest
+// full tier. The segments of a tier are up to eight times as large as in the tier below. So a page is
+// written again once for each tier, and a million pages are in some thirty segments.
 func ToMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 	tiers := map[int][]crawl.Segment{}
 	for _, s := range segments {
@@ -35,7 +41,7 @@ func ToMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 		if large != (n >= smallTiers) || len(tiers[n]) < tier {
 			continue
 		}
-		// those of a busy crawl come faster than they are merged: take them all
+		// the segments of a busy crawl come faster than they are merged: take them all
 		some := tiers[n]
 		pages := 0
 		for i, s := range some {
@@ -51,16 +57,6 @@ func ToMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 	return nil
 }
 
-// sizes are the least and the most pages of small or of large segments. Who merges the ones
-// never touches the others.
-func sizes(large bool) (least, most int) {
-	const smallMost = tierPages * tier // the last of smallTiers
-	if large {
-		return smallMost + 1, math.MaxInt32
-	}
-	return 0, smallMost
-}
-
 func tierOf(pages int) int {
 	if pages <= tierPages {
 		return 0
@@ -68,41 +64,24 @@ func tierOf(pages int) int {
 	return int(math.Ceil(math.Log(float64(pages)/tierPages) / math.Log(tier)))
 }
 
-// deadMost is the share of pages with newer versions elsewhere, or that are gone, above which
-// a segment is written anew.
-const deadMost = 0.3
-
-const (
-	// checkEvery is how often the dead pages of a segment are counted, and oldAge the age at
-	// which one is enough.
-	checkEvery = 6 * time.Hour
-	oldAge     = 7 * 24 * time.Hour
-)
-
-// ToCheck is the segment, of small or of large ones, whose dead pages are to be counted next.
+// ToCheck returns the small or large segment whose dead pages are to be counted next.
 func ToCheck(segments []crawl.Segment, large bool) (next crawl.Segment, due bool) {
-	least, most := sizes(large)
+	const smallMost = tierPages * tier // of the last of smallTiers
 	for _, s := range segments {
-		if s.Pages >= least && s.Pages <= most && s.Unchecked >= max(checkEvery, next.Unchecked) {
+		if large == (s.Pages > smallMost) && s.Unchecked >= max(checkEvery, next.Unchecked) {
 			next, due = s, true
 		}
 	}
 	return next, due
 }
 
-// Outlived reports whether a segment is to be written anew without its dead pages: if it has
-// many, and if it is old, so that nothing of what a publisher has forbidden stays for long.
+// Outlived reports whether a segment is to be rewritten without its dead pages: if it has many, or
+// if it is old, so that texts that a publisher has forbidden do not stay for long.
 func Outlived(segment crawl.Segment, dead int) bool {
 	return dead > 0 && (segment.Age >= oldAge || float64(dead) > deadMost*float64(segment.Pages))
 }
 
-// Dead counts the pages of a segment that have newer versions elsewhere or are gone.
-func Dead(ctx context.Context, src Scanner, segment crawl.Segment) (dead int, err error) {
-	pages, err := DeadPages(ctx, src, segment)
-	return len(pages), err
-}
-
-// DeadPages are those pages.
+// DeadPages returns the pages of a segment that have newer versions elsewhere or are gone.
 func DeadPages(ctx context.Context, src Scanner, segment crawl.Segment) (dead []int64, err error) {
 	m := merger{ctx: ctx, src: src}
 	ids, err := m.column(segment.ID, kindIDs)
@@ -122,8 +101,7 @@ func DeadPages(ctx context.Context, src Scanner, segment crawl.Segment) (dead []
 	return dead, nil
 }
 
-// Reweigh writes the chunks of a segment that have what its pages are worth, where that has
-// changed.
+// Reweigh writes the chunks of a segment in which the worth of a page has changed.
 func Reweigh(ctx context.Context, src Scanner, segment crawl.Segment, store func(crawl.Chunk) error) error {
 	m := merger{ctx: ctx, src: src}
 	ids, err := m.column(segment.ID, kindIDs)

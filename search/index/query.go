@@ -3,79 +3,72 @@ package index
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 )
 
 // Source has the chunks of the index, all as of the same instant.
 type Source interface {
-	// Terms returns the chunk of each segment's dictionary that may have a key: the one with
-	// the greatest first key up to it. The result has all keys of the first segment, then
-	// those of the next. Nil means that the segment cannot have the key.
+	// Terms returns the chunk of each segment's dictionary that may have a key: the chunk with the
+	// greatest first key up to it; nil if the segment cannot have the key. The result has all keys of
+	// the first segment, then all keys of the next.
 	Terms(ctx context.Context, segments []int64, keys []string) ([][]byte, error)
 	// Chunks returns the data of chunks.
 	Chunks(ctx context.Context, refs []crawl.ChunkRef) ([][]byte, error)
 }
 
-// Query is what is looked for.
+// Query has the conditions on pages.
 type Query struct {
-	// Clauses are what a page must have, apart from the optional ones.
+	// Clauses are the clauses that a page must have, apart from the optional ones.
 	Clauses []Clause
-	// Not is what a page must not have.
+	// Not are the atoms that a page must not have.
 	Not []Atom
-	// Within are keys: of each list, a page must have one.
+	// Within are lists of keys: a page must have one key of each list.
 	Within [][]string
-	// Drop leaves out pages in a language, a tag. Nil leaves out none.
+	// Drop leaves out pages by the tag of their language; nil leaves out no page.
 	Drop func(tag string) bool
-	// Since leaves out pages with an earlier day; zero leaves out none.
+	// Since leaves out pages with an earlier day; zero leaves out no page.
 	Since time.Time
-	// Fresh, if it is set, is now: pages count the less the older their dates are.
+	// Fresh, if it is set, is now: older pages get lower scores.
 	Fresh time.Time
-	// Prefer reports whether a language, a tag, is the query's; nil means that none is.
-	// Pages in others are worth less.
+	// Prefer reports whether a tag is of the query's language; pages in other languages get lower
+	// scores. Nil means that all languages count the same.
 	Prefer func(tag string) bool
 }
 
-// Clause is alternatives, of which a page must have one.
+// Clause has alternatives, of which a page must have one.
 type Clause struct {
 	Any []Atom
 	// Optional clauses only add to the score.
 	Optional bool
 }
 
-// Atom is a word or a phrase, in any of the ways in which it may be written.
+// Atom is a word or a phrase, in all its spellings and forms.
 type Atom struct{ Ways []Way }
 
-// Way is one of them.
+// Way is one spelling or form.
 type Way struct {
-	// Keys are those of a word, or of the words of a phrase.
+	// Keys are the keys of a word, or of the words of a phrase, and At their places in the phrase.
 	Keys []string
-	// At has for each key its place in the phrase.
-	At []int
+	At   []int
 	// All, in place of keys, are atoms that a page has anywhere.
 	All []Atom
-	// Weight is how much it counts that a page has the word in this way, up to 1.
+	// Weight is the weight of the word in this form, up to 1.
 	Weight float32
 }
 
-// keys are all keys of a query, each once.
+// keys returns all keys of a query, each once.
 func (q *Query) keys() []string {
-	var all []string
-	seen := map[string]bool{}
-	add := func(keys []string) {
-		for _, k := range keys {
-			if !seen[k] {
-				seen[k] = true
-				all = append(all, k)
-			}
-		}
-	}
+	all := slices.Concat(q.Within...)
 	var atoms func(list []Atom)
 	atoms = func(list []Atom) {
 		for _, a := range list {
 			for _, w := range a.Ways {
-				add(w.Keys)
+				all = append(all, w.Keys...)
 				atoms(w.All)
 			}
 		}
@@ -84,26 +77,23 @@ func (q *Query) keys() []string {
 		atoms(c.Any)
 	}
 	atoms(q.Not)
-	for _, keys := range q.Within {
-		add(keys)
-	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
-// statistics are of all pages, for scores.
+// statistics has the statistics of all pages, for scores.
 type statistics struct {
 	pages   float64
 	average float32 // length of a main text
 	having  map[string]int
 }
 
-// idf says how much it says that a page has something that so many have (Robertson and
-// Spärck Jones).
+// idf returns the inverse document frequency of a term on so many pages (Robertson and Spärck Jones).
 func (s *statistics) idf(having float64) float32 {
 	return float32(math.Log(1 + (s.pages-min(having, s.pages)+0.5)/(having+0.5)))
 }
 
-// of is the weight of an atom.
+// of returns the weight of an atom.
 func (s *statistics) of(a Atom) float32 {
 	most := 0.0
 	var phrase float32
@@ -173,5 +163,71 @@ func Open(ctx context.Context, src Source, segments []crawl.Segment, q Query) (*
 	return s, nil
 }
 
-// Having is how many pages have a key, older versions of pages included.
+// Having returns how many pages have a key, older versions of pages included.
 func (s *Search) Having(key string) int { return s.stats.having[key] }
+
+// View is the index and the pages that it finds, all as of the same instant.
+type View interface {
+	Source
+	Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, most int) ([]crawl.Chunk, error)
+	Segments(ctx context.Context) ([]crawl.Segment, error)
+	// Stems returns what Postgres' dictionaries make of terms, each by a text search
+	// configuration; nothing of a stop word.
+	Stems(ctx context.Context, configs, terms []string) ([][]string, error)
+	// Pages returns the pages of hits, without those that are older versions or must not
+	// be shown.
+	Pages(ctx context.Context, hits []Hit) ([]report.SearchHit, error)
+	// Sections returns the headings of pages and the terms under them.
+	Sections(ctx context.Context, pages []int64) ([]report.SearchSections, error)
+}
+
+// wordsScanned bounds the chunks of the dictionary that are read for words with a beginning.
+const wordsScanned = 256
+
+// Words calls yield with words that begin with some letters, and how many pages of a
+// segment have them. It reads 2 MB of the dictionary at most.
+func Words(ctx context.Context, v View, segment int64, beginning string, yield func(word string, pages int)) error {
+	prefix := Word(beginning)
+	first, err := v.Terms(ctx, []int64{segment}, []string{prefix})
+	if err != nil {
+		return err
+	}
+	tell := func(chunk []byte) (past bool, err error) {
+		d := dictionary{bytesReader: bytesReader{b: chunk}}
+		for d.next() {
+			key := string(d.key)
+			if !strings.HasPrefix(key, prefix) {
+				if key > prefix {
+					return true, nil
+				}
+				continue
+			}
+			e, err := readEntry(d.coded)
+			if err != nil {
+				return false, err
+			}
+			yield(key[len(wordPrefix):], e.pages)
+		}
+		return false, nil
+	}
+	if past, err := tell(first[0]); err != nil || past {
+		return err
+	}
+	after := []byte(prefix)
+	for n := 0; n < wordsScanned; n += scanned {
+		chunks, err := v.Scan(ctx, segment, KindTerms, after, scanned)
+		if err != nil {
+			return err
+		}
+		for _, c := range chunks {
+			after = c.Key
+			if past, err := tell(c.Data); err != nil || past {
+				return err
+			}
+		}
+		if len(chunks) < scanned {
+			return nil
+		}
+	}
+	return nil
+}

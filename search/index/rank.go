@@ -1,20 +1,19 @@
 package index
 
-// weights are how a page is scored. They were chosen on the judged queries of test/search,
-// beside Xapian.
+// weights are the weights of a score, chosen on the judged queries of test/search.
 var weights = struct {
 	// BM25 on the main text (Robertson and Zaragoza, "The Probabilistic Relevance
 	// Framework: BM25 and Beyond", 2009).
 	k1, b float32
-	// what a word adds that is in another text of the page, in units of its idf
+	// what a word in another text of the page adds, in units of its idf
 	title, heading, description, address, anchored float32
-	// how many terms an ordinary title has: in a shorter one a word says more
+	// the number of terms in an ordinary title: a word of a shorter title adds more
 	titleTerms float32
-	// what all words in the title add if it has no others, and what words beside each other add
+	// what a title adds that is the query, and what words beside each other add
 	whole, near float32
-	// how much worth multiplies a score: from 1 to 1 + worth
+	// a page's worth multiplies its score by 1 to 1 + worth
 	worth float32
-	// pages in other languages than the query's
+	// the factor of pages in other languages than the query's
 	otherLanguage float32
 }{
 	k1: 2, b: 0.4,
@@ -23,20 +22,20 @@ var weights = struct {
 	worth: 2, otherLanguage: 0.8,
 }
 
-// freshness is what a score is multiplied by for a date so many days ago: half of it remains
-// after freshDays, and freshLeast of a page that is very old or has no date.
+// freshness returns the factor of a score for a date so many days ago: a half after freshDays, and
+// at least freshLeast, also without a date.
 func freshness(days float32) float32 {
 	const freshDays, freshLeast = 60, 0.1
 	return max(freshLeast, freshDays/(freshDays+max(0, days)))
 }
 
-// length is how long the texts of a page are.
+// length has the lengths of a page's texts.
 type length struct {
-	text  float32 // of the average
+	text  float32 // relative to the average
 	title float32 // terms
 }
 
-// score is what a word adds to the score of a page.
+// score returns what a word adds to the score of a page.
 func (m mark) score(l length) float32 {
 	w := &weights
 	s := float32(0)
@@ -68,7 +67,7 @@ type scored struct {
 	factors []float32 // by which each score was multiplied
 }
 
-// score scores pages by their clauses. factors multiply the scores.
+// score scores pages by their clauses.
 func score(pages []uint32, clauses [][]mark, lengths []length, factors []float32) scored {
 	out := scored{pages: pages, scores: make([]float32, len(pages)), factors: factors}
 	for i := range pages {

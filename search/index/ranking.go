@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// lookedFirst is how many candidates have their positions compared at first, each further
-	// time four times as many; lookedMost is for how many a ranking does so.
+	// lookedFirst is the number of candidates whose positions are compared first, and then four times
+	// as many each time; lookedMost bounds it for a ranking.
 	lookedFirst = 200
 	lookedMost  = 50_000
 )
@@ -23,18 +23,18 @@ type Hit struct {
 
 // candidate is a page in a segment.
 type candidate struct {
-	// bound is the most that its score may be
+	// bound is an upper bound of its final score
 	bound, score float32
 	part         int32
-	at           int32 // in what was found in it
+	at           int32 // in the scored pages of the part
 }
 
 // Ranking hands out the pages of a query, the best first.
 type Ranking struct {
-	// Found is how many pages there are, older versions of pages included.
+	// Found is the number of pages, older versions of pages included.
 	Found int
-	// Rough is set if so many pages are alike that the last ones handed out were ordered
-	// without regard to how near the words are to each other.
+	// Rough is set if so many pages have about the same score that the last ones were ordered
+	// without the distances of the words.
 	Rough bool
 
 	s     *Search
@@ -50,7 +50,6 @@ type Ranking struct {
 // pair is two words that follow each other in the query.
 type pair struct {
 	first, second string
-	apart         int32
 	weight        float32
 }
 
@@ -75,7 +74,7 @@ func newRanking(s *Search, parts []*part, found []scored, batch *batcher) *Ranki
 	return r
 }
 
-// pairs are the words of a query that are beside each other.
+// pairs returns the words that are beside each other in a query.
 func (s *Search) pairs() []pair {
 	var pairs []pair
 	var before string
@@ -91,14 +90,14 @@ func (s *Search) pairs() []pair {
 			}
 		}
 		if word != "" && before != "" && s.stats.having[word] > 0 && s.stats.having[before] > 0 {
-			pairs = append(pairs, pair{first: before, second: word, apart: 1, weight: weights.near * min(weight, own)})
+			pairs = append(pairs, pair{first: before, second: word, weight: weights.near * min(weight, own)})
 		}
 		before, weight = word, own
 	}
 	return pairs
 }
 
-// Next returns the next best pages, at most most; none at the end.
+// Next returns the next best pages, at most most; no pages at the end.
 func (r *Ranking) Next(most int) ([]Hit, error) {
 	var picked []candidate
 	for len(picked) < most {
@@ -113,7 +112,7 @@ func (r *Ranking) Next(most int) ([]Hit, error) {
 	return r.hits(picked)
 }
 
-// prepare looks at candidates until the best that was looked at is the best of all.
+// prepare scores candidates until the best scored one is the best of all.
 func (r *Ranking) prepare() error {
 	for len(r.pending) > 0 && (len(r.ready) == 0 || r.ready[0].bound < r.pending[0].bound) {
 		var some []candidate
@@ -132,14 +131,15 @@ func (r *Ranking) prepare() error {
 		}
 		for _, c := range some {
 			c.bound = c.score
-			r.ready.push(c)
+			r.ready = append(r.ready, c)
 		}
+		r.ready.order()
 	}
 	return nil
 }
 
-// look adds to the scores of candidates what words beside each other are worth.
-func (r *Ranking) look(some []candidate) error {
+// each runs fn for each part with candidates: their indexes in some and their pages, by page.
+func (r *Ranking) each(some []candidate, fn func(n int, list []int, pages []uint32) error) error {
 	byPart := make([][]int, len(r.parts))
 	for i, c := range some {
 		byPart[c.part] = append(byPart[c.part], i)
@@ -149,12 +149,19 @@ func (r *Ranking) look(some []candidate) error {
 		if len(list) == 0 {
 			return nil
 		}
-		p, f := r.parts[n], r.found[n]
 		slices.SortFunc(list, func(a, b int) int { return int(some[a].at) - int(some[b].at) })
 		pages := make([]uint32, len(list))
 		for i, k := range list {
-			pages[i] = f.pages[some[k].at]
+			pages[i] = r.found[n].pages[some[k].at]
 		}
+		return fn(n, list, pages)
+	})
+}
+
+// look adds the weights of words beside each other to the scores of candidates.
+func (r *Ranking) look(some []candidate) error {
+	return r.each(some, func(n int, list []int, pages []uint32) error {
+		p, f := r.parts[n], r.found[n]
 		for _, pair := range r.pairs {
 			near, err := p.near(pair, pages)
 			if err != nil {
@@ -168,7 +175,7 @@ func (r *Ranking) look(some []candidate) error {
 	})
 }
 
-// near says for pages how near two words are on them: 1 is beside each other.
+// near returns how near two words are on pages: 1 means beside each other.
 func (p *part) near(pr pair, pages []uint32) ([]float32, error) {
 	out := make([]float32, len(pages))
 	first, err := p.load(pr.first, pages)
@@ -184,22 +191,15 @@ func (p *part) near(pr pair, pages []uint32) ([]float32, error) {
 	if err := p.places(pr.first, first, func(i int, at []int32) { places[i] = slices.Clone(at) }); err != nil {
 		return nil, err
 	}
-	at := make([]int, len(first.pages)) // of each page in pages
-	k := 0
-	for i, page := range first.pages {
-		for pages[k] < page {
-			k++
-		}
-		at[i] = k
-	}
 	err = p.places(pr.second, second, func(i int, seconds []int32) {
-		out[at[i]] = nearness(places[i], seconds, pr.apart)
+		k, _ := slices.BinarySearch(pages, second.pages[i])
+		out[k] = nearness(places[i], seconds)
 	})
 	return out, err
 }
 
-// nearness is 1 if a second place follows a first one at a distance, half if it is near.
-func nearness(firsts, seconds []int32, apart int32) float32 {
+// nearness is 1 if a second place is next to a first one, and up to a half if it is near.
+func nearness(firsts, seconds []int32) float32 {
 	const window = 8
 	best := float32(0)
 	k := 0
@@ -208,7 +208,7 @@ func nearness(firsts, seconds []int32, apart int32) float32 {
 			k++
 		}
 		for i := k; i < len(seconds) && seconds[i] <= f+window; i++ {
-			if seconds[i]-f == apart {
+			if seconds[i]-f == 1 {
 				return 1
 			}
 			distance := math.Abs(float64(seconds[i] - f))
@@ -218,20 +218,10 @@ func nearness(firsts, seconds []int32, apart int32) float32 {
 	return best
 }
 
-// hits looks up which pages candidates are.
+// hits looks up the ids of candidates.
 func (r *Ranking) hits(picked []candidate) ([]Hit, error) {
 	hits := make([]Hit, len(picked))
-	byPart := make([][]int, len(r.parts))
-	for i, c := range picked {
-		byPart[c.part] = append(byPart[c.part], i)
-	}
-	err := r.batch.each(len(r.parts), func(n int) error {
-		list := byPart[n]
-		slices.SortFunc(list, func(a, b int) int { return int(picked[a].at) - int(picked[b].at) })
-		pages := make([]uint32, len(list))
-		for i, k := range list {
-			pages[i] = r.found[n].pages[picked[k].at]
-		}
+	err := r.each(picked, func(n int, list []int, pages []uint32) error {
 		ids, err := r.parts[n].column(kindIDs, idBytes, idPages, pages)
 		if err != nil {
 			return err
@@ -258,16 +248,12 @@ func (h *heap) order() {
 	}
 }
 
-// before orders candidates; those that are equally good by where they are.
+// before orders candidates by their bounds, and equal ones by their places.
 func (c candidate) before(d candidate) bool {
-	switch {
-	case c.bound != d.bound:
+	if c.bound != d.bound {
 		return c.bound > d.bound
-	case c.part != d.part:
-		return c.part < d.part
-	default:
-		return c.at < d.at
 	}
+	return c.part < d.part || c.part == d.part && c.at < d.at
 }
 
 func (h *heap) down(i int) {
@@ -294,16 +280,4 @@ func (h *heap) pop() candidate {
 	*h = (*h)[:last]
 	h.down(0)
 	return top
-}
-
-func (h *heap) push(c candidate) {
-	*h = append(*h, c)
-	for i := len(*h) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !(*h)[i].before((*h)[up]) {
-			return
-		}
-		(*h)[i], (*h)[up] = (*h)[up], (*h)[i]
-		i = up
-	}
 }

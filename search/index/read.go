@@ -3,22 +3,22 @@ package index
 import (
 	"encoding/binary"
 	"errors"
-	"iter"
 	"slices"
 	"sort"
 )
 
-// ErrDamaged says that a chunk is not what this package writes.
+// ErrDamaged reports a chunk that this package has not written.
 var ErrDamaged = errors.New("a chunk of the index is damaged")
 
-// entry is what the dictionary has of a term.
+// entry is a term's entry in the dictionary.
 type entry struct {
 	pages     int // how many have it
 	positions bool
-	// postings, and the positions behind them, if they are part of the entry
+	// inline has the postings, up to split, and the positions behind them, if they are few
 	inline []byte
 	split  int
-	// blocks of postings, otherwise; begins has the first of the list in each block of positions
+	// blocks are the blocks of postings, otherwise; begins has the first place in the list of each
+	// block of positions
 	blocks []blockInfo
 	begins []int
 }
@@ -26,11 +26,11 @@ type entry struct {
 // blockInfo is a block of postings.
 type blockInfo struct {
 	first uint32 // page
-	from  int    // place of it in the list
+	from  int    // its place in the list
 	count int
 }
 
-// bytesReader reads what this package has coded. A fault is kept, and reads nothing more.
+// bytesReader decodes values. After a failure it returns zero values.
 type bytesReader struct {
 	b    []byte
 	fail bool
@@ -63,47 +63,45 @@ func (r *bytesReader) byte() byte {
 	return 0
 }
 
-// entriesOf are the terms of a chunk of the dictionary, with their entries as they are coded.
-func entriesOf(chunk []byte) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		r := bytesReader{b: chunk}
-		var key []byte
-		for len(r.b) > 0 {
-			shared := r.uvarint()
-			suffix := r.bytes(r.uvarint())
-			coded := r.bytes(r.uvarint())
-			if r.fail || shared > len(key) {
-				return
-			}
-			key = append(key[:shared], suffix...)
-			if !yield(string(key), coded) {
-				return
-			}
-		}
+// dictionary reads the terms of a chunk of the dictionary, with their coded entries.
+type dictionary struct {
+	bytesReader
+
+	key, coded []byte
+}
+
+// next reads the next term; false at the end, or if the chunk is damaged.
+func (d *dictionary) next() bool {
+	if len(d.b) == 0 {
+		return false
 	}
+	shared := d.uvarint()
+	suffix := d.bytes(d.uvarint())
+	d.coded = d.bytes(d.uvarint())
+	if d.fail || shared > len(d.key) {
+		d.fail = true
+		return false
+	}
+	d.key = append(d.key[:shared], suffix...)
+	return true
 }
 
 // find returns the entry of a term in a chunk of the dictionary; false if it has none.
-func find(chunk []byte, term string) (entry, bool, error) {
-	r := bytesReader{b: chunk}
-	var key []byte
-	for len(r.b) > 0 {
-		shared := r.uvarint()
-		suffix := r.bytes(r.uvarint())
-		coded := r.bytes(r.uvarint())
-		if r.fail || shared > len(key) {
-			return entry{}, false, ErrDamaged
-		}
-		key = append(key[:shared], suffix...)
+func find(chunk []byte, term string) (e entry, found bool, err error) {
+	d := dictionary{bytesReader: bytesReader{b: chunk}}
+	for d.next() {
 		switch {
-		case string(key) == term:
-			e, err := readEntry(coded)
+		case string(d.key) == term:
+			e, err = readEntry(d.coded)
 			return e, err == nil, err
-		case string(key) > term:
-			return entry{}, false, nil
+		case string(d.key) > term:
+			return e, false, nil
 		}
 	}
-	return entry{}, false, nil
+	if d.fail {
+		return e, false, ErrDamaged
+	}
+	return e, false, nil
 }
 
 func readEntry(coded []byte) (entry, error) {
@@ -145,7 +143,7 @@ func readEntry(coded []byte) (entry, error) {
 	return e, nil
 }
 
-// blocksFor are the blocks that may have some pages, which are sorted; nil pages are all.
+// blocksFor returns the blocks that may have some pages, which are sorted; nil means all pages.
 func (e *entry) blocksFor(pages []uint32) []int {
 	var wanted []int
 	if pages == nil {
@@ -168,7 +166,7 @@ func (e *entry) blocksFor(pages []uint32) []int {
 	return wanted
 }
 
-// run is some of a term's postings, decoded.
+// run has some of a term's postings, decoded.
 type run struct {
 	pages  []uint32
 	feats  []feature
@@ -208,8 +206,8 @@ func (p *run) decode(data []byte, count, from int) error {
 	return nil
 }
 
-// posting reads one: how far its page is from the one before, its features, and how often
-// the term is in the main text. It takes size bytes; below 0 it is damaged.
+// posting decodes a posting: the distance of its page from the one before, its features, and the
+// count of the term in the main text. It has size bytes; -1 means that it is damaged.
 func posting(data []byte) (distance uint32, f feature, count uint8, size int) {
 	if len(data) >= 2 && data[0] < 0x80 { // nearly all of a frequent term
 		distance, size = uint32(data[0]), 1
@@ -250,7 +248,7 @@ func (p *run) keep(pages []uint32) {
 	p.pages, p.feats, p.counts, p.at = p.pages[:n], p.feats[:n], p.counts[:n], p.at[:n]
 }
 
-// skipPlaces passes over the coded places of so many pages.
+// skipPlaces skips the coded places of so many pages.
 func skipPlaces(data []byte, pages int) ([]byte, error) {
 	r := bytesReader{b: data}
 	for range pages {

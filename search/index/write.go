@@ -3,17 +3,19 @@ package index
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
+	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// list is the pages of a term.
+// list has the pages of a term.
 type list struct {
 	pages  []uint32
 	feats  []feature
 	counts []uint8 // in the main text
-	// places are the coded positions of all pages, ends where those of each end; both are
-	// empty where the term has no positions.
+	// places are the coded positions of all pages, ends the end of each page's positions; both are
+	// empty if the term has no positions.
 	places []byte
 	ends   []uint32
 }
@@ -23,13 +25,12 @@ func (l *list) reset() {
 	l.places, l.ends = l.places[:0], l.ends[:0]
 }
 
-// placesOf are the coded positions of the nth page.
-func (l *list) placesOf(n int) []byte {
-	begin := uint32(0)
-	if n > 0 {
-		begin = l.ends[n-1]
+// end returns the end of the coded positions of the first n pages.
+func (l *list) end(n int) int {
+	if n == 0 {
+		return 0
 	}
-	return l.places[begin:l.ends[n]]
+	return int(l.ends[n-1])
 }
 
 // writer makes chunks of a segment. Terms come in the order of their keys.
@@ -77,14 +78,14 @@ func (w *writer) term(key []byte, l *list) error {
 	return nil
 }
 
-// What an entry is.
+// The flags of an entry.
 const (
 	entryPositions = 1 << iota
 	entryBlocks
 )
 
-// postings appends to the entry what says where a term's pages are, and emits blocks of
-// them if they are many.
+// postings appends the postings and positions to the entry or, if these are large, emits blocks and
+// appends their bounds.
 func (w *writer) postings(key []byte, l *list, positions bool) error {
 	w.block = appendPostings(w.block[:0], l, 0, len(l.pages))
 	var flags byte
@@ -98,14 +99,11 @@ func (w *writer) postings(key []byte, l *list, positions bool) error {
 		return nil
 	}
 	w.entry = append(w.entry, flags|entryBlocks)
-	starts := w.starts(l)
+	starts := l.starts()
 	w.entry = binary.AppendUvarint(w.entry, uint64(len(starts)))
 	before := uint32(0)
 	for i, from := range starts {
-		to := len(l.pages)
-		if i+1 < len(starts) {
-			to = starts[i+1]
-		}
+		to := endOf(starts, i, l)
 		w.entry = binary.AppendUvarint(w.entry, uint64(l.pages[from]-before))
 		w.entry = binary.AppendUvarint(w.entry, uint64(to-from)) //nolint:gosec // positive
 		before = l.pages[from]
@@ -120,31 +118,39 @@ func (w *writer) postings(key []byte, l *list, positions bool) error {
 	return w.positions(key, l)
 }
 
-// starts are the places in a list at which its blocks begin.
-func (w *writer) starts(l *list) []int {
+// endOf returns the place in a list at which the block i ends.
+func endOf(starts []int, i int, l *list) int {
+	if i+1 < len(starts) {
+		return starts[i+1]
+	}
+	return len(l.pages)
+}
+
+// starts returns the places in a list at which its blocks begin.
+func (l *list) starts() []int {
 	starts := []int{0}
 	size, before := 0, uint32(0)
 	for i, page := range l.pages {
-		n := uvarintLen(uint64(page-before)) + 1
+		n := uvarintLen(page-before) + 1
 		if l.counts[i] >= countCoded {
 			n++
 		}
 		if size+n > chunkMost {
 			starts, size = append(starts, i), 0
-			n = uvarintLen(uint64(page)) + 2
+			n = uvarintLen(page) + 2
 		}
 		size, before = size+n, page
 	}
 	return starts
 }
 
-// positions emits the blocks of a term's positions, and appends to the entry with which
-// page of the list each begins. A page's are never in two blocks.
+// positions emits the blocks of a term's positions, and appends the place in the list of each
+// block's first page to the entry. A page's positions are never in two blocks.
 func (w *writer) positions(key []byte, l *list) error {
 	starts := []int{0}
 	size := 0
 	for i := range l.pages {
-		n := len(l.placesOf(i))
+		n := l.end(i+1) - l.end(i)
 		if size > 0 && size+n > chunkMost {
 			starts, size = append(starts, i), 0
 		}
@@ -153,17 +159,10 @@ func (w *writer) positions(key []byte, l *list) error {
 	w.entry = binary.AppendUvarint(w.entry, uint64(len(starts)))
 	before := 0
 	for i, from := range starts {
-		to := len(l.pages)
-		if i+1 < len(starts) {
-			to = starts[i+1]
-		}
 		w.entry = binary.AppendUvarint(w.entry, uint64(from-before)) //nolint:gosec // positive
 		before = from
-		begin := uint32(0)
-		if from > 0 {
-			begin = l.ends[from-1]
-		}
-		if err := w.emit(kindPositions, []byte(blockKey(key, i)), l.places[begin:l.ends[to-1]]); err != nil {
+		block := l.places[l.end(from):l.end(endOf(starts, i, l))]
+		if err := w.emit(kindPositions, []byte(blockKey(key, i)), block); err != nil {
 			return err
 		}
 	}
@@ -179,20 +178,20 @@ func (w *writer) flush() error {
 	return err
 }
 
-// column emits a column of so many (each) bytes for each page.
-func (w *writer) column(kind crawl.ChunkKind, data []byte, each, pages int) error {
-	for n := 0; len(data) > 0; n++ {
-		size := min(len(data), each*pages)
-		if err := w.emit(kind, []byte(columnKey(n)), data[:size]); err != nil {
+// column emits a column in chunks of so many bytes.
+func (w *writer) column(kind crawl.ChunkKind, data []byte, size int) error {
+	n := 0
+	for some := range slices.Chunk(data, size) {
+		if err := w.emit(kind, []byte(columnKey(n)), some); err != nil {
 			return err
 		}
-		data = data[size:]
+		n++
 	}
 	return nil
 }
 
-// appendPostings codes the pages of a list from one place to another. The first is as it
-// is, each of the others its distance from the one before.
+// appendPostings codes the pages of a list from one place to another: the first page itself, and
+// the distance of each other page from the one before.
 func appendPostings(dst []byte, l *list, from, to int) []byte {
 	before := uint32(0)
 	for i := from; i < to; i++ {
@@ -207,13 +206,8 @@ func appendPostings(dst []byte, l *list, from, to int) []byte {
 	return dst
 }
 
-func uvarintLen(n uint64) int {
-	size := 1
-	for ; n >= 0x80; n >>= 7 {
-		size++
-	}
-	return size
-}
+// uvarintLen returns the length of binary.AppendUvarint.
+func uvarintLen(n uint32) int { return (bits.Len32(n|1) + 6) / 7 }
 
 func commonPrefix(a, b []byte) int {
 	n := 0

@@ -45,7 +45,7 @@ func BenchmarkDispatchSpentBudgets(b *testing.B) {
 				claimed, err := store.ClaimDomains(b.Context(), run.ID, 500)
 				require.NoError(b, err)
 				require.Empty(b, claimed)
-				now, err := store.Activity(b.Context(), run.ID)
+				now, err := store.ActivityUpTo(b.Context(), run.ID, 0)
 				require.NoError(b, err)
 				require.Zero(b, now)
 				due, _, err := store.NextDue(b.Context(), run.ID)

@@ -1,0 +1,124 @@
+package db
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// Begin acquires the slots for one attempt and claims its row, or returns how long to wait and
+// why. The slots stay closed even if the process dies.
+//
+// Attempts at pages that share no slot and have no budget begin in groups. Begin waits for its
+// group even if ctx ends, because an unused lease would keep its domain waiting.
+func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, error) {
+	op := "begin crawl of " + start.URL
+	doc, err := document("the start of a crawl", start)
+	if err != nil {
+		return crawl.Lease{}, err
+	}
+	if err := s.records.room(ctx); err != nil {
+		return crawl.Lease{}, err
+	}
+	var row dbsqlc.CrawlBeginRow
+	bounded := cmp.Or(start.RunBudget, start.DomainBudget, start.RegisteredBudget, start.ImageBudget) != nil
+	if start.Prerequisite || len(start.Shared) > 0 || bounded {
+		row, err = retryConflicts(ctx, op, func() (dbsqlc.CrawlBeginRow, error) { return s.q.CrawlBegin(ctx, doc) })
+	} else {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), groupSpan)
+		defer cancel()
+		row, err = s.begins.do(ctx, start.Domain, 0, len(doc), func(w *bytes.Buffer) { w.Write(doc) })
+		err = translate(op, err)
+	}
+	if err != nil {
+		return crawl.Lease{}, err
+	}
+	return crawl.Lease{
+		Granted: row.Granted, CrawlID: row.CrawlID, Wait: fromMS(row.WaitMs), Reason: reasons.Reason(row.Reason),
+	}, nil
+}
+
+func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.CrawlBeginRow] {
+	return newGroups(
+		func(ctx context.Context, docs []byte) (map[int]dbsqlc.CrawlBeginRow, error) {
+			rows, err := q.CrawlsBegin(ctx, docs)
+			begun := make(map[int]dbsqlc.CrawlBeginRow, len(rows))
+			for _, r := range rows {
+				begun[int(r.N)] = dbsqlc.CrawlBeginRow{Granted: r.Granted, WaitMs: r.WaitMs, Reason: r.Reason, CrawlID: r.CrawlID}
+			}
+			return begun, err
+		},
+		func(ctx context.Context, docs []byte) (dbsqlc.CrawlBeginRow, error) {
+			return q.CrawlBegin(ctx, docs[1:len(docs)-1]) // the element of the array
+		},
+	)
+}
+
+// Record closes an attempt and stores all that follows from it in one transaction: see
+// attempts_record. It releases the slots shared with other domains before, so that these do
+// not wait for the rest. Recorded.Ended is set then, even if the rest fails.
+//
+// Attempts of different domains that end while others are being recorded share the next
+// transaction. An attempt whose domain rests for a while waits some milliseconds for others.
+func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error) {
+	id := strconv.FormatInt(a.CrawlID, 10)
+	op := "record crawl " + id
+	if a.Requested && len(a.Shared) > 0 && a.Ended.IsZero() {
+		p := dbsqlc.SlotReleaseSharedParams{Holder: "crawl:" + id, SinceEndMs: sinceMS(a.EndedAt)}
+		p.Shared, p.SharedDelayMs = sharedFor(a.Shared, math.MaxInt64)
+		var err error
+		if a.Ended, err = s.q.SlotReleaseShared(ctx, p); err != nil {
+			return crawl.Recorded{}, translate(op, err)
+		}
+	}
+	if a.Robots != nil {
+		a.Robots = new(storable(*a.Robots))
+	}
+	doc, err := document("an attempt", a)
+	if err != nil {
+		return crawl.Recorded{Ended: a.Ended}, err
+	}
+	row, err := s.records.do(ctx, a.Domain, time.Duration(a.Delay), len(doc), func(w *bytes.Buffer) {
+		fmt.Fprintf(w, `{"since_end_ms":%d,`, sinceMS(a.EndedAt))
+		w.Write(doc[1:])
+	})
+	if err != nil {
+		return crawl.Recorded{Ended: a.Ended}, translate(op, err)
+	}
+	if a.Index != nil && row.Closed {
+		select {
+		case s.keywords.wake <- struct{}{}:
+		default:
+		}
+	}
+	facts, err := s.facts(row.Facts, nil)
+	return crawl.Recorded{Closed: row.Closed, News: row.News, Facts: facts, Ended: a.Ended}, err
+}
+
+func newRecords(q *dbsqlc.Queries) *groups[dbsqlc.AttemptsRecordRow] {
+	return newGroups(
+		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptsRecordRow, error) {
+			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, Hurried: true})
+			recorded := make(map[int]dbsqlc.AttemptsRecordRow, len(rows))
+			for _, r := range rows {
+				recorded[int(r.N)] = r
+			}
+			return recorded, err
+		},
+		func(ctx context.Context, docs []byte) (dbsqlc.AttemptsRecordRow, error) {
+			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs})
+			if err != nil {
+				return dbsqlc.AttemptsRecordRow{}, err
+			}
+			return rows[0], nil
+		},
+	)
+}

@@ -1,0 +1,158 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// ErrURL says that a database URL cannot be read.
+var ErrURL = errors.New("database URL")
+
+// parseURL reads a database URL. What is wrong with one is told without its
+// password: pgx leaves out some passwords only, and of those with special characters
+// it quotes pieces.
+func parseURL(url string) (*pgxpool.Config, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrURL, describeURL(url))
+	}
+	// pgxpool does not tell its own default from what was asked for
+	plain, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrURL, describeURL(url))
+	}
+	if strings.Contains(cfg.ConnConfig.Host, "@") {
+		// the rest of a password that pgx has cut short
+		return nil, fmt.Errorf("%w: %s", ErrURL, malformedUser)
+	}
+	if _, given := plain.RuntimeParams["pool_max_conns"]; !given {
+		cfg.MaxConns = max(cfg.MaxConns, PoolConnsDefault)
+	}
+	return cfg, nil
+}
+
+// describeURL says what is wrong with a URL that cannot be read: what pgx says of it
+// without its secrets.
+func describeURL(url string) string {
+	scheme, rest, isURL := strings.Cut(url, "://")
+	if !isURL {
+		if strings.Contains(url, "password") {
+			return "neither a URL nor pairs of key=value"
+		}
+		return reason(url)
+	}
+	rest = rest[strings.LastIndex(rest, "@")+1:]
+	text := reason(scheme + "://" + passwordParameter.ReplaceAllString(rest, ""))
+	if text == "" {
+		return malformedUser
+	}
+	return text
+}
+
+const malformedUser = "its user name or password is malformed: percent-encode special characters, " +
+	"or give the password as PGPASSWORD"
+
+var passwordParameter = regexp.MustCompile(`[a-z]*password=[^&]*`)
+
+// reason is what pgx says of a URL without secrets; empty if it can be read.
+func reason(url string) string {
+	if _, err := pgxpool.ParseConfig(url); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// A network that drops what is sent, without a word, leaves both ends of a connection waiting.
+// By themselves Linux gives up after a quarter of an hour, and a Postgres that waits for its
+// client after two hours: so long nobody could have the rows that the client's transaction has
+// locked.
+const (
+	// vanishedAfter is how long the other end may be silent before a client takes the connection for lost.
+	vanishedAfter = 30 * time.Second
+	// probes is how often it is asked in that time.
+	probes = 4
+)
+
+// serverProbes have Postgres end a session, and its transaction, whose client has been silent for a
+// minute. The client has given up by then.
+//
+//nolint:gochecknoglobals // a constant, but for its type
+var serverProbes = map[string]string{
+	"tcp_keepalives_idle": "20", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "4",
+	"tcp_user_timeout": "60000",
+}
+
+// noticeVanished has both ends of a pool's connections notice that the other one is gone. What
+// the URL asks of the server wins.
+func noticeVanished(cfg *pgxpool.Config) {
+	host := cfg.ConnConfig.Host
+	if isLocal(host) {
+		return // nothing gets lost within a machine
+	}
+	dialer := &net.Dialer{
+		KeepAliveConfig: net.KeepAliveConfig{
+			Enable: true, Idle: vanishedAfter / (probes + 1), Interval: vanishedAfter / (probes + 1), Count: probes,
+		},
+		Control: boundSilence,
+	}
+	cfg.ConnConfig.DialFunc = dialer.DialContext
+	for name, value := range serverProbes {
+		if _, given := cfg.ConnConfig.RuntimeParams[name]; !given {
+			cfg.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+}
+
+// isLocal reports whether a host of a database URL is this machine: a socket, or a loopback address.
+func isLocal(host string) bool {
+	if strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
+}
+
+// The roles of connections: roles.sql says what each may do.
+const (
+	workerRole = "mosey_worker"
+	readerRole = "mosey_reader"
+)
+
+// begin leaves values out of Postgres' log, if the login may. Then it takes on the first of the
+// roles that the login is a member of; without one it keeps the login's rights. Roles belong to a
+// whole server, so the reader's may have no rights in this database yet.
+const begin = `SELECT set_config('log_parameter_max_length_on_error', '0', false),
+    CASE WHEN has_parameter_privilege('log_parameter_max_length', 'SET') THEN set_config('log_parameter_max_length', '0', false) END,
+    (SELECT set_config('role', r.rolname, false) FROM (
+        SELECT p.rolname FROM pg_roles AS p
+        WHERE p.rolname = ANY($1::text[]) AND pg_has_role(p.oid, 'MEMBER')
+            AND (p.rolname <> '` + readerRole + `' OR has_table_privilege(p.oid, to_regclass('crawl_runs'), 'SELECT'))
+        ORDER BY array_position($1::text[], p.rolname::text) LIMIT 1
+    ) AS r)`
+
+func beginAs(roles ...string) func(context.Context, *pgx.Conn) error {
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, begin, roles)
+		return err
+	}
+}
+
+// OpenReader is Open for reading alone, in read-only transactions. If the login does not have the
+// reader's role, it reads by the worker's or with its own rights.
+func OpenReader(ctx context.Context, url string) (*Store, error) {
+	return open(ctx, url, readOnly)
+}
+
+func readOnly(cfg *pgxpool.Config) {
+	cfg.AfterConnect = beginAs(readerRole, workerRole)
+	cfg.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+}
