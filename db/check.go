@@ -137,10 +137,8 @@ func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrep
 
 // RepairKeywords marks pages to be read anew at their next request, if they still lack their terms.
 func (s *Store) RepairKeywords(ctx context.Context, pages []int64) error {
-	return retry(ctx, "have pages read anew", func() error {
-		_, err := s.q.RepairKeywords(ctx, pages)
-		return err
-	})
+	_, err := retryConflicts(ctx, "have pages read anew", func() (int64, error) { return s.q.RepairKeywords(ctx, pages) })
+	return err
 }
 
 // CheckReferences finds attempts whose page or run is missing, in the same way.

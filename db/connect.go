@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,12 +23,9 @@ var ErrURL = errors.New("database URL")
 // it quotes pieces.
 func parseURL(url string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrURL, describeURL(url))
-	}
-	// pgxpool does not tell its own default from what was asked for
-	plain, err := pgx.ParseConfig(url)
-	if err != nil {
+	// pgxpool does not tell its own default from a given value
+	plain, err2 := pgx.ParseConfig(url)
+	if err != nil || err2 != nil {
 		return nil, fmt.Errorf("%w: %s", ErrURL, describeURL(url))
 	}
 	if strings.Contains(cfg.ConnConfig.Host, "@") {
@@ -51,11 +49,7 @@ func describeURL(url string) string {
 		return reason(url)
 	}
 	rest = rest[strings.LastIndex(rest, "@")+1:]
-	text := reason(scheme + "://" + passwordParameter.ReplaceAllString(rest, ""))
-	if text == "" {
-		return malformedUser
-	}
-	return text
+	return cmp.Or(reason(scheme+"://"+passwordParameter.ReplaceAllString(rest, "")), malformedUser)
 }
 
 const malformedUser = "its user name or password is malformed: percent-encode special characters, " +

@@ -12,9 +12,6 @@ import (
 // reconcileLock is the advisory lock of the one process that reconciles.
 const reconcileLock = 0x6d6f736579 + 1 // "mosey", and after that of the functions
 
-// leaveTimeout bounds how long Leave waits for the end of the connection.
-const leaveTimeout = 5 * time.Second
-
 // Lead is the right to be the one process that reconciles.
 type Lead struct{ conn *pgxpool.Conn }
 
@@ -37,7 +34,7 @@ func (l *Lead) Lasts(ctx context.Context) bool { return l.conn.Ping(ctx) == nil 
 
 // Leave gives the right back. It closes the connection, so that the lock ends in any case.
 func (l *Lead) Leave() {
-	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_ = l.conn.Hijack().Close(ctx)
 }

@@ -193,9 +193,8 @@ func (s *Store) NextSeeding(ctx context.Context, id int64) (int64, error) {
 // end, and Busy is at most 1.
 func (s *Store) ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.Activity, error) {
 	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.LeftBound, Most: int64(most)})
-	return crawl.Activity{
-		Active: int(row.Active), Busy: int(row.Busy), Held: int(row.Held),
-	}, translate("count active domains", err)
+	a := crawl.Activity{Active: int(row.Active), Busy: int(row.Busy), Held: int(row.Held)}
+	return a, translate("count active domains", err)
 }
 
 // RunLooked stores that a run's dispatcher looks for work now, and when the run's window opens; zero

@@ -152,23 +152,18 @@ func (r *reader) text(p *crawl.IndexedPage, text string, at int, field feature, 
 			x.count = uint8(min(countMost, max(count, 0)))
 		}
 		r.words.add(term, x)
-		r.stem(p.Configs, term, x)
-	}
-	return most
-}
-
-// stem adds the stems of a term.
-func (r *reader) stem(configs []string, term string, x piece) {
-	x.begin, x.end = 0, 0
-	before := ""
-	for _, config := range configs {
-		for _, stem := range r.stems(config, term) {
-			if stem != before { // both languages may have the same
-				before = stem
-				r.stemmed.add(stem, x)
+		x.begin, x.end = 0, 0
+		before := ""
+		for _, config := range p.Configs {
+			for _, stem := range r.stems(config, term) {
+				if stem != before { // both languages may have the same
+					before = stem
+					r.stemmed.add(stem, x)
+				}
 			}
 		}
 	}
+	return most
 }
 
 // write writes terms of one kind in the order of their keys.

@@ -192,14 +192,19 @@ func (p *part) since(pages []uint32) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
+	return filter(pages, func(i int) bool { return binary.BigEndian.Uint16(dates[i*dateBytes:]) >= from }), nil
+}
+
+// filter keeps the pages for whose indexes keep reports true. It overwrites pages.
+func filter(pages []uint32, keep func(i int) bool) []uint32 {
 	n := 0
 	for i, page := range pages {
-		if binary.BigEndian.Uint16(dates[i*dateBytes:]) >= from {
+		if keep(i) {
 			pages[n] = page
 			n++
 		}
 	}
-	return pages[:n], nil
+	return pages[:n]
 }
 
 // byLanguage evaluates a function of tags for the numbers of the segment's languages.
@@ -220,14 +225,7 @@ func (p *part) spoken(pages []uint32) ([]uint32, error) {
 		return nil, err
 	}
 	dropped := p.byLanguage(p.s.q.Drop)
-	n := 0
-	for i, page := range pages {
-		if !dropped[numbers[i]] {
-			pages[n] = page
-			n++
-		}
-	}
-	return pages[:n], nil
+	return filter(pages, func(i int) bool { return !dropped[numbers[i]] }), nil
 }
 
 // norms returns the lengths of pages' texts, and the factors of their scores.
@@ -241,8 +239,18 @@ func (p *part) norms(pages []uint32) (long []length, factors []float32, err erro
 		long[i] = length{text: lengths[norms[i*normBytes]] / p.s.stats.average, title: max(1, float32(norms[i*normBytes+2]))}
 		factors[i] = 1 + weights.worth*float32(norms[i*normBytes+1])/255
 	}
-	if err := p.fresh(pages, factors); err != nil || p.s.q.Prefer == nil {
-		return long, factors, err
+	if !p.s.q.Fresh.IsZero() {
+		now := float32(dayOf(p.s.q.Fresh))
+		dates, err := p.column(kindDates, dateBytes, datePages, pages)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range pages {
+			factors[i] *= freshness(now - float32(binary.BigEndian.Uint16(dates[i*dateBytes:])))
+		}
+	}
+	if p.s.q.Prefer == nil {
+		return long, factors, nil
 	}
 	preferred := p.byLanguage(p.s.q.Prefer)
 	numbers, err := p.column(kindLanguages, langBytes, langPages, pages)
@@ -255,22 +263,6 @@ func (p *part) norms(pages []uint32) (long []length, factors []float32, err erro
 		}
 	}
 	return long, factors, nil
-}
-
-// fresh multiplies the factors of pages by their freshness, if the query wants that.
-func (p *part) fresh(pages []uint32, factors []float32) error {
-	if p.s.q.Fresh.IsZero() {
-		return nil
-	}
-	now := dayOf(p.s.q.Fresh)
-	dates, err := p.column(kindDates, dateBytes, datePages, pages)
-	if err != nil {
-		return err
-	}
-	for i := range pages {
-		factors[i] *= freshness(float32(now) - float32(binary.BigEndian.Uint16(dates[i*dateBytes:])))
-	}
-	return nil
 }
 
 // column returns the values of a column for some pages, which are sorted.
