@@ -1,20 +1,13 @@
--- Begins an attempt: takes the slots, closes what dead workers left, claims the
--- row, counts it against the budgets and renews the domain's claim. The document
--- is crawl.Start. Not granted with reason 'stale' means that the row is no longer
--- there to be had, or a budget is spent; 'pause', 'stop' and 'block' are a
--- person's word.
---
--- A prerequisite (robots.txt and its like) has no row in the frontier: it gets one
--- here, in flight, and costs no budget.
+-- Begins an attempt: takes the slots, closes attempts of dead workers, claims the row, counts it
+-- against the budgets and renews the domain's claim. p is crawl.Start. The reason 'stale' means that
+-- the row is not pending any more, or a budget is spent; 'pause', 'stop' and 'block' are a person's
+-- decisions. A prerequisite (such as robots.txt) gets its row here, and costs no budget.
 CREATE OR REPLACE FUNCTION crawl_begin(p jsonb) RETURNS slot_answer LANGUAGE plpgsql AS $$
 DECLARE
     v_domain CONSTANT text := p ->> 'domain';
-    v_shared CONSTANT text[] := ARRAY(
-        SELECT s.slot ->> 'key' FROM jsonb_array_elements(p -> 'shared') WITH ORDINALITY AS s (slot, n) ORDER BY s.n
-    );
+    v_shared CONSTANT text[] := ARRAY(SELECT s ->> 'key' FROM jsonb_array_elements(p -> 'shared') s);
     v_delays CONSTANT bigint[] := ARRAY(
-        SELECT (s.slot ->> 'delay_ms')::bigint
-        FROM jsonb_array_elements(p -> 'shared') WITH ORDINALITY AS s (slot, n) ORDER BY s.n
+        SELECT (s ->> 'delay_ms')::bigint FROM jsonb_array_elements(p -> 'shared') s
     );
     v_prerequisite CONSTANT boolean := coalesce((p ->> 'prerequisite')::boolean, false);
     v_id bigint := (p ->> 'crawl_id')::bigint;
@@ -70,15 +63,14 @@ BEGIN
 END
 $$;
 
--- Begins attempts of different domains, as crawl_begin does: those of pages that share no
--- slot and have no budget. The document is an array of crawl.Start. It does not wait for
--- long for what another transaction has locked: each is begun alone then.
+-- Begins attempts of different domains, as crawl_begin does, if their pages share no slot and have no
+-- budget. p is an array of crawl.Start. It does not wait for long for locks: each begins alone then.
 CREATE OR REPLACE FUNCTION crawls_begin(p jsonb) RETURNS SETOF begun_attempt LANGUAGE plpgsql
 SET lock_timeout = '500ms' AS $$
 DECLARE
     v start_attempt[];
     v_begun bigint[];
-    v_worker CONSTANT integer := (p -> 0 ->> 'worker')::integer; -- one has sent them all
+    v_worker CONSTANT integer := (p -> 0 ->> 'worker')::integer; -- the same for all
 BEGIN
     v := slots_take(ARRAY(
         SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, (e.doc ->> 'retry_priority')::smallint,
@@ -118,10 +110,10 @@ BEGIN
 END
 $$;
 
--- Takes an attempt back that was begun, through no fault of the page: the page is pending again
--- and its budgets are refunded. Where the site may have seen the request, p_robots_version is of the
--- robots.txt that allowed it: then the attempt is kept as a row, for an audit, and counts for
--- nothing. That of a prerequisite is kept always. p_spared says that the domain could not be reached.
+-- Takes back an attempt, through no fault of the page: the page is pending again and its budgets are
+-- refunded. If the site may have seen the request, p_robots_version is the robots.txt that allowed it:
+-- then the row stays, for an audit, and counts for nothing. The row of a prerequisite always stays.
+-- p_spared is set if the domain could not be reached.
 CREATE OR REPLACE FUNCTION crawl_abandon(
     p_crawl_id bigint, p_domain text, p_shared text[], p_why text, p_delay_ms bigint, p_shared_delay_ms bigint[],
     p_spared boolean, p_robots_version bigint
@@ -137,9 +129,8 @@ BEGIN
         WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND spared_since IS NULL;
     END IF;
     PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
-    -- Where a crawl is looked up by its id or page, here and elsewhere, it is open if completed_at
-    -- is null. So is outcome then, but partial indexes have that as their condition. With
-    -- statistics of when little was pending, the planner would read all of such an index.
+    -- A lookup by id or page, here and elsewhere, asks for completed_at IS NULL: outcome IS NULL is the
+    -- condition of partial indexes, which the planner would read as a whole by old statistics.
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'skipped', skipped = CASE WHEN v_seen THEN 'taken back' ELSE 'not made' END,
         completed_at = t, error_message = p_why, robots_version = p_robots_version,
@@ -169,10 +160,9 @@ BEGIN
 END
 $$;
 
--- Closes an attempt whose worker died: the one that held a domain's slot (p_holder, crawl:<id>) when
--- its lease ran out. Only to be called with the slot locked and free: then the request
--- cannot be in flight, and a locked row is one that nothing will ever close. The attempt
--- counts; whether the page is tried again was decided when it began (retry_priority).
+-- Closes the attempt of a dead worker that held a domain's slot (p_holder, crawl:<id>) when its lease
+-- ran out. The caller has locked the slot, which is free: so the request is not in flight. The attempt
+-- counts. Its start decided whether the page is retried (retry_priority).
 CREATE OR REPLACE FUNCTION crawl_reap(p_holder text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     dead page_crawls;
@@ -182,8 +172,7 @@ BEGIN
         -- the request can only have been made in this span
         completed_at = clock_timestamp(),
         duration_ms = least(ms_between(locked_at, clock_timestamp()), 2147483647)::integer,
-        error_message = 'the worker died during the attempt',
-        delay_ms = 0, delay_reason = ''
+        error_message = 'the worker died during the attempt', delay_ms = 0, delay_reason = ''
     WHERE id = substr(p_holder, 7)::bigint AND locked_at IS NOT NULL
     RETURNING * INTO dead;
     IF NOT FOUND OR dead.prerequisite THEN
@@ -211,7 +200,7 @@ BEGIN
 END
 $$;
 
--- The same where it is called for: if the domain's slot is free and was not given back.
+-- Calls crawl_reap if the domain's slot is free and was not given back.
 CREATE OR REPLACE FUNCTION domain_reap(p_domain text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     k_domain CONSTANT text := 'domain:' || p_domain;

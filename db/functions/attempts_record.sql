@@ -1,20 +1,15 @@
--- Closes attempts of different domains and does all that follows from them, in one
--- transaction: the domains' slots, the pages, their links, the pages found, their crawls,
--- the retries, the totals. The document is an array of crawl.Attempt. A crawl that is
+-- Closes attempts of different domains and stores all that follows in one transaction: slots, pages,
+-- links, found pages, their crawls, retries, totals. p is an array of crawl.Attempt. A crawl that is
 -- closed already (a slow worker was taken for dead) changes nothing.
 --
--- Returns for each attempt what its domain's facts are now, whether this call closed the
--- crawl, and whether it made other domains of its run due that the dispatcher does not
--- know of.
+-- Returns for each attempt the facts of its domain, whether this call closed the crawl, and whether
+-- it made other domains of its run due that the dispatcher does not know of. With p_hurried it does
+-- not wait for long for locks: each attempt is recorded alone then.
 --
--- With p_hurried it does not wait for long for what another transaction has locked: each
--- attempt is recorded alone then.
---
--- Each statement is for the whole group, in the order of its keys, so that two groups do
--- not deadlock as a rule. Those that change rows name all their keys at once, and no
--- condition of a partial index, or they could be planned to look for each pending row
--- among the attempts. What is rare is looked for in the document: that costs less than
--- to begin a statement that finds nothing.
+-- Each statement handles the whole group in the order of its keys, so that two groups rarely
+-- deadlock. A statement that changes rows names all its keys at once, and no condition of a partial
+-- index: else the planner could scan all pending rows for the attempts. Rare steps are looked up in
+-- the document first, because that costs less than a statement that finds nothing.
 CREATE OR REPLACE FUNCTION attempts_record(p jsonb, p_hurried boolean) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -34,8 +29,7 @@ BEGIN
     IF p_hurried THEN
         PERFORM set_config('lock_timeout', '500ms', true);
     END IF;
-    -- Slots are given back: each stays closed for its delay, counted from the end of the request.
-    -- Whoever has lost the lease gives nothing back.
+    -- an attempt that has lost its lease does not release its slot
     WITH released AS (
         UPDATE politeness_slots s SET
             free_at = a.ended + ms_interval((a.doc ->> 'delay_ms')::bigint), reason = a.doc ->> 'reason',
@@ -77,7 +71,6 @@ BEGIN
         END IF;
         PERFORM totals_add(v_closed);
         IF jsonb_path_exists(p, '$[*].give_up') THEN
-            -- domains are given up that have earned it
             UPDATE domains x SET
                 status = (a.doc ->> 'give_up')::domain_status, status_reason = a.doc ->> 'give_up_reason',
                 next_crawl_after = a.ended + ms_interval(coalesce((a.doc ->> 'give_up_ms')::bigint, 3600000))
@@ -94,7 +87,7 @@ BEGIN
             PERFORM robots_save(d);
         END LOOP;
     END IF;
-    -- who has no claim does not finish the domain: a filter of seeds, or a worker taken for dead
+    -- without a claim nobody finishes the domain: after a filter of seeds, or a worker taken for dead
     v_unserved := ARRAY(
         SELECT DISTINCT a.domain FROM unnest(v_closed) a
         WHERE (SELECT d.claimed_by FROM domains d WHERE d.domain = a.domain) IS NULL
@@ -108,7 +101,7 @@ BEGIN
 END
 $$;
 
--- Closes the rows. What an audit needs is written only if the lease was still held.
+-- Closes the rows. It stores the delays, for an audit, only if the lease was still held.
 CREATE OR REPLACE FUNCTION attempts_close(v attempt[], p_held integer[]) RETURNS closed_attempt[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -141,9 +134,8 @@ BEGIN
 END
 $$;
 
--- Counts attempts in their runs' totals of the domains. Of images, which have budgets of their own,
--- only what was stored counts, and why some were passed over. What only announces pages is in the
--- history alone: most sites have no sitemap, which says nothing of the run.
+-- Counts attempts in the totals of their domains in their runs. Images, which have their own budgets,
+-- count only if they were stored or skipped. Sitemaps and feeds do not count: most sites have none.
 CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE run_domains r SET
@@ -171,8 +163,7 @@ BEGIN
     INSERT INTO run_outcomes_new (ended_at, run_id, outcome, attempts)
     SELECT date_trunc('minute', a.ended), a.run_id, (a.doc ->> 'outcome')::crawl_outcome, count(*)
     FROM unnest(v) a WHERE NOT a.prerequisite AND a.kind = ANY (kinds('counted')) GROUP BY 1, 2, 3;
-    -- many domains share this row: it is the price of a budget of bytes, paid only by runs that
-    -- set one
+    -- many domains share this row: only runs with a budget of bytes pay that price
     UPDATE crawl_runs r SET bytes = r.bytes + b.bytes
     FROM (
         SELECT a.run_id, sum((a.doc ->> 'bytes')::bigint) AS bytes FROM unnest(v) a

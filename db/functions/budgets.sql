@@ -1,5 +1,5 @@
--- How many pages a run may ask for of a domain. Null means: no limit. p_own is what a person has
--- set for the domain.
+-- The number of pages that a run may request of a domain; null means no limit. p_own is a person's
+-- budget for the domain.
 CREATE OR REPLACE FUNCTION pages_budget(p_settings jsonb, p_own bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
@@ -39,8 +39,8 @@ BEGIN
 END
 $$;
 
--- Which requests the budgets of a domain in a run leave none of: 'pages', 'all', or '' for neither.
--- With r the budgets of the whole run count, too.
+-- The requests that the spent budgets of a domain in a run forbid: 'pages', 'all', or ''. With r the
+-- budgets of the whole run count, too.
 CREATE OR REPLACE FUNCTION budget_spent(rd run_domains, p_settings jsonb, p_own bigint, r crawl_runs DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
@@ -53,8 +53,8 @@ LANGUAGE sql STABLE AS $$
     END
 $$;
 
--- Counts one request against the budgets of crawl.Start; null is no limit. Returns false, and
--- counts nothing, if one is spent. What lists pages costs none.
+-- Counts one request against the budgets of crawl.Start; null means no limit. Returns false, and
+-- counts nothing, if a budget is spent. Sitemaps and feeds cost nothing.
 CREATE OR REPLACE FUNCTION budget_take(p_run_id bigint, p_domain text, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_image CONSTANT boolean := p ->> 'kind' = ANY (kinds('image'));
@@ -88,10 +88,8 @@ BEGIN
         v_within := FOUND;
     END IF;
     IF v_within AND v_of_run IS NOT NULL THEN
-        -- many domains share this row: it is the price of an exact budget, paid only by
-        -- runs that set one
-        UPDATE crawl_runs SET pages_started = pages_started + 1
-        WHERE id = p_run_id AND pages_started < v_of_run;
+        -- many domains share this row: only runs with a budget pay that price
+        UPDATE crawl_runs SET pages_started = pages_started + 1 WHERE id = p_run_id AND pages_started < v_of_run;
         v_within := FOUND;
         IF NOT v_within THEN
             UPDATE run_registered g SET pages_started = g.pages_started - 1

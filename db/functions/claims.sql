@@ -1,14 +1,11 @@
--- Claims domains that have due work for a run. Domains whose claim ran out while they were
--- active come first, then those with the fewest turns, by priority. Domains that another
--- dispatcher is just claiming are skipped. Of a run whose budget of pages is spent only images
--- are due.
--- Where few are due they are looked up by when they are, else by whose turn it is: either
--- looks at few that it does not take.
+-- Claims domains that have due work for a run. Domains whose claim ran out while they were active come
+-- first, then the domains with the fewest turns, by priority. It skips domains that another dispatcher
+-- is claiming. If the run's budget of pages is spent, only images are due. Few due domains are looked
+-- up by time, many by turn: so it reads few domains in vain.
 CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_most integer, p_claim interval) RETURNS text[]
 LANGUAGE plpgsql AS $$
 DECLARE
-    -- how many that are due are sorted at the most
-    c_few CONSTANT integer := 20000;
+    c_few CONSTANT integer := 20000; -- due domains, which are sorted
     v_due CONSTANT bigint := run_due_count(p_run_id, c_few + 1);
     v_images CONSTANT boolean := run_open(p_run_id) = 'images';
     v_lost text[];
@@ -66,8 +63,8 @@ BEGIN
 END
 $$;
 
--- Renews the claims on domains of which requests begin, unless they last for long. Who asks for
--- a page serves the domain: with p_take it takes the claim where that has run out meanwhile.
+-- Renews the claims on domains at the start of requests, unless the claims last for long. With p_take,
+-- for requests of pages, it takes claims again that have run out.
 CREATE OR REPLACE FUNCTION claims_renew(p_domains text[], p_span interval, p_take boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE domains d SET

@@ -1,10 +1,7 @@
--- These are plpgsql, like all that a page calls: the plan of an SQL function is made
--- anew in every transaction.
-
--- What a person has decided that forbids requests to a domain now: pause, stop or
--- block, which a list does, too; null is nothing.
-CREATE OR REPLACE FUNCTION domain_forbidden(p_domain text) RETURNS text
-LANGUAGE plpgsql STABLE AS $$
+-- The decision that forbids requests to a domain now: pause, stop or block (also a list's); null means
+-- none. It is plpgsql, like all functions of the path of a page, because Postgres plans an SQL function
+-- again in every transaction.
+CREATE OR REPLACE FUNCTION domain_forbidden(p_domain text) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN coalesce(CASE WHEN domain_listed(p_domain) IS NOT NULL THEN 'block' END, (
         SELECT c.kind FROM domain_controls c

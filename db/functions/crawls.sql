@@ -1,9 +1,7 @@
--- Makes pages part of runs: pending crawls, once a page and run, and the domains they
--- belong to. The caller has stored the pages and decided that they are in scope. Three kinds are
--- left out: pages that are part of their run already, unless the run has passed them over and
--- wants them after all (crawl_passed_over); pages of domains that a list keeps from being
--- crawled; and, where only seeded domains are to be followed, pages of others. Returns how many
--- crawls are new, and the runs in which the dispatcher has something new to look at.
+-- Adds pages, which are stored and in scope, to runs: one pending crawl for each page and run, and the
+-- pages' domains. It leaves out pages that are part of their run already, unless the run wants a skipped
+-- page after all (crawl_passed_over), pages of domains that a list forbids and, with seeds_only, pages of
+-- other domains. Returns the number of new crawls, and the runs in which domains have become due.
 CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT news bigint[]) LANGUAGE plpgsql AS $$
 DECLARE
     v found_page[];
@@ -13,7 +11,7 @@ DECLARE
 BEGIN
     added := 0;
     IF EXISTS (SELECT 1 FROM unnest(p) f WHERE f.priority > 0 AND kind_priority(f.kind) IS NULL) THEN
-        -- those that are pending come earlier, where what has found them says so
+        -- a finder may raise the priority of pending crawls
         UPDATE page_crawls c SET priority = r.priority
         FROM (
             SELECT x.id, f.priority FROM unnest(p) f CROSS JOIN LATERAL (
@@ -41,8 +39,7 @@ BEGIN
         SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain = f.own OR domain_listed(f.domain) IS NULL;
     END IF;
     IF EXISTS (SELECT 1 FROM unnest(v) f WHERE f.domain <> f.own AND f.follow ? 'max_subdomains') THEN
-        -- new domains whose registered domain has as many of them in the run as their finder lets it
-        -- have, each with its place among those that are found here
+        -- new domains beyond the limit that their finder sets for a registered domain
         v_out := ARRAY(
             SELECT jsonb_build_array(n.run_id, n.domain) FROM (
                 SELECT k.run_id, k.domain, k.registered, k.most,
@@ -89,7 +86,7 @@ BEGIN
             FROM unnest(v_joining) f ORDER BY f.domain, f.run_id
             ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
             WHERE excluded.seed AND NOT run_domains.seed;
-            -- a run that finds a domain asks it, even if another has given it up
+            -- a run requests a domain that it finds, even if another run has given it up
             PERFORM troubles_lift(ARRAY(
                 SELECT DISTINCT f.domain FROM unnest(v_joining) f
                 CROSS JOIN LATERAL (SELECT x.status FROM domains x WHERE x.domain = f.domain) d
@@ -99,15 +96,12 @@ BEGIN
                     ))
             ));
         END IF;
-        -- Finishing a domain locks its row FOR UPDATE: with this, either it sees the
-        -- crawls added here or the updates below see it finished. The caller's own
-        -- domain cannot be finished while its attempt is open.
+        -- a finish, which locks FOR UPDATE, sees these crawls, or the updates below see it; own is active
         PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (
             SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE
         ) d;
     END IF;
-    -- Stored in the order of their ids, so that two transactions do not deadlock, and due
-    -- in the order in which they were found: what a page names first is asked for first.
+    -- in the order of ids, so that two transactions do not deadlock, and due in the order of finding
     INSERT INTO page_crawls (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects)
     SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain,
         coalesce(f.priority, page_priority((f.follow ->> 'depth')::integer,
@@ -132,8 +126,7 @@ BEGIN
     END IF;
     UPDATE domains d SET status = 'pending', status_reason = ''
     WHERE d.domain = ANY (v_domains) AND d.status = 'exhausted';
-    -- Many pages may link to one domain: only those are looked at that have nothing due, and
-    -- that nobody serves.
+    -- many pages may link to one domain: skip domains that have due work, or that are served
     SELECT array_agg(DISTINCT k.domain) INTO v_domains
     FROM (
         SELECT f.run_id, f.domain, bool_or(f.kind = ANY (kinds('image'))) AS image FROM unnest(v) f WHERE f.domain <> f.own GROUP BY f.run_id, f.domain
@@ -151,10 +144,9 @@ BEGIN
 END
 $$;
 
--- The crawl of a page that its run has passed over, if the run wants the page now that it is
--- found; null means none. There are two such pages. An image was linked to as a page before a page
--- was found to show it. A page of https was a seed without a scheme, and http was asked instead.
--- The question is asked of each image that a page shows, most of them on each of a site's pages.
+-- The crawl of a page that its run has skipped, if the run wants the page now that it is found; null
+-- means none. Either an image was linked to as a page before a page showed it, or a page of https was a
+-- seed without a scheme, for which http was requested.
 CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, p_image boolean) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT (
         SELECT c.id FROM (
@@ -165,13 +157,12 @@ CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, 
     )
 $$;
 
--- Has closed crawls of domains decided again, unless others follow them already. Returns the domains
--- of those that are pending now.
+-- Decides closed crawls of domains again, unless others follow them. Returns the domains of new crawls.
 CREATE OR REPLACE FUNCTION crawls_repeat(p_domains text[], p_crawls bigint[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_domains text[];
 BEGIN
-    -- as in crawls_add: finishing a domain sees these crawls, or is seen
+    -- as in crawls_add
     PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR KEY SHARE;
     WITH n AS (
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare)

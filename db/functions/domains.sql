@@ -1,10 +1,9 @@
--- Whether a domain was given up: it is not asked before a time, or before a person lifts it.
+-- Whether a domain was given up, until a time or until a person lifts that.
 CREATE OR REPLACE FUNCTION given_up(p_status domain_status) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT p_status IN ('blocked', 'unreachable')
 $$;
 
--- The domain state machine, whatever makes the change. What was given up becomes
--- active again when its time is over; what is not active cannot be exhausted.
+-- The state machine of domains.
 CREATE OR REPLACE FUNCTION domains_transition() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
@@ -26,21 +25,19 @@ $$;
 CREATE OR REPLACE TRIGGER domains_transition BEFORE UPDATE ON domains
 FOR EACH ROW EXECUTE FUNCTION domains_transition();
 
--- Has it decided anew when domains may be asked: something has changed that may make them due.
--- What a person forbids stays put off, and so does a domain that was given up.
+-- Computes again when domains are due, after a change that may make them due. Domains that a person
+-- forbids or that were given up stay deferred.
 CREATE OR REPLACE FUNCTION domains_wake(p_domains text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR UPDATE;
-    UPDATE domains SET
-        opens_at = NULL,
-        next_crawl_after = CASE WHEN given_up(status) THEN next_crawl_after END
+    UPDATE domains SET opens_at = NULL, next_crawl_after = CASE WHEN given_up(status) THEN next_crawl_after END
     WHERE domain = ANY (p_domains)
         AND (opens_at IS NOT NULL OR next_crawl_after IS NOT NULL AND NOT given_up(status));
     PERFORM due_update(p_domains);
 END
 $$;
 
--- Has it decided anew when the windows of domains open: what their sites ask for has changed.
+-- Computes again when the windows of domains open, after a change of their sites' wishes.
 CREATE OR REPLACE FUNCTION domains_reopen(p_domains text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     -- a finish that is under way has read the rows as they were
@@ -52,7 +49,7 @@ BEGIN
 END
 $$;
 
--- Since when a domain has been refused without an answer of it between; null is not.
+-- Since when a domain has been refused without an answer in between; null means not refused.
 CREATE OR REPLACE FUNCTION domain_refused_since(p_domain text) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
@@ -64,10 +61,9 @@ BEGIN
 END
 $$;
 
--- Has domains that were given up, and origins whose robots.txt could not be read,
--- asked again: as if the time until then were over. What a person has stopped or
--- blocked stays so. Returns the domains of which something was lifted. The caller
--- notes when they are due (due_update).
+-- Lets domains that were given up, and origins whose robots.txt could not be read, be requested again.
+-- What a person has stopped or blocked stays so. Returns the domains of which something was lifted. The
+-- caller computes when they are due (due_update).
 CREATE OR REPLACE FUNCTION troubles_lift(p_domains text[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_revived text[];

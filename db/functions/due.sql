@@ -1,20 +1,18 @@
--- When a domain is due for a run, and if it is not, why. This is the only definition. A change
--- of a row that it reads calls due_update for the domain in the same transaction. Nothing else
--- writes run_domains.next_due_at. It is computed from these rows:
+-- When a domain is due for a run, or else why not. This is the only definition. A transaction that
+-- changes a row that it reads calls due_update for the domain. Nothing else writes
+-- run_domains.next_due_at. It is computed from these rows:
 --
---   pending crawls by kind, and the one in flight      page_crawls, politeness_slots
---   what people and lists forbid, and until when       domain_controls, list_entries
---   deferral, and when the windows open                domains
+--   pending crawls by kind, and the crawl in flight    page_crawls, politeness_slots
+--   decisions of people and lists, and their ends      domain_controls, list_entries
+--   deferral, the opening of windows, the claim        domains
 --   budgets of the domain by kind                      run_domains, crawl_runs.settings
---   the claim                                          domains
 --
--- What holds for a whole run is not part of it: its status, and its budgets of pages, bytes and
--- time. That is looked at when domains are claimed, and when the run ends (run_open).
---
--- A row may say too early. Then the domain is looked at in vain, once. It never says too late.
+-- The status of a run and its own budgets of pages, bytes and time are checked elsewhere: when domains
+-- are claimed, and when the run ends (run_open). A row may be too early: then the domain is looked at
+-- in vain, once. It is never too late.
 
--- When domains are due, in their order, for each of their runs. With p_claims nothing is due of
--- those that are claimed, as their workflows look by themselves; else a claim is not looked at.
+-- When domains are due, in their order, for each of their runs. With p_claims claimed domains are not
+-- due, because their workflows look for work; without it claims are ignored.
 CREATE OR REPLACE FUNCTION domains_due(p_domains text[], p_claims boolean) RETURNS run_due[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -41,8 +39,7 @@ BEGIN
                 SELECT p_claims AND x.claimed_by IS NOT NULL AS served, x.status, x.next_crawl_after, x.opens_at
                 FROM domains x WHERE x.domain = k.domain LIMIT 1
             ) d LEFT JOIN LATERAL (
-                -- Until when nothing may be asked, for whichever run, and why (reasons.Reason). Of several
-                -- reasons it is the one that lasts longest.
+                -- until when all requests are forbidden, and the reason that lasts longest (reasons.Reason)
                 SELECT x.at, x.reason FROM (
                     SELECT coalesce(c.until, 'infinity') AS at, control_reason(c.kind) AS reason
                     FROM domain_controls c
@@ -66,7 +63,7 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT CASE WHEN NOT d.served THEN crawls_due(k.domain, rd.run_id, t, false) END AS at OFFSET 0
             ) n
-            -- of most of the runs that a domain has been part of nothing is pending
+            -- in most runs of a domain nothing is pending
             CROSS JOIN LATERAL (
                 SELECT CASE WHEN n.at IS NOT NULL THEN budget_spent(rd.row, r.settings, b.own) ELSE '' END AS spent OFFSET 0
             ) s
@@ -84,8 +81,8 @@ BEGIN
 END
 $$;
 
--- When the lease ends of the crawl of a run that is in flight on a domain, whose worker may have
--- died; null is that none is.
+-- When the lease of a run's crawl of a domain ends; null means that no crawl is in flight. Its worker
+-- may have died.
 CREATE OR REPLACE FUNCTION crawl_flying(p_domain text, p_run_id bigint) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
@@ -98,9 +95,8 @@ BEGIN
 END
 $$;
 
--- When the first pending crawl of a domain is due in a run, of images alone or of whatever kind;
--- null is that nothing is pending. Where some are due already it is one of these, at the cost of
--- one step along an index. Images come before all else, so that they are found by their priority.
+-- When the first pending crawl of a domain is due in a run, of images alone or of any kind; null means
+-- none. If some are due already it is the time of one of these, after one step along an index.
 CREATE OR REPLACE FUNCTION crawls_due(p_domain text, p_run_id bigint, p_now timestamptz, p_images boolean) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -120,11 +116,10 @@ BEGIN
 END
 $$;
 
--- Notes when domains are due, in all their runs. For a claimed domain it notes null: its workflow
--- looks by itself. Returns the runs for which something has become due sooner. A caller that has
--- made crawls pending holds a lock on the domains' rows, FOR KEY SHARE at the least. What comes
--- later than noted is computed once more under a lock that waits for such callers. So no crawl
--- that comes meanwhile is passed over.
+-- Stores when domains are due, in all their runs; null for a claimed domain, whose workflow looks for
+-- work. Returns the runs for which a domain is due sooner. A caller that has made crawls pending locks
+-- the domains' rows, at least FOR KEY SHARE. Times that become later are computed again under a lock
+-- that waits for such callers, so that no new crawl is missed.
 CREATE OR REPLACE FUNCTION due_update(p_domains text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -157,16 +152,14 @@ BEGIN
 END
 $$;
 
--- Whether what is noted of a domain in a run is not what is so. All instants that are past are the
--- same to what looks for what is due.
+-- Whether the stored values of a domain in a run differ from the computed ones. All past times are equal.
 CREATE OR REPLACE FUNCTION due_differs(rd run_domains, u run_due, p_now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT (rd.next_due_at IS NULL, greatest(rd.next_due_at, p_now), rd.images_due_at IS NULL, greatest(rd.images_due_at, p_now), rd.waits)
         IS DISTINCT FROM (u.at IS NULL, greatest(u.at, p_now), u.images_at IS NULL, greatest(u.images_at, p_now), u.reason)
 $$;
 
--- Waits for domains that are just being finished, of a run or, where that is null, of all:
--- their finish has read rows as they were before the caller changed them. Those that are
--- finished from now on wait for the caller.
+-- Waits for domains that are being finished, of a run or, if that is null, of all: their finish has
+-- read rows before the caller changed them. Later finishes wait for the caller.
 CREATE OR REPLACE FUNCTION finishes_await(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM 1 FROM domains d
@@ -177,8 +170,7 @@ BEGIN
 END
 $$;
 
--- Has it decided anew when the windows of a run's domains open: its window, which was p_was, has
--- changed, or its status has, and with it whether its window counts. The caller has stored that.
+-- Computes again when the windows of a run's domains open, after a change of its window (p_was) or status.
 CREATE OR REPLACE FUNCTION run_windows(p_run_id bigint, p_was text DEFAULT '') RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF concat(p_was, (SELECT r.settings ->> 'window' FROM crawl_runs r WHERE r.id = p_run_id)) <> '' THEN
@@ -192,8 +184,7 @@ BEGIN
 END
 $$;
 
--- Of domains those that are due earlier for a run than is noted, or are noted not to be at all. For
--- mosey doctor: due_update leaves none.
+-- The domains that are due earlier for a run than stored. For mosey doctor: due_update leaves none.
 CREATE OR REPLACE FUNCTION due_late(p_domains text[]) RETURNS TABLE (run_id bigint, domain text, noted timestamptz, due timestamptz)
 LANGUAGE sql STABLE AS $$
     SELECT rd.run_id, rd.domain, rd.next_due_at, u.at

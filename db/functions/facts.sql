@@ -1,6 +1,5 @@
--- What is stored about domains that bears on what to do next there: crawl.Facts, in
--- their order. Of each running run that has something pending it names the crawl that
--- is first in line and due, or when one will be. It decides nothing and changes nothing.
+-- The facts of domains (crawl.Facts), in their order. For each running run with pending crawls they
+-- have the first due crawl, or when a crawl will be due.
 CREATE OR REPLACE FUNCTION domain_facts(p_domains text[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -32,7 +31,7 @@ BEGIN
                 AND x.locked_at IS NULL AND x.scheduled_for <= t
             ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1
         ) c ON true CROSS JOIN LATERAL (
-            -- where nothing is due, or budgets leave no page, it is looked up when something is
+            -- whether to look up when a crawl is due: if none is, or if budgets leave no page
             SELECT CASE
                 WHEN c.id IS NULL THEN EXISTS (
                     SELECT 1 FROM page_crawls x
@@ -72,7 +71,7 @@ BEGIN
 END
 $$;
 
--- The same of one domain, after closing what dead workers have left.
+-- The facts of one domain, after closing attempts of dead workers.
 CREATE OR REPLACE FUNCTION domain_next(p_domain text) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM domain_reap(p_domain);
@@ -80,13 +79,13 @@ BEGIN
 END
 $$;
 
--- What is stored about domains themselves: crawl.DomainFacts, in their order.
+-- The facts of domains themselves (crawl.DomainFacts), in their order.
 CREATE OR REPLACE FUNCTION domain_state(p_domains text[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ARRAY(
         SELECT jsonb_build_object(
-            'name', k.domain,
-            'status', d.status, 'reason', d.status_reason, 'deferred_until', d.next_crawl_after, 'bare', d.bare,
+            'name', k.domain, 'status', d.status, 'reason', d.status_reason, 'bare', d.bare,
+            'deferred_until', d.next_crawl_after,
             'refused_since', CASE WHEN d.refused_since IS NOT NULL THEN domain_refused_since(k.domain) END,
             'controls', nullif(coalesce((
                 SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
@@ -102,8 +101,7 @@ BEGIN
         ) || CASE WHEN d.recrawl IS NULL THEN '{}' ELSE jsonb_build_object('recrawl', d.recrawl) END
         FROM unnest(p_domains) WITH ORDINALITY AS k (domain, n) CROSS JOIN LATERAL (
             SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) FILTER (WHERE x.failures = 0) AS reachable,
-                -- Those that were read last, and within two days: a Visit-time opens each day. So a
-                -- robots.txt that matters is read again before. Another's wish is not known any more.
+                -- of two days: a Visit-time opens each day, so that a robots.txt in use is read again before
                 jsonb_path_query_array(
                     jsonb_agg(jsonb_build_object('windows', x.visit_times, 'until', x.read_at + interval '2 days') ORDER BY x.read_at DESC)
                         FILTER (WHERE x.visit_times IS NOT NULL AND x.read_at > clock_timestamp() - interval '2 days'),
@@ -121,8 +119,7 @@ BEGIN
 END
 $$;
 
--- What is stored about crawls and their pages: crawl.CrawlFacts, in their order; null is
--- of none.
+-- The facts of crawls and their pages (crawl.CrawlFacts), in their order; null for an unknown crawl.
 CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_ids bigint[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ARRAY(
@@ -193,9 +190,8 @@ BEGIN
 END
 $$;
 
--- What is known of an origin that is probed: the page or image that was answered well last, among
--- the domain's latest requests, and whether it has pages, and not images alone: one was fetched
--- among those, or is among the first that are pending. Images come before all of these.
+-- The facts of an origin that is probed: its last page or image with a good answer among the domain's
+-- latest requests, and whether it has pages, among these or among the first pending ones.
 CREATE OR REPLACE FUNCTION origin_known(p_domain text, p_origin text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
@@ -227,9 +223,8 @@ BEGIN
 END
 $$;
 
--- The domains that have named a sitemap as theirs, in their robots.txt or in a sitemap of
--- theirs, at most 1,000; null means none. A redirect to it passes on who has named what
--- redirects, and vouches for nothing itself: many sites redirect to wherever they are told.
+-- The domains that name a sitemap in their robots.txt or sitemaps, at most 1,000; null means none. A
+-- redirect passes on the domains of its source, and does not vouch itself: many redirect to any URL.
 CREATE OR REPLACE FUNCTION sitemap_vouchers(p_page_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (

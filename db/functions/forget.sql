@@ -1,9 +1,8 @@
--- What mosey block --forget erases. It names pages and images by ids, some hundred at a time. History
--- stays: that there were pages, links and images, and each request.
+-- For mosey block --forget, which passes some hundred ids at a time. History stays: that there were
+-- pages, links and images, and each request.
 
--- Forgets what pages have said: of themselves, in their links' texts, of the images that they
--- name, and what they are found by. Then they are as pages that were never fetched. Returns how
--- many rows had something.
+-- Erases the texts of pages, of their links and images, and their terms in the index. Then they are as
+-- pages that were never fetched. Returns how many rows had any.
 CREATE OR REPLACE FUNCTION pages_forget(p_pages bigint[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_rows bigint;
@@ -21,7 +20,7 @@ BEGIN
         ) > 0
     );
     GET DIAGNOSTICS v_all = ROW_COUNT;
-    -- what waits goes first, as in keywords_record
+    -- waiting pages first, as in keywords_record
     DELETE FROM keywords_waiting k WHERE k.page_id = ANY (p_pages);
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     v_all := v_all + v_rows;
@@ -40,9 +39,8 @@ BEGIN
 END
 $$;
 
--- Forgets what the fetches of images have brought, by the ids of their pages, and what contents
--- say that no image has then. Their bytes are gone already. Contents are locked before images, as in
--- images_record, so that two transactions do not deadlock.
+-- Erases the results of images' fetches, by the ids of their pages, and contents that no image has
+-- then. Their bytes are deleted already. It locks contents before images, as in images_record.
 CREATE OR REPLACE FUNCTION images_forget(p_pages bigint[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_contents CONSTANT text[] := ARRAY(
@@ -60,19 +58,19 @@ BEGIN
     ) > 0;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     PERFORM image_contents_drop(v_contents);
-    -- runs do not ask for them again
+    -- runs do not request them again
     UPDATE revisits v SET due_at = NULL WHERE v.page_id = ANY (p_pages) AND v.due_at IS NOT NULL;
     RETURN v_rows;
 END
 $$;
 
--- Deletes those of some contents that no image has.
+-- Deletes the contents, of these, that no image has.
 CREATE OR REPLACE FUNCTION image_contents_drop(p_contents text[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_rows bigint;
 BEGIN
     PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (p_contents) ORDER BY c.sha256_hash FOR UPDATE;
-    -- a statement of its own, which sees what others have recorded until the rows were locked
+    -- a separate statement sees what others have recorded until the rows were locked
     DELETE FROM image_contents c
     WHERE c.sha256_hash = ANY (p_contents) AND NOT EXISTS (SELECT 1 FROM images i WHERE i.sha256_hash = c.sha256_hash);
     GET DIAGNOSTICS v_rows = ROW_COUNT;

@@ -1,5 +1,4 @@
--- History is kept: the attempts, what these and links name by their ids, what robots.txt files
--- have said, and what people have decided.
+-- History is append-only: attempts, rows that attempts or links name, robots.txt files, decisions.
 CREATE OR REPLACE FUNCTION history_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION '% is append-only: % is not allowed', TG_TABLE_NAME, TG_OP
@@ -7,7 +6,7 @@ BEGIN
 END
 $$;
 
--- A closed crawl never changes, and what an attempt is about is fixed when it is inserted.
+-- A closed crawl never changes. Neither does the subject of an attempt.
 CREATE OR REPLACE FUNCTION page_crawls_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.outcome IS NOT NULL
@@ -28,7 +27,6 @@ FOR EACH ROW EXECUTE FUNCTION page_crawls_change();
 CREATE OR REPLACE TRIGGER page_crawls_kept BEFORE DELETE OR TRUNCATE ON page_crawls
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 
--- Attempts name their worker.
 CREATE OR REPLACE TRIGGER workers_kept BEFORE DELETE OR TRUNCATE ON workers
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER pages_kept BEFORE DELETE OR TRUNCATE ON pages

@@ -1,5 +1,5 @@
--- A UUID of version 7 (RFC 9562, section 5.7): the first 48 bits are milliseconds, so that
--- what is stored together is found together.
+-- A UUID of version 7 (RFC 9562, section 5.7): the first 48 bits are milliseconds, so that rows of the
+-- same time are stored together.
 CREATE OR REPLACE FUNCTION uuid_v7() RETURNS uuid LANGUAGE sql VOLATILE AS $$
     SELECT encode(set_bit(set_bit(overlay(
         uuid_send(gen_random_uuid())
@@ -7,10 +7,9 @@ CREATE OR REPLACE FUNCTION uuid_v7() RETURNS uuid LANGUAGE sql VOLATILE AS $$
     ), 52, 1), 53, 1), 'hex')::uuid
 $$;
 
--- Stores the images that attempts have found on their pages: as pages of their own, as
--- images, and which pages name them, or have them no more. Counts those that are new. Returns
--- those that are to be part of runs, as the attempts' follow_images say. Sorted, so that two transactions that find the same images
--- wait for each other instead of deadlocking.
+-- Stores the images that attempts have found on their pages: as pages, as images, and which pages name
+-- them, or do not any more. Counts the new ones. Returns the images that are to be part of runs, as the
+-- attempts' follow_images say. Sorted, so that two transactions with the same images do not deadlock.
 CREATE OR REPLACE FUNCTION images_find(v closed_attempt[]) RETURNS found_page[] LANGUAGE plpgsql AS $$
 DECLARE
     v_docs CONSTANT jsonb := (
@@ -31,8 +30,7 @@ BEGIN
         FROM unnest(v_images) i WHERE i.doc ? 'registered';
     END IF;
     PERFORM images_add(ARRAY(SELECT i.page_id FROM unnest(v_images) i));
-    -- what images are known to redirect to, over any redirects in between, is an image of the same
-    -- pages, without a place among those that a page names
+    -- the targets of images' redirects are images of the same pages, without a place there
     v_named := v_images || ARRAY(
         WITH RECURSIVE moved (n, page_id, doc, hops) AS (
             SELECT f.n, f.page_id, f.doc, 0 FROM unnest(v_images) f
@@ -82,8 +80,7 @@ BEGIN
             WHERE f.n = a.n AND i.id = o.image_id
         );
     IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.doc ? 'images_forbidden') THEN
-        -- what was recorded of images of pages whose publisher forbids it now, and that no other page
-        -- names, is forgotten
+        -- erases images of pages whose publisher forbids them now, unless another page names them
         v_forbidden := ARRAY(
             SELECT i.id FROM unnest(v) a
             INNER JOIN provenance o ON o.page_id = a.page_id INNER JOIN images i ON i.id = o.image_id
@@ -92,8 +89,7 @@ BEGIN
             ORDER BY i.id
         );
         v_contents := ARRAY(SELECT i.sha256_hash FROM images i WHERE i.id = ANY (v_forbidden));
-        -- Contents are locked before images, as in images_record, so that two transactions do not
-        -- deadlock. What was recorded meanwhile is seen then.
+        -- contents are locked before images, as in images_record, so that two transactions do not deadlock
         PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (v_contents) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
         UPDATE images i SET
             sha256_hash = NULL, width = NULL, height = NULL, format = NULL, file_size_bytes = NULL, phash = NULL, dhash = NULL,
@@ -110,7 +106,7 @@ BEGIN
 END
 $$;
 
--- Makes pages known as images.
+-- Adds pages to the images.
 CREATE OR REPLACE FUNCTION images_add(p_pages bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO images (id, page_id, url, domain)
@@ -122,7 +118,7 @@ BEGIN
 END
 $$;
 
--- Forgets what contents show and say that no image has any more. The caller has locked them.
+-- Erases the hashes and metadata of contents that no image has. The caller has locked them.
 CREATE OR REPLACE FUNCTION image_contents_forget(p_contents text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE image_contents c SET
@@ -131,8 +127,8 @@ BEGIN
 END
 $$;
 
--- Records what attempts at images have found: crawl.ImageUpdate. What a redirect leads to
--- is on the pages that name what redirects.
+-- Records the results of attempts at images: crawl.ImageUpdate. The target of a redirect becomes an
+-- image of the pages that name its source.
 CREATE OR REPLACE FUNCTION images_record(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_forgotten CONSTANT text[] := ARRAY(
@@ -194,7 +190,7 @@ BEGIN
     END IF;
     v_moved := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.kind = ANY (kinds('image')) AND a.doc ? 'redirect');
     IF cardinality(v_moved) > 0 THEN
-        -- what they redirect to is an image of the same pages; the redirect is a link (links_record)
+        -- the redirect is a link (links_record)
         PERFORM images_add(ARRAY(
             SELECT l.to_page_id FROM page_links l
             WHERE l.from_page_id = ANY (v_moved) AND l.kind = 'redirect' AND l.gone_at IS NULL
@@ -214,8 +210,7 @@ BEGIN
 END
 $$;
 
--- The values of a band that differ from a hash's in at most 2 bits. The band is the bits
--- that are set in p_band.
+-- The values of a band, the bits that are set in p_band, that differ from a hash's in at most 2 bits.
 CREATE OR REPLACE FUNCTION image_band_near(p_hash bigint, p_band bigint) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
     WITH flips AS (
         SELECT 0::bigint AS bits UNION ALL
@@ -224,14 +219,11 @@ CREATE OR REPLACE FUNCTION image_band_near(p_hash bigint, p_band bigint) RETURNS
     SELECT array_agg(DISTINCT (p_hash & p_band) # a.bits # b.bits) FROM flips a CROSS JOIN flips b
 $$;
 
--- The contents whose pHash differs from one in at most so many bits, up to 8, and whose
--- dHash from another, unless that is null, in at most 16, which tells pictures apart that
--- only have the same layout, such as pages of text. By multi-index hashing (Norouzi, Punjani
--- and Fleet: Fast Search in Hamming Space with Multi-Index Hashing, 2012): of 3 bands one
--- differs in at most 2 bits. Flat pictures are left out.
---
--- Each band costs some 250 descents of its index and no row; a bitmap would read the row of
--- each candidate, thousands of blocks for hashes that are not alike.
+-- The contents whose pHash differs from p_phash in at most p_distance bits, up to 8, and whose dHash
+-- from p_dhash, unless that is null, in at most 16: so pictures with the same layout, such as pages of
+-- text, are told apart. By multi-index hashing (Norouzi, Punjani and Fleet: Fast Search in Hamming Space
+-- with Multi-Index Hashing, 2012): of 3 bands one differs in at most 2 bits. Flat pictures are left out.
+-- Each band costs some 250 descents of its index and no row; a bitmap would read thousands of blocks.
 CREATE OR REPLACE FUNCTION images_near(p_phash bigint, p_dhash bigint, p_distance integer) RETURNS TABLE (sha256_hash text, distance integer)
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE

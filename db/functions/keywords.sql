@@ -1,6 +1,5 @@
--- Notes what pages are to be found by: crawl.Index, of the document p of the attempts. They
--- wait to be indexed. A page that was read and has no terms is not found any more, nor is
--- one that must not be.
+-- Stores the terms of pages, which wait to be indexed: crawl.Index, of the document p of the attempts.
+-- A page that was read and has no terms, or must not be found, leaves the index.
 CREATE OR REPLACE FUNCTION keywords_record(p jsonb, v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_gone bigint[];
@@ -24,7 +23,7 @@ BEGIN
             AND (a.doc #> '{page,unlisted}' IS NOT NULL OR a.doc #> '{page,signals}' IS NOT NULL AND NOT p -> (a.n - 1) ? 'index')
     );
     IF cardinality(v_gone) > 0 THEN
-        -- first those that wait: a worker that has just taken one has stored it once this goes on
+        -- waiting pages first: a worker that has just taken one has stored it then
         DELETE FROM keywords_waiting k WHERE k.page_id = ANY (v_gone);
         DELETE FROM page_keywords k WHERE k.page_id = ANY (v_gone);
     END IF;

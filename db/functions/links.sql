@@ -1,8 +1,6 @@
--- Stores the links that attempts have found and makes the pages behind them part of
--- their runs, as far as the caller has decided that they are to be followed. A page
--- that was not read again links to what it linked to at its last visit. p is the document
--- of the attempts. Returns those whose run has something new for the dispatcher to look
--- at; null means none.
+-- Stores the links that attempts have found and adds their targets to the runs, as the caller has
+-- decided. A page that was not read again has the links of its last visit. p is the document of the
+-- attempts. Returns the attempts whose run has new due domains; null means none.
 CREATE OR REPLACE FUNCTION links_record(p jsonb, v closed_attempt[]) RETURNS integer[] LANGUAGE plpgsql AS $$
 DECLARE
     v_links found_link[];
@@ -31,8 +29,7 @@ BEGIN
             SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url LIMIT 1
         ) y ON true;
         IF EXISTS (SELECT 1 FROM unnest(v_links) l WHERE l.is_new) THEN
-            -- sorted, so that two transactions that find the same pages wait for each other instead
-            -- of deadlocking
+            -- sorted, so that two transactions that find the same pages do not deadlock
             INSERT INTO pages (url, domain, origin, kind, patterns)
             SELECT DISTINCT ON (l.domain, l.url) l.url, l.domain, l.origin, l.kind, l.patterns
             FROM unnest(v_links) l WHERE l.is_new ORDER BY l.domain, l.url
@@ -65,7 +62,7 @@ BEGIN
     END IF;
     v_again := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.fetched_at IS NOT NULL AND a.doc ? 'all_links');
     IF cardinality(v_again) > 0 THEN
-        -- of pages that were read before: links say something else, are there again, or are gone
+        -- pages that were read before: links have changed, are there again, or are gone
         UPDATE page_links x SET nofollow = f.nofollow, anchor = f.anchor, rel = f.rel, gone_at = NULL, last_seen = NULL
         FROM (
             SELECT l.from_id, l.id, link_kind(l.redirect, l.kind) AS kind,
@@ -95,7 +92,7 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages y WHERE y.id = l.to_page_id LIMIT 1
             ) x
-            -- what a pattern stopped is decided again by each run
+            -- each run decides again about a page that a pattern stopped
             WHERE NOT l.nofollow AND coalesce(x.trap, 'pattern') = 'pattern'
         );
     END IF;
@@ -103,13 +100,12 @@ BEGIN
         v_found := v_found || images_find(v);
     END IF;
     IF jsonb_path_exists(p, '$[*].links_forbidden') THEN
-        -- nothing is kept of what these pages have said
         v_again := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.doc ? 'links_forbidden');
         DELETE FROM page_links x WHERE x.from_page_id = ANY (v_again);
         DELETE FROM provenance o WHERE o.page_id = ANY (v_again);
     END IF;
     IF jsonb_path_exists(p, '$[*].follow_known.image') THEN
-        -- the images that pages are known to name from their last visit
+        -- the images that pages named at their last visit
         v_found := v_found || ARRAY(
             SELECT (a.run_id, i.page_id, i.domain, i.url, 'image', a.domain, a.doc #> '{follow_known,image}', false, 0,
                 kind_priority('image'))::found_page
@@ -131,8 +127,7 @@ BEGIN
 END
 $$;
 
--- The kind that is asked for by a link of one kind to a page of another. A plain link leads
--- to a page, even if somebody has once named its target as a sitemap or an image.
+-- The kind of a link's request. A plain link leads to a page, even if another names it as a sitemap.
 CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN p_link = ANY (kinds('announces')) THEN p_link
@@ -141,15 +136,14 @@ CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LAN
     END
 $$;
 
--- The priority of the nth of the sitemaps that one page or sitemap names; null is what the depth
--- makes of it. The first comes with the pages that are linked to there, each further one after all
--- pages that are a link deeper: a site with hundreds of them is not asked for all before its pages.
--- What is tried again comes after the last (decide.RetryPriority).
+-- The priority of the nth sitemap that a page or sitemap names; null means by depth. The first comes
+-- with the pages that are linked to there, each further one after the pages that are a link deeper: so
+-- hundreds of sitemaps do not come before all pages. Retries come last (decide.RetryPriority).
 CREATE OR REPLACE FUNCTION list_priority(p_link text, p_follow jsonb, n bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN p_link = ANY (kinds('nested')) THEN greatest(1 - n - (p_follow ->> 'depth')::bigint, -5000)::smallint END
 $$;
 
--- What a link is, by what it leads to.
+-- The kind of a link, by the kind of its target.
 CREATE OR REPLACE FUNCTION link_kind(redirect boolean, kind text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN redirect THEN 'redirect' WHEN kind = ANY (kinds('announces')) THEN kind ELSE 'link' END
 $$;

@@ -1,5 +1,4 @@
--- The texts of entries by which a domain can be on a list: its own name, what it is below,
--- and that with "*.".
+-- The entries by which a domain can be on a list: its own name, its parents, and these with "*.".
 CREATE OR REPLACE FUNCTION domain_keys(p_domain text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_keys text[] := ARRAY[p_domain];
@@ -13,14 +12,13 @@ BEGIN
 END
 $$;
 
--- The entry by which a domain is on a list, the most particular; null means none. Entries of
--- networks are about addresses, which only a worker knows.
+-- The most specific entry by which a domain is on a list; null means none. Entries of networks match
+-- addresses, which only a worker knows.
 CREATE OR REPLACE FUNCTION list_entry(p_list text, p_domain text) RETURNS list_entries LANGUAGE plpgsql STABLE AS $$
 DECLARE
     e list_entries;
 BEGIN
-    -- a step along the index for each key: given all keys at once, it can be planned to read the
-    -- whole list
+    -- a step along the index for each key: for all keys at once the planner may read the whole list
     SELECT x.* INTO e FROM unnest(domain_keys(p_domain)) k (entry) CROSS JOIN LATERAL (
         SELECT y.* FROM list_entries y WHERE y.list = p_list AND y.entry = k.entry LIMIT 1
     ) x
@@ -30,9 +28,9 @@ BEGIN
 END
 $$;
 
--- What the lists say against crawling a domain or, with p_ip, against asking that address for
--- it, as crawl.Control; null is nothing. A domain that is not on the allow list by its name may
--- be by its address, if that list has networks: then the address decides.
+-- The list entry that forbids a domain or, with p_ip, requests for it to that address, as crawl.Control;
+-- null means none. If the allow list has networks, a domain that it does not name may be allowed by its
+-- address: then the address decides.
 CREATE OR REPLACE FUNCTION domain_listed(p_domain text, p_ip inet DEFAULT NULL) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     e list_entries;

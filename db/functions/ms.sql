@@ -1,9 +1,7 @@
--- Milliseconds from one instant to another, rounded up so that a wait of that long
--- never ends early.
+-- Milliseconds from one instant to another, rounded up so that such a wait never ends early.
 CREATE OR REPLACE FUNCTION ms_between(p_from timestamptz, p_to timestamptz) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ceil(extract(EPOCH FROM (p_to - p_from)) * 1000)::bigint;
 
-CREATE OR REPLACE FUNCTION ms_interval(p_ms bigint) RETURNS interval
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+CREATE OR REPLACE FUNCTION ms_interval(p_ms bigint) RETURNS interval LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_ms * interval '1 millisecond';

@@ -1,15 +1,13 @@
--- Stores pages that were found, all at once, and returns their ids in the order
--- given; urls may repeat. Each is {url, domain, origin, kind, patterns}. Sorted, so
--- that two transactions that find the same pages wait for each other instead of
--- deadlocking.
+-- Stores found pages and returns their ids in the same order; urls may repeat. Each page is {url,
+-- domain, origin, kind, patterns}. Sorted, so that two transactions that find the same pages do not
+-- deadlock.
 CREATE OR REPLACE FUNCTION pages_add(p_pages jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO pages (url, domain, origin, kind, patterns)
     SELECT DISTINCT ON (l.domain, l.url) l.url, l.domain, l.origin, coalesce(l.kind, 'page'), l.patterns
     FROM jsonb_to_recordset(p_pages) AS l (url text, domain text, origin text, kind text, patterns text[])
     WHERE (SELECT p.id FROM pages p WHERE p.domain = l.domain AND p.url = l.url) IS NULL
-    ORDER BY l.domain, l.url
-    ON CONFLICT (domain, url) DO NOTHING;
+    ORDER BY l.domain, l.url ON CONFLICT (domain, url) DO NOTHING;
     RETURN (
         SELECT coalesce(array_agg((
             SELECT p.id FROM pages p WHERE p.domain = l.page ->> 'domain' AND p.url = l.page ->> 'url'
@@ -19,8 +17,7 @@ BEGIN
 END
 $$;
 
--- Notes which registered domains domains are part of that are found; what is known of them
--- stays.
+-- Stores the registered domains of found domains; existing rows stay.
 CREATE OR REPLACE FUNCTION registered_add(p_domains text[], p_registered text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO registered_domains (domain, registered)
@@ -30,9 +27,8 @@ BEGIN
 END
 $$;
 
--- Writes what attempts have found out about their pages: crawl.PageUpdate, and whether
--- they brought nothing new. visit is set if a page was read or is unchanged; signals
--- only if it was read. said comes with an unchanged page, of which the header was read.
+-- Updates the pages of attempts: crawl.PageUpdate, and whether they are duplicates. visit is set if a
+-- page was read or is unchanged; signals only if it was read; said if its headers were read.
 CREATE OR REPLACE FUNCTION pages_update(v closed_attempt[], p_charged charged_attempt[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -57,7 +53,7 @@ BEGIN
         usage = CASE WHEN u.said THEN u.page -> 'usage' ELSE x.usage END,
         noindex = CASE WHEN u.said THEN coalesce((u.page ->> 'noindex')::boolean, false) ELSE x.noindex END,
         nofollow = CASE WHEN u.said THEN coalesce((u.page ->> 'nofollow')::boolean, false) ELSE x.nofollow END,
-        -- what a pattern stopped is decided again by each visit
+        -- each visit decides again about a page that a pattern stopped
         trap = CASE WHEN u.was_read THEN nullif(coalesce(u.trap, x.trap), 'pattern') ELSE coalesce(u.trap, x.trap) END,
         trap_evidence = CASE
             WHEN u.was_read AND coalesce(u.trap, x.trap) = 'pattern' THEN NULL

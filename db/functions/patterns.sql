@@ -1,7 +1,6 @@
--- Charges pages to their patterns: crawl.Charge. One that was news at an earlier visit
--- is not charged again. Beside what the caller says it brings nothing new if another
--- page of the domain has the same content, but for one that names this page as its
--- canonical URL. Returns what is known of those that are charged.
+-- Charges pages to their patterns: crawl.Charge. A page that was new at an earlier visit is not charged
+-- again. It is also a duplicate if another page of the domain has the same content and does not name
+-- this page as its canonical URL. Returns the charged attempts.
 CREATE OR REPLACE FUNCTION patterns_charge(v closed_attempt[]) RETURNS charged_attempt[] LANGUAGE plpgsql AS $$
 DECLARE
     v_charged charged_attempt[];
@@ -9,16 +8,14 @@ DECLARE
 BEGIN
     SELECT array_agg((a.n, d.duplicate)::charged_attempt) INTO v_charged
     FROM unnest(v) a CROSS JOIN LATERAL (
-        -- Read before the search, which is then cheaper along pages_content than along pages_url_unique
-        -- even while the table is empty: sessions keep the plan that they make then.
+        -- evaluated first, so that even for an empty table the plan, which sessions keep, uses pages_content
         SELECT decode(a.doc #>> '{page,visit,content}', 'hex') AS content OFFSET 0
     ) h CROSS JOIN LATERAL (
         SELECT CASE
-            -- judged when its target is, if that is not known
+            -- a redirect to an unknown page is judged with its target
             WHEN a.doc -> 'charge' ? 'redirect' THEN CASE WHEN EXISTS (
                 SELECT 1 FROM pages t
                 WHERE t.domain = a.doc #>> '{links,0,domain}' AND t.url = a.doc #>> '{links,0,url}'
-                    -- known without it: fetched, or another redirect led there before
                     AND (t.fetched_at IS NOT NULL OR EXISTS (
                         SELECT 1 FROM page_links l
                         WHERE l.to_page_id = t.id AND l.kind = 'redirect' AND l.from_page_id <> a.page_id
@@ -64,8 +61,7 @@ BEGIN
         updated_at = clock_timestamp()
     RETURNING u.domain, u.pattern, u.seen, pattern_penalty(u.seen, u.duplicates + u.copies) AS penalty
     LOOP
-        -- Pages of the pattern that are pending come later, those among the first in line, as often
-        -- as it has doubled: others follow then, and what is demoted stays so.
+        -- Each time that the pattern has doubled, demotes its pending pages among the first in line.
         CONTINUE WHEN v_row.penalty = 0 OR v_row.seen & (v_row.seen - 1) <> 0;
         UPDATE page_crawls c SET priority = d.priority
         FROM (
@@ -90,14 +86,13 @@ BEGIN
 END
 $$;
 
--- What was counted of a pattern, as a run sees it: each further run than the last that has counted
--- forgets half of it, so that whatever was stopped is tried again.
+-- A count of a pattern, as a run sees it: half if a later run than the last that has counted asks, so
+-- that stopped patterns are tried again.
 CREATE OR REPLACE FUNCTION pattern_count(p_count integer, p_last bigint, p_run_id bigint) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN p_last < p_run_id THEN p_count / 2 ELSE p_count END
 $$;
 
--- The patterns of the domain's pages that led to a page first, over any redirects in
--- between: their news is its news. Null has none.
+-- The patterns of the domain's pages that redirected to a page first, over any redirects in between.
 CREATE OR REPLACE FUNCTION redirects_to(p_page_id bigint, p_domain text) RETURNS SETOF text
 LANGUAGE plpgsql STABLE STRICT AS $$
 DECLARE
@@ -117,8 +112,7 @@ BEGIN
 END
 $$;
 
--- By how many links pages of a pattern come later, of which some have brought nothing new:
--- 4 if none has, and nothing before 8 of them were read.
+-- The penalty of a pattern's pages, in links: 4 if all were duplicates, and 0 before 8 were read.
 CREATE OR REPLACE FUNCTION pattern_penalty(p_seen integer, p_nothing integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN p_seen >= 8 THEN floor(4.0 * p_nothing / p_seen)::integer ELSE 0 END
 $$;

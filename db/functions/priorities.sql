@@ -1,14 +1,12 @@
--- How soon a domain's turn comes, the higher the sooner: a sum of what speaks for it, each
--- part from 0 to 1, and of its errors against it. Remaining and staleness count by half.
+-- The priority of a domain, the higher the sooner: the sum of these parts, each from 0 to 1, without its
+-- errors. Remaining and staleness count half. An unknown part is 0.
 --   rank       its place on a seed file: 1 is 1, 1,000 is 0.57, 10,000,000 and none 0
---   inlinks    what it is worth by who links to it, from 0 to 1 (domain_ranks.score)
+--   inlinks    its worth by inlinks (domain_ranks.score)
 --   yield      the share of its last requests that brought something new
---   images     how many images its pages have brought whose content was recorded, a page:
---              10 or more are 1
---   remaining  what is known of it and was not crawled: 500 pages or more are 1
---   staleness  the days since it was crawled last: 30 or more are 1
+--   images     the recorded images of a page: 10 or more are 1
+--   remaining  the known pages that were not crawled: 500 or more are 1
+--   staleness  the days since the last crawl: 30 or more are 1
 --   errors     the share of its last requests that failed
--- What is not known is 0.
 CREATE OR REPLACE FUNCTION domain_priority(
     p_rank integer, p_inlinks real, p_yield real, p_images real, p_remaining bigint, p_days real, p_errors real
 ) RETURNS real LANGUAGE sql IMMUTABLE AS $$
@@ -23,7 +21,7 @@ CREATE OR REPLACE FUNCTION domain_priority(
     )::real
 $$;
 
--- The priority of a domain as it stands, or what one part adds to that; a part of null is all.
+-- The current priority of a domain, or one part of it; a part of null means all parts.
 CREATE OR REPLACE FUNCTION domain_priority_now(d domains, p_now timestamptz, p_part text) RETURNS real LANGUAGE sql STABLE AS $$
     SELECT domain_priority(
         CASE WHEN coalesce(p_part, 'rank') = 'rank' THEN d.seed_rank END,
@@ -36,8 +34,7 @@ CREATE OR REPLACE FUNCTION domain_priority_now(d domains, p_now timestamptz, p_p
     )
 $$;
 
--- Works out when the turn of domains comes. Rows that stay about the same are not written. Returns
--- how many domains have changed.
+-- Computes the priorities of domains, and stores those that have changed much. Returns their number.
 CREATE OR REPLACE FUNCTION domains_prioritize(p_domains text[]) RETURNS integer LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -52,8 +49,6 @@ BEGIN
         FROM unnest(p_domains) u (domain) CROSS JOIN LATERAL (SELECT x AS d FROM domains x WHERE x.domain = u.domain LIMIT 1) o
         ORDER BY (o.d).id
     ) x;
-    -- each is looked up by its key: few domains or many, and whatever the planner takes the
-    -- tables for
     UPDATE domains d SET priority_score = s.score, priority_computed_at = t
     FROM unnest(v_ids, v_scores) AS s (id, score)
     WHERE d.id = s.id AND (abs(d.priority_score - s.score) > 0.001 OR d.priority_computed_at IS NULL);

@@ -1,14 +1,12 @@
--- How much a page is worth to a search, from 0 to 1: half of it is what its domain is,
--- half what it is itself.
--- As a set it is made part of the plan of what calls it, once for all pages.
+-- The worth of a page to a search, from 0 to 1: half by its domain, half by itself. As a set it becomes
+-- a part of its caller's plan.
 CREATE OR REPLACE FUNCTION page_worths(p_page_id bigint, p_domain text) RETURNS SETOF real LANGUAGE sql STABLE AS $$
     SELECT (coalesce((SELECT d.score FROM domain_ranks d WHERE d.domain = p_domain), 0)
         + coalesce((SELECT r.score FROM page_ranks r WHERE r.page_id = p_page_id), 0)) / 2
 $$;
 
--- The priority of a page at a depth: each ten times that it is worth are a link less
--- between it and a seed. What nobody else links to is worth nothing. The penalty is that of
--- its pattern, whose pages have brought nothing new.
+-- The priority of a page at a depth: each factor of ten of its worth counts as a link less between it
+-- and a seed. p_penalty is the penalty of its pattern.
 CREATE OR REPLACE FUNCTION page_priority(p_depth integer, p_score real, p_penalty integer) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
     SELECT (least(0, floor(5 * coalesce(p_score, 0)) - p_depth) - coalesce(p_penalty, 0))::smallint
 $$;

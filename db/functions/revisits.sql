@@ -1,6 +1,5 @@
--- Keeps what visits have told of how often pages change, and when they are due again:
--- crawl.Recrawl. Each run that crawls its pages again has a time of its own for each page. A
--- visit moves those of other runs with it: what one has just seen no other needs to ask for.
+-- Stores the changes that visits have seen, and when pages are due again: crawl.Recrawl. Each run that
+-- crawls its pages again has its own time for each page. A visit also defers the visits of other runs.
 CREATE OR REPLACE FUNCTION recrawls_record(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_visits revisit[];
@@ -12,7 +11,7 @@ BEGIN
         SELECT (a.page_id, a.run_id, a.ended, ms_interval((a.doc #>> '{recrawl,in_ms}')::bigint))::revisit
         FROM unnest(v) a WHERE a.doc ? 'recrawl' AND NOT a.prerequisite
     );
-    -- without an interval the run does not ask again
+    -- without an interval the run does not visit the page again
     INSERT INTO revisits AS r (page_id, run_id, due_at, every)
     SELECT u.page_id, u.run_id, u.visited + u.every, coalesce(u.every, interval '1 day') FROM unnest(v_visits) u
     ORDER BY u.page_id, u.run_id
@@ -28,10 +27,9 @@ BEGIN
 END
 $$;
 
--- Has a run ask for pages again that it knows, and of which nothing is pending there. The crawl
--- is that of a new visit: its attempts are counted anew. With p_others it asks for pages that are
--- known from other runs, too, as if they were its seeds, but revives no domain that a person has
--- stopped. A run that is done goes on. Returns how many pages it asks for.
+-- Makes known pages of a run pending again, as new visits, unless they are pending. With p_others it
+-- also adds pages of other runs, like seeds, but does not revive domains that a person has stopped. A
+-- run that is done resumes. Returns the number of pages.
 CREATE OR REPLACE FUNCTION recrawls_add(p_run_id bigint, p_pages bigint[], p_others boolean DEFAULT false) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_domains CONSTANT text[] := ARRAY(SELECT DISTINCT p.domain AS d FROM pages p WHERE p.id = ANY (p_pages) ORDER BY d);
@@ -39,14 +37,13 @@ DECLARE
     v_others integer := 0;
 BEGIN
     IF p_others THEN
-        -- these are pending then, and left alone below
         SELECT a.added INTO v_others FROM crawls_add(ARRAY(
             SELECT (p_run_id, p.id, p.domain, p.url, p.kind, '', '{"depth": 0, "seed": true}', false, cardinality(p_pages) - u.n, NULL)::found_page
             FROM unnest(p_pages) WITH ORDINALITY AS u (id, n)
             CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1) p
         )) a;
     END IF;
-    -- as in crawls_add: a domain that is just being finished sees what is added here
+    -- as in crawls_add
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
     UPDATE revisits r SET due_at = NULL WHERE r.page_id = ANY (p_pages) AND r.run_id = p_run_id AND r.due_at IS NOT NULL;
     INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
@@ -74,9 +71,8 @@ BEGIN
 END
 $$;
 
--- Has a run ask for pages before all others of their domains. A page that is pending is due at
--- once, and one that the run has fetched is asked for again. Politeness, robots.txt and what people
--- have decided hold as ever. Returns how many pages those are.
+-- Makes a run request pages before all others of their domains, at once, and again if it has fetched
+-- them. Politeness, robots.txt and people's decisions still hold. Returns the number of pages.
 CREATE OR REPLACE FUNCTION recrawls_now(p_run_id bigint, p_pages bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_first integer;

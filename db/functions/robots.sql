@@ -1,6 +1,5 @@
--- Records what is known of an origin's robots.txt: crawl.Robots. Pages that were
--- disallowed by other rules come back to their runs. Returns how many fetches in a
--- row have now failed.
+-- Stores an origin's robots.txt: crawl.Robots. Pages that other rules disallowed return to their runs.
+-- Returns how many fetches in a row have failed.
 CREATE OR REPLACE FUNCTION robots_save(p jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -30,12 +29,10 @@ BEGIN
         v_version, t, t + ms_interval((p ->> 'fresh_ms')::bigint))
     ON CONFLICT (origin) DO UPDATE SET
         verdict = excluded.verdict, agent = excluded.agent, rules_hash = excluded.rules_hash,
-        body_hash = excluded.body_hash,
-        crawl_delay_ms = excluded.crawl_delay_ms, visit_times = excluded.visit_times,
+        body_hash = excluded.body_hash, crawl_delay_ms = excluded.crawl_delay_ms, visit_times = excluded.visit_times,
         sitemaps = excluded.sitemaps, reason = excluded.reason, status_code = excluded.status_code,
         etag = excluded.etag, last_modified = excluded.last_modified, tdm = excluded.tdm,
-        failures = CASE WHEN v_failed THEN r.failures + 1 ELSE 0 END,
-        unreached = excluded.unreached,
+        failures = CASE WHEN v_failed THEN r.failures + 1 ELSE 0 END, unreached = excluded.unreached,
         failing_since = CASE WHEN v_failed THEN coalesce(r.failing_since, t) END,
         read_at = CASE WHEN v_failed THEN r.read_at ELSE t END,
         version = greatest(excluded.version, r.version + 1),

@@ -1,4 +1,4 @@
--- What of that which is due of a run may be asked now: 'all', 'images' alone, or 'nothing'.
+-- Which due work a run may request now: 'all', 'images' alone, or 'nothing'.
 CREATE OR REPLACE FUNCTION run_open(p_run_id bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
@@ -13,7 +13,7 @@ BEGIN
 END
 $$;
 
--- How many domains are due for a run that may be asked for it, up to a bound.
+-- The number of due domains that a run may request, up to a bound.
 CREATE OR REPLACE FUNCTION run_due_count(p_run_id bigint, p_most integer) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -31,8 +31,7 @@ BEGIN
 END
 $$;
 
--- For how many domains a run waits, up to a bound, that a person has paused, or whose window is
--- closed: as far as it may ask anything of them then.
+-- The number of domains, up to a bound, that a run may request once a pause or their closed window ends.
 CREATE OR REPLACE FUNCTION run_held(p_run_id bigint, p_most integer) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_open CONSTANT text := run_open(p_run_id);
@@ -46,11 +45,10 @@ BEGIN
 END
 $$;
 
--- How many claimed domains a run has something to ask of. active counts those that its own
--- dispatcher has claimed, busy those that any has. A domain that the run has done with does not
--- count, though another run goes on there. One of its own that no run asks is about to be
--- finished, and is busy still. While its dispatcher has claimed fewer than p_most, all of them
--- count as active, and busy is at most 1. That is enough to claim more.
+-- The claimed domains with work for a run: active counts the claims of its own dispatcher, busy all. A
+-- domain with work for other runs only does not count. A domain of its own without any work is about to
+-- be finished, and is still busy. While its dispatcher has claimed fewer than p_most, all of them count
+-- as active, and busy is at most 1: enough to claim more.
 CREATE OR REPLACE FUNCTION run_claims(p_run_id bigint, p_most bigint DEFAULT 0, OUT active bigint, OUT busy bigint)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -88,7 +86,7 @@ BEGIN
 END
 $$;
 
--- Whether a run has something to ask of a domain that is claimed, or is just asking.
+-- Whether a run has work on a claimed domain, or a request in flight.
 CREATE OR REPLACE FUNCTION run_domain_wants(rd run_domains, p_settings jsonb, p_open text) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -100,8 +98,7 @@ BEGIN
 END
 $$;
 
--- Makes a run go on, whatever it was, unless it is paused. One that had not been running
--- asks its domains in trouble again.
+-- Starts or resumes a run unless it is paused. A run that had ended requests its failing domains again.
 CREATE OR REPLACE FUNCTION run_start(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_was CONSTANT run_status := (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id FOR UPDATE);
@@ -127,7 +124,7 @@ BEGIN
 END
 $$;
 
--- Has a run go on that is done: there is something for it to do.
+-- Resumes a run that is done.
 CREATE OR REPLACE FUNCTION run_go_on(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done' THEN
@@ -136,8 +133,8 @@ BEGIN
 END
 $$;
 
--- The totals of domains in their runs, as they are noted and as the rows add up: by outcome, and
--- bytes last. It counts what totals_add counts; an attempt that was taken back counts for nothing.
+-- The totals of domains in their runs, as stored and as counted from the rows, like totals_add: by
+-- outcome, and bytes last. An attempt that was taken back does not count.
 CREATE OR REPLACE FUNCTION run_totals(p_domains text[]) RETURNS TABLE (run_id bigint, domain text, totals bigint[], rows bigint[])
 LANGUAGE sql STABLE AS $$
     SELECT r.run_id, r.domain,

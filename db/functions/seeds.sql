@@ -1,8 +1,6 @@
--- Stores seeds, an array of crawl.Seed, and makes them part of a run. Seeding is a
--- person's decision, so it also revives domains that were stopped or given up, but not
--- those that are blocked or paused. What a list keeps from being crawled is left out.
--- A run that is done goes on. Returns how many crawls are new, and how many seeds were left
--- out.
+-- Stores seeds, an array of crawl.Seed, and adds them to a run, unless a list forbids them. Seeding is a
+-- person's decision, so it also revives domains that were stopped or given up, but not blocked or paused
+-- ones. A run that is done resumes. Returns the numbers of new crawls and of forbidden seeds.
 CREATE OR REPLACE FUNCTION seeds_add(p_run_id bigint, p_source text, p_seeds jsonb, OUT added integer, OUT listed integer)
 LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
@@ -34,7 +32,7 @@ BEGIN
     v := ARRAY(
         SELECT s FROM unnest(v) s LEFT JOIN unnest(v_new) f (domain) ON f.domain = s.domain WHERE f.domain IS NULL ORDER BY s.n
     );
-    -- nobody else knows the domains that this transaction has made, and nothing was decided about them
+    -- other transactions do not know the new domains, and nothing was decided about them
     INSERT INTO pages (url, domain, origin, kind, patterns)
     SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns FROM unnest(v_fresh) s ORDER BY s.domain, s.url
     ON CONFLICT (domain, url) DO NOTHING;
@@ -75,7 +73,6 @@ DECLARE
     again text[];
     v_woken text[];
 BEGIN
-    -- each row is looked up by its key, however many the planner takes the seeds for
     UPDATE domains x SET source = p_source, seed_rank = coalesce(s.rank, x.seed_rank), bare = x.bare OR s.bare
     FROM (
         SELECT o.id, g.rank, g.bare
@@ -94,7 +91,7 @@ BEGIN
         FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.kind FROM unnest(v) s))) WITH ORDINALITY AS i (id, kind, n)
         CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = i.id LIMIT 1) x
     )) a;
-    -- what the run has passed over for what its URL is, a person wants now, as crawls_add says of the scheme
+    -- a person wants pages that the run has skipped because of their URLs
     WITH n AS (
         INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind)
         SELECT c.page_id, c.domain, c.run_id, c.id, c.url, c.kind
@@ -108,7 +105,7 @@ BEGIN
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )
     SELECT array_agg(DISTINCT n.domain), (added + count(*))::integer INTO again, added FROM n;
-    -- a seed that has not been asked for is as it was given last
+    -- the last seeding decides about seeds that were not requested
     UPDATE page_crawls c SET bare = nullif(s.bare, false)
     FROM (
         SELECT o.id, g.bare

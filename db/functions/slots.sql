@@ -1,19 +1,16 @@
--- Takes the slots of a domain and of what it shares with others (its address, its
--- subnet) for one request, or says how long to wait. A taken slot stays closed
--- until the request must have ended and the delay passed, even if nothing releases
--- it: p_hold_ms for the domain, p_span_ms and its own delay for what is shared.
+-- Takes the slots of a domain and of the resources that it shares (its address, its subnet) for one
+-- request, or returns how long to wait. A taken slot stays closed until the request must have ended and
+-- the delay passed, even if nothing releases it: p_hold_ms for the domain, p_span_ms and its own delay
+-- for a shared slot.
 --
--- What is shared is left alone for the strictest of the delays that were asked for
--- within the last hour, or twice that delay: before a request and after it, for every
--- caller. So two runs with different delays for an address keep to the stricter one.
+-- A shared slot keeps the strictest delay that was requested within the last hour, or twice that delay:
+-- before and after a request, for every caller. So two runs with different delays keep the stricter one.
 --
--- If a shared slot is busy, or other domains wait for it, the caller gets a place
--- in its queue (tail): one request fits between two places. p_queued means that
--- the caller has waited for its place; it then only waits for the slots themselves.
+-- If a shared slot is busy, or other domains wait for it, the caller gets a place in its queue (tail): one
+-- request fits between two places. With p_queued the caller has waited for its place.
 --
--- This and slots_release run on the database's clock, read after the rows are
--- locked, so that a worker's own clock never matters. Slots are locked before any
--- other row, in key order, which rules out deadlocks.
+-- This runs on the database's clock, read after the rows are locked, so that a worker's clock does not
+-- matter. Slots are locked before any other row, in key order, which rules out deadlocks.
 CREATE OR REPLACE FUNCTION slot_take(
     p_domain text, p_shared text[], p_shared_delay_ms bigint[], p_holder text,
     p_hold_ms bigint, p_span_ms bigint, p_queued boolean
@@ -34,11 +31,9 @@ BEGIN
     IF reason IS NOT NULL THEN
         RETURN (false, 0, reason, 0, NULL)::slot_answer;
     END IF;
-    -- Before anything is locked: an address's lock must not be held while its
-    -- domain's row is inserted, which others lock first.
+    -- before any lock: others lock the domain's row, which may be inserted here, before an address's
     IF EXISTS (SELECT 1 FROM unnest(keys) k WHERE (SELECT s.key FROM politeness_slots s WHERE s.key = k) IS NULL) THEN
-        INSERT INTO politeness_slots (key) SELECT k FROM unnest(keys) k ORDER BY k
-        ON CONFLICT (key) DO NOTHING;
+        INSERT INTO politeness_slots (key) SELECT k FROM unnest(keys) k ORDER BY k ON CONFLICT (key) DO NOTHING;
     END IF;
     PERFORM 1 FROM (SELECT k FROM unnest(keys) k ORDER BY k) o
     CROSS JOIN LATERAL (SELECT 1 FROM politeness_slots s WHERE s.key = o.k FOR UPDATE) l;
@@ -63,7 +58,7 @@ BEGIN
         CROSS JOIN LATERAL (SELECT x.* FROM politeness_slots x WHERE x.key = k.key) s
     LOOP
         CONTINUE WHEN slot.free_at <= t AND (slot.tail <= t OR p_queued);
-        -- A request in flight ends long before its lease, as a rule: look again soon.
+        -- a request in flight usually ends long before its lease: look again soon
         wanted := greatest(t, CASE
             WHEN slot.holder IS NULL THEN slot.free_at ELSE least(slot.free_at, t + slot.delay)
         END);
@@ -98,8 +93,8 @@ BEGIN
 END
 $$;
 
--- Takes the slots of domains that share nothing, as slot_take does. Of those that it does
--- not take it says why, and how long to wait.
+-- Takes the slots of domains that share nothing, as slot_take does. For the others it returns the
+-- reason, and how long to wait.
 CREATE OR REPLACE FUNCTION slots_take(p start_attempt[]) RETURNS start_attempt[] LANGUAGE plpgsql AS $$
 DECLARE
     keys CONSTANT text[] := ARRAY(SELECT 'domain:' || a.domain FROM unnest(p) a ORDER BY 1);
@@ -128,8 +123,7 @@ BEGIN
 END
 $$;
 
--- Gives slots back for which no request was made, or none that counts: they are free
--- after a delay each.
+-- Releases slots without a request, or without one that counts: they are free after a delay each.
 CREATE OR REPLACE FUNCTION slot_undo(
     p_domain text, p_shared text[], p_holder text, p_delay_ms bigint, p_shared_delay_ms bigint[]
 ) RETURNS void LANGUAGE plpgsql AS $$

@@ -1,4 +1,4 @@
--- The requests that were made, for whatever: what an audit computes from.
+-- All requests, for an audit.
 CREATE OR REPLACE VIEW asks AS
 SELECT
     c.id, c.domain, c.run_id, c.kind, c.ip, c.lost,

@@ -1,26 +1,22 @@
--- Gives a worker its share of fleet_limit, and notes that it lives. Until the worker hears the
--- answer it can have up to p_held requests in flight: its share so far, or what is left of a
--- larger one. It would have p_wanted if it could.
+-- Returns a worker's share of fleet_limit, and stores that it lives. Until it gets the answer it can have
+-- p_held requests in flight: its share so far, or the rest of a larger one. It would use p_wanted.
 --
--- What workers hold never exceeds the limit, but for what they held when the limit was lowered:
--- a share is what others do not hold at the most. So what one is to have less, it has handed back
--- before another gets it. A worker that is not heard of holds what it held until counts_until:
--- its share has ended by then, and the requests that it had begun.
+-- The held requests never exceed the limit, unless the limit was lowered: a share is at most what others
+-- do not hold. So a worker has handed back its excess before another gets it. A silent worker holds its
+-- requests until counts_until: its share and its begun requests have ended by then.
 --
--- All is on the database's clock. If that is put forward, shares seem to have ended that workers
--- still use. One that says so gives it away: all that counted when it was last heard of count
--- once more. If it is put back, what a worker that has died held counts for that much longer.
+-- All times are on the database's clock. If that is put forward, shares seem to have ended that workers
+-- still use. A worker that reports such a share makes all count again that counted when it was last
+-- heard of. If the clock is put back, a dead worker's requests count for longer.
 --
--- p_asked counts the worker's calls: one that comes late, after the next, changes nothing, and
--- returns null, as for a worker that is not known.
+-- p_asked counts the worker's calls: a late call changes nothing and returns null, like an unknown worker.
 CREATE OR REPLACE FUNCTION worker_renew(p_id integer, p_asked bigint, p_in_flight integer, p_held integer, p_wanted integer)
 RETURNS worker_share LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
 DECLARE
     v_limit integer;
     t timestamptz;
     v_lease_ms bigint;
-    -- the longest that a share is leased for
-    v_longest CONSTANT interval := ms_interval(30000);
+    v_longest CONSTANT interval := ms_interval(30000); -- of a lease
     v_seen timestamptz;
     v_counted timestamptz;
     v_most integer;
@@ -30,7 +26,7 @@ BEGIN
     -- one worker at a time
     SELECT l.max_fetches INTO v_limit FROM fleet_limit l FOR UPDATE;
     t := clock_timestamp();
-    -- Without a limit there is no hurry: only that a limit is set has to be noticed.
+    -- without a limit there is no hurry: only a new limit has to be noticed
     v_lease_ms := CASE WHEN v_limit IS NULL THEN 30000::bigint ELSE 15000 END;
     SELECT w.seen_at, w.counts_until INTO v_seen, v_counted FROM workers w WHERE w.id = p_id AND w.asked < p_asked;
     IF NOT FOUND THEN
@@ -43,7 +39,7 @@ BEGIN
     UPDATE workers w SET
         asked = p_asked, seen_at = t, stopped_at = NULL, lost = false, in_flight = p_in_flight, held = p_held,
         wanted = least(p_wanted, w.most),
-        -- If it does not hear the answer, it goes on with the lease that it has. That may be longer, since no limit was set.
+        -- without this answer it keeps its last lease, which may be longer if there was no limit
         share_until = least(greatest(w.share_until, t + ms_interval(v_lease_ms)), t + v_longest),
         counts_until = least(greatest(w.counts_until, t + ms_interval(v_lease_ms) + w.span), t + v_longest + w.span)
     WHERE w.id = p_id
@@ -59,9 +55,9 @@ BEGIN
 END
 $$;
 
--- What a worker should have of a limit. Workers that want little get it. The others get equal
--- parts of the rest. What nobody wants is divided equally: a worker that begins to want more has
--- some at once. If a limit is smaller than the number of workers, turns change twice a minute.
+-- A worker's part of a limit. Workers that want little get it. The others get equal parts of the rest.
+-- The unwanted rest is divided equally, so that a worker that wants more has some at once. If a limit is
+-- smaller than the number of workers, turns change twice a minute.
 CREATE OR REPLACE FUNCTION worker_part(p_id integer, p_limit integer, p_now timestamptz) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
