@@ -4,6 +4,8 @@
 package kinds
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,46 +15,36 @@ type Kind string
 
 // The kinds of requests.
 const (
-	// Page is a page.
-	Page Kind = "page"
-	// Robots is an origin's robots.txt (RFC 9309).
-	Robots Kind = "robots"
-	// TDM is an origin's tdmrep.json, which reserves text and data mining.
-	TDM Kind = "tdm"
-	// Sitemap is a sitemap, or an index of them (sitemaps.org).
-	Sitemap Kind = "sitemap"
-	// Feed is an RSS, Atom or JSON feed.
-	Feed Kind = "feed"
-	// Image is an image of a page.
-	Image Kind = "image"
+	Page    Kind = "page"
+	Robots  Kind = "robots"  // an origin's robots.txt (RFC 9309)
+	TDM     Kind = "tdm"     // an origin's tdmrep.json, which reserves text and data mining
+	Sitemap Kind = "sitemap" // or an index of sitemaps (sitemaps.org)
+	Feed    Kind = "feed"    // RSS, Atom or JSON feed
+	Image   Kind = "image"   // of a page
 )
 
-// Traits are what differs between kinds. The zero value of a field is what most of them do.
+// Traits are the differences between kinds. The zero value of a field is the most frequent one.
 type Traits struct {
 	// Accept is the request's header of that name.
 	Accept string
 	// MaxBytes caps the body; 0 is the Fetcher's own limit.
 	MaxBytes int64
-	// Large keeps bodies in files, and leaves other kinds most of the places for requests:
-	// one takes long. Its place is kept until the attempt is recorded, so that what was
-	// fetched and not read yet is bounded, too.
+	// Large keeps bodies in files and leaves most permits for requests to other kinds, because
+	// one takes long. It holds its permit until the attempt is recorded, which bounds the bodies
+	// that wait to be read.
 	Large bool
 	// Takes reports whether a body of a media type is read.
 	Takes func(mediaType string) bool
-	// SameBytes takes a body for unchanged if its bytes are. What others show decides, once
-	// they are read.
+	// SameBytes takes a body for unchanged if its bytes are; otherwise its content decides.
 	SameBytes bool
 
-	// Path is where each origin has its one file of this kind. It is fetched before the
-	// origin's pages and is not in the frontier. It is empty for what links lead to.
-	Path string
-	// Budget is what a request is charged to.
+	// Path is where each origin has its one file of this kind, which is fetched before the
+	// origin's pages and is not in the frontier. It is empty for kinds that links lead to.
+	Path   string
 	Budget Budget
-	// Priority is where a crawl comes in the frontier; 0 is by depth and rank. A kind that
-	// has one is in no order by rank.
+	// Priority is the place of a crawl in the frontier; 0 orders by depth and rank.
 	Priority int
-	// Follow is what of an answer becomes part of the run.
-	Follow Follow
+	Follow   Follow
 	// Nested says that files of the kind name each other, and that those of other domains
 	// have to be vouched for. Of those named in one place each comes later than the last.
 	Nested bool
@@ -65,21 +57,20 @@ type Traits struct {
 	Oftener int
 }
 
-// Budget is what requests are charged to.
+// Budget is the budget to which a request is charged.
 type Budget int
 
-// The budgets. Only what is charged to one counts in the run's totals, as a page or as an
-// image.
+// The budgets. Only requests that are charged count in the run's totals, as pages or images.
 const (
 	BudgetNone Budget = iota
 	BudgetPages
 	BudgetImages
 )
 
-// Follow is what of an answer becomes part of the run.
+// Follow is the part of an answer that becomes part of the run.
 type Follow int
 
-// What is followed. A redirect always is, to the same kind.
+// A redirect is always followed, to the same kind.
 const (
 	FollowNothing Follow = iota
 	// FollowLinks follows links, one further from a seed, and takes the images.
@@ -91,11 +82,10 @@ const (
 // TDMPath is where an origin has its tdmrep.json (W3C TDM Reservation Protocol).
 const TDMPath = "/.well-known/tdmrep.json"
 
-// announcedAgain is how long what announces pages is not asked for at the most: it tells what is
-// new.
+// announcedAgain caps the wait for a kind that announces new pages.
 const announcedAgain = 24 * time.Hour
 
-// table has the kinds in the order in which they are shown.
+// table has the kinds in the order in which they are shown. The first is the kind of a page.
 var table = []struct {
 	kind   Kind
 	traits Traits
@@ -131,21 +121,15 @@ var table = []struct {
 	}},
 }
 
-var traits = func() map[Kind]*Traits {
-	all := map[Kind]*Traits{}
-	for i := range table {
-		all[table[i].kind] = &table[i].traits
-	}
-	return all
-}()
-
-// Traits returns the kind's row of the table, which is not to be changed. A kind that only a
-// later version knows is taken for a page.
+// Traits returns the kind's row of the table, which callers must not change. A kind that only a
+// later version knows has the traits of a page.
 func (k Kind) Traits() *Traits {
-	if t, ok := traits[k]; ok {
-		return t
+	for i := range table {
+		if table[i].kind == k {
+			return &table[i].traits
+		}
 	}
-	return traits[Page]
+	return &table[0].traits
 }
 
 // Counted reports whether requests count as pages of their run.
@@ -169,11 +153,14 @@ func All() []Kind {
 	return all
 }
 
-// Names are all kinds as Markdown has them, with commas between.
-func Names() string {
-	names := make([]string, len(table))
-	for i, row := range table {
-		names[i] = "`" + string(row.kind) + "`"
+// Names lists all kinds for Markdown.
+func Names() string { return list(All(), "`") }
+
+// list joins kinds by commas, each in quotes.
+func list(all []Kind, quote string) string {
+	names := make([]string, len(all))
+	for i, k := range all {
+		names[i] = quote + string(k) + quote
 	}
 	return strings.Join(names, ", ")
 }
@@ -181,11 +168,7 @@ func Names() string {
 func anything(string) bool { return true }
 
 func document(mediaType string) bool {
-	switch mediaType {
-	case "text/html", "application/xhtml+xml", "text/plain", "":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"text/html", "application/xhtml+xml", "text/plain", ""}, mediaType)
 }
 
 // image takes what may be an image. Some servers do not say what a file is; what they call
@@ -203,9 +186,39 @@ func image(mediaType string) bool {
 // announcing takes what may be a sitemap or a feed. Many servers call them something else.
 func announcing(mediaType string) bool {
 	family, _, _ := strings.Cut(mediaType, "/")
-	switch family {
-	case "image", "audio", "video", "font":
-		return false
+	return !slices.Contains([]string{"image", "audio", "video", "font"}, family)
+}
+
+// SQL is the table as functions of the database, for db/functions/kinds.sql. Each is one
+// expression that the planner can take into the statement that calls it.
+func SQL() string {
+	var b strings.Builder
+	b.WriteString("-- The kinds of requests that have something in the table of crawl/kinds (go tool task generate):\n")
+	columns := []struct {
+		name, says string
+		has        func(Kind) bool
+	}{
+		{"counted", "requests count as pages of their run", Kind.Counted},
+		{"image", "they count as images of their run", Kind.Image},
+		{"document", "what is fetched is read for its links and its words", Kind.Document},
+		{"announces", "it announces pages, as sitemaps and feeds do", Kind.Announces},
+		{"nested", "its files name each other", func(k Kind) bool { return k.Traits().Nested }},
 	}
-	return true
+	for _, c := range columns {
+		fmt.Fprintf(&b, "--   %-10s %s\n", c.name, c.says)
+	}
+	b.WriteString("CREATE OR REPLACE FUNCTION kinds(p_column text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$\n    SELECT CASE p_column\n")
+	for _, c := range columns {
+		having := slices.DeleteFunc(All(), func(k Kind) bool { return !c.has(k) })
+		fmt.Fprintf(&b, "        WHEN '%s' THEN ARRAY[%s]\n", c.name, list(having, "'"))
+	}
+	b.WriteString("        ELSE ('no column ' || p_column)::text[]\n    END\n$$;\n\n-- Where crawls of a kind come in the frontier; null is by depth and rank.\n" +
+		"CREATE OR REPLACE FUNCTION kind_priority(p_kind text) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$\n    SELECT CASE p_kind")
+	for _, k := range All() {
+		if p := k.Traits().Priority; p != 0 {
+			fmt.Fprintf(&b, " WHEN '%s' THEN %d::smallint", k, p)
+		}
+	}
+	b.WriteString(" END\n$$;\n")
+	return b.String()
 }

@@ -1,35 +1,36 @@
 package reasons
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 )
 
 // Row is what is declared of a reason.
 type Row struct {
-	// Of is what is not asked.
+	// Of is the subject that is not requested.
 	Of Subject
-	// Words explain the reason to people, and Remedy says how to have what was skipped
-	// requested.
+	// Words explain the reason to people. Remedy says how to have the skipped page requested.
 	Words, Remedy string
 	// Control is the kind of a person's control that forbids requests for this reason.
 	Control string
-	// Rank says which of several reasons that keep a domain from being asked for equally long is
-	// named: the one with the lowest rank. Zero is of what keeps no domain from that.
+	// Rank decides which of several reasons for an equally long wait of a domain is named: the
+	// lowest. Zero means that the reason defers no domain.
 	Rank int
 	// Status is what Temporal's UI shows of a domain that waits; empty is crawling.
 	Status string
 	// EndsWithNews is set if new work may end the wait.
 	EndsWithNews bool
 	// Defers is set if the domain's workflow ends for a long wait, and is started again
-	// in time. Others are slept through.
+	// in time. It sleeps through other waits.
 	Defers bool
 	// HoldsRun is set if a run does not end while a domain of it waits. The condition of
 	// the index run_domains_held names these reasons, too.
 	HoldsRun bool
 	// Known is set for a page that is as its last visit has found it.
 	Known bool
-	// Unwanted is set for a page that its run does not want: what it linked to before is
-	// not followed.
+	// Unwanted is set for a page that its run does not want: its former links are not followed.
 	Unwanted bool
 	// Again are the events that have a skipped page decided again.
 	Again []Event
@@ -40,16 +41,12 @@ type Subject int
 
 // The subjects.
 const (
-	// Slot is a domain whose slot is closed.
-	Slot Subject = iota + 1
-	// SharedSlot is a domain that waits in the queue of a slot that it shares with others.
-	SharedSlot
-	// Site is a domain, whatever its slot.
-	Site
+	Slot       Subject = iota + 1 // a domain whose slot is closed
+	SharedSlot                    // a domain that waits in the queue of a slot that it shares with others
+	Site                          // a domain, whatever its slot
 	Page
 	Image
-	// Attempt is one request.
-	Attempt
+	Attempt // one request
 )
 
 // Event is what may have a skipped page decided again.
@@ -57,36 +54,25 @@ type Event string
 
 // The events.
 const (
-	// SettingsChanged is a change of the run's settings that has it want more.
-	SettingsChanged Event = "settings changed"
-	// SeedGiven is that a person seeds the page.
-	SeedGiven Event = "seed given"
-	// TrapsReset is that a person has the domain's traps forgotten.
-	TrapsReset Event = "traps reset"
-	// LinkFound is that the page is found once more.
-	LinkFound Event = "link found"
-	// ImageFound is that the page is found to be an image.
-	ImageFound Event = "image found"
+	SettingsChanged Event = "settings changed" // the run wants more
+	SeedGiven       Event = "seed given"       // a person seeds the page
+	TrapsReset      Event = "traps reset"      // a person has the domain's traps forgotten
+	LinkFound       Event = "link found"       // the page is found once more
+	ImageFound      Event = "image found"      // the page is found to be an image
 )
 
 // Values of the search attribute MoseyStatus of a domain that waits.
 const (
-	// StatusWaiting is a domain that sleeps: for its window, for a page's time, or
-	// because its server asked for it.
-	StatusWaiting = "waiting"
-	// StatusGraylisted is a domain that rests: its answers were mostly errors or slow.
-	StatusGraylisted = "graylisted"
-	// StatusDeferred is a domain whose workflow ends until an instant.
-	StatusDeferred = "deferred"
-	// StatusPaused is a domain of which a person lets nothing be asked.
-	StatusPaused = "paused"
+	StatusWaiting    = "waiting"    // for its window, for a page's time, or because its server asked for it
+	StatusGraylisted = "graylisted" // its answers were mostly errors or slow
+	StatusDeferred   = "deferred"   // its workflow ends until an instant
+	StatusPaused     = "paused"     // a person forbids all requests
 )
 
-// Row is what is declared of a reason; of one that is not known it is zero.
+// Row returns the row of a reason; it is zero for an unknown one.
 func (r Reason) Row() Row { return table[r] }
 
-// OfControl is the reason for which a kind of control forbids requests; empty if the
-// kind forbids none.
+// OfControl is the reason for which a kind of control forbids requests; empty if it forbids none.
 func OfControl(kind string) Reason {
 	for r, row := range table {
 		if row.Control == kind && kind != "" {
@@ -96,14 +82,51 @@ func OfControl(kind string) Reason {
 	return ""
 }
 
-// that are the reasons whose row has something, sorted.
+// that returns the reasons whose rows satisfy has, sorted.
 func that(has func(Row) bool) []Reason {
-	var found []Reason
-	for r, row := range table {
-		if has(row) {
-			found = append(found, r)
-		}
-	}
-	slices.Sort(found)
-	return found
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(table)), func(r Reason) bool { return !has(table[r]) })
 }
+
+// SQL writes what the database asks of the table, as functions.
+func SQL() string {
+	var b strings.Builder
+	b.WriteString(`-- The reasons that have something in the table of crawl/reasons. The planner takes the call for
+-- the array itself. An error says that the table has no such column.
+CREATE OR REPLACE FUNCTION reasons(p_column text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE p_column
+`)
+	column := func(name string, those []Reason) {
+		fmt.Fprintf(&b, "        WHEN %s THEN ARRAY[%s]\n", quote(name), strings.Join(quoted(those), ", "))
+	}
+	for _, e := range []Event{SettingsChanged, SeedGiven, TrapsReset, LinkFound, ImageFound} {
+		column(string(e), that(func(r Row) bool { return slices.Contains(r.Again, e) }))
+	}
+	column("known", that(func(r Row) bool { return r.Known }))
+	column("holds run", that(func(r Row) bool { return r.HoldsRun }))
+	ranked := that(func(r Row) bool { return r.Rank > 0 })
+	slices.SortFunc(ranked, func(a, b Reason) int { return a.Row().Rank - b.Row().Rank })
+	column("by rank", ranked)
+	b.WriteString(`        ELSE ('no column ' || p_column)::text[]
+    END
+$$;
+
+-- The reason for which a person's control forbids requests.
+CREATE OR REPLACE FUNCTION control_reason(p_kind text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE p_kind
+`)
+	for _, r := range that(func(r Row) bool { return r.Control != "" }) {
+		fmt.Fprintf(&b, "        WHEN %s THEN %s\n", quote(r.Row().Control), quote(r))
+	}
+	b.WriteString("    END\n$$;\n")
+	return b.String()
+}
+
+func quoted(reasons []Reason) []string {
+	texts := make([]string, len(reasons))
+	for i, r := range reasons {
+		texts[i] = quote(r)
+	}
+	return texts
+}
+
+func quote[T ~string](text T) string { return "'" + strings.ReplaceAll(string(text), "'", "''") + "'" }
