@@ -6,9 +6,9 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Gaps is what an audit found about the gaps between requests to the same keys. Times are
-// in milliseconds. A gap is from the end of one request to the start of the next,
-// measured by the worker that made them. Over is how much longer a gap was than required.
+// Gaps measures the gaps between requests to the same keys, in milliseconds. A gap is from the
+// end of one request to the start of the next, measured by the worker that made them. Over is how
+// much longer a gap was than required.
 type Gaps struct {
 	Requests   int64   `json:"requests"`
 	Gaps       int64   `json:"gaps"`
@@ -26,11 +26,10 @@ type Violation struct {
 	Kind string    `json:"kind"`
 	Key  string    `json:"key"`
 	At   time.Time `json:"at"`
-	// What says in words what was wrong.
-	What string `json:"what"`
+	What string    `json:"what"`
 }
 
-// Audit is what the rows say about how hosts were treated.
+// Audit is the result of an audit of the rows.
 type Audit struct {
 	Domains Gaps `json:"domains"`
 	IPs     Gaps `json:"ips"`
@@ -42,8 +41,7 @@ type Audit struct {
 	// RetryAfters counts answers that asked for a wait, and those not obeyed.
 	RetryAfters          int64 `json:"retry_afters"`
 	RetryAfterViolations int64 `json:"retry_after_violations"`
-	// RobotsChecked counts page requests decided again by the robots.txt that was
-	// stored when they were made.
+	// RobotsChecked counts page requests that the robots.txt of their time has decided again.
 	RobotsChecked    int64 `json:"robots_checked"`
 	RobotsViolations int64 `json:"robots_violations"`
 	// Violations lists the first of them.

@@ -15,11 +15,10 @@ type DomainListing struct {
 	Domain string             `json:"domain"`
 	Status crawl.DomainStatus `json:"status"`
 	Reason string             `json:"reason,omitempty"`
-	// Source is the kind of list that has named it, and Rank its place there; empty and 0
-	// are none.
+	// Source is the kind of list that has named it, and Rank its place there.
 	Source string `json:"source,omitempty"`
 	Rank   int    `json:"seed_rank,omitempty"`
-	// Score is by what the dispatcher takes domains.
+	// Score is the order in which the dispatcher takes domains.
 	Score         float64   `json:"priority_score"`
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
 	Claimed       string    `json:"claimed_by,omitempty"`
@@ -29,19 +28,18 @@ type DomainListing struct {
 
 // DomainCounts is what is known of a domain over all runs.
 type DomainCounts struct {
-	// Crawled counts the pages that were fetched, each time anew, Discovered those that
-	// are known, up to a million, and Bytes what was read of bodies.
+	// Crawled counts fetches of pages, Discovered known pages, up to a million, and Bytes those of
+	// bodies.
 	Crawled    int64 `json:"pages_crawled"`
 	Discovered int64 `json:"pages_discovered"`
 	Bytes      int64 `json:"bytes"`
-	// ImagesFound counts the images that its pages name, and ImagesStored those of them whose
-	// content was recorded: of 100,000 of them at the most.
+	// ImagesFound counts the images that its pages name, and ImagesStored those with recorded
+	// content, among 100,000 at the most.
 	ImagesFound  int64 `json:"images_found"`
 	ImagesStored int64 `json:"images_stored"`
-	// ErrorRate is the share of the last hundred requests that failed; nil where none was
-	// made. AvgResponse and AvgBytes are of the same.
-	ErrorRate *float32 `json:"error_rate,omitempty"`
-	// YieldRate is the share of them that brought something new.
+	// ErrorRate is the share of the last hundred requests that failed, and YieldRate the share
+	// that brought something new; nil without requests. AvgResponse and AvgBytes are of the same.
+	ErrorRate   *float32          `json:"error_rate,omitempty"`
 	YieldRate   *float32          `json:"yield_rate,omitempty"`
 	AvgResponse settings.Duration `json:"avg_response,omitempty"`
 	AvgBytes    int64             `json:"avg_page_bytes,omitempty"`
@@ -51,31 +49,26 @@ type DomainCounts struct {
 	CountedAt time.Time `json:"counted_at,omitzero"`
 }
 
-// DomainSorts are the orders in which domains are listed, the first by default: by name, or
-// those first that have most of it, or the best rank.
+// DomainSorts are the orders of lists of domains, the first by default: by name, by best rank, or
+// by most of the others.
 var DomainSorts = []string{"priority", "name", "rank", "pages", "found", "bytes", "errors", "slow", "last"}
 
 // DomainQuery says which domains to list: empty fields are all.
 type DomainQuery struct {
 	Status crawl.DomainStatus
 	Source string
-	// Errors is the least share of failures of late, from 0 to 1, and Rank the last place on a
-	// list.
+	// Errors is the least recent share of failures, from 0 to 1. Rank is the last place on a list.
 	Errors float32
 	Rank   int
-	// Due leaves those that have something due just now in a run that is running.
-	Due bool
-	// Waits leaves those that are served and wait for a reason.
-	Waits reasons.Reason
-	// Language is a tag of which a domain must have a page.
-	Language string
-	// Sort is one of DomainSorts.
-	Sort string
-	// Limit is at least 1.
-	Limit int
+	Due    bool // of a run that is running
+	// Waits selects domains that are served and wait for this reason.
+	Waits    reasons.Reason
+	Language string // of a page
+	Sort     string // one of DomainSorts
+	Limit    int    // at least 1
 }
 
-// Check reports what is wrong with a query as it was asked: its text begins with the name of what is.
+// Check reports the first fault of a query; the text begins with the name of the field.
 func (q DomainQuery) Check() error {
 	switch {
 	case q.Status != "" && !slices.Contains(crawl.DomainStatuses, q.Status):
@@ -88,4 +81,28 @@ func (q DomainQuery) Check() error {
 		return fmt.Errorf("rank %d: want 1 or more", q.Rank)
 	}
 	return nil
+}
+
+// DomainHistory is the past of a domain, the latest first.
+type DomainHistory struct {
+	Attempts []Crawl       `json:"attempts"`
+	Controls []PastControl `json:"controls,omitempty"`
+	Robots   []RobotsFetch `json:"robots,omitempty"`
+}
+
+// PastControl is a decision of a person about a domain, and who took it back.
+type PastControl struct {
+	crawl.Control
+
+	LiftedAt time.Time `json:"lifted_at,omitzero"`
+	LiftedBy string    `json:"lifted_by,omitempty"`
+}
+
+// RobotsFetch is a fetch of an origin's robots.txt.
+type RobotsFetch struct {
+	Origin    string              `json:"origin"`
+	Verdict   crawl.RobotsVerdict `json:"verdict"`
+	FetchedAt time.Time           `json:"fetched_at"`
+	// Changed is set if it is the first known fetch, or differs from the one before.
+	Changed bool `json:"changed"`
 }

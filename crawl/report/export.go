@@ -12,15 +12,14 @@ import (
 type ExportFilter struct {
 	// Domain limits the rows to a domain; links to those on its pages.
 	Domain string `json:"domain,omitempty"`
-	// Since leaves out pages that were not fetched, crawls that were not completed and
-	// links that neither came nor went at this instant or later.
+	// Since selects pages that were fetched, crawls that were completed and links that came or
+	// went at this instant or later.
 	Since time.Time `json:"since,omitzero"`
 	// Language is the beginning of a page's tag, of whole subtags.
 	Language string `json:"language,omitempty"`
 }
 
-// ExportKey is how far an export has come: what follows is read from there. The zero
-// value is the beginning.
+// ExportKey is the place after which an export continues. The zero value is the beginning.
 type ExportKey struct {
 	ID  int64     `json:"id,omitempty"`
 	URL string    `json:"url,omitempty"`
@@ -38,31 +37,25 @@ type PageRow struct {
 	Kind     kinds.Kind
 	Status   string
 	Language string
-	// Outcome, StatusCode and ContentType are those of the last crawl that was not
-	// skipped.
+	// Outcome, StatusCode and ContentType are of the last crawl that was not skipped.
 	Outcome     crawl.Outcome
 	StatusCode  int
 	ContentType string
-	// NoIndex and NoFollow are as they were at the last visit.
-	NoIndex  bool
-	NoFollow bool
-	// Usage is what its publisher says about its use: usage.Usage; nil is nothing.
-	Usage json.RawMessage
-	// Duplicate says that its last visit brought nothing that another page had not.
-	Duplicate bool
+	// NoIndex, NoFollow and Duplicate are of the last visit. Duplicate says that it brought nothing
+	// that another page had not.
+	NoIndex, NoFollow, Duplicate bool
+	// Usage is a usage.Usage; nil if its publisher declares nothing.
+	Usage     json.RawMessage
 	Trap      string
 	Content   []byte
 	SimHash   *int64
 	Extractor int
 	// LastModified and FreshUntil are as its server says.
-	LastModified time.Time
-	FreshUntil   time.Time
-	FoundAt      time.Time
-	FetchedAt    time.Time
-	FailedAt     time.Time
+	LastModified, FreshUntil     time.Time
+	FoundAt, FetchedAt, FailedAt time.Time
 }
 
-// LinkRow is a link as it is exported: LinkReport is of the page that it leads to.
+// LinkRow is a link as it is exported; Link is of the page that it leads to.
 type LinkRow struct {
 	Link
 
@@ -95,16 +88,13 @@ type CrawlRow struct {
 	Redirects    int
 	ScheduledFor time.Time
 	CompletedAt  time.Time
-	// Duration is nil where no request was made.
-	Duration *crawl.Millis
-	// Delay is the time that had to pass afterwards before the domain was asked again,
-	// for DelayReason; RetryAfter is what the server asked for.
-	Delay       *crawl.Millis
-	DelayReason string
-	RetryAfter  *crawl.Millis
+	// Duration is nil if no request was made. Delay is the wait of the domain afterwards, for
+	// DelayReason; RetryAfter is the wait that the server asked for.
+	Duration, Delay, RetryAfter *crawl.Millis
+	DelayReason                 string
 	// Lost says that the worker died: the request may have been made.
 	Lost bool
-	// Worker is whose request it was; empty where none was made.
+	// Worker made the request; empty if none was made.
 	Worker string
 }
 
@@ -112,9 +102,9 @@ type CrawlRow struct {
 type DomainRow struct {
 	ID int64
 	DomainListing
-	// Controls are the kinds of what people have decided about it, in force.
+	// Controls are the kinds of people's decisions in force.
 	Controls []string
-	// CrawlDelay is the largest of its robots.txt files; zero where none has any.
+	// CrawlDelay is the largest of its robots.txt files, or zero.
 	CrawlDelay crawl.Millis
 	Sitemaps   []string
 	Seed       bool

@@ -6,18 +6,14 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// ImageFilter is which images are listed; zero values leave none out.
+// ImageFilter selects images, the latest first; zero values leave none out.
 type ImageFilter struct {
-	// Domain is one whose pages name them.
-	Domain              string
+	Domain              string // its pages name them
 	MinWidth, MinHeight int
 	Format              crawl.ImageFormat
-	// Status is which of them: those that were recorded, by default.
-	Status ImageStatus
-	// Problem is why they were not recorded.
-	Problem crawl.ImageProblem
-	// Most is how many are wanted, the latest first.
-	Most int
+	Status              ImageStatus
+	Problem             crawl.ImageProblem
+	Most                int
 }
 
 // ImageStatus is how far an image has come.
@@ -32,26 +28,21 @@ const (
 
 // ImageRow is an image as it is listed and exported. Zero values are unknown.
 type ImageRow struct {
-	// ID is a UUID of version 7.
-	ID     string
-	PageID int64
-	URL    string
-	Domain string
-	// ImageContent is that of its last download.
-	crawl.ImageContent
+	ID                 string // a UUID of version 7
+	PageID             int64
+	URL                string
+	Domain             string
+	crawl.ImageContent // of its last download
 
 	ContentType  string
 	DiscoveredAt time.Time
-	// LastSeenAt is when it was answered last.
-	LastSeenAt time.Time
-	// Success is nil while it was not fetched; false says that its last fetch brought
-	// nothing, for Problem.
+	LastSeenAt   time.Time // when it was answered last
+	// Success is nil before the first fetch; false says that the last fetch failed, for Problem.
 	Success *bool
 	Problem crawl.ImageProblem
-	// StoredAt and ThumbnailAt are since when its bytes, and a small picture of it, are in
-	// the object store.
+	// StoredAt and ThumbnailAt are when its bytes and its thumbnail came to the object store.
 	StoredAt, ThumbnailAt time.Time
-	// Pages is how many pages name it, up to ImagePagesBound; what follows is of the first.
+	// Pages counts the pages that name it, up to ImagePagesBound. The other fields are of the first.
 	Pages     int64
 	Source    string
 	Discovery crawl.Discovery
@@ -59,23 +50,22 @@ type ImageRow struct {
 	Caption   string
 }
 
-// ImagePagesBound is how many pages are counted that name an image.
+// ImagePagesBound is how far pages are counted that name an image.
 const ImagePagesBound = 1000
 
 // ImageNear is an image that looks like another.
 type ImageNear struct {
 	ImageRow
 
-	// Distance is the number of bits in which their hashes differ, and Images how many URLs
-	// have this content, up to ImagePagesBound.
+	// Distance counts the bits in which their hashes differ. Images counts the URLs with this
+	// content, up to ImagePagesBound.
 	Distance int
 	Images   int64
 }
 
-// ImageDistanceMax is how far apart two hashes may be that are still found to be alike.
-//
-// ImageDHashMax is the same of their dHashes (images_near in the database): pictures with
-// the same layout, such as pages of text, are told apart by it.
+// ImageDistanceMax bounds the distance of the pHashes of two images that are alike, and
+// ImageDHashMax that of their dHashes (images_near in the database), which differ between
+// pictures with the same layout, such as pages of text.
 const (
 	ImageDistanceMax = 8
 	ImageDHashMax    = 16
@@ -95,16 +85,15 @@ type ImageCopies struct {
 
 // ProvenanceRow is a page that names an image, as it is exported.
 type ProvenanceRow struct {
-	ID           string
-	ImageID      string
-	ImageURL     string
-	PageID       int64
-	PageURL      string
-	Domain       string
-	Discovery    crawl.Discovery
-	Alt, Caption string
-	// Width and Height are what the page says, in CSS pixels.
-	Width, Height int
+	ID            string
+	ImageID       string
+	ImageURL      string
+	PageID        int64
+	PageURL       string
+	Domain        string
+	Discovery     crawl.Discovery
+	Alt, Caption  string
+	Width, Height int // as the page says, in CSS pixels
 	Variants      []string
 	DiscoveredAt  time.Time
 	GoneAt        time.Time

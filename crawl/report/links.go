@@ -6,7 +6,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// PageLinks is what a page links to and what links to it.
+// PageLinks has the links of a page and to it.
 type PageLinks struct {
 	URL  string     `json:"url"`
 	Rank crawl.Rank `json:"rank"`
@@ -18,20 +18,18 @@ type PageLinks struct {
 type Link struct {
 	URL    string `json:"url"`
 	Domain string `json:"domain"`
-	// Kind is link, redirect, sitemap or feed, and Rel what it says of itself: see
-	// Rel.Names.
+	// Kind is link, redirect, sitemap or feed. Rel has its marks: see Rel.Names.
 	Kind     string   `json:"kind"`
 	Rel      []string `json:"rel,omitempty"`
 	Anchor   string   `json:"anchor,omitempty"`
 	NoFollow bool     `json:"nofollow,omitempty"`
-	// FirstSeen and LastSeen are when its page was read with it. GoneAt is when that was
-	// read without it; zero while it is there.
+	// FirstSeen and LastSeen are when its page was read with it, and GoneAt when without it.
 	FirstSeen time.Time `json:"first_seen"`
 	LastSeen  time.Time `json:"last_seen,omitzero"`
 	GoneAt    time.Time `json:"gone_at,omitzero"`
 }
 
-// DomainLinks is which domains a domain links to and which link to it.
+// DomainLinks has the domains that a domain links to and those that link to it.
 type DomainLinks struct {
 	Domain string     `json:"domain"`
 	Rank   crawl.Rank `json:"rank"`
@@ -39,35 +37,72 @@ type DomainLinks struct {
 	In     []Links    `json:"in"`
 }
 
-// Links is the links between one domain and another, named by that.
+// Links are the links between a domain and another one, which Domain names.
 type Links struct {
-	Domain string `json:"domain"`
-	// Links counts them, and NoFollow those that say so.
-	Links    int64 `json:"links"`
-	NoFollow int64 `json:"nofollow,omitempty"`
+	Domain   string `json:"domain"`
+	Links    int64  `json:"links"`
+	NoFollow int64  `json:"nofollow,omitempty"`
 	// Anchors are up to three of their texts.
 	Anchors []string `json:"anchors,omitempty"`
 }
 
-// Ranks is how far the computation of ranks is, or what it came to.
+// Ranks is the progress of the computation of ranks, or its result.
 type Ranks struct {
-	// Step is what is being done; empty once all is. Done of Of is how far it is; an Of of
-	// 0 is not known.
+	// Step is the present step; empty at the end. Done of Of is its progress; an Of of 0 is unknown.
 	Step string `json:"step,omitempty"`
 	Done int64  `json:"-"`
 	Of   int64  `json:"-"`
-	// Links counts those between domains, and Pairs the registered domains that link to
-	// another.
+	// Links counts links between domains, and Pairs the pairs of registered domains with links.
 	Links int64 `json:"links"`
 	Pairs int64 `json:"pairs"`
-	// Domains and Pages have a rank now, of which Changed is another than before.
+	// Domains and Pages have a rank now; Changed ranks differ from the ones before.
 	Domains int64 `json:"domains"`
 	Pages   int64 `json:"pages"`
 	Changed int64 `json:"changed"`
-	// Rounds are those of the iteration.
-	Rounds int `json:"rounds"`
-	// Moved are the pending crawls that have another priority, Called the pages that are
-	// called something else.
+	Rounds  int   `json:"rounds"` // of the iteration
+	// Moved counts pending crawls with a new priority, Called the pages with new names.
 	Moved  int64 `json:"moved"`
 	Called int64 `json:"called"`
+}
+
+// SearchHit is a page that was found.
+type SearchHit struct {
+	Page   int64  `json:"page"`
+	URL    string `json:"url"`
+	Domain string `json:"domain"`
+	// Language is a tag of BCP 47, and Second that of another language of much of the page; empty
+	// is undetermined, and none.
+	Language    string `json:"language"`
+	Second      string `json:"second"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	// NoSnippet is set if the publisher allows to show only the title.
+	NoSnippet bool `json:"no_snippet"`
+	// Canonical, Published and Modified are as the page says, if it does.
+	Canonical string            `json:"canonical_url"`
+	Published time.Time         `json:"published,omitzero"`
+	Modified  time.Time         `json:"modified,omitzero"`
+	FetchedAt time.Time         `json:"fetched_at,omitzero"`
+	Content   crawl.ContentHash `json:"content,omitzero"`
+	// SimHash is nil for a page of few words.
+	SimHash *int64 `json:"simhash"`
+	// Score orders hits: more is better.
+	Score float64 `json:"score"`
+}
+
+// SearchSections has the headings above the terms of a page.
+type SearchSections struct {
+	Page int64
+	// Text has the terms of the main text with their places, as in a crawl.Index.
+	Text     string
+	Sections []crawl.Section
+}
+
+// Outdated counts pages that have to be read again to find their contents.
+type Outdated struct {
+	// Pages counts those of Domains that may be requested, Closed those of domains that are
+	// paused, stopped, blocked or given up.
+	Pages   int64 `json:"pages"`
+	Domains int64 `json:"domains"`
+	Closed  int64 `json:"closed"`
 }

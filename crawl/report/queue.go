@@ -23,17 +23,16 @@ type Queue struct {
 type QueuedDomain struct {
 	Domain string             `json:"domain"`
 	Status crawl.DomainStatus `json:"status"`
-	// Pending counts crawls that are not closed; of these Due have no time in the future,
-	// and InFlight are being made.
+	// Pending counts crawls that are not closed. Of these, Due have no time in the future.
 	Pending  int64 `json:"pending"`
 	Due      int64 `json:"due"`
 	InFlight int64 `json:"in_flight"`
-	// Oldest is since when the one that waits longest is due, or when the first will be.
+	// Oldest is when the first of them became due, or will.
 	Oldest time.Time `json:"oldest"`
-	// NextDue is when the next of those becomes due that are not; zero is never.
+	// NextDue is when the next becomes due that is not; zero is never.
 	NextDue time.Time `json:"next_due,omitzero"`
-	// Waits is why the domain is not asked, and Until until when; empty where it is due or
-	// served, zero where that is not before something changes.
+	// Waits is why the domain is not requested; empty if it is due or served. Until is when that
+	// ends; zero if something has to change first.
 	Waits      reasons.Reason    `json:"waits,omitempty"`
 	Until      time.Time         `json:"until,omitzero"`
 	CrawlDelay settings.Duration `json:"crawl_delay,omitempty"`
@@ -43,36 +42,31 @@ type QueuedDomain struct {
 type Run struct {
 	Progress
 
-	// PagesPerSecond is the rate of the last minutes, of the domains that are active, and ETA
-	// about how long what is pending takes; 0 is not known. What is found meanwhile adds to it.
+	// PagesPerSecond is the rate of the active domains in RateSpan. ETA estimates the time for all
+	// pending pages, without those that are found meanwhile. 0 is unknown.
 	PagesPerSecond float64           `json:"pages_per_second"`
 	ETA            settings.Duration `json:"eta,omitempty"`
-	// Longest are the domains with most pages pending. Failing are those whose requests
-	// failed most. Slowest take longest to answer.
+	// Longest are the domains with most pending pages, Failing those with most failed requests.
 	Longest []QueuedDomain `json:"longest,omitempty"`
 	Failing []RunDomain    `json:"failing,omitempty"`
 	Slowest []RunDomain    `json:"slowest,omitempty"`
-	// Subdomains are registered domains that have as many domains in the run as its
-	// settings let it take up by links, or more.
+	// Subdomains are registered domains at the limit of domains (max_subdomains) in the run.
 	Subdomains []RunSubdomains `json:"at_max_subdomains,omitempty"`
-	// Budgets are those that its settings set, and Skipped why pages of it were passed over, the
-	// most frequent reason first.
+	// Skipped says why pages were passed over, the most frequent reason first.
 	Budgets []BudgetUse `json:"budgets,omitempty"`
 	Skipped []SkipRule  `json:"skipped_by,omitempty"`
-	// Changes are what people and workflows have done to it, the latest first.
+	// Changes are those by people and workflows, the latest first.
 	Changes []crawl.RunChange `json:"changes,omitempty"`
 }
 
-// BudgetUse is how much of a budget of a whole run is used: requests for pages, bytes or
-// milliseconds.
+// BudgetUse is the use of a budget of a whole run, in requests for pages, bytes or milliseconds.
 type BudgetUse struct {
-	// Setting is the name of the one that sets it.
 	Setting string `json:"setting"`
 	Used    int64  `json:"used"`
 	Most    int64  `json:"most"`
 }
 
-// BudgetUses are those of the budgets of the whole run that its settings set.
+// BudgetUses lists the budgets of the whole run that its settings set.
 func (p Progress) BudgetUses(now time.Time) (all []BudgetUse) {
 	if most := p.Settings.MaxPages; most != nil && *most >= 0 {
 		all = append(all, BudgetUse{"max_pages", p.PagesStarted, *most})
@@ -94,8 +88,7 @@ func (p Progress) BudgetUses(now time.Time) (all []BudgetUse) {
 type SkipRule struct {
 	Reason reasons.Reason `json:"reason"`
 	Pages  int64          `json:"pages"`
-	// Examples are some of them, of different domains, if they are among the latest attempts
-	// there.
+	// Examples are some of them, of different domains, among the latest attempts there.
 	Examples []string `json:"examples,omitempty"`
 }
 
@@ -116,7 +109,7 @@ func SortSkipRules(all []SkipRule) {
 	})
 }
 
-// RunSubdomains is a registered domain of a run, and how many below it the run has.
+// RunSubdomains counts the domains of a run below a registered domain.
 type RunSubdomains struct {
 	Registered string `json:"registered_domain"`
 	Domains    int64  `json:"domains"`
@@ -130,11 +123,11 @@ type RunDomain struct {
 	Response settings.Duration `json:"avg_response,omitempty"`
 }
 
-// RateSpan is what the rate of a run looks back on.
+// RateSpan is the span of time for the rate of a run.
 const RateSpan = 5 * time.Minute
 
-// Estimate says how long so many pages take: at a rate, and at least as long as the domain
-// with most of them, which is asked once in a delay or in its own. 0 is not known.
+// Estimate returns the time for the pending pages at a rate, but at least the time for the domain
+// with most of them, at delay or its own crawl delay. 0 is unknown. The most is about a century.
 func Estimate(pending int64, perSecond float64, longest []QueuedDomain, delay time.Duration) time.Duration {
 	if pending == 0 || perSecond <= 0 {
 		return 0
@@ -143,8 +136,5 @@ func Estimate(pending int64, perSecond float64, longest []QueuedDomain, delay ti
 	for _, d := range longest {
 		most = max(most, float64(min(d.Pending, pending))*max(delay, time.Duration(d.CrawlDelay)).Seconds())
 	}
-	return time.Duration(min(most, estimateMost.Seconds()) * float64(time.Second)).Round(time.Second)
+	return time.Duration(min(most, 100*365*24*3600) * float64(time.Second)).Round(time.Second)
 }
-
-// estimateMost is about a century.
-const estimateMost = 100 * 365 * 24 * time.Hour

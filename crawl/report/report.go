@@ -18,23 +18,22 @@ type Totals struct {
 	Blocked5xx    int64 `json:"blocked_5xx"`
 	Timeout       int64 `json:"timeout"`
 	Failed        int64 `json:"failed"`
-	// Skipped counts those closed without a request: fresh, fetched lately, or traps;
-	// Skips is the same by reason.
+	// Skipped counts attempts that were closed without a request; Skips is the same by reason.
 	Skipped int64                    `json:"skipped"`
 	Skips   map[reasons.Reason]int64 `json:"skips,omitempty"`
 	Bytes   int64                    `json:"bytes"`
-	// Asked counts those for which a request was made, or tried.
+	// Asked counts attempts for which a request was made, or tried.
 	Asked int64 `json:"requests"`
 	// NoFollow counts pages whose publisher lets none of their links be followed.
 	NoFollow int64 `json:"nofollow,omitempty"`
-	// ImagesFound counts the images that pages name, ImagesAsked requests for images, which
-	// are not among the others, and ImagesStored those whose content was recorded.
+	// ImagesFound counts the images that pages name. ImagesAsked counts requests for images, which
+	// Asked does not count. ImagesStored counts images whose content was recorded.
 	ImagesFound  int64 `json:"images_found,omitempty"`
 	ImagesAsked  int64 `json:"images_requests,omitempty"`
 	ImagesStored int64 `json:"images_stored,omitempty"`
 }
 
-// Since is what has come after earlier totals of the same.
+// Since subtracts earlier totals of the same.
 func (t Totals) Since(before Totals) Totals {
 	t.Success -= before.Success
 	t.BlockedRobots -= before.BlockedRobots
@@ -49,27 +48,25 @@ func (t Totals) Since(before Totals) Totals {
 	t.ImagesFound -= before.ImagesFound
 	t.ImagesAsked -= before.ImagesAsked
 	t.ImagesStored -= before.ImagesStored
-	var skips map[reasons.Reason]int64
+	skips := make(map[reasons.Reason]int64)
 	for reason, n := range t.Skips {
 		if n -= before.Skips[reason]; n != 0 {
-			if skips == nil {
-				skips = make(map[reasons.Reason]int64)
-			}
 			skips[reason] = n
 		}
 	}
-	t.Skips = skips
+	if t.Skips = skips; len(skips) == 0 {
+		t.Skips = nil
+	}
 	return t
 }
 
-// OutcomeCount is how many attempts have ended in one way.
+// OutcomeCount counts the attempts with an outcome.
 type OutcomeCount struct {
 	Outcome crawl.Outcome
 	N       int64
 }
 
-// Outcomes lists the outcomes in the order in which they are shown, those that did not
-// occur too.
+// Outcomes lists all outcomes in the order in which they are shown, even if they did not occur.
 func (t Totals) Outcomes() []OutcomeCount {
 	return []OutcomeCount{
 		{crawl.OutcomeSuccess, t.Success},
@@ -90,11 +87,11 @@ func (t Totals) Attempts() int64 {
 // Requests is the number of attempts for which a request was made, or tried.
 func (t Totals) Requests() int64 { return t.Asked }
 
-// FrontierBound is where reports stop counting what is pending.
-const FrontierBound = 1_000_000
-
-// KeywordsBound is how far pages are counted that wait for their keywords.
-const KeywordsBound = 20_000
+// How far reports count pending crawls, and pages that wait for their keywords.
+const (
+	FrontierBound = 1_000_000
+	KeywordsBound = 20_000
+)
 
 // Progress is how far a run has come.
 type Progress struct {
@@ -114,15 +111,15 @@ type Progress struct {
 	Due int64 `json:"due_domains"`
 	// Waiting lists active domains, those asked soonest first.
 	Waiting []Waiting `json:"waiting,omitempty"`
-	// NotDue says why other domains with something pending are not asked, by reason, of the
+	// NotDue says why other domains with pending crawls are not requested, by reason, of the
 	// first NotDueBound of them.
 	NotDue []NotDue `json:"not_due,omitempty"`
 	// Outages lists workers that cannot reach anything just now, whatever their run.
 	Outages []crawl.Outage `json:"outages,omitempty"`
 	// Limited is set while requests wait for the limit of all workers, whatever their run.
 	Limited *FleetUse `json:"limited,omitempty"`
-	// KeywordsWaiting is how many pages, of whatever run, have been fetched and are not found
-	// by a search yet, up to KeywordsBound. It is set where it was asked for, as Detail is.
+	// KeywordsWaiting counts fetched pages of all runs that no search finds yet, up to
+	// KeywordsBound. It is set on demand, like Detail.
 	KeywordsWaiting int `json:"keywords_waiting"`
 	*Detail
 }
@@ -146,7 +143,7 @@ type NotDue struct {
 	Until  time.Time `json:"until,omitzero"`
 }
 
-// NotDueBound is how many domains NotDue looks at.
+// NotDueBound bounds the domains that NotDue covers.
 const NotDueBound = 10_000
 
 // Detail names what keeps a run from more. Each list is bounded, and its total is not.
@@ -167,23 +164,18 @@ type Forbidden struct {
 	crawl.Control
 }
 
-// TroubleState is how a domain or an origin is that a run cannot ask now.
+// TroubleState is why a run cannot request a domain or an origin now.
 type TroubleState string
 
-// The states of what is in trouble.
+// The states of domains, and of an origin.
 const (
-	// TroubledUnreachable is a domain that was given up because it did not answer as
-	// it should, and TroubledBlocked one because it refused all we asked for.
-	TroubledUnreachable TroubleState = "unreachable"
-	TroubledBlocked     TroubleState = "blocked"
-	// TroubledDeferred is a domain whose server has asked for a long wait.
-	TroubledDeferred TroubleState = "deferred"
-	// TroubledRobots is an origin whose robots.txt cannot be read.
-	TroubledRobots TroubleState = "robots.txt unreachable"
+	TroubledUnreachable TroubleState = "unreachable"            // given up: it did not answer as it should
+	TroubledBlocked     TroubleState = "blocked"                // given up: it refused all requests
+	TroubledDeferred    TroubleState = "deferred"               // its server has asked for a long wait
+	TroubledRobots      TroubleState = "robots.txt unreachable" // of an origin
 )
 
-// Troubled is a domain or an origin of which a run has pages pending that cannot be
-// requested now.
+// Troubled is a domain or an origin with pending pages that a run cannot request now.
 type Troubled struct {
 	// Name is the domain, or the origin of TroubledRobots, which Domain is of.
 	Name   string       `json:"name"`
@@ -199,27 +191,24 @@ type Domain struct {
 	DomainListing
 	// Controls are what people have decided about it.
 	Controls crawl.Controls `json:"controls,omitempty"`
-	// Forgotten is that what its pages said was erased, or was asked to be; nil is that it was not.
+	// Forgotten is set if its contents were erased, or are to be.
 	Forgotten *Forgotten `json:"forgotten,omitempty"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
 	Health     crawl.Health   `json:"health"`
 	// Pending counts crawls that are not closed; PendingMore says that there are more. NextDue
-	// is when the first of those that were counted is due.
+	// is when the first of the counted ones is due.
 	Pending     int64     `json:"pending"`
 	PendingMore bool      `json:"pending_more,omitempty"`
 	NextDue     time.Time `json:"next_due,omitzero"`
-	// ScoredAt is when its Score was worked out.
-	ScoredAt time.Time `json:"priority_computed_at,omitzero"`
-	// Priority maps each part of its Score (db/functions/priorities.sql) to what the part adds
-	// now; parts that add nothing are left out.
+	ScoredAt    time.Time `json:"priority_computed_at,omitzero"`
+	// Priority has the parts of its Score now (db/functions/priorities.sql), but no zeros.
 	Priority map[string]float32 `json:"priority_parts,omitempty"`
-	// LastRun is the run that has claimed it last, and Version grows with each change of
-	// its row.
+	// LastRun is the run that has claimed it last. Version grows with each change of its row.
 	LastRun string `json:"last_crawl_run,omitempty"`
 	Version int64  `json:"version"`
-	// UI is the address of its workflow in Temporal's web UI, where that is known.
+	// UI is the address of its workflow in Temporal's web UI, if it is known.
 	UI string `json:"ui,omitempty"`
 	// Traps are patterns of URLs that are no longer requested, at most ten.
 	Traps  []crawl.Trap `json:"traps,omitempty"`
@@ -256,9 +245,8 @@ type DomainRun struct {
 	RunStarted int64 `json:"run_pages_started"`
 	RunBudget  int64 `json:"run_max_pages"`
 	// BudgetSpent says that a budget leaves no further request.
-	BudgetSpent bool `json:"budget_spent,omitempty"`
-	// Window is the run's.
-	Window string `json:"window,omitempty"`
+	BudgetSpent bool   `json:"budget_spent,omitempty"`
+	Window      string `json:"window,omitempty"`
 	Totals
 }
 
@@ -271,26 +259,24 @@ type Page struct {
 	// Language is a tag of BCP 47; empty is undetermined.
 	Language string `json:"language,omitempty"`
 	crawl.Signals
-	RedirectTo string `json:"redirect_to,omitempty"`
-	NoIndex    bool   `json:"noindex"`
-	NoFollow   bool   `json:"nofollow"`
-	// Usage is what its publisher says about its use.
-	Usage json.RawMessage `json:"usage,omitempty"`
-	// Extractor is the ExtractorVersion that has read it; 0 where none has.
+	RedirectTo string          `json:"redirect_to,omitempty"`
+	NoIndex    bool            `json:"noindex"`
+	NoFollow   bool            `json:"nofollow"`
+	Usage      json.RawMessage `json:"usage,omitempty"`
+	// Extractor is the ExtractorVersion that has read it, or 0.
 	Extractor int `json:"extractor,omitempty"`
-	// FreshUntil is until when its server said that it does not change.
-	FreshUntil time.Time `json:"fresh_until,omitzero"`
-	// Trap is why it is taken for a part of an endless space.
-	Trap     crawl.Trap `json:"trap,omitzero"`
-	LinksOut int64      `json:"links_out"`
-	LinksIn  int64      `json:"links_in"`
+	// FreshUntil is when the freshness that its server declared ends.
+	FreshUntil time.Time  `json:"fresh_until,omitzero"`
+	Trap       crawl.Trap `json:"trap,omitzero"`
+	LinksOut   int64      `json:"links_out"`
+	LinksIn    int64      `json:"links_in"`
 	// LinksMore says that more links lead to it than were counted.
 	LinksMore bool `json:"links_in_more,omitempty"`
-	// NoFollowIn is how many of the links to it say nofollow.
+	// NoFollowIn counts the links to it that say nofollow.
 	NoFollowIn int64 `json:"nofollow_in,omitempty"`
-	// Image is what is known of it as an image; nil where no page was found to name it as one.
+	// Image is nil if no known page names it as an image.
 	Image *Image `json:"image,omitempty"`
-	// Finders are runs that have read a page which links to it.
+	// Finders are runs that have read a page with a link to it.
 	Finders   []Finder  `json:"-"`
 	FetchedAt time.Time `json:"fetched_at,omitzero"`
 	FailedAt  time.Time `json:"failed_at,omitzero"`
@@ -313,11 +299,10 @@ type Image struct {
 	StoredAt  time.Time          `json:"stored_at,omitzero"`
 }
 
-// Finder is a run that has found a page by a link, and did not have to leave it alone
-// for a nofollow.
+// Finder is a run that has found a page by a link without nofollow.
 type Finder struct {
 	Run crawl.RunFacts
-	// Depth is the least one of its pages that link to the page.
+	// Depth is the least depth of its pages that link to the page.
 	Depth int
 	// Taken says that the page's domain is part of the run, and Subdomains counts the
 	// domains of its registered domain that are.
@@ -343,12 +328,12 @@ type Crawl struct {
 	ContentType string            `json:"content_type,omitempty"`
 	IP          string            `json:"ip,omitempty"`
 	Duration    settings.Duration `json:"duration,omitzero"`
-	// Delay is how long the domain was left alone afterwards, for DelayReason; RetryAfter is
-	// what its server asked for. They are told with a history.
+	// Delay is the wait of the domain afterwards, for DelayReason; RetryAfter is the wait that its
+	// server asked for. Only a history has them.
 	Delay       settings.Duration `json:"delay,omitzero"`
 	DelayReason reasons.Reason    `json:"delay_reason,omitempty"`
 	RetryAfter  settings.Duration `json:"retry_after,omitzero"`
-	// Worker is whose request it was, or is, by its identity; empty where none was made.
+	// Worker is the identity of the worker that made the request; empty if none did.
 	Worker string `json:"worker,omitempty"`
 
 	ScheduledFor time.Time `json:"scheduled_for,omitzero"`
