@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -84,26 +85,28 @@ func ID(ctx context.Context) string {
 	return ""
 }
 
-// Phase begins a phase, and ends the one before. It becomes a span of its own.
-func (a *Attempt) Phase(name string) {
+// locked calls do with the lock held, unless a is nil.
+func (a *Attempt) locked(do func(now time.Time)) {
 	if a == nil {
 		return
 	}
 	now := time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.leave(now, "")
-	a.phase = a.add(span{name: name, parent: noPhase, began: now})
+	do(now)
 }
 
-// Leave ends the current phase. Empty is that it did not fail.
+// Phase begins a phase, which becomes a span of its own, and ends the one before.
+func (a *Attempt) Phase(name string) {
+	a.locked(func(now time.Time) {
+		a.leave(now, "")
+		a.phase = a.add(span{name: name, parent: noPhase, began: now})
+	})
+}
+
+// Leave ends the current phase. failed is empty if it succeeded.
 func (a *Attempt) Leave(failed string) {
-	if a == nil {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.leave(time.Now(), failed)
+	a.locked(func(now time.Time) { a.leave(now, failed) })
 }
 
 func (a *Attempt) leave(now time.Time, failed string) {
@@ -138,13 +141,10 @@ type Part struct {
 
 // Add adds a part. It ends the current phase.
 func (a *Attempt) Add(p Part) {
-	if a == nil {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.leave(p.Began, "")
-	a.part(p, noPhase)
+	a.locked(func(time.Time) {
+		a.leave(p.Began, "")
+		a.part(p, noPhase)
+	})
 }
 
 func (a *Attempt) part(p Part, parent int) {
@@ -167,22 +167,15 @@ func (a *Attempt) Set(attrs ...attribute.KeyValue) {
 
 // Requested notes that the attempt has come to a request.
 func (a *Attempt) Requested() {
-	if a == nil {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.requested = true
+	a.locked(func(time.Time) { a.requested = true })
 }
 
-// End makes the spans of an attempt, if it has come to a request. Empty is that it did not fail.
+// End makes the spans of an attempt, if it has come to a request. failed is empty if it succeeded.
 func (a *Attempt) End(failed string) {
-	if a == nil {
-		return
-	}
-	now := time.Now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.locked(func(now time.Time) { a.end(now, failed) })
+}
+
+func (a *Attempt) end(now time.Time, failed string) {
 	a.leave(now, "")
 	if a.ended = true; !a.requested {
 		return
@@ -217,5 +210,42 @@ func (a *Attempt) finish(parent trace.Span, s span) trace.Span {
 func fail(s trace.Span, failed string) {
 	if failed != "" {
 		s.SetStatus(codes.Error, crawl.CleanText(failed, failureMax))
+	}
+}
+
+// Statement is one that runs for an attempt. A nil one is not traced.
+type Statement struct {
+	of    *Attempt
+	place int
+}
+
+// BeginStatement notes that a statement begins. It is part of the current phase of the context's
+// attempt. Nil is that the context belongs to no attempt.
+func BeginStatement(ctx context.Context, name string) *Statement {
+	a := of(ctx)
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return &Statement{a, a.add(span{
+		name: name, parent: a.phase, kind: trace.SpanKindClient, began: time.Now(),
+		attrs: []attribute.KeyValue{semconv.DBSystemNamePostgreSQL, semconv.DBQuerySummary(name)},
+	})}
+}
+
+// End notes that it has ended.
+func (s *Statement) End(err error) {
+	if s == nil || s.place < 0 {
+		return
+	}
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	if s.of.ended {
+		return
+	}
+	s.of.spans[s.place].ended = time.Now()
+	if err != nil {
+		s.of.spans[s.place].failed = err.Error()
 	}
 }
