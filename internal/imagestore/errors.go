@@ -52,7 +52,7 @@ func (s *Store) trouble(doing string, err error) error {
 	return &failure{text: text + detail(err), err: err}
 }
 
-// notFound is crawl.ErrNotFound for what is not in the store.
+// notFound is crawl.ErrNotFound for an object that is not in the store.
 func (s *Store) notFound(what string) error {
 	return fmt.Errorf("%w: %s in %s", crawl.ErrNotFound, what, s.name)
 }
@@ -100,12 +100,10 @@ func reason(err error) string {
 
 // unreachable reports whether a service did not answer.
 func unreachable(err error) bool {
-	var (
-		op  *net.OpError
-		dns *net.DNSError
-		web *url.Error
-	)
-	return errors.As(err, &op) || errors.As(err, &dns) || errors.As(err, &web) || errors.Is(err, io.ErrUnexpectedEOF)
+	_, op := errors.AsType[*net.OpError](err)
+	_, dns := errors.AsType[*net.DNSError](err)
+	_, web := errors.AsType[*url.Error](err)
+	return op || dns || web || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // detail is the text of an error on one line, and not too long.

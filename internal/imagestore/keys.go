@@ -24,11 +24,11 @@ func imageKey(sha string) string { return sha[0:2] + "/" + sha[2:4] + "/" + sha 
 // thumbnailKey is where the thumbnail of an image is.
 func thumbnailKey(sha string) string { return thumbnailsPrefix + imageKey(sha) + thumbnailSuffix }
 
-// parseKey tells what is under a key that this package writes; of any other it is not ok.
+// parseKey describes the object under a key of this package. For any other key it is not ok.
 func parseKey(key string) (o Object, ok bool) {
 	rest, unfinished := cutTemporary(key)
-	if text, trial := strings.CutPrefix(rest, probePrefix); trial {
-		return ofKey(isTrial(text), Object{key: key, Leftover: true})
+	if text, trial := strings.CutPrefix(rest, probePrefix); trial && isTrial(text) {
+		return Object{key: key, Leftover: true}, true
 	}
 	rest, thumbnail := strings.CutPrefix(rest, thumbnailsPrefix)
 	if thumbnail {
@@ -37,15 +37,10 @@ func parseKey(key string) (o Object, ok bool) {
 		}
 	}
 	sha := rest[strings.LastIndexByte(rest, '/')+1:]
-	ok = checkSHA(sha) == nil && rest == imageKey(sha)
-	return ofKey(ok, Object{key: key, SHA256: sha, Thumbnail: thumbnail, Leftover: unfinished})
-}
-
-func ofKey(ok bool, o Object) (Object, bool) {
-	if !ok {
+	if checkSHA(sha) != nil || rest != imageKey(sha) {
 		return Object{}, false
 	}
-	return o, true
+	return Object{key: key, SHA256: sha, Thumbnail: thumbnail, Leftover: unfinished}, true
 }
 
 // cutTemporary cuts off what the name of a file has in addition until it is whole: the time

@@ -113,7 +113,9 @@ func credentialsOf(ctx context.Context, region string, query url.Values, anonymo
 	providers := []credentials.Provider{&credentials.FileAWSCredentials{Profile: query.Get("profile")}}
 	if query.Get("profile") == "" {
 		providers = []credentials.Provider{&credentials.EnvAWS{}, providers[0]}
-		if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true") || inContainer() {
+		contained := cmp.Or(os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
+			os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI"), os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE")) != ""
+		if contained || !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true") {
 			providers = append(providers, &credentials.IAM{Region: region})
 		}
 	}
@@ -138,12 +140,6 @@ func credentialsOf(ctx context.Context, region string, query url.Values, anonymo
 	case <-ctx.Done():
 		return nil, fmt.Errorf("it has no credentials: %s: %w", accessS3, ctx.Err())
 	}
-}
-
-// inContainer reports whether a container or a pod has credentials of its own.
-func inContainer() bool {
-	return cmp.Or(os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI"),
-		os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE")) != ""
 }
 
 // profileRegion is the region that AWS's file of settings has for a profile; empty if that
