@@ -54,17 +54,6 @@
 //   - fewer than 32 of its 63 lowest frequencies, the mean not among them, are farther
 //     from the median of all than a wave of half a shade is from nothing.
 //
-// Of 20 pictures each, from TestFlat, which prints the whole table:
-//
-//	                  entropy     frequencies   flat
-//	one colour        0.0         0             100 %
-//	faint noise       1.0         0             100 %
-//	gradients         5.0 to 7.5  4 to 8        100 %
-//	logos on white    0.3 to 1.0  19 to 57      100 %
-//	a word on white   0.9 to 1.2  17 to 49      100 %
-//	a line of text    0.4         43            100 %
-//	bars              1.5 to 2.8  4 to 7        100 %
-//	pages of text     3.4 to 5.8  30 to 61      5 %
-//	shapes            2.1 to 5.6  50 to 63      0 %
-//	like photographs  5.4 to 7.7  43 to 63      0 %
+// TestFlat prints both measures for ten kinds of pictures: all of one colour, faint noise,
+// gradients, logos, words and bars are flat, and one of 20 pages of text; no photograph is.
 package picture

@@ -2,7 +2,10 @@ package picture
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/xml"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,25 +93,16 @@ func (t *texts) read(file io.ReadSeeker, format imagemeta.ImageFormat, from imag
 	})
 }
 
-// wanted reports whether a tag of EXIF or IPTC is read.
+var exifWanted = []string{
+	"IFD0/Orientation", "IFD0/Make", "IFD0/Model", "IFD0/Artist", "IFD0/Copyright", "IFD0/ExifIFDP/DateTimeOriginal",
+}
+
+// The library decodes the tags of IPTC by CodedCharacterSet.
+var iptcWanted = []string{"By-line", "Credit", "CopyrightNotice", "CodedCharacterSet"}
+
 func wanted(tag imagemeta.TagInfo) bool {
-	switch tag.Source {
-	case imagemeta.EXIF:
-		switch tag.Tag {
-		case "Orientation", "Make", "Model", "Artist", "Copyright":
-			return tag.Namespace == "IFD0"
-		case "DateTimeOriginal":
-			return tag.Namespace == "IFD0/ExifIFDP"
-		}
-	case imagemeta.IPTC:
-		switch tag.Tag {
-		case "By-line", "Credit", "CopyrightNotice",
-			"CodedCharacterSet": // by which the library reads those after it
-			return true
-		}
-	case imagemeta.XMP, imagemeta.CONFIG: // not read tag by tag
-	}
-	return false
+	return tag.Source == imagemeta.EXIF && slices.Contains(exifWanted, tag.Namespace+"/"+tag.Tag) ||
+		tag.Source == imagemeta.IPTC && slices.Contains(iptcWanted, tag.Tag)
 }
 
 // take keeps a tag.
@@ -144,20 +138,11 @@ func (t *texts) metadata() metadata {
 	m := metadata{orientation: t.orientation}
 	m.Camera = camera(t.exif["Make"], t.exif["Model"])
 	m.TakenAt = firstTime(t.exif["DateTimeOriginal"], t.xmp["DateTimeOriginal"], t.xmp["DateCreated"])
-	m.Creator = firstText(t.exif["Artist"], t.xmp["creator"], t.iptc["By-line"])
-	m.Credit = firstText(t.xmp["Credit"], t.iptc["Credit"])
-	m.Copyright = firstText(t.exif["Copyright"], t.xmp["rights"], t.iptc["CopyrightNotice"])
-	m.License = firstText(t.xmp["WebStatement"], t.xmp["license"], t.xmp["LicensorURL"])
+	m.Creator = cmp.Or(t.exif["Artist"], t.xmp["creator"], t.iptc["By-line"])
+	m.Credit = cmp.Or(t.xmp["Credit"], t.iptc["Credit"])
+	m.Copyright = cmp.Or(t.exif["Copyright"], t.xmp["rights"], t.iptc["CopyrightNotice"])
+	m.License = cmp.Or(t.xmp["WebStatement"], t.xmp["license"], t.xmp["LicensorURL"])
 	return m
-}
-
-func firstText(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // camera joins a make and a model, which often begins with the maker's name.
@@ -181,4 +166,69 @@ func firstTime(texts ...string) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// xmpDepthMax and xmpTokensMax bound a packet of XMP.
+const (
+	xmpDepthMax  = 50
+	xmpTokensMax = 20_000
+)
+
+// xmpWanted are the properties that are read, and the namespaces that they are in.
+var xmpWanted = map[xml.Name]bool{
+	{Space: "http://purl.org/dc/elements/1.1/", Local: "creator"}:         true,
+	{Space: "http://purl.org/dc/elements/1.1/", Local: "rights"}:          true,
+	{Space: "http://ns.adobe.com/photoshop/1.0/", Local: "Credit"}:        true,
+	{Space: "http://ns.adobe.com/photoshop/1.0/", Local: "DateCreated"}:   true,
+	{Space: "http://ns.adobe.com/exif/1.0/", Local: "DateTimeOriginal"}:   true,
+	{Space: "http://ns.adobe.com/xap/1.0/rights/", Local: "WebStatement"}: true,
+	{Space: "http://creativecommons.org/ns#", Local: "license"}:           true,
+	{Space: "http://ns.useplus.org/ldf/xmp/1.0/", Local: "LicensorURL"}:   true,
+}
+
+// readXMP reads the wanted properties of a packet, wherever in it they are: as
+// attributes, as elements with a text, a list or a resource. It reads as far as the
+// packet is well-formed.
+func readXMP(packet io.Reader, values map[string]string) {
+	d := xml.NewDecoder(packet)
+	var in []bool // of each open element, whether it is wanted or within one that is
+	var name string
+	var text strings.Builder
+	for range xmpTokensMax {
+		token, err := d.Token()
+		if err != nil {
+			return
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if len(in) == xmpDepthMax {
+				return
+			}
+			within := len(in) > 0 && in[len(in)-1]
+			if !within && xmpWanted[t.Name] {
+				within, name = true, t.Name.Local
+				text.Reset()
+			}
+			in = append(in, within)
+			for _, a := range t.Attr {
+				if xmpWanted[a.Name] {
+					keep(values, a.Name.Local, a.Value)
+				} else if within && a.Name.Local == "resource" {
+					keep(values, name, a.Value)
+				}
+			}
+		case xml.CharData:
+			if len(in) > 0 && in[len(in)-1] && text.Len() < textBytesMax {
+				text.Write(t)
+			}
+		case xml.EndElement:
+			if len(in) == 0 {
+				return
+			}
+			if in[len(in)-1] && strings.TrimSpace(text.String()) != "" {
+				keep(values, name, text.String())
+			}
+			in = in[:len(in)-1]
+		}
+	}
 }

@@ -1,60 +1,38 @@
 package picture
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"image"
+	"image/jpeg"
 	"io"
 	"net/http"
 	"runtime"
 
+	"golang.org/x/image/draw"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Defaults of Limits.
-const (
-	MaxPixelsDefault = 40_000_000
-	MaxMemoryDefault = 320_000_000
-)
-
-// Limits bounds what a Reader takes. Zero values mean the defaults.
+// Limits bounds the work of a Reader. Values that are not positive mean the defaults.
 type Limits struct {
-	// MaxPixels is how many pixels a picture may have by its header; one with more is an
-	// error.
-	//
+	// MaxPixels bounds the pixels of a picture by its header; a larger one is an error.
 	// Defaults to 40,000,000.
 	MaxPixels int64
 
 	// MaxMemory bounds the bytes of all pictures that are decoded at a time, by an
 	// estimate from their headers. A picture that alone takes more is not decoded.
-	// Garbage that is not collected yet comes on top.
-	//
-	// Defaults to 320,000,000.
+	// Garbage that is not collected yet comes on top. Defaults to 320,000,000.
 	MaxMemory int64
 
-	// MaxDecodes is how many pictures are decoded at a time.
-	//
-	// Defaults to half of GOMAXPROCS, at least 1.
+	// MaxDecodes bounds how many pictures are decoded at a time. Defaults to half of
+	// GOMAXPROCS, at least 1.
 	MaxDecodes int
-}
-
-// WithDefaults returns a copy with the defaults in place of fields that are not
-// positive.
-func (l Limits) WithDefaults() Limits {
-	if l.MaxPixels <= 0 {
-		l.MaxPixels = MaxPixelsDefault
-	}
-	if l.MaxMemory <= 0 {
-		l.MaxMemory = MaxMemoryDefault
-	}
-	if l.MaxDecodes <= 0 {
-		l.MaxDecodes = max(1, runtime.GOMAXPROCS(0)/2)
-	}
-	return l
 }
 
 // Options says what is wanted of one picture.
@@ -84,7 +62,15 @@ type Reader struct {
 
 // New returns a Reader with the given limits.
 func New(limits Limits) *Reader {
-	limits = limits.WithDefaults()
+	if limits.MaxPixels <= 0 {
+		limits.MaxPixels = 40_000_000
+	}
+	if limits.MaxMemory <= 0 {
+		limits.MaxMemory = 320_000_000
+	}
+	if limits.MaxDecodes <= 0 {
+		limits.MaxDecodes = max(1, runtime.GOMAXPROCS(0)/2)
+	}
 	return &Reader{
 		limits:   limits,
 		memory:   semaphore.NewWeighted(limits.MaxMemory),
@@ -225,4 +211,48 @@ func (s *source) blame(err error) error {
 		return s.err
 	}
 	return fmt.Errorf("%w: %w", ErrMalformed, err)
+}
+
+// The faults of a file. An error of [Reader.Read] wraps one of these, or is an error of
+// the file's storage or of the context.
+var (
+	// ErrUnsupported: it is not in a format that is read.
+	ErrUnsupported = errors.New("not an image in a format that is read")
+	// ErrSVG: it is SVG, which is text and can hold scripts.
+	ErrSVG = errors.New("svg is not read")
+	// ErrTooManyPixels: it has more pixels than Limits.MaxPixels.
+	ErrTooManyPixels = errors.New("too many pixels")
+	// ErrTooSmall: it is smaller than Options asks for.
+	ErrTooSmall = errors.New("too small")
+	// ErrMalformed: it is cut off, or breaks the rules of its format.
+	ErrMalformed = errors.New("malformed")
+)
+
+// The longest side of a thumbnail in pixels, and its quality as a JPEG.
+const (
+	thumbnailSide    = 256
+	thumbnailQuality = 80
+)
+
+// thumbnail returns a small JPEG of a picture, the right way up, on white. One that is
+// small already keeps its size.
+func thumbnail(p pixels, turned orientation) ([]byte, error) {
+	width, height := turned.apply(p.width, p.height)
+	longest := max(width, height)
+	if longest > thumbnailSide {
+		width, height = max(1, width*thumbnailSide/longest), max(1, height*thumbnailSide/longest)
+	}
+	reduced := reduce(p, turned, 3, 2*thumbnailSide)
+	from := image.NewRGBA(image.Rect(0, 0, reduced.width, reduced.height))
+	for i := range reduced.width * reduced.height {
+		copy(from.Pix[4*i:], reduced.cells[3*i:3*i+3])
+		from.Pix[4*i+3] = 255
+	}
+	small := image.NewRGBA(image.Rect(0, 0, width, height))
+	draw.CatmullRom.Scale(small, small.Bounds(), from, from.Bounds(), draw.Src, nil)
+	var out bytes.Buffer
+	if err := jpeg.Encode(&out, small, &jpeg.Options{Quality: thumbnailQuality}); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
