@@ -33,7 +33,7 @@ type Column struct {
 	Doc string
 }
 
-// value is one of a column: the fields that the column's type does not name are zero.
+// value is one value of a column. Fields of other types are zero.
 type value struct {
 	null  bool
 	num   int64 // Int; Bool is 0 or 1; Time counts microseconds since 1970
@@ -53,7 +53,6 @@ func declare[R any](t Type, null bool, name, doc string, get func(*R) value) col
 	return column[R]{Column{Name: name, Type: t, Null: null, Doc: doc}, get}
 }
 
-// few marks a column of few different values.
 func few[R any](c column[R]) column[R] {
 	c.Few = true
 	return c
@@ -73,35 +72,13 @@ func maybeText[R any](name, doc string, get func(*R) string) column[R] {
 }
 
 func number[R any](name, doc string, get func(*R) int64) column[R] {
-	return declare(Int, false, name, doc, func(r *R) value { return value{num: get(r)} })
+	return declare(Int, false, name, doc, func(r *R) value { return integer(get(r)) })
 }
 
 // maybeNumber is null if it is nil.
 func maybeNumber[R any](name, doc string, get func(*R) *int64) column[R] {
-	return declare(Int, true, name, doc, func(r *R) value {
-		if n := get(r); n != nil {
-			return value{num: *n}
-		}
-		return value{null: true}
-	})
+	return declare(Int, true, name, doc, func(r *R) value { return orNull(get(r), integer) })
 }
-
-// realNumber is rounded to six places.
-func realNumber[R any](name, doc string, get func(*R) float64) column[R] {
-	return declare(Real, false, name, doc, func(r *R) value { return value{float: rounded(get(r))} })
-}
-
-// maybeReal is null if it is nil.
-func maybeReal[R any](name, doc string, get func(*R) *float32) column[R] {
-	return declare(Real, true, name, doc, func(r *R) value {
-		if f := get(r); f != nil {
-			return value{float: rounded(float64(*f))}
-		}
-		return value{null: true}
-	})
-}
-
-func rounded(f float64) float64 { return math.Round(f*1e6) / 1e6 }
 
 // positive is null if it is zero.
 func positive[R any](name, doc string, get func(*R) int64) column[R] {
@@ -113,34 +90,48 @@ func positive[R any](name, doc string, get func(*R) int64) column[R] {
 
 // maybeMillis is null if it is nil.
 func maybeMillis[R any](name, doc string, get func(*R) *crawl.Millis) column[R] {
-	return maybeNumber(name, doc, func(r *R) *int64 {
-		if m := get(r); m != nil {
-			return new(m.Count())
-		}
-		return nil
+	return declare(Int, true, name, doc, func(r *R) value {
+		return orNull(get(r), func(m crawl.Millis) value { return integer(m.Count()) })
+	})
+}
+
+func realNumber[R any](name, doc string, get func(*R) float64) column[R] {
+	return declare(Real, false, name, doc, func(r *R) value { return rounded(get(r)) })
+}
+
+// maybeReal is null if it is nil.
+func maybeReal[R any](name, doc string, get func(*R) *float32) column[R] {
+	return declare(Real, true, name, doc, func(r *R) value {
+		return orNull(get(r), func(f float32) value { return rounded(float64(f)) })
 	})
 }
 
 func flag[R any](name, doc string, get func(*R) bool) column[R] {
-	return declare(Bool, false, name, doc, func(r *R) value {
-		if get(r) {
-			return value{num: 1}
-		}
-		return value{}
-	})
+	return declare(Bool, false, name, doc, func(r *R) value { return truth(get(r)) })
 }
 
 // maybeFlag is null if it is nil.
 func maybeFlag[R any](name, doc string, get func(*R) *bool) column[R] {
-	return declare(Bool, true, name, doc, func(r *R) value {
-		switch b := get(r); {
-		case b == nil:
-			return value{null: true}
-		case *b:
-			return value{num: 1}
-		}
-		return value{}
-	})
+	return declare(Bool, true, name, doc, func(r *R) value { return orNull(get(r), truth) })
+}
+
+func orNull[T any](p *T, of func(T) value) value {
+	if p == nil {
+		return value{null: true}
+	}
+	return of(*p)
+}
+
+func integer(n int64) value { return value{num: n} }
+
+// rounded has six decimal places.
+func rounded(f float64) value { return value{float: math.Round(f*1e6) / 1e6} }
+
+func truth(b bool) value {
+	if b {
+		return value{num: 1}
+	}
+	return value{}
 }
 
 func instant[R any](name, doc string, get func(*R) time.Time) column[R] {

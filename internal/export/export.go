@@ -41,13 +41,11 @@ type Written struct {
 
 // ToWriter writes all rows to w. A w that is at its end (a closed pipe) is an error.
 func (e *Export) ToWriter(ctx context.Context, w io.Writer) (Progress, error) {
-	out := &counted{to: w, bytes: &e.progress.Bytes}
-	src := e.Kind.source(e.Store)
-	enc, err := e.Format.encoder(out, src.columns)
+	enc, err := e.Format.encoder(&counted{to: w, bytes: &e.progress.Bytes}, e.Kind.Columns())
 	if err != nil {
 		return e.progress, err
 	}
-	err = e.eachBatch(ctx, src, e.Filter, report.ExportKey{}, func(b batch) error {
+	err = e.eachBatch(ctx, e.Filter, key{}, func(b batch) error {
 		if err := b.each(enc.write); err != nil {
 			return err
 		}
@@ -82,9 +80,7 @@ func (c *counted) Write(p []byte) (int, error) {
 }
 
 // eachBatch hands out the batches that follow a key, while the next one is being read.
-func (e *Export) eachBatch(
-	ctx context.Context, src source, filter report.ExportFilter, after report.ExportKey, do func(batch) error,
-) error {
+func (e *Export) eachBatch(ctx context.Context, f filter, after key, do func(batch) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	type read struct {
 		batch
@@ -95,7 +91,7 @@ func (e *Export) eachBatch(
 	go func() {
 		defer close(batches)
 		for {
-			b, err := src.read(ctx, filter, after)
+			b, err := e.Kind.source().read(ctx, e.Store, f, after)
 			if err == nil && b.next == after {
 				return
 			}
@@ -130,4 +126,109 @@ func (e *Export) eachBatch(
 			return err
 		}
 	}
+}
+
+// Table is a kind of rows to export.
+type Table string
+
+// The tables.
+const (
+	Pages      Table = "pages"
+	Links      Table = "links"
+	Crawls     Table = "crawls"
+	Domains    Table = "domains"
+	Images     Table = "images"
+	Provenance Table = "provenance"
+)
+
+// declared has each table once, with the source of its rows.
+var declared = []struct {
+	table  Table
+	source source
+}{
+	{Pages, sourceOf(pageColumns(), readPages)},
+	{Links, sourceOf(linkColumns(), func(s Store) reader[report.LinkRow] { return s.ExportLinks })},
+	{Crawls, sourceOf(crawlColumns(), func(s Store) reader[report.CrawlRow] { return s.ExportCrawls })},
+	{Domains, sourceOf(domainColumns(), func(s Store) reader[report.DomainRow] { return s.ExportDomains })},
+	{Images, sourceOf(imageColumns(), func(s Store) reader[report.ImageRow] { return s.ExportImages })},
+	{Provenance, sourceOf(provenanceColumns(), func(s Store) reader[report.ProvenanceRow] { return s.ExportProvenance })},
+}
+
+// Tables lists the tables.
+func Tables() []Table {
+	tables := make([]Table, len(declared))
+	for i, d := range declared {
+		tables[i] = d.table
+	}
+	return tables
+}
+
+type (
+	filter = report.ExportFilter
+	key    = report.ExportKey
+)
+
+// Store reads rows in batches: those that follow a key, and the key after them. A batch
+// may be empty. If nothing follows, next equals after.
+type Store interface {
+	ExportPages(ctx context.Context, f filter, after key) (pages []report.PageRow, next key, err error)
+	ExportLinks(ctx context.Context, f filter, after key) (links []report.LinkRow, next key, err error)
+	ExportCrawls(ctx context.Context, f filter, after key) (crawls []report.CrawlRow, next key, err error)
+	ExportDomains(ctx context.Context, f filter, after key) (domains []report.DomainRow, next key, err error)
+	ExportImages(ctx context.Context, f filter, after key) (images []report.ImageRow, next key, err error)
+	ExportProvenance(ctx context.Context, f filter, after key) (rows []report.ProvenanceRow, next key, err error)
+}
+
+// Columns are those of a kind, in their order.
+func (k Table) Columns() []Column { return k.source().columns }
+
+// source is where the rows of an export come from.
+type source struct {
+	columns []Column
+	read    func(context.Context, Store, filter, key) (batch, error)
+}
+
+// batch is the rows that were read at once, and the key after them.
+type batch struct {
+	rows int
+	next key
+	// each hands out the rows one after another, in the same memory.
+	each func(write func([]value) error) error
+}
+
+func (k Table) source() source {
+	for _, d := range declared {
+		if d.table == k {
+			return d.source
+		}
+	}
+	return source{}
+}
+
+type reader[R any] = func(context.Context, filter, key) ([]R, key, error)
+
+func sourceOf[R any](columns []column[R], from func(Store) reader[R]) source {
+	s := source{columns: make([]Column, len(columns))}
+	for i, c := range columns {
+		s.columns[i] = c.Column
+	}
+	s.read = func(ctx context.Context, store Store, f filter, after key) (batch, error) {
+		rows, next, err := from(store)(ctx, f, after)
+		if err != nil {
+			return batch{}, err
+		}
+		return batch{rows: len(rows), next: next, each: func(write func([]value) error) error {
+			values := make([]value, len(columns))
+			for i := range rows {
+				for j := range columns {
+					values[j] = columns[j].get(&rows[i])
+				}
+				if err := write(values); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}, nil
+	}
+	return s
 }

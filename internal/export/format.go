@@ -1,11 +1,16 @@
 package export
 
 import (
+	"bufio"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/mosey-web/mosey/crawl"
 )
@@ -52,3 +57,140 @@ func (f Format) encoder(w io.Writer, columns []Column) (encoder, error) {
 	}
 	return nil, fmt.Errorf("%w: format %q", crawl.ErrInvalid, f)
 }
+
+// writeBuffer is the size of a write, in bytes.
+const writeBuffer = 256 << 10
+
+// append writes a value that is not null, without quotes. A time is RFC 3339 in UTC, a list is JSON.
+func (v value) append(dst []byte, t Type) []byte {
+	switch t {
+	case Text:
+		dst = append(dst, v.text...)
+	case Int:
+		dst = strconv.AppendInt(dst, v.num, 10)
+	case Real:
+		dst = strconv.AppendFloat(dst, v.float, 'f', -1, 64)
+	case Bool:
+		dst = strconv.AppendBool(dst, v.num != 0)
+	case Time:
+		dst = time.UnixMicro(v.num).UTC().AppendFormat(dst, time.RFC3339Nano)
+	case Texts:
+		dst = append(dst, '[')
+		for i, s := range v.texts {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendString(dst, s)
+		}
+		dst = append(dst, ']')
+	}
+	return dst
+}
+
+// jsonl writes an object a line; what is null is left out.
+type jsonl struct {
+	out  *bufio.Writer
+	keys [][]byte // `"name":`
+	cols []Column
+	line []byte
+}
+
+func newJSONL(w io.Writer, columns []Column) *jsonl {
+	j := &jsonl{out: bufio.NewWriterSize(w, writeBuffer), cols: columns}
+	for _, c := range columns {
+		j.keys = append(j.keys, append(appendString(nil, c.Name), ':'))
+	}
+	return j
+}
+
+func (j *jsonl) write(row []value) error {
+	line := j.line[:0]
+	line = append(line, '{')
+	for i, v := range row {
+		if v.null {
+			continue
+		}
+		if len(line) > 1 {
+			line = append(line, ',')
+		}
+		line = append(line, j.keys[i]...)
+		switch t := j.cols[i].Type; t {
+		case Text:
+			line = appendString(line, v.text)
+		case Time:
+			line = append(v.append(append(line, '"'), t), '"')
+		case Int, Real, Bool, Texts:
+			line = v.append(line, t)
+		}
+	}
+	line = append(line, '}', '\n')
+	j.line = line
+	_, err := j.out.Write(line)
+	return err
+}
+
+func (j *jsonl) flush() error { return j.out.Flush() }
+func (j *jsonl) close() error { return j.out.Flush() }
+
+// appendString writes a string of JSON. What is no UTF-8, which Postgres does not hold,
+// becomes the replacement character.
+func appendString(dst []byte, s string) []byte {
+	const digits = "0123456789abcdef"
+	dst = append(dst, '"')
+	for from := 0; from < len(s); {
+		c := s[from]
+		if c < utf8.RuneSelf {
+			from++
+			switch {
+			case c == '"' || c == '\\':
+				dst = append(dst, '\\', c)
+			case c == '\n':
+				dst = append(dst, '\\', 'n')
+			case c < ' ' || c == 0x7f:
+				dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&0xf])
+			default:
+				dst = append(dst, c)
+			}
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[from:])
+		dst = utf8.AppendRune(dst, r)
+		from += size
+	}
+	return append(dst, '"')
+}
+
+// csvFile writes RFC 4180 with a header; what is null is empty, a list is one of JSON.
+type csvFile struct {
+	out    *csv.Writer
+	cols   []Column
+	record []string
+	text   []byte
+}
+
+func newCSV(w io.Writer, columns []Column) (*csvFile, error) {
+	c := &csvFile{out: csv.NewWriter(bufio.NewWriterSize(w, writeBuffer)), cols: columns, record: make([]string, len(columns))}
+	for i, column := range columns {
+		c.record[i] = column.Name
+	}
+	return c, c.out.Write(c.record)
+}
+
+func (c *csvFile) write(row []value) error {
+	for i, v := range row {
+		c.record[i] = ""
+		if v.null {
+			continue
+		}
+		c.text = v.append(c.text[:0], c.cols[i].Type)
+		c.record[i] = string(c.text)
+	}
+	return c.out.Write(c.record)
+}
+
+func (c *csvFile) flush() error {
+	c.out.Flush()
+	return c.out.Error()
+}
+
+func (c *csvFile) close() error { return c.flush() }

@@ -38,9 +38,9 @@ type file struct {
 }
 
 // next is where the export goes on.
-func (m *manifest) next() report.ExportKey {
+func (m *manifest) next() key {
 	if len(m.Files) == 0 {
-		return report.ExportKey{}
+		return key{}
 	}
 	return m.Files[len(m.Files)-1].Next
 }

@@ -42,7 +42,7 @@ func pageOf(r report.PageRow, now time.Time) (page, error) {
 
 // readPages reads pages and leaves out what must not be shown.
 func readPages(s Store) reader[page] {
-	return func(ctx context.Context, f report.ExportFilter, after report.ExportKey) ([]page, report.ExportKey, error) {
+	return func(ctx context.Context, f filter, after key) ([]page, key, error) {
 		rows, next, err := s.ExportPages(ctx, f, after)
 		if err != nil {
 			return nil, after, err
