@@ -1,26 +1,21 @@
 package explain
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
-
-func explainRobots(w *Why, d report.Domain) {
-	if len(d.Robots) == 0 {
-		w.addf("its robots.txt has not been fetched yet; that comes before any page")
-	}
-	for _, r := range d.Robots {
-		w.addf("%s", Robots(r))
-	}
-}
 
 // explainHistory tells what has become of a page so far.
 func explainHistory(w *Why, p report.Page) {
@@ -136,4 +131,124 @@ func explainUsage(w *Why, r report.Page) {
 	if p.License != "" {
 		w.addf("%s", OneLine(fmt.Sprintf("it has a licence, by %s: %s", p.LicenseBy, p.License)))
 	}
+}
+
+// explainLinked explains a domain that no run has, or a page of one: its pages may be
+// known from links.
+func explainLinked(ctx context.Context, store Store, name string, page *urls.URL) (Why, error) {
+	w := Why{About: name, Answer: NotKnown}
+	known, url, err := store.KnownPages(ctx, name)
+	if err != nil {
+		return w, err
+	}
+	if page != nil {
+		w.About, url = page.String(), page.String()
+	}
+	rep, err := store.Page(ctx, name, url)
+	if errors.Is(err, crawl.ErrNotFound) {
+		return w, nil
+	}
+	if err != nil {
+		return w, err
+	}
+	w.Answer = notWanted(rep)
+	if page != nil {
+		w.Page = &rep
+		explainImage(&w, rep)
+	} else {
+		many := Count(known, "page")
+		if known >= report.FrontierBound {
+			many = "at least " + many
+		}
+		w.Answer = "known from links alone, to " + many + " of it, and no run wants it"
+		w.addf("of %s: %s", url, notWanted(rep))
+	}
+	explainFinders(&w, rep)
+	return w, nil
+}
+
+// notWanted answers for a page that only links or pages with images name, and that is part of no run.
+func notWanted(p report.Page) string {
+	if p.Image != nil && p.LinksIn == 0 {
+		const answer = "known as an image, but no run wants it: "
+		if p.Image.Discovery == crawl.DiscoveryIcon {
+			return answer + "icons are not asked for"
+		}
+		return answer + "its host was beyond the run's image_scope, or its limits, when the page that names it was read"
+	}
+	const answer = "known from links, but no run wants it: "
+	if p.LinksIn > 0 && p.NoFollowIn == p.LinksIn {
+		return answer + "every link to it says nofollow"
+	}
+	for _, f := range p.Finders {
+		if reason := decide.NotFollowed(f); reason != "" {
+			return answer + reason
+		}
+	}
+	return answer + "it was not followed when the link to it was read; seeding it has it crawled"
+}
+
+// explainFinders tells for each run that has found a page why it leaves it alone.
+func explainFinders(w *Why, p report.Page) {
+	if p.NoFollowIn > 0 {
+		w.addf("%d of %s to it say nofollow", p.NoFollowIn, Count(p.LinksIn, "link"))
+	}
+	for _, f := range p.Finders {
+		if reason := decide.NotFollowed(f); reason != "" {
+			w.addf("%s", reason)
+		}
+	}
+}
+
+// explainImage says who names a page as an image, and what has become of it.
+func explainImage(w *Why, p report.Page) {
+	if p.Image == nil {
+		return
+	}
+	w.addf("%s", ImageNamed(*p.Image))
+	switch i := *p.Image; {
+	case i.Problem != "":
+		w.addf("its last fetch brought no image to record: %s", i.Problem)
+	case i.SHA256 != "":
+		w.addf("it is recorded: %s", ImageContent(i))
+	}
+}
+
+// ImageNamed says how many pages name an image.
+func ImageNamed(i report.Image) string {
+	if i.Pages == 0 {
+		return "named as an image by no page any more"
+	}
+	what, many := "an image", Count(i.Pages, "page")
+	if i.Discovery == crawl.DiscoveryIcon {
+		what = "an icon"
+	}
+	if i.Pages >= report.ImagePagesBound {
+		many = "at least " + many
+	}
+	return fmt.Sprintf("named as %s by %s, first %s", what, many, i.Source)
+}
+
+// ImageContent is what was recorded of an image.
+func ImageContent(i report.Image) string {
+	text := fmt.Sprintf("%d×%d %s, %s", i.Width, i.Height, i.Format, Size(i.Bytes))
+	if !i.StoredAt.IsZero() {
+		text += ", stored as " + i.SHA256
+	}
+	return text
+}
+
+// ImageCounts says how many images a page names.
+func ImageCounts(c crawl.ImageCounts) string {
+	text := fmt.Sprintf("%d named", c.Named)
+	if c.Dropped > 0 {
+		text += fmt.Sprintf(", %d left out", c.Dropped)
+	}
+	if c.Data > 0 {
+		text += fmt.Sprintf(", %d in the page itself", c.Data)
+	}
+	if c.SVG > 0 {
+		text += ", " + Count(int64(c.SVG), "drawing") + " (SVG)"
+	}
+	return text
 }

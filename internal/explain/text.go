@@ -1,11 +1,19 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Roughly is a span for people: two of its units.
@@ -35,12 +43,9 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %cB", v, "kMGTP"[i])
 }
 
-// OneLine is text of a row that is printed within a line: clean, and without a line
-// end with which it could pretend to be another.
-func OneLine(s string) string { return crawl.CleanText(s, oneLineMost) }
-
-// oneLineMost is beyond any text that is stored.
-const oneLineMost = 16 << 10
+// OneLine cleans a text of a row to print it within a line: it cannot pretend to be another line.
+// The bound is beyond any text that is stored.
+func OneLine(s string) string { return crawl.CleanText(s, 16<<10) }
 
 // Count is a number of things; thing is the word for one of them.
 func Count(n int64, thing string) string {
@@ -59,3 +64,199 @@ func Stamp(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // NotKnown is said of what is not stored.
 const NotKnown = "not known: it was never seeded, and no crawled page links to it"
+
+// Control describes a decision of a person.
+func Control(c crawl.Control) string {
+	one := crawl.Controls{c}
+	pages, _ := one.Budget()
+	budget := Count(pages, "page")
+	if pages < 0 {
+		budget = "any number of pages"
+	}
+	what := map[crawl.ControlType]string{
+		crawl.ControlPause:  "it is paused",
+		crawl.ControlStop:   "it is stopped until it is seeded again",
+		crawl.ControlBlock:  "it is " + cmp.Or(c.Listed(), "blocked in all runs"),
+		crawl.ControlDelay:  "its delay is at least " + one.Delay().String(),
+		crawl.ControlBudget: "each run may request " + budget + " of it",
+		crawl.ControlWindow: windowLine("it may be asked only", one.Window()),
+	}[c.Type]
+	line := fmt.Sprintf("%s: set by %s on %s", what, c.SetBy, Stamp(c.SetAt))
+	if !c.Until.IsZero() {
+		line += ", until " + Stamp(c.Until)
+	}
+	if c.Reason != "" {
+		line += ": " + c.Reason
+	}
+	return OneLine(line)
+}
+
+// Forgotten says whether the contents of a domain's pages were erased.
+func Forgotten(f report.Forgotten) string {
+	line := "what its pages said until then was erased on " + Stamp(f.DoneAt)
+	if f.DoneAt.IsZero() {
+		line = fmt.Sprintf("what its pages said is not all erased yet: mosey block %s --reason TEXT --forget goes on", f.Domain)
+	}
+	return OneLine(fmt.Sprintf("%s; asked for by %s on %s: %s", line, f.By, Stamp(f.AskedAt), f.Reason))
+}
+
+// Telling leaves out controls without an effect: a delay of zero and an empty window.
+func Telling(cs crawl.Controls) crawl.Controls {
+	return slices.DeleteFunc(slices.Clone(cs), func(c crawl.Control) bool {
+		one := crawl.Controls{c}
+		return c.Type == crawl.ControlDelay && one.Delay() == 0 || c.Type == crawl.ControlWindow && one.Window() == ""
+	})
+}
+
+// windowLine says when a window lets a domain be asked.
+func windowLine(what, text string) string {
+	line := what + " " + text
+	w, err := politeness.ParseWindows(text)
+	if err != nil {
+		return line + ": " + err.Error()
+	}
+	now := time.Now()
+	if wait := w.Wait(now); wait > 0 {
+		return fmt.Sprintf("%s: not before %s", line, Stamp(now.Add(wait)))
+	}
+	if closes, ok := w.Closes(now); ok {
+		return fmt.Sprintf("%s: now, until %s", line, Stamp(closes))
+	}
+	return line + ": now"
+}
+
+// Change describes a change of a run: the old and the new values, and the reason.
+func Change(c crawl.RunChange) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(c.Value)) {
+		was := ""
+		if old, had := c.Was[name]; had {
+			was = settings.Text(name, old) + " → "
+		}
+		parts = append(parts, name+"="+was+settings.Text(name, c.Value[name]))
+	}
+	if !c.Until.IsZero() {
+		parts = append(parts, "until "+Stamp(c.Until))
+	}
+	return strings.Join(append(parts, c.Reason), " ")
+}
+
+// Run says in one sentence what a run is doing, why, and when it goes on.
+func Run(p report.Progress, now time.Time) string {
+	switch p.Status {
+	case crawl.RunPaused:
+		return sentence("Run %s is paused%s%s", p.Name, because(p.Reason), Until(p.PausedUntil))
+	case crawl.RunStopped:
+		return sentence("Run %s is stopped%s: it goes on when a person resumes it", p.Name, because(p.Reason))
+	case crawl.RunDone:
+		return sentence("Run %s is done%s", p.Name, because(p.Reason))
+	case crawl.RunRunning:
+	}
+	if len(p.Outages) > 0 {
+		return sentence("Run %s waits: the network %s", p.Name, Outage(p.Outages[0]))
+	}
+	if p.Active == 0 {
+		if lines := standsStill(p, now); len(lines) > 0 {
+			return sentence("Run %s waits: %s", p.Name, strings.Join(lines, "; "))
+		}
+	}
+	what := fmt.Sprintf("Run %s crawls: %s active, %s in flight", p.Name, Count(p.Active, "domain"), Count(p.InFlight, "page"))
+	if p.InFlight == 0 && len(p.Waiting) > 0 && !p.Waiting[0].InFlight {
+		what += "; next is " + Wait(p.Waiting[0], now)
+	}
+	return sentence("%s", what)
+}
+
+// Overall says it of all runs together.
+func Overall(runs []report.Progress, now time.Time) string {
+	running := slices.DeleteFunc(slices.Clone(runs), func(p report.Progress) bool { return p.Status != crawl.RunRunning })
+	switch {
+	case len(runs) == 0:
+		return "Nothing has been crawled yet: begin with mosey crawl https://example.org/"
+	case len(running) == 0:
+		return sentence("No run is running: of %s the last to begin was %s", Count(int64(len(runs)), "run"), Run(runs[len(runs)-1], now))
+	case len(running) == 1:
+		return Run(running[0], now)
+	}
+	var active, inFlight int64
+	for _, p := range running {
+		active += p.Active
+		inFlight += p.InFlight
+	}
+	if outages := running[0].Outages; len(outages) > 0 {
+		return sentence("The network %s", Outage(outages[0]))
+	}
+	if active == 0 {
+		return sentence("%s wait: %s", Count(int64(len(running)), "run"), Run(running[0], now))
+	}
+	return sentence("%s crawl: %s active, %s in flight",
+		Count(int64(len(running)), "run"), Count(active, "domain"), Count(inFlight, "page"))
+}
+
+// BudgetUse says how much of a budget is used.
+func BudgetUse(b report.BudgetUse) string {
+	used, most := strconv.FormatInt(b.Used, 10), Count(b.Most, "request")
+	switch b.Setting {
+	case "max_bytes":
+		used, most = Size(b.Used), Size(b.Most)
+	case "max_time":
+		used, most = Roughly(time.Duration(b.Used)*time.Millisecond), Roughly(time.Duration(b.Most)*time.Millisecond)
+	}
+	return fmt.Sprintf("%s of %s (%s)", used, most, b.Setting)
+}
+
+// Rate is a number of pages a second, or a minute or an hour where there is less than one.
+func Rate(perSecond float64) string {
+	switch {
+	case perSecond >= 1:
+		return fmt.Sprintf("%.1f a second", perSecond)
+	case perSecond*60 >= 1:
+		return fmt.Sprintf("%.1f a minute", perSecond*60)
+	}
+	return fmt.Sprintf("%.1f an hour", perSecond*3600)
+}
+
+// Ends says about when what is pending is done, if that is known; empty is that it is not.
+func Ends(r report.Run, now time.Time) string {
+	if r.ETA <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("about %s, in %s, if nothing more is found", Stamp(now.Add(time.Duration(r.ETA))), Roughly(time.Duration(r.ETA)))
+}
+
+const robotsForbid = "robots.txt, or what else their publisher says, forbids it"
+
+// SkipRule says in words why pages were passed over, and how to have them requested.
+func SkipRule(r report.SkipRule) string {
+	if r.Reason == reasons.Reason(crawl.OutcomeBlockedRobots) {
+		return robotsForbid
+	}
+	row := r.Reason.Row()
+	return strings.Join(slices.DeleteFunc([]string{row.Words, row.Remedy}, func(s string) bool { return s == "" }), "; ")
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
+
+// sentence ends with a full stop.
+func sentence(format string, args ...any) string {
+	return strings.TrimRight(OneLine(fmt.Sprintf(format, args...)), ". ") + "."
+}
+
+// Priority says what a domain's priority comes of.
+func Priority(d report.Domain) string {
+	names := slices.SortedFunc(maps.Keys(d.Priority), func(a, b string) int {
+		return cmp.Or(cmp.Compare(d.Priority[b], d.Priority[a]), cmp.Compare(a, b))
+	})
+	if len(names) == 0 {
+		return fmt.Sprintf("%.3f", d.Score)
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %+.3f", name, d.Priority[name])
+	}
+	return fmt.Sprintf("%.3f (%s)", d.Score, strings.Join(names, ", "))
+}

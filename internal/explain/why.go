@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
@@ -33,6 +34,9 @@ type Why struct {
 	About   string   `json:"about"`
 	Answer  string   `json:"answer"`
 	Because []string `json:"because"`
+	// Domain and Page are the rows that were read for it; nil if there are none.
+	Domain *report.Domain `json:"-"`
+	Page   *report.Page   `json:"-"`
 }
 
 func (w *Why) addf(format string, args ...any) {
@@ -52,6 +56,7 @@ func Of(ctx context.Context, store Store, name string, page *urls.URL) (Why, err
 	if err != nil {
 		return w, err
 	}
+	w.Domain = &dom
 	reader, err := ruling.New(store)
 	outages, err2 := store.Outages(ctx)
 	use, err3 := store.FleetUse(ctx)
@@ -65,18 +70,17 @@ func Of(ctx context.Context, store Store, name string, page *urls.URL) (Why, err
 		w.addf("%s", Limited(use))
 	}
 	if page == nil {
-		return w, explainDomain(ctx, store, reader, &w, dom)
-	}
-	if err := explainPage(ctx, store, reader, &w, *page, dom); err != nil {
-		return w, err
+		err = explainDomain(ctx, store, reader, &w)
+	} else {
+		err = explainPage(ctx, store, reader, &w, *page)
 	}
 	explainState(&w, dom)
-	return w, nil
+	return w, err
 }
 
-// explainDomain says what is to become of a domain: what the activity that fetches
-// its pages decides from the same facts.
-func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *Why, dom report.Domain) error {
+// explainDomain repeats the decision of the activity that fetches the domain's pages, from the same facts.
+func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *Why) error {
+	dom := w.Domain
 	facts, err := store.Facts(ctx, dom.Domain)
 	if err != nil {
 		return err
@@ -105,15 +109,17 @@ func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *W
 			w.addf("run %s does not ask it%s: %s", r.Name, Until(r.Due), NotDue(r.Waits))
 		}
 	}
-	explainRobots(w, dom)
-	explainState(w, dom)
+	if len(dom.Robots) == 0 {
+		w.addf("its robots.txt has not been fetched yet; that comes before any page")
+	}
+	for _, r := range dom.Robots {
+		w.addf("%s", Robots(r))
+	}
 	return nil
 }
 
-// explainPage says what is to become of a page, in the run that has it next.
-func explainPage(
-	ctx context.Context, store Store, reader *ruling.Reader, w *Why, u urls.URL, dom report.Domain,
-) error {
+// explainPage says what the next run that has the page will do with it.
+func explainPage(ctx context.Context, store Store, reader *ruling.Reader, w *Why, u urls.URL) error {
 	facts, err := store.PageFacts(ctx, u.Domain(), u.String())
 	if err != nil {
 		return err
@@ -126,11 +132,12 @@ func explainPage(
 	if err != nil {
 		return err
 	}
+	w.Page = &rep
 	if err := decidePage(ctx, reader, w, facts, rep); err != nil {
 		return err
 	}
 	fetched := false
-	for _, r := range dom.Robots {
+	for _, r := range w.Domain.Robots {
 		if r.Origin == u.Origin() {
 			fetched = true
 			w.addf("%s", Robots(r))
@@ -173,4 +180,69 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 		w.Answer = fmt.Sprintf("done in run %s: %s on %s", last.Run, Attempt(last), Stamp(last.CompletedAt))
 	}
 	return nil
+}
+
+// answer puts a decision in words.
+func answer(d decide.Decision, now time.Time) string {
+	until := ""
+	if !d.Until.IsZero() {
+		until = fmt.Sprintf(" until %s, in %s", Stamp(d.Until), d.Until.Sub(now).Round(100*time.Millisecond))
+	}
+	switch d.Do {
+	case decide.Request:
+		return "pending: it will be requested in its turn"
+	case decide.FetchPrerequisite, decide.Probe:
+		return "pending: " + d.Why
+	case decide.Skip:
+		return "pending, but it will be skipped: " + d.Why
+	case decide.Refuse:
+		return "pending, but its publisher forbids it: " + d.Why
+	case decide.DeferOrigin:
+		return "pending, but put off" + until + ": " + d.Why
+	case decide.DeferDomain:
+		return "its domain is deferred" + until + " (" + string(d.Reason) + ")"
+	case decide.Wait, decide.Finish, decide.Done:
+	}
+	wait := d.Do == decide.Wait
+	switch {
+	case wait && d.Reason == reasons.InFlight && d.Crawl != nil && d.Crawl.LockedAt.IsZero():
+		return "pending: a request to its domain is in flight just now"
+	case wait && d.Reason == reasons.InFlight:
+		return "in flight: " + d.Why
+	case wait && d.Until.IsZero(), !wait && d.Reason == reasons.Scheduled:
+		return "waiting" + until + ": " + d.Why
+	case wait, d.Reason == reasons.Window:
+		return fmt.Sprintf("waiting%s: %s (%s)", until, d.Why, d.Reason)
+	}
+	return "not crawled" + until + ": " + d.Why
+}
+
+// Ruling says what robots.txt says of a page, and by which line.
+func Ruling(r decide.Ruling) string {
+	switch {
+	case r.Rule == "" && r.Allowed:
+		return "robots.txt allows it: no line matches"
+	case r.Allowed:
+		return fmt.Sprintf("robots.txt allows it by line %d: %s", r.Line, r.Rule)
+	default:
+		return fmt.Sprintf("robots.txt forbids it by line %d: %s", r.Line, r.Rule)
+	}
+}
+
+// Robots says what is known of a robots.txt, and until when that holds.
+func Robots(r report.Robots) string {
+	line := fmt.Sprintf("robots.txt of %s: %s", r.Origin, r.Verdict)
+	if r.CrawlDelay != nil {
+		line += ", crawl-delay " + r.CrawlDelay.String()
+	}
+	if r.VisitTimes != "" {
+		line += ", " + windowLine("visits only", r.VisitTimes)
+	}
+	if r.Reason != "" {
+		line += " (" + r.Reason + ")"
+	}
+	if time.Until(r.ExpiresAt) <= 0 {
+		return line + "; expired on " + Stamp(r.ExpiresAt) + " and is fetched again before the next page"
+	}
+	return line + "; holds until " + Stamp(r.ExpiresAt)
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -25,6 +26,8 @@ var errCounting = errors.New("this is being counted, which takes long here: load
 type kept[T any] struct {
 	// closed is closed with the server, which ends what is being counted
 	closed <-chan struct{}
+	// every is the age at which a value is old; if it is zero, that depends on how long it took.
+	every  time.Duration
 	mu     sync.Mutex
 	counts map[string]*count[T]
 }
@@ -51,7 +54,7 @@ func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context)
 		c = &count[T]{}
 		k.counts[key] = c
 	}
-	if c.done == nil && time.Since(c.at) >= max(keptLeast, keptTimes*c.took) {
+	if c.done == nil && time.Since(c.at) >= cmp.Or(k.every, max(keptLeast, keptTimes*c.took)) {
 		c.done = make(chan struct{})
 		go k.count(c, load)
 	}
@@ -109,4 +112,41 @@ func (k *kept[T]) forgetAll() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	clear(k.counts)
+}
+
+// Temporal is asked whether it is there while somebody looks at pages, so often and for so long
+// at the most. A page waits for the first answer alone.
+const (
+	temporalEvery = 3 * time.Second
+	temporalSpan  = time.Second
+)
+
+// temporalGone is said on pages while Temporal does not answer. They are shown all the same:
+// what they show are rows, and so are changes.
+const temporalGone = "Temporal does not answer: nothing new is fetched until it does. What is shown here is in the database, " +
+	"and so is what is changed here: it holds from now on."
+
+// notice is the text above the sentence of a page; empty if there is none.
+func (s *Server) notice(ctx context.Context) string {
+	if s.Temporal == nil || s.SearchOnly {
+		return ""
+	}
+	if gone, _, err := s.gone.of(ctx, "", s.askTemporal); err != nil || !gone {
+		return ""
+	}
+	return temporalGone
+}
+
+// askTemporal reports whether Temporal does not answer, in time even if the check ignores ctx.
+func (s *Server) askTemporal(ctx context.Context) (gone bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, temporalSpan)
+	defer cancel()
+	answered := make(chan error, 1)
+	go func() { answered <- s.Temporal(ctx) }()
+	select {
+	case err := <-answered:
+		return err != nil, nil
+	case <-ctx.Done():
+		return true, nil
+	}
 }

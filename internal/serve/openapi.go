@@ -2,10 +2,12 @@ package serve
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"net/http"
 	"reflect"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -14,14 +16,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
 )
-
-// param is what a page can be asked with, beside its path.
-type param struct {
-	name, says string
-}
-
-// apiPath is the address of the description.
-const apiPath = "/api/openapi.json"
 
 // openAPI describes the JSON of all pages (OpenAPI 3.1), from the types that they are.
 func openAPI(searchOnly bool) ([]byte, error) {
@@ -92,8 +86,8 @@ func parameters(p page) []map[string]any {
 	for _, m := range pathParams.FindAllStringSubmatch(p.api, -1) {
 		all = append(all, map[string]any{"name": m[1], "in": "path", "required": true, "schema": text})
 	}
-	for _, q := range p.params {
-		all = append(all, map[string]any{"name": q.name, "in": "query", "description": q.says, "schema": text})
+	for q := range slices.Chunk(p.params, 2) {
+		all = append(all, map[string]any{"name": q[0], "in": "query", "description": q[1], "schema": text})
 	}
 	return all
 }
@@ -109,10 +103,37 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(append(data, '\n'))
 }
 
-// query describes what a page can be asked with: pairs of a name and what it says.
-func query(pairs ...string) (all []param) {
-	for i := 0; i < len(pairs); i += 2 {
-		all = append(all, param{pairs[i], pairs[i+1]})
+// openSearch describes the search to browsers (OpenSearch 1.1, github.com/dewitt/opensearch).
+type openSearch struct {
+	XMLName     xml.Name        `xml:"http://a9.com/-/spec/opensearch/1.1/ OpenSearchDescription"`
+	ShortName   string          `xml:"ShortName"`
+	Description string          `xml:"Description"`
+	Encoding    string          `xml:"InputEncoding"`
+	URLs        []openSearchURL `xml:"Url"`
+}
+
+type openSearchURL struct {
+	Type     string `xml:"type,attr"`
+	Template string `xml:"template,attr"`
+}
+
+func (s *Server) openSearch(w http.ResponseWriter, r *http.Request) {
+	scheme := "http"
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		scheme = "https"
 	}
-	return all
+	base := scheme + "://" + r.Host // which the guard knows
+	data, err := xml.MarshalIndent(openSearch{
+		ShortName: "Mosey", Description: "Pages that Mosey has crawled", Encoding: "UTF-8",
+		URLs: []openSearchURL{
+			{"text/html", base + "/search?q={searchTerms}"},
+			{"application/json", base + "/api/search?q={searchTerms}"},
+		},
+	}, "", "  ")
+	if err != nil {
+		s.problem(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/opensearchdescription+xml")
+	_, _ = w.Write(append([]byte(xml.Header), data...))
 }

@@ -31,7 +31,7 @@ var overs = []over{
 	{"30d", "the last 30 days", 12 * time.Hour, 60, "01-02", 10},
 }
 
-var spanParam = query("span", "the span of time that outcomes are shown of: "+overNames())
+var spanParam = []string{"span", "the span of time that outcomes are shown of: " + overNames()}
 
 // overNames names all.
 func overNames() string {
@@ -58,19 +58,16 @@ func overNamed(r *http.Request) (over, error) {
 type Over struct {
 	report.OutcomesOver
 
-	// Name is that of the span of time.
+	// Name is the name of the span of time.
 	Name string `json:"span"`
+	// Picture is the address of the chart.
+	Picture string `json:"-"`
 
 	of over
-	// picture is the address of the chart
-	picture string
 }
 
-// Words say which span of time it is.
+// Words describe the span of time.
 func (o Over) Words() string { return o.of.Words }
-
-// Picture is the address of the chart.
-func (o Over) Picture() string { return o.picture }
 
 // Outcomes are those that occurred, in their order.
 func (o Over) Outcomes() (all []crawl.Outcome) {
@@ -97,7 +94,7 @@ func (s *Server) over(r *http.Request, runID int64, path string) (v Over, err er
 		return v, err
 	}
 	since := s.Now().UTC().Truncate(o.step).Add(-time.Duration(o.steps-1) * o.step)
-	v = Over{Name: o.Name, of: o, picture: path + "?span=" + o.Name}
+	v = Over{Name: o.Name, Picture: path + "?span=" + o.Name, of: o}
 	v.OutcomesOver, err = s.Store.Outcomes(r.Context(), runID, since, o.step, o.steps)
 	return v, err
 }
@@ -183,5 +180,5 @@ func (s *Server) outcomes(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, err)
 		return
 	}
-	s.picture(w, s.outcomesSVG, columnsOf(v, s.Now()))
+	s.picture(w, "outcomes.svg", columnsOf(v, s.Now()))
 }

@@ -23,45 +23,33 @@ type page struct {
 	// asks reports whether it answers to a form, too: one that is too long for an address.
 	asks bool
 	load func(s *Server, r *http.Request) (view, error)
-	// shows is of the type that load returns, and params what it can be asked with.
+	// shows has the type that load returns. params are the names of the query's parameters, each
+	// followed by its description.
 	shows  view
-	params []param
+	params []string
 	// change makes changes that are asked for on it; nil is none.
 	change change
 }
 
-// view is what a page shows, and what its JSON is.
-type view interface {
-	// says is the sentence that the page begins with.
-	says() string
-	// about is what its title names; empty is nothing.
-	about() string
-	// seenBy tells it who looks at it, if that one may change things.
-	seenBy(who string)
-	// noticed tells it what is said above it, and notice says that.
-	noticed(notice string)
-	notice() string
-}
+// view is the content of a page and of its JSON.
+type view interface{ common() *head }
 
 // head is the common part of views.
 type head struct {
+	// Sentence is the beginning of the page.
 	Sentence string    `json:"sentence"`
 	Now      time.Time `json:"now"`
 	// Notice is trouble of the whole; empty is none.
 	Notice string `json:"notice"`
-	name   string
-	// By is who may change what is shown; empty is nobody.
+	// name is the subject in the title; empty if it has none.
+	name string
+	// By names the reader if he may change things; otherwise it is empty.
 	By string `json:"-"`
 }
 
-func (h *head) says() string      { return h.Sentence }
-func (h *head) about() string     { return h.name }
-func (h *head) seenBy(who string) { h.By = who }
+func (h *head) common() *head { return h }
 
-func (h *head) noticed(notice string) { h.Notice = notice }
-func (h *head) notice() string        { return h.Notice }
-
-// pages are all there are, in the order in which they are named above each page.
+// pages are all pages, in the order of the navigation.
 var pages = []page{
 	{
 		name: "overview", path: "/{$}", api: "overview", title: "Overview", live: true,
@@ -74,34 +62,34 @@ var pages = []page{
 	{
 		name: "domains", path: "/domains", api: "domains", title: "Domains",
 		load: (*Server).domains, shows: (*DomainsView)(nil), change: changeDomains,
-		params: query("status", "only domains of this status", "sort", "the order: "+strings.Join(report.DomainSorts, ", "),
+		params: []string{"status", "only domains of this status", "sort", "the order: " + strings.Join(report.DomainSorts, ", "),
 			"source", "only domains that a list of this kind has named", "rank", "only domains up to this place on it",
 			"errors", "only domains of whose last requests at least so many per cent failed",
 			"due", "only domains of which something is due now, if it is not empty", "lang", "only domains with a page in this language",
-			"waits", "only domains that are served and wait for this reason"),
+			"waits", "only domains that are served and wait for this reason"},
 	},
 	{
 		name: "domain", path: "/domains/{name}", api: "domains/{name}", title: "Domain", live: true,
 		load: (*Server).domain, shows: (*DomainView)(nil), change: changeDomain,
-		params: query("n", "how many attempts"),
+		params: []string{"n", "how many attempts"},
 	},
 	{
 		name: "images", path: "/images", api: "images", title: "Images", asks: true, load: (*Server).images, shows: (*ImagesView)(nil),
-		params: query("domain", "only images that pages of this domain name", "format", "only images of this format",
-			"similar", "SHA-256 of an image that they look like", "of", "copies are images that several URLs have, alike those that look the same"),
+		params: []string{"domain", "only images that pages of this domain name", "format", "only images of this format",
+			"similar", "SHA-256 of an image that they look like", "of", "copies are images that several URLs have, alike those that look the same"},
 	},
 	{name: "live", path: "/live", api: "live", title: "Live", live: true, load: (*Server).live, shows: (*LiveView)(nil)},
 	{
 		name: "url", path: "/url", api: "url", title: "Page", load: (*Server).url, shows: (*URLView)(nil), change: changeURL,
-		params: query("u", "the URL"),
+		params: []string{"u", "the URL"},
 	},
 	{
 		name: "robots", path: "/robots", api: "robots", title: "robots.txt", asks: true, load: (*Server).robots, shows: (*RobotsView)(nil),
-		params: query("u", "the URL", "agent", "the product token that asks", "text", "a robots.txt, instead of the one that was read"),
+		params: []string{"u", "the URL", "agent", "the product token that asks", "text", "a robots.txt, instead of the one that was read"},
 	},
 	{
 		name: "search", path: "/search", api: "search", title: "Search", open: true, load: (*Server).search, shows: (*SearchView)(nil),
-		params: query("q", "the words", "lang", "tag of a language", "domain", "only pages of this domain", "offset", "results to leave out"),
+		params: []string{"q", "the words", "lang", "tag of a language", "domain", "only pages of this domain", "offset", "results to leave out"},
 	},
 }
 

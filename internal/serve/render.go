@@ -46,36 +46,46 @@ func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 		s.problem(w, r, err)
 		return
 	}
-	v.seenBy(s.who(r))
+	common := v.common()
+	common.By = s.who(r)
 	title, events := p.title, ""
 	if p.live {
 		events = apiOf(r, "/events")
 	}
-	if v.about() != "" {
-		title = v.about() + " – " + p.title
+	if common.name != "" {
+		title = common.name + " – " + p.title
 	}
 	s.render(w, http.StatusOK, p.name, shown{
-		Title: explain.OneLine(title), Sentence: v.says(), Page: p.name, SearchOnly: s.SearchOnly, JSON: apiOf(r, "/api"),
-		Events: events, Notice: v.notice(), View: v,
+		Title: explain.OneLine(title), Sentence: common.Sentence, Page: p.name, JSON: apiOf(r, "/api"),
+		Events: events, Notice: common.Notice, View: v,
 	})
+}
+
+// load reads the content of a page, with the notice above it.
+func (s *Server) load(r *http.Request, p page) (view, error) {
+	v, err := p.load(s, r)
+	if err != nil {
+		return nil, err
+	}
+	v.common().Notice = s.notice(r.Context())
+	return v, nil
 }
 
 // apiOf is the address of a page's JSON, or of its events.
 func apiOf(r *http.Request, below string) string {
-	path := r.URL.EscapedPath()
-	if path == "/" {
-		path = "/overview"
+	address := below + r.URL.EscapedPath()
+	if r.URL.Path == "/" {
+		address += "overview"
 	}
-	u := url.URL{Path: below + path, RawQuery: r.URL.RawQuery}
-	u.RawPath = below + path
-	if unescaped, err := url.PathUnescape(u.RawPath); err == nil {
-		u.Path = unescaped
+	if r.URL.RawQuery != "" {
+		address += "?" + r.URL.RawQuery
 	}
-	return u.String()
+	return address
 }
 
 // render writes a page at once, so that one that fails is not half there.
 func (s *Server) render(w http.ResponseWriter, status int, name string, view shown) {
+	view.SearchOnly = s.SearchOnly
 	var b bytes.Buffer
 	if err := s.templates[name].ExecuteTemplate(&b, "frame.html", view); err != nil {
 		s.Logger.Error("could not render a page", "page", name, "error", err)
@@ -91,14 +101,11 @@ func (s *Server) render(w http.ResponseWriter, status int, name string, view sho
 // json answers with what a page shows, as JSON.
 func (s *Server) json(w http.ResponseWriter, r *http.Request, p page) {
 	v, err := s.load(r, p)
-	var body any = v
-	status := http.StatusOK
 	if err != nil {
-		var why string
-		status, why = s.status(err)
-		body = map[string]string{"error": why}
+		s.problem(w, r, err)
+		return
 	}
-	s.answer(w, status, body)
+	s.answer(w, http.StatusOK, v)
 }
 
 // answer writes JSON.
@@ -121,7 +128,7 @@ func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
 		s.answer(w, status, map[string]string{"error": why})
 		return
 	}
-	s.render(w, status, problemPage.name, shown{Title: problemPage.title, Sentence: why, SearchOnly: s.SearchOnly, Page: problemPage.name})
+	s.render(w, status, problemPage.name, shown{Title: problemPage.title, Sentence: why, Page: problemPage.name})
 }
 
 // status is how an error is answered, and what is said of it.
@@ -172,8 +179,7 @@ func (s *Server) funcs() template.FuncMap {
 		"urlpage":      urlPage,
 		"was":          was,
 		"domaincounts": explain.Domains,
-		"picked":       func(caption string, crawls []report.Crawl) pickedCrawls { return pickedCrawls{caption, crawls} },
-		"pair":         func(caption string, links []report.Link) captioned { return captioned{caption, links} },
+		"captioned":    func(caption string, rows any) captioned { return captioned{caption, rows} },
 		"imagecounts":  func(c *crawl.ImageCounts) string { return explain.ImageCounts(*c) },
 		"imagenamed":   func(i *report.Image) string { return explain.OneLine(explain.ImageNamed(*i)) },
 		"imagecontent": func(i *report.Image) string { return explain.OneLine(explain.ImageContent(*i)) },
@@ -202,16 +208,10 @@ func was(c crawl.RunChange) string {
 	return b.String()
 }
 
-// captioned are links under what they are.
+// captioned are the rows of a table and its caption.
 type captioned struct {
 	Caption string
-	Links   []report.Link
-}
-
-// pickedCrawls are attempts under what they are.
-type pickedCrawls struct {
-	Caption string
-	Crawls  []report.Crawl
+	Rows    any
 }
 
 // number has its thousands apart.

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
@@ -62,7 +61,7 @@ type ImageStore interface {
 // Config says what is shown, and to whom.
 type Config struct {
 	Store Store
-	// Counts is the same database for what takes longer than a page may; nil is Store.
+	// Counts is the same database, for statements that take longer than a page may.
 	Counts CountStore
 	// Hosts are more names of the page. It answers to them and to the names of this machine, and
 	// to no other name. So a stranger's page cannot reach it by a name of its own.
@@ -89,11 +88,10 @@ type Config struct {
 type Server struct {
 	Config
 
+	// templates are those of pages and pictures, by name
 	templates map[string]*template.Template
-	// timelineSVG draws a domain's requests and waits, and outcomesSVG how attempts have ended
-	timelineSVG, outcomesSVG *template.Template
-	searcher                 *search.Searcher
-	mux                      *http.ServeMux
+	searcher  *search.Searcher
+	mux       *http.ServeMux
 	// closed ends what is being counted
 	closed chan struct{}
 	// progress and reports are those of runs, by their names
@@ -103,8 +101,8 @@ type Server struct {
 	watch kept[watched]
 	// lists are those of domains, by what is asked for
 	lists kept[[]report.DomainListing]
-	// presence is whether Temporal is there
-	presence presence
+	// gone is whether Temporal does not answer
+	gone kept[bool]
 	// watching has a place for each who is told what is new
 	watching chan struct{}
 }
@@ -120,21 +118,17 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Counts == nil {
-		cfg.Counts = cfg.Store
-	}
-	if cfg.TimedOut == nil {
-		cfg.TimedOut = func(error) bool { return false }
-	}
 	s := &Server{
 		Config: cfg, templates: make(map[string]*template.Template), searcher: search.New(cfg.Store), mux: http.NewServeMux(),
 		watching: make(chan struct{}, eventsMost), closed: make(chan struct{}),
 	}
 	s.progress.closed, s.reports.closed, s.watch.closed, s.lists.closed = s.closed, s.closed, s.closed, s.closed
+	s.gone.closed, s.gone.every = s.closed, temporalEvery
 	if err := s.parse(); err != nil {
 		return nil, err
 	}
-	return s, s.route()
+	s.route()
+	return s, nil
 }
 
 // parse reads the templates.
@@ -153,8 +147,8 @@ func (s *Server) parse() error {
 		}
 		s.templates[p.name] = copied
 	}
-	for name, to := range map[string]**template.Template{"timeline": &s.timelineSVG, "outcomes": &s.outcomesSVG} {
-		if *to, err = template.ParseFS(templates, "templates/"+name+".svg", "templates/colours.svg"); err != nil {
+	for _, name := range []string{"timeline.svg", "outcomes.svg"} {
+		if s.templates[name], err = template.ParseFS(templates, "templates/"+name, "templates/colours.svg"); err != nil {
 			return fmt.Errorf("read the templates of pictures: %w", err)
 		}
 	}
@@ -162,7 +156,7 @@ func (s *Server) parse() error {
 }
 
 // route says what is answered where.
-func (s *Server) route() error {
+func (s *Server) route() {
 	if !s.SearchOnly {
 		s.mux.HandleFunc("GET /domains/{name}/timeline.svg", s.timeline)
 		s.mux.HandleFunc("GET /outcomes.svg", s.outcomes)
@@ -186,17 +180,12 @@ func (s *Server) route() error {
 		}
 	}
 	s.mux.HandleFunc("GET /opensearch.xml", s.openSearch)
-	s.mux.HandleFunc("GET "+apiPath, s.describe)
+	s.mux.HandleFunc("GET /api/openapi.json", s.describe)
 	if s.SearchOnly {
 		s.mux.Handle("GET /{$}", http.RedirectHandler("/search", http.StatusFound))
 	}
-	files, err := fs.Sub(static, "static")
-	if err != nil {
-		return fmt.Errorf("read the static files: %w", err)
-	}
-	s.mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
+	s.mux.Handle("GET /static/", http.FileServerFS(static))
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.problem(w, r, errNoPage) })
-	return nil
 }
 
 // Handler is the whole of it, guarded, and bounded where it is open to the public.

@@ -115,7 +115,7 @@ func rendered(t *testing.T, s *Server, name, text string) []byte {
 	t.Helper()
 	v := views()[name]
 	fill(reflect.ValueOf(v).Elem(), text, 0)
-	v.seenBy("ann")
+	v.common().By = "ann"
 	if r, is := v.(*RobotsView); is {
 		r.Pasted = "User-agent: *" // a person's own
 	}
@@ -159,7 +159,7 @@ func FuzzTemplates(f *testing.F) {
 		var b bytes.Buffer
 		h := report.DomainHistory{}
 		fill(reflect.ValueOf(&h).Elem(), text, 0)
-		require.NoError(t, s.timelineSVG.Execute(&b, chartOf(h, somewhen, somewhen)))
+		require.NoError(t, s.templates["timeline.svg"].Execute(&b, chartOf(h, somewhen, somewhen)))
 		require.NotContains(t, b.String(), "<script")
 	})
 }

@@ -2,7 +2,7 @@ package serve
 
 import (
 	"fmt"
-	"html/template"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -217,10 +217,9 @@ var tickSteps = []time.Duration{
 
 // legend names the waits that are drawn.
 func (c *chart) legend(waits map[reasons.Reason]bool) {
-	for reason := range waits {
+	for _, reason := range slices.Sorted(maps.Keys(waits)) {
 		c.Legend = append(c.Legend, legend{Class: waitClass(reason), Text: string(reason)})
 	}
-	slices.SortFunc(c.Legend, func(a, b legend) int { return slices.Compare([]byte(a.Text), []byte(b.Text)) })
 	placed(c.Legend)
 }
 
@@ -267,17 +266,17 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, err)
 		return
 	}
-	s.picture(w, s.timelineSVG, chartOf(h, s.Now(), d.SlotFree))
+	s.picture(w, "timeline.svg", chartOf(h, s.Now(), d.SlotFree))
 }
 
 // picture answers with a picture.
-func (s *Server) picture(w http.ResponseWriter, of *template.Template, shows any) {
+func (s *Server) picture(w http.ResponseWriter, name string, shows any) {
 	header := w.Header()
 	header.Set("Content-Type", "image/svg+xml")
 	header.Set("Cache-Control", "no-store")
 	// the picture's own rules: it is shown in a page as an image, which runs nothing
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	if err := of.Execute(w, shows); err != nil {
+	if err := s.templates[name].Execute(w, shows); err != nil {
 		s.Logger.Error("could not draw a picture", "error", err)
 	}
 }

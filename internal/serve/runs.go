@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -109,31 +110,105 @@ type watched struct {
 	Gaps
 }
 
-// look looks at both, for all who look at the overview.
+// look reads both for all readers of the overview.
 func (s *Server) look(ctx context.Context) (w watched, err error) {
 	if w.Watch, err = s.Store.Watch(ctx); err != nil {
 		return w, err
 	}
-	ended, err := s.Store.EndedGaps(ctx, w.Now.Add(-gapsSpan), w.Now, []float64{1}) // the buckets are not shown
-	w.Gaps = gapsOf(ended)
-	return w, err
-}
-
-func gapsOf(all []report.EndedGaps) (g Gaps) {
+	gaps, err := s.Store.EndedGaps(ctx, w.Now.Add(-gapsSpan), w.Now, []float64{1}) // the buckets are not shown
 	late, latest := 0.0, 0.0
-	for _, of := range all {
-		g.Ended += of.Gaps
-		g.Violations += of.Violations
+	for _, of := range gaps {
+		w.Ended += of.Gaps
+		w.Violations += of.Violations
 		late += of.LateSeconds
 		latest = max(latest, of.LatestSeconds)
 	}
-	if g.Ended > 0 {
-		g.Late, g.Latest = seconds(late/float64(g.Ended)), seconds(latest)
+	if w.Ended > 0 {
+		w.Late, w.Latest = seconds(late/float64(w.Ended)), seconds(latest)
 	}
-	return g
+	return w, err
 }
 
 // seconds is a duration to the millisecond.
 func seconds(n float64) settings.Duration {
 	return settings.Duration(time.Duration(n * float64(time.Second)).Round(time.Millisecond))
+}
+
+// RunView is a run in detail.
+type RunView struct {
+	head
+	report.Run
+
+	// CountedAt is when it was counted.
+	CountedAt time.Time `json:"counted_at,omitzero"`
+	// Moves says what it is doing, and what it waits for.
+	Moves []string `json:"moves"`
+	// Over is how attempts of it have ended over time.
+	Over Over `json:"over"`
+	// Ends says about when what is pending is done; empty is not known.
+	Ends string `json:"-"`
+	// Set are its settings, those first that are not the usual ones.
+	Set []RunSetting `json:"-"`
+}
+
+// RunSetting is a setting of a run.
+type RunSetting struct {
+	settings.Setting
+
+	Value string
+	// Usual says that it is the default.
+	Usual bool
+	// Last is who has changed it last; zero is nobody since the run was made.
+	Last crawl.RunChange
+}
+
+// setOf tells a run's settings.
+func setOf(run report.Run) []RunSetting {
+	usual := settings.Settings{}.WithDefaults()
+	var changed, unchanged []RunSetting
+	for _, setting := range settings.All() {
+		one := RunSetting{Setting: setting, Value: setting.Of(run.Settings)}
+		one.Usual = one.Value == setting.Of(usual)
+		for _, c := range run.Changes { // the latest first
+			if _, of := c.Value[setting.Name]; of {
+				one.Last = c
+				break
+			}
+		}
+		if one.Usual {
+			unchanged = append(unchanged, one)
+		} else {
+			changed = append(changed, one)
+		}
+	}
+	return append(changed, unchanged...)
+}
+
+// namedLong is how many domains of a kind are named.
+const namedLong = 50
+
+func (s *Server) run(r *http.Request) (view, error) {
+	run, err := s.Store.Run(r.Context(), r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	v := &RunView{head: head{Now: s.Now(), name: run.Name}}
+	v.Run, v.CountedAt, err = s.reports.of(r.Context(), run.Name, func(ctx context.Context) (report.Run, error) {
+		return s.Counts.RunReport(ctx, run, namedLong)
+	})
+	counting := errors.Is(err, errCounting)
+	if err != nil && !counting {
+		return nil, err
+	}
+	if v.Over, err = s.over(r, run.ID, runPage(run.Name)+"/outcomes.svg"); err != nil {
+		return nil, err
+	}
+	v.Run.Run = run // which is as of now
+	v.Sentence = explain.Run(v.Progress, v.Now)
+	if counting {
+		v.Sentence = fmt.Sprintf("Run %s is %s; what it does is being counted for the first time, which takes long here.", run.Name, run.Status)
+		return v, nil
+	}
+	v.Moves, v.Set, v.Ends = explain.Moves(v.Progress, v.Now), setOf(v.Run), explain.Ends(v.Run, v.CountedAt)
+	return v, nil
 }
