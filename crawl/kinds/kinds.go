@@ -212,7 +212,8 @@ func SQL() string {
 		having := slices.DeleteFunc(All(), func(k Kind) bool { return !c.has(k) })
 		fmt.Fprintf(&b, "        WHEN '%s' THEN ARRAY[%s]\n", c.name, list(having, "'"))
 	}
-	b.WriteString("        ELSE ('no column ' || p_column)::text[]\n    END\n$$;\n\n-- Where crawls of a kind come in the frontier; null is by depth and rank.\n" +
+	b.WriteString("        ELSE ('no column ' || p_column)::text[]\n    END\n$$;\n\n" +
+		"-- Where crawls of a kind come in the frontier; null is by depth and rank.\n" +
 		"CREATE OR REPLACE FUNCTION kind_priority(p_kind text) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$\n    SELECT CASE p_kind")
 	for _, k := range All() {
 		if p := k.Traits().Priority; p != 0 {

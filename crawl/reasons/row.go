@@ -96,7 +96,11 @@ CREATE OR REPLACE FUNCTION reasons(p_column text) RETURNS text[] LANGUAGE sql IM
     SELECT CASE p_column
 `)
 	column := func(name string, those []Reason) {
-		fmt.Fprintf(&b, "        WHEN %s THEN ARRAY[%s]\n", quote(name), strings.Join(quoted(those), ", "))
+		var texts []string
+		for _, r := range those {
+			texts = append(texts, quote(r))
+		}
+		fmt.Fprintf(&b, "        WHEN %s THEN ARRAY[%s]\n", quote(name), strings.Join(texts, ", "))
 	}
 	for _, e := range []Event{SettingsChanged, SeedGiven, TrapsReset, LinkFound, ImageFound} {
 		column(string(e), that(func(r Row) bool { return slices.Contains(r.Again, e) }))
@@ -119,14 +123,6 @@ CREATE OR REPLACE FUNCTION control_reason(p_kind text) RETURNS text LANGUAGE sql
 	}
 	b.WriteString("    END\n$$;\n")
 	return b.String()
-}
-
-func quoted(reasons []Reason) []string {
-	texts := make([]string, len(reasons))
-	for i, r := range reasons {
-		texts[i] = quote(r)
-	}
-	return texts
 }
 
 func quote[T ~string](text T) string { return "'" + strings.ReplaceAll(string(text), "'", "''") + "'" }
