@@ -30,8 +30,7 @@ func New(provider trace.TracerProvider) *Tracer {
 	return &Tracer{provider.Tracer("github.com/mosey-web/mosey")}
 }
 
-// Attempt is the trace of one attempt. A nil one, of an attempt that is not traced, notes
-// nothing. It is safe for concurrent use.
+// Attempt is the trace of one attempt; nil if it is not traced. It is safe for concurrent use.
 type Attempt struct {
 	tracer trace.Tracer
 	span   trace.Span
@@ -39,10 +38,9 @@ type Attempt struct {
 	mu        sync.Mutex
 	requested bool
 	spans     []span
-	// phase is the place of the current one in spans.
-	phase   int
-	dropped int
-	ended   bool
+	phase     int // the place of the current one in spans
+	dropped   int
+	ended     bool
 }
 
 // span is one that is made at the end.
@@ -57,8 +55,8 @@ type span struct {
 
 type attemptKey struct{}
 
-// Begin begins the trace of an attempt for a kind of page. The context is for all that the attempt
-// does. The trace is nil where none is made, by the sampler's choice.
+// Begin begins the trace of an attempt for a kind of page. The context is for all work of the attempt.
+// The trace is nil if the sampler leaves it out.
 func (t *Tracer) Begin(ctx context.Context, kind string) (context.Context, *Attempt) {
 	if t == nil {
 		return ctx, nil
@@ -130,13 +128,10 @@ func (a *Attempt) add(s span) int {
 type Part struct {
 	Name         string
 	Began, Ended time.Time
-	// Failed is why it did; empty is that it did not.
-	Failed string
-	// Client says that another machine did the work.
-	Client bool
-	Attrs  []attribute.KeyValue
-	// Parts are what it consists of.
-	Parts []Part
+	Failed       string // empty if it succeeded
+	Client       bool   // another machine did the work
+	Attrs        []attribute.KeyValue
+	Parts        []Part
 }
 
 // Add adds a part. It ends the current phase.
@@ -189,7 +184,10 @@ func (a *Attempt) end(now time.Time, failed string) {
 		if s.ended.IsZero() { // a statement that outlives the attempt
 			s.ended = now
 		}
-		made[i] = a.finish(parent, s)
+		_, made[i] = a.tracer.Start(trace.ContextWithSpan(context.Background(), parent), s.name,
+			trace.WithTimestamp(s.began), trace.WithSpanKind(s.kind), trace.WithAttributes(s.attrs...))
+		fail(made[i], s.failed)
+		made[i].End(trace.WithTimestamp(s.ended))
 	}
 	if a.dropped > 0 {
 		a.span.SetAttributes(attribute.Int("mosey.spans_dropped", a.dropped))
@@ -198,29 +196,19 @@ func (a *Attempt) end(now time.Time, failed string) {
 	a.span.End(trace.WithTimestamp(now))
 }
 
-// finish makes a span that is over.
-func (a *Attempt) finish(parent trace.Span, s span) trace.Span {
-	_, made := a.tracer.Start(trace.ContextWithSpan(context.Background(), parent), s.name,
-		trace.WithTimestamp(s.began), trace.WithSpanKind(s.kind), trace.WithAttributes(s.attrs...))
-	fail(made, s.failed)
-	made.End(trace.WithTimestamp(s.ended))
-	return made
-}
-
 func fail(s trace.Span, failed string) {
 	if failed != "" {
 		s.SetStatus(codes.Error, crawl.CleanText(failed, failureMax))
 	}
 }
 
-// Statement is one that runs for an attempt. A nil one is not traced.
+// Statement is a statement that runs for an attempt. A nil one is not traced.
 type Statement struct {
 	of    *Attempt
 	place int
 }
 
-// BeginStatement notes that a statement begins. It is part of the current phase of the context's
-// attempt. Nil is that the context belongs to no attempt.
+// BeginStatement begins a statement in the current phase of the context's attempt, if it has one.
 func BeginStatement(ctx context.Context, name string) *Statement {
 	a := of(ctx)
 	if a == nil {
@@ -234,7 +222,7 @@ func BeginStatement(ctx context.Context, name string) *Statement {
 	})}
 }
 
-// End notes that it has ended.
+// End ends the statement.
 func (s *Statement) End(err error) {
 	if s == nil || s.place < 0 {
 		return
