@@ -5,6 +5,7 @@ import (
 	_ "embed" // the page
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,19 +13,15 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// Crawler is what a page says about a crawler.
+// Crawler is the subject of a page. Empty fields are unknown.
 type Crawler struct {
-	// Token is the name that robots.txt knows it by, and UserAgent what it sends.
 	Token, UserAgent string
-	// Purpose is what it is for, and About more of that in the operator's own words, if any.
-	Purpose settings.Purpose
-	About   string
-	// Delay is the least time between two requests to a domain.
-	Delay time.Duration
-	// Contact is a mail address or a URL at which people reach the operator.
-	Contact string
+	Purpose          settings.Purpose
+	About            string        // in the operator's own words
+	Delay            time.Duration // the least one between two requests to a domain
+	Contact          string        // a mail address or a URL
 	// Ranges is the address of the list of addresses, ReverseDNS the domain of the addresses' names, and Keys
-	// the address of the keys that sign for SignatureAgent. What is empty is not there.
+	// the address of the keys that sign for SignatureAgent.
 	Ranges, ReverseDNS   string
 	Keys, SignatureAgent string
 }
@@ -67,13 +64,10 @@ func (c Crawler) Page() ([]byte, error) {
 		view.Directives, view.ContentUsage = "noindex, nofollow", "search=n"
 		view.Effect = "Then the page is not found in the search, and its links are not followed."
 	}
-	ways := 0
-	for _, way := range []string{c.Ranges, c.ReverseDNS, c.Keys} {
-		if way != "" {
-			ways++
-		}
-	}
-	view.One = ways == 1
+	ways := slices.DeleteFunc([]string{c.Ranges, c.ReverseDNS, c.Keys}, func(way string) bool {
+		return way == ""
+	})
+	view.One = len(ways) == 1
 	var page bytes.Buffer
 	if err := pageTemplate.Execute(&page, view); err != nil {
 		return nil, fmt.Errorf("write the page about the crawler: %w", err)

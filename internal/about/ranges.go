@@ -16,11 +16,10 @@ const (
 	RangesType = "application/jafar+json"
 	// RangesRel is how the page about a crawler links its list (draft-illyes-aipref-cbcp-04, 2.5).
 	RangesRel = "client-ranges"
-	// RangesAge is after how long a list is to be written anew, even if only to say that it still holds.
+	// RangesAge is the age at which a list has to be written anew, even without a change.
 	RangesAge = 24 * time.Hour
 
-	// prefixesMost bounds how many networks are read of a list.
-	prefixesMost = 10_000
+	prefixesMost = 10_000 // of a list
 )
 
 // Ranges is a list of the networks that requests come from.

@@ -16,9 +16,9 @@ import (
 // linksMost bounds how many links of a page are kept.
 const linksMost = 10_000
 
-// Page is what a page about a crawler says, as others read it.
+// Page is the content of a page about a crawler, as others read it.
 type Page struct {
-	// Ranges is the address of the list of addresses; nil is that none is linked.
+	// Ranges is the address of the list of addresses; nil if the page links none.
 	Ranges *urls.URL
 
 	text  string // in lower case, without elements
@@ -35,7 +35,7 @@ func ReadPage(page urls.URL, header http.Header, body []byte) Page {
 		}
 	}
 	var text strings.Builder
-	unseen := 0 // how many elements of which people see nothing are open
+	unseen := 0 // open hidden elements
 	for tokens := html.NewTokenizer(bytes.NewReader(body)); ; {
 		kind := tokens.Next()
 		if kind == html.ErrorToken { // the end: a reader of bytes has no other error
@@ -55,12 +55,12 @@ func ReadPage(page urls.URL, header http.Header, body []byte) Page {
 			if token.DataAtom == atom.A && href != "" && len(p.links) < linksMost {
 				p.links = append(p.links, href)
 			}
-			if kind == html.StartTagToken && hides(token.DataAtom) {
+			if kind == html.StartTagToken && slices.Contains(hidden, token.DataAtom) {
 				unseen++
 			}
 			text.WriteByte(' ')
 		case html.EndTagToken:
-			if hides(token.DataAtom) && unseen > 0 {
+			if slices.Contains(hidden, token.DataAtom) && unseen > 0 {
 				unseen--
 			}
 			text.WriteByte(' ')
@@ -75,10 +75,8 @@ func ReadPage(page urls.URL, header http.Header, body []byte) Page {
 	return p
 }
 
-// hides reports whether people see nothing of what an element has.
-func hides(a atom.Atom) bool {
-	return a == atom.Script || a == atom.Style || a == atom.Template || a == atom.Noscript
-}
+// hidden are the elements whose content people do not see.
+var hidden = []atom.Atom{atom.Script, atom.Style, atom.Template, atom.Noscript}
 
 // linkOf is where a link or an a element leads, and how it is related.
 func linkOf(token html.Token) (href string, rel []string) {
@@ -101,23 +99,11 @@ func (p Page) Names(token string) bool { return Mentions([]byte(p.text), token) 
 
 // Mentions reports whether a text has a product token as a word of its own, in whatever case.
 func Mentions(text []byte, token string) bool {
-	text, word := bytes.ToLower(text), []byte(strings.ToLower(token))
-	for at := 0; len(word) > 0; {
-		i := bytes.Index(text[at:], word)
-		if i < 0 {
-			return false
-		}
-		begin, end := at+i, at+i+len(word)
-		if (begin == 0 || !inToken(text[begin-1])) && (end == len(text) || !inToken(text[end])) {
-			return true
-		}
-		at = begin + 1
-	}
-	return false
+	words := bytes.FieldsFunc(bytes.ToLower(text), func(r rune) bool { // not of a token (RFC 9309, 2.2.1)
+		return (r < 'a' || r > 'z') && r != '-' && r != '_'
+	})
+	return slices.ContainsFunc(words, func(word []byte) bool { return string(word) == strings.ToLower(token) })
 }
-
-// inToken reports whether a product token may have a byte (RFC 9309, 2.2.1).
-func inToken(b byte) bool { return 'a' <= b && b <= 'z' || b == '-' || b == '_' }
 
 // Tells reports whether people find a contact on the page, a mail address or a URL: in its text, or as a link.
 func (p Page) Tells(contact string) bool {
