@@ -25,9 +25,8 @@ var magics = []struct {
 	{"MM\x00*", crawl.ImageTIFF},
 }
 
-// Format returns the format of a file by its magic number, which is in the first 64
-// bytes. It reports false for formats that are not in [crawl.ImageFormat], such as SVG
-// and ICO.
+// Format returns the format of a file by its first 64 bytes. It reports false for formats that are
+// not in [crawl.ImageFormat], such as SVG and ICO.
 func Format(head []byte) (crawl.ImageFormat, bool) {
 	for _, m := range magics {
 		if bytes.HasPrefix(head, []byte(m.prefix)) {
@@ -49,9 +48,8 @@ func Format(head []byte) (crawl.ImageFormat, bool) {
 // bmpHeaders are the lengths that the second header of a BMP can have.
 var bmpHeaders = []byte{12, 40, 52, 56, 64, 108, 124}
 
-// heifFormat returns the format that the brands of an ISO base media file (ISO/IEC
-// 14496-12) stand for. The general brands of HEIF say nothing of the codec: the
-// compatible ones do.
+// heifFormat returns the format for the brands of an ISO base media file (ISO/IEC 14496-12). Only the
+// compatible brands of a general brand of HEIF name the codec.
 func heifFormat(head []byte) (crawl.ImageFormat, bool) {
 	switch string(head[8:12]) {
 	case "avif", "avis":
@@ -85,8 +83,7 @@ func isSVG(head []byte) bool {
 	return false
 }
 
-// mediaTypes are the media types of each format: the registered one, and then what
-// servers also say.
+// mediaTypes are the media types of each format that servers send, the registered one first.
 var mediaTypes = map[crawl.ImageFormat][]string{
 	crawl.ImageJPEG: {"image/jpeg", "image/jpg", "image/jpe", "image/pjpeg", "image/jfif", "image/pjp", "image/x-jpeg", "image/x-jpg"},
 	crawl.ImagePNG:  {"image/png", "image/x-png", "image/apng", "image/vnd.mozilla.apng"},
@@ -98,8 +95,7 @@ var mediaTypes = map[crawl.ImageFormat][]string{
 	crawl.ImageHEIC: {"image/heic", "image/heic-sequence", "image/x-heic", "image/heif", "image/heif-sequence", "image/x-heif"},
 }
 
-// MediaType returns the registered media type of a format, or nothing for one that is
-// not known.
+// MediaType returns the registered media type of a format, or nothing for an unknown one.
 func MediaType(format crawl.ImageFormat) string {
 	if types := mediaTypes[format]; len(types) > 0 {
 		return types[0]
@@ -107,9 +103,8 @@ func MediaType(format crawl.ImageFormat) string {
 	return ""
 }
 
-// Agrees reports whether a Content-Type, parameters and all, is one that servers send
-// for the format. One that says nothing (empty, application/octet-stream) agrees with
-// all formats.
+// Agrees reports whether servers send a Content-Type, with any parameters, for the format. An empty
+// or general one (application/octet-stream) agrees with all formats.
 func Agrees(format crawl.ImageFormat, contentType string) bool {
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil { // as of broken parameters

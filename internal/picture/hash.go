@@ -8,19 +8,18 @@ import (
 )
 
 const (
-	// reducedCells is how many cells a large picture keeps at least before it is
-	// resized.
+	// reducedCells is the least number of cells of a large picture before it is resized.
 	reducedCells = 512
-	// pHashSide is the side of the plane that is transformed, hashSide that of what is
-	// kept of it.
+	// pHashSide is the side of the plane that is transformed, hashSide that of the part that remains.
 	pHashSide = 32
 	hashSide  = 8
 )
 
-// prints are the hashes of a picture.
+// prints are the hashes of a picture, and its thumbnail if it was asked for.
 type prints struct {
 	pHash, dHash crawl.ImageHash
 	flat         bool
+	thumbnail    []byte
 }
 
 // fingerprint computes the hashes of a picture the right way up.
@@ -95,15 +94,13 @@ func rising(p plane) (hash crawl.ImageHash) {
 	return hash
 }
 
-// What a picture must have at least not to be flat: so many bits of entropy, and so many
-// of its 63 frequencies that stand out.
+// A picture with less bits of entropy, or less of its 63 frequencies that stand out, is flat.
 const (
 	entropyMin     = 2.0
 	standingOutMin = 32
 )
 
-// isFlat reports whether a picture is flat. The package comment has the measure, and
-// TestFlat its results.
+// isFlat reports whether a picture is flat by the measures of the package comment.
 func isFlat(p plane, frequencies [hashSide * hashSide]int64) bool {
 	return entropy(p) < entropyMin || standingOut(frequencies) < standingOutMin
 }
@@ -124,9 +121,8 @@ func entropy(p plane) float64 {
 	return sum
 }
 
-// standingOut counts the frequencies, the mean brightness not among them, that are
-// farther from the median than a wave of half a shade is from nothing. The bits of all
-// others are decided by noise.
+// standingOut counts the frequencies, without the mean, that are farther from the median than a
+// wave of half a shade is from nothing. Noise decides the bits of the others.
 func standingOut(frequencies [hashSide * hashSide]int64) int {
 	const wave = pHashSide * pHashSide / 2 << (2 * cosineBits)
 	middle, count := twiceMedian(frequencies), 0

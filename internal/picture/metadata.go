@@ -22,18 +22,19 @@ const (
 	tagBytesMax   = 2_000
 	metaBytesMax  = 4 << 20
 	metaReadsMax  = 2_000
+	xmpDepthMax   = 50     // of elements in a packet
+	xmpTokensMax  = 20_000 // of a packet
 	dateTimeBytes = len("2006:01:02 15:04:05")
 )
 
-// metadata is what a file says of itself. Of a field that several kinds of metadata
-// have, EXIF's counts, then XMP's, then IPTC's.
+// metadata is the content of a file's metadata: of EXIF, else of XMP, else of IPTC.
 type metadata struct {
 	crawl.ImageMeta
 	orientation orientation
 }
 
-// readMetadata reads the metadata of the file, those in chunks as the survey found them.
-// Malformed metadata do not make the picture malformed.
+// readMetadata reads the metadata of the file, and the chunks that the survey has found. Malformed
+// metadata do not make the picture malformed.
 func readMetadata(found *survey, src *source) metadata {
 	t := &texts{orientation: 1, exif: map[string]string{}, xmp: map[string]string{}, iptc: map[string]string{}}
 	switch found.format {
@@ -67,7 +68,7 @@ func (s *survey) sizeOf(file io.ReadSeeker, format imagemeta.ImageFormat) error 
 	return err
 }
 
-// texts are what is read, by where it is from.
+// texts are the tags and properties that were read.
 type texts struct {
 	orientation     orientation
 	exif, xmp, iptc map[string]string
@@ -75,8 +76,7 @@ type texts struct {
 	xmpRead bool
 }
 
-// read reads the wanted tags of a file. The place where it was taken is not among
-// them.
+// read reads the wanted tags of a file, without the place where it was taken.
 func (t *texts) read(file io.ReadSeeker, format imagemeta.ImageFormat, from imagemeta.Source) {
 	// What can be read before a fault counts.
 	_, _ = imagemeta.Decode(imagemeta.Options{
@@ -94,7 +94,8 @@ func (t *texts) read(file io.ReadSeeker, format imagemeta.ImageFormat, from imag
 }
 
 var exifWanted = []string{
-	"IFD0/Orientation", "IFD0/Make", "IFD0/Model", "IFD0/Artist", "IFD0/Copyright", "IFD0/ExifIFDP/DateTimeOriginal",
+	"IFD0/Orientation", "IFD0/Make", "IFD0/Model", "IFD0/Artist", "IFD0/Copyright",
+	"IFD0/ExifIFDP/DateTimeOriginal",
 }
 
 // The library decodes the tags of IPTC by CodedCharacterSet.
@@ -154,8 +155,7 @@ func camera(maker, model string) string {
 	return crawl.CleanText(strings.TrimSpace(maker+" "+model), textBytesMax)
 }
 
-// firstTime returns the first of some times that can be read, as EXIF or XMP writes
-// them: the clock of the camera, whatever its zone.
+// firstTime returns the first valid time of EXIF or XMP, on the clock of the camera.
 func firstTime(texts ...string) time.Time {
 	for _, text := range texts {
 		text = text[:min(len(text), dateTimeBytes)]
@@ -167,12 +167,6 @@ func firstTime(texts ...string) time.Time {
 	}
 	return time.Time{}
 }
-
-// xmpDepthMax and xmpTokensMax bound a packet of XMP.
-const (
-	xmpDepthMax  = 50
-	xmpTokensMax = 20_000
-)
 
 // xmpWanted are the properties that are read, and the namespaces that they are in.
 var xmpWanted = map[xml.Name]bool{
@@ -186,9 +180,8 @@ var xmpWanted = map[xml.Name]bool{
 	{Space: "http://ns.useplus.org/ldf/xmp/1.0/", Local: "LicensorURL"}:   true,
 }
 
-// readXMP reads the wanted properties of a packet, wherever in it they are: as
-// attributes, as elements with a text, a list or a resource. It reads as far as the
-// packet is well-formed.
+// readXMP reads the wanted properties of a packet as far as it is well-formed: as attributes, and
+// as elements with a text, a list or a resource.
 func readXMP(packet io.Reader, values map[string]string) {
 	d := xml.NewDecoder(packet)
 	var in []bool // of each open element, whether it is wanted or within one that is

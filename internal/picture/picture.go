@@ -35,15 +35,13 @@ type Limits struct {
 	MaxDecodes int
 }
 
-// Options says what is wanted of one picture.
+// Options are the options for one picture.
 type Options struct {
-	// MinSize is the least width and height as it is shown, in pixels.
-	MinSize int
-	// Thumbnail asks for a small copy.
+	MinSize   int // the least width and height as it is shown, in pixels
 	Thumbnail bool
 }
 
-// Result is what was read of a file.
+// Result is the content of a file.
 type Result struct {
 	crawl.ImageContent
 	// Thumbnail is a JPEG with the longest side of at most 256 pixels, the right way up
@@ -51,8 +49,7 @@ type Result struct {
 	Thumbnail []byte
 }
 
-// Reader reads pictures. It is safe for concurrent use: its limits hold for all reads
-// together.
+// Reader reads pictures, within its limits for all reads together. It is safe for concurrent use.
 type Reader struct {
 	limits   Limits
 	memory   *semaphore.Weighted
@@ -79,9 +76,8 @@ func New(limits Limits) *Reader {
 	}
 }
 
-// Read reads a file of size bytes, of which never more than a few pieces are held. With
-// an error that is one of this package's, the result still holds the format and the size
-// of the picture as far as they are known.
+// Read reads a file of size bytes in small pieces. With an error of this package, the result
+// still holds the format and the size of the picture as far as they are known.
 func (r *Reader) Read(ctx context.Context, file io.ReaderAt, size int64, options Options) (Result, error) {
 	src := newSource(ctx, file, size)
 	result := Result{ImageContent: crawl.ImageContent{Bytes: size}}
@@ -130,7 +126,7 @@ func (r *Reader) read(ctx context.Context, src *source, options Options, result 
 	return r.look(ctx, src, found, meta.orientation, options, result)
 }
 
-// check holds the size that the header gives against the limits.
+// check compares the size in the header with the limits.
 func (r *Reader) check(result *Result, options Options) error {
 	width, height := result.Width, result.Height
 	switch {
@@ -142,7 +138,7 @@ func (r *Reader) check(result *Result, options Options) error {
 	return nil
 }
 
-// look waits until there is room for the picture, and fills in what only its pixels tell.
+// look waits for memory, and fills in the facts that need the pixels.
 func (r *Reader) look(
 	ctx context.Context, src *source, found *survey, turned orientation, options Options, result *Result,
 ) error {
@@ -167,20 +163,18 @@ func (r *Reader) look(
 	return r.print(src, found, turned, options, result)
 }
 
-// collectedFrom is the size of a picture, in bytes, from which on its memory is collected
-// at once, at a small part of the cost of decoding it. Otherwise a few large ones would lie
-// beside each other, and the limit of the process would grow with them.
+// collectedFrom is the size, in bytes, of the smallest picture whose memory is collected at once.
+// That is cheap beside decoding it, and keeps a few large ones from raising the process's limit.
 const collectedFrom = 64 << 20
 
-// print decodes the picture, and fills in its fingerprints and its thumbnail. What is
-// decoded can be such that looking at it panics, as decoding it can.
+// print decodes the picture, and fills in its fingerprints and its thumbnail. All of that can panic.
 func (r *Reader) print(src *source, found *survey, turned orientation, options Options, result *Result) error {
-	printed, err := guarded(func() (printed, error) {
+	printed, err := guarded(func() (prints, error) {
 		picture, err := r.decode(found, src)
 		if err != nil {
-			return printed{}, err
+			return prints{}, err
 		}
-		p := printed{prints: fingerprint(picture, turned)}
+		p := fingerprint(picture, turned)
 		if options.Thumbnail {
 			p.thumbnail, err = thumbnail(picture, turned)
 		}
@@ -198,14 +192,7 @@ func (r *Reader) print(src *source, found *survey, turned orientation, options O
 	return nil
 }
 
-// printed is what is made of the pixels of a picture.
-type printed struct {
-	prints
-	thumbnail []byte
-}
-
-// blame returns the error of the storage or the context if there was one, else that
-// the file is malformed.
+// blame returns the error of the storage or the context if there was one, else ErrMalformed.
 func (s *source) blame(err error) error {
 	if s.err != nil {
 		return s.err
@@ -216,16 +203,11 @@ func (s *source) blame(err error) error {
 // The faults of a file. An error of [Reader.Read] wraps one of these, or is an error of
 // the file's storage or of the context.
 var (
-	// ErrUnsupported: it is not in a format that is read.
-	ErrUnsupported = errors.New("not an image in a format that is read")
-	// ErrSVG: it is SVG, which is text and can hold scripts.
-	ErrSVG = errors.New("svg is not read")
-	// ErrTooManyPixels: it has more pixels than Limits.MaxPixels.
-	ErrTooManyPixels = errors.New("too many pixels")
-	// ErrTooSmall: it is smaller than Options asks for.
-	ErrTooSmall = errors.New("too small")
-	// ErrMalformed: it is cut off, or breaks the rules of its format.
-	ErrMalformed = errors.New("malformed")
+	ErrUnsupported   = errors.New("not an image in a format that is read")
+	ErrSVG           = errors.New("svg is not read") // it is text and can hold scripts
+	ErrTooManyPixels = errors.New("too many pixels") // for Limits.MaxPixels
+	ErrTooSmall      = errors.New("too small")       // for Options.MinSize
+	ErrMalformed     = errors.New("malformed")       // cut off, or against the rules of its format
 )
 
 // The longest side of a thumbnail in pixels, and its quality as a JPEG.
@@ -234,8 +216,7 @@ const (
 	thumbnailQuality = 80
 )
 
-// thumbnail returns a small JPEG of a picture, the right way up, on white. One that is
-// small already keeps its size.
+// thumbnail returns a JPEG of a picture, the right way up, on white, and not larger than it.
 func thumbnail(p pixels, turned orientation) ([]byte, error) {
 	width, height := turned.apply(p.width, p.height)
 	longest := max(width, height)

@@ -32,8 +32,7 @@ func lumaOf(width int, rgb func(y int, dst []uint8)) func(y int, dst []uint8) {
 	}
 }
 
-// pixelsOf reads any type of picture that a decoder makes. Its functions are not for
-// concurrent use.
+// pixelsOf reads all types of pictures of the decoders. Its functions are not for concurrent use.
 func pixelsOf(img image.Image) (pixels, error) {
 	b := img.Bounds()
 	p := pixels{width: b.Dx(), height: b.Dy()}
@@ -102,8 +101,8 @@ func ycbcrRow(img *image.YCbCr, y int, dst []uint8) {
 	}
 }
 
-// straightRow lays colours on white that are not multiplied by their alpha. Each sample
-// has so many bytes, of which the first counts.
+// straightRow lays colours on white that are not multiplied by their alpha. The first of the bytes of
+// a sample counts.
 func straightRow(row []uint8, bytes int, dst []uint8) {
 	for x := range len(dst) / 3 {
 		c := row[4*bytes*x : 4*bytes*(x+1) : 4*bytes*(x+1)]
@@ -116,8 +115,7 @@ func straightRow(row []uint8, bytes int, dst []uint8) {
 	}
 }
 
-// multipliedRow is straightRow for colours that are multiplied by their alpha. A file
-// can have them brighter than that allows.
+// multipliedRow is straightRow for colours that are multiplied by their alpha, or brighter.
 func multipliedRow(row []uint8, bytes int, dst []uint8) {
 	for x := range len(dst) / 3 {
 		c := row[4*bytes*x : 4*bytes*(x+1) : 4*bytes*(x+1)]

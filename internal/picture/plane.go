@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// orientation is how a picture is to be turned to be seen the right way up (EXIF 2.32,
-// tag 0x0112), from 1, as it is stored, to 8.
+// orientation is the EXIF orientation (EXIF 2.32, tag 0x0112), from 1, as it is stored, to 8.
 type orientation int
 
-// turns reports whether what is stored is mirrored from left to right, then from top to
-// bottom, and then along its first diagonal.
+// turns reports whether to mirror the stored picture from left to right, then from top to bottom,
+// and then along its first diagonal.
 func (o orientation) turns() (mirrored, flipped, transposed bool) {
 	return o == 2 || o == 3 || o == 7 || o == 8, o == 3 || o == 4 || o == 6 || o == 7, o >= 5
 }
@@ -28,8 +27,7 @@ type plane struct {
 	// channels is how many bytes a cell has: 1 of grey, 3 of colours.
 	channels      int
 	width, height int
-	// across and down are how many cells there are to the picture's very edge: the last
-	// cell of a row or a column can stand for fewer pixels than the others.
+	// across and down count the cells to the picture's very edge: the last one can be narrower.
 	across, down float64
 	cells        []uint8
 }
@@ -140,8 +138,7 @@ func (p plane) resize(width, height int) plane {
 	return out
 }
 
-// taps are the cells that make up one of a smaller plane, and their weights in units of
-// 1<<weightBits.
+// taps are the cells that make up one of a smaller plane, and their weights in 1<<-weightBits.
 type taps struct {
 	first   int
 	weights []int32
@@ -160,8 +157,7 @@ func (t taps) weigh(cells []uint8, stride int) uint8 {
 	return uint8(min(max(sum>>weightBits, 0), 255))
 }
 
-// lanczos returns the taps for each of out cells of a line that has n of them, which
-// reach as far as length.
+// lanczos returns the taps for each of out cells of a line of n cells with this length.
 func lanczos(length float64, n, out int) []taps {
 	scale := length / float64(out)
 	stretch := max(scale, 1)

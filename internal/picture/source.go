@@ -4,15 +4,26 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
 	"io"
+
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
+	"golang.org/x/image/webp"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
 // bufferBytes is how much of a file is read at a time.
 const bufferBytes = 64 << 10
 
-// errReadTooOften is for a file that has its reader go over the same bytes again and
-// again, as the strips of a TIFF can.
+// errReadTooOften is for a file that points at its own bytes again and again, as a TIFF can.
 var errReadTooOften = errors.New("it has its bytes read over and over")
 
 // source reads a file within bounds: no more bytes and reads than were granted, and
@@ -23,8 +34,7 @@ type source struct {
 	size  int64
 	// bytes and reads are what is left of the grant.
 	bytes, reads int64
-	// err is the first error of the storage or the context, not of the file's
-	// contents.
+	// err is the first error of the storage or the context, not of the file's contents.
 	err error
 }
 
@@ -43,15 +53,13 @@ func (s *source) of(part []byte) *source {
 	return &source{ended: s.ended, file: bytes.NewReader(part), size: int64(len(part))}
 }
 
-// grant allows the file to be read anew, so many bytes in so many reads, and returns
-// what reads it.
+// grant returns a reader of the file for so many bytes in so many reads.
 func (s *source) grant(bytes, reads int64) *io.SectionReader {
 	s.bytes, s.reads = bytes, reads
 	return io.NewSectionReader(s, 0, s.size)
 }
 
-// whole allows the file to be read once from front to back, with room for headers that
-// are read twice.
+// whole allows to read the file once from front to back, and headers twice.
 func (s *source) whole() *io.SectionReader { return s.grant(2*s.size+bufferBytes, s.size+bufferBytes) }
 
 // buffered is whole, in larger pieces.
@@ -73,4 +81,91 @@ func (s *source) ReadAt(p []byte, offset int64) (int, error) {
 		s.err = err
 	}
 	return n, err
+}
+
+// overheadBytes is the memory of a picture beside its pixels: buffers, tables, reduced pictures.
+const overheadBytes = 4 << 20
+
+// decoder decodes the first frame of a file.
+type decoder func(io.Reader) (image.Image, error)
+
+var decoders = map[crawl.ImageFormat]decoder{
+	crawl.ImageJPEG: jpeg.Decode,
+	crawl.ImagePNG:  png.Decode,
+	crawl.ImageGIF:  gif.Decode,
+	crawl.ImageWebP: webp.Decode,
+	crawl.ImageBMP:  bmp.Decode,
+	crawl.ImageTIFF: tiff.Decode,
+}
+
+// unsupportedError says that a decoder does not know what a file uses.
+type unsupportedError string
+
+func (e unsupportedError) Error() string { return string(e) }
+
+// guarded makes an error of a panic: a hostile file must cost one picture, not the worker.
+func guarded[T any](do func() (T, error)) (result T, err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = fmt.Errorf("reading it panicked: %v", panicked)
+		}
+	}()
+	return do()
+}
+
+// decode decodes the first frame.
+func (r *Reader) decode(found *survey, src *source) (pixels, error) {
+	var in io.Reader
+	switch {
+	case found.format == crawl.ImageTIFF: // read here and there
+		in = src.whole()
+	case found.first.at > 0:
+		in = found.first.reader(src)
+	default:
+		in = src.buffered()
+	}
+	img, err := r.decoders[found.format](in)
+	if err != nil {
+		return pixels{}, unsupported(err)
+	}
+	if found.format == crawl.ImageWebP {
+		toFullRange(img)
+	}
+	at := img.Bounds().Min // of a GIF, where the frame is on its canvas
+	if found.first.at > 0 {
+		at = image.Pt(found.first.x, found.first.y)
+	}
+	return onCanvas(img, at, found.width, found.height)
+}
+
+// unsupported makes an unsupportedError of the errors for kinds that a decoder does not know.
+func unsupported(err error) error {
+	if no, ok := errors.AsType[jpeg.UnsupportedError](err); ok {
+		return unsupportedError("no decoder for this kind of jpeg: " + string(no))
+	}
+	if no, ok := errors.AsType[png.UnsupportedError](err); ok {
+		return unsupportedError("no decoder for this kind of png: " + string(no))
+	}
+	if no, ok := errors.AsType[tiff.UnsupportedError](err); ok {
+		return unsupportedError("no decoder for this kind of tiff: " + string(no))
+	}
+	return noEOF(err)
+}
+
+// reader returns a file of the frame alone: a header, and the frame's chunks as they are.
+func (f webpFrame) reader(src *source) io.Reader {
+	section := io.NewSectionReader(src.whole(), f.at, f.bytes)
+	var first [4]byte
+	_, _ = section.ReadAt(first[:], 0) // the decoder meets the same fault
+	flags := byte(0)
+	if string(first[:]) == "ALPH" {
+		flags = 0x10
+	}
+	le := binary.LittleEndian
+	head := append(le.AppendUint32([]byte("RIFF"), uint32(f.bytes)+22), "WEBPVP8X"...) //nolint:gosec // it is in the file
+	head = append(le.AppendUint32(head, 10), flags, 0, 0, 0)
+	for _, side := range []int{f.width - 1, f.height - 1} {
+		head = append(head, byte(side), byte(side>>8), byte(side>>16)) //nolint:gosec // it was read from 24 bits
+	}
+	return io.MultiReader(bytes.NewReader(head), bufio.NewReaderSize(section, bufferBytes))
 }

@@ -30,15 +30,16 @@ type survey struct {
 	exif, xmp []byte
 }
 
-// sectionBytesMax bounds a section of metadata. A longer one is passed over.
-const sectionBytesMax = 1 << 20
+const (
+	// sectionBytesMax bounds a section of metadata. A longer one is passed over.
+	sectionBytesMax = 1 << 20
+	// memoryMax bounds estimates, which are products of numbers that a file claims.
+	memoryMax = 1 << 60
+	// heifIndexMax bounds the bytes that are read of the index of an AVIF or HEIC file.
+	heifIndexMax = 1 << 20
+)
 
-// memoryMax is an estimate that is more than there is: they are made of numbers that a
-// file claims, and do not wrap around.
-const memoryMax = 1 << 60
-
-// look reads the structure of a file. Its error is that the file is malformed, unless
-// the source has one.
+// look reads the structure of a file. An error says that it is malformed, unless the source has one.
 func look(format crawl.ImageFormat, src *source) (*survey, error) {
 	s := &survey{format: format, frames: 1}
 	var err error
@@ -107,9 +108,6 @@ func (s *survey) heif(src *source) error {
 	return s.sizeOf(src.grant(heifIndexMax, metaReadsMax), imagemeta.HEIF)
 }
 
-// heifIndexMax bounds what is read of the index of an AVIF or HEIC file for its size.
-const heifIndexMax = 1 << 20
-
 // bmp reads the header of a BMP, also of a kind for which there is no decoder.
 func (s *survey) bmp(src *source) error {
 	head := make([]byte, 30)
@@ -140,8 +138,7 @@ func (s *survey) bmp(src *source) error {
 	return err
 }
 
-// discard passes over so many bytes, which may be more than an int holds on some
-// machine.
+// discard passes over n bytes, which may be more than an int holds.
 func discard(r *bufio.Reader, n int64) error {
 	for n > 0 {
 		step := min(n, 1<<30)
@@ -153,8 +150,8 @@ func discard(r *bufio.Reader, n int64) error {
 	return nil
 }
 
-// section reads a section of metadata of n bytes after its mark, or passes over it
-// where it has another one or is longer than counts.
+// section returns a section of n bytes without its mark, or passes over one that has another mark
+// or is too long.
 func section(r *bufio.Reader, n int64, mark string) ([]byte, error) {
 	if n > sectionBytesMax || n < int64(len(mark)) {
 		return nil, discard(r, n)
@@ -176,8 +173,7 @@ const (
 	gifTrailer   = 0x3b
 )
 
-// gif reads the blocks of a GIF up to its end. Many a file lacks its trailer; one that
-// ends within a block is cut off.
+// gif reads the blocks of a GIF. Its trailer may be missing, but not the end of a block.
 func (s *survey) gif(r *bufio.Reader) error {
 	head := make([]byte, 13)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -199,7 +195,9 @@ func (s *survey) gif(r *bufio.Reader) error {
 			err = discard(r, 1) // its label
 		case kind == gifImage:
 			s.frames++
-			err = gifFrame(r)
+			if _, err = io.ReadFull(r, head[:9]); err == nil {
+				err = discard(r, gifPalette(head[8])+1) // and the length of its codes
+			}
 		default:
 			return errors.New("it has a block of no kind, or no frame")
 		}
@@ -210,15 +208,6 @@ func (s *survey) gif(r *bufio.Reader) error {
 			return err
 		}
 	}
-}
-
-// gifFrame reads what is before the data of a frame.
-func gifFrame(r *bufio.Reader) error {
-	head := make([]byte, 9)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return err
-	}
-	return discard(r, gifPalette(head[8])+1) // and the length of its codes
 }
 
 // gifPalette is how many bytes a palette takes that the flags announce.
@@ -243,4 +232,91 @@ func gifSubBlocks(r *bufio.Reader) error {
 			return err
 		}
 	}
+}
+
+// xmpKeyword begins the text chunk of a PNG with XMP, uncompressed and without a language.
+const xmpKeyword = "XML:com.adobe.xmp\x00\x00\x00\x00\x00"
+
+// png reads the chunks of a PNG up to its end.
+func (s *survey) png(r *bufio.Reader) error {
+	if err := discard(r, 8); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		var head [8]byte
+		if _, err := io.ReadFull(r, head[:]); err != nil {
+			return err
+		}
+		n, kind := int64(binary.BigEndian.Uint32(head[:])), string(head[4:])
+		if first != (kind == "IHDR") {
+			return errors.New("it does not begin with its one header")
+		}
+		if kind == "IEND" {
+			return nil
+		}
+		if err := s.pngChunk(r, kind, n); err != nil {
+			return err
+		}
+		if err := discard(r, 4); err != nil { // the checksum
+			return err
+		}
+	}
+}
+
+func (s *survey) pngChunk(r *bufio.Reader, kind string, n int64) (err error) {
+	var data []byte
+	switch kind {
+	case "IHDR":
+		if data, err = section(r, n, ""); err == nil {
+			err = s.pngHeader(data)
+		}
+	case "acTL": // Animated PNG
+		if data, err = section(r, n, ""); len(data) >= 4 {
+			s.frames = int(min(binary.BigEndian.Uint32(data), 1<<20))
+		}
+	case "tRNS": // grey becomes colours with alpha; the decoder takes but one such chunk
+		if s.grey {
+			s.takes(3, s.memory)
+			s.grey = false
+		}
+		err = discard(r, n)
+	case "eXIf":
+		s.exif, err = section(r, n, "")
+	case "iTXt":
+		if data, err = section(r, n, xmpKeyword); data != nil {
+			s.xmp = data
+		}
+	default:
+		err = discard(r, n)
+	}
+	return err
+}
+
+// pngHeader reads IHDR. The decoder has a type of picture for each depth and kind of colour, and
+// one picture more for a pass of an interlaced one.
+func (s *survey) pngHeader(data []byte) error {
+	if len(data) != 13 {
+		return errors.New("its header has another length")
+	}
+	width, height := binary.BigEndian.Uint32(data), binary.BigEndian.Uint32(data[4:])
+	if width > 1<<31-1 || height > 1<<31-1 {
+		return errors.New("its size is negative")
+	}
+	s.width, s.height = int(width), int(height)
+	depth, colour, interlaced := data[8], data[9], data[12] != 0
+	perPixel := int64(4)
+	switch {
+	case colour == 3, colour == 0 && depth <= 8:
+		perPixel = 1
+	case colour == 0:
+		perPixel = 2
+	case depth == 16:
+		perPixel = 8
+	}
+	if interlaced {
+		perPixel *= 2
+	}
+	s.grey = colour == 0
+	s.takes(perPixel, int64(s.width), int64(s.height))
+	return nil
 }

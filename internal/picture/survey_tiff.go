@@ -34,19 +34,16 @@ func (s *survey) tiff(src *source) error {
 	return s.tiffBlocks(src)
 }
 
-// The decoder holds one block at a time, of at most eight bytes for each of its pixels,
-// whatever they have, where that is not a fax. What it unpacks to grows by doubling, and is copied when it does.
-// One that is not compressed is read beside the one before, into a buffer that grows by a
-// quarter.
+// The decoder holds one block at a time, of at most eight bytes a pixel, if it is not a fax.
+// The buffer for unpacking doubles by copying. A block that is not compressed is read beside the
+// one before, into a buffer that grows by a quarter. An entry is the offset and the length of a
+// block, and both as they are in the file, of up to eight bytes each in a buffer that grows.
 const (
 	tiffBytesPerPixel = 8
 	tiffUnpacking     = 3
 	tiffReading       = 5
+	tiffEntryBytes    = 2*8 + 4*8
 )
-
-// tiffEntryBytes is what the place of a block takes: an offset and a length, and as they
-// are in the file, of up to eight bytes each in a buffer that grows.
-const tiffEntryBytes = 2*8 + 4*8
 
 // tiffBlocks counts a block, and the places of all of them.
 func (s *survey) tiffBlocks(src *source) error {

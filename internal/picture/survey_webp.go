@@ -9,8 +9,7 @@ import (
 	"io"
 )
 
-// webpFrame is a frame of an animated WebP: where its data are in the file, and where
-// it is on the canvas.
+// webpFrame is a frame of an animated WebP: its place in the file, and that on the canvas.
 type webpFrame struct {
 	at, bytes           int64
 	x, y, width, height int
@@ -79,11 +78,17 @@ func once(seen map[string]bool, kind string) error {
 	return nil
 }
 
-// The longest chunk headers that are looked at.
 const (
 	vp8HeaderBytes  = 10
 	vp8lHeaderBytes = 5
 	anmfHeaderBytes = 16
+	// The memory for decoding a pixel: for VP8 its samples and its share of a block's state;
+	// for VP8L the picture, a copy with its colours looked up, and the pictures of its
+	// transforms.
+	vp8PixelBytes  = 2
+	vp8lPixelBytes = 10
+	// vp8lTreesBytes bounds the Huffman trees of VP8L: 2,600 groups of five.
+	vp8lTreesBytes = 12 << 20
 )
 
 func (s *survey) webpChunk(r *bufio.Reader, kind string, at, n int64) (err error) {
@@ -119,14 +124,6 @@ func (s *survey) webpChunk(r *bufio.Reader, kind string, at, n int64) (err error
 	return errors.Join(err, discard(r, n))
 }
 
-// The memory for decoding a pixel: for VP8 its samples and its share of a block's state;
-// for VP8L the picture, a copy with its colours looked up, and the pictures of its
-// transforms.
-const (
-	vp8PixelBytes  = 2
-	vp8lPixelBytes = 10
-)
-
 // webpPicture counts a picture that is not one of an animation.
 func (s *survey) webpPicture(width, height int, perPixel int64) {
 	if s.width == 0 { // there is no canvas
@@ -134,9 +131,6 @@ func (s *survey) webpPicture(width, height int, perPixel int64) {
 	}
 	s.takes(perPixel, int64(width), int64(height))
 }
-
-// vp8lTreesBytes is what the Huffman trees of VP8L take at most: 2,600 groups of five.
-const vp8lTreesBytes = 12 << 20
 
 // webpFrame counts a frame, and remembers the first.
 func (s *survey) webpFrame(head []byte, at, n int64) error {
