@@ -133,8 +133,7 @@ func explainUsage(w *Why, r report.Page) {
 	}
 }
 
-// explainLinked explains a domain that no run has, or a page of one: its pages may be
-// known from links.
+// explainLinked explains a domain without a run, or a page of it, which links may name.
 func explainLinked(ctx context.Context, store Store, name string, page *urls.URL) (Why, error) {
 	w := Why{About: name, Answer: NotKnown}
 	known, url, err := store.KnownPages(ctx, name)

@@ -16,7 +16,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Roughly is a span for people: two of its units.
+// Roughly formats a span in two of its units.
 func Roughly(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -169,7 +169,9 @@ func Run(p report.Progress, now time.Time) string {
 
 // Overall says it of all runs together.
 func Overall(runs []report.Progress, now time.Time) string {
-	running := slices.DeleteFunc(slices.Clone(runs), func(p report.Progress) bool { return p.Status != crawl.RunRunning })
+	running := slices.DeleteFunc(slices.Clone(runs), func(p report.Progress) bool {
+		return p.Status != crawl.RunRunning
+	})
 	switch {
 	case len(runs) == 0:
 		return "Nothing has been crawled yet: begin with mosey crawl https://example.org/"

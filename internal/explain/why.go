@@ -24,8 +24,7 @@ type Store interface {
 	PageFacts(ctx context.Context, domain, url string) (crawl.Facts, error)
 	Outages(ctx context.Context) ([]crawl.Outage, error)
 	FleetUse(ctx context.Context) (report.FleetUse, error)
-	// KnownPages is how many pages of a domain links name, up to report.FrontierBound, and
-	// one of them.
+	// KnownPages counts pages of a domain that links name, up to report.FrontierBound, and has one.
 	KnownPages(ctx context.Context, domain string) (n int64, url string, err error)
 }
 

@@ -14,13 +14,11 @@ import (
 )
 
 const (
-	// dirMode lets the group read, for backups and web servers; nobody else.
-	dirMode = 0o750
-	// temporarySuffix ends the name of a file that is not whole yet.
-	temporarySuffix = ".tmp"
+	dirMode         = 0o750  // the group can read, for backups and web servers
+	temporarySuffix = ".tmp" // of a partial file
 )
 
-// directory is a place of files. It is the path, absolute.
+// directory is the absolute path of a place of files.
 type directory string
 
 func openDirectory(path string) (directory, error) {
@@ -38,7 +36,7 @@ func (d directory) path(key string) string {
 	return filepath.Join(string(d), filepath.FromSlash(key))
 }
 
-// write writes a file beside its place, and moves it there when all of it is on the disk.
+// write writes a file beside its place, and moves it there when its bytes are on the disk.
 func (d directory) write(_ context.Context, o object, body io.ReadSeeker) (err error) {
 	path := d.path(o.key)
 	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
@@ -65,7 +63,7 @@ func (d directory) write(_ context.Context, o object, body io.ReadSeeker) (err e
 	return syncDirectory(filepath.Dir(path))
 }
 
-// createTemporary makes a file whose name tells parseKey what it was to become.
+// createTemporary makes a file whose name parseKey knows.
 func createTemporary(path string, mode fs.FileMode) (*os.File, error) {
 	for {
 		stamp := strconv.FormatInt(time.Now().UnixNano(), 16)

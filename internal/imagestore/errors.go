@@ -17,14 +17,16 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// ErrCorrupt says that what is stored is not what its key says. Putting the image again
-// mends it once the object is deleted.
+// ErrCorrupt says that stored bytes do not fit their key. Delete the object and put the image again.
 var ErrCorrupt = errors.New("the stored bytes are not those of the image")
 
-// detailBytesMax bounds what is quoted of a service's answer.
-const detailBytesMax = 600
+const (
+	// detailBytesMax bounds a quotation of a service's answer.
+	detailBytesMax = 600
+	// noBucket is S3's word for a bucket that is not there.
+	noBucket = "NoSuchBucket"
+)
 
-// failure is trouble with a store, in plain words.
 type failure struct {
 	text string
 	err  error
@@ -33,10 +35,9 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.err }
 
-// Is says that a store has no room, whatever its service calls that.
 func (f *failure) Is(target error) bool { return target == crawl.ErrFull && full(f.err) }
 
-// full reports whether a store has no room, which says nothing of the object.
+// full reports whether a store has no room, whatever its service calls that.
 func full(err error) bool {
 	status, code := answer(err)
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || status == http.StatusInsufficientStorage ||
@@ -57,23 +58,19 @@ func (s *Store) notFound(what string) error {
 	return fmt.Errorf("%w: %s in %s", crawl.ErrNotFound, what, s.name)
 }
 
-// answer is what a service says in an error: its HTTP status, and its own word for it. The
-// status is 0 if no service has answered.
+// answer returns the HTTP status and the code of a service's error; the status is 0 without an answer.
 func answer(err error) (status int, code string) {
 	said, _ := errors.AsType[minio.ErrorResponse](err)
 	return said.StatusCode, said.Code
 }
 
-// missing reports whether it is the object that is not there.
+// missing reports whether the object, not its bucket, is not there.
 func missing(err error) bool {
 	status, code := answer(err)
 	return errors.Is(err, fs.ErrNotExist) || status == http.StatusNotFound && code != noBucket
 }
 
-// noBucket is S3's word for a bucket that is not there.
-const noBucket = "NoSuchBucket"
-
-// reason is why something failed, and what helps; empty where that is not known.
+// reason is the cause of a failure and its remedy, if they are known.
 func reason(err error) string {
 	status, code := answer(err)
 	switch {

@@ -10,19 +10,17 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Files are files of other kinds beside the images of a store, as backups are, under a prefix
-// of their own. List leaves them out.
+// Files are other files in a store, such as backups, under a prefix. List leaves them out.
 type Files struct {
 	store  *Store
 	prefix string
 }
 
-// Files are those whose names begin with prefix, which ends in a slash and cannot be the
-// beginning of an image's key.
+// Files returns the files below prefix, which ends in a slash and begins no key of an image.
 func (s *Store) Files(prefix string) *Files { return &Files{store: s, prefix: prefix} }
 
-// Write stores a file, whole or not at all, readable by its owner alone. Its bytes have to
-// have the SHA-256 given, in lower case hexadecimal digits.
+// Write stores a file, whole or not at all, readable by its owner alone. sha256 is that of its
+// bytes, in lower case hexadecimal digits.
 func (f *Files) Write(ctx context.Context, name, sha256 string, size int64, body io.ReadSeeker) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -32,8 +30,7 @@ func (f *Files) Write(ctx context.Context, name, sha256 string, size int64, body
 	}, body)
 }
 
-// Read returns the bytes of a file, to be closed, as Get does those of an image. One that is
-// not there is crawl.ErrNotFound. An empty sha256 is any.
+// Read returns the bytes of a file, to be closed, like Get. An empty sha256 is any.
 func (f *Files) Read(ctx context.Context, name, sha256 string) (io.ReadCloser, error) {
 	if err := checkName(name); err != nil {
 		return nil, err

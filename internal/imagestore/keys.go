@@ -13,15 +13,12 @@ const (
 
 	thumbnailsPrefix = "thumbnails/"
 	thumbnailSuffix  = ".jpg"
-	// probePrefix begins the names of what Check writes.
-	probePrefix = "mosey-check-"
+	probePrefix      = "mosey-check-" // of the objects of Check
 )
 
-// imageKey is where an image is. Two levels of 256 keep a directory of ten million images
-// at 150 files each.
+// imageKey has two levels of 256, so that a folder of ten million images has 150 files.
 func imageKey(sha string) string { return sha[0:2] + "/" + sha[2:4] + "/" + sha }
 
-// thumbnailKey is where the thumbnail of an image is.
 func thumbnailKey(sha string) string { return thumbnailsPrefix + imageKey(sha) + thumbnailSuffix }
 
 // parseKey describes the object under a key of this package. For any other key it is not ok.
@@ -43,8 +40,8 @@ func parseKey(key string) (o Object, ok bool) {
 	return Object{key: key, SHA256: sha, Thumbnail: thumbnail, Leftover: unfinished}, true
 }
 
-// cutTemporary cuts off what the name of a file has in addition until it is whole: the time
-// in nanoseconds, which has 16 hexadecimal digits from 2006 to 2262, and ".tmp".
+// cutTemporary cuts off the end of the name of a partial file: the time in nanoseconds, which has
+// 16 hexadecimal digits from 2006 to 2262, and ".tmp".
 func cutTemporary(key string) (rest string, temporary bool) {
 	rest, ok := strings.CutSuffix(key, temporarySuffix)
 	dot := strings.LastIndexByte(rest, '.')

@@ -14,12 +14,9 @@ import (
 
 // location is where a store is.
 type location struct {
-	// bucket is the URL of a bucket; nil for a directory.
-	bucket *url.URL
-	// dir is the path of a directory, absolute; empty for a bucket.
-	dir string
-	// name is what errors call it. It has no credentials.
-	name string
+	bucket *url.URL // nil for a directory
+	dir    string   // an absolute path; empty for a bucket
+	name   string   // for errors, without credentials
 }
 
 // remedies are what to do in place of schemes that other programs know.
@@ -29,15 +26,13 @@ var remedies = map[string]string{
 	"azblob": "Azure's storage does not speak S3's protocol: name a directory, or a bucket of a service that does",
 }
 
-// Validate checks that a text names a place where images can be kept, as Open reads it. An
-// error is crawl.ErrInvalid.
+// Validate checks a URL or a path for Open. An error is crawl.ErrInvalid.
 func Validate(where string) error {
 	_, err := parseLocation(where)
 	return err
 }
 
-// parseLocation reads a URL or the path of a directory. An error is crawl.ErrInvalid, and
-// quotes of a URL only what can be no secret.
+// parseLocation reads a URL or a path. An error is crawl.ErrInvalid, and quotes no secret of a URL.
 func parseLocation(text string) (location, error) {
 	if text == "" {
 		return location{}, refuse("images", "no place to keep them is named", "name a directory or a URL")
@@ -85,8 +80,7 @@ func inDirectory(path string) (location, error) {
 	return location{dir: dir, name: dir}, nil
 }
 
-// checkParams refuses parameters that are not known. Of an unknown one it quotes only the
-// name.
+// checkParams refuses unknown parameters. It quotes only their names.
 func checkParams(u *url.URL, name string) error {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -107,8 +101,7 @@ func checkParams(u *url.URL, name string) error {
 	return nil
 }
 
-// hidden is a URL without what may be secret: its credentials, its path and the values of
-// its parameters.
+// hidden is a URL without its credentials, its path and the values of its parameters.
 func hidden(u *url.URL) string {
 	text := u.Scheme + "://"
 	if u.User != nil {

@@ -10,9 +10,9 @@ import (
 	"io"
 )
 
-// Get returns the bytes of an image, to be closed, and how many they are. One that is not
-// stored is crawl.ErrNotFound. They are hashed as they are read: where they are not what the
-// key says, the last Read is ErrCorrupt in place of io.EOF. ctx is for reading them too.
+// Get returns the bytes of an image, to be closed, and their number. One that is not stored is
+// crawl.ErrNotFound. If the bytes have another SHA-256, the last Read returns ErrCorrupt in place of
+// io.EOF. ctx is for reading them too.
 func (s *Store) Get(ctx context.Context, sha256 string) (io.ReadCloser, int64, error) {
 	if err := checkSHA(sha256); err != nil {
 		return nil, 0, err
@@ -20,8 +20,7 @@ func (s *Store) Get(ctx context.Context, sha256 string) (io.ReadCloser, int64, e
 	return s.read(ctx, imageKey(sha256), "image "+sha256, sha256)
 }
 
-// Thumbnail returns the thumbnail of an image as Get does the image, but nothing says what
-// its bytes ought to be.
+// Thumbnail returns the thumbnail of an image like Get, but cannot check its bytes.
 func (s *Store) Thumbnail(ctx context.Context, sha256 string) (io.ReadCloser, int64, error) {
 	if err := checkSHA(sha256); err != nil {
 		return nil, 0, err
@@ -49,7 +48,6 @@ func (s *Store) read(ctx context.Context, key, what, sha string) (io.ReadCloser,
 	return r, size, nil
 }
 
-// reader reads what is stored.
 type reader struct {
 	in      io.ReadCloser
 	store   *Store

@@ -23,8 +23,7 @@ import (
 const (
 	exampleS3 = "s3://BUCKET?region=REGION"
 	accessS3  = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-	// triesMost is how often a request is sent that fails as one that may succeed later.
-	triesMost = 3
+	triesMost = 3 // of a request that may succeed later
 )
 
 // paramsS3 are the parameters that a URL may have. No value of one is a secret.
@@ -38,8 +37,7 @@ type bucket struct {
 	sse    encrypt.ServerSide
 }
 
-// openBucket also finds the region and the credentials, which the library leaves for the
-// first request.
+// openBucket also finds the region and the credentials, before the first request.
 func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
 	query := u.Query()
 	on := make(map[string]bool)
@@ -104,8 +102,8 @@ func encryption(kind, key string) (encrypt.ServerSide, error) {
 	return nil, fmt.Errorf("ssetype=%s: want AES256 or aws:kms", kind)
 }
 
-// credentialsOf finds the credentials where AWS's tools look for them: in the environment,
-// in a profile of the user's files, and where a machine, a container or a pod has them.
+// credentialsOf finds the credentials like AWS's tools: in the environment, in a profile of the
+// user's files, and in the machine, the container or the pod.
 func credentialsOf(ctx context.Context, region string, query url.Values, anonymous bool) (*credentials.Credentials, error) {
 	if anonymous {
 		return credentials.NewStatic("", "", "", credentials.SignatureAnonymous), nil
@@ -142,8 +140,7 @@ func credentialsOf(ctx context.Context, region string, query url.Values, anonymo
 	}
 }
 
-// profileRegion is the region that AWS's file of settings has for a profile; empty if that
-// names none.
+// profileRegion is the region of a profile in AWS's file of settings, if it has one.
 func profileRegion(profile string) string {
 	home, _ := os.UserHomeDir() // without one there is no such file
 	file, err := ini.Load(cmp.Or(os.Getenv("AWS_CONFIG_FILE"), filepath.Join(home, ".aws", "config")))
@@ -190,8 +187,8 @@ func (r *role) RetrieveWithCredContext(cc *credentials.CredContext) (credentials
 	return value, nil
 }
 
-// write sends an object in one request, with its SHA-256, which the service checks. It has
-// none of the checksums that services other than AWS's do not understand.
+// write sends an object in one request, with its SHA-256, which the service checks, and without the
+// checksums that only AWS understands.
 func (b *bucket) write(ctx context.Context, o object, body io.ReadSeeker) error {
 	_, err := b.client.PutObject(ctx, b.name, o.key, body, o.size, "", o.sha, minio.PutObjectOptions{
 		ContentType: o.mediaType, ServerSideEncryption: b.sse, DisableContentSha256: true,

@@ -13,14 +13,12 @@ import (
 )
 
 const (
-	// openSpan bounds how long credentials are looked for.
-	openSpan = 10 * time.Second
-	// cleanUpSpan bounds what is done after a context has ended.
-	cleanUpSpan = 10 * time.Second
+	openSpan    = 10 * time.Second // for finding credentials
+	cleanUpSpan = 10 * time.Second // after a context has ended
 )
 
-// place is where objects are kept. It may ignore that a context has ended. An object that is
-// not there is an error that missing recognizes.
+// place holds objects. It may ignore that a context has ended. For an object that is not there, it
+// returns an error that missing recognizes.
 type place interface {
 	// write stores an object whole, or not at all. It reads body from its start.
 	write(ctx context.Context, o object, body io.ReadSeeker) error
@@ -29,7 +27,7 @@ type place interface {
 	remove(ctx context.Context, key string) error
 	// list is List, but an error may be anybody's.
 	list(ctx context.Context, yield func(Object) error) (others int, err error)
-	// names are those of files that begin with a prefix, without it, sorted.
+	// names are sorted, and without the prefix of the files.
 	names(ctx context.Context, prefix string) ([]string, error)
 }
 
@@ -39,10 +37,9 @@ type Store struct {
 	name  string
 }
 
-// Open opens the store at a URL, or in the directory of that path, which it makes, readable
-// by its owner and its group (0750). It finds credentials, for 10 seconds at the most, but
-// asks nothing of the store itself: Check does. A URL that makes no sense is
-// crawl.ErrInvalid. No error has credentials in it.
+// Open opens the store at a URL, or in a directory, which it makes, readable by its owner and its
+// group (0750). It finds credentials within 10 seconds, but does not test the store: Check does.
+// An invalid URL is crawl.ErrInvalid. No error has credentials in it.
 //
 //	file:///var/lib/mosey/images
 //	s3://BUCKET?region=REGION
@@ -71,9 +68,8 @@ func Open(ctx context.Context, where string) (*Store, error) {
 // String is where the store is, without credentials.
 func (s *Store) String() string { return s.name }
 
-// Check reports whether the store can be written, read and deleted from: it does so with
-// an object under a name of its own, of so many bytes or a few more. Call it when a process
-// starts.
+// Check writes, reads and deletes an object of about size bytes under a name of its own. Call it
+// when a process starts.
 func (s *Store) Check(ctx context.Context, size int64) (err error) {
 	text := rand.Text()
 	key := probePrefix + text
@@ -97,13 +93,12 @@ func (s *Store) Check(ctx context.Context, size int64) (err error) {
 	return errors.Join(err, in.Close())
 }
 
-// DeleteAgeMin is how old an object has to be for Delete, where nothing refers to it: a Put
-// that left it alone, as it was young enough then, has long been recorded. It allows for
-// clocks that differ.
+// DeleteAgeMin is the least age for Delete of an object without references: a Put that left it
+// alone when it was young has long been recorded. It allows for clocks that differ.
 const DeleteAgeMin = 2 * rewriteAfter
 
-// Delete deletes what List has found, and reports whether it is gone: what was written
-// since, as by a Put of the same image, is left alone.
+// Delete deletes an object that List has found, unless it was written since, and reports whether it
+// is gone.
 func (s *Store) Delete(ctx context.Context, o Object) (gone bool, err error) {
 	if o.key == "" {
 		return false, fmt.Errorf("%w: image %s: want an object that was listed", crawl.ErrInvalid, o.SHA256)
@@ -122,8 +117,8 @@ func (s *Store) Delete(ctx context.Context, o Object) (gone bool, err error) {
 	return false, s.trouble("delete "+what, err)
 }
 
-// Erase deletes an image and its thumbnail, whenever they were written, if they are there. A Put that
-// has just left the image alone may be recorded afterwards: look whether it is there then.
+// Erase deletes an image and its thumbnail, if they are there. A Put that has just left the image
+// alone may be recorded afterwards: check then whether it is there.
 func (s *Store) Erase(ctx context.Context, sha256 string) error {
 	if err := checkSHA(sha256); err != nil {
 		return err
@@ -134,7 +129,6 @@ func (s *Store) Erase(ctx context.Context, sha256 string) error {
 	)
 }
 
-// remove deletes what is there.
 func (s *Store) remove(ctx context.Context, key, what string) error {
 	if err := ctx.Err(); err != nil { // a directory does not ask
 		return s.trouble("delete "+what, err)
@@ -145,12 +139,11 @@ func (s *Store) remove(ctx context.Context, key, what string) error {
 	return nil
 }
 
-// rewriteAfter is how old an object may be that is left alone. One that is older may be an
-// orphan which is just being deleted: it is written again, and young then, which spares it.
+// rewriteAfter is the age at which Put writes an object again, because it may be an orphan that is
+// just being deleted; Delete leaves a young one alone.
 const rewriteAfter = time.Hour
 
-// isThere reports whether an object is stored that need not be written: it has the size
-// that it should have, and is young.
+// isThere reports whether an object is stored with the right size and young enough to be left alone.
 func (s *Store) isThere(ctx context.Context, o object) (bool, error) {
 	size, written, err := s.place.stat(ctx, o.key)
 	switch {
@@ -162,7 +155,7 @@ func (s *Store) isThere(ctx context.Context, o object) (bool, error) {
 	return false, s.trouble("look for "+o.what, err)
 }
 
-// Object is what is stored for an image, and found by List.
+// Object is an object that List has found.
 type Object struct {
 	// SHA256 is that of the image, also for its thumbnail; empty for a leftover of Check.
 	SHA256 string
@@ -171,17 +164,15 @@ type Object struct {
 	Written time.Time
 	// Thumbnail says that it is the thumbnail, not the image.
 	Thumbnail bool
-	// Leftover is true for a partial file: its process was killed while it wrote, or is
-	// still writing. Nobody reads it.
+	// Leftover is set for a partial file of a process that was killed, or is still writing.
 	Leftover bool
 
 	key string
 }
 
-// List calls yield for all images, thumbnails and leftovers, in the order of their keys,
-// until that returns an error, which List returns. What is written or deleted meanwhile may be among
-// them or not. What has no key of ours is left out, and its number returned: of a
-// directory, a folder that can have none counts once.
+// List calls yield for all images, thumbnails and leftovers, in the order of their keys, until that
+// returns an error, which List returns. An object that is written or deleted meanwhile may be among
+// them. others counts foreign objects; a folder without keys of ours counts once.
 func (s *Store) List(ctx context.Context, yield func(Object) error) (others int, err error) {
 	var stopped error
 	others, err = s.place.list(ctx, func(o Object) error {

@@ -15,14 +15,12 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// object is what is to be written.
+// object is an object to write. what names it in errors, and sha is the SHA-256 of its bytes.
 type object struct {
-	key       string
-	what      string // in errors
-	mediaType string
-	size      int64
-	sha       string // of these bytes
-	private   bool   // for its owner alone
+	key, what, mediaType, sha string
+
+	size    int64
+	private bool // for its owner alone
 }
 
 func newObject(key, what, mediaType string, data []byte) object {
@@ -31,14 +29,13 @@ func newObject(key, what, mediaType string, data []byte) object {
 }
 
 // Put stores an image, the size bytes of body from its start, under their SHA-256 in lower
-// case hexadecimal digits, with its media type, which is image/*. One that is there with the
-// right size, and was written within the last hour, is left alone. Bytes that are not what
-// the key says are crawl.ErrInvalid and not stored.
+// case hexadecimal digits, with its media type, which is image/*. It leaves one alone that is there
+// with the right size and was written within the last hour. Bytes with another SHA-256 are
+// crawl.ErrInvalid and not stored.
 //
-// It reads body twice: an image that is wrong is refused before anything is sent, and one
-// that changes meanwhile before it is there. Under the key the image is whole or is not
-// there, whatever is stopped or killed; several calls for the same image do not harm each
-// other.
+// It reads body twice, to refuse wrong bytes before it sends any, and bytes that change meanwhile
+// before they are there. Under the key the image is whole or not there, whatever is killed. Several
+// calls for the same image do not harm each other.
 func (s *Store) Put(ctx context.Context, sha256 string, body io.ReadSeeker, size int64, mediaType string) error {
 	if err := checkSHA(sha256); err != nil {
 		return err
@@ -61,7 +58,7 @@ func (s *Store) Put(ctx context.Context, sha256 string, body io.ReadSeeker, size
 	return s.write(ctx, o, body)
 }
 
-// PutThumbnail stores the thumbnail of an image, a JPEG, in place of the one that it has.
+// PutThumbnail stores or replaces the thumbnail of an image, a JPEG.
 func (s *Store) PutThumbnail(ctx context.Context, sha256 string, jpeg []byte) error {
 	if err := checkSHA(sha256); err != nil {
 		return err
@@ -95,15 +92,15 @@ func (s *Store) write(ctx context.Context, o object, in io.ReadSeeker) error {
 // errBody is a fault of the bytes to store, rather than of the store.
 var errBody = errors.New("its bytes cannot be stored")
 
-// body reads what is to be stored. It fails if that is not what its key says, before it
-// gives out the last byte: nobody ever has all of what is wrong.
+// body reads the bytes to store. If they do not fit the key, it fails before it returns the last
+// byte, so that nobody ever has all wrong bytes.
 type body struct {
 	in      io.ReadSeeker
 	object  object
 	stopped func() error
 	read    int64
 	hash    hash.Hash
-	err     error // for which sending it again would not help
+	err     error // permanent
 }
 
 func newBody(ctx context.Context, o object, in io.ReadSeeker) (*body, error) {
@@ -111,7 +108,6 @@ func newBody(ctx context.Context, o object, in io.ReadSeeker) (*body, error) {
 	return b, b.rewind()
 }
 
-// rewind goes to the start.
 func (b *body) rewind() error {
 	if _, err := b.in.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("%w: go to their start: %w", errBody, err)
@@ -121,8 +117,7 @@ func (b *body) rewind() error {
 	return nil
 }
 
-// Seek knows where a body is and ends, and goes to its start: what a client of HTTP needs to
-// send it again.
+// Seek supports the calls of an HTTP client that sends the body again: offset 0 from each whence.
 func (b *body) Seek(offset int64, whence int) (int64, error) {
 	switch {
 	case b.err != nil:
