@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Type is what the values of a column are.
+// Type is the type of a column's values.
 type Type string
 
 // The types. In Parquet they are BYTE_ARRAY as STRING, INT64, DOUBLE, BOOLEAN, INT64 as
@@ -25,12 +25,10 @@ const (
 type Column struct {
 	Name string
 	Type Type
-	// Null is set if values may be missing.
-	Null bool
+	Null bool // values may be missing
 	// Few is set if there are few different values: a Parquet file names each once.
 	Few bool
-	// Doc is a line that says what its values mean.
-	Doc string
+	Doc string // a line about the meaning of the values
 }
 
 // value is one value of a column. Fields of other types are zero.

@@ -16,24 +16,21 @@ type Export struct {
 	// Asked is the filter as a person has given it, for instance --since as 30d. An
 	// export is resumed only with the same one.
 	Asked map[string]string
-	// Force lets what is there be replaced.
-	Force bool
-	// Watch, if it is set, hears after each batch how far the export has come.
-	Watch func(Progress)
+	Force bool           // replaces existing files
+	Watch func(Progress) // called after each batch, if it is set
 
 	progress Progress
 }
 
-// Progress is how much this call has written, and what earlier calls had.
+// Progress is the output of this call. Before is that of earlier calls to a directory.
 type Progress struct {
-	Rows  int64
-	Bytes int64
-	Files int
-	// Before is what a directory had when the export was resumed.
+	Rows   int64
+	Bytes  int64
+	Files  int
 	Before Written
 }
 
-// Written is what whole files hold.
+// Written is the content of complete files.
 type Written struct {
 	Rows  int64
 	Files int
@@ -58,7 +55,6 @@ func (e *Export) ToWriter(ctx context.Context, w io.Writer) (Progress, error) {
 	return e.progress, err
 }
 
-// wrote counts a batch.
 func (e *Export) wrote(b batch) {
 	e.progress.Rows += int64(b.rows)
 	if e.Watch != nil {
@@ -66,13 +62,12 @@ func (e *Export) wrote(b batch) {
 	}
 }
 
-// counted counts what is written.
+// counted counts the bytes of a writer.
 type counted struct {
 	to    io.Writer
 	bytes *int64
 }
 
-// Write implements io.Writer.
 func (c *counted) Write(p []byte) (int, error) {
 	n, err := c.to.Write(p)
 	*c.bytes += int64(n)
@@ -151,7 +146,8 @@ var declared = []struct {
 	{Crawls, sourceOf(crawlColumns(), func(s Store) reader[report.CrawlRow] { return s.ExportCrawls })},
 	{Domains, sourceOf(domainColumns(), func(s Store) reader[report.DomainRow] { return s.ExportDomains })},
 	{Images, sourceOf(imageColumns(), func(s Store) reader[report.ImageRow] { return s.ExportImages })},
-	{Provenance, sourceOf(provenanceColumns(), func(s Store) reader[report.ProvenanceRow] { return s.ExportProvenance })},
+	{Provenance, sourceOf(provenanceColumns(),
+		func(s Store) reader[report.ProvenanceRow] { return s.ExportProvenance })},
 }
 
 // Tables lists the tables.

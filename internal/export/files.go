@@ -13,12 +13,12 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// RowsPerFileMin is the least rowsPerFile of ToDir: a file ends with a batch.
+// RowsPerFileMin is the least rowsPerFile of ToDir, because a file ends with a batch.
 const RowsPerFileMin = 10_000
 
-// ToDir writes all rows to files of a directory, which it creates: about rowsPerFile to a
+// ToDir writes all rows to files of a directory, which it creates: at most rowsPerFile to a
 // file, in whole batches. It continues an interrupted call after the last complete file.
-// When ctx ends, the present file is completed. A directory with something else in it is
+// When ctx ends, it completes the present file. A directory with other files of an export is
 // crawl.ErrInvalid unless Force is set.
 func (e *Export) ToDir(ctx context.Context, dir string, rowsPerFile int64) (p Progress, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -38,12 +38,14 @@ func (e *Export) ToDir(ctx context.Context, dir string, rowsPerFile int64) (p Pr
 	if err != nil {
 		return e.progress, err
 	}
+	var after key
 	for _, f := range m.Files {
 		e.progress.Before.Files++
 		e.progress.Before.Rows += f.Rows
+		after = f.Next
 	}
 	d := &directory{Export: e, dir: dir, rowsPerFile: rowsPerFile, manifest: m}
-	err = e.eachBatch(ctx, m.Filter, m.next(), d.add)
+	err = e.eachBatch(ctx, m.Filter, after, d.add)
 	switch {
 	case err == nil:
 		err = d.end()
@@ -55,7 +57,6 @@ func (e *Export) ToDir(ctx context.Context, dir string, rowsPerFile int64) (p Pr
 	return e.progress, err
 }
 
-// directory is one that is being filled.
 type directory struct {
 	*Export
 
@@ -65,7 +66,7 @@ type directory struct {
 	part        *part // nil between two files
 }
 
-// add writes a batch, to the next file where it is too much for this one.
+// add writes a batch, to the next file if this one would become too long.
 func (d *directory) add(b batch) error {
 	if b.rows == 0 && d.part == nil {
 		return nil
@@ -89,7 +90,7 @@ func (d *directory) open() (err error) {
 	return err
 }
 
-// roll makes the file whole and notes that.
+// roll completes the file and notes that.
 func (d *directory) roll() error {
 	p := d.part
 	if p == nil {
@@ -103,7 +104,7 @@ func (d *directory) roll() error {
 	return d.manifest.save(d.dir)
 }
 
-// end makes the export whole, which has a file even where it has no rows.
+// end completes the export, which has a file even without rows.
 func (d *directory) end() error {
 	if len(d.manifest.Files) == 0 {
 		if err := d.open(); err != nil {
@@ -117,7 +118,7 @@ func (d *directory) end() error {
 	return d.manifest.save(d.dir)
 }
 
-// partEnd is what the name of a file that is not whole ends in.
+// partEnd is the end of the name of a partial file.
 const partEnd = ".part"
 
 // ToFile writes all rows to a file, which appears only when it is complete. An
@@ -137,7 +138,7 @@ func (e *Export) ToFile(ctx context.Context, path string) (Progress, error) {
 	return e.progress, e.finish(f)
 }
 
-// vacant reports what stands where a file is to be written.
+// vacant reports why a file must not be written here.
 func (e *Export) vacant(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -153,15 +154,13 @@ func (e *Export) vacant(path string) error {
 	return nil
 }
 
-// part is a file that is being written.
 type part struct {
 	path  string
 	file  *os.File
 	enc   encoder
 	rows  int64
 	bytes int64
-	// next is the key after its rows.
-	next key
+	next  key // after its rows
 }
 
 func (e *Export) create(path string) (*part, error) {
@@ -176,7 +175,6 @@ func (e *Export) create(path string) (*part, error) {
 	return p, nil
 }
 
-// add writes a batch.
 func (e *Export) add(p *part, b batch) error {
 	before := p.bytes
 	if err := b.each(p.enc.write); err != nil {
@@ -189,7 +187,7 @@ func (e *Export) add(p *part, b batch) error {
 	return nil
 }
 
-// finish makes the file whole: what has its name is on the disk.
+// finish gives the file its name when its bytes are on the disk.
 func (e *Export) finish(p *part) error {
 	before := p.bytes
 	err := p.enc.close()
@@ -210,7 +208,7 @@ func (e *Export) finish(p *part) error {
 	return nil
 }
 
-// abandon takes away what is not whole.
+// abandon removes a partial file.
 func (p *part) abandon() error {
 	return errors.Join(p.file.Close(), os.Remove(p.path+partEnd))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Format is how rows are written. Its value is also how the names of such files end.
+// Format is the format of a file and the end of its name.
 type Format string
 
 // The formats.
@@ -25,10 +25,10 @@ const (
 	CSV     Format = "csv"
 )
 
-// Formats lists them.
+// Formats lists the formats.
 func Formats() []Format { return []Format{Parquet, JSONL, CSV} }
 
-// FormatOf tells a format from the name of a file, or crawl.ErrInvalid.
+// FormatOf returns the format for the name of a file, or crawl.ErrInvalid.
 func FormatOf(name string) (Format, error) {
 	end := Format(strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")))
 	if slices.Contains(Formats(), end) {
@@ -40,10 +40,8 @@ func FormatOf(name string) (Format, error) {
 // encoder writes the rows of one file.
 type encoder interface {
 	write(row []value) error
-	// flush hands on what is held back for no other reason than speed.
 	flush() error
-	// close ends the file, and leaves what is beneath it open.
-	close() error
+	close() error // but not of the writer below
 }
 
 func (f Format) encoder(w io.Writer, columns []Column) (encoder, error) {
@@ -132,30 +130,21 @@ func (j *jsonl) write(row []value) error {
 func (j *jsonl) flush() error { return j.out.Flush() }
 func (j *jsonl) close() error { return j.out.Flush() }
 
-// appendString writes a string of JSON. What is no UTF-8, which Postgres does not hold,
-// becomes the replacement character.
+// appendString writes a string of JSON. Invalid UTF-8 becomes the replacement character.
 func appendString(dst []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')
-	for from := 0; from < len(s); {
-		c := s[from]
-		if c < utf8.RuneSelf {
-			from++
-			switch {
-			case c == '"' || c == '\\':
-				dst = append(dst, '\\', c)
-			case c == '\n':
-				dst = append(dst, '\\', 'n')
-			case c < ' ' || c == 0x7f:
-				dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&0xf])
-			default:
-				dst = append(dst, c)
-			}
-			continue
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			dst = utf8.AppendRune(append(dst, '\\'), c)
+		case c == '\n':
+			dst = append(dst, '\\', 'n')
+		case c < ' ' || c == 0x7f:
+			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&0xf])
+		default:
+			dst = utf8.AppendRune(dst, c)
 		}
-		r, size := utf8.DecodeRuneInString(s[from:])
-		dst = utf8.AppendRune(dst, r)
-		from += size
 	}
 	return append(dst, '"')
 }

@@ -24,28 +24,18 @@ type manifest struct {
 	Filter  report.ExportFilter `json:"filter"`
 	Columns []string            `json:"columns"`
 	Files   []file              `json:"files"`
-	// Whole is set if nothing is missing.
-	Whole bool `json:"whole"`
+	Whole   bool                `json:"whole"` // nothing is missing
 }
 
-// file is one that is whole.
+// file is a complete file.
 type file struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
-	// Next is where the next file begins.
-	Next report.ExportKey `json:"next"`
+	Next  key    `json:"next"` // where the next file begins
 }
 
-// next is where the export goes on.
-func (m *manifest) next() key {
-	if len(m.Files) == 0 {
-		return key{}
-	}
-	return m.Files[len(m.Files)-1].Next
-}
-
-// manifest reads that of a directory, or begins one.
+// manifest reads the manifest of a directory, or begins one.
 func (e *Export) manifest(dir string) (*manifest, error) {
 	fresh := &manifest{Kind: e.Kind, Format: e.Format, Asked: e.Asked, Filter: e.Filter, Files: []file{}}
 	for _, c := range e.Kind.Columns() {
@@ -77,7 +67,7 @@ func (e *Export) manifest(dir string) (*manifest, error) {
 	return &found, found.sweep(dir)
 }
 
-// fits reports why an export cannot go on as another one.
+// fits reports why the export of a manifest cannot continue as now.
 func (m *manifest) fits(now *manifest, path string) error {
 	var why string
 	switch {
@@ -93,7 +83,6 @@ func (m *manifest) fits(now *manifest, path string) error {
 	return fmt.Errorf("%w: %s %s, or begin anew with --force", crawl.ErrInvalid, path, why)
 }
 
-// String names what was asked for.
 func (m *manifest) String() string {
 	words := []string{string(m.Kind), "--format " + string(m.Format)}
 	for _, name := range slices.Sorted(maps.Keys(m.Asked)) {
@@ -102,7 +91,7 @@ func (m *manifest) String() string {
 	return strings.Join(words, " ")
 }
 
-// save replaces the manifest at once.
+// save replaces the manifest atomically.
 func (m *manifest) save(dir string) (err error) {
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -123,8 +112,7 @@ func (m *manifest) save(dir string) (err error) {
 	return os.Rename(path+partEnd, path)
 }
 
-// numbered reports whether a name is that of a file of this kind of export, whole or not,
-// in any format.
+// numbered reports whether a file is of this kind of export, partial or not, in any format.
 func (m *manifest) numbered(name string) bool {
 	name = strings.TrimSuffix(name, partEnd)
 	format, err := FormatOf(name)
@@ -135,7 +123,7 @@ func (m *manifest) numbered(name string) bool {
 	return is && len(number) >= 5 && strings.Trim(number, "0123456789") == ""
 }
 
-// unlisted names files of this kind of export that the manifest does not.
+// unlisted names files of this kind of export that are not in the manifest.
 func (m *manifest) unlisted(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {
@@ -147,7 +135,7 @@ func (m *manifest) unlisted(dir string) (names []string, err error) {
 	return names, err
 }
 
-// sweep takes away what an export has left that was killed, or replaced.
+// sweep removes the files of an export that was killed or replaced.
 func (m *manifest) sweep(dir string) error {
 	names, err := m.unlisted(dir)
 	for _, name := range names {

@@ -21,7 +21,7 @@ type page struct {
 	said usage.Usage
 }
 
-// pageOf leaves out what must not be shown at a time.
+// pageOf leaves out the fields that must not be shown now.
 func pageOf(r report.PageRow, now time.Time) (page, error) {
 	p := page{PageRow: r}
 	if r.Usage != nil {
@@ -40,7 +40,6 @@ func pageOf(r report.PageRow, now time.Time) (page, error) {
 	return p, nil
 }
 
-// readPages reads pages and leaves out what must not be shown.
 func readPages(s Store) reader[page] {
 	return func(ctx context.Context, f filter, after key) ([]page, key, error) {
 		rows, next, err := s.ExportPages(ctx, f, after)

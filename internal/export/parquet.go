@@ -9,24 +9,20 @@ import (
 )
 
 const (
-	// A row group, which is held in memory until it is whole, has so many rows and so
-	// many bytes of text at the most.
+	// groupRows and groupBytes bound a row group, which stays in memory until it is complete.
 	groupRows  = 100_000
 	groupBytes = 64 << 20
-	// writeRows is how many rows are handed over at once.
-	writeRows = 256
-	// dictionaryBytes is where a column of a row group that has more different values
-	// than was thought goes on without a dictionary.
+	writeRows  = 256 // for each call of the library
+	// dictionaryBytes bounds the dictionary of a column with more different values than expected.
 	dictionaryBytes = 1 << 20
 )
 
-// parquetFile writes Parquet.
 type parquetFile struct {
 	out  *parquet.GenericWriter[any]
 	cols []Column
 
 	rows  []parquet.Row
-	texts []byte // what the rows refer to
+	texts []byte // of the rows
 	// of the row group
 	groupRows  int
 	groupBytes int
@@ -48,7 +44,6 @@ type fields struct {
 	names []string
 }
 
-// Fields implements parquet.Node.
 func (f fields) Fields() []parquet.Field {
 	list := f.Group.Fields()
 	slices.SortFunc(list, func(a, b parquet.Field) int {
@@ -104,8 +99,7 @@ func (p *parquetFile) write(row []value) error {
 	return nil
 }
 
-// appendValue adds a column's values to a row, with the levels that say what is null and
-// where a list goes on.
+// appendValue adds a column's values to a row, with the levels for nulls and lists.
 func (p *parquetFile) appendValue(to parquet.Row, column int, v value) parquet.Row {
 	level := 0 // of a value that is there
 	if p.cols[column].Null {
