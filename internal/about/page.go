@@ -57,9 +57,7 @@ func (c Crawler) Page() ([]byte, error) {
 		view.Why = "It keeps copies of pages."
 		view.Directives = "noarchive"
 		view.Effect = "Then no copy of the page is kept, and its links are not followed."
-	case settings.PurposeSearch:
-		fallthrough
-	default:
+	default: // settings.PurposeSearch
 		view.Why = "It reads pages so that people can find them in a search."
 		view.Directives, view.ContentUsage = "noindex, nofollow", "search=n"
 		view.Effect = "Then the page is not found in the search, and its links are not followed."

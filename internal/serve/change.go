@@ -20,22 +20,22 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Access says who may change what the pages show. The zero value is nobody.
+// Access says who may change things. The zero value is nobody.
 type Access struct {
-	// Token lets who has it change things; empty lets nobody. A page that is asked with it
-	// (?token=) leaves it with the browser as a cookie.
+	// Token permits changes if it is not empty. A page that is requested with it (?token=) leaves
+	// it with the browser as a cookie.
 	Token string
-	// UserHeader is the header in which a reverse proxy names the person who is signed in. That
-	// person may change things. Empty means that there is no such header.
+	// UserHeader is the header in which a reverse proxy names the person who is signed in, and who
+	// may change things; empty if there is none.
 	UserHeader string
-	// By is who a change is said to be made by where the token let it in.
+	// By is the author of changes with the token.
 	By string
 }
 
-// tokenKept is how long a browser keeps the token.
+// tokenKept is the time for which a browser keeps the token.
 const tokenKept = 30 * 24 * time.Hour
 
-// who names who asks, if that one may change things; empty may not.
+// who names the author of a request; empty if he may not change things.
 func (s *Server) who(r *http.Request) string {
 	by := ""
 	if s.Changes == nil {
@@ -60,14 +60,14 @@ func (s *Server) hasToken(token string) bool {
 	return s.Access.Token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(s.Access.Token)) == 1
 }
 
-// tokenCookie is of a port, as cookies are not: two Moseys of a machine have one each.
+// tokenCookie names the port, so that two Moseys of a machine have a cookie each.
 func tokenCookie(r *http.Request) string {
 	_, port, _ := net.SplitHostPort(r.Host)
 	return "mosey_token_" + port
 }
 
-// takeToken leaves a token that was asked with to the browser, and has it ask for the same
-// page without: an address is copied and kept. False is that none was given.
+// takeToken moves the token of an address, which people copy and keep, to a cookie, and redirects
+// to the page without it. It reports whether there was one.
 func (s *Server) takeToken(w http.ResponseWriter, r *http.Request) bool {
 	q := r.URL.Query()
 	if r.Method != http.MethodGet || !q.Has("token") {
@@ -88,38 +88,32 @@ func (s *Server) takeToken(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// Changes makes changes, and tells who crawls of them.
+// Changes makes changes and notifies the workers. Errors wrap crawl.ErrNotFound or crawl.ErrInvalid.
 type Changes interface {
-	// ChangeRun changes a run. Errors wrap crawl.ErrNotFound or crawl.ErrInvalid.
 	ChangeRun(ctx context.Context, name string, c crawl.RunChange) error
 	// SetControl stores a decision about a domain, known or not.
 	SetControl(ctx context.Context, domain string, c crawl.Control) error
-	// LiftControls takes decisions back; crawl.ErrNotFound is that none is in force.
+	// LiftControls takes decisions back; it returns crawl.ErrNotFound if none is in force.
 	LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error
-	// RecrawlNow has a run ask for a page before all others. Errors wrap crawl.ErrNotFound or
-	// crawl.ErrInvalid.
+	// RecrawlNow has a run request a page before all others.
 	RecrawlNow(ctx context.Context, run string, page urls.URL) error
-	// RetryDomain has a domain asked again that is in trouble; crawl.ErrNotFound is that it is not.
+	// RetryDomain has a failing domain requested again, or returns crawl.ErrNotFound.
 	RetryDomain(ctx context.Context, domain string) error
 }
 
-// Bounds of a form.
-const (
-	formMost = 1 << 20 // bytes: a robots.txt may be 500 kB
-	bulkMost = domainsShown
-)
+// formMost bounds a form, in bytes: a robots.txt may be 500 kB.
+const formMost = 1 << 20
 
-// errors of changes.
 var (
 	errToken    = errors.New("that token is not the one of this page: open the address that Mosey has printed last")
 	errStranger = errors.New("a page of another site has asked for this, which is not allowed")
 	errReadOnly = errors.New("nothing can be changed here: open the address that Mosey has printed, which ends with a token")
 )
 
-// change is one that a page asks for.
+// change is a change that a form asks for. It returns the address of the page that shows it.
 type change func(s *Server, r *http.Request, by string) (back string, err error)
 
-// changed lets who may make a change, and shows the page on which it can be seen.
+// changed makes a change if its author may, and redirects to the page that shows it.
 func (s *Server) changed(do change) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		by := s.who(r)
@@ -141,13 +135,13 @@ func (s *Server) changed(do change) http.HandlerFunc {
 	}
 }
 
-// asked is what a form has for a decision.
+// asked are the common fields of the forms.
 type asked struct {
 	do, reason string
 	until      time.Time
 }
 
-// readAsked reads what is common to all forms. needsReason are the deeds that want one.
+// readAsked reads the common fields. needsReason are the deeds that require a reason.
 func readAsked(r *http.Request, now time.Time, needsReason ...string) (a asked, err error) {
 	a.do, a.reason = r.PostForm.Get("do"), strings.TrimSpace(r.PostForm.Get("reason"))
 	if a.reason == "" && slices.Contains(needsReason, a.do) {
@@ -180,8 +174,6 @@ func changeRun(s *Server, r *http.Request, by string) (back string, err error) {
 		if err != nil {
 			return "", fmt.Errorf("%w: %w", errAsked, err)
 		}
-	case crawl.ChangeCreate:
-		fallthrough
 	default:
 		return "", fmt.Errorf("%w: %q is nothing that can be done to a run", errAsked, a.do)
 	}
@@ -191,7 +183,7 @@ func changeRun(s *Server, r *http.Request, by string) (back string, err error) {
 	return runPage(name), err
 }
 
-// lines are those of a text that are not empty.
+// lines returns the lines of a text that are not empty.
 func lines(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -214,7 +206,6 @@ func changeURL(s *Server, r *http.Request, _ string) (back string, err error) {
 	return urlPage(u.String()), s.Changes.RecrawlNow(r.Context(), r.PostForm.Get("run"), u)
 }
 
-// What can be done to a domain.
 const (
 	doPause = "pause"
 	doBlock = "block"
@@ -275,7 +266,7 @@ func readDelay(text string) (json.RawMessage, error) {
 	return json.Marshal(crawl.Millis(time.Duration(*set.Delay)))
 }
 
-// lift takes a decision back. One that was set to a value is set to none.
+// lift takes decisions back.
 func (s *Server) lift(r *http.Request, domain, by string) error {
 	kinds := r.PostForm["kind"]
 	if len(kinds) == 0 {
@@ -292,7 +283,7 @@ func (s *Server) lift(r *http.Request, domain, by string) error {
 	return unlessDone(s.Changes.LiftControls(r.Context(), domain, by, all...))
 }
 
-// unlessDone forgives a change that was made already: by another person, or by this one twice.
+// unlessDone ignores that a change was made already, by another person or by this one.
 func unlessDone(err error) error {
 	if errors.Is(err, crawl.ErrNotFound) {
 		return nil
@@ -303,8 +294,8 @@ func unlessDone(err error) error {
 // changeDomains does the same to many.
 func changeDomains(s *Server, r *http.Request, by string) (back string, err error) {
 	names := r.PostForm["domain"]
-	if len(names) == 0 || len(names) > bulkMost {
-		return "", fmt.Errorf("%w: %d domains are chosen: want 1 to %d", errAsked, len(names), bulkMost)
+	if len(names) == 0 || len(names) > domainsShown {
+		return "", fmt.Errorf("%w: %d domains are chosen: want 1 to %d", errAsked, len(names), domainsShown)
 	}
 	for i, text := range names {
 		if names[i], err = domainNamed(text); err != nil {

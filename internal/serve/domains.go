@@ -19,7 +19,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// DomainView is what is known of a domain, and what is to become of it.
+// DomainView is the page of a domain.
 type DomainView struct {
 	head
 
@@ -27,13 +27,12 @@ type DomainView struct {
 	Domain  report.Domain        `json:"domain"`
 	History report.DomainHistory `json:"history"`
 	UI      string               `json:"temporal_ui,omitempty"`
-	// Codes, Slowest and Failing are of the attempts of History: how many had which status code, the
-	// most frequent first; those whose answers took longest; and the latest that failed.
-	Codes   []CodeCount    `json:"status_codes,omitempty"`
-	Slowest []report.Crawl `json:"-"`
-	Failing []report.Crawl `json:"-"`
-	// Attempts is how many of them are shown.
-	Attempts int `json:"-"`
+	// Codes counts the attempts of History by status code, the most frequent first. Slowest and
+	// Failing are the slowest of them, and the latest that failed.
+	Codes    []CodeCount    `json:"status_codes,omitempty"`
+	Slowest  []report.Crawl `json:"-"`
+	Failing  []report.Crawl `json:"-"`
+	Attempts int            `json:"-"` // the number to show
 }
 
 func (s *Server) domain(r *http.Request) (view, error) {
@@ -63,16 +62,16 @@ func (s *Server) domain(r *http.Request) (view, error) {
 	return v, nil
 }
 
-// CodeCount is how many attempts had a status code; 0 is that they had no answer.
+// CodeCount counts the attempts with a status code; 0 is no answer.
 type CodeCount struct {
 	Code int `json:"status_code"`
 	N    int `json:"attempts"`
 }
 
-// worstShown is how many attempts a domain's page picks out of a kind.
+// worstShown is the length of Slowest and of Failing.
 const worstShown = 5
 
-// sum picks out of the history what is worth a look.
+// sum fills in Codes, Slowest and Failing.
 func (v *DomainView) sum() {
 	codes := make(map[int]int)
 	for _, a := range v.History.Attempts {
@@ -97,11 +96,9 @@ func (v *DomainView) sum() {
 type DomainsView struct {
 	head
 
-	Domains []report.DomainListing `json:"domains"`
-	// CountedAt is when they were listed.
-	CountedAt time.Time `json:"counted_at,omitzero"`
-	// Counts is how many there are of each status; nil where they are too many, About, to be
-	// counted.
+	Domains   []report.DomainListing `json:"domains"`
+	CountedAt time.Time              `json:"counted_at,omitzero"`
+	// Counts counts all domains by status; nil if they are too many. About is their estimate.
 	Counts map[crawl.DomainStatus]int64 `json:"counts,omitempty"`
 	About  int64                        `json:"about"`
 
@@ -112,10 +109,9 @@ type DomainsView struct {
 	Statuses []crawl.DomainStatus `json:"-"`
 }
 
-// domainsShown is how many domains a list has.
+// domainsShown bounds a list of domains, and the domains of a change.
 const domainsShown = 100
 
-// domainQuery is the list that is asked for.
 func domainQuery(r *http.Request) (q report.DomainQuery, err error) {
 	q = report.DomainQuery{
 		Status: crawl.DomainStatus(r.FormValue("status")), Source: r.FormValue("source"), Language: r.FormValue("lang"),
@@ -140,7 +136,7 @@ func domainQuery(r *http.Request) (q report.DomainQuery, err error) {
 	return q, nil
 }
 
-// PerCent is the least share of failures that is asked for, in per cent; empty is none.
+// PerCent is the least share of failures of the query, in per cent; empty is none.
 func (v *DomainsView) PerCent() string {
 	if v.Query.Errors == 0 {
 		return ""

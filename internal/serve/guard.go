@@ -14,16 +14,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// pageSpan bounds how long a page may take; each statement has a bound of its own.
+// pageSpan bounds the time for a page; each statement has a bound of its own.
 const pageSpan = 10 * time.Second
 
-// policy lets a page have nothing but what is served beside it, and lets no script make markup
-// of text.
+// policy lets a page load only our files, and lets no script make markup of text.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// guard answers only to the names that it has, and has browsers keep to what the pages say.
-// A form of another site's changes nothing here (CSRF).
+// guard answers only to its own names, sets the policy of the pages, and refuses forms of other
+// sites (CSRF).
 func (s *Server) guard(next http.Handler) http.Handler {
 	ours := http.NewCrossOriginProtection()
 	ours.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.problem(w, r, errStranger) }))
@@ -58,8 +57,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// named reports whether a host is a name of this server: an address, localhost, or one that
-// was given.
+// named reports whether a host is a name of this server: an address, localhost, or one of Hosts.
 func (s *Server) named(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -68,7 +66,7 @@ func (s *Server) named(host string) bool {
 	return host == "localhost" || net.ParseIP(host) != nil || slices.Contains(s.Hosts, host)
 }
 
-// What the public may ask of a search that is open to it.
+// Bounds of a search that is open to the public.
 const (
 	searchesAtOnce = 4 // of all
 	searchWait     = 2 * time.Second
@@ -78,8 +76,7 @@ const (
 	addressIdle    = time.Minute
 )
 
-// limits bounds what strangers may ask. Those who come by a proxy of this machine share its
-// address: it is for the proxy to bound each of them.
+// limits bounds the searches of strangers. A proxy on this machine has to bound its own clients.
 type limits struct {
 	atOnce  chan struct{}
 	clients *otter.Cache[netip.Prefix, *rate.Limiter]
@@ -92,7 +89,7 @@ func newLimits() (*limits, error) {
 	return &limits{make(chan struct{}, searchesAtOnce), clients}, err
 }
 
-// limited answers as next does, as often as it may be asked.
+// limited answers as next does, within the limits.
 func (l *limits) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/static/") {

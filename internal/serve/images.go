@@ -17,24 +17,22 @@ import (
 
 // Pictures has the small pictures of images.
 type Pictures interface {
-	// Thumbnail is a JPEG of our own making; empty is that none is kept.
+	// Thumbnail returns a JPEG of our own making, or nothing if none is stored.
 	Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error)
-	// Read tells what a picture looks like; an error is about the picture.
+	// Read computes the hashes of a picture; an error is about the picture.
 	Read(ctx context.Context, file io.ReaderAt, size int64) (crawl.ImageContent, error)
 }
 
 const (
-	// imagesShown is how many images a page has.
 	imagesShown = 100
-	// uploadMost is how large a picture may be that is asked with, in bytes.
-	uploadMost = 20 << 20
+	uploadMost  = 20 << 20 // bytes of a picture to compare
 )
 
-// ImagesView is images as they are listed.
+// ImagesView is a list of images.
 type ImagesView struct {
 	head
 
-	// Of is what is listed: latest, similar or copies.
+	// Of is latest, similar or copies.
 	Of     string               `json:"of"`
 	Domain string               `json:"domain,omitempty"`
 	Images []ImageShown         `json:"images"`
@@ -48,9 +46,9 @@ type ImageShown struct {
 	Source string `json:"page,omitempty"`
 	Words  string `json:"alt,omitempty"`
 	Facts  string `json:"facts"`
-	// Picture says that a small one is kept.
+	// Picture is set if a small one is stored.
 	Picture bool `json:"picture"`
-	// Distance is in how many bits its hash differs; nil is not compared.
+	// Distance counts the bits in which its hash differs; nil if it was not compared.
 	Distance *int `json:"distance,omitempty"`
 }
 

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// How long what was counted is kept. The longer it took, the longer: counting takes a fiftieth
-// of the time of one connection at the most.
+// A count is cached fifty times as long as it took, so that counting takes a fiftieth of the time of
+// one connection at the most.
 const (
 	keptLeast  = time.Second
 	keptTimes  = 50
@@ -18,13 +18,12 @@ const (
 	countsMost = 500 // of what is kept
 )
 
-// errCounting is told where something was not counted yet.
 var errCounting = errors.New("this is being counted, which takes long here: load the page again in a while")
 
-// kept has counts that take long. One that is old is shown while it is counted again, so that
-// a page waits for the first alone.
+// kept caches values that take long. It returns an old value while it loads a new one, so that a page
+// waits only for the first.
 type kept[T any] struct {
-	// closed is closed with the server, which ends what is being counted
+	// closed is closed with the server, which ends the counting
 	closed <-chan struct{}
 	// every is the age at which a value is old; if it is zero, that depends on how long it took.
 	every  time.Duration
@@ -35,15 +34,15 @@ type kept[T any] struct {
 type count[T any] struct {
 	value T
 	err   error
-	// at is when the value was counted, and took how long that was; zero is not yet
+	// at is when the value was counted, in the time took; zero is never
 	at   time.Time
 	took time.Duration
-	// done is closed when what is being counted is there; nil is that nothing is
+	// done is closed at the end of the counting; nil if there is none
 	done chan struct{}
 }
 
-// of is what load counts, or has counted. The error is errCounting where the first count takes
-// longer than a page is to wait.
+// of returns the value of load, from the cache if it can. The error is errCounting if the first count
+// takes longer than firstWait.
 func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context) (T, error)) (value T, at time.Time, err error) {
 	k.mu.Lock()
 	if k.counts == nil || len(k.counts) >= countsMost {
@@ -81,7 +80,6 @@ func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context)
 	return c.value, c.at, c.err
 }
 
-// count counts, for a minute at the most.
 func (k *kept[T]) count(c *count[T], load func(context.Context) (T, error)) {
 	ctx, cancel := context.WithTimeout(context.Background(), countSpan)
 	defer cancel()
@@ -101,7 +99,6 @@ func (k *kept[T]) count(c *count[T], load func(context.Context) (T, error)) {
 	c.done = nil
 }
 
-// forget has it counted anew when it is asked for.
 func (k *kept[T]) forget(key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,15 +111,13 @@ func (k *kept[T]) forgetAll() {
 	clear(k.counts)
 }
 
-// Temporal is asked whether it is there while somebody looks at pages, so often and for so long
-// at the most. A page waits for the first answer alone.
+// How often Temporal is checked while somebody requests pages, and the bound of a check.
 const (
 	temporalEvery = 3 * time.Second
 	temporalSpan  = time.Second
 )
 
-// temporalGone is said on pages while Temporal does not answer. They are shown all the same:
-// what they show are rows, and so are changes.
+// temporalGone is the notice on pages while Temporal does not answer. They show and change rows.
 const temporalGone = "Temporal does not answer: nothing new is fetched until it does. What is shown here is in the database, " +
 	"and so is what is changed here: it holds from now on."
 

@@ -10,31 +10,28 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// How often a page that is looked at is told what is new, for how long before its browser asks
-// again, and to how many at once.
 const (
 	eventEvery  = 3 * time.Second
-	eventsSpan  = 10 * time.Minute
-	eventsMost  = 20
+	eventsSpan  = 10 * time.Minute // until the browser connects again
+	eventsMost  = 20               // streams at once
 	liveShown   = 100
 	liveDomains = 1000
 )
 
-// LiveView is the attempts that have ended last.
+// LiveView has the latest attempts.
 type LiveView struct {
 	head
 
 	Attempts []LiveAttempt `json:"attempts"`
 }
 
-// LiveAttempt is one of them. Text says how it ended.
+// LiveAttempt is an attempt. Text says how it ended.
 type LiveAttempt struct {
 	report.Crawl
 
 	Text string `json:"text"`
 }
 
-// live are the latest attempts of the domains that are served.
 func (s *Server) live(r *http.Request) (view, error) {
 	crawls, err := s.Store.Ended(r.Context(), liveDomains, liveShown)
 	if err != nil {
@@ -53,7 +50,7 @@ func (s *Server) live(r *http.Request) (view, error) {
 	return v, nil
 }
 
-// events tells what is new on a page, as server-sent events: each is the page's JSON.
+// events sends the page's JSON again and again, as server-sent events.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 	select {
 	case s.watching <- struct{}{}:

@@ -44,7 +44,7 @@ func openAPI(searchOnly bool) ([]byte, error) {
 	}, "", "  ")
 }
 
-// textTypes are types of ours that are written otherwise than they are.
+// textTypes are types with a JSON form of their own.
 var textTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[settings.Duration]():            {Type: "string", Description: "a duration, such as 10s or 1h30m0s"},
 	reflect.TypeFor[time.Time]():                    {Type: "string", Format: "date-time"},
@@ -92,7 +92,6 @@ func parameters(p page) []map[string]any {
 	return all
 }
 
-// describe answers with the description.
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 	data, err := openAPI(s.SearchOnly)
 	if err != nil {

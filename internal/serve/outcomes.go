@@ -14,17 +14,16 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// over is a span of time that is looked back on, in so many steps.
+// over is a span of time until now, in steps.
 type over struct {
 	Name, Words string
 	step        time.Duration
 	steps       int
 	layout      string
-	// each is how many steps there are from one name of an instant to the next
-	each int
+	each        int // steps between two labels
 }
 
-// overs are those that can be chosen; the first is what is shown unless another is.
+// overs are the spans to choose from; the first is the default.
 var overs = []over{
 	{"1h", "the last hour", time.Minute, 60, "15:04", 10},
 	{"1d", "the last day", 15 * time.Minute, 96, "15:04", 16},
@@ -33,7 +32,6 @@ var overs = []over{
 
 var spanParam = []string{"span", "the span of time that outcomes are shown of: " + overNames()}
 
-// overNames names all.
 func overNames() string {
 	names := make([]string, len(overs))
 	for i, o := range overs {
@@ -43,7 +41,6 @@ func overNames() string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// overNamed is the span that is asked for.
 func overNamed(r *http.Request) (over, error) {
 	name := cmp.Or(r.FormValue("span"), overs[0].Name)
 	for _, o := range overs {
@@ -54,11 +51,10 @@ func overNamed(r *http.Request) (over, error) {
 	return over{}, fmt.Errorf("%w: span %q: want one of %s", errAsked, name, overNames())
 }
 
-// Over is how attempts have ended over time.
+// Over has outcomes over time.
 type Over struct {
 	report.OutcomesOver
 
-	// Name is the name of the span of time.
 	Name string `json:"span"`
 	// Picture is the address of the chart.
 	Picture string `json:"-"`
@@ -69,7 +65,7 @@ type Over struct {
 // Words describe the span of time.
 func (o Over) Words() string { return o.of.Words }
 
-// Outcomes are those that occurred, in their order.
+// Outcomes lists the outcomes that occurred, in their order.
 func (o Over) Outcomes() (all []crawl.Outcome) {
 	for _, outcome := range (report.Totals{}).Outcomes() {
 		if slices.ContainsFunc(o.Spans, func(in report.OutcomesIn) bool { return in.Outcomes[outcome.Outcome] > 0 }) {
@@ -86,8 +82,7 @@ func (o Over) Latest() []report.OutcomesIn {
 	return slices.DeleteFunc(all, func(in report.OutcomesIn) bool { return len(in.Outcomes) == 0 })
 }
 
-// over reads how attempts have ended in the span that is asked for: those of a run or, where
-// that is 0, of all.
+// over reads the outcomes in the span of the request, of a run or, if runID is 0, of all.
 func (s *Server) over(r *http.Request, runID int64, path string) (v Over, err error) {
 	o, err := overNamed(r)
 	if err != nil {
@@ -106,7 +101,7 @@ const (
 	columnsBottom = 140
 )
 
-// columns are a chart of outcomes over time.
+// columns is a chart of outcomes over time.
 type columns struct {
 	Width, Height          int
 	Left, Right, Top, Base int
@@ -117,10 +112,9 @@ type columns struct {
 	Zone, Title            string
 }
 
-// classes are how outcomes are drawn, the lowest first, and what they are.
+// classes are the classes of outcomes, the lowest first.
 var classes = []legend{{Class: "good", Text: "success"}, {Class: "refused", Text: "refused or skipped"}, {Class: "bad", Text: "failed"}}
 
-// columnsOf draws how attempts have ended.
 func columnsOf(v Over, now time.Time) columns {
 	c := columns{
 		Width: chartWidth, Height: columnsHeight, Left: chartLeft, Right: chartWidth - chartRight, Top: columnsTop, Base: columnsBottom,

@@ -16,19 +16,15 @@ type page struct {
 	// name is that of its template, path its pattern, and api that of its JSON below /api/.
 	name, path, api string
 	title           string
-	// open reports whether it may be opened to the public.
-	open bool
-	// live reports whether browsers are told what is new on it.
-	live bool
-	// asks reports whether it answers to a form, too: one that is too long for an address.
-	asks bool
-	load func(s *Server, r *http.Request) (view, error)
+	open            bool // to the public
+	live            bool // it has events
+	asks            bool // it answers to a form, too, that is too long for an address
+	load            func(s *Server, r *http.Request) (view, error)
 	// shows has the type that load returns. params are the names of the query's parameters, each
 	// followed by its description.
 	shows  view
 	params []string
-	// change makes changes that are asked for on it; nil is none.
-	change change
+	change change // nil if its forms change nothing
 }
 
 // view is the content of a page and of its JSON.
@@ -99,7 +95,6 @@ var (
 	errAsked  = errors.New("asked for wrongly")
 )
 
-// domainNamed reads the name of a domain that is asked for.
 func domainNamed(text string) (string, error) {
 	name, err := urls.DomainOf(text)
 	if err != nil {
@@ -108,7 +103,6 @@ func domainNamed(text string) (string, error) {
 	return name, nil
 }
 
-// urlNamed reads a URL that is asked for.
 func urlNamed(text string) (urls.URL, error) {
 	u, err := urls.Parse(text)
 	if err != nil {

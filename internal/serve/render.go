@@ -21,25 +21,20 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// shown is what a template is given.
+// shown is the data of a template.
 type shown struct {
-	Title    string
-	Sentence string
-	// Page names the page, for the links above it.
-	Page       string
-	SearchOnly bool
-	// Notice is trouble of the whole; empty is none.
-	Notice string
+	Title, Sentence, Notice string
+	Page                    string // its name
+	SearchOnly              bool
 	// JSON is the address of the page's JSON, and Events that of its events. Empty means that
 	// there are none.
 	JSON, Events string
 	View         any
 }
 
-// problemPage is shown in place of one that cannot be.
+// problemPage is shown instead of a page that fails.
 var problemPage = page{name: "problem", title: "Not shown"}
 
-// html answers with a page.
 func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 	v, err := s.load(r, p)
 	if err != nil {
@@ -71,7 +66,7 @@ func (s *Server) load(r *http.Request, p page) (view, error) {
 	return v, nil
 }
 
-// apiOf is the address of a page's JSON, or of its events.
+// apiOf is the address of a page's JSON or events.
 func apiOf(r *http.Request, below string) string {
 	address := below + r.URL.EscapedPath()
 	if r.URL.Path == "/" {
@@ -98,7 +93,6 @@ func (s *Server) render(w http.ResponseWriter, status int, name string, view sho
 	_, _ = w.Write(b.Bytes())
 }
 
-// json answers with what a page shows, as JSON.
 func (s *Server) json(w http.ResponseWriter, r *http.Request, p page) {
 	v, err := s.load(r, p)
 	if err != nil {
@@ -108,7 +102,6 @@ func (s *Server) json(w http.ResponseWriter, r *http.Request, p page) {
 	s.answer(w, http.StatusOK, v)
 }
 
-// answer writes JSON.
 func (s *Server) answer(w http.ResponseWriter, status int, body any) {
 	data, err := json.MarshalIndent(body, "", "  ")
 	if err != nil {
@@ -131,7 +124,6 @@ func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
 	s.render(w, status, problemPage.name, shown{Title: problemPage.title, Sentence: why, Page: problemPage.name})
 }
 
-// status is how an error is answered, and what is said of it.
 func (s *Server) status(err error) (status int, why string) {
 	switch {
 	case errors.Is(err, errToken), errors.Is(err, errReadOnly), errors.Is(err, errStranger):
@@ -199,7 +191,7 @@ func domainPage(name string) string { return "/domains/" + url.PathEscape(name) 
 func runPage(name string) string    { return "/runs/" + url.PathEscape(name) }
 func urlPage(u string) string       { return "/url?u=" + url.QueryEscape(u) }
 
-// was are the settings before a change, as a form has them; empty is that it set none.
+// was lists the settings before a change for a form.
 func was(c crawl.RunChange) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(c.Was)) {
@@ -214,7 +206,7 @@ type captioned struct {
 	Rows    any
 }
 
-// number has its thousands apart.
+// number separates the thousands.
 func number(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {

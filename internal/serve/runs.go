@@ -14,7 +14,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// Overview is all runs, and how the whole stands.
+// Overview is the first page.
 type Overview struct {
 	head
 
@@ -22,27 +22,25 @@ type Overview struct {
 	Runs  []report.Progress `json:"runs"`
 	All   int               `json:"all_runs"`
 	Watch report.Watch      `json:"watch"`
-	// CountedAt is when the first of the runs was counted; Counting says that one was not yet.
+	// CountedAt is when the first of the runs was counted; Counting is set if one was not yet.
 	CountedAt time.Time `json:"counted_at,omitzero"`
 	Counting  bool      `json:"counting,omitempty"`
-	// Gaps are those between requests that have ended in the last minute.
-	Gaps Gaps `json:"gaps"`
-	// Over is how attempts have ended over time.
-	Over Over `json:"over"`
-	// Outages are those of our own network.
+	Gaps      Gaps      `json:"gaps"`
+	Over      Over      `json:"over"`
+	// Outages are of our own network.
 	Outages []crawl.Outage `json:"outages,omitempty"`
 }
 
-// Gaps are gaps between requests to the same domain, address, subnet or registered domain.
+// Gaps are recent gaps between requests to the same domain, address, subnet or registered domain.
 type Gaps struct {
 	Ended      int64 `json:"ended"`
 	Violations int64 `json:"violations"`
-	// Late is how late the request was on average that has ended one, and Latest at the most.
+	// Late is the average lateness of the requests that ended them, and Latest the most.
 	Late   settings.Duration `json:"late_average"`
 	Latest settings.Duration `json:"late_most"`
 }
 
-// gapsSpan is what Gaps looks back on.
+// gapsSpan is the span of Gaps.
 const gapsSpan = time.Minute
 
 func (s *Server) overview(r *http.Request) (view, error) {
@@ -89,10 +87,10 @@ func (s *Server) overview(r *http.Request) (view, error) {
 	return v, nil
 }
 
-// runsShown is how many runs the overview has.
+// runsShown bounds the runs of the overview.
 const runsShown = 50
 
-// shownRuns are those that are running and the latest of the others, the latest last.
+// shownRuns selects the running runs and the latest of the others, the latest last.
 func shownRuns(runs []crawl.Run) []crawl.Run {
 	left := max(len(runs)-runsShown, 0) // as many are not shown
 	return slices.DeleteFunc(slices.Clone(runs), func(r crawl.Run) bool {
@@ -104,7 +102,6 @@ func shownRuns(runs []crawl.Run) []crawl.Run {
 	})
 }
 
-// watched is how things stand, and how gaps were kept.
 type watched struct {
 	report.Watch
 	Gaps
@@ -139,15 +136,11 @@ type RunView struct {
 	head
 	report.Run
 
-	// CountedAt is when it was counted.
 	CountedAt time.Time `json:"counted_at,omitzero"`
-	// Moves says what it is doing, and what it waits for.
-	Moves []string `json:"moves"`
-	// Over is how attempts of it have ended over time.
-	Over Over `json:"over"`
-	// Ends says about when what is pending is done; empty is not known.
-	Ends string `json:"-"`
-	// Set are its settings, those first that are not the usual ones.
+	Moves     []string  `json:"moves"` // its activity and its waits
+	Over      Over      `json:"over"`
+	Ends      string    `json:"-"` // the estimated end of all pending pages, if it is known
+	// Set has its settings, first those that differ from the defaults.
 	Set []RunSetting `json:"-"`
 }
 
@@ -156,13 +149,10 @@ type RunSetting struct {
 	settings.Setting
 
 	Value string
-	// Usual says that it is the default.
-	Usual bool
-	// Last is who has changed it last; zero is nobody since the run was made.
-	Last crawl.RunChange
+	Usual bool            // it is the default
+	Last  crawl.RunChange // zero if it was never changed
 }
 
-// setOf tells a run's settings.
 func setOf(run report.Run) []RunSetting {
 	usual := settings.Settings{}.WithDefaults()
 	var changed, unchanged []RunSetting
@@ -184,7 +174,7 @@ func setOf(run report.Run) []RunSetting {
 	return append(changed, unchanged...)
 }
 
-// namedLong is how many domains of a kind are named.
+// namedLong bounds the lists of domains of a run.
 const namedLong = 50
 
 func (s *Server) run(r *http.Request) (view, error) {

@@ -44,13 +44,14 @@ func (s *Server) search(r *http.Request) (view, error) {
 		return nil, err
 	}
 	v.Answer = answer
+	took := time.Since(began).Round(time.Millisecond)
 	switch n := len(answer.Results); {
 	case n == 0 && v.Offset == 0:
 		v.Sentence = fmt.Sprintf("Nothing is found for %s.", explain.OneLine(v.Text))
 	case n == 0:
 		v.Sentence = "There are no more results."
 	default:
-		v.Sentence = fmt.Sprintf("Results %d to %d, in %s.", v.Offset+1, v.Offset+n, time.Since(began).Round(time.Millisecond))
+		v.Sentence = fmt.Sprintf("Results %d to %d, in %s.", v.Offset+1, v.Offset+n, took)
 		if n == search.LimitDefault && v.Offset+n <= search.OffsetMax {
 			v.Next = v.Offset + n
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/mosey-web/mosey/search"
 )
 
-// Store is what the pages are read from.
+// Store reads the pages' data.
 type Store interface {
 	explain.Store
 	search.Store
@@ -23,14 +23,13 @@ type Store interface {
 	DomainStore
 	ImageStore
 
-	// Watch and EndedGaps tell how all stands.
 	Watch(ctx context.Context) (report.Watch, error)
 	EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) ([]report.EndedGaps, error)
-	// Outcomes are those of a run, or of all where that is 0.
+	// Outcomes are of a run, or of all if runID is 0.
 	Outcomes(ctx context.Context, runID int64, since time.Time, step time.Duration, spans int) (report.OutcomesOver, error)
 }
 
-// CountStore has what may take long: runs, and lists of domains.
+// CountStore has the statements that may take long.
 type CountStore interface {
 	Runs(ctx context.Context) ([]crawl.Run, error)
 	Run(ctx context.Context, name string) (crawl.Run, error)
@@ -39,17 +38,17 @@ type CountStore interface {
 	Domains(ctx context.Context, q report.DomainQuery) ([]report.DomainListing, error)
 }
 
-// DomainStore has what is told of domains and their pages.
+// DomainStore reads domains and their pages.
 type DomainStore interface {
 	DomainsByStatus(ctx context.Context) (counts map[crawl.DomainStatus]int64, about int64, err error)
 	DomainHistory(ctx context.Context, domain string, most int) (report.DomainHistory, error)
-	// Ended are the latest attempts of so many domains that are served, at most most.
+	// Ended has the latest attempts of at most so many domains that are served.
 	Ended(ctx context.Context, domains, most int) ([]report.Crawl, error)
 	RobotsText(ctx context.Context, origin string, version int64) (crawl.RobotsText, error)
 	PageLinks(ctx context.Context, domain, url string, most int) (report.PageLinks, error)
 }
 
-// ImageStore has what is told of images.
+// ImageStore reads images.
 type ImageStore interface {
 	Images(ctx context.Context, f report.ImageFilter) ([]report.ImageRow, error)
 	ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error)
@@ -58,26 +57,23 @@ type ImageStore interface {
 	ImageCopies(ctx context.Context, alike bool, most int) ([]report.ImageCopies, error)
 }
 
-// Config says what is shown, and to whom.
+// Config configures a Server.
 type Config struct {
 	Store Store
 	// Counts is the same database, for statements that take longer than a page may.
 	Counts CountStore
-	// Hosts are more names of the page. It answers to them and to the names of this machine, and
-	// to no other name. So a stranger's page cannot reach it by a name of its own.
+	// Hosts are names to which the server answers, beside those of this machine. It answers to no
+	// other name, so that a stranger's page cannot reach it by a name of its own.
 	Hosts []string
 	// TemporalUI is the address of Temporal's web UI, up to the namespace; empty is unknown.
 	TemporalUI string
-	// Temporal fails if Temporal does not answer; nil is that it is not known which one.
-	Temporal func(context.Context) error
-	// SearchOnly serves nothing but the search.
+	// Temporal fails if Temporal does not answer; nil if its address is unknown.
+	Temporal   func(context.Context) error
 	SearchOnly bool
-	// Pictures has the small pictures of images.
-	Pictures Pictures
-	// Changes makes changes; nil is that nothing can be changed.
-	Changes Changes
-	Access  Access
-	// TimedOut reports whether an error says that the database took too long.
+	Pictures   Pictures
+	Changes    Changes // nil forbids all changes
+	Access     Access
+	// TimedOut reports whether the database took too long.
 	TimedOut func(error) bool
 	Logger   *slog.Logger
 	// Now is the clock; nil is the time.
@@ -92,19 +88,13 @@ type Server struct {
 	templates map[string]*template.Template
 	searcher  *search.Searcher
 	mux       *http.ServeMux
-	// closed ends what is being counted
-	closed chan struct{}
-	// progress and reports are those of runs, by their names
-	progress kept[report.Progress]
-	reports  kept[report.Run]
-	// watch is how things stand
-	watch kept[watched]
-	// lists are those of domains, by what is asked for
-	lists kept[[]report.DomainListing]
-	// gone is whether Temporal does not answer
-	gone kept[bool]
-	// watching has a place for each who is told what is new
-	watching chan struct{}
+	closed    chan struct{} // ends the counting
+	progress  kept[report.Progress]
+	reports   kept[report.Run]
+	watch     kept[watched]
+	lists     kept[[]report.DomainListing]
+	gone      kept[bool]    // whether Temporal does not answer
+	watching  chan struct{} // has an element for each stream of events
 }
 
 //go:embed templates
@@ -131,7 +121,6 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// parse reads the templates.
 func (s *Server) parse() error {
 	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html")
 	if err != nil {
@@ -148,14 +137,14 @@ func (s *Server) parse() error {
 		s.templates[p.name] = copied
 	}
 	for _, name := range []string{"timeline.svg", "outcomes.svg"} {
-		if s.templates[name], err = template.ParseFS(templates, "templates/"+name, "templates/colours.svg"); err != nil {
+		s.templates[name], err = template.ParseFS(templates, "templates/"+name, "templates/colours.svg")
+		if err != nil {
 			return fmt.Errorf("read the templates of pictures: %w", err)
 		}
 	}
 	return nil
 }
 
-// route says what is answered where.
 func (s *Server) route() {
 	if !s.SearchOnly {
 		s.mux.HandleFunc("GET /domains/{name}/timeline.svg", s.timeline)
@@ -188,7 +177,7 @@ func (s *Server) route() {
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.problem(w, r, errNoPage) })
 }
 
-// Handler is the whole of it, guarded, and bounded where it is open to the public.
+// Handler returns the guarded handler, with limits if it is open to the public.
 func (s *Server) Handler() (http.Handler, error) {
 	if !s.SearchOnly {
 		return s.guard(s.mux), nil
@@ -200,5 +189,5 @@ func (s *Server) Handler() (http.Handler, error) {
 	return s.guard(l.limited(s.mux)), nil
 }
 
-// Close ends what is being counted. It is to be called once.
+// Close ends the counting. Call it once.
 func (s *Server) Close() { close(s.closed) }

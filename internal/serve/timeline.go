@@ -16,7 +16,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// How many attempts a domain's page shows, by default and at the most.
+// The attempts on a domain's page, by default and at the most.
 const (
 	attemptsShown = 40
 	attemptsMost  = 500
@@ -39,16 +39,14 @@ const (
 
 // chart is a time axis of a domain's requests and waits.
 type chart struct {
-	Width, Height int
-	Left, Right   int
-	Lanes         []lane
-	Ticks         []tick
-	Marks         []mark
-	Bars          []bar
-	Legend        []legend
-	Axis          int
-	Zone          string
-	Title         string
+	Width, Height, Left, Right, Axis int
+
+	Lanes       []lane
+	Ticks       []tick
+	Marks       []mark
+	Bars        []bar
+	Legend      []legend
+	Zone, Title string
 }
 
 type lane struct {
@@ -63,27 +61,22 @@ type tick struct {
 
 // mark is an instant. Class is how it is drawn, and Shape what it is.
 type mark struct {
-	X, Y  float64
-	Class string
-	Shape string
-	Title string
+	X, Y                float64
+	Class, Shape, Title string
 }
 
 // bar is a span.
 type bar struct {
-	X, Y, Width float64
-	Height      float64
-	Class       string
-	Title       string
+	X, Y, Width, Height float64
+	Class, Title        string
 }
 
 type legend struct {
-	X     float64
-	Class string
-	Text  string
+	X           float64
+	Class, Text string
 }
 
-// chartOf draws a history up to an instant. The wait that goes on ends with free.
+// chartOf draws a history until now. The present wait ends with free.
 func chartOf(h report.DomainHistory, now, free time.Time) chart {
 	c := chart{
 		Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight, Axis: laneAxis,
@@ -132,7 +125,6 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 	return c
 }
 
-// began is when a request was made.
 func began(a report.Crawl) time.Time { return a.CompletedAt.Add(-time.Duration(a.Duration)) }
 
 func waitBar(at func(time.Time) float64, from, to time.Time, reason reasons.Reason) bar {
@@ -143,7 +135,7 @@ func waitBar(at func(time.Time) float64, from, to time.Time, reason reasons.Reas
 	}
 }
 
-// robots marks the fetches that said something new.
+// robots marks the fetches of robots.txt.
 func (c *chart) robots(fetches []report.RobotsFetch, from time.Time, at func(time.Time) float64) {
 	for _, f := range fetches {
 		if f.FetchedAt.Before(from) {
@@ -160,7 +152,7 @@ func (c *chart) robots(fetches []report.RobotsFetch, from time.Time, at func(tim
 	}
 }
 
-// people draws what was decided for as long as it held.
+// people draws controls for the time in which they were in force.
 func (c *chart) people(controls []report.PastControl, from, to time.Time, at func(time.Time) float64) {
 	for _, p := range controls {
 		end := to
@@ -233,7 +225,6 @@ func placed(all []legend) []legend {
 	return all
 }
 
-// outcomeClass is how a request is drawn that ended so.
 func outcomeClass(o crawl.Outcome) string {
 	switch o {
 	case crawl.OutcomeSuccess:
@@ -245,8 +236,7 @@ func outcomeClass(o crawl.Outcome) string {
 	return "bad"
 }
 
-// waitClass is how a wait is drawn: the usual ones, those that the server has asked for, and
-// those for trouble.
+// waitClass separates usual waits, those that the server asked for, and those after failures.
 func waitClass(r reasons.Reason) string {
 	switch r { //nolint:exhaustive // the others are usual
 	case reasons.CrawlDelay, reasons.RetryAfter:
@@ -259,7 +249,6 @@ func waitClass(r reasons.Reason) string {
 	return "usual"
 }
 
-// timeline answers with the picture.
 func (s *Server) timeline(w http.ResponseWriter, r *http.Request) {
 	h, d, err := s.history(r)
 	if err != nil {
@@ -269,7 +258,6 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request) {
 	s.picture(w, "timeline.svg", chartOf(h, s.Now(), d.SlotFree))
 }
 
-// picture answers with a picture.
 func (s *Server) picture(w http.ResponseWriter, name string, shows any) {
 	header := w.Header()
 	header.Set("Content-Type", "image/svg+xml")
@@ -281,7 +269,7 @@ func (s *Server) picture(w http.ResponseWriter, name string, shows any) {
 	}
 }
 
-// history reads what a domain's page shows of the past.
+// history reads the past of the requested domain.
 func (s *Server) history(r *http.Request) (h report.DomainHistory, d report.Domain, err error) {
 	name, err := domainNamed(r.PathValue("name"))
 	if err != nil {
@@ -298,7 +286,7 @@ func (s *Server) history(r *http.Request) (h report.DomainHistory, d report.Doma
 	return h, d, err
 }
 
-// attempts is how many of them are wanted.
+// attempts is the requested number of attempts.
 func attempts(r *http.Request) (int, error) {
 	text := r.FormValue("n")
 	if text == "" {

@@ -18,25 +18,27 @@ import (
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
-// URLView is what is known of a page, and what is to become of it.
+// URLView is the page about a crawled page.
 type URLView struct {
 	head
 
 	// Asked is the URL; empty is none yet.
-	Asked string      `json:"url"`
-	Why   explain.Why `json:"why"`
-	Page  report.Page `json:"page"`
-	Known bool        `json:"known"`
-	// Links are those of the page and to it, at most linksShown each way.
+	Asked string           `json:"url"`
+	Why   explain.Why      `json:"why"`
+	Page  report.Page      `json:"page"`
+	Known bool             `json:"known"`
 	Links report.PageLinks `json:"links"`
-	// Runs can be told to ask for it: those that have, and the latest of the others.
+	// Runs can request it now: those that have, and the latest of the others.
 	Runs []string `json:"-"`
 }
 
-// runsOffered is how many runs a page offers to ask for it.
-const runsOffered = 20
+const (
+	runsOffered = 20
+	linksShown  = 50 // each way
+	linesShown  = 2000
+)
 
-// runsFor are those that can ask for a page.
+// runsFor names the runs that can request a page.
 func (s *Server) runsFor(ctx context.Context, p report.Page) ([]string, error) {
 	all, err := s.Store.Runs(ctx)
 	if err != nil {
@@ -61,9 +63,6 @@ func (s *Server) runsFor(ctx context.Context, p report.Page) ([]string, error) {
 	}
 	return names[:min(len(names), runsOffered)], nil
 }
-
-// linksShown is how many links are shown each way.
-const linksShown = 50
 
 func (s *Server) url(r *http.Request) (view, error) {
 	text := r.FormValue("u")
@@ -95,32 +94,25 @@ func (s *Server) url(r *http.Request) (view, error) {
 	return v, nil
 }
 
-// RobotsView is what a robots.txt says of a URL.
+// RobotsView is the decision of a robots.txt about a URL.
 type RobotsView struct {
 	head
 
 	URL   string `json:"url"`
 	Agent string `json:"agent"`
-	// Pasted is a robots.txt that is asked about instead of the one that was read.
+	// Pasted is a robots.txt to use instead of the stored one.
 	Pasted string `json:"-"`
-	// Allowed is whether the URL may be fetched, by Rule in Line, from 1; 0 is none.
-	Allowed bool   `json:"allowed"`
-	Rule    string `json:"rule,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	// CrawlDelay is what it asks for.
-	CrawlDelay settings.Duration `json:"crawl_delay,omitzero"`
-	// VisitTimes are when it wants to be visited, in UTC.
-	VisitTimes []string            `json:"visit_times,omitempty"`
+	// Allowed is decided by Rule in Line, from 1; 0 is none.
+	Allowed    bool                `json:"allowed"`
+	Rule       string              `json:"rule,omitempty"`
+	Line       int                 `json:"line,omitempty"`
+	CrawlDelay settings.Duration   `json:"crawl_delay,omitzero"`
+	VisitTimes []string            `json:"visit_times,omitempty"` // in UTC
 	Verdict    crawl.RobotsVerdict `json:"verdict,omitempty"`
 	FetchedAt  time.Time           `json:"fetched_at,omitzero"`
-	// Lines are the file.
-	Lines []string `json:"lines,omitempty"`
+	Lines      []string            `json:"lines,omitempty"`
 }
 
-// linesShown is how many lines of a robots.txt are shown.
-const linesShown = 2000
-
-// robots says what a robots.txt says: one that was read, or one that is asked with.
 func (s *Server) robots(r *http.Request) (view, error) {
 	v := &RobotsView{head: head{Now: s.Now()}, Agent: cmp.Or(r.FormValue("agent"), crawl.ProductToken), Pasted: r.FormValue("text")}
 	v.URL = strings.TrimSpace(r.FormValue("u"))
@@ -141,7 +133,7 @@ func (s *Server) robots(r *http.Request) (view, error) {
 	return v, s.robotsRead(r, v, u)
 }
 
-// robotsRead decides by the robots.txt that was read last.
+// robotsRead decides by the stored robots.txt.
 func (s *Server) robotsRead(r *http.Request, v *RobotsView, u urls.URL) error {
 	stored, err := s.Store.Robots(r.Context(), u.Origin())
 	if errors.Is(err, crawl.ErrNotFound) {
@@ -177,7 +169,6 @@ func (s *Server) robotsRead(r *http.Request, v *RobotsView, u urls.URL) error {
 	return nil
 }
 
-// decide asks rules.
 func (v *RobotsView) decide(u urls.URL, rules *robots.Rules, name string) {
 	d := rules.Decide(u.RequestTarget())
 	v.Allowed, v.Rule, v.Line = d.Allowed, d.Rule, d.Line
@@ -200,7 +191,7 @@ func (v *RobotsView) decide(u urls.URL, rules *robots.Rules, name string) {
 	v.Sentence = explain.OneLine(v.Sentence) + "."
 }
 
-// show keeps the lines of a file, each safe to look at.
+// show fills in the lines of a file, cleaned.
 func (v *RobotsView) show(text string) {
 	for line := range strings.Lines(strings.ToValidUTF8(text, "\uFFFD")) {
 		if len(v.Lines) == linesShown {
