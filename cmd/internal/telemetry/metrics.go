@@ -1,9 +1,11 @@
+// Package telemetry lets others watch a process: metrics for Prometheus, traces for
+// OpenTelemetry, health, and profiles. docs/metrics.md lists the metrics, and docs/traces.md what
+// a trace has.
 package telemetry
 
 import (
 	"cmp"
 	"context"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -177,35 +179,6 @@ func (m *Metrics) histograms(name, help string, buckets []float64, labels ...str
 	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	m.declare(name, "histogram", help, labels, h)
 	return h
-}
-
-// Cache has the use of a cache counted.
-func (m *Metrics) Cache(name string, use func() (hits, misses int64)) {
-	m.caches.mu.Lock()
-	defer m.caches.mu.Unlock()
-	m.caches.use[name] = use
-}
-
-// cacheCounts reads how caches were used.
-type cacheCounts struct {
-	desc *prometheus.Desc
-
-	mu  sync.Mutex
-	use map[string]func() (hits, misses int64)
-}
-
-// Describe implements prometheus.Collector.
-func (c *cacheCounts) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc }
-
-// Collect implements prometheus.Collector.
-func (c *cacheCounts) Collect(ch chan<- prometheus.Metric) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name, use := range c.use {
-		hits, misses := use()
-		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.CounterValue, float64(hits), name, "hit")
-		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.CounterValue, float64(misses), name, "miss")
-	}
 }
 
 // ImageStore counts what the store of images was asked for.

@@ -1,14 +1,21 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -17,6 +24,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/traces"
 )
 
@@ -112,4 +120,195 @@ type errorsOnly struct{ slog.Handler }
 // Enabled implements slog.Handler.
 func (h errorsOnly) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelError && h.Handler.Enabled(ctx, level)
+}
+
+const (
+	protocolHTTP = "http/protobuf"
+	protocolGRPC = "grpc"
+)
+
+// traceSettings are what the environment wants of traces.
+type traceSettings struct {
+	protocol, endpoint string
+	sampler            sdktrace.Sampler
+	resource           []attribute.KeyValue
+}
+
+// environment is what traces read of one. It collects what is wrong.
+type environment struct {
+	lookup func(string) (string, bool)
+	errs   []error
+}
+
+func (e *environment) get(name string) string {
+	value, _ := e.lookup(name)
+	return strings.TrimSpace(value)
+}
+
+// either is the variable for traces, or else the one for all signals.
+func (e *environment) either(suffix string) (name, value string) {
+	for _, name = range []string{"OTEL_EXPORTER_OTLP_TRACES_" + suffix, "OTEL_EXPORTER_OTLP_" + suffix} {
+		if value = e.get(name); value != "" {
+			break
+		}
+	}
+	return name, value
+}
+
+func (e *environment) wrong(name, value, want string) {
+	e.errs = append(e.errs, fmt.Errorf("%s %q: want %s", name, value, want))
+}
+
+// tracing reads what the environment wants of traces; nil is that it wants none. Variables that
+// say how are read only then: they may be meant for others.
+func tracing(lookup func(string) (string, bool)) (*traceSettings, error) {
+	e := &environment{lookup: lookup}
+	if !e.on() {
+		return nil, errors.Join(e.errs...)
+	}
+	s := &traceSettings{}
+	s.protocol, s.endpoint = e.target()
+	s.sampler = e.sampler()
+	s.resource = e.resource()
+	e.others()
+	return s, errors.Join(e.errs...)
+}
+
+// on reports whether traces are wanted.
+func (e *environment) on() bool {
+	const off, exporter = "OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER"
+	switch v := e.get(off); strings.ToLower(v) {
+	case "true":
+		return false
+	case "", "false":
+	default:
+		e.wrong(off, v, "true or false")
+		return false
+	}
+	switch v := e.get(exporter); v {
+	case "":
+		_, endpoint := e.either("ENDPOINT")
+		return endpoint != ""
+	case "otlp":
+		return true
+	case "none":
+	default:
+		e.wrong(exporter, v, "otlp or none")
+	}
+	return false
+}
+
+// target is where traces go, and how.
+func (e *environment) target() (protocol, endpoint string) {
+	name, protocol := e.either("PROTOCOL")
+	protocol = cmp.Or(protocol, protocolHTTP)
+	if protocol != protocolHTTP && protocol != protocolGRPC {
+		e.wrong(name, protocol, protocolHTTP+" or "+protocolGRPC)
+	}
+	name, endpoint = e.either("ENDPOINT")
+	switch {
+	case endpoint != "":
+		u, err := url.Parse(endpoint)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			e.wrong(name, urls.WithoutCredentials(endpoint), "a URL such as http://localhost:4318")
+			return protocol, endpoint
+		}
+		if protocol == protocolHTTP && name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // the other is used as it is
+			endpoint = u.JoinPath("v1", "traces").String()
+		}
+	case protocol == protocolGRPC:
+		endpoint = "http://localhost:4317"
+	default:
+		endpoint = "http://localhost:4318/v1/traces"
+	}
+	return protocol, endpoint
+}
+
+// sampler is which attempts have a trace. An attempt has no parent, so what is based on one
+// is as what it is based on.
+func (e *environment) sampler() sdktrace.Sampler {
+	const name, arg = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
+	v := strings.ToLower(e.get(name))
+	switch strings.TrimPrefix(v, "parentbased_") {
+	case "", "always_on":
+		return sdktrace.AlwaysSample()
+	case "always_off":
+		return sdktrace.NeverSample()
+	case "traceidratio":
+		text := cmp.Or(e.get(arg), "1")
+		share, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(share >= 0 && share <= 1) { // not a number is neither
+			e.wrong(arg, text, "a share from 0 to 1, such as 0.01")
+		}
+		return sdktrace.TraceIDRatioBased(share)
+	}
+	e.wrong(name, v, "always_on, always_off or traceidratio, or one of them with parentbased_ before it")
+	return sdktrace.NeverSample()
+}
+
+// resource is what the environment says of the process.
+func (e *environment) resource() (attrs []attribute.KeyValue) {
+	const name = "OTEL_RESOURCE_ATTRIBUTES"
+	pairs, ok := pairsOf(e.get(name))
+	if !ok {
+		e.wrong(name, e.get(name), "pairs such as deployment.environment.name=test,team=web")
+	}
+	for _, pair := range pairs {
+		attrs = append(attrs, attribute.String(pair[0], pair[1]))
+	}
+	if service := e.get("OTEL_SERVICE_NAME"); service != "" {
+		attrs = append(attrs, attribute.String("service.name", service))
+	}
+	return attrs
+}
+
+// pairsOf reads key=value,key=value, with values in the escapes of URLs.
+func pairsOf(text string) (pairs [][2]string, ok bool) {
+	for pair := range strings.SplitSeq(text, ",") {
+		if pair = strings.TrimSpace(pair); pair == "" {
+			continue
+		}
+		key, value, found := strings.Cut(pair, "=")
+		key = strings.TrimSpace(key)
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		if !found || key == "" || err != nil {
+			return nil, false
+		}
+		pairs = append(pairs, [2]string{key, value})
+	}
+	return pairs, true
+}
+
+// others checks the variables that OpenTelemetry reads by itself: it would tell of what is wrong
+// in passing, and go on without.
+func (e *environment) others() {
+	for _, name := range []string{
+		"OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_EXPORT_TIMEOUT", "OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+	} {
+		e.number(name, e.get(name))
+	}
+	name, value := e.either("TIMEOUT")
+	e.number(name, value)
+	if name, value = e.either("COMPRESSION"); value != "" && value != "gzip" && value != "none" {
+		e.wrong(name, value, "gzip or none")
+	}
+	for _, suffix := range []string{"CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"} {
+		if name, value = e.either(suffix); value == "" {
+			continue
+		}
+		if _, err := os.ReadFile(value); err != nil {
+			e.wrong(name, value, "a file that can be read")
+		}
+	}
+	name, value = e.either("HEADERS")
+	if _, ok := pairsOf(value); !ok {
+		e.wrong(name, "…", "pairs such as authorization=Bearer%20abc") // they are secret
+	}
+}
+
+// number checks a number that is greater than nothing, if there is one.
+func (e *environment) number(name, value string) {
+	if n, err := strconv.Atoi(value); value != "" && (err != nil || n <= 0) {
+		e.wrong(name, value, "a whole number from 1")
+	}
 }

@@ -1,11 +1,16 @@
 package wiring
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"regexp"
 	"strings"
+	"sync"
+	"time"
 )
 
 // Exit codes of the commands.
@@ -72,4 +77,109 @@ func failure(err error) (text string, code int) {
 		text = "the disk is full: free some space and give the command again; all that was stored is kept (" + what + ")"
 	}
 	return text, ExitFailed
+}
+
+// Room is what is left of a disk, in bytes. Some disks have no count of inodes.
+type Room struct{ Free, Size, Inodes, InodesAll uint64 }
+
+// IsDiskFull reports whether an error says that a disk is full.
+func IsDiskFull(err error) bool {
+	if err == nil {
+		return false
+	}
+	_, full := diskFull(err.Error())
+	return full
+}
+
+// fullText is how Postgres (SQLSTATE 53100), SQLite and the system say that a disk is
+// full. Errors of Temporal's server cross a process as text.
+var fullText = regexp.MustCompile(`(?i)no space left on device|check free disk space|database or disk is full|SQLSTATE 53100`)
+
+// diskFull reports whether a text says that a disk is full, and returns what failed
+// for it, in some words.
+func diskFull(text string) (what string, full bool) {
+	for line := range strings.SplitSeq(text, "\n") {
+		found := fullText.FindStringIndex(line)
+		if found == nil {
+			continue
+		}
+		what = line[:found[1]]
+		for _, begin := range []string{"ERROR: ", "FATAL: ", "PANIC: ", "error: "} {
+			if _, rest, ok := strings.Cut(what, begin); ok {
+				what = rest
+			}
+		}
+		const longest = 200
+		if what = strings.TrimSpace(what); len(what) > longest {
+			what = "…" + strings.ToValidUTF8(what[len(what)-longest:], "")
+		}
+		if strings.Contains(what, "(SQLSTATE") {
+			what += ")"
+		}
+		return what, true
+	}
+	return "", false
+}
+
+// diskNoticeEvery is how often a log says that the disk is still full.
+const diskNoticeEvery = time.Minute
+
+// diskLog says in one sentence that the disk is full, in place of the errors that
+// each activity has for it, and of the time-outs of Temporal that come with it.
+type diskLog struct {
+	slog.Handler
+
+	state *diskState
+}
+
+type diskState struct {
+	// base is the handler without any attributes
+	base slog.Handler
+
+	mu   sync.Mutex
+	told time.Time
+	seen time.Time
+}
+
+// newLogger logs to a handler, but for what is of no use: a full disk is one sentence.
+func newLogger(handler slog.Handler) *slog.Logger {
+	return slog.New(diskLog{handler, &diskState{base: handler}})
+}
+
+// Handle passes on what is worth it.
+func (h diskLog) Handle(ctx context.Context, r slog.Record) error {
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		if strings.EqualFold(a.Key, "error") {
+			text += "\n" + a.Value.String()
+		}
+		return true
+	})
+	what, full := diskFull(text)
+	h.state.mu.Lock()
+	defer h.state.mu.Unlock()
+	switch {
+	case full:
+		h.state.seen = r.Time
+	case strings.HasSuffix(text, context.DeadlineExceeded.Error()) && r.Time.Sub(h.state.seen) < diskNoticeEvery:
+		return nil
+	default:
+		return h.Handler.Handle(ctx, r)
+	}
+	if r.Time.Sub(h.state.told) < diskNoticeEvery {
+		return nil
+	}
+	h.state.told = r.Time
+	return h.state.base.Handle(ctx, slog.NewRecord(r.Time, slog.LevelError,
+		"the disk is full: free some space, and the crawl goes on by itself with all that it has ("+what+")", 0))
+}
+
+// WithAttrs is that of the handler behind, and so must be wrapped again.
+func (h diskLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return diskLog{h.Handler.WithAttrs(attrs), h.state}
+}
+
+// WithGroup is as WithAttrs.
+func (h diskLog) WithGroup(name string) slog.Handler {
+	return diskLog{h.Handler.WithGroup(name), h.state}
 }

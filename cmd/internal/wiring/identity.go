@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net/mail"
 	"net/netip"
 	"os"
 	"strings"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/botauth"
 )
 
 // IdentityFlags say what else site owners can find out about the crawler.
@@ -118,4 +122,148 @@ func readNetworksFile(name string) ([]netip.Prefix, error) {
 		return nil, fmt.Errorf("%s: there is no address in it", name)
 	}
 	return readNetworks(given)
+}
+
+// AgentFlags say who makes the requests.
+type AgentFlags struct {
+	UserAgent string `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." expert:"" placeholder:"TEXT"`
+	Contact   string `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
+}
+
+// Agent is the User-Agent to send.
+func (f AgentFlags) Agent() string {
+	if f.UserAgent != "" {
+		return f.UserAgent
+	}
+	agent := crawl.ProductToken + "/" + Version()
+	if f.Contact != "" {
+		agent += " (+" + f.Contact + ")"
+	}
+	return agent
+}
+
+// Token is the product token of the User-Agent, which robots.txt knows it by.
+func (f AgentFlags) Token() (string, error) { return crawl.AgentOf(f.Agent()) }
+
+// CheckAgent names each of the flags that no site owner could use.
+func (f AgentFlags) CheckAgent() error {
+	var errs []error
+	if _, err := f.Token(); err != nil {
+		errs = append(errs, fmt.Errorf("--user-agent: %w", err))
+	}
+	return errors.Join(append(errs, checkContact(f.Contact))...)
+}
+
+// checkContact refuses a contact that no site owner could use: neither a URL nor a
+// mail address.
+func checkContact(contact string) error {
+	if contact == "" || isMail(contact) {
+		return nil
+	}
+	_, err := contactURL(contact)
+	if errors.Is(err, urls.ErrUserinfo) {
+		return fmt.Errorf("--contact: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("--contact %q: want a URL or mail address at which site owners reach you, "+
+			"such as https://crawler.example.com/ or you@example.org", contact)
+	}
+	return nil
+}
+
+var errContact = errors.New("neither a URL nor a mail address")
+
+// contactURL reads a contact that is a URL. It stands in a comment of the User-Agent,
+// which a space or a bracket would break.
+func contactURL(contact string) (urls.URL, error) {
+	u, err := urls.Parse(contact)
+	if err != nil {
+		return u, err
+	}
+	if !strings.HasPrefix(contact, u.Scheme()+"://") || strings.ContainsAny(contact, " \t\r\n()") ||
+		!strings.ContainsAny(u.Host(), ".:") {
+		return u, errContact
+	}
+	return u, nil
+}
+
+// ContactPage is the contact if that is a URL.
+func (f AgentFlags) ContactPage() (page urls.URL, is bool) {
+	if f.Contact == "" || isMail(f.Contact) {
+		return page, false
+	}
+	page, err := contactURL(f.Contact)
+	return page, err == nil
+}
+
+// isMail reports whether a contact is a mail address, bare or after mailto:.
+func isMail(contact string) bool {
+	address := strings.TrimPrefix(contact, "mailto:")
+	parsed, err := mail.ParseAddress(address)
+	if err != nil || parsed.Address != address || strings.ContainsAny(address, " ()\"") {
+		return false
+	}
+	host := address[strings.LastIndex(address, "@")+1:]
+	_, err = urls.DomainOf(host)
+	return err == nil && strings.Contains(host, ".")
+}
+
+// NoContact is a warning where the requests do not say who makes them; else empty.
+func (f AgentFlags) NoContact() string {
+	if f.Contact != "" || strings.Contains(f.UserAgent, "@") || strings.Contains(f.UserAgent, "://") {
+		return ""
+	}
+	return "no contact is given, so site owners cannot reach you: " +
+		"set --contact (or MOSEY_CONTACT) to a URL or mail address"
+}
+
+// SignFlags say how requests are signed, so that sites can tell who makes them.
+type SignFlags struct {
+	Sign           string       `help:"Sign requests (Web Bot Auth) with the Ed25519 key of this file, or the newest of a folder: mosey identity keygen makes one. Default: off." expert:"" placeholder:"FILE|DIR"`
+	SignatureAgent string       `help:"Where the public keys are, for --sign: the https URL of a host that serves what mosey identity directory prints." expert:"" placeholder:"URL"`
+	SignForm       botauth.Form `help:"Draft that --sign follows: architecture-02 (verifiers of today) or httpsig-protocol-01 (the IETF's working group). Default: architecture-02." enum:"architecture-02,httpsig-protocol-01" default:"architecture-02" expert:"" placeholder:"FORM"`
+}
+
+// signer makes what signs requests; nil is none. No error has a key in it.
+func (f SignFlags) signer(logger *slog.Logger) (*botauth.Signer, error) {
+	if f.Sign == "" && f.SignatureAgent == "" {
+		return nil, nil //nolint:nilnil // that is how not to sign
+	}
+	if f.Sign == "" {
+		return nil, errors.New("--signature-agent: there is no --sign, so that nothing is signed")
+	}
+	if _, err := f.SignAs(); err != nil {
+		return nil, err
+	}
+	signer, err := botauth.New(botauth.Config{Path: f.Sign, Agent: f.SignatureAgent, Form: f.SignForm, Logger: logger})
+	if err != nil {
+		return nil, fmt.Errorf("--sign: %w", err)
+	}
+	if logger != nil {
+		logger.Info("requests are signed", "keyid", signer.Current(), "agent", signer.Agent(), "form", f.SignForm)
+	}
+	return signer, nil
+}
+
+// SignAs is what the header Signature-Agent says.
+func (f SignFlags) SignAs() (string, error) {
+	if f.SignatureAgent == "" {
+		return "", errors.New("--signature-agent: not given; want the https URL of a host that serves the public keys, " +
+			"as a signature tells nothing to those who do not find its key")
+	}
+	agent, err := f.SignForm.Agent(f.SignatureAgent)
+	if err != nil {
+		return "", fmt.Errorf("--signature-agent: %w", err) // what is given may have a password
+	}
+	return agent, nil
+}
+
+// SignedBy is the keyid of the key that signs requests now, and the URL at which its public part is to be;
+// empty where requests are not signed.
+func (f SignFlags) SignedBy() (keyID, directory string, err error) {
+	signer, err := f.signer(nil)
+	if signer == nil || err != nil {
+		return "", "", err
+	}
+	return signer.Current(), botauth.DirectoryURL(signer.Agent()), nil
 }

@@ -3,8 +3,21 @@ package wiring
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"regexp"
+	"strconv"
+	"sync/atomic"
+	"syscall"
 	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/reconcile"
@@ -70,4 +83,144 @@ func (r reconciler) lead(ctx context.Context, lead *db.Lead) (*db.Lead, error) {
 		lead.Leave()
 	}
 	return r.store.Lead(ctx)
+}
+
+const (
+	// orphansMost is how many workflows are looked at; what is left waits for its
+	// time-out.
+	orphansMost = 20_000
+	// orphansAtOnce is how many at a time: the crawl goes on meanwhile.
+	orphansAtOnce = 4
+	orphansPage   = 1000
+	// orphansPause is how long after a failure it is tried again, and how long after
+	// a success those are looked for that the list of workflows did not have yet.
+	orphansPause = 5 * time.Second
+	// listLag is how long a workflow may run at the most before it is on that list.
+	listLag = time.Minute
+)
+
+// started is about when this process was.
+var started = time.Now()
+
+// orphans are activities that were under way in processes of this machine when they
+// died. Otherwise Temporal would notice only after minutes without a heartbeat. If a
+// process is taken for dead by mistake, no site is hurried: its requests hold their
+// slots.
+type orphans struct {
+	client *Client
+	logger *slog.Logger
+}
+
+// run has Temporal run them again at once, and says what it does.
+func (o orphans) run(ctx context.Context) {
+	const running = `ExecutionStatus = "Running"`
+	recent := fmt.Sprintf(`%s AND StartTime BETWEEN "%s" AND "%s"`, running,
+		started.Add(-listLag).Format(time.RFC3339), started.Format(time.RFC3339))
+	for queries := []string{running, recent}; len(queries) > 0; {
+		n, err := o.fail(ctx, queries[0])
+		if n > 0 {
+			o.logger.InfoContext(ctx, "took over from a worker that had died", "activities", n)
+		}
+		switch {
+		case err == nil:
+			queries = queries[1:]
+		case ctx.Err() == nil:
+			o.logger.WarnContext(ctx, "could not look for what a dead worker had under way; tried again in 5 s", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(orphansPause):
+		}
+	}
+}
+
+// fail fails those of the workflows that a query finds, and returns how many there were.
+func (o orphans) fail(ctx context.Context, query string) (int64, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return 0, err
+	}
+	var failed atomic.Int64
+	in := &workflowservice.ListWorkflowExecutionsRequest{PageSize: orphansPage, Query: query}
+	for range orphansMost / orphansPage {
+		page, err := o.client.ListWorkflow(ctx, in)
+		if err != nil {
+			return failed.Load(), fmt.Errorf("list workflows: %w", err)
+		}
+		g, ctx := errgroup.WithContext(ctx)
+		g.SetLimit(orphansAtOnce)
+		for _, w := range page.GetExecutions() {
+			g.Go(func() error {
+				n, err := o.failOf(ctx, host, w.GetExecution())
+				failed.Add(n)
+				return err
+			})
+		}
+		err = g.Wait()
+		if in.NextPageToken = page.GetNextPageToken(); err != nil || len(in.GetNextPageToken()) == 0 {
+			return failed.Load(), err
+		}
+	}
+	return failed.Load(), nil
+}
+
+// failOf does so for one workflow.
+func (o orphans) failOf(ctx context.Context, host string, w *commonpb.WorkflowExecution) (failed int64, err error) {
+	d, err := o.client.DescribeWorkflowExecution(ctx, w.GetWorkflowId(), w.GetRunId())
+	if workflows.NotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read workflow %s: %w", w.GetWorkflowId(), err)
+	}
+	for _, a := range d.GetPendingActivities() {
+		if !orphaned(a, host) {
+			continue
+		}
+		err := o.client.CompleteActivityByID(ctx, o.client.namespace, w.GetWorkflowId(), w.GetRunId(), a.GetActivityId(), nil,
+			temporal.NewApplicationError("the worker died: "+a.GetLastWorkerIdentity(), "WorkerDied"))
+		if workflows.NotFound(err) {
+			continue
+		}
+		if err != nil {
+			return failed, fmt.Errorf("fail an activity of workflow %s: %w", w.GetWorkflowId(), err)
+		}
+		failed++
+	}
+	return failed, nil
+}
+
+// Identity is a process of Mosey, as Temporal knows it.
+type Identity struct {
+	Version string
+	PID     int
+	Host    string
+}
+
+// identityPattern reads what identity writes.
+var identityPattern = regexp.MustCompile(`^mosey/(\S+) (\d+)@(.+)$`)
+
+// ParseIdentity reads the identity of a client or worker. ok means that it is one of Mosey.
+func ParseIdentity(text string) (id Identity, ok bool) {
+	m := identityPattern.FindStringSubmatch(text)
+	if m == nil {
+		return id, false
+	}
+	pid, err := strconv.Atoi(m[2])
+	return Identity{Version: m[1], PID: pid, Host: m[3]}, err == nil
+}
+
+// orphaned reports whether an activity is that of a process on a host that is dead. A
+// container's processes may all have the same number: one that has ours had it before.
+func orphaned(a *workflowpb.PendingActivityInfo, host string) bool {
+	id, ok := ParseIdentity(a.GetLastWorkerIdentity())
+	if a.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED || !ok || id.Host != host {
+		return false
+	}
+	if id.PID == os.Getpid() {
+		return a.GetLastStartedTime().AsTime().Before(started)
+	}
+	process, err := os.FindProcess(id.PID)
+	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }

@@ -273,3 +273,70 @@ func checked(flag *kong.Flag, text, source string) (any, error) {
 	}
 	return text, nil
 }
+
+// onOff reads switches: on, off, or a flag without a value, which is on.
+type onOff struct{}
+
+// IsBool lets such a flag stand without a value; kong calls it.
+func (onOff) IsBool() bool { return true }
+
+// Decode reads one; kong calls it.
+func (onOff) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	text := "on"
+	if ctx.Scan.Peek().Type == kong.FlagValueToken {
+		text = fmt.Sprint(ctx.Scan.Pop().Value)
+	}
+	if text != "on" && text != "off" {
+		return fmt.Errorf("%q: want on or off", text)
+	}
+	target.SetBool(text == "on")
+	return nil
+}
+
+// decodeNetwork reads a network. An address is the network of it alone.
+func decodeNetwork(ctx *kong.DecodeContext, target reflect.Value) error {
+	token, err := ctx.Scan.PopValue("network")
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprint(token.Value)
+	network, ok := parseNetwork(text)
+	if !ok {
+		return fmt.Errorf("%q is not a network: want an address or a range, such as 192.0.2.7 or 10.0.0.0/8", text)
+	}
+	target.Set(reflect.ValueOf(network))
+	return nil
+}
+
+func parseNetwork(text string) (network netip.Prefix, ok bool) {
+	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+		addr = addr.Unmap() // as connections are compared
+		return netip.PrefixFrom(addr, addr.BitLen()), true
+	}
+	network, err := netip.ParsePrefix(text)
+	return network, err == nil && !network.Addr().Is4In6()
+}
+
+// Env is an environment, as os.Environ gives it. Commands get it from their caller,
+// so that a test can give each its own. What is set to nothing, as compose files
+// leave it, counts as not set.
+type Env []string
+
+// Get is a variable's value; empty if it is not set.
+func (e Env) Get(name string) string {
+	value, _ := e.LookupEnv(name)
+	return value
+}
+
+// LookupEnv is a variable's value, and whether it is set to anything.
+func (e Env) LookupEnv(name string) (string, bool) {
+	for _, kv := range slices.Backward(e) {
+		if key, value, _ := strings.Cut(kv, "="); key == name {
+			return value, value != ""
+		}
+	}
+	return "", false
+}
+
+// Environ is all of it.
+func (e Env) Environ() []string { return e }

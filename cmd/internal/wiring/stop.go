@@ -2,9 +2,12 @@ package wiring
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
 )
 
 const (
@@ -61,3 +64,62 @@ func EndBy(ctx context.Context, span time.Duration, end func()) (stop func()) {
 		close(finished)
 	}
 }
+
+// background runs functions until stop is called, which waits for them.
+func background(runs ...func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, run := range runs {
+		running.Go(func() { run(ctx) })
+	}
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// keywordsTimeout bounds how long a process that ends writes keywords that wait. What it
+// leaves is written by the next.
+const keywordsTimeout = 5 * time.Second
+
+// writeLast writes the keywords of what was recorded last.
+func (w *Worker) writeLast() {
+	ctx, cancel := context.WithTimeout(context.Background(), keywordsTimeout)
+	defer cancel()
+	if err := w.keywords.Write(ctx); err != nil && ctx.Err() == nil {
+		w.logger.Warn("could not write keywords; the next worker does", "error", err)
+	}
+}
+
+// schemaEvery is how often a worker looks whether its database still serves it.
+const schemaEvery = 15 * time.Second
+
+// watchSchema stops taking work once a migration has taken away what this program needs of the
+// database: its statements would fail, or say what is no longer true. Requests in flight are
+// finished first. What it found is told to Behind.
+func (w *Worker) watchSchema(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(schemaEvery):
+		}
+		err := CheckSchema(ctx, w.reconciler.store)
+		if !errors.Is(err, crawl.ErrInvalid) {
+			continue // others tell of a database that is away
+		}
+		w.logger.ErrorContext(ctx, "the database has left this worker behind: it stops taking work", "error", err)
+		w.leave(err)
+		return
+	}
+}
+
+// leave stops taking work, and has Behind tell why.
+func (w *Worker) leave(err error) {
+	w.stopServing()
+	w.behind <- err
+}
+
+// Behind tells that this program can no longer serve its database, and has
+// stopped taking work.
+func (w *Worker) Behind() <-chan error { return w.behind }

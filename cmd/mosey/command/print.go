@@ -4,9 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
+	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
+	"unicode/utf8"
 
+	"golang.org/x/term"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
@@ -46,3 +54,175 @@ func PrintJSON(w io.Writer, x any) error {
 	}
 	return nil
 }
+
+// Answer is how a command that changes things says what it has done: in a sentence, or in
+// one JSON object.
+type Answer struct {
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
+
+// Change is what a command has changed.
+type Change struct {
+	// Did is what was done, such as paused, lifted or set.
+	Did string `json:"did"`
+	// Domain, Run, List, Schedule or Version is what was changed.
+	Domain   string `json:"domain,omitempty"`
+	Run      string `json:"run,omitempty"`
+	List     string `json:"list,omitempty"`
+	Schedule string `json:"schedule,omitempty"`
+	Version  string `json:"version,omitempty"`
+	// Still is what forbids requests to the domain all the same.
+	Still reasons.Reason `json:"still,omitempty"`
+	// Until is when it ends by itself, and Count how many things it has changed.
+	Until time.Time `json:"until,omitzero"`
+	Count *int64    `json:"count,omitempty"`
+	// Says tells it in words. People see commands in it on lines of their own.
+	Says string `json:"says"`
+}
+
+// Tell says what was changed.
+func (a Answer) Tell(e *Env, c Change) error {
+	if a.JSON {
+		c.Says = strings.Join(strings.Fields(c.Says), " ")
+		return PrintLines(e.Stdout, []Change{c})
+	}
+	if _, err := fmt.Fprintln(e.Stdout, c.Says); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// Rate measures pages a second over the last few seconds.
+type Rate struct {
+	at    []time.Time
+	count []int64
+	first int64
+	start time.Time
+}
+
+// rateSpan is what the shown rate looks back on.
+const rateSpan = 10 * time.Second
+
+// Add notes a count; the first one only starts the clock when it is negative.
+func (r *Rate) Add(now time.Time, count int64) {
+	if count < 0 {
+		return
+	}
+	if r.start.IsZero() {
+		r.start, r.first = now, count
+	}
+	r.at, r.count = append(r.at, now), append(r.count, count)
+	for len(r.at) > 2 && now.Sub(r.at[0]) > rateSpan {
+		r.at, r.count = r.at[1:], r.count[1:]
+	}
+}
+
+// PerSecond is the rate of late.
+func (r *Rate) PerSecond() float64 {
+	if len(r.at) < 2 {
+		return 0
+	}
+	last := len(r.at) - 1
+	return PerSecond(r.count[last]-r.count[0], r.at[last].Sub(r.at[0]))
+}
+
+// Overall is the rate since the first count.
+func (r *Rate) Overall() float64 {
+	if len(r.at) == 0 {
+		return 0
+	}
+	last := len(r.at) - 1
+	return PerSecond(r.count[last]-r.first, r.at[last].Sub(r.start))
+}
+
+// PerSecond is n in d as a rate, and 0 if d is 0.
+func PerSecond(n int64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return math.Round(float64(n)/d.Seconds()*10) / 10
+}
+
+// Fit cuts a line to a terminal's width.
+func Fit(s string, width int) string {
+	if utf8.RuneCountInString(s) < width {
+		return s
+	}
+	return string([]rune(s)[:max(width-2, 0)]) + "…"
+}
+
+// Wrap breaks a line between its words, so that it fits a terminal; what follows the first
+// line is indented. A word that is too long is cut.
+func Wrap(s string, width, indent int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(s[min(indent, len(s)):]) {
+		switch {
+		case line == "":
+			line = s[:min(indent, len(s))] + word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) < width:
+			line += " " + word
+		default:
+			lines = append(lines, Fit(line, width))
+			line = strings.Repeat(" ", indent) + word
+		}
+	}
+	return append(lines, Fit(line, width))
+}
+
+// TerminalWidth is the width of a terminal, 80 where it cannot be told.
+func TerminalWidth(w io.Writer) int {
+	f, ok := wiring.Raw(w).(*os.File)
+	if !ok || f.Fd() > math.MaxInt32 {
+		return 80
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
+}
+
+// ProgressLine shows on standard error how far long work is: a line that is written over
+// on a terminal, one from time to time elsewhere.
+type ProgressLine struct {
+	e        *Env
+	terminal bool
+	printed  time.Time
+	drawn    bool
+}
+
+// NewProgressLine is a line that has printed nothing yet.
+func NewProgressLine(e *Env) *ProgressLine {
+	return &ProgressLine{e: e, terminal: IsTerminal(wiring.Raw(e.Stderr)), printed: time.Now()}
+}
+
+// progressEvery is how often a terminal is written to.
+const progressEvery = 200 * time.Millisecond
+
+// Show writes what line returns, if it is time to.
+func (p *ProgressLine) Show(line func(now time.Time) string) {
+	now, every := time.Now(), PlainEvery
+	if p.terminal {
+		every = progressEvery
+	}
+	if now.Sub(p.printed) < every {
+		return
+	}
+	p.printed = now
+	if !p.terminal {
+		fmt.Fprintln(p.e.Stderr, line(now))
+		return
+	}
+	p.drawn = true
+	fmt.Fprintf(wiring.Raw(p.e.Stderr), "\r%s\x1b[K", Fit(line(now), TerminalWidth(p.e.Stderr)))
+}
+
+// Clear takes the line off the terminal.
+func (p *ProgressLine) Clear() {
+	if p.drawn {
+		fmt.Fprint(wiring.Raw(p.e.Stderr), "\r\x1b[K")
+	}
+}
+
+// PlainEvery is how often a line is printed where nothing can be written over.
+const PlainEvery = 10 * time.Second

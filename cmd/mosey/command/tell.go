@@ -1,8 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
+	"net/url"
+	"os"
+	"os/user"
 	"sync/atomic"
 	"time"
 
@@ -154,4 +159,159 @@ func WithWeb(ctx context.Context, e *Env, logger *slog.Logger, readOnly bool, fn
 		}
 		return fn(o)
 	})
+}
+
+// Whoami names the person at the command line: user@host.
+func Whoami() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name[:min(len(name), crawl.ControlByMax)]
+}
+
+// wakeTimeout bounds how long a command tries to reach Temporal.
+const wakeTimeout = 5 * time.Second
+
+// WakeDomain has the dispatchers of a domain's runs look at it now. Without a
+// Temporal that runs there is nothing to wake; one that cannot be reached is
+// noted, and its dispatchers find out by themselves.
+func WakeDomain(ctx context.Context, e *Env, store *db.Store, domain string) {
+	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return tellerOf(e, store).domain(ctx, domain) })
+}
+
+// Tell tries for a while to tell who crawls, and notes where that fails.
+func Tell(ctx context.Context, e *Env, whom string, try func(context.Context) error) {
+	if err := tryTelling(ctx, try); err != nil {
+		fmt.Fprintf(e.Stderr, "mosey: could not tell the running %s: %v\n", whom, err)
+	}
+}
+
+// tryTelling bounds how long somebody is told.
+func tryTelling(ctx context.Context, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	return try(ctx)
+}
+
+// tellerOf tells the Temporal that the environment names, or the data directory's.
+func tellerOf(e *Env, store *db.Store) teller {
+	return teller{store, func(ctx context.Context, fn func(workflows.Starter) error) error { return WithTemporal(ctx, e, fn) }}
+}
+
+// temporalAnswers fails if there is a Temporal that is known to run and it does not answer.
+func temporalAnswers(e *Env) func(context.Context) error {
+	return func(ctx context.Context) error {
+		c, err := DialTemporal(ctx, e)
+		if c != nil {
+			c.Close()
+		}
+		return err
+	}
+}
+
+// connection is to the Temporal at an address, or to the one that the environment names.
+func (e *Env) connection(address string) wiring.Connection {
+	return wiring.Connection{Env: e.Environ, Address: address}
+}
+
+// DialTemporal connects to the Temporal that is known to run; nil is that none is.
+func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
+	address := ""
+	if wiring.TemporalAddress(e.Environ) == "" {
+		if e.Environ.Get("DATABASE_URL") != "" {
+			return nil, nil //nolint:nilnil // which Temporal is not known
+		}
+		info, running, err := RunningMosey(e)
+		if err != nil || !running || info.TemporalAddress == "" { // a command has the database alone
+			return nil, err
+		}
+		address = info.TemporalAddress
+	}
+	return wiring.Dial(ctx, e.connection(address), e.NewLogger(e.Stderr, ErrorsOnly), nil)
+}
+
+// WithTemporal calls fn if there is a Temporal that is known to run.
+func WithTemporal(ctx context.Context, e *Env, fn func(workflows.Starter) error) error {
+	c, err := DialTemporal(ctx, e)
+	if c == nil || err != nil {
+		return err
+	}
+	defer c.Close()
+	// Both are given: they may not belong together.
+	if e.Environ.Get("DATABASE_URL") != "" {
+		err := WithStore(ctx, e, func(store *db.Store) error { return wiring.CheckNamespace(ctx, c, store) })
+		if err != nil {
+			return err
+		}
+	}
+	return fn(workflows.Starter{Client: c})
+}
+
+// PrepareTemporal makes what is missing in the namespace of the Temporal that the environment
+// names, if it does, and says what it did. A Temporal that cannot be reached is noted: it may be
+// started after the database.
+func PrepareTemporal(ctx context.Context, e *Env) (did []string, err error) {
+	if wiring.TemporalAddress(e.Environ) == "" {
+		return nil, nil // our own is prepared at each start
+	}
+	dialing, cancel := context.WithTimeout(ctx, prepareTimeout)
+	c, err := DialTemporal(dialing, e)
+	cancel()
+	if wiring.IsUsage(err) {
+		return nil, err
+	}
+	if err != nil {
+		fmt.Fprintf(e.Stderr, "mosey: the database is migrated; search attributes were not looked at: %v: give the command again then\n", err)
+		return nil, nil
+	}
+	defer c.Close()
+	return wiring.PrepareNamespace(ctx, c)
+}
+
+// prepareTimeout bounds how long a migration tries to reach Temporal.
+const prepareTimeout = 10 * time.Second
+
+// TellRun has a run's dispatcher look at it now, and, where its settings were changed, its
+// domains that sleep decide again.
+func TellRun(ctx context.Context, e *Env, store *db.Store, run crawl.Run, wake bool) {
+	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return tellerOf(e, store).run(ctx, run, wake) })
+}
+
+// wakeParallel is how many workflows are woken at once.
+const wakeParallel = 16
+
+// TemporalUI is the address of the web UI of the Mosey that runs, up to the namespace; empty
+// where that is not known.
+func TemporalUI(e *Env) string {
+	if wiring.TemporalAddress(e.Environ) != "" {
+		return "" // it may have a UI, but who knows where
+	}
+	info, running, err := RunningMosey(e)
+	if err != nil || !running {
+		return ""
+	}
+	return inNamespace(e, info.UIURL)
+}
+
+// inNamespace is the address of Temporal's web UI up to the namespace; empty where ui is.
+func inNamespace(e *Env, ui string) string {
+	if ui == "" {
+		return ""
+	}
+	return ui + "/namespaces/" + namespace(e)
+}
+
+func namespace(e *Env) string { return cmp.Or(e.Environ.Get("TEMPORAL_NAMESPACE"), "default") }
+
+// WorkflowURL is the address of a workflow there.
+func WorkflowURL(e *Env, id string) string {
+	ui := TemporalUI(e)
+	if ui == "" {
+		return ""
+	}
+	return ui + "/workflows/" + url.PathEscape(id)
 }

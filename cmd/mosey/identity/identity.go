@@ -1,6 +1,9 @@
+// Package identity has the commands about who the crawler is: the page, the addresses and the keys that site owners
+// know it by, written for a web server and checked from outside.
 package identity
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mosey-web/mosey/cmd/internal/doctor"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/internal/botauth"
@@ -143,4 +147,26 @@ func replaceFile(name string, data []byte) error {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
 	return nil
+}
+
+// checkCmd checks what is published.
+type checkCmd struct {
+	wiring.FetchFlags
+	wiring.IdentityFlags
+
+	JSON bool `name:"json" help:"Print a JSON array of findings."`
+}
+
+// Run makes the checks. A fault makes it fail.
+func (c *checkCmd) Run(ctx context.Context, e *command.Env) error {
+	published, err := c.Published(c.AgentFlags)
+	if err != nil {
+		return wiring.Usagef("%w", err)
+	}
+	if !published.HasPage {
+		return wiring.Usagef("--page: not given, and --contact is no URL; want the URL of the page about the crawler, " +
+			"such as https://crawler.example.org/")
+	}
+	p := &doctor.Patient{Environ: e.Environ, Fetch: c.FetchFlags, Identity: c.IdentityFlags}
+	return command.Examine(ctx, e, p, doctor.OfIdentity(), command.Examination{JSON: c.JSON})
 }

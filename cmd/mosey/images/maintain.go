@@ -2,8 +2,10 @@ package images
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -78,5 +80,239 @@ func (f Maintained) print(w io.Writer, images *imagestore.Store) {
 	fmt.Fprintf(w, "%s missing: %s\n", explain.Count(f.Lost, "image"), noted)
 	if f.Others > 0 {
 		fmt.Fprintf(w, "%s not Mosey's: left alone\n", explain.Count(int64(f.Others), "object"))
+	}
+}
+
+// maintainBatch is how many images are looked up at a time.
+const maintainBatch = 1000
+
+// maintenance is one run of the command.
+type maintenance struct {
+	*MaintainCmd
+
+	store  *db.Store
+	images *imagestore.Store
+	view   *command.ProgressLine
+	// began is by the database's clock, which has written since when an image is stored: that
+	// of this machine may be ahead of it.
+	began time.Time
+	found Maintained
+	// waiting are objects to look up.
+	waiting []imagestore.Object
+	// right counts objects that something refers to; orphans are others that are old enough.
+	right   int64
+	orphans []imagestore.Object
+	// leftovers are old, too.
+	leftovers []imagestore.Object
+	// lost are images that should be there and are not.
+	lost []string
+}
+
+func (m *maintenance) run(ctx context.Context) error {
+	if err := m.look(ctx); err != nil {
+		return err
+	}
+	if err := m.doubt(); err != nil || m.DryRun {
+		return err
+	}
+	return m.setRight(ctx)
+}
+
+// look goes through all objects, and all images that should be among them, both in the
+// order of their hashes. It changes nothing.
+func (m *maintenance) look(ctx context.Context) (err error) {
+	if m.began, err = m.store.ImagesClock(ctx); err != nil {
+		return err
+	}
+	expected := &expectedImages{store: m.store, before: m.began.Add(-m.OlderThan)}
+	m.found.Others, err = m.images.List(ctx, func(o imagestore.Object) error {
+		if o.Leftover {
+			m.leftover(o)
+			return nil
+		}
+		m.found.Objects++
+		m.found.Bytes += o.Bytes
+		m.view.Show(func(time.Time) string { return explain.Count(m.found.Objects, "object") })
+		if !o.Thumbnail {
+			if err := expected.upto(ctx, o.SHA256); err != nil {
+				return err
+			}
+		}
+		if m.waiting = append(m.waiting, o); len(m.waiting) < maintainBatch {
+			return nil
+		}
+		return m.lookUp(ctx)
+	})
+	if err == nil {
+		err = m.lookUp(ctx)
+	}
+	if err == nil {
+		err = expected.upto(ctx, "")
+	}
+	m.lost = expected.missing
+	m.found.Lost = int64(len(m.lost))
+	return err
+}
+
+func (m *maintenance) old(o imagestore.Object) bool { return m.began.Sub(o.Written) >= m.OlderThan }
+
+// leftover takes note of a file that no image is, unless it is being written.
+func (m *maintenance) leftover(o imagestore.Object) {
+	if !m.old(o) {
+		return
+	}
+	m.found.Leftovers++
+	m.found.LeftoverBytes += o.Bytes
+	m.leftovers = append(m.leftovers, o)
+}
+
+// lookUp tells which of the objects that wait something refers to.
+func (m *maintenance) lookUp(ctx context.Context) error {
+	needed, err := m.needed(ctx, m.waiting)
+	if err != nil {
+		return err
+	}
+	for _, o := range m.waiting {
+		switch {
+		case needed[o.SHA256]:
+			m.right++
+		case m.old(o):
+			m.found.Orphans++
+			m.found.OrphanBytes += o.Bytes
+			m.orphans = append(m.orphans, o)
+		}
+	}
+	m.waiting = m.waiting[:0]
+	return nil
+}
+
+// needed are the hashes of those objects to which something refers.
+func (m *maintenance) needed(ctx context.Context, objects []imagestore.Object) (map[string]bool, error) {
+	named, err := m.store.StoredImages(ctx, hashesOf(objects))
+	needed := make(map[string]bool, len(named))
+	for _, sha := range named {
+		needed[sha] = true
+	}
+	return needed, err
+}
+
+func hashesOf(objects []imagestore.Object) []string {
+	hashes := make([]string, len(objects))
+	for i, o := range objects {
+		hashes[i] = o.SHA256
+	}
+	return hashes
+}
+
+// doubtLeast is how many images have to be missing, or objects to be referred to by
+// nothing, and more than are there and referred to, for the store to be taken for another's.
+const doubtLeast = 10
+
+// doubt refuses to set right what looks like the store of another database.
+func (m *maintenance) doubt() error {
+	wrong, what := m.found.Lost, explain.Count(m.found.Lost, "image")+" are missing"
+	if m.found.Orphans > wrong {
+		wrong, what = m.found.Orphans, explain.Count(m.found.Orphans, "object")+" are referred to by nothing"
+	}
+	if wrong < doubtLeast || wrong <= m.right || m.Force {
+		return nil
+	}
+	return fmt.Errorf("%s, and %d are as they should be: is this the store that the workers of this database write to "+
+		"(--image-store)? If it is, --force sets right what is wrong", what, m.right)
+}
+
+// setRight deletes what nothing refers to, and notes what is lost.
+func (m *maintenance) setRight(ctx context.Context) error {
+	m.found.Orphans, m.found.OrphanBytes = 0, 0
+	for batch := range slices.Chunk(m.orphans, maintainBatch) {
+		if err := m.deleteOrphans(ctx, batch); err != nil {
+			return err
+		}
+	}
+	var err error
+	if m.found.Leftovers, m.found.LeftoverBytes, err = m.delete(ctx, m.leftovers); err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(m.lost, maintainBatch) {
+		if err := m.store.LoseImages(ctx, batch, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteOrphans deletes those of some orphans that are orphans still: they were looked at
+// long ago in a large store, and workers may have come to need them since.
+func (m *maintenance) deleteOrphans(ctx context.Context, batch []imagestore.Object) error {
+	// From now on who comes to need one stores it, so that it is young and Delete spares it.
+	if err := m.store.LoseUnusedImages(ctx, hashesOf(batch)); err != nil {
+		return err
+	}
+	needed, err := m.needed(ctx, batch)
+	if err != nil {
+		return err
+	}
+	batch = slices.DeleteFunc(batch, func(o imagestore.Object) bool { return needed[o.SHA256] })
+	deleted, bytes, err := m.delete(ctx, batch)
+	m.found.Orphans += deleted
+	m.found.OrphanBytes += bytes
+	return errors.Join(err, m.noteLost(ctx, hashesOf(batch)))
+}
+
+// delete deletes objects that were not written since, and counts them.
+func (m *maintenance) delete(ctx context.Context, objects []imagestore.Object) (deleted, bytes int64, err error) {
+	for _, o := range objects {
+		gone, err := m.images.Delete(ctx, o)
+		if err != nil {
+			return deleted, bytes, err
+		}
+		if gone {
+			deleted++
+			bytes += o.Bytes
+		}
+	}
+	return deleted, bytes, nil
+}
+
+// noteLost notes the images that are missing among those just deleted. Nothing referred
+// to them a moment ago, but a worker may have recorded one since.
+func (m *maintenance) noteLost(ctx context.Context, hashes []string) error {
+	lost, err := command.NoteLostImages(ctx, m.store, m.images, hashes)
+	m.found.Lost += lost
+	return err
+}
+
+// expectedImages are the images that should be in the store since before an instant, in the
+// order of their hashes.
+type expectedImages struct {
+	store  *db.Store
+	before time.Time
+	batch  []string
+	last   string
+	ended  bool
+	// missing are those that are not there.
+	missing []string
+}
+
+// upto takes all that come before one that is in the store for missing; before the end
+// where that is empty.
+func (x *expectedImages) upto(ctx context.Context, there string) error {
+	for {
+		if len(x.batch) == 0 && !x.ended {
+			var err error
+			if x.batch, err = x.store.StoredImagesAfter(ctx, x.last, x.before, maintainBatch); err != nil {
+				return err
+			}
+			x.ended = len(x.batch) == 0
+		}
+		if len(x.batch) == 0 || there != "" && x.batch[0] > there {
+			return nil
+		}
+		x.last = x.batch[0]
+		x.batch = x.batch[1:]
+		if x.last == there {
+			return nil
+		}
+		x.missing = append(x.missing, x.last)
 	}
 }

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,9 +15,13 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/seedfile"
+	"github.com/mosey-web/mosey/internal/sitemap"
+	"github.com/mosey-web/mosey/internal/stack/datadir"
 )
 
 // seedNoteEvery is how often it is noted how far a list has been stored.
@@ -182,4 +190,99 @@ func (l *storingFile) show() {
 		done := int(min(read*barWidth/total, barWidth))
 		return fmt.Sprintf("[%s%s] %3d %%  %s", strings.Repeat("#", done), strings.Repeat("-", barWidth-done), read*100/total, line)
 	})
+}
+
+// published is a list that is downloaded first.
+func (s *Cmd) published(source seeds.Source) (seedInput, error) {
+	from := s.URL
+	if from == "" {
+		from = seedfile.Published(source)
+	}
+	if from == "" {
+		return seedInput{}, wiring.Usagef("seed: nothing to read: want URLs or hosts, --file, " +
+			"or a list that is published (--source tranco or majestic)")
+	}
+	if err := seedfile.ValidateURL(from); err != nil {
+		return seedInput{}, wiring.Usagef("%w", command.AsFlag(err, nil))
+	}
+	if err := s.Validate(); err != nil {
+		return seedInput{}, wiring.Usagef("%w", err)
+	}
+	return seedInput{source: source, url: from, flags: s.FetchFlags}, nil
+}
+
+// downloaded returns the file that has a published list.
+func downloaded(ctx context.Context, e *command.Env, in seedInput) (string, error) {
+	dir, err := datadir.Resolve(e.DataDir)
+	if err != nil {
+		return "", err
+	}
+	guard, err := fetch.New(fetch.Config{UserAgent: in.flags.Agent(), AllowNetworks: in.flags.AllowNetwork})
+	if err != nil {
+		return "", err
+	}
+	line := command.NewProgressLine(e)
+	defer line.Clear()
+	d := seedfile.Downloader{Dir: filepath.Join(dir, "lists"), Agent: in.flags.Agent(), Permits: guard.Permits, Tell: func(n int64) {
+		line.Show(func(time.Time) string { return fmt.Sprintf("downloading %s: %.1f MB", in.url, float64(n)/1e6) })
+	}}
+	path, stale, err := d.Get(ctx, in.source, in.url)
+	if err != nil {
+		return "", fmt.Errorf("%w: give the list with --file, or another address with --url", err)
+	}
+	if stale != nil {
+		fmt.Fprintf(e.Stderr, "mosey: %v: the list that was downloaded before is used\n", stale)
+	}
+	return path, nil
+}
+
+// sitemapChunk is how many pages of a sitemap one transaction stores.
+const sitemapChunk = 5_000
+
+// readSitemap stores the pages that a sitemap in a file lists. Of an index the sitemaps
+// become seeds, which the crawl asks for.
+func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedfile.File) error {
+	body, err := io.ReadAll(io.LimitReader(file, sitemap.MaxBytes+1))
+	if err != nil {
+		return wiring.Usagef("seed file: %w", err)
+	}
+	var found []string
+	kind, err := sitemap.Read(body, func(entry sitemap.Entry) bool {
+		found = append(found, entry.Loc)
+		return true
+	})
+	if err != nil {
+		l.bad.Add(fmt.Sprintf(" %v", err))
+	}
+	var all []seeds.Seed
+	for _, loc := range found {
+		seed, err := seeds.Parse(loc)
+		if err != nil || seed.Bare {
+			l.bad.Add(fmt.Sprintf(" %q is no URL", loc))
+			continue
+		}
+		if kind == sitemap.Index {
+			seed.Kind = kinds.Sitemap
+		}
+		all = append(all, seed)
+	}
+	l.showBad(in.name)
+	if len(all) == 0 {
+		return wiring.Usagef("no seeds in %s: want a sitemap as sitemaps.org says, or a file of URLs", in.name)
+	}
+	for some := range slices.Chunk(all, sitemapChunk) {
+		if err := l.add(ctx, seeds.Sitemap, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modified is when a file was changed last; empty where that is not known.
+func modified(name string) string {
+	info, err := os.Stat(name)
+	if err != nil {
+		return ""
+	}
+	return info.ModTime().UTC().Format(time.RFC3339Nano)
 }

@@ -1,3 +1,5 @@
+// Package seed has the commands that put pages into runs, crawl and recrawl them, and
+// what they show of a run meanwhile.
 package seed
 
 import (

@@ -2,15 +2,20 @@ package show
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/mosey-web/mosey/cmd/internal/audit"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
 )
@@ -70,4 +75,72 @@ func outcomeNames() string {
 		names = append(names, string(o))
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// AuditCmd proves from the stored rows how hosts were treated.
+type AuditCmd struct {
+	Run_ string `name:"run" help:"Only the domains and pages of this run." placeholder:"NAME"` //nolint:revive // Run is the method
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// errViolations makes the command exit with a failure.
+var errViolations = errors.New("there are violations; please report them")
+
+// Run prints the audit. Violations make it fail.
+func (c *AuditCmd) Run(ctx context.Context, e *command.Env) error {
+	return command.WithReader(ctx, e, func(store *db.Store) error {
+		var runID *int64
+		if c.Run_ != "" {
+			run, err := command.NamedRun(ctx, store, c.Run_)
+			if err != nil {
+				return err
+			}
+			runID = &run.ID
+		}
+		a, err := audit.Run(ctx, store, runID)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			if err := json.NewEncoder(e.Stdout).Encode(a); err != nil {
+				return fmt.Errorf("print: %w", err)
+			}
+		} else {
+			printAudit(e.Stdout, a)
+		}
+		if !a.Clean() {
+			return errViolations
+		}
+		return nil
+	})
+}
+
+func printAudit(w io.Writer, a report.Audit) {
+	gaps := func(name string, g report.Gaps) {
+		fmt.Fprintf(w, "%-12s %s, %s, %s\n", name,
+			explain.Count(g.Requests, "request"), explain.Count(g.Gaps, "gap"), explain.Count(g.Violations, "violation"))
+		if g.Gaps > 0 {
+			fmt.Fprintf(w, "%-12s min %s, median %s, p99 %s; beyond what was due: median %s, p99 %s\n", "",
+				millis(g.Min), millis(g.P50), millis(g.P99), millis(g.OverP50), millis(g.OverP99))
+		}
+	}
+	gaps("domains", a.Domains)
+	gaps("addresses", a.IPs)
+	gaps("subnets", a.Subnets)
+	if a.Registered.Requests > 0 {
+		gaps("registered", a.Registered)
+	}
+	fmt.Fprintf(w, "%-12s %s asked for a wait, %d not obeyed\n", "retry-after", explain.Count(a.RetryAfters, "answer"), a.RetryAfterViolations)
+	fmt.Fprintf(w, "%-12s %s decided again, %s\n", "robots.txt",
+		explain.Count(a.RobotsChecked, "page request"), explain.Count(a.RobotsViolations, "violation"))
+	if a.Lost > 0 {
+		fmt.Fprintf(w, "%-12s %s of workers that died\n", "lost", explain.Count(a.Lost, "request"))
+	}
+	for _, v := range a.Violations {
+		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, explain.OneLine(v.What))
+	}
+}
+
+func millis(ms float64) time.Duration {
+	return time.Duration(ms * float64(time.Millisecond)).Round(time.Millisecond)
 }

@@ -2,7 +2,9 @@ package show
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -10,8 +12,10 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
 )
@@ -88,4 +92,121 @@ func printListing(e *command.Env, all []report.DomainListing) error {
 			explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, d.Discovered, errs, took, last, explain.OneLine(d.Reason))
 	}
 	return command.Flush(t)
+}
+
+func printStatus(w io.Writer, p report.Progress) {
+	took := time.Since(p.StartedAt)
+	if !p.FinishedAt.IsZero() {
+		took = p.FinishedAt.Sub(p.StartedAt)
+	}
+	fmt.Fprint(w, explain.Summary(p, p.Totals, took))
+	for _, line := range explain.Moves(p, time.Now()) {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+}
+
+// DomainCmd shows what is known about a domain.
+type DomainCmd struct {
+	Name string `arg:"" help:"Domain, such as example.org."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints the report.
+func (d *DomainCmd) Run(ctx context.Context, e *command.Env) error {
+	name, err := command.DomainArgument(d.Name)
+	if err != nil {
+		return err
+	}
+	return command.WithReader(ctx, e, func(store *db.Store) error {
+		rep, err := store.Domain(ctx, name)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return command.UnknownDomain(name)
+		}
+		if err != nil {
+			return err
+		}
+		rep.UI = command.WorkflowURL(e, crawl.DomainWorkflowID(name))
+		if d.JSON {
+			return command.PrintJSON(e.Stdout, rep)
+		}
+		return printDomain(e.Stdout, rep)
+	})
+}
+
+func printDomain(w io.Writer, r report.Domain) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := command.RowTo(t)
+	row("domain", "%s", r.Domain)
+	row("status", "%s %s", r.Status, r.Reason)
+	for _, c := range explain.Telling(r.Controls) {
+		row("control", "%s", explain.Control(c))
+	}
+	if r.Forgotten != nil {
+		row("forgotten", "%s", explain.Forgotten(*r.Forgotten))
+	}
+	if !r.DeferredUntil.IsZero() {
+		row("deferred until", "%s", explain.Stamp(r.DeferredUntil))
+	}
+	if left := time.Until(r.SlotFree); left > 0 && r.SlotReason == reasons.InFlight {
+		row("next request", "one is in flight, and is over by %s at the latest", explain.Stamp(r.SlotFree))
+	} else if left > 0 {
+		row("next request", "not before %s, in %s (%s)", explain.Stamp(r.SlotFree), left.Round(100*time.Millisecond), r.SlotReason)
+	}
+	row("health", "%s", politeness.Describe(r.Health))
+	if r.Claimed != "" {
+		row("workflow", "%s, claim until %s", r.Claimed, explain.Stamp(r.ClaimEnd))
+	}
+	if r.UI != "" {
+		row("temporal ui", "%s", r.UI)
+	}
+	row("pending", "%d", r.Pending)
+	printCounts(row, r)
+	for _, o := range r.Robots {
+		delay := ""
+		if o.CrawlDelay != nil {
+			delay = ", crawl-delay " + o.CrawlDelay.String()
+		}
+		if o.VisitTimes != "" {
+			delay += ", visits " + o.VisitTimes
+		}
+		reason := ""
+		if o.Reason != "" {
+			reason = " (" + o.Reason + ")"
+		}
+		row("robots.txt", "%s: %s%s%s, until %s", o.Origin, o.Verdict, delay, reason, explain.Stamp(o.ExpiresAt))
+	}
+	for _, trap := range r.Traps {
+		row("stopped", "%s", trap.Evidence)
+	}
+	for _, run := range r.Runs {
+		row("run "+run.Run, "%s: %s", run.Status, explain.Tally(run.Totals))
+	}
+	for _, c := range r.Recent {
+		row("  "+explain.Stamp(c.CompletedAt), "%s %s %s", explain.Attempt(c), urls.Shorten(c.URL, 80), c.Error)
+	}
+	return command.Flush(t)
+}
+
+// printCounts prints what is counted of a domain, and what its priority comes of.
+func printCounts(row func(name, format string, args ...any), r report.Domain) {
+	if r.Source != "" {
+		rank := ""
+		if r.Rank > 0 {
+			rank = fmt.Sprintf(", rank %d", r.Rank)
+		}
+		row("source", "%s%s", r.Source, rank)
+	}
+	row("priority", "%s", explain.Priority(r))
+	if r.CountedAt.IsZero() {
+		return
+	}
+	row("pages", "%d known, fetched %s, %s", r.Discovered, explain.Count(r.Crawled, "time"), explain.Size(r.Bytes))
+	if r.ErrorRate != nil && r.YieldRate != nil {
+		row("of late", "%.0f %% errors, %.0f %% news, answers in %s, %s a page", *r.ErrorRate*100, *r.YieldRate*100,
+			time.Duration(r.AvgResponse), explain.Size(r.AvgBytes))
+	}
+	if !r.Last.IsZero() {
+		row("crawled", "first %s, last %s", explain.Stamp(r.First), explain.Stamp(r.Last))
+	}
+	row("counted", "%s", explain.Stamp(r.CountedAt))
 }

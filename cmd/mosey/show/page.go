@@ -3,12 +3,15 @@ package show
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
 )
@@ -105,4 +108,153 @@ func printPage(w io.Writer, r report.Page) error {
 		row("crawl "+explain.Stamp(at), "%s in run %s, %s, %s%s %s", explain.Attempt(c), c.Run, c.Duration, c.IP, by, c.Error)
 	}
 	return command.Flush(t)
+}
+
+// LinksCmd shows who links to whom.
+type LinksCmd struct {
+	What  string `arg:"" name:"url|domain" help:"A page's URL, or a domain such as example.org."`
+	Limit int    `default:"100" help:"How many links, or domains, each way."`
+	JSON  bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints the links out and in: of a page one by one, of a domain by domain.
+func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
+	if err := command.CheckLimit(c.Limit); err != nil {
+		return err
+	}
+	if !strings.Contains(c.What, "://") {
+		return c.ofDomain(ctx, e)
+	}
+	u, err := command.PageArgument(c.What)
+	if err != nil {
+		return err
+	}
+	return command.WithReader(ctx, e, func(store *db.Store) error {
+		links, err := store.PageLinks(ctx, u.Domain(), u.String(), c.Limit)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return command.UnknownPage(u)
+		}
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return command.PrintJSON(e.Stdout, links)
+		}
+		printRank(e.Stdout, links.Rank)
+		if err := printLinks(e.Stdout, "links to", links.Out); err != nil {
+			return err
+		}
+		return printLinks(e.Stdout, "is linked from", links.In)
+	})
+}
+
+// printRank tells what mosey rank has made of it.
+func printRank(w io.Writer, r crawl.Rank) {
+	if r.Domains > 0 {
+		fmt.Fprintf(w, "score %.3f, by links from %s\n", r.Score, explain.Count(int64(r.Domains), "registered domain"))
+	}
+}
+
+func printLinks(w io.Writer, heading string, links []report.Link) error {
+	domains := map[string]bool{}
+	for _, l := range links {
+		domains[l.Domain] = true
+	}
+	fmt.Fprintf(w, "%s %s of %s\n", heading, explain.Count(int64(len(links)), "page"), explain.Count(int64(len(domains)), "domain"))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, l := range links {
+		parts := []string{"  " + explain.OneLine(l.URL)}
+		if l.Anchor != "" {
+			parts = append(parts, fmt.Sprintf("\t%q", explain.OneLine(l.Anchor)))
+		}
+		if l.Kind != "link" {
+			parts = append(parts, " "+l.Kind)
+		}
+		if l.NoFollow {
+			parts = append(parts, " nofollow")
+		}
+		for _, mark := range l.Rel {
+			parts = append(parts, " "+mark)
+		}
+		if !l.GoneAt.IsZero() {
+			parts = append(parts, " gone since "+explain.Stamp(l.GoneAt))
+		}
+		fmt.Fprintln(t, strings.Join(parts, ""))
+	}
+	return command.Flush(t)
+}
+
+func (c *LinksCmd) ofDomain(ctx context.Context, e *command.Env) error {
+	domain, err := command.DomainArgument(c.What)
+	if err != nil {
+		return err
+	}
+	return command.WithReader(ctx, e, func(store *db.Store) error {
+		links, err := store.DomainLinks(ctx, domain, c.Limit)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return command.PrintJSON(e.Stdout, links)
+		}
+		printRank(e.Stdout, links.Rank)
+		if err := printDomains(e.Stdout, "links to", links.Out); err != nil {
+			return err
+		}
+		return printDomains(e.Stdout, "is linked from", links.In)
+	})
+}
+
+func printDomains(w io.Writer, heading string, domains []report.Links) error {
+	fmt.Fprintf(w, "%s %s\n", heading, explain.Count(int64(len(domains)), "domain"))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, d := range domains {
+		parts := []string{fmt.Sprintf("  %s\t%s", d.Domain, explain.Count(d.Links, "link"))}
+		if d.NoFollow > 0 {
+			parts = append(parts, fmt.Sprintf(", %d nofollow", d.NoFollow))
+		}
+		for _, a := range d.Anchors {
+			parts = append(parts, fmt.Sprintf(" %q", explain.OneLine(a)))
+		}
+		fmt.Fprintln(t, strings.Join(parts, ""))
+	}
+	return command.Flush(t)
+}
+
+// WhyCmd explains a page or a domain from what is stored.
+type WhyCmd struct {
+	What string `arg:"" name:"url|domain" help:"A page's URL, or a domain such as example.org."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints the explanation.
+func (c *WhyCmd) Run(ctx context.Context, e *command.Env) error {
+	var page *urls.URL
+	name := ""
+	if strings.Contains(c.What, "://") {
+		u, err := command.PageArgument(c.What)
+		if err != nil {
+			return err
+		}
+		page, name = &u, u.Domain()
+	} else {
+		var err error
+		if name, err = command.DomainArgument(c.What); err != nil {
+			return err
+		}
+	}
+	return command.WithReader(ctx, e, func(store *db.Store) error {
+		w, err := explain.Of(ctx, store, name, page)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return command.PrintJSON(e.Stdout, w)
+		}
+		fmt.Fprintf(e.Stdout, "%s: %s\n", w.About, explain.OneLine(w.Answer))
+		for _, line := range w.Because {
+			fmt.Fprintf(e.Stdout, "- %s\n", line)
+		}
+		return nil
+	})
 }

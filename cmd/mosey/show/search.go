@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
@@ -149,3 +153,149 @@ func ParseAge(text string, most int) (days int, span time.Duration, ok bool) {
 
 // maxDays is a hundred years: before there was a web.
 const maxDays = 36_500
+
+// nothing says why a query finds nothing, as far as that can be told at once. waiting is
+// how many pages wait for their keywords.
+func (c *SearchCmd) nothing(ctx context.Context, store *db.Store, searcher *search.Searcher, q search.Query, waiting int) (string, error) {
+	empty, err := nothingFetched(ctx, store)
+	if err != nil {
+		return "", err
+	}
+	if empty && waiting == 0 {
+		return "Nothing found: no page has been fetched yet. Begin with mosey crawl https://example.org/", nil
+	}
+	lines := []string{"Nothing found."}
+	without, err := c.unfiltered(ctx, searcher, q)
+	if err != nil {
+		return "", err
+	}
+	old, err := readByOlder(ctx, store, q.Domain)
+	if err != nil {
+		return "", err
+	}
+	if without != "" {
+		lines = append(lines, without)
+	}
+	if old > 0 {
+		verb := "was"
+		if old > 1 {
+			verb = "were"
+		}
+		lines = append(lines, fmt.Sprintf("%s %s read by an older Mosey: see mosey recrawl --outdated --dry-run.",
+			explain.Count(old, "page"), verb))
+	}
+	return strings.Join(lines, " "), nil
+}
+
+// nothingFetched reports whether no run has a page yet.
+func nothingFetched(ctx context.Context, store *db.Store) (bool, error) {
+	runs, err := store.Runs(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, run := range runs {
+		if p, err := store.Progress(ctx, run); err != nil || p.Success > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// unfiltered says what the query finds without the flags that restrict it; empty if there
+// are none or that is nothing either.
+func (c *SearchCmd) unfiltered(ctx context.Context, searcher *search.Searcher, q search.Query) (string, error) {
+	var flags []string
+	for _, f := range []struct{ name, value string }{{"--lang", c.Lang}, {"--domain", c.Domain}, {"--since", c.Since}} {
+		if f.value != "" {
+			flags = append(flags, f.name+" "+f.value)
+		}
+	}
+	if len(flags) == 0 && q.Offset == 0 {
+		return "", nil
+	}
+	if q.Offset > 0 {
+		flags = append(flags, fmt.Sprintf("--offset %d", q.Offset))
+	}
+	results, err := searcher.Search(ctx, search.Query{Text: q.Text, Limit: search.LimitMax})
+	if err != nil || len(results) == 0 {
+		return "", err
+	}
+	many, verb := explain.Count(int64(len(results)), "page"), "is"
+	if len(results) > 1 {
+		verb = "are"
+	}
+	if len(results) == search.LimitMax {
+		many += " or more"
+	}
+	return fmt.Sprintf("Without %s %s %s found.", strings.Join(flags, " and "), many, verb), nil
+}
+
+// readByOlder is how many pages an older extractor has read; 0 if counting them takes long.
+func readByOlder(ctx context.Context, store *db.Store, domain string) (int64, error) {
+	bounded, cancel := context.WithTimeout(ctx, countingMost)
+	defer cancel()
+	old, err := store.Outdated(bounded, domain)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return 0, nil // a table of millions
+	}
+	return old.Pages, err
+}
+
+// countingMost bounds how long a search that finds nothing looks for the reason.
+const countingMost = time.Second
+
+// SearchWords puts the words of a search after "--" if one begins with a minus, so that
+// "mosey search foo -bar" excludes pages with bar: kong would take it for a flag. Flags may
+// stand before, between and after the words. Other commands are left as they are.
+func SearchWords(app *kong.Application, args []string) []string {
+	begin, cmd := commandOf(app, args)
+	if cmd == nil || cmd.Target.Type() != reflect.TypeFor[SearchCmd]() {
+		return args
+	}
+	var flags, words []string
+	minus := false
+	known := slices.Concat(app.Flags, cmd.Flags)
+	for i := begin + 1; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			words, minus = append(words, args[i+1:]...), true
+			i = len(args)
+		case strings.HasPrefix(arg, "--") || isShort(known, arg):
+			flags = append(flags, arg)
+			if command.TakesNext(known, arg) && i+1 < len(args) {
+				i++
+				flags = append(flags, args[i])
+			}
+		default:
+			minus = minus || len(arg) > 1 && arg[0] == '-'
+			words = append(words, arg)
+		}
+	}
+	if !minus {
+		return args
+	}
+	return slices.Concat(args[:begin+1], flags, []string{"--"}, words)
+}
+
+// commandOf finds the word that names the command, and the command.
+func commandOf(app *kong.Application, args []string) (at int, cmd *kong.Node) {
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case command.TakesNext(app.Flags, arg):
+			i++
+		case !strings.HasPrefix(arg, "-"):
+			found := slices.IndexFunc(app.Children, func(n *kong.Node) bool { return n.Name == arg })
+			if found < 0 {
+				return 0, nil
+			}
+			return i, app.Children[found]
+		}
+	}
+	return 0, nil
+}
+
+// isShort reports whether an argument is a short flag, such as -h.
+func isShort(flags []*kong.Flag, arg string) bool {
+	return slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Short != 0 && arg == "-"+string(f.Short) })
+}

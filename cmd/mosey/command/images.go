@@ -1,0 +1,249 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/imagestore"
+	"github.com/mosey-web/mosey/internal/picture"
+)
+
+// ImageStoreFlag names the place where images are stored, for commands that read it.
+type ImageStoreFlag struct {
+	ImageStore string `help:"Where the bytes of images are kept: a directory, or the URL of a bucket (s3://). Default: images in the data directory." placeholder:"DIR|URL"`
+}
+
+// Open opens it.
+func (f ImageStoreFlag) Open(ctx context.Context, e *Env) (*imagestore.Store, error) {
+	where, err := ImageStoreOf(e, f.ImageStore)
+	if err != nil {
+		return nil, err
+	}
+	if where == "" {
+		return nil, wiring.Usagef("--image-store: want the directory or the bucket that the workers of this cluster store images in")
+	}
+	store, err := imagestore.Open(ctx, where)
+	if err != nil {
+		return nil, wiring.Usagef("--image-store: %w", err)
+	}
+	return store, nil
+}
+
+// WithImages hands out the store of images.
+func (f ImageStoreFlag) WithImages(ctx context.Context, e *Env, do func(*imagestore.Store) error) error {
+	store, err := f.Open(ctx, e)
+	if err != nil {
+		return err
+	}
+	if err := do(store); err != nil {
+		return fmt.Errorf("images in %s: %w", store, err)
+	}
+	return nil
+}
+
+// NoteLostImages notes those of some images that are recorded as stored and are not there, and returns
+// how many they were: runs that want them fetch them again.
+func NoteLostImages(ctx context.Context, store *db.Store, images *imagestore.Store, hashes []string) (lost int64, err error) {
+	named, err := store.StoredImages(ctx, hashes)
+	for _, sha := range named {
+		n, err := noteIfLost(ctx, store, images, sha)
+		if lost += n; err != nil {
+			return lost, err
+		}
+	}
+	return lost, err
+}
+
+func noteIfLost(ctx context.Context, store *db.Store, images *imagestore.Store, sha string) (lost int64, err error) {
+	image, err := IsThere(images.Get(ctx, sha))
+	if image || err != nil {
+		return 0, err
+	}
+	thumbnail, err := IsThere(images.Thumbnail(ctx, sha))
+	if err != nil {
+		return 0, err
+	}
+	known, err := store.ImageContent(ctx, sha)
+	if err != nil {
+		return 0, err
+	}
+	if known.Stored {
+		lost = 1
+	}
+	return lost, store.LoseImages(ctx, []string{sha}, !thumbnail)
+}
+
+// IsThere reports whether there is something to read.
+func IsThere(in io.ReadCloser, _ int64, err error) (bool, error) {
+	if errors.Is(err, crawl.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, in.Close()
+}
+
+// CopiedImages counts images and thumbnails.
+type CopiedImages struct {
+	// Files are all that the source has, of so many Bytes.
+	Files int64 `json:"files"`
+	Bytes int64 `json:"bytes"`
+	// Copied are those that the target did not have.
+	Copied int64 `json:"copied"`
+	// Damaged are the SHA-256 of those that were left out: what is stored is something else.
+	Damaged []string `json:"damaged,omitempty"`
+}
+
+// Warn says which images were left out; empty is that none was.
+func (c CopiedImages) Warn() string {
+	const named = 5
+	if len(c.Damaged) == 0 {
+		return ""
+	}
+	text := strings.Join(c.Damaged[:min(len(c.Damaged), named)], ", ")
+	if len(c.Damaged) > named {
+		text += ", …"
+	}
+	return fmt.Sprintf("%s left out, whose bytes are not what was stored: is the disk sound? %s",
+		explain.Count(int64(len(c.Damaged)), "image"), text)
+}
+
+// CopyImages copies the images and thumbnails of a store that another one lacks. An image that
+// changes is another, so one of the same name and size is the same. It tells progress of each
+// file. What is deleted meanwhile is left out, and what is damaged.
+func CopyImages(ctx context.Context, from, to *imagestore.Store, progress func(CopiedImages)) (c CopiedImages, err error) {
+	type placed struct {
+		sha       string
+		thumbnail bool
+	}
+	has := make(map[placed]int64)
+	_, err = to.List(ctx, func(o imagestore.Object) error {
+		if !o.Leftover {
+			has[placed{o.SHA256, o.Thumbnail}] = o.Bytes
+		}
+		return nil
+	})
+	if err != nil {
+		return c, err
+	}
+	_, err = from.List(ctx, func(o imagestore.Object) error {
+		if o.Leftover {
+			return nil
+		}
+		if size, there := has[placed{o.SHA256, o.Thumbnail}]; !there || size != o.Bytes {
+			err := copyImage(ctx, from, to, o)
+			switch {
+			case errors.Is(err, crawl.ErrNotFound):
+				return nil
+			case errors.Is(err, imagestore.ErrCorrupt):
+				c.Damaged = append(c.Damaged, o.SHA256)
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			c.Copied++
+		}
+		c.Files++
+		c.Bytes += o.Bytes
+		progress(c)
+		return nil
+	})
+	return c, err
+}
+
+// copyImage copies one. The store compares its bytes with its name.
+func copyImage(ctx context.Context, from, to *imagestore.Store, o imagestore.Object) error {
+	get := from.Get
+	if o.Thumbnail {
+		get = from.Thumbnail
+	}
+	data, err := readAll(get(ctx, o.SHA256))
+	if err != nil {
+		return err
+	}
+	if o.Thumbnail {
+		return to.PutThumbnail(ctx, o.SHA256, data)
+	}
+	format, known := picture.Format(data)
+	if !known {
+		return fmt.Errorf("image %s in %s has no format that Mosey stores", o.SHA256, from)
+	}
+	return to.Put(ctx, o.SHA256, bytes.NewReader(data), int64(len(data)), picture.MediaType(format))
+}
+
+// Pictures finds the small pictures of images. It is safe for concurrent use.
+type Pictures struct {
+	open   func(context.Context) (*imagestore.Store, error)
+	reader *picture.Reader
+}
+
+// NewPictures finds them in the store that open opens; nil is none.
+func NewPictures(open func(context.Context) (*imagestore.Store, error)) *Pictures {
+	return &Pictures{open, picture.New(picture.Limits{})}
+}
+
+// PicturesIn finds them where images are stored; empty is nowhere.
+func PicturesIn(where string) *Pictures {
+	if where == "" {
+		return NewPictures(nil)
+	}
+	return NewPictures(wiring.ImagesIn(where))
+}
+
+// Thumbnail is that of an image, a JPEG of our own making; nil where none is kept. An error
+// is imagestore.ErrCorrupt where its bytes are damaged.
+func (p *Pictures) Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error) {
+	if p.open == nil {
+		return nil, nil
+	}
+	images, err := p.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !r.ThumbnailAt.IsZero() {
+		body, err := readAll(images.Thumbnail(ctx, r.SHA256))
+		if !errors.Is(err, crawl.ErrNotFound) {
+			return body, err
+		}
+	}
+	if r.StoredAt.IsZero() {
+		return nil, nil
+	}
+	body, err := readAll(images.Get(ctx, r.SHA256))
+	if errors.Is(err, crawl.ErrNotFound) {
+		return nil, nil // mosey maintain notes that it is lost
+	}
+	if err != nil {
+		return nil, err
+	}
+	read, err := p.reader.Read(ctx, bytes.NewReader(body), int64(len(body)), picture.Options{Thumbnail: true})
+	if err != nil {
+		return nil, nil //nolint:nilerr // it was read once; a later Mosey may refuse it
+	}
+	return read.Thumbnail, nil
+}
+
+// Read tells what a picture looks like. Errors are about the picture.
+func (p *Pictures) Read(ctx context.Context, file io.ReaderAt, size int64) (crawl.ImageContent, error) {
+	read, err := p.reader.Read(ctx, file, size, picture.Options{})
+	return read.ImageContent, err
+}
+
+func readAll(from io.ReadCloser, _ int64, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(from)
+	return body, errors.Join(err, from.Close())
+}

@@ -1,2 +1,0 @@
-// Package images has the commands about images and the store of their bytes.
-package images
