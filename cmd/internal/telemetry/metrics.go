@@ -25,42 +25,25 @@ type Metrics struct {
 	declared []Metric
 	closers  []func(context.Context) error
 
-	requests     *prometheus.CounterVec
-	notRequested *prometheus.CounterVec
-	received     *prometheus.CounterVec
-	phases       *prometheus.HistogramVec
-	waits        *prometheus.HistogramVec
+	requests, notRequested, received, imageStore *prometheus.CounterVec
+	phases, waits, statements                    *prometheus.HistogramVec
 
-	groups    *prometheus.HistogramVec
-	groupWait *prometheus.HistogramVec
-	groupTook *prometheus.HistogramVec
-	fallbacks *prometheus.CounterVec
+	groups, groupWait, groupTook *prometheus.HistogramVec
+	fallbacks                    *prometheus.CounterVec
 
-	statements *prometheus.HistogramVec
-
-	gaps       *prometheus.CounterVec
-	violations *prometheus.CounterVec
-	overshoot  *lateness
-
-	caches     *cacheCounts
-	fleet      *fleetUse
-	imageStore *prometheus.CounterVec
+	gaps, violations *prometheus.CounterVec
+	overshoot        *lateness
 
 	// server takes what an embedded Temporal measures, by its names
 	server map[string]serverTaker
 
-	outage    prometheus.Gauge
-	outages   prometheus.Counter
-	serving   *prometheus.GaugeVec
-	waited    map[reasons.Reason]bool // what serving has, or has had
-	domains   *prometheus.GaugeVec
-	known     prometheus.Gauge
-	pending   prometheus.Gauge
-	due       prometheus.Gauge
-	oldest    prometheus.Gauge
-	keywords  prometheus.Gauge
-	sampledAt prometheus.Gauge
-	failures  prometheus.Counter
+	outage  prometheus.Gauge
+	outages prometheus.Counter
+
+	serving, domains                                 *prometheus.GaugeVec
+	waited                                           map[reasons.Reason]bool // what serving has, or has had
+	known, pending, due, oldest, keywords, sampledAt prometheus.Gauge
+	failures                                         prometheus.Counter
 }
 
 // Metric is the declaration of one, as docs/metrics.md has it.
@@ -103,8 +86,9 @@ func NewMetrics() *Metrics {
 		m.violations.WithLabelValues(key)
 	}
 	const late = "How late a domain was asked after it could have been, from the stored rows."
-	m.overshoot = newLateness("mosey_gap_overshoot_seconds", late)
-	m.declare("mosey_gap_overshoot_seconds", "histogram", late, nil, m.overshoot)
+	m.overshoot = declare(m, "mosey_gap_overshoot_seconds", "histogram", late, nil, &lateness{
+		desc: prometheus.NewDesc("mosey_gap_overshoot_seconds", late, nil, nil), upTo: make([]uint64, len(LateBounds)),
+	})
 
 	m.groups = m.histograms("mosey_group_documents",
 		"Documents of different domains that shared one transaction, by operation: begin or record.",
@@ -115,16 +99,11 @@ func NewMetrics() *Metrics {
 	m.statements = m.histograms("mosey_statement_seconds",
 		"How long statements took, by their name; other are those that begin and end transactions.", dbBuckets, "statement")
 
-	const uses = "Look-ups in the caches of names (dns) and of robots.txt (robots), by result: hit or miss."
-	m.caches = &cacheCounts{
-		desc: prometheus.NewDesc("mosey_cache_lookups_total", uses, []string{"cache", "result"}, nil),
-		use:  make(map[string]func() (hits, misses int64)),
-	}
-	m.declare("mosey_cache_lookups_total", "counter", uses, []string{"cache", "result"}, m.caches)
+	m.declared = append(m.declared, cacheLookups)
 	m.imageStore = m.counters("mosey_image_store_operations_total",
 		"What the store of images was asked for (put, thumbnail, check), by result: ok or error.", "operation", "result")
 
-	m.declareFleet()
+	m.declared = append(m.declared, fleetGauges...)
 	m.declareServer()
 
 	m.outage = m.gauge("mosey_network_outage", "1 while this process takes its own network for broken, and blames no site.")
@@ -146,39 +125,72 @@ func NewMetrics() *Metrics {
 // Declared lists the metrics of Mosey's own in the order of their declaration.
 func (m *Metrics) Declared() []Metric { return m.declared }
 
-func (m *Metrics) declare(name, kind, help string, labels []string, c prometheus.Collector) {
+func declare[C prometheus.Collector](m *Metrics, name, kind, help string, labels []string, c C) C {
 	m.declared = append(m.declared, Metric{Name: name, Kind: kind, Help: help, Labels: labels})
 	m.registry.MustRegister(c)
+	return c
 }
 
 func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	m.declare(name, "counter", help, labels, c)
-	return c
+	opts := prometheus.CounterOpts{Name: name, Help: help}
+	return declare(m, name, "counter", help, labels, prometheus.NewCounterVec(opts, labels))
 }
 
 func (m *Metrics) counter(name, help string) prometheus.Counter {
-	c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	m.declare(name, "counter", help, nil, c)
-	return c
+	return m.counters(name, help).WithLabelValues()
 }
 
 func (m *Metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
-	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	m.declare(name, "gauge", help, labels, g)
-	return g
+	opts := prometheus.GaugeOpts{Name: name, Help: help}
+	return declare(m, name, "gauge", help, labels, prometheus.NewGaugeVec(opts, labels))
 }
 
 func (m *Metrics) gauge(name, help string) prometheus.Gauge {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
-	m.declare(name, "gauge", help, nil, g)
-	return g
+	return m.gauges(name, help).WithLabelValues()
 }
 
 func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	m.declare(name, "histogram", help, labels, h)
-	return h
+	opts := prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}
+	return declare(m, name, "histogram", help, labels, prometheus.NewHistogramVec(opts, labels))
+}
+
+var cacheLookups = Metric{
+	Name: "mosey_cache_lookups_total", Kind: "counter", Labels: []string{"cache", "result"},
+	Help: "Look-ups in the caches of names (dns) and of robots.txt (robots), by result: hit or miss.",
+}
+
+// Cache counts the use of a cache. Each cache has a name of its own.
+func (m *Metrics) Cache(name string, use func() (hits, misses int64)) {
+	for i, result := range []string{"hit", "miss"} {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: cacheLookups.Name, Help: cacheLookups.Help, ConstLabels: prometheus.Labels{"cache": name, "result": result},
+		}, func() float64 {
+			hits, misses := use()
+			return float64([]int64{hits, misses}[i])
+		}))
+	}
+}
+
+var fleetGauges = []Metric{
+	{
+		Name: "mosey_fetches_share", Kind: "gauge",
+		Help: "How many requests this process may have in flight: its share of the limit of all, or its own.",
+	},
+	{Name: "mosey_fetches_in_flight", Kind: "gauge", Help: "How many it has, those that are about to begin included."},
+	{
+		Name: "mosey_fetches_limit", Kind: "gauge",
+		Help: "How many all workers may have in flight together (mosey workers --max-fetches); 0 is no limit.",
+	},
+}
+
+// Fleet shows the use of a process's share. It is called once.
+func (m *Metrics) Fleet(use func() (share, taken, limit int)) {
+	for i, g := range fleetGauges {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: g.Name, Help: g.Help}, func() float64 {
+			share, taken, limit := use()
+			return float64([]int{share, taken, limit}[i])
+		}))
+	}
 }
 
 // ImageStore counts what the store of images was asked for.
@@ -194,29 +206,19 @@ func (m *Metrics) ImageStore(operation string, err error) {
 func (m *Metrics) Attempt(o request.Observation) {
 	at := o.Attempt
 	if !at.Requested {
-		reason := string(at.Skipped)
-		if reason == "" {
-			reason = string(at.Outcome)
-		}
-		m.notRequested.WithLabelValues(reason).Inc()
+		m.notRequested.WithLabelValues(cmp.Or(string(at.Skipped), string(at.Outcome))).Inc()
 		return
 	}
 	kind := string(at.Kind)
 	m.requests.WithLabelValues(kind, string(at.Outcome)).Inc()
 	m.received.WithLabelValues(kind).Add(float64(at.Bytes))
 	m.waits.WithLabelValues(string(at.Reason)).Observe(time.Duration(at.Delay).Seconds())
-	m.phase("resolve", o.Resolve)
-	m.phase("connect", o.Connect)
-	m.phase("first_byte", o.FirstByte)
-	m.phase("body", o.Body)
-	m.phase("read", o.Read)
-	m.phase("record", o.Record)
-}
-
-// phase counts a phase that an attempt has come to.
-func (m *Metrics) phase(name string, took time.Duration) {
-	if took > 0 {
-		m.phases.WithLabelValues(name).Observe(took.Seconds())
+	for phase, took := range map[string]time.Duration{
+		"resolve": o.Resolve, "connect": o.Connect, "first_byte": o.FirstByte, "body": o.Body, "read": o.Read, "record": o.Record,
+	} {
+		if took > 0 { // else the attempt has not come to it
+			m.phases.WithLabelValues(phase).Observe(took.Seconds())
+		}
 	}
 }
 

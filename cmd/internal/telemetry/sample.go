@@ -3,7 +3,10 @@ package telemetry
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/mosey-web/mosey/crawl/report"
 )
@@ -80,4 +83,38 @@ func (m *Metrics) sample(ctx context.Context, store Store, since time.Time) (unt
 		}
 	}
 	return until, nil
+}
+
+// lateness is a histogram that is filled by the counts of its buckets: the database has counted.
+type lateness struct {
+	desc *prometheus.Desc
+
+	mu    sync.Mutex
+	count uint64
+	sum   float64
+	upTo  []uint64 // counts the gaps of at most each of LateBounds
+}
+
+func (l *lateness) add(g report.EndedGaps) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var below uint64
+	for i := range l.upTo {
+		below += uint64(max(g.Late[i], 0))
+		l.upTo[i] += below
+	}
+	l.count += uint64(max(g.Gaps, 0))
+	l.sum += g.LateSeconds
+}
+
+func (l *lateness) Describe(ch chan<- *prometheus.Desc) { ch <- l.desc }
+
+func (l *lateness) Collect(ch chan<- prometheus.Metric) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	buckets := make(map[float64]uint64, len(LateBounds))
+	for i, bound := range LateBounds {
+		buckets[bound] = l.upTo[i]
+	}
+	ch <- prometheus.MustNewConstHistogram(l.desc, l.count, l.sum, buckets)
 }

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,7 @@ func (f WatchFlags) Address() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("--metrics %q: want an address such as :9464 or 10.0.0.1:9464", f.Metrics)
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port), nil
+	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port), nil
 }
 
 // Check is something that a process needs to work.
@@ -53,9 +51,8 @@ const readySpan = 3 * time.Second
 type Server struct {
 	// Address is where it listens.
 	Address string
-
-	http *http.Server
-	done chan error
+	// Close stops serving.
+	Close func() error
 }
 
 // Serve begins to serve metrics at an address. ready are the checks of /readyz.
@@ -77,24 +74,23 @@ func Serve(ctx context.Context, address string, debug bool, m *Metrics, ready []
 	if err != nil {
 		return nil, fmt.Errorf("--metrics: %w", err)
 	}
-	s := &Server{
-		Address: listener.Addr().String(), done: make(chan error, 1),
-		http: &http.Server{
-			Handler: ownNames(listener.Addr(), mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-			ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
-		},
-	}
-	go func() { s.done <- s.http.Serve(listener) }()
-	return s, nil
+	return &Server{listener.Addr().String(), ServeHTTP(listener, &http.Server{
+		Handler: ownNames(listener.Addr(), mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	})}, nil
 }
 
-// Close stops serving.
-func (s *Server) Close() error {
-	err := s.http.Close()
-	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
+// ServeHTTP has a server answer until stop is called. An error of stop may be from long before.
+func ServeHTTP(listener net.Listener, server *http.Server) (stop func() error) {
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	return func() error {
+		err := server.Close()
+		if served := <-done; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+		return err
 	}
-	return err
 }
 
 // ownNames answers only to the names of this machine where only it is listened to: a page in a
@@ -176,10 +172,9 @@ func (f WatchFlags) Ask(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("the worker at %s does not finish its answer: %w", address, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the worker at %s cannot work: %s", address, strings.Join(strings.FieldsFunc(string(body), isNewline), "; "))
+		lines := strings.FieldsFunc(string(body), func(r rune) bool { return r == '\n' })
+		return fmt.Errorf("the worker at %s cannot work: %s", address, strings.Join(lines, "; "))
 	}
 	_, err = out.Write(body)
 	return err
 }
-
-func isNewline(r rune) bool { return r == '\n' }

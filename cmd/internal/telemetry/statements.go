@@ -74,11 +74,11 @@ func statementName(sql string) string {
 func (m *Metrics) Pool(pool *pgxpool.Pool) {
 	stat := func(name, kind, help string, value func(*pgxpool.Stat) float64) {
 		read := func() float64 { return value(pool.Stat()) }
+		var c prometheus.Collector = prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
 		if kind == "counter" {
-			m.declare(name, kind, help, nil, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
-			return
+			c = prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read)
 		}
-		m.declare(name, kind, help, nil, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+		declare(m, name, kind, help, nil, c)
 	}
 	stat("mosey_pool_connections", "gauge", "Connections to Postgres.",
 		func(s *pgxpool.Stat) float64 { return float64(s.TotalConns()) })

@@ -100,7 +100,6 @@ type trouble struct {
 	silent int
 }
 
-// Handle implements otel.ErrorHandler.
 func (t *trouble) Handle(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +116,6 @@ func brief(err error) string { return crawl.CleanText(err.Error(), troubleMax) }
 // errorsOnly leaves out what is not an error: OpenTelemetry tells its settings.
 type errorsOnly struct{ slog.Handler }
 
-// Enabled implements slog.Handler.
 func (h errorsOnly) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelError && h.Handler.Enabled(ctx, level)
 }
@@ -166,10 +164,8 @@ func tracing(lookup func(string) (string, bool)) (*traceSettings, error) {
 	if !e.on() {
 		return nil, errors.Join(e.errs...)
 	}
-	s := &traceSettings{}
-	s.protocol, s.endpoint = e.target()
-	s.sampler = e.sampler()
-	s.resource = e.resource()
+	protocol, endpoint := e.target()
+	s := &traceSettings{protocol, endpoint, e.sampler(), e.resource()}
 	e.others()
 	return s, errors.Join(e.errs...)
 }
