@@ -106,10 +106,9 @@ func (i invariant) look(ctx context.Context, p *Patient) (found []Finding, err e
 	if err != nil {
 		return nil, err
 	}
+	found = fine("%s, and none is wrong", explain.Count(seen, i.things))
 	if n > 0 {
 		found = one(i.severity, i.remedy, "%s: %s (%s)", explain.Count(int64(n), i.things), i.broken, strings.Join(examples, "; "))
-	} else {
-		found = fine("%s, and none is wrong", explain.Count(seen, i.things))
 	}
 	if len(left) > 0 {
 		found = append(found, one(Skipped, "", "these take too long for one statement: %s", named(left))...)
@@ -252,7 +251,7 @@ func mendKeywords(ctx context.Context, s *db.Store, some []db.Discrepancy) error
 	return s.RepairKeywords(ctx, ids)
 }
 
-// domainsOf are the domains, each once, in their order.
+// domainsOf returns the domains, each once, in their order.
 func domainsOf(some []db.Discrepancy) (domains []string) {
 	for _, d := range some {
 		domains = append(domains, d.Domain)

@@ -13,43 +13,53 @@ import (
 )
 
 func databaseChecks() []Check {
-	return []Check{
+	anySchema, migrated := (*Patient).store, (*Patient).migrated
+	return of(Database, []Check{
+		{Name: "database", look: lookDatabase, About: "That the database can be opened, and the version of its Postgres: 15 or later."},
 		{
-			Name: "database", Part: Database, About: "That the database can be opened, and the version of its Postgres: 15 or later.",
-			look: lookDatabase,
-		},
-		{Name: "schema", Part: Database, About: "The version of the schema, against what this program needs.", look: lookSchema},
-		{
-			Name: "rights", Part: Database, About: "What the role of a worker may do: all that it needs, and not delete history.",
-			look: lookRights,
-		},
-		{Name: "clock", Part: Database, About: "The clock of this machine against the database's.", look: lookClock},
-		{
-			Name: "settings", Part: Database, About: "Settings of Postgres that lose data, break what Mosey relies on, or make it slow.",
-			look: lookSettings,
+			Name: "schema", look: with(anySchema, lookSchema),
+			About: "The version of the schema, against what this program needs.",
 		},
 		{
-			Name: "connections", Part: Database, About: "Whether another worker gets its connections, and transactions that never end.",
-			look: lookConnections,
+			Name: "rights", look: read(migrated, (*db.Store).Rights, judgeRights),
+			About: "What the role of a worker may do: all that it needs, and not delete history.",
 		},
 		{
-			Name: "statistics", Part: Database, About: "Tables whose statistics are missing or stale, so that Postgres plans badly.",
-			look: lookStatistics, repair: repairStatistics,
+			Name: "clock", About: "The clock of this machine against the database's.",
+			look: read(anySchema, (*db.Store).Server, func(v db.Server) []Finding {
+				return judgeClock("the database's", v.Ahead, v.Within)
+			}),
 		},
-		{Name: "bloat", Part: Database, About: "Tables with many dead rows.", look: lookBloat},
-		{Name: "indexes", Part: Database, About: "Indexes that cannot be used, and those that nothing has used for long.", look: lookIndexes},
 		{
-			Name: "fleet", Part: Database,
+			Name: "settings", look: with(anySchema, lookSettings),
+			About: "Settings of Postgres that lose data, break what Mosey relies on, or make it slow.",
+		},
+		{
+			Name: "connections", look: read(anySchema, (*db.Store).Sessions, judgeSessions),
+			About: "Whether another worker gets its connections, and transactions that never end.",
+		},
+		{
+			Name: "statistics", look: read(migrated, (*db.Store).Tables, judgeStatistics), repair: repairStatistics,
+			About: "Tables whose statistics are missing or stale, so that Postgres plans badly.",
+		},
+		{Name: "bloat", look: read(migrated, (*db.Store).Tables, judgeBloat), About: "Tables with many dead rows."},
+		{
+			Name: "indexes", look: read(migrated, (*db.Store).Indexes, judgeIndexes),
+			About: "Indexes that cannot be used, and those that nothing has used for long.",
+		},
+		{
+			Name: "fleet", look: with(migrated, lookFleet),
 			About: "Workers that are not heard of, and requests that wait for the limit of all workers.",
-			look:  lookFleet,
 		},
 		{
-			Name: "forgotten", Part: Database,
+			Name: "forgotten", look: with(migrated, lookForgotten),
 			About: "Domains whose owners want what their pages said erased, of which something may be left: the command was killed.",
-			look:  lookForgotten,
 		},
-		{Name: "row-age", Part: Database, About: "How far the database is from running out of transaction numbers.", look: lookAge},
-	}
+		{
+			Name: "row-age", look: with(anySchema, lookAge),
+			About: "How far the database is from running out of transaction numbers.",
+		},
+	})
 }
 
 const postgresLeast = 15
@@ -77,11 +87,7 @@ func lookDatabase(ctx context.Context, p *Patient) ([]Finding, error) {
 	return fine("Postgres %s, %s", v.Version, explain.Size(v.Bytes)), nil
 }
 
-func lookSchema(ctx context.Context, p *Patient) ([]Finding, error) {
-	store, err := p.store()
-	if err != nil {
-		return nil, err
-	}
+func lookSchema(ctx context.Context, store *db.Store) ([]Finding, error) {
 	schema, err := db.SchemaOf(ctx, store.Pool())
 	if err != nil {
 		return nil, err
@@ -102,7 +108,7 @@ func lookSchema(ctx context.Context, p *Patient) ([]Finding, error) {
 
 // migrated is the database, if it has a schema that this program knows.
 func (p *Patient) migrated(ctx context.Context) (*db.Store, error) {
-	store, err := p.store()
+	store, err := p.store(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -113,30 +119,25 @@ func (p *Patient) migrated(ctx context.Context) (*db.Store, error) {
 	return store, err
 }
 
-func lookRights(ctx context.Context, p *Patient) ([]Finding, error) {
-	store, err := p.migrated(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r, err := store.Rights(ctx)
+func judgeRights(r db.Rights) []Finding {
 	switch {
-	case err != nil:
-		return nil, err
 	case len(r.Lacking) > 0:
 		return one(Fault, "Run mosey migrate as the owner of the schema, which grants them, and GRANT mosey_worker TO this user.",
-			"the role %s may not use %s", r.Role, named(r.Lacking)), nil
+			"the role %s may not use %s", r.Role, named(r.Lacking))
 	case r.Deletes && !r.HasWorker:
 		return one(Warning, "Run mosey migrate as a user with CREATEROLE: it makes the role mosey_worker, which workers take.",
-			"the role %s may delete history, and there is no role mosey_worker", r.Role), nil
+			"the role %s may delete history, and there is no role mosey_worker", r.Role)
 	case r.Deletes:
-		return one(Warning, "GRANT mosey_worker TO the user of DATABASE_URL.", "the role %s may delete history", r.Role), nil
+		return one(Warning, "GRANT mosey_worker TO the user of DATABASE_URL.", "the role %s may delete history", r.Role)
 	}
-	return fine("workers are %s, which cannot delete history", r.Role), nil
+	return fine("workers are %s, which cannot delete history", r.Role)
 }
 
-// named lists some names.
-func named(names []string) string {
-	const most = 3
+// named lists the first three names.
+func named(names []string) string { return firstOf(3, names) }
+
+// firstOf lists the first few names, and says how many more there are.
+func firstOf(most int, names []string) string {
 	text := strings.Join(names[:min(len(names), most)], ", ")
 	if more := len(names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
@@ -149,18 +150,6 @@ const (
 	clockOff   = 2 * time.Second
 	clockWrong = time.Minute
 )
-
-func lookClock(ctx context.Context, p *Patient) ([]Finding, error) {
-	store, err := p.store()
-	if err != nil {
-		return nil, err
-	}
-	v, err := store.Server(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return judgeClock("the database's", v.Ahead, v.Within), nil
-}
 
 // judgeClock tells how far another clock is ahead of ours. Slots are on the database's, so that
 // no site is asked too early whatever ours says.
@@ -179,18 +168,6 @@ func judgeClock(whose string, ahead, within time.Duration) []Finding {
 		return one(Warning, remedy, "%s", text)
 	}
 	return fine("%s", text)
-}
-
-func lookConnections(ctx context.Context, p *Patient) (found []Finding, err error) {
-	store, err := p.store()
-	if err != nil {
-		return nil, err
-	}
-	v, err := store.Sessions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return judgeSessions(v), nil
 }
 
 func judgeSessions(v db.Sessions) []Finding {
@@ -217,11 +194,7 @@ func stale(t db.TableState) bool {
 	return !t.Seldom && (t.Modified > staleLeast && t.Modified > t.Live || !t.Analyzed && t.Live > staleLeast)
 }
 
-func lookStatistics(ctx context.Context, p *Patient) (found []Finding, err error) {
-	tables, err := p.tables(ctx)
-	if err != nil {
-		return nil, err
-	}
+func judgeStatistics(tables []db.TableState) (found []Finding) {
 	for _, t := range tables {
 		if !stale(t) {
 			continue
@@ -232,22 +205,11 @@ func lookStatistics(ctx context.Context, p *Patient) (found []Finding, err error
 		}
 		found = append(found, one(Warning, "Run mosey doctor --only statistics --repair, or ANALYZE "+t.Name+".", "%s", what)...)
 	}
-	if found == nil {
-		found = fine("those of %d tables are up to date", len(tables))
-	}
-	return found, nil
-}
-
-func (p *Patient) tables(ctx context.Context) ([]db.TableState, error) {
-	store, err := p.migrated(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return store.Tables(ctx)
+	return orFine(found, "those of %d tables are up to date", len(tables))
 }
 
 func repairStatistics(ctx context.Context, p *Patient) (string, error) {
-	tables, err := p.tables(ctx)
+	tables, err := p.Store.Tables(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -258,30 +220,21 @@ func repairStatistics(ctx context.Context, p *Patient) (string, error) {
 		}
 	}
 	// a worker's role may not: only the owner of a table analyzes it
-	if err := wiring.Analyze(ctx, p.DatabaseURL, names); err != nil {
-		return "", err
-	}
-	return "analyzed " + named(names), nil
+	err = wiring.AsOwner(ctx, p.DatabaseURL, func(owner *db.Store) error { return owner.Analyze(ctx, names) })
+	return "analyzed " + named(names), err
 }
 
 // Dead rows are too many if they are more than half as many as those alive.
 const deadLeast = 50_000
 
-func lookBloat(ctx context.Context, p *Patient) (found []Finding, err error) {
-	tables, err := p.tables(ctx)
-	if err != nil {
-		return nil, err
-	}
+func judgeBloat(tables []db.TableState) (found []Finding) {
 	for _, t := range tables {
 		if t.Dead > deadLeast && t.Dead > t.Live/2 {
 			found = append(found, one(Warning, "VACUUM (ANALYZE) "+t.Name+"; and see that no transaction goes on for hours.",
 				"%s has %d dead rows, and %d that are alive", t.Name, t.Dead, t.Live)...)
 		}
 	}
-	if found == nil {
-		found = fine("no table has many dead rows")
-	}
-	return found, nil
+	return orFine(found, "no table has many dead rows")
 }
 
 // An index is reported as unused if it is this large, and was not used for so long.
@@ -290,15 +243,7 @@ const (
 	unusedSpan  = 14 * 24 * time.Hour
 )
 
-func lookIndexes(ctx context.Context, p *Patient) (found []Finding, err error) {
-	store, err := p.migrated(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := store.Indexes(ctx)
-	if err != nil {
-		return nil, err
-	}
+func judgeIndexes(all []db.IndexState) (found []Finding) {
 	for _, i := range all {
 		switch {
 		case !i.Valid:
@@ -309,20 +254,13 @@ func lookIndexes(ctx context.Context, p *Patient) (found []Finding, err error) {
 				"nothing has used %s of %s, with %s, since %s", i.Name, i.Table, explain.Size(i.Bytes), explain.Stamp(i.Since))...)
 		}
 	}
-	if found == nil {
-		found = fine("all %d can be used", len(all))
-	}
-	return found, nil
+	return orFine(found, "all %d can be used", len(all))
 }
 
 // Postgres refuses all changes some three million transactions before two billion.
 const ageWrong = 1_500_000_000
 
-func lookAge(ctx context.Context, p *Patient) ([]Finding, error) {
-	store, err := p.store()
-	if err != nil {
-		return nil, err
-	}
+func lookAge(ctx context.Context, store *db.Store) ([]Finding, error) {
 	age, freeze, err := store.Age(ctx)
 	if err != nil {
 		return nil, err

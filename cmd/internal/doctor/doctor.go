@@ -56,7 +56,7 @@ const (
 type Check struct {
 	Name string
 	Part Part
-	// About is what it looks at, for the documentation and --help.
+	// About says what it looks at, in the documentation and in --help.
 	About string
 
 	look func(context.Context, *Patient) ([]Finding, error)
@@ -120,7 +120,41 @@ func All() []Check {
 	return slices.Concat(machineChecks(), networkChecks(), identityChecks(), databaseChecks(), temporalChecks(), dataChecks())
 }
 
-// Named are the checks with names; none means those that are always made, and those of the parts that are asked for.
+// of sets the part of checks.
+func of(part Part, checks []Check) []Check {
+	for i := range checks {
+		checks[i].Part = part
+	}
+	return checks
+}
+
+// with makes the function of a check that looks at something of the patient. It cannot look without that.
+func with[T any](
+	get func(*Patient, context.Context) (T, error), look func(context.Context, T) ([]Finding, error),
+) func(context.Context, *Patient) ([]Finding, error) {
+	return func(ctx context.Context, p *Patient) ([]Finding, error) {
+		x, err := get(p, ctx)
+		if err != nil {
+			return nil, err
+		}
+		return look(ctx, x)
+	}
+}
+
+// read is with for a check that judges what it reads of the database.
+func read[T any](
+	get func(*Patient, context.Context) (*db.Store, error), rows func(*db.Store, context.Context) (T, error), judge func(T) []Finding,
+) func(context.Context, *Patient) ([]Finding, error) {
+	return with(get, func(ctx context.Context, store *db.Store) ([]Finding, error) {
+		x, err := rows(store, ctx)
+		if err != nil {
+			return nil, err
+		}
+		return judge(x), nil
+	})
+}
+
+// Named returns the checks with names. Without names it returns the checks that are always made, and those of parts.
 func Named(names []string, parts ...Part) (checks []Check, err error) {
 	all := All()
 	for _, name := range names {
@@ -181,11 +215,11 @@ func (c Check) examine(ctx context.Context, p *Patient) []Finding {
 }
 
 func (c Check) bounded(ctx context.Context, p *Patient) ([]Finding, error) {
-	if c.Part == Data {
-		return c.look(ctx, p)
+	if c.Part != Data {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	return c.look(ctx, p)
 }
 
@@ -211,12 +245,10 @@ func (c Check) mend(ctx context.Context, p *Patient, found []Finding) []Finding 
 // Faults counts what is wrong.
 func Faults(found []Finding) (faults, warnings int) {
 	for _, f := range found {
-		switch f.Severity {
-		case Fault:
+		if f.Severity == Fault {
 			faults++
-		case Warning:
+		} else if f.Severity == Warning {
 			warnings++
-		default:
 		}
 	}
 	return faults, warnings
@@ -228,8 +260,16 @@ func one(s Severity, remedy, format string, args ...any) []Finding {
 
 func fine(format string, args ...any) []Finding { return one(OK, "", format, args...) }
 
-// store is the database, or an error that keeps a check from looking.
-func (p *Patient) store() (*db.Store, error) {
+// orFine returns the findings, or if there are none a finding that all is well.
+func orFine(found []Finding, format string, args ...any) []Finding {
+	if len(found) > 0 {
+		return found
+	}
+	return fine(format, args...)
+}
+
+// store returns the database, or an error that keeps a check from looking.
+func (p *Patient) store(context.Context) (*db.Store, error) {
 	if p.Store != nil {
 		return p.Store, nil
 	}

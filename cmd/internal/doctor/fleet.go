@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
@@ -21,11 +22,7 @@ const (
 
 // lookFleet looks for workers that have died and nobody has started again, and for a limit
 // that is in the way.
-func lookFleet(ctx context.Context, p *Patient) ([]Finding, error) {
-	store, err := p.migrated(ctx)
-	if err != nil {
-		return nil, err
-	}
+func lookFleet(ctx context.Context, store *db.Store) ([]Finding, error) {
 	fleet, err := store.Fleet(ctx, false, workersLooked)
 	if err != nil {
 		return nil, err
@@ -54,20 +51,13 @@ func lookFleet(ctx context.Context, p *Patient) ([]Finding, error) {
 		found = append(found, one(Note, "Raise it if the machines and the line can bear more: mosey workers --max-fetches N, or 0 for none.",
 			"%s", explain.Limited(use))...)
 	}
-	if len(found) > 0 {
-		return found, nil
-	}
-	return fine("%s", explain.Count(int64(works), "worker")), nil
+	return orFine(found, "%s", explain.Count(int64(works), "worker")), nil
 }
 
 // forgottenMost are how many domains are looked at.
 const forgottenMost = 1_000
 
-func lookForgotten(ctx context.Context, p *Patient) ([]Finding, error) {
-	store, err := p.migrated(ctx)
-	if err != nil {
-		return nil, err
-	}
+func lookForgotten(ctx context.Context, store *db.Store) ([]Finding, error) {
 	open, err := store.HalfForgotten(ctx, forgottenMost)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,22 +19,22 @@ import (
 )
 
 func identityChecks() []Check {
-	return []Check{
+	return of(Identity, []Check{
 		{
-			Name: "page", Part: Identity, look: lookPage,
+			Name: "page", look: lookPage,
 			About: "That the page about the crawler (`--page`, or the URL of `--contact`) answers, and names the product token and a contact; " +
 				"and the clock of its server. It makes up to five requests.",
 		},
 		{
-			Name: "ranges", Part: Identity, look: lookRanges,
+			Name: "ranges", look: lookRanges,
 			About: "That this page links a list of addresses (`rel=client-ranges`), that the list can be read, and that it has `--addresses`. " +
 				"It makes one request.",
 		},
 		{
-			Name: "reverse", Part: Identity, look: lookReverse,
+			Name: "reverse", look: lookReverse,
 			About: "That each of `--addresses` has a name (PTR) that leads back to it, in `--reverse-dns` if that is given.",
 		},
-	}
+	})
 }
 
 // published is what site owners are to find.
@@ -50,9 +51,7 @@ func (p *Patient) pageAbout(ctx context.Context, id wiring.Published) (*answer, 
 		return p.page, nil, nil
 	}
 	a, found, err := p.ask(ctx, id.Page, "--page")
-	if a != nil {
-		p.page = a
-	}
+	p.page = a
 	return a, found, err
 }
 
@@ -71,11 +70,7 @@ func lookPage(ctx context.Context, p *Patient) (found []Finding, err error) {
 	}
 	found = judgePage(a, id, token)
 	if len(found) == 0 {
-		contact := id.Contact
-		if contact == "" {
-			contact = "a mail address"
-		}
-		found = fine("%s answers, and names %s and %s", a.At, token, contact)
+		found = fine("%s answers, and names %s and %s", a.At, token, cmp.Or(id.Contact, "a mail address"))
 	}
 	clock := a.clock()
 	if clock == nil {
@@ -122,11 +117,8 @@ func lookRanges(ctx context.Context, p *Patient) ([]Finding, error) {
 		return nil, err
 	}
 	a, _, err := p.pageAbout(ctx, id)
-	if err != nil {
-		return nil, err
-	}
 	if a == nil {
-		return nil, Absent("the page about the crawler cannot be read, see page")
+		return nil, cmp.Or(err, Absent("the page about the crawler cannot be read, see page"))
 	}
 	const link = `Link it: <link rel="client-ranges" href="…">. mosey identity init --addresses writes the list and the link.`
 	at := about.ReadPage(a.At, a.Header, a.Body).Ranges
@@ -169,7 +161,7 @@ func judgeRanges(at string, list about.Ranges, networks []netip.Prefix, now time
 	switch {
 	case len(missing) > 0:
 		found = one(Fault, "Write the list anew, with all of --addresses: mosey identity init --replace.",
-			"%s does not have %s", at, someOf(missing))
+			"%s does not have %s", at, firstOf(5, missing))
 	case len(networks) == 0:
 		found = one(Skipped, "Give the addresses that requests come from: --addresses.",
 			"%s has %d networks; whether they are those of the crawler is not known", at, len(list.Prefixes))
@@ -184,21 +176,12 @@ func judgeRanges(at string, list about.Ranges, networks []netip.Prefix, now time
 	return found
 }
 
-// inShort is a network; one of a single address is that.
+// inShort is the network as text, or its address if it has only one.
 func inShort(n netip.Prefix) string {
 	if n.IsSingleIP() {
 		return n.Addr().String()
 	}
 	return n.String()
-}
-
-// someOf names a few, and how many more there are.
-func someOf(all []string) string {
-	const few = 5
-	if len(all) <= few {
-		return strings.Join(all, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(all[:few], ", "), len(all)-few)
 }
 
 // reverseMost bounds how many addresses are looked up.
@@ -239,11 +222,11 @@ func lookReverse(ctx context.Context, p *Patient) (found []Finding, err error) {
 		}
 	}
 	if len(good) > 0 {
-		found = append(fine("these have a name that leads back: %s", someOf(good)), found...)
+		found = append(fine("these have a name that leads back: %s", firstOf(5, good)), found...)
 	}
 	if len(left) > 0 {
 		found = append(found, one(Skipped, "Give the addresses in it that requests come from, one by one.",
-			"not looked up, as it is a network, or beyond the first %d addresses: %s", reverseMost, someOf(left))...)
+			"not looked up, as it is a network, or beyond the first %d addresses: %s", reverseMost, firstOf(5, left))...)
 	}
 	return found, nil
 }
@@ -273,14 +256,14 @@ func judgeReverse(ctx context.Context, resolver *dns.Resolver, addr netip.Addr, 
 		}
 	}
 	if len(foreign) > 0 {
-		return "", one(Fault, "Have its PTR record name a host in "+domain+".", "%s is %s, which is not in %s", addr, someOf(foreign), domain)
+		return "", one(Fault, "Have its PTR record name a host in "+domain+".", "%s is %s, which is not in %s", addr, firstOf(5, foreign), domain)
 	}
 	kind := "an A"
 	if addr.Is6() {
 		kind = "an AAAA"
 	}
 	return "", one(Fault, fmt.Sprintf("Give the name %s record with the address %s.", kind, addr),
-		"%s is %s by its PTR record, and that name does not lead back to it", addr, someOf(astray))
+		"%s is %s by its PTR record, and that name does not lead back to it", addr, firstOf(5, astray))
 }
 
 // signatureCheck is made with those of the identity, too.

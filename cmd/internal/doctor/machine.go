@@ -18,22 +18,21 @@ import (
 )
 
 func machineChecks() []Check {
-	return []Check{
-		{Name: "program", Part: Machine, About: "The version of this program, and what it was built with.", look: lookProgram},
-		{Name: "data-dir", Part: Machine, About: "The data directory: that it can be made or written to, and who has it.", look: lookDataDir},
+	return of(Machine, []Check{
+		{Name: "program", look: lookProgram, About: "The version of this program, and what it was built with."},
+		{Name: "data-dir", look: lookDataDir, About: "The data directory: that it can be made or written to, and who has it."},
 		{
-			Name: "programs", Part: Machine,
+			Name: "programs", look: lookPrograms,
 			About: "The programs of Postgres that the embedded database needs, and whether the user it runs as can reach the data directory.",
-			look:  lookPrograms,
 		},
-		{Name: "ports", Part: Machine, About: "The ports of the embedded Temporal and its UI, and who has them.", look: lookPorts},
+		{Name: "ports", look: lookPorts, About: "The ports of the embedded Temporal and its UI, and who has them."},
 		{
-			Name: "disk", Part: Machine, About: "Room and inodes where the data directory is, and where images are on their way (`TMPDIR`).",
-			look: lookDisks,
+			Name: "disk", look: lookDisks,
+			About: "Room and inodes where the data directory is, and where images are on their way (`TMPDIR`).",
 		},
-		{Name: "memory", Part: Machine, About: "The memory of the machine or its control group, and `GOMEMLIMIT`.", look: lookMemory},
-		{Name: "files", Part: Machine, About: "How many files and connections a process may have open.", look: lookFiles},
-	}
+		{Name: "memory", look: lookMemory, About: "The memory of the machine or its control group, and `GOMEMLIMIT`."},
+		{Name: "files", look: lookFiles, About: "How many files and connections a process may have open."},
+	})
 }
 
 func lookProgram(context.Context, *Patient) ([]Finding, error) {
@@ -162,11 +161,10 @@ const (
 )
 
 func lookDisks(_ context.Context, p *Patient) (found []Finding, err error) {
-	places := []string{os.TempDir()}
-	if p.DataDir != "" {
-		places = []string{p.DataDir, os.TempDir()}
-	}
-	for _, place := range places {
+	for _, place := range []string{p.DataDir, os.TempDir()} {
+		if place == "" {
+			continue
+		}
 		at, err := existing(place)
 		if err != nil {
 			return found, err
@@ -227,17 +225,10 @@ func lookMemory(_ context.Context, p *Patient) (found []Finding, err error) {
 
 // parseBytes reads a size as Go's runtime does: a number with a unit such as MiB.
 func parseBytes(text string) (int64, bool) {
-	units := []struct {
-		name  string
-		bytes int64
-	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}, {"", 1}}
-	for _, u := range units {
-		if digits, ok := strings.CutSuffix(text, u.name); ok {
-			n, err := strconv.ParseInt(digits, 10, 64)
-			return n * u.bytes, err == nil
-		}
-	}
-	return 0, false
+	unit := strings.TrimLeft(text, "0123456789")
+	bytes, known := map[string]int64{"TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1, "": 1}[unit]
+	n, err := strconv.ParseInt(strings.TrimSuffix(text, unit), 10, 64)
+	return n * bytes, known && err == nil
 }
 
 // filesLeast is what a process needs with its default of requests in flight.

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/about"
 	"github.com/mosey-web/mosey/internal/dns"
@@ -18,20 +17,20 @@ import (
 )
 
 func networkChecks() []Check {
-	return []Check{
-		{Name: "dns", Part: Network, look: lookDNS, About: "That name servers answer: each of `--dns-server`, or the system's."},
-		{Name: "ipv6", Part: Network, look: lookWays, About: "Whether this machine has a way to IPv4 and to IPv6."},
+	return of(Network, []Check{
+		{Name: "dns", look: lookDNS, About: "That name servers answer: each of `--dns-server`, or the system's."},
+		{Name: "ipv6", look: lookWays, About: "Whether this machine has a way to IPv4 and to IPv6."},
 		{
-			Name: "contact", Part: Network, look: lookContact,
+			Name: "contact", look: lookContact,
 			About: "That a contact is given (`--contact`), that its page can be reached and names the agent, and the clock of its server. " +
 				"It makes up to five requests to that page, under the rules for networks that the worker has.",
 		},
 		{
-			Name: signatureCheck, Part: Network, look: lookSignature,
+			Name: signatureCheck, look: lookSignature,
 			About: "That the public part of the key that signs requests (`--sign`) is served where `--signature-agent` says, and that " +
 				"the answer is signed for that host. It makes one request there.",
 		},
-	}
+	})
 }
 
 // nameAsked is asked for where there is no contact: it exists for such.
@@ -53,20 +52,12 @@ func lookDNS(ctx context.Context, p *Patient) (found []Finding, err error) {
 	for _, server := range p.Fetch.DNSServer {
 		one := *p
 		one.Fetch.DNSServer = []string{server}
-		of, err := one.askDNS(ctx, name, server, "Give another with --dns-server, or see that it can be reached on port 53.")
-		if found = append(found, of...); err != nil {
+		its, err := one.askDNS(ctx, name, server, "Give another with --dns-server, or see that it can be reached on port 53.")
+		if found = append(found, its...); err != nil {
 			return found, err
 		}
 	}
 	return found, nil
-}
-
-// addressesOf are those of a host. One that is an address needs no name server.
-func addressesOf(ctx context.Context, resolver *dns.Resolver, host string) ([]netip.Addr, error) {
-	if addr, err := parseAddress(host); err == nil {
-		return []netip.Addr{addr}, nil
-	}
-	return resolver.Lookup(ctx, host)
 }
 
 func parseAddress(host string) (netip.Addr, error) { return netip.ParseAddr(strings.Trim(host, "[]")) }
@@ -84,7 +75,7 @@ func (p *Patient) askDNS(ctx context.Context, name, whom, remedy string) ([]Find
 	failed, is := errors.AsType[*dns.Error](err)
 	switch {
 	case is && !failed.Temporary:
-		return one(OK, "", "%s: no address of %s, as answered in %s", whom, name, took.Round(time.Millisecond)), nil
+		return fine("%s: no address of %s, as answered in %s", whom, name, took.Round(time.Millisecond)), nil
 	case err != nil:
 		return one(Fault, remedy, "%s: no usable answer for %s: %v", whom, name, err), nil
 	case took > dnsSlow:
@@ -122,7 +113,16 @@ func lookContact(ctx context.Context, p *Patient) ([]Finding, error) {
 	if err != nil || found != nil {
 		return found, err
 	}
-	return judgeContact(p.Fetch.Agent(), a)
+	token, err := p.Fetch.Token()
+	if err != nil {
+		return nil, err
+	}
+	found = fine("%s answers, and names %s", a.At, token)
+	if !about.Mentions(a.Body, token) {
+		found = one(Warning, "Write on it that "+token+" is yours, what it does and how to keep it away (robots.txt, User-agent: "+token+").",
+			"%s does not name %s: whoever looks for it there learns nothing", a.At, token)
+	}
+	return append(found, a.clock()...), nil
 }
 
 // contactBytes is how much of a page or a list is read: the agent's name should come soon.
@@ -179,8 +179,10 @@ func (p *Patient) fetch(ctx context.Context, page urls.URL, accept string) (*fet
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := addressesOf(ctx, resolver, page.Host())
-	if err != nil {
+	var addrs []netip.Addr
+	if addr, err := parseAddress(page.Host()); err == nil { // it needs no name server
+		addrs = []netip.Addr{addr}
+	} else if addrs, err = resolver.Lookup(ctx, page.Host()); err != nil {
 		return nil, err
 	}
 	var refused error
@@ -190,19 +192,6 @@ func (p *Patient) fetch(ctx context.Context, page urls.URL, accept string) (*fet
 		}
 	}
 	return nil, refused
-}
-
-func judgeContact(agent string, a *answer) ([]Finding, error) {
-	token, err := crawl.AgentOf(agent)
-	if err != nil {
-		return nil, err
-	}
-	found := fine("%s answers, and names %s", a.At, token)
-	if !about.Mentions(a.Body, token) {
-		found = one(Warning, "Write on it that "+token+" is yours, what it does and how to keep it away (robots.txt, User-agent: "+token+").",
-			"%s does not name %s: whoever looks for it there learns nothing", a.At, token)
-	}
-	return append(found, a.clock()...), nil
 }
 
 // clock compares ours with that of the server, if it tells the time.

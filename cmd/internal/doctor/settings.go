@@ -64,11 +64,7 @@ var unitBytes = map[string]float64{
 	"min": 60_000,
 }
 
-func lookSettings(ctx context.Context, p *Patient) (found []Finding, err error) {
-	store, err := p.store()
-	if err != nil {
-		return nil, err
-	}
+func lookSettings(ctx context.Context, store *db.Store) (found []Finding, err error) {
 	names := make([]string, len(settings))
 	for i, s := range settings {
 		names[i] = s.name

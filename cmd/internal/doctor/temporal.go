@@ -26,31 +26,26 @@ import (
 )
 
 func temporalChecks() []Check {
-	return []Check{
-		{Name: "temporal", Part: Temporal, About: "That Temporal answers, and its version.", look: lookTemporal},
+	client := (*Patient).client
+	return of(Temporal, []Check{
+		{Name: "temporal", look: lookTemporal, About: "That Temporal answers, and its version."},
 		{
-			Name: "namespace", Part: Temporal,
-			About: "That the namespace exists and belongs to this database, and how long it keeps closed workflows.", look: lookNamespace,
+			Name: "namespace", look: lookNamespace,
+			About: "That the namespace exists and belongs to this database, and how long it keeps closed workflows.",
 		},
-		{Name: "attributes", Part: Temporal, About: "The search attributes that workflows set.", look: lookAttributes},
+		{Name: "attributes", look: with(client, lookAttributes), About: "The search attributes that workflows set."},
+		{Name: "workers", look: lookWorkers, About: "That workers poll both task queues, and have the version of this program."},
+		{Name: "backlog", look: with(client, lookBacklog), About: "Tasks that wait for a worker, and for how long."},
 		{
-			Name: "workers", Part: Temporal, About: "That workers poll both task queues, and have the version of this program.",
-			look: lookWorkers,
+			Name: "workflows", look: with(client, lookWorkflows),
+			About: "Workflows whose tasks fail again and again, and those with a history near Temporal's limits.",
 		},
-		{Name: "backlog", Part: Temporal, About: "Tasks that wait for a worker, and for how long.", look: lookBacklog},
-		{
-			Name: "workflows", Part: Temporal,
-			About: "Workflows whose tasks fail again and again, and those with a history near Temporal's limits.", look: lookWorkflows,
-		},
-		{
-			Name: "claims", Part: Temporal, About: "Runs and claimed domains without a workflow, and workflows that no row wants.",
-			look: lookClaims,
-		},
-	}
+		{Name: "claims", look: lookClaims, About: "Runs and claimed domains without a workflow, and workflows that no row wants."},
+	})
 }
 
-// client is Temporal, or an error that keeps a check from looking.
-func (p *Patient) client() (*wiring.Client, error) {
+// client returns Temporal, or an error that keeps a check from looking.
+func (p *Patient) client(context.Context) (*wiring.Client, error) {
 	if p.Client != nil {
 		return p.Client, nil
 	}
@@ -76,7 +71,7 @@ func lookTemporal(ctx context.Context, p *Patient) ([]Finding, error) {
 const retentionLong = 30 * 24 * time.Hour
 
 func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error) {
-	c, err := p.client()
+	c, err := p.client(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +102,7 @@ func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error)
 	return found, err
 }
 
-func lookAttributes(ctx context.Context, p *Patient) ([]Finding, error) {
-	c, err := p.client()
-	if err != nil {
-		return nil, err
-	}
+func lookAttributes(ctx context.Context, c *wiring.Client) ([]Finding, error) {
 	a, err := wiring.LookAtAttributes(ctx, c)
 	switch {
 	case err != nil:
@@ -125,7 +116,7 @@ func lookAttributes(ctx context.Context, p *Patient) ([]Finding, error) {
 	return fine("all are there"), nil
 }
 
-// queues are what workers poll.
+// queues are the task queues that workers poll.
 var queues = []struct {
 	name string
 	kind enumspb.TaskQueueType
@@ -136,8 +127,8 @@ var queues = []struct {
 	{crawl.ControlTaskQueue, enumspb.TASK_QUEUE_TYPE_ACTIVITY, "control"},
 }
 
-func describeQueue(ctx context.Context, c *wiring.Client, queue string,
-	kind enumspb.TaskQueueType,
+func describeQueue(
+	ctx context.Context, c *wiring.Client, queue string, kind enumspb.TaskQueueType,
 ) (*workflowservice.DescribeTaskQueueResponse, error) {
 	return c.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 		Namespace: c.Namespace(), TaskQueue: &taskqueuepb.TaskQueue{Name: queue}, TaskQueueType: kind, ReportStats: true,
@@ -145,7 +136,7 @@ func describeQueue(ctx context.Context, c *wiring.Client, queue string,
 }
 
 func lookWorkers(ctx context.Context, p *Patient) (found []Finding, err error) {
-	c, err := p.client()
+	c, err := p.client(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -182,23 +173,22 @@ func lookWorkers(ctx context.Context, p *Patient) (found []Finding, err error) {
 
 // unrouted is that workers run, and Temporal gives what is new to others.
 func unrouted(current string, idle []string, what string) []Finding {
-	names := make([]string, len(idle))
 	for i, version := range idle {
-		names[i] = cmp.Or(version, "none")
+		idle[i] = cmp.Or(version, "none")
 	}
 	return one(Fault,
 		"Make a version that runs current: mosey deploy BUILD-ID, or mosey deploy --unversioned; or start workers of the current one.",
-		"no worker of the current version (%s) polls for %s; those that run have the version: %s", cmp.Or(current, "none"), what, named(names))
+		"no worker of the current version (%s) polls for %s; those that run have the version: %s", cmp.Or(current, "none"), what, named(idle))
 }
 
 // unserved is a fault only if a run goes on.
 func (p *Patient) unserved(ctx context.Context, queue, what string) []Finding {
 	const remedy = "Start a worker, or mosey up; if one runs, see that it has the same TEMPORAL_NAMESPACE."
+	var runs []string
 	store, err := p.migrated(ctx)
-	if err != nil {
-		return one(Warning, remedy, "no worker polls %s for %s", queue, what)
+	if err == nil {
+		runs, err = store.RunsLive(ctx)
 	}
-	runs, err := store.RunsLive(ctx)
 	switch {
 	case err != nil:
 		return one(Warning, remedy, "no worker polls %s for %s", queue, what)
@@ -233,11 +223,7 @@ func judgeWorkers(identities []string) []Finding {
 // backlogLate is from when on tasks wait too long for a worker, as alerts have it.
 const backlogLate = time.Minute
 
-func lookBacklog(ctx context.Context, p *Patient) (found []Finding, err error) {
-	c, err := p.client()
-	if err != nil {
-		return nil, err
-	}
+func lookBacklog(ctx context.Context, c *wiring.Client) (found []Finding, err error) {
 	for _, q := range queues {
 		d, err := describeQueue(ctx, c, q.name, q.kind)
 		if err != nil {
@@ -249,10 +235,7 @@ func lookBacklog(ctx context.Context, p *Patient) (found []Finding, err error) {
 				"%s for %s wait in %s, the first for %s", explain.Count(n, "task"), q.work, q.name, explain.Roughly(age))...)
 		}
 	}
-	if found == nil {
-		found = fine("no task waits for longer than %s", explain.Roughly(backlogLate))
-	}
-	return found, nil
+	return orFine(found, "no task waits for longer than %s", explain.Roughly(backlogLate)), nil
 }
 
 const (
@@ -266,11 +249,7 @@ const (
 	historyBytes  = 30 << 20
 )
 
-func lookWorkflows(ctx context.Context, p *Patient) ([]Finding, error) {
-	c, err := p.client()
-	if err != nil {
-		return nil, err
-	}
+func lookWorkflows(ctx context.Context, c *wiring.Client) ([]Finding, error) {
 	list, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		PageSize: workflowsSeen, Query: "ExecutionStatus = 'Running'",
 	})
@@ -345,7 +324,7 @@ func bounded(found []Finding) []Finding {
 const claimsPause = 3 * time.Second
 
 func lookClaims(ctx context.Context, p *Patient) (found []Finding, err error) {
-	c, err := p.client()
+	c, err := p.client(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -371,9 +350,6 @@ func lookClaims(ctx context.Context, p *Patient) (found []Finding, err error) {
 		return nil, err
 	}
 	d := first.And(second)
-	if d.None() {
-		return fine("rows and workflows agree"), nil
-	}
 	const remedy = "A worker mends it within a minute: look again then, and start one if none runs."
 	for _, x := range []struct {
 		names []string
@@ -388,5 +364,5 @@ func lookClaims(ctx context.Context, p *Patient) (found []Finding, err error) {
 			found = append(found, one(Warning, remedy, "%s: %s", x.what, named(x.names))...)
 		}
 	}
-	return found, nil
+	return orFine(found, "rows and workflows agree"), nil
 }

@@ -109,7 +109,9 @@ func Dial(ctx context.Context, o Connection, logger *slog.Logger, t *Telemetry, 
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, options...)
 	opts.Logger = log.NewStructuredLogger(slog.New(ofSDK{logger.Handler()}))
 	opts.Identity = identity()
-	opts.MetricsHandler = t.handler()
+	if t != nil {
+		opts.MetricsHandler = t.sdk
+	}
 	c, err := client.DialContext(ctx, opts)
 	if err != nil {
 		return nil, unreachable(ctx, opts, err)

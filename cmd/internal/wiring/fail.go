@@ -56,13 +56,10 @@ func FailJSON(w io.Writer, err error) int {
 // a line of its own.
 func Fail(w io.Writer, command string, err error) int {
 	text, code := failure(err)
-	if code != ExitUsage {
-		fmt.Fprintf(w, "%s: %s\n", command, text)
-		return code
+	if code == ExitUsage {
+		text = strings.ReplaceAll(text, "\n", "\n"+command+": ")
 	}
-	for line := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintf(w, "%s: %s\n", command, line)
-	}
+	fmt.Fprintf(w, "%s: %s\n", command, text)
 	return code
 }
 
@@ -70,7 +67,7 @@ func Fail(w io.Writer, command string, err error) int {
 // told, whatever failed for it.
 func failure(err error) (text string, code int) {
 	text = err.Error()
-	if _, usage := errors.AsType[usageError](err); usage {
+	if IsUsage(err) {
 		return text, ExitUsage
 	}
 	if what, full := diskFull(text); full {
@@ -84,11 +81,7 @@ type Room struct{ Free, Size, Inodes, InodesAll uint64 }
 
 // IsDiskFull reports whether an error says that a disk is full.
 func IsDiskFull(err error) bool {
-	if err == nil {
-		return false
-	}
-	_, full := diskFull(err.Error())
-	return full
+	return err != nil && fullText.MatchString(err.Error())
 }
 
 // fullText is how Postgres (SQLSTATE 53100), SQLite and the system say that a disk is
@@ -136,9 +129,8 @@ type diskState struct {
 	// base is the handler without any attributes
 	base slog.Handler
 
-	mu   sync.Mutex
-	told time.Time
-	seen time.Time
+	mu         sync.Mutex
+	told, seen time.Time
 }
 
 // newLogger logs to a handler, but for what is of no use: a full disk is one sentence.
@@ -146,7 +138,6 @@ func newLogger(handler slog.Handler) *slog.Logger {
 	return slog.New(diskLog{handler, &diskState{base: handler}})
 }
 
-// Handle passes on what is worth it.
 func (h diskLog) Handle(ctx context.Context, r slog.Record) error {
 	text := r.Message
 	r.Attrs(func(a slog.Attr) bool {
@@ -174,12 +165,10 @@ func (h diskLog) Handle(ctx context.Context, r slog.Record) error {
 		"the disk is full: free some space, and the crawl goes on by itself with all that it has ("+what+")", 0))
 }
 
-// WithAttrs is that of the handler behind, and so must be wrapped again.
 func (h diskLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return diskLog{h.Handler.WithAttrs(attrs), h.state}
 }
 
-// WithGroup is as WithAttrs.
 func (h diskLog) WithGroup(name string) slog.Handler {
 	return diskLog{h.Handler.WithGroup(name), h.state}
 }

@@ -1,6 +1,7 @@
 package wiring
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -34,28 +35,21 @@ func (f LogFlags) Logger(w io.Writer, level slog.Level, asJSON bool) *slog.Logge
 // ofActivity adds the workflow to what an activity logs, unless a logger of the SDK has.
 type ofActivity struct{ slog.Handler }
 
-// Handle adds it.
 func (h ofActivity) Handle(ctx context.Context, r slog.Record) error {
 	if activity.IsActivity(ctx) {
+		has := make(map[string]bool)
+		r.Attrs(func(a slog.Attr) bool {
+			has[a.Key] = true
+			return true
+		})
 		r = r.Clone()
-		r.AddAttrs(missing(r, subject(activity.GetInfo(ctx).WorkflowExecution.ID))...)
-	}
-	return h.Handler.Handle(ctx, r)
-}
-
-// missing leaves out the attributes that a line has already.
-func missing(r slog.Record, attrs []slog.Attr) (left []slog.Attr) {
-	has := make(map[string]bool)
-	r.Attrs(func(a slog.Attr) bool {
-		has[a.Key] = true
-		return true
-	})
-	for _, a := range attrs {
-		if !has[a.Key] {
-			left = append(left, a)
+		for _, a := range subject(activity.GetInfo(ctx).WorkflowExecution.ID) {
+			if !has[a.Key] {
+				r.AddAttrs(a)
+			}
 		}
 	}
-	return left
+	return h.Handler.Handle(ctx, r)
 }
 
 // subject is a workflow's ID, and the domain or the run that it names.
@@ -71,12 +65,10 @@ func subject(workflow string) []slog.Attr {
 	return attrs
 }
 
-// WithAttrs is that of the handler behind, and so must be wrapped again.
 func (h ofActivity) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return ofActivity{h.Handler.WithAttrs(attrs)}
 }
 
-// WithGroup is as WithAttrs.
 func (h ofActivity) WithGroup(name string) slog.Handler {
 	return ofActivity{h.Handler.WithGroup(name)}
 }
@@ -92,12 +84,14 @@ func (h ofSDK) Enabled(ctx context.Context, level slog.Level) bool {
 	return level > slog.LevelDebug && h.Handler.Enabled(ctx, level)
 }
 
-// Handle passes on what is worth it.
 func (h ofSDK) Handle(ctx context.Context, r slog.Record) error {
 	ended := false
 	line := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
-		ended = ended || a.Key == "Error" && isEnding(r.Message, a.Value.String())
+		err := a.Value.String()
+		// an activity's context is cancelled by its own end, never by trouble with Temporal
+		cutOff := r.Message == "RecordActivityHeartbeat with error" && err == context.Canceled.Error()
+		ended = ended || a.Key == "Error" && (cutOff || strings.HasSuffix(err, "worker stopping"))
 		line.AddAttrs(inOurWords(a)...)
 		return !ended
 	})
@@ -107,34 +101,22 @@ func (h ofSDK) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, line)
 }
 
-func isEnding(message, err string) bool {
-	// an activity's context is cancelled by its own end, never by trouble with Temporal
-	cutOff := message == "RecordActivityHeartbeat with error" && err == context.Canceled.Error()
-	return cutOff || strings.HasSuffix(err, "worker stopping")
+var ourWords = map[string]string{
+	"RunID": "workflow_run", "ActivityType": "activity", "Attempt": "attempt", "TaskQueue": "task_queue", "Error": "error",
 }
 
-// inOurWords is an attribute of the SDK's as our lines have it.
+// inOurWords returns an attribute of the SDK as our lines have it.
 func inOurWords(a slog.Attr) []slog.Attr {
 	switch a.Key {
 	case "WorkflowID":
 		return subject(a.Value.String())
-	case "RunID":
-		a.Key = "workflow_run"
-	case "ActivityType":
-		a.Key = "activity"
-	case "Attempt":
-		a.Key = "attempt"
-	case "TaskQueue":
-		a.Key = "task_queue"
-	case "Error":
-		a.Key = "error"
 	case "Namespace", "WorkerID", "WorkflowType", "ActivityID":
 		return nil // the same for all lines, or told by the others
 	}
+	a.Key = cmp.Or(ourWords[a.Key], a.Key)
 	return []slog.Attr{a}
 }
 
-// WithAttrs is that of the handler behind, and so must be wrapped again.
 func (h ofSDK) WithAttrs(attrs []slog.Attr) slog.Handler {
 	var ours []slog.Attr
 	for _, a := range attrs {
@@ -143,7 +125,6 @@ func (h ofSDK) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return ofSDK{h.Handler.WithAttrs(ours)}
 }
 
-// WithGroup is as WithAttrs.
 func (h ofSDK) WithGroup(name string) slog.Handler {
 	return ofSDK{h.Handler.WithGroup(name)}
 }

@@ -46,26 +46,25 @@ func (e *ForeignNamespaceError) Whose() string {
 // ClaimNamespace makes the client's namespace that of a database, unless it belongs to
 // another: then it returns a *ForeignNamespaceError.
 func ClaimNamespace(ctx context.Context, c *Client, store *db.Store) error {
-	database, err := store.Identity(ctx)
-	if err != nil {
-		return err
-	}
-	owner, err := workflows.Starter{Client: c}.ClaimNamespace(ctx, database)
-	return c.judgeOwner(owner, database, err)
+	return c.checkOwner(ctx, store, workflows.Starter{Client: c}.ClaimNamespace)
 }
 
 // CheckNamespace returns a *ForeignNamespaceError if the client's namespace belongs to
 // another database.
 func CheckNamespace(ctx context.Context, c *Client, store *db.Store) error {
+	return c.checkOwner(ctx, store, func(ctx context.Context, _ string) (string, error) {
+		return workflows.Starter{Client: c}.NamespaceOwner(ctx)
+	})
+}
+
+func (c *Client) checkOwner(
+	ctx context.Context, store *db.Store, ownerFor func(ctx context.Context, database string) (string, error),
+) error {
 	database, err := store.Identity(ctx)
 	if err != nil {
 		return err
 	}
-	owner, err := workflows.Starter{Client: c}.NamespaceOwner(ctx)
-	return c.judgeOwner(owner, database, err)
-}
-
-func (c *Client) judgeOwner(owner, database string, err error) error {
+	owner, err := ownerFor(ctx, database)
 	if err != nil {
 		return fmt.Errorf("whose is the Temporal namespace %q: %w", c.namespace, err)
 	}
@@ -88,12 +87,7 @@ type claimant struct {
 
 // run looks now and then until the context ends.
 func (c claimant) run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(claimEvery):
-		}
+	for pause(ctx, claimEvery) {
 		err := ClaimNamespace(ctx, c.client, c.store)
 		if foreign, is := errors.AsType[*ForeignNamespaceError](err); is {
 			c.logger.ErrorContext(ctx, "two databases use one namespace: stop the workers of one of them", "error", foreign)
@@ -203,12 +197,6 @@ func PrepareNamespace(ctx context.Context, c *Client) (did []string, err error) 
 
 // refused reports whether a Temporal does not let this client do something, as Temporal Cloud.
 func refused(err error) bool {
-	if err == nil {
-		return false
-	}
-	if _, is := errors.AsType[*serviceerror.PermissionDenied](err); is {
-		return true
-	}
 	code := status.Code(err)
 	if is, ok := errors.AsType[serviceerror.ServiceError](err); ok {
 		code = is.Status().Code()
@@ -245,13 +233,8 @@ func settledAttributes(ctx context.Context, c *Client, made bool) (a Attributes,
 	defer cancel()
 	for {
 		a, err = LookAtAttributes(ctx, c)
-		if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); !missing || !made {
+		if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); !missing || !made || !pause(ctx, settlePause) {
 			return a, err
-		}
-		select {
-		case <-ctx.Done():
-			return a, err
-		case <-time.After(settlePause):
 		}
 	}
 }
@@ -275,10 +258,8 @@ func addAttributes(ctx context.Context, c *Client, names []string) error {
 		if a, lookErr := LookAtAttributes(ctx, c); lookErr == nil && len(a.Missing) == 0 {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !pause(ctx, settlePause) {
 			return errors.Join(err, context.Cause(ctx))
-		case <-time.After(settlePause):
 		}
 	}
 }

@@ -50,12 +50,7 @@ func (r reconciler) run(ctx context.Context) {
 	}()
 	look := reconcile.Reconciler{Store: r.store, Workflows: r.starter, Logger: r.logger}
 	var outcomes, hours time.Time // when they were added up
-	for wait := reconcile.First; ; wait = reconcile.Every {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
+	for wait := reconcile.First; pause(ctx, wait); wait = reconcile.Every {
 		var err error
 		if lead, err = r.lead(ctx, lead); err == nil && lead != nil {
 			bounded, cancel := context.WithTimeout(ctx, lookTimeout)
@@ -127,10 +122,8 @@ func (o orphans) run(ctx context.Context) {
 		case ctx.Err() == nil:
 			o.logger.WarnContext(ctx, "could not look for what a dead worker had under way; tried again in 5 s", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !pause(ctx, orphansPause) {
 			return
-		case <-time.After(orphansPause):
 		}
 	}
 }

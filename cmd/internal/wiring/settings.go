@@ -67,7 +67,7 @@ func detachEnv(n *kong.Node, env Env) {
 	}
 }
 
-// helpWithEnv is a flag's help with the name of its variable.
+// helpWithEnv returns a flag's help with the name of its variable.
 func helpWithEnv(v *kong.Value) string {
 	if v.Flag == nil || len(v.Flag.Envs) == 0 {
 		return v.Help
@@ -173,21 +173,20 @@ func loadSettings(r io.Reader, env Env) (kong.Resolver, error) {
 	if file, ok := r.(interface{ Name() string }); ok {
 		s.name = file.Name()
 	}
-	refuse := func(err error) (kong.Resolver, error) {
-		// of several faults yaml makes a line each
-		return nil, fmt.Errorf("settings file: %s", strings.Join(strings.Fields(err.Error()), " "))
-	}
 	var text yaml.Node
-	if err := yaml.NewDecoder(r).Decode(&text); errors.Is(err, io.EOF) {
+	err := yaml.NewDecoder(r).Decode(&text)
+	if errors.Is(err, io.EOF) {
 		return s, nil
-	} else if err != nil {
-		return refuse(err)
 	}
-	if root := text.Content[0]; root.Kind != yaml.MappingNode && root.Tag != "!!null" {
-		return refuse(fmt.Errorf("line %d: want settings, such as delay: 20s", root.Line))
+	if err == nil {
+		if root := text.Content[0]; root.Kind != yaml.MappingNode && root.Tag != "!!null" {
+			err = fmt.Errorf("line %d: want settings, such as delay: 20s", root.Line)
+		} else {
+			err = decodeKeys(&text, &s.file)
+		}
 	}
-	if err := decodeKeys(&text, &s.file); err != nil {
-		return refuse(err)
+	if err != nil { // of several faults yaml makes a line each
+		return nil, fmt.Errorf("settings file: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return s, nil
 }
@@ -249,12 +248,13 @@ func (s settings) Resolve(_ *kong.Context, parent *kong.Path, flag *kong.Flag) (
 			return checked(flag, text, name)
 		}
 	}
+	v := s.file[flag.Name]
 	if parent.Node().Type == kong.CommandNode {
-		if v, ok := s.file[parent.Node().Name].section[flag.Name]; ok && v.given {
-			return checked(flag, v.text, s.source())
+		if own := s.file[parent.Node().Name].section[flag.Name]; own.given {
+			v = own
 		}
 	}
-	if v, ok := s.file[flag.Name]; ok && v.given {
+	if v.given {
 		return checked(flag, v.text, s.source())
 	}
 	return nil, nil //nolint:nilnil // kong's way to say "not here"
@@ -277,10 +277,8 @@ func checked(flag *kong.Flag, text, source string) (any, error) {
 // onOff reads switches: on, off, or a flag without a value, which is on.
 type onOff struct{}
 
-// IsBool lets such a flag stand without a value; kong calls it.
 func (onOff) IsBool() bool { return true }
 
-// Decode reads one; kong calls it.
 func (onOff) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	text := "on"
 	if ctx.Scan.Peek().Type == kong.FlagValueToken {
@@ -338,5 +336,5 @@ func (e Env) LookupEnv(name string) (string, bool) {
 	return "", false
 }
 
-// Environ is all of it.
+// Environ returns all variables, as envconfig wants them.
 func (e Env) Environ() []string { return e }

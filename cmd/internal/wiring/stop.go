@@ -37,11 +37,9 @@ func (w *Worker) Stop() {
 		w.stopKeywords() // after the last page was recorded
 		w.stopJournal()
 	}()
-	timer := time.NewTimer(w.drain + recordSpan + endSpan)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-time.After(w.drain + recordSpan + endSpan):
 		w.logger.Warn("this worker has not stopped in time, and ends with what it has not recorded; other workers take that over")
 	}
 }
@@ -51,10 +49,8 @@ func (w *Worker) Stop() {
 func EndBy(ctx context.Context, span time.Duration, end func()) (stop func()) {
 	finished := make(chan struct{})
 	unwatch := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(span)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(span):
 			end()
 		case <-finished:
 		}
@@ -62,6 +58,16 @@ func EndBy(ctx context.Context, span time.Duration, end func()) (stop func()) {
 	return func() {
 		unwatch()
 		close(finished)
+	}
+}
+
+// pause waits for a time, and returns false if the context ends before.
+func pause(ctx context.Context, span time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(span):
+		return true
 	}
 }
 
@@ -78,8 +84,7 @@ func background(runs ...func(context.Context)) (stop func()) {
 	}
 }
 
-// keywordsTimeout bounds how long a process that ends writes keywords that wait. What it
-// leaves is written by the next.
+// keywordsTimeout bounds how long a process that ends writes keywords that wait. The next process writes the rest.
 const keywordsTimeout = 5 * time.Second
 
 // writeLast writes the keywords of what was recorded last.
@@ -98,28 +103,17 @@ const schemaEvery = 15 * time.Second
 // database: its statements would fail, or say what is no longer true. Requests in flight are
 // finished first. What it found is told to Behind.
 func (w *Worker) watchSchema(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(schemaEvery):
-		}
+	for pause(ctx, schemaEvery) {
 		err := CheckSchema(ctx, w.reconciler.store)
 		if !errors.Is(err, crawl.ErrInvalid) {
 			continue // others tell of a database that is away
 		}
 		w.logger.ErrorContext(ctx, "the database has left this worker behind: it stops taking work", "error", err)
-		w.leave(err)
+		w.stopServing()
+		w.behind <- err
 		return
 	}
 }
 
-// leave stops taking work, and has Behind tell why.
-func (w *Worker) leave(err error) {
-	w.stopServing()
-	w.behind <- err
-}
-
-// Behind tells that this program can no longer serve its database, and has
-// stopped taking work.
+// Behind tells that this program can no longer serve its database, and has stopped taking work.
 func (w *Worker) Behind() <-chan error { return w.behind }

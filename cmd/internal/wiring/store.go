@@ -49,15 +49,13 @@ func CheckSchema(ctx context.Context, store *db.Store) error {
 // Migrate brings a database to the newest schema, as its owner. It returns the schema
 // and how many migrations that took. It tells waits whom it waits for.
 func Migrate(ctx context.Context, url string, waits func(string)) (schema db.Schema, applied int, err error) {
-	owner, err := db.OpenOwner(ctx, url)
-	if err != nil {
-		return schema, 0, Describe(err)
-	}
-	defer owner.Close()
-	if applied, err = db.Migrate(ctx, owner.Pool(), waits); err != nil {
-		return schema, applied, err
-	}
-	schema, err = db.SchemaOf(ctx, owner.Pool())
+	err = AsOwner(ctx, url, func(owner *db.Store) error {
+		if applied, err = db.Migrate(ctx, owner.Pool(), waits); err != nil {
+			return err
+		}
+		schema, err = db.SchemaOf(ctx, owner.Pool())
+		return err
+	})
 	return schema, applied, err
 }
 
@@ -73,14 +71,14 @@ func Describe(err error) error {
 	return err
 }
 
-// Analyze has Postgres count tables anew, as their owner.
-func Analyze(ctx context.Context, url string, tables []string) error {
+// AsOwner calls fn with a database, whatever its schema is, and the rights of its owner.
+func AsOwner(ctx context.Context, url string, fn func(*db.Store) error) error {
 	owner, err := db.OpenOwner(ctx, url)
 	if err != nil {
 		return Describe(err)
 	}
 	defer owner.Close()
-	return owner.Analyze(ctx, tables)
+	return fn(owner)
 }
 
 // imageStore opens the store of images when it is first needed. Most workers never need
@@ -99,11 +97,9 @@ func (s *imageStore) open(ctx context.Context) (*imagestore.Store, error) {
 	if s.store != nil {
 		return s.store, nil
 	}
-	store, err := imagestore.Open(ctx, s.where)
-	if err == nil {
-		s.store = store
-	}
-	return store, err
+	var err error
+	s.store, err = imagestore.Open(ctx, s.where)
+	return s.store, err
 }
 
 // with opens the store, has op done with it, and counts that.
@@ -112,21 +108,20 @@ func (s *imageStore) with(ctx context.Context, operation string, op func(*images
 	if err == nil {
 		err = op(store)
 	}
-	s.t.imageStore(operation, err)
+	if s.t.counting() {
+		s.t.ImageStore(operation, err)
+	}
 	return err
 }
 
-// Put implements activities.ImageStore.
 func (s *imageStore) Put(ctx context.Context, sha256 string, body io.ReadSeeker, size int64, mediaType string) error {
 	return s.with(ctx, "put", func(store *imagestore.Store) error { return store.Put(ctx, sha256, body, size, mediaType) })
 }
 
-// PutThumbnail implements activities.ImageStore.
 func (s *imageStore) PutThumbnail(ctx context.Context, sha256 string, jpeg []byte) error {
 	return s.with(ctx, "thumbnail", func(store *imagestore.Store) error { return store.PutThumbnail(ctx, sha256, jpeg) })
 }
 
-// Check implements activities.ImageStore.
 func (s *imageStore) Check(ctx context.Context, size int64) error {
 	return s.with(ctx, "check", func(store *imagestore.Store) error { return store.Check(ctx, size) })
 }

@@ -12,13 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/multitracer"
 	"go.temporal.io/sdk/client"
 
-	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/cmd/internal/telemetry"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/dns"
-	"github.com/mosey-web/mosey/internal/request"
-	"github.com/mosey-web/mosey/internal/traces"
 )
 
 // Telemetry is what a process counts for those who watch it, and the traces of its attempts. A
@@ -78,36 +74,12 @@ func (t *Telemetry) queries() pgx.QueryTracer {
 	return nil
 }
 
-// attempts makes the traces of attempts; nil makes none.
-func (t *Telemetry) attempts() *traces.Tracer {
-	if !t.tracing() {
-		return nil
-	}
-	return t.traces.Tracer
-}
-
-// handler is that of the Temporal SDK.
-func (t *Telemetry) handler() client.MetricsHandler {
-	if t == nil {
-		return nil
-	}
-	return t.sdk
-}
-
 // Measured is telemetry.Metrics.Measured; nil is that nobody watches.
 func (t *Telemetry) Measured() func(measure string) (tags []string, take func(tags []string, value float64)) {
 	if !t.counting() {
 		return nil
 	}
 	return t.Metrics.Measured()
-}
-
-// observe is called with each attempt.
-func (t *Telemetry) observe() func(request.Observation) {
-	if !t.counting() {
-		return nil
-	}
-	return t.Attempt
 }
 
 // outages are told to others, and counted.
@@ -118,29 +90,6 @@ func (t *Telemetry) outages(told func(crawl.Outage)) func(crawl.Outage) {
 	return func(o crawl.Outage) {
 		t.Outage(o)
 		told(o)
-	}
-}
-
-// imageStore counts what the store of images was asked for.
-func (t *Telemetry) imageStore(operation string, err error) {
-	if t.counting() {
-		t.ImageStore(operation, err)
-	}
-}
-
-// caches are counted, too.
-func (t *Telemetry) caches(resolver *dns.Resolver, acts *activities.Activities) {
-	if !t.counting() {
-		return
-	}
-	t.Cache("dns", resolver.CacheUse)
-	t.Cache("robots", func() (hits, misses int64) { return activities.RulesCacheUse(acts) })
-}
-
-// fleet is counted, too.
-func (t *Telemetry) fleet(m *member) {
-	if t.counting() {
-		t.Fleet(m.use)
 	}
 }
 

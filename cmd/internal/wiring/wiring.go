@@ -49,10 +49,7 @@ type FetchFlags struct {
 
 // Validate names each flag that is out of bounds.
 func (f FetchFlags) Validate() error {
-	var errs []error
-	if err := f.CheckAgent(); err != nil {
-		errs = append(errs, err)
-	}
+	errs := []error{f.CheckAgent()}
 	if u, err := url.Parse(f.WebURL); f.WebURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		errs = append(errs, fmt.Errorf("--web-url %q: want an address such as https://mosey.example.org", f.WebURL))
 	}
@@ -68,12 +65,8 @@ func (f FetchFlags) Validate() error {
 	if err := (dns.Config{Servers: f.DNSServer}).Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("--dns-server: %w", err))
 	}
-	if err := f.config().Validate(); err != nil {
-		errs = append(errs, err)
-	}
-	if _, err := f.signer(nil); err != nil {
-		errs = append(errs, err)
-	}
+	_, err := f.signer(nil)
+	errs = append(errs, f.config().Validate(), err)
 	if f.ImageStore != "" {
 		if err := imagestore.Validate(f.ImageStore); err != nil {
 			errs = append(errs, fmt.Errorf("--image-store: %w", err))
@@ -142,7 +135,7 @@ func NewWorker(
 		return nil, err
 	}
 	resolver.Know(known)
-	token, err := crawl.AgentOf(f.Agent())
+	token, err := f.Token()
 	if err != nil {
 		return nil, err
 	}
@@ -166,20 +159,30 @@ func NewWorker(
 	if f.ImageStore != "" {
 		images = &imageStore{where: f.ImageStore, t: t}
 	}
-	acts, err := activities.New(activities.Config{
+	config := activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Agent: token,
 		Starter: workflows.Starter{Client: c, Page: f.WebURL, Versioned: v.BuildID != ""},
 		Logger:  logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout,
 		Places: fleet.places, Worker: fleet.ID,
 		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
 		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
-		Images: images, Observe: t.observe(), Tracer: t.attempts(),
-	})
+		Images: images,
+	}
+	if t.tracing() {
+		config.Tracer = t.traces.Tracer
+	}
+	if t.counting() {
+		config.Observe = t.Attempt
+	}
+	acts, err := activities.New(config)
 	if err != nil {
 		return nil, err
 	}
-	t.caches(resolver, acts)
-	t.fleet(fleet)
+	if t.counting() {
+		t.Cache("dns", resolver.CacheUse)
+		t.Cache("robots", func() (hits, misses int64) { return activities.RulesCacheUse(acts) })
+		t.Fleet(fleet.use)
+	}
 	worker.SetStickyWorkflowCacheSize(cacheOf(ctx, runs, logger))
 	w := &Worker{
 		role: v.Role, drain: f.Drain, acts: acts, fleet: fleet, leaveFleet: func() {}, journal: journal, stopJournal: func() {},
