@@ -57,17 +57,6 @@ func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
 	}
 	progress := command.NewProgressLine(e)
 	p.Progress = func(line string) { progress.Show(func(time.Time) string { return line }) }
-	return withTemporal(ctx, e, p, func() error {
-		return withPatientsStore(ctx, e, p, func() error {
-			return command.Examine(ctx, e, p, checks, command.Examination{JSON: d.JSON, Mend: d.Repair, Progress: progress})
-		})
-	})
-}
-
-// reachTemporal bounds how long Temporal is tried.
-const reachTemporal = 5 * time.Second
-
-func withTemporal(ctx context.Context, e *command.Env, p *doctor.Patient, fn func() error) error {
 	dialing, cancel := context.WithTimeout(ctx, reachTemporal)
 	p.Client, p.NoTemporal = command.DialTemporal(dialing, e)
 	cancel()
@@ -76,8 +65,13 @@ func withTemporal(ctx context.Context, e *command.Env, p *doctor.Patient, fn fun
 	} else if p.NoTemporal == nil {
 		p.NoTemporal = doctor.Absent("no Temporal runs, as far as is known: mosey up starts one, and TEMPORAL_ADDRESS names another")
 	}
-	return fn()
+	return withPatientsStore(ctx, e, p, func() error {
+		return command.Examine(ctx, e, p, checks, command.Examination{JSON: d.JSON, Mend: d.Repair, Progress: progress})
+	})
 }
+
+// reachTemporal bounds how long Temporal is tried.
+const reachTemporal = 5 * time.Second
 
 // withPatientsStore opens the database, with any schema, or notes why there is none.
 func withPatientsStore(ctx context.Context, e *command.Env, p *doctor.Patient, fn func() error) error {

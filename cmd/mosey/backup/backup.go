@@ -11,12 +11,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 )
@@ -65,23 +67,23 @@ func (c *Cmd) Run(ctx context.Context, e *command.Env) error {
 
 // print tells of a backup that is whole.
 func (c *Cmd) print(e *command.Env, m Manifest, p *place) error {
-	if m.Images != nil && len(m.Images.Damaged) > 0 {
-		fmt.Fprintln(e.Stderr, "mosey:", m.Images.Warn())
-	}
-	if c.JSON {
-		return command.PrintJSON(e.Stdout, m)
-	}
-	_, err := fmt.Fprintln(e.Stdout, m.says(p.images.String()))
-	return err
+	m.Images.Warn(e)
+	return command.Show(e, c.JSON, m, func(w io.Writer, m Manifest) error {
+		_, err := fmt.Fprintln(w, m.says(p.images.String()))
+		return err
+	})
 }
 
 // openPlace opens a place of backups. What is wrong with its name is a mistake of who named it.
 func openPlace(ctx context.Context, where string) (*place, error) {
-	p, err := open(ctx, where)
+	images, err := imagestore.Open(ctx, where)
 	if errors.Is(err, crawl.ErrInvalid) {
 		return nil, wiring.Usagef("%w", err)
 	}
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	return &place{images: images, files: images.Files(prefix)}, nil
 }
 
 // says tells of a backup in words.

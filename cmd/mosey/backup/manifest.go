@@ -102,14 +102,6 @@ type place struct {
 	files  *imagestore.Files
 }
 
-func open(ctx context.Context, where string) (*place, error) {
-	images, err := imagestore.Open(ctx, where)
-	if err != nil {
-		return nil, err
-	}
-	return &place{images: images, files: images.Files(prefix)}, nil
-}
-
 // names are those of all backups, oldest first: those that are whole, and the others, which were
 // interrupted or are just being made.
 func (p *place) names(ctx context.Context) (whole, broken []string, err error) {

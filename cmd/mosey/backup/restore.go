@@ -70,9 +70,7 @@ func (c *RestoreCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	if done.Images != nil && len(done.Images.Damaged) > 0 {
-		fmt.Fprintln(e.Stderr, "mosey:", done.Images.Warn())
-	}
+	done.Images.Warn(e)
 	return c.tell(e, done, fmt.Sprintf("restored the backup %s (%s old) into %s; %s closed for a delay\nTo go on:\n  mosey --data-dir %s up",
 		done.Name, done.Age, dir, explain.Count(done.Slots, "slot"), dir))
 }
@@ -91,11 +89,11 @@ func (c *RestoreCmd) closeSlots(ctx context.Context, e *command.Env) error {
 	if url == "" || c.Database < 0 {
 		return wiring.Usagef("--database %s: want how old the state is, and DATABASE_URL for the database", c.Database)
 	}
-	done := Restored{Age: explain.Roughly(c.Database)}
-	var err error
-	if done.Slots, err = closeRestored(ctx, url, c.Database); err != nil {
+	slots, err := closeRestored(ctx, url, c.Database)
+	if err != nil {
 		return err
 	}
+	done := Restored{Age: explain.Roughly(c.Database), Slots: slots}
 	return c.tell(e, done, explain.Count(done.Slots, "slot")+" closed for a delay: workers may start")
 }
 
@@ -319,31 +317,27 @@ func (r *restorer) withDatabase(ctx context.Context, fn func(url string) error) 
 
 // readAll reads every row, and with it verifies the checksum of every block.
 func (r *restorer) readAll(ctx context.Context, url string) error {
-	store, err := db.OpenOwner(ctx, url)
-	if err != nil {
-		return wiring.Describe(err)
-	}
-	defer store.Close()
-	identity, err := store.Identity(ctx)
-	if err != nil {
-		return err
-	}
-	if identity != r.manifest.Database {
-		return fmt.Errorf("it has the database %s, want %s", identity, r.manifest.Database)
-	}
-	return store.ReadTables(ctx, func(table string) {
-		r.view.Show(func(time.Time) string { return "verifying: " + table })
+	return wiring.AsOwner(ctx, url, func(owner *db.Store) error {
+		identity, err := owner.Identity(ctx)
+		if err != nil {
+			return err
+		}
+		if identity != r.manifest.Database {
+			return fmt.Errorf("it has the database %s, want %s", identity, r.manifest.Database)
+		}
+		return owner.ReadTables(ctx, func(table string) {
+			r.view.Show(func(time.Time) string { return "verifying: " + table })
+		})
 	})
 }
 
-func closeRestored(ctx context.Context, url string, age time.Duration) (int64, error) {
-	owner, err := db.OpenOwner(ctx, url)
-	if err != nil {
-		return 0, wiring.Describe(err)
-	}
-	defer owner.Close()
-	if err := wiring.CheckSchema(ctx, owner); err != nil {
-		return 0, err
-	}
-	return owner.CloseRestored(ctx, age)
+func closeRestored(ctx context.Context, url string, age time.Duration) (closed int64, err error) {
+	err = wiring.AsOwner(ctx, url, func(owner *db.Store) error {
+		if err := wiring.CheckSchema(ctx, owner); err != nil {
+			return err
+		}
+		closed, err = owner.CloseRestored(ctx, age)
+		return err
+	})
+	return closed, err
 }

@@ -27,7 +27,7 @@ type taker struct {
 	e       *command.Env
 	place   *place
 	dir     string
-	scratch *scratch
+	scratch *datadir.Dir
 	view    *command.ProgressLine
 
 	m Manifest
@@ -45,7 +45,7 @@ func (t *taker) take(ctx context.Context) (whole bool, err error) {
 	if t.scratch, err = openScratch(ctx, t.dir); err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, t.scratch.close()) }()
+	defer func() { err = errors.Join(err, removeWithin(t.scratch.Path()), t.scratch.Close()) }()
 	t.m = Manifest{Format: format, Began: time.Now().UTC().Truncate(time.Second), DataDir: t.dir}
 	t.m.Taken = t.m.Began
 	if t.m.Host, err = os.Hostname(); err != nil {
@@ -117,11 +117,11 @@ func (t *taker) store(ctx context.Context) error {
 
 // parts stores what fill writes as a file of the backup.
 func (t *taker) parts(ctx context.Context, file string, fill func(io.Writer) error) ([]Part, error) {
-	return writeParts(ctx, t.place.files, t.m.Name+"/"+file, t.scratch.dir, fill)
+	return writeParts(ctx, t.place.files, t.m.Name+"/"+file, t.scratch.Path(), fill)
 }
 
 func (t *taker) storeDatabase(ctx context.Context, url string) (err error) {
-	if err := t.describe(ctx, url); err != nil {
+	if err := wiring.AsOwner(ctx, url, func(owner *db.Store) error { return t.describe(ctx, owner) }); err != nil {
 		return err
 	}
 	t.m.Base, err = t.parts(ctx, "base.tar.zst", func(w io.Writer) error {
@@ -135,12 +135,7 @@ func (t *taker) storeDatabase(ctx context.Context, url string) (err error) {
 
 // describe notes which database it is, and gives the backup its name. What a killed backup of
 // the same database has left is deleted: nobody else makes one now.
-func (t *taker) describe(ctx context.Context, url string) error {
-	store, err := db.OpenOwner(ctx, url)
-	if err != nil {
-		return wiring.Describe(err)
-	}
-	defer store.Close()
+func (t *taker) describe(ctx context.Context, store *db.Store) error {
 	schema, err := db.SchemaOf(ctx, store.Pool())
 	if err != nil {
 		return err
@@ -182,7 +177,7 @@ func (t *taker) ours(names []string) (ours []string) {
 // storeTemporal takes the state of Temporal along. It is some seconds newer than the database:
 // the rows decide, and workflows that are ahead of them, or behind, look at them anew.
 func (t *taker) storeTemporal(ctx context.Context) error {
-	copied := filepath.Join(t.scratch.dir, "temporal.db")
+	copied := filepath.Join(t.scratch.Path(), "temporal.db")
 	found, err := stack.SnapshotTemporal(ctx, t.dir, copied)
 	if err != nil || !found {
 		return err
@@ -209,7 +204,7 @@ func (t *taker) verify(ctx context.Context) (untried, err error) {
 	if t.NoVerify {
 		return nil, nil
 	}
-	room, err := wiring.RoomAt(t.scratch.dir)
+	room, err := wiring.RoomAt(t.scratch.Path())
 	if err == nil && int64(min(room.Free, 1<<62)) < t.room+roomBeside {
 		return fmt.Errorf("the disk of %s has %s free, and a trial takes %s: free some space, or use --no-verify", t.dir,
 			explain.Size(int64(min(room.Free, 1<<62))), explain.Size(t.room+roomBeside)), nil
@@ -217,7 +212,7 @@ func (t *taker) verify(ctx context.Context) (untried, err error) {
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
-	r := restorer{place: t.place, manifest: t.m, home: t.dir, dir: filepath.Join(t.scratch.dir, "verify"), view: t.view}
+	r := restorer{place: t.place, manifest: t.m, home: t.dir, dir: filepath.Join(t.scratch.Path(), "verify"), view: t.view}
 	err = r.unpack(ctx)
 	if err == nil {
 		err = r.withDatabase(ctx, func(url string) error { return r.readAll(ctx, url) })
@@ -251,15 +246,9 @@ func (t *taker) prune(ctx context.Context) error {
 	return nil
 }
 
-// scratch is a folder of a data directory that one backup at a time works in. A process that is
-// killed leaves files there, which the next one removes.
-type scratch struct {
-	dir  string
-	held *datadir.Dir
-}
-
-// openScratch takes the folder of backups of a data directory, and empties it.
-func openScratch(ctx context.Context, dataDir string) (*scratch, error) {
+// openScratch takes the folder of a data directory that one backup at a time works in, and empties it: a
+// process that was killed leaves files there.
+func openScratch(ctx context.Context, dataDir string) (*datadir.Dir, error) {
 	dir := filepath.Join(dataDir, "backup")
 	held, err := datadir.Lock(ctx, dir)
 	if inUse, is := errors.AsType[*datadir.InUseError](err); is {
@@ -268,15 +257,11 @@ func openScratch(ctx context.Context, dataDir string) (*scratch, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scratch{dir, held}
 	if err := removeWithin(dir); err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
-	return s, nil
+	return held, nil
 }
-
-// close empties the folder and gives it up.
-func (s *scratch) close() error { return errors.Join(removeWithin(s.dir), s.held.Close()) }
 
 // lostAndFound is a folder that some disks have.
 const lostAndFound = "lost+found"

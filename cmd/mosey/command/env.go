@@ -212,6 +212,15 @@ func NamedRun(ctx context.Context, store *db.Store, name string) (crawl.Run, err
 	return run, err
 }
 
+// RunID returns the ID of the run that a flag names, nil if it was left out.
+func RunID(ctx context.Context, store *db.Store, name string) (*int64, error) {
+	if name == "" {
+		return nil, nil //nolint:nilnil // all runs
+	}
+	run, err := NamedRun(ctx, store, name)
+	return &run.ID, err
+}
+
 // UnknownRun is the error that names a run that does not exist.
 func UnknownRun(name string) error {
 	return wiring.Usagef("run %q does not exist; mosey status lists all", name)

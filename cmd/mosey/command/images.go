@@ -38,18 +38,6 @@ func (f ImageStoreFlag) Open(ctx context.Context, e *Env) (*imagestore.Store, er
 	return store, nil
 }
 
-// WithImages hands out the store of images.
-func (f ImageStoreFlag) WithImages(ctx context.Context, e *Env, do func(*imagestore.Store) error) error {
-	store, err := f.Open(ctx, e)
-	if err != nil {
-		return err
-	}
-	if err := do(store); err != nil {
-		return fmt.Errorf("images in %s: %w", store, err)
-	}
-	return nil
-}
-
 // NoteLostImages notes those of some images that are recorded as stored and are not there, and returns
 // how many they were: runs that want them fetch them again.
 func NoteLostImages(ctx context.Context, store *db.Store, images *imagestore.Store, hashes []string) (lost int64, err error) {
@@ -104,17 +92,17 @@ type CopiedImages struct {
 	Damaged []string `json:"damaged,omitempty"`
 }
 
-// Warn says which images were left out; empty is that none was.
-func (c CopiedImages) Warn() string {
+// Warn says which images were left out, if any were. c may be nil.
+func (c *CopiedImages) Warn(e *Env) {
 	const named = 5
-	if len(c.Damaged) == 0 {
-		return ""
+	if c == nil || len(c.Damaged) == 0 {
+		return
 	}
 	text := strings.Join(c.Damaged[:min(len(c.Damaged), named)], ", ")
 	if len(c.Damaged) > named {
 		text += ", …"
 	}
-	return fmt.Sprintf("%s left out, whose bytes are not what was stored: is the disk sound? %s",
+	fmt.Fprintf(e.Stderr, "mosey: %s left out, whose bytes are not what was stored: is the disk sound? %s\n",
 		explain.Count(int64(len(c.Damaged)), "image"), text)
 }
 
@@ -141,15 +129,13 @@ func CopyImages(ctx context.Context, from, to *imagestore.Store, progress func(C
 			return nil
 		}
 		if size, there := has[placed{o.SHA256, o.Thumbnail}]; !there || size != o.Bytes {
-			err := copyImage(ctx, from, to, o)
-			switch {
+			switch err := copyImage(ctx, from, to, o); {
 			case errors.Is(err, crawl.ErrNotFound):
 				return nil
 			case errors.Is(err, imagestore.ErrCorrupt):
 				c.Damaged = append(c.Damaged, o.SHA256)
 				return nil
-			}
-			if err != nil {
+			case err != nil:
 				return err
 			}
 			c.Copied++
@@ -188,17 +174,13 @@ type Pictures struct {
 	reader *picture.Reader
 }
 
-// NewPictures finds them in the store that open opens; nil is none.
-func NewPictures(open func(context.Context) (*imagestore.Store, error)) *Pictures {
-	return &Pictures{open, picture.New(picture.Limits{})}
-}
-
 // PicturesIn finds them where images are stored; empty is nowhere.
 func PicturesIn(where string) *Pictures {
-	if where == "" {
-		return NewPictures(nil)
+	p := &Pictures{reader: picture.New(picture.Limits{})}
+	if where != "" {
+		p.open = wiring.ImagesIn(where)
 	}
-	return NewPictures(wiring.ImagesIn(where))
+	return p
 }
 
 // Thumbnail is that of an image, a JPEG of our own making; nil where none is kept. An error

@@ -33,6 +33,36 @@ func Flush(t *tabwriter.Writer) error {
 	return nil
 }
 
+// Show prints a value: as indented JSON, or for people.
+func Show[T any](e *Env, asJSON bool, x T, forPeople func(io.Writer, T) error) error {
+	if asJSON {
+		return PrintJSON(e.Stdout, x)
+	}
+	return forPeople(e.Stdout, x)
+}
+
+// OrList lists names as people do: a, b or c.
+func OrList[S ~string](names []S) string {
+	var text strings.Builder
+	for i, name := range names {
+		if i > 0 && i == len(names)-1 {
+			text.WriteString(" or ")
+		} else if i > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteString(string(name))
+	}
+	return text.String()
+}
+
+// StampOrDash is a time in a table.
+func StampOrDash(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return explain.Stamp(t)
+}
+
 // PrintLines prints one JSON object a line.
 func PrintLines[T any](w io.Writer, list []T) error {
 	enc := json.NewEncoder(w)
@@ -103,7 +133,7 @@ type Rate struct {
 // rateSpan is what the shown rate looks back on.
 const rateSpan = 10 * time.Second
 
-// Add notes a count; the first one only starts the clock when it is negative.
+// Add notes a count that is not negative.
 func (r *Rate) Add(now time.Time, count int64) {
 	if count < 0 {
 		return

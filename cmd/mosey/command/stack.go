@@ -154,7 +154,7 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 	if wiring.TemporalAddress(e.Environ) == "" {
 		address = c.Stack.TemporalAddress
 	}
-	c.Client, err = wiring.Dial(ctx, e.connection(address), logger, c.Telemetry, c.Stack.DialOptions()...)
+	c.Client, err = wiring.Dial(ctx, wiring.Connection{Env: e.Environ, Address: address}, logger, c.Telemetry, c.Stack.DialOptions()...)
 	if err != nil {
 		return nil, err
 	}

@@ -140,7 +140,14 @@ func (w *webChanges) RetryDomain(ctx context.Context, domain string) error {
 // WithWeb calls fn with the options of a web page. Its database is that of WithDatabase.
 func WithWeb(ctx context.Context, e *Env, logger *slog.Logger, readOnly bool, fn func(WebOptions) error) error {
 	return WithDatabase(ctx, e, func(url string) error {
-		o := WebOptions{DatabaseURL: url, TemporalUI: TemporalUI(e), Temporal: temporalAnswers(e), Logger: logger}
+		o := WebOptions{DatabaseURL: url, TemporalUI: TemporalUI(e), Logger: logger}
+		o.Temporal = func(ctx context.Context) error {
+			c, err := DialTemporal(ctx, e)
+			if c != nil {
+				c.Close()
+			}
+			return err
+		}
 		if readOnly {
 			return fn(o)
 		}
@@ -202,22 +209,6 @@ func tellerOf(e *Env, store *db.Store) teller {
 	return teller{store, func(ctx context.Context, fn func(workflows.Starter) error) error { return WithTemporal(ctx, e, fn) }}
 }
 
-// temporalAnswers fails if there is a Temporal that is known to run and it does not answer.
-func temporalAnswers(e *Env) func(context.Context) error {
-	return func(ctx context.Context) error {
-		c, err := DialTemporal(ctx, e)
-		if c != nil {
-			c.Close()
-		}
-		return err
-	}
-}
-
-// connection is to the Temporal at an address, or to the one that the environment names.
-func (e *Env) connection(address string) wiring.Connection {
-	return wiring.Connection{Env: e.Environ, Address: address}
-}
-
 // DialTemporal connects to the Temporal that is known to run; nil is that none is.
 func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 	address := ""
@@ -231,7 +222,7 @@ func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 		}
 		address = info.TemporalAddress
 	}
-	return wiring.Dial(ctx, e.connection(address), e.NewLogger(e.Stderr, ErrorsOnly), nil)
+	return wiring.Dial(ctx, wiring.Connection{Env: e.Environ, Address: address}, e.NewLogger(e.Stderr, ErrorsOnly), nil)
 }
 
 // WithTemporal calls fn if there is a Temporal that is known to run.
@@ -302,10 +293,8 @@ func inNamespace(e *Env, ui string) string {
 	if ui == "" {
 		return ""
 	}
-	return ui + "/namespaces/" + namespace(e)
+	return ui + "/namespaces/" + cmp.Or(e.Environ.Get("TEMPORAL_NAMESPACE"), "default")
 }
-
-func namespace(e *Env) string { return cmp.Or(e.Environ.Get("TEMPORAL_NAMESPACE"), "default") }
 
 // WorkflowURL is the address of a workflow there.
 func WorkflowURL(e *Env, id string) string {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mosey-web/mosey/cmd/internal/telemetry"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/serve"
@@ -41,10 +43,9 @@ type Web struct {
 	// token is the one that was made, if any
 	token string
 
-	http   *http.Server
+	stop   func() error // serving
 	pages  *serve.Server
 	stores []*db.Store
-	done   chan error
 }
 
 // WebOptions are what a web page needs beside its flags.
@@ -120,19 +121,20 @@ func (f WebFlags) Serve(ctx context.Context, o WebOptions) (_ *Web, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Web{
-		URL: "http://" + listener.Addr().String(), pages: server, stores: stores, done: make(chan error, 1),
-		http: &http.Server{
-			Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
-			WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-			ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
-		},
-	}
+	w := &Web{URL: "http://" + listener.Addr().String(), pages: server, stores: stores}
 	if f.WebToken == "" { // one that was given is not ours to print
 		w.token = token
 	}
-	go func() { w.done <- w.http.Serve(listener) }()
+	w.stop = telemetry.ServeHTTP(listener, boundedServer(handler, o.Logger, slog.LevelDebug))
 	return w, nil
+}
+
+// boundedServer answers requests, and bounds everything about one.
+func boundedServer(handler http.Handler, logger *slog.Logger, level slog.Level) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(logger.Handler(), level),
+	}
 }
 
 // listen takes the port that was chosen, or the usual one, or any.
@@ -185,7 +187,7 @@ func keptToken(path string) (string, error) {
 	return token, nil
 }
 
-// Address is where the web page is; empty is nowhere.
+// Address returns the address of the web page, empty if it is not served.
 func (w *Web) Address() string {
 	if w == nil {
 		return ""
@@ -207,10 +209,7 @@ func (w *Web) Close() error {
 	if w == nil {
 		return nil
 	}
-	err := w.http.Close()
-	if served := <-w.done; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
+	err := w.stop()
 	w.pages.Close()
 	closeAll(w.stores)
 	return err
@@ -229,22 +228,16 @@ func Listen(ctx context.Context, flag, address, want string) (net.Listener, erro
 	if err != nil {
 		return nil, wiring.Usagef("%s %q: want %s", flag, address, want)
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return listener, nil
 }
 
-// ServeUntil answers requests until a context ends. Everything about a request is bounded.
+// ServeUntil answers requests until a context ends.
 func ServeUntil(ctx context.Context, listener net.Listener, handler http.Handler, logger *slog.Logger) error {
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-	}
+	server := boundedServer(handler, logger, slog.LevelWarn)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	select {

@@ -88,7 +88,12 @@ func (r *ResumeCmd) Run(ctx context.Context, e *command.Env) error {
 	if name, is, err := runArgument(r.Name); err != nil {
 		return err
 	} else if is {
-		return resumeRun(ctx, e, r.Answer, name)
+		change := crawl.RunChange{Action: crawl.ChangeResume}
+		return changeRun(ctx, e, r.Answer, name, change, func(run crawl.Run) command.Change {
+			return command.Change{
+				Did: "resumed", Says: fmt.Sprintf("Run %s goes on, with mosey up, or with\n  mosey crawl --run %s", run.Name, run.Name),
+			}
+		})
 	}
 	return lift(ctx, e, r.Answer, r.Name, "not paused", crawl.ControlPause)
 }
@@ -325,7 +330,9 @@ func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		command.WakeDomain(ctx, e, store, name) // its workflow then gives it back
-		f := newForgetting(e, store, name, b.ImageStoreFlag)
+		f := &forgetting{
+			store: store, domain: name, view: command.NewProgressLine(e), bytes: &imageBytes{store: store, open: b.ImageStoreFlag, e: e},
+		}
 		err := f.run(ctx)
 		f.view.Clear()
 		if err != nil {

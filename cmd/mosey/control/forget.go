@@ -38,12 +38,6 @@ type forgetting struct {
 	known map[int64]bool
 }
 
-func newForgetting(e *command.Env, store *db.Store, domain string, images command.ImageStoreFlag) *forgetting {
-	f := &forgetting{store: store, domain: domain, view: command.NewProgressLine(e)}
-	f.bytes = &imageBytes{store: store, open: func(ctx context.Context) (*imagestore.Store, error) { return images.Open(ctx, e) }}
-	return f
-}
-
 // run ends when nothing is left, or with an error if something has to be.
 func (f *forgetting) run(ctx context.Context) error {
 	settled := time.Now().Add(settleSpan)
@@ -69,8 +63,9 @@ func (f *forgetting) run(ctx context.Context) error {
 	if err := f.index(ctx); err != nil {
 		return err
 	}
-	if err := f.bytes.fault(); err != nil {
-		return err
+	if f.bytes.left > 0 {
+		return fmt.Errorf("the bytes of %s are still in the store of images: %s; give the command again, with the --image-store that "+
+			"the workers have", explain.Count(f.bytes.left, "image"), f.bytes.trouble)
 	}
 	return f.store.NoteForgotten(ctx, f.domain)
 }
@@ -247,22 +242,14 @@ func (f *forgetting) index(ctx context.Context) error {
 // imageBytes erases images, and their bytes before.
 type imageBytes struct {
 	store *db.Store
-	open  func(context.Context) (*imagestore.Store, error)
+	open  command.ImageStoreFlag
+	e     *command.Env
 
 	images *imagestore.Store
 	// trouble is why the store cannot be used, and left how many contents have kept their bytes for
 	// that.
 	trouble error
 	left    int64
-}
-
-// fault tells of bytes that could not be deleted.
-func (b *imageBytes) fault() error {
-	if b.left == 0 {
-		return nil
-	}
-	return fmt.Errorf("the bytes of %s are still in the store of images: %s; give the command again, with the --image-store that "+
-		"the workers have", explain.Count(b.left, "image"), b.trouble)
 }
 
 // forget erases what images were, by the ids of their pages, but for those whose bytes cannot be
@@ -342,7 +329,7 @@ func (b *imageBytes) erase(ctx context.Context, own []db.OwnContent) (erased []s
 
 func (b *imageBytes) eraseOne(ctx context.Context, sha string) error {
 	if b.images == nil {
-		images, err := b.open(ctx)
+		images, err := b.open.Open(ctx, b.e)
 		if err == nil {
 			err = b.recognize(ctx, images, sha)
 		}
@@ -369,13 +356,12 @@ func (b *imageBytes) recognize(ctx context.Context, images *imagestore.Store, sh
 		return err
 	}
 	for _, sha := range append([]string{sha}, stored...) {
-		for _, read := range []func() (bool, error){
-			func() (bool, error) { return command.IsThere(images.Get(ctx, sha)) },
-			func() (bool, error) { return command.IsThere(images.Thumbnail(ctx, sha)) },
-		} {
-			if there, err := read(); there || err != nil {
-				return err
-			}
+		there, err := command.IsThere(images.Get(ctx, sha))
+		if !there && err == nil {
+			there, err = command.IsThere(images.Thumbnail(ctx, sha))
+		}
+		if there || err != nil {
+			return err
 		}
 	}
 	return fmt.Errorf("%s has none of the images that should be in it: is it the store that the workers of this database write to? "+

@@ -158,10 +158,7 @@ func readList(name string, r io.Reader) (entries []lists.Entry, bad seed.BadLine
 			entries = append(entries, entry)
 		}
 	})
-	if err != nil {
-		return nil, bad, err
-	}
-	return entries, bad, nil
+	return entries, bad, err
 }
 
 // listRemoveCmd takes entries off a list.
@@ -239,7 +236,6 @@ type listShowCmd struct {
 	JSON bool   `name:"json" help:"Print one JSON object a line."`
 }
 
-// Run prints the entries.
 func (l *listShowCmd) Run(ctx context.Context, e *command.Env) error {
 	which, named := []lists.List{lists.Allow, lists.Block}, "allow or block"
 	if l.List != "both" {

@@ -52,15 +52,6 @@ func changeRun(
 	})
 }
 
-// resumeRun has a run go on that was paused, stopped or done.
-func resumeRun(ctx context.Context, e *command.Env, a command.Answer, name string) error {
-	return changeRun(ctx, e, a, name, crawl.RunChange{Action: crawl.ChangeResume}, func(run crawl.Run) command.Change {
-		return command.Change{
-			Did: "resumed", Says: fmt.Sprintf("Run %s goes on, with mosey up, or with\n  mosey crawl --run %s", run.Name, run.Name),
-		}
-	})
-}
-
 // setRun changes settings of a run.
 func setRun(ctx context.Context, e *command.Env, a command.Answer, name, reason string, pairs []string) error {
 	if len(pairs) == 0 {

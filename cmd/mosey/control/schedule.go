@@ -83,7 +83,6 @@ func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
 	return out, out.Validate()
 }
 
-// Run adds the schedule.
 func (s *scheduleAddCmd) Run(ctx context.Context, e *command.Env) error {
 	schedule, err := s.schedule()
 	if err != nil {
@@ -106,7 +105,6 @@ type scheduleListCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object a line."`
 }
 
-// Run lists the schedules.
 func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
 	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
 		all, err := starter.Schedules(ctx)
@@ -122,18 +120,13 @@ func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "SCHEDULE\tDOES\tRUN\tLAST\tNEXT")
-		at := func(t time.Time) string {
-			if t.IsZero() {
-				return "-"
-			}
-			return explain.Stamp(t)
-		}
 		for _, one := range all {
 			does := map[string]string{workflows.SeedWorkflowName: "seeds", workflows.RecrawlWorkflowName: "fetches again"}[one.Workflow]
 			if one.Paused {
 				does += " (paused)"
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", explain.OneLine(one.Name), does, explain.OneLine(one.Run), at(one.Last), at(one.Next))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", explain.OneLine(one.Name), does, explain.OneLine(one.Run),
+				command.StampOrDash(one.Last), command.StampOrDash(one.Next))
 		}
 		return command.Flush(t)
 	})
@@ -146,7 +139,6 @@ type scheduleRemoveCmd struct {
 	Name string `arg:"" help:"Name of the schedule."`
 }
 
-// Run removes it.
 func (s *scheduleRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
 		err := starter.RemoveSchedule(ctx, s.Name)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -72,7 +71,6 @@ type imagesListCmd struct {
 	JSON    bool               `name:"json" help:"Print one JSON object an image."`
 }
 
-// Run prints images.
 func (c *imagesListCmd) Run(ctx context.Context, e *command.Env) error {
 	f, err := c.filter()
 	if err != nil {
@@ -96,12 +94,20 @@ func (c *imagesListCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		if c.JSON {
-			return command.PrintLines(e.Stdout, imageDocs(rows))
+			docs := make([]ImageDoc, len(rows))
+			for i, r := range rows {
+				docs[i] = imageDocOf(r)
+			}
+			return command.PrintLines(e.Stdout, docs)
 		}
 		if len(rows) == 0 {
 			fmt.Fprintln(e.Stderr, c.none())
 		}
-		return printImages(e.Stdout, rows)
+		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+		for _, r := range rows {
+			fmt.Fprintf(t, "%s\t%s\n", imageFacts(r), imageWords(r))
+		}
+		return command.Flush(t)
 	})
 }
 
@@ -129,14 +135,6 @@ func (c *imagesListCmd) none() string {
 		return what + "."
 	}
 	return "No images. A crawl takes them with --images metadata or --images store."
-}
-
-func printImages(w io.Writer, rows []report.ImageRow) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\n", imageFacts(r), imageWords(r))
-	}
-	return command.Flush(t)
 }
 
 // imageFacts are its size and format, or why there are none.
@@ -200,14 +198,6 @@ type ImageDoc struct {
 	Images   int64 `json:"images,omitempty"`
 }
 
-func imageDocs(rows []report.ImageRow) []ImageDoc {
-	docs := make([]ImageDoc, len(rows))
-	for i, r := range rows {
-		docs[i] = imageDocOf(r)
-	}
-	return docs
-}
-
 func imageDocOf(r report.ImageRow) ImageDoc {
 	d := ImageDoc{
 		ID: r.ID, URL: r.URL, Domain: r.Domain, SHA256: r.SHA256, Width: r.Width, Height: r.Height, Format: r.Format,
@@ -232,7 +222,6 @@ type imagesSimilarCmd struct {
 	JSON     bool   `name:"json" help:"Print one JSON object an image."`
 }
 
-// Run prints images that look alike, the most alike first.
 func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Distance < 0 || c.Distance > report.ImageDistanceMax {
 		return wiring.Usagef("--distance %d: want 0 to %d bits", c.Distance, report.ImageDistanceMax)
@@ -340,7 +329,6 @@ type imagesDuplicatesCmd struct {
 	JSON  bool `name:"json" help:"Print one JSON object a picture."`
 }
 
-// Run prints them, those of most URLs first.
 func (c *imagesDuplicatesCmd) Run(ctx context.Context, e *command.Env) error {
 	if err := command.CheckLimit(c.Limit); err != nil {
 		return err

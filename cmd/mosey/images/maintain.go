@@ -50,18 +50,19 @@ func (c *MaintainCmd) Run(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("--older-than %s: want %s or more: younger images may just be being recorded", c.OlderThan, least)
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
-		return c.WithImages(ctx, e, func(images *imagestore.Store) error {
-			m := maintenance{MaintainCmd: c, store: store, images: images, view: command.NewProgressLine(e)}
-			err := m.run(ctx)
-			m.view.Clear()
-			if err != nil {
-				return err
-			}
-			m.found.DryRun = c.DryRun
-			if c.JSON {
-				return command.PrintJSON(e.Stdout, m.found)
-			}
-			m.found.print(e.Stdout, images)
+		images, err := c.Open(ctx, e)
+		if err != nil {
+			return err
+		}
+		m := maintenance{MaintainCmd: c, store: store, images: images, view: command.NewProgressLine(e)}
+		err = m.run(ctx)
+		m.view.Clear()
+		if err != nil {
+			return fmt.Errorf("images in %s: %w", images, err)
+		}
+		m.found.DryRun = c.DryRun
+		return command.Show(e, c.JSON, m.found, func(w io.Writer, found Maintained) error {
+			found.print(w, images)
 			return nil
 		})
 	})
@@ -99,11 +100,9 @@ type maintenance struct {
 	found Maintained
 	// waiting are objects to look up.
 	waiting []imagestore.Object
-	// right counts objects that something refers to; orphans are others that are old enough.
-	right   int64
-	orphans []imagestore.Object
-	// leftovers are old, too.
-	leftovers []imagestore.Object
+	// right counts objects that something refers to; orphans are others that are old enough, as are leftovers.
+	right              int64
+	orphans, leftovers []imagestore.Object
 	// lost are images that should be there and are not.
 	lost []string
 }
@@ -127,7 +126,11 @@ func (m *maintenance) look(ctx context.Context) (err error) {
 	expected := &expectedImages{store: m.store, before: m.began.Add(-m.OlderThan)}
 	m.found.Others, err = m.images.List(ctx, func(o imagestore.Object) error {
 		if o.Leftover {
-			m.leftover(o)
+			if m.old(o) { // else it may be being written
+				m.found.Leftovers++
+				m.found.LeftoverBytes += o.Bytes
+				m.leftovers = append(m.leftovers, o)
+			}
 			return nil
 		}
 		m.found.Objects++
@@ -155,16 +158,6 @@ func (m *maintenance) look(ctx context.Context) (err error) {
 }
 
 func (m *maintenance) old(o imagestore.Object) bool { return m.began.Sub(o.Written) >= m.OlderThan }
-
-// leftover takes note of a file that no image is, unless it is being written.
-func (m *maintenance) leftover(o imagestore.Object) {
-	if !m.old(o) {
-		return
-	}
-	m.found.Leftovers++
-	m.found.LeftoverBytes += o.Bytes
-	m.leftovers = append(m.leftovers, o)
-}
 
 // lookUp tells which of the objects that wait something refers to.
 func (m *maintenance) lookUp(ctx context.Context) error {
@@ -259,6 +252,14 @@ func (m *maintenance) deleteOrphans(ctx context.Context, batch []imagestore.Obje
 	return errors.Join(err, m.noteLost(ctx, hashesOf(batch)))
 }
 
+// noteLost notes the images that are missing among those just deleted. Nothing referred
+// to them a moment ago, but a worker may have recorded one since.
+func (m *maintenance) noteLost(ctx context.Context, hashes []string) error {
+	lost, err := command.NoteLostImages(ctx, m.store, m.images, hashes)
+	m.found.Lost += lost
+	return err
+}
+
 // delete deletes objects that were not written since, and counts them.
 func (m *maintenance) delete(ctx context.Context, objects []imagestore.Object) (deleted, bytes int64, err error) {
 	for _, o := range objects {
@@ -272,14 +273,6 @@ func (m *maintenance) delete(ctx context.Context, objects []imagestore.Object) (
 		}
 	}
 	return deleted, bytes, nil
-}
-
-// noteLost notes the images that are missing among those just deleted. Nothing referred
-// to them a moment ago, but a worker may have recorded one since.
-func (m *maintenance) noteLost(ctx context.Context, hashes []string) error {
-	lost, err := command.NoteLostImages(ctx, m.store, m.images, hashes)
-	m.found.Lost += lost
-	return err
 }
 
 // expectedImages are the images that should be in the store since before an instant, in the

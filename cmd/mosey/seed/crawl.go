@@ -82,7 +82,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	defer func() {
 		err = errors.Join(err, m.Close())
 		if stopped && err == nil {
-			view.note("Stopped. Everything is kept. To go on:\n  " + c.resumeCommand(e))
+			view.note("Stopped. Everything is kept. To go on:\n  mosey crawl --run " + strings.Join(append([]string{c.Run_}, e.Process...), " "))
 		}
 	}()
 	run, before, err := c.begin(ctx, e, m, seeds.urls)
@@ -132,10 +132,6 @@ func idle(before, last report.Progress) error {
 		return nil
 	}
 	return fmt.Errorf("run %s could not request anything: %s", last.Name, explain.Troubled(last.Troubled[0]))
-}
-
-func (c *CrawlCmd) resumeCommand(e *command.Env) string {
-	return strings.Join(append([]string{"mosey crawl --run", c.Run_}, e.Process...), " ")
 }
 
 // begin stores the settings and seeds and gets the run going. before is how far the
@@ -200,18 +196,13 @@ func StartSeeding(
 	}
 	seeding, err := starter.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true, Settings: set})
 	if err != nil {
-		return nil, describeStart(err)
+		if strings.Contains(err.Error(), "search attribute") {
+			err = fmt.Errorf("%w: Mosey needs %s and %s (Keyword) and %s (KeywordList): create them with "+
+				"temporal operator search-attribute create", err, crawl.AttrDomain, crawl.AttrStatus, crawl.AttrRun)
+		}
+		return nil, err
 	}
 	return seeding, nil
-}
-
-// describeStart adds what to do about a Temporal that was not prepared for Mosey.
-func describeStart(err error) error {
-	if !strings.Contains(err.Error(), "search attribute") {
-		return err
-	}
-	return fmt.Errorf("%w: Mosey needs %s and %s (Keyword) and %s (KeywordList): create them with "+
-		"temporal operator search-attribute create", err, crawl.AttrDomain, crawl.AttrStatus, crawl.AttrRun)
 }
 
 // stop stops the run and the worker, and returns how far the run has come.
@@ -245,10 +236,8 @@ const (
 
 // watch shows the run's progress until it is over or the context ends.
 func (c *CrawlCmd) watch(ctx context.Context, m *command.Crawler, run crawl.Run, view *view) (report.Progress, error) {
-	var last report.Progress
-	last.Run = run
+	last, answered := report.Progress{Run: run}, time.Now()
 	last.Status = crawl.RunRunning
-	answered := time.Now()
 	for {
 		asked := time.Now()
 		p, err := progress(ctx, m, run.Name)

@@ -41,10 +41,6 @@ type seedLoad struct {
 	badAll int64
 }
 
-func newSeedLoad(e *command.Env, store *db.Store, run crawl.Run) *seedLoad {
-	return &seedLoad{e: e, store: store, run: run, line: command.NewProgressLine(e), began: time.Now()}
-}
-
 // add stores seeds.
 func (l *seedLoad) add(ctx context.Context, source seeds.Source, some []seeds.Seed) error {
 	if len(some) == 0 {

@@ -64,7 +64,7 @@ func (s *Cmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		l := newSeedLoad(e, store, run)
+		l := &seedLoad{e: e, store: store, run: run, line: command.NewProgressLine(e), began: time.Now()}
 		defer func() { out.Stored, out.Bad = l.stored, l.badAll }()
 		if err := l.add(ctx, seeds.URLs, given); err != nil {
 			return err

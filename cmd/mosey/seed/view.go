@@ -75,7 +75,6 @@ func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Total
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.at, v.before = at, before
-	v.rate.Add(time.Now(), -1)
 	if v.json {
 		v.emit(map[string]any{
 			"event": "started", "run": run.Name, "seeds": seeds, "settings": run.Settings,
@@ -182,9 +181,8 @@ func (v *view) line(p report.Progress, call report.Totals) string {
 	if len(p.Outages) > 0 {
 		text += "; the network " + explain.Outage(p.Outages[0])
 	}
-	// where nothing moves, say what is waited for
 	asked := call.Requests() + call.ImagesAsked
-	if stuck := asked == v.last; stuck && len(p.Waiting) > 0 {
+	if asked == v.last && len(p.Waiting) > 0 { // where nothing moves, say what is waited for
 		text += "; waiting: " + explain.Wait(p.Waiting[0], time.Now())
 	}
 	v.last = asked
@@ -217,10 +215,7 @@ func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	if v.before.Attempts() > 0 {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "in all", explain.WholeRun(p.Totals)))
 	}
-	for i, w := range p.Waiting {
-		if i == waitsDrawn {
-			break
-		}
+	for _, w := range p.Waiting[:min(len(p.Waiting), waitsDrawn)] {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "waiting", explain.Wait(w, now)))
 	}
 	for _, o := range p.Outages {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -43,7 +42,7 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 	}
 	outcome := crawl.Outcome(c.Outcome)
 	if outcome != "" && !slices.Contains(crawl.Outcomes(), outcome) {
-		return wiring.Usagef("--outcome %q: want %s", c.Outcome, outcomeNames())
+		return wiring.Usagef("--outcome %q: want %s", c.Outcome, command.OrList(crawl.Outcomes()))
 	}
 	if c.Limit < 1 || c.Limit > crawlsMost {
 		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, crawlsMost)
@@ -68,34 +67,18 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// outcomeNames lists the outcomes for people.
-func outcomeNames() string {
-	names := make([]string, 0, len(crawl.Outcomes()))
-	for _, o := range crawl.Outcomes() {
-		names = append(names, string(o))
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
-}
-
 // AuditCmd proves from the stored rows how hosts were treated.
 type AuditCmd struct {
 	Run_ string `name:"run" help:"Only the domains and pages of this run." placeholder:"NAME"` //nolint:revive // Run is the method
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
-// errViolations makes the command exit with a failure.
-var errViolations = errors.New("there are violations; please report them")
-
 // Run prints the audit. Violations make it fail.
 func (c *AuditCmd) Run(ctx context.Context, e *command.Env) error {
 	return command.WithReader(ctx, e, func(store *db.Store) error {
-		var runID *int64
-		if c.Run_ != "" {
-			run, err := command.NamedRun(ctx, store, c.Run_)
-			if err != nil {
-				return err
-			}
-			runID = &run.ID
+		runID, err := command.RunID(ctx, store, c.Run_)
+		if err != nil {
+			return err
 		}
 		a, err := audit.Run(ctx, store, runID)
 		if err != nil {
@@ -109,7 +92,7 @@ func (c *AuditCmd) Run(ctx context.Context, e *command.Env) error {
 			printAudit(e.Stdout, a)
 		}
 		if !a.Clean() {
-			return errViolations
+			return errors.New("there are violations; please report them")
 		}
 		return nil
 	})

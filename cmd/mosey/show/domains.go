@@ -78,18 +78,16 @@ func printListing(e *command.Env, all []report.DomainListing) error {
 	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tERRORS OF LATE\tANSWERS OF LATE IN\tLAST CRAWLED\tWHY")
 	for _, d := range all {
-		rank, errs, took, last := "-", "-", "-", "-"
+		rank, errs, took := "-", "-", "-"
 		if d.Rank > 0 {
 			rank = strconv.Itoa(d.Rank)
 		}
 		if d.ErrorRate != nil {
 			errs, took = fmt.Sprintf("%.0f %%", *d.ErrorRate*100), time.Duration(d.AvgResponse).String()
 		}
-		if !d.Last.IsZero() {
-			last = explain.Stamp(d.Last)
-		}
 		fmt.Fprintf(t, "%s\t%s\t%.3f\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n",
-			explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, d.Discovered, errs, took, last, explain.OneLine(d.Reason))
+			explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, d.Discovered, errs, took,
+			command.StampOrDash(d.Last), explain.OneLine(d.Reason))
 	}
 	return command.Flush(t)
 }
@@ -126,10 +124,7 @@ func (d *DomainCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		rep.UI = command.WorkflowURL(e, crawl.DomainWorkflowID(name))
-		if d.JSON {
-			return command.PrintJSON(e.Stdout, rep)
-		}
-		return printDomain(e.Stdout, rep)
+		return command.Show(e, d.JSON, rep, printDomain)
 	})
 }
 
@@ -169,11 +164,10 @@ func printDomain(w io.Writer, r report.Domain) error {
 		if o.VisitTimes != "" {
 			delay += ", visits " + o.VisitTimes
 		}
-		reason := ""
 		if o.Reason != "" {
-			reason = " (" + o.Reason + ")"
+			delay += " (" + o.Reason + ")"
 		}
-		row("robots.txt", "%s: %s%s%s, until %s", o.Origin, o.Verdict, delay, reason, explain.Stamp(o.ExpiresAt))
+		row("robots.txt", "%s: %s%s, until %s", o.Origin, o.Verdict, delay, explain.Stamp(o.ExpiresAt))
 	}
 	for _, trap := range r.Traps {
 		row("stopped", "%s", trap.Evidence)

@@ -54,7 +54,8 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
 		x.Store = store
-		view := newExportView(e, c.What)
+		view := &exportView{ProgressLine: command.NewProgressLine(e), what: c.What, began: time.Now()}
+		view.rate.Add(view.began, 0)
 		x.Watch = view.progress
 		p, err := c.write(ctx, e, x)
 		view.Clear()
@@ -74,7 +75,7 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 	x = &export.Export{Kind: export.Table(c.What), Format: export.Format(c.Format), Force: c.Force, Asked: map[string]string{}}
 	if !slices.Contains(export.Tables(), x.Kind) {
-		return nil, wiring.Usagef("export %q: want %s", c.What, kinds())
+		return nil, wiring.Usagef("export %q: want %s", c.What, command.OrList(export.Tables()))
 	}
 	if c.Out == "" {
 		return nil, wiring.Usagef("--out is empty: want a file, a directory, or - for standard output")
@@ -112,16 +113,6 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 	return x, nil
 }
 
-// kinds names what can be exported.
-func kinds() string {
-	var names []string
-	for _, kind := range export.Tables() {
-		names = append(names, string(kind))
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
 // format is the one that was given, or that --out stands for.
 func (c *ExportCmd) format() (export.Format, error) {
 	const want = "want parquet, jsonl or csv"
@@ -146,14 +137,11 @@ func (c *ExportCmd) format() (export.Format, error) {
 
 // directory reports whether --out names one.
 func (c *ExportCmd) directory() bool {
-	if c.Out == stdoutName {
-		return false
-	}
 	if strings.HasSuffix(c.Out, "/") || strings.HasSuffix(c.Out, string(filepath.Separator)) {
 		return true
 	}
 	info, err := os.Stat(c.Out)
-	return err == nil && info.IsDir()
+	return c.Out != stdoutName && err == nil && info.IsDir()
 }
 
 func (c *ExportCmd) write(ctx context.Context, e *command.Env, x *export.Export) (export.Progress, error) {
@@ -198,13 +186,6 @@ type exportView struct {
 	what  string
 	rate  command.Rate
 	began time.Time
-}
-
-func newExportView(e *command.Env, what string) *exportView {
-	now := time.Now()
-	v := &exportView{ProgressLine: command.NewProgressLine(e), what: what, began: now}
-	v.rate.Add(now, 0)
-	return v
 }
 
 func (v *exportView) progress(p export.Progress) {

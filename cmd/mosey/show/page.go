@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
@@ -36,10 +37,7 @@ func (p *PageCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		if p.JSON {
-			return command.PrintJSON(e.Stdout, rep)
-		}
-		return printPage(e.Stdout, rep)
+		return command.Show(e, p.JSON, rep, printPage)
 	})
 }
 
@@ -48,39 +46,31 @@ func printPage(w io.Writer, r report.Page) error {
 	row := command.RowTo(t)
 	row("url", "%s", r.URL)
 	row("status", "%s", r.Status)
-	if r.Title != "" {
-		row("title", "%q", r.Title)
+	said := func(name, format, text string) {
+		if text != "" {
+			row(name, format, text)
+		}
 	}
-	if r.Language != "" {
-		row("language", "%s", r.Language)
+	at := func(name string, t time.Time) {
+		if !t.IsZero() {
+			row(name, "%s", explain.Stamp(t))
+		}
 	}
-	if r.Description != "" {
-		row("description", "%q", r.Description)
-	}
-	if !r.Published.IsZero() {
-		row("published", "%s", explain.Stamp(r.Published))
-	}
-	if !r.Modified.IsZero() {
-		row("modified", "%s", explain.Stamp(r.Modified))
-	}
-	if r.Canonical != "" {
-		row("canonical", "%s", r.Canonical)
-	}
-	if r.Generator != "" {
-		row("generator", "%q", r.Generator)
-	}
-	if r.RedirectTo != "" {
-		row("redirects to", "%s", r.RedirectTo)
-	}
+	said("title", "%q", r.Title)
+	said("language", "%s", r.Language)
+	said("description", "%q", r.Description)
+	at("published", r.Published)
+	at("modified", r.Modified)
+	said("canonical", "%s", r.Canonical)
+	said("generator", "%q", r.Generator)
+	said("redirects to", "%s", r.RedirectTo)
 	if r.NoIndex || r.NoFollow {
 		row("meta robots", "noindex %t, nofollow %t", r.NoIndex, r.NoFollow)
 	}
 	if len(r.Usage) > 0 {
 		row("usage", "%s", r.Usage)
 	}
-	if !r.FreshUntil.IsZero() {
-		row("fresh until", "%s", explain.Stamp(r.FreshUntil))
-	}
+	at("fresh until", r.FreshUntil)
 	if r.Trap.Rule != "" {
 		row("trap", "%s: %s", r.Trap.Rule, r.Trap.Evidence)
 	}
@@ -97,15 +87,15 @@ func printPage(w io.Writer, r report.Page) error {
 	}
 	row("links", "%d out, %d in", r.LinksOut, r.LinksIn)
 	for _, c := range r.Crawls {
-		at := c.CompletedAt
-		if at.IsZero() {
-			at = c.ScheduledFor
+		when := c.CompletedAt
+		if when.IsZero() {
+			when = c.ScheduledFor
 		}
 		by := ""
 		if c.Worker != "" {
 			by = ", by " + c.Worker
 		}
-		row("crawl "+explain.Stamp(at), "%s in run %s, %s, %s%s %s", explain.Attempt(c), c.Run, c.Duration, c.IP, by, c.Error)
+		row("crawl "+explain.Stamp(when), "%s in run %s, %s, %s%s %s", explain.Attempt(c), c.Run, c.Duration, c.IP, by, c.Error)
 	}
 	return command.Flush(t)
 }
@@ -137,22 +127,21 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return command.PrintJSON(e.Stdout, links)
-		}
-		printRank(e.Stdout, links.Rank)
-		if err := printLinks(e.Stdout, "links to", links.Out); err != nil {
-			return err
-		}
-		return printLinks(e.Stdout, "is linked from", links.In)
+		return command.Show(e, c.JSON, links, func(w io.Writer, links report.PageLinks) error {
+			return printBoth(w, links.Rank, links.Out, links.In, printLinks)
+		})
 	})
 }
 
-// printRank tells what mosey rank has made of it.
-func printRank(w io.Writer, r crawl.Rank) {
+// printBoth prints what mosey rank has made of a page or domain, and its links both ways.
+func printBoth[L any](w io.Writer, r crawl.Rank, out, in []L, print func(w io.Writer, heading string, links []L) error) error {
 	if r.Domains > 0 {
 		fmt.Fprintf(w, "score %.3f, by links from %s\n", r.Score, explain.Count(int64(r.Domains), "registered domain"))
 	}
+	if err := print(w, "links to", out); err != nil {
+		return err
+	}
+	return print(w, "is linked from", in)
 }
 
 func printLinks(w io.Writer, heading string, links []report.Link) error {
@@ -163,23 +152,23 @@ func printLinks(w io.Writer, heading string, links []report.Link) error {
 	fmt.Fprintf(w, "%s %s of %s\n", heading, explain.Count(int64(len(links)), "page"), explain.Count(int64(len(domains)), "domain"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, l := range links {
-		parts := []string{"  " + explain.OneLine(l.URL)}
+		line := "  " + explain.OneLine(l.URL)
 		if l.Anchor != "" {
-			parts = append(parts, fmt.Sprintf("\t%q", explain.OneLine(l.Anchor)))
+			line += fmt.Sprintf("\t%q", explain.OneLine(l.Anchor))
 		}
 		if l.Kind != "link" {
-			parts = append(parts, " "+l.Kind)
+			line += " " + l.Kind
 		}
 		if l.NoFollow {
-			parts = append(parts, " nofollow")
+			line += " nofollow"
 		}
 		for _, mark := range l.Rel {
-			parts = append(parts, " "+mark)
+			line += " " + mark
 		}
 		if !l.GoneAt.IsZero() {
-			parts = append(parts, " gone since "+explain.Stamp(l.GoneAt))
+			line += " gone since " + explain.Stamp(l.GoneAt)
 		}
-		fmt.Fprintln(t, strings.Join(parts, ""))
+		fmt.Fprintln(t, line)
 	}
 	return command.Flush(t)
 }
@@ -194,14 +183,9 @@ func (c *LinksCmd) ofDomain(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return command.PrintJSON(e.Stdout, links)
-		}
-		printRank(e.Stdout, links.Rank)
-		if err := printDomains(e.Stdout, "links to", links.Out); err != nil {
-			return err
-		}
-		return printDomains(e.Stdout, "is linked from", links.In)
+		return command.Show(e, c.JSON, links, func(w io.Writer, links report.DomainLinks) error {
+			return printBoth(w, links.Rank, links.Out, links.In, printDomains)
+		})
 	})
 }
 
@@ -230,18 +214,16 @@ type WhyCmd struct {
 // Run prints the explanation.
 func (c *WhyCmd) Run(ctx context.Context, e *command.Env) error {
 	var page *urls.URL
-	name := ""
+	name, err := "", error(nil)
 	if strings.Contains(c.What, "://") {
-		u, err := command.PageArgument(c.What)
-		if err != nil {
-			return err
-		}
+		var u urls.URL
+		u, err = command.PageArgument(c.What)
 		page, name = &u, u.Domain()
 	} else {
-		var err error
-		if name, err = command.DomainArgument(c.What); err != nil {
-			return err
-		}
+		name, err = command.DomainArgument(c.What)
+	}
+	if err != nil {
+		return err
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
 		w, err := explain.Of(ctx, store, name, page)

@@ -94,10 +94,7 @@ func (s *StatusCmd) show(ctx context.Context, e *command.Env, store *db.Store, w
 		return err
 	}
 	report.KeywordsWaiting = waiting
-	if s.JSON {
-		return command.PrintJSON(e.Stdout, report)
-	}
-	return printRun(e.Stdout, report)
+	return command.Show(e, s.JSON, report, printRun)
 }
 
 func printRun(w io.Writer, r report.Run) error {
@@ -190,13 +187,9 @@ func (q *QueueCmd) Run(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("--limit %d: want 1 to %d", q.Limit, db.QueueMost)
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
-		var id *int64
-		if q.Run_ != "" {
-			run, err := command.NamedRun(ctx, store, q.Run_)
-			if err != nil {
-				return err
-			}
-			id = &run.ID
+		id, err := command.RunID(ctx, store, q.Run_)
+		if err != nil {
+			return err
 		}
 		queue, err := store.Queue(ctx, id, q.Limit)
 		if err != nil {
@@ -219,16 +212,12 @@ func printQueue(e *command.Env, q report.Queue) error {
 	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "DOMAIN\tSTATUS\tPENDING\tDUE NOW\tDUE LATER\tIN FLIGHT\tOLDEST\tNEXT LATER\tWAITS")
 	for _, d := range q.Domains {
-		next := "-"
-		if !d.NextDue.IsZero() {
-			next = explain.Stamp(d.NextDue)
-		}
 		waits := "-"
 		if d.Waits != "" {
 			waits = string(d.Waits) + explain.Until(d.Until)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", explain.OneLine(d.Domain), d.Status, d.Pending, d.Due, d.Pending-d.Due,
-			d.InFlight, explain.Stamp(d.Oldest), next, waits)
+			d.InFlight, explain.Stamp(d.Oldest), command.StampOrDash(d.NextDue), waits)
 	}
 	return command.Flush(t)
 }

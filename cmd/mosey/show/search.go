@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,11 +96,7 @@ func printResults(w io.Writer, results []search.Result) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		title := explain.OneLine(r.Title)
-		if title == "" {
-			title = "(no title)"
-		}
-		fmt.Fprintf(w, "%s\n  %s\n", title, explain.OneLine(r.URL))
+		fmt.Fprintf(w, "%s\n  %s\n", cmp.Or(explain.OneLine(r.Title), "(no title)"), explain.OneLine(r.URL))
 		var about []string
 		if r.Language != "" {
 			about = append(about, r.Language)
@@ -110,13 +107,14 @@ func printResults(w io.Writer, results []search.Result) {
 		if len(about) > 0 {
 			fmt.Fprintf(w, "  %s\n", strings.Join(about, ", "))
 		}
+		fit := func(text string) string { return command.Fit(explain.OneLine(text), descriptionShown) }
 		switch {
 		case r.Description != "":
-			fmt.Fprintf(w, "  %s\n", command.Fit(explain.OneLine(r.Description), descriptionShown))
+			fmt.Fprintf(w, "  %s\n", fit(r.Description))
 		case r.Heading != "":
-			fmt.Fprintf(w, "  Under “%s”\n", command.Fit(explain.OneLine(r.Heading), descriptionShown))
+			fmt.Fprintf(w, "  Under “%s”\n", fit(r.Heading))
 		case len(r.Words) > 0:
-			fmt.Fprintf(w, "  Has %s\n", command.Fit(explain.OneLine(strings.Join(r.Words, ", ")), descriptionShown))
+			fmt.Fprintf(w, "  Has %s\n", fit(strings.Join(r.Words, ", ")))
 		}
 	}
 }
