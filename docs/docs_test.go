@@ -131,7 +131,7 @@ func TestNamesInTheDatabaseExist(t *testing.T) {
 	var code strings.Builder // has settings, columns of exports, metrics, and names in logs and traces
 	for _, name := range []string{
 		"crawl/settings/settings.go", "internal/export/pages.go", "internal/export/schema.go",
-		"cmd/internal/telemetry/metrics.go", "cmd/internal/telemetry/server.go", "cmd/internal/telemetry/statements.go",
+		"cmd/internal/telemetry/metrics.go", "cmd/internal/telemetry/server.go", "cmd/internal/telemetry/database.go",
 		"internal/request/log.go", "internal/request/trace.go",
 	} {
 		data, err := os.ReadFile(filepath.Join(root, name))

@@ -28,7 +28,6 @@ type doctorCmd struct {
 	List   bool     `help:"List the checks."`
 }
 
-// Run makes the checks. A fault makes it fail.
 func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
 	var parts []doctor.Part
 	if d.Check || d.Repair || d.List {

@@ -20,7 +20,6 @@ type upCmd struct {
 	NoWorker bool `help:"Run the stack alone; workers run elsewhere."`
 }
 
-// Run runs until the context ends.
 func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
 	u.ImagesIn = u.ImageStore
@@ -91,7 +90,6 @@ type serveCmd struct {
 	ReadOnly   bool   `help:"Let nobody change anything."`
 }
 
-// Run serves until the context ends.
 func (s *serveCmd) Run(ctx context.Context, e *command.Env) error {
 	if s.Web == "off" {
 		return wiring.Usagef("--web off: mosey serve is for the web page: name an address, such as :8470")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -43,14 +42,10 @@ type member struct {
 
 // newMember stores that a worker begins. It has a share once it is run.
 func newMember(ctx context.Context, store *db.Store, f FetchFlags, v ServeFlags, logger *slog.Logger) (*member, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
 	m := &member{
 		store: store, places: request.NewPlaces(f.MaxFetches), logger: logger,
 		worker: crawl.Worker{
-			Identity: identity(), Host: host, Version: Version(), BuildID: v.BuildID, Role: string(v.Role),
+			Identity: identity(), Host: hostname(), Version: Version(), BuildID: v.BuildID, Role: string(v.Role),
 			Most: f.MaxFetches, Span: request.Span(f.Timeout),
 		},
 	}
@@ -103,8 +98,6 @@ func (m *member) run(ctx context.Context) {
 // sleep waits until the share is to be renewed: sooner if somebody waits for a place and
 // nobody was known to. It returns false if the context has ended.
 func (m *member) sleep(ctx context.Context, wait time.Duration, wishes bool) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	var wish <-chan struct{}
 	if wishes && wait > renewSoon {
 		wish = m.places.Wishes()
@@ -112,17 +105,10 @@ func (m *member) sleep(ctx context.Context, wait time.Duration, wishes bool) boo
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(wait):
 		return true
 	case <-wish:
-	}
-	soon := time.NewTimer(min(renewSoon, wait) / 4)
-	defer soon.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-soon.C:
-		return true
+		return pause(ctx, min(renewSoon, wait)/4)
 	}
 }
 

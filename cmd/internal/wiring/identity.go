@@ -171,8 +171,6 @@ func checkContact(contact string) error {
 	return nil
 }
 
-var errContact = errors.New("neither a URL nor a mail address")
-
 // contactURL reads a contact that is a URL. It stands in a comment of the User-Agent,
 // which a space or a bracket would break.
 func contactURL(contact string) (urls.URL, error) {
@@ -182,7 +180,7 @@ func contactURL(contact string) (urls.URL, error) {
 	}
 	if !strings.HasPrefix(contact, u.Scheme()+"://") || strings.ContainsAny(contact, " \t\r\n()") ||
 		!strings.ContainsAny(u.Host(), ".:") {
-		return u, errContact
+		return u, errors.New("neither a URL nor a mail address")
 	}
 	return u, nil
 }

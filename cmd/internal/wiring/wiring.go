@@ -67,10 +67,8 @@ func (f FetchFlags) Validate() error {
 	}
 	_, err := f.signer(nil)
 	errs = append(errs, f.config().Validate(), err)
-	if f.ImageStore != "" {
-		if err := imagestore.Validate(f.ImageStore); err != nil {
-			errs = append(errs, fmt.Errorf("--image-store: %w", err))
-		}
+	if err := imagestore.Validate(f.ImageStore); f.ImageStore != "" && err != nil {
+		errs = append(errs, fmt.Errorf("--image-store: %w", err))
 	}
 	return errors.Join(errs...)
 }
@@ -113,11 +111,15 @@ func seedFileCache() string {
 
 // identity tells this process from others, in Temporal's UI and its logs.
 func identity() string {
+	return fmt.Sprintf("mosey/%s %d@%s", Version(), os.Getpid(), hostname())
+}
+
+func hostname() string {
 	host, err := os.Hostname()
 	if err != nil {
-		host = "unknown"
+		return "unknown"
 	}
-	return fmt.Sprintf("mosey/%s %d@%s", Version(), os.Getpid(), host)
+	return host
 }
 
 // NewWorker puts a worker of a version together; the caller starts and stops it. It names the

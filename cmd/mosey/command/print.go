@@ -1,7 +1,9 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/mosey-web/mosey/cmd/internal/doctor"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/internal/explain"
@@ -147,7 +150,7 @@ func (r *Rate) Add(now time.Time, count int64) {
 	}
 }
 
-// PerSecond is the rate of late.
+// PerSecond returns the rate over the last few seconds.
 func (r *Rate) PerSecond() float64 {
 	if len(r.at) < 2 {
 		return 0
@@ -247,12 +250,78 @@ func (p *ProgressLine) Show(line func(now time.Time) string) {
 	fmt.Fprintf(wiring.Raw(p.e.Stderr), "\r%s\x1b[K", Fit(line(now), TerminalWidth(p.e.Stderr)))
 }
 
-// Clear takes the line off the terminal.
+// Clear takes the line off the terminal. A nil line was never on it.
 func (p *ProgressLine) Clear() {
-	if p.drawn {
+	if p != nil && p.drawn {
 		fmt.Fprint(wiring.Raw(p.e.Stderr), "\r\x1b[K")
 	}
 }
 
 // PlainEvery is how often a line is printed where nothing can be written over.
 const PlainEvery = 10 * time.Second
+
+// Examination says how checks are made and told.
+type Examination struct {
+	// JSON prints an array of findings, and Mend repairs what can be.
+	JSON, Mend bool
+	// Progress is a line that is cleared before a finding is printed; nil is none.
+	Progress *ProgressLine
+}
+
+// Examine makes checks and prints what they find, as they find it. A fault is an error.
+func Examine(ctx context.Context, e *Env, p *doctor.Patient, checks []doctor.Check, x Examination) error {
+	var all []doctor.Finding
+	part := doctor.Part("")
+	err := doctor.Examine(ctx, p, checks, x.Mend, func(c doctor.Check, found []doctor.Finding) {
+		x.Progress.Clear()
+		all = append(all, found...)
+		if x.JSON {
+			return
+		}
+		if c.Part != part {
+			part = c.Part
+			fmt.Fprintln(e.Stdout, strings.ToUpper(string(part)))
+		}
+		for _, f := range found {
+			printFinding(e.Stdout, f, TerminalWidth(e.Stdout))
+		}
+	})
+	x.Progress.Clear()
+	if err != nil {
+		return fmt.Errorf("not all was looked at: %w", err)
+	}
+	faults, warnings := doctor.Faults(all)
+	if x.JSON {
+		if err := PrintJSON(e.Stdout, all); err != nil {
+			return err
+		}
+	} else if faults+warnings == 0 {
+		fmt.Fprintln(e.Stdout, "Nothing is wrong.")
+	} else if faults == 0 {
+		fmt.Fprintln(e.Stdout, "No fault, and "+explain.Count(int64(warnings), "warning")+".")
+	}
+	if faults > 0 {
+		return errors.New(explain.Count(int64(faults), "fault") + " and " + explain.Count(int64(warnings), "warning"))
+	}
+	return nil
+}
+
+// The columns of a finding: how bad it is, which check found it, what.
+const (
+	SeverityWidth = 9
+	CheckWidth    = 13
+)
+
+func printFinding(w io.Writer, f doctor.Finding, width int) {
+	indent := SeverityWidth + CheckWidth
+	lines := Wrap(fmt.Sprintf("%-*s%-*s%s", SeverityWidth, f.Severity, CheckWidth, f.Check, explain.OneLine(f.Found)), width, indent)
+	for _, more := range []string{f.Remedy, f.Repaired} {
+		if more != "" {
+			arrow := strings.Repeat(" ", indent) + "> "
+			lines = append(lines, Wrap(arrow+explain.OneLine(more), width, indent+2)...)
+		}
+	}
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+}

@@ -95,7 +95,7 @@ func (r *ResumeCmd) Run(ctx context.Context, e *command.Env) error {
 			}
 		})
 	}
-	return lift(ctx, e, r.Answer, r.Name, "not paused", crawl.ControlPause)
+	return lift(ctx, e, r.Answer, r.Name, "not paused", liftControls(crawl.ControlPause))
 }
 
 // UnblockCmd ends a block, or a stop.
@@ -107,7 +107,7 @@ type UnblockCmd struct {
 
 // Run lets the domain be crawled again, also if it was given up.
 func (u *UnblockCmd) Run(ctx context.Context, e *command.Env) error {
-	return lift(ctx, e, u.Answer, u.Name, "neither blocked, stopped nor given up", crawl.ControlBlock, crawl.ControlStop)
+	return lift(ctx, e, u.Answer, u.Name, "neither blocked, stopped nor given up", liftControls(crawl.ControlBlock, crawl.ControlStop))
 }
 
 // RetryCmd asks a domain again that is in trouble.
@@ -119,20 +119,7 @@ type RetryCmd struct {
 
 // Run has the domain probed now, instead of when its time has come.
 func (r *RetryCmd) Run(ctx context.Context, e *command.Env) error {
-	name, err := command.DomainArgument(r.Name)
-	if err != nil {
-		return err
-	}
-	return command.WithStore(ctx, e, func(store *db.Store) error {
-		err := store.RetryDomain(ctx, name)
-		if errors.Is(err, crawl.ErrNotFound) {
-			return fmt.Errorf("%s is not given up, and its robots.txt can be read; mosey why %s tells what holds", name, name)
-		}
-		if err != nil {
-			return err
-		}
-		return lifted(ctx, e, r.Answer, store, name)
-	})
+	return lift(ctx, e, r.Answer, r.Name, "not given up, and its robots.txt can be read", (*db.Store).RetryDomain)
 }
 
 // SetCmd changes what holds for one domain, or settings of a run.
@@ -259,39 +246,43 @@ func checkReason(text string, least int) error {
 	return nil
 }
 
-// lift takes a person's decisions about a domain back.
-func lift(ctx context.Context, e *command.Env, a command.Answer, text, state string, kinds ...crawl.ControlType) error {
+// liftControls takes decisions of these kinds about a domain back.
+func liftControls(kinds ...crawl.ControlType) func(*db.Store, context.Context, string) error {
+	return func(store *db.Store, ctx context.Context, name string) error {
+		return store.LiftControls(ctx, name, command.Whoami(), kinds...)
+	}
+}
+
+// lift lifts what keeps a domain from being crawled, says what holds then, and has the domain's runs look at it.
+// state says how the domain is if do finds nothing to lift.
+func lift(
+	ctx context.Context, e *command.Env, a command.Answer, text, state string, do func(*db.Store, context.Context, string) error,
+) error {
 	name, err := command.DomainArgument(text)
 	if err != nil {
 		return err
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
-		err := store.LiftControls(ctx, name, command.Whoami(), kinds...)
+		err := do(store, ctx, name)
 		if errors.Is(err, crawl.ErrNotFound) {
 			return fmt.Errorf("%s is %s; mosey why %s tells what holds", name, state, name)
 		}
 		if err != nil {
 			return err
 		}
-		return lifted(ctx, e, a, store, name)
-	})
-}
-
-// lifted says what holds now, and has the domain's runs look at it.
-func lifted(ctx context.Context, e *command.Env, a command.Answer, store *db.Store, name string) error {
-	facts, err := store.Facts(ctx, name)
-	if err != nil {
-		return err
-	}
-	if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
-		return a.Tell(e, command.Change{
-			Did: "lifted", Domain: name, Still: reasons.OfControl(string(c.Type)),
-			Says: fmt.Sprintf("%s is still not crawled: %s", name, explain.Control(c)),
-		})
-	}
-	command.WakeDomain(ctx, e, store, name)
-	return a.Tell(e, command.Change{
-		Did: "lifted", Domain: name, Says: name + " may be crawled again; what was pending goes on with its runs.",
+		facts, err := store.Facts(ctx, name)
+		if err != nil {
+			return err
+		}
+		change := command.Change{
+			Did: "lifted", Domain: name, Says: name + " may be crawled again; what was pending goes on with its runs.",
+		}
+		if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
+			change.Still, change.Says = reasons.OfControl(string(c.Type)), fmt.Sprintf("%s is still not crawled: %s", name, explain.Control(c))
+		} else {
+			command.WakeDomain(ctx, e, store, name)
+		}
+		return a.Tell(e, change)
 	})
 }
 

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"text/tabwriter"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -30,8 +28,6 @@ type ListCmd struct {
 type listArg struct {
 	List string `arg:"" enum:"allow,block" help:"allow or block. Nothing on the block list is asked; where the allow list has entries, only what is on it."`
 }
-
-func (l listArg) list() lists.List { return lists.List(l.List) }
 
 // listAddCmd puts entries on a list.
 type listAddCmd struct {
@@ -84,7 +80,17 @@ type listed struct {
 
 // entriesOfFile reads a file, and names the lines that are no entries.
 func entriesOfFile(e *command.Env, name string) ([]lists.Entry, error) {
-	entries, bad, err := readListFile(name, e.Stdin)
+	var entries []lists.Entry
+	var bad seed.BadLines
+	err := seed.EachLine("list", name, e.Stdin, "one entry a line", func(at func() string, line string) {
+		entry, found, err := lists.ParseLine(line)
+		switch {
+		case err != nil:
+			bad.Add(fmt.Sprintf("%s: %v", at(), err))
+		case found:
+			entries = append(entries, entry)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +120,7 @@ func listEntries(texts []string) ([]lists.Entry, error) {
 
 // add stores entries, and prints how many of them are new.
 func (l *listAddCmd) add(ctx context.Context, e *command.Env, store *db.Store, some listed) error {
-	list := l.list()
+	list := lists.List(l.List)
 	sizes, err := store.ListSizes(ctx)
 	if err != nil {
 		return err
@@ -136,31 +142,6 @@ func (l *listAddCmd) add(ctx context.Context, e *command.Env, store *db.Store, s
 	return nil
 }
 
-func readListFile(name string, stdin io.Reader) (entries []lists.Entry, bad seed.BadLines, err error) {
-	if name == "-" {
-		return readList("standard input", stdin)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, bad, wiring.Usagef("list file: %w", err)
-	}
-	defer f.Close()
-	return readList(name, f)
-}
-
-func readList(name string, r io.Reader) (entries []lists.Entry, bad seed.BadLines, err error) {
-	err = seed.EachLine(name, r, "one entry a line", func(n int, line string) {
-		entry, found, err := lists.ParseLine(line)
-		switch {
-		case err != nil:
-			bad.Add(fmt.Sprintf("%s:%d: %v", name, n, err))
-		case found:
-			entries = append(entries, entry)
-		}
-	})
-	return entries, bad, err
-}
-
 // listRemoveCmd takes entries off a list.
 type listRemoveCmd struct {
 	command.Answer
@@ -180,7 +161,7 @@ func (l *listRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
-		removed, err := store.RemoveFromList(ctx, l.list(), l.All, entries)
+		removed, err := store.RemoveFromList(ctx, lists.List(l.List), l.All, entries)
 		if err != nil {
 			return err
 		}

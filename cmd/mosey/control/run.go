@@ -5,14 +5,170 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"text/tabwriter"
+	"time"
 
+	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/cmd/mosey/seed"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/workflows"
 )
+
+// ScheduleCmd has Temporal do things at their times, by its Schedules.
+type ScheduleCmd struct {
+	Add    scheduleAddCmd    `cmd:"" help:"Add a schedule: it seeds a run from a list (--source) or URLs, or fetches pages again (--older-than)."`
+	List   scheduleListCmd   `cmd:"" default:"withargs" help:"List schedules."`
+	Remove scheduleRemoveCmd `cmd:"" help:"Remove a schedule."`
+}
+
+// scheduleAddCmd adds a schedule.
+type scheduleAddCmd struct {
+	command.Answer
+
+	Name string   `arg:"" help:"Name of the schedule."`
+	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
+
+	Run_  string        `name:"run" help:"Name of the run. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
+	Every time.Duration `help:"Span between two times, such as 168h." placeholder:"DURATION"`
+	Cron  string        `help:"When, in UTC: a cron line of five fields, such as '0 3 * * 1'." placeholder:"LINE"`
+
+	Source    string `help:"List to seed: tranco, majestic, or urls, csv or opml of --url or of --file." placeholder:"SOURCE"`
+	File      string `help:"Name of a file in the workers' --seed-dir." placeholder:"FILE"`
+	URL       string `name:"url" help:"Where to download the list." placeholder:"URL"`
+	Column    string `help:"Column of a CSV file with the seeds." placeholder:"NAME|N"`
+	Limit     int64  `help:"Entries to read; 0 is all." placeholder:"N"`
+	OlderThan string `help:"Fetch pages again that were fetched longer ago, such as 30d." placeholder:"DURATION"`
+	Domain    string `help:"With --older-than: only pages of this domain." placeholder:"DOMAIN"`
+
+	Into string        `help:"With --older-than: fetch them in a run of its own, as mosey recrawl does." placeholder:"NAME"`
+	Only settings.Only `help:"With --older-than: fetch pages or images alone." placeholder:"pages|images"`
+	Set  []string      `help:"With --into: setting of that run, such as delay=30s. Repeatable." placeholder:"NAME=VALUE" sep:"none"`
+}
+
+// schedule is what the flags say.
+func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
+	out := workflows.Schedule{Name: s.Name, Every: settings.Duration(s.Every), Cron: s.Cron}
+	list := activities.SeedFile{Source: seeds.Source(s.Source), File: s.File, URL: s.URL, Column: s.Column, Limit: s.Limit}
+	seeding := len(s.URLs) > 0 || list != (activities.SeedFile{})
+	if seeding == (s.OlderThan != "") {
+		return out, errors.New("want seeds, as --source or URLs, or --older-than")
+	}
+	if seeding && (s.Domain != "" || s.Into != "" || s.Only != "" || len(s.Set) > 0) {
+		return out, errors.New("--domain, --into, --only and --set are for --older-than")
+	}
+	if seeding {
+		out.Seed = &workflows.SeedInput{Run: s.Run_, URLs: s.URLs, SeedFile: list}
+		return out, out.Validate()
+	}
+	age, err := seed.ParseDays(s.OlderThan)
+	if err != nil {
+		return out, fmt.Errorf("--older-than %q: %w", s.OlderThan, err)
+	}
+	domain, err := command.DomainFlag(s.Domain)
+	if err != nil {
+		return out, err
+	}
+	out.Recrawl = &activities.RecrawlInput{Run: s.Run_, OlderThan: settings.Duration(age), Domain: domain, Into: s.Into, Only: s.Only}
+	if len(s.Set) > 0 {
+		set, err := settings.Parse(s.Set)
+		if err != nil {
+			return out, fmt.Errorf("--set: %w", err)
+		}
+		out.Recrawl.Settings = &set
+	}
+	return out, out.Validate()
+}
+
+func (s *scheduleAddCmd) Run(ctx context.Context, e *command.Env) error {
+	schedule, err := s.schedule()
+	if err != nil {
+		return wiring.Usagef("schedule add %s: %w", s.Name, err)
+	}
+	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
+		err := starter.AddSchedule(ctx, schedule)
+		if errors.Is(err, crawl.ErrInvalid) {
+			return wiring.Usagef("%w", err)
+		}
+		if err != nil {
+			return err
+		}
+		return s.Tell(e, command.Change{Did: "added", Schedule: s.Name, Says: fmt.Sprintf("Schedule %s is added.", s.Name)})
+	})
+}
+
+// scheduleListCmd lists schedules.
+type scheduleListCmd struct {
+	JSON bool `name:"json" help:"Print one JSON object a line."`
+}
+
+func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
+	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
+		all, err := starter.Schedules(ctx)
+		if err != nil {
+			return err
+		}
+		if s.JSON {
+			return command.PrintLines(e.Stdout, all)
+		}
+		if len(all) == 0 {
+			fmt.Fprintln(e.Stderr, "No schedules.")
+			return nil
+		}
+		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "SCHEDULE\tDOES\tRUN\tLAST\tNEXT")
+		for _, one := range all {
+			does := map[string]string{workflows.SeedWorkflowName: "seeds", workflows.RecrawlWorkflowName: "fetches again"}[one.Workflow]
+			if one.Paused {
+				does += " (paused)"
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", explain.OneLine(one.Name), does, explain.OneLine(one.Run),
+				command.StampOrDash(one.Last), command.StampOrDash(one.Next))
+		}
+		return command.Flush(t)
+	})
+}
+
+// scheduleRemoveCmd removes a schedule.
+type scheduleRemoveCmd struct {
+	command.Answer
+
+	Name string `arg:"" help:"Name of the schedule."`
+}
+
+func (s *scheduleRemoveCmd) Run(ctx context.Context, e *command.Env) error {
+	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
+		err := starter.RemoveSchedule(ctx, s.Name)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return wiring.Usagef("schedule %q does not exist; mosey schedule lists all", s.Name)
+		}
+		if err != nil {
+			return err
+		}
+		return s.Tell(e, command.Change{
+			Did: "removed", Schedule: s.Name, Says: fmt.Sprintf("Schedule %s is removed. Workflows that it has started go on.", s.Name),
+		})
+	})
+}
+
+// withRunningTemporal calls fn with the Temporal that runs; there has to be one.
+func withRunningTemporal(ctx context.Context, e *command.Env, fn func(workflows.Starter) error) error {
+	called := false
+	err := command.WithTemporal(ctx, e, func(starter workflows.Starter) error {
+		called = true
+		return fn(starter)
+	})
+	if err == nil && !called {
+		return errors.New("no Temporal runs that is known: start one with mosey up, or set TEMPORAL_ADDRESS")
+	}
+	return err
+}
 
 // runArgument reads the name of a run, run:NAME; false is that it is that of a domain.
 func runArgument(text string) (name string, is bool, err error) {

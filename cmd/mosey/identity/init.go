@@ -65,7 +65,6 @@ type output struct {
 	renews func(old []byte) bool
 }
 
-// Run writes the files.
 func (c *initCmd) Run(e *command.Env) error {
 	published, err := c.Published(c.AgentFlags)
 	if err = errors.Join(c.CheckAgent(), err); err != nil {

@@ -3,11 +3,15 @@
 package seed
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -16,6 +20,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/seedfile"
@@ -75,7 +80,7 @@ func (s *Cmd) Run(ctx context.Context, e *command.Env) error {
 			}
 		}
 		if !s.Start && run.Status == crawl.RunRunning {
-			s.wake(ctx, e)
+			command.TellRun(ctx, e, store, run, false)
 		}
 		return nil
 	})
@@ -167,13 +172,6 @@ func (s *Cmd) run(ctx context.Context, store *db.Store) (crawl.Run, error) {
 	return store.Run(ctx, s.Run_)
 }
 
-// wake has the run's dispatcher look at what is new, if a Temporal runs.
-func (s *Cmd) wake(ctx context.Context, e *command.Env) {
-	command.Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error {
-		return command.WithTemporal(ctx, e, func(starter workflows.Starter) error { return starter.StartCrawl(ctx, s.Run_) })
-	})
-}
-
 func (s *Cmd) print(e *command.Env, out seeded) error {
 	if s.JSON {
 		return command.PrintJSON(e.Stdout, out)
@@ -246,4 +244,141 @@ func (in seedInput) open(ctx context.Context, stdin io.Reader) (*seedfile.File, 
 		return seedfile.From(ctx, stdin)
 	}
 	return seedfile.Open(ctx, in.name)
+}
+
+// seedArguments is what the seed arguments came to.
+type seedArguments struct {
+	urls []string
+	// bad lines of files are skipped; the first few are shown.
+	bad BadLines
+}
+
+const (
+	badLinesShown = 5
+	// seedLineMax is longer than any URL that could be canonicalised.
+	seedLineMax = 64 << 10
+)
+
+// readSeeds reads the seed arguments: a URL or host, a file of them, or - for
+// standard input. A bad URL as an argument is a usage error; bad lines of a file are
+// skipped and counted, unless nothing is left.
+func readSeeds(args []string, stdin io.Reader) (seedArguments, error) {
+	var list seedArguments
+	for _, arg := range args {
+		if arg == "-" || isFile(arg) {
+			if err := list.read(arg, stdin); err != nil {
+				return list, err
+			}
+			continue
+		}
+		u, err := parseArgument(arg)
+		if err != nil {
+			return list, err
+		}
+		list.add(arg, u)
+	}
+	switch {
+	case len(args) == 0 || len(list.urls) > 0:
+		return list, nil
+	case list.bad.All > 0:
+		return list, wiring.Usagef("no seed is a URL: %s: want one URL a line, such as https://example.org/",
+			strings.Join(list.bad.Shown, "; "))
+	default:
+		return list, wiring.Usagef("no seeds in %s: want one URL a line, such as https://example.org/", strings.Join(args, ", "))
+	}
+}
+
+// isFile reports whether an argument names a file, readable or not.
+func isFile(arg string) bool {
+	if strings.Contains(arg, "://") {
+		return false
+	}
+	_, err := os.Stat(arg)
+	return err == nil || !errors.Is(err, fs.ErrNotExist)
+}
+
+// parseArgument reads an argument that is not a file. A name without a scheme is a host
+// if it is below a known suffix. Otherwise it may be a mistyped file name, and no request
+// is made for it.
+func parseArgument(arg string) (urls.URL, error) {
+	u, err := urls.ParseSeed(arg)
+	switch {
+	case strings.Contains(arg, "://"), errors.Is(err, urls.ErrUserinfo):
+		if err != nil {
+			err = command.NotAbsolute(err)
+		}
+		return u, err
+	case err != nil:
+		return u, wiring.Usagef("seed %q: no such file, and not a URL such as https://example.org/", arg)
+	case !u.IsRegistered():
+		return u, wiring.Usagef("seed %q: no such file; to crawl a site give its URL, such as %s", arg, u)
+	}
+	return u, nil
+}
+
+// add keeps whether a seed has a scheme: of one without, the site decides.
+func (l *seedArguments) add(raw string, u urls.URL) {
+	text := u.String()
+	if urls.IsBare(raw) {
+		text = strings.TrimPrefix(text, "https://")
+	}
+	l.urls = append(l.urls, text)
+}
+
+func (l *seedArguments) read(name string, stdin io.Reader) error {
+	return EachLine("seed", name, stdin, "one URL a line", func(at func() string, line string) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			return
+		}
+		u, err := urls.ParseSeed(line)
+		if err != nil {
+			l.bad.Add(fmt.Sprintf("%s: %v", at(), err))
+			return
+		}
+		l.add(line, u)
+	})
+}
+
+// EachLine calls do for each line of a file, or of stdin if the name is "-". at says where the line is, such as
+// seeds.txt:1. An error says what the file is for, and which lines are wanted.
+func EachLine(what, name string, stdin io.Reader, want string, do func(at func() string, line string)) error {
+	r := stdin
+	if name == "-" {
+		name = "standard input"
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return wiring.Usagef("%s file: %w", what, err)
+		}
+		defer f.Close()
+		r = f
+	}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, seedLineMax)
+	n := 1
+	at := func() string { return fmt.Sprintf("%s:%d", name, n) }
+	for ; lines.Scan(); n++ {
+		do(at, lines.Text())
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return wiring.Usagef("%s: the line is longer than %d bytes: want %s", at(), seedLineMax, want)
+	case err != nil:
+		return wiring.Usagef("%s: %w", name, err)
+	}
+	return nil
+}
+
+// BadLines are lines that could not be read: the first few, and how many in all.
+type BadLines struct {
+	Shown []string
+	All   int
+}
+
+// Add counts a line.
+func (b *BadLines) Add(line string) {
+	if b.All++; b.All <= badLinesShown {
+		b.Shown = append(b.Shown, line)
+	}
 }

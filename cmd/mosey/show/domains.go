@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -15,9 +16,12 @@ import (
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/keywords"
+	"github.com/mosey-web/mosey/search"
 )
 
 // DomainsCmd lists domains.
@@ -90,17 +94,6 @@ func printListing(e *command.Env, all []report.DomainListing) error {
 			command.StampOrDash(d.Last), explain.OneLine(d.Reason))
 	}
 	return command.Flush(t)
-}
-
-func printStatus(w io.Writer, p report.Progress) {
-	took := time.Since(p.StartedAt)
-	if !p.FinishedAt.IsZero() {
-		took = p.FinishedAt.Sub(p.StartedAt)
-	}
-	fmt.Fprint(w, explain.Summary(p, p.Totals, took))
-	for _, line := range explain.Moves(p, time.Now()) {
-		fmt.Fprintf(w, "  %s\n", line)
-	}
 }
 
 // DomainCmd shows what is known about a domain.
@@ -203,4 +196,103 @@ func printCounts(row func(name, format string, args ...any), r report.Domain) {
 		row("crawled", "first %s, last %s", explain.Stamp(r.First), explain.Stamp(r.Last))
 	}
 	row("counted", "%s", explain.Stamp(r.CountedAt))
+}
+
+// RankCmd ranks domains and pages by the links to them. It also counts the pages and errors of each
+// domain, and computes the order of the domains.
+type RankCmd struct {
+	Top  int  `default:"10" help:"How many of the best domains to show." placeholder:"N"`
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
+
+// rankTop caps --top.
+const rankTop = 100_000
+
+// ranked is what the command prints as JSON.
+type ranked struct {
+	report.Ranks
+
+	Took settings.Duration    `json:"took"`
+	Top  []crawl.RankedDomain `json:"top"`
+}
+
+// Run ranks, and shows the best domains.
+func (c *RankCmd) Run(ctx context.Context, e *command.Env) error {
+	if c.Top < 0 || c.Top > rankTop {
+		return wiring.Usagef("--top %d: want 0 to %d", c.Top, rankTop)
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		began := time.Now()
+		line := command.NewProgressLine(e)
+		// what others call a page is folded into its keywords
+		if err := (&keywords.Writer{Store: store, Logger: e.NewLogger(e.Stderr, slog.LevelWarn)}).Write(ctx); err != nil {
+			return err
+		}
+		told := func(r report.Ranks) {
+			line.Show(func(time.Time) string {
+				if r.Of == 0 {
+					return fmt.Sprintf("%s: %d", r.Step, r.Done)
+				}
+				return fmt.Sprintf("%s: %d of %d", r.Step, r.Done, r.Of)
+			})
+		}
+		rep, err := recount(ctx, store, told)
+		if err == nil {
+			rep, err = search.Rank(ctx, store, told)
+		}
+		line.Clear()
+		switch {
+		case errors.Is(err, context.Canceled):
+			return fmt.Errorf("stopped while %s; the same command begins again, and changes only what is not as it should be", rep.Step)
+		case err != nil:
+			return err
+		}
+		out := ranked{Ranks: rep, Took: settings.Duration(time.Since(began).Round(time.Millisecond))}
+		if out.Top, err = store.BestDomains(ctx, c.Top); err != nil {
+			return err
+		}
+		return command.Show(e, c.JSON, out, printRanks)
+	})
+}
+
+// recount counts what is known of domains and works out their order, and returns the step that it came to.
+func recount(ctx context.Context, store *db.Store, told func(report.Ranks)) (rep report.Ranks, err error) {
+	for _, s := range []struct {
+		name string
+		do   func(context.Context, func(int64)) error
+	}{
+		{"looking up registered domains", store.GroupDomains},
+		{"counting domains", store.CountDomains},
+		{"ordering domains", store.PrioritizeDomains},
+	} {
+		rep.Step = s.name
+		err := s.do(ctx, func(n int64) {
+			rep.Done = n
+			told(rep)
+		})
+		if err != nil {
+			return rep, err
+		}
+	}
+	return rep, nil
+}
+
+func printRanks(w io.Writer, r ranked) error {
+	fmt.Fprintf(w, "%s between %s to %s, in %s.\n",
+		explain.Count(r.Links, "link"), explain.Count(r.Domains, "domain"), explain.Count(r.Pages, "page"), r.Took)
+	if r.Links == 0 {
+		fmt.Fprintln(w, "No page that was read links to another domain: there is nothing to rank by.")
+		return nil
+	}
+	fmt.Fprintf(w, "Changed: %s, the place in line of %s, the anchors of %s.\n",
+		explain.Count(r.Changed, "score"), explain.Count(r.Moved, "page"), explain.Count(r.Called, "page"))
+	if len(r.Top) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SCORE\tLINKED FROM\tDOMAIN")
+	for _, d := range r.Top {
+		fmt.Fprintf(t, "%.3f\t%s\t%s\n", d.Score, explain.Count(int64(d.Domains), "domain"), explain.OneLine(d.Domain))
+	}
+	return command.Flush(t)
 }
