@@ -16,7 +16,6 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 )
 
-// doctorCmd looks for what is wrong.
 type doctorCmd struct {
 	wiring.FetchFlags
 	wiring.IdentityFlags
@@ -69,7 +68,6 @@ func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// reachTemporal bounds how long Temporal is tried.
 const reachTemporal = 5 * time.Second
 
 // withPatientsStore opens the database, with any schema, or notes why there is none.

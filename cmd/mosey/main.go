@@ -27,7 +27,6 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/show"
 )
 
-// cli is the command line.
 type cli struct {
 	wiring.Flags
 
@@ -75,7 +74,6 @@ type cli struct {
 	Replay   control.ReplayCmd  `cmd:"" rare:"" group:"Take out and look after:" help:"Replay running workflows over this program before a deployment."`
 }
 
-// newCLI is a command line to be parsed.
 func newCLI() *cli {
 	c := new(cli)
 	c.Crawl.Plugins, c.Recrawl.Plugins = command.SettingFlags(), command.SettingFlags()
@@ -95,7 +93,6 @@ func main() {
 	os.Exit(code)
 }
 
-// run runs one command and returns its exit code.
 func run(ctx context.Context, args []string, e *command.Env) int {
 	e.Stdout, e.Stderr = wiring.Plain(e.Stdout), wiring.Plain(e.Stderr)
 	c := newCLI()
@@ -178,7 +175,6 @@ func meant(err error) string {
 	return strings.Join(words, " ")
 }
 
-// wantsJSON reports whether the command is to print JSON.
 func wantsJSON(kctx *kong.Context) bool {
 	for _, flag := range kctx.Flags() {
 		if flag.Name == "json" && flag.Target.Kind() == reflect.Bool {

@@ -12,7 +12,6 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// upCmd runs the embedded stack and a worker.
 type upCmd struct {
 	wiring.FetchFlags
 	command.ListenFlags
@@ -62,7 +61,6 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	return err
 }
 
-// migrateCmd brings the database to the newest schema.
 type migrateCmd struct{ command.Answer }
 
 // Run migrates DATABASE_URL's database, or the data directory's. If the environment names a
@@ -81,7 +79,6 @@ func (m *migrateCmd) Run(ctx context.Context, e *command.Env) error {
 	return m.Tell(e, command.Change{Did: "migrated", Count: new(int64(applied)), Says: strings.Join(says, "\n")})
 }
 
-// serveCmd shows what a database holds in a browser.
 type serveCmd struct {
 	command.WebFlags
 

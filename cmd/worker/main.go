@@ -77,7 +77,6 @@ func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr 
 	return wiring.ExitOK
 }
 
-// ask asks another worker for its health.
 func (f flags) ask(ctx context.Context, stdout, stderr io.Writer) int {
 	if f.Metrics == "" {
 		return wiring.Fail(stderr, "worker", wiring.Usagef("--health: there is no --metrics, which says where the worker is"))
@@ -139,7 +138,6 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 	return err
 }
 
-// profile writes a CPU profile until stop is called.
 func profile(name string) (stop func() error, err error) {
 	file, err := os.Create(name)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package audit computes from stored rows alone how hosts were treated, so that
-// an operator can show it to a site owner. It has a reader of robots.txt of its
-// own.
+// Package audit computes from stored rows alone how hosts were treated, so that an operator can
+// show it to a site owner. It has a reader of robots.txt of its own.
 package audit
 
 import (

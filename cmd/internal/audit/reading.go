@@ -18,7 +18,6 @@ type reading struct {
 	rules []rule
 }
 
-// rule is one way to read one line.
 type rule struct {
 	allow   bool
 	pattern string
@@ -134,7 +133,6 @@ func wide(body []byte, order binary.ByteOrder) string {
 	return string(utf16.Decode(units))
 }
 
-// misspelled are the names that Google's parser understands, too.
 var misspelled = map[string]string{
 	"useragent": "user-agent", "user agent": "user-agent", "dissallow": "disallow", "dissalow": "disallow",
 	"disalow": "disallow", "diasllow": "disallow", "disallaw": "disallow",
@@ -222,9 +220,8 @@ func rulesOf(allow bool, value string, line int) []rule {
 	return []rule{one, written, open}
 }
 
-// encode brings a path or a pattern into the form in which they are compared
-// (§2.2.2): each octet raw if allowed, else as %XX. A "%" that is no escape
-// becomes bare.
+// encode brings a path or a pattern into the form in which they are compared (§2.2.2): each octet
+// raw if allowed, else as %XX. A "%" that is no escape becomes bare.
 func encode(s, bare string, pattern bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

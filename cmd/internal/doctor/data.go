@@ -86,7 +86,6 @@ func dataChecks() (checks []Check) {
 	return checks
 }
 
-// examplesMost are how many of what is wrong are told.
 const examplesMost = 3
 
 func (i invariant) look(ctx context.Context, p *Patient) (found []Finding, err error) {

@@ -15,7 +15,10 @@ import (
 func databaseChecks() []Check {
 	anySchema, migrated := (*Patient).store, (*Patient).migrated
 	return of(Database, []Check{
-		{Name: "database", look: lookDatabase, About: "That the database can be opened, and the version of its Postgres: 15 or later."},
+		{
+			Name: "database", look: lookDatabase,
+			About: "That the database can be opened, and the version of its Postgres: 15 or later.",
+		},
 		{
 			Name: "schema", look: with(anySchema, lookSchema),
 			About: "The version of the schema, against what this program needs.",
@@ -39,10 +42,10 @@ func databaseChecks() []Check {
 			About: "Whether another worker gets its connections, and transactions that never end.",
 		},
 		{
-			Name: "statistics", look: read(migrated, (*db.Store).Tables, judgeStatistics), repair: repairStatistics,
-			About: "Tables whose statistics are missing or stale, so that Postgres plans badly.",
+			Name: "statistics", look: read(migrated, (*db.Store).Tables, judgeStatistics),
+			repair: repairStatistics, About: "Tables whose statistics are missing or stale, so that Postgres plans badly.",
 		},
-		{Name: "bloat", look: read(migrated, (*db.Store).Tables, judgeBloat), About: "Tables with many dead rows."},
+		{Name: "bloat", About: "Tables with many dead rows.", look: read(migrated, (*db.Store).Tables, judgeBloat)},
 		{
 			Name: "indexes", look: read(migrated, (*db.Store).Indexes, judgeIndexes),
 			About: "Indexes that cannot be used, and those that nothing has used for long.",
@@ -133,7 +136,6 @@ func judgeRights(r db.Rights) []Finding {
 	return fine("workers are %s, which cannot delete history", r.Role)
 }
 
-// named lists the first three names.
 func named(names []string) string { return firstOf(3, names) }
 
 // firstOf lists the first few names, and says how many more there are.
@@ -280,10 +282,8 @@ func judgeAge(age, freeze int64) []Finding {
 }
 
 const (
-	// workersLooked bounds the workers that are looked at.
 	workersLooked = 1000
-	// workersNamed is how many a finding names.
-	workersNamed = 3
+	workersNamed  = 3
 	// workerSilent is for how long a worker has not been heard of when that is a finding: it says
 	// that it lives every ten seconds.
 	workerSilent = 2 * time.Minute
@@ -323,7 +323,6 @@ func lookFleet(ctx context.Context, store *db.Store) ([]Finding, error) {
 	return orFine(found, "%s", explain.Count(int64(works), "worker")), nil
 }
 
-// forgottenMost are how many domains are looked at.
 const forgottenMost = 1_000
 
 func lookForgotten(ctx context.Context, store *db.Store) ([]Finding, error) {

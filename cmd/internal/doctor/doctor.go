@@ -120,7 +120,6 @@ func All() []Check {
 	return slices.Concat(machineChecks(), networkChecks(), identityChecks(), databaseChecks(), temporalChecks(), dataChecks())
 }
 
-// of sets the part of checks.
 func of(part Part, checks []Check) []Check {
 	for i := range checks {
 		checks[i].Part = part
@@ -143,7 +142,8 @@ func with[T any](
 
 // read is with for a check that judges what it reads of the database.
 func read[T any](
-	get func(*Patient, context.Context) (*db.Store, error), rows func(*db.Store, context.Context) (T, error), judge func(T) []Finding,
+	get func(*Patient, context.Context) (*db.Store, error),
+	rows func(*db.Store, context.Context) (T, error), judge func(T) []Finding,
 ) func(context.Context, *Patient) ([]Finding, error) {
 	return with(get, func(ctx context.Context, store *db.Store) ([]Finding, error) {
 		x, err := rows(store, ctx)
@@ -154,7 +154,7 @@ func read[T any](
 	})
 }
 
-// Named returns the checks with names. Without names it returns the checks that are always made, and those of parts.
+// Named returns the checks with names. Without names it returns those that are always made, and those of parts.
 func Named(names []string, parts ...Part) (checks []Check, err error) {
 	all := All()
 	for _, name := range names {

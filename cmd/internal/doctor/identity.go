@@ -37,7 +37,6 @@ func identityChecks() []Check {
 	})
 }
 
-// published is what site owners are to find.
 func (p *Patient) published() (wiring.Published, error) {
 	return p.Identity.Published(p.Fetch.AgentFlags)
 }
@@ -79,7 +78,6 @@ func lookPage(ctx context.Context, p *Patient) (found []Finding, err error) {
 	return append(found, clock...), nil
 }
 
-// judgePage is what is wrong with a page about the crawler.
 func judgePage(a *answer, id wiring.Published, token string) (found []Finding) {
 	add := func(s Severity, remedy, format string, args ...any) {
 		found = append(found, one(s, remedy, format, args...)...)
@@ -150,7 +148,6 @@ func lookRanges(ctx context.Context, p *Patient) ([]Finding, error) {
 	return found, nil
 }
 
-// judgeRanges compares a list with the networks that requests come from.
 func judgeRanges(at string, list about.Ranges, networks []netip.Prefix, now time.Time) (found []Finding) {
 	var missing []string
 	for _, n := range networks {
@@ -184,7 +181,6 @@ func inShort(n netip.Prefix) string {
 	return n.String()
 }
 
-// reverseMost bounds how many addresses are looked up.
 const reverseMost = 32
 
 func lookReverse(ctx context.Context, p *Patient) (found []Finding, err error) {
@@ -280,7 +276,6 @@ func lookSignature(ctx context.Context, p *Patient) ([]Finding, error) {
 	return p.lookDirectory(ctx, directory, keyID)
 }
 
-// lookDirectory looks for a key where sites will.
 func (p *Patient) lookDirectory(ctx context.Context, directory, keyID string) ([]Finding, error) {
 	remedy := fmt.Sprintf("Serve there what mosey identity directory prints, as %s: until then no site can verify a signature.",
 		botauth.DirectoryType)

@@ -90,7 +90,6 @@ func existing(path string) (string, error) {
 	}
 }
 
-// probe writes a file, and removes it.
 func probe(dir string) error {
 	file, err := os.CreateTemp(dir, ".mosey-doctor-")
 	if err != nil {
@@ -226,7 +225,8 @@ func lookMemory(_ context.Context, p *Patient) (found []Finding, err error) {
 // parseBytes reads a size as Go's runtime does: a number with a unit such as MiB.
 func parseBytes(text string) (int64, bool) {
 	unit := strings.TrimLeft(text, "0123456789")
-	bytes, known := map[string]int64{"TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1, "": 1}[unit]
+	units := map[string]int64{"TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1, "": 1}
+	bytes, known := units[unit]
 	n, err := strconv.ParseInt(strings.TrimSuffix(text, unit), 10, 64)
 	return n * bytes, known && err == nil
 }

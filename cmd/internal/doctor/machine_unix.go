@@ -7,7 +7,6 @@ import (
 	"syscall"
 )
 
-// openFilesMost is how many files this process may have open.
 func openFilesMost() (uint64, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

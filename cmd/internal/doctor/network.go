@@ -97,7 +97,6 @@ func lookWays(ctx context.Context, _ *Patient) ([]Finding, error) {
 	return fine("there is a way to IPv4 and to IPv6"), nil
 }
 
-// hopsMost is how many requests a page may take, with redirects.
 const hopsMost = 5
 
 func lookContact(ctx context.Context, p *Patient) ([]Finding, error) {

@@ -34,13 +34,19 @@ func temporalChecks() []Check {
 			About: "That the namespace exists and belongs to this database, and how long it keeps closed workflows.",
 		},
 		{Name: "attributes", look: with(client, lookAttributes), About: "The search attributes that workflows set."},
-		{Name: "workers", look: lookWorkers, About: "That workers poll both task queues, and have the version of this program."},
+		{
+			Name: "workers", look: lookWorkers,
+			About: "That workers poll both task queues, and have the version of this program.",
+		},
 		{Name: "backlog", look: with(client, lookBacklog), About: "Tasks that wait for a worker, and for how long."},
 		{
 			Name: "workflows", look: with(client, lookWorkflows),
 			About: "Workflows whose tasks fail again and again, and those with a history near Temporal's limits.",
 		},
-		{Name: "claims", look: lookClaims, About: "Runs and claimed domains without a workflow, and workflows that no row wants."},
+		{
+			Name: "claims", look: lookClaims,
+			About: "Runs and claimed domains without a workflow, and workflows that no row wants.",
+		},
 	})
 }
 
@@ -116,7 +122,6 @@ func lookAttributes(ctx context.Context, c *wiring.Client) ([]Finding, error) {
 	return fine("all are there"), nil
 }
 
-// queues are the task queues that workers poll.
 var queues = []struct {
 	name string
 	kind enumspb.TaskQueueType
@@ -309,7 +314,6 @@ func judgeWorkflow(id string, d *workflowservice.DescribeWorkflowExecutionRespon
 	return nil
 }
 
-// foundMost bounds the findings of one kind that are told.
 const foundMost = 10
 
 func bounded(found []Finding) []Finding {

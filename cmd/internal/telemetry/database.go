@@ -102,7 +102,6 @@ type Store interface {
 }
 
 const (
-	// sampleEvery is how often the database is looked at.
 	sampleEvery = 15 * time.Second
 	// sampleSettled is how old a gap is before it is counted: by then those that ended
 	// earlier are stored too.

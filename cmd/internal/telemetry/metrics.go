@@ -1,6 +1,5 @@
-// Package telemetry lets others watch a process: metrics for Prometheus, traces for
-// OpenTelemetry, health, and profiles. docs/metrics.md lists the metrics, and docs/traces.md what
-// a trace has.
+// Package telemetry lets others watch a process: metrics for Prometheus, traces for OpenTelemetry,
+// health, and profiles. docs/metrics.md lists the metrics, and docs/traces.md what a trace has.
 package telemetry
 
 import (
@@ -87,7 +86,8 @@ func NewMetrics() *Metrics {
 	}
 	const late = "How late a domain was asked after it could have been, from the stored rows."
 	m.overshoot = declare(m, "mosey_gap_overshoot_seconds", "histogram", late, nil, &lateness{
-		desc: prometheus.NewDesc("mosey_gap_overshoot_seconds", late, nil, nil), upTo: make([]uint64, len(LateBounds)),
+		desc: prometheus.NewDesc("mosey_gap_overshoot_seconds", late, nil, nil),
+		upTo: make([]uint64, len(LateBounds)),
 	})
 
 	m.groups = m.histograms("mosey_group_documents",
@@ -163,7 +163,8 @@ var cacheLookups = Metric{
 func (m *Metrics) Cache(name string, use func() (hits, misses int64)) {
 	for i, result := range []string{"hit", "miss"} {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: cacheLookups.Name, Help: cacheLookups.Help, ConstLabels: prometheus.Labels{"cache": name, "result": result},
+			Name: cacheLookups.Name, Help: cacheLookups.Help,
+			ConstLabels: prometheus.Labels{"cache": name, "result": result},
 		}, func() float64 {
 			hits, misses := use()
 			return float64([]int64{hits, misses}[i])
@@ -176,7 +177,10 @@ var fleetGauges = []Metric{
 		Name: "mosey_fetches_share", Kind: "gauge",
 		Help: "How many requests this process may have in flight: its share of the limit of all, or its own.",
 	},
-	{Name: "mosey_fetches_in_flight", Kind: "gauge", Help: "How many it has, those that are about to begin included."},
+	{
+		Name: "mosey_fetches_in_flight", Kind: "gauge",
+		Help: "How many it has, those that are about to begin included.",
+	},
 	{
 		Name: "mosey_fetches_limit", Kind: "gauge",
 		Help: "How many all workers may have in flight together (mosey workers --max-fetches); 0 is no limit.",
@@ -186,7 +190,8 @@ var fleetGauges = []Metric{
 // Fleet shows the use of a process's share. It is called once.
 func (m *Metrics) Fleet(use func() (share, taken, limit int)) {
 	for i, g := range fleetGauges {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: g.Name, Help: g.Help}, func() float64 {
+		opts := prometheus.GaugeOpts{Name: g.Name, Help: g.Help}
+		m.registry.MustRegister(prometheus.NewGaugeFunc(opts, func() float64 {
 			share, taken, limit := use()
 			return float64([]int{share, taken, limit}[i])
 		}))
@@ -214,7 +219,8 @@ func (m *Metrics) Attempt(o request.Observation) {
 	m.received.WithLabelValues(kind).Add(float64(at.Bytes))
 	m.waits.WithLabelValues(string(at.Reason)).Observe(time.Duration(at.Delay).Seconds())
 	for phase, took := range map[string]time.Duration{
-		"resolve": o.Resolve, "connect": o.Connect, "first_byte": o.FirstByte, "body": o.Body, "read": o.Read, "record": o.Record,
+		"resolve": o.Resolve, "connect": o.Connect, "first_byte": o.FirstByte,
+		"body": o.Body, "read": o.Read, "record": o.Record,
 	} {
 		if took > 0 { // else the attempt has not come to it
 			m.phases.WithLabelValues(phase).Observe(took.Seconds())
@@ -242,7 +248,6 @@ func (m *Metrics) Outage(o crawl.Outage) {
 	m.outages.Inc()
 }
 
-// sampled sets what was looked up in the database.
 func (m *Metrics) sampled(w report.Watch) {
 	m.served(w.Waits)
 	if w.Domains == nil {

@@ -139,7 +139,6 @@ func answerReady(w http.ResponseWriter, r *http.Request, checks []Check) {
 	}
 }
 
-// maxHealth bounds the answer of a process that is asked for its health.
 const maxHealth = 64 << 10
 
 // Ask asks the process that serves at f's address whether it can work, as /readyz tells, and

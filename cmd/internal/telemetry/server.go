@@ -13,16 +13,14 @@ import (
 	"go.temporal.io/sdk/contrib/opentelemetry"
 )
 
-// serverMeasure is a measure of the embedded Temporal server that is served. The server has some
-// two hundred, most of them with a series for each operation, namespace or task queue. These few
-// tell whether it is slow or broken, and have no label without a bound.
+// serverMeasure is one of the few measures of the embedded Temporal, of some two hundred, that tell
+// whether it is slow or broken and have no label without a bound.
 type serverMeasure struct {
 	// of is the server's name for it, and name ours.
 	of, name, help string
 	// buckets are those of a histogram of seconds; nil is a counter.
 	buckets []float64
-	// tags are those of the server's that are looked at.
-	tags []string
+	tags    []string
 	// labels are ours, and valuesOf makes their values of the tags; not wanted is left out.
 	labels   []string
 	valuesOf func(tags []string) (values []string, wanted bool)
@@ -73,7 +71,6 @@ func unlessItWaits(tags []string) (values []string, wanted bool) {
 	return tags[:1], !strings.HasPrefix(operation, "Poll") && !slices.Contains(waiting, operation)
 }
 
-// queueOf is the queue of a task, such as TimerActiveTaskUserTimer.
 func queueOf(tags []string) (values []string, wanted bool) {
 	for _, queue := range []string{"Timer", "Transfer", "Visibility"} {
 		if strings.HasPrefix(tags[0], queue) {
@@ -83,7 +80,6 @@ func queueOf(tags []string) (values []string, wanted bool) {
 	return []string{"other"}, true
 }
 
-// serverTaker takes the values of a measure with their tags.
 type serverTaker struct {
 	tags  []string
 	take  func(tags []string, value float64)
@@ -118,9 +114,8 @@ func (m *Metrics) declareServer() {
 	}
 }
 
-// Measured begins to count what an embedded Temporal server measures of itself. It returns what
-// takes the values of a measure, and which of its tags are wanted with each; a nil take is that
-// the measure is not served.
+// Measured begins to count what an embedded Temporal server measures. It returns the wanted tags of
+// a measure and the function that takes values, nil if the measure is not served.
 func (m *Metrics) Measured() func(measure string) (tags []string, take func(tags []string, value float64)) {
 	for _, taker := range m.server {
 		taker.begin()

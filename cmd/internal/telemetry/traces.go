@@ -125,7 +125,6 @@ const (
 	protocolGRPC = "grpc"
 )
 
-// traceSettings are what the environment wants of traces.
 type traceSettings struct {
 	protocol, endpoint string
 	sampler            sdktrace.Sampler
@@ -170,7 +169,6 @@ func tracing(lookup func(string) (string, bool)) (*traceSettings, error) {
 	return s, errors.Join(e.errs...)
 }
 
-// on reports whether traces are wanted.
 func (e *environment) on() bool {
 	const off, exporter = "OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER"
 	switch v := e.get(off); strings.ToLower(v) {
@@ -194,7 +192,6 @@ func (e *environment) on() bool {
 	return false
 }
 
-// target is where traces go, and how.
 func (e *environment) target() (protocol, endpoint string) {
 	name, protocol := e.either("PROTOCOL")
 	protocol = cmp.Or(protocol, protocolHTTP)
@@ -242,7 +239,6 @@ func (e *environment) sampler() sdktrace.Sampler {
 	return sdktrace.NeverSample()
 }
 
-// resource is what the environment says of the process.
 func (e *environment) resource() (attrs []attribute.KeyValue) {
 	const name = "OTEL_RESOURCE_ATTRIBUTES"
 	pairs, ok := pairsOf(e.get(name))

@@ -38,10 +38,9 @@ func (c *Client) Answers(ctx context.Context) error {
 	return err
 }
 
-// TemporalAddress is the address of the Temporal that an environment names, by TEMPORAL_ADDRESS
-// or by a profile that it names itself; empty is none. The default profile alone names none: it
-// may be there for other programs. A profile that cannot be read counts as one, so that
-// Dial says what is wrong.
+// TemporalAddress returns the address that TEMPORAL_ADDRESS or a named profile gives, or "". The
+// default profile counts as none: it may be for other programs. A profile that cannot be read
+// counts as one, so that Dial reports it.
 func TemporalAddress(env Env) string {
 	address := env.Get("TEMPORAL_ADDRESS")
 	if address != "" || env.Get("TEMPORAL_PROFILE") == "" && env.Get("TEMPORAL_CONFIG_FILE") == "" {
@@ -62,7 +61,6 @@ type Connection struct {
 	Address string
 }
 
-// options are those of the SDK.
 func (o Connection) options() (opts client.Options, err error) {
 	own := o.Address != ""
 	// a file of profiles is about other Temporals than our own
@@ -149,7 +147,6 @@ var faults = []struct{ says, helps string }{
 // askDoctor is what helps where an error alone does not tell what is wrong.
 const askDoctor = "mosey doctor looks at it and says what helps"
 
-// unreachable is the error of a Temporal that cannot be used, with what helps.
 func unreachable(ctx context.Context, opts client.Options, err error) error {
 	address := cmp.Or(opts.HostPort, client.DefaultHostPort)
 	helps := remedyOf(err)

@@ -20,7 +20,6 @@ const (
 	ExitUsage  = 2
 )
 
-// usageError is a mistake of the person who gave the command.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
@@ -114,7 +113,6 @@ func diskFull(text string) (what string, full bool) {
 	return "", false
 }
 
-// diskNoticeEvery is how often a log says that the disk is still full.
 const diskNoticeEvery = time.Minute
 
 // diskLog says in one sentence that the disk is full, in place of the errors that

@@ -125,7 +125,6 @@ func (m *member) renew(ctx context.Context, use request.PlacesUse) (crawl.Worker
 	return share, err
 }
 
-// leave stores that the worker has ended.
 func (m *member) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveSpan)
 	defer cancel()

@@ -154,8 +154,7 @@ func (f AgentFlags) CheckAgent() error {
 	return errors.Join(append(errs, checkContact(f.Contact))...)
 }
 
-// checkContact refuses a contact that no site owner could use: neither a URL nor a
-// mail address.
+// checkContact refuses a contact that no site owner could use: neither a URL nor a mail address.
 func checkContact(contact string) error {
 	if contact == "" || isMail(contact) {
 		return nil

@@ -76,10 +76,8 @@ func (h ofActivity) WithGroup(name string) slog.Handler {
 	return ofActivity{h.Handler.WithGroup(name)}
 }
 
-// ofSDK is what the SDK logs, in our words: its names of things as others have them, and
-// without what never differs. It leaves out the SDK's steps, and its warnings about normal
-// stopping: that a worker no longer polls, and that an activity ended while its heartbeat
-// was on its way. Each activity in flight sends one when a worker stops.
+// ofSDK logs for the SDK with our names of attributes. It drops steps, and warnings about normal
+// stopping: a worker no longer polls, or an activity ended while its heartbeat was sent.
 type ofSDK struct{ slog.Handler }
 
 // Enabled leaves out a line for each step of a workflow.
@@ -105,7 +103,8 @@ func (h ofSDK) Handle(ctx context.Context, r slog.Record) error {
 }
 
 var ourWords = map[string]string{
-	"RunID": "workflow_run", "ActivityType": "activity", "Attempt": "attempt", "TaskQueue": "task_queue", "Error": "error",
+	"RunID": "workflow_run", "ActivityType": "activity", "Attempt": "attempt",
+	"TaskQueue": "task_queue", "Error": "error",
 }
 
 // inOurWords returns an attribute of the SDK as our lines have it.
@@ -132,9 +131,8 @@ func (h ofSDK) WithGroup(name string) slog.Handler {
 	return ofSDK{h.Handler.WithGroup(name)}
 }
 
-// Plain is a writer to a terminal that passes text on: no control characters but line
-// ends and tabs, whatever the rows say that are printed. What is stored is clean, but
-// it need not have been written by this version.
+// Plain returns a writer to a terminal that drops control characters other than line ends and tabs:
+// rows may come from another version.
 func Plain(w io.Writer) io.Writer {
 	if p, ok := w.(*plain); ok {
 		return p

@@ -25,20 +25,16 @@ const (
 )
 
 const (
-	// gcPercent is how much a process may allocate between two collections, in percent
-	// of what is alive, as long as it stays below the limit: it allocates a lot and
-	// keeps little.
-	gcPercent = 400
-	// memoryEvery is how often the limit follows what is in use.
+	// gcPercent is how much a process may allocate between two collections, in percent of what is
+	// alive, as long as it stays below the limit: it allocates a lot and keeps little.
+	gcPercent   = 400
 	memoryEvery = 5 * time.Second
 )
 
-// LimitMemory limits this process's memory to a number of bytes, or to one and three
-// quarters of what is in use if that is more, but at most to three quarters of the memory of
-// the machine or its control group. Below the limit it collects seldom. The limit follows
-// what is in use, since with a low limit the process would do nothing but collect. The
-// environment wins: GOMEMLIMIT sets the limit, "off" for no limit, and GOGC the rate of
-// collections. Call stop in the end.
+// LimitMemory limits this process to bytes, or to one and three quarters of what is in use if that
+// is more, but at most to three quarters of the machine or control group. Below the limit it rarely
+// collects. The limit follows what is in use, because a process at its limit would only collect.
+// GOMEMLIMIT ("off" for none) and GOGC in the environment win. Call stop in the end.
 func LimitMemory(env Env, bytes int64) (stop func()) {
 	limit := env.Get("GOMEMLIMIT")
 	if env.Get("GOGC") == "" && limit != "off" {
@@ -63,9 +59,8 @@ func LimitMemory(env Env, bytes int64) (stop func()) {
 	})
 }
 
-// memoryLimit computes the limit from the bytes alive in the heap, those beside it,
-// and the machine's memory, 0 if unknown. It is at least the floor if the machine has
-// four times as much.
+// memoryLimit computes the limit from the bytes alive in the heap, those beside it, and the
+// machine's memory, 0 if unknown. It is at least the floor if the machine has four times as much.
 func memoryLimit(floor, live, beside, machine int64) int64 {
 	most := int64(1) << 62
 	if machine > 0 {
@@ -74,8 +69,7 @@ func memoryLimit(floor, live, beside, machine int64) int64 {
 	return min(max(floor, live+live*3/4+beside), most)
 }
 
-// memoryInUse is what the last collection has found alive, and what Go needs beside
-// its heap.
+// memoryInUse is what the last collection has found alive, and what Go needs beside its heap.
 func memoryInUse() (live, beside int64) {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},
@@ -163,9 +157,8 @@ func usableMemory(machine, limit int64) int64 {
 	return limit
 }
 
-// cacheSize is that number. It is the domains that the runs may have active at the same time, and a
-// few more for those that come and go. No more are kept than fit into their share of the memory; a
-// memory of 0 is unknown.
+// cacheSize is the number of domains that the runs may have active, and some more for changes, as
+// far as they fit into their share of the memory; a memory of 0 is unknown.
 func cacheSize(runs []crawl.Run, memory int64) int {
 	domains := 0
 	for _, r := range runs {

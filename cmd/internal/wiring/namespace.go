@@ -23,9 +23,8 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// ForeignNamespaceError says that a namespace of Temporal belongs to another database than
-// the one that was given. Workflows and task queues have the same names for every database:
-// the workers of two would take each other's tasks.
+// ForeignNamespaceError says that a namespace belongs to another database. The workers of two
+// databases would take each other's tasks, because names are the same for all.
 type ForeignNamespaceError struct {
 	Namespace string
 	// Owner and Database are the identities of the other database and of the one given.
@@ -74,7 +73,6 @@ func (c *Client) checkOwner(
 	return nil
 }
 
-// claimEvery is how often a worker looks whether its namespace is still its own.
 const claimEvery = time.Minute
 
 // claimant keeps a worker's namespace: a Temporal that has lost its state does not know
@@ -152,9 +150,8 @@ func NamespaceCommand(namespace string) string {
 	return fmt.Sprintf("temporal operator namespace create --namespace %s --retention %dd", namespace, retentionDefault/(24*time.Hour))
 }
 
-// PrepareNamespace makes the client's namespace and its search attributes, as far as they are missing
-// and this client may, and says in sentences what it did, or which command does it. An
-// attribute of another type is an error. It may run any number of times.
+// PrepareNamespace makes the missing namespace and search attributes if this client may, and
+// reports what it did, or the command for it. An attribute of another type is an error.
 func PrepareNamespace(ctx context.Context, c *Client) (did []string, err error) {
 	made, unseen, err := makeNamespace(ctx, c)
 	if unseen != nil {

@@ -33,7 +33,6 @@ type reconciler struct {
 }
 
 const (
-	// lookTimeout bounds one look.
 	lookTimeout = time.Minute
 	// outcomesEvery and hoursEvery are how often it is added up how attempts have ended.
 	outcomesEvery = time.Minute
@@ -81,8 +80,7 @@ func (r reconciler) lead(ctx context.Context, lead *db.Lead) (*db.Lead, error) {
 }
 
 const (
-	// orphansMost is how many workflows are looked at; what is left waits for its
-	// time-out.
+	// orphansMost is how many workflows are looked at; what is left waits for its time-out.
 	orphansMost = 20_000
 	// orphansAtOnce is how many at a time: the crawl goes on meanwhile.
 	orphansAtOnce = 4
@@ -97,10 +95,8 @@ const (
 // started is about when this process was.
 var started = time.Now()
 
-// orphans are activities that were under way in processes of this machine when they
-// died. Otherwise Temporal would notice only after minutes without a heartbeat. If a
-// process is taken for dead by mistake, no site is hurried: its requests hold their
-// slots.
+// orphans are activities of dead processes of this machine, which Temporal would notice only after
+// minutes. If a live process is taken for dead, no site is hurried: its requests hold their slots.
 type orphans struct {
 	client *Client
 	logger *slog.Logger
@@ -158,7 +154,6 @@ func (o orphans) fail(ctx context.Context, query string) (int64, error) {
 	return failed.Load(), nil
 }
 
-// failOf does so for one workflow.
 func (o orphans) failOf(ctx context.Context, host string, w *commonpb.WorkflowExecution) (failed int64, err error) {
 	d, err := o.client.DescribeWorkflowExecution(ctx, w.GetWorkflowId(), w.GetRunId())
 	if workflows.NotFound(err) {
@@ -191,7 +186,6 @@ type Identity struct {
 	Host    string
 }
 
-// identityPattern reads what identity writes.
 var identityPattern = regexp.MustCompile(`^mosey/(\S+) (\d+)@(.+)$`)
 
 // ParseIdentity reads the identity of a client or worker. ok means that it is one of Mosey.

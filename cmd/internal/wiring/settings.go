@@ -16,7 +16,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// envPrefix is that of the environment variables that flags have.
 const envPrefix = "MOSEY"
 
 // Flags are those that every program has.
@@ -46,10 +45,8 @@ func NewParser(flags any, env Env, files []string, options ...kong.Option) (*kon
 	return parser, nil
 }
 
-// detachEnv keeps kong from reading the process's environment: settings does it,
-// from the one that the command was given. The flags keep the variables' names. A
-// settings file has to be known before all that it can set, and so cannot wait for
-// settings.
+// detachEnv keeps kong from reading the environment of the process: settings reads the one of the
+// command. Only the flag of a settings file is set here, because settings needs it.
 func detachEnv(n *kong.Node, env Env) {
 	for _, flag := range n.Flags {
 		flag.Tag.Envs = nil
@@ -67,7 +64,6 @@ func detachEnv(n *kong.Node, env Env) {
 	}
 }
 
-// helpWithEnv returns a flag's help with the name of its variable.
 func helpWithEnv(v *kong.Value) string {
 	if v.Flag == nil || len(v.Flag.Envs) == 0 {
 		return v.Help
@@ -109,9 +105,8 @@ func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// settings are those of the environment, and, unless it sets them, of a YAML file.
-// There a key is a flag's name without the dashes in front; the others may be written as
-// underscores. Below a command's name it is for that command alone.
+// settings come from the environment, else from a YAML file. There a key is a flag's name, with
+// underscores or dashes. Below the name of a command it is for that command alone.
 type settings struct {
 	env  Env
 	name string // of the file
@@ -191,8 +186,7 @@ func loadSettings(r io.Reader, env Env) (kong.Resolver, error) {
 	return s, nil
 }
 
-// Validate refuses keys that no flag has, so that a typing error does not pass for
-// a setting.
+// Validate refuses keys that no flag has, so that a typing error does not pass for a setting.
 func (s settings) Validate(app *kong.Application) error {
 	var errs []error
 	refuse := func(format string, args ...any) {
@@ -224,7 +218,6 @@ func (s settings) Validate(app *kong.Application) error {
 
 func (s settings) source() string { return strings.TrimSpace("settings file " + s.name) }
 
-// allFlagNames are those of a node and of the commands below it.
 func allFlagNames(n *kong.Node) []string {
 	names := flagNames(n)
 	for _, c := range n.Children {
@@ -315,9 +308,8 @@ func parseNetwork(text string) (network netip.Prefix, ok bool) {
 	return network, err == nil && !network.Addr().Is4In6()
 }
 
-// Env is an environment, as os.Environ gives it. Commands get it from their caller,
-// so that a test can give each its own. What is set to nothing, as compose files
-// leave it, counts as not set.
+// Env is an environment, as os.Environ gives it. Commands get it from their caller, so that a test
+// can give each its own. What is set to nothing, as compose files leave it, counts as not set.
 type Env []string
 
 // Get is a variable's value; empty if it is not set.

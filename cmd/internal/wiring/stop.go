@@ -20,10 +20,9 @@ const (
 // StopSpan is the longest that a worker takes to stop: whatever is away, it ends then.
 func (f FetchFlags) StopSpan() time.Duration { return f.Drain + recordSpan + endSpan }
 
-// Stop stops serving: no request is begun any more, and who waits for something stops to, so that
-// Temporal gives the domains to other workers. Requests in flight have until FetchFlags.Drain to
-// end; then they are broken off, at nobody's cost, and recorded. It returns after
-// FetchFlags.StopSpan in any case.
+// Stop ends serving: no request begins, and waiting domains go to other workers. Requests in flight
+// may end until FetchFlags.Drain, and are then broken off and recorded. It returns after StopSpan
+// at the latest.
 func (w *Worker) Stop() {
 	activities.Drain(w.acts, w.drain)
 	done := make(chan struct{})
@@ -87,7 +86,6 @@ func background(runs ...func(context.Context)) (stop func()) {
 // keywordsTimeout bounds how long a process that ends writes keywords that wait. The next process writes the rest.
 const keywordsTimeout = 5 * time.Second
 
-// writeLast writes the keywords of what was recorded last.
 func (w *Worker) writeLast() {
 	ctx, cancel := context.WithTimeout(context.Background(), keywordsTimeout)
 	defer cancel()
@@ -96,12 +94,10 @@ func (w *Worker) writeLast() {
 	}
 }
 
-// schemaEvery is how often a worker looks whether its database still serves it.
 const schemaEvery = 15 * time.Second
 
-// watchSchema stops taking work once a migration has taken away what this program needs of the
-// database: its statements would fail, or say what is no longer true. Requests in flight are
-// finished first. What it found is told to Behind.
+// watchSchema stops taking work, and reports to Behind, once a migration has removed what this
+// program needs. Requests in flight are finished first.
 func (w *Worker) watchSchema(ctx context.Context) {
 	for pause(ctx, schemaEvery) {
 		err := CheckSchema(ctx, w.reconciler.store)

@@ -25,7 +25,6 @@ type Telemetry struct {
 
 	traces *telemetry.Traces
 
-	// address is where to listen
 	address string
 	debug   bool
 	sdk     client.MetricsHandler
@@ -55,13 +54,10 @@ func NewTelemetry(f telemetry.WatchFlags, environ Env, logger *slog.Logger) (t *
 	return t, err
 }
 
-// counting reports whether somebody looks at what is counted.
 func (t *Telemetry) counting() bool { return t != nil && t.Metrics != nil }
 
-// tracing reports whether traces are made.
 func (t *Telemetry) tracing() bool { return t != nil && t.traces != nil }
 
-// queries is the tracer of the database's pool.
 func (t *Telemetry) queries() pgx.QueryTracer {
 	switch {
 	case t.counting() && t.tracing():
@@ -138,7 +134,6 @@ func (t *Telemetry) Close() error {
 	return errors.Join(err, t.Metrics.Close(ctx))
 }
 
-// checks are what a process that crawls needs.
 func checks(store *db.Store, c *Client, dirs []string) []telemetry.Check {
 	return []telemetry.Check{
 		{Name: "postgres", Do: store.Pool().Ping},

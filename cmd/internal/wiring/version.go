@@ -72,7 +72,6 @@ func (v Versions) Text(program string) string {
 	return text + fmt.Sprintf("built with %s for %s\nschema     %d\nextractor  %d", v.Go, v.Platform, v.Schema, v.Extractor)
 }
 
-// versionFlag prints the versions of the program, and ends it.
 type versionFlag bool
 
 // BeforeReset prints; kong calls it when the flag is given.
@@ -163,7 +162,6 @@ func CheckBuildID(what, id string) error {
 	return nil
 }
 
-// options are those of a worker of this version.
 func (f ServeFlags) options() worker.DeploymentOptions {
 	if f.BuildID == "" {
 		return worker.DeploymentOptions{}
@@ -176,12 +174,10 @@ func (f ServeFlags) options() worker.DeploymentOptions {
 	}
 }
 
-// wakesALook is how many workflows are woken at a look of the reconciler.
 const wakesALook = workflows.WakesPerSecond * int(reconcile.Every/time.Second)
 
-// upgrader wakes the workflows that sleep on another version than the current one. Any worker may
-// be the one that does it, also one without a version; but not that of mosey up, which has no
-// deployment.
+// upgrader wakes workflows that sleep on another version than the current one. Any worker may do
+// so, but not that of mosey up, which has no deployment.
 type upgrader struct {
 	waker  *workflows.Waker
 	logger *slog.Logger

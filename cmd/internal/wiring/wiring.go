@@ -29,9 +29,8 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// FetchFlags are the settings of a worker's requests. They belong to the worker,
-// not to a run: starting a run must not open a network. Those that few need are marked
-// expert.
+// FetchFlags are the settings of a worker's requests. They belong to the worker, not to a run:
+// starting a run must not open a network. Those that few need are marked expert.
 type FetchFlags struct {
 	AgentFlags
 	SignFlags
@@ -122,9 +121,8 @@ func hostname() string {
 	return host
 }
 
-// NewWorker puts a worker of a version together; the caller starts and stops it. It names the
-// languages of pages by models, which may be nil. A namespace that belongs to another
-// database is a *ForeignNamespaceError.
+// NewWorker makes a worker of a version, which the caller starts and stops. models may be nil. A
+// namespace of another database is a *ForeignNamespaceError.
 func NewWorker(
 	ctx context.Context, c *Client, store *db.Store, f FetchFlags, v ServeFlags, models language.Models, logger *slog.Logger, t *Telemetry,
 ) (*Worker, error) {
@@ -211,13 +209,11 @@ func NewWorker(
 	return w, nil
 }
 
-// queue is the worker of a task queue.
 type queue struct {
 	name string
 	worker.Worker
 }
 
-// serveFetches serves workflows and requests.
 func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
 	w := worker.New(c.Client, crawl.TaskQueue, worker.Options{
 		// An activity mostly waits: for its slot, for a server. While Temporal is late

@@ -1,9 +1,8 @@
 // Package backup has the commands that make a backup of a data directory, and bring one back.
 //
-// A place of backups is a directory or a bucket. It has the files of each backup in
-// backups/NAME/, and the images of all backups beside. An image is stored under the hash of its
-// bytes, and never changes. The file manifest.json is written last: a backup without one is not
-// whole.
+// A place of backups is a directory or a bucket. It has the files of each backup in backups/NAME/,
+// and the images of all backups beside. An image is stored under the hash of its bytes, and never
+// changes. The file manifest.json is written last: a backup without one is not whole.
 package backup
 
 import (
@@ -65,7 +64,6 @@ func (c *Cmd) Run(ctx context.Context, e *command.Env) error {
 	return errors.Join(c.print(e, t.m, p), err)
 }
 
-// print tells of a backup that is whole.
 func (c *Cmd) print(e *command.Env, m Manifest, p *place) error {
 	m.Images.Warn(e)
 	return command.Show(e, c.JSON, m, func(w io.Writer, m Manifest) error {
@@ -86,7 +84,6 @@ func openPlace(ctx context.Context, where string) (*place, error) {
 	return &place{images: images, files: images.Files(prefix)}, nil
 }
 
-// says tells of a backup in words.
 func (m *Manifest) says(where string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "backup %s in %s: %s of %s", m.Name, where, explain.Size(m.Bytes()), explain.Size(m.Unpacked))

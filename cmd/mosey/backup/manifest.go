@@ -25,7 +25,6 @@ import (
 )
 
 const (
-	// prefix begins the names of all files of backups.
 	prefix       = "backups/"
 	manifestFile = "manifest.json"
 	// format is the layout of a backup. It is an on-disk format.
@@ -38,10 +37,8 @@ const (
 	manifestMost = 4 << 20
 )
 
-// namePattern is that of a backup's name.
 var namePattern = regexp.MustCompile(`^\d{8}T\d{6}Z-[0-9a-f]{8}$`)
 
-// nameOf is the name of a backup of a database.
 func nameOf(began time.Time, identity string) string {
 	return began.Format(nameLayout) + "-" + identity[:min(len(identity), identityShort)]
 }
@@ -96,14 +93,12 @@ func (m *Manifest) Bytes() (sum int64) {
 	return sum
 }
 
-// place is where backups are.
 type place struct {
 	images *imagestore.Store
 	files  *imagestore.Files
 }
 
-// names are those of all backups, oldest first: those that are whole, and the others, which were
-// interrupted or are just being made.
+// names returns the names of all backups, oldest first. A broken one was interrupted, or is just being made.
 func (p *place) names(ctx context.Context) (whole, broken []string, err error) {
 	files, err := p.files.Names(ctx)
 	if err != nil {
@@ -124,7 +119,6 @@ func (p *place) names(ctx context.Context) (whole, broken []string, err error) {
 	return whole, broken, nil
 }
 
-// manifest reads that of a backup.
 func (p *place) manifest(ctx context.Context, name string) (m Manifest, err error) {
 	in, err := p.files.Read(ctx, name+"/"+manifestFile, "")
 	if err != nil {
@@ -155,8 +149,7 @@ func (p *place) seal(ctx context.Context, m Manifest) error {
 	return p.files.Write(ctx, m.Name+"/"+manifestFile, hex.EncodeToString(sum[:]), int64(len(data)), bytes.NewReader(data))
 }
 
-// remove deletes a backup: its manifest first, so that what is left of it is never taken for
-// whole.
+// remove deletes a backup, its manifest first, so that the rest is never taken for a whole backup.
 func (p *place) remove(ctx context.Context, name string) error {
 	if err := p.files.Remove(ctx, name+"/"+manifestFile); err != nil {
 		return err
@@ -194,7 +187,6 @@ func writeParts(ctx context.Context, files *imagestore.Files, name, scratch stri
 	return w.parts, errors.Join(err, w.discard())
 }
 
-// partWriter cuts what is written to it into parts.
 type partWriter struct {
 	ctx           context.Context //nolint:containedctx // of the one call that writes
 	files         *imagestore.Files
@@ -230,7 +222,6 @@ func (w *partWriter) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// store stores the part that was made.
 func (w *partWriter) store() error {
 	if w.file == nil {
 		return nil
@@ -252,8 +243,7 @@ func (w *partWriter) discard() error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// readParts calls fn with what writeParts was given. Each part has to have its SHA-256: where
-// one has not, reading fails.
+// readParts calls fn with what writeParts was given. Reading fails if a part does not have its SHA-256.
 func readParts(ctx context.Context, files *imagestore.Files, parts []Part, progress func(read int64), fn func(io.Reader) error) error {
 	r := &partReader{ctx: ctx, files: files, parts: parts, progress: progress}
 	in, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
@@ -268,7 +258,6 @@ func readParts(ctx context.Context, files *imagestore.Files, parts []Part, progr
 	return errors.Join(err, r.close())
 }
 
-// partReader joins parts.
 type partReader struct {
 	ctx      context.Context //nolint:containedctx // of the one call that reads
 	files    *imagestore.Files

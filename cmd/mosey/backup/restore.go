@@ -97,7 +97,6 @@ func (c *RestoreCmd) closeSlots(ctx context.Context, e *command.Env) error {
 	return c.tell(e, done, explain.Count(done.Slots, "slot")+" closed for a delay: workers may start")
 }
 
-// choose reads the manifest of the backup that was named, or of the newest.
 func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err error) {
 	name := c.Name
 	if name == "" {
@@ -130,7 +129,6 @@ func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err erro
 // restoring is the folder of a data directory in which a backup is restored.
 const restoring = "restoring"
 
-// restorer restores one backup.
 type restorer struct {
 	place    *place
 	manifest Manifest
@@ -187,8 +185,7 @@ func (r *restorer) restore(ctx context.Context) (done Restored, err error) {
 	return done, r.publish()
 }
 
-// checkOriginal refuses to restore while the Mosey runs whose backup it is, as far as this
-// machine can see.
+// checkOriginal refuses to restore while the Mosey that made the backup runs on this machine.
 func (r *restorer) checkOriginal() error {
 	m := r.manifest
 	host, err := os.Hostname()
@@ -250,7 +247,6 @@ func (r *restorer) checkFree() error {
 	return nil
 }
 
-// unpack makes the database and the state of Temporal.
 func (r *restorer) unpack(ctx context.Context) (err error) {
 	held, err := datadir.Lock(ctx, r.dir)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 )
 
-// taker makes one backup.
 type taker struct {
 	*Cmd
 
@@ -82,8 +81,7 @@ func (t *taker) take(ctx context.Context) (whole bool, err error) {
 	return true, nil
 }
 
-// store stores all parts of a backup, the database first: images are never missing that rows
-// name.
+// store stores all parts of a backup, the database first: then no image is missing that a row names.
 func (t *taker) store(ctx context.Context) error {
 	if err := command.WithDatabase(ctx, t.e, func(url string) error { return t.storeDatabase(ctx, url) }); err != nil {
 		return err
@@ -115,7 +113,6 @@ func (t *taker) store(ctx context.Context) error {
 	return err
 }
 
-// parts stores what fill writes as a file of the backup.
 func (t *taker) parts(ctx context.Context, file string, fill func(io.Writer) error) ([]Part, error) {
 	return writeParts(ctx, t.place.files, t.m.Name+"/"+file, t.scratch.Path(), fill)
 }
@@ -246,8 +243,7 @@ func (t *taker) prune(ctx context.Context) error {
 	return nil
 }
 
-// openScratch takes the folder of a data directory that one backup at a time works in, and empties it: a
-// process that was killed leaves files there.
+// openScratch takes the folder that one backup at a time works in. It removes what a killed process has left.
 func openScratch(ctx context.Context, dataDir string) (*datadir.Dir, error) {
 	dir := filepath.Join(dataDir, "backup")
 	held, err := datadir.Lock(ctx, dir)
@@ -263,7 +259,6 @@ func openScratch(ctx context.Context, dataDir string) (*datadir.Dir, error) {
 	return held, nil
 }
 
-// lostAndFound is a folder that some disks have.
 const lostAndFound = "lost+found"
 
 // removeWithin removes what is in a directory that this process holds.

@@ -39,8 +39,7 @@ func ImageStoreOf(e *Env, where string) (string, error) {
 	return filepath.Join(dir, "images"), nil
 }
 
-// WithStore opens the database of a running Mosey, or starts the data directory's
-// own for as long as fn runs.
+// WithStore opens the database of a running Mosey, or starts the data directory's own while fn runs.
 func WithStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
 	return withOpened(ctx, e, fn, func(url string) (*db.Store, error) { return wiring.OpenStore(ctx, url, nil) })
 }
@@ -118,8 +117,7 @@ type Env struct {
 	Process []string
 }
 
-// Migrate brings the database to the newest schema. That of the data directory is made
-// where there is none.
+// Migrate brings the database to the newest schema. It makes the data directory's database if needed.
 func Migrate(ctx context.Context, e *Env) (schema db.Schema, applied int, err error) {
 	url := e.Environ.Get("DATABASE_URL")
 	if url == "" {
@@ -192,7 +190,6 @@ const (
 	NamedLong  = 200
 )
 
-// listMost caps --limit where links and images are listed.
 const listMost = 100_000
 
 // CheckLimit refuses a --limit that is not from 1 to listMost.

@@ -38,8 +38,7 @@ func (f ImageStoreFlag) Open(ctx context.Context, e *Env) (*imagestore.Store, er
 	return store, nil
 }
 
-// NoteLostImages notes those of some images that are recorded as stored and are not there, and returns
-// how many they were: runs that want them fetch them again.
+// NoteLostImages notes images that are recorded as stored and are missing, so that runs fetch them again.
 func NoteLostImages(ctx context.Context, store *db.Store, images *imagestore.Store, hashes []string) (lost int64, err error) {
 	named, err := store.StoredImages(ctx, hashes)
 	for _, sha := range named {
@@ -106,9 +105,8 @@ func (c *CopiedImages) Warn(e *Env) {
 		explain.Count(int64(len(c.Damaged)), "image"), text)
 }
 
-// CopyImages copies the images and thumbnails of a store that another one lacks. An image that
-// changes is another, so one of the same name and size is the same. It tells progress of each
-// file. What is deleted meanwhile is left out, and what is damaged.
+// CopyImages copies the images and thumbnails that another store lacks. The same name and size is
+// the same image. It leaves out damaged images, and those deleted meanwhile.
 func CopyImages(ctx context.Context, from, to *imagestore.Store, progress func(CopiedImages)) (c CopiedImages, err error) {
 	type placed struct {
 		sha       string
@@ -183,8 +181,7 @@ func PicturesIn(where string) *Pictures {
 	return p
 }
 
-// Thumbnail is that of an image, a JPEG of our own making; nil where none is kept. An error
-// is imagestore.ErrCorrupt where its bytes are damaged.
+// Thumbnail returns a JPEG of our own making, nil if none is kept, imagestore.ErrCorrupt if it is damaged.
 func (p *Pictures) Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error) {
 	if p.open == nil {
 		return nil, nil

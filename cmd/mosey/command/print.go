@@ -88,8 +88,7 @@ func PrintJSON(w io.Writer, x any) error {
 	return nil
 }
 
-// Answer is how a command that changes things says what it has done: in a sentence, or in
-// one JSON object.
+// Answer prints what a command has changed: a sentence, or one JSON object.
 type Answer struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
@@ -133,7 +132,6 @@ type Rate struct {
 	start time.Time
 }
 
-// rateSpan is what the shown rate looks back on.
 const rateSpan = 10 * time.Second
 
 // Add notes a count that is not negative.
@@ -215,8 +213,7 @@ func TerminalWidth(w io.Writer) int {
 	return width
 }
 
-// ProgressLine shows on standard error how far long work is: a line that is written over
-// on a terminal, one from time to time elsewhere.
+// ProgressLine shows progress on standard error: one line on a terminal, a line from time to time elsewhere.
 type ProgressLine struct {
 	e        *Env
 	terminal bool
@@ -229,7 +226,6 @@ func NewProgressLine(e *Env) *ProgressLine {
 	return &ProgressLine{e: e, terminal: IsTerminal(wiring.Raw(e.Stderr)), printed: time.Now()}
 }
 
-// progressEvery is how often a terminal is written to.
 const progressEvery = 200 * time.Millisecond
 
 // Show writes what line returns, if it is time to.

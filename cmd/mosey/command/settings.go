@@ -15,8 +15,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// RunSettings are the settings of a run as a command line, the environment and settings
-// files give them.
+// RunSettings are a run's settings from the command line, the environment and settings files.
 type RunSettings struct {
 	// Plugins has a flag for each setting, which settingFlags makes.
 	kong.Plugins
@@ -68,7 +67,6 @@ func TakesNext(flags []*kong.Flag, arg string) bool {
 
 func flagName(setting string) string { return strings.ReplaceAll(setting, "_", "-") }
 
-// settingHelp is a setting's help with its default.
 func settingHelp(s settings.Setting) string {
 	text := s.Help
 	if s.List() && s.Flag {
@@ -206,8 +204,7 @@ func (r *RunSettings) Validate() error {
 	return AsFlag(politeness.ValidateSettings(r.Settings), func(name string) bool { return slices.Contains(r.typed, name) })
 }
 
-// AsFlag names what is at fault as its flag, max_depth as --max-depth, if is says that it is
-// one; without is all are.
+// AsFlag names each fault's setting as a flag, max_depth as --max-depth, if is says so or is nil.
 func AsFlag(err error, is func(name string) bool) error {
 	if err == nil {
 		return nil
@@ -224,9 +221,8 @@ func AsFlag(err error, is func(name string) bool) error {
 
 var atFault = regexp.MustCompile(crawl.ErrInvalid.Error() + `: [a-z_]+`)
 
-// ProcessFlags are the given flags that belong to the process, not to a run. A command
-// that goes on with the run has to give them again. What the environment or a settings
-// file says holds for that command too.
+// ProcessFlags returns the given flags that belong to the process and not to a run, for the command
+// that resumes the run. It leaves out the environment and settings files.
 func ProcessFlags(ctx *kong.Context) (words []string) {
 	var seen []*kong.Flag
 	for _, p := range ctx.Path {
@@ -239,13 +235,11 @@ func ProcessFlags(ctx *kong.Context) (words []string) {
 	return words
 }
 
-// StoredWithRun reports whether a flag of crawl is not to be repeated: it is a setting of
-// the run, which is stored, or is about this call alone.
+// StoredWithRun reports whether a flag of crawl is stored with the run, or is about this call alone.
 func StoredWithRun(f *kong.Flag) bool {
 	return f.Target.Type() == reflect.TypeFor[settingFlag]() || slices.Contains([]string{"run", "set", "for", "detach"}, f.Name)
 }
 
-// flagWords are a flag and its value as a shell reads them.
 func flagWords(f *kong.Flag) []string {
 	name := "--" + f.Name
 	if f.Tag.Has("secret") {
@@ -271,7 +265,6 @@ func flagWords(f *kong.Flag) []string {
 // plainWord needs no quotes in any shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// shellQuote is a word as a POSIX shell reads it.
 func shellQuote(word string) string {
 	if plainWord.MatchString(word) {
 		return word

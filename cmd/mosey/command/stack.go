@@ -188,7 +188,6 @@ func tokenFile(dir string) string {
 	return filepath.Join(dir, "web-token")
 }
 
-// describeInUse tells how to work with the Mosey that has the directory.
 func describeInUse(inUse *datadir.InUseError) error {
 	info, running, err := datadir.Running(inUse.Dir)
 	if err != nil || !running || info.TemporalAddress == "" || info.DatabaseURL == "" {
@@ -243,8 +242,7 @@ func (c *Crawler) Behind() <-chan error {
 	return c.Worker.Behind()
 }
 
-// CloseTimeout bounds how long the stack may take to stop. It is killed then, which
-// loses nothing.
+// CloseTimeout bounds how long the stack may take to stop. Then it is killed, which loses nothing.
 const CloseTimeout = 30 * time.Second
 
 // Close stops everything: the worker first, which finishes requests in flight.
@@ -272,8 +270,7 @@ func (c *Crawler) Close() (err error) {
 // ErrorsOnly keeps a command's short use of Temporal silent.
 const ErrorsOnly = slog.LevelError
 
-// NewLogger logs as the flags say, by default from level on, for people; the embedded
-// servers have files of their own.
+// NewLogger logs as the flags say, by default from level on. Embedded servers log to files of their own.
 func (e *Env) NewLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return e.Log.Logger(w, level, false)
 }

@@ -28,7 +28,6 @@ type teller struct {
 	temporal func(ctx context.Context, fn func(workflows.Starter) error) error
 }
 
-// domain has the dispatchers of a domain's runs look at it now.
 func (t teller) domain(ctx context.Context, domain string) error {
 	runs, err := t.store.DomainRuns(ctx, domain)
 	if err != nil || len(runs) == 0 {
@@ -78,8 +77,7 @@ type webChanges struct {
 	untold atomic.Pointer[time.Time]
 }
 
-// untoldSpan is for how long nobody is told after that has failed. A person who changes many
-// domains at once would wait for each of them.
+// untoldSpan is how long nobody is told after a failure, so that changes of many domains do not each wait.
 const untoldSpan = 15 * time.Second
 
 // told tries for a while to tell who crawls, and logs where that fails.
@@ -180,12 +178,10 @@ func Whoami() string {
 	return name[:min(len(name), crawl.ControlByMax)]
 }
 
-// wakeTimeout bounds how long a command tries to reach Temporal.
 const wakeTimeout = 5 * time.Second
 
-// WakeDomain has the dispatchers of a domain's runs look at it now. Without a
-// Temporal that runs there is nothing to wake; one that cannot be reached is
-// noted, and its dispatchers find out by themselves.
+// WakeDomain has the dispatchers of a domain's runs look at it now. It notes a Temporal that cannot be
+// reached: its dispatchers find out by themselves.
 func WakeDomain(ctx context.Context, e *Env, store *db.Store, domain string) {
 	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return tellerOf(e, store).domain(ctx, domain) })
 }
@@ -197,7 +193,6 @@ func Tell(ctx context.Context, e *Env, whom string, try func(context.Context) er
 	}
 }
 
-// tryTelling bounds how long somebody is told.
 func tryTelling(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
@@ -242,9 +237,8 @@ func WithTemporal(ctx context.Context, e *Env, fn func(workflows.Starter) error)
 	return fn(workflows.Starter{Client: c})
 }
 
-// PrepareTemporal makes what is missing in the namespace of the Temporal that the environment
-// names, if it does, and says what it did. A Temporal that cannot be reached is noted: it may be
-// started after the database.
+// PrepareTemporal prepares the namespace of the Temporal that the environment names, if any, and
+// says what it did. It notes a Temporal that cannot be reached, which may be started later.
 func PrepareTemporal(ctx context.Context, e *Env) (did []string, err error) {
 	if wiring.TemporalAddress(e.Environ) == "" {
 		return nil, nil // our own is prepared at each start
@@ -263,20 +257,16 @@ func PrepareTemporal(ctx context.Context, e *Env) (did []string, err error) {
 	return wiring.PrepareNamespace(ctx, c)
 }
 
-// prepareTimeout bounds how long a migration tries to reach Temporal.
 const prepareTimeout = 10 * time.Second
 
-// TellRun has a run's dispatcher look at it now, and, where its settings were changed, its
-// domains that sleep decide again.
+// TellRun has a run's dispatcher look at it now. With wake, sleeping domains decide again.
 func TellRun(ctx context.Context, e *Env, store *db.Store, run crawl.Run, wake bool) {
 	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return tellerOf(e, store).run(ctx, run, wake) })
 }
 
-// wakeParallel is how many workflows are woken at once.
 const wakeParallel = 16
 
-// TemporalUI is the address of the web UI of the Mosey that runs, up to the namespace; empty
-// where that is not known.
+// TemporalUI returns the web UI of the running Mosey, up to the namespace, or "" if that is unknown.
 func TemporalUI(e *Env) string {
 	if wiring.TemporalAddress(e.Environ) != "" {
 		return "" // it may have a UI, but who knows where

@@ -39,8 +39,7 @@ type WebFlags struct {
 // Web serves the web page.
 type Web struct {
 	// URL is its address; empty is none.
-	URL string
-	// token is the one that was made, if any
+	URL   string
 	token string
 
 	stop   func() error // serving
@@ -137,7 +136,6 @@ func boundedServer(handler http.Handler, logger *slog.Logger, level slog.Level) 
 	}
 }
 
-// listen takes the port that was chosen, or the usual one, or any.
 func (f WebFlags) listen(ctx context.Context) (net.Listener, error) {
 	var config net.ListenConfig
 	if f.Web == "" {
@@ -171,7 +169,6 @@ func (f WebFlags) token(at net.Addr, o WebOptions) (string, error) {
 	return keptToken(o.TokenFile)
 }
 
-// keptToken reads the token from a file, or makes one and keeps it there.
 func keptToken(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if text := strings.TrimSpace(string(data)); err == nil && len(text) >= tokenLeast {

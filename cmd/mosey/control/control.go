@@ -220,7 +220,6 @@ func (s *SetCmd) controls() []crawl.Control {
 	return all
 }
 
-// control stores a person's decision that forbids requests to a domain.
 func control(
 	ctx context.Context, e *command.Env, a command.Answer, text string, c crawl.Control, done func(name string) command.Change,
 ) error {
@@ -309,7 +308,6 @@ func (b *BlockCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// forget blocks the domain and erases what its pages said.
 func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {
 	name, err := command.DomainArgument(b.Name)
 	if err != nil {

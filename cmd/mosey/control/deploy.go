@@ -95,7 +95,6 @@ func (d *DeployCmd) warnUnversioned(ctx context.Context, e *command.Env, to work
 	return nil
 }
 
-// subject is what becomes current, with its verb.
 func (d *DeployCmd) subject() string {
 	if d.Unversioned {
 		return "Workers without a version are"
@@ -134,8 +133,7 @@ func (d *DeployCmd) setCurrent(ctx context.Context, to workflows.Deployment) err
 }
 
 const (
-	// deployPoll is how often it is looked what is left, and deployWakes how many workflows
-	// are woken each time.
+	// deployPoll is the pause between two looks, and deployWakes how many workflows each wakes.
 	deployPoll  = 2 * time.Second
 	deployWakes = workflows.WakesPerSecond * int(deployPoll/time.Second)
 )
@@ -222,7 +220,6 @@ func (d *DeployCmd) remove(ctx context.Context, to workflows.Deployment, v workf
 	return fmt.Sprintf("Version %s: nothing is left, and it is removed.", v.BuildID), err
 }
 
-// list shows the versions.
 func (d *DeployCmd) list(ctx context.Context, e *command.Env, of workflows.Deployment) error {
 	versions, current, err := of.Versions(ctx)
 	if err != nil {
@@ -255,17 +252,14 @@ type ReplayCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object a workflow."`
 }
 
-// replayMost is how many workflows of each kind and status are replayed.
 const replayMost = 100
 
-// replayed is what came of a workflow.
 type replayed struct {
 	Workflow string `json:"workflow"`
 	RunID    string `json:"run_id"`
 	Type     string `json:"type"`
 	Events   int    `json:"events"`
-	// Disagrees is where this program would do something else than the history; empty is
-	// nowhere.
+	// Disagrees is where this program would do something else than the history.
 	Disagrees string `json:"disagrees,omitempty"`
 }
 

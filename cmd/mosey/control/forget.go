@@ -33,8 +33,7 @@ type forgetting struct {
 	// pages are those of the domain, and changed the rows that had something so far.
 	pages, changed int64
 	// busy says that an image on another host is being fetched that no other domain names.
-	busy bool
-	// known are images that this pass has looked at.
+	busy  bool
 	known map[int64]bool
 }
 
@@ -206,8 +205,7 @@ func (f *forgetting) closePending(ctx context.Context, images []int64) (closed i
 	return closed, nil
 }
 
-// dropUnused erases contents that no image has: those that an image had before it changed are among
-// them.
+// dropUnused erases contents that no image has, such as those of an image before it changed.
 func (f *forgetting) dropUnused(ctx context.Context) error {
 	for after := ""; ; {
 		unused, last, err := f.store.UnusedContents(ctx, after)
@@ -246,8 +244,7 @@ type imageBytes struct {
 	e     *command.Env
 
 	images *imagestore.Store
-	// trouble is why the store cannot be used, and left how many contents have kept their bytes for
-	// that.
+	// trouble is why the store cannot be used, and left how many contents kept their bytes because of it.
 	trouble error
 	left    int64
 }
@@ -270,7 +267,6 @@ func (b *imageBytes) forget(ctx context.Context, pages []int64) (int64, error) {
 	return changed, b.noteLost(ctx, erased)
 }
 
-// drop erases contents that no image has.
 func (b *imageBytes) drop(ctx context.Context, unused []db.OwnContent) error {
 	if len(unused) == 0 {
 		return nil
@@ -345,11 +341,9 @@ func (b *imageBytes) eraseOne(ctx context.Context, sha string) error {
 	return b.store.LoseImages(ctx, []string{sha}, true)
 }
 
-// recognized is how many images are looked for in a store.
 const recognized = 20
 
-// recognize refuses a store in which no stored image is: it is not the workers' store, and their bytes
-// would stay.
+// recognize refuses a store without any stored image: the workers use another, and the bytes would stay.
 func (b *imageBytes) recognize(ctx context.Context, images *imagestore.Store, sha string) error {
 	stored, err := b.store.StoredImagesAfter(ctx, "", time.Now().Add(time.Hour), recognized)
 	if err != nil {

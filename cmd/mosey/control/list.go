@@ -24,12 +24,10 @@ type ListCmd struct {
 	Show   listShowCmd   `cmd:"" help:"Show the entries of a list, or of both."`
 }
 
-// listArg names one of the lists.
 type listArg struct {
 	List string `arg:"" enum:"allow,block" help:"allow or block. Nothing on the block list is asked; where the allow list has entries, only what is on it."`
 }
 
-// listAddCmd puts entries on a list.
 type listAddCmd struct {
 	command.Answer
 	listArg
@@ -72,7 +70,6 @@ func (l *listAddCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// listed are entries and why they are on a list.
 type listed struct {
 	entries []lists.Entry
 	reason  string
@@ -118,7 +115,6 @@ func listEntries(texts []string) ([]lists.Entry, error) {
 	return entries, nil
 }
 
-// add stores entries, and prints how many of them are new.
 func (l *listAddCmd) add(ctx context.Context, e *command.Env, store *db.Store, some listed) error {
 	list := lists.List(l.List)
 	sizes, err := store.ListSizes(ctx)
@@ -142,7 +138,6 @@ func (l *listAddCmd) add(ctx context.Context, e *command.Env, store *db.Store, s
 	return nil
 }
 
-// listRemoveCmd takes entries off a list.
 type listRemoveCmd struct {
 	command.Answer
 	listArg
@@ -189,8 +184,7 @@ func noneOf(entries []string) string {
 	return "none of these is"
 }
 
-// goOnAll has the runs that are going look at what the lists do not keep from being
-// crawled any more.
+// goOnAll has the running runs look at what the lists now allow.
 func goOnAll(ctx context.Context, e *command.Env, store *db.Store) {
 	command.Tell(ctx, e, "crawls, which find out by themselves", func(ctx context.Context) error {
 		runs, err := store.Runs(ctx)
@@ -211,7 +205,6 @@ func goOnAll(ctx context.Context, e *command.Env, store *db.Store) {
 	})
 }
 
-// listShowCmd shows the lists.
 type listShowCmd struct {
 	List string `arg:"" optional:"" enum:"allow,block,both" default:"both" help:"allow or block. Default: both."`
 	JSON bool   `name:"json" help:"Print one JSON object a line."`

@@ -28,7 +28,6 @@ type ScheduleCmd struct {
 	Remove scheduleRemoveCmd `cmd:"" help:"Remove a schedule."`
 }
 
-// scheduleAddCmd adds a schedule.
 type scheduleAddCmd struct {
 	command.Answer
 
@@ -52,7 +51,6 @@ type scheduleAddCmd struct {
 	Set  []string      `help:"With --into: setting of that run, such as delay=30s. Repeatable." placeholder:"NAME=VALUE" sep:"none"`
 }
 
-// schedule is what the flags say.
 func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
 	out := workflows.Schedule{Name: s.Name, Every: settings.Duration(s.Every), Cron: s.Cron}
 	list := activities.SeedFile{Source: seeds.Source(s.Source), File: s.File, URL: s.URL, Column: s.Column, Limit: s.Limit}
@@ -103,7 +101,6 @@ func (s *scheduleAddCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// scheduleListCmd lists schedules.
 type scheduleListCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object a line."`
 }
@@ -135,7 +132,6 @@ func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// scheduleRemoveCmd removes a schedule.
 type scheduleRemoveCmd struct {
 	command.Answer
 
@@ -208,7 +204,6 @@ func changeRun(
 	})
 }
 
-// setRun changes settings of a run.
 func setRun(ctx context.Context, e *command.Env, a command.Answer, name, reason string, pairs []string) error {
 	if len(pairs) == 0 {
 		return wiring.Usagef("set run:%s: nothing to set: want name=value, such as delay=5s; mosey status %s shows the settings", name, name)

@@ -26,7 +26,6 @@ type WorkersCmd struct {
 	Limit      int    `help:"How many workers to list at most. Default: 100." default:"100" placeholder:"N"`
 }
 
-// workersMost caps --limit.
 const workersMost = 10_000
 
 // Validate refuses flags that do not go together, and numbers that are out of bounds.
@@ -98,7 +97,6 @@ func printWorkers(w io.Writer, f report.Fleet) error {
 	return command.Flush(t)
 }
 
-// workerState says in words how a worker is.
 func workerState(w report.Worker, now time.Time) string {
 	silent := explain.Roughly(now.Sub(w.SeenAt))
 	switch {

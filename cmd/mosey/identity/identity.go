@@ -37,7 +37,6 @@ type Cmd struct {
 	Directory directoryCmd `cmd:"" help:"Print the public keys, as the host of --signature-agent is to serve them."`
 }
 
-// keygenCmd makes a key.
 type keygenCmd struct {
 	File  string        `arg:"" help:"File to write, which others may not read."`
 	After time.Duration `help:"Sign with it only so long after now, so that sites find it in the directory by then." placeholder:"DURATION"`
@@ -91,7 +90,6 @@ func writeNew(name string, text []byte) (err error) {
 	return nil
 }
 
-// directoryCmd prints public keys.
 type directoryCmd struct {
 	wiring.SignFlags
 
@@ -128,7 +126,6 @@ func (c *directoryCmd) Run(e *command.Env) error {
 	return err
 }
 
-// headerText is a header a line.
 func headerText(header http.Header) []byte {
 	var lines []string
 	for key, values := range header {
@@ -155,7 +152,6 @@ func replaceFile(name string, data []byte) error {
 	return nil
 }
 
-// checkCmd checks what is published.
 type checkCmd struct {
 	wiring.FetchFlags
 	wiring.IdentityFlags
@@ -176,7 +172,6 @@ func (c *checkCmd) Run(ctx context.Context, e *command.Env) error {
 	return command.Examine(ctx, e, p, doctor.OfIdentity(), command.Examination{JSON: c.JSON})
 }
 
-// serveCmd serves what init has written.
 type serveCmd struct {
 	Dir    string `arg:"" help:"Folder that mosey identity init has written."`
 	Listen string `help:"Address to serve at. A web server in front of it speaks https." default:"127.0.0.1:8471" placeholder:"[HOST]:PORT"`
@@ -266,7 +261,6 @@ func (f folder) header(name string) (header http.Header, signed bool) {
 	return header, false
 }
 
-// read reads a file in the folder, and when it was changed.
 func (f folder) read(name string) (data []byte, changed time.Time, err error) {
 	file, err := f.root.Open(name)
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/mosey-web/mosey/internal/botauth"
 )
 
-// initCmd writes what site owners look for.
 type initCmd struct {
 	Dir string `arg:"" help:"Folder to write to, which a web server serves as the root of a host. It is made if it is not there."`
 
@@ -54,10 +53,8 @@ const (
 	aboutMost = 4000
 )
 
-// pageEndings are those of the names of pages.
 var pageEndings = []string{".html", ".htm"}
 
-// output is a file to write.
 type output struct {
 	name string // in the folder, with slashes
 	text []byte
@@ -96,7 +93,6 @@ func (c *initCmd) Run(e *command.Env) error {
 	return err
 }
 
-// next is what to do with the files.
 func (c *initCmd) next(published wiring.Published) string {
 	if !published.HasPage {
 		return "Serve the folder at a host of yours, and give workers the page as --contact, so that the User-Agent leads to it.\n" +
@@ -106,7 +102,6 @@ func (c *initCmd) next(published wiring.Published) string {
 		"Then, with the flags that were given here: mosey identity check\n", published.Page.Origin(), c.Dir)
 }
 
-// outputs are the files to write.
 func (c *initCmd) outputs(published wiring.Published, now time.Time) (all []output, err error) {
 	token, err := c.Token()
 	if err != nil {
@@ -154,7 +149,6 @@ func (c *initCmd) outputs(published wiring.Published, now time.Time) (all []outp
 	return append([]output{{name: name, text: page}}, all...), nil
 }
 
-// directory are the keys and the headers that they are served with.
 func (c *initCmd) directory(agent string, now time.Time) ([]output, error) {
 	body, header, err := botauth.SignedDirectory(c.Sign, agent, now, directoryValid)
 	if err != nil {
@@ -239,7 +233,6 @@ const (
 	didReplace = "replaced"
 )
 
-// compare says what writing a file would do.
 func compare(name string, o output) (did string, err error) {
 	stat, err := os.Stat(name)
 	switch {

@@ -30,7 +30,6 @@ type Cmd struct {
 	Duplicates imagesDuplicatesCmd `cmd:"" help:"Show images that several URLs have."`
 }
 
-// imageFilter is which images are shown.
 type imageFilter struct {
 	Domain    string            `help:"Only images that pages of this domain name." placeholder:"DOMAIN"`
 	MinWidth  int               `help:"Only images so wide at least, in pixels." placeholder:"N"`
@@ -61,7 +60,6 @@ func (f imageFilter) filter() (report.ImageFilter, error) {
 // pixelsMost is beyond any side of a picture that is read.
 const pixelsMost = 1_000_000
 
-// imagesListCmd lists images.
 type imagesListCmd struct {
 	imageFilter
 
@@ -111,13 +109,11 @@ func (c *imagesListCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// imageProblems are those that --problem may name.
 var imageProblems = []crawl.ImageProblem{
 	crawl.ImageUnanswered, crawl.ImageNotAnImage, crawl.ImageSVG, crawl.ImageMismatch, crawl.ImageTooSmall, crawl.ImageTooLarge,
 	crawl.ImageMalformed, crawl.ImageForbidden,
 }
 
-// none says which images there are none of.
 func (c *imagesListCmd) none() string {
 	what := "No images"
 	switch {
@@ -214,7 +210,6 @@ func imageDocOf(r report.ImageRow) ImageDoc {
 	return d
 }
 
-// imagesSimilarCmd finds images that look like one.
 type imagesSimilarCmd struct {
 	What     string `arg:"" name:"file|url|sha" help:"A file with a picture; the URL of an image, or the SHA-256 of its bytes; or a pHash of 16 hexadecimal digits."`
 	Distance int    `default:"8" help:"How many of the 64 bits of the hashes may differ, up to 8: 0 is the same picture, more is less alike." placeholder:"N"`
@@ -301,7 +296,6 @@ func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.
 	return known, nil
 }
 
-// pictureIn reads the picture in a file.
 func pictureIn(ctx context.Context, name string) (content crawl.ImageContent, err error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -322,7 +316,6 @@ func pictureIn(ctx context.Context, name string) (content crawl.ImageContent, er
 	return read.ImageContent, nil
 }
 
-// imagesDuplicatesCmd shows images that several URLs have.
 type imagesDuplicatesCmd struct {
 	Alike bool `help:"Pictures that look the same and have not the same bytes, as in other sizes."`
 	Limit int  `default:"100" help:"How many." placeholder:"N"`

@@ -43,8 +43,7 @@ type Maintained struct {
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
-// Run finds images in the store that no row refers to, and rows of images that are not
-// there.
+// Run finds images in the store that no row refers to, and rows whose images are missing.
 func (c *MaintainCmd) Run(ctx context.Context, e *command.Env) error {
 	if least := imagestore.DeleteAgeMin; c.OlderThan < least {
 		return wiring.Usagef("--older-than %s: want %s or more: younger images may just be being recorded", c.OlderThan, least)
@@ -84,10 +83,8 @@ func (f Maintained) print(w io.Writer, images *imagestore.Store) {
 	}
 }
 
-// maintainBatch is how many images are looked up at a time.
 const maintainBatch = 1000
 
-// maintenance is one run of the command.
 type maintenance struct {
 	*MaintainCmd
 
@@ -96,9 +93,8 @@ type maintenance struct {
 	view   *command.ProgressLine
 	// began is by the database's clock, which has written since when an image is stored: that
 	// of this machine may be ahead of it.
-	began time.Time
-	found Maintained
-	// waiting are objects to look up.
+	began   time.Time
+	found   Maintained
 	waiting []imagestore.Object
 	// right counts objects that something refers to; orphans are others that are old enough, as are leftovers.
 	right              int64
@@ -117,8 +113,7 @@ func (m *maintenance) run(ctx context.Context) error {
 	return m.setRight(ctx)
 }
 
-// look goes through all objects, and all images that should be among them, both in the
-// order of their hashes. It changes nothing.
+// look reads all objects and all expected images, both in the order of their hashes. It changes nothing.
 func (m *maintenance) look(ctx context.Context) (err error) {
 	if m.began, err = m.store.ImagesClock(ctx); err != nil {
 		return err
@@ -275,20 +270,17 @@ func (m *maintenance) delete(ctx context.Context, objects []imagestore.Object) (
 	return deleted, bytes, nil
 }
 
-// expectedImages are the images that should be in the store since before an instant, in the
-// order of their hashes.
+// expectedImages are the images that should be stored since before an instant, ordered by hash.
 type expectedImages struct {
-	store  *db.Store
-	before time.Time
-	batch  []string
-	last   string
-	ended  bool
-	// missing are those that are not there.
+	store   *db.Store
+	before  time.Time
+	batch   []string
+	last    string
+	ended   bool
 	missing []string
 }
 
-// upto takes all that come before one that is in the store for missing; before the end
-// where that is empty.
+// upto notes as missing the images before one that is in the store; empty means all that are left.
 func (x *expectedImages) upto(ctx context.Context, there string) error {
 	for {
 		if len(x.batch) == 0 && !x.ended {

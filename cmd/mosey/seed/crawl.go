@@ -134,8 +134,7 @@ func idle(before, last report.Progress) error {
 	return fmt.Errorf("run %s could not request anything: %s", last.Name, explain.Troubled(last.Troubled[0]))
 }
 
-// begin stores the settings and seeds and gets the run going. before is how far the
-// run had come until then.
+// begin stores the settings and seeds, and starts the run. before is its progress until then.
 func (c *CrawlCmd) begin(
 	ctx context.Context, e *command.Env, m *command.Crawler, seeds []string,
 ) (run crawl.Run, before report.Progress, err error) {
@@ -172,7 +171,6 @@ func (c *CrawlCmd) begin(
 	return run, before, c.seed(ctx, m, run)
 }
 
-// seed has what is staged stored, and the run go on.
 func (c *CrawlCmd) seed(ctx context.Context, m *command.Crawler, run crawl.Run) error {
 	starter := workflows.Starter{Client: m.Client}
 	seeding, err := StartSeeding(ctx, m.Store, starter, run, c.Settings)
@@ -227,14 +225,12 @@ const (
 	// one part in watchShare of the database's time.
 	watchEvery = time.Second
 	watchShare = 20
-	// endEvery is how often is looked whether the run has ended.
-	endEvery = 100 * time.Millisecond
+	endEvery   = 100 * time.Millisecond
 	// watchPatience is how long the database may be away before the command gives
 	// up watching; the crawl itself never gives up.
 	watchPatience = 5 * time.Minute
 )
 
-// watch shows the run's progress until it is over or the context ends.
 func (c *CrawlCmd) watch(ctx context.Context, m *command.Crawler, run crawl.Run, view *view) (report.Progress, error) {
 	last, answered := report.Progress{Run: run}, time.Now()
 	last.Status = crawl.RunRunning
@@ -281,9 +277,8 @@ func awaitEnd(ctx context.Context, store *db.Store, name string, longest time.Du
 // signalTimeout bounds a signal to Temporal: Ctrl-C must work without it.
 const signalTimeout = time.Second
 
-// endDispatcher wakes the CrawlWorkflow of a run that has ended and waits until it has ended,
-// too, while there is a worker. A workflow that sleeps would seem to run until the next worker
-// starts. It waits for command.CloseTimeout at most, and not where Temporal does not answer.
+// endDispatcher wakes the CrawlWorkflow of an ended run and waits for its end, up to
+// command.CloseTimeout. Otherwise it would seem to run until the next worker starts.
 func endDispatcher(c *command.Crawler, run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), command.CloseTimeout)
 	defer cancel()

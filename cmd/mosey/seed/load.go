@@ -24,10 +24,8 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 )
 
-// seedNoteEvery is how often it is noted how far a list has been stored.
 const seedNoteEvery = 2 * time.Second
 
-// seedLoad stores seed files.
 type seedLoad struct {
 	e     *command.Env
 	store *db.Store
@@ -41,7 +39,6 @@ type seedLoad struct {
 	badAll int64
 }
 
-// add stores seeds.
 func (l *seedLoad) add(ctx context.Context, source seeds.Source, some []seeds.Seed) error {
 	if len(some) == 0 {
 		return nil
@@ -53,8 +50,7 @@ func (l *seedLoad) add(ctx context.Context, source seeds.Source, some []seeds.Se
 	return err
 }
 
-// read stores a list. If that was interrupted before, and the list is what it was, it goes
-// on where it was.
+// read stores a list. It resumes where it was interrupted if the list has not changed.
 func (l *seedLoad) read(ctx context.Context, in seedInput, o seedfile.Options) error {
 	if in.name == "" {
 		path, err := downloaded(ctx, l.e, in)
@@ -112,7 +108,6 @@ func (l *seedLoad) showBad(name string) {
 	l.bad = BadLines{}
 }
 
-// storingFile is one list that is being stored.
 type storingFile struct {
 	*seedLoad
 
@@ -126,7 +121,6 @@ type storingFile struct {
 	noted        time.Time
 }
 
-// resume leaves out what was stored before.
 func (l *storingFile) resume(ctx context.Context, o seedfile.Options) (seedfile.Options, error) {
 	if l.key == "" {
 		return o, nil
@@ -170,7 +164,6 @@ func (l *storingFile) note(ctx context.Context) error {
 	return l.store.NoteSeedFile(ctx, l.run.ID, l.key, l.version, l.upto)
 }
 
-// barWidth is that of the bar in a progress line.
 const barWidth = 20
 
 func (l *storingFile) show() {
@@ -232,7 +225,6 @@ func downloaded(ctx context.Context, e *command.Env, in seedInput) (string, erro
 	return path, nil
 }
 
-// sitemapChunk is how many pages of a sitemap one transaction stores.
 const sitemapChunk = 5_000
 
 // readSitemap stores the pages that a sitemap in a file lists. Of an index the sitemaps

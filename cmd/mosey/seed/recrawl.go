@@ -86,10 +86,8 @@ func (r *RecrawlCmd) misfits() error {
 	return nil
 }
 
-// named is the run whose pages are asked for.
 func (r *RecrawlCmd) named() string { return cmp.Or(r.Run_, "default") }
 
-// now has pages asked for before all others.
 func (r *RecrawlCmd) now(ctx context.Context, e *command.Env) error {
 	pages, err := urls.ParseAll(r.URLs)
 	if err != nil {
@@ -187,8 +185,7 @@ func (r *RecrawlCmd) older(ctx context.Context, e *command.Env) error {
 	return r.crawl(ctx, e, &CrawlCmd{Run_: r.Into})
 }
 
-// crawl has the pages fetched that are to be: by the Mosey that has the data directory, if one
-// has.
+// crawl has the pages fetched that are to be: by the Mosey that has the data directory, if one has.
 func (r *RecrawlCmd) crawl(ctx context.Context, e *command.Env, again *CrawlCmd) (err error) {
 	again.FetchFlags, again.For, again.JSON, again.Detach = r.FetchFlags, r.For, r.JSON, r.Detach
 	if !again.Detach && e.Environ.Get("DATABASE_URL") == "" {
@@ -212,8 +209,7 @@ func ParseDays(text string) (time.Duration, error) {
 	return time.Duration(days)*24*time.Hour + span, nil
 }
 
-// outdated says how many pages were read before there was as much to find on them as there
-// is now, and fetches them.
+// outdated counts the pages that an older extractor has read, and fetches them.
 func (r *RecrawlCmd) outdated(ctx context.Context, e *command.Env) error {
 	r.Run_ = cmp.Or(r.Run_, "outdated-"+time.Now().UTC().Format(time.DateOnly))
 	again := &CrawlCmd{

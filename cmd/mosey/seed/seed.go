@@ -46,7 +46,6 @@ type Cmd struct {
 	JSON  bool `name:"json" help:"Print one JSON object."`
 }
 
-// seeded is what the command prints as JSON.
 type seeded struct {
 	Run string `json:"run"`
 	seeds.Stored
@@ -217,7 +216,6 @@ func (s *Cmd) start(ctx context.Context, e *command.Env) error {
 	return (&CrawlCmd{FetchFlags: s.FetchFlags, Run_: s.Run_, JSON: s.JSON}).Run(ctx, e)
 }
 
-// seedInput is a list to read.
 type seedInput struct {
 	source seeds.Source
 	// name is a file, or - for standard input; empty is what is downloaded from url.
@@ -226,8 +224,7 @@ type seedInput struct {
 	flags wiring.FetchFlags
 }
 
-// key names the list where it is noted how far it has been stored; empty where it cannot
-// be read again.
+// key names the list in the notes of how far it is stored, and is empty if it cannot be read again.
 func (in seedInput) key(o seedfile.Options) string {
 	if in.name == "-" {
 		return ""
@@ -246,7 +243,6 @@ func (in seedInput) open(ctx context.Context, stdin io.Reader) (*seedfile.File, 
 	return seedfile.Open(ctx, in.name)
 }
 
-// seedArguments is what the seed arguments came to.
 type seedArguments struct {
 	urls []string
 	// bad lines of files are skipped; the first few are shown.
@@ -259,9 +255,8 @@ const (
 	seedLineMax = 64 << 10
 )
 
-// readSeeds reads the seed arguments: a URL or host, a file of them, or - for
-// standard input. A bad URL as an argument is a usage error; bad lines of a file are
-// skipped and counted, unless nothing is left.
+// readSeeds reads the seed arguments. A bad URL as an argument is a usage error; bad lines of a
+// file are skipped and counted, unless nothing is left.
 func readSeeds(args []string, stdin io.Reader) (seedArguments, error) {
 	var list seedArguments
 	for _, arg := range args {
@@ -297,9 +292,8 @@ func isFile(arg string) bool {
 	return err == nil || !errors.Is(err, fs.ErrNotExist)
 }
 
-// parseArgument reads an argument that is not a file. A name without a scheme is a host
-// if it is below a known suffix. Otherwise it may be a mistyped file name, and no request
-// is made for it.
+// parseArgument reads an argument that is not a file. A name without a scheme is a host if it is
+// below a known suffix. Otherwise it may be a mistyped file name, and no request is made for it.
 func parseArgument(arg string) (urls.URL, error) {
 	u, err := urls.ParseSeed(arg)
 	switch {

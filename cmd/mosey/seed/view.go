@@ -19,13 +19,11 @@ import (
 )
 
 const (
-	jsonEvery = 2 * time.Second
-	// waitsDrawn is how many waits the live view lists.
+	jsonEvery  = 2 * time.Second
 	waitsDrawn = 4
 )
 
-// view shows a crawl: live on a terminal, as plain lines elsewhere, as JSON on
-// request.
+// view shows a crawl: live on a terminal, as plain lines elsewhere, as JSON on request.
 type view struct {
 	mu       sync.Mutex
 	e        *command.Env
@@ -46,7 +44,6 @@ func newView(e *command.Env, asJSON bool) *view {
 
 func (v *view) live() bool { return v.e.Terminal && !v.json }
 
-// note prints a line that is not part of the report.
 func (v *view) note(s string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -140,7 +137,6 @@ func (v *view) progress(p report.Progress) {
 	}
 }
 
-// end prints the summary.
 func (v *view) end(p report.Progress) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -189,7 +185,6 @@ func (v *view) line(p report.Progress, call report.Totals) string {
 	return text
 }
 
-// clear removes the live view from the terminal.
 func (v *view) clear() {
 	if v.drawn > 0 {
 		// to the first column, since a terminal echoes ^C

@@ -38,7 +38,6 @@ type DomainsCmd struct {
 	JSON   bool    `name:"json" help:"Print one JSON object a line."`
 }
 
-// domainsMost caps --limit.
 const domainsMost = 1_000_000
 
 // Run prints the domains.
@@ -205,10 +204,8 @@ type RankCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-// rankTop caps --top.
 const rankTop = 100_000
 
-// ranked is what the command prints as JSON.
 type ranked struct {
 	report.Ranks
 

@@ -71,7 +71,6 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// export is what the flags say.
 func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 	x = &export.Export{Kind: export.Table(c.What), Format: export.Format(c.Format), Force: c.Force, Asked: map[string]string{}}
 	if !slices.Contains(export.Tables(), x.Kind) {
@@ -179,7 +178,6 @@ func (c *ExportCmd) stopped(p export.Progress) error {
 	return fmt.Errorf("stopped: %s is not written; with --out DIR/ an export goes on where it was stopped", c.Out)
 }
 
-// exportView shows how far an export is, on standard error.
 type exportView struct {
 	*command.ProgressLine
 

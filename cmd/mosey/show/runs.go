@@ -144,7 +144,6 @@ func printRun(w io.Writer, r report.Run) error {
 	return errors.Join(err, printChanges(w, r.Changes))
 }
 
-// histogramWidth is that of the longest bar.
 const histogramWidth = 40
 
 // printHistogram draws how requests have ended.
@@ -163,7 +162,6 @@ func printHistogram(w io.Writer, t report.Totals) {
 	}
 }
 
-// printSettings lists a run's settings.
 func printSettings(w io.Writer, set settings.Settings) {
 	fmt.Fprintln(w, "Settings (mosey set run:NAME key=value)")
 	for _, s := range settings.All() {
@@ -171,7 +169,6 @@ func printSettings(w io.Writer, set settings.Settings) {
 	}
 }
 
-// printChanges lists what was done to a run.
 func printChanges(w io.Writer, changes []crawl.RunChange) error {
 	if len(changes) == 0 {
 		return nil
@@ -241,7 +238,6 @@ type CrawlsCmd struct {
 	JSON    bool   `name:"json" help:"Print one JSON object an attempt."`
 }
 
-// crawlsMost caps --limit.
 const crawlsMost = 100_000
 
 // Run prints closed attempts, the newest first.

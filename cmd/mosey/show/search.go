@@ -185,7 +185,6 @@ func (c *SearchCmd) nothing(ctx context.Context, store *db.Store, searcher *sear
 	return strings.Join(lines, " "), nil
 }
 
-// nothingFetched reports whether no run has a page yet.
 func nothingFetched(ctx context.Context, store *db.Store) (bool, error) {
 	runs, err := store.Runs(ctx)
 	if err != nil {
@@ -199,8 +198,7 @@ func nothingFetched(ctx context.Context, store *db.Store) (bool, error) {
 	return true, nil
 }
 
-// unfiltered says what the query finds without the flags that restrict it; empty if there
-// are none or that is nothing either.
+// unfiltered says what the query finds without the flags that restrict it; empty if that is nothing new.
 func (c *SearchCmd) unfiltered(ctx context.Context, searcher *search.Searcher, q search.Query) (string, error) {
 	var flags []string
 	for _, f := range []struct{ name, value string }{{"--lang", c.Lang}, {"--domain", c.Domain}, {"--since", c.Since}} {
@@ -242,9 +240,8 @@ func readByOlder(ctx context.Context, store *db.Store, domain string) (int64, er
 // countingMost bounds how long a search that finds nothing looks for the reason.
 const countingMost = time.Second
 
-// SearchWords puts the words of a search after "--" if one begins with a minus, so that
-// "mosey search foo -bar" excludes pages with bar: kong would take it for a flag. Flags may
-// stand before, between and after the words. Other commands are left as they are.
+// SearchWords puts the words of a search after "--" if one begins with a minus, which kong would
+// take for a flag: "mosey search foo -bar". Flags may stand anywhere. Other commands are unchanged.
 func SearchWords(app *kong.Application, args []string) []string {
 	begin, cmd := commandOf(app, args)
 	if cmd == nil || cmd.Target.Type() != reflect.TypeFor[SearchCmd]() {
