@@ -43,7 +43,8 @@ func databaseChecks() []Check {
 		},
 		{
 			Name: "statistics", look: read(migrated, (*db.Store).Tables, judgeStatistics),
-			repair: repairStatistics, About: "Tables whose statistics are missing or stale, so that Postgres plans badly.",
+			repair: repairStatistics,
+			About:  "Tables whose statistics are missing or stale, so that Postgres plans badly.",
 		},
 		{Name: "bloat", About: "Tables with many dead rows.", look: read(migrated, (*db.Store).Tables, judgeBloat)},
 		{

@@ -91,7 +91,6 @@ func (t *Traces) Close() {
 	}
 }
 
-// trouble logs what OpenTelemetry complains about, once in a while.
 type trouble struct {
 	logger *slog.Logger
 
@@ -131,7 +130,6 @@ type traceSettings struct {
 	resource           []attribute.KeyValue
 }
 
-// environment is what traces read of one. It collects what is wrong.
 type environment struct {
 	lookup func(string) (string, bool)
 	errs   []error

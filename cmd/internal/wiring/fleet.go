@@ -67,7 +67,6 @@ func (m *member) enter(ctx context.Context) error {
 // ID names the worker in the rows of its attempts.
 func (m *member) ID() int32 { return m.id.Load() }
 
-// run renews the share until the context ends.
 func (m *member) run(ctx context.Context) {
 	var told time.Time
 	for wait, wishes := time.Duration(0), false; ; {

@@ -83,7 +83,6 @@ type claimant struct {
 	logger *slog.Logger
 }
 
-// run looks now and then until the context ends.
 func (c claimant) run(ctx context.Context) {
 	for pause(ctx, claimEvery) {
 		err := ClaimNamespace(ctx, c.client, c.store)
@@ -230,7 +229,8 @@ func settledAttributes(ctx context.Context, c *Client, made bool) (a Attributes,
 	defer cancel()
 	for {
 		a, err = LookAtAttributes(ctx, c)
-		if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); !missing || !made || !pause(ctx, settlePause) {
+		_, missing := errors.AsType[*serviceerror.NamespaceNotFound](err)
+		if !missing || !made || !pause(ctx, settlePause) {
 			return a, err
 		}
 	}

@@ -39,7 +39,6 @@ const (
 	hoursEvery    = time.Hour
 )
 
-// run looks now and then until the context ends.
 func (r reconciler) run(ctx context.Context) {
 	var lead *db.Lead
 	defer func() {

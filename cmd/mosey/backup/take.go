@@ -118,7 +118,8 @@ func (t *taker) parts(ctx context.Context, file string, fill func(io.Writer) err
 }
 
 func (t *taker) storeDatabase(ctx context.Context, url string) (err error) {
-	if err := wiring.AsOwner(ctx, url, func(owner *db.Store) error { return t.describe(ctx, owner) }); err != nil {
+	err = wiring.AsOwner(ctx, url, func(owner *db.Store) error { return t.describe(ctx, owner) })
+	if err != nil {
 		return err
 	}
 	t.m.Base, err = t.parts(ctx, "base.tar.zst", func(w io.Writer) error {
@@ -225,7 +226,6 @@ func (t *taker) verify(ctx context.Context) (untried, err error) {
 	return nil, nil
 }
 
-// prune deletes the oldest of the database's backups that are whole.
 func (t *taker) prune(ctx context.Context) error {
 	if t.Keep == 0 {
 		return nil

@@ -154,7 +154,8 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 	if wiring.TemporalAddress(e.Environ) == "" {
 		address = c.Stack.TemporalAddress
 	}
-	c.Client, err = wiring.Dial(ctx, wiring.Connection{Env: e.Environ, Address: address}, logger, c.Telemetry, c.Stack.DialOptions()...)
+	connection := wiring.Connection{Env: e.Environ, Address: address}
+	c.Client, err = wiring.Dial(ctx, connection, logger, c.Telemetry, c.Stack.DialOptions()...)
 	if err != nil {
 		return nil, err
 	}

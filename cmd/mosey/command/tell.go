@@ -217,7 +217,8 @@ func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 		}
 		address = info.TemporalAddress
 	}
-	return wiring.Dial(ctx, wiring.Connection{Env: e.Environ, Address: address}, e.NewLogger(e.Stderr, ErrorsOnly), nil)
+	connection := wiring.Connection{Env: e.Environ, Address: address}
+	return wiring.Dial(ctx, connection, e.NewLogger(e.Stderr, ErrorsOnly), nil)
 }
 
 // WithTemporal calls fn if there is a Temporal that is known to run.

@@ -107,7 +107,8 @@ type UnblockCmd struct {
 
 // Run lets the domain be crawled again, also if it was given up.
 func (u *UnblockCmd) Run(ctx context.Context, e *command.Env) error {
-	return lift(ctx, e, u.Answer, u.Name, "neither blocked, stopped nor given up", liftControls(crawl.ControlBlock, crawl.ControlStop))
+	both := liftControls(crawl.ControlBlock, crawl.ControlStop)
+	return lift(ctx, e, u.Answer, u.Name, "neither blocked, stopped nor given up", both)
 }
 
 // RetryCmd asks a domain again that is in trouble.
@@ -255,7 +256,8 @@ func liftControls(kinds ...crawl.ControlType) func(*db.Store, context.Context, s
 // lift lifts what keeps a domain from being crawled, says what holds then, and has the domain's runs look at it.
 // state says how the domain is if do finds nothing to lift.
 func lift(
-	ctx context.Context, e *command.Env, a command.Answer, text, state string, do func(*db.Store, context.Context, string) error,
+	ctx context.Context, e *command.Env, a command.Answer, text, state string,
+	do func(*db.Store, context.Context, string) error,
 ) error {
 	name, err := command.DomainArgument(text)
 	if err != nil {
@@ -277,7 +279,8 @@ func lift(
 			Did: "lifted", Domain: name, Says: name + " may be crawled again; what was pending goes on with its runs.",
 		}
 		if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
-			change.Still, change.Says = reasons.OfControl(string(c.Type)), fmt.Sprintf("%s is still not crawled: %s", name, explain.Control(c))
+			change.Still = reasons.OfControl(string(c.Type))
+			change.Says = fmt.Sprintf("%s is still not crawled: %s", name, explain.Control(c))
 		} else {
 			command.WakeDomain(ctx, e, store, name)
 		}
@@ -320,7 +323,8 @@ func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {
 		}
 		command.WakeDomain(ctx, e, store, name) // its workflow then gives it back
 		f := &forgetting{
-			store: store, domain: name, view: command.NewProgressLine(e), bytes: &imageBytes{store: store, open: b.ImageStoreFlag, e: e},
+			store: store, domain: name, view: command.NewProgressLine(e),
+			bytes: &imageBytes{store: store, open: b.ImageStoreFlag, e: e},
 		}
 		err := f.run(ctx)
 		f.view.Clear()

@@ -83,7 +83,6 @@ func (d *DeployCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// warnUnversioned tells of workflows that the version has to go on with as they are.
 func (d *DeployCmd) warnUnversioned(ctx context.Context, e *command.Env, to workflows.Deployment) error {
 	n, err := to.Unversioned(ctx)
 	if err != nil || n == 0 {
@@ -308,7 +307,6 @@ func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// tell prints one workflow: as JSON each, else those that disagree.
 func (r *ReplayCmd) tell(e *command.Env, one replayed, disagrees error) error {
 	if disagrees != nil {
 		one.Disagrees = disagrees.Error()

@@ -78,7 +78,6 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// await waits until no request to the domain is in flight, and nobody serves it.
 func (f *forgetting) await(ctx context.Context) error {
 	for {
 		request, claim, err := f.store.InFlight(ctx, f.domain)
@@ -219,7 +218,6 @@ func (f *forgetting) dropUnused(ctx context.Context) error {
 	}
 }
 
-// index writes segments anew that have words of the domain.
 func (f *forgetting) index(ctx context.Context) error {
 	for {
 		_, free, err := f.store.ForgetIndexed(ctx, f.domain, func(done, all int) {

@@ -178,7 +178,6 @@ func runArgument(text string) (name string, is bool, err error) {
 	return name, true, nil
 }
 
-// changeRun makes a change to a run, says what has come of it and tells the dispatcher.
 func changeRun(
 	ctx context.Context, e *command.Env, a command.Answer, name string, c crawl.RunChange, done func(crawl.Run) command.Change,
 ) error {

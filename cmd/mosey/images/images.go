@@ -148,7 +148,6 @@ func imageFacts(r report.ImageRow) string {
 	return fmt.Sprintf("%d×%d\t%s\t%s", r.Width, r.Height, format, explain.Size(r.Bytes))
 }
 
-// imageWords are its URL, and what the page says that names it.
 func imageWords(r report.ImageRow) string {
 	words := []string{explain.OneLine(r.URL)}
 	for _, text := range []string{r.Alt, r.Caption} {

@@ -209,7 +209,6 @@ func (m *maintenance) doubt() error {
 		"(--image-store)? If it is, --force sets right what is wrong", what, m.right)
 }
 
-// setRight deletes what nothing refers to, and notes what is lost.
 func (m *maintenance) setRight(ctx context.Context) error {
 	m.found.Orphans, m.found.OrphanBytes = 0, 0
 	for batch := range slices.Chunk(m.orphans, maintainBatch) {

@@ -82,7 +82,8 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	defer func() {
 		err = errors.Join(err, m.Close())
 		if stopped && err == nil {
-			view.note("Stopped. Everything is kept. To go on:\n  mosey crawl --run " + strings.Join(append([]string{c.Run_}, e.Process...), " "))
+			flags := strings.Join(append([]string{c.Run_}, e.Process...), " ")
+			view.note("Stopped. Everything is kept. To go on:\n  mosey crawl --run " + flags)
 		}
 	}()
 	run, before, err := c.begin(ctx, e, m, seeds.urls)
@@ -203,7 +204,6 @@ func StartSeeding(
 	return seeding, nil
 }
 
-// stop stops the run and the worker, and returns how far the run has come.
 func (*CrawlCmd) stop(m *command.Crawler, run crawl.Run) (report.Progress, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), command.CloseTimeout)
 	defer cancel()

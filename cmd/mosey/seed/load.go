@@ -181,7 +181,6 @@ func (l *storingFile) show() {
 	})
 }
 
-// published is a list that is downloaded first.
 func (s *Cmd) published(source seeds.Source) (seedInput, error) {
 	from := s.URL
 	if from == "" {
@@ -200,7 +199,6 @@ func (s *Cmd) published(source seeds.Source) (seedInput, error) {
 	return seedInput{source: source, url: from, flags: s.FetchFlags}, nil
 }
 
-// downloaded returns the file that has a published list.
 func downloaded(ctx context.Context, e *command.Env, in seedInput) (string, error) {
 	dir, err := datadir.Resolve(e.DataDir)
 	if err != nil {

@@ -112,7 +112,6 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 	return x, nil
 }
 
-// format is the one that was given, or that --out stands for.
 func (c *ExportCmd) format() (export.Format, error) {
 	const want = "want parquet, jsonl or csv"
 	switch {
@@ -134,7 +133,6 @@ func (c *ExportCmd) format() (export.Format, error) {
 	return f, nil
 }
 
-// directory reports whether --out names one.
 func (c *ExportCmd) directory() bool {
 	if strings.HasSuffix(c.Out, "/") || strings.HasSuffix(c.Out, string(filepath.Separator)) {
 		return true
@@ -165,7 +163,6 @@ func (c *ExportCmd) write(ctx context.Context, e *command.Env, x *export.Export)
 	return p, err
 }
 
-// stopped says what is left of an export that was stopped, and how to go on.
 func (c *ExportCmd) stopped(p export.Progress) error {
 	rows := p.Before.Rows + p.Rows
 	switch {

@@ -134,7 +134,9 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 }
 
 // printBoth prints what mosey rank has made of a page or domain, and its links both ways.
-func printBoth[L any](w io.Writer, r crawl.Rank, out, in []L, print func(w io.Writer, heading string, links []L) error) error {
+func printBoth[L any](
+	w io.Writer, r crawl.Rank, out, in []L, print func(w io.Writer, heading string, links []L) error,
+) error {
 	if r.Domains > 0 {
 		fmt.Fprintf(w, "score %.3f, by links from %s\n", r.Score, explain.Count(int64(r.Domains), "registered domain"))
 	}

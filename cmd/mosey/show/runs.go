@@ -146,7 +146,6 @@ func printRun(w io.Writer, r report.Run) error {
 
 const histogramWidth = 40
 
-// printHistogram draws how requests have ended.
 func printHistogram(w io.Writer, t report.Totals) {
 	all := t.Attempts()
 	if all == 0 {

@@ -290,7 +290,6 @@ func commandOf(app *kong.Application, args []string) (at int, cmd *kong.Node) {
 	return 0, nil
 }
 
-// isShort reports whether an argument is a short flag, such as -h.
 func isShort(flags []*kong.Flag, arg string) bool {
 	return slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Short != 0 && arg == "-"+string(f.Short) })
 }
