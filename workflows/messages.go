@@ -241,14 +241,13 @@ func readMessage[M any](data []byte, into *M) error {
 	if name := unknownField[M](data); name != "" {
 		return fmt.Errorf("there is no field %q", name)
 	}
-	var missing error
 	for f := range reflect.TypeFor[M]().Fields() {
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if option == "" && !hasField(fields, name) {
-			missing = fmt.Errorf("%s is missing", name)
+			return fmt.Errorf("%s is missing", name)
 		}
 	}
-	return missing
+	return nil
 }
 
 // unknownField returns the first field in a JSON object that struct T lacks, or nothing.

@@ -99,10 +99,10 @@ func TestCluster(t *testing.T) {
 		r := s.judge(t, web.Expectations{Delay: delay, Refetches: sites * kills, UserAgent: "mosey/"})
 		t.Log(r.String())
 		require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL"))
-		died := queryInt(t, c.pool, "SELECT count(*) FROM page_crawls WHERE error_message = 'the worker died during the attempt'")
+		died := queryInt(t, c.pool, "SELECT count(*) FROM page_crawls WHERE kind = 'page' AND lost")
 		t.Logf("%d attempts of killed workers were closed as rows", died)
 		// A request whose worker died has its row; an attempt can die before its request.
-		rows := queryInt(t, c.pool, "SELECT count(*) FROM page_crawls WHERE outcome <> 'blocked_robots' AND NOT prerequisite")
+		rows := queryInt(t, c.pool, "SELECT count(*) FROM page_crawls WHERE outcome <> 'blocked_robots' AND kind = 'page'")
 		requests := len(s.Log().Pages())
 		require.GreaterOrEqual(t, rows, requests)
 		require.LessOrEqual(t, rows, requests+died)
