@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 func TestMain(m *testing.M) {
@@ -68,6 +69,7 @@ func TestImagesArePinned(t *testing.T) {
 
 // The linker ignores a variable that is not there.
 func TestVersionIsStamped(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	flags := regexp.MustCompile(`-ldflags="(.*)"`).FindAllStringSubmatch(read(t, "Dockerfile"), -1)
 	require.Len(t, flags, 3)

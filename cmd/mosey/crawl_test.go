@@ -16,6 +16,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
 )
 
@@ -124,6 +125,7 @@ func TestCrawl(t *testing.T) {
 	})
 
 	t.Run("StopsWithoutAWarning", func(t *testing.T) {
+		form.Long(t)
 		t.Parallel()
 		h, _ := newHarnessWithStack(t)
 		const sites, pagesEach = 10, 12 // of long activities, which have sent heartbeats

@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 // postgresPrograms runs the client programs of the tests' Postgres.
@@ -73,6 +74,7 @@ func slotsOf(t *testing.T, store *db.Store) map[string]time.Time {
 // TestMovingByDump moves a crawl from a data directory to a cluster, where it goes on, and back, as
 // docs/moving.md says.
 func TestMovingByDump(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	const sites, pages, delay = 3, 2, time.Second
 	cluster, store := newHarnessWithStack(t)

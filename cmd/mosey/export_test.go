@@ -19,6 +19,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/export"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 // exported runs an export to standard output that works, and returns its rows.
@@ -334,6 +335,7 @@ func runsAsMosey() {
 }
 
 func TestExportGoesOnAfterAKill(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	const links = 400_000
 	r := newRows(t, settings.Settings{})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -19,11 +20,16 @@ import (
 	"github.com/mosey-web/mosey/test/output"
 )
 
+// unlimited is set for all commands. The limit of a process is for one crawl. Here are several,
+// and the process would collect garbage all the time.
+const unlimited = "GOMEMLIMIT=off"
+
 // patience bounds every wait for what happens much sooner.
 const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	runsAsMosey()
+	debug.SetGCPercent(400) // as a crawl does below its limit
 	code := dbtest.Main(m)
 	if dir := os.Getenv("MOSEY_REPLAY_RECORD"); dir != "" && code == 0 {
 		if err := recordHistories(dir, temporalStack.info.TemporalAddress); err != nil {
@@ -57,7 +63,7 @@ func newHarness(t *testing.T) *commandHarness {
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	return &commandHarness{t: t, dir: dir}
+	return &commandHarness{t: t, dir: dir, environ: wiring.Env{unlimited}}
 }
 
 // newHarnessWithDatabase is a world with a migrated database of its own, named by

@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -55,6 +56,7 @@ func TestDispatcherThatIsGone(t *testing.T) {
 	})
 
 	t.Run("IsStartedByAWorkerThatStarts", func(t *testing.T) {
+		form.Long(t)
 		t.Parallel()
 		h, store := newHarnessWithStack(t)
 		s := newSite(t, 1, 2)

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
@@ -60,7 +61,7 @@ func (s *sharedStack) start() error {
 	ctx, s.cancel = context.WithCancel(context.Background())
 	s.code = make(chan int, 1)
 	go func() {
-		s.code <- run(ctx, []string{"--data-dir", s.dir, "up", "--no-worker"}, &command.Env{Stdout: &s.out, Stderr: &s.out})
+		s.code <- run(ctx, []string{"--data-dir", s.dir, "up", "--no-worker"}, &command.Env{Stdout: &s.out, Stderr: &s.out, Environ: wiring.Env{unlimited}})
 	}()
 	for deadline := time.Now().Add(2 * patience); !strings.Contains(s.out.String(), "Ready."); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) || len(s.code) > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/picture"
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/race"
 )
 
@@ -89,6 +90,7 @@ func recompressed(img image.Image) image.Image {
 // TestRecall counts a copy as found if it is near to its original, and is not flat itself:
 // one that is flat is left out of what is searched.
 func TestRecall(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	race.SkipSerial(t)
 	const each = 5
@@ -133,6 +135,7 @@ func TestRecall(t *testing.T) {
 // Two pages of text that are laid out alike look alike to pHash: so it takes both hashes,
 // as images_near in the database asks for them. What pHash finds by itself is only told.
 func TestPrecision(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	type prints struct {
 		pHash, dHash, pQuery, dQuery crawl.ImageHash

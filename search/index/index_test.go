@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"cmp"
 	"flag"
 	"math/rand/v2"
 	"slices"
@@ -11,11 +12,12 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/search/index"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 var (
-	pagesFlag   = flag.Int("index.pages", 6_000, "how many `pages` TestQueriesAreEvaluatedWhole reads")
-	queriesFlag = flag.Int("index.queries", 400, "how many `queries` it asks")
+	pagesFlag   = flag.Int("index.pages", 0, "how many `pages` TestQueriesAreEvaluatedWhole reads; 0 is 6,000, and 2,000 with -short")
+	queriesFlag = flag.Int("index.queries", 0, "how many `queries` it asks; 0 is 400, and 150 with -short")
 )
 
 // A query finds each page that has what is asked for, and no other, however the pages are
@@ -23,15 +25,16 @@ var (
 func TestQueriesAreEvaluatedWhole(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	docs := draw(rng, 1, *pagesFlag)
+	pages, asks := cmp.Or(*pagesFlag, form.Either(6_000, 2_000)), cmp.Or(*queriesFlag, form.Either(400, 150))
+	docs := draw(rng, 1, pages)
 	m := newMemory()
-	for some := range slices.Chunk(docs, *pagesFlag/6+100) {
+	for some := range slices.Chunk(docs, pages/6+100) {
 		m.add(t, some...)
 	}
 	again := draw(rng, 1, 500) // read again, in a newer segment
 	m.add(t, again...)
 	docs = append(again, docs[500:]...)
-	queries := make([]asked, *queriesFlag)
+	queries := make([]asked, asks)
 	before := make([][]index.Hit, len(queries))
 	for i := range queries {
 		queries[i] = ask(rng, docs)

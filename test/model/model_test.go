@@ -184,7 +184,7 @@ func TestModel(t *testing.T) {
 	switch {
 	case sequences != 0:
 	case testing.Short():
-		sequences = 12
+		sequences = 6
 	default:
 		sequences = 300
 	}

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/form"
 )
 
 const version = "v0.9.8"
@@ -166,6 +168,7 @@ func TestRefusals(t *testing.T) {
 
 // The worker and manners of this tree are built, for this machine.
 func TestRelease(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	if (runtime.GOOS != "linux" && runtime.GOOS != "darwin") || (runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64") {
 		t.Skip("there are no releases as .tar.gz for this platform")
