@@ -93,10 +93,10 @@ func TestAForumIsFetchedWhole(t *testing.T) {
 		"TopicsFirst": {}, "PostsFirstThatNameTheirTopic": {true, true, true}, "TopicsFirstAndNamed": {long: true, canonical: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if c.long {
 				form.Long(t)
 			}
-			t.Parallel()
 			shared := prose(1, 300)
 			p := paths{}
 			var all []string
@@ -133,10 +133,10 @@ func TestAShopIsFetchedWhole(t *testing.T) {
 		"1000And26": {true, 1000, 26}, "2000And20": {false, 2000, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if c.long {
 				form.Long(t)
 			}
-			t.Parallel()
 			const products = 300
 			shared := prose(2, c.shared)
 			p := paths{}

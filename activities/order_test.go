@@ -151,10 +151,10 @@ func TestOrderPays(t *testing.T) {
 		"ByAll":               {sitemap: true, feed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if name != "ByAll" {
 				form.Long(t)
 			}
-			t.Parallel()
 			b := setup(t, options{
 				sites:    m.serve(c.sitemap, c.feed),
 				settings: settings.Settings{Sitemaps: new(c.sitemap), Feeds: new(c.feed)},

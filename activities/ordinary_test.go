@@ -76,10 +76,10 @@ func TestOrdinarySitesWithBrokenPages(t *testing.T) {
 	bundles := setupCases(t, o, cases, func(c testCase) web.Site { return web.Ordinary(c.pages, c.broken, c.numbers...) })
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if tc.long {
 				form.Long(t)
 			}
-			t.Parallel()
 			b := bundles[name]
 			b.acts = b.worker(t, options{limits: fetch.Config{FirstByteTimeout: 200 * time.Millisecond, TotalTimeout: 5 * time.Second}})
 			targets := []string{"/"}

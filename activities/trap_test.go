@@ -51,11 +51,11 @@ func TestTrapsEnd(t *testing.T) {
 	})
 	for name := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			switch cases[name] {
 			case web.TrapPaths, web.TrapRedirects, web.TrapSessionPath:
 				form.Long(t)
 			}
-			t.Parallel()
 			b := bundles[name]
 			b.seed(t, "/")
 			b.allowAll(t, b.page("/"))

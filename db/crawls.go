@@ -65,7 +65,7 @@ func (s *Store) TakeBack(
 	})
 }
 
-// sharedFor returns the keys of shared slots, and their delays in milliseconds, at most most each.
+// sharedFor returns the keys of shared slots, and their delays in milliseconds, most of each at most.
 func sharedFor(slots []crawl.SharedSlot, most int64) (keys []string, delays []int64) {
 	for _, slot := range slots {
 		keys, delays = append(keys, slot.Key), append(delays, min(slot.Delay.Count(), most))

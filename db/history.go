@@ -31,7 +31,7 @@ func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcom
 	}), translate("read the history of "+domain, err)
 }
 
-// Ended returns the latest attempts of up to domains domains that are served, at most most attempts.
+// Ended returns the latest attempts of served domains, within both bounds.
 func (s *Store) Ended(ctx context.Context, domains, most int) ([]report.Crawl, error) {
 	p := dbsqlc.HistoryOfServedParams{Domains: int32(domains), Max: int32(most)} //nolint:gosec // the caller bounds them
 	rows, err := s.q.HistoryOfServed(ctx, p)
@@ -52,8 +52,8 @@ func crawlReport(r dbsqlc.HistoryRow) report.Crawl {
 	}
 }
 
-// DomainHistory returns the latest attempts, controls and fetches of robots.txt of a domain, at most
-// most of each kind.
+// DomainHistory returns the latest attempts, controls and fetches of robots.txt of a domain. Most
+// bounds each kind.
 func (s *Store) DomainHistory(ctx context.Context, domain string, most int) (h report.DomainHistory, err error) {
 	if h.Attempts, err = s.History(ctx, domain, "", time.Time{}, most); err != nil {
 		return h, err

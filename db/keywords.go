@@ -38,7 +38,7 @@ const (
 	foldedAtOnce = 50
 )
 
-// WriteKeywords indexes at most most waiting pages, in one transaction and as one segment. It
+// WriteKeywords indexes waiting pages, most of them at a time, in one transaction and as one segment. It
 // takes the first pages after one, by their ids, except the pages that another process is writing.
 // It returns the last page, 0 if no page waits, and the number of pages.
 func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error) {

@@ -48,7 +48,7 @@ func linkReport(l dbsqlc.LinksToPageRow) report.Link {
 	}
 }
 
-// DomainLinks reports the links between a domain and others, at most most each way.
+// DomainLinks reports the links between a domain and others, most of them each way.
 func (s *Store) DomainLinks(ctx context.Context, domain string, most int) (report.DomainLinks, error) {
 	links := report.DomainLinks{Domain: domain, Out: []report.Links{}, In: []report.Links{}}
 	limit := int32(most) //nolint:gosec // the caller bounds it

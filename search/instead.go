@@ -75,7 +75,7 @@ func (f *finding) similar(ctx context.Context, word string) (string, error) {
 }
 
 // distance returns how many letters have to be added, left out, exchanged or swapped with their
-// neighbour to make one word the other, at most most + 1. (Damerau, "A technique for computer
+// neighbour to make one word the other, or most + 1 if that is fewer. (Damerau, "A technique for computer
 // detection and correction of spelling errors", 1964.)
 func distance(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)

@@ -147,7 +147,8 @@ func appendWords(words []word, text string) []word {
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		i += size
-		lower, alone := rune(0), false
+		var lower rune
+		var alone bool
 		if int(r) < len(alphabetWord) {
 			lower = alphabetWord[r]
 		} else {

@@ -146,8 +146,12 @@ func stamp(r *http.Request, key *Key, c stampConfig) error {
 		components = append(components, one)
 	}
 	made, err := sign(key, components, []param{
-		{"created", c.created.Unix()}, {"keyid", key.ID}, {"alg", "ed25519"},
-		{"expires", c.expires.Unix()}, {"nonce", c.nonce}, {"tag", tag},
+		{"created", c.created.Unix()},
+		{"keyid", key.ID},
+		{"alg", "ed25519"},
+		{"expires", c.expires.Unix()},
+		{"nonce", c.nonce},
+		{"tag", tag},
 	})
 	if err != nil {
 		return fmt.Errorf("make the signature: %w", err)

@@ -68,7 +68,7 @@ func (c *Client) resolve(ctx context.Context, u urls.URL) (target, error) {
 func (c *Client) refuses(ctx context.Context, domain string, addr netip.Addr) (*crawl.Refusal, error) {
 	r := &crawl.Refusal{Addr: addr.Unmap().WithZone("")}
 	if c.Fetcher.Permits(addr) != nil {
-		return r, nil
+		return r, nil //nolint:nilerr // the rule is the answer
 	}
 	listed, found, err := c.Store.AddressListed(ctx, domain, r.Addr)
 	if err != nil || !found {

@@ -58,11 +58,13 @@ var pages = []page{
 	{
 		name: "domains", path: "/domains", api: "domains", title: "Domains",
 		load: (*Server).domains, shows: (*DomainsView)(nil), change: changeDomains,
-		params: []string{"status", "only domains of this status", "sort", "the order: " + strings.Join(report.DomainSorts, ", "),
+		params: []string{
+			"status", "only domains of this status", "sort", "the order: " + strings.Join(report.DomainSorts, ", "),
 			"source", "only domains that a list of this kind has named", "rank", "only domains up to this place on it",
 			"errors", "only domains of whose last requests at least so many per cent failed",
 			"due", "only domains of which something is due now, if it is not empty", "lang", "only domains with a page in this language",
-			"waits", "only domains that are served and wait for this reason"},
+			"waits", "only domains that are served and wait for this reason",
+		},
 	},
 	{
 		name: "domain", path: "/domains/{name}", api: "domains/{name}", title: "Domain", live: true,
@@ -71,8 +73,10 @@ var pages = []page{
 	},
 	{
 		name: "images", path: "/images", api: "images", title: "Images", asks: true, load: (*Server).images, shows: (*ImagesView)(nil),
-		params: []string{"domain", "only images that pages of this domain name", "format", "only images of this format",
-			"similar", "SHA-256 of an image that they look like", "of", "copies are images that several URLs have, alike those that look the same"},
+		params: []string{
+			"domain", "only images that pages of this domain name", "format", "only images of this format",
+			"similar", "SHA-256 of an image that they look like", "of", "copies are images that several URLs have, alike those that look the same",
+		},
 	},
 	{name: "live", path: "/live", api: "live", title: "Live", live: true, load: (*Server).live, shows: (*LiveView)(nil)},
 	{

@@ -245,10 +245,12 @@ func (c Check) mend(ctx context.Context, p *Patient, found []Finding) []Finding 
 // Faults counts what is wrong.
 func Faults(found []Finding) (faults, warnings int) {
 	for _, f := range found {
-		if f.Severity == Fault {
+		switch f.Severity {
+		case Fault:
 			faults++
-		} else if f.Severity == Warning {
+		case Warning:
 			warnings++
+		case OK, Skipped, Note:
 		}
 	}
 	return faults, warnings

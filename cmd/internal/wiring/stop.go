@@ -83,17 +83,6 @@ func background(runs ...func(context.Context)) (stop func()) {
 	}
 }
 
-// keywordsTimeout bounds how long a process that ends writes keywords that wait. The next process writes the rest.
-const keywordsTimeout = 5 * time.Second
-
-func (w *Worker) writeLast() {
-	ctx, cancel := context.WithTimeout(context.Background(), keywordsTimeout)
-	defer cancel()
-	if err := w.keywords.Write(ctx); err != nil && ctx.Err() == nil {
-		w.logger.Warn("could not write keywords; the next worker does", "error", err)
-	}
-}
-
 const schemaEvery = 15 * time.Second
 
 // watchSchema stops taking work, and reports to Behind, once a migration has removed what this

@@ -199,14 +199,16 @@ func NewWorker(
 	if v.Role != RoleFetch {
 		w.queues = append(w.queues, queue{crawl.ControlTaskQueue, serveControl(c, f, v, acts)})
 	}
-	w.stopServing = sync.OnceFunc(func() {
-		var stopping sync.WaitGroup
-		for _, q := range w.queues {
-			stopping.Go(q.Stop)
-		}
-		stopping.Wait()
-	})
+	w.stopServing = sync.OnceFunc(w.stopQueues)
 	return w, nil
+}
+
+func (w *Worker) stopQueues() {
+	var stopping sync.WaitGroup
+	for _, q := range w.queues {
+		stopping.Go(q.Stop)
+	}
+	stopping.Wait()
 }
 
 type queue struct {

@@ -287,13 +287,14 @@ func Examine(ctx context.Context, e *Env, p *doctor.Patient, checks []doctor.Che
 		return fmt.Errorf("not all was looked at: %w", err)
 	}
 	faults, warnings := doctor.Faults(all)
-	if x.JSON {
+	switch {
+	case x.JSON:
 		if err := PrintJSON(e.Stdout, all); err != nil {
 			return err
 		}
-	} else if faults+warnings == 0 {
+	case faults+warnings == 0:
 		fmt.Fprintln(e.Stdout, "Nothing is wrong.")
-	} else if faults == 0 {
+	case faults == 0:
 		fmt.Fprintln(e.Stdout, "No fault, and "+explain.Count(int64(warnings), "warning")+".")
 	}
 	if faults > 0 {

@@ -135,15 +135,15 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 
 // printBoth prints what mosey rank has made of a page or domain, and its links both ways.
 func printBoth[L any](
-	w io.Writer, r crawl.Rank, out, in []L, print func(w io.Writer, heading string, links []L) error,
+	w io.Writer, r crawl.Rank, out, in []L, each func(w io.Writer, heading string, links []L) error,
 ) error {
 	if r.Domains > 0 {
 		fmt.Fprintf(w, "score %.3f, by links from %s\n", r.Score, explain.Count(int64(r.Domains), "registered domain"))
 	}
-	if err := print(w, "links to", out); err != nil {
+	if err := each(w, "links to", out); err != nil {
 		return err
 	}
-	return print(w, "is linked from", in)
+	return each(w, "is linked from", in)
 }
 
 func printLinks(w io.Writer, heading string, links []report.Link) error {
@@ -164,9 +164,7 @@ func printLinks(w io.Writer, heading string, links []report.Link) error {
 		if l.NoFollow {
 			line += " nofollow"
 		}
-		for _, mark := range l.Rel {
-			line += " " + mark
-		}
+		line = strings.Join(append([]string{line}, l.Rel...), " ")
 		if !l.GoneAt.IsZero() {
 			line += " gone since " + explain.Stamp(l.GoneAt)
 		}
@@ -216,7 +214,8 @@ type WhyCmd struct {
 // Run prints the explanation.
 func (c *WhyCmd) Run(ctx context.Context, e *command.Env) error {
 	var page *urls.URL
-	name, err := "", error(nil)
+	var name string
+	var err error
 	if strings.Contains(c.What, "://") {
 		var u urls.URL
 		u, err = command.PageArgument(c.What)

@@ -70,8 +70,8 @@ func start(ctx context.Context, cfg Config, store *config.SQL) (*Server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
-	s := &Server{address: address(p[primitives.FrontendService]), calls: &shortcut{}}
-	s.polls.stopping, s.polls.stop = context.WithCancel(context.Background())
+	stopping, stop := context.WithCancel(context.Background())
+	s := &Server{address: address(p[primitives.FrontendService]), calls: &shortcut{}, polls: polls{stopping: stopping, stop: stop}}
 	if s.server, err = s.newServer(store, p, cfg); err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
