@@ -154,7 +154,7 @@ func (a Attempt) Clean() Attempt {
 	return a
 }
 
-// Span is a duration that documents write as whole milliseconds, rounded to the nearest.
+// Span is a duration that documents write as whole milliseconds, rounded down.
 type Span time.Duration
 
 // MarshalJSON writes whole milliseconds.
