@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 // buildNextVersion builds a worker of another version: its DomainWorkflow takes a step more
@@ -44,9 +45,7 @@ func buildNextVersion(t *testing.T) (bin string) {
 // takes that back. A domain sleeps and a dispatcher waits for ever meanwhile: they are woken.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes minutes: go tool task test:long")
-	}
+	form.Long(t)
 	next := buildNextVersion(t)
 	beside(t)
 	const delay = 400 * time.Millisecond

@@ -7,7 +7,7 @@ import "testing"
 func Long(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("in the long form only")
+		t.Skip("in the long form only: go tool task test:long")
 	}
 }
 

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/race"
 )
 
@@ -180,14 +182,7 @@ func TestModel(t *testing.T) {
 			}
 		})
 	}
-	sequences := *sequencesFlag
-	switch {
-	case sequences != 0:
-	case testing.Short():
-		sequences = 6
-	default:
-		sequences = 300
-	}
+	sequences := cmp.Or(*sequencesFlag, form.Either(300, 6))
 	for n := range sequences {
 		seeds <- uint64(n + 1)
 	}

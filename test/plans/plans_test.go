@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/race"
 )
 
@@ -19,9 +20,7 @@ import (
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	race.SkipSerial(t)
-	if testing.Short() {
-		t.Skip("a million pages take three minutes: go tool task test:long")
-	}
+	form.Long(t) // a million pages take three minutes
 	d := newDatabase(t, manyPages, manySites)
 	f := &findings{seen: map[statement]bool{}, worst: map[statement]finding{}, used: map[*allowance]bool{}}
 	for _, s := range statistics {
