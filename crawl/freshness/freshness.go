@@ -52,8 +52,8 @@ func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
 	return next
 }
 
-// Due is when a page may be asked for again, and which rule decides that: not while its server
-// says that it is fresh (reasons.Fresh), and not within minRefetch of the last visit
+// Due returns when a page may be requested again, and the rule that decides. A page that its server
+// calls fresh waits (reasons.Fresh), and so does one within minRefetch of its last visit
 // (reasons.MinRefetch). It is the zero time if there was no visit.
 func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, reasons.Reason) {
 	if v.At.IsZero() {

@@ -219,9 +219,9 @@ CREATE OR REPLACE FUNCTION image_band_near(p_hash bigint, p_band bigint) RETURNS
     SELECT array_agg(DISTINCT (p_hash & p_band) # a.bits # b.bits) FROM flips a CROSS JOIN flips b
 $$;
 
--- The contents whose pHash differs from p_phash in at most p_distance bits, up to 8, and whose dHash
--- from p_dhash, unless that is null, in at most 16: so pictures with the same layout, such as pages of
--- text, are told apart. By multi-index hashing (Norouzi, Punjani and Fleet: Fast Search in Hamming Space
+-- The contents whose pHash differs from p_phash in at most p_distance bits, up to 8. Unless p_dhash is
+-- null, their dHash differs from it in at most 16 bits: this tells pictures with the same layout apart,
+-- such as pages of text. By multi-index hashing (Norouzi, Punjani and Fleet: Fast Search in Hamming Space
 -- with Multi-Index Hashing, 2012): of 3 bands one differs in at most 2 bits. Flat pictures are left out.
 -- Each band costs some 250 descents of its index and no row; a bitmap would read thousands of blocks.
 CREATE OR REPLACE FUNCTION images_near(p_phash bigint, p_dhash bigint, p_distance integer) RETURNS TABLE (sha256_hash text, distance integer)

@@ -25,9 +25,9 @@ type Config struct {
 
 	// Only tests set the rest. Zero values mean the defaults.
 
-	// rate limits the queries per second in all; the default is a third of what public resolvers such
-	// as Google's allow an address. domainRate limits them for one registrable domain, so that a zone
-	// with endless names cannot use up rate. A host takes two queries. Bursts are a second's worth, and
+	// rate limits the queries per second in all. Its default is a third of the limit that public
+	// resolvers such as Google's set for an address. domainRate limits the queries for one
+	// registrable domain, so that a zone with endless names cannot use up rate. A host takes two queries. Bursts are a second's worth, and
 	// at least two. -1 removes a limit.
 	rate, domainRate float64
 

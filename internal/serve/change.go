@@ -25,8 +25,8 @@ type Access struct {
 	// Token permits changes if it is not empty. A page that is requested with it (?token=) leaves
 	// it with the browser as a cookie.
 	Token string
-	// UserHeader is the header in which a reverse proxy names the person who is signed in, and who
-	// may change things; empty if there is none.
+	// UserHeader is the header in which a reverse proxy names the signed-in person. That person may
+	// change things. Empty means that there is no such proxy.
 	UserHeader string
 	// By is the author of changes with the token.
 	By string

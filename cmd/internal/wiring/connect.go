@@ -122,8 +122,8 @@ func Dial(ctx context.Context, o Connection, logger *slog.Logger, t *Telemetry, 
 	return &Client{Client: c, namespace: cmp.Or(opts.Namespace, client.DefaultNamespace)}, nil
 }
 
-// faults are what keeps a client from Temporal, by what is said of it, and what helps. The first
-// that fits is told.
+// faults lists the texts of errors that keep a client from Temporal, with a remedy for each. The
+// first match is reported.
 var faults = []struct{ says, helps string }{
 	{"signed by unknown authority", "does TEMPORAL_TLS_SERVER_CA_CERT_PATH name the CA that has signed the server's certificate?"},
 	{"certificate has expired or is not yet valid", "renew the server's certificate, or set the clock of this machine right"},
@@ -144,7 +144,7 @@ var faults = []struct{ says, helps string }{
 	{"PermissionDenied", "may TEMPORAL_API_KEY, or the certificate, use this namespace?"},
 }
 
-// askDoctor is what helps where an error alone does not tell what is wrong.
+// askDoctor is the remedy for an error that does not tell its cause.
 const askDoctor = "mosey doctor looks at it and says what helps"
 
 func unreachable(ctx context.Context, opts client.Options, err error) error {

@@ -75,7 +75,7 @@ func failure(err error) (text string, code int) {
 	return text, ExitFailed
 }
 
-// Room is what is left of a disk, in bytes. Some disks have no count of inodes.
+// Room is the free and the whole space of a disk, in bytes and inodes. Some disks have no count of inodes.
 type Room struct{ Free, Size, Inodes, InodesAll uint64 }
 
 // IsDiskFull reports whether an error says that a disk is full.

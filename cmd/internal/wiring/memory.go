@@ -25,8 +25,8 @@ const (
 )
 
 const (
-	// gcPercent is how much a process may allocate between two collections, in percent of what is
-	// alive, as long as it stays below the limit: it allocates a lot and keeps little.
+	// gcPercent is GOGC below the limit: the bytes allocated between two collections, in percent of
+	// the live heap. A process allocates a lot and keeps little.
 	gcPercent   = 400
 	memoryEvery = 5 * time.Second
 )
@@ -69,7 +69,7 @@ func memoryLimit(floor, live, beside, machine int64) int64 {
 	return min(max(floor, live+live*3/4+beside), most)
 }
 
-// memoryInUse is what the last collection has found alive, and what Go needs beside its heap.
+// memoryInUse returns the bytes of the live heap after the last collection, and those beside the heap.
 func memoryInUse() (live, beside int64) {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},

@@ -117,8 +117,8 @@ const (
 	RoleAll Role = "all"
 	// RoleFetch is for workflows and requests to sites.
 	RoleFetch Role = "fetch"
-	// RoleControl is for what starts and ends them: the dispatcher, seeds, people's commands, and
-	// what is done beside: comparing rows with what runs, and writing the index of words.
+	// RoleControl is for the dispatcher, seeds and people's commands. It also compares rows with
+	// running workflows, and writes the search index.
 	RoleControl Role = "control"
 )
 

@@ -253,8 +253,8 @@ func liftControls(kinds ...crawl.ControlType) func(*db.Store, context.Context, s
 	}
 }
 
-// lift lifts what keeps a domain from being crawled, says what holds then, and has the domain's runs look at it.
-// state says how the domain is if do finds nothing to lift.
+// lift lifts the decisions that keep a domain from being crawled, prints those that remain, and wakes
+// the domain's runs. state describes the domain if do finds nothing to lift.
 func lift(
 	ctx context.Context, e *command.Env, a command.Answer, text, state string,
 	do func(*db.Store, context.Context, string) error,

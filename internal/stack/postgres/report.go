@@ -36,8 +36,8 @@ var (
 	ordinary = []string{"57", "40"}
 )
 
-// actionable returns the report in a line of the log that a person has to know of and is not told
-// otherwise, as whoever sent a failing statement or had a connection refused is.
+// actionable returns the report in a line of the log if a person must know of it. The client of a
+// failed statement or a refused connection knows already: such reports are left out.
 func actionable(line string) (text string, is bool) {
 	found := reported.FindStringSubmatch(line)
 	if found == nil {
