@@ -44,7 +44,7 @@ func (b *testBundle) work(t *testing.T) (waited time.Duration) {
 		waited += d
 	}
 	var in *activities.FetchRobotsInput
-	for range 100 {
+	for range 400 {
 		var err error
 		var pages activities.FetchPagesResult
 		var robots activities.FetchRobotsResult

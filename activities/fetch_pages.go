@@ -22,6 +22,7 @@ type PageStore interface {
 	Next(ctx context.Context, domain string) (crawl.Facts, error)
 	Pending(ctx context.Context, domain string, runs []int64, most int) (int64, error)
 	DeferOrigin(ctx context.Context, domain, origin string, until time.Time, bare bool) (int64, error)
+	ExpireRobots(ctx context.Context, origin string) error
 	RenewClaim(ctx context.Context, domain string, span time.Duration) error
 }
 
@@ -266,6 +267,15 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 		return b.pass(ctx, decide.Closing(d, b.in.Domain, time.Now()))
 	}
 	x, facts, done, err := b.ask(ctx, f, d, b.reader.Crawl(f.Facts, d, u))
+	if err == nil && x != nil && (x.Trouble == politeness.TroubleOrigin || decide.RereadsRobots(d.Crawl.Robots, x.Attempt.StatusCode, f.Now)) {
+		// If its robots.txt fails, too, the origin's pages are deferred.
+		if err := b.store.ExpireRobots(ctx, u.Origin()); err != nil {
+			return facts, true, err
+		}
+		if facts, err = b.store.Next(ctx, b.in.Domain); err != nil {
+			return facts, true, err
+		}
+	}
 	// Trouble that is the page's own leaves the others their turn.
 	if x == nil || x.Attempt.RetryIn == nil || x.Trouble < politeness.TroubleServer {
 		return facts, done, err

@@ -251,7 +251,7 @@ func (f *originFetch) settle(x *request.Exchange) {
 	if f.unread == "" {
 		return
 	}
-	u := f.Failed(x, f.unread)
+	u := f.Failed(x, f.unread, f.jitter())
 	x.Attempt.Robots = &u.Robots
 	if u.Soon {
 		x.Attempt.Reason = reasons.Robots

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/manners/web"
 )
 
@@ -113,6 +114,24 @@ func TestRobotsLife(t *testing.T) {
 		require.NoError(t, err, "put off for hours, after so many failures")
 		require.Equal(t, crawl.RobotsUnreachable, b.robots(t).Verdict, "after a day nothing is allowed")
 		require.Empty(t, b.robots(t).Rules)
+	})
+
+	t.Run("IsReadAgainOnceASiteWithoutItRefuses", func(t *testing.T) {
+		t.Parallel()
+		o := withRobots(status(404), says("User-agent: *\nDisallow: /p/2\n"))
+		o.sites[0].Paths["/p/1"], o.sites[0].Paths["/p/3"] = web.Status{Code: 404}, web.Status{Code: 403}
+		b := setup(t, o)
+		b.seed(t, "/p/1")
+		b.readRobots(t)
+		b.age(t, decide.RobotsFreshLeast)
+		b.work(t)
+		b.seed(t, "/p/3")
+		b.work(t)
+		b.seed(t, "/p/2")
+		require.Equal(t, crawl.RobotsAllowAll, b.robots(t).Verdict, "a missing page says nothing")
+		b.work(t)
+		require.Equal(t, crawl.RobotsRules, b.robots(t).Verdict)
+		require.Equal(t, []string{"/p/1", "/p/3"}, b.pages())
 	})
 
 	t.Run("AFailureAMonthLaterIsOneMore", func(t *testing.T) {

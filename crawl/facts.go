@@ -54,7 +54,9 @@ type DomainFacts struct {
 	Health     Health       `json:"health"`
 	// Recrawl is a DomainRecrawl as stored; empty means none.
 	Recrawl json.RawMessage `json:"recrawl,omitempty"`
-	// Reachable counts the domain's origins whose robots.txt was read at the last request for it.
+	// Origins counts the domain's origins whose robots.txt was requested, and Reachable those that
+	// answered the last request for it.
+	Origins   int `json:"origins,omitempty"`
 	Reachable int `json:"reachable_origins,omitempty"`
 	// SparedSince is the time since which attempts are taken back, because nothing tells whether
 	// the domain or our network fails; zero if they are not.
@@ -199,6 +201,7 @@ type RobotsFacts struct {
 	Verdict RobotsVerdict `json:"verdict"`
 	// Version identifies the stored rules; it changes with every fetch.
 	Version   int64     `json:"version"`
+	FetchedAt time.Time `json:"fetched_at"`
 	ExpiresAt time.Time `json:"expires_at"`
 	Reason    string    `json:"reason,omitempty"`
 	// Agent is the product token that the rules were read for.

@@ -30,6 +30,15 @@ type Health struct {
 	// AwaySince is the time since which no connection could be made; zero if the last request had
 	// one.
 	AwaySince time.Time `json:"away_since,omitzero"`
+	// Answering are the origins of the domain whose last request was answered well, the latest first,
+	// at most politeness.AnsweringMax.
+	Answering []OriginAnswer `json:"answering,omitempty"`
+}
+
+// OriginAnswer is when an origin last answered, on the database's clock.
+type OriginAnswer struct {
+	Origin string    `json:"origin"`
+	At     time.Time `json:"at"`
 }
 
 // Sample is the last answer of one URL, or the lack of one.

@@ -86,6 +86,11 @@ func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until ti
 	return n, translate("defer "+origin, err)
 }
 
+// ExpireRobots has an origin's robots.txt requested before the next page of the origin.
+func (s *Store) ExpireRobots(ctx context.Context, origin string) error {
+	return translate("expire the robots.txt of "+origin, s.q.RobotsExpire(ctx, origin))
+}
+
 // facts decodes what a query has returned.
 func (s *Store) facts(data []byte, err error) (f crawl.Facts, _ error) {
 	if err != nil {

@@ -221,7 +221,7 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 }
 
 func decideCrawl(f Facts, now time.Time, d Decision) Decision {
-	if skip(now, &d) || scheme(now, &d) {
+	if skip(now, &d) || scheme(now, &d) || ports(f, &d) {
 		return d
 	}
 	byRobots := robots(f, now, &d)

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -67,6 +68,20 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	return robotsAllowed
 }
 
+// RobotsFreshLeast is how long a robots.txt holds at the least, whatever its Cache-Control: to request
+// it before each page would not be polite.
+const RobotsFreshLeast = 10 * time.Minute
+
+// RereadsRobots reports whether a page's status has a robots.txt requested again before it expires: the
+// page is refused or fails, and the origin had no robots.txt when that was last requested. A site that
+// begins to refuse may have one by now. A page that is missing says nothing of its site.
+func RereadsRobots(r *crawl.RobotsFacts, status int, now time.Time) bool {
+	if status < http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusGone {
+		return false
+	}
+	return r != nil && r.Verdict == crawl.RobotsAllowAll && now.Sub(r.FetchedAt) >= RobotsFreshLeast
+}
+
 // Outdated reports whether a robots.txt was read for another product token, or by another rule.
 func Outdated(f Facts, agent string, v crawl.RobotsVerdict) bool {
 	return f.Agent != "" && (agent != f.Agent || v == crawl.RobotsDisallowAll && f.AllowMalformed)
@@ -84,6 +99,20 @@ const (
 	// are requested over https again.
 	SchemeHolds = 24 * time.Hour
 )
+
+// OriginsMax is how many origins of a domain are requested. Beyond it, pages on ports that were never
+// requested are passed over unless they are seeds: links to 60,000 ports are cheap to write, and each
+// costs a request for robots.txt, which is stored.
+const OriginsMax = 16
+
+// ports passes over a page on one port too many of its host.
+func ports(f Facts, d *Decision) bool {
+	c := d.Crawl
+	if c.Robots != nil || c.Depth == 0 || f.Domain.Origins < OriginsMax {
+		return false
+	}
+	return d.pass(reasons.Ports, fmt.Sprintf("%d other origins of its host were requested", f.Domain.Origins))
+}
 
 // FallsBack reports whether seeds without a scheme are requested over http: https had no answer in
 // all its tries, and was never read. A name that cannot be resolved says nothing of the scheme.

@@ -60,10 +60,14 @@ func URLKey(url string) uint32 {
 }
 
 // Observe returns the health after an answer, and the breaker's judgement. Each URL counts once,
-// with its last answer. delay is the domain's normal delay; jitter is in [0,1).
+// with its last answer; [TroubleOrigin] does not count. delay is the domain's normal delay; jitter is
+// in [0,1).
 func Observe(
 	h crawl.Health, a Answer, delay time.Duration, jitter float64, set crawl.BreakerSettings,
 ) (crawl.Health, Judgement) {
+	if a.Trouble == TroubleOrigin {
+		return h, Judgement{Trouble: TroubleOrigin}
+	}
 	samples := slices.DeleteFunc(slices.Clone(h.Samples), func(s crawl.Sample) bool {
 		return a.URL != 0 && s.URL == a.URL
 	})

@@ -39,6 +39,9 @@ const (
 	// TroublePage is a 5xx other than 503, or a timeout. It is the page's own trouble as long as
 	// other pages are answered: the page is tried again later, the domain is not slowed down.
 	TroublePage
+	// TroubleOrigin is an origin that has no connection, no TLS or no readable robots.txt, while another
+	// origin of the domain answers. The origin is deferred, and the domain keeps its pace.
+	TroubleOrigin
 	// TroubleServer is a 429, a 503, any answer with a Retry-After, or a broken
 	// connection: the wait of the domain doubles.
 	TroubleServer

@@ -35,6 +35,7 @@ const (
 	Extension   Reason = "extension"
 	Variant     Reason = "variant"
 	Scheme      Reason = "scheme"
+	Ports       Reason = "ports"
 	ImageBudget Reason = "image-budget"
 	ImagesOff   Reason = "images-off"
 	Forgotten   Reason = "forgotten"
@@ -97,6 +98,10 @@ var table = map[Reason]Row{
 	Scheme: {
 		Of: Page, Words: "https cannot be reached, and http is asked instead", Remedy: "a seed that says https:// is not asked by http",
 		Unwanted: true, Again: []Event{LinkFound},
+	},
+	Ports: {
+		Of: Page, Words: "on too many ports of one host", Remedy: "a page that is seeded is fetched all the same",
+		Unwanted: true, Again: []Event{SeedGiven},
 	},
 	ImageBudget: {
 		Of: Image, Words: "over the budget of their domain", Remedy: "a larger max_images_per_domain fetches them",

@@ -10,6 +10,15 @@ import (
 	"time"
 )
 
+const robotsExpire = `-- name: RobotsExpire :exec
+UPDATE robots SET expires_at = clock_timestamp() WHERE origin = $1 AND expires_at > clock_timestamp()
+`
+
+func (q *Queries) RobotsExpire(ctx context.Context, origin string) error {
+	_, err := q.db.Exec(ctx, robotsExpire, origin)
+	return err
+}
+
 const robotsGet = `-- name: RobotsGet :one
 SELECT
     r.origin, r.domain, r.verdict, r.agent, convert_from(t.content, 'UTF8')::text AS rules, r.body_hash, r.crawl_delay_ms, r.visit_times, r.sitemaps, r.reason, r.status_code, r.failures, r.unreached,

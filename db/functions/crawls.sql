@@ -106,16 +106,22 @@ BEGIN
     SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain,
         coalesce(f.priority, page_priority((f.follow ->> 'depth')::integer,
             CASE WHEN NOT f.is_new AND f.kind = ANY (kinds('document')) THEN (SELECT r.score FROM page_ranks r WHERE r.page_id = f.page_id) END,
-            CASE WHEN f.kind = ANY (kinds('document')) AND (f.follow ->> 'depth')::integer > 0 THEN k.penalty END)),
+            CASE WHEN f.kind = ANY (kinds('document')) AND (f.follow ->> 'depth')::integer > 0 THEN k.penalty END)
+            - CASE WHEN k.another THEN 1000 ELSE 0 END),
         now() - f.after * interval '1 microsecond', f.run_id,
         CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, f.kind = ANY (kinds('image'))) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f LEFT JOIN LATERAL (
-        -- others of its pattern have brought nothing new
-        SELECT pattern_penalty(u.seen, u.duplicates + u.copies) AS penalty FROM pages x CROSS JOIN LATERAL (
+        -- Others of its pattern have brought nothing new; or it is on a port of which nothing was
+        -- requested, though something of its host was: such ports come last.
+        SELECT pattern_penalty(u.seen, u.duplicates + u.copies) AS penalty,
+            CASE WHEN (f.follow ->> 'depth')::integer > 0 AND f.url ~ '^https?://[^/]+:[0-9]+/' THEN (
+                SELECT NOT bool_or(r.origin = x.origin) FROM robots r WHERE r.domain = x.domain
+            ) END AS another
+        FROM pages x LEFT JOIN LATERAL (
             SELECT y.seen, y.duplicates, y.copies FROM url_patterns y
             WHERE y.domain = x.domain AND y.pattern = x.patterns [cardinality(x.patterns)] LIMIT 1
-        ) u
+        ) u ON true
         WHERE x.id = f.page_id
     ) k ON true
     ORDER BY f.page_id, f.run_id, f.after DESC

@@ -95,12 +95,12 @@ BEGIN
                 FROM domain_controls c
                 WHERE c.domain = k.domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
             ), '[]') || coalesce(domain_listed(k.domain), '[]'), '[]'),
-            'crawl_delay_ms', o.crawl_delay_ms, 'visit_times', o.visit_times, 'reachable_origins', o.reachable,
+            'crawl_delay_ms', o.crawl_delay_ms, 'visit_times', o.visit_times, 'origins', o.origins, 'reachable_origins', o.reachable,
             'health', (SELECT h.health FROM domain_health h WHERE h.domain = k.domain),
             'slot_free_at', s.free_at, 'slot_reason', s.reason, 'spared_since', s.spared_since
         ) || CASE WHEN d.recrawl IS NULL THEN '{}' ELSE jsonb_build_object('recrawl', d.recrawl) END
         FROM unnest(p_domains) WITH ORDINALITY AS k (domain, n) CROSS JOIN LATERAL (
-            SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) FILTER (WHERE x.failures = 0) AS reachable,
+            SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) AS origins, count(*) FILTER (WHERE x.failures = 0) AS reachable,
                 -- of two days: a Visit-time opens each day, so that a robots.txt in use is read again before
                 jsonb_path_query_array(
                     jsonb_agg(jsonb_build_object('windows', x.visit_times, 'until', x.read_at + interval '2 days') ORDER BY x.read_at DESC)
@@ -166,7 +166,7 @@ BEGIN
             'vouched', CASE WHEN c.kind = ANY (kinds('nested')) THEN sitemap_vouchers(p.id) END,
             'robots', (
                 SELECT jsonb_build_object(
-                    'verdict', r.verdict, 'version', r.version, 'expires_at', r.expires_at, 'reason', r.reason,
+                    'verdict', r.verdict, 'version', r.version, 'fetched_at', r.fetched_at, 'expires_at', r.expires_at, 'reason', r.reason,
                     'agent', r.agent, 'tdm_known', r.tdm IS NOT NULL,
                     'unreached', r.unreached, 'read', r.read_at IS NOT NULL
                 ) FROM robots r WHERE r.origin = p.origin

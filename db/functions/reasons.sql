@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION reasons(p_column text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE p_column
         WHEN 'settings changed' THEN ARRAY['excluded', 'extension', 'image-budget', 'images-off', 'variant']
-        WHEN 'seed given' THEN ARRAY['excluded', 'extension', 'trap', 'variant']
+        WHEN 'seed given' THEN ARRAY['excluded', 'extension', 'ports', 'trap', 'variant']
         WHEN 'traps reset' THEN ARRAY['trap']
         WHEN 'link found' THEN ARRAY['scheme']
         WHEN 'image found' THEN ARRAY['extension', 'forgotten']

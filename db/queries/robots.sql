@@ -14,5 +14,8 @@ SELECT
     fetched_at, expires_at
 FROM robots WHERE domain = @domain ORDER BY origin;
 
+-- name: RobotsExpire :exec
+UPDATE robots SET expires_at = clock_timestamp() WHERE origin = @origin AND expires_at > clock_timestamp();
+
 -- name: RobotsSave :one
 SELECT robots_save(@robots::jsonb)::integer AS failures;

@@ -23,11 +23,9 @@ import (
 )
 
 const (
-	// RobotsFresh is how long a robots.txt holds at the most (RFC 9309 §2.4), and
-	// RobotsFreshLeast how long at the least, whatever its Cache-Control: to ask
-	// before each page would not be polite.
-	RobotsFresh      = 24 * time.Hour
-	RobotsFreshLeast = 10 * time.Minute
+	// RobotsFresh is how long a robots.txt holds at the most (RFC 9309 §2.4). The least is
+	// decide.RobotsFreshLeast.
+	RobotsFresh = 24 * time.Hour
 	// RobotsReasonMax bounds what is stored of an error, in bytes.
 	RobotsReasonMax = 500
 	// robotsHops is how many redirects are followed (RFC 9309 §2.3.1.2).
@@ -152,7 +150,7 @@ func robotsFreshness(resp *fetch.Response) time.Duration {
 	if !said {
 		return RobotsFresh
 	}
-	return min(max(fresh, RobotsFreshLeast), RobotsFresh)
+	return min(max(fresh, decide.RobotsFreshLeast), RobotsFresh)
 }
 
 // rules reads a robots.txt. Its Crawl-delay holds from this answer on.

@@ -28,15 +28,20 @@ type Unread struct {
 	Try  int
 }
 
-// Failed decides, once it is known how long the domain is left alone, what becomes of a
-// robots.txt that the exchange could not read, and why.
-func (o Origin) Failed(x *request.Exchange, why string) Unread {
+// Failed decides what becomes of a robots.txt that the exchange could not read, and why. The pace of
+// the domain is known by then. Jitter is in [0,1).
+func (o Origin) Failed(x *request.Exchange, why string, jitter float64) Unread {
 	at := &x.Attempt
 	try := o.Stored.Failures + 1
 	if x.Away {
 		try = max(try, decide.RobotsTries)
 	}
-	wait := putOff(try, time.Duration(at.Delay), time.Duration(at.RetryAfter))
+	rest := time.Duration(at.Delay)
+	alone := x.Trouble == politeness.TroubleOrigin
+	if alone {
+		rest = o.backoff(try, jitter)
+	}
+	wait := putOff(try, rest, time.Duration(at.RetryAfter))
 	gone := o.nameIsGone(x)
 	if gone {
 		at.Health.GivenUp++
@@ -52,9 +57,9 @@ func (o Origin) Failed(x *request.Exchange, why string) Unread {
 		}
 		wait = max(wait, schemePutOff)
 	}
-	u := o.unread(why, at.StatusCode, try, wait)
+	u := o.unread(why, at.StatusCode, try, wait, alone && x.Response == nil)
 	u.Robots.Unreached = unreached
-	u.Soon = u.Soon && !gone && !fallsBack
+	u.Soon = u.Soon && !gone && !fallsBack && !alone
 	return u
 }
 
@@ -62,19 +67,23 @@ func (o Origin) Failed(x *request.Exchange, why string) Unread {
 // made.
 func (o Origin) Unasked(why string, jitter float64) Unread {
 	try := o.Stored.Failures + 1
+	return o.unread(crawl.CleanText(why, RobotsReasonMax), 0, try, putOff(try, o.backoff(try, jitter), 0), false)
+}
+
+// backoff is how long the origin rests after so many failures in a row, whatever its domain does.
+func (o Origin) backoff(failures int, jitter float64) time.Duration {
 	normal, _ := politeness.Delay(decide.PaceOf(o.Facts).Waits)
-	penalty := politeness.Backoff(politeness.TroubleSetup, try, normal, jitter)
-	return o.unread(crawl.CleanText(why, RobotsReasonMax), 0, try, putOff(try, max(penalty, normal), 0))
+	return max(politeness.Backoff(politeness.TroubleSetup, failures, normal, jitter), normal)
 }
 
 // unread is the verdict on a robots.txt that could not be read, and whether it is to be
-// tried again soon.
-func (o Origin) unread(why string, status, try int, wait time.Duration) Unread {
+// tried again soon. The pages of an origin that is down cannot be requested by a copy either.
+func (o Origin) unread(why string, status, try int, wait time.Duration, down bool) Unread {
 	u := Unread{Wait: wait, Try: try}
-	if o.holdsCopy() {
+	if !down && o.holdsCopy() {
 		left := RobotsFresh - o.Stored.Age
 		u.Robots = o.Stored
-		u.Robots.Fresh, u.Robots.StatusCode, u.Robots.Failed = crawl.Millis(min(max(wait, RobotsFreshLeast), left)), status, true
+		u.Robots.Fresh, u.Robots.StatusCode, u.Robots.Failed = crawl.Millis(min(max(wait, decide.RobotsFreshLeast), left)), status, true
 		u.Robots.Reason = fmt.Sprintf("%s: the copy read %s ago holds", why, o.Stored.Age.Round(time.Second))
 	} else {
 		u.Robots = crawl.Robots{

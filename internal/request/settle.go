@@ -83,6 +83,10 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 			at.RetryAfter = crawl.Millis(w.RetryAfter)
 		}
 	}
+	origin := ask.URL.Origin()
+	if ofOrigin(ask, x, hinted) {
+		x.Trouble = politeness.TroubleOrigin
+	}
 	refuses := refused(at.StatusCode) || at.Login
 	answer := politeness.Answer{
 		Sample: crawl.Sample{
@@ -93,6 +97,9 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	}
 	health, j := politeness.Observe(observeName(ask, x), answer, normal, 0, decide.Breaker(ask.Run))
 	x.Trouble = j.Trouble
+	if failed := x.Trouble >= politeness.TroubleOrigin; failed || x.Trouble == politeness.TroubleNone {
+		health = politeness.ObserveOrigin(health, origin, !failed, ask.Now)
+	}
 	at.Health, at.GiveUp, at.GiveUpReason, at.GiveUpFor = &health, j.GiveUp, j.Why, crawl.Millis(j.For)
 	if x.Response != nil {
 		w.Latency = politeness.LatencyDelay(time.Duration(at.Duration), *ask.Run.Settings.LatencyFactor)
@@ -107,16 +114,35 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	}
 	delay, reason := politeness.Delay(w)
 	at.Delay, at.Reason = crawl.Millis(delay), reason
-	away(ask, x, delay, normal)
+	if x.Trouble != politeness.TroubleOrigin {
+		away(ask, x, delay, normal)
+	}
 	if x.Trouble == politeness.TroubleNone || !ask.Retry {
 		return
 	}
 	retry := delay
-	if x.Trouble == politeness.TroublePage {
+	if x.Trouble < politeness.TroubleServer {
 		// the page rests for longer than its domain
 		retry = max(retry, politeness.Backoff(politeness.TroubleServer, ask.Run.Crawl.Attempt, normal, c.Jitter()))
 	}
 	at.RetryIn = new(crawl.Millis(retry))
+}
+
+// ofOrigin reports whether a request failed through its origin alone: its port has no connection or no
+// TLS, or its robots.txt cannot be read, while another origin of the domain answers. An answer that
+// asks for fewer requests counts for the domain, as its origins mostly share a server.
+func ofOrigin(ask Ask, x *Exchange, hinted bool) bool {
+	if x.Trouble == politeness.TroubleNone || politeness.AnsweredElsewhere(ask.Health, ask.URL.Origin()).IsZero() {
+		return false
+	}
+	f, unanswered := errors.AsType[*fetch.Error](x.Err)
+	switch {
+	case unanswered && (!f.Connected || f.Cause == fetch.CauseTLS):
+		return true
+	case !unanswered && x.Response == nil: // no name
+		return false
+	}
+	return ask.Start.Prerequisite && !ask.Probe && !hinted && x.Attempt.StatusCode != http.StatusTooManyRequests
 }
 
 // away notes whether there was a connection, and gives up a domain without one, but for robots.txt.

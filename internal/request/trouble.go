@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
@@ -38,6 +39,8 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 		return x.Err
 	case f.Cause == fetch.CauseCanceled:
 		return nil
+	case !f.Connected && answersNow(ask):
+		return nil // the network works: the origin alone fails
 	case f.Unreached():
 		failed.Waited, failed.Why = f.EndedAt.Sub(began), f.Brief()
 		return c.Network.Failed(ctx, failed)
@@ -50,6 +53,17 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 	c.Network.Reached(t.ip())
 	x.Attempt.Reached = true
 	return nil
+}
+
+// answersLately is how long an answer of another origin shows a working network, or three delays of the
+// domain where that is longer.
+const answersLately = time.Minute
+
+// answersNow reports whether another origin of the domain has answered lately.
+func answersNow(ask Ask) bool {
+	delay, _ := politeness.Delay(ask.Pace.Waits)
+	at := politeness.AnsweredElsewhere(ask.Health, ask.URL.Origin())
+	return !at.IsZero() && ask.Now.Sub(at) <= max(answersLately, 3*delay)
 }
 
 // firstAsked is when the name servers were first asked without an answer, for a request that began later.

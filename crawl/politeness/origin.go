@@ -1,0 +1,34 @@
+package politeness
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// AnsweringMax is how many answering origins of a domain are remembered. Two would do to know one
+// besides any origin; the third keeps the memory when an origin fails.
+const AnsweringMax = 3
+
+// ObserveOrigin returns the health after a request to an origin at an instant: it answered well, or
+// it failed as a whole.
+func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) crawl.Health {
+	others := slices.DeleteFunc(slices.Clone(h.Answering), func(o crawl.OriginAnswer) bool { return o.Origin == origin })
+	if answered {
+		others = slices.Insert(others, 0, crawl.OriginAnswer{Origin: origin, At: now})
+	}
+	h.Answering = others[:min(len(others), AnsweringMax)]
+	return h
+}
+
+// AnsweredElsewhere returns when another origin of the domain last answered well. It is zero if no
+// other origin has, or if each has failed since.
+func AnsweredElsewhere(h crawl.Health, origin string) time.Time {
+	for _, o := range h.Answering {
+		if o.Origin != origin {
+			return o.At
+		}
+	}
+	return time.Time{}
+}
