@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/manners/web"
 )
 
@@ -221,4 +222,31 @@ func TestRecrawl(t *testing.T) {
 		require.NoError(t, b.store.RecrawlOlder(t.Context(), crawl.RecrawlOf{RunID: b.run.ID, IntoID: b.run.ID, Domain: "other.test", Before: time.Now().Add(time.Hour)}, crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) { added = p.Pending }))
 		require.Equal(t, 2, added, "nothing of another domain")
 	})
+}
+
+// A page whose visit comes while something else of it is pending keeps its next visit.
+func TestRecrawlKeepsWhatIsPending(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{settings: settings.Settings{WhenDone: new(settings.WhenDoneRecrawl)}})
+	b.seed(t, "/")
+	b.readRobots(t)
+	b.round(t)
+	b.exec(t, `INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind, depth)
+		SELECT page_id, domain, run_id, id, url, 'feed', depth FROM page_crawls WHERE NOT prerequisite`)
+	b.passes(t, 24*time.Hour*400)
+	_, err := b.store.RecrawlDue(t.Context(), b.run.ID, 10)
+	require.NoError(t, err)
+	require.Positive(t, b.dueIn(t, "/"))
+	lost := func() []db.Discrepancy {
+		found, err := b.store.CheckRevisits(t.Context(), 0, 1000)
+		require.NoError(t, err)
+		return found
+	}
+	require.Empty(t, lost())
+	b.exec(t, "UPDATE revisits SET due_at = NULL")
+	require.Empty(t, lost(), "a visit is pending")
+	b.exec(t, "UPDATE page_crawls SET outcome = 'success', completed_at = now() WHERE outcome IS NULL")
+	require.Len(t, lost(), 1)
+	require.NoError(t, b.store.RepairRevisits(t.Context(), []int64{lost()[0].ID}))
+	require.Empty(t, lost())
 }

@@ -141,6 +141,23 @@ func (s *Store) RepairKeywords(ctx context.Context, pages []int64) error {
 	return err
 }
 
+// CheckRevisits finds pages without a time for the next visit, in runs that visit their pages again. It
+// checks the ids after one and up to another.
+func (s *Store) CheckRevisits(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
+	return discrepancies(ctx, s, "look for pages without a next visit",
+		func(q *dbsqlc.Queries) ([]dbsqlc.CheckRevisitsRow, error) {
+			return q.CheckRevisits(ctx, dbsqlc.CheckRevisitsParams{After: after, Upto: upto})
+		},
+		func(r dbsqlc.CheckRevisitsRow) Discrepancy {
+			return Discrepancy{Domain: r.Domain, ID: r.ID, What: r.Url}
+		})
+}
+
+// RepairRevisits has such pages visited now.
+func (s *Store) RepairRevisits(ctx context.Context, pages []int64) error {
+	return retry(ctx, "have pages visited again", func() error { return s.q.RepairRevisits(ctx, pages) })
+}
+
 // CheckReferences finds attempts whose page or run is missing, in the same way.
 func (s *Store) CheckReferences(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for what attempts are about",

@@ -308,6 +308,51 @@ func (q *Queries) CheckReferences(ctx context.Context, arg CheckReferencesParams
 	return items, nil
 }
 
+const checkRevisits = `-- name: CheckRevisits :many
+SELECT p.id, p.domain, p.url FROM revisits AS v
+INNER JOIN pages AS p ON v.page_id = p.id INNER JOIN crawl_runs AS r ON v.run_id = r.id
+WHERE
+    v.page_id > $1::bigint AND v.page_id <= $2::bigint AND v.due_at IS NULL
+    AND r.settings ->> 'when_done' = 'recrawl' AND r.status <> 'done'
+    AND NOT EXISTS (
+        SELECT 1 FROM page_crawls AS c
+        WHERE c.page_id = v.page_id AND c.run_id = v.run_id AND c.completed_at IS NULL AND NOT c.prerequisite
+    )
+ORDER BY p.id
+`
+
+type CheckRevisitsParams struct {
+	After int64
+	Upto  int64
+}
+
+type CheckRevisitsRow struct {
+	ID     int64
+	Domain string
+	Url    string
+}
+
+// Pages that a run visits again, without a time for the next visit, though no visit is pending.
+func (q *Queries) CheckRevisits(ctx context.Context, arg CheckRevisitsParams) ([]CheckRevisitsRow, error) {
+	rows, err := q.db.Query(ctx, checkRevisits, arg.After, arg.Upto)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CheckRevisitsRow
+	for rows.Next() {
+		var i CheckRevisitsRow
+		if err := rows.Scan(&i.ID, &i.Domain, &i.Url); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const checkTotals = `-- name: CheckTotals :many
 SELECT r.run_id::bigint AS run_id, r.domain::text AS domain, r.totals::text AS noted, r.rows::text AS counted FROM run_totals($1::text []) AS r
 WHERE r.totals <> r.rows
@@ -394,6 +439,22 @@ SELECT crawl_reap('crawl:' || $1::bigint)
 // domain, which it does not hold, or whose lease has ended.
 func (q *Queries) RepairOpen(ctx context.Context, id int64) error {
 	_, err := q.db.Exec(ctx, repairOpen, id)
+	return err
+}
+
+const repairRevisits = `-- name: RepairRevisits :exec
+UPDATE revisits AS v SET due_at = clock_timestamp() FROM crawl_runs AS r
+WHERE
+    v.page_id = ANY($1::bigint []) AND v.due_at IS NULL AND r.id = v.run_id
+    AND r.settings ->> 'when_done' = 'recrawl' AND r.status <> 'done'
+    AND NOT EXISTS (
+        SELECT 1 FROM page_crawls AS c
+        WHERE c.page_id = v.page_id AND c.run_id = v.run_id AND c.completed_at IS NULL AND NOT c.prerequisite
+    )
+`
+
+func (q *Queries) RepairRevisits(ctx context.Context, pages []int64) error {
+	_, err := q.db.Exec(ctx, repairRevisits, pages)
 	return err
 }
 

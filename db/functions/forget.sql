@@ -59,7 +59,7 @@ BEGIN
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     PERFORM image_contents_drop(v_contents);
     -- runs do not request them again
-    UPDATE revisits v SET due_at = NULL WHERE v.page_id = ANY (p_pages) AND v.due_at IS NOT NULL;
+    DELETE FROM revisits v WHERE v.page_id = ANY (p_pages);
     RETURN v_rows;
 END
 $$;

@@ -11,9 +11,15 @@ BEGIN
         SELECT (a.page_id, a.run_id, a.ended, ms_interval((a.doc #>> '{recrawl,in_ms}')::bigint))::revisit
         FROM unnest(v) a WHERE a.doc ? 'recrawl' AND NOT a.prerequisite
     );
-    -- without an interval the run does not visit the page again
+    IF EXISTS (SELECT 1 FROM unnest(v_visits) u WHERE u.every IS NULL) THEN
+        -- the run does not visit these pages again
+        DELETE FROM revisits r USING unnest(v_visits) u
+        WHERE r.page_id = ANY (ARRAY(SELECT x.page_id FROM unnest(v_visits) x)) AND r.page_id = u.page_id AND r.run_id = u.run_id
+            AND u.every IS NULL;
+    END IF;
     INSERT INTO revisits AS r (page_id, run_id, due_at, every)
-    SELECT u.page_id, u.run_id, u.visited + u.every, coalesce(u.every, interval '1 day') FROM unnest(v_visits) u
+    SELECT u.page_id, u.run_id, u.visited + u.every, u.every FROM unnest(v_visits) u
+    WHERE u.every IS NOT NULL
     ORDER BY u.page_id, u.run_id
     ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, every = excluded.every;
     UPDATE revisits r SET due_at = u.visited + u.every, every = u.every
@@ -45,22 +51,27 @@ BEGIN
     END IF;
     -- as in crawls_add
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
-    UPDATE revisits r SET due_at = NULL WHERE r.page_id = ANY (p_pages) AND r.run_id = p_run_id AND r.due_at IS NOT NULL;
-    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
-    SELECT p.id, p.domain, coalesce(kind_priority(c.kind),
-            page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id), 0)
-        ), p_run_id, c.id, p.url,
-        CASE WHEN c.kind = ANY (kinds('announces')) THEN p.kind ELSE c.kind END, c.depth, true
-    FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
-        SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1
-    ) p CROSS JOIN LATERAL (
-        SELECT y.id, y.kind, y.depth, y.outcome FROM page_crawls y
-        WHERE y.page_id = u.id AND y.run_id = p_run_id AND NOT y.prerequisite ORDER BY y.id DESC LIMIT 1
-    ) c
-    WHERE c.outcome IS NOT NULL
-    ORDER BY p.id
-    ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS v_added = ROW_COUNT;
+    -- A page whose crawl of another kind is pending is visited later: only a new visit takes its time away.
+    WITH added AS (
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
+        SELECT p.id, p.domain, coalesce(kind_priority(c.kind),
+                page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id), 0)
+            ), p_run_id, c.id, p.url,
+            CASE WHEN c.kind = ANY (kinds('announces')) THEN p.kind ELSE c.kind END, c.depth, true
+        FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
+            SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1
+        ) p CROSS JOIN LATERAL (
+            SELECT y.id, y.kind, y.depth, y.outcome FROM page_crawls y
+            WHERE y.page_id = u.id AND y.run_id = p_run_id AND NOT y.prerequisite ORDER BY y.id DESC LIMIT 1
+        ) c
+        WHERE c.outcome IS NOT NULL
+        ORDER BY p.id
+        ON CONFLICT DO NOTHING RETURNING page_crawls.page_id
+    ), moved AS (
+        UPDATE revisits r SET due_at = CASE WHEN r.page_id NOT IN (SELECT a.page_id FROM added a) THEN clock_timestamp() + r.every END
+        WHERE r.page_id = ANY (p_pages) AND r.run_id = p_run_id AND r.due_at IS NOT NULL
+    )
+    SELECT count(*) INTO v_added FROM added;
     UPDATE domains d SET status = 'pending', status_reason = '' WHERE d.domain = ANY (v_domains) AND d.status = 'exhausted';
     PERFORM due_update(v_domains);
     v_added := v_added + v_others;

@@ -470,8 +470,8 @@ CREATE INDEX page_crawls_disallowed ON page_crawls (domain) WHERE outcome = 'blo
 CREATE INDEX page_crawls_seeds ON page_crawls (run_id, id)
 WHERE outcome IS NULL AND depth = 0 AND previous_id IS NULL AND NOT prerequisite;
 
--- When a run asks for a page again; null while it is pending there, or has faded out. every
--- is how long after the last visit that was.
+-- When a run requests a page again: due_at is null while the page is pending there. every is the time
+-- from its last visit to that. A page that is not visited again has no row.
 CREATE TABLE revisits (
     page_id bigint NOT NULL,
     run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,

@@ -17,6 +17,29 @@ SELECT due_update(@domains::text []);
 SELECT r.run_id::bigint AS run_id, r.domain::text AS domain, r.totals::text AS noted, r.rows::text AS counted FROM run_totals(@domains::text []) AS r
 WHERE r.totals <> r.rows;
 
+-- Pages that a run visits again, without a time for the next visit, though no visit is pending.
+-- name: CheckRevisits :many
+SELECT p.id, p.domain, p.url FROM revisits AS v
+INNER JOIN pages AS p ON v.page_id = p.id INNER JOIN crawl_runs AS r ON v.run_id = r.id
+WHERE
+    v.page_id > @after::bigint AND v.page_id <= @upto::bigint AND v.due_at IS NULL
+    AND r.settings ->> 'when_done' = 'recrawl' AND r.status <> 'done'
+    AND NOT EXISTS (
+        SELECT 1 FROM page_crawls AS c
+        WHERE c.page_id = v.page_id AND c.run_id = v.run_id AND c.completed_at IS NULL AND NOT c.prerequisite
+    )
+ORDER BY p.id;
+
+-- name: RepairRevisits :exec
+UPDATE revisits AS v SET due_at = clock_timestamp() FROM crawl_runs AS r
+WHERE
+    v.page_id = ANY(@pages::bigint []) AND v.due_at IS NULL AND r.id = v.run_id
+    AND r.settings ->> 'when_done' = 'recrawl' AND r.status <> 'done'
+    AND NOT EXISTS (
+        SELECT 1 FROM page_crawls AS c
+        WHERE c.page_id = v.page_id AND c.run_id = v.run_id AND c.completed_at IS NULL AND NOT c.prerequisite
+    );
+
 -- name: RunDomainsLock :many
 SELECT rd.run_id FROM run_domains AS rd WHERE rd.domain = @domain::text ORDER BY rd.run_id FOR UPDATE;
 

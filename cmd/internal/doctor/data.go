@@ -62,6 +62,12 @@ var invariants = []invariant{
 		did: "marked them to be read anew by the next request to each; mosey recrawl --outdated asks for them all",
 	},
 	{
+		name: "revisits", severity: Fault, things: "page",
+		about:  "Pages of runs that visit their pages again: each has a time for the next visit, or a visit that is pending.",
+		broken: "never visited again", remedy: "Run mosey doctor --only revisits --repair, and report it.",
+		find: byID((*db.Store).CheckRevisits, func(page, _ int64) int64 { return page }), mend: mendRevisits, did: "visits them now",
+	},
+	{
 		name: "references", severity: Fault, things: "attempt",
 		about:  "Attempts whose page or run is not there.",
 		broken: "of a page or a run that is not there", remedy: "Restore a backup: rows were deleted or lost.",
@@ -243,11 +249,19 @@ func mendOpen(ctx context.Context, s *db.Store, some []db.Discrepancy) error {
 }
 
 func mendKeywords(ctx context.Context, s *db.Store, some []db.Discrepancy) error {
+	return s.RepairKeywords(ctx, idsOf(some))
+}
+
+func mendRevisits(ctx context.Context, s *db.Store, some []db.Discrepancy) error {
+	return s.RepairRevisits(ctx, idsOf(some))
+}
+
+func idsOf(some []db.Discrepancy) []int64 {
 	ids := make([]int64, len(some))
 	for i, d := range some {
 		ids[i] = d.ID
 	}
-	return s.RepairKeywords(ctx, ids)
+	return ids
 }
 
 // domainsOf returns the domains, each once, in their order.
