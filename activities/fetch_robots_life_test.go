@@ -218,6 +218,6 @@ func TestRobotsBodyIsKept(t *testing.T) {
 		require.NoError(t, err, verdict)
 		require.Equal(t, []byte(sent), text.Body, verdict)
 	}
-	require.Equal(t, 3, b.count(t, "SELECT count(*) FROM robots_history"))
+	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM robots_history"))
 	require.Equal(t, 1, b.count(t, "SELECT count(DISTINCT body_hash) FROM robots_history"))
 }

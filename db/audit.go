@@ -78,8 +78,8 @@ func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(report.Aud
 		for _, r := range rows {
 			after = r.ID
 			err := fn(report.AuditedPage{
-				RequestID: r.ID, URL: r.Url, Origin: r.Origin, StartedAt: r.StartedAt, Version: r.Version, Agent: r.Agent,
-				Verdict: crawl.RobotsVerdict(r.Verdict), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
+				RequestID: r.ID, URL: r.Url, Origin: r.Origin, StartedAt: r.StartedAt, Fetched: r.Fetched, Version: r.Version,
+				Agent: r.Agent, Verdict: crawl.RobotsVerdict(r.Verdict), FetchedAt: r.FetchedAt,
 			})
 			if err != nil {
 				return err
@@ -91,7 +91,7 @@ func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(report.Aud
 	}
 }
 
-// RobotsText returns the text of one version of an origin's robots.txt, or crawl.ErrNotFound.
+// RobotsText returns the text of an origin's robots.txt as a fetch found it, or crawl.ErrNotFound.
 func (s *Store) RobotsText(ctx context.Context, origin string, version int64) (crawl.RobotsText, error) {
 	row, err := s.q.RobotsText(ctx, dbsqlc.RobotsTextParams{Origin: origin, Version: version})
 	return crawl.RobotsText{Body: row.Body, Rules: row.Rules}, translate("robots.txt of "+origin, err)

@@ -70,6 +70,11 @@ func (s *Store) ForgetPages(ctx context.Context, pages []int64) (int64, error) {
 	return retryConflicts(ctx, "erase what pages said", func() (int64, error) { return s.q.ForgetPages(ctx, pages) })
 }
 
+// ForgetRobots erases what the robots.txt files of a domain have said.
+func (s *Store) ForgetRobots(ctx context.Context, domain string) (int64, error) {
+	return retryConflicts(ctx, "erase its robots.txt", func() (int64, error) { return s.q.ForgetRobots(ctx, domain) })
+}
+
 // ForgetPatterns erases the next patterns of a domain's URLs, and returns the last; empty at the end.
 func (s *Store) ForgetPatterns(ctx context.Context, domain, after string) (last string, changed int64, err error) {
 	row, err := retryConflicts(ctx, "erase what pages share", func() (dbsqlc.ForgetPatternsRow, error) {

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"crypto/rand"
 	"testing"
 	"time"
 
@@ -32,15 +33,30 @@ func TestRobotsTextsAreStoredOnce(t *testing.T) {
 	require.Equal(t, rules, first.Rules)
 	require.Equal(t, rules, second.Rules)
 	require.Equal(t, []string{rules}, column[string](t, b, "SELECT convert_from(content, 'UTF8') FROM robots_contents"))
-	require.EqualValues(t, 3, one[int64](t, b, "SELECT count(*) FROM robots_history"))
+	require.EqualValues(t, 2, one[int64](t, b, "SELECT count(*) FROM robots_history"), "a row for each change")
 
 	save(t, "https://a.example", "")
 	require.EqualValues(t, 2, one[int64](t, b, "SELECT count(*) FROM robots_contents"))
 	got, err := b.RobotsText(t.Context(), "https://a.example", first.Version)
 	require.NoError(t, err)
-	require.Equal(t, crawl.RobotsText{Rules: rules}, got, "what a version said can be read for ever")
+	require.Equal(t, crawl.RobotsText{Rules: rules}, got, "also what it said before")
 	_, err = b.RobotsText(t.Context(), "https://a.example", 1)
 	require.ErrorIs(t, err, crawl.ErrNotFound)
+
+	for range 20 { // a site that writes another robots.txt at each request
+		last := save(t, "https://a.example", "User-agent: *\nDisallow: /"+rand.Text()+"\n")
+		_, err := b.RobotsText(t.Context(), "https://a.example", last.Version)
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 8, one[int64](t, b, "SELECT count(*) FROM robots_history WHERE origin = 'https://a.example'"))
+	require.EqualValues(t, 9, one[int64](t, b, "SELECT count(*) FROM robots_contents"), "its last eight, and that of the other origin")
+
+	forgotten, err := b.ForgetRobots(t.Context(), domainA)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, forgotten)
+	for _, table := range []string{"robots", "robots_history", "robots_contents"} {
+		require.Zero(t, one[int64](t, b, "SELECT count(*) FROM "+table), table)
+	}
 }
 
 func TestRecordOfARobotsTxt(t *testing.T) {

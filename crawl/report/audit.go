@@ -44,6 +44,9 @@ type Audit struct {
 	// RobotsChecked counts page requests that the robots.txt of their time has decided again.
 	RobotsChecked    int64 `json:"robots_checked"`
 	RobotsViolations int64 `json:"robots_violations"`
+	// RobotsGone counts page requests whose robots.txt is no longer stored: later changes have replaced
+	// it, or its domain is forgotten.
+	RobotsGone int64 `json:"robots_gone,omitempty"`
 	// Violations lists the first of them.
 	Violations []Violation `json:"violations,omitempty"`
 }
@@ -60,10 +63,12 @@ type AuditedPage struct {
 	URL       string
 	Origin    string
 	StartedAt time.Time
-	Version   int64
+	// Fetched names the fetch of robots.txt that allowed it, and Version the fetch that first had the
+	// same contents; 0 is not known.
+	Fetched, Version int64
 	// Agent is the product token that the robots.txt was read for.
 	Agent string
-	// Verdict is empty where no robots.txt is known for the request.
-	Verdict              crawl.RobotsVerdict
-	FetchedAt, ExpiresAt time.Time
+	// Verdict is empty where Version is 0.
+	Verdict   crawl.RobotsVerdict
+	FetchedAt time.Time
 }

@@ -96,7 +96,12 @@ func (q *Queries) CheckDomains(ctx context.Context, arg CheckDomainsParams) ([]C
 
 const checkDue = `-- name: CheckDue :many
 SELECT x.run_id::bigint AS run_id, x.domain::text AS domain, coalesce(x.noted::text, 'never')::text AS noted, x.due::text AS due
-FROM due_late($1::text []) AS x
+FROM (
+    SELECT rd.run_id, rd.domain, rd.next_due_at AS noted, u.at AS due
+    FROM unnest(domains_due($1::text [], true)) AS u (run_id, domain, at)
+    INNER JOIN run_domains AS rd ON rd.run_id = u.run_id AND rd.domain = u.domain
+    WHERE u.at IS NOT NULL AND (rd.next_due_at IS NULL OR rd.next_due_at > greatest(u.at, clock_timestamp()) + interval '1 second')
+) AS x
 `
 
 type CheckDueRow struct {

@@ -446,6 +446,19 @@ func (q *Queries) ForgetPending(ctx context.Context, pages []int64) ([]ForgetPen
 	return items, nil
 }
 
+const forgetRobots = `-- name: ForgetRobots :one
+WITH gone AS (DELETE FROM robots AS r WHERE r.domain = $1 RETURNING r.origin)
+SELECT count(x.forgotten)::bigint AS changed FROM (SELECT robots_forget(g.origin, 0)::text AS forgotten FROM gone AS g) AS x
+`
+
+// Erases what the robots.txt files of a domain have said. Returns how many there were.
+func (q *Queries) ForgetRobots(ctx context.Context, domain string) (int64, error) {
+	row := q.db.QueryRow(ctx, forgetRobots, domain)
+	var changed int64
+	err := row.Scan(&changed)
+	return changed, err
+}
+
 const forgottenGet = `-- name: ForgottenGet :one
 SELECT domain, asked_at, asked_by, reason, done_at FROM forgotten WHERE domain = $1
 `

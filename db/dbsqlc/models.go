@@ -640,7 +640,6 @@ type RobotsHistory struct {
 	RulesHash []byte
 	BodyHash  []byte
 	FetchedAt time.Time
-	ExpiresAt time.Time
 }
 
 type RunChange struct {

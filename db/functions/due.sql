@@ -183,12 +183,3 @@ BEGIN
     END IF;
 END
 $$;
-
--- The domains that are due earlier for a run than stored. For mosey doctor: due_update leaves none.
-CREATE OR REPLACE FUNCTION due_late(p_domains text[]) RETURNS TABLE (run_id bigint, domain text, noted timestamptz, due timestamptz)
-LANGUAGE sql STABLE AS $$
-    SELECT rd.run_id, rd.domain, rd.next_due_at, u.at
-    FROM unnest(domains_due(p_domains, true)) u
-    JOIN run_domains rd ON rd.run_id = u.run_id AND rd.domain = u.domain
-    WHERE u.at IS NOT NULL AND (rd.next_due_at IS NULL OR rd.next_due_at > greatest(u.at, clock_timestamp()) + interval '1 second')
-$$;

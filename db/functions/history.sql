@@ -34,10 +34,9 @@ FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 -- It keeps crawl_runs, too: a run is deleted with its changes, even where there are none.
 CREATE OR REPLACE TRIGGER run_changes_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON run_changes
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
+-- robots_forget alone deletes rows of robots_history, which keep robots_contents by foreign keys.
 CREATE OR REPLACE TRIGGER robots_history_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_history
-FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
-CREATE OR REPLACE TRIGGER robots_contents_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_contents
-FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
+FOR EACH STATEMENT WHEN (current_setting('mosey.forgets', true) IS DISTINCT FROM 'robots') EXECUTE FUNCTION history_append_only();
 
 -- Taking a decision back is a change of its row.
 CREATE OR REPLACE TRIGGER domain_controls_append_only BEFORE UPDATE ON domain_controls

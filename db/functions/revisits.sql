@@ -71,7 +71,7 @@ BEGIN
         UPDATE revisits r SET due_at = CASE WHEN r.page_id NOT IN (SELECT a.page_id FROM added a) THEN clock_timestamp() + r.every END
         WHERE r.page_id = ANY (p_pages) AND r.run_id = p_run_id AND r.due_at IS NOT NULL
     )
-    SELECT count(*) INTO v_added FROM added;
+    SELECT count(*)::integer INTO v_added FROM added;
     UPDATE domains d SET status = 'pending', status_reason = '' WHERE d.domain = ANY (v_domains) AND d.status = 'exhausted';
     PERFORM due_update(v_domains);
     v_added := v_added + v_others;

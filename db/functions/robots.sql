@@ -12,10 +12,6 @@ DECLARE
     old robots;
     new robots;
 BEGIN
-    INSERT INTO robots_contents (hash, content) VALUES (v_hash, v_rules) ON CONFLICT DO NOTHING;
-    IF v_body IS NOT NULL THEN
-        INSERT INTO robots_contents (hash, content) VALUES (v_body_hash, v_body) ON CONFLICT DO NOTHING;
-    END IF;
     SELECT * INTO old FROM robots r WHERE r.origin = p ->> 'origin' FOR UPDATE;
     INSERT INTO robots AS r
         (origin, domain, verdict, agent, rules_hash, body_hash, crawl_delay_ms, visit_times, sitemaps, reason, status_code, etag, last_modified,
@@ -38,9 +34,22 @@ BEGIN
         version = greatest(excluded.version, r.version + 1),
         fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
     RETURNING * INTO new;
-    INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, body_hash, fetched_at, expires_at)
-    VALUES (new.origin, new.version, new.verdict, new.agent, new.rules_hash, new.body_hash, new.fetched_at,
-        new.expires_at);
+    IF (new.verdict, new.agent, new.rules_hash, new.body_hash) IS DISTINCT FROM (old.verdict, old.agent, old.rules_hash, old.body_hash) THEN
+        LOOP
+            INSERT INTO robots_contents (hash, content)
+            SELECT c.hash, c.content FROM (VALUES (v_hash, v_rules), (v_body_hash, v_body)) AS c (hash, content)
+            WHERE c.content IS NOT NULL ORDER BY c.hash ON CONFLICT DO NOTHING;
+            -- another origin may have dropped them just now
+            EXIT WHEN (
+                SELECT count(*) FROM (
+                    SELECT 1 FROM robots_contents c WHERE c.hash IN (v_hash, v_body_hash) ORDER BY c.hash FOR KEY SHARE
+                ) x
+            ) = CASE WHEN v_body_hash <> v_hash THEN 2 ELSE 1 END;
+        END LOOP;
+        INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, body_hash, fetched_at)
+        VALUES (new.origin, new.version, new.verdict, new.agent, new.rules_hash, new.body_hash, new.fetched_at);
+        PERFORM robots_forget(new.origin, 8);
+    END IF;
     IF NOT v_failed AND old.origin IS NOT NULL AND (old.verdict, old.rules_hash) <> (new.verdict, new.rules_hash) THEN
         PERFORM domains_wake(crawls_repeat(ARRAY[new.domain], ARRAY(
             SELECT c.id FROM page_crawls c
@@ -57,5 +66,31 @@ BEGIN
         PERFORM due_update(ARRAY[new.domain]);
     END IF;
     RETURN new.failures;
+END
+$$;
+
+-- Deletes what an origin's robots.txt has said but for the last changes, and contents that no other
+-- origin has. A site may change its robots.txt at each request: what it has Mosey store is bounded.
+CREATE OR REPLACE FUNCTION robots_forget(p_origin text, p_keep integer) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_hashes bytea[];
+BEGIN
+    PERFORM set_config('mosey.forgets', 'robots', true);
+    WITH gone AS (
+        DELETE FROM robots_history h
+        WHERE h.origin = p_origin
+            AND h.version <= (SELECT x.version FROM robots_history x WHERE x.origin = p_origin ORDER BY x.version DESC LIMIT 1 OFFSET p_keep)
+        RETURNING h.rules_hash, h.body_hash
+    )
+    SELECT array_agg(k.hash) INTO v_hashes FROM gone g CROSS JOIN LATERAL (VALUES (g.rules_hash), (g.body_hash)) AS k (hash);
+    PERFORM set_config('mosey.forgets', '', true);
+    IF v_hashes IS NULL THEN
+        RETURN;
+    END IF;
+    PERFORM 1 FROM robots_contents c WHERE c.hash = ANY (v_hashes) ORDER BY c.hash FOR UPDATE;
+    -- a separate statement sees what others have stored until the rows were locked
+    DELETE FROM robots_contents c
+    WHERE c.hash = ANY (v_hashes) AND NOT EXISTS (SELECT 1 FROM robots_history h WHERE h.rules_hash = c.hash)
+        AND NOT EXISTS (SELECT 1 FROM robots_history h WHERE h.body_hash = c.hash);
 END
 $$;

@@ -625,8 +625,9 @@ CREATE TABLE robots (
     verdict robots_verdict NOT NULL,
     -- the product token that the rules were read for
     agent text NOT NULL DEFAULT '',
-    rules_hash bytea NOT NULL REFERENCES robots_contents (hash),
-    body_hash bytea REFERENCES robots_contents (hash),
+    -- robots_contents; the origin's last row of robots_history names them, too
+    rules_hash bytea NOT NULL,
+    body_hash bytea,
     crawl_delay_ms bigint CHECK (crawl_delay_ms >= 0),
     -- when it wants to be visited (settings.ParseWindows); null where it does not say
     visit_times text,
@@ -654,7 +655,8 @@ CREATE TABLE robots (
 
 CREATE INDEX robots_domain ON robots (domain);
 
--- What an origin's robots.txt has said, fetch by fetch; version as in robots.
+-- What an origin's robots.txt has said: a row for each change, at most eight an origin. version is
+-- that of the first fetch that said so (robots.version); it holds until the next row.
 CREATE TABLE robots_history (
     origin text NOT NULL,
     version bigint NOT NULL,
@@ -663,9 +665,11 @@ CREATE TABLE robots_history (
     rules_hash bytea NOT NULL REFERENCES robots_contents (hash),
     body_hash bytea REFERENCES robots_contents (hash),
     fetched_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL,
     PRIMARY KEY (origin, version)
 );
+-- for what is not referenced any more
+CREATE INDEX robots_history_rules ON robots_history (rules_hash);
+CREATE INDEX robots_history_body ON robots_history (body_hash) WHERE body_hash IS NOT NULL;
 
 -- The guard: key (domain:<domain>, ip:<address>, subnet:<network>) may not be asked
 -- before free_at.

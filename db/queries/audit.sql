@@ -97,13 +97,15 @@ ORDER BY next_at LIMIT @max;
 -- name: AuditPages :many
 SELECT
     c.id, (c.completed_at - ms_interval(c.duration_ms::bigint))::timestamptz AS started_at, c.url, p.origin,
-    coalesce(c.robots_version, 0)::bigint AS version,
+    coalesce(c.robots_version, 0)::bigint AS fetched, coalesce(h.version, 0)::bigint AS version,
     coalesce(h.agent, '')::text AS agent, coalesce(h.verdict::text, '')::text AS verdict,
-    coalesce(h.fetched_at, 'epoch')::timestamptz AS fetched_at,
-    coalesce(h.expires_at, 'epoch')::timestamptz AS expires_at
+    to_timestamp(coalesce(c.robots_version, 0) / 1e6)::timestamptz AS fetched_at
 FROM page_crawls AS c
 INNER JOIN pages AS p ON c.page_id = p.id
-LEFT JOIN robots_history AS h ON p.origin = h.origin AND c.robots_version = h.version
+LEFT JOIN LATERAL (
+    SELECT x.version, x.agent, x.verdict FROM robots_history AS x
+    WHERE x.origin = p.origin AND x.version <= c.robots_version ORDER BY x.version DESC LIMIT 1
+) AS h ON true
 WHERE c.delay_ms IS NOT NULL AND NOT c.lost AND (NOT c.prerequisite OR c.kind = ANY (kinds('document'))) AND c.id > @after::bigint
     AND (sqlc.narg('run_id')::bigint IS NULL OR c.run_id = sqlc.narg('run_id')::bigint)
 ORDER BY c.id LIMIT @max;
@@ -113,4 +115,4 @@ SELECT b.content AS body, convert_from(t.content, 'UTF8')::text AS rules
 FROM robots_history AS h
 INNER JOIN robots_contents AS t ON h.rules_hash = t.hash
 LEFT JOIN robots_contents AS b ON h.body_hash = b.hash
-WHERE h.origin = @origin AND h.version = @version;
+WHERE h.origin = @origin AND h.version <= @version ORDER BY h.version DESC LIMIT 1;

@@ -102,6 +102,11 @@ SELECT DISTINCT k.page_id FROM page_links AS l INNER JOIN page_keywords AS k ON 
 WHERE l.from_page_id = ANY(@pages::bigint []) AND k.domain <> @domain
 ORDER BY k.page_id;
 
+-- Erases what the robots.txt files of a domain have said. Returns how many there were.
+-- name: ForgetRobots :one
+WITH gone AS (DELETE FROM robots AS r WHERE r.domain = @domain RETURNING r.origin)
+SELECT count(x.forgotten)::bigint AS changed FROM (SELECT robots_forget(g.origin, 0)::text AS forgotten FROM gone AS g) AS x;
+
 -- How many of some pages are a domain's.
 -- name: ForgetCount :one
 SELECT count(*)::bigint AS pages FROM unnest(@pages::bigint []) AS u (page_id)

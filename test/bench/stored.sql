@@ -74,8 +74,8 @@ INSERT INTO robots (
 )
 SELECT h.origin, h.domain, 'rules', 'mosey', sha256(''), sha256(''), 200, h.at, 1, h.at, now() - interval '1 day'
 FROM host AS h;
-INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, body_hash, fetched_at, expires_at)
-SELECT r.origin, r.version, r.verdict, r.agent, r.rules_hash, r.body_hash, r.fetched_at, r.expires_at FROM robots AS r;
+INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, body_hash, fetched_at)
+SELECT r.origin, r.version, r.verdict, r.agent, r.rules_hash, r.body_hash, r.fetched_at FROM robots AS r;
 
 INSERT INTO politeness_slots (key, free_at, reason)
 SELECT 'domain:' || h.domain, h.at, 'delay' FROM host AS h;

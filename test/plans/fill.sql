@@ -253,9 +253,9 @@ SELECT
     ARRAY[x.origin || '/sitemap.xml'], 200, CASE WHEN x.s % 97 = 2 THEN 3 ELSE 0 END, CASE WHEN x.s % 97 = 2 THEN 3 ELSE 0 END,
     CASE WHEN x.s % 97 = 2 THEN now() END, CASE WHEN x.s % 97 <> 2 OR o.origin LIKE 'http:%' THEN now() END, 2, now(), now() + interval '1 day'
 FROM sites AS x CROSS JOIN LATERAL (SELECT x.origin UNION ALL SELECT 'http://' || x.domain WHERE x.s % 97 IN (2, 3)) AS o (origin);
-INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, body_hash, fetched_at, expires_at)
-SELECT r.origin, v, r.verdict, r.agent, r.rules_hash, r.body_hash, r.fetched_at, r.expires_at
-FROM sites AS x INNER JOIN robots AS r ON r.domain = x.domain CROSS JOIN LATERAL generate_series(1, CASE WHEN x.s < 3 THEN 200 ELSE 2 END) AS v;
+INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, body_hash, fetched_at)
+SELECT r.origin, v, r.verdict, r.agent, r.rules_hash, r.body_hash, r.fetched_at
+FROM sites AS x INNER JOIN robots AS r ON r.domain = x.domain CROSS JOIN LATERAL generate_series(1, CASE WHEN x.s < 3 THEN 8 ELSE 2 END) AS v;
 
 INSERT INTO politeness_slots (key, free_at, holder, reason, ended_at, strict_ms, strict_until)
 SELECT

@@ -20,8 +20,11 @@ type Store interface {
 }
 
 const (
-	// expiryGrace is how long after its robots.txt has expired a request may
-	// begin, since it waits for its slot after the decision.
+	// oldestCopy is the longest time for which a robots.txt may be used (RFC 9309 §2.4), twice: as it
+	// was read, and as the copy that holds while it cannot be read.
+	oldestCopy = 48 * time.Hour
+	// expiryGrace is how long after that a request may begin, since it waits for its slot after the
+	// decision.
 	expiryGrace = time.Minute
 	// violationsShown bounds the robots violations that are listed.
 	violationsShown = 20
@@ -37,6 +40,10 @@ func Run(ctx context.Context, store Store, runID *int64) (report.Audit, error) {
 	}
 	j := judge{store: store, readings: map[version]reading{}}
 	err = store.AuditPages(ctx, runID, func(p report.AuditedPage) error {
+		if p.Fetched != 0 && p.Version == 0 {
+			a.RobotsGone++
+			return nil
+		}
 		a.RobotsChecked++
 		what, err := j.fault(ctx, p)
 		if err != nil || what == "" {
@@ -69,8 +76,8 @@ func (j *judge) fault(ctx context.Context, p report.AuditedPage) (string, error)
 		return "requested without a robots.txt", nil
 	case p.StartedAt.Before(p.FetchedAt):
 		return "requested before its robots.txt was", nil
-	case p.StartedAt.After(p.ExpiresAt.Add(expiryGrace)):
-		return fmt.Sprintf("requested %s after its robots.txt had expired", p.StartedAt.Sub(p.ExpiresAt).Round(time.Second)), nil
+	case p.StartedAt.Sub(p.FetchedAt) > oldestCopy+expiryGrace:
+		return fmt.Sprintf("requested %s after its robots.txt was read", p.StartedAt.Sub(p.FetchedAt).Round(time.Second)), nil
 	case p.Verdict == crawl.RobotsAllowAll:
 		return "", nil
 	case p.Verdict != crawl.RobotsRules:

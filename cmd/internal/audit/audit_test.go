@@ -45,9 +45,9 @@ func (h *history) robots(origin string, verdict crawl.RobotsVerdict, rules strin
 	h.exec(`WITH texts AS (
 			INSERT INTO robots_contents (hash, content) VALUES (sha256(convert_to($3, 'UTF8')), convert_to($3, 'UTF8')) ON CONFLICT DO NOTHING
 		)
-		INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, fetched_at, expires_at)
-		VALUES ($1, 1, $2::text::robots_verdict, 'mosey', sha256(convert_to($3, 'UTF8')), $4, $5)`,
-		origin, string(verdict), rules, h.began, h.began.Add(24*time.Hour))
+		INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, fetched_at)
+		VALUES ($1, $4, $2::text::robots_verdict, 'mosey', sha256(convert_to($3, 'UTF8')), $5)`,
+		origin, string(verdict), rules, h.began.UnixMicro(), h.began)
 }
 
 // request is one row of the log, at an offset from the beginning.
@@ -58,7 +58,7 @@ type request struct {
 	retryAfter time.Duration
 	ipDelay    time.Duration
 	subnet     string
-	version    int64
+	version    int64 // 1 is that of h.robots
 	lost       bool
 }
 
@@ -69,6 +69,9 @@ func (h *history) page(r request) {
 	_, err = h.store.AddSeeds(h.t.Context(), h.run.ID, []urls.URL{u})
 	require.NoError(h.t, err)
 	ended := h.began.Add(r.at + r.took)
+	if r.version == 1 {
+		r.version = h.began.UnixMicro()
+	}
 	var after *int64
 	if r.retryAfter > 0 {
 		ms := r.retryAfter.Milliseconds()
@@ -190,9 +193,9 @@ func TestRobots(t *testing.T) {
 		"Allowed":     {crawl.RobotsRules, "User-agent: *\nDisallow: /private\n", request{url: origin + "/open", version: 1}, ""},
 		"Disallowed":  {crawl.RobotsRules, "User-agent: *\nDisallow: /private\n", request{url: origin + "/private", version: 1}, "disallowed by robots.txt"},
 		"Unreachable": {crawl.RobotsUnreachable, "", request{url: origin + "/", version: 1}, "robots.txt was unreachable"},
-		"Unknown":     {crawl.RobotsAllowAll, "", request{url: origin + "/", version: 2}, "without a robots.txt"},
+		"Unknown":     {crawl.RobotsAllowAll, "", request{url: origin + "/"}, "without a robots.txt"},
 		"Before":      {crawl.RobotsAllowAll, "", request{url: origin + "/", version: 1, at: -time.Second}, "before its robots.txt"},
-		"Expired":     {crawl.RobotsAllowAll, "", request{url: origin + "/", version: 1, at: 25 * time.Hour}, "had expired"},
+		"Expired":     {crawl.RobotsAllowAll, "", request{url: origin + "/", version: 1, at: 49 * time.Hour}, "49h0m0s after its robots.txt was read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,6 +213,17 @@ func TestRobots(t *testing.T) {
 			require.Contains(t, got.Violations[0].What, c.want)
 		})
 	}
+}
+
+func TestRobotsThatIsNoLongerStored(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t)
+	h.robots("https://a.example", crawl.RobotsRules, "User-agent: *\nDisallow: /\n")
+	h.page(request{url: "https://a.example/", ip: "192.0.2.1", version: h.began.Add(-time.Hour).UnixMicro()})
+	got := h.audit()
+	require.True(t, got.Clean())
+	require.Zero(t, got.RobotsChecked)
+	require.EqualValues(t, 1, got.RobotsGone)
 }
 
 // Requests are judged by the file that was sent, not by the crawler's reading of it,

@@ -119,11 +119,16 @@ func (f *forgetting) pass(ctx context.Context) (changed int64, err error) {
 	}
 	for after := ""; ; {
 		last, n, err := f.store.ForgetPatterns(ctx, f.domain, after)
-		if err != nil || last == "" {
+		if err != nil {
 			return changed, err
+		}
+		if last == "" {
+			break
 		}
 		after, changed = last, changed+n
 	}
+	n, err := f.store.ForgetRobots(ctx, f.domain)
+	return changed + n, err
 }
 
 // step erases what some pages said, and the images that they alone name.

@@ -324,6 +324,9 @@ func printAudit(w io.Writer, a report.Audit) {
 	fmt.Fprintf(w, "%-12s %s asked for a wait, %d not obeyed\n", "retry-after", explain.Count(a.RetryAfters, "answer"), a.RetryAfterViolations)
 	fmt.Fprintf(w, "%-12s %s decided again, %s\n", "robots.txt",
 		explain.Count(a.RobotsChecked, "page request"), explain.Count(a.RobotsViolations, "violation"))
+	if a.RobotsGone > 0 {
+		fmt.Fprintf(w, "%-12s %s allowed by files that are no longer stored\n", "", explain.Count(a.RobotsGone, "page request"))
+	}
 	if a.Lost > 0 {
 		fmt.Fprintf(w, "%-12s %s of workers that died\n", "lost", explain.Count(a.Lost, "request"))
 	}
