@@ -145,7 +145,8 @@ func NewWaker(d Deployment) *Waker {
 // Current is the version that was current when Wake looked last.
 func (w *Waker) Current() string { return w.current }
 
-// Wake wakes at most so many workflows, and returns how many, and how many have still to move.
+// Wake wakes at most so many workflows, and returns how many, and how many have still to move. A
+// workflow that it cannot wake does not stop it: it returns the first error.
 func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error) {
 	info, current, err := w.deployment.describe(ctx)
 	if err != nil || len(info.VersionSummaries) == 0 {
@@ -156,6 +157,8 @@ func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error)
 	}
 	before, starter := w.woken, Starter{Client: w.deployment.Client}
 	w.woken = map[string]time.Time{}
+	tried := 0
+	var failed error
 	for e, err := range executions(ctx, w.deployment.Client, moving+" AND "+w.deployment.others(current), listPage) {
 		if err != nil {
 			return woken, left, err
@@ -165,20 +168,22 @@ func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error)
 		at, waits := before[run]
 		switch {
 		case waits && w.deployment.Now().Sub(at) < wakeAgain:
-		case woken == most:
+		case tried == most:
 			if !waits {
 				continue
 			}
 		default:
 			if err := starter.wake(ctx, e.GetExecution().GetWorkflowId()); err != nil {
-				return woken, left, err
+				failed = cmp.Or(failed, err)
+			} else {
+				woken++
 			}
 			at = w.deployment.Now()
-			woken++
+			tried++
 		}
 		w.woken[run] = at
 	}
-	return woken, left, nil
+	return woken, left, failed
 }
 
 // WakesPerSecond paces wake-ups: each new execution costs a Temporal of one core some 12 ms.

@@ -18,6 +18,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -29,6 +30,12 @@ const (
 	Every = 15 * time.Second
 	// First is how soon a new process compares: a command is about to continue its run.
 	First = 3 * time.Second
+	// stepTimeout limits each step of a pass, so that no step takes the time of the others.
+	stepTimeout = time.Minute
+	// nameTimeout limits a step's work for one run or domain.
+	nameTimeout = 5 * time.Second
+	// errorsMost is the number of errors that a step reports.
+	errorsMost = 5
 	// grace is how long a dispatcher is left alone after it has looked.
 	grace = 10 * time.Second
 )
@@ -69,26 +76,35 @@ type Reconciler struct {
 	before Differences
 }
 
-// Look compares once. What cannot be mended now is looked at again the next time.
+// Look compares once. An error of one step, or of one name, does not stop the others: Look joins the
+// errors, and the next pass tries again.
 func (r *Reconciler) Look(ctx context.Context) error {
-	if _, err := r.Store.ExpireClaims(ctx); err != nil {
-		return err
-	}
-	if err := r.domains(ctx); err != nil {
-		return err
-	}
-	if err := r.dispatchers(ctx); err != nil {
-		return err
-	}
-	wanting, err := r.Store.RunsWanting(ctx, grace)
-	if err != nil {
-		return err
-	}
-	return each(ctx, wanting, r.Workflows.StartCrawl)
+	return errors.Join(
+		Step(ctx, func(ctx context.Context) error {
+			_, err := r.Store.ExpireClaims(ctx)
+			return err
+		}),
+		r.domains(ctx),
+		r.dispatchers(ctx),
+		r.wanting(ctx),
+	)
 }
 
 // Doubts reports whether the last look found a difference that the next one may confirm.
 func (r *Reconciler) Doubts() bool { return !r.before.None() }
+
+// wanting starts or wakes the dispatchers of runs with work.
+func (r *Reconciler) wanting(ctx context.Context) error {
+	var runs []string
+	err := Step(ctx, func(ctx context.Context) (err error) {
+		runs, err = r.Store.RunsWanting(ctx, grace)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return each(ctx, runs, r.Workflows.StartCrawl)
+}
 
 // dispatchers starts missing dispatchers, and wakes those of ended runs, which then end.
 func (r *Reconciler) dispatchers(ctx context.Context) error {
@@ -102,10 +118,7 @@ func (r *Reconciler) dispatchers(ctx context.Context) error {
 	if len(gone) > 0 {
 		r.Logger.WarnContext(ctx, "started the dispatchers of runs that had none", "runs", gone)
 	}
-	if err := each(ctx, gone, r.Workflows.StartCrawl); err != nil {
-		return err
-	}
-	return each(ctx, left, r.Workflows.WakeCrawl)
+	return errors.Join(each(ctx, gone, r.Workflows.StartCrawl), each(ctx, left, r.Workflows.WakeCrawl))
 }
 
 // domains ends claims that no workflow serves, and wakes workflows that have no claim: they
@@ -118,32 +131,60 @@ func (r *Reconciler) domains(ctx context.Context) error {
 	last := r.before
 	r.before.WorkflowGone, r.before.WorkflowLeft = gone, left
 	gone, left = both(last.WorkflowGone, gone), both(last.WorkflowLeft, left)
-	var dead []string
-	for _, domain := range gone {
-		runs, err := r.Workflows.DomainRuns(ctx, domain)
-		if err != nil {
-			return err
-		}
-		if !runs {
-			dead = append(dead, domain)
-		}
-	}
-	if len(dead) > 0 {
-		if _, err := r.Store.ReleaseDomains(ctx, dead); err != nil {
-			return err
-		}
-		r.Logger.WarnContext(ctx, "ended the claims on domains whose workflow is gone", "domains", len(dead), "first", dead[0])
-	}
-	return each(ctx, left, r.Workflows.WakeDomain)
+	return errors.Join(r.release(ctx, gone), each(ctx, left, r.Workflows.WakeDomain))
 }
 
+// release ends the claims on domains that really have no workflow.
+func (r *Reconciler) release(ctx context.Context, gone []string) error {
+	var dead []string
+	failed := each(ctx, gone, func(ctx context.Context, domain string) error {
+		runs, err := r.Workflows.DomainRuns(ctx, domain)
+		if err == nil && !runs {
+			dead = append(dead, domain)
+		}
+		return err
+	})
+	if len(dead) == 0 {
+		return failed
+	}
+	err := Step(ctx, func(ctx context.Context) error {
+		_, err := r.Store.ReleaseDomains(ctx, dead)
+		return err
+	})
+	if err == nil {
+		r.Logger.WarnContext(ctx, "ended the claims on domains whose workflow is gone", "domains", len(dead), "first", dead[0])
+	}
+	return errors.Join(failed, err)
+}
+
+// Step limits the time of one step of a pass.
+func Step(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	return do(ctx)
+}
+
+// each is a step that does something for each name. It joins the first errors, and counts the rest.
 func each(ctx context.Context, names []string, do func(context.Context, string) error) error {
-	for _, name := range names {
-		if err := do(ctx, name); err != nil {
-			return fmt.Errorf("reconcile %s: %w", name, err)
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	var errs []error
+	for i, name := range names {
+		if ctx.Err() != nil {
+			errs = append(errs, fmt.Errorf("reconcile %s and %d more: %w", name, len(names)-i-1, ctx.Err()))
+			break
+		}
+		bounded, cancel := context.WithTimeout(ctx, nameTimeout)
+		err := do(bounded, name)
+		cancel()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("reconcile %s: %w", name, err))
 		}
 	}
-	return nil
+	if more := len(errs) - errorsMost; more > 0 {
+		errs = append(errs[:errorsMost], fmt.Errorf("and %d more errors", more))
+	}
+	return errors.Join(errs...)
 }
 
 // Differences are the names that only the rows or only Temporal has, as of one look. They
@@ -183,6 +224,8 @@ func Compare(ctx context.Context, s Store, w Workflows) (d Differences, err erro
 func compare(
 	ctx context.Context, list, running func(context.Context) ([]string, error),
 ) (gone, left []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
 	want, err := list(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -33,7 +33,6 @@ type reconciler struct {
 }
 
 const (
-	lookTimeout = time.Minute
 	// outcomesEvery and hoursEvery are how often it is added up how attempts have ended.
 	outcomesEvery = time.Minute
 	hoursEvery    = time.Hour
@@ -51,15 +50,14 @@ func (r reconciler) run(ctx context.Context) {
 	for wait := reconcile.First; pause(ctx, wait); wait = reconcile.Every {
 		var err error
 		if lead, err = r.lead(ctx, lead); err == nil && lead != nil {
-			bounded, cancel := context.WithTimeout(ctx, lookTimeout)
-			err = errors.Join(look.Look(bounded), r.upgrader.look(bounded))
-			if now := time.Now(); err == nil && now.Sub(outcomes) >= outcomesEvery {
-				err, outcomes = r.store.AddUpOutcomes(bounded), now
+			err = errors.Join(look.Look(ctx), reconcile.Step(ctx, r.upgrader.look))
+			if now := time.Now(); now.Sub(outcomes) >= outcomesEvery {
+				err, outcomes = errors.Join(err, reconcile.Step(ctx, r.store.AddUpOutcomes)), now
 			}
-			if now := time.Now(); err == nil && now.Sub(hours) >= hoursEvery {
-				err, hours = r.store.AddUpHours(bounded, now), now
+			if now := time.Now(); now.Sub(hours) >= hoursEvery {
+				hours = now
+				err = errors.Join(err, reconcile.Step(ctx, func(ctx context.Context) error { return r.store.AddUpHours(ctx, now) }))
 			}
-			cancel()
 		}
 		if err != nil && ctx.Err() == nil {
 			r.logger.WarnContext(ctx, "could not compare what runs with the database; tried again soon", "error", err)
