@@ -55,16 +55,16 @@ func (c *Client) admit(x *exchange, address string) error {
 	if err := c.permitsPort(to); err != nil {
 		return err
 	}
-	if expired(x.request.Deadline) {
+	if Expired(x.request.Deadline) {
 		return fail(CauseDeadline, "the deadline passed before the connection", nil)
 	}
 	x.sent = true
 	return nil
 }
 
-// expired reports whether deadline has passed by the monotonic clock, or by the wall clock: only
+// Expired reports whether deadline has passed by the monotonic clock, or by the wall clock: only
 // the latter continues while the machine is suspended. A zero deadline never passes.
-func expired(deadline time.Time) bool {
+func Expired(deadline time.Time) bool {
 	if deadline.IsZero() {
 		return false
 	}
@@ -86,7 +86,7 @@ func (g *guard) Read(p []byte) (int, error) {
 }
 
 func (g *guard) Write(p []byte) (int, error) {
-	if expired(g.deadline) {
+	if Expired(g.deadline) {
 		return 0, fail(CauseDeadline, "the deadline passed before the request", nil)
 	}
 	return g.Conn.Write(p)

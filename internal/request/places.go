@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/mosey-web/mosey/internal/fetch"
 )
 
 var (
@@ -72,8 +74,8 @@ func (p *Places) Allow(share int, until time.Time) {
 	p.admit()
 }
 
-// leased reports whether there is a share. The caller holds the lock.
-func (p *Places) leased() bool { return p.until.IsZero() || time.Now().Before(p.until) }
+// leased reports whether the share is valid by both clocks. The caller holds the lock.
+func (p *Places) leased() bool { return !fetch.Expired(p.until) }
 
 // PlacesUse counts the taken places, those that may be taken until Allow, and the wanted ones.
 type PlacesUse struct{ Taken, Held, Wanted int }

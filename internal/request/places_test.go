@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -30,6 +31,14 @@ func waits(t *testing.T, ctx context.Context, p *Places, slow bool) <-chan error
 	}()
 	synctest.Wait()
 	return done
+}
+
+// suspended returns an instant as it seems after a suspend of the machine: the wall clock has moved
+// towards it, and the monotonic clock has not. Package time cannot make such a value.
+func suspended(at time.Time, span time.Duration) time.Time {
+	const wallSecond = 1 << 30 // of the first field of a time.Time that has a monotonic reading
+	*(*uint64)(unsafe.Pointer(&at)) -= uint64(span/time.Second) * wallSecond
+	return at
 }
 
 func TestPlaces(t *testing.T) {
@@ -73,6 +82,17 @@ func TestPlaces(t *testing.T) {
 			require.NoError(t, <-next)
 			require.False(t, a.holds(), "others may have had it meanwhile")
 		})
+	})
+
+	t.Run("EndWithTheLeaseAfterASuspend", func(t *testing.T) {
+		t.Parallel()
+		p := NewPlaces(8)
+		p.Allow(2, time.Now().Add(time.Hour))
+		a := took(t, p, false)
+		require.True(t, a.holds())
+		p.Allow(2, suspended(time.Now().Add(time.Hour), 2*time.Hour))
+		require.False(t, a.holds(), "the lease has ended by the wall clock")
+		require.Equal(t, PlacesUse{Taken: 1, Held: 1, Wanted: 1}, p.Use())
 	})
 
 	t.Run("AreNotAllForSlowHosts", func(t *testing.T) {
