@@ -97,8 +97,9 @@ type reader struct {
 	places []uint32
 	sorted []piece
 	list   list
-	coded  []byte
-	key    []byte
+	// block has the coded positions of a term, and coded those of a page
+	block, coded []byte
+	key          []byte
 }
 
 // readers keep their memory for the next segment.
@@ -204,6 +205,7 @@ func (r *reader) write(w *writer, prefix string, p *pieces) error {
 func (r *reader) fill(list []piece, positions bool) {
 	l := &r.list
 	l.reset()
+	r.block = r.block[:0]
 	for i := 0; i < len(list); {
 		page := list[i].page
 		var f feature
@@ -223,11 +225,12 @@ func (r *reader) fill(list []piece, positions bool) {
 		l.pages, l.feats = append(l.pages, page), append(l.feats, f)
 		l.counts = append(l.counts, uint8(min(countMost, count)))
 		if positions {
-			l.places = binary.AppendUvarint(l.places, uint64(n))
-			l.places = append(l.places, r.coded...)
-			l.ends = append(l.ends, uint32(len(l.places))) //nolint:gosec // a segment in the making is small
+			begin := len(r.block)
+			r.block = append(binary.AppendUvarint(r.block, uint64(n)), r.coded...)
+			l.spans = append(l.spans, span{begin: uint32(begin), end: uint32(len(r.block))}) //nolint:gosec // a segment in the making is small
 		}
 	}
+	l.blocks = append(l.blocks, r.block)
 }
 
 // meta has the columns of a page.

@@ -45,15 +45,16 @@ type merger struct {
 	// numbers are the numbers of each segment's pages in the new one
 	numbers [][]uint32
 	items   []item
-	places  []byte
 	list    list
-	run     run
-	key     []byte
+	// held counts the bytes of list.blocks
+	held int
+	run  run
+	key  []byte
 }
 
-// placesBytesMost bounds the bytes of positions of a term in a merge. Two million ordinary pages
-// have a tenth of it for their most frequent word.
-const placesBytesMost = 1 << 30
+// placesBytesMost bounds the bytes of positions of a term in a merge: further pages of the term have
+// none. A million ordinary pages have half of it for their most frequent word.
+const placesBytesMost = 96 << 20
 
 // gone is the number of a page that is left out.
 const gone = math.MaxUint32
@@ -66,7 +67,11 @@ func (m *merger) number() error {
 		segment, at int
 		words       int
 	}
-	var rows []row
+	total := 0
+	for _, seg := range m.segments {
+		total += seg.Pages
+	}
+	rows := make([]row, 0, total)
 	for n, seg := range m.segments {
 		var columns [4][]byte
 		for i, kind := range []crawl.ChunkKind{kindIDs, kindNorms, kindLanguages, kindDates} {
@@ -170,7 +175,9 @@ func (m *merger) merge() error {
 				m.key = append(m.key[:0], c.key...)
 			}
 		}
-		m.items, m.places = m.items[:0], m.places[:0]
+		m.items, m.held = m.items[:0], 0
+		m.list.reset()
+		m.list.blocks = append(m.list.blocks, []byte{0}) // no places
 		kept := cursors[:0]
 		for _, c := range cursors {
 			if bytes.Equal(c.key, m.key) {
@@ -193,12 +200,13 @@ func (m *merger) merge() error {
 	return nil
 }
 
-// item is a posting on its way into the new segment, with its coded places in places.
+// item is a posting on its way into the new segment, with its coded places in list.blocks.
 type item struct {
-	page       uint32
-	begin, end uint32
-	feat       feature
-	count      uint8
+	span
+
+	page  uint32
+	feat  feature
+	count uint8
 }
 
 // take adds what a segment has of a term.
@@ -209,67 +217,96 @@ func (m *merger) take(c *cursor) error {
 	}
 	r := &m.run
 	r.reset()
-	var positions []byte
 	if e.blocks == nil {
 		if err := r.decode(e.inline[:e.split], e.pages, 0); err != nil {
 			return err
 		}
-		positions = e.inline[e.split:]
-	} else {
-		blocks, err := m.blocks(c, kindPostings, len(e.blocks))
+		if e.positions {
+			return m.takePlaces(c, e.inline[e.split:], 0, len(r.pages))
+		}
+	}
+	err = m.blocks(c, kindPostings, len(e.blocks), func(i int, block []byte) error {
+		return r.decode(block, e.blocks[i].count, e.blocks[i].from)
+	})
+	if err != nil {
+		return err
+	}
+	if !e.positions {
+		for i := range r.pages {
+			if err := m.add(c, i, span{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return m.blocks(c, kindPositions, len(e.begins), func(i int, block []byte) error {
+		end := len(r.pages)
+		if i+1 < len(e.begins) {
+			end = e.begins[i+1]
+		}
+		return m.takePlaces(c, block, e.begins[i], end)
+	})
+}
+
+// takePlaces adds the postings of m.run from one place to another, with their positions in a block.
+func (m *merger) takePlaces(c *cursor, block []byte, from, to int) error {
+	if to > len(m.run.pages) {
+		return ErrDamaged
+	}
+	full := m.held > placesBytesMost
+	n := uint32(len(m.list.blocks)) //nolint:gosec // of one term
+	for rest, i := block, from; i < to; i++ {
+		after, err := skipPlaces(rest, 1)
 		if err != nil {
 			return err
 		}
-		for i, b := range e.blocks {
-			if err := r.decode(blocks[i], b.count, b.from); err != nil {
-				return err
-			}
+		own := span{n, uint32(len(block) - len(rest)), uint32(len(block) - len(after))} //nolint:gosec // of a chunk
+		if full {
+			own = span{end: 1}
 		}
-		if blocks, err = m.blocks(c, kindPositions, len(e.begins)); err != nil {
+		if err := m.add(c, i, own); err != nil {
 			return err
 		}
-		positions = slices.Concat(blocks...)
+		rest = after
 	}
-	numbers := m.numbers[c.n]
-	for i, page := range r.pages {
-		own := positions
-		if e.positions {
-			rest, err := skipPlaces(positions, 1)
-			if err != nil {
-				return err
-			}
-			own, positions = positions[:len(positions)-len(rest)], rest
-		}
-		if int(page) >= len(numbers) {
-			return ErrDamaged
-		}
-		if numbers[page] == gone {
-			continue
-		}
-		it := item{page: numbers[page], feat: r.feats[i], count: r.counts[i]}
-		if e.positions {
-			if len(m.places) > placesBytesMost {
-				own = []byte{0} // no places
-			}
-			it.begin = uint32(len(m.places)) //nolint:gosec // of one term
-			m.places = append(m.places, own...)
-			it.end = uint32(len(m.places)) //nolint:gosec // likewise
-		}
-		m.items = append(m.items, it)
+	if !full {
+		m.list.blocks, m.held = append(m.list.blocks, block), m.held+len(block)
 	}
 	return nil
 }
 
-// blocks returns the first n blocks of a term.
-func (m *merger) blocks(c *cursor, kind crawl.ChunkKind, n int) ([][]byte, error) {
-	if n == 0 {
-		return nil, nil
+// add adds the posting i of m.run if its page remains.
+func (m *merger) add(c *cursor, i int, own span) error {
+	page, numbers := m.run.pages[i], m.numbers[c.n]
+	if int(page) >= len(numbers) {
+		return ErrDamaged
 	}
+	if numbers[page] != gone {
+		m.items = append(m.items, item{span: own, page: numbers[page], feat: m.run.feats[i], count: m.run.counts[i]})
+	}
+	return nil
+}
+
+// blocks yields the first n blocks of a term.
+func (m *merger) blocks(c *cursor, kind crawl.ChunkKind, n int, yield func(i int, block []byte) error) error {
 	refs := make([]crawl.ChunkRef, n)
 	for i := range refs {
 		refs[i] = crawl.ChunkRef{Segment: c.segment, Kind: kind, Key: blockKey(c.key, i)}
 	}
-	return m.src.Chunks(m.ctx, refs)
+	i := 0
+	for some := range slices.Chunk(refs, scanned) {
+		blocks, err := m.src.Chunks(m.ctx, some)
+		if err != nil {
+			return err
+		}
+		for _, block := range blocks {
+			if err := yield(i, block); err != nil {
+				return err
+			}
+			i++
+		}
+	}
+	return nil
 }
 
 // write writes the items of the term m.key.
@@ -278,12 +315,10 @@ func (m *merger) write() error {
 		return nil
 	}
 	slices.SortFunc(m.items, func(a, b item) int { return cmp.Compare(a.page, b.page) })
-	m.list.reset()
 	for _, it := range m.items {
 		m.list.pages, m.list.feats, m.list.counts = append(m.list.pages, it.page), append(m.list.feats, it.feat), append(m.list.counts, it.count)
-		if it.end > it.begin {
-			m.list.places = append(m.list.places, m.places[it.begin:it.end]...)
-			m.list.ends = append(m.list.ends, uint32(len(m.list.places))) //nolint:gosec // of one term
+		if it.size() > 0 {
+			m.list.spans = append(m.list.spans, it.span)
 		}
 	}
 	return m.tables.w.term(m.key, &m.list)

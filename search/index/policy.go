@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -11,10 +12,14 @@ import (
 )
 
 const (
-	// smallTiers is the number of tiers that are merged between two writes of the index: at most
-	// 16,000 pages at once. Larger segments are merged beside the writes, up to largeMost pages.
+	// smallTiers is the number of tiers that are merged between two writes of the index. Larger
+	// segments are merged beside the writes.
 	smallTiers = 2
-	largeMost  = 2_000_000
+	// mergeSegments, mergePages and mergeBytes bound the segments of a merge, their pages and their
+	// bytes, and so its memory: it holds at most 256 MiB.
+	mergeSegments = 64
+	mergePages    = 1_000_000
+	mergeBytes    = 2 << 30
 	// tier is the number of segments of about the same size that are merged into one.
 	tier = 8
 	// tierPages bounds the pages of a segment in the lowest tier.
@@ -41,17 +46,19 @@ func ToMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 		if large != (n >= smallTiers) || len(tiers[n]) < tier {
 			continue
 		}
-		// the segments of a busy crawl come faster than they are merged: take them all
+		// The segments of a busy crawl come faster than they are merged: take many, the smallest first.
 		some := tiers[n]
-		pages := 0
+		slices.SortStableFunc(some, func(a, b crawl.Segment) int { return cmp.Compare(a.Bytes, b.Bytes) })
+		pages, size := 0, int64(0)
 		for i, s := range some {
-			if pages += s.Pages; pages > largeMost {
+			pages, size = pages+s.Pages, size+s.Bytes
+			if i == mergeSegments || pages > mergePages || size > mergeBytes {
 				some = some[:i]
 				break
 			}
 		}
 		if len(some) >= 2 {
-			return slices.Clone(some)
+			return some
 		}
 	}
 	return nil

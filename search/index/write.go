@@ -14,23 +14,29 @@ type list struct {
 	pages  []uint32
 	feats  []feature
 	counts []uint8 // in the main text
-	// places are the coded positions of all pages, ends the end of each page's positions; both are
-	// empty if the term has no positions.
-	places []byte
-	ends   []uint32
+	// blocks have the coded positions, and spans the bounds of each page's positions; both are empty
+	// if the term has no positions.
+	blocks [][]byte
+	spans  []span
 }
+
+// span has the bounds of a page's coded positions in a block.
+type span struct{ block, begin, end uint32 }
+
+func (s span) size() int { return int(s.end - s.begin) }
 
 func (l *list) reset() {
 	l.pages, l.feats, l.counts = l.pages[:0], l.feats[:0], l.counts[:0]
-	l.places, l.ends = l.places[:0], l.ends[:0]
+	clear(l.blocks)
+	l.blocks, l.spans = l.blocks[:0], l.spans[:0]
 }
 
-// end returns the end of the coded positions of the first n pages.
-func (l *list) end(n int) int {
-	if n == 0 {
-		return 0
+// appendPlaces appends the coded positions of pages.
+func (l *list) appendPlaces(dst []byte, spans []span) []byte {
+	for _, s := range spans {
+		dst = append(dst, l.blocks[s.block][s.begin:s.end]...)
 	}
-	return int(l.ends[n-1])
+	return dst
 }
 
 // writer makes chunks of a segment. Terms come in the order of their keys.
@@ -52,7 +58,7 @@ func (w *writer) emit(kind crawl.ChunkKind, key, data []byte) error {
 // term adds a term with its pages.
 func (w *writer) term(key []byte, l *list) error {
 	w.entry = binary.AppendUvarint(w.entry[:0], uint64(len(l.pages)))
-	positions := len(l.ends) > 0
+	positions := len(l.spans) > 0
 	if err := w.postings(key, l, positions); err != nil {
 		return err
 	}
@@ -92,10 +98,14 @@ func (w *writer) postings(key []byte, l *list, positions bool) error {
 	if positions {
 		flags |= entryPositions
 	}
-	if len(w.block)+len(l.places) <= inlineMost {
+	size := len(w.block)
+	for _, s := range l.spans {
+		size += s.size()
+	}
+	if size <= inlineMost {
 		w.entry = append(w.entry, flags)
 		w.entry = binary.AppendUvarint(w.entry, uint64(len(w.block)))
-		w.entry = append(append(w.entry, w.block...), l.places...)
+		w.entry = l.appendPlaces(append(w.entry, w.block...), l.spans)
 		return nil
 	}
 	w.entry = append(w.entry, flags|entryBlocks)
@@ -150,7 +160,7 @@ func (w *writer) positions(key []byte, l *list) error {
 	starts := []int{0}
 	size := 0
 	for i := range l.pages {
-		n := l.end(i+1) - l.end(i)
+		n := l.spans[i].size()
 		if size > 0 && size+n > chunkMost {
 			starts, size = append(starts, i), 0
 		}
@@ -161,8 +171,8 @@ func (w *writer) positions(key []byte, l *list) error {
 	for i, from := range starts {
 		w.entry = binary.AppendUvarint(w.entry, uint64(from-before)) //nolint:gosec // positive
 		before = from
-		block := l.places[l.end(from):l.end(endOf(starts, i, l))]
-		if err := w.emit(kindPositions, []byte(blockKey(key, i)), block); err != nil {
+		w.block = l.appendPlaces(w.block[:0], l.spans[from:endOf(starts, i, l)])
+		if err := w.emit(kindPositions, []byte(blockKey(key, i)), w.block); err != nil {
 			return err
 		}
 	}
