@@ -1,6 +1,7 @@
 package urls
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 
@@ -12,14 +13,20 @@ const (
 	maxLabelLength = 63
 )
 
+// Names that DNS could hold, and that are refused nevertheless.
+var (
+	errHyphen   = fmt.Errorf("%w: a label of a name neither begins nor ends with a hyphen", ErrHost)
+	errReserved = fmt.Errorf("%w: .invalid and .onion are reserved, and no name server knows them", ErrHost)
+)
+
 // canonicalHost returns the canonical form of a URL's host, without the port: a name in lower-case
 // ASCII without a trailing dot, an IPv4 address in dotted decimal, or an IPv6 address in brackets.
 //
-// It is stricter than the WHATWG host parser: names consist of letters, digits, hyphens and
-// underscores (which some sites do use), fit into DNS, and IPv4 addresses are written in ASCII.
+// It is stricter than the WHATWG host parser: names fulfil HostName, and IPv4 addresses are written
+// in ASCII.
 func canonicalHost(raw string) (string, error) {
 	if host, ok := plainName(raw); ok {
-		return checkedName(host)
+		return HostName(host)
 	}
 	if raw == "" || strings.LastIndexByte(raw, '[') > 0 {
 		return "", ErrHost
@@ -41,7 +48,7 @@ func canonicalHost(raw string) (string, error) {
 		}
 		return host, nil
 	}
-	name, err := checkedName(host)
+	name, err := HostName(host)
 	if err != nil || name == raw || !strings.Contains(name, "xn--") {
 		return name, err
 	}
@@ -83,8 +90,10 @@ func plainName(s string) (string, bool) {
 
 func isNameByte(c byte) bool { return isAlpha(c) || isDigit(c) || c == '-' || c == '_' }
 
-// checkedName drops a trailing dot and refuses what DNS could not hold.
-func checkedName(host string) (string, error) {
+// HostName returns a host name in lower case and without a trailing dot. It refuses names that can
+// never be resolved. Labels consist of letters, digits, hyphens inside (RFC 952 and RFC 1123, section
+// 2.1), and underscores, which some sites do use. Errors wrap [ErrHost].
+func HostName(host string) (string, error) {
 	host = strings.TrimSuffix(host, ".")
 	if host == "" || len(host) > maxHostLength {
 		return "", ErrHost
@@ -98,6 +107,14 @@ func checkedName(host string) (string, error) {
 				return "", ErrHost
 			}
 		}
+		if label[0] == '-' || label[len(label)-1] == '-' {
+			return "", errHyphen
+		}
+	}
+	host = strings.ToLower(host)
+	// RFC 6761, section 6.4, and RFC 7686
+	if top := host[strings.LastIndexByte(host, '.')+1:]; top == "invalid" || top == "onion" {
+		return "", errReserved
 	}
 	return host, nil
 }

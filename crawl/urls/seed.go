@@ -29,7 +29,7 @@ func ParseSeed(raw string) (URL, error) {
 	}
 	bare, reason := parseAbsolute("https://" + text)
 	switch host := bare.Host(); {
-	case errors.Is(reason, ErrUserinfo):
+	case errors.Is(reason, ErrUserinfo), errors.Is(reason, errHyphen), errors.Is(reason, errReserved):
 		return URL{}, refuse(raw, reason)
 	case reason != nil, !strings.ContainsAny(host, ".:") && host != "localhost":
 		return u, err

@@ -6,13 +6,12 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-const (
-	// maxName and maxLabel bound names, without the last dot, and labels: RFC 1035, section 2.3.4.
-	maxName  = 253
-	maxLabel = 63
-)
+// maxName bounds names, without the last dot: RFC 1035, section 2.3.4.
+const maxName = 253
 
 // literal gives the address that a host is, in brackets or not; invalid for a name.
 func literal(host string) (netip.Addr, error) {
@@ -26,36 +25,12 @@ func literal(host string) (netip.Addr, error) {
 	return addr.Unmap(), nil
 }
 
-// canonical gives a name in lower case and without its last dot. It reports false for an invalid host
-// name: RFC 1123, section 2.1, but for "_", which hosts have nevertheless.
-func canonical(host string) (string, bool) {
-	name := strings.ToLower(strings.TrimSuffix(host, "."))
-	if len(name) > maxName {
-		return "", false
+// special gives the addresses of names that no name server is asked for: RFC 6761, section 6.3.
+func special(name string) []netip.Addr {
+	if top := name[strings.LastIndexByte(name, '.')+1:]; top == "localhost" {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
 	}
-	for label := range strings.SplitSeq(name, ".") {
-		if label == "" || len(label) > maxLabel || label[0] == '-' || label[len(label)-1] == '-' {
-			return "", false
-		}
-		for i := range len(label) {
-			if c := label[i]; c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') {
-				return "", false
-			}
-		}
-	}
-	return name, true
-}
-
-// special gives the addresses of reserved names: RFC 6761, sections 6.3 and 6.4, and RFC 7686.
-func special(name string) ([]netip.Addr, bool) {
-	top := name[strings.LastIndexByte(name, '.')+1:]
-	switch top {
-	case "localhost":
-		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, true
-	case "invalid", "onion":
-		return nil, true
-	}
-	return nil, false
+	return nil
 }
 
 // hosts are the addresses of a hosts file by name, by family.
@@ -81,9 +56,9 @@ func parseHosts(text []byte) hosts {
 			family = 1
 		}
 		for _, field := range fields[1:] {
-			name, ok := canonical(field)
+			name, err := urls.HostName(field)
 			entry := known[name]
-			if ok && len(entry[family]) < maxAddrs && !slices.Contains(entry[family], addr) {
+			if err == nil && len(entry[family]) < maxAddrs && !slices.Contains(entry[family], addr) {
 				entry[family] = append(entry[family], addr)
 				known[name] = entry
 			}

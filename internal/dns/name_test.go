@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 func TestParseHosts(t *testing.T) {
@@ -45,13 +48,32 @@ func TestParseHostsBoundsTheAddressesOfAName(t *testing.T) {
 	require.Len(t, interleave(parseHosts([]byte(text.String()))["site.test"]), 2*maxAddrs)
 }
 
+// A host that package urls takes is resolved: it is never refused without a query.
+func FuzzHostsOfURLs(f *testing.F) {
+	for _, host := range []string{
+		"site.test", "-lead.test", "trail-.test", "a--b.test", "my_site.test", "_.test", "site.onion", "xn--bcher-kva.test", "a.", "localhost",
+		"example.invalid", "[::1]", "127.1", "K.test",
+	} {
+		f.Add(host)
+	}
+	r := &Resolver{now: time.Now, hosts: &watched[hosts]{}}
+	f.Fuzz(func(t *testing.T, host string) {
+		u, err := urls.Parse("http://" + host + "/")
+		if err != nil {
+			return
+		}
+		_, _, err = r.local(u.Host())
+		require.NoError(t, err, u.Host())
+	})
+}
+
 func FuzzParseHosts(f *testing.F) {
 	f.Add([]byte("127.0.0.1 localhost # x\n::1\tlocalhost\n"))
 	f.Add([]byte("\xff fe80::1%lo0 a.\n#"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for name, entry := range parseHosts(text) {
-			again, ok := canonical(name)
-			require.True(t, ok)
+			again, err := urls.HostName(name)
+			require.NoError(t, err)
 			require.Equal(t, name, again)
 			for i, list := range entry {
 				require.LessOrEqual(t, len(list), maxAddrs)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 const (
@@ -33,8 +35,8 @@ func (r *Resolver) find(ctx context.Context, name string, qtype uint16) (finding
 	sys := r.system(r.now())
 	if !strings.Contains(name, ".") {
 		for _, domain := range sys.search {
-			full, ok := canonical(name + "." + domain)
-			if !ok {
+			full, err := urls.HostName(name + "." + domain)
+			if err != nil {
 				continue
 			}
 			found, err := r.walk(ctx, sys, full, qtype)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 const (
@@ -98,18 +100,14 @@ func (r *Resolver) local(host string) (string, []netip.Addr, error) {
 	if addr.IsValid() {
 		return "", []netip.Addr{addr}, nil
 	}
-	name, ok := canonical(host)
-	if !ok {
-		return "", nil, &Error{Host: host, Err: errors.New("not a name")}
+	name, err := urls.HostName(host)
+	if err != nil {
+		return "", nil, &Error{Host: host, Err: err}
 	}
 	if entry, ok := r.hosts.get(r.now())[name]; ok {
 		return name, interleave(entry), nil
 	}
-	addrs, ok := special(name)
-	if ok && len(addrs) == 0 {
-		return "", nil, &Error{Host: host, Err: errors.New("the name is reserved: no name server knows it")}
-	}
-	return name, addrs, nil
+	return name, special(name), nil
 }
 
 // fly waits for the host's flight, but not long if what is known is usable.

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/miekg/dns"
+
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // maxNames bounds how many names of an address are read, and looked up.
@@ -84,7 +86,7 @@ func (c *chain) hosts(records []dns.RR) (hosts []string) {
 		if !is || !c.owns(rr) {
 			continue
 		}
-		if host, ok := canonical(pointer.Ptr); ok {
+		if host, err := urls.HostName(pointer.Ptr); err == nil {
 			hosts = append(hosts, host)
 		}
 	}
