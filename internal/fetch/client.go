@@ -226,7 +226,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	x.connected = time.Now()
 	answer, err := c.transport.RoundTrip(request)
 	if err != nil {
-		return nil, classify(caller, total, CauseProtocol, "no answer", err)
+		return nil, x.link.unanswered(classify(caller, total, CauseProtocol, "no answer", err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	x.status = answer.StatusCode

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/netip"
 	"sync"
@@ -39,7 +40,9 @@ func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 	config := c.tls.Clone()
 	config.ServerName = x.target.url.Hostname()
 	secure := tls.Client(x.guard, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
+	if err := secure.HandshakeContext(ctx); refusesHTTP1(err) {
+		return fail(CauseTLS, "the server refuses HTTP/1.1 in the TLS handshake: it may speak HTTP/2 only", err)
+	} else if err != nil {
 		return classify(caller, total, CauseTLS, "no TLS handshake", err)
 	}
 	x.link.Conn = secure
@@ -100,6 +103,7 @@ type link struct {
 	closeOnce sync.Once
 	closeErr  error
 	firstByte atomic.Pointer[time.Time]
+	http2     atomic.Bool // the answer began with a frame of HTTP/2
 	spoken    chan struct{}
 	speakOnce sync.Once
 }
@@ -111,6 +115,7 @@ func (l *link) Read(p []byte) (int, error) {
 	n, err := l.Conn.Read(p)
 	if n > 0 && l.firstByte.Load() == nil {
 		now := time.Now()
+		l.http2.Store(isHTTP2(p[:n]))
 		l.firstByte.Store(&now)
 	}
 	return n, err
@@ -127,4 +132,30 @@ func (l *link) Close() error {
 		l.speakOnce.Do(func() { close(l.spoken) })
 	})
 	return l.closeErr
+}
+
+// isHTTP2 reports whether an answer begins as that of an HTTP/2 server: with a frame of the type
+// SETTINGS or GOAWAY on the stream 0 (RFC 9113, sections 3.4 and 4.1).
+func isHTTP2(b []byte) bool {
+	const length, streamAt, size = 3, 5, 9
+	return len(b) >= size && b[0] == 0 && (b[length] == 4 || b[length] == 7) && [4]byte(b[streamAt:size]) == [4]byte{}
+}
+
+// refusesHTTP1 reports whether a server has refused our only protocol in the TLS handshake (ALPN).
+func refusesHTTP1(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "remote error" && op.Err.Error() == "tls: no application protocol"
+}
+
+// unanswered is the failure of a request that HTTP/1.1 has read no answer to.
+func (l *link) unanswered(failure *Error) *Error {
+	secure, isTLS := l.Conn.(*tls.Conn)
+	switch {
+	case failure.Cause == CauseCanceled:
+	case l.http2.Load():
+		return fail(CauseProtocol, "the server speaks HTTP/2 only", nil)
+	case failure.Cause == CauseReset && l.firstByte.Load() == nil && isTLS && secure.ConnectionState().NegotiatedProtocol == "":
+		failure.Msg = "no answer, and the server did not choose HTTP/1.1 in the TLS handshake: it may speak HTTP/2 only"
+	}
+	return failure
 }

@@ -63,7 +63,7 @@ func TestMergeHoldsFewPlaces(t *testing.T) { //nolint:paralleltest // see above
 	heap := func() int {
 		runtime.GC()
 		runtime.ReadMemStats(&stats)
-		return int(stats.HeapAlloc) //nolint:gosec // of this process
+		return int(stats.HeapAlloc)
 	}
 	before, peak, n, written := heap(), 0, 0, 0
 	segment, err := index.Merge(t.Context(), copies{m}, some, func(c crawl.Chunk) error {
