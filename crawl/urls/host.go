@@ -91,8 +91,8 @@ func plainName(s string) (string, bool) {
 func isNameByte(c byte) bool { return isAlpha(c) || isDigit(c) || c == '-' || c == '_' }
 
 // HostName returns a host name in lower case and without a trailing dot. It refuses names that can
-// never be resolved. Labels consist of letters, digits, hyphens inside (RFC 952 and RFC 1123, section
-// 2.1), and underscores, which some sites do use. Errors wrap [ErrHost].
+// never be resolved. Labels consist of letters, digits, hyphens inside (RFC 952 and RFC 1123,
+// section 2.1), and underscores, which some sites do use. Errors wrap [ErrHost].
 func HostName(host string) (string, error) {
 	host = strings.TrimSuffix(host, ".")
 	if host == "" || len(host) > maxHostLength {

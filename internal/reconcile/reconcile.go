@@ -76,8 +76,8 @@ type Reconciler struct {
 	before Differences
 }
 
-// Look compares once. An error of one step, or of one name, does not stop the others: Look joins the
-// errors, and the next pass tries again.
+// Look compares once. An error of one step, or of one name, does not stop the others: Look joins
+// the errors, and the next pass tries again.
 func (r *Reconciler) Look(ctx context.Context) error {
 	return errors.Join(
 		Step(ctx, func(ctx context.Context) error {

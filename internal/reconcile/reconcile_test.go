@@ -18,11 +18,11 @@ import (
 
 var errFull = errors.New("exceeded workflow execution limit for signal events")
 
-// cluster is a fake of the rows and of Temporal. It has nothing to do with a name until a test says so.
+// cluster is a fake of the rows and of Temporal.
 type cluster struct {
 	runs, wanting, claimed []string
 	crawls, domains        []string
-	// fail returns the error of a call for a name; nil means success.
+	// fail returns the error of a call; nil means success.
 	fail func(ctx context.Context, call string) error
 
 	calls []string

@@ -52,8 +52,8 @@ type merger struct {
 	key  []byte
 }
 
-// placesBytesMost bounds the bytes of positions of a term in a merge: further pages of the term have
-// none. A million ordinary pages have half of it for their most frequent word.
+// placesBytesMost bounds the bytes of positions of a term in a merge. Further pages have the term
+// without positions. A million ordinary pages have half of it for their most frequent word.
 const placesBytesMost = 96 << 20
 
 // gone is the number of a page that is left out.
