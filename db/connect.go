@@ -121,14 +121,16 @@ const (
 	readerRole = "mosey_reader"
 )
 
-// begin leaves values out of Postgres' log, if the login may. Then it takes on the first of the
-// roles that the login is a member of; without one it keeps the login's rights. Roles belong to a
-// whole server, so the reader's may have no rights in this database yet.
+// begin leaves values out of Postgres' log, if the login may. Then it sets the first of the roles
+// that the login may set; without one it keeps the login's rights. Since Postgres 16 a membership
+// may come without that right. Roles belong to a whole server, so the reader's may have no rights in
+// this database yet.
 const begin = `SELECT set_config('log_parameter_max_length_on_error', '0', false),
     CASE WHEN has_parameter_privilege('log_parameter_max_length', 'SET') THEN set_config('log_parameter_max_length', '0', false) END,
     (SELECT set_config('role', r.rolname, false) FROM (
         SELECT p.rolname FROM pg_roles AS p
-        WHERE p.rolname = ANY($1::text[]) AND pg_has_role(p.oid, 'MEMBER')
+        WHERE p.rolname = ANY($1::text[])
+            AND pg_has_role(p.oid, CASE WHEN current_setting('server_version_num')::int < 160000 THEN 'MEMBER' ELSE 'SET' END)
             AND (p.rolname <> '` + readerRole + `' OR has_table_privilege(p.oid, to_regclass('crawl_runs'), 'SELECT'))
         ORDER BY array_position($1::text[], p.rolname::text) LIMIT 1
     ) AS r)`

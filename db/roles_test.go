@@ -220,6 +220,20 @@ func TestOpenReader(t *testing.T) {
 		require.Equal(t, "mosey_worker", role)
 	})
 
+	t.Run("PassesOverARoleThatItMayNotTake", func(t *testing.T) {
+		t.Parallel()
+		if one[int](t, owner, "SELECT current_setting('server_version_num')::int") < 160_000 {
+			t.Skip("Postgres grants roles WITH SET FALSE from 16 on")
+		}
+		login := dbtest.Login(t, url, "mosey_reader")
+		cfg, err := pgx.ParseConfig(login)
+		require.NoError(t, err)
+		_, err = owner.Pool().Exec(t.Context(), "GRANT mosey_reader TO "+cfg.User+" WITH SET FALSE")
+		require.NoError(t, err)
+		_, role := as(t, login)
+		require.Equal(t, cfg.User, role)
+	})
+
 	t.Run("PassesOverARoleWithoutRightsInThisDatabase", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, settings.Settings{})
