@@ -55,7 +55,7 @@ const PoolConnsDefault = 16
 // Open connects to the database at url (a Postgres URL or key=value string; any pool_* parameter in
 // it wins over the defaults) and checks that it answers. It uses the rights of a worker, if the
 // database has a role for them: enough to crawl, not to change the schema or to delete history. It
-// returns an ErrURL for an invalid url.
+// returns an ErrURL for an invalid url, and an ErrPooler for a pooler that does not pool sessions.
 func Open(ctx context.Context, url string) (*Store, error) {
 	return OpenTraced(ctx, url, nil)
 }
@@ -106,13 +106,14 @@ func open(ctx context.Context, url string, more func(*pgxpool.Config)) (*Store, 
 	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)
 	noticeVanished(cfg)
 	more(cfg)
+	supportPoolers(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("reach the database: %w", err)
+		return nil, fmt.Errorf("reach the database: %w", describePooler(err))
 	}
 	return NewStore(pool), nil
 }

@@ -72,6 +72,8 @@ func lookDatabase(ctx context.Context, p *Patient) ([]Finding, error) {
 	switch {
 	case p.Store == nil && errors.Is(p.NoStore, ErrAbsent):
 		return nil, p.NoStore
+	case p.Store == nil && errors.Is(p.NoStore, db.ErrPooler):
+		return one(Fault, "See docs/operations.md on connection poolers.", "%v", p.NoStore), nil
 	case p.Store == nil:
 		return one(Fault, "See that Postgres runs and that DATABASE_URL, or the data directory, is the right one.", "%v", p.NoStore), nil
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,8 @@ func TestADatabaseThatCannotBeOpened(t *testing.T) {
 	p := &Patient{NoStore: err}
 	requireFinding(t, p.look(t, "database"), Fault, "127.0.0.1:1", "DATABASE_URL")
 	requireFinding(t, p.look(t, "schema"), Skipped, "no database")
+	p = &Patient{NoStore: fmt.Errorf("%w pools transactions", db.ErrPooler)}
+	requireFinding(t, p.look(t, "database"), Fault, "pools transactions", "docs/operations.md")
 }
 
 func TestADatabaseWithoutSchema(t *testing.T) {

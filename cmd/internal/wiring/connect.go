@@ -240,6 +240,9 @@ func Describe(err error) error {
 	if errors.Is(err, db.ErrURL) {
 		return Usagef("%w: want a URL such as postgres://mosey@localhost:5432/mosey", err)
 	}
+	if errors.Is(err, db.ErrPooler) {
+		return Usagef("%w", err)
+	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		// every address that was tried has a line of its own
 		return fmt.Errorf("%s: does DATABASE_URL name a Postgres that runs? "+askDoctor, strings.Join(strings.Fields(err.Error()), " "))

@@ -1,6 +1,7 @@
 package wiring_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -8,7 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/db"
 )
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	for _, mistake := range []error{db.ErrURL, db.ErrPooler} {
+		require.True(t, wiring.IsUsage(wiring.Describe(fmt.Errorf("open: %w", mistake))), mistake)
+	}
+}
 
 func TestTemporalAddress(t *testing.T) {
 	t.Parallel()

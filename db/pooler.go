@@ -1,0 +1,140 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// ErrPooler says that Mosey cannot use a connection pooler as it is configured.
+var ErrPooler = errors.New("the connection pooler of DATABASE_URL")
+
+var (
+	errShared = fmt.Errorf("%w lends one session of Postgres to several connections, but Mosey keeps locks, "+
+		"a role and settings in its sessions: set pool_mode=session in pgbouncer, or connect to Postgres itself", ErrPooler)
+	errOptions = fmt.Errorf("%w refuses the options of a session: set them with ALTER ROLE … SET, "+
+		"or connect to Postgres itself", ErrPooler)
+)
+
+// supportPoolers makes the connections of a pool work behind a session pooler. The first connection
+// fails behind any other pooler.
+func supportPoolers(cfg *pgxpool.Config) {
+	var checked atomic.Bool
+	cfg.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) error {
+		parameters := takeParameters(conn)
+		conn.AfterConnect = func(ctx context.Context, session *pgconn.PgConn) error {
+			if !checked.Load() {
+				if err := refuseShared(ctx, session, conn.Config); err != nil {
+					return err
+				}
+				checked.Store(true)
+			}
+			return setParameters(ctx, session, parameters)
+		}
+		return nil
+	}
+}
+
+// takeParameters removes the parameters to set after the start of a session from a configuration,
+// and returns them. Poolers refuse most parameters at the start.
+func takeParameters(conn *pgx.ConnConfig) map[string]string {
+	later := conn.RuntimeParams
+	conn.RuntimeParams = make(map[string]string)
+	for _, name := range []string{"application_name", "options"} {
+		if value, given := later[name]; given {
+			conn.RuntimeParams[name] = value
+			delete(later, name)
+		}
+	}
+	return later
+}
+
+func setParameters(ctx context.Context, session *pgconn.PgConn, parameters map[string]string) error {
+	var calls []string
+	var args [][]byte
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		calls = append(calls, fmt.Sprintf("set_config($%d, $%d, false)", len(args)+1, len(args)+2))
+		args = append(args, []byte(name), []byte(parameters[name]))
+	}
+	return session.ExecParams(ctx, "SELECT "+strings.Join(calls, ", "), args, nil, nil, nil).Read().Err
+}
+
+const (
+	// sharedRounds is how often two connections compare their sessions.
+	sharedRounds = 10
+	// sharedPatience bounds the wait for a second session. A session pooler may have only one.
+	sharedPatience = 10 * time.Second
+)
+
+// refuseShared returns an error if a pooler lends a session of Postgres for one transaction or one
+// statement. Postgres sends the process id of a session at its start, but a pooler sends an id of its
+// own. Only then does a second connection compare sessions with the first one: a session of a
+// connection never changes, and no other connection has it.
+func refuseShared(ctx context.Context, session *pgconn.PgConn, cfg pgconn.Config) error {
+	first, err := backend(ctx, session)
+	if err != nil || first == strconv.FormatUint(uint64(session.PID()), 10) {
+		return err
+	}
+	probing, cancel := context.WithTimeout(ctx, sharedPatience)
+	defer cancel()
+	cfg.AfterConnect = nil
+	other, err := pgconn.ConnectConfig(probing, &cfg)
+	if err != nil {
+		return unlessWaiting(probing, err)
+	}
+	defer other.Close(context.WithoutCancel(ctx))
+	for range sharedRounds {
+		theirs, err := backend(probing, other)
+		if err != nil {
+			return unlessWaiting(probing, err)
+		}
+		ours, err := backend(ctx, session)
+		switch {
+		case err != nil:
+			return err
+		case ours != first, theirs == first:
+			return errShared
+		}
+	}
+	return nil
+}
+
+// unlessWaiting returns err, or nil if the second session took too long.
+func unlessWaiting(probing context.Context, err error) error {
+	if errors.Is(probing.Err(), context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// backend returns the process id of the session that runs a statement. It uses the simple protocol,
+// because a prepared statement would stay in a session that others use.
+func backend(ctx context.Context, session *pgconn.PgConn) (string, error) {
+	results, err := session.Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
+	if err != nil {
+		return "", err
+	}
+	return string(results[0].Rows[0][0]), nil
+}
+
+// describePooler replaces an error that has a pooler as its cause by an ErrPooler.
+func describePooler(err error) error {
+	var pg *pgconn.PgError
+	switch {
+	case errors.Is(err, errShared):
+		return errShared
+	case errors.As(err, &pg) && strings.HasPrefix(pg.Message, "unsupported startup parameter"):
+		return fmt.Errorf("%w (%s)", errOptions, pg.Message)
+	}
+	return err
+}
