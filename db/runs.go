@@ -237,7 +237,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	if err := errors.Join(err, err2, err3, err4, err5, err6, err7); err != nil {
 		return p, translate("progress of run "+r.Name, err)
 	}
-	p.Outages = outages
+	p.Outages, p.Workers, p.WorkerSeenAt = outages, use.Running, use.SeenAt
 	if use.Full() {
 		p.Limited = &use
 	}
@@ -265,10 +265,11 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 		p.Skips[reasons.Reason(skip.Reason)] = skip.Pages
 	}
 	p.Domains, p.SeedDomains, p.Active = totals.Domains, totals.SeedDomains, activity.Active
+	p.Elsewhere = max(activity.Busy-activity.Active, 0)
 	p.Pending, p.InFlight, p.Deferred = frontier.Open, frontier.InFlight, frontier.Deferred
 	for _, w := range waits {
 		p.Waiting = append(p.Waiting, report.Waiting{
-			Domain: w.Domain, Reason: reasons.Reason(w.Reason), InFlight: w.InFlight, Until: w.FreeAt,
+			Domain: w.Domain, Reason: reasons.Reason(w.Waits), InFlight: w.Waits == string(reasons.InFlight), Until: timeOrZero(w.Until),
 		})
 	}
 	return p, nil

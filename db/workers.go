@@ -77,6 +77,7 @@ func (s *Store) FleetUse(ctx context.Context) (report.FleetUse, error) {
 	r, err := s.q.FleetUse(ctx)
 	return report.FleetUse{
 		MaxFetches: int(r.MaxFetches), Reason: r.Reason, SetBy: r.SetBy, InFlight: r.InFlight, Waiting: r.Waiting,
+		Running: r.Running, SeenAt: timeOrZero(r.SeenAt),
 	}, translate("read the use of the workers' limit", err)
 }
 

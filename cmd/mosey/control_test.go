@@ -161,7 +161,7 @@ func TestSet(t *testing.T) {
 		require.Zero(t, r.controls().Delay())
 		require.Empty(t, r.controls().Window())
 		out := r.Print("why", aDomain)
-		output.ContainsOnSameLine(t, out, "a.example: due: its run asks for it within seconds")
+		output.ContainsOnSameLine(t, out, "a.example: due: its run requests it once Mosey runs")
 		output.ContainsOnSameLine(t, out, "- each run may request any number of pages of it: ")
 		require.NotContains(t, out, "its delay is at least 0s")
 		require.NotContains(t, out, "may be asked only")

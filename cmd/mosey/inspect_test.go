@@ -67,9 +67,7 @@ func TestStatus(t *testing.T) {
 
 	t.Run("SaysWhatARunWaitsFor", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, settings.Settings{}, aPage, "https://b.example/", "https://c.example/")
-		_, err := r.store.ClaimDomains(t.Context(), r.run.ID, 1)
-		require.NoError(t, err)
+		r := newRows(t, settings.Settings{}, aPage, "https://b.example/", "https://c.example/").worker().claim()
 		r.slot(time.Hour, reasons.CrawlDelay)
 		r.exec("UPDATE domains SET next_crawl_after = now() + interval '1 day', status_reason = 'retry-after' WHERE domain = 'b.example'")
 		r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '1 day' WHERE domain = 'b.example'")
@@ -77,7 +75,7 @@ func TestStatus(t *testing.T) {
 		output.ContainsOnSameLine(t, out, "  3 pages pending, 1 of them deferred")
 		output.ContainsOnSameLine(t, out, "  b.example is deferred until ", ": retry-after")
 		out = r.Print("status")
-		output.ContainsOnSameLine(t, out, "  1 domain active, 0 pages in flight")
+		output.ContainsOnSameLine(t, out, "  1 domain active, 0 requests in flight")
 		output.ContainsOnSameLine(t, out, "  a.example for ", "m", "(crawl-delay)")
 	})
 
@@ -90,7 +88,9 @@ func TestStatus(t *testing.T) {
 		r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night", Until: time.Now().Add(time.Hour)})
 		r.exec("UPDATE crawl_runs SET settings = settings || '{\"max_pages_per_domain\": 5}'")
 		r.exec("SELECT due_update(ARRAY['a.example', 'b.example'])")
-		output.ContainsOnSameLine(t, r.Print("status"), "  1 domain due, and nobody crawls: mosey up, or mosey crawl --run small-web")
+		out := r.Print("status")
+		output.ContainsOnSameLine(t, out, "  No Mosey has run yet. To go on: mosey crawl --run small-web")
+		require.Contains(t, out, "  1 domain due\n")
 		var p struct {
 			Due    int64           `json:"due_domains"`
 			NotDue []report.NotDue `json:"not_due"`

@@ -106,9 +106,9 @@ func TestServeChangesRuns(t *testing.T) {
 	b := serveRows(t, r.commandHarness).browser(true)
 	const run = "/runs/small-web"
 	require.Contains(t, b.post(run, "do", "pause", "reason", "a quiet night", "for", "12h"), "Run small-web is paused (paused by ")
-	require.Contains(t, b.post(run, "do", "resume"), "Run small-web waits: ")
+	require.Contains(t, b.post(run, "do", "resume"), "Run small-web waits. ")
 	require.Contains(t, b.post(run, "do", "stop"), "Run small-web is stopped")
-	require.Contains(t, b.post(run, "do", "resume"), "Run small-web waits: ")
+	require.Contains(t, b.post(run, "do", "resume"), "Run small-web waits. ")
 
 	page := b.post(run, "do", "set", "settings", "delay=1m\nmax_pages=7\n", "reason", "the owner asked")
 	require.Contains(t, page, "delay=10s → 1m0s max_pages=-1 → 7 the owner asked")
@@ -254,7 +254,7 @@ func TestServeChangesNothingForStrangers(t *testing.T) {
 	given := serveRows(t, r.commandHarness, "--web-host", "crawler.example")
 	require.Empty(t, given.token, "one that was given is not printed")
 	given.token = "a-token-that-was-given"
-	require.Contains(t, given.browser(true).post("/runs/small-web", "do", "resume"), "Run small-web waits: ")
+	require.Contains(t, given.browser(true).post("/runs/small-web", "do", "resume"), "Run small-web waits. ")
 }
 
 // runNow is the run of the rows as it is now.

@@ -309,7 +309,7 @@ func TestServeTellsWhatIsNew(t *testing.T) {
 		}
 		require.Contains(t, says, text)
 	}
-	until("Run small-web waits: ")
+	until("Run small-web waits. ")
 	b.post("/runs/small-web", "do", "stop")
 	until("Run small-web is stopped")
 }

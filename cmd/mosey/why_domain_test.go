@@ -49,8 +49,8 @@ func TestWhyDomain(t *testing.T) {
 		because  []string
 	}{
 		"IsDue": {
-			prepare: func(r *rows) { r.allowed() },
-			answer:  "due: its run asks for it within seconds",
+			prepare: func(r *rows) { r.allowed().worker() },
+			answer:  "due: its run requests it within seconds",
 			because: []string{
 				"next in line is https://a.example/, in run small-web",
 				"robots.txt of https://a.example: allow_all; holds until ",
@@ -90,7 +90,7 @@ func TestWhyDomain(t *testing.T) {
 			because: []string{"it may be asked: its slot has been free since "},
 		},
 		"HasARequestInFlight": {
-			prepare: func(r *rows) { r.allowed().begin() },
+			prepare: func(r *rows) { r.allowed().worker().begin() },
 			answer:  "in flight: a request is in flight",
 		},
 		"AsksToBeLeftAloneForLong": {

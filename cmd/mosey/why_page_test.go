@@ -129,7 +129,7 @@ func TestWhyPage(t *testing.T) {
 			because: []string{"domain a.example is unreachable (5 graylistings in a row)"},
 		},
 		"IsInFlight": {
-			prepare: func(r *rows) { r.allowed().begin() },
+			prepare: func(r *rows) { r.allowed().worker().begin() },
 			answer:  "in flight: it is being requested just now",
 		},
 		"IsDueLater": {

@@ -100,16 +100,22 @@ type Progress struct {
 
 	Domains     int64 `json:"domains"`
 	SeedDomains int64 `json:"seed_domains"`
-	// Active is the number of domains with a workflow.
-	Active int64 `json:"active_domains"`
-	// Pending counts crawls that are not closed, up to FrontierBound; of these
-	// InFlight are being made and Deferred have a time in the future.
+	// Workers counts the workers that run, whatever their run. WorkerSeenAt is when the last one was
+	// heard of; zero is never.
+	Workers      int64     `json:"workers"`
+	WorkerSeenAt time.Time `json:"worker_seen_at,omitzero"`
+	// Active is the number of domains with a workflow for the run. Elsewhere counts the domains with
+	// work for it that another run has claimed.
+	Active    int64 `json:"active_domains"`
+	Elsewhere int64 `json:"domains_elsewhere,omitempty"`
+	// Pending counts crawls that are not closed, up to FrontierBound; of these Deferred have a time
+	// in the future. InFlight counts the requests in flight, also for robots.txt.
 	Pending  int64 `json:"pending"`
 	InFlight int64 `json:"in_flight"`
 	Deferred int64 `json:"deferred"`
 	// Due counts the domains that are due and that nobody serves, up to LeftBound.
 	Due int64 `json:"due_domains"`
-	// Waiting lists active domains, those asked soonest first.
+	// Waiting lists active domains, the next to be requested first.
 	Waiting []Waiting `json:"waiting,omitempty"`
 	// NotDue says why other domains with pending crawls are not requested, by reason, of the
 	// first NotDueBound of them.
@@ -124,13 +130,14 @@ type Progress struct {
 	*Detail
 }
 
-// Waiting is what an active domain waits for.
+// Waiting is an active domain and the reason for its wait.
 type Waiting struct {
 	Domain string         `json:"domain"`
 	Reason reasons.Reason `json:"reason"`
-	// InFlight says that it is being asked just now.
-	InFlight bool      `json:"in_flight,omitempty"`
-	Until    time.Time `json:"until"`
+	// InFlight is set while a request to the domain is in flight.
+	InFlight bool `json:"in_flight,omitempty"`
+	// Until is the end of the wait; zero if something has to change first.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // NotDue are domains with something pending that are not asked, for one reason.

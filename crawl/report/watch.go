@@ -119,6 +119,9 @@ type FleetUse struct {
 	InFlight   int64  `json:"in_flight"`
 	// Waiting counts requests that wait for others to end.
 	Waiting int64 `json:"waiting"`
+	// Running counts the workers that were heard of lately. SeenAt is when the last one was; zero is never.
+	Running int64     `json:"running"`
+	SeenAt  time.Time `json:"seen_at,omitzero"`
 }
 
 // Full reports whether requests wait for the limit.

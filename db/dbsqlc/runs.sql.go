@@ -559,12 +559,12 @@ func (q *Queries) RunForbidden(ctx context.Context, arg RunForbiddenParams) ([]R
 
 const runFrontier = `-- name: RunFrontier :one
 SELECT
-    count(*)::bigint AS open,
+    count(*) FILTER (WHERE NOT o.prerequisite)::bigint AS open,
     count(*) FILTER (WHERE o.locked_at IS NOT NULL)::bigint AS in_flight,
-    count(*) FILTER (WHERE o.scheduled_for > now())::bigint AS deferred
+    count(*) FILTER (WHERE o.scheduled_for > now() AND NOT o.prerequisite)::bigint AS deferred
 FROM (
-    SELECT c.locked_at, c.scheduled_for FROM page_crawls AS c
-    WHERE c.run_id = $1 AND c.outcome IS NULL AND NOT c.prerequisite LIMIT $2
+    SELECT c.locked_at, c.scheduled_for, c.prerequisite FROM page_crawls AS c
+    WHERE c.run_id = $1 AND c.outcome IS NULL LIMIT $2
 ) AS o
 `
 
@@ -1320,14 +1320,15 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 }
 
 const runWaits = `-- name: RunWaits :many
-SELECT
-    d.domain, s.reason,
-    s.free_at,
-    (s.holder IS NOT NULL)::boolean AS in_flight
-FROM domains AS d
-INNER JOIN politeness_slots AS s ON s.key = 'domain:' || d.domain
-WHERE d.last_crawl_run_id = $1 AND d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
-ORDER BY s.free_at LIMIT $2
+SELECT d.domain, w.waits::text AS waits, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until
+FROM (
+    SELECT x.domain FROM domains AS x
+    INNER JOIN politeness_slots AS s ON s.key = 'domain:' || x.domain
+    WHERE x.last_crawl_run_id = $1 AND x.claimed_by IS NOT NULL AND x.claim_expires_at > now()
+    ORDER BY s.free_at LIMIT $2
+) AS d
+CROSS JOIN LATERAL domain_waits(d.domain, $1) AS w
+ORDER BY w.until, d.domain
 `
 
 type RunWaitsParams struct {
@@ -1336,13 +1337,13 @@ type RunWaitsParams struct {
 }
 
 type RunWaitsRow struct {
-	Domain   string
-	Reason   string
-	FreeAt   time.Time
-	InFlight bool
+	Domain string
+	Waits  string
+	Until  time.Time
 }
 
-// What a run is waiting for: its active domains, those asked soonest first.
+// The active domains of a run with their waits, the next to be requested first. The epoch is a wait
+// without a known end.
 func (q *Queries) RunWaits(ctx context.Context, arg RunWaitsParams) ([]RunWaitsRow, error) {
 	rows, err := q.db.Query(ctx, runWaits, arg.RunID, arg.Max)
 	if err != nil {
@@ -1352,12 +1353,7 @@ func (q *Queries) RunWaits(ctx context.Context, arg RunWaitsParams) ([]RunWaitsR
 	var items []RunWaitsRow
 	for rows.Next() {
 		var i RunWaitsRow
-		if err := rows.Scan(
-			&i.Domain,
-			&i.Reason,
-			&i.FreeAt,
-			&i.InFlight,
-		); err != nil {
+		if err := rows.Scan(&i.Domain, &i.Waits, &i.Until); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -53,8 +53,10 @@ func (q *Queries) FleetLimitSet(ctx context.Context, arg FleetLimitSetParams) er
 const fleetUse = `-- name: FleetUse :one
 SELECT
     coalesce(l.max_fetches, 0)::integer AS max_fetches, l.reason, l.set_by, coalesce(sum(w.in_flight), 0)::bigint AS in_flight,
-    coalesce(sum(greatest(w.wanted - greatest(w.share, w.in_flight), 0)), 0)::bigint AS waiting
-FROM fleet_limit AS l LEFT JOIN workers AS w ON w.stopped_at IS NULL AND w.share_until > now()
+    coalesce(sum(greatest(w.wanted - greatest(w.share, w.in_flight), 0)), 0)::bigint AS waiting,
+    count(w.id)::bigint AS running, coalesce((SELECT max(x.seen_at) FROM workers AS x), 'epoch')::timestamptz AS seen_at
+FROM fleet_limit AS l
+LEFT JOIN workers AS w ON w.stopped_at IS NULL AND coalesce(w.share_until, w.started_at + interval '30 seconds') > now()
 GROUP BY l.only_row
 `
 
@@ -64,9 +66,12 @@ type FleetUseRow struct {
 	SetBy      string
 	InFlight   int64
 	Waiting    int64
+	Running    int64
+	SeenAt     time.Time
 }
 
-// The limit, and how many requests the workers that have a share have in flight, and how many wait.
+// The limit, how many requests the workers that have a share have in flight, and how many wait. running
+// counts the workers that were heard of lately; seen_at is when the last one was, the epoch is never.
 func (q *Queries) FleetUse(ctx context.Context) (FleetUseRow, error) {
 	row := q.db.QueryRow(ctx, fleetUse)
 	var i FleetUseRow
@@ -76,6 +81,8 @@ func (q *Queries) FleetUse(ctx context.Context) (FleetUseRow, error) {
 		&i.SetBy,
 		&i.InFlight,
 		&i.Waiting,
+		&i.Running,
+		&i.SeenAt,
 	)
 	return i, err
 }

@@ -183,3 +183,27 @@ BEGIN
     END IF;
 END
 $$;
+
+-- Why a domain is not requested at this moment, and until when, in the given run or, if that is null, in
+-- the run that may request it first. An empty reason means that it may be requested. Unlike
+-- run_domains.waits this holds for claimed domains too, and counts the domain's slot. It is the state that
+-- people see.
+CREATE OR REPLACE FUNCTION domain_waits(p_domain text, p_run_id bigint, OUT waits text, OUT until timestamptz)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_at timestamptz;
+    s politeness_slots;
+BEGIN
+    SELECT u.reason, u.at INTO waits, v_at FROM unnest(domains_due(ARRAY[p_domain], false)) u
+    WHERE (p_run_id IS NULL OR u.run_id = p_run_id) AND u.at IS NOT NULL
+    ORDER BY u.at LIMIT 1;
+    SELECT x.* INTO s FROM politeness_slots x WHERE x.key = 'domain:' || p_domain;
+    until := greatest(v_at, s.free_at, now());
+    waits := CASE
+        WHEN s.free_at > now() AND s.holder IS NOT NULL THEN 'in flight'
+        WHEN until <= now() THEN ''
+        WHEN v_at >= s.free_at OR s.key IS NULL THEN waits
+        ELSE coalesce(s.reason, '')
+    END;
+END
+$$;

@@ -379,12 +379,12 @@ WHERE run_id = @run_id AND seed AND nofollow > 0 AND nofollow >= success ORDER B
 -- and a large frontier must not make looking at it slow.
 -- name: RunFrontier :one
 SELECT
-    count(*)::bigint AS open,
+    count(*) FILTER (WHERE NOT o.prerequisite)::bigint AS open,
     count(*) FILTER (WHERE o.locked_at IS NOT NULL)::bigint AS in_flight,
-    count(*) FILTER (WHERE o.scheduled_for > now())::bigint AS deferred
+    count(*) FILTER (WHERE o.scheduled_for > now() AND NOT o.prerequisite)::bigint AS deferred
 FROM (
-    SELECT c.locked_at, c.scheduled_for FROM page_crawls AS c
-    WHERE c.run_id = @run_id AND c.outcome IS NULL AND NOT c.prerequisite LIMIT @bound
+    SELECT c.locked_at, c.scheduled_for, c.prerequisite FROM page_crawls AS c
+    WHERE c.run_id = @run_id AND c.outcome IS NULL LIMIT @bound
 ) AS o;
 
 -- What keeps a run going: domains it claimed, domains claimed by any run, if it has work
@@ -427,16 +427,18 @@ FROM (
 ) AS x
 GROUP BY x.waits ORDER BY min(x.next_due_at), x.waits;
 
--- What a run is waiting for: its active domains, those asked soonest first.
+-- The active domains of a run with their waits, the next to be requested first. The epoch is a wait
+-- without a known end.
 -- name: RunWaits :many
-SELECT
-    d.domain, s.reason,
-    s.free_at,
-    (s.holder IS NOT NULL)::boolean AS in_flight
-FROM domains AS d
-INNER JOIN politeness_slots AS s ON s.key = 'domain:' || d.domain
-WHERE d.last_crawl_run_id = @run_id AND d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
-ORDER BY s.free_at LIMIT @max;
+SELECT d.domain, w.waits::text AS waits, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until
+FROM (
+    SELECT x.domain FROM domains AS x
+    INNER JOIN politeness_slots AS s ON s.key = 'domain:' || x.domain
+    WHERE x.last_crawl_run_id = @run_id AND x.claimed_by IS NOT NULL AND x.claim_expires_at > now()
+    ORDER BY s.free_at LIMIT @max
+) AS d
+CROSS JOIN LATERAL domain_waits(d.domain, @run_id) AS w
+ORDER BY w.until, d.domain;
 
 -- What of a run waits because it is in trouble: domains that were given up or are
 -- deferred, and origins whose robots.txt cannot be read; those asked soonest first.

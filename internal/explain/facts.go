@@ -78,7 +78,7 @@ func explainState(w *Why, d report.Domain) {
 	if time.Until(d.DeferredUntil) > 0 {
 		w.addf("it is deferred until %s", Stamp(d.DeferredUntil))
 	}
-	if left := time.Until(d.SlotFree); left > 0 && d.SlotReason == reasons.InFlight {
+	if left := time.Until(d.SlotFree); left > 0 && d.SlotReason == reasons.InFlight && w.running {
 		w.addf("a request to it is in flight, and is over by %s at the latest", Stamp(d.SlotFree))
 	} else if left > 0 {
 		w.addf("it may not be asked before %s, in %s: %s", Stamp(d.SlotFree), left.Round(100*time.Millisecond), d.SlotReason)

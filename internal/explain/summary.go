@@ -141,12 +141,33 @@ func Outage(o crawl.Outage) string {
 		o.Since.Local().Format(time.TimeOnly), OneLine(o.Reason), o.Worker)
 }
 
-// Wait says what a domain waits for.
+// Wait describes the wait of an active domain.
 func Wait(w report.Waiting, now time.Time) string {
-	if left := w.Until.Sub(now); left > 0 && !w.InFlight {
+	switch left := w.Until.Sub(now); {
+	case w.InFlight:
+		return "a request to " + w.Domain + " is in flight"
+	case w.Until.IsZero():
+		return fmt.Sprintf("%s (%s)", w.Domain, w.Reason)
+	case left > 0:
 		return fmt.Sprintf("%s for %s (%s)", w.Domain, left.Round(100*time.Millisecond), w.Reason)
 	}
-	return w.Domain + " is being asked"
+	return w.Domain + " may be requested now"
+}
+
+// NoWorker says since when no worker runs; seen is when the last one was heard of, zero means never.
+func NoWorker(seen time.Time) string {
+	if seen.IsZero() {
+		return "No Mosey has run yet"
+	}
+	return "No Mosey has run since " + Stamp(seen)
+}
+
+// unattended says that no worker serves a run, and how to resume it; empty if one does.
+func unattended(p report.Progress) string {
+	if p.Workers > 0 {
+		return ""
+	}
+	return NoWorker(p.WorkerSeenAt) + ". To go on: mosey crawl --run " + p.Name
 }
 
 // Domains counts domains by status; if counts is nil, it says about how many there are.
@@ -165,7 +186,7 @@ func Domains(counts map[crawl.DomainStatus]int64, about int64) string {
 	return Count(all, "domain") + " in all: " + strings.Join(parts, ", ") + "."
 }
 
-// Moves says what a run is doing and waiting for.
+// Moves describes the activity and the waits of a run.
 func Moves(p report.Progress, now time.Time) (lines []string) {
 	for _, o := range p.Outages {
 		lines = append(lines, "the network "+Outage(o))
@@ -173,10 +194,13 @@ func Moves(p report.Progress, now time.Time) (lines []string) {
 	if p.Status != crawl.RunRunning {
 		return lines
 	}
+	if gone := unattended(p); gone != "" {
+		return append(append(lines, gone), standsStill(p, now)...)
+	}
 	if p.Limited != nil {
 		lines = append(lines, Limited(*p.Limited))
 	}
-	lines = append(lines, fmt.Sprintf("%s active, %s in flight", Count(p.Active, "domain"), Count(p.InFlight, "page")))
+	lines = append(lines, fmt.Sprintf("%s active, %s in flight", Count(p.Active, "domain"), Count(p.InFlight, "request")))
 	for _, wait := range p.Waiting {
 		lines = append(lines, Wait(wait, now))
 	}
@@ -207,20 +231,35 @@ func standsStill(p report.Progress, now time.Time) (lines []string) {
 	switch {
 	case p.OpensAt.After(now):
 		lines = append(lines, "the window of the run is closed"+Until(p.OpensAt))
+	case p.Due > 0 && p.Workers == 0:
+		lines = append(lines, Count(p.Due, "domain")+" due")
 	case p.Due > 0 && p.Active == 0 && now.Sub(p.LookedAt) > 2*time.Minute:
 		lines = append(lines, fmt.Sprintf("%s due, and nobody crawls: mosey up, or mosey crawl --run %s", Count(p.Due, "domain"), p.Name))
 	case p.Due >= crawl.LeftBound:
 		lines = append(lines, fmt.Sprintf("%d domains or more are due and wait for a place (max_active_domains)", p.Due))
 	case p.Due > 0:
 		lines = append(lines, Count(p.Due, "domain")+" due, and started within a minute")
-	case p.Active == 0 && len(p.NotDue) == 0:
-		lines = append(lines, "nothing is due")
+	case p.Active > 0 || len(p.NotDue) > 0:
+	case p.Spent != "" || spentPages(p):
+		lines = append(lines, fmt.Sprintf("a budget of the run is spent (max_%s)", cmp.Or(string(p.Spent), "pages")))
+	case p.Elsewhere > 0:
+		lines = append(lines, Count(p.Elsewhere, "domain")+" with pages of this run served for another run first")
+	case p.Pending > 0:
+		lines = append(lines, Count(p.Pending, "page")+" pending")
+	default:
+		lines = append(lines, "no page is pending")
 	}
 	for _, n := range p.NotDue {
 		lines = append(lines, fmt.Sprintf("%s not asked%s: %s (such as %s)",
 			Count(n.Domains, "domain"), Until(n.Until), NotDue(n.Reason), OneLine(n.Domain)))
 	}
 	return lines
+}
+
+// spentPages reports whether a run has requested as many pages as it may.
+func spentPages(p report.Progress) bool {
+	most := p.Settings.MaxPages
+	return most != nil && *most >= 0 && p.PagesStarted >= *most
 }
 
 // Until names the end of a wait; it is empty if at is zero, which means unknown.

@@ -152,6 +152,9 @@ func Run(p report.Progress, now time.Time) string {
 		return sentence("Run %s is done%s", p.Name, because(p.Reason))
 	case crawl.RunRunning:
 	}
+	if gone := unattended(p); gone != "" {
+		return sentence("Run %s waits. %s", p.Name, gone)
+	}
 	if len(p.Outages) > 0 {
 		return sentence("Run %s waits: the network %s", p.Name, Outage(p.Outages[0]))
 	}
@@ -160,9 +163,9 @@ func Run(p report.Progress, now time.Time) string {
 			return sentence("Run %s waits: %s", p.Name, strings.Join(lines, "; "))
 		}
 	}
-	what := fmt.Sprintf("Run %s crawls: %s active, %s in flight", p.Name, Count(p.Active, "domain"), Count(p.InFlight, "page"))
+	what := fmt.Sprintf("Run %s crawls: %s active, %s in flight", p.Name, Count(p.Active, "domain"), Count(p.InFlight, "request"))
 	if p.InFlight == 0 && len(p.Waiting) > 0 && !p.Waiting[0].InFlight {
-		what += "; next is " + Wait(p.Waiting[0], now)
+		what += "; waiting: " + Wait(p.Waiting[0], now)
 	}
 	return sentence("%s", what)
 }
@@ -185,6 +188,9 @@ func Overall(runs []report.Progress, now time.Time) string {
 		active += p.Active
 		inFlight += p.InFlight
 	}
+	if running[0].Workers == 0 {
+		return sentence("%s wait. %s. To go on: mosey up", Count(int64(len(running)), "run"), NoWorker(running[0].WorkerSeenAt))
+	}
 	if outages := running[0].Outages; len(outages) > 0 {
 		return sentence("The network %s", Outage(outages[0]))
 	}
@@ -192,7 +198,7 @@ func Overall(runs []report.Progress, now time.Time) string {
 		return sentence("%s wait: %s", Count(int64(len(running)), "run"), Run(running[0], now))
 	}
 	return sentence("%s crawl: %s active, %s in flight",
-		Count(int64(len(running)), "run"), Count(active, "domain"), Count(inFlight, "page"))
+		Count(int64(len(running)), "run"), Count(active, "domain"), Count(inFlight, "request"))
 }
 
 // BudgetUse says how much of a budget is used.

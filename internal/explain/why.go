@@ -36,6 +36,9 @@ type Why struct {
 	// Domain and Page are the rows that were read for it; nil if there are none.
 	Domain *report.Domain `json:"-"`
 	Page   *report.Page   `json:"-"`
+
+	// running is set while a worker runs.
+	running bool
 }
 
 func (w *Why) addf(format string, args ...any) {
@@ -65,6 +68,10 @@ func Of(ctx context.Context, store Store, name string, page *urls.URL) (Why, err
 	for _, o := range outages {
 		w.addf("the network %s", Outage(o))
 	}
+	w.running = use.Running > 0
+	if !w.running && dom.Pending > 0 {
+		w.addf("%s", NoWorker(use.SeenAt))
+	}
 	if use.Full() && dom.Claimed != "" {
 		w.addf("%s", Limited(use))
 	}
@@ -93,12 +100,15 @@ func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *W
 		return err
 	}
 	d := decide.Decide(full, facts.Now)
-	w.Answer = answer(d, facts.Now)
+	w.Answer = w.answer(d, facts.Now)
 	if d.Do == decide.Finish && d.Reason == reasons.Scheduled && d.Until.IsZero() {
 		w.Answer = "no run that is running has a page of it left to request"
 	}
 	if d.Do == decide.Request && dom.Claimed == "" {
-		w.Answer = "due: its run asks for it within seconds"
+		w.Answer = "due: its run requests it within seconds"
+		if !w.running {
+			w.Answer = "due: its run requests it once Mosey runs"
+		}
 	}
 	if d.Crawl != nil {
 		w.addf("next in line is %s, in run %s", d.Crawl.URL, d.Run.Name)
@@ -169,7 +179,7 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 		if d.Do == decide.Done {
 			continue
 		}
-		w.Answer = answer(d, facts.Now)
+		w.Answer = w.answer(d, facts.Now)
 		return nil
 	}
 	if rep.Trap.Rule != "" {
@@ -182,7 +192,7 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 }
 
 // answer puts a decision in words.
-func answer(d decide.Decision, now time.Time) string {
+func (w *Why) answer(d decide.Decision, now time.Time) string {
 	until := ""
 	if !d.Until.IsZero() {
 		until = fmt.Sprintf(" until %s, in %s", Stamp(d.Until), d.Until.Sub(now).Round(100*time.Millisecond))
@@ -204,6 +214,8 @@ func answer(d decide.Decision, now time.Time) string {
 	}
 	wait := d.Do == decide.Wait
 	switch {
+	case wait && d.Reason == reasons.InFlight && !w.running:
+		return "pending: Mosey ended during a request to its domain"
 	case wait && d.Reason == reasons.InFlight && d.Crawl != nil && d.Crawl.LockedAt.IsZero():
 		return "pending: a request to its domain is in flight just now"
 	case wait && d.Reason == reasons.InFlight:

@@ -215,9 +215,9 @@ func TestWaitLine(t *testing.T) {
 	now := time.Now()
 	w := report.Waiting{Domain: "a.example", Reason: reasons.Delay, Until: now.Add(time.Second)}
 	require.Equal(t, "a.example for 1s (delay)", explain.Wait(w, now))
-	require.Equal(t, "a.example is being asked", explain.Wait(w, now.Add(time.Second)))
+	require.Equal(t, "a.example may be requested now", explain.Wait(w, now.Add(time.Second)))
 	w.InFlight = true
-	require.Equal(t, "a.example is being asked", explain.Wait(w, now))
+	require.Equal(t, "a request to a.example is in flight", explain.Wait(w, now))
 }
 
 func TestOutcomes(t *testing.T) {
