@@ -19,15 +19,22 @@ const QueueMost = 100_000
 // Queue returns the pending work of a run, or, if runID is nil, of all runs that run or are paused.
 // It reads all of it: some seconds for ten million pages.
 func (s *Store) Queue(ctx context.Context, runID *int64, most int) (q report.Queue, err error) {
-	rows, err := s.q.Queue(ctx, dbsqlc.QueueParams{RunID: runID, Max: int32(min(max(most, 1), QueueMost))})
+	return s.queue(ctx, runID, most, 0)
+}
+
+// queue is Queue. delay is the least time between two requests to a domain, for Queue.Left.
+func (s *Store) queue(ctx context.Context, runID *int64, most int, delay time.Duration) (q report.Queue, err error) {
+	rows, err := s.q.Queue(ctx, dbsqlc.QueueParams{
+		RunID: runID, Max: int32(min(max(most, 1), QueueMost)), DelayMs: delay.Milliseconds(),
+	})
 	if err != nil {
 		return q, translate("what is pending", err)
 	}
 	for _, r := range rows {
-		q.Total, q.Pending, q.Due = r.Total, r.TotalPending, r.TotalDue
+		q.Total, q.Pending, q.Due, q.Open, q.Left = r.Total, r.TotalPending, r.TotalDue, r.TotalOpen, durationMS(r.LeftMs)
 		q.Domains = append(q.Domains, report.QueuedDomain{
 			Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Pending: r.Pending, Due: r.Due, InFlight: r.InFlight,
-			Oldest: r.Oldest, CrawlDelay: durationMS(r.CrawlDelayMs), Waits: reasons.Reason(r.Waits),
+			Oldest: r.Oldest, Waits: reasons.Reason(r.Waits),
 			Until: timeOrZero(r.Until), NextDue: timeOrZero(r.NextDue),
 		})
 	}
@@ -53,12 +60,12 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r repo
 	if r.Changes, err = s.RunChanges(ctx, run.ID, changesShown); err != nil {
 		return r, err
 	}
-	queue, err := s.Queue(ctx, &run.ID, worstShown)
+	queue, err := s.queue(ctx, &run.ID, worstShown, time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay)))
 	if err != nil {
 		return r, err
 	}
 	r.Longest = queue.Domains
-	asked, err := s.q.RunRate(ctx, dbsqlc.RunRateParams{RunID: run.ID, SpanMs: report.RateSpan.Milliseconds()})
+	rate, err := s.q.RunRate(ctx, dbsqlc.RunRateParams{RunID: run.ID, SpanMs: report.RateSpan.Milliseconds()})
 	failing, err2 := s.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run.ID, Max: worstShown})
 	slowest, err3 := s.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run.ID, Max: worstShown, Slowest: true})
 	if err := errors.Join(err, err2, err3); err != nil {
@@ -78,15 +85,12 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r repo
 	if r.Skipped, err = s.skipRules(ctx, r.Progress); err != nil {
 		return r, err
 	}
-	if run.Status == crawl.RunRunning {
-		span := min(report.RateSpan, max(time.Since(run.StartedAt), time.Second))
-		r.PagesPerSecond = float64(asked) / span.Seconds()
-		delay := time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay))
-		pending := queue.Pending
+	if run.Status == crawl.RunRunning && r.Workers > 0 {
+		r.PagesPerSecond = float64(rate.Requests) / max(rate.Seconds, 1)
 		if most := *run.Settings.MaxPages; most >= 0 {
-			pending = min(pending, max(most-run.PagesStarted, 0))
+			queue.Open = min(queue.Open, max(most-run.PagesStarted, 0))
 		}
-		r.ETA = settings.Duration(report.Estimate(pending, r.PagesPerSecond, r.Longest, delay))
+		r.ETA = settings.Duration(queue.Estimate(r.PagesPerSecond))
 	}
 	return r, nil
 }

@@ -17,13 +17,18 @@ type Queue struct {
 	Total   int64          `json:"total_domains"`
 	Pending int64          `json:"total_pending"`
 	Due     int64          `json:"total_due"`
+	// Open counts the pending pages that the budgets let runs request. Left is the least time that the
+	// domain with most work needs for these: its wait, and its delay for each page.
+	Open int64             `json:"total_within_budgets"`
+	Left settings.Duration `json:"-"`
 }
 
 // QueuedDomain is what is pending of a domain.
 type QueuedDomain struct {
 	Domain string             `json:"domain"`
 	Status crawl.DomainStatus `json:"status"`
-	// Pending counts crawls that are not closed. Of these, Due have no time in the future.
+	// Pending counts crawls that are not closed. Due counts those whose time has come, if the domain is
+	// not deferred, as far as its budgets reach.
 	Pending  int64 `json:"pending"`
 	Due      int64 `json:"due"`
 	InFlight int64 `json:"in_flight"`
@@ -31,19 +36,18 @@ type QueuedDomain struct {
 	Oldest time.Time `json:"oldest"`
 	// NextDue is when the next becomes due that is not; zero is never.
 	NextDue time.Time `json:"next_due,omitzero"`
-	// Waits is why the domain is not requested; empty if it is due or served. Until is when that
-	// ends; zero if something has to change first.
-	Waits      reasons.Reason    `json:"waits,omitempty"`
-	Until      time.Time         `json:"until,omitzero"`
-	CrawlDelay settings.Duration `json:"crawl_delay,omitempty"`
+	// Waits is why the domain is not requested now; empty if it may be. Until is when that ends; zero
+	// if something has to change first.
+	Waits reasons.Reason `json:"waits,omitempty"`
+	Until time.Time      `json:"until,omitzero"`
 }
 
 // Run is a run in detail.
 type Run struct {
 	Progress
 
-	// PagesPerSecond is the rate of the active domains in RateSpan. ETA estimates the time for all
-	// pending pages, without those that are found meanwhile. 0 is unknown.
+	// PagesPerSecond is the rate of the active domains in RateSpan. ETA estimates the time for the
+	// pending pages that the budgets allow, without those that are found meanwhile. 0 is unknown.
 	PagesPerSecond float64           `json:"pages_per_second"`
 	ETA            settings.Duration `json:"eta,omitempty"`
 	// Longest are the domains with most pending pages, Failing those with most failed requests.
@@ -126,15 +130,12 @@ type RunDomain struct {
 // RateSpan is the span of time for the rate of a run.
 const RateSpan = 5 * time.Minute
 
-// Estimate returns the time for the pending pages at a rate, but at least the time for the domain
-// with most of them, at delay or its own crawl delay. 0 is unknown. The most is about a century.
-func Estimate(pending int64, perSecond float64, longest []QueuedDomain, delay time.Duration) time.Duration {
-	if pending == 0 || perSecond <= 0 {
+// Estimate returns the time for the open pages of a queue at a rate, but at least the time that the
+// domain with most work needs. 0 is unknown. The most is about a century.
+func (q Queue) Estimate(perSecond float64) time.Duration {
+	if q.Open == 0 || perSecond <= 0 {
 		return 0
 	}
-	most := float64(pending) / perSecond
-	for _, d := range longest {
-		most = max(most, float64(min(d.Pending, pending))*max(delay, time.Duration(d.CrawlDelay)).Seconds())
-	}
+	most := max(float64(q.Open)/perSecond, time.Duration(q.Left).Seconds())
 	return time.Duration(min(most, 100*365*24*3600) * float64(time.Second)).Round(time.Second)
 }

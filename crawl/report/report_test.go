@@ -63,7 +63,7 @@ func TestProgressJSON(t *testing.T) {
 	require.JSONEq(t, `{
 		"run": "small-web", "status": "running", "settings": {"delay": "1s"}, "started_at": "2026-11-21T07:28:00Z",
 		"success": 1, "blocked_robots": 2, "blocked_4xx": 3, "blocked_5xx": 4, "timeout": 5, "failed": 6, "skipped": 14, "bytes": 7, "requests": 19,
-		"domains": 8, "seed_domains": 9, "active_domains": 10, "pending": 11, "keywords_waiting": 17, "in_flight": 12, "deferred": 13, "due_domains": 15,
+		"domains": 8, "seed_domains": 9, "workers": 0, "active_domains": 10, "pending": 11, "keywords_waiting": 17, "in_flight": 12, "deferred": 13, "due_domains": 15,
 		"not_due": [{"reason": "paused", "domains": 16, "domain": "c.example", "until": "2026-11-21T07:28:00Z"}],
 		"waiting": [{"domain": "a.example", "reason": "crawl-delay", "until": "2026-11-21T07:28:00Z"}],
 		"troubled": [{"name": "b.example", "domain": "b.example", "state": "deferred", "reason": "503", "until": "2026-11-21T07:28:00Z"}],
@@ -73,11 +73,9 @@ func TestProgressJSON(t *testing.T) {
 
 func TestEstimate(t *testing.T) {
 	t.Parallel()
-	longest := []report.QueuedDomain{{Pending: 50}, {Pending: 30, CrawlDelay: settings.Duration(time.Minute)}}
-	require.Equal(t, 10*time.Second, report.Estimate(100, 10, nil, time.Second))
-	require.Equal(t, 50*time.Second, report.Estimate(100, 10, longest[:1], time.Second), "of one domain")
-	require.Equal(t, 30*time.Minute, report.Estimate(100, 10, longest, time.Second), "which asks for a longer delay")
-	require.Zero(t, report.Estimate(0, 10, nil, time.Second))
-	require.Zero(t, report.Estimate(100, 0, nil, time.Second))
-	require.Positive(t, report.Estimate(1<<62, 1e-9, nil, time.Second))
+	require.Equal(t, 10*time.Second, report.Queue{Open: 100}.Estimate(10))
+	require.Equal(t, 50*time.Second, report.Queue{Open: 100, Left: settings.Duration(50 * time.Second)}.Estimate(10))
+	require.Zero(t, report.Queue{Left: settings.Duration(time.Hour)}.Estimate(10), "budgets allow no more")
+	require.Zero(t, report.Queue{Open: 100}.Estimate(0))
+	require.Positive(t, report.Queue{Open: 1 << 62}.Estimate(1e-9))
 }

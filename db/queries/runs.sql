@@ -159,10 +159,13 @@ SELECT kind, was, value, reason, until, set_by, set_at FROM run_changes
 WHERE run_id = @run_id ORDER BY id DESC LIMIT @max;
 
 -- How many requests the domains that a run has claimed were made in a span, which is an
--- estimate of all of them, and since when there are any.
+-- estimate of all of them, and for how long there have been any.
 -- name: RunRate :one
-SELECT count(*)::bigint AS requests FROM domains AS d CROSS JOIN LATERAL (
-    SELECT c.id FROM page_crawls AS c
+SELECT
+    count(*)::bigint AS requests,
+    coalesce(extract(EPOCH FROM now() - min(x.completed_at)), 0)::double precision AS seconds
+FROM domains AS d CROSS JOIN LATERAL (
+    SELECT c.completed_at FROM page_crawls AS c
     WHERE
         c.domain = d.domain AND c.outcome IS NOT NULL AND c.completed_at > now() - ms_interval(@span_ms::bigint)
         AND c.run_id = @run_id AND c.delay_ms IS NOT NULL
@@ -211,18 +214,17 @@ SELECT registered, count(*)::bigint AS domains FROM run_domains
 WHERE run_id = @run_id AND registered IS NOT NULL
 GROUP BY registered HAVING count(*) >= @least::bigint ORDER BY domains DESC, registered LIMIT @max;
 
--- What is pending, by domain, the longest queues first. total counts the domains.
+-- Pending pages by domain, the longest queues first. due counts those whose time has come, if their
+-- domain is not deferred and as far as its budgets reach. total counts the domains, total_open the pages
+-- that the budgets allow. left_ms is the least time that the domain with most work needs for these: its
+-- wait, and its delay for each page.
 -- name: Queue :many
-SELECT
-    q.domain::text AS domain, q.pending, q.due, q.in_flight, q.oldest::timestamptz AS oldest, q.next_due::timestamptz AS next_due,
-    d.status, coalesce(o.crawl_delay_ms, 0)::bigint AS crawl_delay_ms,
-    w.waits::text AS waits, w.until::timestamptz AS until, (count(*) OVER ())::bigint AS total,
-    (sum(q.pending) OVER ())::bigint AS total_pending, (sum(q.due) OVER ())::bigint AS total_due
-FROM (
+WITH pending AS (
     SELECT
-        c.domain, count(*)::bigint AS pending, count(*) FILTER (WHERE c.scheduled_for <= now())::bigint AS due,
-        count(c.locked_at)::bigint AS in_flight, min(c.scheduled_for) AS oldest,
-        coalesce(min(c.scheduled_for) FILTER (WHERE c.scheduled_for > now()), 'epoch') AS next_due
+        c.run_id, c.domain, count(*)::bigint AS pending, count(*) FILTER (WHERE c.scheduled_for <= now())::bigint AS due,
+        count(*) FILTER (WHERE c.kind = ANY (kinds('counted')))::bigint AS counted,
+        count(c.locked_at)::bigint AS in_flight, min(c.scheduled_for) AS oldest, max(c.scheduled_for) AS newest,
+        coalesce(min(c.scheduled_for) FILTER (WHERE c.scheduled_for > now()), 'infinity') AS next_due
     FROM page_crawls AS c
     WHERE
         c.outcome IS NULL AND NOT c.prerequisite
@@ -231,24 +233,54 @@ FROM (
                 THEN c.run_id IN (SELECT r.id FROM crawl_runs AS r WHERE r.status IN ('running', 'paused'))
             ELSE c.run_id = sqlc.narg('run_id')::bigint
         END
-    GROUP BY c.domain
-) AS q
-INNER JOIN domains AS d ON q.domain = d.domain
-CROSS JOIN LATERAL (
-    -- of the run in which it is due first
+    GROUP BY c.run_id, c.domain
+), allowed AS (
+    SELECT p.*, g.opens, CASE
+        WHEN g.opens = 'infinity' THEN 0
+        ELSE p.pending - p.counted + greatest(least(p.counted, g.pages), 0)
+    END AS open
+    FROM pending AS p
+    INNER JOIN crawl_runs AS r ON p.run_id = r.id
+    -- OFFSET 0: of the few runs of the domain, and not through all that is due
+    CROSS JOIN LATERAL (
+        SELECT
+            pages_left(x, r.settings, domain_budget(x.domain), r) AS pages,
+            CASE
+                WHEN r.spent <> '' THEN 'infinity'::timestamptz
+                WHEN x.waits NOT IN ('', 'scheduled', 'in flight') THEN x.next_due_at
+            END AS opens
+        FROM run_domains AS x WHERE x.run_id = p.run_id AND x.domain = p.domain OFFSET 0
+    ) AS g
+), queues AS (
     SELECT
-        coalesce(min(x.waits), '') AS waits, coalesce(nullif(min(x.next_due_at), 'infinity'), 'epoch') AS until
-    FROM (
-        -- OFFSET 0: of the few runs of the domain, and not through all that is due
-        SELECT y.waits, y.next_due_at FROM (
-            SELECT rd.waits, rd.next_due_at, rd.run_id FROM run_domains AS rd WHERE rd.domain = q.domain OFFSET 0
-        ) AS y
-        WHERE y.next_due_at > now() AND (sqlc.narg('run_id')::bigint IS NULL OR y.run_id = sqlc.narg('run_id')::bigint)
-        ORDER BY y.next_due_at LIMIT 1
-    ) AS x
-) AS w
-LEFT JOIN LATERAL (SELECT max(x.crawl_delay_ms) AS crawl_delay_ms FROM robots AS x WHERE x.domain = q.domain) AS o ON true
-ORDER BY q.pending DESC, q.domain LIMIT @max;
+        a.domain, sum(a.pending)::bigint AS pending, sum(a.open)::bigint AS open,
+        sum(CASE WHEN a.opens > now() THEN 0 ELSE least(a.due, a.open) END)::bigint AS due,
+        sum(a.in_flight)::bigint AS in_flight, min(a.oldest) AS oldest, min(a.next_due) AS next_due,
+        -- images alone are requested after the last page that a budget allows
+        coalesce(max(greatest(a.opens, CASE WHEN a.open > a.due THEN a.newest END)) FILTER (WHERE a.open > 0), now()) AS last,
+        coalesce(max(a.opens) FILTER (WHERE a.open > 0), now()) AS opens
+    FROM allowed AS a GROUP BY a.domain
+), longest AS (
+    SELECT
+        q.*, count(*) OVER () AS total, sum(q.pending) OVER () AS total_pending, sum(q.due) OVER () AS total_due,
+        sum(q.open) OVER () AS total_open,
+        max(greatest(
+            ms_between(now(), q.last),
+            ms_between(now(), greatest(q.opens, now())) + q.open * greatest(@delay_ms::bigint, domain_delay_ms(q.domain))
+        )) OVER () AS left_ms
+    FROM queues AS q
+    ORDER BY q.pending DESC, q.domain LIMIT @max
+)
+SELECT
+    l.domain::text AS domain, l.pending, l.due, l.in_flight, l.oldest::timestamptz AS oldest,
+    coalesce(nullif(l.next_due, 'infinity'), 'epoch')::timestamptz AS next_due, d.status,
+    w.waits::text AS waits, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until,
+    l.total::bigint AS total, l.total_pending::bigint AS total_pending, l.total_due::bigint AS total_due,
+    l.total_open::bigint AS total_open, l.left_ms::bigint AS left_ms
+FROM longest AS l
+INNER JOIN domains AS d ON l.domain = d.domain
+CROSS JOIN LATERAL domain_waits(l.domain, sqlc.narg('run_id')::bigint) AS w
+ORDER BY l.pending DESC, l.domain;
 
 -- Who makes a run go on has stored its work before: whoever holds this lock sees it, or the
 -- other waits and finds the run as it is then.
