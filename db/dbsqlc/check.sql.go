@@ -171,7 +171,7 @@ const checkKeywords = `-- name: CheckKeywords :many
 SELECT p.id, p.url FROM pages AS p
 WHERE
     p.id > $1::bigint AND p.id <= $2::bigint AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
-    AND p.extractor = $3::smallint AND NOT p.noindex AND p.usage IS NULL
+    AND p.extractor = $3::smallint AND NOT p.noindex AND p.usage IS NULL AND p.content_hash IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id)
     AND NOT EXISTS (SELECT 1 FROM keywords_waiting AS w WHERE w.page_id = p.id)
 ORDER BY p.id
@@ -188,7 +188,8 @@ type CheckKeywordsRow struct {
 	Url string
 }
 
-// Pages that an extractor has read, that may be found, and that have no terms.
+// Pages that an extractor has read, that may be found, and that have no terms. A page that redirects has no
+// content and is never indexed.
 func (q *Queries) CheckKeywords(ctx context.Context, arg CheckKeywordsParams) ([]CheckKeywordsRow, error) {
 	rows, err := q.db.Query(ctx, checkKeywords, arg.After, arg.Upto, arg.Extractor)
 	if err != nil {

@@ -102,12 +102,13 @@ SELECT crawl_reap('crawl:' || @id::bigint);
 -- name: SlotForget :exec
 UPDATE politeness_slots SET holder = NULL WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @id::bigint;
 
--- Pages that an extractor has read, that may be found, and that have no terms.
+-- Pages that an extractor has read, that may be found, and that have no terms. A page that redirects has no
+-- content and is never indexed.
 -- name: CheckKeywords :many
 SELECT p.id, p.url FROM pages AS p
 WHERE
     p.id > @after::bigint AND p.id <= @upto::bigint AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
-    AND p.extractor = @extractor::smallint AND NOT p.noindex AND p.usage IS NULL
+    AND p.extractor = @extractor::smallint AND NOT p.noindex AND p.usage IS NULL AND p.content_hash IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id)
     AND NOT EXISTS (SELECT 1 FROM keywords_waiting AS w WHERE w.page_id = p.id)
 ORDER BY p.id;
