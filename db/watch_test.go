@@ -52,20 +52,21 @@ func TestEndedGaps(t *testing.T) {
 		domain     string
 		ago, delay time.Duration
 		ip         time.Duration
+		due        time.Duration // ago
 	}{
-		{"a.example", 100 * time.Second, 10 * time.Second, time.Second},
-		{"a.example", 80 * time.Second, 10 * time.Second, time.Second},    // 9 s late
-		{"a.example", 75 * time.Second, 10 * time.Second, time.Second},    // 6 s early
-		{"b.example", 74500 * time.Millisecond, time.Second, time.Second}, // 1.5 s early, of the address
-		{"a.example", 30 * time.Second, 10 * time.Second, time.Second},
-		{"idle.example", 20 * time.Second, time.Hour, time.Second},
-		{"idle.example", 10 * time.Second, time.Hour, time.Second}, // it is not served, and not looked at
+		{"a.example", 100 * time.Second, 10 * time.Second, time.Second, time.Hour},
+		{"a.example", 80 * time.Second, 10 * time.Second, time.Second, time.Hour},        // 9 s late
+		{"a.example", 75 * time.Second, 10 * time.Second, time.Second, time.Hour},        // 6 s early
+		{"b.example", 74500 * time.Millisecond, time.Second, time.Second, time.Hour},     // 1.5 s early, of the address
+		{"a.example", 30 * time.Second, 10 * time.Second, time.Second, 33 * time.Second}, // 2 s after it was due
+		{"idle.example", 20 * time.Second, time.Hour, time.Second, time.Hour},
+		{"idle.example", 10 * time.Second, time.Hour, time.Second, time.Hour}, // it is not served, and not looked at
 	} {
 		b.exec(t, `INSERT INTO page_crawls (
-				page_id, url, domain, run_id, kind, outcome, completed_at, duration_ms, delay_ms, delay_reason, ip, ip_delay_ms, prerequisite
-			) SELECT p.id, p.url, p.domain, $2, 'page', 'success', $3, 1000, $4, 'delay', '192.0.2.1', $5, true
+				page_id, url, domain, run_id, kind, outcome, completed_at, duration_ms, delay_ms, delay_reason, ip, ip_delay_ms, prerequisite, scheduled_for
+			) SELECT p.id, p.url, p.domain, $2, 'page', 'success', $3, 1000, $4, 'delay', '192.0.2.1', $5, true, $6
 			FROM pages p WHERE p.domain = $1`,
-			r.domain, b.run.ID, now.Add(-r.ago), r.delay.Milliseconds(), r.ip.Milliseconds())
+			r.domain, b.run.ID, now.Add(-r.ago), r.delay.Milliseconds(), r.ip.Milliseconds(), now.Add(-r.due))
 	}
 	bounds := []float64{0, 5, 10}
 	all, err := b.EndedGaps(t.Context(), now.Add(-90*time.Second), now, bounds)
@@ -78,9 +79,9 @@ func TestEndedGaps(t *testing.T) {
 	require.Equal(t, "domain", domain.Kind)
 	require.EqualValues(t, 3, domain.Gaps)
 	require.EqualValues(t, 1, domain.Violations)
-	require.Equal(t, []int64{1, 0, 1, 1}, domain.Late)
-	require.InDelta(t, 9+34, domain.LateSeconds, 0.01)
-	require.InDelta(t, 34, domain.LatestSeconds, 0.01)
+	require.Equal(t, []int64{1, 1, 1, 0}, domain.Late)
+	require.InDelta(t, 9+2, domain.LateSeconds, 0.01)
+	require.InDelta(t, 9, domain.LatestSeconds, 0.01)
 
 	later, err := b.EndedGaps(t.Context(), now.Add(-50*time.Second), now, bounds)
 	require.NoError(t, err)

@@ -182,13 +182,13 @@ func (q *Queries) WatchFrontier(ctx context.Context, bound int64) (WatchFrontier
 const watchGaps = `-- name: WatchGaps :many
 WITH asked AS MATERIALIZED (
     SELECT
-        r.id, r.domain, r.ip, r.subnet, r.registered, r.lost, r.completed_at, r.started_at, r.delay_ms, r.ip_delay_ms,
+        r.id, r.domain, r.ip, r.subnet, r.registered, r.lost, r.completed_at, r.started_at, r.due_at, r.delay_ms, r.ip_delay_ms,
         r.subnet_delay_ms, r.registered_delay_ms
     FROM domains AS d
     CROSS JOIN LATERAL (
         SELECT
             c.id, c.domain, c.ip, c.subnet, c.registered, c.lost, c.completed_at,
-            c.completed_at - ms_interval(c.duration_ms::bigint) AS started_at,
+            c.completed_at - ms_interval(c.duration_ms::bigint) AS started_at, c.scheduled_for AS due_at,
             greatest(c.delay_ms, coalesce(c.retry_after_ms, 0)) AS delay_ms,
             c.ip_delay_ms, c.subnet_delay_ms, c.registered_delay_ms
         FROM page_crawls AS c
@@ -199,7 +199,7 @@ WITH asked AS MATERIALIZED (
     WHERE d.claimed_by IS NOT NULL
 ), pairs AS (
     SELECT k.kind, r.lost, k.delay_ms, r.completed_at AS ended_at,
-        lead(r.started_at) OVER w AS next_at, lead(r.completed_at) OVER w AS next_ended
+        lead(r.started_at) OVER w AS next_at, lead(r.due_at) OVER w AS next_due, lead(r.completed_at) OVER w AS next_ended
     FROM asked AS r
     CROSS JOIN LATERAL (
         SELECT
@@ -210,8 +210,14 @@ WITH asked AS MATERIALIZED (
     WHERE k.key IS NOT NULL AND k.delay_ms IS NOT NULL AND (k.kind = 'domain' OR k.delay_ms > 0 AND NOT r.lost)
     WINDOW w AS (PARTITION BY k.kind, k.key ORDER BY r.started_at, r.id)
 ), late AS (
-    SELECT p.kind, extract(EPOCH FROM p.next_at - p.ended_at)::double precision - p.delay_ms / 1000.0::double precision AS late
-    FROM pairs AS p WHERE NOT p.lost AND p.next_ended > $2::timestamptz
+    SELECT p.kind, CASE
+        WHEN f.past < 0 THEN f.past
+        ELSE least(f.past, greatest(extract(EPOCH FROM p.next_at - p.next_due)::double precision, 0))
+    END AS late
+    FROM pairs AS p CROSS JOIN LATERAL (
+        SELECT extract(EPOCH FROM p.next_at - p.ended_at)::double precision - p.delay_ms / 1000.0::double precision AS past
+    ) AS f
+    WHERE NOT p.lost AND p.next_ended > $2::timestamptz
 )
 SELECT
     l.kind::text AS kind, width_bucket(l.late, $1::double precision [])::integer AS bucket,
@@ -237,8 +243,8 @@ type WatchGapsRow struct {
 
 // The gaps that have ended in a span of time. kind is what was left alone: a domain, an address,
 // a subnet or a registered domain. Gaps are counted by how late the next request came after it
-// was allowed, in the buckets between bounds (seconds); latest_seconds is of the latest. One that
-// came early is a violation. Only requests to domains that are served count: the last 50 of each,
+// was allowed and its page was due, in the buckets between bounds (seconds); latest_seconds is of the
+// latest. One that came before it was allowed is a violation. Only requests to domains that are served count: the last 50 of each,
 // from at most ten minutes before.
 func (q *Queries) WatchGaps(ctx context.Context, arg WatchGapsParams) ([]WatchGapsRow, error) {
 	rows, err := q.db.Query(ctx, watchGaps, arg.Bounds, arg.Since, arg.Until)
