@@ -37,7 +37,7 @@ type DomainCounts struct {
 	// content, among 100,000 at the most.
 	ImagesFound  int64 `json:"images_found"`
 	ImagesStored int64 `json:"images_stored"`
-	// ErrorRate is the share of the last hundred requests that failed, and YieldRate the share
+	// ErrorRate is the share of the requests for pages, among the last hundred, that failed, and YieldRate the share
 	// that brought something new; nil without requests. AvgResponse and AvgBytes are of the same.
 	ErrorRate   *float32          `json:"error_rate,omitempty"`
 	YieldRate   *float32          `json:"yield_rate,omitempty"`

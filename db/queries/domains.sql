@@ -241,11 +241,13 @@ WITH counted AS (
         ) AS y
     ) AS i CROSS JOIN LATERAL (
         SELECT
-            avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)::real AS errors,
+            -- of its pages: a missing robots.txt or guessed sitemap, and a failed try by https, are no errors
+            (avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)
+                FILTER (WHERE NOT x.prerequisite AND x.kind <> ALL (kinds('announces'))))::real AS errors,
             avg((x.outcome = 'success' AND x.unchanged IS NULL AND NOT x.refused)::integer)::real AS yields,
             avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
         FROM (
-            SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at,
+            SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at, c.prerequisite, c.kind,
                 c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused
             FROM page_crawls AS c
             WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
