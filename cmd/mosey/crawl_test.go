@@ -83,7 +83,7 @@ func TestCrawl(t *testing.T) {
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
 		for _, pieces := range [][]string{
-			{" pages, ", " pages/s, "},
+			{" pages, ", " requests, ", " requests/s, "},
 			{"domains  ", " active of 2 found; ", " pages pending, ", " in flight, ", " deferred"},
 			{"outcomes "},
 			{"waiting  site-00", ".test for ", "(delay)"},

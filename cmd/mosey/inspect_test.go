@@ -43,7 +43,7 @@ func TestStatus(t *testing.T) {
 		output.ContainsOnSameLine(t, out, "other      done ", "nothing left that is due")
 		one := r.Print("status", "small-web")
 		require.NotContains(t, one, "other")
-		output.ContainsOnSameLine(t, one, "Run small-web is running after ", "1 page of 1 domain, 1.5 kB")
+		output.ContainsOnSameLine(t, one, "Run small-web is running after ", "1 page of 1 domain, 1 request, 1.5 kB")
 		output.ContainsOnSameLine(t, one, "  1 success")
 		lines := strings.Split(strings.TrimSpace(r.Print("status", "--json")), "\n")
 		require.Len(t, lines, 2)

@@ -53,7 +53,7 @@ func TestLastWords(t *testing.T) {
 		require.Zero(t, h.Execute(s.crawl(s.Seeds()[0])...).Code)
 		r := h.Execute(s.crawl(s.Seeds()[0], "--run", "again")...)
 		require.Zero(t, r.Code, r.Stderr)
-		output.ContainsOnSameLine(t, r.Stdout, "Run again is done (nothing left that is due) after ", ": 0 pages of 1 domain, 0 B")
+		output.ContainsOnSameLine(t, r.Stdout, "Run again is done (nothing left that is due) after ", ": 0 pages of 1 domain, 0 requests, 0 B")
 		output.ContainsOnSameLine(t, r.Stdout, "  4 pages skipped: min-refetch (fetched lately; --set min_refetch=0s fetches them all the same)")
 	})
 

@@ -25,6 +25,29 @@ func Outcomes(t report.Totals) string {
 	return strings.Join(parts, ", ")
 }
 
+// failures names the commands that list the attempts that failed; it is empty if there are none.
+func failures(t report.Totals) string {
+	var commands []string
+	for _, o := range t.Outcomes() {
+		switch o.Outcome {
+		case crawl.OutcomeBlocked4xx, crawl.OutcomeBlocked5xx, crawl.OutcomeTimeout, crawl.OutcomeFailed:
+			if o.N > 0 {
+				commands = append(commands, "mosey crawls --outcome "+string(o.Outcome))
+			}
+		case crawl.OutcomeSuccess, crawl.OutcomeBlockedRobots, crawl.OutcomeSkipped:
+		}
+	}
+	if len(commands) == 0 {
+		return ""
+	}
+	return "; failures: " + strings.Join(commands, ", ")
+}
+
+// Done counts the fetched pages and the requests for pages.
+func Done(t report.Totals, domains int64) string {
+	return fmt.Sprintf("%s of %s, %s, %s", Count(t.Success, "page"), Count(domains, "domain"), Count(t.Requests(), "request"), Size(t.Bytes))
+}
+
 // Tally is the outcomes, and what has become of images where there were any.
 func Tally(t report.Totals) string {
 	if images := ImageTotals(t); images != "" {
@@ -50,9 +73,8 @@ func Summary(p report.Progress, call report.Totals, took time.Duration) string {
 	if p.Reason != "" {
 		fmt.Fprintf(&b, " (%s)", OneLine(p.Reason))
 	}
-	fmt.Fprintf(&b, " after %s: %s of %s, %s\n", took.Round(100*time.Millisecond),
-		Count(call.Requests(), "page"), Count(p.Domains, "domain"), Size(call.Bytes))
-	fmt.Fprintf(&b, "  %s\n", Outcomes(call))
+	fmt.Fprintf(&b, " after %s: %s\n", took.Round(100*time.Millisecond), Done(call, p.Domains))
+	fmt.Fprintf(&b, "  %s%s\n", Outcomes(call), failures(call))
 	if images := ImageTotals(call); images != "" {
 		fmt.Fprintf(&b, "  images: %s\n", images)
 	}
@@ -77,7 +99,7 @@ func Summary(p report.Progress, call report.Totals, took time.Duration) string {
 
 // WholeRun is what all calls together have done of a run.
 func WholeRun(t report.Totals) string {
-	return fmt.Sprintf("%s, %s; %s", Count(t.Requests(), "page"), Size(t.Bytes), Tally(t))
+	return fmt.Sprintf("%s, %s, %s; %s", Count(t.Success, "page"), Count(t.Requests(), "request"), Size(t.Bytes), Tally(t))
 }
 
 // notRequested says why pages were closed without a request, and what to do about it.

@@ -80,7 +80,7 @@ func TestView(t *testing.T) {
 		v.progress(waiting(1))
 		first := stdout.String()
 		output.ContainsOnSameLine(t, first, "Temporal UI: http://127.0.0.1:8233")
-		output.ContainsOnSameLine(t, first, "1 page, 0.0 pages/s, 1.5 kB")
+		output.ContainsOnSameLine(t, first, "1 page, 1 request, 0.0 requests/s, 1.5 kB")
 		output.ContainsOnSameLine(t, first, "domains  1 active of 10 found; 1 page pending, 0 in flight, 0 deferred")
 		output.ContainsOnSameLine(t, first, "ui       http://127.0.0.1:8233")
 		require.Equal(t, waitsDrawn, strings.Count(first, "waiting  "))
@@ -102,7 +102,7 @@ func TestView(t *testing.T) {
 		v, stdout, _ := newTestView(t, false, false)
 		v.progress(waiting(1))
 		v.progress(waiting(2))
-		output.ContainsOnSameLine(t, stdout.String(), "1 page (0.0/s), 1 domain active, 1 pending, 0 in flight; 1 success")
+		output.ContainsOnSameLine(t, stdout.String(), "1 page, 1 request (0.0/s), 1 domain active, 1 pending, 0 in flight; 1 success")
 		require.NotContains(t, stdout.String(), "2 success", "it is too early for another line")
 		require.NotContains(t, stdout.String(), "waiting: ", "something moves")
 		v.printed = time.Time{}
@@ -163,7 +163,7 @@ func TestSummary(t *testing.T) {
 	p := waiting(3)
 	p.Status, p.Reason, p.Deferred = crawl.RunStopped, "stopped from the command line", 1
 	const took = 65_210 * time.Millisecond
-	head := "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 1.5 kB\n  3 success\n"
+	head := "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 3 requests, 1.5 kB\n  3 success\n"
 	require.Equal(t, head+"  1 page pending, 1 of them deferred\n", explain.Summary(p, p.Totals, took))
 
 	p.Detail = &report.Detail{
@@ -190,23 +190,23 @@ func TestSummary(t *testing.T) {
 	before := report.Totals{Success: 1, Asked: 1, Bytes: 500, Skipped: 1, Skips: map[reasons.Reason]int64{reasons.Trap: 1}}
 	p.Skipped, p.BlockedRobots = 6, 2
 	p.Skips = map[reasons.Reason]int64{reasons.Trap: 1, reasons.MinRefetch: 3, reasons.Fresh: 2}
-	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 2 pages of 10 domains, 1.0 kB\n"+
+	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 2 pages of 10 domains, 2 requests, 1.0 kB\n"+
 		"  2 success, 2 blocked_robots, 5 skipped\n"+
 		"  3 pages skipped: min-refetch (fetched lately; --set min_refetch=0s fetches them all the same)\n"+
 		"  2 pages skipped: fresh (their servers said that they stay as they are; mosey why URL tells until when)\n"+
 		"  2 pages not requested: robots.txt, or what else their publisher says, forbids it (mosey why URL tells by which line)\n"+
-		"  in all calls: 3 pages, 1.5 kB; 3 success, 2 blocked_robots, 6 skipped\n",
+		"  in all calls: 3 pages, 3 requests, 1.5 kB; 3 success, 2 blocked_robots, 6 skipped\n",
 		explain.Summary(p, p.Since(before), took))
 
 	p.Skipped, p.BlockedRobots, p.ImagesFound, p.ImagesAsked, p.ImagesStored = 0, 0, 33, 21, 16
 	p.Skips = map[reasons.Reason]int64{reasons.ImageBudget: 12, reasons.ImagesOff: 1}
 	before = report.Totals{Success: 2, Asked: 2, Bytes: 500, ImagesFound: 3, ImagesAsked: 20}
-	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 1 page of 10 domains, 1.0 kB\n"+
+	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 1 page of 10 domains, 1 request, 1.0 kB\n"+
 		"  1 success\n"+
 		"  images: named 30 times, 1 request, 16 recorded\n"+
 		"  12 images skipped: image-budget (over the budget of their domain; a larger max_images_per_domain fetches them)\n"+
 		"  1 image skipped: images-off (the run does not fetch them any more; --images metadata does)\n"+
-		"  in all calls: 3 pages, 1.5 kB; 3 success; images: named 33 times, 21 requests, 16 recorded\n",
+		"  in all calls: 3 pages, 3 requests, 1.5 kB; 3 success; images: named 33 times, 21 requests, 16 recorded\n",
 		explain.Summary(p, p.Since(before), took))
 }
 

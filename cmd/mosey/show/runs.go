@@ -110,9 +110,9 @@ func printRun(w io.Writer, r report.Run) error {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
 	if r.PagesPerSecond > 0 {
-		fmt.Fprintf(w, "  pages of late: %s", explain.Rate(r.PagesPerSecond))
+		fmt.Fprintf(w, "  requests lately: %s", explain.Rate(r.PagesPerSecond))
 		if r.ETA > 0 {
-			fmt.Fprintf(w, "; what is pending takes about %s", explain.Roughly(time.Duration(r.ETA)))
+			fmt.Fprintf(w, "; the pending pages take about %s", explain.Roughly(time.Duration(r.ETA)))
 		}
 		fmt.Fprintln(w)
 	}
