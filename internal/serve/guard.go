@@ -14,8 +14,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// pageSpan bounds the time for a page; each statement has a bound of its own.
-const pageSpan = 10 * time.Second
+const (
+	// pageSpan limits the time for a page; each statement has a limit of its own.
+	pageSpan = 10 * time.Second
+	// uploadSpan limits the time to receive an upload and to answer it.
+	uploadSpan = 20 * time.Second
+	// formsMost limits the concurrent forms that need no token.
+	formsMost = 4
+)
 
 // policy lets a page load only our files, and lets no script make markup of text.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -46,15 +52,41 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r) // which bounds itself
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), pageSpan)
+		ctx, cancel := s.bounded(w, r)
 		defer cancel()
-		most := int64(formMost)
-		if r.URL.Path == "/images" {
-			most = uploadMost
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, most)
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// bounded limits the time for a request and the size of its body. A GET has no body: FormValue would
+// read one into memory.
+func (s *Server) bounded(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		r.Body = http.NoBody
+		return context.WithTimeout(r.Context(), pageSpan)
+	}
+	span, most := pageSpan, int64(formMost)
+	if r.URL.Path == "/images" {
+		span, most = s.uploadSpan, uploadMost
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
+	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(span)); err != nil {
+		s.Logger.Warn("could not limit the time to receive a form", "error", err)
+	}
+	return context.WithTimeout(r.Context(), span)
+}
+
+// admitted answers the forms that need no token, a few at once.
+func (s *Server) admitted(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s.forms <- struct{}{}:
+			defer func() { <-s.forms }()
+			next(w, r)
+		default:
+			s.problem(w, r, errFull)
+		}
+	}
 }
 
 // named reports whether a host is a name of this server: an address, localhost, or one of Hosts.

@@ -3,9 +3,11 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,19 +122,54 @@ func (s *Server) imagesLike(r *http.Request, v *ImagesView, sha256 string) error
 
 // imagesLikeUpload finds those that look like a picture that is asked with.
 func (s *Server) imagesLikeUpload(r *http.Request, v *ImagesView) error {
-	file, header, err := r.FormFile("picture")
+	file, size, err := uploaded(r, "picture")
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errSlow
+	}
 	if err != nil {
 		return fmt.Errorf("%w: picture: want a file of %s at the most: %w", errAsked, explain.Size(uploadMost), err)
 	}
-	defer func() {
-		_ = file.Close()
-		_ = r.MultipartForm.RemoveAll()
-	}()
-	content, err := s.Pictures.Read(r.Context(), file, header.Size)
+	defer discard(file)
+	content, err := s.Pictures.Read(r.Context(), file, size)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errAsked, err)
 	}
 	return s.imagesNear(r, v, content)
+}
+
+// formHeadMost limits the part of a form before its file, which is read into memory.
+const formHeadMost = 64 << 10
+
+// uploaded writes the file in a field of a form to a temporary file. The caller discards it.
+func uploaded(r *http.Request, field string) (file *os.File, size int64, err error) {
+	body := &io.LimitedReader{R: r.Body, N: formHeadMost}
+	r.Body = io.NopCloser(body)
+	form, err := r.MultipartReader()
+	if err != nil {
+		return nil, 0, err
+	}
+	part, err := form.NextPart()
+	for err == nil && part.FormName() != field {
+		part, err = form.NextPart()
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if file, err = os.CreateTemp("", "mosey-upload-*"); err != nil {
+		return nil, 0, err
+	}
+	body.N = uploadMost
+	if size, err = io.Copy(file, part); err != nil {
+		discard(file)
+		return nil, 0, err
+	}
+	return file, size, nil
+}
+
+// discard closes and removes a temporary file.
+func discard(file *os.File) {
+	_ = file.Close()
+	_ = os.Remove(file.Name())
 }
 
 func (s *Server) imagesNear(r *http.Request, v *ImagesView, to crawl.ImageContent) error {

@@ -97,6 +97,8 @@ var pages = []page{
 var (
 	errNoPage = errors.New("there is no such page here")
 	errAsked  = errors.New("asked for wrongly")
+	errFull   = errors.New("too many uploads are being received: send yours again in ten seconds")
+	errSlow   = errors.New("the upload took too long to arrive: send a smaller file")
 )
 
 func domainNamed(text string) (string, error) {

@@ -117,6 +117,12 @@ func (s *Server) answer(w http.ResponseWriter, status int, body any) {
 // problem says why a page is not shown.
 func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
 	status, why := s.status(err)
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "10")
+	}
+	if r.Method != http.MethodGet {
+		w.Header().Set("Connection", "close") // otherwise the answer waits for the rest of the body
+	}
 	if strings.HasPrefix(r.URL.Path, "/api/") {
 		s.answer(w, status, map[string]string{"error": why})
 		return
@@ -132,7 +138,9 @@ func (s *Server) status(err error) (status int, why string) {
 		return http.StatusNotFound, sentence(err)
 	case errors.Is(err, errAsked), errors.Is(err, crawl.ErrInvalid):
 		return http.StatusBadRequest, sentence(err)
-	case errors.Is(err, errCounting):
+	case errors.Is(err, errSlow):
+		return http.StatusRequestTimeout, sentence(err)
+	case errors.Is(err, errCounting), errors.Is(err, errFull):
 		return http.StatusServiceUnavailable, sentence(err)
 	case s.TimedOut(err):
 		return http.StatusServiceUnavailable,

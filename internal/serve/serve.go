@@ -95,6 +95,9 @@ type Server struct {
 	lists     kept[[]report.DomainListing]
 	gone      kept[bool]    // whether Temporal does not answer
 	watching  chan struct{} // has an element for each stream of events
+	forms     chan struct{} // has an element for each form that is admitted
+	// uploadSpan is the constant, or the time that a test sets
+	uploadSpan time.Duration
 }
 
 //go:embed templates
@@ -110,7 +113,8 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		Config: cfg, templates: make(map[string]*template.Template), searcher: search.New(cfg.Store), mux: http.NewServeMux(),
-		watching: make(chan struct{}, eventsMost), closed: make(chan struct{}),
+		watching: make(chan struct{}, eventsMost), forms: make(chan struct{}, formsMost), uploadSpan: uploadSpan,
+		closed: make(chan struct{}),
 	}
 	s.progress.closed, s.reports.closed, s.watch.closed, s.lists.closed = s.closed, s.closed, s.closed, s.closed
 	s.gone.closed, s.gone.every = s.closed, temporalEvery
@@ -162,7 +166,7 @@ func (s *Server) route() {
 			s.mux.HandleFunc("GET /events/"+p.api, func(w http.ResponseWriter, r *http.Request) { s.events(w, r, p) })
 		}
 		if p.asks {
-			s.mux.HandleFunc("POST "+p.path, func(w http.ResponseWriter, r *http.Request) { s.html(w, r, p) })
+			s.mux.HandleFunc("POST "+p.path, s.admitted(func(w http.ResponseWriter, r *http.Request) { s.html(w, r, p) }))
 		}
 		if p.change != nil {
 			s.mux.HandleFunc("POST "+p.path, s.changed(p.change))
