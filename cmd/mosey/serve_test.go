@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -151,6 +153,8 @@ func TestServe(t *testing.T) {
 		"/runs/small-web?span=1y":                    {http.StatusBadRequest, "Span &#34;1y&#34;: want one of 1h, 1d and 30d."},
 		"/domains?errors=101":                        {http.StatusBadRequest, "want a number of per cent"},
 		"/domains?errors=NaN":                        {http.StatusBadRequest, "want a number of per cent"},
+		"/domains?waits=godot":                       {http.StatusBadRequest, "want a reason, such as crawl-delay"},
+		"/domains?lang=x":                            {http.StatusBadRequest, "want a tag such as"},
 		"/domains?rank=0":                            {http.StatusBadRequest, "Rank &#34;0&#34;: want 1 or more"},
 		"/url?u=ftp://a/":                            {http.StatusBadRequest, "want an absolute http or https URL"},
 		"/search?q=a&offset=-1":                      {http.StatusBadRequest, "Offset &#34;-1&#34;: want 0 to"},
@@ -340,4 +344,39 @@ func TestServeADatabaseInTrouble(t *testing.T) {
 		return status == http.StatusOK
 	}, patience, 100*time.Millisecond)
 	s.page("/")
+}
+
+// Strangers who ask for ever new lists of domains keep one session of the database busy, not all.
+func TestServeCountsOneListAtATime(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{}, aPage)
+	s := serveRows(t, r.commandHarness)
+	s.page("/domains")
+	tx, err := r.store.Pool().Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE domains IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }() // of a test that fails
+	const requests = 20
+	answers := make(chan string, requests)
+	for n := range requests {
+		go func() {
+			resp, err := http.Get(fmt.Sprintf("%s/domains?rank=%d", s.url, n+1))
+			if err != nil {
+				answers <- err.Error()
+				return
+			}
+			answers <- resp.Status + ", retry after " + resp.Header.Get("Retry-After")
+			_ = resp.Body.Close()
+		}()
+	}
+	for range requests {
+		require.Equal(t, "503 Service Unavailable, retry after 10", <-answers)
+	}
+	var busy int
+	require.NoError(t, tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+		WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%name: DomainList %'`).Scan(&busy))
+	require.Equal(t, 1, busy)
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.Contains(t, s.page("/domains?rank=10"), "No domain is like that.", "it is counted in its turn")
 }

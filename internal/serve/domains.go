@@ -17,6 +17,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/language/tags"
 )
 
 // DomainView is the page of a domain.
@@ -123,11 +124,16 @@ func domainQuery(r *http.Request) (q report.DomainQuery, err error) {
 		if err != nil || !(percent >= 0 && percent <= 100) {
 			return q, fmt.Errorf("%w: errors %q: want a number of per cent, from 0 to 100", errAsked, text)
 		}
-		q.Errors = float32(percent / 100)
+		q.Errors = float32(math.Round(10*percent) / 1000) // to the tenth of a per cent that is shown
 	}
 	if text := strings.TrimSpace(r.FormValue("rank")); text != "" {
 		if q.Rank, err = strconv.Atoi(text); err != nil || q.Rank < 1 || q.Rank > math.MaxInt32 {
 			return q, fmt.Errorf("%w: rank %q: want 1 or more", errAsked, text)
+		}
+	}
+	if q.Language != "" {
+		if _, err := tags.Asked(q.Language); err != nil {
+			return q, err
 		}
 	}
 	if err := q.Check(); err != nil {

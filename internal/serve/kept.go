@@ -15,10 +15,17 @@ const (
 	keptTimes  = 50
 	countSpan  = time.Minute
 	firstWait  = 2 * time.Second
-	countsMost = 500 // of what is kept
+	countsMost = 500 // values of a cache
 )
 
-var errCounting = errors.New("this is being counted, which takes long here: load the page again in a while")
+// The counts of a cache that strangers choose the keys of run one at a time, for a quarter of the time
+// of one connection. They can be a minute ahead of that.
+const (
+	turnTimes = 4
+	turnAhead = time.Minute
+)
+
+var errCounting = errors.New("this is being counted, or waits until others are: load the page again in a while")
 
 // kept caches values that take long. It returns an old value while it loads a new one, so that a page
 // waits only for the first.
@@ -26,9 +33,13 @@ type kept[T any] struct {
 	// closed is closed with the server, which ends the counting
 	closed <-chan struct{}
 	// every is the age at which a value is old; if it is zero, that depends on how long it took.
-	every  time.Duration
+	every time.Duration
+	// turn has an element while a count runs; nil lets all run at once.
+	turn   chan struct{}
 	mu     sync.Mutex
 	counts map[string]*count[T]
+	// paid is the time at which the counts so far are within the share of time for them
+	paid time.Time
 }
 
 type count[T any] struct {
@@ -42,20 +53,24 @@ type count[T any] struct {
 }
 
 // of returns the value of load, from the cache if it can. The error is errCounting if the first count
-// takes longer than firstWait.
+// takes longer than firstWait, or waits for its turn.
 func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context) (T, error)) (value T, at time.Time, err error) {
 	k.mu.Lock()
-	if k.counts == nil || len(k.counts) >= countsMost {
-		k.counts = make(map[string]*count[T])
-	}
 	c := k.counts[key]
 	if c == nil {
+		if len(k.counts) >= countsMost && !k.evict() {
+			k.mu.Unlock()
+			return value, at, errCounting
+		}
+		if k.counts == nil {
+			k.counts = make(map[string]*count[T])
+		}
 		c = &count[T]{}
 		k.counts[key] = c
 	}
 	if c.done == nil && time.Since(c.at) >= cmp.Or(k.every, max(keptLeast, keptTimes*c.took)) {
 		c.done = make(chan struct{})
-		go k.count(c, load)
+		go k.count(key, c, load)
 	}
 	done := c.done
 	if !c.at.IsZero() && c.err == nil || done == nil {
@@ -80,7 +95,70 @@ func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context)
 	return c.value, c.at, c.err
 }
 
-func (k *kept[T]) count(c *count[T], load func(context.Context) (T, error)) {
+// evict removes the oldest value, and reports whether there is one. Running counts stay.
+func (k *kept[T]) evict() bool {
+	oldest, found := "", false
+	for key, c := range k.counts {
+		if c.done == nil && (!found || c.at.Before(k.counts[oldest].at)) {
+			oldest, found = key, true
+		}
+	}
+	delete(k.counts, oldest)
+	return found
+}
+
+// count computes a value in its turn. Without a turn, an old value stays.
+func (k *kept[T]) count(key string, c *count[T], load func(context.Context) (T, error)) {
+	admitted := k.admit()
+	var value T
+	began := time.Now()
+	err := errCounting
+	if admitted {
+		value, err = k.run(load)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	close(c.done)
+	c.done = nil
+	if !admitted {
+		if c.at.IsZero() {
+			c.err = err
+			delete(k.counts, key)
+		}
+		return
+	}
+	c.value, c.err, c.at, c.took = value, err, time.Now(), time.Since(began)
+	if k.turn != nil {
+		k.paid = c.at.Add(max(k.paid.Sub(c.at), 0) + turnTimes*c.took)
+		<-k.turn
+	}
+}
+
+// admit waits for the turn of a count, and reports whether the count may run.
+func (k *kept[T]) admit() bool {
+	if k.turn == nil {
+		return true
+	}
+	timer := time.NewTimer(firstWait)
+	defer timer.Stop()
+	select {
+	case k.turn <- struct{}{}:
+	case <-timer.C:
+		return false
+	case <-k.closed:
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Until(k.paid) > turnAhead {
+		<-k.turn
+		return false
+	}
+	return true
+}
+
+// run calls load until the server closes, or for countSpan.
+func (k *kept[T]) run(load func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), countSpan)
 	defer cancel()
 	go func() {
@@ -90,13 +168,7 @@ func (k *kept[T]) count(c *count[T], load func(context.Context) (T, error)) {
 		case <-ctx.Done():
 		}
 	}()
-	began := time.Now()
-	value, err := load(ctx)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	c.value, c.err, c.at, c.took = value, err, time.Now(), time.Since(began)
-	close(c.done)
-	c.done = nil
+	return load(ctx)
 }
 
 func (k *kept[T]) forget(key string) {

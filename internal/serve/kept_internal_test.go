@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,5 +62,48 @@ func TestKept(t *testing.T) {
 		time.Sleep(2 * keptLeast)
 		_, _, err = k.of(t.Context(), "b", func(context.Context) (int, error) { return 7, nil })
 		require.NoError(t, err, "it is tried again")
+	})
+}
+
+// Ever new keys are counted one at a time and for a share of the time, and do not evict each other.
+func TestKeptOfManyKeys(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const asked, each = time.Hour, 5 * time.Second
+		k := kept[int]{closed: t.Context().Done(), turn: make(chan struct{}, 1)}
+		running, most, busy := 0, 0, time.Duration(0)
+		slow := func(context.Context) (int, error) {
+			running++
+			most = max(most, running)
+			time.Sleep(each)
+			running--
+			busy += each
+			return 1, nil
+		}
+		began := time.Now()
+		for n := 0; time.Since(began) < asked; n++ {
+			go func() { _, _, _ = k.of(t.Context(), strconv.Itoa(n), slow) }()
+			time.Sleep(time.Second)
+		}
+		time.Sleep(each)
+		synctest.Wait()
+		require.Equal(t, 1, most, "counts that ran at once")
+		require.InDelta(t, asked/turnTimes, busy, float64(turnAhead), "the time of all counts")
+		require.Less(t, len(k.counts), countsMost, "a count that did not run leaves nothing")
+
+		// quick counts are all made, and a value that is in use stays
+		quick := func(context.Context) (int, error) { return 2, nil }
+		time.Sleep(asked)
+		for n := range 3 * countsMost {
+			_, _, err := k.of(t.Context(), "quick "+strconv.Itoa(n), quick)
+			require.NoError(t, err)
+			_, at, err := k.of(t.Context(), "in use", quick)
+			require.NoError(t, err)
+			require.Less(t, time.Since(at), 2*keptLeast)
+			time.Sleep(keptLeast)
+			synctest.Wait()
+		}
+		require.LessOrEqual(t, len(k.counts), countsMost)
+		require.Contains(t, k.counts, "in use")
 	})
 }

@@ -117,6 +117,7 @@ func New(cfg Config) (*Server, error) {
 		closed: make(chan struct{}),
 	}
 	s.progress.closed, s.reports.closed, s.watch.closed, s.lists.closed = s.closed, s.closed, s.closed, s.closed
+	s.reports.turn, s.lists.turn = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.gone.closed, s.gone.every = s.closed, temporalEvery
 	if err := s.parse(); err != nil {
 		return nil, err
