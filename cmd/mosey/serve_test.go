@@ -9,6 +9,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -62,8 +63,14 @@ func (s shownPages) page(path string) string {
 	status, body := s.get(path)
 	require.Equal(s.t, http.StatusOK, status, body)
 	require.Contains(s.t, body, "</html>", "it is whole")
+	for _, at := range stamps.FindAllString(body, -1) {
+		require.True(s.t, strings.HasSuffix(at, " UTC"), "%s: a time without its zone: %s", path, at)
+	}
 	return body
 }
+
+// stamps are the times of a page, with the text after each.
+var stamps = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d.{0,4}`)
 
 func TestServe(t *testing.T) {
 	t.Parallel()
@@ -119,6 +126,12 @@ func TestServe(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, picture, "https://a.example/")
 	require.Contains(t, picture, "</svg>")
+	for zone, named := range map[string]string{"": ">UTC</text>", "Asia/Tokyo": ">JST</text>", "Local": ">UTC</text>", "Nowhere": ">UTC</text>"} {
+		for _, path := range []string{"/domains/a.example/timeline.svg", "/outcomes.svg"} {
+			_, picture := s.get(path + "?zone=" + zone)
+			require.Contains(t, picture, named, "%s in zone %q", path, zone)
+		}
+	}
 	status, description := s.get("/opensearch.xml")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, description, s.url+"/search?q={searchTerms}")

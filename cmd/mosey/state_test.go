@@ -59,7 +59,7 @@ func TestStateWithoutAWorker(t *testing.T) {
 	}
 	b := serveRows(t, r.commandHarness)
 	for _, path := range []string{"/", "/runs/small-web"} {
-		require.Contains(t, b.page(path), gone)
+		require.Contains(t, b.page(path), "No Mosey has run since 2026-11-27 04:43:10 UTC. To go on: mosey crawl --run small-web")
 	}
 }
 

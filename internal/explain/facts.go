@@ -25,10 +25,10 @@ func explainHistory(w *Why, p report.Page) {
 			if time.Until(c.ScheduledFor) > 0 {
 				since = "from"
 			}
-			w.addf("run %s: due %s %s, %s from a seed", c.Run, since, Stamp(c.ScheduledFor), Count(int64(c.Depth), "link"))
+			w.addf("run %s: due %s %s, %s from a seed", c.Run, since, StampIn(c.ScheduledFor, w.zone), Count(int64(c.Depth), "link"))
 			continue
 		}
-		line := fmt.Sprintf("run %s: %s on %s", c.Run, Attempt(c), Stamp(c.CompletedAt))
+		line := fmt.Sprintf("run %s: %s on %s", c.Run, Attempt(c), StampIn(c.CompletedAt, w.zone))
 		if c.Error != "" {
 			line += ": " + c.Error
 		}
@@ -40,12 +40,12 @@ func explainHistory(w *Why, p report.Page) {
 	switch {
 	case !p.FetchedAt.IsZero() && p.Extractor < crawl.ExtractorVersion:
 		w.addf("an older Mosey has read it, on %s, and there is more to find on it now: a run asks again once its min_refetch "+
-			"has passed since, whatever its server said", Stamp(p.FetchedAt))
+			"has passed since, whatever its server said", StampIn(p.FetchedAt, w.zone))
 	case !p.FetchedAt.IsZero() && time.Until(p.FreshUntil) > 0:
 		w.addf("its server said on %s that it stays as it is until %s; no run asks before",
-			Stamp(p.FetchedAt), Stamp(p.FreshUntil))
+			StampIn(p.FetchedAt, w.zone), StampIn(p.FreshUntil, w.zone))
 	case !p.FetchedAt.IsZero():
-		w.addf("it was last fetched on %s; a run asks again once its min_refetch has passed since", Stamp(p.FetchedAt))
+		w.addf("it was last fetched on %s; a run asks again once its min_refetch has passed since", StampIn(p.FetchedAt, w.zone))
 	}
 	explainUsage(w, p)
 	if p.RedirectTo != "" {
@@ -70,20 +70,20 @@ func explainState(w *Why, d report.Domain) {
 	}
 	w.addf("%s; %s pending", status, pending)
 	for _, c := range Telling(d.Controls) {
-		w.addf("%s", Control(c))
+		w.addf("%s", Control(c, w.zone))
 	}
 	if d.Forgotten != nil {
-		w.addf("%s", Forgotten(*d.Forgotten))
+		w.addf("%s", Forgotten(*d.Forgotten, w.zone))
 	}
 	if time.Until(d.DeferredUntil) > 0 {
-		w.addf("it is deferred until %s", Stamp(d.DeferredUntil))
+		w.addf("it is deferred until %s", StampIn(d.DeferredUntil, w.zone))
 	}
 	if left := time.Until(d.SlotFree); left > 0 && d.SlotReason == reasons.InFlight && w.running {
-		w.addf("a request to it is in flight, and is over by %s at the latest", Stamp(d.SlotFree))
+		w.addf("a request to it is in flight, and is over by %s at the latest", StampIn(d.SlotFree, w.zone))
 	} else if left > 0 {
-		w.addf("it may not be asked before %s, in %s: %s", Stamp(d.SlotFree), left.Round(100*time.Millisecond), d.SlotReason)
+		w.addf("it may not be asked before %s, in %s: %s", StampIn(d.SlotFree, w.zone), left.Round(100*time.Millisecond), d.SlotReason)
 	} else if !d.SlotFree.IsZero() {
-		w.addf("it may be asked: its slot has been free since %s", Stamp(d.SlotFree))
+		w.addf("it may be asked: its slot has been free since %s", StampIn(d.SlotFree, w.zone))
 	}
 	w.addf("its health: %s", politeness.Describe(d.Health))
 	for _, t := range d.Traps {
@@ -99,7 +99,7 @@ func explainState(w *Why, d report.Domain) {
 		}
 		w.addf("%s: %s", line, Tally(r.Totals))
 		if r.Window != "" {
-			w.addf("%s", windowLine("run "+r.Run+" crawls only", r.Window))
+			w.addf("%s", windowLine("run "+r.Run+" crawls only", r.Window, w.zone))
 		}
 	}
 }

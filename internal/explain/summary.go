@@ -139,7 +139,7 @@ func keptBack(p report.Progress) []string {
 	}
 	more(p.TroubledTotal, len(p.Troubled))
 	for _, f := range p.Forbidden {
-		lines = append(lines, f.Domain+": "+OneLine(Control(f.Control)))
+		lines = append(lines, f.Domain+": "+OneLine(Control(f.Control, time.Local)))
 	}
 	more(p.ForbiddenTotal, len(p.Forbidden))
 	for _, domain := range p.NoFollowDomains {
@@ -150,7 +150,7 @@ func keptBack(p report.Progress) []string {
 
 // Troubled says what ails a domain, and until when.
 func Troubled(t report.Troubled) string {
-	until := t.Until.Local().Format(time.DateTime)
+	until := Stamp(t.Until)
 	if t.State == report.TroubledRobots {
 		return fmt.Sprintf("%s: its robots.txt cannot be read, and is asked for again from %s on: %s", t.Name, until, OneLine(t.Reason))
 	}
@@ -158,9 +158,9 @@ func Troubled(t report.Troubled) string {
 }
 
 // Outage says that a worker cannot reach anything.
-func Outage(o crawl.Outage) string {
+func Outage(o crawl.Outage, zone *time.Location) string {
 	return fmt.Sprintf("seems to be down since %s, and nothing is held against sites: %s, says %s",
-		o.Since.Local().Format(time.TimeOnly), OneLine(o.Reason), o.Worker)
+		StampIn(o.Since, zone), OneLine(o.Reason), o.Worker)
 }
 
 // Wait describes the wait of an active domain.
@@ -177,19 +177,19 @@ func Wait(w report.Waiting, now time.Time) string {
 }
 
 // NoWorker says since when no worker runs; seen is when the last one was heard of, zero means never.
-func NoWorker(seen time.Time) string {
+func NoWorker(seen time.Time, zone *time.Location) string {
 	if seen.IsZero() {
 		return "No Mosey has run yet"
 	}
-	return "No Mosey has run since " + Stamp(seen)
+	return "No Mosey has run since " + StampIn(seen, zone)
 }
 
 // unattended says that no worker serves a run, and how to resume it; empty if one does.
-func unattended(p report.Progress) string {
+func unattended(p report.Progress, zone *time.Location) string {
 	if p.Workers > 0 {
 		return ""
 	}
-	return NoWorker(p.WorkerSeenAt) + ". To go on: mosey crawl --run " + p.Name
+	return NoWorker(p.WorkerSeenAt, zone) + ". To go on: mosey crawl --run " + p.Name
 }
 
 // Domains counts domains by status; if counts is nil, it says about how many there are.
@@ -211,12 +211,12 @@ func Domains(counts map[crawl.DomainStatus]int64, about int64) string {
 // Moves describes the activity and the waits of a run.
 func Moves(p report.Progress, now time.Time) (lines []string) {
 	for _, o := range p.Outages {
-		lines = append(lines, "the network "+Outage(o))
+		lines = append(lines, "the network "+Outage(o, now.Location()))
 	}
 	if p.Status != crawl.RunRunning {
 		return lines
 	}
-	if gone := unattended(p); gone != "" {
+	if gone := unattended(p, now.Location()); gone != "" {
 		return append(append(lines, gone), standsStill(p, now)...)
 	}
 	if p.Limited != nil {
@@ -252,7 +252,7 @@ func KeywordsWaiting(waiting int) string {
 func standsStill(p report.Progress, now time.Time) (lines []string) {
 	switch {
 	case p.OpensAt.After(now):
-		lines = append(lines, "the window of the run is closed"+Until(p.OpensAt))
+		lines = append(lines, "the window of the run is closed"+Until(p.OpensAt, now.Location()))
 	case p.Due > 0 && p.Workers == 0:
 		lines = append(lines, Count(p.Due, "domain")+" due")
 	case p.Due > 0 && p.Active == 0 && now.Sub(p.LookedAt) > 2*time.Minute:
@@ -273,7 +273,7 @@ func standsStill(p report.Progress, now time.Time) (lines []string) {
 	}
 	for _, n := range p.NotDue {
 		lines = append(lines, fmt.Sprintf("%s not asked%s: %s (such as %s)",
-			Count(n.Domains, "domain"), Until(n.Until), NotDue(n.Reason), OneLine(n.Domain)))
+			Count(n.Domains, "domain"), Until(n.Until, now.Location()), NotDue(n.Reason), OneLine(n.Domain)))
 	}
 	return lines
 }
@@ -285,11 +285,11 @@ func spentPages(p report.Progress) bool {
 }
 
 // Until names the end of a wait; it is empty if at is zero, which means unknown.
-func Until(at time.Time) string {
+func Until(at time.Time, zone *time.Location) string {
 	if at.IsZero() {
 		return ""
 	}
-	return " until " + Stamp(at)
+	return " until " + StampIn(at, zone)
 }
 
 // NotDue says in words why a domain is not due.

@@ -59,14 +59,22 @@ func Count(n int64, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// Stamp is a time as people read it, in their zone.
-func Stamp(t time.Time) string { return t.Local().Format(time.DateTime) }
+// Stamp formats a time for the terminal of this machine, in its zone.
+func Stamp(t time.Time) string { return StampIn(t, time.Local) }
+
+// StampIn formats a time in a zone. It names the zone, except time.Local.
+func StampIn(t time.Time, zone *time.Location) string {
+	if zone == time.Local {
+		return t.Local().Format(time.DateTime)
+	}
+	return t.In(zone).Format(time.DateTime + " MST")
+}
 
 // NotKnown is said of what is not stored.
 const NotKnown = "not known: it was never seeded, and no crawled page links to it"
 
 // Control describes a decision of a person.
-func Control(c crawl.Control) string {
+func Control(c crawl.Control, zone *time.Location) string {
 	one := crawl.Controls{c}
 	pages, _ := one.Budget()
 	budget := Count(pages, "page")
@@ -79,11 +87,11 @@ func Control(c crawl.Control) string {
 		crawl.ControlBlock:  "it is " + cmp.Or(c.Listed(), "blocked in all runs"),
 		crawl.ControlDelay:  "its delay is at least " + one.Delay().String(),
 		crawl.ControlBudget: "each run may request " + budget + " of it",
-		crawl.ControlWindow: windowLine("it may be asked only", one.Window()),
+		crawl.ControlWindow: windowLine("it may be asked only", one.Window(), zone),
 	}[c.Type]
-	line := fmt.Sprintf("%s: set by %s on %s", what, c.SetBy, Stamp(c.SetAt))
+	line := fmt.Sprintf("%s: set by %s on %s", what, c.SetBy, StampIn(c.SetAt, zone))
 	if !c.Until.IsZero() {
-		line += ", until " + Stamp(c.Until)
+		line += ", until " + StampIn(c.Until, zone)
 	}
 	if c.Reason != "" {
 		line += ": " + c.Reason
@@ -92,12 +100,12 @@ func Control(c crawl.Control) string {
 }
 
 // Forgotten says whether the contents of a domain's pages were erased.
-func Forgotten(f report.Forgotten) string {
-	line := "what its pages said until then was erased on " + Stamp(f.DoneAt)
+func Forgotten(f report.Forgotten, zone *time.Location) string {
+	line := "what its pages said until then was erased on " + StampIn(f.DoneAt, zone)
 	if f.DoneAt.IsZero() {
 		line = fmt.Sprintf("what its pages said is not all erased yet: mosey block %s --reason TEXT --forget goes on", f.Domain)
 	}
-	return OneLine(fmt.Sprintf("%s; asked for by %s on %s: %s", line, f.By, Stamp(f.AskedAt), f.Reason))
+	return OneLine(fmt.Sprintf("%s; asked for by %s on %s: %s", line, f.By, StampIn(f.AskedAt, zone), f.Reason))
 }
 
 // Telling leaves out controls without an effect: a delay of zero and an empty window.
@@ -109,7 +117,7 @@ func Telling(cs crawl.Controls) crawl.Controls {
 }
 
 // windowLine says when a window lets a domain be asked.
-func windowLine(what, text string) string {
+func windowLine(what, text string, zone *time.Location) string {
 	line := what + " " + text
 	w, err := politeness.ParseWindows(text)
 	if err != nil {
@@ -117,16 +125,16 @@ func windowLine(what, text string) string {
 	}
 	now := time.Now()
 	if wait := w.Wait(now); wait > 0 {
-		return fmt.Sprintf("%s: not before %s", line, Stamp(now.Add(wait)))
+		return fmt.Sprintf("%s: not before %s", line, StampIn(now.Add(wait), zone))
 	}
 	if closes, ok := w.Closes(now); ok {
-		return fmt.Sprintf("%s: now, until %s", line, Stamp(closes))
+		return fmt.Sprintf("%s: now, until %s", line, StampIn(closes, zone))
 	}
 	return line + ": now"
 }
 
 // Change describes a change of a run: the old and the new values, and the reason.
-func Change(c crawl.RunChange) string {
+func Change(c crawl.RunChange, zone *time.Location) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(c.Value)) {
 		was := ""
@@ -136,27 +144,27 @@ func Change(c crawl.RunChange) string {
 		parts = append(parts, name+"="+was+settings.Text(name, c.Value[name]))
 	}
 	if !c.Until.IsZero() {
-		parts = append(parts, "until "+Stamp(c.Until))
+		parts = append(parts, "until "+StampIn(c.Until, zone))
 	}
 	return strings.Join(append(parts, c.Reason), " ")
 }
 
-// Run says in one sentence what a run is doing, why, and when it goes on.
+// Run says in one sentence what a run is doing, why, and when it goes on. Times are in the zone of now.
 func Run(p report.Progress, now time.Time) string {
 	switch p.Status {
 	case crawl.RunPaused:
-		return sentence("Run %s is paused%s%s", p.Name, because(p.Reason), Until(p.PausedUntil))
+		return sentence("Run %s is paused%s%s", p.Name, because(p.Reason), Until(p.PausedUntil, now.Location()))
 	case crawl.RunStopped:
 		return sentence("Run %s is stopped%s: it goes on when a person resumes it", p.Name, because(p.Reason))
 	case crawl.RunDone:
 		return sentence("Run %s is done%s", p.Name, because(p.Reason))
 	case crawl.RunRunning:
 	}
-	if gone := unattended(p); gone != "" {
+	if gone := unattended(p, now.Location()); gone != "" {
 		return sentence("Run %s waits. %s", p.Name, gone)
 	}
 	if len(p.Outages) > 0 {
-		return sentence("Run %s waits: the network %s", p.Name, Outage(p.Outages[0]))
+		return sentence("Run %s waits: the network %s", p.Name, Outage(p.Outages[0], now.Location()))
 	}
 	if p.Active == 0 {
 		if lines := standsStill(p, now); len(lines) > 0 {
@@ -189,10 +197,10 @@ func Overall(runs []report.Progress, now time.Time) string {
 		inFlight += p.InFlight
 	}
 	if running[0].Workers == 0 {
-		return sentence("%s wait. %s. To go on: mosey up", Count(int64(len(running)), "run"), NoWorker(running[0].WorkerSeenAt))
+		return sentence("%s wait. %s. To go on: mosey up", Count(int64(len(running)), "run"), NoWorker(running[0].WorkerSeenAt, now.Location()))
 	}
 	if outages := running[0].Outages; len(outages) > 0 {
-		return sentence("The network %s", Outage(outages[0]))
+		return sentence("The network %s", Outage(outages[0], now.Location()))
 	}
 	if active == 0 {
 		return sentence("%s wait: %s", Count(int64(len(running)), "run"), Run(running[0], now))
@@ -229,7 +237,8 @@ func Ends(r report.Run, now time.Time) string {
 	if r.ETA <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("about %s, in %s, if nothing more is found", Stamp(now.Add(time.Duration(r.ETA))), Roughly(time.Duration(r.ETA)))
+	left := time.Duration(r.ETA)
+	return fmt.Sprintf("about %s, in %s, if nothing more is found", StampIn(now.Add(left), now.Location()), Roughly(left))
 }
 
 const robotsForbid = "robots.txt, or what else their publisher says, forbids it"

@@ -37,6 +37,7 @@ type Why struct {
 	Domain *report.Domain `json:"-"`
 	Page   *report.Page   `json:"-"`
 
+	zone *time.Location // of the times in it
 	// running is set while a worker runs.
 	running bool
 }
@@ -45,9 +46,9 @@ func (w *Why) addf(format string, args ...any) {
 	w.Because = append(w.Because, OneLine(fmt.Sprintf(format, args...)))
 }
 
-// Of explains a domain, or, if page is not nil, a page of it.
-func Of(ctx context.Context, store Store, name string, page *urls.URL) (Why, error) {
-	w := Why{About: name}
+// Of explains a domain, or, if page is not nil, a page of it. Times are in zone.
+func Of(ctx context.Context, store Store, name string, page *urls.URL, zone *time.Location) (Why, error) {
+	w := Why{About: name, zone: zone}
 	if page != nil {
 		w.About = page.String()
 	}
@@ -66,11 +67,11 @@ func Of(ctx context.Context, store Store, name string, page *urls.URL) (Why, err
 		return w, err
 	}
 	for _, o := range outages {
-		w.addf("the network %s", Outage(o))
+		w.addf("the network %s", Outage(o, zone))
 	}
 	w.running = use.Running > 0
 	if !w.running && dom.Pending > 0 {
-		w.addf("%s", NoWorker(use.SeenAt))
+		w.addf("%s", NoWorker(use.SeenAt, w.zone))
 	}
 	if use.Full() && dom.Claimed != "" {
 		w.addf("%s", Limited(use))
@@ -115,14 +116,14 @@ func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *W
 	}
 	for _, r := range facts.Runs {
 		if r.Waits != "" && (d.Run == nil || r.ID != d.Run.ID) {
-			w.addf("run %s does not ask it%s: %s", r.Name, Until(r.Due), NotDue(r.Waits))
+			w.addf("run %s does not ask it%s: %s", r.Name, Until(r.Due, w.zone), NotDue(r.Waits))
 		}
 	}
 	if len(dom.Robots) == 0 {
 		w.addf("its robots.txt has not been fetched yet; that comes before any page")
 	}
 	for _, r := range dom.Robots {
-		w.addf("%s", Robots(r))
+		w.addf("%s", Robots(r, w.zone))
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func explainPage(ctx context.Context, store Store, reader *ruling.Reader, w *Why
 	for _, r := range w.Domain.Robots {
 		if r.Origin == u.Origin() {
 			fetched = true
-			w.addf("%s", Robots(r))
+			w.addf("%s", Robots(r, w.zone))
 		}
 	}
 	if !fetched {
@@ -186,7 +187,7 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 		w.Answer = "not crawled: it is taken for a part of an endless space"
 	} else if len(rep.Crawls) > 0 {
 		last := rep.Crawls[0]
-		w.Answer = fmt.Sprintf("done in run %s: %s on %s", last.Run, Attempt(last), Stamp(last.CompletedAt))
+		w.Answer = fmt.Sprintf("done in run %s: %s on %s", last.Run, Attempt(last), StampIn(last.CompletedAt, w.zone))
 	}
 	return nil
 }
@@ -195,7 +196,7 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 func (w *Why) answer(d decide.Decision, now time.Time) string {
 	until := ""
 	if !d.Until.IsZero() {
-		until = fmt.Sprintf(" until %s, in %s", Stamp(d.Until), d.Until.Sub(now).Round(100*time.Millisecond))
+		until = fmt.Sprintf(" until %s, in %s", StampIn(d.Until, w.zone), d.Until.Sub(now).Round(100*time.Millisecond))
 	}
 	switch d.Do {
 	case decide.Request:
@@ -241,19 +242,19 @@ func Ruling(r decide.Ruling) string {
 }
 
 // Robots says what is known of a robots.txt, and until when that holds.
-func Robots(r report.Robots) string {
+func Robots(r report.Robots, zone *time.Location) string {
 	line := fmt.Sprintf("robots.txt of %s: %s", r.Origin, r.Verdict)
 	if r.CrawlDelay != nil {
 		line += ", crawl-delay " + r.CrawlDelay.String()
 	}
 	if r.VisitTimes != "" {
-		line += ", " + windowLine("visits only", r.VisitTimes)
+		line += ", " + windowLine("visits only", r.VisitTimes, zone)
 	}
 	if r.Reason != "" {
 		line += " (" + r.Reason + ")"
 	}
 	if time.Until(r.ExpiresAt) <= 0 {
-		return line + "; expired on " + Stamp(r.ExpiresAt) + " and is fetched again before the next page"
+		return line + "; expired on " + StampIn(r.ExpiresAt, zone) + " and is fetched again before the next page"
 	}
-	return line + "; holds until " + Stamp(r.ExpiresAt)
+	return line + "; holds until " + StampIn(r.ExpiresAt, zone)
 }

@@ -42,7 +42,7 @@ func (s *Server) domain(r *http.Request) (view, error) {
 		return nil, err
 	}
 	v := &DomainView{head: head{Now: s.Now(), name: name}}
-	if v.Why, err = explain.Of(r.Context(), s.Store, name, nil); err != nil {
+	if v.Why, err = explain.Of(r.Context(), s.Store, name, nil, time.UTC); err != nil {
 		return nil, err
 	}
 	if v.Attempts, err = attempts(r); err != nil {

@@ -45,7 +45,7 @@ func (s *Server) live(r *http.Request) (view, error) {
 	v.Sentence = "No domain is served just now."
 	if len(crawls) > 0 {
 		v.Sentence = fmt.Sprintf("The latest attempts of the domains that are served; the last ended on %s.",
-			explain.Stamp(crawls[0].CompletedAt))
+			explain.StampIn(crawls[0].CompletedAt, time.UTC))
 	}
 	return v, nil
 }

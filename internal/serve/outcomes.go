@@ -115,10 +115,11 @@ type columns struct {
 // classes are the classes of outcomes, the lowest first.
 var classes = []legend{{Class: "good", Text: "success"}, {Class: "refused", Text: "refused or skipped"}, {Class: "bad", Text: "failed"}}
 
+// columnsOf draws outcomes in the zone of now.
 func columnsOf(v Over, now time.Time) columns {
 	c := columns{
 		Width: chartWidth, Height: columnsHeight, Left: chartLeft, Right: chartWidth - chartRight, Top: columnsTop, Base: columnsBottom,
-		Legend: placed(slices.Clone(classes)), Zone: now.Local().Format("MST"),
+		Legend: placed(slices.Clone(classes)), Zone: now.Format("MST"),
 	}
 	most, all := int64(1), int64(0)
 	for _, in := range v.Spans {
@@ -130,16 +131,16 @@ func columnsOf(v Over, now time.Time) columns {
 	for i, in := range v.Spans {
 		at := tenth(float64(c.Left) + float64(i)*wide)
 		if i%v.of.each == 0 {
-			c.Ticks = append(c.Ticks, tick{at, in.BeganAt.Local().Format(v.of.layout)})
+			c.Ticks = append(c.Ticks, tick{at, in.BeganAt.In(now.Location()).Format(v.of.layout)})
 		}
-		c.Bars = append(c.Bars, stack(in, at, tenth(wide-1), float64(columnsBottom-columnsTop)/float64(most))...)
+		c.Bars = append(c.Bars, stack(in, at, tenth(wide-1), float64(columnsBottom-columnsTop)/float64(most), now.Location())...)
 	}
 	return c
 }
 
 // stack has a bar for each class of outcomes of a span, one above the other.
-func stack(in report.OutcomesIn, x, width, scale float64) (bars []bar) {
-	base, says := float64(columnsBottom), []string{explain.Stamp(in.BeganAt)}
+func stack(in report.OutcomesIn, x, width, scale float64, zone *time.Location) (bars []bar) {
+	base, says := float64(columnsBottom), []string{explain.StampIn(in.BeganAt, zone)}
 	counts := make(map[string]int64)
 	for _, outcome := range (report.Totals{}).Outcomes() {
 		if n := in.Outcomes[outcome.Outcome]; n > 0 {
@@ -174,5 +175,5 @@ func (s *Server) outcomes(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, err)
 		return
 	}
-	s.picture(w, "outcomes.svg", columnsOf(v, s.Now()))
+	s.picture(w, "outcomes.svg", columnsOf(v, s.Now().In(zoneOf(r))))
 }

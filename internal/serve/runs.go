@@ -199,6 +199,6 @@ func (s *Server) run(r *http.Request) (view, error) {
 		v.Sentence = fmt.Sprintf("Run %s is %s; what it does is being counted for the first time, which takes long here.", run.Name, run.Status)
 		return v, nil
 	}
-	v.Moves, v.Set, v.Ends = explain.Moves(v.Progress, v.Now), setOf(v.Run), explain.Ends(v.Run, v.CountedAt)
+	v.Moves, v.Set, v.Ends = explain.Moves(v.Progress, v.Now), setOf(v.Run), explain.Ends(v.Run, v.CountedAt.UTC())
 	return v, nil
 }

@@ -111,6 +111,8 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	now := cfg.Now
+	cfg.Now = func() time.Time { return now().UTC() } // the zone of the pages, see static/mosey.js
 	s := &Server{
 		Config: cfg, templates: make(map[string]*template.Template), searcher: search.New(cfg.Store), mux: http.NewServeMux(),
 		watching: make(chan struct{}, eventsMost), forms: make(chan struct{}, formsMost), uploadSpan: uploadSpan,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -162,4 +163,32 @@ func FuzzTemplates(f *testing.F) {
 		require.NoError(t, s.templates["timeline.svg"].Execute(&b, chartOf(h, somewhen, somewhen)))
 		require.NotContains(t, b.String(), "<script")
 	})
+}
+
+// Every time on a page names its zone.
+func TestTimesNameTheirZone(t *testing.T) {
+	t.Parallel()
+	s := templatesOf(t)
+	stamps := regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d.{0,4}`)
+	for name := range views() {
+		for _, at := range stamps.FindAllString(string(rendered(t, s, name, "plain")), -1) {
+			require.Equal(t, "2026-11-25 12:00:00 UTC", at, name)
+		}
+	}
+	tokyo := somewhen.In(time.FixedZone("JST", 9*60*60))
+	h := report.DomainHistory{}
+	fill(reflect.ValueOf(&h).Elem(), "plain", 0)
+	drawn := chartOf(h, tokyo, tokyo)
+	require.Equal(t, "JST", drawn.Zone)
+	require.Contains(t, drawn.Title, "2026-11-25 21:00:00 JST")
+}
+
+func TestSearchResultsAreNumberedFromOne(t *testing.T) {
+	t.Parallel()
+	s := templatesOf(t)
+	for offset, want := range map[int]string{0: `<ol class="results" start="1">`, 10: `<ol class="results" start="11">`} {
+		var b bytes.Buffer
+		require.NoError(t, s.templates["search"].ExecuteTemplate(&b, "frame.html", shown{View: &SearchView{Offset: offset}}))
+		require.Contains(t, b.String(), want)
+	}
 }

@@ -47,6 +47,8 @@ type chart struct {
 	Bars        []bar
 	Legend      []legend
 	Zone, Title string
+
+	zone *time.Location
 }
 
 type lane struct {
@@ -76,12 +78,12 @@ type legend struct {
 	Class, Text string
 }
 
-// chartOf draws a history until now. The present wait ends with free.
+// chartOf draws a history until now, in the zone of now. The present wait ends with free.
 func chartOf(h report.DomainHistory, now, free time.Time) chart {
 	c := chart{
 		Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight, Axis: laneAxis,
 		Lanes: []lane{{laneAsked, "requests"}, {laneWaits, "waits"}, {laneRobots, "robots.txt"}, {lanePeople, "people"}},
-		Zone:  now.Local().Format("MST"),
+		Zone:  now.Format("MST"), zone: now.Location(),
 	}
 	asked := slices.DeleteFunc(slices.Clone(h.Attempts), func(a report.Crawl) bool { return a.Duration == 0 && a.Delay == 0 })
 	if len(asked) == 0 {
@@ -104,7 +106,7 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 			shape = "square"
 		}
 		c.Marks = append(c.Marks, mark{at(a.CompletedAt), laneAsked, outcomeClass(a.Outcome), shape, explain.OneLine(fmt.Sprintf(
-			"%s: %s, %s in %s", explain.Stamp(a.CompletedAt), a.URL, explain.Attempt(a), a.Duration))})
+			"%s: %s, %s in %s", explain.StampIn(a.CompletedAt, c.zone), a.URL, explain.Attempt(a), a.Duration))})
 		end := a.CompletedAt.Add(time.Duration(a.Delay))
 		if last := i == len(asked)-1; last && free.After(end) {
 			end = free
@@ -113,7 +115,7 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 		}
 		if reason := a.DelayReason; reason != "" && end.After(a.CompletedAt) {
 			waits[reason] = true
-			c.Bars = append(c.Bars, waitBar(at, a.CompletedAt, end, reason))
+			c.Bars = append(c.Bars, c.waitBar(at, a.CompletedAt, end, reason))
 		}
 	}
 	c.robots(h.Robots, from, at)
@@ -121,17 +123,17 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 	c.axis(from, to, at)
 	c.legend(waits)
 	c.Title = fmt.Sprintf("%s from %s to %s, each with what was waited for after it.",
-		explain.Count(int64(len(asked)), "request"), explain.Stamp(from), explain.Stamp(asked[len(asked)-1].CompletedAt))
+		explain.Count(int64(len(asked)), "request"), explain.StampIn(from, c.zone), explain.StampIn(asked[len(asked)-1].CompletedAt, c.zone))
 	return c
 }
 
 func began(a report.Crawl) time.Time { return a.CompletedAt.Add(-time.Duration(a.Duration)) }
 
-func waitBar(at func(time.Time) float64, from, to time.Time, reason reasons.Reason) bar {
+func (c *chart) waitBar(at func(time.Time) float64, from, to time.Time, reason reasons.Reason) bar {
 	return bar{
 		X: at(from), Y: laneWaits - barHeight/2, Width: math.Max(at(to)-at(from), 1), Height: barHeight, Class: waitClass(reason),
 		Title: explain.OneLine(fmt.Sprintf(
-			"%s from %s: %s (%s)", explain.Roughly(to.Sub(from)), explain.Stamp(from), reason, explain.NotDue(reason))),
+			"%s from %s: %s (%s)", explain.Roughly(to.Sub(from)), explain.StampIn(from, c.zone), reason, explain.NotDue(reason))),
 	}
 }
 
@@ -142,11 +144,11 @@ func (c *chart) robots(fetches []report.RobotsFetch, from time.Time, at func(tim
 			continue
 		}
 		m := mark{at(f.FetchedAt), laneRobots, "quiet", "square", explain.OneLine(fmt.Sprintf(
-			"%s: robots.txt of %s read, as before", explain.Stamp(f.FetchedAt), f.Origin))}
+			"%s: robots.txt of %s read, as before", explain.StampIn(f.FetchedAt, c.zone), f.Origin))}
 		if f.Changed {
 			m.Class = "new"
 			m.Title = explain.OneLine(fmt.Sprintf(
-				"%s: robots.txt of %s says something new (%s)", explain.Stamp(f.FetchedAt), f.Origin, f.Verdict))
+				"%s: robots.txt of %s says something new (%s)", explain.StampIn(f.FetchedAt, c.zone), f.Origin, f.Verdict))
 		}
 		c.Marks = append(c.Marks, m)
 	}
@@ -175,7 +177,7 @@ func (c *chart) people(controls []report.PastControl, from, to time.Time, at fun
 		}
 		c.Bars = append(c.Bars, bar{
 			X: at(begin), Y: lanePeople - barHeight/2, Width: math.Max(at(end)-at(begin), 2), Height: barHeight, Class: class,
-			Title: explain.Control(p.Control),
+			Title: explain.Control(p.Control, c.zone),
 		})
 	}
 }
@@ -198,7 +200,7 @@ func (c *chart) axis(from, to time.Time, at func(time.Time) float64) {
 		layout = "2006-01-02"
 	}
 	for t := from.Truncate(step).Add(step); t.Before(to); t = t.Add(step) {
-		c.Ticks = append(c.Ticks, tick{at(t), t.Local().Format(layout)})
+		c.Ticks = append(c.Ticks, tick{at(t), t.In(c.zone).Format(layout)})
 	}
 }
 
@@ -255,7 +257,16 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, err)
 		return
 	}
-	s.picture(w, "timeline.svg", chartOf(h, s.Now(), d.SlotFree))
+	s.picture(w, "timeline.svg", chartOf(h, s.Now().In(zoneOf(r)), d.SlotFree))
+}
+
+// zoneOf returns the zone that the page's script requests a picture in, or UTC.
+func zoneOf(r *http.Request) *time.Location {
+	zone, err := time.LoadLocation(r.FormValue("zone"))
+	if err != nil || zone == time.Local {
+		return time.UTC
+	}
+	return zone
 }
 
 func (s *Server) picture(w http.ResponseWriter, name string, shows any) {

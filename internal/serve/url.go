@@ -76,7 +76,7 @@ func (s *Server) url(r *http.Request) (view, error) {
 		return nil, err
 	}
 	v.Asked, v.name = u.String(), u.String()
-	if v.Why, err = explain.Of(r.Context(), s.Store, u.Domain(), &u); err != nil {
+	if v.Why, err = explain.Of(r.Context(), s.Store, u.Domain(), &u, time.UTC); err != nil {
 		return nil, err
 	}
 	if v.Known = v.Why.Page != nil; v.Known {

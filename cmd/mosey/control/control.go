@@ -280,7 +280,7 @@ func lift(
 		}
 		if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
 			change.Still = reasons.OfControl(string(c.Type))
-			change.Says = fmt.Sprintf("%s is still not crawled: %s", name, explain.Control(c))
+			change.Says = fmt.Sprintf("%s is still not crawled: %s", name, explain.Control(c, time.Local))
 		} else {
 			command.WakeDomain(ctx, e, store, name)
 		}

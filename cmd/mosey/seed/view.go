@@ -175,7 +175,7 @@ func (v *view) line(p report.Progress, call report.Totals) string {
 		time.Since(v.began).Round(time.Second), explain.Count(call.Success, "page"), explain.Count(call.Requests(), "request"), v.rate.PerSecond(),
 		explain.Count(p.Active, "domain"), p.Pending, p.InFlight, explain.Tally(call))
 	if len(p.Outages) > 0 {
-		text += "; the network " + explain.Outage(p.Outages[0])
+		text += "; the network " + explain.Outage(p.Outages[0], time.Local)
 	}
 	asked := call.Requests() + call.ImagesAsked
 	if asked == v.last && len(p.Waiting) > 0 { // where nothing moves, say what is waited for
@@ -214,7 +214,7 @@ func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "waiting", explain.Wait(w, now)))
 	}
 	for _, o := range p.Outages {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "network", explain.Outage(o)))
+		lines = append(lines, fmt.Sprintf("%-8s %s", "network", explain.Outage(o, time.Local)))
 	}
 	if p.Limited != nil {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "workers", explain.Limited(*p.Limited)))

@@ -126,10 +126,10 @@ func printDomain(w io.Writer, r report.Domain) error {
 	row("domain", "%s", r.Domain)
 	row("status", "%s %s", r.Status, r.Reason)
 	for _, c := range explain.Telling(r.Controls) {
-		row("control", "%s", explain.Control(c))
+		row("control", "%s", explain.Control(c, time.Local))
 	}
 	if r.Forgotten != nil {
-		row("forgotten", "%s", explain.Forgotten(*r.Forgotten))
+		row("forgotten", "%s", explain.Forgotten(*r.Forgotten, time.Local))
 	}
 	if !r.DeferredUntil.IsZero() {
 		row("deferred until", "%s", explain.Stamp(r.DeferredUntil))

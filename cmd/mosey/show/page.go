@@ -227,7 +227,7 @@ func (c *WhyCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
-		w, err := explain.Of(ctx, store, name, page)
+		w, err := explain.Of(ctx, store, name, page, time.Local)
 		if err != nil {
 			return err
 		}

@@ -175,7 +175,8 @@ func printChanges(w io.Writer, changes []crawl.RunChange) error {
 	fmt.Fprintln(w, "Changes")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range changes {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", explain.Stamp(c.SetAt), explain.OneLine(c.SetBy), c.Action, explain.OneLine(explain.Change(c)))
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", explain.Stamp(c.SetAt), explain.OneLine(c.SetBy), c.Action,
+			explain.OneLine(explain.Change(c, time.Local)))
 	}
 	return command.Flush(t)
 }
@@ -220,7 +221,7 @@ func printQueue(e *command.Env, q report.Queue) error {
 	for _, d := range q.Domains {
 		waits := "-"
 		if d.Waits != "" {
-			waits = string(d.Waits) + explain.Until(d.Until)
+			waits = string(d.Waits) + explain.Until(d.Until, time.Local)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", explain.OneLine(d.Domain), d.Status, d.Pending, d.Due, d.Pending-d.Due,
 			d.InFlight, explain.Stamp(d.Oldest), command.StampOrDash(d.NextDue), waits)

@@ -1,12 +1,25 @@
-// Times are shown in the zone and the words of who looks at them. Without this script they
-// are those of the server.
+// Times are in the zone of the reader, and each names it. Without this script they are in UTC, and say so.
 "use strict";
-function stamp(t) {
-  const at = new Date(t.dateTime);
-  t.textContent = at.toLocaleString(undefined, { dateStyle: "short", timeStyle: "medium" });
-  t.title = t.dateTime;
+const form = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "long" });
+function local(text) {
+  return text.replace(/\b(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC\b/g, (utc, day, time) => {
+    const at = new Date(`${day}T${time}Z`);
+    return isNaN(at) ? utc : form.format(at);
+  });
 }
-document.querySelectorAll("time").forEach(stamp);
+const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+while (texts.nextNode()) {
+  const text = texts.currentNode;
+  if (!text.parentElement.closest(".url, .file, textarea")) text.nodeValue = local(text.nodeValue);
+}
+const zone = form.resolvedOptions().timeZone;
+if (zone !== "UTC") {
+  for (const chart of document.querySelectorAll("img.chart")) {
+    const address = new URL(chart.src);
+    address.searchParams.set("zone", zone);
+    chart.src = address.href;
+  }
+}
 
 // A table that is wider than its place can be scrolled by the keyboard.
 for (const wide of document.querySelectorAll(".wide")) {
@@ -26,7 +39,7 @@ function value(of, path) {
   return path.split(".").reduce((v, name) => (v === undefined || v === null ? undefined : v[name]), of);
 }
 function update(page) {
-  document.querySelector(".sentence").textContent = page.sentence;
+  document.querySelector(".sentence").textContent = local(page.sentence);
   const notice = document.querySelector(".notice");
   notice.hidden = !page.notice;
   notice.textContent = page.notice;
@@ -46,7 +59,7 @@ function add(attempts) {
     row.dataset.id = a.id;
     const time = document.createElement("time");
     time.dateTime = a.completed_at;
-    stamp(time);
+    time.textContent = form.format(new Date(a.completed_at));
     row.insertCell().append(time);
     row.insertCell().textContent = a.run;
     row.insertCell().textContent = a.text;
