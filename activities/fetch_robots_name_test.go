@@ -20,6 +20,21 @@ func (b *testBundle) nameMissingFor(t *testing.T, by time.Duration) {
 	b.later(t)
 }
 
+// requireNoName fetches robots.txt of a host without a name: after one look-up it is put off for an hour.
+func (b *testBundle) requireNoName(t *testing.T) {
+	t.Helper()
+	res, err := b.fetchRobots(t, b.robotsInput(t))
+	require.NoError(t, err)
+	require.True(t, res.Done)
+	require.Equal(t, crawl.RobotsUnreachable, res.Verdict)
+	r := b.robots(t)
+	require.Contains(t, r.Reason, "no such host")
+	require.WithinDuration(t, r.FetchedAt.Add(time.Hour), r.ExpiresAt, time.Hour)
+	d, err := b.store.Domain(t.Context(), b.site)
+	require.NoError(t, err)
+	require.Equal(t, crawl.DomainActive, d.Status)
+}
+
 func TestANameThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	gone := options{sites: []web.Site{{Pages: -1, Plain: true, DNS: web.DNSMissing}}}
@@ -28,11 +43,9 @@ func TestANameThatDoesNotExist(t *testing.T) {
 		t.Parallel()
 		b := setup(t, gone)
 		b.seed(t, "/")
-		_, err := b.fetchRobots(t, b.robotsInput(t))
-		requireTrouble(t, err)
+		b.requireNoName(t)
 		b.nameMissingFor(t, 59*time.Minute)
-		_, err = b.fetchRobots(t, b.robotsInput(t))
-		requireTrouble(t, err)
+		b.requireNoName(t)
 		for _, want := range []time.Duration{time.Hour, 2 * time.Hour} {
 			b.nameMissingFor(t, 61*time.Minute)
 			res, err := b.fetchRobots(t, b.robotsInput(t))
@@ -70,11 +83,9 @@ func TestANameThatDoesNotExist(t *testing.T) {
 			Origin: "http://www." + b.site, Domain: b.site, Agent: agent, Verdict: crawl.RobotsAllowAll, Fresh: crawl.Millis(time.Hour),
 		})
 		require.NoError(t, err)
-		_, err = b.fetchRobots(t, b.robotsInput(t))
-		requireTrouble(t, err)
+		b.requireNoName(t)
 		b.nameMissingFor(t, 24*time.Hour)
-		_, err = b.fetchRobots(t, b.robotsInput(t))
-		requireTrouble(t, err)
+		b.requireNoName(t)
 		d, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
 		require.Equal(t, crawl.DomainActive, d.Status)

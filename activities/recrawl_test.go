@@ -247,6 +247,9 @@ func TestRecrawlKeepsWhatIsPending(t *testing.T) {
 	require.Empty(t, lost(), "a visit is pending")
 	b.exec(t, "UPDATE page_crawls SET outcome = 'success', completed_at = now() WHERE outcome IS NULL")
 	require.Len(t, lost(), 1)
-	require.NoError(t, b.store.RepairRevisits(t.Context(), []int64{lost()[0].ID}))
+	last, mended, err := b.store.MendRevisits(t.Context(), 0, 1000)
+	require.NoError(t, err)
+	require.Zero(t, last)
+	require.Equal(t, 1, mended)
 	require.Empty(t, lost())
 }

@@ -79,11 +79,15 @@ func TestDecide(t *testing.T) {
 	}{
 		"PassesOverOnePortTooMany": {
 			func(f *decide.Facts) { page(f).Robots, f.Domain.Origins = nil, decide.OriginsMax },
-			decide.Skip, reasons.Ports, time.Time{}, "16 other origins of its host were requested",
+			decide.Skip, reasons.Ports,
+			time.Time{},
+			"16 other origins of its host were requested",
 		},
 		"RequestsASeedOnAnyPort": {
 			func(f *decide.Facts) { page(f).Robots, page(f).Depth, f.Domain.Origins = nil, 0, decide.OriginsMax },
-			decide.FetchPrerequisite, "", time.Time{}, "robots.txt is fetched first",
+			decide.FetchPrerequisite, "",
+			time.Time{},
+			"robots.txt is fetched first",
 		},
 		"RequestsWhatIsDue": {func(*decide.Facts) {}, decide.Request, "", time.Time{}, "it is due"},
 

@@ -53,19 +53,6 @@ LANGUAGE sql STABLE AS $$
     END
 $$;
 
--- The number of pages of a domain that the budgets of pages let a run request; null means no limit. It may
--- be negative. Domains of a registered domain share its rest, and all domains share the rest of the run.
-CREATE OR REPLACE FUNCTION pages_left(rd run_domains, p_settings jsonb, p_own bigint, r crawl_runs) RETURNS bigint
-LANGUAGE sql STABLE AS $$
-    SELECT least(
-        pages_budget(p_settings, p_own) - rd.pages_started,
-        CASE WHEN (p_settings ->> 'max_pages')::bigint >= 0 THEN (p_settings ->> 'max_pages')::bigint - r.pages_started END,
-        CASE WHEN (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
-            THEN (p_settings ->> 'max_pages_per_registered_domain')::bigint - registered_started(rd.run_id, coalesce(rd.registered, rd.domain))
-        END
-    )
-$$;
-
 -- Counts one request against the budgets of crawl.Start; null means no limit. Returns false, and
 -- counts nothing, if a budget is spent. Sitemaps and feeds cost nothing.
 CREATE OR REPLACE FUNCTION budget_take(p_run_id bigint, p_domain text, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$

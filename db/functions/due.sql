@@ -207,15 +207,3 @@ BEGIN
     END;
 END
 $$;
-
--- The longest delay of a domain that its robots.txt or a person asks for; 0 means none.
-CREATE OR REPLACE FUNCTION domain_delay_ms(p_domain text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN coalesce(greatest((
-        SELECT max(x.crawl_delay_ms) FROM robots x WHERE x.domain = p_domain
-    ), (
-        SELECT max((c.value #>> '{}')::bigint) FROM domain_controls c
-        WHERE c.domain = p_domain AND c.kind = 'delay' AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
-    )), 0);
-END
-$$;

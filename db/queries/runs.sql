@@ -244,7 +244,15 @@ WITH pending AS (
     -- OFFSET 0: of the few runs of the domain, and not through all that is due
     CROSS JOIN LATERAL (
         SELECT
-            pages_left(x, r.settings, domain_budget(x.domain), r) AS pages,
+            -- Domains of a registered domain share its rest, and all domains share that of the run.
+            least(
+                pages_budget(r.settings, domain_budget(x.domain)) - x.pages_started,
+                CASE WHEN (r.settings ->> 'max_pages')::bigint >= 0 THEN (r.settings ->> 'max_pages')::bigint - r.pages_started END,
+                CASE WHEN (r.settings ->> 'max_pages_per_registered_domain')::bigint >= 0
+                    THEN (r.settings ->> 'max_pages_per_registered_domain')::bigint
+                        - registered_started(x.run_id, coalesce(x.registered, x.domain))
+                END
+            ) AS pages,
             CASE
                 WHEN r.spent <> '' THEN 'infinity'::timestamptz
                 WHEN x.waits NOT IN ('', 'scheduled', 'in flight') THEN x.next_due_at
@@ -266,7 +274,14 @@ WITH pending AS (
         sum(q.open) OVER () AS total_open,
         max(greatest(
             ms_between(now(), q.last),
-            ms_between(now(), greatest(q.opens, now())) + q.open * greatest(@delay_ms::bigint, domain_delay_ms(q.domain))
+            ms_between(now(), greatest(q.opens, now())) + q.open * greatest(
+                @delay_ms::bigint,
+                (SELECT max(x.crawl_delay_ms) FROM robots AS x WHERE x.domain = q.domain),
+                (
+                    SELECT max((c.value #>> '{}')::bigint) FROM domain_controls AS c
+                    WHERE c.domain = q.domain AND c.kind = 'delay' AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
+                )
+            )
         )) OVER () AS left_ms
     FROM queues AS q
     ORDER BY q.pending DESC, q.domain LIMIT @max

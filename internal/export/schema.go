@@ -95,7 +95,7 @@ func domainColumns() []column[report.DomainRow] {
 		maybeInstant("counted_at", "when what follows, up to `last_crawled_at`, was counted last", func(r *row) time.Time { return r.CountedAt }),
 		number("pages_crawled", "pages that were fetched, each time anew", func(r *row) int64 { return r.Crawled }),
 		number("pages_discovered", "pages that are known, up to a million", func(r *row) int64 { return r.Discovered }),
-		maybeReal("error_rate", "share of the requests for its pages, among the last hundred, that failed", func(r *row) *float32 { return r.ErrorRate }),
+		maybeReal("error_rate", "share of the last hundred requests for its pages that failed", func(r *row) *float32 { return r.ErrorRate }),
 		maybeReal("yield_rate", "share of them that brought something new", func(r *row) *float32 { return r.YieldRate }),
 		positive("avg_response_ms", "how long they took on average", func(r *row) int64 { return time.Duration(r.AvgResponse).Milliseconds() }),
 		positive("avg_page_bytes", "bytes of their bodies on average", func(r *row) int64 { return r.AvgBytes }),

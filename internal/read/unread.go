@@ -33,7 +33,7 @@ type Unread struct {
 func (o Origin) Failed(x *request.Exchange, why string, jitter float64) Unread {
 	at := &x.Attempt
 	try := o.Stored.Failures + 1
-	if x.Away {
+	if x.Away || o.noName(x) && !o.holdsCopy() {
 		try = max(try, decide.RobotsTries)
 	}
 	rest := time.Duration(at.Delay)
@@ -102,8 +102,13 @@ func (o Origin) unread(why string, status, try int, wait time.Duration, down boo
 // all of its origins, that the domain is out of reach. Any other failure puts off the
 // origin alone: its domain may have others.
 func (o Origin) nameIsGone(x *request.Exchange) bool {
-	return o.URL.Domain() == o.Domain && errors.Is(x.Err, dns.ErrNotFound) &&
-		o.Facts.Domain.Reachable == 0 && politeness.NameGone(*x.Attempt.Health, o.Facts.Now)
+	return o.noName(x) && o.Facts.Domain.Reachable == 0 && politeness.NameGone(*x.Attempt.Health, o.Facts.Now)
+}
+
+// noName reports whether the name servers say that there is no such domain. They say so for minutes
+// (RFC 2308), so that the next tries would read their caches.
+func (o Origin) noName(x *request.Exchange) bool {
+	return o.URL.Domain() == o.Domain && errors.Is(x.Err, dns.ErrNotFound)
 }
 
 // unreached is how many requests in a row the origin has not answered, this one included.

@@ -128,8 +128,8 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	at.RetryIn = new(crawl.Millis(retry))
 }
 
-// ofOrigin reports whether a request failed through its origin alone: its port has no connection or no
-// TLS, or its robots.txt cannot be read, while another origin of the domain answers. An answer that
+// ofOrigin reports whether a request failed through its origin alone: its host has no name, its port no
+// connection or no TLS, or its robots.txt cannot be read, while another origin of the domain answers. An answer that
 // asks for fewer requests counts for the domain, as its origins mostly share a server.
 func ofOrigin(ask Ask, x *Exchange, hinted bool) bool {
 	if x.Trouble == politeness.TroubleNone || politeness.AnsweredElsewhere(ask.Health, ask.URL.Origin()).IsZero() {
@@ -139,8 +139,8 @@ func ofOrigin(ask Ask, x *Exchange, hinted bool) bool {
 	switch {
 	case unanswered && (!f.Connected || f.Cause == fetch.CauseTLS):
 		return true
-	case !unanswered && x.Response == nil: // no name
-		return false
+	case !unanswered && x.Response == nil:
+		return errors.Is(x.Err, dns.ErrNotFound) // such as of www, which is of the same domain
 	}
 	return ask.Start.Prerequisite && !ask.Probe && !hinted && x.Attempt.StatusCode != http.StatusTooManyRequests
 }

@@ -30,7 +30,12 @@ type reconciler struct {
 	starter  workflows.Starter
 	upgrader upgrader
 	logger   *slog.Logger
+	// page is the last page whose next visit was checked.
+	page int64
 }
+
+// revisitsStep is how many pages are checked a minute.
+const revisitsStep = 10_000
 
 const (
 	// outcomesEvery and hoursEvery are how often it is added up how attempts have ended.
@@ -38,7 +43,7 @@ const (
 	hoursEvery    = time.Hour
 )
 
-func (r reconciler) run(ctx context.Context) {
+func (r *reconciler) run(ctx context.Context) {
 	var lead *db.Lead
 	defer func() {
 		if lead != nil {
@@ -52,7 +57,7 @@ func (r reconciler) run(ctx context.Context) {
 		if lead, err = r.lead(ctx, lead); err == nil && lead != nil {
 			err = errors.Join(look.Look(ctx), reconcile.Step(ctx, r.upgrader.look))
 			if now := time.Now(); now.Sub(outcomes) >= outcomesEvery {
-				err, outcomes = errors.Join(err, reconcile.Step(ctx, r.store.AddUpOutcomes)), now
+				err, outcomes = errors.Join(err, reconcile.Step(ctx, r.store.AddUpOutcomes), reconcile.Step(ctx, r.revisits)), now
 			}
 			if now := time.Now(); now.Sub(hours) >= hoursEvery {
 				hours = now
@@ -65,8 +70,17 @@ func (r reconciler) run(ctx context.Context) {
 	}
 }
 
+// revisits mends pages that would never be visited again.
+func (r *reconciler) revisits(ctx context.Context) error {
+	last, mended, err := r.store.MendRevisits(ctx, r.page, revisitsStep)
+	if r.page = last; mended > 0 {
+		r.logger.WarnContext(ctx, "pages had no next visit, and are visited now; please report it", "pages", mended)
+	}
+	return err
+}
+
 // lead keeps the right to reconcile, or tries to take it.
-func (r reconciler) lead(ctx context.Context, lead *db.Lead) (*db.Lead, error) {
+func (r *reconciler) lead(ctx context.Context, lead *db.Lead) (*db.Lead, error) {
 	if lead != nil {
 		if lead.Lasts(ctx) {
 			return lead, nil

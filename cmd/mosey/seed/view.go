@@ -172,7 +172,8 @@ func (v *view) emit(x any) {
 
 func (v *view) line(p report.Progress, call report.Totals) string {
 	text := fmt.Sprintf("%s  %s, %s (%.1f/s), %s active, %d pending, %d in flight; %s",
-		time.Since(v.began).Round(time.Second), explain.Count(call.Success, "page"), explain.Count(call.Requests(), "request"), v.rate.PerSecond(),
+		time.Since(v.began).Round(time.Second), explain.Count(call.Success, "page"), explain.Count(call.Requests(), "request"),
+		v.rate.PerSecond(),
 		explain.Count(p.Active, "domain"), p.Pending, p.InFlight, explain.Tally(call))
 	if len(p.Outages) > 0 {
 		text += "; the network " + explain.Outage(p.Outages[0], time.Local)
@@ -199,7 +200,8 @@ const labelWidth = 9
 func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	lines := []string{
 		fmt.Sprintf("%-8s %s, %s, %.1f requests/s, %s",
-			time.Since(v.began).Round(time.Second), explain.Count(call.Success, "page"), explain.Count(call.Requests(), "request"), v.rate.PerSecond(), explain.Size(call.Bytes)),
+			time.Since(v.began).Round(time.Second), explain.Count(call.Success, "page"), explain.Count(call.Requests(), "request"),
+			v.rate.PerSecond(), explain.Size(call.Bytes)),
 		fmt.Sprintf("%-8s %d active of %d found; %s pending, %d in flight, %d deferred",
 			"domains", p.Active, p.Domains, explain.Count(p.Pending, "page"), p.InFlight, p.Deferred),
 		fmt.Sprintf("%-8s %s", "outcomes", explain.Outcomes(call)),
