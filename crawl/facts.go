@@ -199,9 +199,8 @@ type PatternFacts struct {
 // RobotsFacts is what is known of an origin's robots.txt but its rules.
 type RobotsFacts struct {
 	Verdict RobotsVerdict `json:"verdict"`
-	// Version identifies the stored rules; it changes with every fetch.
+	// Version identifies the fetch: it is when that was made, in microseconds since the epoch.
 	Version   int64     `json:"version"`
-	FetchedAt time.Time `json:"fetched_at"`
 	ExpiresAt time.Time `json:"expires_at"`
 	Reason    string    `json:"reason,omitempty"`
 	// Agent is the product token that the rules were read for.

@@ -35,7 +35,7 @@ type Health struct {
 	Answering []OriginAnswer `json:"answering,omitempty"`
 }
 
-// OriginAnswer is when an origin last answered, on the database's clock.
+// OriginAnswer is when an origin last answered, on the database's clock, at most 10 s too early.
 type OriginAnswer struct {
 	Origin string    `json:"origin"`
 	At     time.Time `json:"at"`

@@ -61,7 +61,8 @@ func TestDomainReport(t *testing.T) {
 	require.True(t, b.domain(t, domainA).NextDue.Equal(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)))
 
 	p := b.progress(t)
-	require.Equal(t, []report.Waiting{{Domain: domainA, Reason: reasons.CrawlDelay, Until: d.SlotFree}}, p.Waiting)
+	require.Equal(t, []report.Waiting{{Domain: domainA, Reason: reasons.Scheduled, Until: b.domain(t, domainA).NextDue}}, p.Waiting,
+		"its slot is free long before")
 	require.EqualValues(t, 1, p.Active)
 	require.EqualValues(t, 2, p.Domains)
 	require.EqualValues(t, 2, p.Pending)

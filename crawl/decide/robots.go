@@ -79,7 +79,7 @@ func RereadsRobots(r *crawl.RobotsFacts, status int, now time.Time) bool {
 	if status < http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusGone {
 		return false
 	}
-	return r != nil && r.Verdict == crawl.RobotsAllowAll && now.Sub(r.FetchedAt) >= RobotsFreshLeast
+	return r != nil && r.Verdict == crawl.RobotsAllowAll && now.Sub(time.UnixMicro(r.Version)) >= RobotsFreshLeast
 }
 
 // Outdated reports whether a robots.txt was read for another product token, or by another rule.

@@ -11,9 +11,16 @@ import (
 // besides any origin; the third keeps the memory when an origin fails.
 const AnsweringMax = 3
 
+// answeringStep is the precision of the times at which origins answered: a memory that changes with
+// each answer would cost each page.
+const answeringStep = 10 * time.Second
+
 // ObserveOrigin returns the health after a request to an origin at an instant: it answered well, or
 // it failed as a whole.
 func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) crawl.Health {
+	if front := h.Answering; answered && len(front) > 0 && front[0].Origin == origin && now.Sub(front[0].At) < answeringStep {
+		return h
+	}
 	others := slices.DeleteFunc(slices.Clone(h.Answering), func(o crawl.OriginAnswer) bool { return o.Origin == origin })
 	if answered {
 		others = slices.Insert(others, 0, crawl.OriginAnswer{Origin: origin, At: now})

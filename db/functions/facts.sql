@@ -166,7 +166,7 @@ BEGIN
             'vouched', CASE WHEN c.kind = ANY (kinds('nested')) THEN sitemap_vouchers(p.id) END,
             'robots', (
                 SELECT jsonb_build_object(
-                    'verdict', r.verdict, 'version', r.version, 'fetched_at', r.fetched_at, 'expires_at', r.expires_at, 'reason', r.reason,
+                    'verdict', r.verdict, 'version', r.version, 'expires_at', r.expires_at, 'reason', r.reason,
                     'agent', r.agent, 'tdm_known', r.tdm IS NOT NULL,
                     'unreached', r.unreached, 'read', r.read_at IS NOT NULL
                 ) FROM robots r WHERE r.origin = p.origin
