@@ -35,10 +35,12 @@ type Health struct {
 	Answering []OriginAnswer `json:"answering,omitempty"`
 }
 
-// OriginAnswer is when an origin last answered, on the database's clock, at most 10 s too early.
+// OriginAnswer is when an origin last answered. It is small, since each page reads it.
 type OriginAnswer struct {
-	Origin string    `json:"origin"`
-	At     time.Time `json:"at"`
+	// Origin tells the origin from others: a hash of it.
+	Origin uint32 `json:"origin"`
+	// At is in seconds since the epoch, on the database's clock, at most 10 s too early.
+	At int64 `json:"at"`
 }
 
 // Sample is the last answer of one URL, or the lack of one.

@@ -52,7 +52,7 @@ type Judgement struct {
 	Why string
 }
 
-// URLKey tells a URL from others in a [crawl.Sample].
+// URLKey tells a URL from others in a [crawl.Sample], and an origin in a [crawl.OriginAnswer].
 func URLKey(url string) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(url)) // never fails

@@ -13,17 +13,18 @@ const AnsweringMax = 3
 
 // answeringStep is the precision of the times at which origins answered: a memory that changes with
 // each answer would cost each page.
-const answeringStep = 10 * time.Second
+const answeringStep = 10 // seconds
 
 // ObserveOrigin returns the health after a request to an origin at an instant: it answered well, or
 // it failed as a whole.
 func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) crawl.Health {
-	if front := h.Answering; answered && len(front) > 0 && front[0].Origin == origin && now.Sub(front[0].At) < answeringStep {
+	key, at := URLKey(origin), now.Unix()
+	if front := h.Answering; answered && len(front) > 0 && front[0].Origin == key && at-front[0].At < answeringStep {
 		return h
 	}
-	others := slices.DeleteFunc(slices.Clone(h.Answering), func(o crawl.OriginAnswer) bool { return o.Origin == origin })
+	others := slices.DeleteFunc(slices.Clone(h.Answering), func(o crawl.OriginAnswer) bool { return o.Origin == key })
 	if answered {
-		others = slices.Insert(others, 0, crawl.OriginAnswer{Origin: origin, At: now})
+		others = slices.Insert(others, 0, crawl.OriginAnswer{Origin: key, At: at})
 	}
 	h.Answering = others[:min(len(others), AnsweringMax)]
 	return h
@@ -32,9 +33,10 @@ func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) 
 // AnsweredElsewhere returns when another origin of the domain last answered well. It is zero if no
 // other origin has, or if each has failed since.
 func AnsweredElsewhere(h crawl.Health, origin string) time.Time {
+	key := URLKey(origin)
 	for _, o := range h.Answering {
-		if o.Origin != origin {
-			return o.At
+		if o.Origin != key {
+			return time.Unix(o.At, 0)
 		}
 	}
 	return time.Time{}

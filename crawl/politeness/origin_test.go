@@ -14,7 +14,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, time.November, 27, 12, 0, 0, 0, time.UTC)
 	var h crawl.Health
-	at := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }
+	at := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second).Local() }
 	require.Zero(t, politeness.AnsweredElsewhere(h, "a"))
 	h = politeness.ObserveOrigin(h, "a", true, at(1))
 	require.Zero(t, politeness.AnsweredElsewhere(h, "a"), "it is no other origin")

@@ -56,6 +56,9 @@ type merger struct {
 // without positions. A million ordinary pages have half of it for their most frequent word.
 const placesBytesMost = 96 << 20
 
+// noPlaces are the coded positions of a page without any.
+var noPlaces = []byte{0}
+
 // gone is the number of a page that is left out.
 const gone = math.MaxUint32
 
@@ -177,7 +180,7 @@ func (m *merger) merge() error {
 		}
 		m.items, m.held = m.items[:0], 0
 		m.list.reset()
-		m.list.blocks = append(m.list.blocks, []byte{0}) // no places
+		m.list.blocks = append(m.list.blocks, noPlaces)
 		kept := cursors[:0]
 		for _, c := range cursors {
 			if bytes.Equal(c.key, m.key) {
@@ -224,11 +227,9 @@ func (m *merger) take(c *cursor) error {
 		if e.positions {
 			return m.takePlaces(c, e.inline[e.split:], 0, len(r.pages))
 		}
-	}
-	err = m.blocks(c, kindPostings, len(e.blocks), func(i int, block []byte) error {
+	} else if err := m.blocks(c, kindPostings, len(e.blocks), func(i int, block []byte) error {
 		return r.decode(block, e.blocks[i].count, e.blocks[i].from)
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	if !e.positions {
