@@ -262,7 +262,7 @@ func TestSeedWithoutASchemeInTrouble(t *testing.T) {
 			}})
 			s.exec(t, "UPDATE domains SET claim_expires_at = now() - interval '1 s'") // as of a domain without a workflow
 			s.filterSeeds(t)
-			require.EqualValues(t, c.lookups-1, down.Load(), name)
+			require.Equal(t, c.lookups-1, down.Load(), name)
 			s.work(t)
 			s.pass(t, 2*time.Hour)
 			s.work(t)
