@@ -155,7 +155,7 @@ func TestSet(t *testing.T) {
 	t.Run("TakesValuesBackWithEmptyOnes", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{}).allowed()
-		r.Print("set", aDomain, "--delay", "1m", "--max-pages", "0", "--window", closedWindow())
+		r.Print("set", aDomain, "--delay", "1m", "--max-pages", "0", "--window", closedWindow)
 		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: no run that is running has a page of it left to request")
 		r.Print("set", aDomain, "--delay", "0s", "--max-pages=-1", "--window", "")
 		require.Zero(t, r.controls().Delay())

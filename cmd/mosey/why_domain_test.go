@@ -105,17 +105,17 @@ func TestWhyDomain(t *testing.T) {
 			because: []string{"it is deferred until " + explain.Stamp(tomorrow), "domain a.example is pending (retry-after)"},
 		},
 		"HasAWindowOfItsRun": {
-			settings: settings.Settings{Window: new(closedWindow())},
+			settings: settings.Settings{Window: new(closedWindow)},
 			prepare:  func(r *rows) { r.allowed() },
 			answer:   "waiting until ",
-			because:  []string{"run small-web crawls only " + closedWindow() + ": not before "},
+			because:  []string{"run small-web crawls only " + closedWindow + ": not before "},
 		},
 		"HasAWindowOfItsOwn": {
 			prepare: func(r *rows) {
-				r.allowed().control(crawl.Control{Type: crawl.ControlWindow, Value: []byte(`"` + closedWindow() + `"`)})
+				r.allowed().control(crawl.Control{Type: crawl.ControlWindow, Value: []byte(`"` + closedWindow + `"`)})
 			},
 			answer:  "waiting until ",
-			because: []string{"it may be asked only " + closedWindow() + ": not before "},
+			because: []string{"it may be asked only " + closedWindow + ": not before "},
 		},
 		"HasAVisitTimeThatIsOver": {
 			prepare: func(r *rows) {

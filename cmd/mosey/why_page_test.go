@@ -116,7 +116,7 @@ func TestWhyPage(t *testing.T) {
 			answer:  "its domain is deferred until ",
 		},
 		"HasAWindow": {
-			settings: settings.Settings{Window: new(closedWindow())},
+			settings: settings.Settings{Window: new(closedWindow)},
 			prepare:  func(r *rows) { r.allowed() },
 			answer:   "waiting until ",
 			because:  []string{"run small-web crawls only "},
