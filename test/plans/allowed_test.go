@@ -105,7 +105,7 @@ var allowed = []allowance{
 	{"pages_forget", "DELETE FROM page_keywords", 5_000, "it looks up a batch of pages"},
 	{"pages_forget", "UPDATE page_links", 10_000, "it looks at the links of a batch of pages"},
 	{"pages_forget", "UPDATE provenance", 100_000, "it looks at all that a batch of pages says of images"},
-	{"images_forget", "UPDATE revisits", 5_000, "it looks up a batch of pages"},
+	{"images_forget", "DELETE FROM revisits", 5_000, "it looks up a batch of pages"},
 
 	{"OutageList", "", 30_000, "an outage is one row: there are few"},
 

@@ -137,7 +137,8 @@ func crawlCases(changing changes) {
 			"images":        []object{{"url": pageURL(sitePlain, 15), "domain": site(sitePlain), "origin": origin(sitePlain), "discovery": "img"}},
 			"follow_images": object{"depth": 2}, "all_images": true,
 		}), attempt(siteOther, c.again(siteOther, 1), object{
-			"page": object{"visit": object{}, "said": true}, "unchanged": "it says so", "follow_known": object{
+			"recrawl": object{"history": object{"visits": 9}},
+			"page":    object{"visit": object{}, "said": true}, "unchanged": "it says so", "follow_known": object{
 				"link": follow, "redirect": follow, "sitemap": follow, "image": follow,
 			},
 		}))
@@ -212,6 +213,7 @@ func crawlCases(changing changes) {
 		c.ok(c.q.RobotsOfDomain(ctx, site(sitePlain)))
 		robots := object{"origin": origin(0), "domain": site(0), "verdict": "unreachable", "agent": "mosey", "failed": true, "fresh_ms": 1000}
 		c.ok(c.q.RobotsSave(ctx, doc(robots)))
+		c.done(c.q.RobotsExpire(ctx, origin(sitePlain)))
 		// a site wants visits at another time of the day than before
 		c.exec("UPDATE domains SET opens_at = now() + interval '1 hour' WHERE domain = $1", site(40))
 		c.ok(c.q.RobotsSave(ctx, doc(object{"origin": origin(40), "domain": site(40), "verdict": "rules", "rules": "rules 40", "fresh_ms": 1000})))

@@ -34,6 +34,7 @@ func forgetCases(changing changes) {
 			c.ok(c.q.ForgetPages(ctx, pages))
 			c.ok(c.q.ForgetPages(ctx, pages))
 			c.ok(c.q.ForgetPatterns(ctx, dbsqlc.ForgetPatternsParams{Domain: domain, Most: 500}))
+			c.ok(c.q.ForgetRobots(ctx, domain))
 			c.done(c.q.ForgetDone(ctx, domain))
 		}
 		after, err := c.q.ForgetContentsAfter(ctx, dbsqlc.ForgetContentsAfterParams{Most: 500})
