@@ -98,12 +98,14 @@ func refuseShared(ctx context.Context, session *pgconn.PgConn, cfg pgconn.Config
 		if err != nil {
 			return unlessWaiting(probing, err)
 		}
-		ours, err := backend(ctx, session)
-		switch {
-		case err != nil:
-			return err
-		case ours != first, theirs == first:
-			return errShared
+		for range 2 { // a pooler that takes its sessions in turn has another one for each
+			ours, err := backend(ctx, session)
+			switch {
+			case err != nil:
+				return err
+			case ours != first, theirs == first:
+				return errShared
+			}
 		}
 	}
 	return nil
@@ -127,11 +129,14 @@ func backend(ctx context.Context, session *pgconn.PgConn) (string, error) {
 	return string(results[0].Rows[0][0]), nil
 }
 
+// noSuchStatement is invalid_sql_statement_name: a statement was prepared in another session.
+const noSuchStatement = "26000"
+
 // describePooler replaces an error that has a pooler as its cause by an ErrPooler.
 func describePooler(err error) error {
 	var pg *pgconn.PgError
 	switch {
-	case errors.Is(err, errShared):
+	case errors.Is(err, errShared), errors.As(err, &pg) && pg.Code == noSuchStatement:
 		return errShared
 	case errors.As(err, &pg) && strings.HasPrefix(pg.Message, "unsupported startup parameter"):
 		return fmt.Errorf("%w (%s)", errOptions, pg.Message)
