@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"crypto/rand"
 	"testing"
 	"time"
@@ -50,6 +51,13 @@ func TestRobotsTextsAreStoredOnce(t *testing.T) {
 	}
 	require.EqualValues(t, 8, one[int64](t, b, "SELECT count(*) FROM robots_history WHERE origin = 'https://a.example'"))
 	require.EqualValues(t, 9, one[int64](t, b, "SELECT count(*) FROM robots_contents"), "its last eight, and that of the other origin")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err = b.SaveRobots(ctx, crawl.Robots{
+		Origin: "https://a.example", Domain: domainA, Verdict: crawl.RobotsRules, BodyHash: make([]byte, 32), Fresh: crawl.Millis(time.Hour),
+	})
+	require.ErrorContains(t, err, "foreign key", "a body that is not stored")
 
 	forgotten, err := b.ForgetRobots(t.Context(), domainA)
 	require.NoError(t, err)

@@ -42,9 +42,10 @@ BEGIN
             -- another origin may have dropped them just now
             EXIT WHEN (
                 SELECT count(*) FROM (
-                    SELECT 1 FROM robots_contents c WHERE c.hash IN (v_hash, v_body_hash) ORDER BY c.hash FOR KEY SHARE
+                    SELECT 1 FROM robots_contents c
+                    WHERE c.hash = v_hash OR v_body IS NOT NULL AND c.hash = v_body_hash ORDER BY c.hash FOR KEY SHARE
                 ) x
-            ) = CASE WHEN v_body_hash <> v_hash THEN 2 ELSE 1 END;
+            ) = CASE WHEN v_body IS NOT NULL AND v_body_hash <> v_hash THEN 2 ELSE 1 END;
         END LOOP;
         INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, body_hash, fetched_at)
         VALUES (new.origin, new.version, new.verdict, new.agent, new.rules_hash, new.body_hash, new.fetched_at);
