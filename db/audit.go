@@ -79,7 +79,7 @@ func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(report.Aud
 			after = r.ID
 			err := fn(report.AuditedPage{
 				RequestID: r.ID, URL: r.Url, Origin: r.Origin, StartedAt: r.StartedAt, Fetched: r.Fetched, Version: r.Version,
-				Agent: r.Agent, Verdict: crawl.RobotsVerdict(r.Verdict), FetchedAt: r.FetchedAt,
+				Agent: r.Agent, Verdict: crawl.RobotsVerdict(r.Verdict),
 			})
 			if err != nil {
 				return err

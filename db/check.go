@@ -153,34 +153,11 @@ func (s *Store) CheckRevisits(ctx context.Context, after, upto int64) ([]Discrep
 		})
 }
 
-// RepairRevisits has such pages visited now.
-func (s *Store) RepairRevisits(ctx context.Context, pages []int64) error {
-	return retry(ctx, "have pages visited again", func() error { return s.q.RepairRevisits(ctx, pages) })
-}
-
-// MendRevisits finds such pages among some ids after one, and has them visited. It returns the last id,
-// which is 0 at the end.
-func (s *Store) MendRevisits(ctx context.Context, after, most int64) (last int64, mended int, err error) {
-	end, _, err := s.LastIDs(ctx)
-	if err != nil {
-		return after, 0, err
-	}
-	last = min(after+most, end)
-	lost, err := s.CheckRevisits(ctx, after, last)
-	if err == nil && len(lost) > 0 {
-		pages := make([]int64, len(lost))
-		for i, d := range lost {
-			pages[i] = d.ID
-		}
-		err = s.RepairRevisits(ctx, pages)
-	}
-	switch {
-	case err != nil:
-		return after, 0, err
-	case last == end:
-		last = 0
-	}
-	return last, len(lost), nil
+// RepairRevisits has such pages visited now, and returns how many visits that are.
+func (s *Store) RepairRevisits(ctx context.Context, after, upto int64) (int64, error) {
+	return retryConflicts(ctx, "have pages visited again", func() (int64, error) {
+		return s.q.RepairRevisits(ctx, dbsqlc.RepairRevisitsParams{After: after, Upto: upto})
+	})
 }
 
 // CheckReferences finds attempts whose page or run is missing, in the same way.

@@ -63,12 +63,11 @@ type AuditedPage struct {
 	URL       string
 	Origin    string
 	StartedAt time.Time
-	// Fetched names the fetch of robots.txt that allowed it, and Version the fetch that first had the
-	// same contents; 0 is not known.
+	// Fetched is when the robots.txt that allowed it was fetched, and Version when one with the same
+	// contents was fetched first, in microseconds since the epoch; 0 is not known.
 	Fetched, Version int64
 	// Agent is the product token that the robots.txt was read for.
 	Agent string
 	// Verdict is empty where Version is 0.
-	Verdict   crawl.RobotsVerdict
-	FetchedAt time.Time
+	Verdict crawl.RobotsVerdict
 }

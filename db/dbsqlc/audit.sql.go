@@ -132,8 +132,7 @@ const auditPages = `-- name: AuditPages :many
 SELECT
     c.id, (c.completed_at - ms_interval(c.duration_ms::bigint))::timestamptz AS started_at, c.url, p.origin,
     coalesce(c.robots_version, 0)::bigint AS fetched, coalesce(h.version, 0)::bigint AS version,
-    coalesce(h.agent, '')::text AS agent, coalesce(h.verdict::text, '')::text AS verdict,
-    to_timestamp(coalesce(c.robots_version, 0) / 1e6)::timestamptz AS fetched_at
+    coalesce(h.agent, '')::text AS agent, coalesce(h.verdict::text, '')::text AS verdict
 FROM page_crawls AS c
 INNER JOIN pages AS p ON c.page_id = p.id
 LEFT JOIN LATERAL (
@@ -160,7 +159,6 @@ type AuditPagesRow struct {
 	Version   int64
 	Agent     string
 	Verdict   string
-	FetchedAt time.Time
 }
 
 // Page requests with the robots.txt that allowed them, in batches.
@@ -182,7 +180,6 @@ func (q *Queries) AuditPages(ctx context.Context, arg AuditPagesParams) ([]Audit
 			&i.Version,
 			&i.Agent,
 			&i.Verdict,
-			&i.FetchedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -188,8 +188,8 @@ type CheckKeywordsRow struct {
 	Url string
 }
 
-// Pages that an extractor has read, that may be found, and that have no terms. A page that redirects has no
-// content and is never indexed.
+// Pages that an extractor has read, that may be found, and that have no terms. A page that redirects
+// has no content and is never indexed.
 func (q *Queries) CheckKeywords(ctx context.Context, arg CheckKeywordsParams) ([]CheckKeywordsRow, error) {
 	rows, err := q.db.Query(ctx, checkKeywords, arg.After, arg.Upto, arg.Extractor)
 	if err != nil {
@@ -448,10 +448,10 @@ func (q *Queries) RepairOpen(ctx context.Context, id int64) error {
 	return err
 }
 
-const repairRevisits = `-- name: RepairRevisits :exec
+const repairRevisits = `-- name: RepairRevisits :execrows
 UPDATE revisits AS v SET due_at = clock_timestamp() FROM crawl_runs AS r
 WHERE
-    v.page_id = ANY($1::bigint []) AND v.due_at IS NULL AND r.id = v.run_id
+    v.page_id > $1::bigint AND v.page_id <= $2::bigint AND v.due_at IS NULL AND r.id = v.run_id
     AND r.settings ->> 'when_done' = 'recrawl' AND r.status <> 'done'
     AND NOT EXISTS (
         SELECT 1 FROM page_crawls AS c
@@ -459,9 +459,17 @@ WHERE
     )
 `
 
-func (q *Queries) RepairRevisits(ctx context.Context, pages []int64) error {
-	_, err := q.db.Exec(ctx, repairRevisits, pages)
-	return err
+type RepairRevisitsParams struct {
+	After int64
+	Upto  int64
+}
+
+func (q *Queries) RepairRevisits(ctx context.Context, arg RepairRevisitsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, repairRevisits, arg.After, arg.Upto)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const repairTotals = `-- name: RepairTotals :execrows

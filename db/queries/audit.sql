@@ -98,8 +98,7 @@ ORDER BY next_at LIMIT @max;
 SELECT
     c.id, (c.completed_at - ms_interval(c.duration_ms::bigint))::timestamptz AS started_at, c.url, p.origin,
     coalesce(c.robots_version, 0)::bigint AS fetched, coalesce(h.version, 0)::bigint AS version,
-    coalesce(h.agent, '')::text AS agent, coalesce(h.verdict::text, '')::text AS verdict,
-    to_timestamp(coalesce(c.robots_version, 0) / 1e6)::timestamptz AS fetched_at
+    coalesce(h.agent, '')::text AS agent, coalesce(h.verdict::text, '')::text AS verdict
 FROM page_crawls AS c
 INNER JOIN pages AS p ON c.page_id = p.id
 LEFT JOIN LATERAL (

@@ -35,10 +35,10 @@ WHERE
     )
 ORDER BY p.id;
 
--- name: RepairRevisits :exec
+-- name: RepairRevisits :execrows
 UPDATE revisits AS v SET due_at = clock_timestamp() FROM crawl_runs AS r
 WHERE
-    v.page_id = ANY(@pages::bigint []) AND v.due_at IS NULL AND r.id = v.run_id
+    v.page_id > @after::bigint AND v.page_id <= @upto::bigint AND v.due_at IS NULL AND r.id = v.run_id
     AND r.settings ->> 'when_done' = 'recrawl' AND r.status <> 'done'
     AND NOT EXISTS (
         SELECT 1 FROM page_crawls AS c
@@ -102,8 +102,8 @@ SELECT crawl_reap('crawl:' || @id::bigint);
 -- name: SlotForget :exec
 UPDATE politeness_slots SET holder = NULL WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @id::bigint;
 
--- Pages that an extractor has read, that may be found, and that have no terms. A page that redirects has no
--- content and is never indexed.
+-- Pages that an extractor has read, that may be found, and that have no terms. A page that redirects
+-- has no content and is never indexed.
 -- name: CheckKeywords :many
 SELECT p.id, p.url FROM pages AS p
 WHERE

@@ -83,7 +83,6 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 			at.RetryAfter = crawl.Millis(w.RetryAfter)
 		}
 	}
-	origin := ask.URL.Origin()
 	if ofOrigin(ask, x, hinted) {
 		x.Trouble = politeness.TroubleOrigin
 	}
@@ -98,7 +97,7 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	health, j := politeness.Observe(observeName(ask, x), answer, normal, 0, decide.Breaker(ask.Run))
 	x.Trouble = j.Trouble
 	if failed := x.Trouble >= politeness.TroubleOrigin; failed || x.Trouble == politeness.TroubleNone {
-		health = politeness.ObserveOrigin(health, origin, !failed, ask.Now)
+		health = politeness.ObserveOrigin(health, ask.URL.Origin(), !failed, ask.Now)
 	}
 	at.Health, at.GiveUp, at.GiveUpReason, at.GiveUpFor = &health, j.GiveUp, j.Why, crawl.Millis(j.For)
 	if x.Response != nil {
@@ -128,9 +127,9 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	at.RetryIn = new(crawl.Millis(retry))
 }
 
-// ofOrigin reports whether a request failed through its origin alone: its host has no name, its port no
-// connection or no TLS, or its robots.txt cannot be read, while another origin of the domain answers. An answer that
-// asks for fewer requests counts for the domain, as its origins mostly share a server.
+// ofOrigin reports whether a request failed through its origin alone, while another origin of the domain
+// answers. Its host has no name, its port has no connection or no TLS, or its robots.txt cannot be read.
+// An answer that asks for fewer requests counts for the domain: its origins mostly share a server.
 func ofOrigin(ask Ask, x *Exchange, hinted bool) bool {
 	if x.Trouble == politeness.TroubleNone || politeness.AnsweredElsewhere(ask.Health, ask.URL.Origin()).IsZero() {
 		return false

@@ -31,7 +31,7 @@ func wholeCases(changing changes, reading reads) {
 		c.ok(c.q.CheckKeywords(ctx, dbsqlc.CheckKeywordsParams{After: 100_000, Upto: 110_000, Extractor: crawl.ExtractorVersion}))
 		c.ok(c.q.CheckReferences(ctx, dbsqlc.CheckReferencesParams{After: 100_000, Upto: 110_000}))
 		c.ok(c.q.CheckRevisits(ctx, dbsqlc.CheckRevisitsParams{After: 100_000, Upto: 110_000}))
-		c.done(c.q.RepairRevisits(ctx, pageIDs(400_000, 1000)))
+		c.ok(c.q.RepairRevisits(ctx, dbsqlc.RepairRevisitsParams{After: 100_000, Upto: 110_000}))
 		c.done(c.q.RepairDue(ctx, domains))
 		c.ok(c.q.RunDomainsLock(ctx, site(sitePlain)))
 		c.ok(c.q.RepairTotals(ctx, site(sitePlain)))

@@ -20,8 +20,8 @@ type Store interface {
 }
 
 const (
-	// oldestCopy is the longest time for which a robots.txt may be used (RFC 9309 §2.4), twice: as it
-	// was read, and as the copy that holds while it cannot be read.
+	// oldestCopy is twice the longest life of a robots.txt (RFC 9309 §2.4). A copy holds for one life,
+	// and for another while the file cannot be read.
 	oldestCopy = 48 * time.Hour
 	// expiryGrace is how long after that a request may begin, since it waits for its slot after the
 	// decision.
@@ -71,13 +71,14 @@ type judge struct {
 // fault says how a request broke the robots.txt that was known when it was made;
 // empty if it did not.
 func (j *judge) fault(ctx context.Context, p report.AuditedPage) (string, error) {
+	age := p.StartedAt.Sub(time.UnixMicro(p.Fetched))
 	switch {
 	case p.Verdict == crawl.RobotsUnknown:
 		return "requested without a robots.txt", nil
-	case p.StartedAt.Before(p.FetchedAt):
+	case age < 0:
 		return "requested before its robots.txt was", nil
-	case p.StartedAt.Sub(p.FetchedAt) > oldestCopy+expiryGrace:
-		return fmt.Sprintf("requested %s after its robots.txt was read", p.StartedAt.Sub(p.FetchedAt).Round(time.Second)), nil
+	case age > oldestCopy+expiryGrace:
+		return fmt.Sprintf("requested %s after its robots.txt was read", age.Round(time.Second)), nil
 	case p.Verdict == crawl.RobotsAllowAll:
 		return "", nil
 	case p.Verdict != crawl.RobotsRules:

@@ -249,19 +249,20 @@ func mendOpen(ctx context.Context, s *db.Store, some []db.Discrepancy) error {
 }
 
 func mendKeywords(ctx context.Context, s *db.Store, some []db.Discrepancy) error {
-	return s.RepairKeywords(ctx, idsOf(some))
-}
-
-func mendRevisits(ctx context.Context, s *db.Store, some []db.Discrepancy) error {
-	return s.RepairRevisits(ctx, idsOf(some))
-}
-
-func idsOf(some []db.Discrepancy) []int64 {
 	ids := make([]int64, len(some))
 	for i, d := range some {
 		ids[i] = d.ID
 	}
-	return ids
+	return s.RepairKeywords(ctx, ids)
+}
+
+func mendRevisits(ctx context.Context, s *db.Store, some []db.Discrepancy) error {
+	for _, d := range some {
+		if _, err := s.RepairRevisits(ctx, d.ID-1, d.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // domainsOf returns the domains, each once, in their order.

@@ -72,11 +72,22 @@ func (r *reconciler) run(ctx context.Context) {
 
 // revisits mends pages that would never be visited again.
 func (r *reconciler) revisits(ctx context.Context) error {
-	last, mended, err := r.store.MendRevisits(ctx, r.page, revisitsStep)
-	if r.page = last; mended > 0 {
-		r.logger.WarnContext(ctx, "pages had no next visit, and are visited now; please report it", "pages", mended)
+	end, _, err := r.store.LastIDs(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	upto := r.page + revisitsStep
+	mended, err := r.store.RepairRevisits(ctx, r.page, upto)
+	if err != nil {
+		return err
+	}
+	if r.page = upto; upto >= end {
+		r.page = 0
+	}
+	if mended > 0 {
+		r.logger.WarnContext(ctx, "pages had no next visit, and are visited now; please report it", "visits", mended)
+	}
+	return nil
 }
 
 // lead keeps the right to reconcile, or tries to take it.
