@@ -68,8 +68,8 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	return robotsAllowed
 }
 
-// RobotsFreshLeast is how long a robots.txt holds at the least, whatever its Cache-Control: to request
-// it before each page would not be polite.
+// RobotsFreshLeast is the shortest life of a robots.txt, whatever its Cache-Control says. A request for it
+// before each page would not be polite.
 const RobotsFreshLeast = 10 * time.Minute
 
 // RereadsRobots reports whether a page's status has a robots.txt requested again before it expires: the

@@ -37,8 +37,8 @@ type DomainCounts struct {
 	// content, among 100,000 at the most.
 	ImagesFound  int64 `json:"images_found"`
 	ImagesStored int64 `json:"images_stored"`
-	// ErrorRate is the share of the requests for pages, among the last hundred, that failed, and YieldRate the share
-	// that brought something new; nil without requests. AvgResponse and AvgBytes are of the same.
+	// ErrorRate is the share of the requests for pages that failed, among the last hundred requests.
+	// YieldRate is the share of these that brought something new; nil without requests. AvgResponse and AvgBytes are of the same.
 	ErrorRate   *float32          `json:"error_rate,omitempty"`
 	YieldRate   *float32          `json:"yield_rate,omitempty"`
 	AvgResponse settings.Duration `json:"avg_response,omitempty"`

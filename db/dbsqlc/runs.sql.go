@@ -179,10 +179,10 @@ type QueueRow struct {
 	LeftMs       int64
 }
 
-// Pending pages by domain, the longest queues first. due counts those whose time has come, if their
-// domain is not deferred and as far as its budgets reach. total counts the domains, total_open the pages
-// that the budgets allow. left_ms is the least time that the domain with most work needs for these: its
-// wait, and its delay for each page.
+// Pending pages by domain, the longest queues first. due counts the pages whose time has come and that
+// the budgets allow; a deferred domain has none. total counts the domains. total_open counts all pages
+// that the budgets allow. left_ms is the least time for these pages: the wait of the slowest domain, and
+// its delay for each page.
 func (q *Queries) Queue(ctx context.Context, arg QueueParams) ([]QueueRow, error) {
 	rows, err := q.db.Query(ctx, queue, arg.RunID, arg.DelayMs, arg.Max)
 	if err != nil {

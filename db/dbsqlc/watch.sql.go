@@ -244,8 +244,8 @@ type WatchGapsRow struct {
 // The gaps that have ended in a span of time. kind is what was left alone: a domain, an address,
 // a subnet or a registered domain. Gaps are counted by how late the next request came after it
 // was allowed and its page was due, in the buckets between bounds (seconds); latest_seconds is of the
-// latest. One that came before it was allowed is a violation. Only requests to domains that are served count: the last 50 of each,
-// from at most ten minutes before.
+// latest. One that came before it was allowed is a violation. Only requests to domains that are
+// served count: the last 50 of each, from at most ten minutes before.
 func (q *Queries) WatchGaps(ctx context.Context, arg WatchGapsParams) ([]WatchGapsRow, error) {
 	rows, err := q.db.Query(ctx, watchGaps, arg.Bounds, arg.Since, arg.Until)
 	if err != nil {

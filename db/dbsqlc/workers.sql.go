@@ -70,8 +70,8 @@ type FleetUseRow struct {
 	SeenAt     time.Time
 }
 
-// The limit, how many requests the workers that have a share have in flight, and how many wait. running
-// counts the workers that were heard of lately; seen_at is when the last one was, the epoch is never.
+// The limit, and the requests of the workers with a share: those in flight, and those that wait. running
+// counts the workers that were heard of lately. seen_at is when the last one was heard of; the epoch is never.
 func (q *Queries) FleetUse(ctx context.Context) (FleetUseRow, error) {
 	row := q.db.QueryRow(ctx, fleetUse)
 	var i FleetUseRow

@@ -112,8 +112,8 @@ BEGIN
         CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, f.kind = ANY (kinds('image'))) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f LEFT JOIN LATERAL (
-        -- Others of its pattern have brought nothing new; or it is on a port of which nothing was
-        -- requested, though something of its host was: such ports come last.
+        -- Other pages of its pattern have brought nothing new. A page comes last if nothing was requested
+        -- of its port, and something was requested of its host.
         SELECT pattern_penalty(u.seen, u.duplicates + u.copies) AS penalty,
             CASE WHEN (f.follow ->> 'depth')::integer > 0 AND f.url ~ '^https?://[^/]+:[0-9]+/' THEN (
                 SELECT NOT bool_or(r.origin = x.origin) FROM robots r WHERE r.domain = x.domain

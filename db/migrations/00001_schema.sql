@@ -655,8 +655,8 @@ CREATE TABLE robots (
 
 CREATE INDEX robots_domain ON robots (domain);
 
--- What an origin's robots.txt has said: a row for each change, at most eight an origin. version is
--- that of the first fetch that said so (robots.version); it holds until the next row.
+-- The contents of an origin's robots.txt: a row for each change, at most eight an origin. version is
+-- the robots.version of the first fetch with these contents. A row holds until the next one.
 CREATE TABLE robots_history (
     origin text NOT NULL,
     version bigint NOT NULL,

@@ -214,10 +214,10 @@ SELECT registered, count(*)::bigint AS domains FROM run_domains
 WHERE run_id = @run_id AND registered IS NOT NULL
 GROUP BY registered HAVING count(*) >= @least::bigint ORDER BY domains DESC, registered LIMIT @max;
 
--- Pending pages by domain, the longest queues first. due counts those whose time has come, if their
--- domain is not deferred and as far as its budgets reach. total counts the domains, total_open the pages
--- that the budgets allow. left_ms is the least time that the domain with most work needs for these: its
--- wait, and its delay for each page.
+-- Pending pages by domain, the longest queues first. due counts the pages whose time has come and that
+-- the budgets allow; a deferred domain has none. total counts the domains. total_open counts all pages
+-- that the budgets allow. left_ms is the least time for these pages: the wait of the slowest domain, and
+-- its delay for each page.
 -- name: Queue :many
 WITH pending AS (
     SELECT

@@ -44,8 +44,8 @@ SELECT d.status, count(*)::bigint AS domains FROM domains AS d GROUP BY d.status
 -- The gaps that have ended in a span of time. kind is what was left alone: a domain, an address,
 -- a subnet or a registered domain. Gaps are counted by how late the next request came after it
 -- was allowed and its page was due, in the buckets between bounds (seconds); latest_seconds is of the
--- latest. One that came before it was allowed is a violation. Only requests to domains that are served count: the last 50 of each,
--- from at most ten minutes before.
+-- latest. One that came before it was allowed is a violation. Only requests to domains that are
+-- served count: the last 50 of each, from at most ten minutes before.
 -- name: WatchGaps :many
 WITH asked AS MATERIALIZED (
     SELECT

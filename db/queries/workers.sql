@@ -34,8 +34,8 @@ INSERT INTO fleet_limit (max_fetches, reason, set_by, set_at) VALUES (sqlc.narg(
 ON CONFLICT (only_row) DO UPDATE SET
     max_fetches = excluded.max_fetches, reason = excluded.reason, set_by = excluded.set_by, set_at = excluded.set_at;
 
--- The limit, how many requests the workers that have a share have in flight, and how many wait. running
--- counts the workers that were heard of lately; seen_at is when the last one was, the epoch is never.
+-- The limit, and the requests of the workers with a share: those in flight, and those that wait. running
+-- counts the workers that were heard of lately. seen_at is when the last one was heard of; the epoch is never.
 -- name: FleetUse :one
 SELECT
     coalesce(l.max_fetches, 0)::integer AS max_fetches, l.reason, l.set_by, coalesce(sum(w.in_flight), 0)::bigint AS in_flight,

@@ -27,8 +27,8 @@ type Config struct {
 
 	// rate limits the queries per second in all. Its default is a third of the limit that public
 	// resolvers such as Google's set for an address. domainRate limits the queries for one
-	// registrable domain, so that a zone with endless names cannot use up rate. A host takes two queries. Bursts are a second's worth, and
-	// at least two. -1 removes a limit.
+	// registrable domain: a zone with endless names cannot use up rate. A host takes two queries.
+	// Bursts are a second's worth, and at least two. -1 removes a limit.
 	rate, domainRate float64
 
 	// hostsFile and resolvConf are paths of files of the system, which may be missing. Changes count

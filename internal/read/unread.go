@@ -70,7 +70,7 @@ func (o Origin) Unasked(why string, jitter float64) Unread {
 	return o.unread(crawl.CleanText(why, RobotsReasonMax), 0, try, putOff(try, o.backoff(try, jitter), 0), false)
 }
 
-// backoff is how long the origin rests after so many failures in a row, whatever its domain does.
+// backoff returns the rest of the origin after so many failures in a row, whatever its domain does.
 func (o Origin) backoff(failures int, jitter float64) time.Duration {
 	normal, _ := politeness.Delay(decide.PaceOf(o.Facts).Waits)
 	return max(politeness.Backoff(politeness.TroubleSetup, failures, normal, jitter), normal)
