@@ -64,7 +64,7 @@ const proseLinks = 17
 func (s scenario) withDefaults() scenario {
 	s.warmUp = cmp.Or(*warmUpFlag, s.warmUp, warmUpDefault)
 	s.measured = cmp.Or(*measuredFlag, s.measured, measuredDefault)
-	s.settings.Delay, s.settings.IPDelay = new(settings.Duration(s.delay)), new(settings.Duration(0))
+	s.settings.Delay, s.settings.IPDelay = new(settings.Duration(s.delay)), cmp.Or(s.settings.IPDelay, new(settings.Duration(0)))
 	s.settings.MaxDomains = new(max(s.domains, 1000))
 	if s.pages > 0 {
 		s.settings.PagesPerActivity = new(s.pages)

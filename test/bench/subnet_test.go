@@ -1,0 +1,19 @@
+package bench_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl/settings"
+)
+
+// BenchmarkSubnet measures 300 domains of two subnets (/24) at a delay of a second each,
+// without subnet_delay and with two. docs/politeness.md has the result.
+func BenchmarkSubnet(b *testing.B) {
+	for _, delay := range []time.Duration{0, time.Millisecond, 50 * time.Millisecond} {
+		b.Run("subnet_delay="+delay.String(), func(b *testing.B) {
+			run(b, scenario{domains: 300, delay: time.Second, prose: true, apart: true,
+				settings: settings.Settings{SubnetDelay: new(settings.Duration(delay))}})
+		})
+	}
+}
