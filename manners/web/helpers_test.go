@@ -173,7 +173,6 @@ type crawler struct {
 	ended   map[string]time.Time // the last request, by host
 	robots  map[string]bool      // origins whose robots.txt is known
 	rules   Rules
-	timeout time.Duration
 	trapped map[string]int // pages of traps that were fetched, by host
 }
 
@@ -185,7 +184,7 @@ const patience = 5 * time.Second
 
 func newCrawler(w *Web) *crawler {
 	return &crawler{
-		client: newGuardedClient(w, insideOnly), web: w, timeout: 5 * time.Second,
+		client: newGuardedClient(w, insideOnly), web: w,
 		ended: make(map[string]time.Time), robots: make(map[string]bool),
 		trapped: make(map[string]int),
 	}
@@ -268,13 +267,20 @@ func (c *crawler) page(t *testing.T, u string) []string {
 	return nil
 }
 
-// within is how long the crawler waits for an answer: not for long where none comes, and
-// elsewhere for as long as a busy machine may take.
+// within is how long the crawler waits for an answer: a second where none comes to an end,
+// and elsewhere for as long as a busy machine may take.
 func (c *crawler) within(name, target string) time.Duration {
-	if _, hangs := c.web.find(c.web.hosts[name], target).behaviour.(Hang); hangs {
+	endless := false
+	switch b := c.web.find(c.web.hosts[name], target).behaviour.(type) {
+	case Hang, Stall, Drip, Tarpit:
+		endless = true
+	case Raw:
+		endless = b.Repeat != ""
+	}
+	if endless {
 		return time.Second
 	}
-	return c.timeout
+	return time.Minute
 }
 
 // retryAfter puts the next request off and returns for how long.

@@ -35,7 +35,6 @@ func TestCorrectCrawlerSurvivesTheHostileWeb(t *testing.T) {
 		t.Helper()
 		w := StartT(t, Options{CrossLinks: -1, Sites: hurried(sites)})
 		c := newCrawler(w)
-		c.timeout = time.Second
 		c.crawl(t)
 		// Many requests end by the client leaving, which is seen late.
 		report := Judge(w.Log(), Expectations{Plan: w.Plan, Tolerance: 20 * time.Millisecond})

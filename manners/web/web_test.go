@@ -46,7 +46,6 @@ func TestCorrectCrawlerHasNoViolations(t *testing.T) {
 			t.Parallel()
 			w := StartT(t, Options{Sites: sites, Pages: 40})
 			c := newCrawler(w)
-			c.timeout = time.Minute
 			c.rules.Scope = scope
 			c.crawl(t)
 			report := Judge(w.Log(), Expectations{Plan: w.Plan, Rules: c.rules})
