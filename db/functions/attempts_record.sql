@@ -144,13 +144,10 @@ BEGIN
         skips = CASE WHEN o.skipped IS NULL THEN r.skips ELSE
             r.skips || jsonb_build_object(o.skipped, coalesce((r.skips ->> o.skipped)::bigint, 0) + 1)
         END,
-        success = r.success + (o.outcome = 'success')::integer,
-        failed = r.failed + (o.outcome = 'failed')::integer,
-        skipped = r.skipped + (o.outcome = 'skipped')::integer,
-        timeout = r.timeout + (o.outcome = 'timeout')::integer,
+        success = r.success + (o.outcome = 'success')::integer, failed = r.failed + (o.outcome = 'failed')::integer,
+        skipped = r.skipped + (o.outcome = 'skipped')::integer, timeout = r.timeout + (o.outcome = 'timeout')::integer,
         blocked_robots = r.blocked_robots + (o.outcome = 'blocked_robots')::integer,
-        blocked_4xx = r.blocked_4xx + (o.outcome = 'blocked_4xx')::integer,
-        blocked_5xx = r.blocked_5xx + (o.outcome = 'blocked_5xx')::integer,
+        blocked_4xx = r.blocked_4xx + (o.outcome = 'blocked_4xx')::integer, blocked_5xx = r.blocked_5xx + (o.outcome = 'blocked_5xx')::integer,
         images_stored = r.images_stored + (a.kind = ANY (kinds('image')) AND a.doc #> '{image,content}' IS NOT NULL)::integer,
         bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0), updated_at = clock_timestamp()
     FROM unnest(v) a CROSS JOIN LATERAL (

@@ -26,38 +26,17 @@ CREATE OR REPLACE TRIGGER domains_transition BEFORE UPDATE ON domains
 FOR EACH ROW EXECUTE FUNCTION domains_transition();
 
 -- Computes again when domains are due, after a change that may make them due. Domains that a person
--- forbids or that were given up stay deferred.
-CREATE OR REPLACE FUNCTION domains_wake(p_domains text[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR UPDATE;
-    UPDATE domains SET opens_at = NULL, next_crawl_after = CASE WHEN given_up(status) THEN next_crawl_after END
-    WHERE domain = ANY (p_domains)
-        AND (opens_at IS NOT NULL OR next_crawl_after IS NOT NULL AND NOT given_up(status));
-    PERFORM due_update(p_domains);
-END
-$$;
-
--- Computes again when the windows of domains open, after a change of their sites' wishes.
-CREATE OR REPLACE FUNCTION domains_reopen(p_domains text[]) RETURNS void LANGUAGE plpgsql AS $$
+-- forbids or that were given up stay deferred. With p_windows only their windows may have changed.
+CREATE OR REPLACE FUNCTION domains_wake(p_domains text[], p_windows boolean DEFAULT false) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     -- a finish that is under way has read the rows as they were
     PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR UPDATE;
-    UPDATE domains SET opens_at = NULL WHERE domain = ANY (p_domains) AND opens_at IS NOT NULL;
-    IF FOUND THEN
+    UPDATE domains SET opens_at = NULL, next_crawl_after = CASE WHEN p_windows OR given_up(status) THEN next_crawl_after END
+    WHERE domain = ANY (p_domains)
+        AND (opens_at IS NOT NULL OR NOT p_windows AND next_crawl_after IS NOT NULL AND NOT given_up(status));
+    IF FOUND OR NOT p_windows THEN
         PERFORM due_update(p_domains);
     END IF;
-END
-$$;
-
--- Since when a domain has been refused without an answer in between; null means not refused.
-CREATE OR REPLACE FUNCTION domain_refused_since(p_domain text) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (
-        SELECT d.refused_since FROM domains d
-        WHERE d.domain = p_domain AND d.refused_since IS NOT NULL
-            AND coalesce((SELECT h.updated_at FROM domain_health h WHERE h.domain = p_domain), '-infinity')
-                < d.refused_since
-    );
 END
 $$;
 

@@ -160,14 +160,12 @@ $$;
 
 -- Waits for domains that are being finished, of a run or, if that is null, of all: their finish has
 -- read rows before the caller changed them. Later finishes wait for the caller.
-CREATE OR REPLACE FUNCTION finishes_await(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM 1 FROM domains d
+CREATE OR REPLACE FUNCTION finishes_await(p_run_id bigint) RETURNS void LANGUAGE sql AS $$
+    SELECT FROM domains d
     WHERE d.claimed_by IS NOT NULL AND (p_run_id IS NULL
         OR EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain))
     -- with || '' they are sorted: for the order alone, all domains would be read by their names
-    ORDER BY d.domain || '' FOR KEY SHARE;
-END
+    ORDER BY d.domain || '' FOR KEY SHARE
 $$;
 
 -- Computes again when the windows of a run's domains open, after a change of its window (p_was) or status.
@@ -175,11 +173,11 @@ CREATE OR REPLACE FUNCTION run_windows(p_run_id bigint, p_was text DEFAULT '') R
 BEGIN
     IF concat(p_was, (SELECT r.settings ->> 'window' FROM crawl_runs r WHERE r.id = p_run_id)) <> '' THEN
         PERFORM finishes_await(p_run_id);
-        PERFORM domains_reopen(ARRAY(
+        PERFORM domains_wake(ARRAY(
             SELECT d.domain FROM domains d
             WHERE d.opens_at IS NOT NULL AND EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain)
             ORDER BY d.domain
-        ));
+        ), true);
     END IF;
 END
 $$;

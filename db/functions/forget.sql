@@ -6,36 +6,36 @@
 CREATE OR REPLACE FUNCTION pages_forget(p_pages bigint[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_rows bigint;
-    v_all bigint;
 BEGIN
-    UPDATE pages p SET
-        status = 'discovered', language = NULL, signals = NULL, noindex = false, nofollow = false, usage = NULL, etag = NULL,
-        last_modified = NULL, fresh_until = NULL, content_hash = NULL, simhash = NULL, trap = NULL, trap_evidence = NULL,
-        fetched_at = NULL, failed_at = NULL, duplicate = false, extractor = NULL, history = NULL, images = NULL,
-        updated_at = clock_timestamp()
-    WHERE p.id = ANY (p_pages) AND (
-        p.status <> 'discovered' OR p.noindex OR p.nofollow OR p.duplicate OR num_nonnulls(
-            p.language, p.signals, p.usage, p.etag, p.last_modified, p.fresh_until, p.content_hash, p.simhash, p.trap,
-            p.trap_evidence, p.fetched_at, p.failed_at, p.extractor, p.history, p.images
-        ) > 0
-    );
-    GET DIAGNOSTICS v_all = ROW_COUNT;
-    -- waiting pages first, as in keywords_record
-    DELETE FROM keywords_waiting k WHERE k.page_id = ANY (p_pages);
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    v_all := v_all + v_rows;
-    DELETE FROM page_keywords k WHERE k.page_id = ANY (p_pages);
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    v_all := v_all + v_rows;
-    UPDATE page_links l SET anchor = NULL WHERE l.from_page_id = ANY (p_pages) AND l.anchor IS NOT NULL;
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    v_all := v_all + v_rows;
-    UPDATE provenance o SET
-        alt = NULL, caption = NULL, width = NULL, height = NULL, variants = NULL, gone_at = coalesce(o.gone_at, clock_timestamp())
-    WHERE o.page_id = ANY (p_pages)
-        AND (o.gone_at IS NULL OR num_nonnulls(o.alt, o.caption, o.width, o.height, o.variants) > 0);
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    RETURN v_all + v_rows;
+    WITH page AS (
+        UPDATE pages p SET
+            status = 'discovered', language = NULL, signals = NULL, noindex = false, nofollow = false, usage = NULL, etag = NULL,
+            last_modified = NULL, fresh_until = NULL, content_hash = NULL, simhash = NULL, trap = NULL, trap_evidence = NULL,
+            fetched_at = NULL, failed_at = NULL, duplicate = false, extractor = NULL, history = NULL, images = NULL,
+            updated_at = clock_timestamp()
+        WHERE p.id = ANY (p_pages) AND (
+            p.status <> 'discovered' OR p.noindex OR p.nofollow OR p.duplicate OR num_nonnulls(
+                p.language, p.signals, p.usage, p.etag, p.last_modified, p.fresh_until, p.content_hash, p.simhash, p.trap,
+                p.trap_evidence, p.fetched_at, p.failed_at, p.extractor, p.history, p.images
+            ) > 0
+        )
+        RETURNING 1
+    ), link AS (
+        UPDATE page_links l SET anchor = NULL WHERE l.from_page_id = ANY (p_pages) AND l.anchor IS NOT NULL RETURNING 1
+    ), image AS (
+        UPDATE provenance o SET
+            alt = NULL, caption = NULL, width = NULL, height = NULL, variants = NULL, gone_at = coalesce(o.gone_at, clock_timestamp())
+        WHERE o.page_id = ANY (p_pages)
+            AND (o.gone_at IS NULL OR num_nonnulls(o.alt, o.caption, o.width, o.height, o.variants) > 0)
+        RETURNING 1
+    ), waiting AS (
+        DELETE FROM keywords_waiting k WHERE k.page_id = ANY (p_pages) RETURNING 1
+    )
+    SELECT count(*) INTO v_rows FROM (TABLE page UNION ALL TABLE link UNION ALL TABLE image UNION ALL TABLE waiting) x;
+    -- after the waiting pages, as in keywords_record
+    WITH found AS (DELETE FROM page_keywords k WHERE k.page_id = ANY (p_pages) RETURNING 1)
+    SELECT v_rows + count(*) INTO v_rows FROM found;
+    RETURN v_rows;
 END
 $$;
 
@@ -65,15 +65,13 @@ END
 $$;
 
 -- Deletes the contents, of these, that no image has.
-CREATE OR REPLACE FUNCTION image_contents_drop(p_contents text[]) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-    v_rows bigint;
-BEGIN
-    PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (p_contents) ORDER BY c.sha256_hash FOR UPDATE;
+CREATE OR REPLACE FUNCTION image_contents_drop(p_contents text[]) RETURNS bigint LANGUAGE sql AS $$
+    SELECT FROM image_contents c WHERE c.sha256_hash = ANY (p_contents) ORDER BY c.sha256_hash FOR UPDATE;
     -- a separate statement sees what others have recorded until the rows were locked
-    DELETE FROM image_contents c
-    WHERE c.sha256_hash = ANY (p_contents) AND NOT EXISTS (SELECT 1 FROM images i WHERE i.sha256_hash = c.sha256_hash);
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    RETURN v_rows;
-END
+    WITH dropped AS (
+        DELETE FROM image_contents c
+        WHERE c.sha256_hash = ANY (p_contents) AND NOT EXISTS (SELECT 1 FROM images i WHERE i.sha256_hash = c.sha256_hash)
+        RETURNING 1
+    )
+    SELECT count(*) FROM dropped
 $$;

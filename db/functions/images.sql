@@ -119,12 +119,10 @@ END
 $$;
 
 -- Erases the hashes and metadata of contents that no image has. The caller has locked them.
-CREATE OR REPLACE FUNCTION image_contents_forget(p_contents text[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
+CREATE OR REPLACE FUNCTION image_contents_forget(p_contents text[]) RETURNS void LANGUAGE sql AS $$
     UPDATE image_contents c SET
         phash = NULL, dhash = NULL, camera = NULL, taken_at = NULL, creator = NULL, credit = NULL, copyright = NULL, license = NULL
-    WHERE c.sha256_hash = ANY (p_contents) AND NOT EXISTS (SELECT 1 FROM images i WHERE i.sha256_hash = c.sha256_hash);
-END
+    WHERE c.sha256_hash = ANY (p_contents) AND NOT EXISTS (SELECT 1 FROM images i WHERE i.sha256_hash = c.sha256_hash)
 $$;
 
 -- Records the results of attempts at images: crawl.ImageUpdate. The target of a redirect becomes an

@@ -76,7 +76,7 @@ BEGIN
     PERFORM due_update(v_domains);
     v_added := v_added + v_others;
     IF v_added > 0 THEN
-        PERFORM run_go_on(p_run_id);
+        PERFORM run_start(r.id) FROM crawl_runs r WHERE r.id = p_run_id AND r.status = 'done';
     END IF;
     RETURN v_added;
 END
@@ -102,7 +102,7 @@ BEGIN
     GET DIAGNOSTICS v_first = ROW_COUNT;
     PERFORM due_update(ARRAY(SELECT DISTINCT p.domain AS d FROM pages p WHERE p.id = ANY (p_pages) ORDER BY d));
     IF v_first > 0 THEN
-        PERFORM run_go_on(p_run_id);
+        PERFORM run_start(r.id) FROM crawl_runs r WHERE r.id = p_run_id AND r.status = 'done';
     END IF;
     RETURN v_first;
 END

@@ -60,7 +60,7 @@ BEGIN
         )));
     END IF;
     IF new.visit_times IS DISTINCT FROM old.visit_times THEN
-        PERFORM domains_reopen(ARRAY[new.domain]);
+        PERFORM domains_wake(ARRAY[new.domain], true);
     END IF;
     IF new.verdict <> 'unreachable' AND old.verdict = 'unreachable' THEN
         PERFORM crawls_hasten(ARRAY[new.domain], ARRAY[new.origin]);

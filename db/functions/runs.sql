@@ -124,15 +124,6 @@ BEGIN
 END
 $$;
 
--- Resumes a run that is done.
-CREATE OR REPLACE FUNCTION run_go_on(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done' THEN
-        PERFORM run_start(p_run_id);
-    END IF;
-END
-$$;
-
 -- The totals of domains in their runs, as stored and as counted from the rows, like totals_add: by
 -- outcome, and bytes last. An attempt that was taken back does not count.
 CREATE OR REPLACE FUNCTION run_totals(p_domains text[]) RETURNS TABLE (run_id bigint, domain text, totals bigint[], rows bigint[])

@@ -55,7 +55,7 @@ BEGIN
         added := added + seeds_add_known(p_run_id, p_source, v);
     END IF;
     IF added > 0 THEN
-        PERFORM run_go_on(p_run_id);
+        PERFORM run_start(r.id) FROM crawl_runs r WHERE r.id = p_run_id AND r.status = 'done';
     END IF;
 END
 $$;

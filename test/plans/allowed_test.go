@@ -74,7 +74,7 @@ var allowed = []allowance{
 	{"WatchWaits", "", 5_000, "it counts the claims, every 15 seconds"},
 	{"WatchGaps", "", 60_000, "it looks at the last 50 requests to each domain that is claimed, every 15 seconds"},
 	{"finishes_await", "", 5_000, "it waits for those that are claimed"},
-	{"run_windows", "domains_reopen", 5_000, "it looks at all domains whose windows are closed"},
+	{"run_windows", "domains_wake", 5_000, "it looks at all domains whose windows are closed"},
 	{"domains_claim", "next_due_at <= now()", 60_000, "it sorts up to 20,000 that are due"},
 	{"registered_started", "", 5_000, "it adds up what the domains of a registered domain have begun, once for each"},
 	{"DomainResetPatterns", "", 200_000, "it looks at all that was asked of the domain whose counts are forgotten"},
