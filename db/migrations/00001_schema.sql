@@ -343,7 +343,11 @@ CREATE TABLE pages (
     images boolean,
     CONSTRAINT pages_url_bounded CHECK (octet_length(url) <= 2048),
     CONSTRAINT pages_url_unique UNIQUE (domain, url)
-) WITH (fillfactor = 90);
+) WITH (
+    -- as page_crawls: each new content leaves a dead row with entries in all indexes
+    fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02,
+    autovacuum_analyze_scale_factor = 0.02
+);
 
 -- duplicates within a domain
 CREATE INDEX pages_content ON pages (domain, content_hash) WHERE content_hash IS NOT NULL;
@@ -451,7 +455,14 @@ CREATE TABLE page_crawls (
     )
 -- The attempt in flight is the one that holds the domain's slot. No index has locked_at, so
 -- that beginning an attempt changes nothing that is indexed (a HOT update).
-) WITH (fillfactor = 90);
+--
+-- Closing it leaves a dead row with entries in all indexes. The default of a fifth would let hundreds of
+-- millions of them gather in a large table, for which one vacuum reads all indexes many times. A closed
+-- row never changes: it is frozen at once, so that the vacuum against wraparound skips its page.
+) WITH (
+    fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02,
+    autovacuum_analyze_scale_factor = 0.02, autovacuum_freeze_min_age = 0
+);
 
 -- A page's history, and both rules of it: a page enters a run once, and each later crawl
 -- names the one that it follows, which no other does. A prerequisite follows nothing and
@@ -478,7 +489,7 @@ CREATE TABLE revisits (
     due_at timestamptz,
     every interval NOT NULL,
     PRIMARY KEY (page_id, run_id)
-) WITH (fillfactor = 80);
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX revisits_due ON revisits (run_id, due_at) WHERE due_at IS NOT NULL;
 
 -- The link graph, over all runs. Sitemaps and feeds that a site or a page names are links
@@ -500,7 +511,8 @@ CREATE TABLE page_links (
     gone_at timestamptz,
     last_seen timestamptz,
     PRIMARY KEY (from_page_id, to_page_id, kind)
-);
+-- most rows never change: freeze them at once, as those of page_crawls
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_freeze_min_age = 0);
 
 CREATE INDEX page_links_to ON page_links (to_page_id);
 -- What leads to a page by a redirect is asked for with each page; what links to it only
