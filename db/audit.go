@@ -27,10 +27,12 @@ func (s *Store) AuditGaps(ctx context.Context, runID *int64) (report.Audit, erro
 func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (report.Audit, error) {
 	d, err := q.AuditDomainGaps(ctx, runID)
 	broken, err2 := q.AuditDomainViolations(ctx, dbsqlc.AuditDomainViolationsParams{RunID: runID, Max: violationsShown})
-	if err := errors.Join(err, err2); err != nil {
+	moved, err3 := q.MovedGet(ctx, "")
+	if err := errors.Join(err, err2, err3); err != nil {
 		return report.Audit{}, translate("audit", err)
 	}
 	a := report.Audit{
+		Since: valueOf(moved.MovedBefore),
 		Domains: report.Gaps{
 			Requests: d.Requests, Gaps: d.Gaps, Violations: d.Violations, Min: d.Min,
 			P50: d.P50, P99: d.P99, OverP50: d.OverP50, OverP99: d.OverP99,

@@ -147,6 +147,9 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	if rep.Forgotten, err = s.Forgotten(ctx, domain); err != nil {
 		return rep, err
 	}
+	if rep.Moved, err = movedOf(ctx, s.q, domain); err != nil {
+		return rep, err
+	}
 	if rep.Priority, err = s.priorityParts(ctx, domain); err != nil {
 		return rep, err
 	}

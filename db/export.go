@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/kinds"
@@ -124,7 +125,7 @@ func (s *Store) ExportCrawls(
 ) (crawls []report.CrawlRow, next report.ExportKey, err error) {
 	var ids []int64
 	if f.Domain == "" {
-		ids, next, err = lastOf(s.q.ExportCrawlKeys(ctx, dbsqlc.ExportCrawlKeysParams{After: after.ID, Max: exportBatch}))
+		ids, next, err = s.exportCrawlKeys(ctx, f, after)
 	} else {
 		var rows []dbsqlc.ExportCrawlKeysOfDomainRow
 		rows, err = s.q.ExportCrawlKeysOfDomain(ctx, dbsqlc.ExportCrawlKeysOfDomainParams{
@@ -137,7 +138,9 @@ func (s *Store) ExportCrawls(
 	if err != nil || len(ids) == 0 {
 		return nil, after, translate("read which crawls follow", err)
 	}
-	rows, err := s.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: ids, Since: timeOrNil(f.Since)})
+	rows, err := s.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{
+		Ids: ids, Since: timeOrNil(f.Since), Before: timeOrNil(f.Before), Movable: f.Movable,
+	})
 	crawls = mapped(rows, func(r dbsqlc.ExportCrawlsRow) report.CrawlRow {
 		return report.CrawlRow{
 			ID: r.ID, PageID: r.PageID, PreviousID: r.PreviousID, Run: r.Run, Domain: r.Domain, URL: r.Url,
@@ -149,10 +152,28 @@ func (s *Store) ExportCrawls(
 			Duration: converted(r.DurationMs, func(n int32) crawl.Millis { return crawl.MillisOf(int64(n)) }),
 			Delay:    converted(r.DelayMs, crawl.MillisOf), DelayReason: valueOf(r.DelayReason),
 			RetryAfter: converted(r.RetryAfterMs, crawl.MillisOf), Lost: r.Lost, Worker: r.Worker,
+			Attempt: int(r.Attempt), Again: r.Again, RobotsVersion: r.RobotsVersion,
+			IPDelay: converted(r.IpDelayMs, crawl.MillisOf), Subnet: r.Subnet, SubnetDelay: converted(r.SubnetDelayMs, crawl.MillisOf),
+			Registered: valueOf(r.Registered), RegisteredDelay: converted(r.RegisteredDelayMs, crawl.MillisOf),
 		}
 	})
 	slices.SortFunc(crawls, func(a, b report.CrawlRow) int { return cmp.Compare(a.ID, b.ID) })
 	return crawls, next, translate("read crawls", err)
+}
+
+// laterBy is how much later than a crawl another with a smaller id may have been made: by far more than
+// a transaction takes.
+const laterBy = time.Hour
+
+// exportCrawlKeys returns the next ids, and none once all that follow are too new for the filter.
+func (s *Store) exportCrawlKeys(
+	ctx context.Context, f report.ExportFilter, after report.ExportKey,
+) (ids []int64, next report.ExportKey, err error) {
+	rows, err := s.q.ExportCrawlKeys(ctx, dbsqlc.ExportCrawlKeysParams{After: after.ID, Max: exportBatch})
+	if len(rows) > 0 && !f.Before.IsZero() && rows[0].CreatedAt.After(f.Before.Add(laterBy)) {
+		return nil, after, err
+	}
+	return lastOf(mapped(rows, func(r dbsqlc.ExportCrawlKeysRow) int64 { return r.ID }), err)
 }
 
 // ExportDomains reads domains as ExportPages reads pages.

@@ -33,7 +33,8 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 	to, err3 := orZero(s.q.PageRedirect(ctx, p.ID))
 	finders, err4 := s.finders(ctx, p.ID, domain)
 	images, err5 := imageRows(ctx, s.q, []int64{p.ID})
-	if err := errors.Join(err, err2, translate("redirect of "+url, err3), err4, err5); err != nil {
+	moved, err6 := movedOf(ctx, s.q, domain)
+	if err := errors.Join(err, err2, translate("redirect of "+url, err3), err4, err5, err6); err != nil {
 		return rep, translate("page "+url, err)
 	}
 	rep.LinksOut, rep.LinksIn, rep.NoFollowIn, rep.RedirectTo = links.Outgoing, links.Incoming, links.NoFollow, to
@@ -43,6 +44,9 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 			Pages: i.Pages, Source: i.Source, Discovery: i.Discovery, SHA256: i.SHA256, Format: i.Format, Width: i.Width, Height: i.Height,
 			Bytes: i.Bytes, Problem: i.Problem, StoredAt: i.StoredAt,
 		}
+	}
+	if moved != nil && p.CreatedAt.Before(moved.Before) {
+		rep.Moved = moved
 	}
 	for _, c := range crawls {
 		rep.Crawls = append(rep.Crawls, report.Crawl{

@@ -31,9 +31,12 @@ type Violation struct {
 
 // Audit is the result of an audit of the rows.
 type Audit struct {
-	Domains Gaps `json:"domains"`
-	IPs     Gaps `json:"ips"`
-	Subnets Gaps `json:"subnets"`
+	// Since is the begin of the gaps: earlier attempts may have been moved to files. Zero means that
+	// all are stored.
+	Since   time.Time `json:"since,omitzero"`
+	Domains Gaps      `json:"domains"`
+	IPs     Gaps      `json:"ips"`
+	Subnets Gaps      `json:"subnets"`
 	// Registered are registered domains whose hosts were asked as one.
 	Registered Gaps `json:"registered_domains"`
 	// Lost counts requests whose worker died: when they ended is not known.

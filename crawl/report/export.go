@@ -15,6 +15,10 @@ type ExportFilter struct {
 	// Since selects pages that were fetched, crawls that were completed and links that came or
 	// went at this instant or later.
 	Since time.Time `json:"since,omitzero"`
+	// Before selects crawls that were completed earlier, and Movable those of them that history alone
+	// needs: a later crawl of the same page in the same run has ended alike.
+	Before  time.Time `json:"before,omitzero"`
+	Movable bool      `json:"movable,omitempty"`
 	// Language is the beginning of a page's tag, of whole subtags.
 	Language string `json:"language,omitempty"`
 }
@@ -96,6 +100,30 @@ type CrawlRow struct {
 	Lost bool
 	// Worker made the request; empty if none was made.
 	Worker string
+	// Attempt is its number in the visit to its page, from 1. Again says that it began a further visit.
+	Attempt int
+	Again   bool
+	// RobotsVersion names the robots.txt that decided; nil if none did.
+	RobotsVersion *int64
+	// IPDelay, SubnetDelay and RegisteredDelay are the waits of the address, of Subnet and of
+	// Registered, the registered domain; nil if there was none.
+	IPDelay, SubnetDelay, RegisteredDelay *crawl.Millis
+	Subnet, Registered                    string
+}
+
+// MovedCrawl names an exported crawl that is to be deleted: with its end, so that the file of another
+// database deletes nothing.
+type MovedCrawl struct {
+	ID          int64
+	CompletedAt time.Time
+}
+
+// Moved is how much of the history is in files instead. The zero value means that all of it is stored.
+type Moved struct {
+	// Before is the end of the time of which attempts may have been moved.
+	Before time.Time `json:"before"`
+	// Attempts counts those of the domain that were.
+	Attempts int64 `json:"attempts"`
 }
 
 // DomainRow is a domain as it is exported, its totals over all runs.

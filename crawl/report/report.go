@@ -200,6 +200,8 @@ type Domain struct {
 	Controls crawl.Controls `json:"controls,omitempty"`
 	// Forgotten is set if its contents were erased, or are to be.
 	Forgotten *Forgotten `json:"forgotten,omitempty"`
+	// Moved is nil if all of its attempts are stored.
+	Moved *Moved `json:"moved,omitempty"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
@@ -289,6 +291,8 @@ type Page struct {
 	FailedAt  time.Time `json:"failed_at,omitzero"`
 	FoundAt   time.Time `json:"found_at"`
 	Crawls    []Crawl   `json:"crawls"`
+	// Moved is nil if all attempts of its domain are stored.
+	Moved *Moved `json:"moved,omitempty"`
 }
 
 // Image is what is known of an image. Zero values are unknown.

@@ -228,6 +228,18 @@ func (q *Queries) CheckLastIDs(ctx context.Context) (CheckLastIDsRow, error) {
 	return i, err
 }
 
+const checkMoved = `-- name: CheckMoved :one
+SELECT coalesce(sum(rd.moved[9]), 0)::bigint AS moved FROM run_domains AS rd
+`
+
+// How many attempts were moved to files.
+func (q *Queries) CheckMoved(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, checkMoved)
+	var moved int64
+	err := row.Scan(&moved)
+	return moved, err
+}
+
 const checkOpen = `-- name: CheckOpen :many
 SELECT c.id, c.domain, c.url, coalesce(c.locked_at, now())::timestamptz AS since
 FROM page_crawls AS c

@@ -10,8 +10,49 @@ import (
 	"time"
 )
 
+const crawlsMove = `-- name: CrawlsMove :one
+WITH gone AS (
+    DELETE FROM page_crawls AS c USING (SELECT unnest($1::bigint []) AS id, unnest($2::timestamptz []) AS ended) AS u
+    WHERE
+        c.id = ANY($1::bigint []) AND c.id = u.id AND c.completed_at = u.ended
+        AND (SELECT x.movable FROM crawls_closed AS x WHERE x.id = u.id)
+    RETURNING c.id
+), counted AS (
+    UPDATE run_domains AS rd SET moved = ARRAY(SELECT coalesce(rd.moved[i], 0) + t.counts[i] FROM generate_series(1, 9) AS i)
+    FROM (
+        SELECT
+            x.run_id, x.domain, ARRAY[
+                count(*) FILTER (WHERE x.total = 'success'), count(*) FILTER (WHERE x.total = 'failed'),
+                count(*) FILTER (WHERE x.total = 'timeout'), count(*) FILTER (WHERE x.total = 'blocked_robots'),
+                count(*) FILTER (WHERE x.total = 'blocked_4xx'), count(*) FILTER (WHERE x.total = 'blocked_5xx'),
+                count(*) FILTER (WHERE x.total = 'skipped'), coalesce(sum(x.total_bytes), 0)::bigint, count(*)
+            ] AS counts
+        FROM gone AS g CROSS JOIN LATERAL (
+            SELECT y.run_id, y.domain, y.total, y.total_bytes FROM crawls_closed AS y WHERE y.id = g.id OFFSET 0
+        ) AS x
+        GROUP BY x.run_id, x.domain ORDER BY x.domain, x.run_id
+    ) AS t
+    WHERE rd.run_id = t.run_id AND rd.domain = t.domain
+)
+SELECT count(*)::bigint AS moved FROM gone
+`
+
+type CrawlsMoveParams struct {
+	Ids   []int64
+	Ended []time.Time
+}
+
+// Deletes attempts that a file has, by their ids and ends, and counts them with their domains. An
+// attempt that something needs again stays, as after a restore. The caller sets mosey.forgets.
+func (q *Queries) CrawlsMove(ctx context.Context, arg CrawlsMoveParams) (int64, error) {
+	row := q.db.QueryRow(ctx, crawlsMove, arg.Ids, arg.Ended)
+	var moved int64
+	err := row.Scan(&moved)
+	return moved, err
+}
+
 const exportCrawlKeys = `-- name: ExportCrawlKeys :many
-SELECT id FROM page_crawls WHERE id > $1 ORDER BY id LIMIT $2
+SELECT id, created_at FROM page_crawls WHERE id > $1 ORDER BY id LIMIT $2
 `
 
 type ExportCrawlKeysParams struct {
@@ -19,19 +60,24 @@ type ExportCrawlKeysParams struct {
 	Max   int32
 }
 
-func (q *Queries) ExportCrawlKeys(ctx context.Context, arg ExportCrawlKeysParams) ([]int64, error) {
+type ExportCrawlKeysRow struct {
+	ID        int64
+	CreatedAt time.Time
+}
+
+func (q *Queries) ExportCrawlKeys(ctx context.Context, arg ExportCrawlKeysParams) ([]ExportCrawlKeysRow, error) {
 	rows, err := q.db.Query(ctx, exportCrawlKeys, arg.After, arg.Max)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []int64
+	var items []ExportCrawlKeysRow
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var i ExportCrawlKeysRow
+		if err := rows.Scan(&i.ID, &i.CreatedAt); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -83,50 +129,68 @@ SELECT
     c.error_message, c.skipped, c.unchanged, c.content_type, c.bytes, c.truncated, coalesce(host(c.ip), '')::text AS ip,
     c.depth, c.redirects, c.scheduled_for, c.completed_at::timestamptz AS completed_at, c.duration_ms, c.delay_ms,
     c.delay_reason, c.retry_after_ms, c.lost,
-    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker, c.attempt, c.again,
+    c.robots_version, c.ip_delay_ms, coalesce(c.subnet::text, '')::text AS subnet, c.subnet_delay_ms, c.registered, c.registered_delay_ms
 FROM page_crawls AS c
 WHERE
     c.id = ANY($1::bigint []) AND c.outcome IS NOT NULL
     AND (c.completed_at >= $2::timestamptz OR $2::timestamptz IS NULL)
+    AND (c.completed_at < $3::timestamptz OR $3::timestamptz IS NULL)
+    AND (NOT $4::boolean OR (SELECT x.movable FROM crawls_closed AS x WHERE x.id = c.id))
 `
 
 type ExportCrawlsParams struct {
-	Ids   []int64
-	Since *time.Time
+	Ids     []int64
+	Since   *time.Time
+	Before  *time.Time
+	Movable bool
 }
 
 type ExportCrawlsRow struct {
-	ID           int64
-	PageID       int64
-	PreviousID   *int64
-	Run          string
-	Domain       string
-	Url          string
-	Kind         string
-	Prerequisite bool
-	Outcome      *CrawlOutcome
-	StatusCode   *int16
-	ErrorMessage *string
-	Skipped      *string
-	Unchanged    *string
-	ContentType  *string
-	Bytes        *int64
-	Truncated    *bool
-	Ip           string
-	Depth        int16
-	Redirects    int16
-	ScheduledFor time.Time
-	CompletedAt  time.Time
-	DurationMs   *int32
-	DelayMs      *int64
-	DelayReason  *string
-	RetryAfterMs *int64
-	Lost         bool
-	Worker       string
+	ID                int64
+	PageID            int64
+	PreviousID        *int64
+	Run               string
+	Domain            string
+	Url               string
+	Kind              string
+	Prerequisite      bool
+	Outcome           *CrawlOutcome
+	StatusCode        *int16
+	ErrorMessage      *string
+	Skipped           *string
+	Unchanged         *string
+	ContentType       *string
+	Bytes             *int64
+	Truncated         *bool
+	Ip                string
+	Depth             int16
+	Redirects         int16
+	ScheduledFor      time.Time
+	CompletedAt       time.Time
+	DurationMs        *int32
+	DelayMs           *int64
+	DelayReason       *string
+	RetryAfterMs      *int64
+	Lost              bool
+	Worker            string
+	Attempt           int16
+	Again             bool
+	RobotsVersion     *int64
+	IpDelayMs         *int64
+	Subnet            string
+	SubnetDelayMs     *int64
+	Registered        *string
+	RegisteredDelayMs *int64
 }
 
 func (q *Queries) ExportCrawls(ctx context.Context, arg ExportCrawlsParams) ([]ExportCrawlsRow, error) {
-	rows, err := q.db.Query(ctx, exportCrawls, arg.Ids, arg.Since)
+	rows, err := q.db.Query(ctx, exportCrawls,
+		arg.Ids,
+		arg.Since,
+		arg.Before,
+		arg.Movable,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +226,14 @@ func (q *Queries) ExportCrawls(ctx context.Context, arg ExportCrawlsParams) ([]E
 			&i.RetryAfterMs,
 			&i.Lost,
 			&i.Worker,
+			&i.Attempt,
+			&i.Again,
+			&i.RobotsVersion,
+			&i.IpDelayMs,
+			&i.Subnet,
+			&i.SubnetDelayMs,
+			&i.Registered,
+			&i.RegisteredDelayMs,
 		); err != nil {
 			return nil, err
 		}
@@ -618,4 +690,34 @@ func (q *Queries) ExportPages(ctx context.Context, arg ExportPagesParams) ([]Exp
 		return nil, err
 	}
 	return items, nil
+}
+
+const movedGet = `-- name: MovedGet :one
+SELECT i.moved_before, (
+    SELECT coalesce(sum(rd.moved[9]), 0) FROM run_domains AS rd WHERE rd.domain = $1::text AND i.moved_before IS NOT NULL
+)::bigint AS attempts
+FROM installation AS i
+`
+
+type MovedGetRow struct {
+	MovedBefore *time.Time
+	Attempts    int64
+}
+
+// Before which instant attempts may have been moved, and how many attempts of a domain were.
+func (q *Queries) MovedGet(ctx context.Context, domain string) (MovedGetRow, error) {
+	row := q.db.QueryRow(ctx, movedGet, domain)
+	var i MovedGetRow
+	err := row.Scan(&i.MovedBefore, &i.Attempts)
+	return i, err
+}
+
+const movedNote = `-- name: MovedNote :exec
+UPDATE installation SET moved_before = greatest(moved_before, $1::timestamptz)
+`
+
+// Notes before which instant attempts may have been moved.
+func (q *Queries) MovedNote(ctx context.Context, before time.Time) error {
+	_, err := q.db.Exec(ctx, movedNote, before)
+	return err
 }

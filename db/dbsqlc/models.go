@@ -278,6 +278,15 @@ type CrawlRun struct {
 	UpdatedAt    time.Time
 }
 
+type CrawlsClosed struct {
+	ID         int64
+	RunID      int64
+	Domain     string
+	Total      interface{}
+	TotalBytes interface{}
+	Movable    *bool
+}
+
 type Domain struct {
 	ID                 int64
 	Domain             string
@@ -416,10 +425,11 @@ type IndexSegment struct {
 }
 
 type Installation struct {
-	OnlyRow   bool
-	Identity  pgtype.UUID
-	Oldest    int64
-	Functions string
+	OnlyRow     bool
+	Identity    pgtype.UUID
+	Oldest      int64
+	Functions   string
+	MovedBefore *time.Time
 }
 
 type KeywordsWaiting struct {
@@ -681,6 +691,7 @@ type RunDomain struct {
 	NoFollow      int64
 	ImagesFound   int64
 	ImagesStored  int64
+	Moved         []int64
 	UpdatedAt     time.Time
 }
 

@@ -174,6 +174,8 @@ BEGIN
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare)
         SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare
         FROM page_crawls c WHERE c.id = ANY (p_crawls)
+            -- the attempt that followed may be moved, while a later one stays
+            AND NOT EXISTS (SELECT 1 FROM page_crawls y WHERE y.page_id = c.page_id AND y.run_id = c.run_id AND y.previous_id >= c.id)
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )
     SELECT coalesce(array_agg(DISTINCT n.domain), '{}') INTO v_domains FROM n;
@@ -183,11 +185,27 @@ END
 $$;
 
 -- Makes due what is pending of origins and was put off.
-CREATE OR REPLACE FUNCTION crawls_hasten(p_domains text[], p_origins text[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE page_crawls c SET scheduled_for = now()
-    FROM pages p
+CREATE OR REPLACE FUNCTION crawls_hasten(p_domains text[], p_origins text[]) RETURNS void LANGUAGE sql AS $$
+    UPDATE page_crawls c SET scheduled_for = now() FROM pages p
     WHERE p.id = c.page_id AND c.domain = ANY (p_domains) AND p.origin = ANY (p_origins)
-        AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for > now();
-END
+        AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for > now()
 $$;
+
+-- Closed crawls, each with the total of its run that counts it (totals_add), and whether history alone
+-- needs it: a later attempt at its page in its run has ended alike. The first one makes the page a part
+-- of the run, and the last one of each outcome says what is known of it.
+CREATE OR REPLACE VIEW crawls_closed AS
+SELECT
+    c.id, c.run_id, c.domain,
+    CASE WHEN k.counted AND c.skipped IS DISTINCT FROM 'taken back' THEN c.outcome END AS total,
+    CASE WHEN k.counted OR NOT c.prerequisite AND c.kind = ANY (kinds('image')) THEN c.bytes END AS total_bytes,
+    (c.previous_id IS NOT NULL OR c.prerequisite) AND EXISTS (
+        SELECT 1 FROM page_crawls AS n
+        WHERE n.page_id = c.page_id AND n.run_id = c.run_id AND n.outcome = c.outcome AND n.skipped IS NOT DISTINCT FROM c.skipped
+            -- along page_crawls_page, where the later attempts at a page stand together
+            AND coalesce(n.previous_id, CASE WHEN n.prerequisite THEN -n.id ELSE 0 END)
+            BETWEEN CASE WHEN c.prerequisite THEN -9223372036854775807 ELSE c.id END
+            AND CASE WHEN c.prerequisite THEN -c.id - 1 ELSE 9223372036854775807 END
+    ) AS movable
+FROM page_crawls AS c CROSS JOIN LATERAL (SELECT NOT c.prerequisite AND c.kind = ANY (kinds('counted')) AS counted) AS k
+WHERE c.outcome IS NOT NULL;

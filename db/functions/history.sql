@@ -24,9 +24,11 @@ $$;
 
 CREATE OR REPLACE TRIGGER page_crawls_change BEFORE UPDATE ON page_crawls
 FOR EACH ROW EXECUTE FUNCTION page_crawls_change();
-CREATE OR REPLACE TRIGGER page_crawls_kept BEFORE DELETE OR TRUNCATE ON page_crawls
+CREATE OR REPLACE TRIGGER page_crawls_kept BEFORE TRUNCATE ON page_crawls
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
-
+-- CrawlsMove alone deletes rows, which a file has.
+CREATE OR REPLACE TRIGGER page_crawls_moved BEFORE DELETE ON page_crawls FOR EACH ROW
+WHEN (OLD.outcome IS NULL OR current_setting('mosey.forgets', true) IS DISTINCT FROM 'crawls') EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER workers_kept BEFORE DELETE OR TRUNCATE ON workers
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER pages_kept BEFORE DELETE OR TRUNCATE ON pages

@@ -125,23 +125,21 @@ END
 $$;
 
 -- The totals of domains in their runs, as stored and as counted from the rows, like totals_add: by
--- outcome, and bytes last. An attempt that was taken back does not count.
+-- outcome, and bytes last. Moved attempts count, although their rows are gone.
 CREATE OR REPLACE FUNCTION run_totals(p_domains text[]) RETURNS TABLE (run_id bigint, domain text, totals bigint[], rows bigint[])
 LANGUAGE sql STABLE AS $$
     SELECT r.run_id, r.domain,
         ARRAY[r.success, r.failed, r.timeout, r.blocked_robots, r.blocked_4xx, r.blocked_5xx, r.skipped, r.bytes],
-        coalesce(x.rows, '{0,0,0,0,0,0,0,0}')
+        ARRAY(SELECT coalesce(x.rows[i], 0) + coalesce(r.moved[i], 0) FROM generate_series(1, 8) i)
     FROM run_domains r
     LEFT JOIN (
         SELECT c.run_id, c.domain, ARRAY[
-            count(*) FILTER (WHERE c.outcome = 'success' AND k.counted), count(*) FILTER (WHERE c.outcome = 'failed' AND k.counted),
-            count(*) FILTER (WHERE c.outcome = 'timeout' AND k.counted), count(*) FILTER (WHERE c.outcome = 'blocked_robots' AND k.counted),
-            count(*) FILTER (WHERE c.outcome = 'blocked_4xx' AND k.counted), count(*) FILTER (WHERE c.outcome = 'blocked_5xx' AND k.counted),
-            count(*) FILTER (WHERE c.outcome = 'skipped' AND c.skipped <> 'taken back' AND k.counted), coalesce(sum(c.bytes), 0)::bigint
+            count(*) FILTER (WHERE c.total = 'success'), count(*) FILTER (WHERE c.total = 'failed'),
+            count(*) FILTER (WHERE c.total = 'timeout'), count(*) FILTER (WHERE c.total = 'blocked_robots'),
+            count(*) FILTER (WHERE c.total = 'blocked_4xx'), count(*) FILTER (WHERE c.total = 'blocked_5xx'),
+            count(*) FILTER (WHERE c.total = 'skipped'), sum(c.total_bytes)::bigint
         ] AS rows
-        FROM page_crawls c CROSS JOIN LATERAL (SELECT c.kind = ANY (kinds('counted')) AS counted) k
-        WHERE c.domain = ANY (p_domains) AND c.outcome IS NOT NULL AND NOT c.prerequisite AND (k.counted OR c.kind = ANY (kinds('image')))
-        GROUP BY c.run_id, c.domain
+        FROM crawls_closed c WHERE c.domain = ANY (p_domains) GROUP BY c.run_id, c.domain
     ) x ON x.run_id = r.run_id AND x.domain = r.domain
     WHERE r.domain = ANY (p_domains)
 $$;

@@ -101,6 +101,8 @@ BEGIN
             WHERE y.page_id = g.id AND y.run_id = p_run_id AND y.outcome = 'skipped' AND y.skipped = ANY (reasons('seed given'))
             OFFSET 0
         ) c
+        -- as in crawls_repeat
+        WHERE NOT EXISTS (SELECT 1 FROM page_crawls y WHERE y.page_id = c.page_id AND y.run_id = p_run_id AND y.previous_id >= c.id)
         ORDER BY c.page_id, c.id
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )

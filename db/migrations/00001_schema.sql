@@ -21,7 +21,10 @@ CREATE TABLE installation (
     -- takes away a table or column of older programs raises it.
     oldest bigint NOT NULL DEFAULT 1,
     -- a hash of the files in ../functions that were applied last
-    functions text NOT NULL DEFAULT ''
+    functions text NOT NULL DEFAULT '',
+    -- Attempts that ended before may be in files instead (mosey export crawls --move). Null means that
+    -- all attempts are stored here.
+    moved_before timestamptz
 );
 INSERT INTO installation DEFAULT VALUES;
 
@@ -256,6 +259,9 @@ CREATE TABLE run_domains (
     -- images found on its pages, and images from it whose content was recorded
     images_found bigint NOT NULL DEFAULT 0,
     images_stored bigint NOT NULL DEFAULT 0,
+    -- Counts the attempts that mosey export crawls --move has moved: the first eight like run_totals,
+    -- the last one all of them. Null means that none was moved.
+    moved bigint [],
     updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (run_id, domain)
 ) WITH (fillfactor = 80);

@@ -143,3 +143,7 @@ WHERE
     r.status = 'done' AND r.spent = '' AND coalesce((r.settings ->> 'max_pages')::bigint NOT BETWEEN 0 AND r.pages_started, true)
     AND EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at <= now())
 ORDER BY r.id;
+
+-- How many attempts were moved to files.
+-- name: CheckMoved :one
+SELECT coalesce(sum(rd.moved[9]), 0)::bigint AS moved FROM run_domains AS rd;

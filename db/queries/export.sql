@@ -43,7 +43,7 @@ WHERE
     );
 
 -- name: ExportCrawlKeys :many
-SELECT id FROM page_crawls WHERE id > @after ORDER BY id LIMIT @max;
+SELECT id, created_at FROM page_crawls WHERE id > @after ORDER BY id LIMIT @max;
 
 -- In the order of the index alone: sorting by id, too, would read all of the domain.
 -- name: ExportCrawlKeysOfDomain :many
@@ -57,11 +57,53 @@ SELECT
     c.error_message, c.skipped, c.unchanged, c.content_type, c.bytes, c.truncated, coalesce(host(c.ip), '')::text AS ip,
     c.depth, c.redirects, c.scheduled_for, c.completed_at::timestamptz AS completed_at, c.duration_ms, c.delay_ms,
     c.delay_reason, c.retry_after_ms, c.lost,
-    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker, c.attempt, c.again,
+    c.robots_version, c.ip_delay_ms, coalesce(c.subnet::text, '')::text AS subnet, c.subnet_delay_ms, c.registered, c.registered_delay_ms
 FROM page_crawls AS c
 WHERE
     c.id = ANY(@ids::bigint []) AND c.outcome IS NOT NULL
-    AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL);
+    AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
+    AND (c.completed_at < sqlc.narg(before)::timestamptz OR sqlc.narg(before)::timestamptz IS NULL)
+    AND (NOT @movable::boolean OR (SELECT x.movable FROM crawls_closed AS x WHERE x.id = c.id));
+
+-- Deletes attempts that a file has, by their ids and ends, and counts them with their domains. An
+-- attempt that something needs again stays, as after a restore. The caller sets mosey.forgets.
+-- name: CrawlsMove :one
+WITH gone AS (
+    DELETE FROM page_crawls AS c USING (SELECT unnest(@ids::bigint []) AS id, unnest(@ended::timestamptz []) AS ended) AS u
+    WHERE
+        c.id = ANY(@ids::bigint []) AND c.id = u.id AND c.completed_at = u.ended
+        AND (SELECT x.movable FROM crawls_closed AS x WHERE x.id = u.id)
+    RETURNING c.id
+), counted AS (
+    UPDATE run_domains AS rd SET moved = ARRAY(SELECT coalesce(rd.moved[i], 0) + t.counts[i] FROM generate_series(1, 9) AS i)
+    FROM (
+        SELECT
+            x.run_id, x.domain, ARRAY[
+                count(*) FILTER (WHERE x.total = 'success'), count(*) FILTER (WHERE x.total = 'failed'),
+                count(*) FILTER (WHERE x.total = 'timeout'), count(*) FILTER (WHERE x.total = 'blocked_robots'),
+                count(*) FILTER (WHERE x.total = 'blocked_4xx'), count(*) FILTER (WHERE x.total = 'blocked_5xx'),
+                count(*) FILTER (WHERE x.total = 'skipped'), coalesce(sum(x.total_bytes), 0)::bigint, count(*)
+            ] AS counts
+        FROM gone AS g CROSS JOIN LATERAL (
+            SELECT y.run_id, y.domain, y.total, y.total_bytes FROM crawls_closed AS y WHERE y.id = g.id OFFSET 0
+        ) AS x
+        GROUP BY x.run_id, x.domain ORDER BY x.domain, x.run_id
+    ) AS t
+    WHERE rd.run_id = t.run_id AND rd.domain = t.domain
+)
+SELECT count(*)::bigint AS moved FROM gone;
+
+-- Notes before which instant attempts may have been moved.
+-- name: MovedNote :exec
+UPDATE installation SET moved_before = greatest(moved_before, @before::timestamptz);
+
+-- Before which instant attempts may have been moved, and how many attempts of a domain were.
+-- name: MovedGet :one
+SELECT i.moved_before, (
+    SELECT coalesce(sum(rd.moved[9]), 0) FROM run_domains AS rd WHERE rd.domain = @domain::text AND i.moved_before IS NOT NULL
+)::bigint AS attempts
+FROM installation AS i;
 
 -- name: ExportDomainKeys :many
 SELECT id FROM domains WHERE id > @after ORDER BY id LIMIT @max;

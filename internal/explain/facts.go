@@ -75,6 +75,9 @@ func explainState(w *Why, d report.Domain) {
 	if d.Forgotten != nil {
 		w.addf("%s", Forgotten(*d.Forgotten, w.zone))
 	}
+	if d.Moved != nil {
+		w.addf("its history: %s", Moved(*d.Moved, w.zone))
+	}
 	if time.Until(d.DeferredUntil) > 0 {
 		w.addf("it is deferred until %s", StampIn(d.DeferredUntil, w.zone))
 	}

@@ -108,6 +108,12 @@ func Forgotten(f report.Forgotten, zone *time.Location) string {
 	return OneLine(fmt.Sprintf("%s; asked for by %s on %s: %s", line, f.By, StampIn(f.AskedAt, zone), f.Reason))
 }
 
+// Moved says how much of a domain's history is in files instead.
+func Moved(m report.Moved, zone *time.Location) string {
+	return fmt.Sprintf("all attempts since %s are stored here; before, %s of its domain moved to files (mosey export crawls --move)",
+		StampIn(m.Before, zone), Count(m.Attempts, "attempt"))
+}
+
 // Telling leaves out controls without an effect: a delay of zero and an empty window.
 func Telling(cs crawl.Controls) crawl.Controls {
 	return slices.DeleteFunc(slices.Clone(cs), func(c crawl.Control) bool {

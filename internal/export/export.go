@@ -27,6 +27,7 @@ type Progress struct {
 	Rows   int64
 	Bytes  int64
 	Files  int
+	Moved  int64 // rows of the files that were deleted
 	Before Written
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/gofrs/flock"
 
@@ -20,24 +21,33 @@ const RowsPerFileMin = 10_000
 // file, in whole batches. It continues an interrupted call after the last complete file.
 // When ctx ends, it completes the present file. A directory with other files of an export is
 // crawl.ErrInvalid unless Force is set.
-func (e *Export) ToDir(ctx context.Context, dir string, rowsPerFile int64) (p Progress, err error) {
+func (e *Export) ToDir(ctx context.Context, dir string, rowsPerFile int64) (Progress, error) {
+	return e.progress, e.inDir(dir, func(m *manifest) error { return e.toDir(ctx, dir, rowsPerFile, m) })
+}
+
+// inDir calls do with the manifest of a directory, which no other export writes to meanwhile.
+func (e *Export) inDir(dir string, do func(*manifest) error) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return e.progress, err
+		return err
 	}
 	lock := flock.New(filepath.Join(dir, "."+string(e.Kind)+".lock"))
 	locked, err := lock.TryLock()
 	if err != nil {
-		return e.progress, err
+		return err
 	}
 	if !locked {
-		return e.progress, fmt.Errorf("%w: another export writes %s to %s: wait for its end, or name another directory",
+		return fmt.Errorf("%w: another export writes %s to %s: wait for its end, or name another directory",
 			crawl.ErrInvalid, e.Kind, dir)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	m, err := e.manifest(dir)
 	if err != nil {
-		return e.progress, err
+		return err
 	}
+	return do(m)
+}
+
+func (e *Export) toDir(ctx context.Context, dir string, rowsPerFile int64, m *manifest) error {
 	var after key
 	for _, f := range m.Files {
 		e.progress.Before.Files++
@@ -45,7 +55,7 @@ func (e *Export) ToDir(ctx context.Context, dir string, rowsPerFile int64) (p Pr
 		after = f.Next
 	}
 	d := &directory{Export: e, dir: dir, rowsPerFile: rowsPerFile, manifest: m}
-	err = e.eachBatch(ctx, m.Filter, after, d.add)
+	err := e.eachBatch(ctx, m.Filter, after, d.add)
 	switch {
 	case err == nil:
 		err = d.end()
@@ -54,7 +64,7 @@ func (e *Export) ToDir(ctx context.Context, dir string, rowsPerFile int64) (p Pr
 	case d.part != nil:
 		err = errors.Join(err, d.part.abandon())
 	}
-	return e.progress, err
+	return err
 }
 
 type directory struct {
@@ -204,8 +214,23 @@ func (e *Export) finish(p *part) error {
 	if err := os.Rename(p.path+partEnd, p.path); err != nil {
 		return err
 	}
+	if err := syncDirectory(filepath.Dir(p.path)); err != nil {
+		return err
+	}
 	e.progress.Files++
 	return nil
+}
+
+// syncDirectory makes the name of a file survive a loss of power, as its bytes do already.
+func syncDirectory(path string) error {
+	if runtime.GOOS == "windows" { // which cannot do that
+		return nil
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // abandon removes a partial file.

@@ -32,7 +32,8 @@ type file struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
-	Next  key    `json:"next"` // where the next file begins
+	Next  key    `json:"next"`            // where the next file begins
+	Moved bool   `json:"moved,omitempty"` // its rows are deleted
 }
 
 // manifest reads the manifest of a directory, or begins one.
@@ -42,10 +43,12 @@ func (e *Export) manifest(dir string) (*manifest, error) {
 		fresh.Columns = append(fresh.Columns, c.Name+" "+string(c.Type))
 	}
 	path := filepath.Join(dir, string(e.Kind)+".json")
-	if e.Force {
+	data, err := os.ReadFile(path)
+	var found manifest
+	unreadable := json.Unmarshal(data, &found)
+	if e.Force && !found.Filter.Movable {
 		return fresh, errors.Join(fresh.save(dir), fresh.sweep(dir))
 	}
-	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if found, err := fresh.unlisted(dir); err != nil || len(found) > 0 {
 			return nil, cmp.Or(err, fmt.Errorf("%w: %s has %s without %s.json, which names the files of an export: "+
@@ -56,10 +59,9 @@ func (e *Export) manifest(dir string) (*manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found manifest
-	if err := json.Unmarshal(data, &found); err != nil {
+	if unreadable != nil {
 		return nil, fmt.Errorf("%w: %s cannot be read (%w): name another directory, or begin anew with --force",
-			crawl.ErrInvalid, path, err)
+			crawl.ErrInvalid, path, unreadable)
 	}
 	if err := found.fits(fresh, path); err != nil {
 		return nil, err
@@ -73,14 +75,25 @@ func (m *manifest) fits(now *manifest, path string) error {
 	switch {
 	case m.Kind != now.Kind || m.Format != now.Format || !maps.Equal(m.Asked, now.Asked):
 		why = fmt.Sprintf("is of an export of %s, not of %s: give the same command", m, now)
+		if m.Filter.Movable {
+			why += ", or name another directory: these rows may be stored nowhere else"
+		}
 	case !slices.Equal(m.Columns, now.Columns):
 		why = "is of another version of Mosey, with other columns: name another directory"
-	case m.Whole:
+	case m.Whole && !m.moves():
 		why = fmt.Sprintf("says that this export is whole, in %d files: name another directory", len(m.Files))
 	default:
 		return nil
 	}
-	return fmt.Errorf("%w: %s %s, or begin anew with --force", crawl.ErrInvalid, path, why)
+	if !m.Filter.Movable {
+		why += ", or begin anew with --force"
+	}
+	return fmt.Errorf("%w: %s %s", crawl.ErrInvalid, path, why)
+}
+
+// moves reports whether rows of its files are to be deleted still.
+func (m *manifest) moves() bool {
+	return m.Filter.Movable && slices.ContainsFunc(m.Files, func(f file) bool { return !f.Moved })
 }
 
 func (m *manifest) String() string {
@@ -109,7 +122,10 @@ func (m *manifest) save(dir string) (err error) {
 	if err := errors.Join(err, out.Close()); err != nil {
 		return err
 	}
-	return os.Rename(path+partEnd, path)
+	if err := os.Rename(path+partEnd, path); err != nil {
+		return err
+	}
+	return syncDirectory(dir)
 }
 
 // numbered reports whether a file is of this kind of export, partial or not, in any format.

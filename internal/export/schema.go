@@ -68,6 +68,15 @@ func crawlColumns() []column[report.CrawlRow] {
 		maybeMillis("retry_after_ms", "how long the server asked us to wait", func(r *row) *crawl.Millis { return r.RetryAfter }),
 		flag("lost", "whether the worker died or stood still: the request may have been made", func(r *row) bool { return r.Lost }),
 		few(maybeText("worker", "process that made the request: `mosey/VERSION PID@HOST`", func(r *row) string { return r.Worker })),
+		number("attempt", "its number in the visit to its page, from 1", func(r *row) int64 { return int64(r.Attempt) }),
+		flag("again", "whether it began a further visit to the page", func(r *row) bool { return r.Again }),
+		maybeNumber("robots_version", "the robots.txt that decided: when it was fetched, in microseconds since 1970",
+			func(r *row) *int64 { return r.RobotsVersion }),
+		maybeMillis("ip_delay_ms", "how long the address was left alone afterwards", func(r *row) *crawl.Millis { return r.IPDelay }),
+		few(maybeText("subnet", "network of the address", func(r *row) string { return r.Subnet })),
+		maybeMillis("subnet_delay_ms", "how long it was left alone afterwards", func(r *row) *crawl.Millis { return r.SubnetDelay }),
+		few(maybeText("registered", "registered domain whose delay the request kept", func(r *row) string { return r.Registered })),
+		maybeMillis("registered_delay_ms", "how long it was left alone afterwards", func(r *row) *crawl.Millis { return r.RegisteredDelay }),
 	}
 }
 

@@ -189,6 +189,7 @@ func (s *Server) funcs() template.FuncMap {
 		"budget":       func(b report.BudgetUse) string { return explain.OneLine(explain.BudgetUse(b)) },
 		"skiprule":     func(r report.SkipRule) string { return explain.OneLine(explain.SkipRule(r)) },
 		"priority":     func(d report.Domain) string { return explain.OneLine(explain.Priority(d)) },
+		"moved":        func(m *report.Moved) string { return explain.Moved(*m, time.UTC) },
 		"outage":       func(o crawl.Outage) string { return explain.OneLine(explain.Outage(o, time.UTC)) },
 		"inc":          func(i int) int { return i + 1 },
 		"spans":        func() []int { return []int{attemptsShown / 2, attemptsShown, 5 * attemptsShown, attemptsMost} },

@@ -51,6 +51,7 @@ var allowed = []allowance{
 
 	// mosey doctor --check counts again what is derived
 	{"CheckOpen", "", 400_000, "it looks at all that is pending of some domains"},
+	{"CheckMoved", "", 150_000, "it adds up what was moved of all domains"},
 	{"CheckBudgets", "", 150_000, "it adds up all domains of the runs that have a budget"},
 	{"CheckReferences", "", 60_000, "it looks at some thousand attempts, by id"},
 	{"RepairBudgets", "", 150_000, "it adds up all domains of a run"},

@@ -23,6 +23,7 @@ func wholeCases(changing changes, reading reads) {
 		domains := []string{site(sitePlain), site(siteOther), site(siteClaimed), site(siteExpired)}
 		c.ok(c.q.CheckDomains(ctx, dbsqlc.CheckDomainsParams{After: 100, Max: 200}))
 		c.ok(c.q.CheckLastIDs(ctx))
+		c.ok(c.q.CheckMoved(ctx))
 		c.ok(c.q.CheckDue(ctx, domains))
 		c.ok(c.q.CheckTotals(ctx, domains))
 		c.ok(c.q.CheckOpen(ctx, domains))
@@ -73,6 +74,17 @@ func wholeCases(changing changes, reading reads) {
 		c.ok(c.q.ExportCrawlKeys(ctx, dbsqlc.ExportCrawlKeysParams{After: 800_000, Max: 1000}))
 		c.ok(c.q.ExportCrawlKeysOfDomain(ctx, dbsqlc.ExportCrawlKeysOfDomainParams{Domain: site(0), After: ago(365 * 24 * time.Hour), Max: 1000}))
 		c.ok(c.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: crawls}))
+		old, err := c.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: crawls, Before: new(ago(0)), Movable: true})
+		c.ok(old, err)
+		moved := dbsqlc.CrawlsMoveParams{}
+		for _, row := range old {
+			moved.Ids, moved.Ended = append(moved.Ids, row.ID), append(moved.Ended, row.CompletedAt)
+		}
+		c.done(c.q.MovedNote(ctx, ago(0)))
+		c.exec("SELECT set_config('mosey.forgets', 'crawls', true)")
+		c.ok(c.q.CrawlsMove(ctx, moved))
+		c.ok(c.q.CrawlsMove(ctx, moved))
+		c.ok(c.q.MovedGet(ctx, site(0)))
 		c.ok(c.q.ExportDomainKeys(ctx, dbsqlc.ExportDomainKeysParams{After: 100, Max: 1000}))
 		c.ok(c.q.ExportDomainKey(ctx, dbsqlc.ExportDomainKeyParams{Domain: site(sitePlain)}))
 		c.ok(c.q.ExportDomains(ctx, pageIDs(100, 1000)))

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -207,7 +208,8 @@ func byID(find func(*db.Store, context.Context, int64, int64) ([]db.Discrepancy,
 			}
 			p.tellf("%d of %d rows looked at", min(after+idsStep, end), end)
 		}
-		return end, nil, err
+		moved, err2 := s.Moved(ctx)
+		return end - last(0, moved), nil, errors.Join(err, err2)
 	}
 }
 

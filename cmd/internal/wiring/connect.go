@@ -201,6 +201,11 @@ func OpenReader(ctx context.Context, url string) (*db.Store, error) {
 	return openChecked(ctx, func() (*db.Store, error) { return db.OpenReader(ctx, url) })
 }
 
+// OpenOwner is OpenStore with the rights of the owner.
+func OpenOwner(ctx context.Context, url string) (*db.Store, error) {
+	return openChecked(ctx, func() (*db.Store, error) { return db.OpenOwner(ctx, url) })
+}
+
 func openChecked(ctx context.Context, open func() (*db.Store, error)) (*db.Store, error) {
 	store, err := open()
 	if err != nil {

@@ -49,6 +49,11 @@ func WithReader(ctx context.Context, e *Env, fn func(*db.Store) error) error {
 	return withOpened(ctx, e, fn, func(url string) (*db.Store, error) { return wiring.OpenReader(ctx, url) })
 }
 
+// WithOwner is WithStore with the rights of the owner.
+func WithOwner(ctx context.Context, e *Env, fn func(*db.Store) error) error {
+	return withOpened(ctx, e, fn, func(url string) (*db.Store, error) { return wiring.OpenOwner(ctx, url) })
+}
+
 func withOpened(ctx context.Context, e *Env, fn func(*db.Store) error, open func(url string) (*db.Store, error)) error {
 	return WithDatabase(ctx, e, func(url string) error {
 		store, err := open(url)

@@ -131,6 +131,9 @@ func printDomain(w io.Writer, r report.Domain) error {
 	if r.Forgotten != nil {
 		row("forgotten", "%s", explain.Forgotten(*r.Forgotten, time.Local))
 	}
+	if r.Moved != nil {
+		row("history", "%s", explain.Moved(*r.Moved, time.Local))
+	}
 	if !r.DeferredUntil.IsZero() {
 		row("deferred until", "%s", explain.Stamp(r.DeferredUntil))
 	}

@@ -30,6 +30,8 @@ type ExportCmd struct {
 	Domain      string `help:"Only rows of this domain; of links, those on its pages; of images, those that its pages name." placeholder:"DOMAIN"`
 	Since       string `help:"Only pages fetched, crawls completed, links found or gone and images answered then or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
 	Lang        string `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
+	Before      string `help:"Only crawls completed earlier: a date or an age, as of --since." placeholder:"WHEN"`
+	Move        bool   `help:"Delete the crawls that were written, except the first of each page in a run and the last of each outcome. Wants --before, a week ago or earlier, and Parquet in a directory of its own. Wants the owner of the database. The same command resumes it. See docs/scale.md."`
 	RowsPerFile int64  `default:"1000000" help:"How many rows a file in a directory has at the most." placeholder:"N"`
 	Force       bool   `help:"Replace the file, or begin the directory anew."`
 }
@@ -52,12 +54,21 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Out == stdoutName && x.Format == export.Parquet && e.Terminal {
 		return wiring.Usagef("--format parquet: a terminal cannot show it: name a file with --out, or a program behind a pipe")
 	}
-	return command.WithReader(ctx, e, func(store *db.Store) error {
+	with := command.WithReader
+	if c.Move {
+		with = command.WithOwner
+	}
+	return with(ctx, e, func(store *db.Store) error {
+		if c.Move {
+			if err := store.MayMove(ctx); err != nil {
+				return wiring.Usagef("--move: %w", err)
+			}
+		}
 		x.Store = store
 		view := &exportView{ProgressLine: command.NewProgressLine(e), what: c.What, began: time.Now()}
 		view.rate.Add(view.began, 0)
 		x.Watch = view.progress
-		p, err := c.write(ctx, e, x)
+		p, err := c.write(ctx, e, x, store)
 		view.Clear()
 		switch {
 		case errors.Is(err, crawl.ErrInvalid):
@@ -85,8 +96,14 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 	if x.Filter.Domain, err = command.DomainFlag(c.Domain); err != nil {
 		return nil, err
 	}
-	if x.Filter.Since, err = parseSince(c.Since, now); err != nil {
+	if x.Filter.Since, err = parseWhen("--since", c.Since, now); err != nil {
 		return nil, err
+	}
+	if x.Filter.Before, err = parseWhen("--before", c.Before, now); err != nil {
+		return nil, err
+	}
+	if c.Before != "" && x.Kind != export.Crawls {
+		return nil, wiring.Usagef("--before %s: of %s all are exported; leave it out, or export crawls", c.Before, x.Kind)
 	}
 	if c.Since != "" && x.Kind == export.Domains {
 		return nil, wiring.Usagef("--since %s: domains have no day; leave it out, or export crawls", c.Since)
@@ -104,12 +121,38 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 	if c.RowsPerFile < export.RowsPerFileMin {
 		return nil, wiring.Usagef("--rows-per-file %d: want %d or more", c.RowsPerFile, export.RowsPerFileMin)
 	}
-	for name, value := range map[string]string{"--domain": x.Filter.Domain, "--since": c.Since, "--lang": x.Filter.Language} {
+	for name, value := range map[string]string{
+		"--domain": x.Filter.Domain, "--since": c.Since, "--before": c.Before, "--lang": x.Filter.Language,
+	} {
 		if value != "" {
 			x.Asked[name] = value
 		}
 	}
+	if c.Move {
+		return x, c.move(x, now)
+	}
 	return x, nil
+}
+
+// movedLast is the least age of crawls that are moved: rates and averages are computed from later ones.
+const movedLast = 7 * 24 * time.Hour
+
+// move has an export move its rows, or says why it must not.
+func (c *ExportCmd) move(x *export.Export, now time.Time) error {
+	switch {
+	case x.Kind != export.Crawls:
+		return wiring.Usagef("--move: %s are needed here; move crawls", x.Kind)
+	case x.Filter.Before.IsZero() || x.Filter.Before.After(now.Add(-movedLast)):
+		return wiring.Usagef("--move: later crawls are needed here; add --before, with a week ago or earlier, such as 365d")
+	case x.Filter.Domain != "" || c.Since != "":
+		return wiring.Usagef("--move: history is moved from the beginning and of all domains; leave --domain and --since out")
+	case c.Force:
+		return wiring.Usagef("--move: files of moved crawls are never replaced; leave --force out, and name another directory")
+	case !c.directory() || x.Format != export.Parquet:
+		return wiring.Usagef("--move: only Parquet files in a directory are read back before crawls are deleted; add --out DIR/")
+	}
+	x.Filter.Movable, x.Asked["--move"] = true, "on"
+	return nil
 }
 
 func (c *ExportCmd) format() (export.Format, error) {
@@ -141,8 +184,10 @@ func (c *ExportCmd) directory() bool {
 	return c.Out != stdoutName && err == nil && info.IsDir()
 }
 
-func (c *ExportCmd) write(ctx context.Context, e *command.Env, x *export.Export) (export.Progress, error) {
+func (c *ExportCmd) write(ctx context.Context, e *command.Env, x *export.Export, store *db.Store) (export.Progress, error) {
 	switch {
+	case c.Move:
+		return x.Move(ctx, c.Out, c.RowsPerFile, store)
 	case c.directory():
 		return x.ToDir(ctx, c.Out, c.RowsPerFile)
 	case c.Out != stdoutName:
@@ -166,6 +211,9 @@ func (c *ExportCmd) write(ctx context.Context, e *command.Env, x *export.Export)
 func (c *ExportCmd) stopped(p export.Progress) error {
 	rows := p.Before.Rows + p.Rows
 	switch {
+	case p.Moved > 0:
+		return fmt.Errorf("stopped: %s has all %s, and %d of them were deleted here; the same command deletes the others",
+			c.Out, c.What, p.Moved)
 	case c.directory():
 		return fmt.Errorf("stopped: %s has %d %s in %s; the same command goes on from there",
 			c.Out, rows, c.What, explain.Count(int64(p.Before.Files+p.Files), "file"))
@@ -185,7 +233,10 @@ type exportView struct {
 
 func (v *exportView) progress(p export.Progress) {
 	v.Show(func(now time.Time) string {
-		v.rate.Add(now, p.Rows)
+		v.rate.Add(now, p.Rows+p.Moved)
+		if p.Moved > 0 {
+			return fmt.Sprintf("%d %s deleted that the files have, %.0f a second", p.Moved, v.what, v.rate.PerSecond())
+		}
 		return fmt.Sprintf("%d %s, %s, %.0f a second", p.Before.Rows+p.Rows, v.what, explain.Size(p.Bytes), v.rate.PerSecond())
 	})
 }
@@ -199,6 +250,9 @@ func (v *exportView) summary(p export.Progress) string {
 	line += fmt.Sprintf(", %s, in %s (%.0f a second)", explain.Size(p.Bytes), took.Round(10*time.Millisecond), command.PerSecond(p.Rows, took))
 	if p.Before.Files > 0 {
 		line += fmt.Sprintf("; with %d from before in %s", p.Before.Rows, explain.Count(int64(p.Before.Files), "file"))
+	}
+	if p.Moved > 0 {
+		line += fmt.Sprintf("; %d of them were deleted here", p.Moved)
 	}
 	return line
 }

@@ -97,6 +97,9 @@ func printPage(w io.Writer, r report.Page) error {
 		}
 		row("crawl "+explain.Stamp(when), "%s in run %s, %s, %s%s %s", explain.Attempt(c), c.Run, c.Duration, c.IP, by, c.Error)
 	}
+	if r.Moved != nil {
+		row("history", "%s", explain.Moved(*r.Moved, time.Local))
+	}
 	return command.Flush(t)
 }
 

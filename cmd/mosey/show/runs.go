@@ -242,7 +242,7 @@ const crawlsMost = 100_000
 
 // Run prints closed attempts, the newest first.
 func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
-	since, err := parseSince(c.Since, time.Now())
+	since, err := parseWhen("--since", c.Since, time.Now())
 	if err != nil {
 		return err
 	}
@@ -315,6 +315,9 @@ func printAudit(w io.Writer, a report.Audit) {
 			fmt.Fprintf(w, "%-12s min %s, median %s, p99 %s; beyond what was due: median %s, p99 %s\n", "",
 				millis(g.Min), millis(g.P50), millis(g.P99), millis(g.OverP50), millis(g.OverP99))
 		}
+	}
+	if !a.Since.IsZero() {
+		fmt.Fprintf(w, "%-12s gaps since %s; earlier requests were moved to files (mosey export crawls --move)\n", "history", explain.Stamp(a.Since))
 	}
 	gaps("domains", a.Domains)
 	gaps("addresses", a.IPs)

@@ -39,7 +39,7 @@ type SearchCmd struct {
 
 // Run prints what is found, the best first.
 func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
-	since, err := parseSince(c.Since, time.Now())
+	since, err := parseWhen("--since", c.Since, time.Now())
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func printResults(w io.Writer, results []search.Result) {
 // descriptionShown is how much of a description is printed, in characters.
 const descriptionShown = 200
 
-// parseSince reads a day or an age; empty is the zero time.
-func parseSince(text string, now time.Time) (time.Time, error) {
+// parseWhen reads the day or the age that a flag gives; empty is the zero time.
+func parseWhen(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -135,7 +135,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	if days, span, ok := ParseAge(text, maxDays); ok {
 		return now.AddDate(0, 0, -days).Add(-span), nil
 	}
-	return time.Time{}, wiring.Usagef("--since %q: want a date such as 2026-11-01, or an age such as 30d or 12h", text)
+	return time.Time{}, wiring.Usagef("%s %q: want a date such as 2026-11-01, or an age such as 30d or 12h", flag, text)
 }
 
 // ParseAge reads a span that may be in days, of which there are at most so many.

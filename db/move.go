@@ -1,0 +1,65 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// BeginMoving notes that crawls which were completed before an instant may be in files from now on.
+// It returns crawl.ErrInvalid if the session's role may not delete history, as that of a worker.
+func (s *Store) BeginMoving(ctx context.Context, before time.Time) error {
+	if err := s.MayMove(ctx); err != nil {
+		return err
+	}
+	return translate("note what is moved", s.q.MovedNote(ctx, before))
+}
+
+// MayMove returns crawl.ErrInvalid if the session's role may not delete history, as that of a worker.
+func (s *Store) MayMove(ctx context.Context) error {
+	rights, err := s.Rights(ctx)
+	if err == nil && !rights.Deletes {
+		err = fmt.Errorf("%w: the role %s may not delete history: set DATABASE_URL to the owner of the schema", crawl.ErrInvalid, rights.Role)
+	}
+	return err
+}
+
+// MoveCrawls deletes crawls that a file has, some hundred in one transaction, and returns their number.
+// It leaves crawls that something needs again. Call BeginMoving before.
+func (s *Store) MoveCrawls(ctx context.Context, crawls []report.MovedCrawl) (moved int64, err error) {
+	p := dbsqlc.CrawlsMoveParams{}
+	for _, c := range crawls {
+		p.Ids, p.Ended = append(p.Ids, c.ID), append(p.Ended, c.CompletedAt)
+	}
+	return retryConflicts(ctx, "delete moved crawls", func() (int64, error) {
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "SET LOCAL mosey.forgets = 'crawls'")
+			if err == nil {
+				moved, err = s.q.WithTx(tx).CrawlsMove(ctx, p)
+			}
+			return err
+		})
+		return moved, err
+	})
+}
+
+// Moved returns how many crawls were moved.
+func (s *Store) Moved(ctx context.Context) (int64, error) {
+	n, err := s.q.CheckMoved(ctx)
+	return n, translate("count moved crawls", err)
+}
+
+// movedOf reports how much of a domain's history is in files instead; nil means nothing.
+func movedOf(ctx context.Context, q *dbsqlc.Queries, domain string) (*report.Moved, error) {
+	row, err := q.MovedGet(ctx, domain)
+	if err != nil || row.Attempts == 0 {
+		return nil, translate("look what was moved of "+domain, err)
+	}
+	return &report.Moved{Before: valueOf(row.MovedBefore), Attempts: row.Attempts}, nil
+}

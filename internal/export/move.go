@@ -1,0 +1,133 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/mosey-web/mosey/crawl/report"
+)
+
+// moveStep is the number of rows that one transaction deletes: within milliseconds, so that a crawl does
+// not wait for the rows that count them.
+const moveStep = 500
+
+// MoveStore deletes crawls that are in files.
+type MoveStore interface {
+	// BeginMoving notes that crawls which were completed before an instant may be gone.
+	BeginMoving(ctx context.Context, before time.Time) error
+	// MoveCrawls deletes at most moveStep crawls and returns how many were there.
+	MoveCrawls(ctx context.Context, crawls []report.MovedCrawl) (int64, error)
+}
+
+// Move is ToDir for Parquet files of crawls, whose rows it deletes afterwards. Filter.Movable must be
+// set. It deletes rows that a file has, and those of a file only after the file was read back. A call
+// that was stopped continues, also after a kill: no row is lost and none is in two files.
+func (e *Export) Move(ctx context.Context, dir string, rowsPerFile int64, store MoveStore) (Progress, error) {
+	err := e.inDir(dir, func(m *manifest) error {
+		if !m.Whole {
+			if err := e.toDir(ctx, dir, rowsPerFile, m); err != nil {
+				return err
+			}
+		}
+		if err := store.BeginMoving(ctx, m.Filter.Before); err != nil {
+			return err
+		}
+		for i := range m.Files {
+			if m.Files[i].Moved {
+				continue
+			}
+			if err := e.moveFile(ctx, dir, &m.Files[i], store); err != nil {
+				return err
+			}
+			m.Files[i].Moved = true
+			if err := m.save(dir); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return e.progress, err
+}
+
+// moveFile reads a file as a whole, and then again to delete its rows.
+func (e *Export) moveFile(ctx context.Context, dir string, f *file, store MoveStore) error {
+	path := filepath.Join(dir, f.Name)
+	var rows int64
+	err := readMoved(path, f.Bytes, func(crawls []report.MovedCrawl) error {
+		rows += int64(len(crawls))
+		return ctx.Err()
+	})
+	if err == nil && rows != f.Rows {
+		err = fmt.Errorf("it has %d rows instead of %d", rows, f.Rows)
+	}
+	if err != nil {
+		return fmt.Errorf("read back %s: %w", path, err)
+	}
+	return readMoved(path, f.Bytes, func(crawls []report.MovedCrawl) error {
+		n, err := store.MoveCrawls(ctx, crawls)
+		e.progress.Moved += n
+		if e.Watch != nil {
+			e.Watch(e.progress)
+		}
+		return err
+	})
+}
+
+// readMoved reads all columns of a file's rows, whose pages have checksums, and calls do with some
+// crawls at a time.
+func readMoved(path string, size int64, do func([]report.MovedCrawl) error) (err error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	if info, err := in.Stat(); err != nil || info.Size() != size {
+		return errors.Join(err, errors.New("its size is not the one that was written"))
+	}
+	p, err := parquet.OpenFile(in, size)
+	if err != nil {
+		return err
+	}
+	id, ok := p.Schema().Lookup("id")
+	ended, ok2 := p.Schema().Lookup("completed_at")
+	if !ok || !ok2 {
+		return errors.New("it has no crawls")
+	}
+	rows := make([]parquet.Row, moveStep)
+	for _, group := range p.RowGroups() {
+		if err := readGroup(group, rows, id.ColumnIndex, ended.ColumnIndex, do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readGroup(group parquet.RowGroup, rows []parquet.Row, id, ended int, do func([]report.MovedCrawl) error) (err error) {
+	from := group.Rows()
+	defer func() { err = errors.Join(err, from.Close()) }()
+	for {
+		n, err := from.ReadRows(rows)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		crawls := make([]report.MovedCrawl, n)
+		for i, row := range rows[:n] {
+			crawls[i] = report.MovedCrawl{ID: row[id].Int64(), CompletedAt: time.UnixMicro(row[ended].Int64())}
+		}
+		if n > 0 {
+			if err := do(crawls); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return nil // the end
+		}
+	}
+}
