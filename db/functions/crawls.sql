@@ -197,8 +197,8 @@ $$;
 CREATE OR REPLACE VIEW crawls_closed AS
 SELECT
     c.id, c.run_id, c.domain,
-    CASE WHEN k.counted AND c.skipped IS DISTINCT FROM 'taken back' THEN c.outcome END AS total,
-    CASE WHEN k.counted OR NOT c.prerequisite AND c.kind = ANY (kinds('image')) THEN c.bytes END AS total_bytes,
+    CASE WHEN NOT c.prerequisite AND c.kind = ANY (kinds('counted')) AND c.skipped IS DISTINCT FROM 'taken back' THEN c.outcome END AS total,
+    CASE WHEN NOT c.prerequisite AND c.kind = ANY (kinds('counted') || kinds('image')) THEN c.bytes END AS total_bytes,
     (c.previous_id IS NOT NULL OR c.prerequisite) AND EXISTS (
         SELECT 1 FROM page_crawls AS n
         WHERE n.page_id = c.page_id AND n.run_id = c.run_id AND n.outcome = c.outcome AND n.skipped IS NOT DISTINCT FROM c.skipped
@@ -207,5 +207,4 @@ SELECT
             BETWEEN CASE WHEN c.prerequisite THEN -9223372036854775807 ELSE c.id END
             AND CASE WHEN c.prerequisite THEN -c.id - 1 ELSE 9223372036854775807 END
     ) AS movable
-FROM page_crawls AS c CROSS JOIN LATERAL (SELECT NOT c.prerequisite AND c.kind = ANY (kinds('counted')) AS counted) AS k
-WHERE c.outcome IS NOT NULL;
+FROM page_crawls AS c WHERE c.outcome IS NOT NULL;
