@@ -64,7 +64,8 @@ type Attempt struct {
 	GiveUpReason string       `json:"give_up_reason,omitempty"`
 	GiveUpFor    Millis       `json:"give_up_ms,omitempty"`
 
-	// Skipped is why no request was made, where the reason lies with the page.
+	// Skipped is why no request was made, where the reason lies with the page; of OutcomeSuccess
+	// why the answer gave neither text nor links nor an image.
 	Skipped reasons.Reason `json:"skipped,omitempty"`
 	// Unchanged says in words why the page counts as what it was at the last visit.
 	Unchanged string `json:"unchanged,omitempty"`

@@ -167,8 +167,11 @@ func list(all []Kind, quote string) string {
 
 func anything(string) bool { return true }
 
+// document takes what may be a page. XML is one if it turns out to be XHTML.
 func document(mediaType string) bool {
-	return slices.Contains([]string{"text/html", "application/xhtml+xml", "text/plain", ""}, mediaType)
+	return slices.Contains([]string{
+		"text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml", "",
+	}, mediaType)
 }
 
 // image takes what may be an image. Some servers do not say what a file is; what they call

@@ -1,6 +1,6 @@
 package reasons
 
-// Reason is the rule that decided a wait or a skip. The values are stored with slots,
+// Reason is the rule that decided a wait or a skip, or left an answer unread. The values are stored with slots,
 // domains and crawls, and shown to people.
 type Reason string
 
@@ -42,6 +42,11 @@ const (
 	Stale       Reason = "stale"
 	TakenBack   Reason = "taken back"
 	NotMade     Reason = "not made"
+	NoTarget    Reason = "no target"
+	Empty       Reason = "empty"
+	MediaType   Reason = "media type"
+	Malformed   Reason = "malformed"
+	Reserved    Reason = "reserved"
 )
 
 // table has one row a reason.
@@ -119,4 +124,13 @@ var table = map[Reason]Row{
 	Stale:     {Of: Attempt, Words: "another worker has it, its run has stopped, or a budget is spent"},
 	TakenBack: {Of: Attempt, Words: "trouble of our own ended it"},
 	NotMade:   {Of: Attempt, Words: "trouble of our own came before the request"},
+
+	// Why an answer below 400 gave nothing. The error of its attempt has the details.
+	NoTarget: {Of: Answer, Words: "redirects to no other page", Remedy: "mosey page URL names their targets"},
+	Empty: {
+		Of: Answer, Words: "no text, link or image", Remedy: "Mosey runs no scripts, which may draw the page in a browser",
+	},
+	MediaType: {Of: Answer, Words: "files of types that Mosey does not read", Remedy: "mosey page URL names the type"},
+	Malformed: {Of: Answer, Words: "files that could not be parsed", Remedy: "mosey page URL names the error"},
+	Reserved:  {Of: Answer, Words: "their publishers forbid the purpose of the run", Remedy: "mosey why URL names the rule"},
 }

@@ -11,7 +11,8 @@ import (
 type Row struct {
 	// Of is the subject that is not requested.
 	Of Subject
-	// Words explain the reason to people. Remedy says how to have the skipped page requested.
+	// Words explain the reason to people. Remedy says how to have the skipped page requested,
+	// or where to look further.
 	Words, Remedy string
 	// Control is the kind of a person's control that forbids requests for this reason.
 	Control string
@@ -47,6 +48,7 @@ const (
 	Page
 	Image
 	Attempt // one request
+	Answer  // the content of an answer, which the reason keeps from being read
 )
 
 // Event is what may have a skipped page decided again.

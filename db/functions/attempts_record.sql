@@ -135,7 +135,8 @@ END
 $$;
 
 -- Counts attempts in the totals of their domains in their runs. Images, which have their own budgets,
--- count only if they were stored or skipped. Sitemaps and feeds do not count: most sites have none.
+-- count only if they were stored or skipped. Sitemaps and feeds count only if the answer gave nothing:
+-- most sites have none.
 CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE run_domains r SET
@@ -149,14 +150,15 @@ BEGIN
         blocked_robots = r.blocked_robots + (o.outcome = 'blocked_robots')::integer,
         blocked_4xx = r.blocked_4xx + (o.outcome = 'blocked_4xx')::integer, blocked_5xx = r.blocked_5xx + (o.outcome = 'blocked_5xx')::integer,
         images_stored = r.images_stored + (a.kind = ANY (kinds('image')) AND a.doc #> '{image,content}' IS NOT NULL)::integer,
-        bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0), updated_at = clock_timestamp()
+        bytes = r.bytes + CASE WHEN i.list THEN 0 ELSE coalesce((a.doc ->> 'bytes')::bigint, 0) END, updated_at = clock_timestamp()
     FROM unnest(v) a CROSS JOIN LATERAL (
-        SELECT NOT i.image AND a.doc ? 'requested' AS asked, CASE WHEN i.image THEN '' ELSE a.doc ->> 'outcome' END AS outcome,
-            CASE WHEN NOT i.image OR a.doc ->> 'skipped' <> ALL (reasons('known')) THEN a.doc ->> 'skipped' END AS skipped
-        FROM (SELECT a.kind = ANY (kinds('image')) AS image) i
+        SELECT a.kind = ANY (kinds('counted')) AS counted, a.kind = ANY (kinds('announces')) AS list OFFSET 0
+    ) i CROSS JOIN LATERAL (
+        SELECT i.counted AND a.doc ? 'requested' AS asked, CASE WHEN i.counted THEN a.doc ->> 'outcome' ELSE '' END AS outcome,
+            CASE WHEN i.counted OR a.doc ->> 'skipped' <> ALL (reasons('known')) THEN a.doc ->> 'skipped' END AS skipped
     ) o
     WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = a.run_id AND r.domain = a.domain
-        AND NOT a.prerequisite AND (a.kind = ANY (kinds('counted')) OR a.kind = ANY (kinds('image')));
+        AND NOT a.prerequisite AND (NOT i.list OR a.doc ?& '{skipped,requested}');
     INSERT INTO run_outcomes_new (ended_at, run_id, outcome, attempts)
     SELECT date_trunc('minute', a.ended), a.run_id, (a.doc ->> 'outcome')::crawl_outcome, count(*)
     FROM unnest(v) a WHERE NOT a.prerequisite AND a.kind = ANY (kinds('counted')) GROUP BY 1, 2, 3;

@@ -252,7 +252,7 @@ CREATE TABLE run_domains (
     blocked_4xx bigint NOT NULL DEFAULT 0,
     blocked_5xx bigint NOT NULL DEFAULT 0,
     bytes bigint NOT NULL DEFAULT 0,
-    -- why pages were skipped, as {reason: count}
+    -- why pages were skipped, or gave nothing, as {reason: count}
     skips jsonb NOT NULL DEFAULT '{}',
     -- pages that let no link be followed
     nofollow bigint NOT NULL DEFAULT 0,
@@ -420,7 +420,7 @@ CREATE TABLE page_crawls (
     bytes bigint,
     content_type text,
     ip inet,
-    -- why no request was made (reasons.Reason)
+    -- why no request was made, or why a successful one gave nothing (reasons.Reason)
     skipped text,
     -- why the content counts as what it was at the last visit
     unchanged text,
@@ -455,7 +455,9 @@ CREATE TABLE page_crawls (
     CONSTRAINT page_crawls_closed_has_time CHECK ((outcome IS NULL) = (completed_at IS NULL)),
     CONSTRAINT page_crawls_closed_not_locked CHECK (outcome IS NULL OR locked_at IS NULL),
     CONSTRAINT page_crawls_status_known CHECK (status_code BETWEEN 100 AND 599),
-    CONSTRAINT page_crawls_skipped_says_why CHECK ((outcome = 'skipped') = (skipped IS NOT NULL)),
+    CONSTRAINT page_crawls_skipped_says_why CHECK (
+        CASE outcome WHEN 'skipped' THEN skipped IS NOT NULL WHEN 'success' THEN true ELSE skipped IS NULL END
+    ),
     CONSTRAINT page_crawls_numbers CHECK (
         depth >= 0 AND redirects >= 0 AND duration_ms >= 0 AND bytes >= 0
     )

@@ -78,7 +78,7 @@ func Summary(p report.Progress, call report.Totals, took time.Duration) string {
 	if images := ImageTotals(call); images != "" {
 		fmt.Fprintf(&b, "  images: %s\n", images)
 	}
-	for _, line := range notRequested(call) {
+	for _, line := range notRead(call) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	if p.Attempts() > call.Attempts() {
@@ -102,16 +102,19 @@ func WholeRun(t report.Totals) string {
 	return fmt.Sprintf("%s, %s, %s; %s", Count(t.Success, "page"), Count(t.Requests(), "request"), Size(t.Bytes), Tally(t))
 }
 
-// notRequested says why pages were closed without a request, and what to do about it.
-func notRequested(t report.Totals) []string {
+// notRead returns why pages were closed without a request and why answers gave nothing, with remedies.
+func notRead(t report.Totals) []string {
 	var lines []string
 	for _, rule := range t.SkipRules() {
-		what := "page"
+		what, became := "page", "skipped"
 		row := rule.Reason.Row()
-		if row.Of == reasons.Image {
+		switch row.Of {
+		case reasons.Image:
 			what = "image"
+		case reasons.Answer:
+			what, became = "answer", "gave nothing"
 		}
-		line := fmt.Sprintf("%s skipped: %s", Count(rule.Pages, what), rule.Reason)
+		line := fmt.Sprintf("%s %s: %s", Count(rule.Pages, what), became, rule.Reason)
 		if row.Remedy != "" {
 			line += " (" + SkipRule(rule) + ")"
 		}
@@ -298,6 +301,8 @@ func NotDue(why reasons.Reason) string { return cmp.Or(why.Row().Words, string(w
 // Attempt is how one stands, in a word or two.
 func Attempt(c report.Crawl) string {
 	switch {
+	case c.Skipped != "" && c.Outcome == crawl.OutcomeSuccess:
+		return fmt.Sprintf("%s %d, nothing found (%s)", c.Outcome, c.StatusCode, c.Skipped)
 	case c.Skipped != "":
 		return "skipped (" + string(c.Skipped) + ")"
 	case c.Outcome == "" && !c.LockedAt.IsZero():

@@ -51,7 +51,7 @@ func crawlColumns() []column[report.CrawlRow] {
 			func(r *row) string { return string(r.Outcome) })),
 		positive("status_code", "HTTP status", func(r *row) int64 { return int64(r.StatusCode) }),
 		maybeText("error", "what went wrong", func(r *row) string { return r.Error }),
-		few(maybeText("skipped", "why no request was made", func(r *row) string { return r.Skipped })),
+		few(maybeText("skipped", "why no request was made, or why a successful one gave nothing", func(r *row) string { return r.Skipped })),
 		few(maybeText("unchanged", "how it was known that nothing had changed", func(r *row) string { return r.Unchanged })),
 		few(maybeText("content_type", "as the server said", func(r *row) string { return r.ContentType })),
 		maybeNumber("bytes", "size of the body on the wire", func(r *row) *int64 { return r.Bytes }),

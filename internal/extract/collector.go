@@ -154,7 +154,7 @@ func (c *collector) link(attrs attributes) {
 func (c *collector) meta(attrs attributes) {
 	name, content := strings.TrimSpace(attrs.get("name")), attrs.get("content")
 	if strings.EqualFold(strings.TrimSpace(attrs.get("http-equiv")), "refresh") {
-		c.addRef(refreshTarget(content), false, 0)
+		c.addRef(RefreshTarget(content), false, 0)
 	}
 	if strings.EqualFold(name, "generator") && c.signals.Generator == "" {
 		c.signals.Generator = c.clean(content)

@@ -102,10 +102,10 @@ func hasToken(list string, tokens ...string) bool {
 	return false
 }
 
-// refreshTarget returns the URL in the content of a meta refresh, such as
+// RefreshTarget returns the URL in the content of a meta refresh, or of the header field Refresh, such as
 // "5; url='next.html'", by the shared declarative refresh steps of HTML. It is
 // empty if the page only reloads itself.
-func refreshTarget(content string) string {
+func RefreshTarget(content string) string {
 	const space = " \t\n\f\r"
 	rest := strings.TrimLeft(content, space)
 	afterTime := strings.TrimLeft(rest, "0123456789.")

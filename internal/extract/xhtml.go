@@ -30,6 +30,22 @@ func XHTML(body []byte, base urls.URL, limits Limits) (Page, error) {
 	return HTML(body, base, limits)
 }
 
+// IsXHTML reports whether the first element of XML is html.
+func IsXHTML(body []byte) bool {
+	z := html.NewTokenizer(bytes.NewReader(body))
+	z.SetMaxBuf(maxToken)
+	for {
+		switch z.Next() {
+		case html.ErrorToken, html.EndTagToken:
+			return false
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, _ := z.TagName()
+			return string(name) == "html"
+		case html.TextToken, html.CommentToken, html.DoctypeToken: // before it
+		}
+	}
+}
+
 // xhtml writes a page of XHTML as HTML.
 type xhtml struct {
 	body []byte

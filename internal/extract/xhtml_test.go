@@ -124,6 +124,7 @@ func FuzzXHTML(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
+		extract.IsXHTML(body)
 		page, err := extract.XHTML(body, mustURL(t, pageURL), extract.Limits{MaxTextBytes: 64})
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(page.Text), 64)

@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
@@ -18,10 +19,19 @@ import (
 )
 
 func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
-	at, resp := &x.Attempt, x.Response
-	if at.Outcome != crawl.OutcomeSuccess {
+	if x.Attempt.Outcome != crawl.OutcomeSuccess {
 		return nil
 	}
+	err := r.read(ctx, x)
+	if err == nil && x.Attempt.Skipped != "" && r.guessed(ctx) {
+		x.Attempt.Skipped = "" // most sites have no sitemap there
+	}
+	return err
+}
+
+// read reads an answer below 400.
+func (r *reading) read(ctx context.Context, x *request.Exchange) error {
+	at, resp := &x.Attempt, x.Response
 	last, c := r.last, r.d.Crawl
 	read, sameBytes := r.readerOf(c.Kind), c.Kind.Traits().SameBytes
 	switch {
@@ -42,6 +52,7 @@ func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 	case freshness.Unchanged(r.before(resp), resp.Status, visit) != "":
 		return r.unchanged(ctx, at, resp, visit)
 	case read == nil || len(resp.Body) == 0 && sameBytes:
+		noBody(at, resp, c.Kind)
 		at.Page = r.pageUpdate(visit, crawl.Signals{})
 		return r.setUsage(at, r.said(resp))
 	}
@@ -110,15 +121,16 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	}
 	location := resp.Header.Get("Location")
 	if location == "" {
+		gaveNothing(at, reasons.NoTarget, "redirect without a Location")
 		return
 	}
 	to, err := r.url.Resolve(location)
 	if err != nil {
-		at.Error = "redirect not followed: " + err.Error()
+		gaveNothing(at, reasons.NoTarget, "redirect not followed: "+err.Error())
 		return
 	}
 	if to == r.url {
-		at.Error = "redirect to itself"
+		gaveNothing(at, reasons.NoTarget, "redirect to itself")
 		return
 	}
 	at.Redirect, at.AllLinks = true, true
@@ -190,7 +202,7 @@ func (r *reading) keepUsage(at *crawl.Attempt, said usage.Usage) error {
 func (r *reading) setUsage(at *crawl.Attempt, said usage.Usage) error {
 	if allowed, why := usage.Allows(*r.d.Run.Settings.Purpose, said); !allowed {
 		decide.Forget(*r.d.Crawl, at)
-		at.Page.Visit, at.Error = &crawl.VisitUpdate{}, why
+		at.Page.Visit, at.Skipped, at.Error = &crawl.VisitUpdate{}, reasons.Reserved, why
 	}
 	return r.keepUsage(at, said)
 }

@@ -2,15 +2,12 @@ package read
 
 import (
 	"context"
-	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/freshness"
-	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
@@ -24,6 +21,7 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	if err != nil {
 		return err
 	}
+	r.addRefresh(&page, resp)
 	said := r.said(resp)
 	for _, m := range page.Metas {
 		said.AddMeta(m.Name, m.Content)
@@ -44,6 +42,9 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	r.addImages(at, page, said)
 	if len(resp.Body) > 0 && !at.Login {
 		r.index(at, resp, page, said)
+	}
+	if page.Text == "" && len(page.Links)+len(page.Feeds)+len(page.Images) == 0 {
+		noPage(at, resp) // not before: with an error, links that are gone would stay
 	}
 	text := traps.Read(r.url, page.Title, page.Text)
 	defer text.Release()
@@ -79,11 +80,8 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	if len(resp.Body) == 0 {
 		return page, nil
 	}
-	mediaType := resp.MediaType
+	mediaType := documentType(resp)
 	if mediaType == "" {
-		mediaType, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
-	}
-	if !kinds.Page.Traits().Takes(mediaType) {
 		return page, nil
 	}
 	// The page is bounded, so this ends; and its record must not be lost because

@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/fetch"
@@ -101,7 +102,8 @@ const (
 
 // announced reads a sitemap or a feed, unless a page came in its place.
 func (r *reading) announced(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	if resp.MediaType == "text/html" || resp.MediaType == "application/xhtml+xml" {
+	// many servers call a sitemap or a feed HTML
+	if isHTML(resp.MediaType) && !isList(resp.Body) {
 		return r.pageInstead(ctx, at, resp, visit)
 	}
 	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
@@ -139,6 +141,7 @@ func (r *reading) mayName(u urls.URL) bool {
 // not there.
 func (r *reading) pageInstead(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	if r.url.RequestTarget() == sitemapPath {
+		gaveNothing(at, reasons.Malformed, "as a sitemap: it is a page of HTML")
 		at.Page = r.pageUpdate(visit, crawl.Signals{})
 		return r.setUsage(at, r.said(resp))
 	}
@@ -172,6 +175,13 @@ func (r *reading) recordAnnounced(
 	at *crawl.Attempt, visit crawl.Visit, said usage.Usage, all announcements, link func(u urls.URL) crawl.Link,
 ) error {
 	at.Page = r.pageUpdate(visit, crawl.Signals{})
+	switch {
+	case len(all.entries) > 0:
+	case all.whole:
+		gaveNothing(at, reasons.Empty, "it names no page")
+	default:
+		gaveNothing(at, reasons.Malformed, "")
+	}
 	var stored bool
 	if at.Follow, stored = all.follow(*r.d.Run, *r.d.Crawl, said); stored {
 		seen := make(map[urls.URL]bool, len(all.entries))

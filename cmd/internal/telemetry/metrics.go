@@ -24,8 +24,8 @@ type Metrics struct {
 	declared []Metric
 	closers  []func(context.Context) error
 
-	requests, notRequested, received, imageStore *prometheus.CounterVec
-	phases, waits, statements                    *prometheus.HistogramVec
+	requests, notRequested, unread, received, imageStore *prometheus.CounterVec
+	phases, waits, statements                            *prometheus.HistogramVec
 
 	groups, groupWait, groupTook *prometheus.HistogramVec
 	fallbacks                    *prometheus.CounterVec
@@ -70,6 +70,10 @@ func NewMetrics() *Metrics {
 		"kind", "outcome")
 	m.notRequested = m.counters("mosey_not_requested_total",
 		"Pages that were closed without a request: skipped, for a reason, or forbidden (blocked_robots).", "reason")
+	m.unread = m.counters("mosey_unread_total",
+		"Of the requests with outcome success, those whose answer gave neither text nor links "+
+			"nor an image, by kind of page and reason.",
+		"kind", "reason")
 	m.received = m.counters("mosey_received_bytes_total", "Bytes received from sites, headers included, by kind of page.", "kind")
 	m.phases = m.histograms("mosey_request_phase_seconds", "How long each phase of a request took: "+
 		"resolve, connect (with TLS), first_byte, body, read (parse it) and record.", phaseBuckets, "phase")
@@ -216,6 +220,9 @@ func (m *Metrics) Attempt(o request.Observation) {
 	}
 	kind := string(at.Kind)
 	m.requests.WithLabelValues(kind, string(at.Outcome)).Inc()
+	if why := unread(at); why != "" {
+		m.unread.WithLabelValues(kind, why).Inc()
+	}
 	m.received.WithLabelValues(kind).Add(float64(at.Bytes))
 	m.waits.WithLabelValues(string(at.Reason)).Observe(time.Duration(at.Delay).Seconds())
 	for phase, took := range map[string]time.Duration{
@@ -226,6 +233,17 @@ func (m *Metrics) Attempt(o request.Observation) {
 			m.phases.WithLabelValues(phase).Observe(took.Seconds())
 		}
 	}
+}
+
+// unread returns why the answer of an attempt gave nothing; empty means that it gave something.
+func unread(at crawl.Attempt) string {
+	switch {
+	case at.Outcome != crawl.OutcomeSuccess:
+		return ""
+	case at.Image != nil:
+		return cmp.Or(string(at.Skipped), string(at.Image.Problem))
+	}
+	return string(at.Skipped)
 }
 
 // Group counts a group of documents that shared a transaction.

@@ -35,6 +35,9 @@ func filled(t *testing.T) *Metrics {
 	m.Pool(pool)
 	for _, at := range []crawl.Attempt{
 		{Requested: true, Kind: kinds.Page, Outcome: crawl.OutcomeSuccess, Bytes: 1000, Delay: crawl.Millis(10 * time.Second), Reason: "delay"},
+		{Requested: true, Kind: kinds.Feed, Outcome: crawl.OutcomeSuccess, Skipped: reasons.Malformed},
+		{Requested: true, Kind: kinds.Image, Outcome: crawl.OutcomeSuccess, Image: &crawl.ImageUpdate{Problem: crawl.ImageSVG}},
+		{Requested: true, Kind: kinds.Image, Outcome: crawl.OutcomeBlocked4xx, Image: &crawl.ImageUpdate{Problem: crawl.ImageUnanswered}},
 		{Kind: kinds.Page, Outcome: crawl.OutcomeSkipped, Skipped: reasons.Fresh},
 		{Kind: kinds.Page, Outcome: crawl.OutcomeBlockedRobots},
 	} {
@@ -103,8 +106,11 @@ func TestMetrics(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, problems, "they are named as is usual")
 	for text, want := range map[string]string{
-		"mosey_requests_total":      `mosey_requests_total{kind="page",outcome="success"} 1`,
+		"mosey_requests_total": `mosey_requests_total{kind="feed",outcome="success"} 1` + "\n" +
+			`mosey_requests_total{kind="image",outcome="blocked_4xx"} 1` + "\n" +
+			`mosey_requests_total{kind="image",outcome="success"} 1` + "\n" + `mosey_requests_total{kind="page",outcome="success"} 1`,
 		"mosey_not_requested_total": `mosey_not_requested_total{reason="blocked_robots"} 1` + "\n" + `mosey_not_requested_total{reason="fresh"} 1`,
+		"mosey_unread_total":        `mosey_unread_total{kind="feed",reason="malformed"} 1` + "\n" + `mosey_unread_total{kind="image",reason="svg"} 1`,
 		"mosey_gap_violations_total": `mosey_gap_violations_total{key="address"} 0` + "\n" + `mosey_gap_violations_total{key="domain"} 2` + "\n" +
 			`mosey_gap_violations_total{key="registered"} 0` + "\n" + `mosey_gap_violations_total{key="subnet"} 0`,
 		"mosey_gaps_total": `mosey_gaps_total{key="address"} 8` + "\n" + `mosey_gaps_total{key="domain"} 12` + "\n" +

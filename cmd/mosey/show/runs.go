@@ -16,6 +16,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
@@ -135,8 +136,12 @@ func printRun(w io.Writer, r report.Run) error {
 			explain.OneLine(d.Registered), explain.Count(d.Domains, "domain"))
 	}
 	for _, rule := range r.Skipped {
+		became := "passed over"
+		if rule.Reason.Row().Of == reasons.Answer {
+			became = "gave nothing"
+		}
 		for _, url := range rule.Examples {
-			fmt.Fprintf(t, "passed over\t%s\t%s\n", explain.OneLine(string(rule.Reason)), explain.OneLine(url))
+			fmt.Fprintf(t, "%s\t%s\t%s\n", became, explain.OneLine(string(rule.Reason)), explain.OneLine(url))
 		}
 	}
 	err := command.Flush(t)

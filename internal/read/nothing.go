@@ -1,0 +1,94 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/internal/extract"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/sitemap"
+)
+
+// gaveNothing records why an answer gave neither text nor links nor an image. The details count
+// unless the attempt has an error already.
+func gaveNothing(at *crawl.Attempt, why reasons.Reason, details string) {
+	at.Skipped, at.Error = why, cmp.Or(at.Error, details)
+}
+
+// noBody records why an answer has no body to read as a kind: its type is not read, or it is empty.
+func noBody(at *crawl.Attempt, resp *fetch.Response, kind kinds.Kind) {
+	if !kind.Traits().Takes(resp.MediaType) {
+		mediaType := crawl.CleanText(resp.MediaType, contentTypeShown)
+		gaveNothing(at, reasons.MediaType, mediaType+" is not read as a "+string(kind))
+		return
+	}
+	gaveNothing(at, reasons.Empty, "its body is empty")
+}
+
+// noPage records why an answer gave nothing as a page. An error of the attempt is the parser's.
+func noPage(at *crawl.Attempt, resp *fetch.Response) {
+	switch {
+	case at.Error != "" && !at.Login:
+		gaveNothing(at, reasons.Malformed, "")
+	case len(resp.Body) == 0:
+		noBody(at, resp, kinds.Page)
+	case documentType(resp) == "":
+		gaveNothing(at, reasons.MediaType, "it is neither HTML, XHTML nor plain text")
+	default:
+		gaveNothing(at, reasons.Empty, "it has no text, link or image")
+	}
+}
+
+// documentType returns the media type as which a body is read as a page; empty means that it is not.
+// XML whose first element is html is XHTML, whatever its server calls it.
+func documentType(resp *fetch.Response) string {
+	mediaType := resp.MediaType
+	if mediaType == "" {
+		mediaType, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
+	}
+	switch {
+	case mediaType == "application/xml" || mediaType == "text/xml":
+		if extract.IsXHTML(resp.Body) {
+			return "application/xhtml+xml"
+		}
+		return ""
+	case !kinds.Page.Traits().Takes(mediaType):
+		return ""
+	}
+	return mediaType
+}
+
+// addRefresh adds the target of the header field Refresh to the links of a page.
+func (r *reading) addRefresh(page *extract.Page, resp *fetch.Response) {
+	to, err := r.url.Resolve(extract.RefreshTarget(resp.Header.Get("Refresh")))
+	known := slices.ContainsFunc(page.Links, func(l extract.Link) bool { return l.URL == to })
+	if err == nil && to != r.url && !known {
+		page.Links = append(page.Links, extract.Link{URL: to})
+	}
+}
+
+// isHTML reports whether a media type is that of a page of HTML.
+func isHTML(mediaType string) bool {
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
+}
+
+// isList reports whether a body is a sitemap or a feed, whatever its server calls it.
+func isList(body []byte) bool {
+	format, _ := sitemap.Read(body, func(sitemap.Entry) bool { return false })
+	return format != sitemap.Unknown
+}
+
+// guessed reports whether the crawl is of the place where a sitemap may be, and no robots.txt names one.
+func (r *reading) guessed(ctx context.Context) bool {
+	if r.d.Crawl.Kind != kinds.Sitemap || r.url.RequestTarget() != sitemapPath {
+		return false
+	}
+	rules, err := r.Store.Robots(ctx, r.url.Origin())
+	return err == nil && len(rules.Sitemaps) == 0
+}
