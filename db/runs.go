@@ -136,8 +136,8 @@ func (s *Store) Runs(ctx context.Context) ([]crawl.Run, error) {
 	return runs, nil
 }
 
-// StartRun starts or resumes a run, whatever its status. A run that had ended requests its domains
-// that were given up again, and the robots.txt that could not be read.
+// StartRun starts or resumes a run, whatever its status. It hurries no host: domains that were given up,
+// and a robots.txt that could not be read, keep the times of their next requests.
 func (s *Store) StartRun(ctx context.Context, id int64) error {
 	return retry(ctx, "start run", func() error { return s.q.RunStart(ctx, id) })
 }

@@ -44,6 +44,18 @@ func (b *bundle) putOff(t *testing.T, domain string, wait time.Duration) {
 	require.Empty(t, b.claim(t, 10))
 }
 
+// endAndStart stops the run and starts it, then lets it end and starts it once more.
+func (b *bundle) endAndStart(t *testing.T) {
+	t.Helper()
+	for _, end := range []func() error{
+		func() error { _, err := b.StopRun(t.Context(), b.run.ID, "a person"); return err },
+		func() error { _, err := b.EndRun(t.Context(), b.run.ID, "nothing left that is due"); return err },
+	} {
+		require.NoError(t, end())
+		require.NoError(t, b.StartRun(t.Context(), b.run.ID))
+	}
+}
+
 func (b *bundle) troubled(t *testing.T) []report.Troubled {
 	t.Helper()
 	list, total, err := b.Troubled(t.Context(), b.run.ID, 10)
@@ -138,17 +150,16 @@ func TestGivenUp(t *testing.T) {
 		require.Equal(t, []string{domain}, b.claim(t, 10))
 	})
 
-	t.Run("IsLiftedByARunThatGoesOn", func(t *testing.T) {
+	t.Run("KeepsItsTimeWhenARunIsStartedAgain", func(t *testing.T) {
 		t.Parallel()
 		const domain = "goeson.example"
 		b := setupRun(t, "goeson", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
-		require.NoError(t, b.StartRun(t.Context(), b.run.ID))
-		require.Empty(t, b.claim(t, 10), "it was running all the time")
-		_, err := b.EndRun(t.Context(), b.run.ID, "nothing left that is due")
-		require.NoError(t, err)
-		require.NoError(t, b.StartRun(t.Context(), b.run.ID))
-		require.Equal(t, []string{domain}, b.claim(t, 10))
+		before := b.troubled(t)
+		b.endAndStart(t)
+		require.Empty(t, b.claim(t, 10))
+		require.Equal(t, before, b.troubled(t))
+		require.True(t, before[0].Until.Equal(b.nextDue(t)))
 	})
 
 	t.Run("IsLiftedByANewRunThatFindsIt", func(t *testing.T) {
@@ -189,11 +200,6 @@ func TestRobotsPutOff(t *testing.T) {
 	lift := map[string]func(t *testing.T, b *bundle, domain string){
 		"retry": func(t *testing.T, b *bundle, domain string) { require.NoError(t, b.RetryDomain(t.Context(), domain)) },
 		"seed":  func(t *testing.T, b *bundle, domain string) { b.seed(t, "https://"+domain+"/") },
-		"run": func(t *testing.T, b *bundle, _ string) {
-			_, err := b.EndRun(t.Context(), b.run.ID, "")
-			require.NoError(t, err)
-			require.NoError(t, b.StartRun(t.Context(), b.run.ID))
-		},
 	}
 	for name, lift := range lift {
 		t.Run("IsLiftedBy "+name, func(t *testing.T) {
@@ -208,6 +214,16 @@ func TestRobotsPutOff(t *testing.T) {
 			require.Equal(t, decide.FetchPrerequisite, decide.Decide(decide.Facts{Facts: n.Facts, Agent: "mosey"}, n.Now).Do)
 		})
 	}
+
+	t.Run("KeepsItsTimeWhenARunIsStartedAgain", func(t *testing.T) {
+		t.Parallel()
+		b := setupRun(t, "robots-kept", settings.Settings{})
+		b.putOff(t, "kept.robots.example", 2*time.Hour)
+		before := b.troubled(t)
+		b.endAndStart(t)
+		require.Empty(t, b.claim(t, 10))
+		require.Equal(t, before, b.troubled(t))
+	})
 
 	t.Run("BringsItsPagesBackOnceItIsRead", func(t *testing.T) {
 		t.Parallel()

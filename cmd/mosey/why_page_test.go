@@ -82,7 +82,7 @@ func TestWhyPage(t *testing.T) {
 				r.robots(crawl.Robots{Verdict: crawl.RobotsUnreachable, Reason: "answered 503", Failed: true})
 			},
 			answer:  "pending, but put off until ",
-			because: []string{"robots.txt of https://a.example: unreachable (answered 503); holds until "},
+			because: []string{"robots.txt of https://a.example: unreachable (answered 503); it is requested again from "},
 		},
 		"IsFresh": {
 			prepare: func(r *rows) {

@@ -98,29 +98,17 @@ BEGIN
 END
 $$;
 
--- Starts or resumes a run unless it is paused. A run that had ended requests its failing domains again.
+-- Starts or resumes a run unless it is paused. It hurries no host: what was given up or put off keeps
+-- its time.
 CREATE OR REPLACE FUNCTION run_start(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_was CONSTANT run_status := (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id FOR UPDATE);
-    v_lifted text[];
 BEGIN
     UPDATE crawl_runs SET status = 'running', status_reason = '', finished_at = NULL, updated_at = now()
     WHERE id = p_run_id AND status <> 'paused';
-    IF v_was IN ('running', 'paused') THEN
-        RETURN;
+    IF v_was NOT IN ('running', 'paused') THEN
+        PERFORM run_windows(p_run_id);
     END IF;
-    PERFORM run_windows(p_run_id);
-    v_lifted := troubles_lift(ARRAY(
-        SELECT rd.domain FROM run_domains rd INNER JOIN domains d ON rd.domain = d.domain
-        WHERE rd.run_id = p_run_id AND rd.next_due_at IS NOT NULL AND (
-            given_up(d.status)
-            OR EXISTS (
-                SELECT 1 FROM robots r
-                WHERE r.domain = rd.domain AND r.verdict = 'unreachable' AND r.expires_at > now()
-            )
-        )
-    ));
-    PERFORM due_update(v_lifted);
 END
 $$;
 

@@ -155,7 +155,8 @@ func keptBack(p report.Progress) []string {
 func Troubled(t report.Troubled) string {
 	until := Stamp(t.Until)
 	if t.State == report.TroubledRobots {
-		return fmt.Sprintf("%s: its robots.txt cannot be read, and is asked for again from %s on: %s", t.Name, until, OneLine(t.Reason))
+		return fmt.Sprintf("%s: its robots.txt cannot be read. It is requested again from %s on, or at once after mosey retry %s: %s",
+			t.Name, until, t.Domain, OneLine(t.Reason))
 	}
 	return fmt.Sprintf("%s is %s until %s: %s", t.Name, t.State, until, OneLine(t.Reason))
 }

@@ -256,5 +256,8 @@ func Robots(r report.Robots, zone *time.Location) string {
 	if time.Until(r.ExpiresAt) <= 0 {
 		return line + "; expired on " + StampIn(r.ExpiresAt, zone) + " and is fetched again before the next page"
 	}
+	if r.Verdict == crawl.RobotsUnreachable {
+		return line + "; it is requested again from " + StampIn(r.ExpiresAt, zone) + " on"
+	}
 	return line + "; holds until " + StampIn(r.ExpiresAt, zone)
 }

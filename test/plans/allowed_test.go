@@ -47,7 +47,6 @@ var allowed = []allowance{
 	{"RunClaimed", "", 3_000, "it looks at all claims"},
 	{"Queue", "", 2_000_000, "it counts all that is pending, by domain"},
 	{"RunUpsert", "", 300_000, "a budget that is set first counts what was done before"},
-	{"run_start", "troubles_lift", 150_000, "a run that starts looks for trouble in all its domains"},
 
 	// mosey doctor --check counts again what is derived
 	{"CheckOpen", "", 400_000, "it looks at all that is pending of some domains"},

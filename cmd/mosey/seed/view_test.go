@@ -180,7 +180,8 @@ func TestSummary(t *testing.T) {
 	}
 	require.Equal(t, head+"  1 page pending, 1 of them deferred\n"+
 		"  b.example is deferred until "+explain.Stamp(until)+": retry-after\n"+
-		"  https://c.example: its robots.txt cannot be read, and is asked for again from "+explain.Stamp(until)+" on: answered 500\n"+
+		"  https://c.example: its robots.txt cannot be read. It is requested again from "+explain.Stamp(until)+
+		" on, or at once after mosey retry c.example: answered 500\n"+
 		"  and 5 more: mosey status small-web names them\n"+
 		"  d.example: it is paused: set by ann on "+explain.Stamp(until)+": a quiet night\n"+
 		"  e.example: its publisher lets no link be followed (nofollow) on any page that was read; mosey why URL tells by what\n",
