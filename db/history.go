@@ -14,8 +14,7 @@ import (
 )
 
 // History returns closed attempts, the newest first, at most most. It limits them to a domain and to
-// an outcome, unless these are empty, and to the time from since on, unless that is zero. Attempts
-// of all domains come in the order in which they were scheduled.
+// an outcome, unless these are empty, and to the time from since on, unless that is zero.
 func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, most int) ([]report.Crawl, error) {
 	p := dbsqlc.HistoryParams{
 		Outcome: valueOrNil(dbsqlc.CrawlOutcome(outcome)), Since: timeOrNil(since),
@@ -29,15 +28,6 @@ func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcom
 	return mapped(rows, func(r dbsqlc.HistoryOfDomainRow) report.Crawl {
 		return crawlReport(dbsqlc.HistoryRow(r))
 	}), translate("read the history of "+domain, err)
-}
-
-// Ended returns the latest attempts of served domains, within both bounds.
-func (s *Store) Ended(ctx context.Context, domains, most int) ([]report.Crawl, error) {
-	p := dbsqlc.HistoryOfServedParams{Domains: int32(domains), Max: int32(most)} //nolint:gosec // the caller bounds them
-	rows, err := s.q.HistoryOfServed(ctx, p)
-	return mapped(rows, func(r dbsqlc.HistoryOfServedRow) report.Crawl {
-		return crawlReport(dbsqlc.HistoryRow(r))
-	}), translate("read the latest attempts", err)
 }
 
 func crawlReport(r dbsqlc.HistoryRow) report.Crawl {

@@ -41,3 +41,26 @@ func TestCrawls(t *testing.T) {
 	r.Refuse([]string{"crawls", "--since", "soon"}, `--since "soon"`)
 	r.Refuse([]string{"crawls", "--domain", "not a domain"}, "not a domain")
 }
+
+func TestCrawlsOfAllDomainsAreInOrderOfTime(t *testing.T) {
+	t.Parallel()
+	// the last page in line is requested first: a crawl's id says when the page was found
+	r := newRows(t, settings.Settings{}, aPage, aPage+"second").allowed()
+	r.exec("UPDATE page_crawls SET priority = priority + 1 WHERE url = $1", aPage+"second")
+	r.fetched(found("Second", "two"))
+	r.exec("UPDATE politeness_slots SET free_at = now() - interval '1 second'")
+	r.fetched(found("First", "one"))
+
+	lines := strings.Split(strings.TrimSpace(r.Print("crawls")), "\n")
+	require.Len(t, lines, 2)
+	require.Contains(t, lines[0], aPage)
+	require.NotContains(t, lines[0], aPage+"second")
+	require.Contains(t, lines[1], aPage+"second")
+
+	// and the page of the latest requests has them too, though no workflow serves the domain any more
+	r.exec("UPDATE domains SET claimed_by = NULL, claim_expires_at = NULL")
+	live := serveRows(t, r.commandHarness).page("/live")
+	first, second := strings.Index(live, ">"+aPage+"<"), strings.Index(live, ">"+aPage+"second<")
+	require.Positive(t, first, live)
+	require.Greater(t, second, first, live)
+}

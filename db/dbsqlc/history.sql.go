@@ -73,7 +73,7 @@ WHERE
     c.outcome IS NOT NULL
     AND (c.outcome = $1::crawl_outcome OR $1::crawl_outcome IS NULL)
     AND (c.completed_at >= $2::timestamptz OR $2::timestamptz IS NULL)
-ORDER BY c.id DESC LIMIT $3
+ORDER BY c.completed_at DESC LIMIT $3
 `
 
 type HistoryParams struct {
@@ -106,7 +106,7 @@ type HistoryRow struct {
 	Worker       string
 }
 
-// Those of all domains, in the order in which they were scheduled.
+// The newest closed attempts of all domains.
 func (q *Queries) History(ctx context.Context, arg HistoryParams) ([]HistoryRow, error) {
 	rows, err := q.db.Query(ctx, history, arg.Outcome, arg.Since, arg.Max)
 	if err != nil {
@@ -209,94 +209,6 @@ func (q *Queries) HistoryOfDomain(ctx context.Context, arg HistoryOfDomainParams
 	var items []HistoryOfDomainRow
 	for rows.Next() {
 		var i HistoryOfDomainRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Domain,
-			&i.Url,
-			&i.Kind,
-			&i.Run,
-			&i.Outcome,
-			&i.StatusCode,
-			&i.ErrorMessage,
-			&i.CompletedAt,
-			&i.Depth,
-			&i.DurationMs,
-			&i.Bytes,
-			&i.Truncated,
-			&i.ContentType,
-			&i.Skipped,
-			&i.Unchanged,
-			&i.Ip,
-			&i.DelayMs,
-			&i.DelayReason,
-			&i.RetryAfterMs,
-			&i.Worker,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const historyOfServed = `-- name: HistoryOfServed :many
-SELECT
-    c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
-    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
-    c.delay_ms, c.delay_reason, c.retry_after_ms,
-    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
-FROM (
-    SELECT s.domain FROM domains AS s WHERE s.claimed_by IS NOT NULL ORDER BY s.claim_expires_at DESC LIMIT $1
-) AS d
-CROSS JOIN LATERAL (
-    SELECT a.id, a.page_id, a.domain, a.priority, a.scheduled_for, a.locked_at, a.completed_at, a.outcome, a.status_code, a.error_message, a.created_at, a.updated_at, a.run_id, a.previous_id, a.url, a.kind, a.prerequisite, a.retry_priority, a.depth, a.redirects, a.duration_ms, a.bytes, a.content_type, a.ip, a.skipped, a.unchanged, a.robots_version, a.delay_ms, a.delay_reason, a.ip_delay_ms, a.subnet, a.subnet_delay_ms, a.retry_after_ms, a.lost, a.truncated, a.again, a.registered, a.registered_delay_ms, a.attempt, a.bare, a.worker FROM page_crawls AS a WHERE a.domain = d.domain AND a.outcome IS NOT NULL ORDER BY a.completed_at DESC LIMIT 3
-) AS c
-INNER JOIN crawl_runs AS r ON c.run_id = r.id
-ORDER BY c.completed_at DESC LIMIT $2
-`
-
-type HistoryOfServedParams struct {
-	Domains int32
-	Max     int32
-}
-
-type HistoryOfServedRow struct {
-	ID           int64
-	Domain       string
-	Url          string
-	Kind         string
-	Run          string
-	Outcome      *CrawlOutcome
-	StatusCode   *int16
-	ErrorMessage *string
-	CompletedAt  time.Time
-	Depth        int16
-	DurationMs   *int32
-	Bytes        *int64
-	Truncated    *bool
-	ContentType  *string
-	Skipped      *string
-	Unchanged    *string
-	Ip           string
-	DelayMs      *int64
-	DelayReason  *string
-	RetryAfterMs *int64
-	Worker       string
-}
-
-// The latest attempts of domains that are served, of those whose claim was renewed last.
-func (q *Queries) HistoryOfServed(ctx context.Context, arg HistoryOfServedParams) ([]HistoryOfServedRow, error) {
-	rows, err := q.db.Query(ctx, historyOfServed, arg.Domains, arg.Max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []HistoryOfServedRow
-	for rows.Next() {
-		var i HistoryOfServedRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.Domain,

@@ -480,6 +480,8 @@ CREATE UNIQUE INDEX page_crawls_page ON page_crawls (
 );
 -- a domain's history
 CREATE INDEX page_crawls_domain_history ON page_crawls (domain, completed_at DESC) WHERE outcome IS NOT NULL;
+-- the latest attempts of all domains
+CREATE INDEX page_crawls_history ON page_crawls (completed_at DESC) WHERE outcome IS NOT NULL;
 -- the next crawl of a domain in a run
 CREATE INDEX page_crawls_next
 ON page_crawls (domain, run_id, priority DESC, scheduled_for, id) WHERE outcome IS NULL;

@@ -12,7 +12,7 @@ WHERE
     AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
 ORDER BY c.completed_at DESC LIMIT @max;
 
--- Those of all domains, in the order in which they were scheduled.
+-- The newest closed attempts of all domains.
 -- name: History :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
@@ -24,22 +24,6 @@ WHERE
     c.outcome IS NOT NULL
     AND (c.outcome = sqlc.narg(outcome)::crawl_outcome OR sqlc.narg(outcome)::crawl_outcome IS NULL)
     AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
-ORDER BY c.id DESC LIMIT @max;
-
--- The latest attempts of domains that are served, of those whose claim was renewed last.
--- name: HistoryOfServed :many
-SELECT
-    c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
-    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
-    c.delay_ms, c.delay_reason, c.retry_after_ms,
-    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
-FROM (
-    SELECT s.domain FROM domains AS s WHERE s.claimed_by IS NOT NULL ORDER BY s.claim_expires_at DESC LIMIT @domains
-) AS d
-CROSS JOIN LATERAL (
-    SELECT a.* FROM page_crawls AS a WHERE a.domain = d.domain AND a.outcome IS NOT NULL ORDER BY a.completed_at DESC LIMIT 3
-) AS c
-INNER JOIN crawl_runs AS r ON c.run_id = r.id
 ORDER BY c.completed_at DESC LIMIT @max;
 
 -- What people have decided about a domain, also what they took back, the latest first.

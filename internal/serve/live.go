@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	eventEvery  = 3 * time.Second
-	eventsSpan  = 10 * time.Minute // until the browser connects again
-	eventsMost  = 20               // streams at once
-	liveShown   = 100
-	liveDomains = 1000
+	eventEvery = 3 * time.Second
+	eventsSpan = 10 * time.Minute // until the browser connects again
+	eventsMost = 20               // streams at once
+	liveShown  = 100
 )
 
-// LiveView has the latest attempts.
+// LiveView has the latest attempts of all domains, the newest first.
 type LiveView struct {
 	head
 
@@ -33,7 +32,7 @@ type LiveAttempt struct {
 }
 
 func (s *Server) live(r *http.Request) (view, error) {
-	crawls, err := s.Store.Ended(r.Context(), liveDomains, liveShown)
+	crawls, err := s.Store.History(r.Context(), "", "", time.Time{}, liveShown)
 	if err != nil {
 		return nil, err
 	}
@@ -42,9 +41,9 @@ func (s *Server) live(r *http.Request) (view, error) {
 		c.Error, c.URL = explain.OneLine(c.Error), explain.OneLine(c.URL)
 		v.Attempts = append(v.Attempts, LiveAttempt{c, explain.OneLine(explain.Attempt(c))})
 	}
-	v.Sentence = "No domain is served just now."
+	v.Sentence = "No attempt has ended yet."
 	if len(crawls) > 0 {
-		v.Sentence = fmt.Sprintf("The latest attempts of the domains that are served; the last ended on %s.",
+		v.Sentence = fmt.Sprintf("The latest attempts of all domains; the last ended on %s.",
 			explain.StampIn(crawls[0].CompletedAt, time.UTC))
 	}
 	return v, nil

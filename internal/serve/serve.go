@@ -42,8 +42,8 @@ type CountStore interface {
 type DomainStore interface {
 	DomainsByStatus(ctx context.Context) (counts map[crawl.DomainStatus]int64, about int64, err error)
 	DomainHistory(ctx context.Context, domain string, most int) (report.DomainHistory, error)
-	// Ended has the latest attempts of at most so many domains that are served.
-	Ended(ctx context.Context, domains, most int) ([]report.Crawl, error)
+	// History returns the latest attempts, the newest first. Its filters are optional.
+	History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, most int) ([]report.Crawl, error)
 	RobotsText(ctx context.Context, origin string, version int64) (crawl.RobotsText, error)
 	PageLinks(ctx context.Context, domain, url string, most int) (report.PageLinks, error)
 }

@@ -84,7 +84,6 @@ func domainCases(changing changes, reading reads) {
 		c.ok(c.q.HistoryOfDomain(ctx, dbsqlc.HistoryOfDomainParams{
 			Domain: site(0), Outcome: new(dbsqlc.CrawlOutcomeTimeout), Since: new(ago(30 * 24 * time.Hour)), Max: 50,
 		}))
-		c.ok(c.q.HistoryOfServed(ctx, dbsqlc.HistoryOfServedParams{Domains: 1000, Max: 100}))
 		c.ok(c.q.History(ctx, dbsqlc.HistoryParams{Max: 50}))
 		c.ok(c.q.History(ctx, dbsqlc.HistoryParams{Outcome: new(dbsqlc.CrawlOutcomeTimeout), Since: new(ago(30 * 24 * time.Hour)), Max: 50}))
 	}
