@@ -3,7 +3,6 @@ package activities
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
@@ -32,8 +31,8 @@ func (a *Activities) AddURLs(ctx context.Context, in AddURLsInput) (AddURLsResul
 		return AddURLsResult{}, badInput(err)
 	}
 	if run.Status == crawl.RunStopped {
-		return AddURLsResult{}, badInput(fmt.Errorf("%w: run %q is %s: have it go on first, with mosey crawl --run %s or a SeedWorkflow",
-			crawl.ErrInvalid, run.Name, cmp.Or(run.Reason, string(run.Status)), run.Name))
+		return AddURLsResult{}, badInput(crawl.NotNow("run %q is %s: have it go on first, with mosey crawl --run %s or a SeedWorkflow",
+			run.Name, cmp.Or(run.Reason, string(run.Status)), run.Name))
 	}
 	n, err := a.store.AddSeeds(ctx, run.ID, parsed)
 	if err != nil || n == 0 {

@@ -181,7 +181,7 @@ func (s RunStatus) Apply(kind RunAction) (RunStatus, error) {
 	case kind == ChangeSet, kind == ChangeCreate:
 		return s, nil
 	}
-	return s, fmt.Errorf("%w: it is %s: only what runs can be %s", ErrInvalid, s, pastOf[kind])
+	return s, NotNow("it is %s: only what runs can be %s", s, pastOf[kind])
 }
 
 var pastOf = map[RunAction]string{ChangePause: "paused", ChangeStop: "stopped"}

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/mosey-web/mosey/crawl/settings"
 )
@@ -17,3 +18,13 @@ var (
 	// ErrRefused says that the database will never take a value.
 	ErrRefused = errors.New("refused by the database")
 )
+
+// NotNow returns an error that wraps ErrInvalid, without its text: the input is valid, and the present
+// state of its subject forbids the request. The format names the state and a remedy.
+func NotNow(format string, args ...any) error { return notNow{fmt.Errorf(format, args...)} }
+
+type notNow struct{ error }
+
+func (e notNow) Unwrap() error { return e.error }
+
+func (notNow) Is(target error) bool { return target == ErrInvalid }

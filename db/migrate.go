@@ -170,11 +170,10 @@ type Schema struct {
 func (s Schema) Check() error {
 	switch {
 	case s.Current < s.Known:
-		return fmt.Errorf("%w: the database has schema version %d, this program needs %d: run mosey migrate",
-			crawl.ErrInvalid, s.Current, s.Known)
+		return crawl.NotNow("the database has schema version %d, this program needs %d: run mosey migrate", s.Current, s.Known)
 	case s.Known < s.Oldest:
-		return fmt.Errorf("%w: the database has schema version %d, which serves programs from version %d on, this one has %d: use a newer Mosey",
-			crawl.ErrInvalid, s.Current, s.Oldest, s.Known)
+		return crawl.NotNow("the database has schema version %d, which serves programs from version %d on, this one has %d: use a newer Mosey",
+			s.Current, s.Oldest, s.Known)
 	}
 	return nil
 }

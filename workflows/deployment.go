@@ -95,13 +95,13 @@ func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
 		if workers, err := d.workers(ctx); err != nil {
 			return err
 		} else if len(workers[""]) == 0 {
-			return fmt.Errorf("%w: no worker without a version serves the task queues", crawl.ErrInvalid)
+			return crawl.NotNow("no worker without a version serves the task queues")
 		}
 	}
 	_, err := d.handle().SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: buildID})
 	switch _, refused := errors.AsType[*serviceerror.FailedPrecondition](err); {
 	case NotFound(err), refused:
-		return fmt.Errorf("%w: version %q of deployment %s cannot be current: %w", crawl.ErrInvalid, buildID, d.Name, err)
+		return crawl.NotNow("version %q of deployment %s cannot be current: %w", buildID, d.Name, err)
 	case err != nil:
 		return fmt.Errorf("make version %q of deployment %s current: %w", buildID, d.Name, err)
 	}
@@ -112,12 +112,12 @@ func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
 // an error that wraps crawl.ErrInvalid while workers of it run, and for five minutes more.
 func (d Deployment) Remove(ctx context.Context, buildID string) error {
 	if open, err := d.open(ctx, buildID); err != nil || open > 0 {
-		return cmp.Or(err, fmt.Errorf("%w: version %q has %d workflows", crawl.ErrInvalid, buildID, open))
+		return cmp.Or(err, crawl.NotNow("version %q has %d workflows", buildID, open))
 	}
 	// Temporal itself counts what is open every few minutes only
 	_, err := d.handle().DeleteVersion(ctx, client.WorkerDeploymentDeleteVersionOptions{BuildID: buildID, SkipDrainage: true})
 	if _, refused := errors.AsType[*serviceerror.FailedPrecondition](err); refused {
-		return fmt.Errorf("%w: version %q of deployment %s cannot be removed: %w", crawl.ErrInvalid, buildID, d.Name, err)
+		return crawl.NotNow("version %q of deployment %s cannot be removed: %w", buildID, d.Name, err)
 	}
 	if err != nil && !NotFound(err) {
 		return fmt.Errorf("remove version %q of deployment %s: %w", buildID, d.Name, err)

@@ -84,7 +84,7 @@ func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
 		Memo: map[string]any{memoRun: run},
 	})
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		return fmt.Errorf("%w: there is a schedule %q already: mosey schedule remove %s first", crawl.ErrInvalid, schedule.Name, schedule.Name)
+		return crawl.NotNow("there is a schedule %q already: mosey schedule remove %s first", schedule.Name, schedule.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("add schedule %s: %w", schedule.Name, err)

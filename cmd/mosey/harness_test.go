@@ -15,6 +15,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/test/output"
@@ -117,6 +118,7 @@ func (h *commandHarness) Fail(args []string, pieces ...string) {
 	h.t.Helper()
 	r := h.Execute(args...)
 	require.Equal(h.t, wiring.ExitFailed, r.Code, "%v: %s", args, r.Stderr)
+	require.NotContains(h.t, r.Stderr, crawl.ErrInvalid.Error(), "%v", args)
 	output.ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
 }
 

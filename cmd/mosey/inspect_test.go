@@ -234,7 +234,7 @@ func TestOutput(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
 		h.Setenv("DATABASE_URL", dbtest.Bare(t))
-		h.Fail([]string{"status"}, "schema version 0, this program needs ", ": run mosey migrate")
+		h.Fail([]string{"status"}, "the database has schema version 0, this program needs ", ": run mosey migrate")
 		newer, store := newHarnessWithDatabase(t)
 		_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET oldest = 1000")
 		require.NoError(t, err)

@@ -245,7 +245,7 @@ func TestDatabaseThatLeavesTheWorkerBehindEndsIt(t *testing.T) {
 		require.FailNow(t, "still running", "%s", &stderr)
 	}
 	require.Contains(t, stderr.String(), "the database has left this worker behind: it stops taking work")
-	require.Regexp(t, `(?m)^worker: invalid input: .* which serves programs from version 1000 on, .*: use a newer Mosey$`, stderr.String())
+	require.Regexp(t, `(?m)^worker: the database has schema version .* which serves programs from version 1000 on, .*: use a newer Mosey$`, stderr.String())
 }
 
 func TestVersionOfTheWorkerIsSaid(t *testing.T) {

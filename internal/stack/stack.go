@@ -52,6 +52,10 @@ type Options struct {
 	// called from any goroutine. Defaults to nothing.
 	Progress func(string)
 
+	// Prepare makes the database ready for use, such as by migrations. Other processes do not use our
+	// own Postgres before. Defaults to nothing.
+	Prepare func(ctx context.Context, databaseURL string) error
+
 	// Measured takes the measures of our own Temporal, see temporal.Config.
 	Measured func(measure string) (tags []string, take func(tags []string, value float64))
 
@@ -89,12 +93,18 @@ func Up(ctx context.Context, options Options) (*Stack, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
 	}
+	if options.Prepare == nil {
+		options.Prepare = func(context.Context, string) error { return nil }
+	}
 	s := &Stack{
 		DatabaseURL:     options.DatabaseURL,
 		TemporalAddress: options.TemporalAddress,
 		stopSettling:    func() {},
 	}
 	if s.DatabaseURL != "" && s.TemporalAddress != "" {
+		if err := options.Prepare(ctx, s.DatabaseURL); err != nil {
+			return nil, err
+		}
 		return s, nil
 	}
 	s.quiet.Store(true)
@@ -114,7 +124,7 @@ func (s *Stack) start(ctx context.Context, options Options) error {
 	defer cancel()
 	var group sync.WaitGroup
 	var errs [2]error
-	for i, start := range []func(context.Context, Options) error{s.startPostgres, s.startTemporal} {
+	for i, start := range []func(context.Context, Options) error{s.startDatabase, s.startTemporal} {
 		group.Go(func() {
 			if errs[i] = start(ctx, options); errs[i] != nil {
 				cancel()
@@ -139,10 +149,19 @@ func firstCause(errs ...error) error {
 	return cmp.Or(errors.Join(causes...), errors.Join(errs...))
 }
 
-// startPostgres starts our own Postgres, unless a database is given.
+// startDatabase starts our own Postgres, unless a database is given, and prepares the database.
+func (s *Stack) startDatabase(ctx context.Context, options Options) error {
+	if options.DatabaseURL == "" {
+		if err := s.startPostgres(ctx, options); err != nil {
+			return err
+		}
+	}
+	return options.Prepare(ctx, s.DatabaseURL)
+}
+
 func (s *Stack) startPostgres(ctx context.Context, options Options) (err error) {
-	if options.DatabaseURL != "" {
-		return nil
+	if err := s.dir.Publish(datadir.Info{Doing: postgres.Doing(options.DataDir)}); err != nil {
+		return err
 	}
 	s.postgres, err = postgres.Start(ctx, postgres.Config{
 		Dir:      options.DataDir,

@@ -153,6 +153,9 @@ func (r *restorer) restore(ctx context.Context) (done Restored, err error) {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, held.Close()) }()
+	if err := held.Publish(datadir.Info{Doing: "restores a backup"}); err != nil {
+		return done, err
+	}
 	if err := r.checkFree(); err != nil { // another may have filled it just now
 		return done, err
 	}

@@ -27,6 +27,15 @@ func RunningMosey(e *Env) (info datadir.Info, running bool, err error) {
 	return datadir.Running(dir)
 }
 
+// readyMosey is RunningMosey, but waits for a Mosey that is starting, and notes that.
+func readyMosey(ctx context.Context, e *Env, note func(string)) (info datadir.Info, running bool, err error) {
+	dir, err := datadir.Resolve(e.DataDir)
+	if err != nil {
+		return info, false, err
+	}
+	return datadir.AwaitReady(ctx, dir, func(holder datadir.Info) { note(holder.Waits()) })
+}
+
 // ImageStoreOf is where images are stored, as a flag says or by default; empty is nowhere.
 func ImageStoreOf(e *Env, where string) (string, error) {
 	if where != "" || e.Environ.Get("DATABASE_URL") != "" && wiring.TemporalAddress(e.Environ) != "" {
@@ -74,7 +83,7 @@ func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err e
 			return err
 		}
 		attached, err := postgres.Attach(ctx, postgres.Config{
-			Dir: dir, Progress: func(what string) { fmt.Fprintln(e.Stderr, what) },
+			Dir: dir, Progress: e.note,
 		})
 		if errors.Is(err, postgres.ErrNoCluster) {
 			return fmt.Errorf("%s: %w: begin with mosey crawl https://example.org/", dir, ErrNothingYet)
@@ -135,15 +144,21 @@ func Migrate(ctx context.Context, e *Env) (schema db.Schema, applied int, err er
 			return schema, 0, err
 		}
 		defer func() { err = errors.Join(err, dir.Close()) }()
-		server, err := postgres.Start(ctx, postgres.Config{Dir: dir.Path()})
+		if err := dir.Publish(datadir.Info{Transient: true, Doing: postgres.Doing(path)}); err != nil {
+			return schema, 0, err
+		}
+		server, err := postgres.Start(ctx, postgres.Config{Dir: path, Progress: e.note})
 		if err != nil {
 			return schema, 0, err
 		}
 		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
 		url = server.URL()
 	}
-	return wiring.Migrate(ctx, url, func(s string) { fmt.Fprintln(e.Stderr, s) })
+	return wiring.Migrate(ctx, url, e.note)
 }
+
+// note prints a line on standard error.
+func (e *Env) note(line string) { fmt.Fprintln(e.Stderr, line) }
 
 // DomainArgument is the domain that a host name or a URL names.
 func DomainArgument(text string) (string, error) {

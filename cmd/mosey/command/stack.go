@@ -51,16 +51,12 @@ func AttachCrawler(
 	listen.Web = "off" // that one has a page
 	database, temporal := e.Environ.Get("DATABASE_URL"), wiring.TemporalAddress(e.Environ)
 	if database == "" && temporal == "" {
-		dir, err := datadir.Resolve(e.DataDir)
-		if err != nil {
-			return nil, err
-		}
-		info, running, err := datadir.Running(dir)
+		info, running, err := readyMosey(ctx, e, progress)
 		if err != nil {
 			return nil, err
 		}
 		if !running || info.DatabaseURL == "" || info.TemporalAddress == "" {
-			return nil, fmt.Errorf("--detach: no Mosey runs in %s: start one with mosey up, and leave it running", dir)
+			return nil, errors.New("--detach: no Mosey runs in the data directory: start one with mosey up, and leave it running")
 		}
 		database, temporal = info.DatabaseURL, info.TemporalAddress
 	}
@@ -134,14 +130,15 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 		return nil, err
 	}
 	opts.Measured = c.Telemetry.Measured()
+	applied := 0
+	opts.Prepare = func(ctx context.Context, url string) (err error) {
+		_, applied, err = wiring.Migrate(ctx, url, opts.Progress)
+		return err
+	}
 	if c.Stack, err = stack.Up(ctx, opts); err != nil {
 		if inUse, ok := errors.AsType[*datadir.InUseError](err); ok {
 			return nil, describeInUse(inUse)
 		}
-		return nil, err
-	}
-	_, applied, err := wiring.Migrate(ctx, c.Stack.DatabaseURL, opts.Progress)
-	if err != nil {
 		return nil, err
 	}
 	if applied > 0 {

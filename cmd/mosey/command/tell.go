@@ -211,7 +211,7 @@ func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 		if e.Environ.Get("DATABASE_URL") != "" {
 			return nil, nil //nolint:nilnil // which Temporal is not known
 		}
-		info, running, err := RunningMosey(e)
+		info, running, err := readyMosey(ctx, e, e.note)
 		if err != nil || !running || info.TemporalAddress == "" { // a command has the database alone
 			return nil, err
 		}

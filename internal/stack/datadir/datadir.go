@@ -8,6 +8,7 @@
 package datadir
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,12 +46,17 @@ type InUseError struct {
 	Dir string
 	// PID is the process that holds it, or 0 when it has not said so yet.
 	PID int
+	// Doing is Info.Doing of the process.
+	Doing string
 }
 
 func (e *InUseError) Error() string {
 	holder := "another Mosey"
 	if e.PID != 0 {
 		holder = fmt.Sprintf("another Mosey (pid %d)", e.PID)
+	}
+	if e.Doing != "" {
+		holder += ", which " + e.Doing
 	}
 	return fmt.Sprintf("data directory %s is in use by %s: stop that one, "+
 		"or choose another directory with --data-dir", e.Dir, holder)
@@ -124,7 +130,7 @@ func transient(path string) (Info, error) {
 	if info.Transient {
 		return info, nil
 	}
-	return info, &InUseError{Dir: path, PID: info.PID}
+	return info, &InUseError{Dir: path, PID: info.PID, Doing: info.Doing}
 }
 
 func create(path string) error {
@@ -177,6 +183,9 @@ type Info struct {
 	Ready bool `json:"ready"`
 	// Transient is true for a command that gives the directory up in a moment.
 	Transient bool `json:"transient,omitempty"`
+	// Doing says what the holder does before it is Ready, such as "creates the database". A process
+	// that waits for the holder repeats it at once. Empty means nothing that takes long.
+	Doing string `json:"doing,omitempty"`
 	// DatabaseURL connects to the Postgres. It names the file that has the password.
 	DatabaseURL string `json:"database_url,omitempty"`
 	// TemporalAddress is the host:port of Temporal's gRPC frontend.
@@ -187,7 +196,7 @@ type Info struct {
 
 // Waits says in words that a process waits for this holder.
 func (i Info) Waits() string {
-	return fmt.Sprintf("waiting for the process %d, which uses the data directory for a while", i.PID)
+	return fmt.Sprintf("waiting for the process %d, which %s", i.PID, cmp.Or(i.Doing, "uses the data directory for a while"))
 }
 
 // Publish tells other processes what runs in the directory now. It fills PID and StartedAt in. Not
@@ -225,6 +234,26 @@ func Running(path string) (Info, bool, error) {
 		return Info{}, false, err
 	}
 	return info, true, nil
+}
+
+// AwaitReady is Running, but waits for a holder that prepares its parts. It calls tell once with a
+// holder that is Doing something.
+func AwaitReady(ctx context.Context, path string, tell func(holder Info)) (Info, bool, error) {
+	for told := false; ; {
+		info, running, err := Running(path)
+		if err != nil || !running || info.Ready || info.Transient {
+			return info, running, err
+		}
+		if !told && info.Doing != "" {
+			told = true
+			tell(info)
+		}
+		select {
+		case <-ctx.Done():
+			return info, true, fmt.Errorf("%s: %w", info.Waits(), context.Cause(ctx))
+		case <-time.After(lockRetry):
+		}
+	}
 }
 
 func isHeld(path string) (bool, error) {

@@ -18,8 +18,9 @@ type Attached struct {
 
 // Attach gives access to the Postgres of the data directory cfg.Dir: to the one that another
 // process runs there, or to one that it runs itself until Close. It waits its turn after another
-// Attach, so that no Close cuts anybody off, and tells cfg.Progress if that takes a while. It fails
-// with ErrNoCluster without a cluster, and creates nothing.
+// Attach, so that no Close cuts anybody off, and until a process has prepared the database that it
+// starts. It tells cfg.Progress whom it waits for, if that takes a while. It fails with ErrNoCluster
+// without a cluster, and creates nothing.
 func Attach(ctx context.Context, cfg Config) (*Attached, error) {
 	began, told := time.Now(), cfg.Progress == nil
 	for {
@@ -41,7 +42,7 @@ func Attach(ctx context.Context, cfg Config) (*Attached, error) {
 			}
 		}
 		// Somebody is just starting, or stopping, or uses it as this would.
-		if info.Transient && !told && time.Since(began) > datadir.TellAfter {
+		if !told && info.PID != 0 && (info.Doing != "" || time.Since(began) > datadir.TellAfter) {
 			told = true
 			cfg.Progress(info.Waits())
 		}

@@ -54,6 +54,14 @@ func HasCluster(dir string) (bool, error) {
 	return err == nil, err
 }
 
+// Doing names the work of Start in a data directory, for datadir.Info: it creates the cluster or not.
+func Doing(dir string) string {
+	if has, err := HasCluster(dir); err == nil && !has {
+		return "creates the database"
+	}
+	return "starts the database"
+}
+
 // prepare finds binaries that fit the cluster, and creates the cluster if there is none.
 func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {
 	if err := user.canReach(ClusterDir(cfg.Dir)); err != nil {

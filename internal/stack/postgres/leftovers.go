@@ -19,13 +19,16 @@ const (
 	abortPatience = 15 * time.Second
 
 	pollInterval = 20 * time.Millisecond
+
+	// lockFile lies in the folder of a cluster from the start of its postmaster to a clean end.
+	lockFile = "postmaster.pid"
 )
 
 // clearLeftovers makes a data directory fit for a postmaster, after any end of the last one or of
 // Mosey: it stops an orphaned postmaster, and renews or removes stale lock files.
 func clearLeftovers(ctx context.Context, dir string, b binaries, progress func(string)) error {
 	data := dataDir(dir)
-	pidFile := filepath.Join(data, "postmaster.pid")
+	pidFile := filepath.Join(data, lockFile)
 	content, err := readLockFile(ctx, pidFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return removeSocketLocks(dir)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -27,6 +28,8 @@ type Server struct {
 	ended chan struct{}
 	// quit is closed when no further postmaster may be started.
 	quit context.CancelFunc
+	// crashed is set if the last postmaster did not end cleanly.
+	crashed bool
 
 	mu sync.Mutex
 	// up is true once the first postmaster took a connection. Later ones are replaced at their end.
@@ -57,6 +60,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, noLock := os.Stat(filepath.Join(dataDir(cfg.Dir), lockFile))
 	alive, quit := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{
 		cfg:      cfg,
@@ -66,6 +70,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		teller:   &trouble.Teller{Logger: cfg.Logger, Server: "Postgres", File: logPath(cfg.Dir)},
 		ended:    make(chan struct{}),
 		quit:     quit,
+		crashed:  noLock == nil,
 	}
 	go s.supervise(alive)
 	if err := s.awaitReady(ctx); err != nil {
@@ -153,7 +158,11 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		}
 		if !told && time.Since(began) > slow {
 			told = true
-			s.cfg.Progress("waiting for Postgres, which recovers from a crash")
+			if s.crashed {
+				s.cfg.Progress("waiting for Postgres, which recovers from a crash")
+			} else {
+				s.cfg.Progress("waiting for Postgres to start")
+			}
 		}
 		select {
 		case <-s.ended:
