@@ -110,8 +110,7 @@ func batches(ctx context.Context, what string, size int64, told func(int64), nex
 	}
 }
 
-// ReleaseDomains ends the claims on the named domains, or without names all overdue claims. It
-// returns the domains.
+// ReleaseDomains ends the claims on domains. It returns the domains that were claimed.
 func (s *Store) ReleaseDomains(ctx context.Context, domains []string) ([]string, error) {
 	return retryConflicts(ctx, "release claims", func() ([]string, error) { return s.q.DomainsRelease(ctx, domains) })
 }

@@ -811,12 +811,7 @@ func (q *Queries) DomainsPrioritize(ctx context.Context, arg DomainsPrioritizePa
 const domainsRelease = `-- name: DomainsRelease :one
 WITH stale AS (
     SELECT d.id FROM domains AS d
-    WHERE d.claimed_by IS NOT NULL AND (
-        CASE
-            WHEN $1::text [] IS NULL THEN d.claim_expires_at < now()
-            ELSE d.domain = ANY($1::text [])
-        END
-    ) ORDER BY d.domain || '' FOR UPDATE -- see finishes_await
+    WHERE d.claimed_by IS NOT NULL AND d.domain = ANY($1::text []) ORDER BY d.domain || '' FOR UPDATE -- see finishes_await
 ), released AS (
     UPDATE domains AS d SET
         claimed_by = NULL, claim_expires_at = NULL, status = CASE WHEN d.status = 'active' THEN 'pending' ELSE d.status END
@@ -827,9 +822,8 @@ SELECT x.released FROM (
 ) AS x
 `
 
-// Has claims on domains run out: those given, or, where that is null, those that should
-// have been renewed. A workflow that runs all the same keeps its place, as each domain has
-// one only. Returns the domains.
+// Ends the claims on the given domains, and returns the domains that were claimed. A workflow that
+// runs all the same keeps its place, as each domain has one only.
 func (q *Queries) DomainsRelease(ctx context.Context, domains []string) ([]string, error) {
 	row := q.db.QueryRow(ctx, domainsRelease, domains)
 	var released []string

@@ -259,18 +259,12 @@ WITH counted AS (
 )
 SELECT domains_prioritize(ARRAY(SELECT c.domain FROM counted AS c));
 
--- Has claims on domains run out: those given, or, where that is null, those that should
--- have been renewed. A workflow that runs all the same keeps its place, as each domain has
--- one only. Returns the domains.
+-- Ends the claims on the given domains, and returns the domains that were claimed. A workflow that
+-- runs all the same keeps its place, as each domain has one only.
 -- name: DomainsRelease :one
 WITH stale AS (
     SELECT d.id FROM domains AS d
-    WHERE d.claimed_by IS NOT NULL AND (
-        CASE
-            WHEN sqlc.narg('domains')::text [] IS NULL THEN d.claim_expires_at < now()
-            ELSE d.domain = ANY(sqlc.narg('domains')::text [])
-        END
-    ) ORDER BY d.domain || '' FOR UPDATE -- see finishes_await
+    WHERE d.claimed_by IS NOT NULL AND d.domain = ANY(@domains::text []) ORDER BY d.domain || '' FOR UPDATE -- see finishes_await
 ), released AS (
     UPDATE domains AS d SET
         claimed_by = NULL, claim_expires_at = NULL, status = CASE WHEN d.status = 'active' THEN 'pending' ELSE d.status END
