@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl/settings"
@@ -30,6 +31,19 @@ type Run struct {
 	Spent Budget `json:"spent,omitempty"`
 	// Widening says that links of what it has crawled are to be looked at again.
 	Widening bool `json:"-"`
+}
+
+// LatestRuns returns the runs that run, and the latest of the others, most in all if fewer run. Runs
+// are in the order of their start.
+func LatestRuns(runs []Run, most int) []Run {
+	left := max(len(runs)-most, 0) // to leave out
+	return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool {
+		if left == 0 || r.Status == RunRunning {
+			return false
+		}
+		left--
+		return true
+	})
 }
 
 // Activity is what keeps a run going.

@@ -36,7 +36,9 @@ func (s *Store) ExportPages(
 	if err != nil || len(ids) == 0 {
 		return nil, after, translate("read which pages follow", err)
 	}
-	rows, err := s.q.ExportPages(ctx, dbsqlc.ExportPagesParams{Ids: ids, Since: timeOrNil(f.Since), Language: f.Language})
+	rows, err := s.q.ExportPages(ctx, dbsqlc.ExportPagesParams{
+		Ids: ids, Since: timeOrNil(f.Since), Language: f.Language, RunID: f.RunID, Outcome: valueOrNil(dbsqlc.CrawlOutcome(f.Outcome)),
+	})
 	if err != nil {
 		return nil, after, translate("read pages", err)
 	}
@@ -140,6 +142,7 @@ func (s *Store) ExportCrawls(
 	}
 	rows, err := s.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{
 		Ids: ids, Since: timeOrNil(f.Since), Before: timeOrNil(f.Before), Movable: f.Movable,
+		RunID: f.RunID, Outcome: valueOrNil(dbsqlc.CrawlOutcome(f.Outcome)),
 	})
 	crawls = mapped(rows, func(r dbsqlc.ExportCrawlsRow) report.CrawlRow {
 		return report.CrawlRow{
@@ -189,7 +192,7 @@ func (s *Store) ExportDomains(
 	if err != nil || len(ids) == 0 {
 		return nil, after, translate("read which domains follow", err)
 	}
-	rows, err := s.q.ExportDomains(ctx, ids)
+	rows, err := s.q.ExportDomains(ctx, dbsqlc.ExportDomainsParams{Ids: ids, RunID: f.RunID})
 	domains = mapped(rows, func(r dbsqlc.ExportDomainsRow) report.DomainRow {
 		return report.DomainRow{
 			ID: r.Domain.ID, DomainListing: domainListing(r.Domain), Controls: r.Controls, CrawlDelay: crawl.MillisOf(r.CrawlDelayMs),

@@ -110,6 +110,36 @@ func TestExport(t *testing.T) {
 		require.NotContains(t, domains[1], "controls")
 	})
 
+	t.Run("HasTheRowsOfARunAndOfAnOutcome", func(t *testing.T) {
+		t.Parallel()
+		r := newExported(t)
+		other, err := r.store.EnsureRun(t.Context(), "other", "test", settings.Settings{})
+		require.NoError(t, err)
+		r.seed(other, aPage, "https://c.example/")
+		urls := func(args ...string) (urls []string) {
+			for _, row := range r.exported(args...) {
+				urls = append(urls, row["url"].(string))
+			}
+			slices.Sort(urls)
+			return urls
+		}
+		require.Equal(t, []string{aPage, aPage + "second", "https://b.example/"}, urls("pages", "--run", "small-web")[:3])
+		require.Equal(t, []string{aPage}, urls("pages", "--run", "small-web", "--outcome", "success"))
+		require.Equal(t, []string{aPage}, urls("pages", "--outcome", "success"))
+		require.Equal(t, []string{aPage, "https://c.example/"}, urls("pages", "--run", "other"), "also those that were not requested yet")
+		require.Empty(t, urls("pages", "--run", "other", "--outcome", "success"), "it was fetched in another run")
+		require.Equal(t, []string{aPage + "second"}, urls("crawls", "--run", "small-web", "--outcome", "blocked_4xx"))
+		require.Empty(t, urls("crawls", "--run", "other"))
+		domains := r.exported("domains", "--run", "other")
+		require.Len(t, domains, 2)
+		require.Subset(t, domains[0], map[string]any{"domain": aDomain, "runs": 1.0, "requests": 0.0}, "sums are those of the run")
+		out := []string{"--out", "-", "--format", "csv"}
+		r.Refuse(append([]string{"export", "pages", "--run", "nobody"}, out...), `run "nobody" does not exist`)
+		r.Refuse(append([]string{"export", "links", "--run", "other"}, out...), "--run other: links belong to no run", "export pages, crawls or domains")
+		r.Refuse(append([]string{"export", "domains", "--outcome", "success"}, out...), "--outcome success: domains have none")
+		r.Refuse(append([]string{"export", "pages", "--outcome", "good"}, out...), `--outcome "good": want success, `)
+	})
+
 	t.Run("HasTheImagesThatPagesNameStill", func(t *testing.T) {
 		t.Parallel()
 		r := newExported(t)

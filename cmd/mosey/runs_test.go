@@ -29,6 +29,27 @@ func TestRuns(t *testing.T) {
 		require.Equal(t, crawl.RunPaused, p.Status)
 	})
 
+	t.Run("AreListedNewestFirstUpToALimit", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, settings.Settings{})
+		for _, name := range []string{"second", "third", "fourth"} {
+			run, err := r.store.EnsureRun(t.Context(), name, "test", settings.Settings{})
+			require.NoError(t, err)
+			_, err = r.store.StopRun(t.Context(), run.ID, "over")
+			require.NoError(t, err)
+		}
+		names := func(args ...string) (names []string) {
+			for _, p := range output.Lines[report.Progress](t, r.Print(append([]string{"status", "--json"}, args...)...)) {
+				names = append(names, p.Name)
+			}
+			return names
+		}
+		require.Equal(t, []string{"fourth", "third", "second", "small-web"}, names())
+		require.Equal(t, []string{"fourth", "small-web"}, names("--limit", "2"), "what runs is always listed")
+		require.Contains(t, r.Print("status", "--limit", "2"), "2 older runs more. To list all:\n  mosey status --limit 4\n")
+		r.Refuse([]string{"status", "--limit", "0"}, "--limit 0: want 1 to ")
+	})
+
 	t.Run("ArePausedStoppedAndResumed", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})

@@ -21,6 +21,11 @@ type ExportFilter struct {
 	Movable bool      `json:"movable,omitempty"`
 	// Language is the beginning of a page's tag, of whole subtags.
 	Language string `json:"language,omitempty"`
+	// RunID limits pages, crawls and domains to a run. Outcomes of pages and sums of domains are then
+	// those in this run.
+	RunID *int64 `json:"run_id,omitempty"`
+	// Outcome selects crawls that ended so, and pages whose last attempt did.
+	Outcome crawl.Outcome `json:"outcome,omitempty"`
 }
 
 // ExportKey is the place after which an export continues. The zero value is the beginning.

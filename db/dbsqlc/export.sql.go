@@ -133,14 +133,17 @@ SELECT
     c.robots_version, c.ip_delay_ms, coalesce(c.subnet::text, '')::text AS subnet, c.subnet_delay_ms, c.registered, c.registered_delay_ms
 FROM page_crawls AS c
 WHERE
-    c.id = ANY($1::bigint []) AND c.outcome IS NOT NULL
-    AND (c.completed_at >= $2::timestamptz OR $2::timestamptz IS NULL)
-    AND (c.completed_at < $3::timestamptz OR $3::timestamptz IS NULL)
-    AND (NOT $4::boolean OR (SELECT x.movable FROM crawls_closed AS x WHERE x.id = c.id))
+    c.id = ANY($1::bigint []) AND c.outcome IS NOT NULL AND coalesce(c.run_id = $2::bigint, true)
+    AND coalesce(c.outcome = $3::crawl_outcome, true)
+    AND (c.completed_at >= $4::timestamptz OR $4::timestamptz IS NULL)
+    AND (c.completed_at < $5::timestamptz OR $5::timestamptz IS NULL)
+    AND (NOT $6::boolean OR (SELECT x.movable FROM crawls_closed AS x WHERE x.id = c.id))
 `
 
 type ExportCrawlsParams struct {
 	Ids     []int64
+	RunID   *int64
+	Outcome *CrawlOutcome
 	Since   *time.Time
 	Before  *time.Time
 	Movable bool
@@ -187,6 +190,8 @@ type ExportCrawlsRow struct {
 func (q *Queries) ExportCrawls(ctx context.Context, arg ExportCrawlsParams) ([]ExportCrawlsRow, error) {
 	rows, err := q.db.Query(ctx, exportCrawls,
 		arg.Ids,
+		arg.RunID,
+		arg.Outcome,
 		arg.Since,
 		arg.Before,
 		arg.Movable,
@@ -330,10 +335,15 @@ CROSS JOIN LATERAL (
         coalesce(sum(x.nofollow), 0)::bigint AS nofollow, coalesce(sum(x.bytes), 0)::bigint AS bytes,
         coalesce(sum(x.images_found), 0)::bigint AS images_found, coalesce(sum(x.images_started), 0)::bigint AS images_started,
         coalesce(sum(x.images_stored), 0)::bigint AS images_stored
-    FROM run_domains AS x WHERE x.domain = d.domain
+    FROM run_domains AS x WHERE x.domain = d.domain AND coalesce(x.run_id = $1::bigint, true)
 ) AS t
-WHERE d.id = ANY($1::bigint [])
+WHERE d.id = ANY($2::bigint []) AND (t.runs > 0 OR $1::bigint IS NULL)
 `
+
+type ExportDomainsParams struct {
+	RunID *int64
+	Ids   []int64
+}
 
 type ExportDomainsRow struct {
 	Domain        Domain
@@ -357,8 +367,8 @@ type ExportDomainsRow struct {
 	ImagesStored  int64
 }
 
-func (q *Queries) ExportDomains(ctx context.Context, ids []int64) ([]ExportDomainsRow, error) {
-	rows, err := q.db.Query(ctx, exportDomains, ids)
+func (q *Queries) ExportDomains(ctx context.Context, arg ExportDomainsParams) ([]ExportDomainsRow, error) {
+	rows, err := q.db.Query(ctx, exportDomains, arg.RunID, arg.Ids)
 	if err != nil {
 		return nil, err
 	}
@@ -604,18 +614,24 @@ SELECT
 FROM pages AS p
 LEFT JOIN LATERAL (
     SELECT x.outcome, x.status_code, x.content_type FROM page_crawls AS x
-    WHERE x.page_id = p.id AND x.outcome <> 'skipped' ORDER BY x.completed_at DESC, x.id DESC LIMIT 1
+    WHERE x.page_id = p.id AND x.outcome <> 'skipped' AND coalesce(x.run_id = $1::bigint, true)
+    ORDER BY x.completed_at DESC, x.id DESC LIMIT 1
 ) AS c ON true
 WHERE
-    p.id = ANY($1::bigint [])
-    AND (p.fetched_at >= $2::timestamptz OR $2::timestamptz IS NULL)
+    p.id = ANY($2::bigint []) AND coalesce(c.outcome = $3::crawl_outcome, $3::crawl_outcome IS NULL)
+    AND ($1::bigint IS NULL OR EXISTS (
+        SELECT 1 FROM page_crawls AS x WHERE x.page_id = p.id AND x.run_id = $1::bigint
+    ))
+    AND (p.fetched_at >= $4::timestamptz OR $4::timestamptz IS NULL)
     AND (
-        p.language = $3::text OR starts_with(p.language, $3::text || '-') OR $3::text = ''
+        p.language = $5::text OR starts_with(p.language, $5::text || '-') OR $5::text = ''
     )
 `
 
 type ExportPagesParams struct {
+	RunID    *int64
 	Ids      []int64
+	Outcome  *CrawlOutcome
 	Since    *time.Time
 	Language string
 }
@@ -648,7 +664,13 @@ type ExportPagesRow struct {
 }
 
 func (q *Queries) ExportPages(ctx context.Context, arg ExportPagesParams) ([]ExportPagesRow, error) {
-	rows, err := q.db.Query(ctx, exportPages, arg.Ids, arg.Since, arg.Language)
+	rows, err := q.db.Query(ctx, exportPages,
+		arg.RunID,
+		arg.Ids,
+		arg.Outcome,
+		arg.Since,
+		arg.Language,
+	)
 	if err != nil {
 		return nil, err
 	}

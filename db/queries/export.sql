@@ -16,10 +16,14 @@ SELECT
 FROM pages AS p
 LEFT JOIN LATERAL (
     SELECT x.outcome, x.status_code, x.content_type FROM page_crawls AS x
-    WHERE x.page_id = p.id AND x.outcome <> 'skipped' ORDER BY x.completed_at DESC, x.id DESC LIMIT 1
+    WHERE x.page_id = p.id AND x.outcome <> 'skipped' AND coalesce(x.run_id = sqlc.narg(run_id)::bigint, true)
+    ORDER BY x.completed_at DESC, x.id DESC LIMIT 1
 ) AS c ON true
 WHERE
-    p.id = ANY(@ids::bigint [])
+    p.id = ANY(@ids::bigint []) AND coalesce(c.outcome = sqlc.narg(outcome)::crawl_outcome, sqlc.narg(outcome)::crawl_outcome IS NULL)
+    AND (sqlc.narg(run_id)::bigint IS NULL OR EXISTS (
+        SELECT 1 FROM page_crawls AS x WHERE x.page_id = p.id AND x.run_id = sqlc.narg(run_id)::bigint
+    ))
     AND (p.fetched_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
     AND (
         p.language = @language::text OR starts_with(p.language, @language::text || '-') OR @language::text = ''
@@ -61,7 +65,8 @@ SELECT
     c.robots_version, c.ip_delay_ms, coalesce(c.subnet::text, '')::text AS subnet, c.subnet_delay_ms, c.registered, c.registered_delay_ms
 FROM page_crawls AS c
 WHERE
-    c.id = ANY(@ids::bigint []) AND c.outcome IS NOT NULL
+    c.id = ANY(@ids::bigint []) AND c.outcome IS NOT NULL AND coalesce(c.run_id = sqlc.narg(run_id)::bigint, true)
+    AND coalesce(c.outcome = sqlc.narg(outcome)::crawl_outcome, true)
     AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
     AND (c.completed_at < sqlc.narg(before)::timestamptz OR sqlc.narg(before)::timestamptz IS NULL)
     AND (NOT @movable::boolean OR (SELECT x.movable FROM crawls_closed AS x WHERE x.id = c.id));
@@ -138,6 +143,6 @@ CROSS JOIN LATERAL (
         coalesce(sum(x.nofollow), 0)::bigint AS nofollow, coalesce(sum(x.bytes), 0)::bigint AS bytes,
         coalesce(sum(x.images_found), 0)::bigint AS images_found, coalesce(sum(x.images_started), 0)::bigint AS images_started,
         coalesce(sum(x.images_stored), 0)::bigint AS images_stored
-    FROM run_domains AS x WHERE x.domain = d.domain
+    FROM run_domains AS x WHERE x.domain = d.domain AND coalesce(x.run_id = sqlc.narg(run_id)::bigint, true)
 ) AS t
-WHERE d.id = ANY(@ids::bigint []);
+WHERE d.id = ANY(@ids::bigint []) AND (t.runs > 0 OR sqlc.narg(run_id)::bigint IS NULL);

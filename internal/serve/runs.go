@@ -52,7 +52,7 @@ func (s *Server) overview(r *http.Request) (view, error) {
 	v := &Overview{head: head{Now: s.Now()}, All: len(runs)}
 	waiting, cancel := context.WithTimeout(ctx, firstWait) // for all of them together
 	defer cancel()
-	for _, run := range shownRuns(runs) {
+	for _, run := range crawl.LatestRuns(runs, runsShown) {
 		p, at, err := s.progress.of(waiting, run.Name, func(ctx context.Context) (report.Progress, error) {
 			return s.Counts.Progress(ctx, run)
 		})
@@ -89,18 +89,6 @@ func (s *Server) overview(r *http.Request) (view, error) {
 
 // runsShown bounds the runs of the overview.
 const runsShown = 50
-
-// shownRuns selects the running runs and the latest of the others, the latest last.
-func shownRuns(runs []crawl.Run) []crawl.Run {
-	left := max(len(runs)-runsShown, 0) // as many are not shown
-	return slices.DeleteFunc(slices.Clone(runs), func(r crawl.Run) bool {
-		if left == 0 || r.Status == crawl.RunRunning {
-			return false
-		}
-		left--
-		return true
-	})
-}
 
 type watched struct {
 	report.Watch

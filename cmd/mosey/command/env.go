@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
@@ -175,6 +176,15 @@ func DomainFlag(text string) (string, error) {
 		return "", nil
 	}
 	return DomainArgument(text)
+}
+
+// OutcomeFlag reads the outcome of a flag, which may have been left out.
+func OutcomeFlag(text string) (crawl.Outcome, error) {
+	outcome := crawl.Outcome(text)
+	if outcome != "" && !slices.Contains(crawl.Outcomes(), outcome) {
+		return "", wiring.Usagef("--outcome %q: want %s", text, OrList(crawl.Outcomes()))
+	}
+	return outcome, nil
 }
 
 // PageArgument reads the URL of a page.

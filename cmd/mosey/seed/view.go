@@ -143,7 +143,7 @@ func (v *view) end(p report.Progress) {
 	v.clear()
 	v.finished = true
 	if v.json {
-		v.emit(Event{Event: "summary", Progress: p, Call: p.Since(v.before), PagesPerSecond: v.rate.Overall()})
+		v.emit(Event{Event: "summary", Progress: p, Settings: &p.Settings, Call: p.Since(v.before), PagesPerSecond: v.rate.Overall()})
 		return
 	}
 	fmt.Fprint(v.e.Stdout, explain.Summary(p, p.Since(v.before), time.Since(v.began)))
@@ -159,6 +159,8 @@ func (v *view) close() {
 type Event struct {
 	Event string `json:"event"`
 	report.Progress
+	// Settings are those of the run. Events of progress leave them out: the first event has them.
+	Settings *settings.Settings `json:"settings,omitempty"`
 	// Call is the part of the totals that this command has done.
 	Call           report.Totals `json:"call"`
 	PagesPerSecond float64       `json:"pages_per_second"`

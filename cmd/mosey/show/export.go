@@ -29,6 +29,8 @@ type ExportCmd struct {
 	Format      string `help:"parquet, jsonl or csv. Default: as the file's name ends; parquet in a directory." placeholder:"FORMAT"`
 	Domain      string `help:"Only rows of this domain; of links, those on its pages; of images, those that its pages name." placeholder:"DOMAIN"`
 	Since       string `help:"Only pages fetched, crawls completed, links found or gone and images answered then or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
+	Run_        string `name:"run" help:"Only pages, crawls or domains of this run: outcomes of pages and sums of domains are then those in the run." placeholder:"NAME"` //nolint:revive // Run is the method
+	Outcome     string `help:"Only pages whose last attempt ended so, or crawls that did, such as success." placeholder:"OUTCOME"`
 	Lang        string `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
 	Before      string `help:"Only crawls completed earlier: a date or an age, as of --since." placeholder:"WHEN"`
 	Move        bool   `help:"Delete the crawls that were written, except the first of each page in a run and the last of each outcome. Wants --before, a week ago or earlier, and Parquet in a directory of its own. Wants the owner of the database. The same command resumes it. See docs/scale.md."`
@@ -65,6 +67,9 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 			}
 		}
 		x.Store = store
+		if x.Filter.RunID, err = command.RunID(ctx, store, c.Run_); err != nil {
+			return err
+		}
 		view := &exportView{ProgressLine: command.NewProgressLine(e), what: c.What, began: time.Now()}
 		view.rate.Add(view.began, 0)
 		x.Watch = view.progress
@@ -118,11 +123,21 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 		}
 		x.Filter.Language = tag.String()
 	}
+	if c.Run_ != "" && !slices.Contains([]export.Table{export.Pages, export.Crawls, export.Domains}, x.Kind) {
+		return nil, wiring.Usagef("--run %s: %s belong to no run; leave it out, or export pages, crawls or domains", c.Run_, x.Kind)
+	}
+	if c.Outcome != "" && x.Kind != export.Pages && x.Kind != export.Crawls {
+		return nil, wiring.Usagef("--outcome %s: %s have none; leave it out, or export pages or crawls", c.Outcome, x.Kind)
+	}
+	if x.Filter.Outcome, err = command.OutcomeFlag(c.Outcome); err != nil {
+		return nil, err
+	}
 	if c.RowsPerFile < export.RowsPerFileMin {
 		return nil, wiring.Usagef("--rows-per-file %d: want %d or more", c.RowsPerFile, export.RowsPerFileMin)
 	}
 	for name, value := range map[string]string{
-		"--domain": x.Filter.Domain, "--since": c.Since, "--before": c.Before, "--lang": x.Filter.Language,
+		"--domain": x.Filter.Domain, "--since": c.Since, "--before": c.Before, "--lang": x.Filter.Language, "--run": c.Run_,
+		"--outcome": c.Outcome,
 	} {
 		if value != "" {
 			x.Asked[name] = value
@@ -144,8 +159,8 @@ func (c *ExportCmd) move(x *export.Export, now time.Time) error {
 		return wiring.Usagef("--move: %s are needed here; move crawls", x.Kind)
 	case x.Filter.Before.IsZero() || x.Filter.Before.After(now.Add(-movedLast)):
 		return wiring.Usagef("--move: later crawls are needed here; add --before, with a week ago or earlier, such as 365d")
-	case x.Filter.Domain != "" || c.Since != "":
-		return wiring.Usagef("--move: history is moved from the beginning and of all domains; leave --domain and --since out")
+	case x.Filter.Domain != "" || c.Since != "" || c.Run_ != "" || c.Outcome != "":
+		return wiring.Usagef("--move: history is moved from the beginning and as a whole; leave --domain, --since, --run and --outcome out")
 	case c.Force:
 		return wiring.Usagef("--move: files of moved crawls are never replaced; leave --force out, and name another directory")
 	case !c.directory() || x.Format != export.Parquet:

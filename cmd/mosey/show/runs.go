@@ -25,12 +25,16 @@ import (
 
 // StatusCmd shows how runs are getting on.
 type StatusCmd struct {
-	Name string `arg:"" optional:"" help:"Only this run, in detail."`
-	JSON bool   `name:"json" help:"Print one JSON object a run."`
+	Name  string `arg:"" optional:"" help:"Only this run, in detail."`
+	Limit int    `help:"How many runs to list at most, the newest; those that run are always listed. Default: 20." default:"20" placeholder:"N"`
+	JSON  bool   `name:"json" help:"Print one JSON object a run."`
 }
 
-// Run lists the runs, oldest first, or shows one.
+// Run lists the runs, newest first, or shows one.
 func (s *StatusCmd) Run(ctx context.Context, e *command.Env) error {
+	if err := command.CheckLimit(s.Limit); err != nil {
+		return err
+	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
 		waiting, err := store.KeywordsWaiting(ctx, report.KeywordsBound)
 		if err != nil {
@@ -49,12 +53,13 @@ func (s *StatusCmd) Run(ctx context.Context, e *command.Env) error {
 }
 
 func (s *StatusCmd) list(ctx context.Context, e *command.Env, store *db.Store, waiting int) error {
-	runs, err := store.Runs(ctx)
+	every, err := store.Runs(ctx)
 	if err != nil {
 		return err
 	}
+	runs := crawl.LatestRuns(every, s.Limit)
 	var all []report.Progress
-	for _, run := range runs {
+	for _, run := range slices.Backward(runs) {
 		p, err := store.Progress(ctx, run)
 		if err != nil {
 			return err
@@ -84,6 +89,9 @@ func (s *StatusCmd) list(ctx context.Context, e *command.Env, store *db.Store, w
 		if lines := explain.Moves(p, time.Now()); len(lines) > 0 {
 			fmt.Fprintf(e.Stdout, "%s:\n  %s\n", p.Name, strings.Join(lines, "\n  "))
 		}
+	}
+	if older := len(every) - len(runs); older > 0 {
+		fmt.Fprintf(e.Stdout, "%s more. To list all:\n  mosey status --limit %d\n", explain.Count(int64(older), "older run"), len(every))
 	}
 	return nil
 }
@@ -254,9 +262,9 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Domain, err = command.DomainFlag(c.Domain); err != nil {
 		return err
 	}
-	outcome := crawl.Outcome(c.Outcome)
-	if outcome != "" && !slices.Contains(crawl.Outcomes(), outcome) {
-		return wiring.Usagef("--outcome %q: want %s", c.Outcome, command.OrList(crawl.Outcomes()))
+	outcome, err := command.OutcomeFlag(c.Outcome)
+	if err != nil {
+		return err
 	}
 	if c.Limit < 1 || c.Limit > crawlsMost {
 		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, crawlsMost)
