@@ -37,6 +37,7 @@ func TestCrawl(t *testing.T) {
 		require.Equal(t, "started", all[0].Event)
 		require.Contains(t, r.Stdout, `"seeds":3`)
 		require.Equal(t, "progress", all[1].Event)
+		require.Equal(t, 2, strings.Count(r.Stdout, `"settings":{`), "when it starts and in the summary, and not with all progress")
 		last := all[len(all)-1]
 		require.Equal(t, "summary", last.Event)
 		require.Equal(t, crawl.RunDone, last.Status)
@@ -96,6 +97,7 @@ func TestCrawl(t *testing.T) {
 	t.Run("StopsWhenItsTimeIsOver", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithStack(t)
+		h.dirFlag = true
 		s := newSite(t, 1, 3)
 		r := h.Execute(s.crawl(s.Seeds()[0], "--run", "timed", "--delay", "1h", "--for", "1s")...)
 		require.Zero(t, r.Code, r.Stderr)
@@ -128,6 +130,7 @@ func TestCrawl(t *testing.T) {
 		form.Long(t)
 		t.Parallel()
 		h, _ := newHarnessWithStack(t)
+		h.dirFlag = true
 		const sites, pagesEach = 10, 12 // of long activities, which have sent heartbeats
 		s := newSite(t, sites, 200)
 		c := h.Start(s.crawl(append(s.Seeds(), "--run", "busy", "--delay", "1s", "--set", "pages_per_activity=100")...)...)
@@ -227,6 +230,7 @@ func TestWorkflowsOfACrawlThatHasEnded(t *testing.T) {
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
+	h.dirFlag = true
 	s := newSite(t, 2, 3)
 	c := h.Start(s.crawl(append(s.Seeds(), "--delay", "1h")...)...)
 	ui := c.Field("Temporal UI: ")
@@ -236,7 +240,7 @@ func TestEmbedded(t *testing.T) {
 	// what other commands see of one that runs
 	require.Contains(t, h.Print("status", "default"), "Run default is running")
 	h.Fail([]string{"up"}, "data directory "+h.dir+" is in use by another Mosey (pid ", "or choose another directory with --data-dir")
-	output.ContainsOnSameLine(t, h.Execute("crawl", aPage).Stderr, "  TEMPORAL_ADDRESS=127.0.0.1:", " DATABASE_URL='postgres://", "' mosey crawl …")
+	output.ContainsOnSameLine(t, h.Execute("crawl", aPage).Stderr, "  TEMPORAL_ADDRESS=127.0.0.1:", " DATABASE_URL='postgres://", "' mosey --data-dir "+h.dir+" crawl …")
 	require.Equal(t, wiring.ExitFailed, h.Execute("migrate").Code)
 
 	// and what they tell it, which they say nothing about

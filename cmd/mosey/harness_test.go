@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,8 +54,10 @@ type commandHarness struct {
 	settings []string // files
 	stdin    string
 	terminal bool
-	// dir is the data directory; empty where commands get none.
-	dir string
+	// dir is the data directory; empty where commands get none. It is in the environment, or a flag if
+	// dirFlag is set.
+	dir     string
+	dirFlag bool
 }
 
 // newHarness is a world without a database, and with a data directory that is empty.
@@ -157,10 +160,13 @@ func (h *commandHarness) Start(args ...string) *started {
 	c := &started{t: h.t, cancel: cancel, done: make(chan struct{})}
 	e := &command.Env{
 		Stdin: strings.NewReader(h.stdin), Stdout: &c.stdout, Stderr: &c.stderr, Terminal: h.terminal,
-		Environ: h.environ, Settings: h.settings,
+		Environ: slices.Clone(h.environ), Settings: h.settings,
 	}
-	if h.dir != "" {
+	switch {
+	case h.dirFlag:
 		args = append([]string{"--data-dir", h.dir}, args...)
+	case h.dir != "":
+		e.Environ = append(e.Environ, "MOSEY_DATA_DIR="+h.dir)
 	}
 	go func() {
 		defer close(c.done)

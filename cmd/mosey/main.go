@@ -126,12 +126,18 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 		fmt.Fprintf(e.Stderr, "Try: %s --help\n", meant(err))
 		return code
 	}
-	e.DataDir, e.Log, e.Process = c.DataDir, c.LogFlags, command.ProcessFlags(kctx)
+	e.DataDir, e.Log = c.DataDir, c.LogFlags
+	e.TakeFlags(kctx)
+	e.Stderr = wiring.Edited(e.Stderr, e.Hint)
+	if !wantsJSON(kctx) {
+		e.Stdout = wiring.Edited(e.Stdout, e.Hint)
+	}
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	if err := kctx.Run(e); err != nil {
 		if errors.Is(err, show.ErrReaderGone) {
 			return show.ExitReaderGone
 		}
+		err = e.HintError(err)
 		if wantsJSON(kctx) {
 			return wiring.FailJSON(e.Stderr, err)
 		}

@@ -50,6 +50,7 @@ func TestForgottenNetwork(t *testing.T) {
 func TestResumeWithoutNetwork(t *testing.T) {
 	t.Parallel()
 	h, store := newHarnessWithStack(t)
+	h.dirFlag = true
 	s := newSite(t, 1, 9)
 	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "300ms")...)
 	require.Eventually(t, func() bool { return len(s.Log().Pages()) >= 2 }, patience, 5*time.Millisecond)
@@ -72,7 +73,7 @@ func TestResumeWithoutNetwork(t *testing.T) {
 
 	// what the first command has printed has all that is needed
 	dir := h.dir
-	h.dir = "" // it is in the command
+	h.dir, h.dirFlag = "", false // it is in the command
 	r = h.Execute(append(strings.Fields(resume), "--delay", "10ms")...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, resume, "--data-dir "+dir+" ")

@@ -76,6 +76,7 @@ type Stack struct {
 	// UIURL is the address of our own Temporal's web UI, or empty.
 	UIURL string
 
+	webURL      string
 	dir         *datadir.Dir
 	postgres    *postgres.Server
 	temporal    *temporal.Server
@@ -213,10 +214,19 @@ func (s *Stack) DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{s.temporal.DialOption()}
 }
 
+// PublishWeb tells other processes the address of the web page; empty means that it is not served.
+func (s *Stack) PublishWeb(address string) error {
+	if s.dir == nil || address == "" {
+		return nil
+	}
+	s.webURL = address
+	return s.publish()
+}
+
 // publish tells other processes about what is ours. The address of a database
 // that was given to us holds a password that is not ours to write down.
 func (s *Stack) publish() error {
-	info := datadir.Info{Ready: true}
+	info := datadir.Info{Ready: true, WebURL: s.webURL}
 	if s.postgres != nil {
 		info.DatabaseURL = s.DatabaseURL
 	}

@@ -140,6 +140,9 @@ func Plain(w io.Writer) io.Writer {
 	return &plain{to: w}
 }
 
+// Edited is Plain, and has a function change each text before it is written.
+func Edited(w io.Writer, edit func(string) string) io.Writer { return &plain{to: Raw(w), edit: edit} }
+
 // Raw is the writer beneath Plain, for control characters of our own.
 func Raw(w io.Writer) io.Writer {
 	if p, ok := w.(*plain); ok {
@@ -153,6 +156,8 @@ type plain struct {
 	to io.Writer
 	// rest is the beginning of a character that the last write has cut
 	rest []byte
+	// edit is optional
+	edit func(string) string
 }
 
 func (p *plain) Write(text []byte) (int, error) {
@@ -182,6 +187,9 @@ func (p *plain) Write(text []byte) (int, error) {
 		from = to
 	}
 	p.rest = all[end:]
+	if p.edit != nil {
+		clean = []byte(p.edit(string(clean)))
+	}
 	if _, err := p.to.Write(clean); err != nil {
 		return 0, err
 	}

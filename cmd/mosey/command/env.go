@@ -130,6 +130,8 @@ type Env struct {
 	Log wiring.LogFlags
 	// Process is the flags that were given and belong to the process, quoted.
 	Process []string
+
+	hints hints
 }
 
 // Migrate brings the database to the newest schema. It makes the data directory's database if needed.

@@ -114,6 +114,7 @@ type Change struct {
 
 // Tell says what was changed.
 func (a Answer) Tell(e *Env, c Change) error {
+	c.Says = e.Hint(c.Says)
 	if a.JSON {
 		c.Says = strings.Join(strings.Fields(c.Says), " ")
 		return PrintLines(e.Stdout, []Change{c})
@@ -279,6 +280,7 @@ func Examine(ctx context.Context, e *Env, p *doctor.Patient, checks []doctor.Che
 			fmt.Fprintln(e.Stdout, strings.ToUpper(string(part)))
 		}
 		for _, f := range found {
+			f.Remedy = e.Hint(f.Remedy)
 			printFinding(e.Stdout, f, TerminalWidth(e.Stdout))
 		}
 	})

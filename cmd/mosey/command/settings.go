@@ -223,10 +223,14 @@ var atFault = regexp.MustCompile(crawl.ErrInvalid.Error() + `: [a-z_]+`)
 
 // ProcessFlags returns the given flags that belong to the process and not to a run, for the command
 // that resumes the run. It leaves out the environment and settings files.
-func ProcessFlags(ctx *kong.Context) (words []string) {
+func ProcessFlags(ctx *kong.Context) []string {
+	return givenFlags(ctx, func(f *kong.Flag) bool { return !StoredWithRun(f) })
+}
+
+func givenFlags(ctx *kong.Context, want func(*kong.Flag) bool) (words []string) {
 	var seen []*kong.Flag
 	for _, p := range ctx.Path {
-		if p.Flag == nil || p.Resolved || slices.Contains(seen, p.Flag) || StoredWithRun(p.Flag) {
+		if p.Flag == nil || p.Resolved || slices.Contains(seen, p.Flag) || !want(p.Flag) {
 			continue
 		}
 		seen = append(seen, p.Flag)

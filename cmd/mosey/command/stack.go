@@ -41,7 +41,7 @@ type Crawler struct {
 // AttachCrawler connects to the Mosey that runs, and starts none.
 func AttachCrawler(
 	ctx context.Context, e *Env, listen ListenFlags, logger *slog.Logger, progress func(string),
-) (*Crawler, error) {
+) (c *Crawler, err error) {
 	if listen.PortFlags != (PortFlags{}) {
 		return nil, wiring.Usagef("--temporal-port and --ui-port: with --detach another Mosey has its Temporal already: leave them out")
 	}
@@ -50,8 +50,10 @@ func AttachCrawler(
 	}
 	listen.Web = "off" // that one has a page
 	database, temporal := e.Environ.Get("DATABASE_URL"), wiring.TemporalAddress(e.Environ)
+	var info datadir.Info
 	if database == "" && temporal == "" {
-		info, running, err := readyMosey(ctx, e, progress)
+		var running bool
+		info, running, err = readyMosey(ctx, e, progress)
 		if err != nil {
 			return nil, err
 		}
@@ -63,9 +65,16 @@ func AttachCrawler(
 	if database == "" || temporal == "" {
 		return nil, wiring.Usagef("--detach: want both DATABASE_URL and TEMPORAL_ADDRESS, or neither")
 	}
-	return connectCrawler(ctx, e, listen, stack.Options{
+	c, err = connectCrawler(ctx, e, listen, stack.Options{
 		DatabaseURL: database, TemporalAddress: temporal, Logger: logger, Progress: progress,
 	})
+	if err == nil && info.WebURL != "" {
+		c.Web = &Web{URL: info.WebURL}
+	}
+	if err == nil {
+		c.Stack.UIURL = info.UIURL
+	}
+	return c, err
 }
 
 // ListenFlags say where a process that crawls can be seen.
@@ -175,6 +184,9 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 		Temporal: c.Client.Answers, Images: images, Changes: &webChanges{teller: tell, logger: logger},
 		TokenFile: tokenFile(opts.DataDir), By: Whoami(),
 	})
+	if err == nil {
+		err = c.Stack.PublishWeb(c.Web.Address())
+	}
 	return c, err
 }
 

@@ -201,9 +201,9 @@ func (w *Web) SignedIn(path string) string {
 	return address
 }
 
-// Close stops serving; nil is off.
+// Close stops serving; nil is off. Another process serves a Web that has an address alone.
 func (w *Web) Close() error {
-	if w == nil {
+	if w == nil || w.stop == nil {
 		return nil
 	}
 	err := w.stop()

@@ -190,8 +190,9 @@ type Info struct {
 	DatabaseURL string `json:"database_url,omitempty"`
 	// TemporalAddress is the host:port of Temporal's gRPC frontend.
 	TemporalAddress string `json:"temporal_address,omitempty"`
-	// UIURL is the address of Temporal's web UI.
-	UIURL string `json:"ui_url,omitempty"`
+	// UIURL is the address of Temporal's web UI, and WebURL that of Mosey's web page.
+	UIURL  string `json:"ui_url,omitempty"`
+	WebURL string `json:"web_url,omitempty"`
 }
 
 // Waits says in words that a process waits for this holder.

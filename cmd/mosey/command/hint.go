@@ -1,0 +1,76 @@
+package command
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// connecting are the flags that say where the databases are.
+var connecting = []string{"data-dir", "config"}
+
+// hints adds the connection flags of a command line to the commands that texts name.
+type hints struct {
+	// flags is empty if none was given.
+	flags string
+	// named matches mosey, a command, and --help if it follows.
+	named *regexp.Regexp
+}
+
+// TakeFlags notes the flags of a command line that hints repeat. It ignores the environment and
+// settings files, which hold for the next command as well.
+func (e *Env) TakeFlags(ctx *kong.Context) {
+	e.Process = ProcessFlags(ctx)
+	words := givenFlags(ctx, func(f *kong.Flag) bool { return slices.Contains(connecting, f.Name) })
+	flags := strings.Join(words, " ")
+	if flags == "" || strings.ContainsAny(flags, "\"\\\n") { // a hint may be part of a JSON text
+		return
+	}
+	var names []string
+	for _, c := range ctx.Model.Children {
+		names = append(names, c.Name)
+	}
+	e.hints = hints{flags, regexp.MustCompile(`\bmosey (` + strings.Join(names, "|") + `)\b( --help)?`)}
+}
+
+// Hint repeats the connection flags that this command was given, such as --data-dir, in each command
+// that a text names, so that a copy of it works.
+func (e *Env) Hint(text string) string {
+	if e.hints.flags == "" {
+		return text
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, e.hints.flags) { // such as the line by which a crawl is resumed
+			line = e.hints.named.ReplaceAllStringFunc(line, func(found string) string {
+				if strings.HasSuffix(found, " --help") {
+					return found
+				}
+				return "mosey " + e.hints.flags + strings.TrimPrefix(found, "mosey")
+			})
+		}
+		out.WriteString(line)
+	}
+	return out.String()
+}
+
+// HintError is an error with the text that Hint makes of it.
+func (e *Env) HintError(err error) error {
+	text := e.Hint(err.Error())
+	if text == err.Error() {
+		return err
+	}
+	return hintedError{err, text}
+}
+
+type hintedError struct {
+	error
+
+	text string
+}
+
+func (e hintedError) Error() string { return e.text }
+
+func (e hintedError) Unwrap() error { return e.error }
