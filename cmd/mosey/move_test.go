@@ -242,7 +242,7 @@ func TestMove(t *testing.T) {
 			{[]string{"crawls", "--out", dir, "--move"}, []string{"--move", "add --before"}},
 			{[]string{"crawls", "--out", dir, "--move", "--before", "6d"}, []string{"--move", "a week ago"}},
 			{[]string{"crawls", "--out", dir, "--before", "nonsense"}, []string{`--before "nonsense": want a date`}},
-			{[]string{"crawls", "--out", dir, "--move", "--before", "9d", "--domain", aDomain}, []string{"leave --domain and --since out"}},
+			{[]string{"crawls", "--out", dir, "--move", "--before", "9d", "--domain", aDomain}, []string{"leave --domain, --since, --run and --outcome out"}},
 			{[]string{"crawls", "--out", dir, "--move", "--before", "9d", "--force"}, []string{"leave --force out"}},
 			{[]string{"crawls", "--out", dir, "--move", "--before", "9d", "--format", "csv"}, []string{"only Parquet files"}},
 			{[]string{"crawls", "--out", dir + "x.parquet", "--move", "--before", "9d"}, []string{"only Parquet files"}},
