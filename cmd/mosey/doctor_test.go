@@ -26,7 +26,7 @@ func TestDoctorOnAFreshMachine(t *testing.T) {
 		require.LessOrEqual(t, len([]rune(line)), 80, line)
 	}
 
-	h.Print("migrate")
+	require.Contains(t, h.Execute("migrate").Stderr, "creating the database\n")
 	out = h.Print(local...)
 	output.ContainsOnSameLine(t, out, "ok", "schema", "version")
 	require.NotContains(t, out, "could not look")

@@ -48,7 +48,7 @@ func TestStatus(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(r.Print("status", "--json")), "\n")
 		require.Len(t, lines, 2)
 		var p report.Progress
-		require.NoError(t, json.Unmarshal([]byte(lines[0]), &p))
+		require.NoError(t, json.Unmarshal([]byte(lines[1]), &p))
 		require.Equal(t, "small-web", p.Name)
 		require.EqualValues(t, 1, p.Success)
 	})

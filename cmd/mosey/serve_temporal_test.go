@@ -185,7 +185,7 @@ func TestACrawlWithoutTemporal(t *testing.T) {
 func TestServeOfADataDirectoryMissesNoTemporal(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	h.Print("migrate")
+	require.Zero(t, h.Execute("migrate").Code)
 	s := serveRows(t, h)
 	require.NotContains(t, s.page("/"), "Temporal does not answer")
 	require.NotContains(t, s.browser(true).post("/domains/a.example", "do", "pause", "reason", "a test"), "Temporal does not answer")
