@@ -152,4 +152,4 @@ func TestNamesInTheDatabaseExist(t *testing.T) {
 }
 
 // foreign are names that are others': of the web, of Postgres, of S3, of OpenTelemetry.
-const foreign = " prev_next session_id unavailable_after pool_max_conns image_src image_url pg_walinspect use_path_style disable_https pg_stat_activity always_on always_off tail_sampling statement_timeout pg_dump pg_restore tcp_user_timeout pool_mode default_pool_size server_reset_query ignore_startup_parameters track_extra_parameters tcp_keepalive "
+const foreign = " prev_next session_id unavailable_after pool_max_conns image_src image_url pg_walinspect use_path_style disable_https pg_stat_activity always_on always_off tail_sampling statement_timeout pg_dump pg_restore tcp_user_timeout pool_mode default_pool_size server_reset_query ignore_startup_parameters track_extra_parameters tcp_keepalive autovacuum_freeze_max_age autovacuum_work_mem "
