@@ -89,6 +89,8 @@ var allowed = []allowance{
 
 	// batches: the rows are looked at in their order, and few of them are wanted
 	{"ExportImageKeysOfDomain", "", 400_000, "it reads all that the pages of the domain say of images"},
+	{"ExportCrawls", "", 10_000, "it looks up a batch of attempts, of which few may be moved"},
+	{"CrawlsMove", "", 10_000, "it looks up a batch of attempts, which may be gone already"},
 	{"ExportProvenance", "", 10_000, "it looks up a batch of pages, of which few name images"},
 	{"RevisitsMissing", "", 10_000, "it looks up a batch of pages, of which few belong to the run"},
 	{"recrawls_add", "SELECT DISTINCT p.domain", 5_000, "it finds the domains of a batch of pages"},

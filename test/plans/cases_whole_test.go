@@ -76,8 +76,13 @@ func wholeCases(changing changes, reading reads) {
 		c.ok(c.q.ExportCrawlKeysOfDomain(ctx, dbsqlc.ExportCrawlKeysOfDomainParams{Domain: site(0), After: ago(365 * 24 * time.Hour), Max: 1000}))
 		c.ok(c.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: crawls}))
 		c.ok(c.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: crawls, RunID: new(runLarge), Outcome: new(dbsqlc.CrawlOutcomeSuccess)}))
+		c.ok(c.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: crawls, Before: new(ago(0)), Movable: true}))
+		c.exec(`INSERT INTO page_crawls (page_id, domain, run_id, previous_id, again, url, completed_at, outcome)
+			SELECT page_id, domain, run_id, id, true, url, now(), outcome FROM page_crawls
+			WHERE id = ANY ($1::bigint[]) AND previous_id IS NOT NULL AND outcome = 'success'`, crawls)
 		old, err := c.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: crawls, Before: new(ago(0)), Movable: true})
 		c.ok(old, err)
+		require.NotEmpty(t, old)
 		moved := dbsqlc.CrawlsMoveParams{}
 		for _, row := range old {
 			moved.Ids, moved.Ended = append(moved.Ids, row.ID), append(moved.Ended, row.CompletedAt)
