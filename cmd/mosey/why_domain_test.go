@@ -87,7 +87,7 @@ func TestWhyDomain(t *testing.T) {
 		"WasAskedBefore": {
 			prepare: func(r *rows) { r.allowed().slot(-time.Hour, "") },
 			answer:  "due: ",
-			because: []string{"it may be asked: its slot has been free since "},
+			because: []string{"no delay makes it wait: its slot has been free since "},
 		},
 		"HasARequestInFlight": {
 			prepare: func(r *rows) { r.allowed().worker().begin() },
@@ -95,7 +95,7 @@ func TestWhyDomain(t *testing.T) {
 		},
 		"AsksToBeLeftAloneForLong": {
 			prepare: func(r *rows) { r.allowed().slot(2*time.Hour, reasons.RetryAfter) },
-			answer:  "its domain is deferred until ",
+			answer:  "not crawled until ",
 		},
 		"IsDeferred": {
 			prepare: func(r *rows) {

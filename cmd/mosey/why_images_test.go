@@ -11,11 +11,11 @@ import (
 func TestWhyImage(t *testing.T) {
 	t.Parallel()
 	r := newExported(t) // whose page was read by a run that asks for none of its images
-	const beyond = ": known as an image, but no run wants it: its host was beyond the run's image_scope, or its limits, " +
+	const beyond = "known as an image, but no run wants it: its host was beyond the run's image_scope, or its limits, " +
 		"when the page that names it was read"
 	for _, url := range []string{aPage + "a.jpg", "https://cdn.example/b.png"} {
 		out := r.Print("why", url)
-		output.ContainsOnSameLine(t, out, url+beyond)
+		output.ContainsOnSameLine(t, out, url+": ", beyond)
 		output.ContainsOnSameLine(t, out, "- named as an image by 1 page, first "+aPage)
 	}
 	r.exec(`INSERT INTO provenance (id, image_id, page_id, source_page_url, source_domain, discovery_type)

@@ -113,7 +113,7 @@ func TestWhyPage(t *testing.T) {
 		},
 		"HasADomainThatIsToBeLeftAloneForLong": {
 			prepare: func(r *rows) { r.allowed().slot(2*time.Hour, reasons.RetryAfter) },
-			answer:  "its domain is deferred until ",
+			answer:  "not crawled until ",
 		},
 		"HasAWindow": {
 			settings: settings.Settings{Window: new(closedWindow)},

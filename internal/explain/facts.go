@@ -86,7 +86,7 @@ func explainState(w *Why, d report.Domain) {
 	} else if left > 0 {
 		w.addf("it may not be asked before %s, in %s: %s", StampIn(d.SlotFree, w.zone), left.Round(100*time.Millisecond), d.SlotReason)
 	} else if !d.SlotFree.IsZero() {
-		w.addf("it may be asked: its slot has been free since %s", StampIn(d.SlotFree, w.zone))
+		w.addf("no delay makes it wait: its slot has been free since %s", StampIn(d.SlotFree, w.zone))
 	}
 	w.addf("its health: %s", politeness.Describe(d.Health))
 	for _, t := range d.Traps {
@@ -137,32 +137,34 @@ func explainUsage(w *Why, r report.Page) {
 }
 
 // explainLinked explains a domain without a run, or a page of it, which links may name.
-func explainLinked(ctx context.Context, store Store, name string, page *urls.URL) (Why, error) {
-	w := Why{About: name, Answer: NotKnown}
+func explainLinked(ctx context.Context, store Store, name string, page *urls.URL, zone *time.Location) (Why, error) {
+	w := Why{About: name, zone: zone}
 	known, url, err := store.KnownPages(ctx, name)
-	if err != nil {
-		return w, err
-	}
 	if page != nil {
 		w.About, url = page.String(), page.String()
 	}
+	facts, err2 := store.PageFacts(ctx, name, url)
+	if err := errors.Join(err, err2); err != nil {
+		return w, err
+	}
 	rep, err := store.Page(ctx, name, url)
 	if errors.Is(err, crawl.ErrNotFound) {
+		w.answerUnwanted(facts, NotKnown)
 		return w, nil
 	}
 	if err != nil {
 		return w, err
 	}
-	w.Answer = notWanted(rep)
 	if page != nil {
 		w.Page = &rep
+		w.answerUnwanted(facts, notWanted(rep))
 		explainImage(&w, rep)
 	} else {
 		many := Count(known, "page")
 		if known >= report.FrontierBound {
 			many = "at least " + many
 		}
-		w.Answer = "known from links alone, to " + many + " of it, and no run wants it"
+		w.answerUnwanted(facts, "known from links alone, to "+many+" of it, and no run wants it")
 		w.addf("of %s: %s", url, notWanted(rep))
 	}
 	explainFinders(&w, rep)

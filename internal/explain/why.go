@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func Of(ctx context.Context, store Store, name string, page *urls.URL, zone *tim
 	}
 	dom, err := store.Domain(ctx, name)
 	if errors.Is(err, crawl.ErrNotFound) {
-		return explainLinked(ctx, store, name, page)
+		return explainLinked(ctx, store, name, page, zone)
 	}
 	if err != nil {
 		return w, err
@@ -128,7 +129,7 @@ func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *W
 	return nil
 }
 
-// explainPage says what the next run that has the page will do with it.
+// explainPage answers for a page, whichever of its runs will request it or has done so.
 func explainPage(ctx context.Context, store Store, reader *ruling.Reader, w *Why, u urls.URL) error {
 	facts, err := store.PageFacts(ctx, u.Domain(), u.String())
 	if err != nil {
@@ -136,7 +137,7 @@ func explainPage(ctx context.Context, store Store, reader *ruling.Reader, w *Why
 	}
 	rep, err := store.Page(ctx, u.Domain(), u.String())
 	if errors.Is(err, crawl.ErrNotFound) {
-		w.Answer = NotKnown
+		w.answerUnwanted(facts, NotKnown)
 		return nil
 	}
 	if err != nil {
@@ -160,9 +161,40 @@ func explainPage(ctx context.Context, store Store, reader *ruling.Reader, w *Why
 	return nil
 }
 
-// decidePage answers with the run that has the page open, else the last that had it.
+// decidePage answers with the run that requests the page first, else with the page's last attempt, else with a
+// run that would have to be resumed. What a person decided about the domain holds for all runs.
 func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.Facts, rep report.Page) error {
-	w.Answer = notWanted(rep)
+	next, err := nextDecision(ctx, reader, w, facts)
+	if err != nil {
+		return err
+	}
+	last := lastAttempt(rep.Crawls)
+	forbidden, isForbidden := forbids(facts)
+	unwanted := ""
+	switch {
+	case next != nil:
+	case rep.Trap.Rule != "" && rep.FetchedAt.IsZero():
+		unwanted = "not crawled: it is taken for a part of an endless space"
+	case last == nil:
+		unwanted = notWanted(rep)
+	}
+	switch {
+	case next != nil && next.Reason == reasons.InFlight, next != nil && !isForbidden && (last == nil || rankOf(*next) < rankNever):
+		w.Answer = w.answer(*next, facts.Now)
+	case unwanted != "":
+		w.answerUnwanted(facts, unwanted)
+	case isForbidden:
+		w.Answer = w.answer(forbidden, facts.Now)
+	default:
+		w.Answer = fmt.Sprintf("done in run %s: %s on %s", last.Run, Attempt(*last), StampIn(last.CompletedAt, w.zone))
+	}
+	return nil
+}
+
+// nextDecision returns the decision about a page that is carried out first among those of its runs; nil if no run
+// has the page open.
+func nextDecision(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.Facts) (next *decide.Decision, err error) {
+	told := false
 	for _, run := range facts.Runs {
 		if run.Crawl == nil {
 			continue
@@ -171,25 +203,73 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 		one.Runs = []crawl.RunFacts{run}
 		full, err := reader.Facts(ctx, one, run.Crawl)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		d := decide.Crawl(full, facts.Now)
-		if r := full.Ruling; r != nil {
+		if r := full.Ruling; r != nil && !told {
+			told = true // the runs read the same robots.txt
 			w.addf("%s", Ruling(*r))
 		}
+		d := decide.Crawl(full, facts.Now)
 		if d.Do == decide.Done {
 			continue
 		}
-		w.Answer = w.answer(d, facts.Now)
-		return nil
+		if next == nil || cmp.Or(cmp.Compare(rankOf(d), rankOf(*next)), d.Until.Compare(next.Until)) < 0 {
+			next = &d
+		}
 	}
-	if rep.Trap.Rule != "" {
-		w.Answer = "not crawled: it is taken for a part of an endless space"
-	} else if len(rep.Crawls) > 0 {
-		last := rep.Crawls[0]
-		w.Answer = fmt.Sprintf("done in run %s: %s on %s", last.Run, Attempt(last), StampIn(last.CompletedAt, w.zone))
+	return next, nil
+}
+
+// rankNever is the rank of a decision that lets no time bring a request, such as that of a stopped run.
+const rankNever = 4
+
+// rankOf orders decisions about one page: the one that is carried out first has the lowest rank.
+func rankOf(d decide.Decision) int {
+	switch d.Do {
+	case decide.Request, decide.FetchPrerequisite, decide.Probe:
+		return 0
+	case decide.Wait, decide.DeferOrigin, decide.DeferDomain:
+		return 1
+	case decide.Skip, decide.Refuse:
+		return 2
+	case decide.Finish, decide.Done:
 	}
-	return nil
+	if d.Until.IsZero() {
+		return rankNever
+	}
+	return rankNever - 1
+}
+
+// lastAttempt returns the attempt that ended last; nil if none has. A crawl that was skipped because the page is
+// fresh counts only if no other attempt is known.
+func lastAttempt(crawls []report.Crawl) (last *report.Crawl) {
+	fresh := func(c report.Crawl) bool { return c.Skipped == reasons.Fresh || c.Skipped == reasons.MinRefetch }
+	for i, c := range crawls {
+		switch {
+		case c.Outcome == "":
+		case last == nil, fresh(*last) && !fresh(c), fresh(*last) == fresh(c) && c.CompletedAt.After(last.CompletedAt):
+			last = &crawls[i]
+		}
+	}
+	return last
+}
+
+// forbids returns the decision of a person that lets no page of the domain be requested, if there is one.
+func forbids(facts crawl.Facts) (d decide.Decision, is bool) {
+	if _, is = facts.Domain.Controls.Forbidding(facts.Now); is {
+		facts.Runs = nil
+		d = decide.Decide(decide.Facts{Facts: facts}, facts.Now)
+	}
+	return d, is
+}
+
+// answerUnwanted answers why no run has a page or a domain. It begins with a person's decision about the domain,
+// which holds even if the page is seeded.
+func (w *Why) answerUnwanted(facts crawl.Facts, why string) {
+	w.Answer = why
+	if d, is := forbids(facts); is {
+		w.Answer = w.answer(d, facts.Now) + "; " + why
+	}
 }
 
 // answer puts a decision in words.
@@ -210,7 +290,7 @@ func (w *Why) answer(d decide.Decision, now time.Time) string {
 	case decide.DeferOrigin:
 		return "pending, but put off" + until + ": " + d.Why
 	case decide.DeferDomain:
-		return "its domain is deferred" + until + " (" + string(d.Reason) + ")"
+		return "not crawled" + until + ": the domain is deferred (" + string(d.Reason) + ")"
 	case decide.Wait, decide.Finish, decide.Done:
 	}
 	wait := d.Do == decide.Wait
