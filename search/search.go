@@ -168,7 +168,7 @@ func (q *Query) prepare() (parsed, error) {
 		}
 	}
 	if q.Domain != "" {
-		if q.Domain, err = urls.DomainOf(q.Domain); err != nil {
+		if q.Domain, err = urls.ReadDomain(q.Domain); err != nil {
 			return p, err
 		}
 	}

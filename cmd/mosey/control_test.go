@@ -108,13 +108,13 @@ func TestControlArguments(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
 		for _, args := range [][]string{
-			{"pause", aPage, "--reason", "x"},
-			{"resume", aPage},
-			{"block", aPage, "--reason", "x"},
-			{"unblock", aPage},
-			{"set", aPage, "--delay", "1m"},
+			{"pause", "ftp://a.example/", "--reason", "x"},
+			{"resume", "ftp://a.example/"},
+			{"block", "ftp://a.example/", "--reason", "x"},
+			{"unblock", "ftp://a.example/"},
+			{"set", "ftp://a.example/", "--delay", "1m"},
 		} {
-			h.Refuse(args, `domain "https://a.example/": host is missing or malformed`, "want a host name, such as example.org")
+			h.Refuse(args, `domain "ftp://a.example/": scheme is not http or https`, "want a host name, such as example.org")
 		}
 	})
 

@@ -153,7 +153,7 @@ func TestDomain(t *testing.T) {
 	t.Run("ThatIsNoneIsRefused", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
-		h.Refuse([]string{"domain", "https://a.example/"}, `domain "https://a.example/": `, "want a host name, such as example.org")
+		h.Refuse([]string{"domain", "ftp://a.example/"}, `domain "ftp://a.example/": `, "want a host name, such as example.org")
 		h.Refuse([]string{"domain", ""}, `domain "": `, "want a host name, such as example.org")
 		h.Refuse([]string{"domain", aDomain}, "domain a.example is not known: it was never seeded, and no crawled page links to it")
 	})
@@ -200,7 +200,7 @@ func TestPage(t *testing.T) {
 	t.Run("ThatIsNoneIsRefused", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
-		h.Refuse([]string{"page", "a.example"}, `"a.example"`, "want an absolute http or https URL, such as https://example.org/")
+		h.Refuse([]string{"page", "word"}, `"word"`, "want a URL or a host with a path")
 		h.Refuse([]string{"page", aPage}, "page https://a.example/ is not known: it was never seeded")
 	})
 }

@@ -46,11 +46,11 @@ func TestList(t *testing.T) {
 	t.Run("ImportsFilesWithBadLines", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
-		file := r.WriteFile("hosts", "# a hosts file\n0.0.0.0 ads.example.org\n\nhttp://no/\n*.example.net # all\n")
+		file := r.WriteFile("hosts", "# a hosts file\n0.0.0.0 ads.example.org\n\nhttp://no/path\n*.example.net # all\n")
 		done := r.Execute("list", "add", "block", "--file", file)
 		require.Zero(t, done.Code)
 		require.Equal(t, "2 entries on the block list, 2 of them new.\n", done.Stdout)
-		require.Contains(t, done.Stderr, "skipped: "+file+`:4: invalid input: entry "http://no/": want a host`)
+		require.Contains(t, done.Stderr, "skipped: "+file+`:4: invalid input: entry "http://no/path": want a host`)
 		first, _, _ := strings.Cut(r.Print("list", "show", "block", "--json"), "\n")
 		var e db.ListEntry
 		require.NoError(t, json.Unmarshal([]byte(first), &e))
@@ -61,7 +61,7 @@ func TestList(t *testing.T) {
 	t.Run("RefusesWhatIsNoEntry", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
-		h.Refuse([]string{"list", "add", "block", "https://example.org/"}, `entry "https://example.org/": want a host (shop.example.org)`)
+		h.Refuse([]string{"list", "add", "block", "https://example.org/a"}, `entry "https://example.org/a": want a host (shop.example.org)`)
 		h.Refuse([]string{"list", "add", "both", "example.org"}, `"allow","block"`)
 		h.Refuse([]string{"list", "add", "block"}, "want entries, such as example.org, or --file")
 		h.Refuse([]string{"list", "remove", "block"}, "want entries, such as example.org, or --all")

@@ -11,7 +11,7 @@ func TestSeeds(t *testing.T) {
 	t.Run("ThatAreNoURLsAreRefused", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
-		const want = "want an absolute http or https URL, such as https://example.org/"
+		const want = "want a URL or a host with a path, such as https://example.org/about"
 		h.Refuse([]string{"crawl", "ftp://a.example/"}, `"ftp://a.example/"`, "scheme", want)
 		h.Refuse([]string{"crawl", aPage, "https://a b.example/"}, `"https://a b.example/"`, want)
 		h.Refuse([]string{"crawl", "https://you@a.example/"}, "https://…@a.example/", want)

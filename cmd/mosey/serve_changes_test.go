@@ -196,7 +196,7 @@ func TestServeCrawlsAPageNow(t *testing.T) {
 		want   string
 		pairs  []string
 	}{
-		{http.StatusBadRequest, "want an absolute http or https URL", []string{"do", "crawl", "u", "no url", "run", "small-web"}},
+		{http.StatusBadRequest, "want a URL or a host with a path", []string{"do", "crawl", "u", "no url", "run", "small-web"}},
 		{http.StatusBadRequest, `"jump" is nothing`, []string{"do", "jump"}},
 		{http.StatusNotFound, "nobody", []string{"do", "crawl", "u", aPage, "run", "nobody"}},
 	} {

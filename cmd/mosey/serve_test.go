@@ -169,7 +169,7 @@ func TestServe(t *testing.T) {
 		"/domains?waits=godot":                       {http.StatusBadRequest, "want a reason, such as crawl-delay"},
 		"/domains?lang=x":                            {http.StatusBadRequest, "want a tag such as"},
 		"/domains?rank=0":                            {http.StatusBadRequest, "Rank &#34;0&#34;: want 1 or more"},
-		"/url?u=ftp://a/":                            {http.StatusBadRequest, "want an absolute http or https URL"},
+		"/url?u=ftp://a/":                            {http.StatusBadRequest, "want a URL or a host with a path"},
 		"/search?q=a&offset=-1":                      {http.StatusBadRequest, "Offset &#34;-1&#34;: want 0 to"},
 		"/search?q=-a":                               {http.StatusBadRequest, "has no word to look for"},
 		"/domains/a.example?n=501":                   {http.StatusBadRequest, "want 1 to 500 attempts"},
@@ -177,7 +177,7 @@ func TestServe(t *testing.T) {
 		"/images?domain=a%20b":                       {http.StatusBadRequest, "want a host name"},
 		"/images?similar=beef":                       {http.StatusBadRequest, "want the SHA-256"},
 		"/images?similar=" + strings.Repeat("0", 64): {http.StatusNotFound, "not found"},
-		"/robots?u=nowhere":                          {http.StatusBadRequest, "want an absolute"},
+		"/robots?u=nowhere":                          {http.StatusBadRequest, "want a URL or a host with a path"},
 		"/domains/no%20host":                         {http.StatusBadRequest, "want a host name"},
 	} {
 		status, body := s.get(path)

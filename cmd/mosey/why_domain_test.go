@@ -223,7 +223,7 @@ func TestWhyDomain(t *testing.T) {
 	t.Run("RefusesWhatIsNeitherADomainNorAPage", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
-		h.Refuse([]string{"why", "a b"}, `domain "a b": `, "want a host name, such as example.org")
-		h.Refuse([]string{"why", "ftp://a.example/"}, `"ftp://a.example/"`, "want an absolute http or https URL, such as https://example.org/")
+		h.Refuse([]string{"why", "a b"}, `domain "a b": `, "want a host name such as example.org, or a URL")
+		h.Refuse([]string{"why", "ftp://a.example/"}, `"ftp://a.example/"`, "want a URL or a host with a path")
 	})
 }

@@ -43,7 +43,7 @@ type Entry struct {
 	Network netip.Prefix
 }
 
-// Parse reads an entry as a person writes it. Errors wrap crawl.ErrInvalid and name the
+// Parse reads an entry as a person writes it; a URL of a front page is its host. Errors wrap crawl.ErrInvalid and name the
 // entry and what is wanted.
 func Parse(text string) (Entry, error) {
 	text = strings.TrimSpace(text)
@@ -51,13 +51,11 @@ func Parse(text string) (Entry, error) {
 		return Entry{Text: network.String(), Match: MatchNetwork, Network: network}, nil
 	}
 	host, below := strings.CutPrefix(text, "*.")
-	if strings.ContainsAny(host, "*/@ \t") {
+	name, err := urls.ReadName(host)
+	if err != nil || !name.IsSite() || below && !name.Host || strings.ContainsAny(host, "*@ \t") {
 		return Entry{}, refuse(text)
 	}
-	domain, err := urls.DomainOf(host)
-	if err != nil {
-		return Entry{}, refuse(text)
-	}
+	domain := name.Page.Domain()
 	if below {
 		if _, isAddress := parseNetwork(domain); isAddress {
 			return Entry{}, refuse(text)

@@ -24,6 +24,8 @@ func TestParse(t *testing.T) {
 		"*.example.org":         {Text: "*.example.org", Match: lists.MatchBelow},
 		"*.Shop.example.org":    {Text: "*.shop.example.org", Match: lists.MatchBelow},
 		"*.org":                 {Text: "*.org", Match: lists.MatchBelow},
+		"https://example.org/":  {Text: "example.org", Match: lists.MatchDomain},
+		"http://192.0.2.7:80":   {Text: "192.0.2.7/32", Match: lists.MatchNetwork},
 		"192.0.2.0/24":          {Text: "192.0.2.0/24", Match: lists.MatchNetwork},
 		"192.0.2.77/24":         {Text: "192.0.2.0/24", Match: lists.MatchNetwork},
 		"192.0.2.7":             {Text: "192.0.2.7/32", Match: lists.MatchNetwork},
@@ -42,7 +44,7 @@ func TestParse(t *testing.T) {
 		require.Equal(t, e.Text, again.Text, "the canonical form is its own")
 	}
 	for _, bad := range []string{
-		"", " ", "*", "*.", "https://example.org/", "example.org/path", "a.*.example.org", "user@example.org", "192.0.2.0/33",
+		"", " ", "*", "*.", "https://example.org/a", "example.org/path", "*.https://example.org/", "a.*.example.org", "user@example.org", "192.0.2.0/33",
 		"a b", strings.Repeat("a", 300) + ".example", "fe80::1%eth0",
 	} {
 		_, err := lists.Parse(bad)
@@ -71,7 +73,7 @@ func TestParseLine(t *testing.T) {
 		require.Equal(t, want != "", found, line)
 		require.Equal(t, want, e.Text, line)
 	}
-	for _, bad := range []string{"a.example b.example", "192.0.2.7 a.example", "http://a.example/"} {
+	for _, bad := range []string{"a.example b.example", "192.0.2.7 a.example", "http://a.example/b"} {
 		_, found, err := lists.ParseLine(bad)
 		require.ErrorIs(t, err, crawl.ErrInvalid, bad)
 		require.False(t, found)

@@ -1,7 +1,6 @@
 package urls
 
 import (
-	"net/netip"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
@@ -15,19 +14,10 @@ import (
 // label ("www.com") and on a public suffix ("www.gov.uk", "www.github.io").
 // Every "www." is removed, not one only, so that the key of a key is itself.
 //
-// host may be written as in a URL. Errors are of type [*Error].
-func DomainOf(host string) (string, error) {
-	if addr, err := netip.ParseAddr(host); err == nil && addr.Is6() {
-		host = "[" + host + "]"
-	}
-	u, reason := parseAbsolute("http://" + host)
-	switch {
-	case reason != nil:
-		return "", refuse(host, reason)
-	case strings.ContainsAny(host, authorityEnders+tabsAndNewlines):
-		return "", refuse(host, ErrHost)
-	}
-	return u.Domain(), nil
+// name may also be a URL or a host with a path, see [ReadName]. Errors are of type [*Error].
+func DomainOf(name string) (string, error) {
+	n, err := ReadName(name)
+	return n.Page.Domain(), err
 }
 
 // domainKey is DomainOf for a canonical host.

@@ -40,6 +40,11 @@ func TestDomainOf(t *testing.T) {
 		"IPv4 address in disguise":       {"0x7f.1", "127.0.0.1"},
 		"IPv6 address":                   {"2001:DB8::1", "2001:db8::1"},
 		"IPv6 address in brackets":       {"[2001:db8::1]:80", "2001:db8::1"},
+		"URL":                            {"http://www.example.org:8080/a?b", "example.org"},
+		"host with a path":               {"example.org/a", "example.org"},
+		"host with a query":              {"example.org?a", "example.org"},
+		"spaces around":                  {" example.org\n", "example.org"},
+		"backslash":                      {"example.org\\evil.org", "example.org"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
@@ -49,21 +54,16 @@ func TestDomainOf(t *testing.T) {
 		})
 	}
 	for host, reason := range map[string]error{
-		"":                      urls.ErrHost,
-		".":                     urls.ErrHost,
-		"example.org/":          urls.ErrHost,
-		"//example.org":         urls.ErrHost,
-		"https://example.org/":  urls.ErrHost,
-		"example.org?a":         urls.ErrHost,
-		" example.org":          urls.ErrHost,
-		"example.org\n":         urls.ErrHost,
-		"user@example.org":      urls.ErrUserinfo,
-		"example.org:x":         urls.ErrSyntax,
-		"fe80::1%eth0":          urls.ErrHost,
-		"www.192.0.2.7":         urls.ErrHost,
-		"a b.example":           urls.ErrHost,
-		"exa\u200bmple..org":    urls.ErrHost,
-		"example.org\\evil.org": urls.ErrHost,
+		"":                   urls.ErrHost,
+		".":                  urls.ErrHost,
+		"//example.org":      urls.ErrHost,
+		"user@example.org":   urls.ErrUserinfo,
+		"example.org:x":      urls.ErrSyntax,
+		"fe80::1%eth0":       urls.ErrHost,
+		"www.192.0.2.7":      urls.ErrHost,
+		"a b.example":        urls.ErrHost,
+		"exa\u200bmple..org": urls.ErrHost,
+		"ftp://example.org/": urls.ErrScheme,
 	} {
 		_, err := urls.DomainOf(host)
 		require.ErrorIs(t, err, reason, host)

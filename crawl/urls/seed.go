@@ -8,33 +8,31 @@ import (
 )
 
 // ParseSeeds is [ParseAll] for seeds, see [ParseSeed].
-func ParseSeeds(raw []string) ([]URL, error) { return parseAll(raw, ParseSeed) }
+func ParseSeeds(raw []string) ([]URL, error) { return parseAll(raw, ParseSeed, wantPage) }
 
 // IsBare reports whether a seed is a host without a scheme.
 func IsBare(raw string) bool { return !strings.Contains(raw, "://") }
 
-// ParseSeed is [Parse] for what a person writes: a host without a scheme, perhaps with
-// a port and a path, is a page of https, as in "example.org/blog". Whether it is one of
-// http instead only the site can tell. It is as pure as Parse.
+// ParseSeed is [ReadName] for a seed. It refuses a single label without a scheme, other than localhost,
+// because that may be a mistyped file or run. Only the site can tell whether a page without a scheme
+// is one of http.
 //
 //workflowcheck:ignore
 func ParseSeed(raw string) (URL, error) {
-	u, err := Parse(raw)
-	if err == nil || !errors.Is(err, ErrScheme) || strings.Contains(raw, "://") {
-		return u, err
+	n, err := readSeed(raw)
+	return n.Page, err
+}
+
+func readSeed(raw string) (Name, error) {
+	n, err := ReadName(raw)
+	host := n.Page.Host()
+	switch {
+	case errors.Is(err, ErrUserinfo), errors.Is(err, errHyphen), errors.Is(err, errReserved), !n.Bare:
+		return n, err
+	case err != nil, !strings.ContainsAny(host, ".:") && host != "localhost":
+		return Name{Bare: true}, refuse(raw, ErrScheme)
 	}
-	text := clean(raw)
-	if text == "" || strings.IndexByte(`/\?#.`, text[0]) >= 0 {
-		return u, err
-	}
-	bare, reason := parseAbsolute("https://" + text)
-	switch host := bare.Host(); {
-	case errors.Is(reason, ErrUserinfo), errors.Is(reason, errHyphen), errors.Is(reason, errReserved):
-		return URL{}, refuse(raw, reason)
-	case reason != nil, !strings.ContainsAny(host, ".:") && host != "localhost":
-		return u, err
-	}
-	return bare, nil
+	return n, nil
 }
 
 // WithHTTP is the same page by http. A default port becomes http's default.

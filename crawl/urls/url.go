@@ -128,15 +128,17 @@ func Parse(raw string) (URL, error) {
 }
 
 // ParseAll parses URLs. It joins all faults, each of which wraps [crawl.ErrInvalid].
-func ParseAll(raw []string) ([]URL, error) { return parseAll(raw, Parse) }
+func ParseAll(raw []string) ([]URL, error) {
+	return parseAll(raw, Parse, "an absolute http or https URL, such as https://example.org/")
+}
 
-func parseAll(raw []string, parse func(string) (URL, error)) ([]URL, error) {
+func parseAll(raw []string, parse func(string) (URL, error), want string) ([]URL, error) {
 	parsed := make([]URL, 0, len(raw))
 	var faults []error
 	for _, s := range raw {
 		u, err := parse(s)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("%w: %w: want an absolute http or https URL, such as https://example.org/", crawl.ErrInvalid, err))
+			faults = append(faults, fmt.Errorf("%w: %w: want %s", crawl.ErrInvalid, err, want))
 			continue
 		}
 		parsed = append(parsed, u)

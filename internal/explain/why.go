@@ -18,9 +18,9 @@ import (
 // Store is what an explanation is read from.
 type Store interface {
 	ruling.Store
+	PageStore
 
 	Domain(ctx context.Context, domain string) (report.Domain, error)
-	Page(ctx context.Context, domain, url string) (report.Page, error)
 	Facts(ctx context.Context, domain string) (crawl.Facts, error)
 	PageFacts(ctx context.Context, domain, url string) (crawl.Facts, error)
 	Outages(ctx context.Context) ([]crawl.Outage, error)
@@ -45,6 +45,36 @@ type Why struct {
 
 func (w *Why) addf(format string, args ...any) {
 	w.Because = append(w.Because, OneLine(fmt.Sprintf(format, args...)))
+}
+
+// PageStore reads stored pages.
+type PageStore interface {
+	// Page returns crawl.ErrNotFound for a page that is not stored.
+	Page(ctx context.Context, domain, url string) (report.Page, error)
+}
+
+// FindPage returns the page that a person named. Without a scheme it is the page of https, or the page
+// of http if only that one is stored.
+func FindPage(ctx context.Context, store PageStore, name urls.Name) (urls.URL, error) {
+	u := name.Page
+	if !name.Bare {
+		return u, nil
+	}
+	_, err := store.Page(ctx, u.Domain(), u.String())
+	if !errors.Is(err, crawl.ErrNotFound) {
+		return u, err
+	}
+	plain, err := u.WithHTTP()
+	if err != nil {
+		return u, err
+	}
+	switch _, err = store.Page(ctx, u.Domain(), plain.String()); {
+	case errors.Is(err, crawl.ErrNotFound):
+		return u, nil
+	case err != nil:
+		return u, err
+	}
+	return plain, nil
 }
 
 // Of explains a domain, or, if page is not nil, a page of it. Times are in zone.
@@ -161,8 +191,9 @@ func explainPage(ctx context.Context, store Store, reader *ruling.Reader, w *Why
 	return nil
 }
 
-// decidePage answers with the run that requests the page first, else with the page's last attempt, else with a
-// run that would have to be resumed. What a person decided about the domain holds for all runs.
+// decidePage answers with the run that requests the page first, else with the page's last attempt,
+// else with a run that would have to be resumed. A person's decision about the domain holds for all
+// runs.
 func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.Facts, rep report.Page) error {
 	next, err := nextDecision(ctx, reader, w, facts)
 	if err != nil {
@@ -179,21 +210,25 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 		unwanted = notWanted(rep)
 	}
 	switch {
-	case next != nil && next.Reason == reasons.InFlight, next != nil && !isForbidden && (last == nil || rankOf(*next) < rankNever):
+	case next != nil && next.Reason == reasons.InFlight,
+		next != nil && !isForbidden && (last == nil || rankOf(*next) < rankNever):
 		w.Answer = w.answer(*next, facts.Now)
 	case unwanted != "":
 		w.answerUnwanted(facts, unwanted)
 	case isForbidden:
 		w.Answer = w.answer(forbidden, facts.Now)
 	default:
-		w.Answer = fmt.Sprintf("done in run %s: %s on %s", last.Run, Attempt(*last), StampIn(last.CompletedAt, w.zone))
+		at := StampIn(last.CompletedAt, w.zone)
+		w.Answer = fmt.Sprintf("done in run %s: %s on %s", last.Run, Attempt(*last), at)
 	}
 	return nil
 }
 
-// nextDecision returns the decision about a page that is carried out first among those of its runs; nil if no run
-// has the page open.
-func nextDecision(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.Facts) (next *decide.Decision, err error) {
+// nextDecision returns the decision about a page that is carried out first among those of its runs;
+// nil if no run has the page open.
+func nextDecision(
+	ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.Facts,
+) (next *decide.Decision, err error) {
 	told := false
 	for _, run := range facts.Runs {
 		if run.Crawl == nil {
@@ -240,8 +275,8 @@ func rankOf(d decide.Decision) int {
 	return rankNever - 1
 }
 
-// lastAttempt returns the attempt that ended last; nil if none has. A crawl that was skipped because the page is
-// fresh counts only if no other attempt is known.
+// lastAttempt returns the attempt that ended last; nil if no attempt has ended. A crawl that was skipped
+// because the page is fresh counts only if no other attempt is known.
 func lastAttempt(crawls []report.Crawl) (last *report.Crawl) {
 	fresh := func(c report.Crawl) bool { return c.Skipped == reasons.Fresh || c.Skipped == reasons.MinRefetch }
 	for i, c := range crawls {
@@ -263,8 +298,8 @@ func forbids(facts crawl.Facts) (d decide.Decision, is bool) {
 	return d, is
 }
 
-// answerUnwanted answers why no run has a page or a domain. It begins with a person's decision about the domain,
-// which holds even if the page is seeded.
+// answerUnwanted answers why no run has a page or a domain. It begins with a person's decision about
+// the domain, which holds even if the page is seeded.
 func (w *Why) answerUnwanted(facts crawl.Facts, why string) {
 	w.Answer = why
 	if d, is := forbids(facts); is {

@@ -199,7 +199,7 @@ func changeURL(s *Server, r *http.Request, _ string) (back string, err error) {
 	if do := r.PostForm.Get("do"); do != "crawl" {
 		return "", fmt.Errorf("%w: %q is nothing that can be done to a page", errAsked, do)
 	}
-	u, err := urlNamed(r.PostForm.Get("u"))
+	u, err := s.urlNamed(r.Context(), r.PostForm.Get("u"))
 	if err != nil {
 		return "", err
 	}
@@ -216,7 +216,7 @@ const (
 
 // changeDomain makes a decision about a domain, or takes one back.
 func changeDomain(s *Server, r *http.Request, by string) (back string, err error) {
-	name, err := domainNamed(r.PathValue("name"))
+	name, err := urls.ReadDomain(r.PathValue("name"))
 	if err != nil {
 		return "", err
 	}
@@ -298,7 +298,7 @@ func changeDomains(s *Server, r *http.Request, by string) (back string, err erro
 		return "", fmt.Errorf("%w: %d domains are chosen: want 1 to %d", errAsked, len(names), domainsShown)
 	}
 	for i, text := range names {
-		if names[i], err = domainNamed(text); err != nil {
+		if names[i], err = urls.ReadDomain(text); err != nil {
 			return "", err
 		}
 	}

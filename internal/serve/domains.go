@@ -16,6 +16,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/language/tags"
 )
@@ -37,7 +38,7 @@ type DomainView struct {
 }
 
 func (s *Server) domain(r *http.Request) (view, error) {
-	name, err := domainNamed(r.PathValue("name"))
+	name, err := urls.ReadDomain(r.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
@@ -81,8 +82,9 @@ func (s *Server) images(r *http.Request) (view, error) {
 		return nil, fmt.Errorf("%w: format %q: want one of %v", errAsked, f.Format, crawl.ImageFormats)
 	}
 	if name := r.FormValue("domain"); name != "" {
-		if f.Domain, err = domainNamed(name); err != nil {
-			return nil, err
+		v.Domain = name
+		if f.Domain, err = urls.ReadDomain(name); err != nil {
+			return v, err
 		}
 	}
 	rows, err := s.Store.Images(r.Context(), f)

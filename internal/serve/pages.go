@@ -1,14 +1,15 @@
 package serve
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // page is one page of the site.
@@ -19,7 +20,8 @@ type page struct {
 	open            bool // to the public
 	live            bool // it has events
 	asks            bool // it answers to a form, too, that is too long for an address
-	load            func(s *Server, r *http.Request) (view, error)
+	// load may return a view beside an error of the input: the page then shows its form again, with the error.
+	load func(s *Server, r *http.Request) (view, error)
 	// shows has the type that load returns. params are the names of the query's parameters, each
 	// followed by its description.
 	shows  view
@@ -101,18 +103,11 @@ var (
 	errSlow   = errors.New("the upload took too long to arrive: send a smaller file")
 )
 
-func domainNamed(text string) (string, error) {
-	name, err := urls.DomainOf(text)
+// urlNamed returns the page that a person named in a form.
+func (s *Server) urlNamed(ctx context.Context, text string) (urls.URL, error) {
+	name, err := urls.ReadPage(text)
 	if err != nil {
-		return "", fmt.Errorf("%w: domain %q: want a host name, such as example.org", errAsked, text)
+		return urls.URL{}, err
 	}
-	return name, nil
-}
-
-func urlNamed(text string) (urls.URL, error) {
-	u, err := urls.Parse(text)
-	if err != nil {
-		return u, fmt.Errorf("%w: %w: want an absolute http or https URL, such as https://example.org/", errAsked, err)
-	}
-	return u, nil
+	return explain.FindPage(ctx, s.Store, name)
 }

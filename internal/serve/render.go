@@ -37,11 +37,16 @@ var problemPage = page{name: "problem", title: "Not shown"}
 
 func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 	v, err := s.load(r, p)
-	if err != nil {
+	input := errors.Is(err, errAsked) || errors.Is(err, crawl.ErrInvalid)
+	if err != nil && (v == nil || !input) {
 		s.problem(w, r, err)
 		return
 	}
-	common := v.common()
+	common, status := v.common(), http.StatusOK
+	if err != nil {
+		status, common.Sentence = s.status(err)
+		closeAfter(w, r)
+	}
 	common.By = s.who(r)
 	title, events := p.title, ""
 	if p.live {
@@ -50,7 +55,7 @@ func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 	if common.name != "" {
 		title = common.name + " – " + p.title
 	}
-	s.render(w, http.StatusOK, p.name, shown{
+	s.render(w, status, p.name, shown{
 		Title: explain.OneLine(title), Sentence: common.Sentence, Page: p.name, JSON: apiOf(r, "/api"),
 		Events: events, Notice: common.Notice, View: v,
 	})
@@ -59,11 +64,10 @@ func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 // load reads the content of a page, with the notice above it.
 func (s *Server) load(r *http.Request, p page) (view, error) {
 	v, err := p.load(s, r)
-	if err != nil {
-		return nil, err
+	if v != nil {
+		v.common().Notice = s.notice(r.Context())
 	}
-	v.common().Notice = s.notice(r.Context())
-	return v, nil
+	return v, err
 }
 
 // apiOf is the address of a page's JSON or events.
@@ -120,14 +124,19 @@ func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "10")
 	}
-	if r.Method != http.MethodGet {
-		w.Header().Set("Connection", "close") // otherwise the answer waits for the rest of the body
-	}
+	closeAfter(w, r)
 	if strings.HasPrefix(r.URL.Path, "/api/") {
 		s.answer(w, status, map[string]string{"error": why})
 		return
 	}
 	s.render(w, status, problemPage.name, shown{Title: problemPage.title, Sentence: why, Page: problemPage.name})
+}
+
+// closeAfter closes the connection of a refused form. Otherwise the answer waits for the rest of the body.
+func closeAfter(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		w.Header().Set("Connection", "close")
+	}
 }
 
 func (s *Server) status(err error) (status int, why string) {

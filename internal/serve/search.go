@@ -41,7 +41,7 @@ func (s *Server) search(r *http.Request) (view, error) {
 	began := time.Now()
 	answer, err := s.searcher.Find(r.Context(), search.Query{Text: v.Text, Language: v.Lang, Domain: v.Domain, Offset: v.Offset})
 	if err != nil {
-		return nil, err
+		return v, err
 	}
 	v.Answer = answer
 	took := time.Since(began).Round(time.Millisecond)

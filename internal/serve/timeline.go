@@ -13,6 +13,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
@@ -282,7 +283,7 @@ func (s *Server) picture(w http.ResponseWriter, name string, shows any) {
 
 // history reads the past of the requested domain.
 func (s *Server) history(r *http.Request) (h report.DomainHistory, d report.Domain, err error) {
-	name, err := domainNamed(r.PathValue("name"))
+	name, err := urls.ReadDomain(r.PathValue("name"))
 	if err != nil {
 		return h, d, err
 	}

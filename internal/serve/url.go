@@ -22,8 +22,9 @@ import (
 type URLView struct {
 	head
 
-	// Asked is the URL; empty is none yet.
+	// Asked is the URL, empty if none was named. Typed is the text of the form.
 	Asked string           `json:"url"`
+	Typed string           `json:"-"`
 	Why   explain.Why      `json:"why"`
 	Page  report.Page      `json:"page"`
 	Known bool             `json:"known"`
@@ -66,16 +67,16 @@ func (s *Server) runsFor(ctx context.Context, p report.Page) ([]string, error) {
 
 func (s *Server) url(r *http.Request) (view, error) {
 	text := r.FormValue("u")
-	v := &URLView{head: head{Now: s.Now()}}
+	v := &URLView{head: head{Now: s.Now()}, Typed: text}
 	if text == "" {
 		v.Sentence = "Name a page to see why it was fetched or not, and when it is next."
 		return v, nil
 	}
-	u, err := urlNamed(text)
+	u, err := s.urlNamed(r.Context(), text)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
-	v.Asked, v.name = u.String(), u.String()
+	v.Asked, v.Typed, v.name = u.String(), u.String(), u.String()
 	if v.Why, err = explain.Of(r.Context(), s.Store, u.Domain(), &u, time.UTC); err != nil {
 		return nil, err
 	}
@@ -120,9 +121,9 @@ func (s *Server) robots(r *http.Request) (view, error) {
 		v.Sentence = "Name a URL to see whether its robots.txt allows it, and by which line."
 		return v, nil
 	}
-	u, err := urlNamed(v.URL)
+	u, err := s.urlNamed(r.Context(), v.URL)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
 	v.URL, v.name = u.String(), u.String()
 	if v.Pasted != "" {

@@ -201,8 +201,8 @@ func isMail(contact string) bool {
 		return false
 	}
 	host := address[strings.LastIndex(address, "@")+1:]
-	_, err = urls.DomainOf(host)
-	return err == nil && strings.Contains(host, ".")
+	name, err := urls.ReadName(host)
+	return err == nil && name.Host && strings.Contains(host, ".")
 }
 
 // NoContact is a warning where the requests do not say who makes them; else empty.

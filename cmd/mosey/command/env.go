@@ -163,13 +163,19 @@ func Migrate(ctx context.Context, e *Env) (schema db.Schema, applied int, err er
 // note prints a line on standard error.
 func (e *Env) note(line string) { fmt.Fprintln(e.Stderr, line) }
 
-// DomainArgument is the domain that a host name or a URL names.
+// DomainArgument returns the domain that a host or a URL names.
 func DomainArgument(text string) (string, error) {
-	name, err := urls.DomainOf(text)
-	if bad, ok := errors.AsType[*urls.Error](err); ok {
-		return "", wiring.Usagef("domain %q: %w: want a host name, such as example.org", bad.Input, bad.Reason)
+	name, err := urls.ReadDomain(text)
+	return name, asUsage(err)
+}
+
+// SiteArgument is DomainArgument for commands that change a whole domain: it refuses a single page of it.
+func SiteArgument(text string) (string, error) {
+	domain, err := DomainArgument(text)
+	if name, _ := urls.ReadName(text); err == nil && !name.IsSite() {
+		return "", wiring.Usagef("%s is a page, and this changes its whole domain: want %s", name.Page, domain)
 	}
-	return name, err
+	return domain, err
 }
 
 // DomainFlag reads the domain of a flag, which may have been left out.
@@ -189,18 +195,24 @@ func OutcomeFlag(text string) (crawl.Outcome, error) {
 	return outcome, nil
 }
 
-// PageArgument reads the URL of a page.
-func PageArgument(text string) (urls.URL, error) {
-	u, err := urls.Parse(text)
-	if err != nil {
-		err = NotAbsolute(err)
-	}
-	return u, err
+// PageArgument reads the name of a page. [explain.FindPage] finds it if it has no scheme.
+func PageArgument(text string) (urls.Name, error) {
+	name, err := urls.ReadPage(text)
+	return name, asUsage(err)
 }
 
-// NotAbsolute is the error of a URL that cannot be read, with what is wanted.
-func NotAbsolute(err error) error {
-	return wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+// PageOrDomainArgument reads the name of a page or, if it is a host alone, of a domain.
+func PageOrDomainArgument(text string) (urls.Name, error) {
+	name, err := urls.ReadPageOrDomain(text)
+	return name, asUsage(err)
+}
+
+// asUsage makes an error a mistake of the command line; nil stays nil.
+func asUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return wiring.Usagef("%w", err)
 }
 
 // UnknownPage is the error of a page that is not stored.

@@ -158,7 +158,7 @@ func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		return setRun(ctx, e, s.Answer, run, s.Reason, s.Settings)
 	}
-	name, err := command.DomainArgument(s.Name)
+	name, err := command.SiteArgument(s.Name)
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (s *SetCmd) controls() []crawl.Control {
 func control(
 	ctx context.Context, e *command.Env, a command.Answer, text string, c crawl.Control, done func(name string) command.Change,
 ) error {
-	name, err := command.DomainArgument(text)
+	name, err := command.SiteArgument(text)
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func lift(
 	ctx context.Context, e *command.Env, a command.Answer, text, state string,
 	do func(*db.Store, context.Context, string) error,
 ) error {
-	name, err := command.DomainArgument(text)
+	name, err := command.SiteArgument(text)
 	if err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func (b *BlockCmd) Run(ctx context.Context, e *command.Env) error {
 }
 
 func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {
-	name, err := command.DomainArgument(b.Name)
+	name, err := command.SiteArgument(b.Name)
 	if err != nil {
 		return err
 	}

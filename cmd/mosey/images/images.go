@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -267,13 +268,13 @@ func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.
 	switch {
 	case shaDigits.MatchString(c.What):
 		known, err = store.ImageHash(ctx, strings.ToLower(c.What), "")
-	case strings.Contains(c.What, "://"):
-		var u urls.URL
-		if u, err = command.PageArgument(c.What); err == nil {
-			known, err = store.ImageHash(ctx, "", u.String())
-		}
+	case !urls.IsBare(c.What):
+		known, err = imageNamed(ctx, store, c.What)
 	default:
 		known, err = pictureIn(ctx, c.What)
+		if name, bad := urls.ReadPage(c.What); bad == nil && name.Page.IsRegistered() && errors.Is(err, fs.ErrNotExist) {
+			known, err = imageNamed(ctx, store, c.What)
+		}
 	}
 	if err == nil && known.PHash == nil && known.Undecoded == "" {
 		err = crawl.ErrNotFound // its publisher has had it forgotten
@@ -293,6 +294,18 @@ func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.
 		return known, fmt.Errorf("%s: there is too little in the picture to tell it from others", explain.OneLine(c.What))
 	}
 	return known, nil
+}
+
+func imageNamed(ctx context.Context, store *db.Store, text string) (known crawl.ImageContent, err error) {
+	name, err := command.PageArgument(text)
+	if err != nil {
+		return known, err
+	}
+	u, err := explain.FindPage(ctx, store, name)
+	if err != nil {
+		return known, err
+	}
+	return store.ImageHash(ctx, "", u.String())
 }
 
 func pictureIn(ctx context.Context, name string) (content crawl.ImageContent, err error) {

@@ -89,14 +89,24 @@ func (r *RecrawlCmd) misfits() error {
 func (r *RecrawlCmd) named() string { return cmp.Or(r.Run_, "default") }
 
 func (r *RecrawlCmd) now(ctx context.Context, e *command.Env) error {
-	pages, err := urls.ParseAll(r.URLs)
-	if err != nil {
+	names := make([]urls.Name, len(r.URLs))
+	faults := make([]error, len(r.URLs))
+	for i, text := range r.URLs {
+		names[i], faults[i] = urls.ReadPage(text)
+	}
+	if err := errors.Join(faults...); err != nil {
 		return wiring.Usagef("%w", err)
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		run, err := command.NamedRun(ctx, store, r.named())
 		if err != nil {
 			return err
+		}
+		pages := make([]urls.URL, len(names))
+		for i, name := range names {
+			if pages[i], err = explain.FindPage(ctx, store, name); err != nil {
+				return err
+			}
 		}
 		first, err := store.RecrawlNow(ctx, run, pages)
 		if errors.Is(err, crawl.ErrInvalid) {

@@ -140,7 +140,7 @@ func seedArgument(arg string, source seeds.Source) (seeds.Seed, error) {
 	}
 	seed, err := seeds.Parse(arg)
 	if err != nil {
-		return seed, command.NotAbsolute(err)
+		return seed, wiring.Usagef("%w", err)
 	}
 	switch source {
 	case seeds.URLs:
@@ -295,12 +295,10 @@ func isFile(arg string) bool {
 // parseArgument reads an argument that is not a file. A name without a scheme is a host if it is
 // below a known suffix. Otherwise it may be a mistyped file name, and no request is made for it.
 func parseArgument(arg string) (urls.URL, error) {
-	u, err := urls.ParseSeed(arg)
+	name, err := command.PageArgument(arg)
+	u := name.Page
 	switch {
-	case strings.Contains(arg, "://"), errors.Is(err, urls.ErrUserinfo):
-		if err != nil {
-			err = command.NotAbsolute(err)
-		}
+	case !urls.IsBare(arg), errors.Is(err, urls.ErrUserinfo):
 		return u, err
 	case err != nil:
 		return u, wiring.Usagef("seed %q: no such file, and not a URL such as https://example.org/", arg)

@@ -19,17 +19,21 @@ import (
 
 // PageCmd shows what is known about a page.
 type PageCmd struct {
-	URL  string `arg:"" name:"url" help:"The page's URL."`
+	URL  string `arg:"" name:"url" help:"The page's URL, or its host and path, such as example.org/about."`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
 // Run prints the report.
 func (p *PageCmd) Run(ctx context.Context, e *command.Env) error {
-	u, err := command.PageArgument(p.URL)
+	name, err := command.PageArgument(p.URL)
 	if err != nil {
 		return err
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
+		u, err := explain.FindPage(ctx, store, name)
+		if err != nil {
+			return err
+		}
 		rep, err := store.Page(ctx, u.Domain(), u.String())
 		if errors.Is(err, crawl.ErrNotFound) {
 			return command.UnknownPage(u)
@@ -105,7 +109,7 @@ func printPage(w io.Writer, r report.Page) error {
 
 // LinksCmd shows who links to whom.
 type LinksCmd struct {
-	What  string `arg:"" name:"url|domain" help:"A page's URL, or a domain such as example.org."`
+	What  string `arg:"" name:"url|domain" help:"A page such as https://example.org/about, or a domain such as example.org."`
 	Limit int    `default:"100" help:"How many links, or domains, each way."`
 	JSON  bool   `name:"json" help:"Print JSON."`
 }
@@ -115,14 +119,18 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 	if err := command.CheckLimit(c.Limit); err != nil {
 		return err
 	}
-	if !strings.Contains(c.What, "://") {
-		return c.ofDomain(ctx, e)
-	}
-	u, err := command.PageArgument(c.What)
+	name, err := command.PageOrDomainArgument(c.What)
 	if err != nil {
 		return err
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
+		if name.Host {
+			return c.ofDomain(ctx, e, store, name.Page.Domain())
+		}
+		u, err := explain.FindPage(ctx, store, name)
+		if err != nil {
+			return err
+		}
 		links, err := store.PageLinks(ctx, u.Domain(), u.String(), c.Limit)
 		if errors.Is(err, crawl.ErrNotFound) {
 			return command.UnknownPage(u)
@@ -176,19 +184,13 @@ func printLinks(w io.Writer, heading string, links []report.Link) error {
 	return command.Flush(t)
 }
 
-func (c *LinksCmd) ofDomain(ctx context.Context, e *command.Env) error {
-	domain, err := command.DomainArgument(c.What)
+func (c *LinksCmd) ofDomain(ctx context.Context, e *command.Env, store *db.Store, domain string) error {
+	links, err := store.DomainLinks(ctx, domain, c.Limit)
 	if err != nil {
 		return err
 	}
-	return command.WithReader(ctx, e, func(store *db.Store) error {
-		links, err := store.DomainLinks(ctx, domain, c.Limit)
-		if err != nil {
-			return err
-		}
-		return command.Show(e, c.JSON, links, func(w io.Writer, links report.DomainLinks) error {
-			return printBoth(w, links.Rank, links.Out, links.In, printDomains)
-		})
+	return command.Show(e, c.JSON, links, func(w io.Writer, links report.DomainLinks) error {
+		return printBoth(w, links.Rank, links.Out, links.In, printDomains)
 	})
 }
 
@@ -210,27 +212,26 @@ func printDomains(w io.Writer, heading string, domains []report.Links) error {
 
 // WhyCmd explains a page or a domain from what is stored.
 type WhyCmd struct {
-	What string `arg:"" name:"url|domain" help:"A page's URL, or a domain such as example.org."`
+	What string `arg:"" name:"url|domain" help:"A page such as https://example.org/about, or a domain such as example.org."`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
 // Run prints the explanation.
 func (c *WhyCmd) Run(ctx context.Context, e *command.Env) error {
-	var page *urls.URL
-	var name string
-	var err error
-	if strings.Contains(c.What, "://") {
-		var u urls.URL
-		u, err = command.PageArgument(c.What)
-		page, name = &u, u.Domain()
-	} else {
-		name, err = command.DomainArgument(c.What)
-	}
+	name, err := command.PageOrDomainArgument(c.What)
 	if err != nil {
 		return err
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
-		w, err := explain.Of(ctx, store, name, page, time.Local)
+		var page *urls.URL
+		if !name.Host {
+			u, err := explain.FindPage(ctx, store, name)
+			if err != nil {
+				return err
+			}
+			page = &u
+		}
+		w, err := explain.Of(ctx, store, name.Page.Domain(), page, time.Local)
 		if err != nil {
 			return err
 		}
