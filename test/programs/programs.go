@@ -2,6 +2,7 @@
 package programs
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -35,6 +36,56 @@ func Dir() (dir string, remove func() error, err error) {
 	}
 	return dir, remove, nil
 }
+
+// Temporal builds Temporal's command-line client into a directory and returns its path. It is built of
+// the sources of the module that test/temporal requires. Its
+// development server is left out: see test/temporal/devserver.
+func Temporal(dir string) (program string, err error) {
+	module := filepath.Join("..", "temporal")
+	sources, err := os.MkdirTemp("", "mosey-temporal-")
+	if err != nil {
+		return "", fmt.Errorf("make a directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(sources)) }()
+	goCommand := func(dir string, args ...string) (string, error) {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		if err != nil {
+			return "", fmt.Errorf("go %s: %w\n%s", args[0], err, &errs)
+		}
+		return strings.TrimSpace(string(out)), nil
+	}
+	if _, err := goCommand(module, "mod", "download", temporalCLI); err != nil {
+		return "", err
+	}
+	cached, err := goCommand(module, "list", "-m", "-f", "{{.Dir}}", temporalCLI)
+	if err != nil {
+		return "", err
+	}
+	devserver := filepath.Join("cli", "temporalcli", "devserver")
+	err = errors.Join(
+		os.CopyFS(sources, os.DirFS(module)),
+		os.CopyFS(filepath.Join(sources, "cli"), os.DirFS(cached)),
+		os.Remove(filepath.Join(sources, devserver, "log.go")),
+		os.Rename(filepath.Join(sources, "devserver", "server.go"), filepath.Join(sources, devserver, "server.go")),
+	)
+	if err != nil {
+		return "", fmt.Errorf("copy the sources of Temporal's command: %w", err)
+	}
+	program = filepath.Join(dir, "temporal")
+	if _, err := goCommand(sources, "mod", "edit", "-replace="+temporalCLI+"=./cli"); err != nil {
+		return "", err
+	}
+	// The paths of the sources are new each time; without them Go's cache serves again.
+	_, err = goCommand(sources, "build", "-trimpath", "-ldflags=-s -w", "-o", program, temporalCLI+"/cmd/temporal")
+	return program, err
+}
+
+// temporalCLI is the module of Temporal's command-line client.
+const temporalCLI = "github.com/temporalio/cli"
 
 // Depend makes Go's test cache depend on the sources of the programs: the cache knows only the
 // files that a test looks at, and would keep a result for other sources.
