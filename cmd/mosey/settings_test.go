@@ -53,6 +53,14 @@ func TestSettings(t *testing.T) {
 		h.Fail([]string{"queue"}, h.dir, "nothing has been crawled yet")
 	})
 
+	t.Run("OfRunsDoNotChangeADomain", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		h.settings = []string{h.WriteFile("own.yaml", "delay: 20s\nmax-pages: 7\n")}
+		h.Setenv("MOSEY_WINDOW", "Mon-Fri 22:00-06:00 UTC")
+		h.Refuse([]string{"set", aDomain}, "want --delay, --max-pages, --window or --reset-traps")
+	})
+
 	t.Run("ThatAreBadAreRefusedByTheirPlace", func(t *testing.T) {
 		t.Parallel()
 		for variable, c := range map[string]struct{ value, want string }{

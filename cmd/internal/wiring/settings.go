@@ -241,7 +241,10 @@ func (s settings) Resolve(_ *kong.Context, parent *kong.Path, flag *kong.Flag) (
 			return checked(flag, text, name)
 		}
 	}
-	v := s.file[flag.Name]
+	var v setting
+	if len(flag.Envs) > 0 { // another command's setting may have the name of a flag without a variable
+		v = s.file[flag.Name]
+	}
 	if parent.Node().Type == kong.CommandNode {
 		if own := s.file[parent.Node().Name].section[flag.Name]; own.given {
 			v = own

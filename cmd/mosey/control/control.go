@@ -129,9 +129,9 @@ type SetCmd struct {
 
 	Name     string         `arg:"" help:"Domain, such as example.org, or run:NAME."`
 	Settings []string       `arg:"" optional:"" name:"setting" help:"Of a run: name=value, such as delay=5s or max_pages=1000."`
-	Delay    *time.Duration `help:"Least time between two requests; 0s leaves the runs' own." placeholder:"DURATION"`
-	MaxPages *int64         `help:"Requests a run; -1 is no limit." placeholder:"N"`
-	Window   *string        `help:"When it may be asked, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; empty is always." placeholder:"DAYS TIMES ZONE"`
+	Delay    *time.Duration `help:"Least time between two requests; 0s leaves the runs' own." placeholder:"DURATION" env:"-"`
+	MaxPages *int64         `help:"Requests a run; -1 is no limit." placeholder:"N" env:"-"`
+	Window   *string        `help:"When it may be asked, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; empty is always." placeholder:"DAYS TIMES ZONE" env:"-"`
 	Reason   string         `help:"Why, for those who ask later." placeholder:"TEXT"`
 
 	ResetTraps bool `help:"Forget which patterns of its URLs have brought nothing new; what they stopped is decided again."`
