@@ -12,10 +12,10 @@ import (
 
 const crawlsMove = `-- name: CrawlsMove :one
 WITH gone AS (
-    DELETE FROM page_crawls AS c USING (SELECT unnest($1::bigint []) AS id, unnest($2::timestamptz []) AS ended) AS u
+    DELETE FROM page_crawls AS c
     WHERE
-        c.id = ANY($1::bigint []) AND c.id = u.id AND c.completed_at = u.ended
-        AND (SELECT x.movable FROM crawls_closed AS x WHERE x.id = u.id)
+        c.id = ANY($1::bigint []) AND c.completed_at = ($2::timestamptz [])[array_position($1::bigint [], c.id)]
+        AND (SELECT x.movable FROM crawls_closed AS x WHERE x.id = c.id)
     RETURNING c.id
 ), counted AS (
     UPDATE run_domains AS rd SET moved = ARRAY(SELECT coalesce(rd.moved[i], 0) + t.counts[i] FROM generate_series(1, 9) AS i)
@@ -613,9 +613,12 @@ SELECT
     p.fetched_at, p.failed_at, c.outcome, c.status_code, c.content_type
 FROM pages AS p
 LEFT JOIN LATERAL (
-    SELECT x.outcome, x.status_code, x.content_type FROM page_crawls AS x
-    WHERE x.page_id = p.id AND x.outcome <> 'skipped' AND coalesce(x.run_id = $1::bigint, true)
-    ORDER BY x.completed_at DESC, x.id DESC LIMIT 1
+    SELECT y.outcome, y.status_code, y.content_type FROM (
+        SELECT x.id, x.completed_at, x.outcome, x.status_code, x.content_type FROM page_crawls AS x
+        WHERE x.page_id = p.id AND x.outcome <> 'skipped' AND coalesce(x.run_id = $1::bigint, true)
+        OFFSET 0 -- along the attempts at the page, and not along those of all pages by time
+    ) AS y
+    ORDER BY y.completed_at DESC, y.id DESC LIMIT 1
 ) AS c ON true
 WHERE
     p.id = ANY($2::bigint []) AND coalesce(c.outcome = $3::crawl_outcome, $3::crawl_outcome IS NULL)

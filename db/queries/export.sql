@@ -15,9 +15,12 @@ SELECT
     p.fetched_at, p.failed_at, c.outcome, c.status_code, c.content_type
 FROM pages AS p
 LEFT JOIN LATERAL (
-    SELECT x.outcome, x.status_code, x.content_type FROM page_crawls AS x
-    WHERE x.page_id = p.id AND x.outcome <> 'skipped' AND coalesce(x.run_id = sqlc.narg(run_id)::bigint, true)
-    ORDER BY x.completed_at DESC, x.id DESC LIMIT 1
+    SELECT y.outcome, y.status_code, y.content_type FROM (
+        SELECT x.id, x.completed_at, x.outcome, x.status_code, x.content_type FROM page_crawls AS x
+        WHERE x.page_id = p.id AND x.outcome <> 'skipped' AND coalesce(x.run_id = sqlc.narg(run_id)::bigint, true)
+        OFFSET 0 -- along the attempts at the page, and not along those of all pages by time
+    ) AS y
+    ORDER BY y.completed_at DESC, y.id DESC LIMIT 1
 ) AS c ON true
 WHERE
     p.id = ANY(@ids::bigint []) AND coalesce(c.outcome = sqlc.narg(outcome)::crawl_outcome, sqlc.narg(outcome)::crawl_outcome IS NULL)
@@ -75,10 +78,10 @@ WHERE
 -- attempt that something needs again stays, as after a restore. The caller sets mosey.forgets.
 -- name: CrawlsMove :one
 WITH gone AS (
-    DELETE FROM page_crawls AS c USING (SELECT unnest(@ids::bigint []) AS id, unnest(@ended::timestamptz []) AS ended) AS u
+    DELETE FROM page_crawls AS c
     WHERE
-        c.id = ANY(@ids::bigint []) AND c.id = u.id AND c.completed_at = u.ended
-        AND (SELECT x.movable FROM crawls_closed AS x WHERE x.id = u.id)
+        c.id = ANY(@ids::bigint []) AND c.completed_at = (@ended::timestamptz [])[array_position(@ids::bigint [], c.id)]
+        AND (SELECT x.movable FROM crawls_closed AS x WHERE x.id = c.id)
     RETURNING c.id
 ), counted AS (
     UPDATE run_domains AS rd SET moved = ARRAY(SELECT coalesce(rd.moved[i], 0) + t.counts[i] FROM generate_series(1, 9) AS i)
