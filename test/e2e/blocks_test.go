@@ -134,9 +134,13 @@ exec '` + client + `' "$@" --address ` + temporal,
 		// A run can be paused, and the workflow of a domain takes updates, while there are pages to wait for.
 		"awake": `mosey set run:small-web delay=3s >/dev/null
 mosey resume example.org >/dev/null 2>&1 || true
-mosey seed $(for n in 1 2 3; do echo "$WEB/$(date +%s%N)"; done) --run small-web --start >/dev/null
-until '` + client + `' workflow describe --address ` + temporal + ` --workflow-id domain/example.org --output json |
-	grep -q STATUS_RUNNING; do sleep 0.1; done`,
+mosey set example.org --delay 0s --window '' --max-pages=-1 >/dev/null
+while
+	mosey seed $(for n in 1 2 3; do echo "$WEB/$(date +%s%N)"; done) --run small-web --start >/dev/null
+	sleep 1
+	! '` + client + `' workflow describe --address ` + temporal + ` --workflow-id domain/example.org --output json 2>&1 |
+		grep -q STATUS_RUNNING
+do :; done`,
 		"jq":      "cat", // is not on every machine
 		"refused": `text=$1; shift; ! said=$("$@" 2>&1) && case $said in *"$text"*) ;; *) echo "$said"; exit 1 ;; esac`,
 	} {
@@ -166,6 +170,7 @@ func newBlockWorld(t *testing.T, s *web.Web, client string) *blockWorld {
 		fmt.Sprintf("EXAMPLE=example.org:%d:%s", s.Port(), addr))
 	w.write(t, "seeds.txt", w.here("https://example.org/\nhttps://example.org/about\nhttps://example.org/new\n"))
 	w.write(t, "sites.txt", w.here("https://example.org/\n"))
+	w.write(t, "ads.hosts", "0.0.0.0 ads.example.org\n")
 	f, err := os.Create(filepath.Join(w.dir, "seeds.gz"))
 	require.NoError(t, err)
 	z := gzip.NewWriter(f)
@@ -264,7 +269,6 @@ var notRun = map[string]string{
 	"docs/backups.md: DATABASE_URL=… mosey restore --database 2h":                                                                                 "leaves the address to the reader",
 	"docs/benchmarks.md: GOGC=400 go test -tags stackbench -run '^$' -bench . -benchtime 1000x ./internal/stack/temporal":                         "a benchmark",
 	"docs/export.md: SELECT p.title, l.anchor, l.from_url":                                                                                        "is for DuckDB",
-	"docs/identity.md: mosey identity init www":                                                                                                   "asks a host of the operator; TestIdentity does this",
 	"docs/identity.md: mosey identity directory --sign keys --signature-agent https://crawler.example.org --headers headers.txt > directory.json": "needs a directory of keys",
 	"docs/images.md: export AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=…":                                                                          "needs a bucket",
 	"docs/moving.md: mosey up --no-worker":                                                                                                        "moves to a cluster by hand, in steps",
