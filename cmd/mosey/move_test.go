@@ -121,11 +121,11 @@ func TestMove(t *testing.T) {
 		require.Zero(t, did.Code, did.Stderr)
 		// of each page's five attempts in that time: the first is its entry to the run, and the only timeout stays
 		moved := r.moved(dir)
-		require.Equal(t, 20*3+100, len(moved))
+		require.Len(t, moved, 20*3+100)
 		output.ContainsOnSameLine(t, did.Stderr, "160 crawls in 1 file", "160 of them were deleted here")
 
 		after := r.exported("crawls")
-		require.Equal(t, len(before), len(all(t, after, moved)))
+		require.Len(t, all(t, after, moved), len(before))
 		healthy := r.Print(dataOnly()...)
 		require.NotRegexp(t, `(?m)^(skipped|warning|fault)`, healthy)
 		output.ContainsOnSameLine(t, healthy, "references", fmt.Sprintf("%d attempts", r.count("SELECT count(*) FROM page_crawls")))
@@ -143,7 +143,7 @@ func TestMove(t *testing.T) {
 
 		r.Refuse([]string{"export", "crawls", "--out", dir + "/", "--before", aYear, "--move"}, "says that this export is whole", "name another directory")
 		r.Refuse([]string{"export", "crawls", "--out", dir + "/", "--force"}, "name another directory: these rows may be stored nowhere else")
-		require.Equal(t, 160, len(r.moved(dir)))
+		require.Len(t, r.moved(dir), 160)
 	})
 
 	t.Run("RepeatsNoAttemptWhoseFollowerIsMoved", func(t *testing.T) {
@@ -174,7 +174,9 @@ func TestMove(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
 			require.Eventually(t, func() bool { return done() || len(ended) > 0 }, patience, time.Millisecond)
-			_ = cmd.Process.Kill() // or it has ended
+			if err := cmd.Process.Kill(); err != nil {
+				require.ErrorIs(t, err, os.ErrProcessDone)
+			}
 			<-ended
 		}
 		did := r.Execute(args...)
@@ -182,8 +184,8 @@ func TestMove(t *testing.T) {
 			require.Contains(t, did.Stderr, "is whole")
 		}
 		moved := r.moved(dir)
-		require.Equal(t, 3*4000, len(moved), "the robots.txt have ids here that end the search")
-		require.Equal(t, before, len(all(t, r.exported("crawls"), moved)))
+		require.Len(t, moved, 3*4000, "the robots.txt have ids here that end the search")
+		require.Len(t, all(t, r.exported("crawls"), moved), before)
 		require.NotRegexp(t, `(?m)^(skipped|warning|fault)`, r.Print(dataOnly()...))
 	})
 

@@ -15,6 +15,8 @@ import (
 )
 
 // Every command and form reads a page or a domain as seeds are read.
+//
+//nolint:paralleltest,tparallel // its parts change one database, one after the other
 func TestNamesAreReadAsTheyAreTyped(t *testing.T) {
 	t.Parallel()
 	const plain = "http://b.example/about" // the page of https is not stored
@@ -26,8 +28,9 @@ func TestNamesAreReadAsTheyAreTyped(t *testing.T) {
 
 	t.Run("OfAPage", func(t *testing.T) {
 		for typed, page := range map[string]string{
-			aPage: aPage, "a.example": aPage, "A.Example/": aPage, " https://a.example ": aPage,
-			"a.example/about": aOrigin + "/about", "b.example/about": plain, "b.example/about#top": plain,
+			aPage: aPage, "a.example": aPage, "A.Example/": aPage,
+			" https://a.example ": aPage, //nolint:gocritic // as typed
+			"a.example/about":     aOrigin + "/about", "b.example/about": plain, "b.example/about#top": plain,
 		} {
 			require.Regexp(t, "^url +"+page+"$", first("page", typed), typed)
 			require.Contains(t, r.Print("recrawl", typed, "--run", "small-web"), "1 page of run small-web to fetch first.")

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,13 +65,14 @@ func TestAnswersThatGiveNothing(t *testing.T) {
 			`<title/></head><body>`+text+`<a href="/of-xhtml">a</a></body></html>`),
 		"/listed": html(`<?xml version="1.0"?><urlset><url><loc>/of-sitemap</loc></url></urlset>`),
 	}
-	links := `<link rel=alternate type="application/rss+xml" href=/feed><a href=/refresh>r</a><a href=/xhtml>x</a>`
+	var links strings.Builder
+	links.WriteString(`<link rel=alternate type="application/rss+xml" href=/feed><a href=/refresh>r</a><a href=/xhtml>x</a>`)
 	for path, g := range gaveNothing {
 		if paths[path] = g.serve; path != "/feed" && path != "/map" {
-			links += fmt.Sprintf("<a href=%s>l</a>", path)
+			fmt.Fprintf(&links, "<a href=%s>l</a>", path)
 		}
 	}
-	paths["/"] = html(links + text)
+	paths["/"] = html(links.String() + text)
 	// nobody has named this sitemap: it only says what is in its place
 	guess := map[string]web.Behaviour{"/": html(text), "/sitemap.xml": html("Nothing here.")}
 	s := site{web.StartT(t, web.Options{Sites: []web.Site{

@@ -16,7 +16,7 @@ func TestReadName(t *testing.T) {
 		bare, host, site bool
 	}{
 		"https://a.example":   {"https://a.example/", false, false, true},
-		" http://A.example/ ": {"http://a.example/", false, false, true},
+		" http://A.example/ ": {"http://a.example/", false, false, true}, //nolint:gocritic // as typed
 		"http://a.example/b":  {"http://a.example/b", false, false, false},
 		"a.example":           {"https://a.example/", true, true, true},
 		"a.example:8080":      {"https://a.example:8080/", true, true, true},

@@ -108,10 +108,9 @@ func notRead(t report.Totals) []string {
 	for _, rule := range t.SkipRules() {
 		what, became := "page", "skipped"
 		row := rule.Reason.Row()
-		switch row.Of {
-		case reasons.Image:
+		if row.Of == reasons.Image {
 			what = "image"
-		case reasons.Answer:
+		} else if row.Of == reasons.Answer {
 			what, became = "answer", "gave nothing"
 		}
 		line := fmt.Sprintf("%s %s: %s", Count(rule.Pages, what), became, rule.Reason)

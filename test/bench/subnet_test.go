@@ -12,8 +12,10 @@ import (
 func BenchmarkSubnet(b *testing.B) {
 	for _, delay := range []time.Duration{0, time.Millisecond, 50 * time.Millisecond} {
 		b.Run("subnet_delay="+delay.String(), func(b *testing.B) {
-			run(b, scenario{domains: 300, delay: time.Second, prose: true, apart: true,
-				settings: settings.Settings{SubnetDelay: new(settings.Duration(delay))}})
+			run(b, scenario{
+				domains: 300, delay: time.Second, prose: true, apart: true,
+				settings: settings.Settings{SubnetDelay: new(settings.Duration(delay))},
+			})
 		})
 	}
 }

@@ -330,7 +330,8 @@ func printAudit(w io.Writer, a report.Audit) {
 		}
 	}
 	if !a.Since.IsZero() {
-		fmt.Fprintf(w, "%-12s gaps since %s; earlier requests were moved to files (mosey export crawls --move)\n", "history", explain.Stamp(a.Since))
+		fmt.Fprintf(w, "%-12s gaps since %s; earlier requests were moved to files (mosey export crawls --move)\n",
+			"history", explain.Stamp(a.Since))
 	}
 	gaps("domains", a.Domains)
 	gaps("addresses", a.IPs)

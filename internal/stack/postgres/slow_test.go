@@ -16,18 +16,18 @@ func TestASlowStartSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	cfg := b.cfg.withDefaults()
-	real, err := cfg.sources.find(t.Context(), 0, cfg.Progress)
+	found, err := cfg.sources.find(t.Context(), 0, cfg.Progress)
 	require.NoError(t, err)
 	bin := newDir(t)
-	entries, err := os.ReadDir(real.dir)
+	entries, err := os.ReadDir(found.dir)
 	require.NoError(t, err)
 	for _, e := range entries {
 		if e.Name() != "postgres" {
-			require.NoError(t, os.Symlink(real.program(e.Name()), filepath.Join(bin, e.Name())))
+			require.NoError(t, os.Symlink(found.program(e.Name()), filepath.Join(bin, e.Name())))
 		}
 	}
-	script := "#!/bin/sh\n[ \"$1\" = -D ] && sleep 4\nexec " + real.postgres() + ` "$@"` + "\n"
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "postgres"), []byte(script), 0o755)) //nolint:gosec // a program
+	script := "#!/bin/sh\n[ \"$1\" = -D ] && sleep 4\nexec " + found.postgres() + ` "$@"` + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "postgres"), []byte(script), 0o755))
 	b.cfg.sources = &sources{bin: bin}
 
 	stop(t, start(t, b.cfg))
