@@ -66,7 +66,11 @@ func documentType(resp *fetch.Response) string {
 
 // addRefresh adds the target of the header field Refresh to the links of a page.
 func (r *reading) addRefresh(page *extract.Page, resp *fetch.Response) {
-	to, err := r.url.Resolve(extract.RefreshTarget(resp.Header.Get("Refresh")))
+	header := resp.Header.Get("Refresh")
+	if header == "" {
+		return
+	}
+	to, err := r.url.Resolve(extract.RefreshTarget(header))
 	known := slices.ContainsFunc(page.Links, func(l extract.Link) bool { return l.URL == to })
 	if err == nil && to != r.url && !known {
 		page.Links = append(page.Links, extract.Link{URL: to})
