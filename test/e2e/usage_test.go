@@ -30,7 +30,7 @@ func TestUsage(t *testing.T) {
 			"no file":         {[]string{"crawl", "a.test"}, "https://a.test/"},
 			"no run name":     {[]string{"crawl", "https://a.test/", "--run", "a/b"}, "run \"a/b\""},
 			"no product":      {[]string{"crawl", "https://a.test/", "--user-agent", "123"}, "--user-agent"},
-			"no page URL":     {[]string{"page", "a.test"}, "https://example.org/"},
+			"no page URL":     {[]string{"page", "a b"}, "https://example.org/"},
 		} {
 			dir := up.Dir(t)
 			p := start(t, environ(), moseyBin, append([]string{"--data-dir", dir}, c.args...)...)

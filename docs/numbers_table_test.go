@@ -1,0 +1,242 @@
+package docs_test
+
+// numbersOf are the numbers with units of one document.
+type numbersOf struct {
+	compared []claim
+	// other are phrases with numbers that no code has, and why.
+	other map[string]string
+}
+
+// Why a number is not compared.
+const (
+	anothers = "another's: a standard or a program that is not ours"
+	example  = "an example"
+	follows  = "follows from numbers that are compared"
+	inWords  = "no limit: the sentence counts things"
+	measured = "was measured"
+)
+
+// claims are the documents whose numbers are compared.
+var claims = map[string]numbersOf{
+	"README.md": {
+		compared: []claim{
+			{"waits [10 seconds] between two requests", "setting delay"},
+			{"elsewhere a line every [10 seconds]", "cmd/mosey/command.PlainEvery"},
+		},
+		other: map[string]string{
+			"about [5 minutes] on two cores": measured, "and [5 GB] of disk": measured,
+			"waits 10 seconds between [two requests]":  inWords,
+			"asks each every [10 seconds] at the most": follows,
+		},
+	},
+	"docs/politeness.md": politenessNumbers,
+	"docs/operations.md": operationsNumbers,
+	"docs/upgrades.md": {
+		compared: []claim{
+			{"and again after [10 seconds] if", "workflows.wakeAgain"},
+			{"A step waits [two seconds] for", "db.lockTimeout"},
+			{"tries again for up to [ten minutes].", "db.lockPatience"},
+			{"notices it within [15 seconds].", "cmd/internal/wiring.schemaEvery"},
+		},
+		other: map[string]string{"have been gone for [five minutes], is": anothers}, // Temporal's
+	},
+	"docs/traces.md": {
+		compared: []claim{
+			{"A URL is cut to [2,000 bytes].", "internal/request.tracedURL"},
+			{"takes up to [three seconds] to send", "cmd/internal/telemetry.flushSpan"},
+		},
+		other: map[string]string{
+			"A crawl of [100 pages]/s makes": example, "reads between [two requests] is": inWords,
+			"in the background, every [five seconds] or": anothers,
+		},
+	},
+	"docs/temporal.md": {},
+	"docs/identity.md": {
+		compared: []claim{
+			{"written anew every [24 hours], even", "internal/about.RangesAge"},
+			{"agrees with ours to [two seconds]: signatures", "cmd/internal/doctor.clockOff"},
+			{"is at most [two days] old", "cmd/internal/doctor/identity.go: rangesLate = 2 * about.RangesAge"},
+			{"is HTML of at most [1 MiB], names", "cmd/internal/doctor.contactBytes"},
+		},
+	},
+	"docs/runs.md": {
+		compared: []claim{
+			{"at the rate of the last [five minutes], but", "crawl/report.RateSpan"},
+			{"a request in the last [five minutes] no time", "crawl/report.RateSpan"},
+			{"between an hour and [180 days].", "crawl/recrawl.Most"},
+			{"down to once in [30 days].", "crawl/recrawl.PassMost"},
+			{"answers 404 [five times] in a row", "crawl/recrawl.FadeMissing"},
+			{"A page is due [7 days] after", "crawl/recrawl/history.go: firstDays = 7.0"},
+			{"closed for more than [five minutes], the domain", "crawl/politeness.BackoffMax"}, // decide.IdleMost
+			{"once [eight pages] of the pattern", "db/functions/patterns.sql: p_seen >= 8"},
+		},
+		other: map[string]string{
+			"in the tests has [1,051 pages]": measured, "delay between any [two requests] to": inWords,
+		},
+	},
+	"docs/architecture.md": {
+		compared: []claim{
+			{"(`_________` and [5 s]) and the delay", "internal/request.leaseMargin"},
+			{"waits up to [20 ms] for others", "db.lingerMost"},
+			{"The timer ends [0.4 s] before", "activities.wakeEarly"},
+			{"for at most [five minutes], and waits", "activities.batchSpan"},
+			{"waits up to [ten seconds] for each slot", "activities.batchWait"},
+			{"for at most [five minutes] and 1,000 pages", "activities.batchSpan"},
+			{"five minutes and [1,000 pages], and", "crawl/settings.PagesPerActivityMax"},
+			{"start [150 ms] later than usual", "activities.lateBusy"},
+			{"compares every [15 s] what", "internal/reconcile.Every"},
+			{"misses its heartbeat within [three minutes] and", "workflows.heartbeatTimeout"},
+			{"kept in memory for [two minutes] to be recorded", "internal/request.recordSpan"},
+			{"from before [three days] in each hour", "db.minutesKept"},
+		},
+		other: map[string]string{"are [two domains]; `": inWords, "in pieces of up to [8 KB] |": "a page of Postgres; chunkMost is a little less"},
+	},
+	"docs/settings.md":  {},
+	"docs/seeds.md":     {},
+	"docs/releasing.md": {},
+	"docs/moving.md":    {},
+	"docs/alerts.md":    {compared: []claim{{"from Postgres within [two seconds], for", "db.watchSpan"}}},
+	"docs/security.md":  {compared: []claim{{"| [16 origins] of a domain", "crawl/decide.OriginsMax"}}},
+}
+
+var politenessNumbers = numbersOf{
+	compared: []claim{
+		{"have work there; default [10 s]", "setting delay"},
+		{"(default [1 s]), for all its domains", "setting ip_delay"},
+		{"and [5 s]) and the delay.", "internal/request.leaseMargin"},
+		{"It holds for [24 hours], or", "internal/read.RobotsFresh"},
+		{"but at least [10 minutes] and", "crawl/decide.RobotsFreshLeast"},
+		{"and at most [24 hours]. Then", "internal/read.RobotsFresh"},
+		{"the delay is at least [1 s]; with", "internal/read.malformedDelay"},
+		{"followed up to [5 times], each hop", "internal/read.robotsHops"},
+		{"the copy of the last [24 hours] holds", "internal/read.RobotsFresh"},
+		{"cannot be fetched it is tried [four times], with", "crawl/decide.RobotsTries"},
+		{"with each further failure up to [30 days]. A", "crawl/politeness.GiveUpMost"},
+		{"requested again after [ten minutes] instead of a day", "crawl/decide.RobotsFreshLeast"},
+		{"At most [16 origins] of a domain", "crawl/decide.OriginsMax"},
+		{"The first [500 KiB] of a robots.txt", "internal/robots.MaxBytes"},
+		{"beside the crawl: [three seconds] after", "activities.dispatchFirst"},
+		{"That takes [four tries], with", "crawl/decide.RobotsTries"},
+		{"within the domain, up to [5 times] and", "internal/read.robotsHops"},
+		{"They hold for [two days] after robots.txt", "db/functions/facts.sql: x.read_at + interval '2 days'"},
+		{"at most [30 days]), - nor within", "crawl/freshness.Max"},
+		{"([24 h]) of the last visit", "setting min_refetch"},
+		{"more than [20 segments] or", "crawl/traps.PathDepthMax"},
+		{"or [1,024 bytes], or repeats", "crawl/traps.PathLengthMax"},
+		{"more than [20 parameters]", "crawl/traps.QueryParamsMax"},
+		{"more than [two years] ahead", "crawl/traps.DateAheadMax"},
+		{"may bring [50 pages] without news", "crawl/traps.PatternGrace"},
+		{"may bring only [5 pages]", "crawl/traps.PatternTrial"},
+		{"and [50 pages] later none", "crawl/traps.PatternDebt"},
+		{"less than [12 words] and", "crawl/traps.OwnLeast"},
+		{"one of the last [64 pages] with news", "crawl/traps.lastMost"},
+		{"may differ from [100 words] on", "crawl/traps.nearLeast"},
+		{"less than [20 words] is too short", "crawl/traps.SimHashWordsLeast"},
+		{"at most [6 KB] of hashes", "crawl/traps/memory.go: Encoded it has at most 6 KB."},
+		{"[Four pages] that name another", "crawl/traps.CopiesPerDuplicate"},
+		{"The first [50 MiB] and", "internal/sitemap.MaxBytes"},
+		{"and [50,000 URLs] of each", "internal/sitemap.MaxEntries"},
+		{"The first [4 MiB] and", "internal/sitemap.MaxFeedBytes"},
+		{"and [1,000 entries] of each", "internal/sitemap.MaxFeedEntries"},
+		{"doubles the delay (at least [1 s]), or", "crawl/politeness.BackoffBase"},
+		{"The most is [5 minutes], or the delay", "crawl/politeness.BackoffMax"},
+		{"Once [three URLs] in a row have failed", "crawl/politeness.failuresInARow"},
+		{"Each failure makes it [four times] as long", "crawl/politeness/pace.go: factor = 4.0"},
+		{"as long, up to [300 s]; after", "crawl/politeness.BackoffMax"},
+		{"more than half of its last [20 URLs]", "crawl/politeness.HealthSamples"},
+		{"answer times is above [10 s]. It", "crawl/politeness.BreakerSlow"},
+		{"([5 min]), then probed", "setting graylist"},
+		{"up to [three times] `________`. Probes", "crawl/politeness.graylistGrowth"},
+		{"each probe that fails, up to [30 days]; a good", "crawl/politeness.GiveUpMost"},
+		{"does not decide within [ten seconds], the attempt", "internal/network.patience"},
+		{"the site's, after [three minutes]", "internal/network.doubt"},
+		{"only [three requests] of the kind", "internal/network.canaries"},
+		{"could be made for [six minutes], counted", "crawl/politeness.awayMost"},
+		{"more than two minutes has [three tries].", "crawl/politeness/health.go: max(awayMost, 3*delay)"},
+		{"([1 h]), the domain is deferred", "setting defer_after"},
+		{"([24 h]), as for a page that was fetched", "setting min_refetch"},
+		{"and after the last [ten requests].", "db/queries/slots.sql: ORDER BY c.completed_at DESC LIMIT 10"},
+		{"Mosey learns of it within [24 hours].", "internal/read.RobotsFresh"},
+		{"connect, TLS included | [5 s] |", "internal/fetch/config.go: cmp.Or(c.ConnectTimeout, 5*time.Second)"},
+		{"first byte | [10 s] |", "internal/fetch/config.go: cmp.Or(c.FirstByteTimeout, 10*time.Second)"},
+		{"`_________`, [30 s] | | a body", "internal/fetch.TotalTimeoutDefault"},
+		{"a body that pauses | [10 s] without", "internal/fetch/config.go: cmp.Or(c.IdleTimeout, 10*time.Second)"},
+		{"or under [1 KB]/s", "internal/fetch.minRate"},
+		{"body, decoded | [10 MB], of", "internal/fetch.MaxBodyBytesDefault"},
+		{"of an image [20 MB]; the rest", "crawl/kinds/kinds.go: MaxBytes: 20_000_000, Large: true, Takes: image"},
+		{"bodies longer than [64 KiB], all", "internal/fetch.shareFree"},
+		{"all in a process | [256 MB], each", "internal/fetch/config.go: max(256_000_000, c.MaxBodyBytes)"},
+		{"each counted as [10 MB]; further", "internal/fetch.MaxBodyBytesDefault"},
+		{"headers | [256 KiB] |", "internal/fetch.maxHeaderBytes"},
+		{"URL | [2,048 bytes] |", "crawl/urls.MaxLength"},
+		{"It is deferred for [15 minutes], then", "crawl/decide.refusedLeast"},
+	},
+	other: map[string]string{
+		"or [six minutes] with a delay": follows, "with a delay of [10 s]. A refused": example,
+		"counts as [two tries], a port": inWords, "waits so long between [two requests]": inWords,
+		"the same, here [10 s]": example, "[Two times] of four digits": inWords, "asks for [one minute] a day": example,
+		"those of [two origins], or": inWords, "one request in [two days], and": follows,
+		"a simhash of [64 bits], 3 of": follows, "deferral is [4 s] or four delays": follows,
+		"the others follow within [30 s]. Hosts": follows, "ends within [ten minutes], and names": follows,
+		"a delay of more than [two minutes] has": follows,
+		"wait for one another: [300 domains] of two": measured, "two subnets at a delay of [1 s] gave": measured,
+		"gave [265 pages]/s, and": measured, "and [5 pages]/s with": measured, "of [50 ms] (": measured,
+	},
+}
+
+var operationsNumbers = numbersOf{
+	compared: []claim{
+		{"Closed workflows are kept for [7 days].", "internal/stack/temporal.retention"},
+		{"keeps closed workflows for [7 days], and", "internal/stack/temporal.retention"},
+		{"Requests in flight have [20 seconds] to end", "cmd/internal/wiring/wiring.go: default:\"20s\" expert:\"\""},
+		{"asks for it anew every [five seconds].", "cmd/internal/wiring.renewSpan"},
+		{"A share ends by itself after [15 seconds].", "db/functions/workers.sql: 15000 END"},
+		{"for lost after [30 seconds] of silence", "db.vanishedAfter"},
+		{"activities for dead, [three minutes] after", "workflows.heartbeatTimeout"},
+		{"up to [16 connections] to Postgres", "db.PoolConnsDefault"},
+		{"that is reported [ten times] or more", "internal/stack/trouble.lastsTimes"},
+		{"or more over [three minutes] without", "internal/stack/trouble.lastsFor"},
+		{"An image of more than [64 KiB] is in a file", "internal/fetch.shareFree"},
+		{"of at most [20 MB] each", "crawl/kinds/kinds.go: MaxBytes: 20_000_000, Large: true, Takes: image"},
+		{"out of reach for less than [three minutes].", "internal/network.doubt"},
+		{"(95th percentile from [2 s]) get", "internal/request.slowAnswer"},
+		{"may use [448 MiB], a worker", "cmd/internal/wiring.MemoryOfAll"},
+		{"a worker [256 MiB]. The limit", "cmd/internal/wiring.MemoryOfWorker"},
+		{"at [48 KiB] each", "cmd/internal/wiring.cachedBytes"},
+		{"Bodies of more than [64 KiB] share", "internal/fetch.shareFree"},
+		{"share [256 MB], and", "internal/fetch/config.go: max(256_000_000, c.MaxBodyBytes)"},
+		{"counts as [10 MB] until", "internal/fetch.MaxBodyBytesDefault"},
+		{"a DOM of at most [50,000 tags]", "internal/extract.MaxDOMTagsDefault"},
+		{"they are decoded, in [320 MB] for", "internal/picture/picture.go: limits.MaxMemory = 320_000_000"},
+		{"the worker exceeds [175 MB] or", "tools/sizes: bytes_most=175000000"},
+		{"or [85 modules].", "tools/sizes: modules_most=85"},
+		{"but at least [5 minutes] and at most an hour", "internal/dns.ttlLeast"},
+		{"no address for 1 to [5 minutes]. If", "internal/dns.denialMost"},
+		{"addresses up to [24 hours] beyond", "internal/dns.staleMost"},
+		{"at most [500 queries] a second", "internal/dns/config.go: cmp.Or(c.rate, 500)"},
+		{"for that is longer than [10 s], the", "internal/dns/config.go: cmp.Or(c.timeout, 10*time.Second)"},
+		{"comes last for [ten minutes], so", "internal/request.brokenSpan"},
+	},
+	other: map[string]string{
+		"A worker ends [5 seconds] after": follows, "within the [30 seconds] that Kubernetes": anothers,
+		"within some [ten seconds]; so": follows, "and [20 seconds]. So a share": follows,
+		"is free after [50 seconds], and": follows, "that they live every [ten seconds], and": follows,
+		"A pod has [30 seconds] to end": anothers, "the sessions of [two connections] for": inWords,
+		"each: [1.3 GB]. Without": follows, "asked for again, every [30 seconds] at most": follows,
+		"near [100 pages]/s": measured, "which is [1,000 domains] at": follows, "at a delay of [10 s]. With": example,
+		"(about [130 MB]), and": measured, "languages, [76 MB] once": measured,
+	},
+}
+
+// uncompared are the documents that are not in the table, and why.
+var uncompared = map[string]string{
+	"docs/benchmarks.md": measured,
+	"docs/scale.md":      measured,
+	"docs/backups.md":    "not yet",
+	"docs/doctor.md":     "generated",
+	"docs/export.md":     "not yet; its columns are generated",
+	"docs/images.md":     "not yet",
+	"docs/metrics.md":    "generated",
+	"docs/search.md":     "not yet; most were measured",
+	"docs/web.md":        "not yet",
+}
