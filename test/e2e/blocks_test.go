@@ -33,6 +33,8 @@ var short = []string{"README.md"}
 // Every block of commands or SQL in README.md and docs/*.md runs against the synthetic web, or is
 // listed with the reason why it cannot. Each document has a Temporal and a database of its own, and its
 // blocks run in their order.
+//
+//nolint:paralleltest,tparallel // the documents share a site, one after the other
 func TestBlocksOfDocuments(t *testing.T) {
 	t.Parallel()
 	beside(t)
@@ -144,7 +146,7 @@ do :; done`,
 		"jq":      "cat", // is not on every machine
 		"refused": `text=$1; shift; ! said=$("$@" 2>&1) && case $said in *"$text"*) ;; *) echo "$said"; exit 1 ;; esac`,
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh -e\n"+script+"\n"), 0o700)) //nolint:gosec // a program
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh -e\n"+script+"\n"), 0o700))
 	}
 	return dir
 }
@@ -198,7 +200,7 @@ mosey set example.org --delay 0s --window '' --max-pages=-1
 func (w *blockWorld) write(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(w.dir, name)
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o644)) //nolint:gosec // Postgres' user may read it
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
