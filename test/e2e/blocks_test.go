@@ -262,14 +262,14 @@ var refusedLines = map[string]string{
 var notRun = map[string]string{
 	"go ":      "a build, a test or a benchmark, and some need an hour",
 	"git ":     "changes a repository",
-	"apt-get ": "installs packages; one machine's",
+	"apt-get ": "installs packages on the machine",
 	"docker ":  "needs a daemon; docker/ has tests of what the files say",
 	"kubectl ": "needs a cluster; docker/ has tests of what the files say",
-	"tctl ":    "cannot be had from Go's module proxy; TestOlderCommandHasTheSameInput compares it",
+	"tctl ":    "cannot be had from Go's module proxy; TestSeedByTemporalCommand compares it",
 
 	"README.md: export DATABASE_URL=postgres://mosey@db/mosey TEMPORAL_ADDRESS=temporal:7233":                                                     "names hosts of a cluster",
 	"README.md: MOSEY_CONTACT=https://crawler.example.com/":                                                                                       "needs Docker",
-	"docs/backups.md: mosey backup /backups --keep 7":                                                                                             "names a bucket; TestBackup and TestBackupBucket do this",
+	"docs/backups.md: mosey backup /backups --keep 7":                                                                                             "names a bucket; TestBackup does the same",
 	"docs/backups.md: DATABASE_URL=… mosey restore --database 2h":                                                                                 "leaves the address to the reader",
 	"docs/benchmarks.md: GOGC=400 go test -tags stackbench -run '^$' -bench . -benchtime 1000x ./internal/stack/temporal":                         "a benchmark",
 	"docs/export.md: SELECT p.title, l.anchor, l.from_url":                                                                                        "is for DuckDB",
@@ -278,10 +278,10 @@ var notRun = map[string]string{
 	"docs/moving.md: mosey up --no-worker":                                                                                                        "moves to a cluster by hand, in steps",
 	"docs/moving.md: mosey --data-dir ./home up --no-worker":                                                                                      "the same",
 	"docs/moving.md: DATABASE_URL=… mosey restore --database 2h":                                                                                  "leaves the address to the reader",
-	"docs/operations.md: DATABASE_URL=postgres://ann@db/mosey mosey search 'durable politeness'":                                                  "names a host of a cluster; TestReader does this",
+	"docs/operations.md: DATABASE_URL=postgres://ann@db/mosey mosey search 'durable politeness'":                                                  "names a host of a cluster; TestReadersLogin does the same",
 	"docs/seeds.md: mosey seed example.org https://example.net/blog --run small-web":                                                              "downloads the list of Tranco",
 	"docs/seeds.md: temporal workflow start --task-queue mosey --type SeedWorkflow --workflow-id seed/top/1":                                      "the same",
-	"docs/upgrades.md: TEMPORAL_WORKER_BUILD_ID=v0.2.0 worker":                                                                                    "needs two releases; TestUpgrade does this",
+	"docs/upgrades.md: TEMPORAL_WORKER_BUILD_ID=v0.2.0 worker":                                                                                    "needs two releases; TestUpgrade does the same",
 	"docs/web.md: mosey serve": "names a host of a cluster",
 }
 
