@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -177,7 +178,9 @@ func TestMove(t *testing.T) {
 			if err := cmd.Process.Kill(); err != nil {
 				require.ErrorIs(t, err, os.ErrProcessDone)
 			}
-			<-ended
+			if err := <-ended; err != nil {
+				require.ErrorAs(t, err, new(*exec.ExitError), "killed")
+			}
 		}
 		did := r.Execute(args...)
 		if did.Code != 0 { // the last one had ended before it was killed

@@ -108,9 +108,10 @@ func notRead(t report.Totals) []string {
 	for _, rule := range t.SkipRules() {
 		what, became := "page", "skipped"
 		row := rule.Reason.Row()
-		if row.Of == reasons.Image {
+		switch row.Of { //nolint:exhaustive // the others are of pages
+		case reasons.Image:
 			what = "image"
-		} else if row.Of == reasons.Answer {
+		case reasons.Answer:
 			what, became = "answer", "gave nothing"
 		}
 		line := fmt.Sprintf("%s %s: %s", Count(rule.Pages, what), became, rule.Reason)
