@@ -22,7 +22,8 @@ const RowsPerFileMin = 10_000
 // When ctx ends, it completes the present file. A directory with other files of an export is
 // crawl.ErrInvalid unless Force is set.
 func (e *Export) ToDir(ctx context.Context, dir string, rowsPerFile int64) (Progress, error) {
-	return e.progress, e.inDir(dir, func(m *manifest) error { return e.toDir(ctx, dir, rowsPerFile, m) })
+	err := e.inDir(dir, func(m *manifest) error { return e.toDir(ctx, dir, rowsPerFile, m) })
+	return e.progress, err
 }
 
 // inDir calls do with the manifest of a directory, which no other export writes to meanwhile.
