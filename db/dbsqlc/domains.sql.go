@@ -451,7 +451,7 @@ const domainRefuse = `-- name: DomainRefuse :exec
 WITH refused AS (
     UPDATE domains AS d SET
         next_crawl_after = now() + ms_interval($1::bigint), status_reason = $2::text,
-        refused_ip = $3::inet, refused_since = coalesce(((domain_state(ARRAY[d.domain]))[1] ->> 'refused_since')::timestamptz, now())
+        refused_ip = $3::inet, refused_since = coalesce(domain_refused_since(d.domain, d.refused_since), now())
     WHERE d.domain = $4::text AND d.status IN ('pending', 'active')
     RETURNING d.domain
 )

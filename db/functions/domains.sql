@@ -40,6 +40,11 @@ BEGIN
 END
 $$;
 
+-- Since when a domain has been refused without an answer in between; null means not refused.
+CREATE OR REPLACE FUNCTION domain_refused_since(p_domain text, p_since timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN p_since > coalesce((SELECT h.updated_at FROM domain_health h WHERE h.domain = p_domain), '-infinity') THEN p_since END
+$$;
+
 -- Lets domains that were given up, and origins whose robots.txt could not be read, be requested again.
 -- What a person has stopped or blocked stays so. Returns the domains of which something was lifted. The
 -- caller computes when they are due (due_update).

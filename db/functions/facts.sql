@@ -86,8 +86,7 @@ BEGIN
         SELECT jsonb_build_object(
             'name', k.domain, 'status', d.status, 'reason', d.status_reason, 'bare', d.bare,
             'deferred_until', d.next_crawl_after,
-            'refused_since', CASE WHEN d.refused_since IS NOT NULL AND d.refused_since
-                > coalesce((SELECT h.updated_at FROM domain_health h WHERE h.domain = k.domain), '-infinity') THEN d.refused_since END,
+            'refused_since', CASE WHEN d.refused_since IS NOT NULL THEN domain_refused_since(k.domain, d.refused_since) END,
             'controls', nullif(coalesce((
                 SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                     'kind', c.kind, 'value', c.value, 'reason', c.reason, 'set_by', c.set_by, 'set_at', c.set_at,

@@ -75,8 +75,8 @@ BEGIN
     UPDATE domains d SET status = 'pending', status_reason = '' WHERE d.domain = ANY (v_domains) AND d.status = 'exhausted';
     PERFORM due_update(v_domains);
     v_added := v_added + v_others;
-    IF v_added > 0 AND (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done' THEN
-        PERFORM run_start(p_run_id);
+    IF v_added > 0 THEN
+        PERFORM run_go_on(p_run_id);
     END IF;
     RETURN v_added;
 END
@@ -101,8 +101,8 @@ BEGIN
     WHERE c.id = o.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
     GET DIAGNOSTICS v_first = ROW_COUNT;
     PERFORM due_update(ARRAY(SELECT DISTINCT p.domain AS d FROM pages p WHERE p.id = ANY (p_pages) ORDER BY d));
-    IF v_first > 0 AND (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done' THEN
-        PERFORM run_start(p_run_id);
+    IF v_first > 0 THEN
+        PERFORM run_go_on(p_run_id);
     END IF;
     RETURN v_first;
 END

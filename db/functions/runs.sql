@@ -112,6 +112,11 @@ BEGIN
 END
 $$;
 
+-- Resumes a run that is done.
+CREATE OR REPLACE FUNCTION run_go_on(p_run_id bigint) RETURNS void LANGUAGE sql AS $$
+    SELECT run_start(r.id) FROM crawl_runs r WHERE r.id = p_run_id AND r.status = 'done'
+$$;
+
 -- The totals of domains in their runs, as stored and as counted from the rows, like totals_add: by
 -- outcome, and bytes last. Moved attempts count, although their rows are gone.
 CREATE OR REPLACE FUNCTION run_totals(p_domains text[]) RETURNS TABLE (run_id bigint, domain text, totals bigint[], rows bigint[])

@@ -54,8 +54,8 @@ BEGIN
     IF cardinality(v) > 0 THEN
         added := added + seeds_add_known(p_run_id, p_source, v);
     END IF;
-    IF added > 0 AND (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done' THEN
-        PERFORM run_start(p_run_id);
+    IF added > 0 THEN
+        PERFORM run_go_on(p_run_id);
     END IF;
 END
 $$;

@@ -59,7 +59,7 @@ SELECT due_update(ARRAY(SELECT g.domain FROM given_back AS g UNION SELECT y.doma
 WITH refused AS (
     UPDATE domains AS d SET
         next_crawl_after = now() + ms_interval(@wait_ms::bigint), status_reason = @reason::text,
-        refused_ip = @ip::inet, refused_since = coalesce(((domain_state(ARRAY[d.domain]))[1] ->> 'refused_since')::timestamptz, now())
+        refused_ip = @ip::inet, refused_since = coalesce(domain_refused_since(d.domain, d.refused_since), now())
     WHERE d.domain = @domain::text AND d.status IN ('pending', 'active')
     RETURNING d.domain
 )
