@@ -114,7 +114,7 @@ $$;
 
 -- Resumes a run that is done.
 CREATE OR REPLACE FUNCTION run_go_on(p_run_id bigint) RETURNS void LANGUAGE sql AS $$
-    SELECT run_start(r.id) FROM crawl_runs r WHERE r.id = p_run_id AND r.status = 'done'
+    SELECT run_start(p_run_id) WHERE (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done'
 $$;
 
 -- The totals of domains in their runs, as stored and as counted from the rows, like totals_add: by
