@@ -22,8 +22,11 @@ func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 	if x.Attempt.Outcome != crawl.OutcomeSuccess {
 		return nil
 	}
-	err := r.read(ctx, x)
-	if err == nil && x.Attempt.Skipped != "" && r.guessed(ctx) {
+	if err := r.read(ctx, x); err != nil || x.Attempt.Skipped == "" {
+		return err
+	}
+	guess, err := r.isGuess(ctx)
+	if guess {
 		x.Attempt.Skipped = "" // most sites have no sitemap there
 	}
 	return err

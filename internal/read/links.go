@@ -91,22 +91,29 @@ func (r *reading) announcers(ctx context.Context, page extract.Page, said usage.
 	return links, *r.d.Run.Settings.Sitemaps, nil
 }
 
-// sitemapLinks lead to those that the robots.txt of the page's origin names, or the one that may
-// be there where it names none.
+// sitemapNames returns the sitemaps of the page's origin: those in its robots.txt, or else the place of
+// a guessed one. It returns nothing if the rules are lost.
+func (r *reading) sitemapNames(ctx context.Context) (names []string, guessed bool, err error) {
+	rules, err := r.Store.Robots(ctx, r.url.Origin())
+	switch {
+	case errors.Is(err, crawl.ErrNotFound):
+		return nil, false, nil // lost since: the next visit will know
+	case err != nil:
+		return nil, false, err
+	case len(rules.Sitemaps) == 0:
+		return []string{r.url.Origin() + sitemapPath}, true, nil
+	}
+	return rules.Sitemaps, false, nil
+}
+
+// sitemapLinks returns links to the sitemaps of the page's origin.
 func (r *reading) sitemapLinks(ctx context.Context) ([]crawl.Link, error) {
 	if !*r.d.Run.Settings.Sitemaps {
 		return nil, nil
 	}
-	rules, err := r.Store.Robots(ctx, r.url.Origin())
-	switch {
-	case errors.Is(err, crawl.ErrNotFound):
-		return nil, nil // lost since: the next visit will know
-	case err != nil:
+	names, _, err := r.sitemapNames(ctx)
+	if err != nil {
 		return nil, err
-	}
-	names := rules.Sitemaps
-	if len(names) == 0 {
-		names = []string{r.url.Origin() + sitemapPath}
 	}
 	links := make([]crawl.Link, 0, len(names))
 	for _, name := range names {

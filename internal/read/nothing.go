@@ -88,11 +88,11 @@ func isList(body []byte) bool {
 	return format != sitemap.Unknown
 }
 
-// guessed reports whether the crawl is of the place where a sitemap may be, and no robots.txt names one.
-func (r *reading) guessed(ctx context.Context) bool {
+// isGuess reports whether the crawl is of a guessed sitemap, which no robots.txt names.
+func (r *reading) isGuess(ctx context.Context) (bool, error) {
 	if r.d.Crawl.Kind != kinds.Sitemap || r.url.RequestTarget() != sitemapPath {
-		return false
+		return false, nil
 	}
-	rules, err := r.Store.Robots(ctx, r.url.Origin())
-	return err == nil && len(rules.Sitemaps) == 0
+	_, guessed, err := r.sitemapNames(ctx)
+	return guessed, err
 }
