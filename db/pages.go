@@ -12,6 +12,12 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
+// HasPage reports whether a page is stored, by its domain and canonical URL.
+func (s *Store) HasPage(ctx context.Context, domain, url string) (bool, error) {
+	page, err := orZero(s.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: domain, Url: url}))
+	return page.ID != 0, translate("find "+url, err)
+}
+
 // Page reports on a page by its domain and canonical URL, or returns crawl.ErrNotFound.
 func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, error) {
 	p, err := s.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: domain, Url: url})

@@ -21,6 +21,8 @@ type Store interface {
 	PageStore
 
 	Domain(ctx context.Context, domain string) (report.Domain, error)
+	// Page returns crawl.ErrNotFound for a page that is not stored.
+	Page(ctx context.Context, domain, url string) (report.Page, error)
 	Facts(ctx context.Context, domain string) (crawl.Facts, error)
 	PageFacts(ctx context.Context, domain, url string) (crawl.Facts, error)
 	Outages(ctx context.Context) ([]crawl.Outage, error)
@@ -47,34 +49,28 @@ func (w *Why) addf(format string, args ...any) {
 	w.Because = append(w.Because, OneLine(fmt.Sprintf(format, args...)))
 }
 
-// PageStore reads stored pages.
+// PageStore finds stored pages.
 type PageStore interface {
-	// Page returns crawl.ErrNotFound for a page that is not stored.
-	Page(ctx context.Context, domain, url string) (report.Page, error)
+	// HasPage reports whether a page is stored.
+	HasPage(ctx context.Context, domain, url string) (bool, error)
 }
 
 // FindPage returns the page that a person named. Without a scheme it is the page of https, or the page
 // of http if only that one is stored.
 func FindPage(ctx context.Context, store PageStore, name urls.Name) (urls.URL, error) {
-	u := name.Page
 	if !name.Bare {
-		return u, nil
+		return name.Page, nil
 	}
-	_, err := store.Page(ctx, u.Domain(), u.String())
-	if !errors.Is(err, crawl.ErrNotFound) {
-		return u, err
-	}
-	plain, err := u.WithHTTP()
+	plain, err := name.Page.WithHTTP()
 	if err != nil {
-		return u, err
+		return name.Page, err
 	}
-	switch _, err = store.Page(ctx, u.Domain(), plain.String()); {
-	case errors.Is(err, crawl.ErrNotFound):
-		return u, nil
-	case err != nil:
-		return u, err
+	for _, u := range []urls.URL{name.Page, plain} {
+		if has, err := store.HasPage(ctx, u.Domain(), u.String()); has || err != nil {
+			return u, err
+		}
 	}
-	return plain, nil
+	return name.Page, nil
 }
 
 // Of explains a domain, or, if page is not nil, a page of it. Times are in zone.
