@@ -28,15 +28,6 @@ func RunningMosey(e *Env) (info datadir.Info, running bool, err error) {
 	return datadir.Running(dir)
 }
 
-// readyMosey is RunningMosey, but waits for a Mosey that is starting, and notes that.
-func readyMosey(ctx context.Context, e *Env, note func(string)) (info datadir.Info, running bool, err error) {
-	dir, err := datadir.Resolve(e.DataDir)
-	if err != nil {
-		return info, false, err
-	}
-	return datadir.AwaitReady(ctx, dir, func(holder datadir.Info) { note(holder.Waits()) })
-}
-
 // ImageStoreOf is where images are stored, as a flag says or by default; empty is nowhere.
 func ImageStoreOf(e *Env, where string) (string, error) {
 	if where != "" || e.Environ.Get("DATABASE_URL") != "" && wiring.TemporalAddress(e.Environ) != "" {

@@ -41,7 +41,7 @@ type Crawler struct {
 // AttachCrawler connects to the Mosey that runs, and starts none.
 func AttachCrawler(
 	ctx context.Context, e *Env, listen ListenFlags, logger *slog.Logger, progress func(string),
-) (c *Crawler, err error) {
+) (*Crawler, error) {
 	if listen.PortFlags != (PortFlags{}) {
 		return nil, wiring.Usagef("--temporal-port and --ui-port: with --detach another Mosey has its Temporal already: leave them out")
 	}
@@ -52,29 +52,33 @@ func AttachCrawler(
 	database, temporal := e.Environ.Get("DATABASE_URL"), wiring.TemporalAddress(e.Environ)
 	var info datadir.Info
 	if database == "" && temporal == "" {
-		var running bool
-		info, running, err = readyMosey(ctx, e, progress)
+		dir, err := datadir.Resolve(e.DataDir)
 		if err != nil {
 			return nil, err
 		}
+		var running bool
+		if info, running, err = datadir.AwaitReady(ctx, dir, progress); err != nil {
+			return nil, err
+		}
 		if !running || info.DatabaseURL == "" || info.TemporalAddress == "" {
-			return nil, errors.New("--detach: no Mosey runs in the data directory: start one with mosey up, and leave it running")
+			return nil, fmt.Errorf("--detach: no Mosey runs in %s: start one with mosey up, and leave it running", dir)
 		}
 		database, temporal = info.DatabaseURL, info.TemporalAddress
 	}
 	if database == "" || temporal == "" {
 		return nil, wiring.Usagef("--detach: want both DATABASE_URL and TEMPORAL_ADDRESS, or neither")
 	}
-	c, err = connectCrawler(ctx, e, listen, stack.Options{
+	c, err := connectCrawler(ctx, e, listen, stack.Options{
 		DatabaseURL: database, TemporalAddress: temporal, Logger: logger, Progress: progress,
 	})
-	if err == nil && info.WebURL != "" {
+	if err != nil {
+		return nil, err
+	}
+	c.Stack.UIURL = info.UIURL
+	if info.WebURL != "" {
 		c.Web = &Web{URL: info.WebURL}
 	}
-	if err == nil {
-		c.Stack.UIURL = info.UIURL
-	}
-	return c, err
+	return c, nil
 }
 
 // ListenFlags say where a process that crawls can be seen.

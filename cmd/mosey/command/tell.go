@@ -211,7 +211,11 @@ func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 		if e.Environ.Get("DATABASE_URL") != "" {
 			return nil, nil //nolint:nilnil // which Temporal is not known
 		}
-		info, running, err := readyMosey(ctx, e, e.note)
+		dir, err := datadir.Resolve(e.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		info, running, err := datadir.AwaitReady(ctx, dir, e.note)
 		if err != nil || !running || info.TemporalAddress == "" { // a command has the database alone
 			return nil, err
 		}

@@ -237,9 +237,9 @@ func Running(path string) (Info, bool, error) {
 	return info, true, nil
 }
 
-// AwaitReady is Running, but waits for a holder that prepares its parts. It calls tell once with a
-// holder that is Doing something.
-func AwaitReady(ctx context.Context, path string, tell func(holder Info)) (Info, bool, error) {
+// AwaitReady is Running, but waits for a holder that prepares its parts. It tells once of a holder
+// that is Doing something.
+func AwaitReady(ctx context.Context, path string, tell func(string)) (Info, bool, error) {
 	for told := false; ; {
 		info, running, err := Running(path)
 		if err != nil || !running || info.Ready || info.Transient {
@@ -247,7 +247,7 @@ func AwaitReady(ctx context.Context, path string, tell func(holder Info)) (Info,
 		}
 		if !told && info.Doing != "" {
 			told = true
-			tell(info)
+			tell(info.Waits())
 		}
 		select {
 		case <-ctx.Done():
