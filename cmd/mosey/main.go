@@ -137,7 +137,6 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 		if errors.Is(err, show.ErrReaderGone) {
 			return show.ExitReaderGone
 		}
-		err = e.HintError(err)
 		if wantsJSON(kctx) {
 			return wiring.FailJSON(e.Stderr, err)
 		}

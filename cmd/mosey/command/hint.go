@@ -55,22 +55,3 @@ func (e *Env) Hint(text string) string {
 	}
 	return out.String()
 }
-
-// HintError is an error with the text that Hint makes of it.
-func (e *Env) HintError(err error) error {
-	text := e.Hint(err.Error())
-	if text == err.Error() {
-		return err
-	}
-	return hintedError{err, text}
-}
-
-type hintedError struct {
-	error
-
-	text string
-}
-
-func (e hintedError) Error() string { return e.text }
-
-func (e hintedError) Unwrap() error { return e.error }

@@ -114,9 +114,8 @@ type Change struct {
 
 // Tell says what was changed.
 func (a Answer) Tell(e *Env, c Change) error {
-	c.Says = e.Hint(c.Says)
 	if a.JSON {
-		c.Says = strings.Join(strings.Fields(c.Says), " ")
+		c.Says = strings.Join(strings.Fields(e.Hint(c.Says)), " ")
 		return PrintLines(e.Stdout, []Change{c})
 	}
 	if _, err := fmt.Fprintln(e.Stdout, c.Says); err != nil {
