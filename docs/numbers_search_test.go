@@ -14,7 +14,7 @@ var searchNumbers = numbersOf{
 		{"and holds at most [256 MiB]. A page", "search/index/policy.go: it holds at most 256 MiB."},
 		{"It is cut at [300,000] characters", "internal/extract.MaxMainRunes"},
 		{"[four words] or more in", "internal/extract/documents_test.go: const wordsLeast = 4"},
-		{"code and links: [8 KiB] of them", "internal/extract.maxProseBytes"},
+		{"Up to [8 KiB] of them", "internal/extract.maxProseBytes"},
 		{"similar ones, with [100 letters]. Otherwise", "internal/language.confirmLetters"},
 		{"that they know, with [220 letters], and", "internal/language.windowLetters"},
 		{"stored with its text ([200 bytes]; the", "internal/extract.maxAnchorBytes"},

@@ -182,8 +182,8 @@ var politenessNumbers = numbersOf{
 		"a simhash of [64 bits], 3 of": follows, "deferral is [4 s] or four delays": follows,
 		"the others follow within [30 s]. Hosts": follows, "ends within [ten minutes], and names": follows,
 		"a delay of more than [two minutes] has":     follows,
-		"wait for one another: [300 domains] of two": measured, "two subnets at a delay of [1 s] gave": measured,
-		"gave [265 pages]/s, and": measured, "and [5 pages]/s with": measured, "of [50 ms] (": measured,
+		"wait for one another. [300 domains] of two": measured, "two subnets at a delay of [1 s] gave": measured,
+		"gave [265 pages]/s.": measured, "of [50 ms] they gave": measured, "gave [5 pages]/s of": measured,
 	},
 }
 

@@ -32,7 +32,7 @@ type claim struct {
 var (
 	words  = []string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 	number = `(?i:\d[\d,.]*\d|\d|` + strings.Join(words, "|") + `)`
-	// units are what a number is a limit or a default of, with what one of it is: in nanoseconds or bytes.
+	// units are the units of numbers, each with its value: times in nanoseconds, sizes in bytes.
 	units = map[string]float64{
 		"ms": float64(time.Millisecond), "s": float64(time.Second), "second": float64(time.Second),
 		"min": float64(time.Minute), "minute": float64(time.Minute), "h": float64(time.Hour), "hour": float64(time.Hour),

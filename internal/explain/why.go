@@ -220,8 +220,8 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 	return nil
 }
 
-// nextDecision returns the decision about a page that is carried out first among those of its runs;
-// nil if no run has the page open.
+// nextDecision decides about a page for each run that has it open, and returns the decision that is
+// carried out first. It returns nil if no run has the page open.
 func nextDecision(
 	ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.Facts,
 ) (next *decide.Decision, err error) {

@@ -249,8 +249,7 @@ func (w *blockWorld) run(t *testing.T, blocks []document.Block) {
 	}
 }
 
-// refusedLines are the beginnings of lines that cannot do what they say in this world, and what the
-// error says.
+// refusedLines maps the beginning of a line that must fail in this world to a part of its error.
 var refusedLines = map[string]string{
 	"mosey retry example.org":            "is not given up",
 	"mosey identity check":               "want the URL of the page",

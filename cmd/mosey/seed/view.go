@@ -159,7 +159,7 @@ func (v *view) close() {
 type Event struct {
 	Event string `json:"event"`
 	report.Progress
-	// Settings are those of the run. Events of progress leave them out: the first event has them.
+	// Settings has the settings of the run in the first event and in the summary.
 	Settings *settings.Settings `json:"settings,omitempty"`
 	// Call is the part of the totals that this command has done.
 	Call           report.Totals `json:"call"`
