@@ -52,7 +52,7 @@ type Options struct {
 	Sites []Site
 
 	// Prose fills pages with 300 to 900 words, each site in one of eight languages,
-	// instead of PageBytes of English.
+	// instead of English. A script fills the rest of PageBytes, if that is set.
 	Prose bool
 
 	// SitesPerIP is how many sites, in order, share an address, where the
@@ -189,7 +189,7 @@ func (o Options) WithDefaults() Options {
 	if o.Links == 0 {
 		o.Links = linksDefault
 	}
-	if o.PageBytes == 0 {
+	if o.PageBytes == 0 && !o.Prose {
 		o.PageBytes = pageBytesDefault
 	}
 	if !o.NameServer.IsValid() {

@@ -332,6 +332,11 @@ func (p *Plan) render(s *site, target string, res resource) []byte {
 	b = append(b, "</ul>\n"...)
 	if p.opts.Prose {
 		b = proses[s.index%len(proses)].append(b, splitmix(uint64(s.index)<<32|uint64(max(res.index, 0))))
+		if rest := p.opts.PageBytes - len(b); rest > 0 {
+			b = append(b, `<script type="application/json">"`...)
+			b = append(b, strings.Repeat("mosey ", rest/6)...)
+			b = append(b, `"</script>`...)
+		}
 		return append(b, "</body></html>\n"...)
 	}
 	for i := s.index + 7*max(res.index, 0); len(b) < p.opts.PageBytes; i++ {

@@ -87,7 +87,7 @@ func holdImages(b *testing.B, bin string, served servedImage, apart bool) {
 	took := time.Since(began)
 	peak, now, cpu := memory(b, r.pid(), "VmHWM"), memory(b, r.pid(), "VmRSS"), cpuOf(r.pid())
 	r.stop(b)
-	log := r.judged(b, delay)
+	log := r.judged(b, delay, 0)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(peak, "peak-MB")
 	b.ReportMetric(now, "end-MB")
@@ -172,7 +172,7 @@ func besideImages(b *testing.B, bin string, served servedImage, hosts int) (page
 	background(b.Context(), cmp.Or(*measuredFlag, measuredDefault))
 	to := r.snapshot(b)
 	r.stop(b)
-	i := between(from, to, r.judged(b, imageDelay), delay)
+	i := between(from, to, r.judged(b, imageDelay, 0), delay)
 	var theirs, others web.Log
 	for _, record := range i.log.Pages() {
 		switch {

@@ -173,10 +173,10 @@ func (r *rig) alive(b *testing.B) int64 {
 }
 
 // judged is the web's log, in which no promise is broken.
-func (r *rig) judged(b *testing.B, delay time.Duration) web.Log {
+func (r *rig) judged(b *testing.B, delay, ipDelay time.Duration) web.Log {
 	b.Helper()
 	log := r.web.Log()
-	report := web.Judge(log, web.Expectations{Plan: r.web.Plan, Delay: delay, Partial: true, AskedOnly: true})
+	report := web.Judge(log, web.Expectations{Plan: r.web.Plan, Delay: delay, IPDelay: ipDelay, Partial: true, AskedOnly: true})
 	require.Empty(b, report.Violations())
 	return log
 }

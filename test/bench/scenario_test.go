@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -33,7 +34,8 @@ type scenario struct {
 	// measured; else they are one.
 	apart    bool
 	onward   bool // a page brings four new ones throughout; else sites have sitePages
-	prose    bool // pages as heavy as real ones: proseLinks links, eight languages
+	prose    bool // pages as long as real ones: proseLinks links, eight languages
+	heavy    bool // and as heavy: 200 KB of markup, over TLS
 	links    int  // a page
 	perIP    int  // sites on one address
 	settings settings.Settings
@@ -58,13 +60,16 @@ const (
 // onward site four are new, as it is there.
 const typicalLinks = 11
 
+// heavyBytes is the size of a page of the web as it is, with its scripts.
+const heavyBytes = 200 << 10
+
 // proseLinks is how many links a page of prose has.
 const proseLinks = 17
 
 func (s scenario) withDefaults() scenario {
 	s.warmUp = cmp.Or(*warmUpFlag, s.warmUp, warmUpDefault)
 	s.measured = cmp.Or(*measuredFlag, s.measured, measuredDefault)
-	s.settings.Delay, s.settings.IPDelay = new(settings.Duration(s.delay)), cmp.Or(s.settings.IPDelay, new(settings.Duration(0)))
+	s.settings.Delay = new(settings.Duration(s.delay))
 	s.settings.MaxDomains = new(max(s.domains, 1000))
 	if s.pages > 0 {
 		s.settings.PagesPerActivity = new(s.pages)
@@ -79,17 +84,31 @@ func (s scenario) String() string {
 		pages = strconv.Itoa(s.pages)
 	}
 	name := fmt.Sprintf("domains=%d/delay=%s/pages-per-activity=%s", s.domains, s.delay, pages)
+	if s.settings.IPDelay != nil {
+		name += "/ip_delay=" + s.ipDelay().String()
+	}
 	if s.stored > 0 {
 		name += fmt.Sprintf("/stored=%d", s.stored)
 	}
 	if s.prose {
 		name += "/prose"
 	}
+	if s.heavy {
+		name += "/heavy"
+	}
 	if s.metered {
 		name += "/metered"
 	}
 	return name
 }
+
+// ipDelay is the delay of an address.
+func (s scenario) ipDelay() time.Duration {
+	return time.Duration(*s.settings.WithDefaults().IPDelay)
+}
+
+// gap is the delay between two requests to a domain: that of its address may be longer than its own.
+func (s scenario) gap() time.Duration { return max(s.delay, s.ipDelay()) }
 
 // web is that of the scenario.
 func (s scenario) web(b *testing.B) *web.Web {
@@ -98,14 +117,21 @@ func (s scenario) web(b *testing.B) *web.Web {
 	if s.onward {
 		site.Onward, site.Pages = true, endless
 	}
-	links := s.links
+	o := web.Options{Links: s.links, SitesPerIP: s.perIP, Prose: s.prose}
 	if s.prose {
-		links = proseLinks
+		o.Links = proseLinks
 	}
-	w, err := web.Start(b.Context(), web.Options{
-		Sites: web.Uniform(s.domains, site), Links: links, SitesPerIP: s.perIP, Prose: s.prose,
-	})
+	if s.heavy {
+		o.PageBytes, site.TLS = heavyBytes, web.TLSValid
+	}
+	o.Sites = web.Uniform(s.domains, site)
+	w, err := web.Start(b.Context(), o)
 	require.NoError(b, err)
+	if s.heavy {
+		ca := filepath.Join(b.TempDir(), "ca.pem")
+		require.NoError(b, os.WriteFile(ca, w.RootCA(), 0o600))
+		b.Setenv("SSL_CERT_FILE", ca)
+	}
 	b.Cleanup(func() { require.NoError(b, w.Close()) })
 	return w
 }
@@ -145,8 +171,8 @@ func (s scenario) measure(b *testing.B, bin string) interval {
 	peak, alive := memory(b, r.pid(), "VmHWM"), r.alive(b)
 	r.stop(b)
 
-	log := r.judged(b, s.delay)
-	i := between(from, to, log, s.delay)
+	log := r.judged(b, s.delay, s.ipDelay())
+	i := between(from, to, log, s.gap())
 	b.Logf("%s; %s, for %s after %s; %s; %s", machine(), s, s.measured, s.warmUp,
 		cmp.Or(*postgresSettings, "Postgres as it is"), speed)
 	i.report(b)
@@ -200,6 +226,7 @@ func BenchmarkOneProcess(b *testing.B) {
 func BenchmarkProse(b *testing.B) {
 	run(b,
 		scenario{domains: 300, delay: time.Second, prose: true},
+		scenario{domains: 300, delay: time.Second, prose: true, heavy: true},
 		scenario{domains: 300, delay: time.Second, prose: true, apart: true},
 		scenario{domains: 300, delay: time.Second, pages: 1, prose: true},
 		scenario{domains: 50, delay: time.Second, pages: 1, prose: true},
@@ -214,7 +241,7 @@ func BenchmarkLarge(b *testing.B) {
 		b.Skip("it opens thousands of files and takes minutes: ask for it with -large")
 	}
 	run(b, scenario{
-		domains: *largeDomains, delay: 10 * time.Second, onward: true, links: typicalLinks, perIP: 10,
+		domains: *largeDomains, delay: 10 * time.Second, onward: true, links: typicalLinks, perIP: 5,
 		warmUp: 4 * time.Minute, measured: time.Minute, // so many domains take minutes to start
 	})
 }

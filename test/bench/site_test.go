@@ -15,7 +15,7 @@ import (
 func BenchmarkOneSite(b *testing.B) {
 	site := scenario{
 		domains: 1, apart: true, onward: true, links: typicalLinks,
-		settings: settings.Settings{LatencyFactor: new(0.0)},
+		settings: settings.Settings{LatencyFactor: new(0.0), IPDelay: new(settings.Duration(0))},
 	}
 	metered, many := site, site
 	metered.metered, many.pages = true, 50

@@ -56,8 +56,8 @@ func BenchmarkSoak(b *testing.B) {
 		at = append(at, r.snapshot(b))
 	}
 	r.stop(b)
-	log := r.judged(b, s.delay)
-	compare(b, between(at[0], at[1], log, s.delay), between(at[2], at[3], log, s.delay))
+	log := r.judged(b, s.delay, s.ipDelay())
+	compare(b, between(at[0], at[1], log, s.gap()), between(at[2], at[3], log, s.gap()))
 	speed.report(b)
 }
 

@@ -63,6 +63,6 @@ func healthyRate(b *testing.B, bin string, hosts int, others []web.Site, delay t
 	background(b.Context(), measuredDefault)
 	pages := count() - before
 	r.stop(b)
-	r.judged(b, delay)
+	r.judged(b, delay, 0)
 	return float64(pages) / measuredDefault.Seconds()
 }

@@ -66,7 +66,7 @@ func watched(b *testing.B, bin string, watched bool) interval {
 		require.Greater(b, <-n, 5, "it was watched")
 	}
 	r.stop(b)
-	return between(from, to, r.judged(b, s.delay), s.delay)
+	return between(from, to, r.judged(b, s.delay, s.ipDelay()), s.gap())
 }
 
 // freeAddress is one that nobody listens at.
