@@ -9,8 +9,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -60,6 +58,8 @@ type Config struct {
 	Fetcher  Fetcher
 	Resolver Resolver
 	Starter  Starter
+	// Completer completes the activities of batches that wait; nil has them wait in their activity.
+	Completer Completer
 	// Agent is the product token that robots.txt is read for.
 	Agent string
 	// AllowMalformed makes a robots.txt that cannot be parsed allow everything, instead of nothing.
@@ -92,16 +92,17 @@ type Config struct {
 
 // Activities holds what all activities share. It is safe for concurrent use.
 type Activities struct {
-	store    Store
-	requests *request.Client
-	reader   *read.Reader
-	rulings  *ruling.Reader
-	starter  Starter
-	waker    *waker
-	ease     *ease
-	agent    string
-	log      *slog.Logger
-	jitter   func() float64
+	store     Store
+	requests  *request.Client
+	reader    *read.Reader
+	rulings   *ruling.Reader
+	starter   Starter
+	waker     *waker
+	ease      *ease
+	scheduler *scheduler
+	agent     string
+	log       *slog.Logger
+	jitter    func() float64
 	// as in Config
 	allowMalformed bool
 	seedFiles      SeedFiles
@@ -144,28 +145,10 @@ func New(cfg Config) (*Activities, error) {
 		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger,
 		seedFiles: cfg.SeedFiles, jitter: rand.Float64,
 		reader: read.New(read.Config{
-			Store: cfg.Store, Languages: cfg.Languages, Pictures: cfg.Pictures, Images: cfg.Images, Warn: warn,
+			Store: cfg.Store, Rules: rulings, Languages: cfg.Languages, Pictures: cfg.Pictures, Images: cfg.Images, Warn: warn,
 		}),
+		scheduler: newScheduler(cfg.Completer, cfg.MaxFetches, cfg.Logger),
 	}, nil
-}
-
-// warn logs where people who look at the activity see it.
-func warn(ctx context.Context, message string, args ...any) {
-	activity.GetLogger(ctx).Warn(message, args...)
-}
-
-// traceOf is what a trace says of the activity that makes the attempt, and of its workflow.
-func traceOf(ctx context.Context) []attribute.KeyValue {
-	if !activity.IsActivity(ctx) {
-		return nil
-	}
-	info := activity.GetInfo(ctx)
-	return []attribute.KeyValue{
-		attribute.String("temporal.workflow_id", info.WorkflowExecution.ID),
-		attribute.String("temporal.run_id", info.WorkflowExecution.RunID),
-		attribute.String("temporal.activity_type", info.ActivityType.Name),
-		attribute.Int64("temporal.activity_attempt", int64(info.Attempt)),
-	}
 }
 
 // RulesCacheUse counts the rules of robots.txt that were had from memory, and the others.
@@ -177,7 +160,14 @@ func Register(r worker.ActivityRegistry, a *Activities) {
 }
 
 // Drain begins no more requests, and breaks those off that are still in flight after some time.
-func Drain(a *Activities, within time.Duration) { a.requests.Drain(within) }
+func Drain(a *Activities, within time.Duration) {
+	a.requests.Drain(within)
+	a.scheduler.stop()
+}
+
+// HandOver ends the activities of domains that wait, so that other workers, or this one when it is back,
+// continue them. Call it once no worker polls: else it would be this one.
+func HandOver(a *Activities) { a.scheduler.handOver() }
 
 // Wait waits for pending wake-ups. Call it after the worker has stopped.
 func Wait(a *Activities) { a.waker.stop() }

@@ -1,12 +1,16 @@
 package activities
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/internal/request"
 )
@@ -14,20 +18,25 @@ import (
 // Types of the application errors that activities return. They are part of the
 // on-disk format: retry policies and people know them by name.
 const (
-	// TypeSiteTrouble: the site failed. The details are the activity's result, which has the wait.
+	// TypeSiteTrouble: the site failed, and is left alone until Temporal makes the next attempt.
 	TypeSiteTrouble = "SiteTrouble"
 	// TypeNetworkDown: our network seems to be down; retry after the delay, here or elsewhere.
 	TypeNetworkDown = "NetworkDown"
-	// TypeStopping: the worker stops; try again elsewhere, at once.
+	// TypeStopping: the worker stops; try again elsewhere, or here once it is back.
 	TypeStopping = "Stopping"
 	// TypeNoPlace: as many requests are in flight as may be; try again, here or elsewhere.
 	TypeNoPlace = "NoPlace"
+	// TypeOwnTrouble: this process or its database failed; try again.
+	TypeOwnTrouble = "OwnTrouble"
 	// TypeBadInput: the input is wrong and trying again cannot help.
 	TypeBadInput = "BadInput"
 )
 
-// siteTrouble is a site that answers with trouble, or not at all, and is asked again later.
-type siteTrouble struct{ what string }
+// siteTrouble is a site that answers with trouble, or not at all, and is left alone for a wait.
+type siteTrouble struct {
+	what string
+	wait time.Duration
+}
 
 func (t *siteTrouble) Error() string { return t.what }
 
@@ -36,49 +45,72 @@ func isSiteTrouble(err error) bool {
 	return ok
 }
 
-// orSiteTrouble turns a site's failure into an error whose details are the activity's result,
-// and returns other errors unchanged. The wait is a timer of the workflow, so that Temporal's UI
-// shows it with its reason. The error is benign: it neither logs nor counts as a failure.
-func orSiteTrouble(err error, result any) error {
-	if !isSiteTrouble(err) {
-		return err
-	}
-	return temporal.NewApplicationErrorWithOptions(err.Error(), TypeSiteTrouble, temporal.ApplicationErrorOptions{
-		NonRetryable: true,
-		Category:     temporal.ApplicationErrorCategoryBenign,
-		Details:      []any{result},
-	})
+// FirstBackoff is the first interval of a domain's retry policy, by the one that an activity has named;
+// 0 is none.
+func FirstBackoff(named settings.Duration) time.Duration {
+	return min(cmp.Or(time.Duration(named), politeness.BackoffFactor*politeness.BackoffBase), politeness.BackoffMax)
 }
 
-// ResultOf reads the result of an activity that a site's failure ended, or returns other errors.
-func ResultOf(err error, result any) error {
-	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.Type() == TypeSiteTrouble && app.HasDetails() {
-		return app.Details(result)
+// retried is the error of an attempt. After a site's failure the domain's slot is closed until
+// Temporal makes the next attempt: when the retry policy says (see FirstBackoff), or after NextRetryDelay
+// where the wait is another, as after a Retry-After. The error is benign: it neither logs nor counts as a
+// failure. A wait that is longer than the policy's longest is not an error: it is a timer of the
+// workflow. Trouble of our own is waited for shortly, however long the site's last wait was.
+func retried(ctx context.Context, err error, named settings.Duration) error {
+	attempt := callIn(ctx).Attempt
+	site, isSite := errors.AsType[*siteTrouble](err)
+	if !isSite {
+		return orNotNow(err, attempt)
 	}
-	return err
+	if site.wait > politeness.BackoffMax {
+		return nil
+	}
+	options := temporal.ApplicationErrorOptions{Category: temporal.ApplicationErrorCategoryBenign}
+	delay := FirstBackoff(named) / politeness.BackoffFactor
+	if politeness.Backoff(politeness.TroubleServer, int(attempt), delay, 0) != site.wait {
+		options.NextRetryDelay = max(site.wait, time.Millisecond)
+	}
+	return temporal.NewApplicationErrorWithOptions(site.what, TypeSiteTrouble, options)
 }
 
-// noPlacePause is how long an activity that had no place for its request waits to be tried again.
-const noPlacePause = 5 * time.Second
+// isRetried reports whether an attempt has ended with a site's failure, and another one is made.
+func isRetried(err error) bool {
+	app, ok := errors.AsType[*temporal.ApplicationError](err)
+	return ok && app.Type() == TypeSiteTrouble
+}
+
+const (
+	// noPlacePause is how long an activity that had no place for its request waits to be tried again.
+	noPlacePause = 5 * time.Second
+	// stoppingPause is the same where the worker stops. It may still poll for a moment.
+	stoppingPause = time.Second
+	// ownPauseFirst and ownPause are the same after trouble of our own, such as a database that is away.
+	ownPauseFirst, ownPause = time.Second, 15 * time.Second
+)
 
 // orNotNow adds the wait to an error that keeps this worker from making requests.
-func orNotNow(err error) error {
-	var kind string
-	wait := time.Millisecond // zero would mean "not set"
+func orNotNow(err error, attempt int32) error {
+	options := temporal.ApplicationErrorOptions{Category: temporal.ApplicationErrorCategoryBenign}
 	down, isDown := errors.AsType[*network.Down](err)
+	_, told := errors.AsType[*temporal.ApplicationError](err)
+	var kind string
 	switch {
-	case isDown:
-		kind, wait = TypeNetworkDown, max(down.RetryIn, wait)
-	case errors.Is(err, request.ErrStopping):
-		kind = TypeStopping
-	case errors.Is(err, request.ErrNoPlace):
-		kind, wait = TypeNoPlace, noPlacePause
-	default:
+	case err == nil, told, errors.Is(err, context.Canceled):
 		return err
+	case isDown:
+		kind, options.NextRetryDelay = TypeNetworkDown, max(down.RetryIn, time.Millisecond) // zero would mean "not set"
+	case errors.Is(err, request.ErrStopping):
+		kind, options.NextRetryDelay = TypeStopping, stoppingPause
+	case errors.Is(err, request.ErrNoPlace):
+		kind, options.NextRetryDelay = TypeNoPlace, noPlacePause
+	default:
+		kind, options.NextRetryDelay = TypeOwnTrouble, ownPause
+		options.Category, options.Cause = temporal.ApplicationErrorCategoryUnspecified, err
+		if attempt <= 1 {
+			options.NextRetryDelay = ownPauseFirst
+		}
 	}
-	return temporal.NewApplicationErrorWithOptions(err.Error(), kind, temporal.ApplicationErrorOptions{
-		NextRetryDelay: wait, Category: temporal.ApplicationErrorCategoryBenign,
-	})
+	return temporal.NewApplicationErrorWithOptions(err.Error(), kind, options)
 }
 
 // badInput fails the activity, and with it the workflow, for good.

@@ -16,3 +16,20 @@ func setEase(a *Activities, left float64) {
 	defer a.ease.mu.Unlock()
 	a.ease.left = left
 }
+
+// Held is how many activities were handed over and not completed yet.
+func Held(a *Activities) int {
+	a.scheduler.mu.Lock()
+	defer a.scheduler.mu.Unlock()
+	return len(a.scheduler.held)
+}
+
+// Beat sends the heartbeats of all activities that were handed over.
+func Beat(a *Activities) {
+	a.scheduler.mu.Lock()
+	for t := range a.scheduler.held {
+		t.Every = 1
+	}
+	a.scheduler.mu.Unlock()
+	a.scheduler.beatAll()
+}

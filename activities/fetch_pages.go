@@ -3,10 +3,11 @@ package activities
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"go.temporal.io/sdk/activity"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
@@ -35,6 +36,9 @@ type FetchPagesInput struct {
 	Auto bool `json:"auto,omitempty"`
 	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
+	// Backoff is the first interval of the activity's retry policy, as FetchPagesResult has named it; 0 is
+	// the one of a domain that nothing is known of (see FirstBackoff).
+	Backoff settings.Duration `json:"backoff,omitempty"`
 	// Count has pending requests counted, up to pendingShown, if a request was made.
 	Count bool `json:"count,omitempty"`
 }
@@ -53,6 +57,8 @@ type FetchPagesResult struct {
 	Pending *Pending `json:"pending,omitempty"`
 	// Runs are the runs that want something of the domain, at most runsShown.
 	Runs []string `json:"runs,omitempty"`
+	// Backoff is the domain's wait after its next failure, if a request was made.
+	Backoff settings.Duration `json:"backoff,omitempty"`
 }
 
 const (
@@ -63,75 +69,31 @@ const (
 	runsShown    = 10
 )
 
-type batch struct {
-	*Activities
-
-	in       FetchPagesInput
-	res      FetchPagesResult
-	deadline time.Time
-	pages    int
-	// over is set once no more pages are to be requested.
-	over bool
-	// warned says that it was said why the images of a run wait.
-	warned bool
-	// slot is the domain's, as last read.
-	slot time.Time
-	// wanting are the runs that want something of the domain, as last read.
-	wanting []string
-}
-
 // FetchPages fetches one batch of a domain's pages: it takes the next due page, by
 // priority, through robots.txt, the guard, the request and its record, then the
 // next, until MaxPages were requested or the wait is too long to spend in the
 // process. With Auto it continues only while Temporal is not at ease, for robots.txt too,
 // or where there is no delay, and for at most autoPagesMax pages. Package decide decides.
 //
-// If the site fails and the page is to be retried, the error is TypeSiteTrouble, and
-// ResultOf reads the result; all attempts are recorded. A failure of one page makes only
-// that page wait. A domain that has rested is probed first.
+// If the site fails and the page is to be retried, the error is TypeSiteTrouble, and Temporal makes another
+// attempt once the domain's slot is free. It requests the same page, or ends if another page is first
+// by now, so that the activity's summary stays true. The heartbeats tell it the result so far. A failure of
+// one page makes only that page wait. A domain that has rested is probed first.
+//
+// A batch that waits is handed over to the scheduler, and the error is activity.ErrResultPending.
 func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchPagesResult, error) {
 	defer heartbeat(ctx)()
-	began := time.Now()
-	b := &batch{Activities: a, in: in, deadline: began.Add(batchSpan)}
-	facts, err := a.store.Next(ctx, in.Domain)
-	if err == nil {
-		a.ease.began(in.Domain, facts.Domain.SlotFree, began)
+	b, err := a.newBatch(ctx, in)
+	if err != nil {
+		return FetchPagesResult{}, retried(ctx, err, in.Backoff)
 	}
-	for err == nil {
-		b.doneWith(decide.Wanting(facts))
-		b.res.Runs, b.slot = runNames(facts), facts.Domain.SlotFree
-		var done bool
-		if facts, done, err = b.step(ctx, facts); done {
-			break
-		}
+	if !a.scheduler.serve(ctx, b) {
+		return FetchPagesResult{}, activity.ErrResultPending
 	}
-	if err == nil || isSiteTrouble(err) {
-		err = cmp.Or(b.end(ctx, facts), err)
+	if isRetried(b.err) {
+		activity.RecordHeartbeat(ctx, b.res)
 	}
-	if b.res.Closed > 0 && (errors.Is(err, request.ErrStopping) || errors.Is(err, request.ErrNoPlace)) {
-		b.then(StepFetch, "", 0, "") // what was done counts
-		err = nil
-	}
-	return b.res, orSiteTrouble(orNotNow(err), b.res)
-}
-
-// end does what is left to do for a domain before its workflow goes on.
-func (b *batch) end(ctx context.Context, facts crawl.Facts) error {
-	wait := time.Duration(b.res.Wait)
-	if b.res.Next != StepFinish {
-		if err := b.keepClaim(ctx, b.in.Domain, wait); err != nil {
-			return err
-		}
-	}
-	if b.in.Count && b.res.Asked.URL != "" {
-		if err := b.count(ctx, facts); err != nil {
-			return err
-		}
-	}
-	if b.res.Next == StepFetch {
-		b.ease.leave(b.in.Domain, b.slot, time.Now(), wait)
-	}
-	return nil
+	return b.res, b.err
 }
 
 // doneWith wakes the dispatchers of runs that are done with the domain while others are not.
@@ -161,19 +123,19 @@ func runNames(f crawl.Facts) []string {
 	return names[:min(len(names), runsShown)]
 }
 
-// step carries out one decision. It returns the next facts, or true when the batch is over.
-func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool, error) {
+// step carries out one decision about the facts. The batch's own become those of the next step.
+func (b *batch) step(ctx context.Context, facts crawl.Facts) (turn, error) {
 	f, err := b.complete(ctx, facts)
 	if err != nil {
-		return facts, true, err
+		return ends, err
 	}
 	d := decide.Decide(f, facts.Now)
 	switch d.Do {
 	case decide.Request, decide.Probe:
-		switch {
-		case b.over || stopping(ctx):
-			b.then(StepFetch, cmp.Or(d.URL, d.Crawl.URL), 0, facts.Domain.SlotReason)
-			return facts, true, nil
+		switch next := cmp.Or(d.URL, d.Crawl.URL); {
+		case b.over || stopping(ctx) || b.isAnother(next):
+			b.then(StepFetch, next, 0, facts.Domain.SlotReason)
+			return ends, nil
 		case d.Do == decide.Probe:
 			return b.probe(ctx, f, d)
 		}
@@ -186,7 +148,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 	case decide.Skip, decide.Refuse:
 		if d.Reason == reasons.Scheme {
 			if err := b.seedByHTTP(ctx, d); err != nil {
-				return facts, true, err
+				return ends, err
 			}
 		}
 		return b.pass(ctx, decide.Closing(d, b.in.Domain, time.Now()))
@@ -194,14 +156,13 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		// seeds without a scheme may be asked by http instead
 		bare := !decide.FallsBack(d.Crawl.Origin, *d.Crawl.Robots)
 		if _, err := b.store.DeferOrigin(ctx, b.in.Domain, d.Crawl.Origin, d.Until, bare); err != nil {
-			return facts, true, err
+			return ends, err
 		}
-		facts, err = b.store.Next(ctx, b.in.Domain)
-		return facts, false, err
+		return b.read(ctx)
 	case decide.FetchPrerequisite:
-		return b.prerequisite(ctx, facts, d)
+		return b.prerequisite(ctx, d)
 	case decide.Wait:
-		return b.wait(ctx, facts, d)
+		return b.wait(d, d.Until.Sub(facts.Now)), nil
 	case decide.DeferDomain:
 		b.then(StepFinish, d.Crawl.URL, d.Until.Sub(facts.Now), d.Reason)
 		b.res.Defer = true
@@ -211,7 +172,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 			b.res.Reason = "" // nothing is due: there is no more to say
 		}
 	}
-	return facts, true, nil
+	return ends, nil
 }
 
 func (b *batch) seedByHTTP(ctx context.Context, d decide.Decision) error {
@@ -226,18 +187,22 @@ func (b *batch) seedByHTTP(ctx context.Context, d decide.Decision) error {
 }
 
 // pass records a page without a request. The batch ends if there are a great many of these.
-func (b *batch) pass(ctx context.Context, at crawl.Attempt) (crawl.Facts, bool, error) {
+func (b *batch) pass(ctx context.Context, at crawl.Attempt) (turn, error) {
 	rec, err := b.requests.Record(ctx, at)
-	b.recorded(rec, at.Outcome)
-	if err == nil && (stopping(ctx) || time.Now().After(b.deadline)) {
-		b.then(StepFetch, "", 0, "")
-		return rec.Facts, true, nil
+	if err != nil {
+		return ends, err
 	}
-	return rec.Facts, false, err
+	b.recorded(rec, at.Outcome)
+	if stopping(ctx) || time.Now().After(b.deadline) {
+		b.then(StepFetch, "", 0, "")
+		return ends, nil
+	}
+	return another, nil
 }
 
 // recorded counts an attempt, and wakes the dispatcher if it found work elsewhere.
 func (b *batch) recorded(rec crawl.Recorded, outcome crawl.Outcome) {
+	b.known(rec.Facts)
 	if rec.Closed {
 		if b.res.Outcomes == nil {
 			b.res.Outcomes = map[crawl.Outcome]int{}
@@ -260,70 +225,78 @@ func (b *batch) then(step Step, url string, wait time.Duration, why reasons.Reas
 const urlShown = 300
 
 // attempt makes one attempt. It returns an error if a page of the domain is to be retried later.
-func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) (crawl.Facts, bool, error) {
+func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) (turn, error) {
 	u, err := urls.Parse(d.Crawl.URL)
 	if err != nil {
 		d.Do, d.Outcome, d.Why = decide.Refuse, crawl.OutcomeFailed, err.Error()
 		return b.pass(ctx, decide.Closing(d, b.in.Domain, time.Now()))
 	}
-	x, facts, done, err := b.ask(ctx, f, d, b.reader.Crawl(f.Facts, d, u))
+	x, next, err := b.ask(ctx, f, d, b.reader.Crawl(f.Facts, d, u))
 	if err == nil && x != nil && (x.Trouble == politeness.TroubleOrigin || decide.RereadsRobots(d.Crawl.Robots, x.Attempt.StatusCode, f.Now)) {
 		// If its robots.txt fails, too, the origin's pages are deferred.
 		if err := b.store.ExpireRobots(ctx, u.Origin()); err != nil {
-			return facts, true, err
+			return ends, err
 		}
-		if facts, err = b.store.Next(ctx, b.in.Domain); err != nil {
-			return facts, true, err
+		if next, err = b.read(ctx); err != nil {
+			return ends, err
 		}
 	}
 	// Trouble that is the page's own leaves the others their turn.
-	if x == nil || x.Attempt.RetryIn == nil || x.Trouble < politeness.TroubleServer {
-		return facts, done, err
+	if x == nil || !x.Attempt.RetryFirst {
+		return next, err
 	}
-	return b.troubled(facts, d, x.Attempt)
+	return b.troubled(d, x.Attempt)
 }
 
-// ask makes a request; x is nil if none was made. The other results are those of step.
-func (b *batch) ask(
-	ctx context.Context, f decide.Facts, d decide.Decision, ask request.Ask,
-) (x *request.Exchange, facts crawl.Facts, done bool, err error) {
+// ask makes a request; x is nil if none was made.
+func (b *batch) ask(ctx context.Context, f decide.Facts, d decide.Decision, ask request.Ask) (x *request.Exchange, next turn, err error) {
 	ask.Start.Domain, ask.Start.Queued = b.in.Domain, b.in.Queued
 	ask.Pace, ask.Health, ask.Run, ask.Probe = d.Pace, f.Domain.Health, *d.Run, true
 	ask.Now, ask.Spared, ask.Worked = f.Now, f.Spared(), f.Worked()
 	res, err := b.requests.Do(ctx, ask)
 	switch {
 	case err != nil:
-		return nil, f.Facts, true, err
+		return nil, ends, err
 	case res.Refused != nil:
 		if _, err := b.refuse(ctx, f.Facts, ask.URL.Host(), *res.Refused); err != nil {
-			return nil, f.Facts, true, err
+			return nil, ends, err
 		}
-		facts, err = b.store.Next(ctx, b.in.Domain) // says that the domain is deferred
-		return nil, facts, false, err
+		next, err = b.read(ctx) // says that the domain is deferred
+		return nil, next, err
 	case res.Exchange == nil:
-		facts, done, err = b.notGranted(ctx, f.Facts, d, res.Lease)
-		return nil, facts, done, err
+		next, err = b.notGranted(ctx, d, res.Lease)
+		return nil, next, err
 	}
 	b.in.Queued = false
-	b.asked(res.Recorded.Facts)
 	b.recorded(res.Recorded, res.Exchange.Attempt.Outcome)
+	b.asked()
 	b.show(d, ask, res)
-	return res.Exchange, res.Recorded.Facts, false, nil
+	normal, _ := politeness.Delay(d.Pace.Waits)
+	b.res.Backoff = settings.Duration(politeness.Penalty(
+		time.Duration(b.facts.Domain.Health.Penalty), politeness.TroubleServer, false, normal, 0))
+	return res.Exchange, another, nil
+}
+
+// isAnother reports whether an attempt after a site's failure would request another page than the one that
+// failed, which its activity is named after.
+func (b *batch) isAnother(url string) bool {
+	return b.earlier != nil && b.pages == 0 && b.in.MaxPages == 1 && b.earlier.Next == StepFetch &&
+		urls.Shorten(url, urlShown) != b.earlier.URL
 }
 
 // probe requests a page to see how a rested domain is. Like robots.txt it is no part of the
 // frontier: it costs no budget, and its content is not stored.
-func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (crawl.Facts, bool, error) {
+func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (turn, error) {
 	u, err := urls.Parse(d.URL)
 	if err != nil {
-		return f.Facts, true, err
+		return ends, err
 	}
-	_, facts, done, err := b.ask(ctx, f, d, b.reader.Probe(d, u))
-	return facts, done, err
+	_, next, err := b.ask(ctx, f, d, b.reader.Probe(d, u))
+	return next, err
 }
 
 // stepWithout is a step of the domain's other runs, after err has kept one run from its store.
-func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, err error) (crawl.Facts, bool, error) {
+func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, err error) (turn, error) {
 	others := facts
 	others.Runs = slices.Clone(facts.Runs)
 	for i := range others.Runs {
@@ -333,7 +306,7 @@ func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, e
 	}
 	// A domain whose other run has had its turn would not end, for what is due of this one.
 	if next := decide.Pick(others, facts.Now); next == nil || decide.Yields(*next) {
-		return facts, true, err
+		return ends, err
 	}
 	if !b.warned {
 		warn(ctx, "the images of a run wait, and its domain goes on with other runs", "domain", b.in.Domain, "error", err)
@@ -343,20 +316,16 @@ func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, e
 }
 
 // troubled ends the batch with an error, after which the workflow waits, or defers the domain.
-func (b *batch) troubled(facts crawl.Facts, d decide.Decision, at crawl.Attempt) (crawl.Facts, bool, error) {
+func (b *batch) troubled(d decide.Decision, at crawl.Attempt) (turn, error) {
 	// A graylisted domain sleeps in its workflow, and one that was given up ends it.
 	if at.Reason == reasons.Graylist || at.GiveUp != "" {
-		return facts, false, nil
+		return another, nil
 	}
-	url := ""
-	if next := decide.Pick(facts, facts.Now); next != nil {
-		url = next.Crawl.URL
-	}
-	b.waitOrDefer(*d.Run, url, time.Duration(at.Delay), at.Reason)
+	b.waitOrDefer(*d.Run, d.Crawl.URL, time.Duration(at.Delay), at.Reason)
 	if b.res.Defer {
-		return facts, true, nil
+		return ends, nil
 	}
-	return facts, true, &siteTrouble{fmt.Sprintf("%s: attempt %d of %d: %s; the site is left alone for %s (%s)",
+	return ends, &siteTrouble{wait: time.Duration(at.Delay), what: fmt.Sprintf("%s: attempt %d of %d: %s; the site is left alone for %s (%s)",
 		urls.Shorten(d.Crawl.URL, urlShown), d.Crawl.Attempt, *d.Run.Settings.MaxAttempts,
 		cmp.Or(at.Error, statusText(at.StatusCode)),
 		time.Duration(at.Delay).Round(time.Millisecond), at.Reason)}

@@ -24,22 +24,29 @@ const (
 )
 
 // wait waits for the domain's slot in the process if that is short, else the workflow waits.
-func (b *batch) wait(ctx context.Context, facts crawl.Facts, d decide.Decision) (crawl.Facts, bool, error) {
-	wait := d.Until.Sub(facts.Now)
-	switch {
-	case d.Crawl == nil:
-		b.then(StepFetch, "", wait, d.Reason)
-		return facts, true, nil
-	case d.Reason == reasons.Window:
-		b.then(StepFetch, d.Crawl.URL, wait, d.Reason)
-		return facts, true, nil
-	case b.over || !b.sits(wait) || !sleep(ctx, wait):
-		b.then(StepFetch, d.Crawl.URL, durableWait(wait), d.Reason)
-		b.res.Queued = b.in.Queued
-		return facts, true, nil
+func (b *batch) wait(d decide.Decision, wait time.Duration) turn {
+	if d.Crawl == nil || d.Reason == reasons.Window {
+		url := ""
+		if d.Crawl != nil {
+			url = d.Crawl.URL
+		}
+		b.then(StepFetch, url, wait, d.Reason)
+		return ends
 	}
-	facts.Now = d.Until
-	return facts, false, nil
+	b.then(StepFetch, d.Crawl.URL, durableWait(wait), d.Reason)
+	b.res.Queued = b.in.Queued
+	if b.over || !b.sits(wait) {
+		return ends
+	}
+	return b.pause(wait)
+}
+
+// pause has the batch wait in the process. The next step that it has noted is its workflow's if this
+// worker stops meanwhile.
+func (b *batch) pause(wait time.Duration) turn {
+	b.paused = time.Now()
+	b.until = b.paused.Add(wait)
+	return waits
 }
 
 // sits reports whether a wait is spent in the process.
@@ -62,7 +69,7 @@ func (b *batch) goesOn() bool {
 }
 
 // asked counts a request, and decides whether the batch is over by the facts of its record.
-func (b *batch) asked(facts crawl.Facts) {
+func (b *batch) asked() {
 	b.pages++
 	switch {
 	case !b.in.Auto:
@@ -70,7 +77,7 @@ func (b *batch) asked(facts crawl.Facts) {
 	case b.pages >= autoPagesMax || !time.Now().Before(b.deadline):
 		b.over = true
 		b.ease.forced(time.Now())
-	case facts.Domain.SlotFree.Sub(facts.Now) <= instant:
+	case b.facts.Domain.SlotFree.Sub(b.facts.Now) <= instant:
 	default:
 		b.over = !b.goesOn()
 	}
@@ -80,15 +87,17 @@ func (b *batch) asked(facts crawl.Facts) {
 func durableWait(d time.Duration) time.Duration { return max(d-wakeEarly, 0) }
 
 // notGranted waits for the lease, here or in the workflow.
-func (b *batch) notGranted(ctx context.Context, facts crawl.Facts, d decide.Decision, l crawl.Lease) (crawl.Facts, bool, error) {
+func (b *batch) notGranted(ctx context.Context, d decide.Decision, l crawl.Lease) (turn, error) {
 	b.in.Queued = isQueue(l.Reason)
-	if l.Wait > 0 && (!b.sits(l.Wait) || !sleep(ctx, l.Wait)) || stopping(ctx) {
-		b.waitOrDefer(*d.Run, d.Crawl.URL, l.Wait, l.Reason)
-		b.res.Queued = b.in.Queued
-		return facts, true, nil
+	b.waitOrDefer(*d.Run, d.Crawl.URL, l.Wait, l.Reason)
+	b.res.Queued = b.in.Queued
+	switch {
+	case l.Wait > 0 && !b.sits(l.Wait) || stopping(ctx):
+		return ends, nil
+	case l.Wait > 0:
+		return b.pause(l.Wait), nil
 	}
-	facts, err := b.store.Next(ctx, b.in.Domain)
-	return facts, false, err
+	return b.read(ctx)
 }
 
 // isQueue reports whether a wait was for a place in a queue of domains.
@@ -106,38 +115,53 @@ func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, 
 
 // prerequisite has robots.txt or tdmrep.json fetched before any page of an origin: by the
 // workflow, or in the process, with the same waits, where Temporal is not at ease.
-func (b *batch) prerequisite(ctx context.Context, facts crawl.Facts, d decide.Decision) (crawl.Facts, bool, error) {
+func (b *batch) prerequisite(ctx context.Context, d decide.Decision) (turn, error) {
 	b.res.NextStep = NextStep{Next: StepRobots, Origin: d.Crawl.Origin}
 	if d.Prerequisite != kinds.Robots {
 		b.res.Kind = d.Prerequisite
 	}
 	if !b.in.Auto || !b.goesOn() {
-		return facts, true, nil // the wait for the slot is FetchRobots's own
+		return ends, nil // the wait for the slot is FetchRobots's own
 	}
+	return b.robots(ctx)
+}
+
+// robots makes the requests for what the batch has noted as its next step.
+func (b *batch) robots(ctx context.Context) (turn, error) {
 	for {
 		in := b.res.Robots(b.in.Domain)
-		res, err := b.fetchRobots(ctx, in)
+		res, after, err := b.fetchRobots(ctx, in, &b.facts, 0)
 		if err != nil && !isSiteTrouble(err) {
-			return facts, true, err
+			return ends, err
 		}
+		wait := time.Duration(res.Wait)
+		res.Wait = workflowWait(res)
 		b.res.NextStep = in.Then(res)
 		if b.res.Asked = cmp.Or(res.Asked, b.res.Asked); b.res.Long() {
 			b.res.Asked, b.res.Shown = Asked{}, Shown{}
 		}
 		if err != nil {
-			return facts, true, err
+			return ends, err
+		}
+		if after != nil {
+			b.known(*after)
 		}
 		switch b.res.Next {
 		case StepFetch:
-			facts, err = b.store.Next(ctx, b.in.Domain)
-			return facts, false, err
+			if after != nil {
+				return another, nil
+			}
+			return b.read(ctx)
 		case StepFinish:
 			b.res.URL = in.Origin
-			return facts, true, nil
+			return ends, nil
 		case StepRobots:
 		}
-		if wait := time.Duration(res.Wait); !b.sits(wait) || !sleep(ctx, wait) || !time.Now().Before(b.deadline) {
-			return facts, true, nil
+		switch {
+		case stopping(ctx) || !b.sits(wait) || !time.Now().Before(b.deadline):
+			return ends, nil
+		case wait > 0:
+			return b.pause(wait), nil
 		}
 	}
 }

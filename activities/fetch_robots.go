@@ -37,6 +37,8 @@ type FetchRobotsInput struct {
 	Hops int `json:"hops,omitempty"`
 	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
+	// Backoff is the first interval of the activity's retry policy, as in a FetchPagesInput.
+	Backoff settings.Duration `json:"backoff,omitempty"`
 }
 
 // FetchRobotsResult is Done, or Defer, or asks for another call after Wait with Kind, URL, Hops
@@ -64,9 +66,14 @@ type originFetch struct {
 	read.Origin
 
 	in FetchRobotsInput
+	// patience is the longest wait for the lease that is spent here.
+	patience time.Duration
 	// asked is the domain of URL; other has its facts if a redirect led to another domain.
 	asked string
 	other crawl.Facts
+
+	// after are the domain's facts by the request's record; nil is none
+	after *crawl.Facts
 
 	// what the answer came to; unread is why robots.txt could not be read
 	res     FetchRobotsResult
@@ -78,22 +85,27 @@ type originFetch struct {
 // request to its domain, and stores the result. A redirect takes another call.
 //
 // While robots.txt is unreachable nothing of the origin is fetched, unless a copy was
-// read within the last day. The first failures return TypeSiteTrouble (see ResultOf).
+// read within the last day. The first failures return TypeSiteTrouble, and Temporal makes another attempt.
 // Then the origin is put off for an hour, and for twice as long after each further
 // failure, up to 30 days. A domain whose name does not exist is given up likewise.
 func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
 	defer heartbeat(ctx)()
-	res, err := a.fetchRobots(ctx, in)
+	res, _, err := a.fetchRobots(ctx, in, nil, inProcessWait)
+	res.Wait = workflowWait(res)
 	if err == nil || isSiteTrouble(err) {
 		err = cmp.Or(a.keepClaim(ctx, in.Domain, time.Duration(res.Wait)), err)
 	}
-	return res, orSiteTrouble(orNotNow(err), res)
+	return res, retried(ctx, err, in.Backoff)
 }
 
-func (a *Activities) fetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
-	f, err := a.newOriginFetch(ctx, in)
+// fetchRobots waits for the lease at most so long; a longer wait is the result's. facts are the domain's
+// as just read; nil has them read. The facts of the request's record are returned, nil if there is none.
+func (a *Activities) fetchRobots(
+	ctx context.Context, in FetchRobotsInput, facts *crawl.Facts, patience time.Duration,
+) (FetchRobotsResult, *crawl.Facts, error) {
+	f, err := a.newOriginFetch(ctx, in, facts)
 	if err != nil {
-		return FetchRobotsResult{}, err
+		return FetchRobotsResult{}, nil, err
 	}
 	// The request is made for the run whose page is next.
 	switch run := decide.Pick(f.Facts, f.Facts.Now); {
@@ -102,12 +114,14 @@ func (a *Activities) fetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 	case len(f.Facts.Runs) > 0:
 		f.Run = f.Facts.Runs[0]
 	default:
-		return FetchRobotsResult{Done: true, Detail: "no run wants anything of the domain any more"}, nil
+		return FetchRobotsResult{Done: true, Detail: "no run wants anything of the domain any more"}, nil, nil
 	}
-	return f.fetch(ctx)
+	f.patience = patience
+	res, err := f.fetch(ctx)
+	return res, f.after, err
 }
 
-func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput) (*originFetch, error) {
+func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput, facts *crawl.Facts) (*originFetch, error) {
 	kind := cmp.Or(in.Kind, kinds.Robots)
 	u, err := urls.Parse(cmp.Or(in.URL, in.Origin+kind.Traits().Path))
 	if err != nil {
@@ -117,14 +131,21 @@ func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput) (*
 		Store: a.store, Kind: kind, URL: u, Hops: in.Hops, Name: in.Origin, Domain: in.Domain,
 		Agent: a.agent, AllowMalformed: a.allowMalformed,
 	}}
-	if f.Facts, err = a.store.Next(ctx, in.Domain); err == nil && f.asked != in.Domain {
+	if facts != nil {
+		f.Facts = *facts
+	} else if f.Facts, err = a.store.Next(ctx, in.Domain); err != nil {
+		return nil, err
+	}
+	if f.asked != in.Domain {
 		f.other, err = a.store.Next(ctx, f.asked)
 	}
 	return f, err
 }
 
 func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
-	if known, err := f.known(ctx); err != nil || known {
+	if f.first() {
+		f.Stored.Age = -1
+	} else if known, err := f.known(ctx); err != nil || known {
 		return f.verdict(f.Stored), err
 	}
 	if why, closed := decide.Closed(f.Facts.Domain, f.Facts.Now); closed {
@@ -155,6 +176,12 @@ func (f *originFetch) windowWait(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	return politeness.WaitAll(f.Facts.Now, append(own.Windows, other.Windows...)), nil
+}
+
+// first reports whether the facts say that no robots.txt of the origin was stored when they were read.
+func (f *originFetch) first() bool {
+	c := f.Facts.CrawlOf(f.Name)
+	return c != nil && c.Robots == nil
 }
 
 // known reads the stored copy, and reports whether it is enough, as after another worker's call.
@@ -206,18 +233,36 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		case res.Exchange != nil && res.Exchange.Interrupted:
 			return FetchRobotsResult{}, res.Exchange.Err
 		case res.Exchange != nil:
+			f.after = &res.Recorded.Facts
 			f.res.Asked = askedOf(f.URL.String(), f.Kind, res.Exchange.Attempt)
-			return f.res, f.trouble
+			return f.res, errors.Join(f.trouble, f.know(res))
 		}
 		l := res.Lease
 		ask.Start.Queued = ask.Start.Queued || isQueue(l.Reason)
 		if decide.DefersDomain(f.Run, l.Wait, l.Reason) {
 			return FetchRobotsResult{Defer: true, Wait: settings.Duration(l.Wait), Reason: l.Reason}, nil
 		}
-		if l.Wait <= 0 || l.Wait > inProcessWait || !sleep(ctx, l.Wait) {
-			return f.again(durableWait(l.Wait), l.Reason, isQueue(l.Reason)), nil
+		if l.Wait <= 0 || l.Wait > f.patience || !sleep(ctx, l.Wait) {
+			return f.again(l.Wait, l.Reason, isQueue(l.Reason)), nil
 		}
 	}
+}
+
+// know has the rulings know a robots.txt that is the first of its origin.
+func (f *originFetch) know(res request.Result) error {
+	stored := res.Exchange.Attempt.Robots
+	if stored == nil || stored.Origin != f.Name || f.Stored.Age >= 0 || !res.Recorded.Closed {
+		return nil
+	}
+	return f.rulings.Know(*stored, res.Recorded.Facts)
+}
+
+// workflowWait is the part of a wait that a workflow sleeps: less than all of one for the lease.
+func workflowWait(res FetchRobotsResult) settings.Duration {
+	if res.Defer || res.Reason == reasons.Window || res.Reason == reasons.Robots {
+		return res.Wait
+	}
+	return settings.Duration(durableWait(time.Duration(res.Wait)))
 }
 
 func (f *originFetch) again(wait time.Duration, why reasons.Reason, queued bool) FetchRobotsResult {
@@ -265,7 +310,7 @@ func (f *originFetch) untold(u read.Unread, why string) (FetchRobotsResult, erro
 		return f.verdict(u.Robots), nil
 	}
 	// not sooner: until then what is stored holds
-	return f.again(u.Wait, reasons.Robots, false), &siteTrouble{fmt.Sprintf(
+	return f.again(u.Wait, reasons.Robots, false), &siteTrouble{wait: u.Wait, what: fmt.Sprintf(
 		"%s/robots.txt: try %d of %d: %s; again in %s", f.Name, u.Try, decide.RobotsTries, why, u.Wait.Round(time.Millisecond),
 	)}
 }

@@ -158,7 +158,7 @@ func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res
 func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 	in := FetchRobotsInput{Domain: domain, Origin: origin}
 	for time.Now().Before(f.until) && !stopping(ctx) {
-		o, err := f.newOriginFetch(ctx, in)
+		o, err := f.newOriginFetch(ctx, in, nil)
 		if err != nil {
 			return err
 		}

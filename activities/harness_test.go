@@ -84,9 +84,11 @@ type options struct {
 	tracer *traces.Tracer
 	// network is a monitor that spares no site alone, unless it is set
 	network *network.Monitor
-	resolve func(activities.Resolver) activities.Resolver
-	wrap    func(activities.Fetcher) activities.Fetcher
-	rows    func(activities.Store) activities.Store
+	// completer has batches hand their activities over where they wait; nil has them wait inside
+	completer activities.Completer
+	resolve   func(activities.Resolver) activities.Resolver
+	wrap      func(activities.Fetcher) activities.Fetcher
+	rows      func(activities.Store) activities.Store
 }
 
 func setup(t *testing.T, o options) *testBundle {
@@ -184,7 +186,7 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	acts, err := activities.New(activities.Config{
 		Network: o.network, Store: rows, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
 		Tracer: o.tracer, Logger: o.logger, RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
-		AllowMalformed: o.allowMalformed, SeedFiles: o.seedFiles, Images: o.images,
+		Completer: o.completer, AllowMalformed: o.allowMalformed, SeedFiles: o.seedFiles, Images: o.images,
 	})
 	require.NoError(t, err)
 	return acts
@@ -341,6 +343,8 @@ type environment struct {
 	ctx  context.Context
 	logs slog.Handler
 	stop chan struct{}
+	// earlier is the result of the attempts before.
+	earlier any
 }
 
 type envOption func(*environment)
@@ -350,6 +354,9 @@ func cancelledBy(ctx context.Context) envOption { return func(e *environment) { 
 
 // stoppedBy makes the worker stop when the channel is closed.
 func stoppedBy(stop chan struct{}) envOption { return func(e *environment) { e.stop = stop } }
+
+// after makes the call another attempt, after one with this result.
+func after(earlier any) envOption { return func(e *environment) { e.earlier = earlier } }
 
 // beating calls a function at each heartbeat.
 func beating(f func()) envOption { return func(e *environment) { e.beat = f } }
@@ -379,7 +386,7 @@ func call[Out any](
 	out, err = callWhole[Out](t, acts, method, in, with...)
 	switch res := any(&out).(type) {
 	case *activities.FetchPagesResult:
-		res.Outcomes, res.Asked, res.Shown = nil, activities.Asked{}, activities.Shown{}
+		res.Outcomes, res.Asked, res.Shown, res.Backoff = nil, activities.Asked{}, activities.Shown{}, 0
 	case *activities.FetchRobotsResult:
 		res.Asked = activities.Asked{}
 	}
@@ -402,13 +409,23 @@ func callWhole[Out any](
 	env.RegisterActivity(acts)
 	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: e.ctx})
 	env.SetWorkerStopChannel(e.stop)
-	env.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) { e.beat() })
+	if e.earlier != nil {
+		env.SetHeartbeatDetails(e.earlier)
+	}
+	var told converter.EncodedValues
+	env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
+		e.beat()
+		told = details
+	})
 	payload, encodeErr := json.Marshal(in)
 	require.NoError(t, encodeErr)
 	require.Less(t, len(payload), payloadMax)
 	value, err := env.ExecuteActivity(method, in)
 	if err != nil {
 		require.Less(t, len(err.Error()), payloadMax)
+		if told != nil && told.HasValues() { // the result so far
+			require.NoError(t, told.Get(&out))
+		}
 		return out, err
 	}
 	if value.HasValue() {
@@ -420,23 +437,19 @@ func callWhole[Out any](
 	return out, nil
 }
 
-// requireTrouble checks that an error ends the activity for a site's trouble, and quietly, and
-// returns for how long the domain is left alone.
+// requireTrouble checks that an error has Temporal make another attempt for a site's trouble, and quietly,
+// and returns for how long the domain is left alone.
 func requireTrouble(t *testing.T, err error) time.Duration {
 	t.Helper()
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.Equal(t, activities.TypeSiteTrouble, app.Type())
-	require.True(t, app.NonRetryable())
+	require.False(t, app.NonRetryable())
 	require.Equal(t, temporal.ApplicationErrorCategoryBenign, app.Category())
-	var res activities.NextStep
-	require.NoError(t, activities.ResultOf(err, &res))
-	require.NotEmpty(t, res.Reason)
-	require.Positive(t, res.Wait)
-	if res.Next == "" { // of FetchRobots, which is called when the wait is over
-		return time.Duration(res.Wait)
+	if app.NextRetryDelay() > 0 {
+		return app.NextRetryDelay()
 	}
-	return time.Duration(res.Wait) + activities.WakeEarly
+	return activities.FirstBackoff(0)
 }
 
 // requireBadInput checks that an error fails the activity for good, and says why.
@@ -457,6 +470,6 @@ func requireOwnTrouble(t *testing.T, err error) {
 	if require.ErrorAs(t, err, &app); app != nil {
 		require.NotContains(t, []string{activities.TypeSiteTrouble, activities.TypeBadInput}, app.Type())
 		require.False(t, app.NonRetryable())
-		require.Zero(t, app.NextRetryDelay())
+		require.LessOrEqual(t, app.NextRetryDelay(), 15*time.Second)
 	}
 }

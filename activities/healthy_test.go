@@ -125,18 +125,13 @@ func TestAForumIsFetchedWhole(t *testing.T) {
 
 // A shop whose pages have much in common.
 func TestAShopIsFetchedWhole(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
-	for name, c := range map[string]struct {
-		long        bool
-		shared, own int
-	}{
-		"1000And26": {true, 1000, 26}, "2000And20": {false, 2000, 20},
+	for name, c := range map[string]struct{ shared, own int }{
+		"1000And26": {1000, 26}, "2000And20": {2000, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.long {
-				form.Long(t)
-			}
 			const products = 300
 			shared := prose(2, c.shared)
 			p := paths{}

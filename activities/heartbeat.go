@@ -10,9 +10,17 @@ import (
 // heartbeatEvery is well below the heartbeat time-out in workflows/options.go.
 const heartbeatEvery = 15 * time.Second
 
-// heartbeat sends heartbeats until stop is called. Most activities end before the first.
+// heartbeat sends heartbeats until stop is called, with the details of the attempts before. Most activities
+// end before the first.
 func heartbeat(ctx context.Context) (stop func()) {
 	beating, stop := context.WithCancel(ctx)
+	var details []any
+	if activity.HasHeartbeatDetails(ctx) {
+		var earlier any
+		if err := activity.GetHeartbeatDetails(ctx, &earlier); err == nil {
+			details = append(details, earlier)
+		}
+	}
 	go func() {
 		tick := time.NewTicker(heartbeatEvery)
 		defer tick.Stop()
@@ -21,7 +29,7 @@ func heartbeat(ctx context.Context) (stop func()) {
 			case <-beating.Done():
 				return
 			case <-tick.C:
-				activity.RecordHeartbeat(ctx)
+				activity.RecordHeartbeat(ctx, details...)
 			}
 		}
 	}()
@@ -31,7 +39,7 @@ func heartbeat(ctx context.Context) (stop func()) {
 // stopping reports whether this worker is shutting down.
 func stopping(ctx context.Context) bool {
 	select {
-	case <-activity.GetWorkerStopChannel(ctx):
+	case <-stopChannel(ctx):
 		return true
 	case <-ctx.Done():
 		return true
@@ -48,7 +56,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-		case <-activity.GetWorkerStopChannel(ctx):
+		case <-stopChannel(ctx):
 		}
 	}
 	return !stopping(ctx)
@@ -59,7 +67,7 @@ func untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-activity.GetWorkerStopChannel(ctx):
+		case <-stopChannel(ctx):
 			cancel()
 		case <-ctx.Done():
 		}

@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -130,4 +131,54 @@ func TestRecrawlNow(t *testing.T) {
 	run.Status = crawl.RunStopped
 	_, err = b.store.RecrawlNow(t.Context(), run, nil)
 	require.ErrorIs(t, err, crawl.ErrInvalid)
+}
+
+// Runs share a domain: each has its turn, however many pages another has. Pages that are read again come
+// after those that were never read, unless a person has asked for them.
+func TestRunsTakeTurns(t *testing.T) {
+	t.Parallel()
+
+	t.Run("OneBesideAnother", func(t *testing.T) {
+		t.Parallel()
+		for name, budget := range map[string]*int64{"WithoutABudget": nil, "WithABudget": new(int64(100))} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, options{sites: []web.Site{{Pages: 20, Plain: true}}, settings: settings.Settings{MaxDepth: new(0), MaxPages: budget}})
+				small := b.inRun(t, "small", settings.Settings{MaxDepth: new(0), MaxPages: budget})
+				var many []string
+				for i := range 8 {
+					many = append(many, fmt.Sprintf("/p/%d", i+1))
+				}
+				b.seed(t, many...)
+				b.allowAll(t, b.page("/"))
+				_, err := b.fetchPages(t, 3)
+				require.NoError(t, err)
+				small.seed(t, "/p/11", "/p/12")
+				_, err = b.fetchPages(t, 4)
+				require.NoError(t, err)
+				require.Equal(t, []string{"/p/11", "/p/4", "/p/12", "/p/5"}, b.pages()[3:])
+			})
+		}
+	})
+
+	t.Run("WhatIsReadAgainComesAfter", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: []web.Site{{Pages: 9, Plain: true}}, settings: settings.Settings{MaxDepth: new(0)}})
+		b.seed(t, "/p/1", "/p/2", "/p/3")
+		b.allowAll(t, b.page("/"))
+		b.crawlAll(t, 10)
+		res, err := b.refresh(t, "", nil)
+		require.NoError(t, err)
+		require.Equal(t, 3, res.Pending)
+		b.seed(t, "/p/4", "/p/5")
+		weekly, err := b.store.Run(t.Context(), "weekly")
+		require.NoError(t, err)
+		u, err := urls.Parse(b.page("/p/3"))
+		require.NoError(t, err)
+		_, err = b.store.RecrawlNow(t.Context(), weekly, []urls.URL{u})
+		require.NoError(t, err)
+		b.crawlAll(t, 10)
+		require.Equal(t, []string{"/p/3", "/p/4", "/p/5"}, b.pages()[3:6])
+		require.ElementsMatch(t, []string{"/p/1", "/p/2"}, b.pages()[6:])
+	})
 }

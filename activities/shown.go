@@ -89,9 +89,9 @@ type Pending struct {
 const pendingShown = 100
 
 // count counts what is pending in the runs that want something of the domain.
-func (b *batch) count(ctx context.Context, facts crawl.Facts) error {
-	runs := make([]int64, len(facts.Runs))
-	for i, r := range facts.Runs {
+func (b *batch) count(ctx context.Context) error {
+	runs := make([]int64, len(b.facts.Runs))
+	for i, r := range b.facts.Runs {
 		runs[i] = r.ID
 	}
 	n, err := b.store.Pending(ctx, b.in.Domain, runs, pendingShown+1)

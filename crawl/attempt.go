@@ -52,8 +52,10 @@ type Attempt struct {
 	RegisteredDelay Millis         `json:"registered_delay_ms,omitempty"`
 	// RetryAfter is what the server asked for; 0 is nothing.
 	RetryAfter Millis `json:"retry_after_ms,omitempty"`
-	// RetryIn is when to try again, counted from EndedAt; nil is never.
-	RetryIn *Millis `json:"retry_in_ms,omitempty"`
+	// RetryIn is when to try again, counted from EndedAt; nil is never. With RetryFirst the page keeps its
+	// place among the pending ones, and its run its turn: it is the first once its domain's slot is free.
+	RetryIn    *Millis `json:"retry_in_ms,omitempty"`
+	RetryFirst bool    `json:"retry_first,omitempty"`
 	// RobotsVersion names the robots.txt that allowed the request.
 	RobotsVersion int64 `json:"robots_version,omitempty"`
 	// Health is the domain's health after the answer; nil leaves it. GiveUp, if not

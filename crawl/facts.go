@@ -14,7 +14,8 @@ type Facts struct {
 	// Now is when this was read, on the database's clock.
 	Now    time.Time   `json:"now"`
 	Domain DomainFacts `json:"domain"`
-	// Runs are the running runs that have something pending there.
+	// Runs are the running runs that have something pending there. They take turns: the first has waited
+	// longest for a request.
 	Runs []RunFacts `json:"runs"`
 }
 
@@ -24,6 +25,16 @@ func (f Facts) Spared() time.Duration {
 		return 0
 	}
 	return f.Now.Sub(f.Domain.SparedSince)
+}
+
+// CrawlOf is a run's first due crawl that is of an origin, nil if no run has such a crawl.
+func (f Facts) CrawlOf(origin string) *CrawlFacts {
+	for i := range f.Runs {
+		if c := f.Runs[i].Crawl; c != nil && c.Origin == origin {
+			return c
+		}
+	}
+	return nil
 }
 
 // Worked reports whether the domain answered when it was last asked.
@@ -80,7 +91,7 @@ type RunFacts struct {
 	Name string `json:"name"`
 	// Status is empty, for running, unless a page was asked about.
 	Status RunStatus `json:"status,omitempty"`
-	// Document is Settings as stored; every field of Settings is set.
+	// Document is Settings as the database sends them, nil once they are read; every field of Settings is set.
 	Document json.RawMessage   `json:"settings"`
 	Settings settings.Settings `json:"-"`
 	// Seed says that the run has seeds on the domain.

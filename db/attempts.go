@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -17,8 +16,8 @@ import (
 // Begin acquires the slots for one attempt and claims its row, or returns how long to wait and
 // why. The slots stay closed even if the process dies.
 //
-// Attempts at pages that share no slot and have no budget begin in groups. Begin waits for its
-// group even if ctx ends, because an unused lease would keep its domain waiting.
+// Attempts without a budget begin in groups. Begin waits for its group even if ctx ends,
+// because an unused lease would keep its domain waiting.
 func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, error) {
 	op := "begin crawl of " + start.URL
 	doc, err := document("the start of a crawl", start)
@@ -30,7 +29,7 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 	}
 	var row dbsqlc.CrawlBeginRow
 	bounded := cmp.Or(start.RunBudget, start.DomainBudget, start.RegisteredBudget, start.ImageBudget) != nil
-	if start.Prerequisite || len(start.Shared) > 0 || bounded {
+	if bounded {
 		row, err = retryConflicts(ctx, op, func() (dbsqlc.CrawlBeginRow, error) { return s.q.CrawlBegin(ctx, doc) })
 	} else {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), groupSpan)
@@ -50,11 +49,9 @@ func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.CrawlBeginRow] {
 	return newGroups(
 		func(ctx context.Context, docs []byte) (map[int]dbsqlc.CrawlBeginRow, error) {
 			rows, err := q.CrawlsBegin(ctx, docs)
-			begun := make(map[int]dbsqlc.CrawlBeginRow, len(rows))
-			for _, r := range rows {
-				begun[int(r.N)] = dbsqlc.CrawlBeginRow{Granted: r.Granted, WaitMs: r.WaitMs, Reason: r.Reason, CrawlID: r.CrawlID}
-			}
-			return begun, err
+			return byPlace(rows, func(r dbsqlc.CrawlsBeginRow) (int32, dbsqlc.CrawlBeginRow) {
+				return r.N, dbsqlc.CrawlBeginRow{Granted: r.Granted, WaitMs: r.WaitMs, Reason: r.Reason, CrawlID: r.CrawlID}
+			}), err
 		},
 		func(ctx context.Context, docs []byte) (dbsqlc.CrawlBeginRow, error) {
 			return q.CrawlBegin(ctx, docs[1:len(docs)-1]) // the element of the array
@@ -72,10 +69,8 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 	id := strconv.FormatInt(a.CrawlID, 10)
 	op := "record crawl " + id
 	if a.Requested && len(a.Shared) > 0 && a.Ended.IsZero() {
-		p := dbsqlc.SlotReleaseSharedParams{Holder: "crawl:" + id, SinceEndMs: sinceMS(a.EndedAt)}
-		p.Shared, p.SharedDelayMs = sharedFor(a.Shared, math.MaxInt64)
 		var err error
-		if a.Ended, err = s.q.SlotReleaseShared(ctx, p); err != nil {
+		if a.Ended, err = s.release(ctx, a); err != nil {
 			return crawl.Recorded{}, translate(op, err)
 		}
 	}
@@ -86,10 +81,7 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 	if err != nil {
 		return crawl.Recorded{Ended: a.Ended}, err
 	}
-	row, err := s.records.do(ctx, a.Domain, time.Duration(a.Delay), len(doc), func(w *bytes.Buffer) {
-		fmt.Fprintf(w, `{"since_end_ms":%d,`, sinceMS(a.EndedAt))
-		w.Write(doc[1:])
-	})
+	row, err := s.records.do(ctx, a.Domain, time.Duration(a.Delay), len(doc), func(w *bytes.Buffer) { writeEnded(w, a, doc) })
 	if err != nil {
 		return crawl.Recorded{Ended: a.Ended}, translate(op, err)
 	}
@@ -103,15 +95,43 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 	return crawl.Recorded{Closed: row.Closed, News: row.News, Facts: facts, Ended: a.Ended}, err
 }
 
+// sharedEnd is a request whose shared slots are released.
+type sharedEnd struct {
+	CrawlID int64              `json:"crawl_id"`
+	Shared  []crawl.SharedSlot `json:"shared"`
+}
+
+// release releases the shared slots of an attempt, and returns when its request had ended.
+func (s *Store) release(ctx context.Context, a crawl.Attempt) (time.Time, error) {
+	doc, err := document("the end of a request", sharedEnd{a.CrawlID, a.Shared})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return s.releases.do(ctx, a.Domain, 0, len(doc), func(w *bytes.Buffer) { writeEnded(w, a, doc) })
+}
+
+// writeEnded writes a document with how long ago its attempt ended.
+func writeEnded(w *bytes.Buffer, a crawl.Attempt, doc []byte) {
+	fmt.Fprintf(w, `{"since_end_ms":%d,`, sinceMS(a.EndedAt))
+	w.Write(doc[1:])
+}
+
+func newReleases(q *dbsqlc.Queries) *groups[time.Time] {
+	together := func(ctx context.Context, docs []byte) (map[int]time.Time, error) {
+		rows, err := q.SlotsRelease(ctx, docs)
+		return byPlace(rows, func(r dbsqlc.SlotsReleaseRow) (int32, time.Time) { return r.N, r.EndedAt }), err
+	}
+	return newGroups(together, func(ctx context.Context, docs []byte) (time.Time, error) {
+		ended, err := together(ctx, docs)
+		return ended[1], err
+	})
+}
+
 func newRecords(q *dbsqlc.Queries) *groups[dbsqlc.AttemptsRecordRow] {
 	return newGroups(
 		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptsRecordRow, error) {
 			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, Hurried: true})
-			recorded := make(map[int]dbsqlc.AttemptsRecordRow, len(rows))
-			for _, r := range rows {
-				recorded[int(r.N)] = r
-			}
-			return recorded, err
+			return byPlace(rows, func(r dbsqlc.AttemptsRecordRow) (int32, dbsqlc.AttemptsRecordRow) { return r.N, r }), err
 		},
 		func(ctx context.Context, docs []byte) (dbsqlc.AttemptsRecordRow, error) {
 			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs})

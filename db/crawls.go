@@ -44,7 +44,9 @@ func (s *Store) Abandon(
 
 func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.CrawlAbandonParams) error {
 	p.Domain = start.Domain
-	p.Shared, p.SharedDelayMs = sharedFor(start.Shared, p.DelayMs)
+	for _, slot := range start.Shared {
+		p.Shared, p.SharedDelayMs = append(p.Shared, slot.Key), append(p.SharedDelayMs, min(slot.Delay.Count(), p.DelayMs))
+	}
 	return retry(ctx, "abandon crawl "+strconv.FormatInt(p.CrawlID, 10), func() error { return s.q.CrawlAbandon(ctx, p) })
 }
 
@@ -63,14 +65,6 @@ func (s *Store) TakeBack(
 	return s.abandon(ctx, start, dbsqlc.CrawlAbandonParams{
 		CrawlID: crawlID, Why: why, DelayMs: ms(delay), Spared: spared, RobotsVersion: &robots,
 	})
-}
-
-// sharedFor returns the keys of shared slots, and their delays in milliseconds, most of each at most.
-func sharedFor(slots []crawl.SharedSlot, most int64) (keys []string, delays []int64) {
-	for _, slot := range slots {
-		keys, delays = append(keys, slot.Key), append(delays, min(slot.Delay.Count(), most))
-	}
-	return keys, delays
 }
 
 // Pending counts the pending crawls of a domain in some runs, up to most.
@@ -104,7 +98,7 @@ func (s *Store) facts(data []byte, err error) (f crawl.Facts, _ error) {
 		if err != nil {
 			return f, fmt.Errorf("read the settings of run %s: %w", f.Runs[i].Name, err)
 		}
-		f.Runs[i].Settings = set
+		f.Runs[i].Settings, f.Runs[i].Document = set, nil
 	}
 	return f, nil
 }

@@ -58,11 +58,22 @@ func newGroups[R any](
 	return &groups[R]{together: together, alone: alone, most: groupMax, wake: make(chan struct{}, 1), told: func(GroupTaken) {}}
 }
 
-// Lockstep has attempts begin and be recorded in groups of n, however fast the machine is. It is
-// for tests that count the costs of a page. Call it before the store is used. A group that is
-// incomplete after ten seconds is taken as it is.
+// byPlace returns the results of a group by their places from 1.
+func byPlace[Row, R any](rows []Row, of func(Row) (place int32, value R)) map[int]R {
+	values := make(map[int]R, len(rows))
+	for _, row := range rows {
+		place, value := of(row)
+		values[int(place)] = value
+	}
+	return values
+}
+
+// Lockstep has attempts begin, release their shared slots and be recorded in groups of n, however
+// fast the machine is. It is for tests that count the costs of a page. Call it before the store is
+// used. A group that is incomplete after ten seconds is taken as it is.
 func (s *Store) Lockstep(n int) {
 	s.begins.most, s.begins.least = n, lockstepMost
+	s.releases.most, s.releases.least = n, lockstepMost
 	s.records.most, s.records.least = n, lockstepMost
 }
 

@@ -42,7 +42,7 @@ func TestNext(t *testing.T) {
 		require.Equal(t, crawl.Facts{
 			Now: n.Now, Domain: crawl.DomainFacts{Name: "all.example", Status: crawl.DomainPending},
 			Runs: []crawl.RunFacts{{
-				ID: b.run.ID, Name: "all", Document: run.Document, Settings: set.WithDefaults(), Seed: true,
+				ID: b.run.ID, Name: "all", Settings: set.WithDefaults(), Seed: true,
 				Crawl: &crawl.CrawlFacts{
 					ID: n.CrawlID, URL: "https://all.example:8443/page?q", Kind: kinds.Page,
 					Origin: "https://all.example:8443", Attempt: 1, ScheduledFor: c.ScheduledFor,
@@ -95,13 +95,15 @@ func TestNext(t *testing.T) {
 		slow.seed(t, "https://strict.example/1")
 		later.seed(t, "https://strict.example/1")
 		n := quick.begin(t, "strict.example")
-		require.Equal(t, "quick", n.Run, "its crawl is older")
+		require.Equal(t, "quick", n.Run, "no run has had its turn, and it is the oldest")
 		require.Equal(t, 9*time.Minute, n.Waits.Configured)
 		require.Equal(t, 4*time.Minute, n.IPDelay)
-		slow.exec(t, "UPDATE page_crawls SET priority = 1 WHERE run_id = $1", slow.run.ID)
+		later.exec(t, "UPDATE page_crawls SET priority = 1 WHERE run_id = $1", later.run.ID)
 		slow.finish(t, attempted(n, "strict.example"))
-		require.Equal(t, "slow", slow.next(t, "strict.example").Run, "priority counts over all runs")
+		require.Equal(t, "slow", slow.next(t, "strict.example").Run, "priority counts within a run")
 		slow.fetch(t, "strict.example")
+		require.Equal(t, "later", later.next(t, "strict.example").Run)
+		later.fetch(t, "strict.example")
 		n = quick.next(t, "strict.example")
 		require.Equal(t, "quick", n.Run)
 		require.Equal(t, time.Minute, n.Waits.Configured, "the slow run wants nothing more")
@@ -182,7 +184,10 @@ func TestAbandon(t *testing.T) {
 		p, err := b.Begin(t.Context(), start)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
+		leased := one[time.Time](t, b, "SELECT locked_at FROM page_crawls WHERE id = $1", n.CrawlID)
 		require.NoError(t, b.TakeBack(t.Context(), start, n.CrawlID, time.Minute, true, "the network is down", 7))
+		began := one[time.Time](t, b, "SELECT started_at FROM asks WHERE id = $1", n.CrawlID)
+		require.False(t, began.Before(leased), "%s before its lease", leased.Sub(began))
 		again := b.next(t, "noticed.example")
 		require.InDelta(t, time.Minute, again.SlotWait, float64(5*time.Second))
 		require.NotEqual(t, n.CrawlID, again.CrawlID)

@@ -41,7 +41,7 @@ func TestDomainReport(t *testing.T) {
 	a := attempted(b.begin(t, domainA), domainA)
 	a.Outcome, a.StatusCode, a.Error, a.Bytes, a.Duration = crawl.OutcomeBlocked4xx, 410, "gone", 9, crawl.Span(70*time.Millisecond)
 	a.Delay, a.Reason = crawl.Millis(time.Hour), reasons.CrawlDelay
-	n := b.finish(t, a)
+	b.finish(t, a)
 	d = b.domain(t, domainA)
 	require.EqualValues(t, 2, d.Pending)
 	require.Equal(t, reasons.CrawlDelay, d.SlotReason)
@@ -56,8 +56,8 @@ func TestDomainReport(t *testing.T) {
 		{Run: "test", Status: crawl.RunRunning, Seed: true, Started: 1, Budget: -1, RunBudget: -1, Totals: report.Totals{Blocked4xx: 1, Bytes: 9, Asked: 1}},
 		{Run: "other", Status: crawl.RunRunning, Budget: -1, RunBudget: -1},
 	}, d.Runs)
-	b.exec(t, "UPDATE page_crawls SET scheduled_for = $1 WHERE id = $2", time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), n.CrawlID)
-	b.exec(t, "UPDATE page_crawls SET scheduled_for = '2031-01-01' WHERE domain = $1 AND outcome IS NULL AND id <> $2", domainA, n.CrawlID)
+	b.exec(t, "UPDATE page_crawls SET scheduled_for = $1 WHERE run_id = $2 AND domain = $3 AND outcome IS NULL", time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), b.run.ID, domainA)
+	b.exec(t, "UPDATE page_crawls SET scheduled_for = '2031-01-01' WHERE run_id = $1 AND domain = $2 AND outcome IS NULL", other.run.ID, domainA)
 	require.True(t, b.domain(t, domainA).NextDue.Equal(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)))
 
 	p := b.progress(t)

@@ -39,8 +39,9 @@ type Store struct {
 
 	networks listedNetworks
 
-	begins  *groups[dbsqlc.CrawlBeginRow]
-	records *groups[dbsqlc.AttemptsRecordRow]
+	begins   *groups[dbsqlc.CrawlBeginRow]
+	releases *groups[time.Time]
+	records  *groups[dbsqlc.AttemptsRecordRow]
 
 	keywords keywords
 
@@ -159,8 +160,8 @@ func (s *Store) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
 func NewStore(pool *pgxpool.Pool) *Store {
 	q := dbsqlc.New(pool)
 	return &Store{
-		pool: pool, q: q, begins: newBegins(q), records: newRecords(q), keywords: keywords{wake: make(chan struct{}, 1)},
-		shownBound: report.FrontierBound,
+		pool: pool, q: q, begins: newBegins(q), releases: newReleases(q), records: newRecords(q),
+		keywords: keywords{wake: make(chan struct{}, 1)}, shownBound: report.FrontierBound,
 	}
 }
 

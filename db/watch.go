@@ -110,9 +110,10 @@ func (s *Store) EndedGaps(ctx context.Context, since, until time.Time, bounds []
 	return all, translate("watch gaps", err)
 }
 
-// WatchGroups reports each group of documents that shared a transaction to told: op is begin or
-// record. Call it before the store is used.
+// WatchGroups reports each group of documents that shared a transaction to told: op is begin,
+// release or record. Call it before the store is used.
 func (s *Store) WatchGroups(told func(op string, g GroupTaken)) {
 	s.begins.told = func(g GroupTaken) { told("begin", g) }
+	s.releases.told = func(g GroupTaken) { told("release", g) }
 	s.records.told = func(g GroupTaken) { told("record", g) }
 }

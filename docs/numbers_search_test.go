@@ -3,6 +3,7 @@ package docs_test
 var searchNumbers = numbersOf{
 	compared: []claim{
 		{"If a query has [three words] or more", "search.sureWords"},
+		{"may lack up to [two words]. If", "search.missingMost"},
 		{"At most [two pages] of a domain are shown", "search.perDomain"},
 		{"Mosey shows [two pages] of a domain", "search.perDomain"},
 		{"in their order, up to [50,000], without", "internal/terms.textTerms"},
@@ -11,7 +12,7 @@ var searchNumbers = numbersOf{
 		{"[Eight segments] of about the same size", "search/index.tier"},
 		{"A merge takes at most [64 segments], a", "search/index.mergeSegments"},
 		{"a million pages and [2 GiB], and", "search/index.mergeBytes"},
-		{"and holds at most [256 MiB]. A page", "search/index/policy.go: it holds at most 256 MiB."},
+		{"and holds at most [96 MiB] of", "search/index.placesBytesMost"},
 		{"It is cut at [300,000] characters", "internal/extract.MaxMainRunes"},
 		{"[four words] or more in", "internal/extract/documents_test.go: const wordsLeast = 4"},
 		{"Up to [8 KiB] of them", "internal/extract.maxProseBytes"},
@@ -32,7 +33,8 @@ var searchNumbers = numbersOf{
 		{"with [256 MB] of buffers", "internal/stack/postgres/config.go: shared_buffers = '256MB'"},
 	},
 	other: map[string]string{
-		"takes 2.5 to [22 ms] a page": measured, "one page: [654 pages] a second": measured,
+		"from [five words] on they may lack": follows,
+		"takes 2.5 to [22 ms] a page":        measured, "one page: [654 pages] a second": measured,
 		"holds some [60 bytes] for each": measured, "links take [5.6 minutes] the first": measured,
 		"`): [34 s] to read": measured, "in ten languages, [3,206 pages]. They": measured,
 		"language takes [0.01 ms] of CPU": measured, "words decide, [0.15 ms] if": measured,

@@ -20,6 +20,8 @@ const (
 var claims = map[string]numbersOf{
 	"docs/web.md":     webNumbers,
 	"docs/search.md":  searchNumbers,
+	"docs/images.md":  imagesNumbers,
+	"docs/export.md":  exportNumbers,
 	"docs/backups.md": backupsNumbers,
 	"README.md": {
 		compared: []claim{
@@ -53,7 +55,12 @@ var claims = map[string]numbersOf{
 			"in the background, every [five seconds] or": anothers,
 		},
 	},
-	"docs/temporal.md": {},
+	"docs/temporal.md": {compared: []claim{
+		{"twice the last one, at most [300 s]. Another", "crawl/politeness.BackoffMax"},
+		{"A wait of more than [300 s] is a timer", "crawl/politeness.BackoffMax"},
+		{"attempt is made after [one second], then", "activities.ownPauseFirst"},
+		{"one second, then every [15 s]. No", "activities.ownPause"},
+	}},
 	"docs/identity.md": {
 		compared: []claim{
 			{"written anew every [24 hours], even", "internal/about.RangesAge"},
@@ -193,6 +200,7 @@ var operationsNumbers = numbersOf{
 		{"keeps closed workflows for [7 days], and", "internal/stack/temporal.retention"},
 		{"Requests in flight have [20 seconds] to end", "cmd/internal/wiring/wiring.go: default:\"20s\" expert:\"\""},
 		{"asks for it anew every [five seconds].", "cmd/internal/wiring.renewSpan"},
+		{"more, and above [1,000 MiB] to one", "cmd/internal/wiring.memoryRoomy"},
 		{"A share ends by itself after [15 seconds].", "db/functions/workers.sql: 15000 END"},
 		{"for lost after [30 seconds] of silence", "db.vanishedAfter"},
 		{"activities for dead, [three minutes] after", "workflows.heartbeatTimeout"},
@@ -248,7 +256,5 @@ var uncompared = map[string]string{
 	"docs/benchmarks.md": measured,
 	"docs/scale.md":      measured,
 	"docs/doctor.md":     "generated",
-	"docs/export.md":     "not yet; its columns are generated",
-	"docs/images.md":     "not yet",
 	"docs/metrics.md":    "generated",
 }

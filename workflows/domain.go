@@ -103,12 +103,12 @@ func (d *domain) sleep(ctx workflow.Context) error {
 func (d *domain) fetchPages(ctx workflow.Context) error {
 	var res activities.FetchPagesResult
 	d.news, d.decided = false, false
-	err := workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary()), act.FetchPages,
+	err := workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary(), d.state.Backoff), act.FetchPages,
 		activities.FetchPagesInput{
 			Domain: d.name, MaxPages: max(d.pages, 1), Auto: d.pages == settings.PagesPerActivityAuto, Queued: d.state.Queued,
-			Count: workflow.Now(ctx).Sub(d.state.CountedAt) >= countEvery,
+			Backoff: d.state.Backoff, Count: workflow.Now(ctx).Sub(d.state.CountedAt) >= countEvery,
 		}).Get(ctx, &res)
-	if err = activities.ResultOf(err, &res); err != nil {
+	if err != nil {
 		return err
 	}
 	d.count(ctx, res)
@@ -121,9 +121,9 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 
 func (d *domain) fetchRobots(ctx workflow.Context) error {
 	in, res := d.state.Robots(d.name), activities.FetchRobotsResult{}
-	d.decided = false
-	err := workflow.ExecuteActivity(withRobotsOptions(ctx, d.robotsSummary()), act.FetchRobots, in).Get(ctx, &res)
-	if err = activities.ResultOf(err, &res); err != nil {
+	d.decided, in.Backoff = false, d.state.Backoff
+	err := workflow.ExecuteActivity(withRobotsOptions(ctx, d.robotsSummary(), d.state.Backoff), act.FetchRobots, in).Get(ctx, &res)
+	if err != nil {
 		return err
 	}
 	d.asked(res.Asked, activities.Shown{})

@@ -16,6 +16,8 @@ import (
 type DomainState struct {
 	activities.NextStep
 
+	// Backoff is the domain's wait after its next failure; 0 is not known.
+	Backoff settings.Duration `json:"backoff,omitempty"`
 	// Closed counts attempts, Outcomes how they ended; Last is the last request. They are for people.
 	Closed   int64                   `json:"closed,omitempty"`
 	Outcomes map[crawl.Outcome]int64 `json:"outcomes,omitempty"`
@@ -121,6 +123,7 @@ func (d *domain) count(ctx workflow.Context, res activities.FetchPagesResult) {
 			s.Outcomes[o] += int64(n)
 		}
 	}
+	s.Backoff = cmp.Or(res.Backoff, s.Backoff)
 	if d.asked(res.Asked, res.Shown); res.Pending != nil {
 		s.Pending, s.CountedAt = res.Pending, workflow.Now(ctx).UTC()
 	}

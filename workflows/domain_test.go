@@ -238,72 +238,84 @@ func TestDomainWorkflowRobots(t *testing.T) {
 	})
 }
 
-// troubled is how an activity ends at a site that is in trouble.
-func troubled(result any) error {
+// troubled is how an attempt ends at a site that is in trouble; next is 0 if the retry policy says when the
+// next attempt is made.
+func troubled(next time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions("answered 503", activities.TypeSiteTrouble, temporal.ApplicationErrorOptions{
-		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{result},
+		Category: temporal.ApplicationErrorCategoryBenign, NextRetryDelay: next,
 	})
 }
 
 func TestDomainWorkflowTrouble(t *testing.T) {
 	t.Parallel()
+	requireGaps := func(t *testing.T, s *script, from int, seconds ...float64) {
+		t.Helper()
+		for n, want := range seconds {
+			require.InDelta(t, want+5, s.gap(from+n).Seconds(), 5, "%d", n) // not sooner, hardly later
+			require.EqualValues(t, n+2, s.calls[from+n].info.Attempt)
+		}
+		require.Empty(t, s.timers)
+	}
 
-	t.Run("OfTheSiteIsWaitedForByATimer", func(t *testing.T) {
+	t.Run("OfTheSiteIsWaitedForByTheRetryPolicy", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		const asked = 7 * time.Minute
-		s.fetches = []answer[activities.FetchPagesResult]{fails[activities.FetchPagesResult](
-			troubled(fetched(asked, reasons.RetryAfter)))}
-		s.finished()
-		require.Equal(t, []string{"FetchPages", "FetchPages", "FinishDomain"}, s.names())
-		require.Equal(t, []time.Duration{asked}, s.timers)
-		require.Equal(t, asked, s.gap(1))
-		for _, c := range s.calls {
-			require.EqualValues(t, 1, c.info.Attempt, "Temporal's retries are for trouble of our own")
+		asked := fetched(0, "")
+		asked.Backoff = settings.Duration(20 * time.Second)
+		s.fetches = []answer[activities.FetchPagesResult]{says(asked)}
+		for range 6 {
+			s.fetches = append(s.fetches, fails[activities.FetchPagesResult](troubled(0)))
 		}
+		s.finished()
+		require.Equal(t, "FinishDomain", s.names()[8])
+		requireGaps(t, s, 2, 20, 40, 80, 160, 300, 300)
+		require.Equal(t, asked.Backoff, inputs[activities.FetchPagesInput](s)[1].Backoff)
 		var res workflows.DomainResult
 		require.NoError(t, s.env.GetWorkflowResult(&res))
-		require.Equal(t, workflows.DomainResult{Reason: "nothing is due", Attempts: 1}, res)
+		require.Equal(t, "nothing is due", res.Reason)
 	})
 
-	t.Run("OfRobotsIsWaitedForByATimer", func(t *testing.T) {
+	t.Run("OfASiteThatNothingIsKnownOfIsWaitedForFromTwoSeconds", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{
+			fails[activities.FetchPagesResult](troubled(0)), fails[activities.FetchPagesResult](troubled(0)),
+		}
+		s.finished()
+		requireGaps(t, s, 1, 2, 4)
+	})
+
+	t.Run("OfTheSiteIsWaitedForAsItAsks", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{fails[activities.FetchPagesResult](troubled(4 * time.Minute))}
+		s.finished()
+		requireGaps(t, s, 1, 240)
+	})
+
+	t.Run("OfRobotsIsRetried", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		const origin = "https://example.org"
 		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{
-			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin},
+			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin}, Backoff: settings.Duration(time.Minute),
 		})}
-		again := activities.FetchRobotsResult{Wait: settings.Duration(time.Minute), Reason: reasons.Robots, URL: page, Hops: 2}
-		s.robots = []answer[activities.FetchRobotsResult]{fails[activities.FetchRobotsResult](troubled(again))}
+		s.robots = []answer[activities.FetchRobotsResult]{fails[activities.FetchRobotsResult](troubled(0))}
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "FetchRobots", "FetchRobots", "FetchPages", "FinishDomain"}, s.names())
-		require.Equal(t, []time.Duration{time.Minute}, s.timers)
+		requireGaps(t, s, 2, 60)
 		in := inputs[activities.FetchRobotsInput](s)
-		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin, URL: page, Hops: 2}, in[1])
+		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin, Backoff: settings.Duration(time.Minute)}, in[1])
 	})
 
-	t.Run("OfTheSiteIsNotWaitedForOnceAPersonDecides", func(t *testing.T) {
+	t.Run("OfOurOwnIsRetried", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{fails[activities.FetchPagesResult](
-			troubled(fetched(time.Hour, reasons.RetryAfter)))}
-		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{Reason: "quiet"}) })
-		s.finished()
-		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())
-		require.Less(t, s.calls[2].at, 2*time.Minute, "the guard knows the rest of the wait")
-	})
-
-	t.Run("OfOurOwnIsWaitedOutAtMostHalfAMinuteApart", func(t *testing.T) {
-		t.Parallel()
-		s := setup(t)
-		for range 8 {
-			s.fetches = append(s.fetches, fails[activities.FetchPagesResult](errors.New("the database is down")))
+		s.fetches = []answer[activities.FetchPagesResult]{
+			fails[activities.FetchPagesResult](errors.New("the worker was killed")),
 		}
 		s.finished()
-		require.Len(t, s.calls, 10)
-		for n, seconds := range []float64{1, 2, 4, 8, 16, 30, 30, 30} {
-			require.InDelta(t, seconds+5, s.gap(n+1).Seconds(), 5) // not sooner, hardly later
-		}
+		requireGaps(t, s, 1, 2)
 	})
 
 	t.Run("WithTheInputFailsTheWorkflowForGood", func(t *testing.T) {

@@ -192,6 +192,7 @@ func TestNames(t *testing.T) {
 		n.add("reason", string(decides))
 	}
 	n.add("error-type", activities.TypeBadInput)
+	n.add("error-type", activities.TypeOwnTrouble)
 	n.add("error-type", activities.TypeSiteTrouble)
 	n.add("error-type", workflows.TypeUnavailable)
 

@@ -6,7 +6,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -21,8 +24,7 @@ const (
 )
 
 // withOptions sets an activity's summary and retries, which wait out trouble of our own, such as a
-// full disk, and never give up. Sites' waits are timers; the wait of an outage of our network comes
-// with its error (NextRetryDelay).
+// full disk, and never give up.
 func withOptions(ctx workflow.Context, summary string, opts workflow.ActivityOptions) workflow.Context {
 	opts.Summary = urls.Shorten(summary, summaryMax)
 	opts.RetryPolicy = &temporal.RetryPolicy{
@@ -35,20 +37,36 @@ func withOptions(ctx workflow.Context, summary string, opts workflow.ActivityOpt
 
 // withFetchOptions is for a batch of pages: new ones are begun for up to five
 // minutes, and the last may take as long as one page and its record can.
-func withFetchOptions(ctx workflow.Context, summary string) workflow.Context {
-	return withOptions(ctx, summary, workflow.ActivityOptions{
+func withFetchOptions(ctx workflow.Context, summary string, backoff settings.Duration) workflow.Context {
+	return withBackoff(withOptions(ctx, summary, workflow.ActivityOptions{
 		StartToCloseTimeout: 12 * time.Minute,
 		HeartbeatTimeout:    heartbeatTimeout,
 		WaitForCancellation: true, // a request that has begun is finished and recorded
-	})
+	}), backoff)
 }
 
-// withRobotsOptions is for one request and its record, or for seeds' requests of a minute.
-func withRobotsOptions(ctx workflow.Context, summary string) workflow.Context {
+// withRobotsOptions is for one request and its record.
+func withRobotsOptions(ctx workflow.Context, summary string, backoff settings.Duration) workflow.Context {
+	return withBackoff(withFilterOptions(ctx, summary), backoff)
+}
+
+// withFilterOptions is for seeds' requests of a minute.
+func withFilterOptions(ctx workflow.Context, summary string) workflow.Context {
 	return withOptions(ctx, summary, workflow.ActivityOptions{
 		StartToCloseTimeout: 5 * time.Minute,
 		HeartbeatTimeout:    heartbeatTimeout,
 		WaitForCancellation: true,
+	})
+}
+
+// withBackoff sets the waits after a site's failures: the first is that of its domain, each is twice the last one.
+// Their number is bounded by max_attempts, which the activity counts for each page. Trouble of our own has waits
+// of its own (NextRetryDelay).
+func withBackoff(ctx workflow.Context, first settings.Duration) workflow.Context {
+	return workflow.WithRetryPolicy(ctx, temporal.RetryPolicy{
+		InitialInterval:    activities.FirstBackoff(first),
+		BackoffCoefficient: politeness.BackoffFactor,
+		MaximumInterval:    politeness.BackoffMax,
 	})
 }
 

@@ -158,7 +158,7 @@ func TestDomainStateSurvivesJSON(t *testing.T) {
 		Last:    activities.Asked{URL: page, Kind: kinds.TDM, Outcome: crawl.OutcomeFailed, Status: 1, Error: "<é>"},
 		Shown:   activities.Shown{Delay: settings.Duration(time.Second), Reason: reasons.IP, Robots: crawl.RobotsRules, Health: "well"},
 		Pending: &activities.Pending{Requests: 100, More: true}, CountedAt: time.Date(2026, 11, 25, 1, 2, 3, 4, time.UTC),
-		Status: workflows.StatusWaiting,
+		Status: workflows.StatusWaiting, Backoff: settings.Duration(time.Minute),
 	}
 	for _, v := range reflect.ValueOf(state).Fields() {
 		require.False(t, v.IsZero(), "set every field")

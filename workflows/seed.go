@@ -108,7 +108,7 @@ func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	}
 	started = true
 	// beside the crawl: one slow seed must not hold the others up
-	err = workflow.ExecuteActivity(withRobotsOptions(ctx, "robots.txt of the seeds of run "+in.Run), act.FilterSeeds,
+	err = workflow.ExecuteActivity(withFilterOptions(ctx, "robots.txt of the seeds of run "+in.Run), act.FilterSeeds,
 		activities.FilterSeedsInput{Run: in.Run, Wake: in.Settings != (settings.Settings{})}).Get(ctx, &res.FilterSeedsResult)
 	return res, err
 }

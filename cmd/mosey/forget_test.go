@@ -16,6 +16,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/search/index"
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
 )
 
@@ -253,6 +254,7 @@ func TestForget(t *testing.T) {
 
 // Without the store of images the words are erased all the same, and the command fails.
 func TestForgetWithoutTheImageStore(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	f := newForget(t)
 	forget := []string{"block", leaver, "--reason", "x", "--forget"}
@@ -271,6 +273,7 @@ func TestForgetWithoutTheImageStore(t *testing.T) {
 // A request in flight is waited for, and what it has read is erased, too; an image on another host is
 // not asked for any more that only the domain names.
 func TestForgetWaitsForWhatIsInFlight(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	f := newForget(t)
 	exec := func(sql string, args ...any) {
@@ -296,6 +299,7 @@ func TestForgetWaitsForWhatIsInFlight(t *testing.T) {
 
 // Beside workers that crawl the domain they give it back, and write nothing of it afterwards.
 func TestForgetDuringACrawl(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	h, store := newHarnessWithStack(t)
 	f := &forgetHarness{commandHarness: h, store: store, site: newSite(t, 2, 120)}

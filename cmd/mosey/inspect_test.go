@@ -128,7 +128,7 @@ func TestDomain(t *testing.T) {
 		output.ContainsOnSameLine(t, out, "control ", "it is paused: set by ann@example.org on ", ": the owner asked")
 		output.ContainsOnSameLine(t, out, "deferred until ")
 		output.ContainsOnSameLine(t, out, "next request ", "not before ", "(delay)")
-		output.ContainsOnSameLine(t, out, "health ", "100 % errors of the last 1 URLs")
+		output.ContainsOnSameLine(t, out, "health ", "100 % errors of the last 1 answers")
 		output.ContainsOnSameLine(t, out, "pending ", "1")
 		output.ContainsOnSameLine(t, out, "robots.txt ", aOrigin+": rules, crawl-delay 30s (answered 200), until ")
 		output.ContainsOnSameLine(t, out, "run small-web ", "running: 1 blocked_5xx")

@@ -16,6 +16,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
 )
 
@@ -164,6 +165,7 @@ func TestMaintainUsage(t *testing.T) {
 // A worker that dies between the object and its row leaves an object that nothing refers
 // to, and no row without an object.
 func TestAKillLeavesNoImageWithoutItsObject(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	h, store := newHarnessWithStack(t)
 	h.Setenv("MOSEY_IMAGE_STORE", filepath.Join(h.dir, "images"))

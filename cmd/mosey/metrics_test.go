@@ -27,7 +27,7 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	h, _ := newHarnessWithStack(t)
 	s := newSite(t, 1, 5)
-	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "200ms", "--metrics", "127.0.0.1:0")...)
+	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "200ms", "--metrics", "127.0.0.1:0", "--when-done", "wait")...)
 	c.Await("Metrics: http://127.0.0.1:")
 	_, rest, _ := strings.Cut(c.stdout.String(), "Metrics: ")
 	url, _, _ := strings.Cut(rest, "\n")
@@ -37,7 +37,7 @@ func TestMetrics(t *testing.T) {
 	var body string
 	require.Eventually(t, func() bool {
 		_, body = scrape(t, url)
-		return strings.Contains(body, `mosey_requests_total{kind="page",outcome="success"} 2`)
+		return strings.Contains(body, `mosey_requests_total{kind="page",outcome="success"} 6`)
 	}, patience, 50*time.Millisecond)
 	for _, part := range []string{
 		`mosey_requests_total{kind="robots",outcome="success"} 1`,

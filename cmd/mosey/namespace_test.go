@@ -12,11 +12,13 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 // Workflows and task queues have the same names for every database: in one namespace the
 // workers of two would take each other's tasks.
 func TestNamespaceOfAnotherDatabase(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	h, _ := newHarnessWithStack(t)
 	s := newSite(t, 1, 2)

@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
 )
 
@@ -48,6 +49,7 @@ func TestForgottenNetwork(t *testing.T) {
 
 // A run that was begun with the flag and goes on without it loses no page.
 func TestResumeWithoutNetwork(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	h, store := newHarnessWithStack(t)
 	h.dirFlag = true

@@ -55,3 +55,30 @@ func TestResumeKeepsTheTimeOfRobots(t *testing.T) {
 	require.Eventually(t, func() bool { return len(s.Log()) == 2 }, patience, 5*time.Millisecond)
 	require.Zero(t, c.Stop().Code)
 }
+
+// A run that is resumed goes on with the workflows that it has: none ends and is started anew.
+func TestAResumedRunContinuesItsWorkflows(t *testing.T) {
+	t.Parallel()
+	const sites = 8
+	h, _ := newHarnessWithStack(t)
+	s := newSite(t, sites, 50)
+	executions := func() map[string]string {
+		ids := make(map[string]string)
+		for _, host := range s.Hosts() {
+			d, err := h.client().DescribeWorkflowExecution(t.Context(), crawl.DomainWorkflowID(host), "")
+			require.NoError(t, err)
+			ids[host] = d.GetWorkflowExecutionInfo().GetFirstRunId()
+		}
+		return ids
+	}
+	pages := func() int { return len(s.Log().Pages()) }
+	args := s.crawl("--delay", "500ms", "--run", "resumed")
+	c := h.Start(append(args, s.Seeds()...)...)
+	require.Eventually(t, func() bool { return pages() >= 3*sites }, patience, 5*time.Millisecond)
+	require.Zero(t, c.Stop().Code)
+	before, were := executions(), pages()
+	c = h.Start(args...)
+	require.Eventually(t, func() bool { return pages() >= were+3*sites }, patience, 5*time.Millisecond)
+	require.Zero(t, c.Stop().Code)
+	require.Equal(t, before, executions())
+}

@@ -109,6 +109,7 @@ func TestDomainThatIsGone(t *testing.T) {
 
 // What is changed while Mosey is down holds once it is up: rows decide, and nobody has to be told.
 func TestChangesWhileMoseyIsDown(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	h, store := newHarnessWithStack(t)
 	s := newSite(t, 1, 3)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
 )
 
@@ -268,6 +269,7 @@ func TestTemporalBehindTLS(t *testing.T) {
 
 // Each mistake is named with what helps, and without a secret.
 func TestTemporalBehindTLSIsRefused(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 	h, g, ca := secure(t, true, "hush-hush")
 	other := newAuthority(t, "theirs")

@@ -42,7 +42,7 @@ func TestTraces(t *testing.T) {
 			}
 			if tr.Root.Attrs["mosey.kind"] == "robots" {
 				lease := tr.Child(t, tr.Root, "lease")
-				require.Contains(t, tr.Names(lease), "CrawlBegin", "a statement of one attempt alone")
+				require.Contains(t, tr.Names(lease), "RobotsGet", "a statement of one attempt alone")
 			}
 		}
 		require.Positive(t, statements)

@@ -9,12 +9,13 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/cmd/mosey/crawler"
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
 type upCmd struct {
 	wiring.FetchFlags
-	command.ListenFlags
+	crawler.ListenFlags
 
 	NoWorker bool `help:"Run the stack alone; workers run elsewhere."`
 }
@@ -22,7 +23,7 @@ type upCmd struct {
 func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
 	u.ImagesIn = u.ImageStore
-	c, err := command.OpenCrawler(ctx, e, u.ListenFlags, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
+	c, err := crawler.Open(ctx, e, u.ListenFlags, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
 	if err != nil {
 		return err
 	}

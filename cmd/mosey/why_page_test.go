@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/test/form"
 )
 
 // rules is what a robots.txt of three lines says.
@@ -200,6 +201,7 @@ func TestWhyPage(t *testing.T) {
 }
 
 func TestWhyPageFoundByLinks(t *testing.T) {
+	form.Long(t)
 	t.Parallel()
 
 	// found is a world where a page was found on the seed.

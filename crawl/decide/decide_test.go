@@ -385,16 +385,20 @@ func TestPick(t *testing.T) {
 	first, second := f.Runs[0].Crawl, f.Runs[1].Crawl
 	pick := func() int64 { return decide.Pick(f.Facts, now).ID }
 
-	second.ID = 2
-	require.EqualValues(t, runID, pick(), "what came first")
+	second.ID, second.Priority = 2, 5
 	second.ScheduledFor = first.ScheduledFor.Add(-time.Second)
-	require.EqualValues(t, 8, pick(), "what is due for longer")
-	first.Priority = 1
-	require.EqualValues(t, runID, pick(), "what is more important")
+	require.EqualValues(t, runID, pick(), "the run that has waited longest")
+	first.Priority = -500
+	require.EqualValues(t, 8, pick(), "a new page of another run before one that is read again")
+	second.Priority = -501
+	require.EqualValues(t, runID, pick(), "of pages that are read again, too, that of the run that has waited longest")
+	second.Priority = 100
+	require.EqualValues(t, 8, pick(), "a page that a person has asked for")
+	first.Priority, second.Priority = 0, 0
 	f.Runs[0].Spent = crawl.SpentPages
-	require.EqualValues(t, 8, pick(), "not what has no budget")
+	require.EqualValues(t, 8, pick(), "not a run without a budget")
 	f.Runs[1].Spent = crawl.SpentAll
-	require.Nil(t, decide.Pick(f.Facts, now), "nor what has none of any kind")
+	require.Nil(t, decide.Pick(f.Facts, now), "nor one that has none of any kind")
 }
 
 func TestPaceIsTheStrictest(t *testing.T) {

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -10,8 +9,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Pick is the run with the first crawl that is due, by priority, then age, if any. It passes over
-// runs with a spent budget, and those that make room for others.
+// Pick is the run whose first due crawl is requested next, if any: runs take turns. Pages that a person
+// has asked for come before, and those that come last in their run after all others, whatever the run.
+// Pick passes over runs with a spent budget, and those that make room for others.
 func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 	var best *crawl.RunFacts
 	for i := range f.Runs {
@@ -19,23 +19,34 @@ func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 		if !requestable(*r, now) || Yields(*r) {
 			continue
 		}
-		if best == nil || before(*r.Crawl, *best.Crawl) {
+		if best == nil || class(*r.Crawl) < class(*best.Crawl) {
 			best = r
 		}
 	}
 	return best
 }
 
-func requestable(r crawl.RunFacts, now time.Time) bool {
-	return r.Crawl != nil && !r.Crawl.ScheduledFor.After(now) && !BudgetSpent(r)
+const (
+	// askedPriority is the least priority of a page that a person has asked for (recrawls_now in the database).
+	askedPriority = 100
+	// lastPriority is the greatest priority of a page that comes after all new pages of its run. Such a page
+	// is read again (refresh_priority) or tried again, or nothing was requested of its port.
+	lastPriority = -500
+)
+
+// class is the less the sooner a crawl is requested, among those of several runs.
+func class(c crawl.CrawlFacts) int {
+	switch {
+	case c.Priority >= askedPriority:
+		return 0
+	case c.Priority > lastPriority:
+		return 1
+	}
+	return 2
 }
 
-func before(a, b crawl.CrawlFacts) bool {
-	return cmp.Or(
-		cmp.Compare(b.Priority, a.Priority),
-		a.ScheduledFor.Compare(b.ScheduledFor),
-		cmp.Compare(a.ID, b.ID),
-	) < 0
+func requestable(r crawl.RunFacts, now time.Time) bool {
+	return r.Crawl != nil && !r.Crawl.ScheduledFor.After(now) && !BudgetSpent(r)
 }
 
 // wanting are the runs that may still make requests of a domain, or all if there are none.
@@ -72,6 +83,13 @@ func RetryPriority(c crawl.CrawlFacts) int {
 		return c.Priority
 	}
 	return c.Priority - retryAfterFresh
+}
+
+// RetriesFirst reports whether a page whose domain failed is the first that is requested next. The last
+// attempt of a page comes after the first ones of all, so that a site's outage costs no page.
+func RetriesFirst(run crawl.RunFacts, c crawl.CrawlFacts) bool {
+	c.Attempt++
+	return !LastAttempt(run, c)
 }
 
 // LastAttempt reports whether a page is not tried again should this attempt fail.

@@ -59,8 +59,9 @@ func URLKey(url string) uint32 {
 	return h.Sum32()
 }
 
-// Observe returns the health after an answer, and the breaker's judgement. Each URL counts once,
-// with its last answer; [TroubleOrigin] does not count. delay is the domain's normal delay; jitter is
+// Observe returns the health after an answer, and the breaker's judgement. Each URL counts once, with its
+// last answer. Each failure of the domain at a page counts ([TroubleServer], [TroubleSetup]). Failures of an
+// origin do not count ([TroubleOrigin]). delay is the domain's normal delay; jitter is
 // in [0,1).
 func Observe(
 	h crawl.Health, a Answer, delay time.Duration, jitter float64, set crawl.BreakerSettings,
@@ -69,7 +70,7 @@ func Observe(
 		return h, Judgement{Trouble: TroubleOrigin}
 	}
 	samples := slices.DeleteFunc(slices.Clone(h.Samples), func(s crawl.Sample) bool {
-		return a.URL != 0 && s.URL == a.URL
+		return a.URL != 0 && s.URL == a.URL && (!a.Probe || a.Trouble < TroubleServer)
 	})
 	// A robots.txt that can be read says nothing about how the pages are answered.
 	if a.Probe || !a.Good() {
@@ -190,7 +191,7 @@ func Describe(h crawl.Health) string {
 	if len(h.Samples) == 0 {
 		return "not known yet"
 	}
-	text := fmt.Sprintf("%.0f %% errors of the last %d URLs, 95th percentile %s",
+	text := fmt.Sprintf("%.0f %% errors of the last %d answers, 95th percentile %s",
 		100*ErrorShare(h), len(h.Samples), P95(h).Round(time.Millisecond))
 	if h.Slowdown > 0 {
 		text += ", slowed down to " + time.Duration(h.Slowdown).Round(time.Millisecond).String()

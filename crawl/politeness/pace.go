@@ -49,7 +49,10 @@ const (
 )
 
 const (
-	BackoffBase = time.Second // the wait after a first failure, before jitter
+	// BackoffBase is the least that a first failure's wait is a multiple of.
+	BackoffBase = time.Second
+	// BackoffFactor is how many times as long each wait is as the last one, for [TroubleServer].
+	BackoffFactor = 2
 	// BackoffMax caps the exponential wait. A Retry-After is not capped by it.
 	BackoffMax = 300 * time.Second
 )
@@ -76,7 +79,7 @@ func Backoff(t Trouble, failures int, delay time.Duration, jitter float64) time.
 // backoff is the wait after one more failure: the last wait, or BackoffBase or the
 // delay if that is larger, times the trouble's factor, up to the limit.
 func backoff(t Trouble, prev float64, delay time.Duration) float64 {
-	factor := 2.0
+	factor := float64(BackoffFactor)
 	if t == TroubleSetup {
 		factor = 4.0
 	}

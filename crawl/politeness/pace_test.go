@@ -117,3 +117,16 @@ func TestDefers(t *testing.T) {
 		})
 	}
 }
+
+// Temporal's retry policy has the same waits: its first interval is twice the delay.
+func TestBackoffIsThatOfARetryPolicy(t *testing.T) {
+	t.Parallel()
+	for _, first := range []time.Duration{2 * time.Second, 2600 * time.Millisecond, 20 * time.Second, politeness.BackoffMax} {
+		want := first
+		for attempt := 1; attempt < 12; attempt++ {
+			got := politeness.Backoff(politeness.TroubleServer, attempt, first/politeness.BackoffFactor, 0)
+			require.Equal(t, want, got, "%s, attempt %d", first, attempt)
+			want = min(want*politeness.BackoffFactor, politeness.BackoffMax)
+		}
+	}
+}

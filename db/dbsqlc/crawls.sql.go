@@ -289,44 +289,52 @@ func (q *Queries) PageFacts(ctx context.Context, arg PageFactsParams) ([]byte, e
 	return facts, err
 }
 
-const slotReleaseShared = `-- name: SlotReleaseShared :one
+const slotsRelease = `-- name: SlotsRelease :many
 WITH ended AS MATERIALIZED (
-    SELECT statement_timestamp() - ms_interval($1::bigint) AS at
+    SELECT
+        e.n, 'crawl:' || (e.doc ->> 'crawl_id') AS holder, e.doc -> 'shared' AS shared,
+        statement_timestamp() - ms_interval((e.doc ->> 'since_end_ms')::bigint) AS at
+    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS e (doc, n)
+), given AS MATERIALIZED (
+    SELECT e.holder, e.at, s ->> 'key' AS key, (s ->> 'delay_ms')::bigint AS delay_ms
+    FROM ended AS e CROSS JOIN jsonb_array_elements(e.shared) AS s
 ), held AS (
-    SELECT s.key FROM politeness_slots AS s
-    WHERE s.key = ANY($2::text []) AND s.holder = $3::text ORDER BY s.key FOR UPDATE
+    SELECT s.key FROM politeness_slots AS s WHERE s.key = ANY(ARRAY(SELECT g.key FROM given AS g)) ORDER BY s.key FOR UPDATE
 ), released AS (
     UPDATE politeness_slots AS s SET
-        free_at = e.at + ms_interval(greatest(
-            ($4::bigint [])[array_position($2::text [], s.key)],
-            CASE WHEN s.strict_until > statement_timestamp() THEN s.strict_ms END
-        )),
-        ended_at = e.at, reason = split_part(s.key, ':', 1), holder = NULL, updated_at = statement_timestamp()
-    FROM ended AS e WHERE s.key = ANY(ARRAY(SELECT h.key FROM held AS h)) AND s.holder = $3::text
+        free_at = g.at + ms_interval(greatest(g.delay_ms, CASE WHEN s.strict_until > statement_timestamp() THEN s.strict_ms END)),
+        took_ms = (3 * s.took_ms + greatest(ms_between(s.updated_at, g.at), 0)) / 4,
+        ended_at = g.at, reason = split_part(s.key, ':', 1), holder = NULL, updated_at = statement_timestamp()
+    FROM given AS g WHERE s.key = ANY(ARRAY(SELECT h.key FROM held AS h)) AND s.key = g.key AND s.holder = g.holder
 )
-SELECT e.at::timestamptz AS ended_at FROM ended AS e
+SELECT e.n::integer AS n, e.at::timestamptz AS ended_at FROM ended AS e
 `
 
-type SlotReleaseSharedParams struct {
-	SinceEndMs    int64
-	Shared        []string
-	Holder        string
-	SharedDelayMs []int64
+type SlotsReleaseRow struct {
+	N       int32
+	EndedAt time.Time
 }
 
-// Gives back what a domain shares with others: each slot stays closed for its delay. It
-// is a transaction of its own, before the attempt is recorded, so that neighbours on an
-// address do not wait for this domain's links to be written. Returns when the request
-// had ended: the attempt is recorded with the same instant, so that an audit finds the
-// gap that was kept.
-func (q *Queries) SlotReleaseShared(ctx context.Context, arg SlotReleaseSharedParams) (time.Time, error) {
-	row := q.db.QueryRow(ctx, slotReleaseShared,
-		arg.SinceEndMs,
-		arg.Shared,
-		arg.Holder,
-		arg.SharedDelayMs,
-	)
-	var ended_at time.Time
-	err := row.Scan(&ended_at)
-	return ended_at, err
+// Releases the slots that requests shared with other domains: each stays closed for its delay. It is a
+// transaction of its own, before the attempts are recorded, so that neighbours on an address do not wait
+// for links to be written. ended is an array of db.sharedEnd. Returns when each request had ended: its
+// attempt is recorded with the same instant, so that an audit finds the gap that was kept.
+func (q *Queries) SlotsRelease(ctx context.Context, ended []byte) ([]SlotsReleaseRow, error) {
+	rows, err := q.db.Query(ctx, slotsRelease, ended)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SlotsReleaseRow
+	for rows.Next() {
+		var i SlotsReleaseRow
+		if err := rows.Scan(&i.N, &i.EndedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

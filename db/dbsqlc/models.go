@@ -581,6 +581,7 @@ type PolitenessSlot struct {
 	EndedAt     *time.Time
 	StrictMs    *int64
 	StrictUntil *time.Time
+	TookMs      int64
 	SparedSince *time.Time
 	UpdatedAt   time.Time
 }
@@ -676,6 +677,7 @@ type RunDomain struct {
 	Priority      float32
 	Turns         int32
 	TurnStarted   *int64
+	ServedAt      *time.Time
 	PagesStarted  int64
 	ImagesStarted int64
 	Requests      int64

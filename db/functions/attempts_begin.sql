@@ -2,46 +2,31 @@
 -- against the budgets and renews the domain's claim. p is crawl.Start. The reason 'stale' means that
 -- the row is not pending any more, or a budget is spent; 'pause', 'stop' and 'block' are a person's
 -- decisions. A prerequisite (such as robots.txt) gets its row here, and costs no budget.
-CREATE OR REPLACE FUNCTION crawl_begin(p jsonb) RETURNS slot_answer LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION crawl_begin(p jsonb) RETURNS begun_attempt LANGUAGE plpgsql AS $$
 DECLARE
     v_domain CONSTANT text := p ->> 'domain';
-    v_shared CONSTANT text[] := ARRAY(SELECT s ->> 'key' FROM jsonb_array_elements(p -> 'shared') s);
-    v_delays CONSTANT bigint[] := ARRAY(
-        SELECT (s ->> 'delay_ms')::bigint FROM jsonb_array_elements(p -> 'shared') s
-    );
     v_prerequisite CONSTANT boolean := coalesce((p ->> 'prerequisite')::boolean, false);
     v_id bigint := (p ->> 'crawl_id')::bigint;
     v_run bigint := (p ->> 'run_id')::bigint;
-    a slot_answer;
+    a start_attempt;
 BEGIN
     IF v_prerequisite THEN
         v_id := nextval(pg_get_serial_sequence('page_crawls', 'id'));
     END IF;
-    IF v_shared = '{}' THEN
-        SELECT x.reason IS NULL, coalesce(x.wait_ms, 0), coalesce(x.reason, ''), 0::bigint, NULL::text INTO a FROM unnest(slots_take(ARRAY[
-            (1, v_domain, v_id, NULL, ms_interval((p ->> 'hold_ms')::bigint), NULL, NULL, NULL, NULL)::start_attempt
-        ])) x;
-    ELSE
-        a := slot_take(v_domain, v_shared, v_delays, 'crawl:' || v_id, (p ->> 'hold_ms')::bigint,
-            (p ->> 'span_ms')::bigint, (p ->> 'queued')::boolean);
+    a := (slots_take(jsonb_build_array(p || jsonb_build_object('crawl_id', v_id))))[1];
+    IF a.reason IS NOT NULL THEN
+        RETURN (1, false, coalesce(a.wait_ms, 0), a.reason, 0)::begun_attempt;
     END IF;
-    IF NOT a.granted THEN
-        RETURN a;
-    END IF;
-    a.crawl_id := v_id;
-    IF a.was IS NOT NULL THEN
-        PERFORM crawl_reap(a.was);
-    END IF;
-    PERFORM claims_renew(ARRAY[v_domain], ms_interval((p ->> 'claim_ms')::bigint), NOT v_prerequisite);
+    PERFORM claims_renew(ARRAY[v_domain], a.claim, NOT v_prerequisite);
     IF v_prerequisite THEN
         INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, locked_at, worker)
         OVERRIDING SYSTEM VALUE
         SELECT v_id, i, v_domain, v_run, p ->> 'url', p ->> 'kind', true, clock_timestamp(), (p ->> 'worker')::integer
         FROM unnest(pages_add(jsonb_build_array(p))) i;
-        RETURN a;
+        RETURN (1, true, 0, '', v_id)::begun_attempt;
     END IF;
     UPDATE page_crawls c SET
-        locked_at = clock_timestamp(), retry_priority = (p ->> 'retry_priority')::smallint, worker = (p ->> 'worker')::integer
+        locked_at = clock_timestamp(), retry_priority = a.retry_priority, worker = (p ->> 'worker')::integer
     WHERE c.id = v_id AND c.completed_at IS NULL AND c.locked_at IS NULL
         -- a budget of the run's that was set just now is not known to it
         AND (
@@ -54,31 +39,42 @@ BEGIN
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
         IF budget_take(v_run, v_domain, p) THEN
-            RETURN a;
+            RETURN (1, true, 0, '', v_id)::begun_attempt;
         END IF;
         UPDATE page_crawls SET locked_at = NULL, worker = NULL WHERE id = v_id;
     END IF;
-    PERFORM slot_undo(v_domain, v_shared, 'crawl:' || v_id, 0, '{}');
-    RETURN (false, 0, 'stale', 0, NULL)::slot_answer;
+    PERFORM slot_undo(v_domain, a.shared, 'crawl:' || v_id, 0, '{}');
+    RETURN (1, false, 0, 'stale', 0)::begun_attempt;
 END
 $$;
 
--- Begins attempts of different domains, as crawl_begin does, if their pages share no slot and have no
--- budget. p is an array of crawl.Start. It does not wait for long for locks: each begins alone then.
+-- Begins attempts of different domains, as crawl_begin does, if their pages have no budget. p is an array
+-- of crawl.Start. It does not wait for long for locks: each begins alone then.
 CREATE OR REPLACE FUNCTION crawls_begin(p jsonb) RETURNS SETOF begun_attempt LANGUAGE plpgsql
 SET lock_timeout = '500ms' AS $$
 DECLARE
     v start_attempt[];
     v_begun bigint[];
     v_worker CONSTANT integer := (p -> 0 ->> 'worker')::integer; -- the same for all
+    v_some CONSTANT boolean := jsonb_path_exists(p, '$[*].prerequisite');
+    v_first integer[] := ARRAY[]::integer[]; -- the prerequisites that are granted, by their places in p
+    v_docs jsonb;
 BEGIN
-    v := slots_take(ARRAY(
-        SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, (e.doc ->> 'retry_priority')::smallint,
-            ms_interval((e.doc ->> 'hold_ms')::bigint), ms_interval((e.doc ->> 'claim_ms')::bigint),
-            NULL, NULL, NULL)::start_attempt
-        FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain'
-    ));
-    PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), true) FROM unnest(v) a WHERE a.reason IS NULL;
+    IF v_some THEN
+        SELECT jsonb_agg(CASE
+            WHEN e.doc ? 'prerequisite'
+                THEN e.doc || jsonb_build_object('crawl_id', nextval(pg_get_serial_sequence('page_crawls', 'id')))
+            ELSE e.doc
+        END ORDER BY e.n) INTO p
+        FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n);
+    END IF;
+    v := slots_take(p);
+    IF v_some THEN
+        SELECT coalesce(array_agg(a.n ORDER BY a.domain), '{}'), jsonb_agg(p -> (a.n - 1) ORDER BY a.domain)
+        INTO v_first, v_docs FROM unnest(v) a WHERE a.reason IS NULL AND p -> (a.n - 1) ? 'prerequisite';
+    END IF;
+    PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), true)
+    FROM unnest(v) a WHERE a.reason IS NULL AND a.n <> ALL (v_first);
     WITH x AS (
         UPDATE page_crawls c SET locked_at = clock_timestamp(), retry_priority = a.retry_priority, worker = v_worker
         FROM unnest(v) a
@@ -94,13 +90,26 @@ BEGIN
     ), counted AS (
         UPDATE run_domains r SET
             pages_started = r.pages_started + (x.kind = ANY (kinds('counted')))::integer,
-            images_started = r.images_started + (x.kind = ANY (kinds('image')))::integer, updated_at = clock_timestamp()
+            images_started = r.images_started + (x.kind = ANY (kinds('image')))::integer,
+            served_at = clock_timestamp(), updated_at = clock_timestamp()
         FROM x
         WHERE r.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND r.run_id = x.run_id AND r.domain = x.domain
     )
     SELECT coalesce(array_agg(x.id), '{}') INTO v_begun FROM x;
+    IF cardinality(v_first) > 0 THEN
+        PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), false) FROM unnest(v) a WHERE a.n = ANY (v_first);
+        WITH x AS (
+            INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, locked_at, worker)
+            OVERRIDING SYSTEM VALUE
+            SELECT (e.doc ->> 'crawl_id')::bigint, e.page_id, e.doc ->> 'domain', (e.doc ->> 'run_id')::bigint,
+                e.doc ->> 'url', e.doc ->> 'kind', true, clock_timestamp(), v_worker
+            FROM ROWS FROM (jsonb_array_elements(v_docs), unnest(pages_add(v_docs))) AS e (doc, page_id)
+            RETURNING id
+        )
+        SELECT v_begun || array_agg(x.id) INTO v_begun FROM x;
+    END IF;
     IF cardinality(v_begun) < cardinality(v) THEN
-        PERFORM slot_undo(a.domain, '{}', 'crawl:' || a.crawl_id, 0, '{}')
+        PERFORM slot_undo(a.domain, a.shared, 'crawl:' || a.crawl_id, 0, '{}')
         FROM unnest(v) a WHERE a.reason IS NULL AND a.crawl_id <> ALL (v_begun);
     END IF;
     RETURN QUERY SELECT a.n, a.crawl_id = ANY (v_begun), coalesce(a.wait_ms, 0),
@@ -134,7 +143,7 @@ BEGIN
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'skipped', skipped = CASE WHEN v_seen THEN 'taken back' ELSE 'not made' END,
         completed_at = t, error_message = p_why, robots_version = p_robots_version,
-        duration_ms = CASE WHEN v_seen THEN least(ms_between(locked_at, t), 2147483647)::integer END,
+        duration_ms = CASE WHEN v_seen THEN ms_taken(locked_at, t) END,
         delay_ms = CASE WHEN v_seen THEN p_delay_ms END, delay_reason = CASE WHEN v_seen THEN 'delay' END
     WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL AND (prerequisite OR v_seen)
     RETURNING * INTO c;
@@ -165,13 +174,14 @@ $$;
 -- counts. Its start decided whether the page is retried (retry_priority).
 CREATE OR REPLACE FUNCTION crawl_reap(p_holder text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
+    t CONSTANT timestamptz := clock_timestamp();
     dead page_crawls;
 BEGIN
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'failed', lost = true,
         -- the request can only have been made in this span
-        completed_at = clock_timestamp(),
-        duration_ms = least(ms_between(locked_at, clock_timestamp()), 2147483647)::integer,
+        completed_at = t,
+        duration_ms = ms_taken(locked_at, t),
         error_message = 'the worker died during the attempt', delay_ms = 0, delay_reason = ''
     WHERE id = substr(p_holder, 7)::bigint AND locked_at IS NOT NULL
     RETURNING * INTO dead;

@@ -58,13 +58,16 @@ BEGIN
         IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
             INSERT INTO page_crawls
                 (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
-            SELECT a.page_id, a.domain, coalesce(c.retry_priority, a.priority),
-                a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint), a.run_id, a.crawl_id, a.url,
-                a.kind, a.depth, a.redirects, c.again, c.bare, c.attempt + 1
+            SELECT a.page_id, a.domain, CASE WHEN a.doc ? 'retry_first' THEN a.priority ELSE coalesce(c.retry_priority, a.priority) END,
+                CASE WHEN a.doc ? 'retry_first' THEN c.scheduled_for ELSE a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint) END,
+                a.run_id, a.crawl_id, a.url, a.kind, a.depth, a.redirects, c.again, c.bare, c.attempt + 1
             FROM unnest(v_closed) a CROSS JOIN LATERAL (
-                SELECT x.again, x.bare, x.attempt, x.retry_priority FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1
+                SELECT x.again, x.bare, x.attempt, x.retry_priority, x.scheduled_for FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1
             ) c
             WHERE a.doc ? 'retry_in_ms';
+            UPDATE run_domains x SET served_at = NULL FROM unnest(v_closed) a
+            WHERE x.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v_closed) y))
+                AND x.run_id = a.run_id AND x.domain = a.domain AND a.doc ? 'retry_first';
         END IF;
         IF jsonb_path_exists(p, '$[*].recrawl') THEN
             PERFORM recrawls_record(v_closed);

@@ -64,11 +64,12 @@ DECLARE
     v_within boolean := true;
 BEGIN
     IF NOT v_image AND p ->> 'kind' <> ALL (kinds('counted')) THEN
+        UPDATE run_domains SET served_at = clock_timestamp() WHERE run_id = p_run_id AND domain = p_domain;
         RETURN true;
     END IF;
     UPDATE run_domains SET
         pages_started = pages_started + (NOT v_image)::integer, images_started = images_started + v_image::integer,
-        updated_at = clock_timestamp()
+        served_at = clock_timestamp(), updated_at = clock_timestamp()
     WHERE run_id = p_run_id AND domain = p_domain AND coalesce(CASE
         WHEN v_image THEN images_started < (p ->> 'image_budget')::bigint ELSE pages_started < (p ->> 'domain_budget')::bigint
     END, true)

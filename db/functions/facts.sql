@@ -1,5 +1,5 @@
 -- The facts of domains (crawl.Facts), in their order. For each running run with pending crawls they
--- have the first due crawl, or when a crawl will be due.
+-- have the first due crawl, or when a crawl will be due. The run that has waited longest for its turn is first.
 CREATE OR REPLACE FUNCTION domain_facts(p_domains text[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -47,7 +47,7 @@ BEGIN
                 AND x.run_id = rd.run_id LIMIT 1
         ) f ON true
         WHERE c.id IS NOT NULL OR q.more OR f.locked_at IS NOT NULL
-        ORDER BY d.n, rd.run_id
+        ORDER BY d.n, rd.served_at NULLS FIRST, rd.run_id
     );
     v_crawls := crawl_facts(ARRAY(SELECT r.crawl FROM unnest(v_runs) r));
     v_due := domains_due(ARRAY(SELECT DISTINCT p_domains[r.n] FROM unnest(v_runs) r WHERE r.waits), false);

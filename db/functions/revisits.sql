@@ -33,6 +33,14 @@ BEGIN
 END
 $$;
 
+-- The priority of a page that is requested again: after all that were never requested, unless it leads to
+-- these, as sitemaps and feeds do.
+CREATE OR REPLACE FUNCTION refresh_priority(p_kind text, p_depth integer, p_score real) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(
+        kind_priority(p_kind), page_priority(p_depth, p_score, CASE WHEN p_kind = ANY (kinds('announces')) THEN 0 ELSE 500 END)
+    )
+$$;
+
 -- Makes known pages of a run pending again, as new visits, unless they are pending. With p_others it
 -- also adds pages of other runs, like seeds, but does not revive domains that a person has stopped. A
 -- run that is done resumes. Returns the number of pages.
@@ -44,7 +52,8 @@ DECLARE
 BEGIN
     IF p_others THEN
         SELECT a.added INTO v_others FROM crawls_add(ARRAY(
-            SELECT (p_run_id, p.id, p.domain, p.url, p.kind, '', '{"depth": 0, "seed": true}', false, cardinality(p_pages) - u.n, NULL)::found_page
+            SELECT (p_run_id, p.id, p.domain, p.url, p.kind, '', '{"depth": 0, "seed": true}', false, cardinality(p_pages) - u.n,
+                refresh_priority(p.kind, 0, NULL))::found_page
             FROM unnest(p_pages) WITH ORDINALITY AS u (id, n)
             CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1) p
         )) a;
@@ -54,9 +63,8 @@ BEGIN
     -- A page whose crawl of another kind is pending is visited later: only a new visit takes its time away.
     WITH added AS (
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
-        SELECT p.id, p.domain, coalesce(kind_priority(c.kind),
-                page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id), 0)
-            ), p_run_id, c.id, p.url,
+        SELECT p.id, p.domain,
+            refresh_priority(c.kind, c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id)), p_run_id, c.id, p.url,
             CASE WHEN c.kind = ANY (kinds('announces')) THEN p.kind ELSE c.kind END, c.depth, true
         FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
             SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1

@@ -239,6 +239,9 @@ CREATE TABLE run_domains (
     -- How many requests there had been when it was claimed last. Null once it has made room
     -- for others, until its next turn.
     turn_started bigint DEFAULT 0,
+    -- When its last request began. Runs with pages of one domain take turns: the one that has waited longest
+    -- is first.
+    served_at timestamptz,
     -- requests begun for pages, and for images
     pages_started bigint NOT NULL DEFAULT 0,
     images_started bigint NOT NULL DEFAULT 0,
@@ -709,6 +712,8 @@ CREATE TABLE politeness_slots (
     ended_at timestamptz,
     strict_ms bigint,
     strict_until timestamptz,
+    -- how long a request has held a shared slot, on average
+    took_ms bigint NOT NULL DEFAULT 0,
     -- Of a domain's slot: since when its attempts have been taken back, as it could not be
     -- reached and nothing told whether that was its fault or ours. Null once it was reached.
     spared_since timestamptz,
@@ -931,17 +936,6 @@ CREATE TYPE run_due AS (
     reason text
 );
 
-CREATE TYPE slot_answer AS (
-    granted boolean,
-    -- how long to wait before asking again, when not granted
-    wait_ms bigint,
-    reason text,
-    -- the crawl that has the lease
-    crawl_id bigint,
-    -- who had it before, and never gave it back
-    was text
-);
-
 -- An attempt to begin; n is its place in the group. was is who had the slot before, and
 -- never gave it back; wait_ms and reason are set where the slot is not to be had.
 CREATE TYPE start_attempt AS (
@@ -951,12 +945,18 @@ CREATE TYPE start_attempt AS (
     retry_priority smallint,
     hold interval,
     claim interval,
+    span interval,
+    queued boolean,
+    -- the slots that it shares with other domains, and the delay that it wants of each
+    shared text [],
+    delays bigint [],
     was text,
     wait_ms bigint,
     reason text
 );
 
--- What became of it: a slot_answer.
+-- What became of it. wait_ms is how long to wait before asking again, when not granted; crawl_id is the
+-- crawl that has the lease.
 CREATE TYPE begun_attempt AS (
     n integer,
     granted boolean,

@@ -269,7 +269,7 @@ func standsStill(p report.Progress, now time.Time) (lines []string) {
 	case p.Spent != "" || spentPages(p):
 		lines = append(lines, fmt.Sprintf("a budget of the run is spent (max_%s)", cmp.Or(string(p.Spent), "pages")))
 	case p.Elsewhere > 0:
-		lines = append(lines, Count(p.Elsewhere, "domain")+" with pages of this run served for another run first")
+		lines = append(lines, Count(p.Elsewhere, "domain")+" with pages of this run served for other runs, too, in turns")
 	case p.Pending > 0:
 		lines = append(lines, Count(p.Pending, "page")+" pending")
 	default:

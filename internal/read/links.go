@@ -94,16 +94,19 @@ func (r *reading) announcers(ctx context.Context, page extract.Page, said usage.
 // sitemapNames returns the sitemaps of the page's origin: those in its robots.txt, or else the place of
 // a guessed one. It returns nothing if the rules are lost.
 func (r *reading) sitemapNames(ctx context.Context) (names []string, guessed bool, err error) {
-	rules, err := r.Store.Robots(ctx, r.url.Origin())
+	if r.d.Crawl.Robots == nil {
+		return nil, false, nil
+	}
+	names, err = r.Rules.Sitemaps(ctx, r.url.Origin(), r.d.Crawl.Robots.Version)
 	switch {
 	case errors.Is(err, crawl.ErrNotFound):
 		return nil, false, nil // lost since: the next visit will know
 	case err != nil:
 		return nil, false, err
-	case len(rules.Sitemaps) == 0:
+	case len(names) == 0:
 		return []string{r.url.Origin() + sitemapPath}, true, nil
 	}
-	return rules.Sitemaps, false, nil
+	return names, false, nil
 }
 
 // sitemapLinks returns links to the sitemaps of the page's origin.

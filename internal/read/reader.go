@@ -40,9 +40,16 @@ type RobotsStore interface {
 	Robots(ctx context.Context, origin string) (crawl.Robots, error)
 }
 
+// Rules names the sitemaps of an origin's robots.txt. It is crawl.ErrNotFound if nothing is stored.
+type Rules interface {
+	Sitemaps(ctx context.Context, origin string, version int64) ([]string, error)
+}
+
 // Config is what a Reader needs.
 type Config struct {
 	Store Store
+	// Rules are the parsed robots.txt.
+	Rules Rules
 	// Languages names the languages of pages. The zero value knows what they declare.
 	Languages language.Detector
 	// Pictures reads images, within bounds of CPU and memory.

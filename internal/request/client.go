@@ -111,7 +111,7 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Places == nil {
 		cfg.Places = NewPlaces(cfg.MaxFetches)
 	}
-	c := &Client{Config: cfg, large: semaphore.NewWeighted(max(int64(cfg.MaxFetches)/slowShare, 1)), broken: broken}
+	c := &Client{Config: cfg, large: semaphore.NewWeighted(int64(SlowPart(cfg.MaxFetches))), broken: broken}
 	c.cut, c.doCut = context.WithCancel(context.Background()) //nolint:gosec // Cut calls it
 	return c, nil
 }
@@ -130,8 +130,11 @@ func Span(timeout time.Duration) time.Duration { return timeout + leaseMargin }
 func (c *Client) span() time.Duration { return Span(c.Timeout) }
 
 func (c *Client) place(ctx context.Context, h crawl.Health) (*place, error) {
-	return c.Places.take(ctx, politeness.Occupies(h) >= slowAnswer)
+	return c.Places.take(ctx, IsSlow(h))
 }
+
+// IsSlow reports whether a host takes so long that it may have only a part of the places.
+func IsSlow(h crawl.Health) bool { return politeness.Occupies(h) >= slowAnswer }
 
 // shared returns the slots with a delay that a request shares with other domains.
 func (c *Client) shared(domain string, addr netip.Addr, pace decide.Pace) []crawl.SharedSlot {

@@ -21,6 +21,9 @@ var (
 // the rest, however many hosts hang. Requests for large bodies may take as many.
 const slowShare = 4
 
+// SlowPart is how many of so many places slow hosts may take (IsSlow).
+func SlowPart(most int) int { return max(most/slowShare, 1) }
+
 // placeSpan limits the wait for a place. Another worker may have one.
 const placeSpan = 2 * time.Minute
 
@@ -175,7 +178,7 @@ func (pl *place) taken() bool { return pl.lapses > 0 }
 func (p *Places) admit() {
 	for most := min(p.share, p.most); !p.stopped && p.leased() && p.used < most; {
 		first := p.waiting[0].Front()
-		if s := p.waiting[1].Front(); s != nil && p.slow < max(most/slowShare, 1) &&
+		if s := p.waiting[1].Front(); s != nil && p.slow < SlowPart(most) &&
 			(first == nil || s.Value.(*waiter).turn < first.Value.(*waiter).turn) { //nolint:forcetypeassert // as above
 			first = s
 		}

@@ -86,6 +86,7 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	if ofOrigin(ask, x, hinted) {
 		x.Trouble = politeness.TroubleOrigin
 	}
+	ofDomain := x.Trouble >= politeness.TroubleServer
 	refuses := refused(at.StatusCode) || at.Login
 	answer := politeness.Answer{
 		Sample: crawl.Sample{
@@ -107,7 +108,7 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	if !hinted {
 		// the server's own word counts, not our guess
 		w.Backoff = time.Duration(health.Penalty)
-		if x.Trouble != politeness.TroubleNone {
+		if x.Trouble != politeness.TroubleNone && (!ofDomain || x.Trouble == politeness.TroubleSetup) { // a retry policy adds none
 			w.Backoff = politeness.Jittered(w.Backoff, normal, c.Jitter())
 		}
 	}
@@ -124,7 +125,7 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 		// the page rests for longer than its domain
 		retry = max(retry, politeness.Backoff(politeness.TroubleServer, ask.Run.Crawl.Attempt, normal, c.Jitter()))
 	}
-	at.RetryIn = new(crawl.Millis(retry))
+	at.RetryIn, at.RetryFirst = new(crawl.Millis(retry)), ofDomain && decide.RetriesFirst(ask.Run, *ask.Run.Crawl)
 }
 
 // ofOrigin reports whether a request failed through its origin alone, while another origin of the domain

@@ -45,9 +45,10 @@ type Reader struct {
 }
 
 type parsed struct {
-	rules *robots.Rules
-	tdm   usage.TDM
-	size  int
+	rules    *robots.Rules
+	tdm      usage.TDM
+	sitemaps []string
+	size     int
 }
 
 // New makes a reader.
@@ -132,16 +133,41 @@ func (r *Reader) rules(ctx context.Context, origin string, version int64) (parse
 	if err != nil {
 		return parsed{}, err
 	}
-	p := parsed{rules: robots.Restore(stored.Rules), size: len(stored.Rules) + len(stored.TDM)}
-	if len(stored.TDM) > 0 {
-		if err := json.Unmarshal(stored.TDM, &p.tdm); err != nil {
-			return parsed{}, fmt.Errorf("read the tdmrep.json of %s: %w", origin, err)
-		}
-	}
+	stored.Origin = origin
 	// The version that was read may be newer than the one asked for: that is what
 	// holds now, but only under its own name.
-	r.cache.Set(origin+" "+strconv.FormatInt(stored.Version, 10), p)
+	return r.keep(stored, stored.Version)
+}
+
+// keep parses a robots.txt and caches it as a version.
+func (r *Reader) keep(stored crawl.Robots, version int64) (parsed, error) {
+	p := parsed{rules: robots.Restore(stored.Rules), sitemaps: stored.Sitemaps, size: len(stored.Rules) + len(stored.TDM)}
+	for _, s := range p.sitemaps {
+		p.size += len(s)
+	}
+	if len(stored.TDM) > 0 {
+		if err := json.Unmarshal(stored.TDM, &p.tdm); err != nil {
+			return parsed{}, fmt.Errorf("read the tdmrep.json of %s: %w", stored.Origin, err)
+		}
+	}
+	r.cache.Set(stored.Origin+" "+strconv.FormatInt(version, 10), p)
 	return p, nil
+}
+
+// Know caches the robots.txt that was recorded first of its origin, by the facts of its record.
+func (r *Reader) Know(known crawl.Robots, after crawl.Facts) error {
+	c := after.CrawlOf(known.Origin)
+	if c == nil || c.Robots == nil {
+		return nil
+	}
+	_, err := r.keep(known, c.Robots.Version)
+	return err
+}
+
+// Sitemaps returns the sitemaps that an origin's robots.txt names, by the version that the facts have named.
+func (r *Reader) Sitemaps(ctx context.Context, origin string, version int64) ([]string, error) {
+	p, err := r.rules(ctx, origin, version)
+	return p.sitemaps, err
 }
 
 // CacheUse counts the rules that were had from the cache, and the others.

@@ -287,6 +287,14 @@ func (s *Stack) Settle() {
 	}
 }
 
+// TemporalDir is the directory of our own Temporal; empty if it is not ours.
+func (s *Stack) TemporalDir() string {
+	if s.temporal == nil {
+		return ""
+	}
+	return temporalDir(s.dir.Path())
+}
+
 // temporalDir is the folder of Temporal's state in a data directory.
 func temporalDir(dataDir string) string { return filepath.Join(dataDir, "temporal") }
 

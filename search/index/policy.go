@@ -16,7 +16,7 @@ const (
 	// segments are merged beside the writes.
 	smallTiers = 2
 	// mergeSegments, mergePages and mergeBytes bound the segments of a merge, their pages and their
-	// bytes, and so its memory: it holds at most 256 MiB.
+	// bytes, and so its memory. The positions of a term are bounded by placesBytesMost.
 	mergeSegments = 64
 	mergePages    = 1_000_000
 	mergeBytes    = 2 << 30

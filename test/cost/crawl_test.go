@@ -80,7 +80,7 @@ func (nobody) StartDomain(context.Context, string, string, int) error { return n
 func (c *crawler) seed(t *testing.T) {
 	t.Helper()
 	run, err := c.store.EnsureRun(t.Context(), "cost", "test", settings.Settings{
-		Delay: new(settings.Duration(0)), IPDelay: new(settings.Duration(0)), LatencyFactor: new(float64),
+		Delay: new(settings.Duration(0)), IPDelay: new(settings.Duration(time.Millisecond)), LatencyFactor: new(float64),
 	})
 	require.NoError(t, err)
 	seeds, err := urls.ParseAll(c.web.Seeds())

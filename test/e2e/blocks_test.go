@@ -27,9 +27,6 @@ import (
 	"github.com/mosey-web/mosey/test/up"
 )
 
-// short are the documents whose blocks the short form runs.
-var short = []string{"README.md"}
-
 // Every block of commands or SQL in README.md and docs/*.md runs against the synthetic web, or is
 // listed with the reason why it cannot. Each document has a Temporal and a database of its own, and its
 // blocks run in their order.
@@ -52,14 +49,12 @@ func TestBlocksOfDocuments(t *testing.T) {
 	for name := range notRun {
 		require.True(t, listed[name], "%s: no document has this block", name)
 	}
+	form.Long(t)
 	s := newBlockSite(t)
 	client, err := programs.Temporal(t.TempDir())
 	require.NoError(t, err)
 	for name, blocks := range of {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
-			if !slices.Contains(short, name) {
-				form.Long(t)
-			}
 			newBlockWorld(t, s, client).run(t, blocks)
 		})
 	}

@@ -33,7 +33,7 @@ func buildNextVersion(t *testing.T) (bin string) {
 		require.True(t, found, "%s has no line %q", file, line)
 		changed[source] = before + with + after
 	}
-	fetch := "\terr := workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary()), act.FetchPages,\n"
+	fetch := "\terr := workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary(), d.state.Backoff), act.FetchPages,\n"
 	change("domain.go", fetch, "\td.state.Upgraded = true\n"+
 		"\tif err := workflow.Sleep(ctx, time.Millisecond); err != nil {\n\t\treturn err\n\t}\n"+fetch)
 	state := "type DomainState struct {\n"

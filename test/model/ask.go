@@ -65,7 +65,10 @@ func (w *World) Ask(run, domain, url string, prerequisite, image bool) (broken [
 	if prerequisite {
 		return broken
 	}
-	if r.Status = r.status(w.Now); r.Status != crawl.RunRunning {
+	if r.Status = r.status(w.Now); r.Status == crawl.RunDone && r.Resumes {
+		r.Status = crawl.RunRunning
+	}
+	if r.Status != crawl.RunRunning {
 		deny("the run is %s", r.Status)
 	}
 	if !d.Ruled {

@@ -59,6 +59,7 @@ func (w *World) compareRun(r *Run, row RunRow, rows Rows) (wrong []string) {
 		wrong = append(wrong, fmt.Sprintf("the time of run %s is over: it began %d ms ago", r.Name, (w.Now-r.Started)/1000))
 	}
 	was := r.Status
+	r.Resumes = false
 	if r.Status = row.Status; was != row.Status && was == crawl.RunPaused && r.Until <= w.Now {
 		was = crawl.RunRunning
 	}

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -65,12 +66,12 @@ func (f *flow) wait(now model.Instant, span time.Duration, hears bool) {
 // again has an activity that failed run again as Temporal does. It returns false if it
 // is not: the workflow fails.
 func (f *flow) again(now model.Instant, err error) bool {
-	wait := time.Second
+	wait := activities.FirstBackoff(0)
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		if app.NonRetryable() {
 			return false
 		}
-		wait = max(wait, app.NextRetryDelay())
+		wait = cmp.Or(app.NextRetryDelay(), wait)
 	}
 	if errors.Is(err, errLost) {
 		wait = heartbeatTimeout
@@ -226,7 +227,7 @@ func (d *domainFlow) fetchPages(b *bench, f *flow) (ended bool) {
 	res, err := callFor(b, f.id, func(ctx context.Context, a *activities.Activities) (activities.FetchPagesResult, error) {
 		return a.FetchPages(ctx, d.fetch)
 	})
-	if err = activities.ResultOf(err, &res); err != nil {
+	if err != nil {
 		return !f.again(b.now(), err)
 	}
 	d.res, d.next, d.span, d.reason = res, res.Next, time.Duration(res.Wait), res.Reason
@@ -245,7 +246,7 @@ func (d *domainFlow) fetchRobots(b *bench, f *flow) (ended bool) {
 	res, err := callFor(b, f.id, func(ctx context.Context, a *activities.Activities) (activities.FetchRobotsResult, error) {
 		return a.FetchRobots(ctx, d.robots)
 	})
-	if err = activities.ResultOf(err, &res); err != nil {
+	if err != nil {
 		return !f.again(b.now(), err)
 	}
 	d.res.NextStep = d.robots.Then(res)
@@ -304,6 +305,7 @@ func (s *seeding) step(b *bench, f *flow) (ended bool) {
 		case s.kind == "recrawl":
 			res, err := a.Recrawl(ctx, s.recrawl)
 			pending = res.Pending > 0
+			b.world.Runs[s.run].Resumes = pending
 			return struct{}{}, err
 		}
 		_, err := a.StoreSeeds(ctx, s.store)

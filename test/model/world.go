@@ -37,6 +37,8 @@ type Run struct {
 	Started Instant
 	// Recrawled is set if a person has had it ask for its pages again.
 	Recrawled bool
+	// Resumes is set if a person has just added pages: a run that is done goes on with them at once.
+	Resumes bool
 }
 
 // Page is a URL that a run wants.
@@ -168,7 +170,7 @@ func (w *World) Ensure(name string, set settings.Settings) *Run {
 
 // Seed makes pages of a domain part of a run. It lifts a stop of the domain.
 func (w *World) Seed(r *Run, domain, url string, bare bool) {
-	r.Seeded[domain] = true
+	r.Seeded[domain], r.Resumes = true, true
 	delete(w.Domain(domain).Controls, crawl.ControlStop)
 	r.want(url, &Page{Domain: domain, Bare: bare})
 }

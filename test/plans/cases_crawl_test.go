@@ -3,6 +3,7 @@ package plans
 import (
 	"maps"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ func crawlCases(changing changes) {
 		c.begin(siteHosted+200, 20, object{"registered_budget": 1 << 40})
 		c.ok(c.q.CrawlBegin(ctx, doc(start(siteHosted+400, 20, object{"registered_budget": 1}))))
 		c.begin(20, 31, object{"kind": "image", "image_budget": 100})
+		c.begin(36, 20, object{"kind": "sitemap", "run_budget": 1 << 40})
 		c.begin(24, 0, object{"kind": "robots", "prerequisite": true, "crawl_id": 0})
 		c.ok(c.q.CrawlBegin(ctx, doc(start(28, 20, object{"domain_budget": 1}))))
 		c.ok(c.q.CrawlBegin(ctx, doc(start(32, 20, object{"run_budget": 0}))))
@@ -66,15 +68,19 @@ func crawlCases(changing changes) {
 		c.done(c.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
 			CrawlID: crawlID(20, 31), Domain: site(20), Shared: []string{}, Why: "test", SharedDelayMs: []int64{},
 		}))
-		c.ok(c.q.SlotReleaseShared(ctx, dbsqlc.SlotReleaseSharedParams{
-			Shared: []string{"ip:198.18.0.2"}, SharedDelayMs: []int64{100}, Holder: "crawl:1", SinceEndMs: 1,
-		}))
+		c.ok(c.q.SlotsRelease(ctx, doc([]object{
+			{"crawl_id": 1, "since_end_ms": 1, "shared": []object{{"key": "ip:198.18.0.2", "delay_ms": 100}}},
+		})))
 		starts := []object{}
 		for _, s := range several(20)[10:] {
 			starts = append(starts, start(s, 20, nil))
 		}
-		starts = append(starts, start(siteOther, 12, nil), start(401+5, 20, nil))
-		c.ok(c.q.CrawlsBegin(ctx, doc(starts)))
+		onAddress := object{"shared": []object{{"key": "ip:198.18.0.3", "delay_ms": 1000}}}
+		starts = append(starts, start(siteOther, 12, onAddress), start(401+5, 20, onAddress),
+			start(60, 0, object{"kind": "robots", "prerequisite": true, "crawl_id": 0}))
+		begun, err := c.q.CrawlsBegin(ctx, doc(starts))
+		require.NoError(t, err)
+		require.True(t, slices.ContainsFunc(begun, func(r dbsqlc.CrawlsBeginRow) bool { return int(r.N) == len(starts) && r.Granted }), "%+v", begun)
 	}
 	changing["AttemptsRecord"] = func(t *testing.T, c change) {
 		attempts := []object{}
@@ -163,6 +169,7 @@ func crawlCases(changing changes) {
 			require.True(t, rows[0].Closed, "%v", a)
 		}
 		record(attempt(16, c.fly(16, 20), object{"outcome": "timeout", "page": nil, "retry_in_ms": 60000, "error": "no answer"}))
+		record(attempt(20, c.fly(20, 20), object{"outcome": "timeout", "page": nil, "retry_in_ms": 60000, "retry_first": true, "error": "no answer"}))
 		record(attempt(24, c.fly(24, 20), object{
 			"outcome": "failed", "page": object{"failed": true}, "give_up": "unreachable", "give_up_reason": "test", "give_up_ms": 3600000,
 		}))

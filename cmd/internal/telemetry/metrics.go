@@ -95,7 +95,7 @@ func NewMetrics() *Metrics {
 	})
 
 	m.groups = m.histograms("mosey_group_documents",
-		"Documents of different domains that shared one transaction, by operation: begin or record.",
+		"Documents of different domains that shared one transaction, by operation: begin, release or record.",
 		[]float64{1, 2, 4, 8, 16, 32, 64}, "operation")
 	m.groupWait = m.histograms("mosey_group_wait_seconds", "How long the first document of a group waited for others.", dbBuckets, "operation")
 	m.groupTook = m.histograms("mosey_group_seconds", "How long the transaction of a group took.", dbBuckets, "operation")

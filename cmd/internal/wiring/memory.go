@@ -29,10 +29,13 @@ const (
 	// the live heap. A process allocates a lot and keeps little.
 	gcPercent   = 400
 	memoryEvery = 5 * time.Second
+	// memoryRoomy is the size of all memory, in bytes, up to which collections are rarer than above it.
+	memoryRoomy = 1000 << 20
 )
 
-// LimitMemory limits this process to bytes, or to one and three quarters of what is in use if that
-// is more, but at most to three quarters of the machine or control group. Below the limit it rarely
+// LimitMemory limits this process to bytes, or to two and a quarter times its live heap if that is more.
+// Above memoryRoomy the limit is one and three quarters; at 10,000 domains collections take 28 % of the
+// processor then. It is never above three quarters of the machine or control group. Below the limit Go rarely
 // collects. The limit follows what is in use, because a process at its limit would only collect.
 // GOMEMLIMIT ("off" for none) and GOGC in the environment win. Call stop in the end.
 func LimitMemory(env Env, bytes int64) (stop func()) {
@@ -66,7 +69,8 @@ func memoryLimit(floor, live, beside, machine int64) int64 {
 	if machine > 0 {
 		floor, most = min(floor, machine/4), machine/4*3
 	}
-	return min(max(floor, live+live*3/4+beside), most)
+	roomy := min(live*9/4+beside, memoryRoomy)
+	return min(max(floor, roomy, live*7/4+beside), most)
 }
 
 // memoryInUse returns the bytes of the live heap after the last collection, and those beside the heap.

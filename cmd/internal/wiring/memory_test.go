@@ -16,7 +16,9 @@ func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ floor, live, beside, machine, want int64 }{
 		"IsTheFloorWhereLittleIsInUse":       {MemoryOfAll, 150 * mb, 80 * mb, 24_000 * mb, 448 * mb},
-		"FollowsWhatIsInUse":                 {MemoryOfAll, 600 * mb, 100 * mb, 24_000 * mb, 1150 * mb},
+		"FollowsWhatIsInUse":                 {MemoryOfAll, 400 * mb, 100 * mb, 24_000 * mb, 1000 * mb},
+		"HasLessRoomAboveAGigabyte":          {MemoryOfAll, 600 * mb, 100 * mb, 24_000 * mb, 1150 * mb},
+		"IsRoomyUpToThere":                   {MemoryOfAll, 450 * mb, 100 * mb, 24_000 * mb, 1000 * mb},
 		"IsLowerOnASmallMachine":             {MemoryOfAll, 50 * mb, 50 * mb, 1000 * mb, 250 * mb},
 		"LeavesAQuarterOfTheMachineToOthers": {MemoryOfAll, 600 * mb, 100 * mb, 1000 * mb, 750 * mb},
 		"DoesNotNeedToKnowTheMachine":        {MemoryOfAll, 600 * mb, 100 * mb, 0, 1150 * mb},

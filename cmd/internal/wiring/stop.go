@@ -13,6 +13,8 @@ import (
 const (
 	// recordSpan is how long what was broken off, and what has ended last, has to be recorded.
 	recordSpan = 3 * time.Second
+	// pollsEnd is how long the polls of a worker that stops take to end.
+	pollsEnd = 200 * time.Millisecond
 	// endSpan is how long all that follows may take.
 	endSpan = 2 * time.Second
 )
@@ -20,16 +22,29 @@ const (
 // StopSpan is the longest that a worker takes to stop: whatever is away, it ends then.
 func (f FetchFlags) StopSpan() time.Duration { return f.Drain + recordSpan + endSpan }
 
-// Stop ends serving: no request begins, and waiting domains go to other workers. Requests in flight
-// may end until FetchFlags.Drain, and are then broken off and recorded. It returns after StopSpan
-// at the latest.
+// Drain begins no more requests. Requests in flight may end until FetchFlags.Drain, and are then broken
+// off and recorded. Another call changes nothing.
+func (w *Worker) Drain() { activities.Drain(w.acts, w.drain) }
+
+// Stop drains, ends serving and hands waiting domains over to other workers, or keeps them (see KeepIn). It
+// returns after StopSpan at the latest.
 func (w *Worker) Stop() {
-	activities.Drain(w.acts, w.drain)
+	w.Drain()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		w.stopLooking()
-		w.stopServing()
+		if w.kept != "" {
+			w.stopServing()
+			w.keep()
+		} else {
+			handedOver := background(func(context.Context) {
+				time.Sleep(pollsEnd)
+				activities.HandOver(w.acts)
+			})
+			w.stopServing()
+			handedOver()
+		}
 		w.leaveFleet()
 		w.fleet.leave()
 		activities.Wait(w.acts)

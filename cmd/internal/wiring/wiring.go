@@ -161,8 +161,9 @@ func NewWorker(
 	}
 	config := activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Agent: token,
-		Starter: workflows.Starter{Client: c, Page: f.WebURL, Versioned: v.BuildID != ""},
-		Logger:  logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout,
+		Starter:   workflows.Starter{Client: c, Page: f.WebURL, Versioned: v.BuildID != ""},
+		Completer: c.Client,
+		Logger:    logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout,
 		Places: fleet.places, Worker: fleet.ID,
 		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
 		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
@@ -218,9 +219,8 @@ type queue struct {
 
 func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
 	w := worker.New(c.Client, crawl.TaskQueue, worker.Options{
-		// An activity mostly waits: for its slot, for a server. While Temporal is late
-		// each active domain has one for minutes, and a domain without a place would
-		// have no turn. MaxFetches bounds the work.
+		// An activity that waits for its slot is handed over, and has no place here. MaxFetches bounds
+		// the requests of the others.
 		MaxConcurrentActivityExecutionSize: activitiesMax,
 		// The SDK sends one at four fifths of each activity's time-out, if that allows.
 		MaxHeartbeatThrottleInterval: 10 * time.Minute,
@@ -246,8 +246,7 @@ func serveControl(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activi
 	return w
 }
 
-// activitiesMax is how many activities a process may have under way. One that waits
-// costs some ten kilobytes.
+// activitiesMax is how many activities a process may have under way that were not handed over.
 const activitiesMax = 100_000
 
 // How many pollers a worker may have; Temporal says how many pay.
@@ -280,12 +279,15 @@ type Worker struct {
 	keywords     keywords.Writer
 	stopKeywords func()
 	stopServing  func()
-	behind       chan error
-	logger       *slog.Logger
+	// kept is the file of the domains that wait when this worker stops; empty hands them over by Temporal.
+	kept   string
+	behind chan error
+	logger *slog.Logger
 }
 
 // Start begins to serve.
 func (w *Worker) Start() error {
+	w.adopt()
 	w.leaveFleet = background(w.fleet.run)
 	for i, q := range w.queues {
 		if err := q.Start(); err != nil {

@@ -1,5 +1,5 @@
-// Package command is what all commands of mosey share: the world they touch, the store and
-// the stack that they open, how they read names and print.
+// Package command is what all commands of mosey share: their environment, the store that
+// they open, how they read names and print.
 package command
 
 import (
@@ -7,8 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"math"
+	"os"
 	"path/filepath"
 	"slices"
+
+	"golang.org/x/term"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
@@ -256,4 +261,18 @@ func RunID(ctx context.Context, store *db.Store, name string) (*int64, error) {
 // UnknownRun is the error that names a run that does not exist.
 func UnknownRun(name string) error {
 	return wiring.Usagef("run %q does not exist; mosey status lists all", name)
+}
+
+// ErrorsOnly keeps a command's short use of Temporal silent.
+const ErrorsOnly = slog.LevelError
+
+// NewLogger logs as the flags say, by default from level on. Embedded servers log to files of their own.
+func (e *Env) NewLogger(w io.Writer, level slog.Level) *slog.Logger {
+	return e.Log.Logger(w, level, false)
+}
+
+// IsTerminal returns whether w is one.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && f.Fd() <= math.MaxInt32 && term.IsTerminal(int(f.Fd()))
 }

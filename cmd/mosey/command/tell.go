@@ -17,6 +17,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/serve"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -66,6 +67,13 @@ func (t teller) run(ctx context.Context, run crawl.Run, wake bool) error {
 		}
 		return group.Wait()
 	})
+}
+
+// NewWebChanges makes the changes of a web page beside a Temporal that runs.
+func NewWebChanges(store *db.Store, starter workflows.Starter, logger *slog.Logger) serve.Changes {
+	return &webChanges{logger: logger, teller: teller{store, func(_ context.Context, fn func(workflows.Starter) error) error {
+		return fn(starter)
+	}}}
 }
 
 // webChanges are those that are made on the web page. It is safe for concurrent use.
@@ -160,7 +168,7 @@ func WithWeb(ctx context.Context, e *Env, logger *slog.Logger, readOnly bool, fn
 			if err != nil {
 				return err
 			}
-			o.TokenFile = tokenFile(dir)
+			o.TokenFile = TokenFile(dir)
 		}
 		return fn(o)
 	})
@@ -280,11 +288,11 @@ func TemporalUI(e *Env) string {
 	if err != nil || !running {
 		return ""
 	}
-	return inNamespace(e, info.UIURL)
+	return InNamespace(e, info.UIURL)
 }
 
-// inNamespace is the address of Temporal's web UI up to the namespace; empty where ui is.
-func inNamespace(e *Env, ui string) string {
+// InNamespace is the address of Temporal's web UI up to the namespace; empty where ui is.
+func InNamespace(e *Env, ui string) string {
 	if ui == "" {
 		return ""
 	}

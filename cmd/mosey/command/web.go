@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -247,4 +248,12 @@ func ServeUntil(ctx context.Context, listener net.Listener, handler http.Handler
 		err = errors.Join(err, served)
 	}
 	return err
+}
+
+// TokenFile is where a data directory keeps the token of the web page; empty is nowhere.
+func TokenFile(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "web-token")
 }

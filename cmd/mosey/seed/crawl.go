@@ -12,6 +12,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/cmd/mosey/crawler"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
@@ -23,7 +24,7 @@ import (
 // CrawlCmd crawls until the run is done.
 type CrawlCmd struct {
 	wiring.FetchFlags
-	command.ListenFlags
+	crawler.ListenFlags
 
 	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them (one a line), or - for standard input. None resumes the run."`
 	Run_  string   `name:"run" help:"Name of the run. The same name again resumes it. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
@@ -70,9 +71,9 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		view.note(fmt.Sprintf("skipped: %d lines in all that are no URLs", seeds.bad.All))
 	}
 	c.ImagesIn = c.ImageStore
-	open := command.OpenCrawler
+	open := crawler.Open
 	if c.Detach {
-		open = command.AttachCrawler
+		open = crawler.Attach
 	}
 	m, err := open(ctx, e, c.ListenFlags, e.NewLogger(view.logs(), slog.LevelWarn), view.note)
 	if err != nil {
@@ -137,7 +138,7 @@ func idle(before, last report.Progress) error {
 
 // begin stores the settings and seeds, and starts the run. before is its progress until then.
 func (c *CrawlCmd) begin(
-	ctx context.Context, e *command.Env, m *command.Crawler, seeds []string,
+	ctx context.Context, e *command.Env, m *crawler.Crawler, seeds []string,
 ) (run crawl.Run, before report.Progress, err error) {
 	if err := m.CheckNamespace(ctx, e); err != nil {
 		return run, before, err
@@ -165,6 +166,10 @@ func (c *CrawlCmd) begin(
 			return run, before, wiring.Usagef("run %s stores images, and there is no place for them: "+
 				"name the directory or the bucket that the workers of this cluster store them in with --image-store", run.Name)
 		}
+		// The run goes on before its domains are served: their workflows would end, for want of a run.
+		if err := m.Store.StartRun(ctx, run.ID); err != nil {
+			return run, before, err
+		}
 		if err := m.StartWorker(ctx, e, c.FetchFlags); err != nil {
 			return run, before, err
 		}
@@ -172,7 +177,7 @@ func (c *CrawlCmd) begin(
 	return run, before, c.seed(ctx, m, run)
 }
 
-func (c *CrawlCmd) seed(ctx context.Context, m *command.Crawler, run crawl.Run) error {
+func (c *CrawlCmd) seed(ctx context.Context, m *crawler.Crawler, run crawl.Run) error {
 	starter := workflows.Starter{Client: m.Client}
 	seeding, err := StartSeeding(ctx, m.Store, starter, run, c.Settings)
 	if err != nil {
@@ -204,8 +209,11 @@ func StartSeeding(
 	return seeding, nil
 }
 
-func (*CrawlCmd) stop(m *command.Crawler, run crawl.Run) (report.Progress, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), command.CloseTimeout)
+// stop stops the run. The worker is drained first, so that domains that come due meanwhile do not
+// find their run stopped: their workflows would end, and all start anew when the run is resumed.
+func (*CrawlCmd) stop(m *crawler.Crawler, run crawl.Run) (report.Progress, error) {
+	m.Worker.Drain()
+	ctx, cancel := context.WithTimeout(context.Background(), crawler.CloseTimeout)
 	defer cancel()
 	change := crawl.RunChange{Action: crawl.ChangeStop, SetBy: command.Whoami(), Reason: "its command was ended"}
 	if _, err := m.Store.ChangeRun(ctx, run.Name, change); err != nil && !errors.Is(err, crawl.ErrInvalid) {
@@ -215,7 +223,7 @@ func (*CrawlCmd) stop(m *command.Crawler, run crawl.Run) (report.Progress, error
 	m.Worker.Stop()
 	m.Worker = nil
 	// requests that were in flight have taken their time
-	ctx, cancel = context.WithTimeout(context.Background(), command.CloseTimeout)
+	ctx, cancel = context.WithTimeout(context.Background(), crawler.CloseTimeout)
 	defer cancel()
 	return progress(ctx, m, run.Name)
 }
@@ -231,7 +239,7 @@ const (
 	watchPatience = 5 * time.Minute
 )
 
-func (c *CrawlCmd) watch(ctx context.Context, m *command.Crawler, run crawl.Run, view *view) (report.Progress, error) {
+func (c *CrawlCmd) watch(ctx context.Context, m *crawler.Crawler, run crawl.Run, view *view) (report.Progress, error) {
 	last, answered := report.Progress{Run: run}, time.Now()
 	last.Status = crawl.RunRunning
 	for {
@@ -278,9 +286,9 @@ func awaitEnd(ctx context.Context, store *db.Store, name string, longest time.Du
 const signalTimeout = time.Second
 
 // endDispatcher wakes the CrawlWorkflow of an ended run and waits for its end, up to
-// command.CloseTimeout. Otherwise it would seem to run until the next worker starts.
-func endDispatcher(c *command.Crawler, run string) {
-	ctx, cancel := context.WithTimeout(context.Background(), command.CloseTimeout)
+// crawler.CloseTimeout. Otherwise it would seem to run until the next worker starts.
+func endDispatcher(c *crawler.Crawler, run string) {
+	ctx, cancel := context.WithTimeout(context.Background(), crawler.CloseTimeout)
 	defer cancel()
 	signal, cancelSignal := context.WithTimeout(ctx, signalTimeout)
 	defer cancelSignal()
@@ -294,7 +302,7 @@ func endDispatcher(c *command.Crawler, run string) {
 	}
 }
 
-func progress(ctx context.Context, m *command.Crawler, name string) (report.Progress, error) {
+func progress(ctx context.Context, m *crawler.Crawler, name string) (report.Progress, error) {
 	run, err := m.Store.Run(ctx, name)
 	if err != nil {
 		return report.Progress{}, err

@@ -1,21 +1,18 @@
-package command
+// Package crawler is Mosey in one process: the stack, the database and Temporal, opened for one command.
+package crawler
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"math"
-	"os"
 	"path/filepath"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/mosey-web/mosey/cmd/internal/telemetry"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/language/models"
 	"github.com/mosey-web/mosey/internal/stack"
@@ -30,7 +27,7 @@ type Crawler struct {
 	Client *wiring.Client
 	Worker *wiring.Worker
 	// Web is nil where it is off.
-	Web *Web
+	Web *command.Web
 	// Telemetry is nil where nobody watches.
 	Telemetry *wiring.Telemetry
 	// unlimit ends the watch over this process's memory
@@ -38,9 +35,9 @@ type Crawler struct {
 	Logger  *slog.Logger
 }
 
-// AttachCrawler connects to the Mosey that runs, and starts none.
-func AttachCrawler(
-	ctx context.Context, e *Env, listen ListenFlags, logger *slog.Logger, progress func(string),
+// Attach connects to the Mosey that runs, and starts none.
+func Attach(
+	ctx context.Context, e *command.Env, listen ListenFlags, logger *slog.Logger, progress func(string),
 ) (*Crawler, error) {
 	if listen.PortFlags != (PortFlags{}) {
 		return nil, wiring.Usagef("--temporal-port and --ui-port: with --detach another Mosey has its Temporal already: leave them out")
@@ -68,7 +65,7 @@ func AttachCrawler(
 	if database == "" || temporal == "" {
 		return nil, wiring.Usagef("--detach: want both DATABASE_URL and TEMPORAL_ADDRESS, or neither")
 	}
-	c, err := connectCrawler(ctx, e, listen, stack.Options{
+	c, err := connect(ctx, e, listen, stack.Options{
 		DatabaseURL: database, TemporalAddress: temporal, Logger: logger, Progress: progress,
 	})
 	if err != nil {
@@ -76,7 +73,7 @@ func AttachCrawler(
 	}
 	c.Stack.UIURL = info.UIURL
 	if info.WebURL != "" {
-		c.Web = &Web{URL: info.WebURL}
+		c.Web = &command.Web{URL: info.WebURL}
 	}
 	return c, nil
 }
@@ -84,7 +81,7 @@ func AttachCrawler(
 // ListenFlags say where a process that crawls can be seen.
 type ListenFlags struct {
 	telemetry.WatchFlags
-	WebFlags
+	command.WebFlags
 	PortFlags
 
 	// ImagesIn is where images are stored; empty is the default.
@@ -98,16 +95,16 @@ type PortFlags struct {
 }
 
 // check refuses ports for a Temporal that is not ours.
-func (p PortFlags) check(e *Env) error {
+func (p PortFlags) check(e *command.Env) error {
 	if wiring.TemporalAddress(e.Environ) == "" || p == (PortFlags{}) {
 		return nil
 	}
 	return wiring.Usagef("--temporal-port and --ui-port are those of Mosey's own Temporal, and TEMPORAL_ADDRESS names another: leave them out")
 }
 
-// OpenCrawler starts what the environment does not name, and connects to it all.
-func OpenCrawler(
-	ctx context.Context, e *Env, listen ListenFlags, logger *slog.Logger, progress func(string),
+// Open starts what the environment does not name, and connects to it all.
+func Open(
+	ctx context.Context, e *command.Env, listen ListenFlags, logger *slog.Logger, progress func(string),
 ) (*Crawler, error) {
 	err := listen.check(e)
 	if err != nil {
@@ -127,11 +124,11 @@ func OpenCrawler(
 			return nil, err
 		}
 	}
-	return connectCrawler(ctx, e, listen, opts)
+	return connect(ctx, e, listen, opts)
 }
 
-// connectCrawler starts what the options leave to us, and connects to it all.
-func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.Options) (_ *Crawler, err error) {
+// connect starts what the options leave to us, and connects to it all.
+func connect(ctx context.Context, e *command.Env, listen ListenFlags, opts stack.Options) (_ *Crawler, err error) {
 	logger := opts.Logger
 	c := &Crawler{Logger: logger, unlimit: wiring.LimitMemory(e.Environ, wiring.MemoryOfAll)}
 	defer func() {
@@ -176,30 +173,20 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 	if err = c.Telemetry.Serve(ctx, c.Store, c.Client, logger, dirs...); err != nil {
 		return nil, err
 	}
-	images, err := ImageStoreOf(e, listen.ImagesIn)
+	images, err := command.ImageStoreOf(e, listen.ImagesIn)
 	if err != nil {
 		return nil, err
 	}
-	tell := teller{c.Store, func(_ context.Context, fn func(workflows.Starter) error) error {
-		return fn(workflows.Starter{Client: c.Client})
-	}}
-	c.Web, err = listen.Serve(ctx, WebOptions{
-		DatabaseURL: c.Stack.DatabaseURL, TemporalUI: inNamespace(e, c.Stack.UIURL), Logger: logger,
-		Temporal: c.Client.Answers, Images: images, Changes: &webChanges{teller: tell, logger: logger},
-		TokenFile: tokenFile(opts.DataDir), By: Whoami(),
+	c.Web, err = listen.Serve(ctx, command.WebOptions{
+		DatabaseURL: c.Stack.DatabaseURL, TemporalUI: command.InNamespace(e, c.Stack.UIURL), Logger: logger,
+		Temporal: c.Client.Answers, Images: images,
+		Changes:   command.NewWebChanges(c.Store, workflows.Starter{Client: c.Client}, logger),
+		TokenFile: command.TokenFile(opts.DataDir), By: command.Whoami(),
 	})
 	if err == nil {
 		err = c.Stack.PublishWeb(c.Web.Address())
 	}
 	return c, err
-}
-
-// tokenFile is where a data directory keeps the token of the web page; empty is nowhere.
-func tokenFile(dir string) string {
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, "web-token")
 }
 
 func describeInUse(inUse *datadir.InUseError) error {
@@ -212,13 +199,13 @@ func describeInUse(inUse *datadir.InUseError) error {
 }
 
 // CheckNamespace refuses a Temporal whose namespace belongs to another database.
-func (c *Crawler) CheckNamespace(ctx context.Context, e *Env) error {
+func (c *Crawler) CheckNamespace(ctx context.Context, e *command.Env) error {
 	return describeForeign(e, wiring.CheckNamespace(ctx, c.Client, c.Store))
 }
 
 // describeForeign tells what to do if the data directory's own Temporal has the namespace
 // of another database. That Temporal stops with this command.
-func describeForeign(e *Env, err error) error {
+func describeForeign(e *command.Env, err error) error {
 	foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err)
 	if !is || wiring.TemporalAddress(e.Environ) != "" {
 		return err
@@ -232,14 +219,17 @@ func describeForeign(e *Env, err error) error {
 }
 
 // StartWorker starts a worker in this process.
-func (c *Crawler) StartWorker(ctx context.Context, e *Env, f wiring.FetchFlags) (err error) {
-	if f.ImageStore, err = ImageStoreOf(e, f.ImageStore); err != nil {
+func (c *Crawler) StartWorker(ctx context.Context, e *command.Env, f wiring.FetchFlags) (err error) {
+	if f.ImageStore, err = command.ImageStoreOf(e, f.ImageStore); err != nil {
 		return err
 	}
 	f.WebURL = cmp.Or(f.WebURL, c.Web.Address())
 	w, err := wiring.NewWorker(ctx, c.Client, c.Store, f, wiring.ServeFlags{}, models.Models{}, c.Logger, c.Telemetry)
 	if err != nil {
 		return describeForeign(e, err)
+	}
+	if dir := c.Stack.TemporalDir(); dir != "" {
+		w.KeepIn(dir)
 	}
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
@@ -279,18 +269,4 @@ func (c *Crawler) Close() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
 	defer cancel()
 	return errors.Join(err, c.Stack.Close(ctx))
-}
-
-// ErrorsOnly keeps a command's short use of Temporal silent.
-const ErrorsOnly = slog.LevelError
-
-// NewLogger logs as the flags say, by default from level on. Embedded servers log to files of their own.
-func (e *Env) NewLogger(w io.Writer, level slog.Level) *slog.Logger {
-	return e.Log.Logger(w, level, false)
-}
-
-// IsTerminal returns whether w is one.
-func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && f.Fd() <= math.MaxInt32 && term.IsTerminal(int(f.Fd()))
 }

@@ -1,0 +1,86 @@
+package activities
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.temporal.io/sdk/activity"
+)
+
+// call names the activity that a batch has handed over. The SDK's own context of the activity takes many
+// times as much memory.
+type call struct {
+	Token      []byte    `json:"token"`
+	WorkflowID string    `json:"workflow_id"`
+	RunID      string    `json:"run_id"`
+	Activity   string    `json:"activity"`
+	Attempt    int32     `json:"attempt"`
+	Deadline   time.Time `json:"deadline"`
+	// Every is how often a heartbeat is sent; 0 is never.
+	Every time.Duration `json:"every"`
+	// stopped is closed when the worker stops.
+	stopped <-chan struct{}
+	log     *slog.Logger
+}
+
+type callKey struct{}
+
+func callOf(ctx context.Context, log *slog.Logger) call {
+	info := activity.GetInfo(ctx)
+	return call{
+		Token: info.TaskToken, WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID,
+		Activity: info.ActivityType.Name, Attempt: info.Attempt, Deadline: info.Deadline,
+		Every: info.HeartbeatTimeout / beatPart, stopped: activity.GetWorkerStopChannel(ctx), log: log,
+	}
+}
+
+// context returns a context with the call, which does not end.
+func (c *call) context() context.Context {
+	return context.WithValue(context.Background(), callKey{}, c)
+}
+
+// callIn returns the call that is handled in a context, handed over or not; nil is none.
+func callIn(ctx context.Context) *call {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		return c
+	}
+	if !activity.IsActivity(ctx) {
+		return nil
+	}
+	c := callOf(ctx, nil)
+	return &c
+}
+
+// stopChannel is closed when the activity's worker stops.
+func stopChannel(ctx context.Context) <-chan struct{} {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		return c.stopped
+	}
+	return activity.GetWorkerStopChannel(ctx)
+}
+
+// warn logs where people who look at the activity see it.
+func warn(ctx context.Context, message string, args ...any) {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		args = append(args, "workflow", c.WorkflowID, "workflow_run", c.RunID, "activity", c.Activity, "attempt", c.Attempt)
+		c.log.WarnContext(ctx, message, args...) //nolint:sloglint // the caller's message
+		return
+	}
+	activity.GetLogger(ctx).Warn(message, args...)
+}
+
+// traceOf returns the attributes of a trace that name the attempt's activity and workflow.
+func traceOf(ctx context.Context) []attribute.KeyValue {
+	c := callIn(ctx)
+	if c == nil {
+		return nil
+	}
+	return []attribute.KeyValue{
+		attribute.String("temporal.workflow_id", c.WorkflowID),
+		attribute.String("temporal.run_id", c.RunID),
+		attribute.String("temporal.activity_type", c.Activity),
+		attribute.Int64("temporal.activity_attempt", int64(c.Attempt)),
+	}
+}

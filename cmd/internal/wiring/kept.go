@@ -1,0 +1,59 @@
+package wiring
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/mosey-web/mosey/activities"
+)
+
+// keptFile is in the directory of the Temporal whose activities it names: it is deleted with that.
+const keptFile = "waiting.json"
+
+// KeepIn has the domains that wait when this worker stops kept in the directory of a Temporal that stops
+// with it. To tell that Temporal would take some milliseconds a domain, and as much again at the next start.
+// Call it before Start.
+func (w *Worker) KeepIn(dir string) { w.kept = filepath.Join(dir, keptFile) }
+
+// keep writes down what waits. If that fails, Temporal has it made again once it misses the heartbeats.
+func (w *Worker) keep() {
+	kept := activities.Keep(w.acts)
+	if len(kept) == 0 {
+		return
+	}
+	data, err := json.Marshal(kept)
+	if err == nil {
+		err = os.WriteFile(w.kept+".part", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(w.kept+".part", w.kept)
+	}
+	if err != nil {
+		w.logger.Warn("could not keep the domains that wait; they are continued some minutes after the next start",
+			"domains", len(kept), "error", err)
+	}
+}
+
+// adopt continues what an earlier process has kept, once.
+func (w *Worker) adopt() {
+	if w.kept == "" {
+		return
+	}
+	data, err := os.ReadFile(w.kept)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	var kept []activities.Kept
+	if err == nil {
+		err = errors.Join(os.Remove(w.kept), json.Unmarshal(data, &kept))
+	}
+	if err != nil {
+		w.logger.Warn("could not read which domains waited; they are continued some minutes after this start", "file", w.kept, "error", err)
+		return
+	}
+	adopted := activities.Adopt(w.acts, kept)
+	w.logger.Debug("continued the domains that waited", "domains", adopted, "kept", len(kept))
+}
