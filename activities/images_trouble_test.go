@@ -20,6 +20,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // crowdedStore is a store of images on a disk with little room left, and of another kind of
@@ -82,7 +83,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 		require.Zero(t, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND outcome = 'failed'"))
 
 		require.NoError(t, os.Remove(dir))
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			_, err := b.fetchPages(t, 100)
 			return err == nil
 		}, time.Minute, 100*time.Millisecond, "once it is looked at again")
@@ -104,7 +105,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 		require.ErrorContains(t, err, "there is no room")
 		require.Nil(t, b.imageRows(t)["/a.png"].Success, "what is small would be taken: it is not this image")
 		images.room = 1 << 30
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			_, err := b.fetchPages(t, 100)
 			return err == nil
 		}, time.Minute, 100*time.Millisecond, "once there is room")
@@ -172,7 +173,7 @@ func TestImagesComeBeforeNews(t *testing.T) {
 	_, err := b.fetchPages(t, 100)
 	require.Error(t, err, "the trouble of the image ends a batch")
 	b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '4 s' WHERE kind = 'image' AND outcome IS NULL")
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		res, err := b.fetchPages(t, 100)
 		return err == nil && res.Next == activities.StepFinish
 	}, 20*time.Second, 100*time.Millisecond)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl/lists"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // A list of networks holds for running crawls, whatever the host is called.
@@ -25,7 +26,7 @@ func TestListedNetwork(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.store.AddToList(t.Context(), lists.Block, []lists.Entry{entry}, "the owner asked", "tester")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		b.age(t, 10*time.Second)
 		_, err := b.fetchPages(t, 1)
 		require.NoError(t, err)

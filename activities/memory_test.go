@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // afterwards calls a function with each request that was answered, before the answer
@@ -65,7 +66,7 @@ func TestBodiesCountUntilTheirPagesAreRecorded(t *testing.T) {
 	}()
 	again := <-asked
 	again.Deadline = time.Time{}
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return b.count(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 1
 	}, time.Minute, 10*time.Millisecond, "it has been parsed, and waits to be recorded")
 	_, err = client.Do(t.Context(), again)

@@ -19,6 +19,7 @@ import (
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // outageOptions are of sites that are known to be dead within a second.
@@ -123,7 +124,7 @@ func TestOutage(t *testing.T) {
 			require.Len(t, b.web.Log(), asked)
 
 			require.NoError(t, b.web.Reconnect())
-			require.Eventually(t, func() bool {
+			wait.Until(t, func() bool {
 				crawlOnce(t, all)
 				return b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL") == 0
 			}, time.Minute, 100*time.Millisecond)
@@ -190,7 +191,7 @@ func TestADeadSiteAlone(t *testing.T) {
 // crawlUntil calls the activities that sites need until something holds.
 func crawlUntil(t *testing.T, sites []*testBundle, holds func() bool) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		crawlOnce(t, sites)
 		return holds()
 	}, 20*time.Second, 10*time.Millisecond)

@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // completer is Temporal, as far as a batch that waits has to do with it.
@@ -69,14 +70,14 @@ func TestBatchesThatWait(t *testing.T) {
 		require.NoError(t, done.err)
 		require.Equal(t, 3, done.res.Closed)
 		require.Len(t, b.pages(), 3)
-		require.Eventually(t, func() bool { return activities.Held(b.acts) == 0 }, time.Minute, time.Millisecond)
+		wait.Until(t, func() bool { return activities.Held(b.acts) == 0 }, time.Minute, time.Millisecond)
 	})
 
 	t.Run("EndWhenTheWorkerStops", func(t *testing.T) {
 		t.Parallel()
 		c := newCompleter()
 		b := setupWaiting(t, c, 8*time.Second)
-		require.Eventually(t, func() bool { return len(b.pages()) == 1 }, time.Minute, time.Millisecond)
+		wait.Until(t, func() bool { return len(b.pages()) == 1 }, time.Minute, time.Millisecond)
 		activities.Drain(b.acts, time.Second)
 		require.Equal(t, 1, activities.Held(b.acts))
 		activities.HandOver(b.acts)
@@ -92,7 +93,7 @@ func TestBatchesThatWait(t *testing.T) {
 		t.Parallel()
 		c := newCompleter()
 		b := setupWaiting(t, c, time.Second)
-		require.Eventually(t, func() bool { return len(b.pages()) == 1 }, time.Minute, time.Millisecond)
+		wait.Until(t, func() bool { return len(b.pages()) == 1 }, time.Minute, time.Millisecond)
 		activities.Drain(b.acts, time.Second)
 		data, err := json.Marshal(activities.Keep(b.acts))
 		require.NoError(t, err)
@@ -111,7 +112,7 @@ func TestBatchesThatWait(t *testing.T) {
 		require.NoError(t, done.err)
 		require.Equal(t, 3, done.res.Closed)
 		require.Len(t, b.pages(), 3)
-		require.Eventually(t, func() bool { return activities.Held(next) == 0 }, time.Minute, time.Millisecond)
+		wait.Until(t, func() bool { return activities.Held(next) == 0 }, time.Minute, time.Millisecond)
 	})
 
 	t.Run("AreKeptAlive", func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestBatchesThatWait(t *testing.T) {
 		c.beat = serviceerror.NewNotFound("the activity has timed out")
 		b := setupWaiting(t, c, 8*time.Second)
 		activities.Beat(b.acts)
-		require.Eventually(t, func() bool { return activities.Held(b.acts) == 0 }, time.Minute, time.Millisecond)
+		wait.Until(t, func() bool { return activities.Held(b.acts) == 0 }, time.Minute, time.Millisecond)
 		require.Len(t, b.pages(), 1)
 	})
 }

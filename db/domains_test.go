@@ -13,6 +13,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 func TestClaimDomains(t *testing.T) {
@@ -101,7 +102,7 @@ func TestClaimDomains(t *testing.T) {
 		require.WithinDuration(t, b.clock(t).Add(time.Hour), b.domain(t, "expired.example").ClaimEnd, time.Minute)
 		require.NoError(t, b.RenewClaim(t.Context(), "expired.example", -time.Second))
 		var claimed []string
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			claimed = b.claim(t, 10)
 			return len(claimed) > 0
 		}, 10*time.Second, 10*time.Millisecond, "a row that another test has locked is skipped")

@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // idOf is that of a page.
@@ -225,7 +226,7 @@ func TestForgetImagesSparesWhatIsBeingRecorded(t *testing.T) {
 		_, err := b.ForgetImages(t.Context(), []int64{page})
 		done <- err
 	}()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return one[int](t, b, "SELECT count(*)::int FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") > 0
 	}, time.Minute, 5*time.Millisecond)
 	require.NoError(t, tx.Commit(t.Context()))

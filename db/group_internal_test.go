@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // write writes the document of these tests.
@@ -55,7 +57,7 @@ func TestRoomInGroups(t *testing.T) {
 	for i := range groupsAhead {
 		require.NoError(t, g.room(t.Context()))
 		all.Go(func() { bring(strconv.Itoa(i)) })
-		require.Eventually(t, func() bool { return count(func() int { return len(g.waiting) }) == i+1 }, time.Minute, time.Microsecond)
+		wait.Until(t, func() bool { return count(func() int { return len(g.waiting) }) == i+1 }, time.Minute, time.Microsecond)
 	}
 
 	const more = 5 * groupsAhead
@@ -68,13 +70,13 @@ func TestRoomInGroups(t *testing.T) {
 	}
 	gaveUp, giveUp := context.WithCancel(t.Context())
 	all.Go(func() { require.ErrorIs(t, g.room(gaveUp), context.Canceled) })
-	require.Eventually(t, func() bool { return count(func() int { return len(g.kept) }) == more+1 }, time.Minute, time.Millisecond)
+	wait.Until(t, func() bool { return count(func() int { return len(g.kept) }) == more+1 }, time.Minute, time.Millisecond)
 	require.Zero(t, taken.Load())
 	giveUp()
 	close(going)
 	all.Wait()
 	require.EqualValues(t, groupLanes+groupsAhead+more/2, taken.Load())
-	require.Eventually(t, func() bool { return count(func() int { return g.lanes }) == 0 }, time.Minute, time.Millisecond)
+	wait.Until(t, func() bool { return count(func() int { return g.lanes }) == 0 }, time.Minute, time.Millisecond)
 
 	require.NoError(t, g.room(t.Context()), "there is room where nothing waits")
 	ended, end := context.WithCancel(t.Context())

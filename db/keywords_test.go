@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 func TestKeywordsWait(t *testing.T) {
@@ -49,7 +50,7 @@ func TestKeywordsWait(t *testing.T) {
 	require.Zero(t, n, "another process is writing them")
 	require.Zero(t, last)
 	b.exec(t, "SELECT pg_terminate_backend($1)", session)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		last, n, err := b.WriteKeywords(t.Context(), 0, 10)
 		return err == nil && n == 1 && last == id
 	}, 10*time.Second, 10*time.Millisecond)
@@ -87,7 +88,7 @@ func TestKeywordsOfAPageThatMustNotBeFound(t *testing.T) {
 		_, err := b.Record(t.Context(), next)
 		recorded <- err
 	}()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return one[int](t, b, "SELECT count(*)::int FROM pg_locks WHERE NOT granted") > 0
 	}, 10*time.Second, 5*time.Millisecond)
 	require.NoError(t, tx.Commit(t.Context()))

@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/keywords"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // keywordsLeft has pages wait that another process has recorded.
@@ -40,7 +41,7 @@ func TestKeywordsWriterWritesWhatAnotherProcessHasLeft(t *testing.T) {
 	running.Go(func() {
 		(&keywords.Writer{Store: store, Logger: slog.New(slog.DiscardHandler)}).Run(ctx)
 	})
-	require.Eventually(t, func() bool { return keywordsWritten(t, store) == 600 }, time.Minute, 50*time.Millisecond)
+	wait.Until(t, func() bool { return keywordsWritten(t, store) == 600 }, time.Minute, 50*time.Millisecond)
 	stop()
 	running.Wait()
 }
@@ -62,7 +63,7 @@ func TestKeywordsWriterWritesTheLastPages(t *testing.T) {
 	running.Go(func() {
 		(&keywords.Writer{Store: wake, Logger: slog.New(slog.DiscardHandler)}).Run(ctx)
 	})
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		var waiting int
 		require.NoError(t, busy.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "+
 			"WHERE NOT l.granted AND d.datname = current_database()").Scan(&waiting))

@@ -20,6 +20,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 const pgbouncerSettings = `[databases]
@@ -72,7 +73,7 @@ func pgbouncer(t *testing.T, direct, mode string) string {
 		_ = process.Process.Kill()
 		_ = process.Wait()
 	})
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address.String())
 		return err == nil && conn.Close() == nil
 	}, 30*time.Second, 10*time.Millisecond)
@@ -169,7 +170,7 @@ func TestPgbouncer(t *testing.T) {
 		require.Nil(t, none)
 		lead.Leave()
 		first.Close()
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			lead, err = second.Lead(t.Context())
 			return err == nil && lead != nil
 		}, 30*time.Second, 10*time.Millisecond)

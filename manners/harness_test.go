@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/manners"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // plot is a client that does one word after another:
@@ -150,7 +151,7 @@ func (v visitor) askWord(word string) {
 	require.NoError(v.t, err)
 	if leaves {
 		// The site has to have read the request before its client is gone.
-		require.Eventually(v.t, func() bool { return v.reads(target) }, 10*time.Second, time.Millisecond)
+		wait.Until(v.t, func() bool { return v.reads(target) }, 10*time.Second, time.Millisecond)
 		return
 	}
 	require.NoError(v.t, c.SetDeadline(time.Now().Add(30*time.Second)))

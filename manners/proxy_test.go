@@ -20,6 +20,7 @@ import (
 
 	"github.com/mosey-web/mosey/manners"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 const patience = 20 * time.Second
@@ -168,10 +169,10 @@ func TestProxyClientLeaves(t *testing.T) {
 	require.NoError(t, err)
 	_, err = fmt.Fprintf(c, "GET http://a.test:%d/ HTTP/1.1\r\n\r\n", w.Port())
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(w.Log()) == 1 }, patience, time.Millisecond)
+	wait.Until(t, func() bool { return len(w.Log()) == 1 }, patience, time.Millisecond)
 	require.True(t, w.Log()[0].InFlight)
 	require.NoError(t, c.Close())
-	require.Eventually(t, func() bool { return w.Log()[0].Aborted }, patience, time.Millisecond)
+	wait.Until(t, func() bool { return w.Log()[0].Aborted }, patience, time.Millisecond)
 }
 
 // An answer is passed on as it comes.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mosey-web/mosey/manners"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 const visitorAgent = "examplebot"
@@ -129,7 +130,7 @@ func (v visitor) overTLS(host string, careless bool, targets ...string) {
 func (v visitor) settle() web.Log {
 	v.t.Helper()
 	var log web.Log
-	require.Eventually(v.t, func() bool {
+	wait.Until(v.t, func() bool {
 		log = v.Log()
 		return !slices.ContainsFunc(log, func(r web.Record) bool { return r.InFlight })
 	}, 10*time.Second, time.Millisecond)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // patience bounds every wait for what happens much sooner.
@@ -124,7 +125,7 @@ func (c *started) Wait() execution {
 // Await waits until the command has printed a text on standard output.
 func (c *started) Await(text string) {
 	c.t.Helper()
-	require.Eventually(c.t, func() bool {
+	wait.Until(c.t, func() bool {
 		select {
 		case <-c.done:
 			require.Contains(c.t, c.stdout.String(), text, "ended: %s", &c.stderr)

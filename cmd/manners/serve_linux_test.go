@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // Nothing of a crawler runs on: neither what it leaves behind nor what ignores SIGTERM.
@@ -36,7 +38,7 @@ func TestLeavesNoProcess(t *testing.T) {
 			require.Contains(t, r.Stderr, said)
 			pid, err := os.ReadFile(pids)
 			require.NoError(t, err)
-			require.Eventually(t, func() bool {
+			wait.Until(t, func() bool {
 				state, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
 				return err != nil || strings.Contains(string(state), ") Z ") // nobody may wait for it in a container
 			}, patience, 10*time.Millisecond)

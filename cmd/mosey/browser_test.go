@@ -22,6 +22,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/axe"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // chromium is a real browser; the test is skipped where there is none.
@@ -172,10 +173,10 @@ func TestAPageIsUsedInABrowser(t *testing.T) {
 	b.do(t, chromedp.Navigate(s.url+"/runs/small-web?token="+url.QueryEscape(s.token)))
 	require.Contains(t, sentence(), "Run small-web waits")
 	s.browser(true).post("/runs/small-web", "do", "stop") // somebody else
-	require.Eventually(t, func() bool { return strings.Contains(sentence(), "is stopped") }, patience, 100*time.Millisecond)
+	wait.Until(t, func() bool { return strings.Contains(sentence(), "is stopped") }, patience, 100*time.Millisecond)
 	b.do(t, chromedp.Navigate(s.url+"/runs/small-web"), chromedp.Click(chromedp.CSS("form.one button")),
 		chromedp.WaitVisible(chromedp.CSS("details")))
-	require.Eventually(t, func() bool { return strings.Contains(sentence(), "Run small-web waits") }, patience, 100*time.Millisecond)
+	wait.Until(t, func() bool { return strings.Contains(sentence(), "Run small-web waits") }, patience, 100*time.Millisecond)
 	b.sound(t, "run")
 }
 

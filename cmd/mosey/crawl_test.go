@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 func TestCrawl(t *testing.T) {
@@ -113,7 +114,7 @@ func TestCrawl(t *testing.T) {
 		h, _ := newHarnessWithStack(t)
 		s := newSite(t, 1, 9)
 		c := h.Start(s.crawl(s.Seeds()[0], "--delay", "300ms")...)
-		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= 2 }, patience, 5*time.Millisecond)
+		wait.Until(t, func() bool { return len(s.Log().Pages()) >= 2 }, patience, 5*time.Millisecond)
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
 		output.ContainsOnSameLine(t, r.Stdout, "pages pending")
@@ -134,7 +135,7 @@ func TestCrawl(t *testing.T) {
 		const sites, pagesEach = 10, 12 // of long activities, which have sent heartbeats
 		s := newSite(t, sites, 200)
 		c := h.Start(s.crawl(append(s.Seeds(), "--run", "busy", "--delay", "1s", "--set", "pages_per_activity=100")...)...)
-		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= sites*pagesEach }, patience, 5*time.Millisecond)
+		wait.Until(t, func() bool { return len(s.Log().Pages()) >= sites*pagesEach }, patience, 5*time.Millisecond)
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
 		require.Equal(t, "Stopping: requests in flight are finished first.\n"+
@@ -181,7 +182,7 @@ func TestWake(t *testing.T) {
 		require.Empty(t, s.Log())
 		output.ContainsOnSameLine(t, h.Print("why", s.Seeds()[0]), ": not crawled: the domain is paused by ", ": a quiet night")
 		h.Print("resume", name)
-		require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
+		wait.Until(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
 		s.requireClean(t, web.Expectations{})
@@ -235,7 +236,7 @@ func TestEmbedded(t *testing.T) {
 	c := h.Start(s.crawl(append(s.Seeds(), "--delay", "1h")...)...)
 	ui := c.Field("Temporal UI: ")
 	require.Contains(t, ui, "http://127.0.0.1:")
-	require.Eventually(t, func() bool { return len(s.Log().Pages()) > 0 || len(s.Log()) > 1 }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return len(s.Log().Pages()) > 0 || len(s.Log()) > 1 }, patience, 5*time.Millisecond)
 
 	// what other commands see of one that runs
 	require.Contains(t, h.Print("status", "default"), "Run default is running")

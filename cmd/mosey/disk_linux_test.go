@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // newHarnessOnDisk is a world whose data directory is a small disk of its own.
@@ -59,11 +60,11 @@ func TestFullDisk(t *testing.T) {
 		c := h.Start(s.crawl(append(s.Seeds(), "--delay", "500ms")...)...)
 		pages := func(least int) {
 			t.Helper()
-			require.Eventually(t, func() bool { return len(s.Log().Pages()) >= least }, patience, 5*time.Millisecond, "%s", &c.stderr)
+			wait.Until(t, func() bool { return len(s.Log().Pages()) >= least }, patience, 5*time.Millisecond, "%s", &c.stderr)
 		}
 		pages(20)
 		zeros := fill(t, h.dir)
-		require.Eventually(t, func() bool { return strings.Contains(c.stderr.String(), "the disk is full") }, patience, 5*time.Millisecond)
+		wait.Until(t, func() bool { return strings.Contains(c.stderr.String(), "the disk is full") }, patience, 5*time.Millisecond)
 		time.Sleep(2 * time.Second) // so that every domain meets it
 		require.NoError(t, os.Remove(zeros))
 		pages(len(s.Log().Pages()) + 20)

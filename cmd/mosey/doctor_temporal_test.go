@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // What is right beside a crawl is right.
@@ -17,7 +18,7 @@ func TestDoctorLooksAtTemporal(t *testing.T) {
 	h, _ := newHarnessWithStack(t)
 	s := newSite(t, 2, 4)
 	crawling := h.Start(append([]string{"crawl", "--delay", "10m", "--run", "slow"}, append(s.flags(), s.Seeds()...)...)...)
-	require.Eventually(t, func() bool { return s.Requests() > 0 }, patience, 10*time.Millisecond)
+	wait.Until(t, func() bool { return s.Requests() > 0 }, patience, 10*time.Millisecond)
 	only := []string{
 		"doctor", "--only", "temporal", "--only", "namespace", "--only", "attributes", "--only", "workers",
 		"--only", "backlog", "--only", "workflows", "--only", "claims",
@@ -67,7 +68,7 @@ func TestDoctorMissesANamespace(t *testing.T) {
 		return err
 	}))
 	h.Setenv("TEMPORAL_NAMESPACE", name)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		r = h.Execute("doctor", "--only",
 			"attributes")
 		return r.Code == 1

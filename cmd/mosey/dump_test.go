@@ -13,6 +13,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/form"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // postgresPrograms runs the client programs of the tests' Postgres.
@@ -88,7 +89,7 @@ func TestMovingByDump(t *testing.T) {
 	running.Await("Ready.")
 	home.Print("schedule", "add", "weekly", "--run", "moved", "--every", "168h", s.Seeds()[0])
 	watch := home.Start(s.crawl(append(s.Seeds(), "--detach", "--run", "moved", "--delay", "1h")...)...)
-	require.Eventually(t, func() bool { return s.Requests() == sites }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return s.Requests() == sites }, patience, 5*time.Millisecond)
 	require.Zero(t, watch.Stop().Code)
 	require.Zero(t, running.Stop().Code)
 
@@ -107,7 +108,7 @@ func TestMovingByDump(t *testing.T) {
 
 	opens := slotsOf(t, store)["domain:"+late]
 	running = cluster.Start(up...)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		run, err := store.Run(t.Context(), "moved")
 		require.NoError(t, err)
 		return run.Status == crawl.RunDone

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // A server that Mosey runs reports an error in its own log, and Mosey does so once.
@@ -31,9 +32,9 @@ func TestErrorOfItsOwnTemporal(t *testing.T) {
 		require.NoError(t, out.Close())
 	}
 	const told = "a server that Mosey runs reports an error"
-	require.Eventually(t, func() bool { return strings.Contains(c.stderr.String(), told) }, patience, 50*time.Millisecond)
+	wait.Until(t, func() bool { return strings.Contains(c.stderr.String(), told) }, patience, 50*time.Millisecond)
 	log := filepath.Join(h.dir, "temporal", "temporal.log")
-	require.Eventually(t, func() bool { // every request fails for it, and many kinds of them
+	wait.Until(t, func() bool { // every request fails for it, and many kinds of them
 		content, err := os.ReadFile(log)
 		return err == nil && strings.Count(string(content), "level=ERROR") > 20
 	}, patience, 50*time.Millisecond)

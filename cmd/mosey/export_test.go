@@ -20,6 +20,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/export"
 	"github.com/mosey-web/mosey/test/form"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // exported runs an export to standard output that works, and returns its rows.
@@ -382,7 +383,7 @@ func TestExportGoesOnAfterAKill(t *testing.T) {
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		require.NoError(t, cmd.Start())
-		require.Eventually(t, func() bool { return len(files()) >= 3*kills }, patience, time.Millisecond, "%s", &stderr)
+		wait.Until(t, func() bool { return len(files()) >= 3*kills }, patience, time.Millisecond, "%s", &stderr)
 		require.NoError(t, cmd.Process.Kill())
 		require.Error(t, cmd.Wait(), "it was killed: %s", &stderr)
 	}
@@ -422,7 +423,7 @@ func TestExportStops(t *testing.T) {
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		require.NoError(t, cmd.Start())
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			found, err := filepath.Glob(dir + "/links-*.csv")
 			return err == nil && len(found) > 0
 		}, patience, time.Millisecond)

@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // Of the domains one is forgotten, and the other two are not. The beginnings of words are those that
@@ -205,7 +206,7 @@ func TestForget(t *testing.T) {
 	var stderr bytes.Buffer
 	killed.Stderr = &stderr
 	require.NoError(t, killed.Start())
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		alts := f.row("SELECT count(*)::text FROM provenance WHERE alt = 'narwhal'")
 		return alts+f.row("SELECT count(*)::text FROM images WHERE domain = $1 AND width > 0", leaver) == "00"
 	}, 40*time.Second, 50*time.Millisecond, "%s", &stderr)
@@ -286,7 +287,7 @@ func TestForgetWaitsForWhatIsInFlight(t *testing.T) {
 	exec(`INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind, depth)
 		SELECT page_id, domain, run_id, id, url, kind, depth FROM page_crawls WHERE url LIKE '%/alone.png'`)
 	forgetting := f.Start("block", leaver, "--reason", "x", "--forget")
-	require.Eventually(t, func() bool { return f.row("SELECT count(*)::text FROM forgotten") == "1" }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return f.row("SELECT count(*)::text FROM forgotten") == "1" }, patience, 5*time.Millisecond)
 	time.Sleep(2 * time.Second) // it would have begun by now
 	require.NotEmpty(t, says(f.stored(), "narwhal"))
 	exec("UPDATE pages SET signals = '{\"title\": \"axolotl\"}' WHERE url LIKE '%leaver.test%/second'")
@@ -306,7 +307,7 @@ func TestForgetDuringACrawl(t *testing.T) {
 	crawling := h.Start(append(f.site.crawl(), f.site.Seeds()...)...)
 	const gone = "site-001.test"
 	const read = "SELECT count(*)::text FROM pages WHERE domain = $1 AND fetched_at IS NOT NULL"
-	require.Eventually(t, func() bool { return len(f.row(read, gone)) > 1 }, patience, 10*time.Millisecond, "%s", &crawling.stderr)
+	wait.Until(t, func() bool { return len(f.row(read, gone)) > 1 }, patience, 10*time.Millisecond, "%s", &crawling.stderr)
 	r := h.Execute("block", gone, "--reason", "x", "--forget")
 	require.Zero(t, r.Code, r.Stderr)
 	attempts := f.row("SELECT count(*)::text FROM page_crawls WHERE domain = $1 AND locked_at IS NOT NULL OR domain = $1 AND outcome IS NOT NULL", gone)

@@ -20,6 +20,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // unlimited is set for all commands. The limit of a process is for one crawl. Here are several,
@@ -200,7 +201,7 @@ func (c *started) Wait() execution {
 // Await waits until the command has printed a text on standard output.
 func (c *started) Await(text string) {
 	c.t.Helper()
-	require.Eventually(c.t, func() bool {
+	wait.Until(c.t, func() bool {
 		select {
 		case <-c.done:
 			require.Contains(c.t, c.stdout.String(), text, "ended: %s", &c.stderr)

@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -129,7 +130,7 @@ func TestRetryHasACrawlGoOnAtOnce(t *testing.T) {
 		seeds = append(seeds, s.URL(name, "/p/"+strconv.Itoa(n+1)))
 	}
 	c := h.Start(s.crawl(append(seeds, "--when-done", "wait", "--set", "max_graylistings=1", "--set", "sitemaps=off")...)...)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		d, err := store.Domain(t.Context(), name)
 		return err == nil && d.Status == crawl.DomainBlocked && d.Claimed == ""
 	}, patience, 10*time.Millisecond)
@@ -139,7 +140,7 @@ func TestRetryHasACrawlGoOnAtOnce(t *testing.T) {
 	moody.kind.Store(true)
 	output.ContainsOnSameLine(t, h.Print("retry", name), "may be crawled again")
 	// the front page as a probe, the pages that were left, and the front page they link to
-	require.Eventually(t, func() bool { return len(s.Log().Pages()) == 5+1+4+1 }, patience, 10*time.Millisecond)
+	wait.Until(t, func() bool { return len(s.Log().Pages()) == 5+1+4+1 }, patience, 10*time.Millisecond)
 	require.Equal(t, "/", s.Log().Pages()[5].Target)
 	r := c.Stop()
 	require.Zero(t, r.Code, r.Stderr)
@@ -157,7 +158,7 @@ func TestInterruptedBeforeItBegins(t *testing.T) {
 	_, err = tx.Exec(t.Context(), "LOCK TABLE crawl_runs IN EXCLUSIVE MODE")
 	require.NoError(t, err)
 	c := h.Start(s.crawl(s.Seeds()...)...)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		var waiting bool
 		err := store.Pool().QueryRow(t.Context(), `SELECT EXISTS (
 			SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting)

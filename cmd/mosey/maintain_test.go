@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // age makes files of the store older than they are.
@@ -191,12 +192,12 @@ func TestAKillLeavesNoImageWithoutItsObject(t *testing.T) {
 		require.NoError(t, store.Pool().QueryRow(t.Context(), "SELECT count(*) "+waiting).Scan(&n))
 		return n
 	}
-	require.Eventually(t, func() bool { return count() > 0 }, patience, 10*time.Millisecond, "nobody records the image")
+	wait.Until(t, func() bool { return count() > 0 }, patience, 10*time.Millisecond, "nobody records the image")
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait(), "it was killed")
 	_, err = store.Pool().Exec(t.Context(), "SELECT pg_terminate_backend(pid) "+waiting)
 	require.NoError(t, err, "as Postgres does when it notices")
-	require.Eventually(t, func() bool { return count() == 0 }, patience, 10*time.Millisecond)
+	wait.Until(t, func() bool { return count() == 0 }, patience, 10*time.Millisecond)
 	require.NoError(t, block.Rollback(t.Context()))
 	_, err = store.Pool().Exec(t.Context(), "UPDATE politeness_slots SET free_at = now() WHERE holder IS NOT NULL")
 	require.NoError(t, err, "as if the lease had ended")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // scrape is what a process serves at a path.
@@ -35,7 +37,7 @@ func TestMetrics(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, ready)
 	require.Equal(t, "postgres: ok\nschema: ok\ntemporal: ok\ndisk: ok\n", ready)
 	var body string
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		_, body = scrape(t, url)
 		return strings.Contains(body, `mosey_requests_total{kind="page",outcome="success"} 6`)
 	}, patience, 50*time.Millisecond)
@@ -72,7 +74,7 @@ func TestMetricsOfItsOwnTemporal(t *testing.T) {
 	s := newSite(t, 1, 5)
 	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "200ms", "--metrics", "127.0.0.1:0", "--when-done", "wait")...)
 	url := c.Field("Metrics: ")
-	require.Eventually(t, func() bool { return len(s.Log().Pages()) == 6 }, patience, 50*time.Millisecond)
+	wait.Until(t, func() bool { return len(s.Log().Pages()) == 6 }, patience, 50*time.Millisecond)
 	_, all := scrape(t, url)
 	var served []string
 	for line := range strings.Lines(all) {

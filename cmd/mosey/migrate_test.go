@@ -15,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // A namespace gets what it lacks, once; what it has of another type is an error.
@@ -34,7 +35,7 @@ func TestMigratePreparesTemporal(t *testing.T) {
 		h.Decode(&change, "migrate", "--json")
 		require.Equal(t, "migrated", change.Did)
 		s := newSite(t, 1, 2)
-		require.Eventually(t, func() bool { return h.Execute(s.crawl(s.Seeds()[0])...).Code == 0 }, patience, time.Second,
+		wait.Until(t, func() bool { return h.Execute(s.crawl(s.Seeds()[0])...).Code == 0 }, patience, time.Second,
 			"a new namespace takes some seconds")
 	})
 
@@ -49,7 +50,7 @@ func TestMigratePreparesTemporal(t *testing.T) {
 			})
 			return err
 		}))
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			_, err := c.OperatorService().AddSearchAttributes(t.Context(), &operatorservice.AddSearchAttributesRequest{
 				Namespace: name, SearchAttributes: map[string]enumspb.IndexedValueType{crawl.AttrRun: enumspb.INDEXED_VALUE_TYPE_KEYWORD},
 			})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // aYear is before when the tests move history.
@@ -174,7 +175,7 @@ func TestMove(t *testing.T) {
 			require.NoError(t, cmd.Start())
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
-			require.Eventually(t, func() bool { return done() || len(ended) > 0 }, patience, time.Millisecond)
+			wait.Until(t, func() bool { return done() || len(ended) > 0 }, patience, time.Millisecond)
 			if err := cmd.Process.Kill(); err != nil {
 				require.ErrorIs(t, err, os.ErrProcessDone)
 			}
@@ -207,7 +208,7 @@ func TestMove(t *testing.T) {
 		cmd := r.mosey(args...)
 		require.NoError(t, cmd.Start())
 		manifest := dir + "/crawls.json"
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			data, err := os.ReadFile(manifest)
 			return err == nil && strings.Contains(string(data), `"whole": true`)
 		}, patience, 10*time.Millisecond)

@@ -13,6 +13,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/form"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // Workflows and task queues have the same names for every database: in one namespace the
@@ -77,7 +78,7 @@ func TestTwoMoseysShareATemporal(t *testing.T) {
 		all[i].crawl = m.Start(m.site.crawl(append(m.Seeds(), "--run", "same", "--delay", "50ms")...)...)
 	}
 	for _, m := range all {
-		require.Eventually(t, func() bool { return m.Requests() > 3 }, patience, 5*time.Millisecond)
+		wait.Until(t, func() bool { return m.Requests() > 3 }, patience, 5*time.Millisecond)
 	}
 	for i, m := range all {
 		m.Print("schedule", "add", fmt.Sprintf("of-%d", i), "--run", "same", "--older-than", "1h", "--every", "24h")

@@ -13,6 +13,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // hang is a workflow of one activity that is missed only after an hour.
@@ -56,7 +58,7 @@ func TestWhatADeadWorkerHadIsRunAgain(t *testing.T) {
 		require.EqualValues(t, 1, <-began)
 	}
 	c := h.client()
-	require.Eventually(t, func() bool { // the list of workflows is behind
+	wait.Until(t, func() bool { // the list of workflows is behind
 		n, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: `WorkflowType = "Hang"`})
 		return err == nil && n.GetCount() == 4
 	}, patience, 10*time.Millisecond)
@@ -70,15 +72,15 @@ func TestWhatADeadWorkerHadIsRunAgain(t *testing.T) {
 		}
 		return d.GetPendingActivities()[0].GetAttempt()
 	}
-	require.Eventually(t, func() bool { return attempts("dead") == 2 }, patience, 50*time.Millisecond)
+	wait.Until(t, func() bool { return attempts("dead") == 2 }, patience, 50*time.Millisecond)
 	for _, id := range []string{"alive", "elsewhere", "other"} {
-		require.Eventually(t, func() bool { return attempts(id) != 0 }, patience, 50*time.Millisecond)
+		wait.Until(t, func() bool { return attempts(id) != 0 }, patience, 50*time.Millisecond)
 		require.EqualValues(t, 1, attempts(id), id)
 	}
 	d, err := c.DescribeWorkflowExecution(t.Context(), "dead", "")
 	require.NoError(t, err)
 	require.Contains(t, d.GetPendingActivities()[0].GetLastFailure().GetMessage(), "the worker died: mosey/dev 2147483647@")
-	require.Eventually(t, func() bool { return s.Requests() > 0 }, patience, 10*time.Millisecond, "it has begun")
+	wait.Until(t, func() bool { return s.Requests() > 0 }, patience, 10*time.Millisecond, "it has begun")
 	stopped := running.Stop()
 	require.Zero(t, stopped.Code, stopped.Stderr)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // A crawl of a private network without --allow-network says so, keeps all pages, and
@@ -55,7 +56,7 @@ func TestResumeWithoutNetwork(t *testing.T) {
 	h.dirFlag = true
 	s := newSite(t, 1, 9)
 	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "300ms")...)
-	require.Eventually(t, func() bool { return len(s.Log().Pages()) >= 2 }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return len(s.Log().Pages()) >= 2 }, patience, 5*time.Millisecond)
 	r := c.Stop()
 	require.Zero(t, r.Code, r.Stderr)
 	_, resume, found := strings.Cut(r.Stderr, "To go on:\n  mosey ")

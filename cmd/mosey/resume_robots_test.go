@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // A robots.txt that could not be read is requested again at the time that is shown, however often the
@@ -24,8 +25,8 @@ func TestResumeKeepsTheTimeOfRobots(t *testing.T) {
 	}})}
 	origin := strings.TrimSuffix(s.Seeds()[0], "/")
 	c := h.Start(s.crawl(s.Seeds()[0])...)
-	require.Eventually(t, func() bool { return len(s.Log()) == 1 }, patience, 5*time.Millisecond)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool { return len(s.Log()) == 1 }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool {
 		r, err := store.Robots(t.Context(), origin)
 		return err == nil && r.Verdict == crawl.RobotsUnreachable
 	}, patience, 5*time.Millisecond)
@@ -52,7 +53,7 @@ func TestResumeKeepsTheTimeOfRobots(t *testing.T) {
 
 	h.Print("retry", siteDomain)
 	c = h.Start(s.crawl()...)
-	require.Eventually(t, func() bool { return len(s.Log()) == 2 }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return len(s.Log()) == 2 }, patience, 5*time.Millisecond)
 	require.Zero(t, c.Stop().Code)
 }
 
@@ -74,11 +75,11 @@ func TestAResumedRunContinuesItsWorkflows(t *testing.T) {
 	pages := func() int { return len(s.Log().Pages()) }
 	args := s.crawl("--delay", "500ms", "--run", "resumed")
 	c := h.Start(append(args, s.Seeds()...)...)
-	require.Eventually(t, func() bool { return pages() >= 3*sites }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return pages() >= 3*sites }, patience, 5*time.Millisecond)
 	require.Zero(t, c.Stop().Code)
 	before, were := executions(), pages()
 	c = h.Start(args...)
-	require.Eventually(t, func() bool { return pages() >= were+3*sites }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return pages() >= were+3*sites }, patience, 5*time.Millisecond)
 	require.Zero(t, c.Stop().Code)
 	require.Equal(t, before, executions())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -44,14 +45,14 @@ func TestDispatcherThatIsGone(t *testing.T) {
 		h, _ := newHarnessWithStack(t)
 		s := newSite(t, 1, 2)
 		c := h.Start(s.crawl(s.Seeds()[0], "--when-done", "wait")...)
-		require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
+		wait.Until(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
 		temporal := h.client()
 		id := crawl.CrawlWorkflowID("default")
 		// A domain that is still served would notice first, and start it again.
-		require.Eventually(t, func() bool { return !h.running(temporal, crawl.DomainWorkflowID(s.Hosts()[0])) }, patience, 5*time.Millisecond)
+		wait.Until(t, func() bool { return !h.running(temporal, crawl.DomainWorkflowID(s.Hosts()[0])) }, patience, 5*time.Millisecond)
 		require.NoError(t, temporal.TerminateWorkflow(t.Context(), id, "", "by accident"))
 		require.False(t, h.running(temporal, id))
-		require.Eventually(t, func() bool { return h.running(temporal, id) }, patience, 100*time.Millisecond)
+		wait.Until(t, func() bool { return h.running(temporal, id) }, patience, 100*time.Millisecond)
 		require.Zero(t, c.Stop().Code)
 	})
 
@@ -68,7 +69,7 @@ func TestDispatcherThatIsGone(t *testing.T) {
 		_, err = store.AddSeeds(t.Context(), run.ID, []urls.URL{u})
 		require.NoError(t, err)
 		c := h.Start(append([]string{"up"}, s.flags()...)...)
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			run, err = store.Run(t.Context(), "default")
 			return err == nil && run.Status == crawl.RunDone
 		}, patience, 20*time.Millisecond)
@@ -81,7 +82,7 @@ func TestDispatcherThatIsGone(t *testing.T) {
 		h, _ := newHarnessWithStack(t)
 		s := newSite(t, 1, 5)
 		c := h.Start(s.crawl(s.Seeds()[0], "--delay", "1h")...)
-		require.Eventually(t, func() bool { return len(s.Log()) > 0 }, patience, 5*time.Millisecond)
+		wait.Until(t, func() bool { return len(s.Log()) > 0 }, patience, 5*time.Millisecond)
 		require.NoError(t, h.client().CancelWorkflow(t.Context(), crawl.CrawlWorkflowID("default"), ""))
 		r := c.Wait()
 		require.Zero(t, r.Code, r.Stderr)
@@ -95,7 +96,7 @@ func TestDomainThatIsGone(t *testing.T) {
 	h, store := newHarnessWithStack(t)
 	s := newSite(t, 1, 2)
 	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "1h", "--when-done", "wait")...)
-	require.Eventually(t, func() bool { return len(s.Log()) > 0 }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return len(s.Log()) > 0 }, patience, 5*time.Millisecond)
 	temporal := h.client()
 	id := crawl.DomainWorkflowID(siteDomain)
 	require.NoError(t, temporal.TerminateWorkflow(t.Context(), id, "", "by accident"))
@@ -103,7 +104,7 @@ func TestDomainThatIsGone(t *testing.T) {
 	d, err := store.Domain(t.Context(), siteDomain)
 	require.NoError(t, err)
 	require.Greater(t, time.Until(d.ClaimEnd), 10*time.Minute)
-	require.Eventually(t, func() bool { return h.running(temporal, id) }, patience, 100*time.Millisecond)
+	wait.Until(t, func() bool { return h.running(temporal, id) }, patience, 100*time.Millisecond)
 	require.Zero(t, c.Stop().Code)
 }
 
@@ -119,21 +120,21 @@ func TestChangesWhileMoseyIsDown(t *testing.T) {
 	c.Await("Ready.")
 	require.NoError(t, h.seed(h.client(), "seed/default/1", `{"run":"default","urls":["`+s.Seeds()[0]+`"],
 		"settings":{"sitemaps":false,"max_pages_per_domain":1,"delay":"10ms","ip_delay":"0s","latency_factor":0,"when_done":"wait"}}`))
-	require.Eventually(t, pages(1), patience, 20*time.Millisecond)
+	wait.Until(t, pages(1), patience, 20*time.Millisecond)
 	h.Print("pause", "run:default", "--reason", "a quiet night")
 	require.Zero(t, c.Stop().Code)
 
 	h.Print("set", "run:default", "max_pages_per_domain=2")
 	h.Print("resume", "run:default")
 	c = up()
-	require.Eventually(t, pages(2), patience, 20*time.Millisecond, "a run that was resumed meanwhile")
+	wait.Until(t, pages(2), patience, 20*time.Millisecond, "a run that was resumed meanwhile")
 	id := crawl.DomainWorkflowID(siteDomain)
-	require.Eventually(t, func() bool { return !h.running(h.client(), id) }, patience, 20*time.Millisecond)
+	wait.Until(t, func() bool { return !h.running(h.client(), id) }, patience, 20*time.Millisecond)
 	require.Zero(t, c.Stop().Code)
 
 	h.Print("set", siteDomain, "--max-pages", "4")
 	c = up()
-	require.Eventually(t, pages(4), patience, 20*time.Millisecond, "a standing run whose domain was given more meanwhile")
+	wait.Until(t, pages(4), patience, 20*time.Millisecond, "a standing run whose domain was given more meanwhile")
 	run, err := store.Run(t.Context(), "default")
 	require.NoError(t, err)
 	require.Equal(t, crawl.RunRunning, run.Status)
@@ -149,7 +150,7 @@ func TestAScheduleLeavesAStoppedRunAlone(t *testing.T) {
 	c.Await("Ready.")
 	temporal := h.client()
 	require.NoError(t, h.seed(temporal, "seed/default/1", `{"run":"default","urls":["`+s.Seeds()[0]+`"],"settings":{"delay":"1h"}}`))
-	require.Eventually(t, func() bool { return len(s.Log()) == 1 }, patience, 5*time.Millisecond, "robots.txt; the page has an hour to wait")
+	wait.Until(t, func() bool { return len(s.Log()) == 1 }, patience, 5*time.Millisecond, "robots.txt; the page has an hour to wait")
 	h.Print("stop", "run:default", "--reason", "enough")
 	asked := len(s.Log())
 	require.NoError(t, h.seed(temporal, "schedule/daily-2026-11-23T00:00:00Z", `{"run":"default","urls":["`+s.Seeds()[0]+`new"]}`))
@@ -172,9 +173,9 @@ func TestReasonOfAStop(t *testing.T) {
 	c := h.Start(s.crawl(append(s.Seeds(), "--delay", "1h")...)...)
 	temporal := h.client()
 	id := crawl.DomainWorkflowID(siteDomain)
-	require.Eventually(t, func() bool { return h.running(temporal, id) }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return h.running(temporal, id) }, patience, 5*time.Millisecond)
 	require.NoError(t, h.update(id, workflows.UpdateStop, `{"reason":"the owner asked us to leave"}`))
-	require.Eventually(t, func() bool { return !h.running(temporal, id) }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return !h.running(temporal, id) }, patience, 5*time.Millisecond)
 	output.ContainsOnSameLine(t, h.Print("domain", siteDomain), "status ", "blocked the owner asked us to leave")
 	output.ContainsOnSameLine(t, h.Print("why", siteDomain), "stopped until it is seeded again", "the owner asked us to leave")
 
@@ -208,8 +209,8 @@ func TestSeedingWithoutURLs(t *testing.T) {
 			return err == nil && run.Status == crawl.RunDone && len(s.Log().Pages()) == pages
 		}
 	}
-	require.Eventually(t, done(2), patience, 20*time.Millisecond)
+	wait.Until(t, done(2), patience, 20*time.Millisecond)
 	require.NoError(t, h.seed(temporal, "seed/default/3", `{"run":"default","settings":{"max_pages":-1}}`))
-	require.Eventually(t, done(5), patience, 20*time.Millisecond)
+	wait.Until(t, done(5), patience, 20*time.Millisecond)
 	require.Zero(t, up.Stop().Code)
 }

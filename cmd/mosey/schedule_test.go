@@ -11,6 +11,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -23,7 +24,7 @@ func TestSchedule(t *testing.T) {
 		s := newSite(t, 1, 2)
 		h.Start(s.crawl(s.Seeds()[0], "--when-done", "wait")...)
 		requests := func(n int) {
-			require.Eventually(t, func() bool { return len(s.Log().Pages()) == n }, patience, 5*time.Millisecond)
+			wait.Until(t, func() bool { return len(s.Log().Pages()) == n }, patience, 5*time.Millisecond)
 		}
 		requests(3)
 		output.ContainsOnSameLine(t, h.Print("schedule", "add", "monthly", "--every", "720h", "--older-than", "1h"), "Schedule monthly is added.")
@@ -39,13 +40,13 @@ func TestSchedule(t *testing.T) {
 		requests(6)
 		trigger("weekly")
 		var second crawl.Run
-		require.Eventually(t, func() bool { second, err = store.Run(t.Context(), "second"); return err == nil }, patience, 5*time.Millisecond)
+		wait.Until(t, func() bool { second, err = store.Run(t.Context(), "second"); return err == nil }, patience, 5*time.Millisecond)
 		changes, err := store.RunChanges(t.Context(), second.ID, 1)
 		require.NoError(t, err)
 		require.Contains(t, changes[0].SetBy, "the workflow schedule/weekly")
 
 		var list []workflows.Scheduled
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			list = nil
 			for line := range strings.Lines(h.Print("schedule", "--json")) {
 				var one workflows.Scheduled

@@ -26,6 +26,7 @@ import (
 
 	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // authority signs certificates.
@@ -207,7 +208,7 @@ func (h *commandHarness) everyCommand(s site, g *guarded) {
 	response, err := http.Get(address)
 	require.NoError(h.t, err)
 	require.NoError(h.t, response.Body.Close())
-	require.Eventually(h.t, func() bool { return g.calls.Load() > before }, patience, 10*time.Millisecond)
+	wait.Until(h.t, func() bool { return g.calls.Load() > before }, patience, 10*time.Millisecond)
 	require.Zero(h.t, served.Stop().Code)
 }
 
@@ -343,6 +344,6 @@ func TestClientCertificateIsReplaced(t *testing.T) {
 	require.NoError(t, os.Rename(fresh, cert))
 	require.NoError(t, os.Rename(freshKey, key))
 	g.connections()
-	require.Eventually(t, func() bool { return g.seen.Load().Cmp(before) != 0 }, patience, 10*time.Millisecond)
+	wait.Until(t, func() bool { return g.seen.Load().Cmp(before) != 0 }, patience, 10*time.Millisecond)
 	require.Zero(t, up.Stop().Code)
 }

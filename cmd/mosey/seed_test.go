@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // seedRow is a domain as it was seeded.
@@ -167,7 +168,7 @@ func TestSeedGoesOnWhereItWasInterrupted(t *testing.T) {
 	}
 	c := h.Start(args...)
 	// Chunks are stored in any order: how far is noted once the first one is.
-	require.Eventually(t, func() bool { return count("seed_files") > 0 }, patience, 10*time.Millisecond)
+	wait.Until(t, func() bool { return count("seed_files") > 0 }, patience, 10*time.Millisecond)
 	r := c.Stop()
 	require.Equal(t, 1, r.Code)
 	require.Contains(t, r.Stderr, "what is stored stays, and the same command goes on from there")

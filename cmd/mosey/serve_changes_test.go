@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // browser is one that has signed in with the token, or has not.
@@ -281,7 +282,7 @@ func TestACrawlIsSteeredOnItsPage(t *testing.T) {
 	require.Contains(t, b.post("/runs/steered", "do", "pause", "reason", "not tonight"), "Run steered is paused (paused by ")
 	require.Contains(t, b.post("/domains/"+name, "do", "lift", "kind", "pause"), "Nothing: ")
 	require.Contains(t, b.post("/runs/steered", "do", "resume"), "Run steered ")
-	require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
 	r := c.Stop() // a stop on the page would end the page, too
 	require.Zero(t, r.Code, r.Stderr)
 	s.requireClean(t, web.Expectations{})

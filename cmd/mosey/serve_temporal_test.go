@@ -16,6 +16,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // wire is a way to a Temporal that can be cut. What is sent while it is cut gets no answer, as
@@ -104,7 +105,7 @@ func TestServeWithoutTemporal(t *testing.T) {
 	require.NotContains(t, b.page("/"), gone)
 
 	w.set(true)
-	require.Eventually(t, func() bool { return strings.Contains(b.page("/"), gone) }, patience, 100*time.Millisecond)
+	wait.Until(t, func() bool { return strings.Contains(b.page("/"), gone) }, patience, 100*time.Millisecond)
 	for _, path := range []string{
 		"/", "/runs/small-web", "/domains", "/domains/a.example", "/images", "/live", "/url?u=" + url.QueryEscape(aPage),
 		"/robots", "/search?q=nowhere", "/api/overview", "/api/domains/a.example",
@@ -129,7 +130,7 @@ func TestServeWithoutTemporal(t *testing.T) {
 	require.Less(t, time.Since(began), 30*time.Second)
 
 	w.set(false)
-	require.Eventually(t, func() bool { return !strings.Contains(b.page("/"), gone) }, patience, 100*time.Millisecond)
+	wait.Until(t, func() bool { return !strings.Contains(b.page("/"), gone) }, patience, 100*time.Millisecond)
 }
 
 // What is said about Temporal comes and goes on a page that is looked at.
@@ -148,14 +149,14 @@ func TestTemporalGoesInABrowser(t *testing.T) {
 	b.do(t, chromedp.Navigate(s.url+"/runs/small-web?token="+url.QueryEscape(s.token)))
 	require.False(t, seen())
 	w.set(true)
-	require.Eventually(t, seen, patience, 100*time.Millisecond)
+	wait.Until(t, seen, patience, 100*time.Millisecond)
 	require.Contains(t, get(t, b, chromedp.Text(chromedp.CSS(".notice"))), gone)
 	for _, theme := range []string{"light", "dark"} {
 		b.look(t, s.url+"/runs/small-web", theme, 360, "without-temporal")
 		require.True(t, seen())
 	}
 	w.set(false)
-	require.Eventually(t, func() bool { return !seen() }, patience, 100*time.Millisecond)
+	wait.Until(t, func() bool { return !seen() }, patience, 100*time.Millisecond)
 	b.sound(t, "run")
 }
 
@@ -172,12 +173,12 @@ func TestACrawlWithoutTemporal(t *testing.T) {
 		_, body = scrape(t, address+path)
 		return body
 	}
-	require.Eventually(t, func() bool { return strings.Contains(page("/"), "default") }, patience, 100*time.Millisecond)
+	wait.Until(t, func() bool { return strings.Contains(page("/"), "default") }, patience, 100*time.Millisecond)
 	require.NotContains(t, page("/"), gone)
 	w.set(true)
-	require.Eventually(t, func() bool { return strings.Contains(page("/runs/default"), gone) }, patience, 100*time.Millisecond)
+	wait.Until(t, func() bool { return strings.Contains(page("/runs/default"), gone) }, patience, 100*time.Millisecond)
 	w.set(false)
-	require.Eventually(t, func() bool { return !strings.Contains(page("/runs/default"), gone) }, patience, 100*time.Millisecond)
+	wait.Until(t, func() bool { return !strings.Contains(page("/runs/default"), gone) }, patience, 100*time.Millisecond)
 	require.Zero(t, c.Stop().Code)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/robots"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // shownPages are what `mosey serve` answers for rows.
@@ -352,7 +353,7 @@ func TestServeADatabaseInTrouble(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Contains(t, body, "The database could not be read: the log of this program says why.")
 	r.exec("ALTER TABLE gone RENAME TO domains")
-	require.Eventually(t, func() bool { // what went wrong is not tried again for a second
+	wait.Until(t, func() bool { // what went wrong is not tried again for a second
 		status, _ := s.get("/domains")
 		return status == http.StatusOK
 	}, patience, 100*time.Millisecond)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // A command that comes while another process creates the database says so, waits and works.
@@ -18,7 +19,7 @@ func TestStatusWhileTheDatabaseIsCreated(t *testing.T) {
 	h := newHarness(t) // with a Temporal, and a data directory without a database
 	h.Setenv("TEMPORAL_ADDRESS", with.environ.Get("TEMPORAL_ADDRESS"))
 	up := h.Start("up", "--no-worker")
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		_, running, err := datadir.Running(h.dir)
 		return err == nil && running
 	}, patience, time.Millisecond)

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/wait"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -38,7 +39,7 @@ func TestUpdates(t *testing.T) {
 	const domain = "site-001.test"
 	id := crawl.DomainWorkflowID(domain)
 	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "1h", "--when-done", "wait")...)
-	require.Eventually(t, func() bool { return len(s.Log()) > 0 }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return len(s.Log()) > 0 }, patience, 5*time.Millisecond)
 	controls := func() map[crawl.ControlType]string {
 		d, err := store.Domain(t.Context(), domain)
 		require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // A site that wants visits at another time of the day is asked for its robots.txt and nothing
@@ -49,7 +50,7 @@ func TestVisitTime(t *testing.T) {
 		}
 		return n, events
 	}
-	require.Eventually(t, func() bool { n, _ := executions(); return n > 0 }, patience, 50*time.Millisecond)
+	wait.Until(t, func() bool { n, _ := executions(); return n > 0 }, patience, 50*time.Millisecond)
 	time.Sleep(2 * time.Second) // a loop of finishes takes some milliseconds a turn
 	n, events := executions()
 	require.LessOrEqual(t, n, 2, "it may be claimed once more before the seeds' robots.txt is stored")
@@ -74,6 +75,6 @@ func TestVisitTime(t *testing.T) {
 	stored.VisitTimes = ""
 	_, err = store.SaveRobots(t.Context(), stored)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 20*time.Millisecond, "rows decide: somebody looks within 15 s")
+	wait.Until(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 20*time.Millisecond, "rows decide: somebody looks within 15 s")
 	require.Zero(t, up.Stop().Code)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -47,10 +48,10 @@ func TestAddURLsToARunThatIsOver(t *testing.T) {
 	}
 	// one run keeps the domain's workflow alive, the other is over
 	seed("over", `"max_depth":0,"delay":"10ms","latency_factor":0`)
-	require.Eventually(t, func() bool { return status("over") == crawl.RunDone }, patience, 10*time.Millisecond)
+	wait.Until(t, func() bool { return status("over") == crawl.RunDone }, patience, 10*time.Millisecond)
 	seed("alive", `"delay":"1s","min_refetch":"0s"`)
 	id := crawl.DomainWorkflowID(siteDomain)
-	require.Eventually(t, func() bool { return h.running(temporal, id) }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return h.running(temporal, id) }, patience, 5*time.Millisecond)
 	over, err := store.Run(t.Context(), "over")
 	require.NoError(t, err)
 	page := s.URL(siteDomain, "/p/1")
@@ -66,7 +67,7 @@ func TestAddURLsToARunThatIsOver(t *testing.T) {
 	require.True(t, ended)
 	require.NoError(t, add())
 	require.Equal(t, crawl.RunRunning, status("over"))
-	require.Eventually(t, func() bool { return status("over") == crawl.RunDone }, patience, 10*time.Millisecond)
+	wait.Until(t, func() bool { return status("over") == crawl.RunDone }, patience, 10*time.Millisecond)
 	rep, err := store.Page(t.Context(), siteDomain, page)
 	require.NoError(t, err)
 	require.True(t, slices.ContainsFunc(rep.Crawls, func(c report.Crawl) bool { return c.Run == "over" && c.Outcome != "" }))
@@ -84,13 +85,13 @@ func TestChangedWindow(t *testing.T) {
 	day := time.Now().UTC().Add(48 * time.Hour).Weekday().String()[:3]
 	require.NoError(t, h.seed(temporal, "seed/default/1", `{"run":"default","urls":["`+s.Seeds()[0]+
 		`"],"settings":{"delay":"10ms","latency_factor":0,"window":"`+day+` 00:00-01:00 UTC"}}`))
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		run, err := store.Run(t.Context(), "default")
 		return err == nil && !run.OpensAt.IsZero()
 	}, patience, 20*time.Millisecond)
 	require.Empty(t, s.Log())
 	output.ContainsOnSameLine(t, h.Print("status"), "the window of the run is closed until ")
 	require.NoError(t, h.seed(temporal, "seed/default/2", `{"run":"default","settings":{"window":""}}`))
-	require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 20*time.Millisecond)
+	wait.Until(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 20*time.Millisecond)
 	require.Zero(t, up.Stop().Code)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // patience bounds every wait for what happens much sooner.
@@ -165,7 +166,7 @@ func TestNoContact(t *testing.T) {
 		ended <- run(ctx, nil, wiring.Env{"DATABASE_URL=" + dbtest.URL(t), "TEMPORAL_ADDRESS=" + newFakeTemporal(t).address},
 			&stdout, &stderr)
 	}()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return strings.Contains(stderr.String(), `"level":"WARN","msg":"no contact is given, so site owners cannot reach you: `)
 	}, patience, 5*time.Millisecond)
 	cancel()
@@ -186,7 +187,7 @@ func TestWork(t *testing.T) {
 			&stdout, &stderr)
 	}()
 
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return temporal.polled(crawl.TaskQueue, "workflow") && temporal.polled(crawl.TaskQueue, "activity") &&
 			temporal.polled(crawl.ControlTaskQueue, "activity")
 	}, patience, 5*time.Millisecond, "%s", &stderr)
@@ -235,7 +236,7 @@ func TestDatabaseThatLeavesTheWorkerBehindEndsIt(t *testing.T) {
 			"DATABASE_URL=" + store.Pool().Config().ConnString(), "TEMPORAL_ADDRESS=" + temporal.address,
 		}, &stdout, &stderr)
 	}()
-	require.Eventually(t, func() bool { return strings.Contains(stderr.String(), "worker started") }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return strings.Contains(stderr.String(), "worker started") }, patience, 5*time.Millisecond)
 	_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET oldest = 1000")
 	require.NoError(t, err)
 	select {
@@ -267,7 +268,7 @@ func TestVersionOfTheWorkerIsSaid(t *testing.T) {
 		go func() {
 			ended <- run(ctx, c.args, wiring.Env{"DATABASE_URL=" + dbtest.URL(t), "TEMPORAL_ADDRESS=" + temporal.address}, &stdout, &stderr)
 		}()
-		require.Eventually(t, func() bool { return strings.Contains(stderr.String(), c.want) }, patience, 5*time.Millisecond, "%s", &stderr)
+		wait.Until(t, func() bool { return strings.Contains(stderr.String(), c.want) }, patience, 5*time.Millisecond, "%s", &stderr)
 		cancel()
 		require.Zero(t, <-ended, "%s", &stderr)
 	}
@@ -295,8 +296,8 @@ func TestRoleIsWhatAWorkerServes(t *testing.T) {
 					temporal.polled(crawl.ControlTaskQueue, "activity"),
 				}
 			}
-			require.Eventually(t, func() bool { return polls() == serves }, patience, 5*time.Millisecond, "%s", &stderr)
-			require.Eventually(t, func() bool { return strings.Contains(stderr.String(), "worker started") }, patience, 5*time.Millisecond)
+			wait.Until(t, func() bool { return polls() == serves }, patience, 5*time.Millisecond, "%s", &stderr)
+			wait.Until(t, func() bool { return strings.Contains(stderr.String(), "worker started") }, patience, 5*time.Millisecond)
 			cancel()
 			require.Zero(t, <-ended, "%s", &stderr)
 			require.Equal(t, serves, polls())

@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/test/wait"
 	"github.com/mosey-web/mosey/test/zone"
 )
 
@@ -262,7 +263,7 @@ func TestFailOver(t *testing.T) {
 		resolver, _ := newResolver(t, config, server)
 		_, err := resolver.Lookup(t.Context(), "site.test")
 		require.ErrorIs(t, err, ErrTemporary)
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			all, _ := server.counts()
 			return all == 6
 		}, time.Minute, time.Millisecond)

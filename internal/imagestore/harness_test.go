@@ -26,6 +26,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/imagestore"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // role names what a child process does in place of the tests.
@@ -135,7 +136,7 @@ func (s *s3) rest(t *testing.T) {
 	_, err = io.Copy(io.Discard, last)
 	require.NoError(t, err)
 	require.NoError(t, last.Close())
-	require.Eventually(t, func() bool { return s.open.Load() == 0 }, time.Minute, time.Millisecond)
+	wait.Until(t, func() bool { return s.open.Load() == 0 }, time.Minute, time.Millisecond)
 }
 
 // on sets what is called with each request.

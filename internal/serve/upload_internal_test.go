@@ -25,6 +25,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/picture"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // noImages is a store without images.
@@ -158,7 +159,7 @@ func TestUploadsAreBounded(t *testing.T) {
 	for _, conn := range conns {
 		require.NoError(t, conn.Close())
 	}
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		status, body := b.upload(t)
 		return status == http.StatusOK && strings.Contains(body, "Nothing looks like it.")
 	}, 5*time.Second, 20*time.Millisecond)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // late answers once the client is gone, which the kernel does not mind.
@@ -47,7 +49,7 @@ func TestBehaviours(t *testing.T) {
 	ended := func(t *testing.T, name string) Record {
 		t.Helper()
 		var rec Record
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			for _, r := range w.Log() {
 				if r.Domain() == name+".test" {
 					rec = r
@@ -255,10 +257,10 @@ func TestLogOfConnections(t *testing.T) {
 		w := StartT(t, Options{Sites: []Site{{}}})
 		c, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(addrPortOf(t, w)))
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return len(w.Log()) == 1 }, 5*time.Second, time.Millisecond)
+		wait.Until(t, func() bool { return len(w.Log()) == 1 }, 5*time.Second, time.Millisecond)
 		require.True(t, w.Log()[0].InFlight)
 		require.NoError(t, c.Close())
-		require.Eventually(t, func() bool { return !w.Log()[0].InFlight }, 5*time.Second, time.Millisecond)
+		wait.Until(t, func() bool { return !w.Log()[0].InFlight }, 5*time.Second, time.Millisecond)
 		report := Judge(w.Log(), Expectations{Plan: w.Plan, Partial: true})
 		require.Empty(t, report.Violations())
 		require.Equal(t, 1, report.Silent)
@@ -292,7 +294,7 @@ func TestLogOfConnections(t *testing.T) {
 		w := StartT(t, Options{Sites: []Site{{Behaviour: late{}}}})
 		_, err := askWithin(t, newClient(w), w.URL("site-001.test", "/"), 200*time.Millisecond)
 		require.ErrorContains(t, err, "deadline exceeded")
-		require.Eventually(t, func() bool { return !w.Log()[0].InFlight }, 5*time.Second, time.Millisecond)
+		wait.Until(t, func() bool { return !w.Log()[0].InFlight }, 5*time.Second, time.Millisecond)
 		rec := w.Log()[0]
 		require.True(t, rec.Aborted)
 		require.Less(t, rec.End, rec.Read+5*time.Second)
@@ -308,7 +310,7 @@ func TestLogOfConnections(t *testing.T) {
 		_, err = c.Read(make([]byte, 1024))
 		require.NoError(t, err)
 		require.NoError(t, c.Close())
-		require.Eventually(t, func() bool { return !w.Log()[0].InFlight }, 5*time.Second, time.Millisecond)
+		wait.Until(t, func() bool { return !w.Log()[0].InFlight }, 5*time.Second, time.Millisecond)
 		rec := w.Log()[0]
 		require.True(t, rec.Aborted)
 		require.Equal(t, 200, rec.Status)

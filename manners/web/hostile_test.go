@@ -18,6 +18,8 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // hostileBundle is a web of one site for each hostile behaviour.
@@ -55,7 +57,7 @@ func (b hostileBundle) raw(name string, n int64) string {
 func (b hostileBundle) ended(name string) Record {
 	b.t.Helper()
 	var rec Record
-	require.Eventually(b.t, func() bool {
+	wait.Until(b.t, func() bool {
 		for _, r := range b.Log() {
 			if r.Domain() == b.host(name) {
 				rec = r
@@ -280,7 +282,7 @@ func TestCloseEndsWhatNeverEnds(t *testing.T) {
 		require.NoError(t, err)
 		_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: "+name+hostileDomain+"\r\n\r\n")
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return len(w.Log().Pages()) == 1 }, 10*time.Second, time.Millisecond)
+		wait.Until(t, func() bool { return len(w.Log().Pages()) == 1 }, 10*time.Second, time.Millisecond)
 		require.NoError(t, w.Close())
 		// The client has not read anything: now it finds an end.
 		require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))

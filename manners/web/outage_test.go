@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 func TestDisconnect(t *testing.T) {
@@ -39,6 +40,6 @@ func TestDisconnect(t *testing.T) {
 		require.NoError(t, dial())
 	}
 	// the last is logged once the server has seen its end
-	require.Eventually(t, func() bool { return len(w.Log()) >= 3 }, time.Minute, time.Millisecond)
+	wait.Until(t, func() bool { return len(w.Log()) >= 3 }, time.Minute, time.Millisecond)
 	require.Len(t, w.Log(), 3, "what fills the queues is no request")
 }

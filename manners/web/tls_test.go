@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 func TestTLS(t *testing.T) {
@@ -79,7 +81,7 @@ func TestTLSIsLogged(t *testing.T) {
 	mustAsk(t, client, w.URL("good.test", "/p/1"))
 	_, err := ask(t, client, w.URL("bad.test", robotsPath))
 	require.Error(t, err)
-	require.Eventually(t, func() bool { return len(w.Log()) == 3 && !w.Log()[2].InFlight }, 10*time.Second, time.Millisecond)
+	wait.Until(t, func() bool { return len(w.Log()) == 3 && !w.Log()[2].InFlight }, 10*time.Second, time.Millisecond)
 
 	log := w.Log()
 	require.Equal(t, w.URL("good.test", robotsPath), log[0].URL())

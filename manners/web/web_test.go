@@ -13,6 +13,8 @@ import (
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -98,7 +100,7 @@ func TestJudgeCatchesRealRequests(t *testing.T) {
 			if kind == RobotsHang || kind == RobotsReset {
 				require.Error(t, err)
 			}
-			require.Eventually(t, func() bool { return !w.Log()[0].InFlight },
+			wait.Until(t, func() bool { return !w.Log()[0].InFlight },
 				5*time.Second, time.Millisecond)
 			mustAsk(t, client, w.URL("site-001.test", "/"))
 			want := []Breach{BreachRobotsUnavailable}
@@ -144,7 +146,7 @@ func TestJudgeCatchesRealRequests(t *testing.T) {
 			_, err := askWithin(t, client, w.URL("site-001.test", "/"), 500*time.Millisecond)
 			done <- err
 		}()
-		require.Eventually(t, func() bool { return len(w.Log()) == 2 }, 5*time.Second, time.Millisecond)
+		wait.Until(t, func() bool { return len(w.Log()) == 2 }, 5*time.Second, time.Millisecond)
 		mustAsk(t, client, w.URL("site-001.test", "/robots.txt"))
 		require.Error(t, <-done)
 		require.Equal(t, []Breach{BreachOverlap}, kinds(t, w, Expectations{Refetches: 1}))
@@ -284,7 +286,7 @@ func TestStart(t *testing.T) {
 		client := newClient(w)
 		mustAsk(t, client, w.Seeds()[0])
 		cancel()
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			c, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(addrPortOf(t, w)))
 			if err == nil {
 				_ = c.Close()

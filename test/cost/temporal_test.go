@@ -20,6 +20,7 @@ import (
 	"github.com/mosey-web/mosey/test/programs"
 	"github.com/mosey-web/mosey/test/race"
 	"github.com/mosey-web/mosey/test/up"
+	"github.com/mosey-web/mosey/test/wait"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -80,7 +81,7 @@ func startRun(t *testing.T, c client.Client, database string, seeds []string) {
 func awaitDomains(t *testing.T, c client.Client) []*workflow.WorkflowExecutionInfo {
 	t.Helper()
 	var ended []*workflow.WorkflowExecutionInfo
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		found, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
 			Query: `WorkflowType = "` + workflows.DomainWorkflowName + `" AND ExecutionStatus != "Running"`,
 		})

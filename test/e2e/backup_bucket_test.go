@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/test/up"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // backsUpToABucket makes backups of a data directory in a bucket: one that is killed in the middle of
@@ -95,7 +96,7 @@ func backsUpToABucket(t *testing.T, dir string) {
 
 	restored := up.Dir(t)
 	dying := start(t, environ("AWS_ACCESS_KEY_ID=someone", "AWS_SECRET_ACCESS_KEY=hidden-from-all"), moseyBin, "--data-dir", restored, "restore", place)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		_, err := os.Stat(filepath.Join(restored, "restoring", "postgres", "data", "PG_VERSION"))
 		return err == nil
 	}, time.Minute, time.Millisecond, "%s", dying.out)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/up"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // runMosey runs a command to its end and returns what it prints.
@@ -43,7 +44,7 @@ func TestBackup(t *testing.T) {
 	crawling := start(t, environ(), moseyBin, args(dir)...)
 	seen := func(n int) {
 		t.Helper()
-		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= n }, time.Minute, 10*time.Millisecond, "%s", crawling.out)
+		wait.Until(t, func() bool { return len(s.Log().Pages()) >= n }, time.Minute, 10*time.Millisecond, "%s", crawling.out)
 	}
 	seen(6)
 	said := runMosey(t, 0, "--data-dir", dir, "backup", kept)
@@ -52,7 +53,7 @@ func TestBackup(t *testing.T) {
 
 	// what comes now is lost: until that site is asked once more, at the least
 	asked := len(pagesOf(s.Log().Pages(), patient))
-	require.Eventually(t, func() bool { return len(pagesOf(s.Log().Pages(), patient)) > asked }, time.Minute, 10*time.Millisecond, "%s", crawling.out)
+	wait.Until(t, func() bool { return len(pagesOf(s.Log().Pages(), patient)) > asked }, time.Minute, 10*time.Millisecond, "%s", crawling.out)
 	crawling.kill(t)
 	answered := 0
 	for _, r := range s.Log() {

@@ -25,6 +25,7 @@ import (
 	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/programs"
 	"github.com/mosey-web/mosey/test/up"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // Every block of commands or SQL in README.md and docs/*.md runs against the synthetic web, or is
@@ -79,7 +80,7 @@ func TestSeedByTemporalCommand(t *testing.T) {
 	require.NoError(t, err)
 	w := newBlockWorld(t, newBlockSite(t), client)
 	w.shell(t, w.here(commands[0]))
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return slices.ContainsFunc(w.site.Log().Pages(), func(r web.Record) bool { return strings.HasPrefix(r.Host, "example.org") && r.Target == "/" })
 	}, 2*time.Minute, 100*time.Millisecond, "the seed is not crawled")
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // buildWrongClock builds the worker with a wall clock that is ahead, or behind
@@ -65,7 +67,7 @@ func clockOf(t *testing.T, m *member, now time.Time) time.Duration {
 	var line struct {
 		Time time.Time `json:"time"`
 	}
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		first, _, ended := strings.Cut(m.current.Load().out.String(), "\n")
 		return ended && json.Unmarshal([]byte(first), &line) == nil
 	}, time.Minute, 10*time.Millisecond)

@@ -16,6 +16,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/up"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // cluster is Temporal and Postgres in one process, for workers in others.
@@ -65,7 +66,7 @@ func (c cluster) seed(t *testing.T, id, input string) client.WorkflowRun {
 
 func (c cluster) waitDone(t *testing.T, run string, limit time.Duration) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return queryInt(t, c.pool, "SELECT count(*) FROM crawl_runs WHERE name = $1 AND status = 'done'", run) == 1
 	}, limit, 100*time.Millisecond, "run %s is not done", run)
 }
@@ -92,7 +93,7 @@ func TestCluster(t *testing.T) {
 		// The workers die during the seeding, too. The pages would be spent by the time that it has ended.
 		for range kills {
 			want := len(s.Log().Pages()) + 2 + rand.IntN(6)
-			require.Eventually(t, func() bool { return len(s.Log().Pages()) >= want }, 3*time.Minute, time.Millisecond)
+			wait.Until(t, func() bool { return len(s.Log().Pages()) >= want }, 3*time.Minute, time.Millisecond)
 			w.kill(t)
 			w = c.worker(t, s, "--timeout", "1s")
 		}

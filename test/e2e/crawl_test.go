@@ -19,6 +19,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/up"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 const (
@@ -138,7 +139,7 @@ func TestCrawl(t *testing.T) {
 		s := newSite(t, web.Options{Sites: web.Uniform(3, web.Site{Pages: 15})})
 		dir := up.Dir(t)
 		p := start(t, environ(), moseyBin, crawlArgs(s, dir)...)
-		require.Eventually(t, func() bool { return len(s.Log().Pages()) > 15 }, time.Minute, 20*time.Millisecond)
+		wait.Until(t, func() bool { return len(s.Log().Pages()) > 15 }, time.Minute, 20*time.Millisecond)
 		p.signal(syscall.SIGINT)
 		require.Zero(t, p.wait(t, time.Minute), p.out)
 		require.Contains(t, p.out.String(), "mosey crawl --run default --data-dir "+dir)
@@ -157,7 +158,7 @@ func TestCrawl(t *testing.T) {
 		s := newSite(t, web.Options{Sites: web.Uniform(3, web.Site{Pages: 12})})
 		dir := up.Dir(t)
 		p := start(t, environ(), moseyBin, crawlArgs(s, dir)...)
-		require.Eventually(t, func() bool { return len(s.Log().Pages()) > 9 }, time.Minute, 10*time.Millisecond)
+		wait.Until(t, func() bool { return len(s.Log().Pages()) > 9 }, time.Minute, 10*time.Millisecond)
 		p.kill(t)
 		require.NoError(t, os.RemoveAll(filepath.Join(dir, "temporal")))
 		p = start(t, environ(), moseyBin, crawlArgs(s, dir)...)
@@ -176,7 +177,7 @@ func TestCrawl(t *testing.T) {
 		for n := range kills {
 			p := start(t, environ(), moseyBin, args...)
 			want := len(s.Log().Pages()) + 8
-			require.Eventually(t, func() bool { return len(s.Log().Pages()) >= want }, 2*time.Minute, 10*time.Millisecond,
+			wait.Until(t, func() bool { return len(s.Log().Pages()) >= want }, 2*time.Minute, 10*time.Millisecond,
 				"after %d kills:\n%s", n, p.out)
 			p.kill(t)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/form"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 const (
@@ -90,7 +91,7 @@ func TestFleetLimit(t *testing.T) {
 	require.Contains(t, c.mosey(t, "workers", "--max-fetches", "6", "--reason", "a thin line"), "6 requests in flight")
 	workers := []*process{c.worker(t, s, "--timeout", "2s"), c.worker(t, s, "--timeout", "2s"), c.worker(t, s, "--timeout", "2s")}
 	// the first to come would take all domains
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return queryInt(t, c.pool, "SELECT count(*) FROM workers WHERE stopped_at IS NULL") == 1+len(workers)
 	}, time.Minute, 100*time.Millisecond)
 	c.begin(t, s, fleetRun, map[string]any{"delay": "0s", "ip_delay": "0s", "latency_factor": 0, "sitemaps": false})
@@ -99,7 +100,7 @@ func TestFleetLimit(t *testing.T) {
 	// must use all of it, and never exceed it.
 	used := func(what string, limit int) {
 		t.Helper()
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			return queryInt(t, c.pool, "SELECT coalesce(sum(held), 0) FROM workers WHERE stopped_at IS NULL AND counts_until > now()") <= limit
 		}, fleetPatience, 100*time.Millisecond, "%s: the workers hold more than %d", what, limit)
 		from := time.Since(epoch)
@@ -144,7 +145,7 @@ func TestFleetLimit(t *testing.T) {
 	require.Contains(t, c.mosey(t, "page", s.Seeds()[0]), ", by mosey/")
 	// without a limit as many as there are domains
 	require.Contains(t, c.mosey(t, "workers", "--max-fetches", "0"), "no limit")
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		now := time.Since(epoch)
 		return most(s.Log(), now-2*time.Second, now) > 12
 	}, fleetPatience, 200*time.Millisecond)
@@ -193,7 +194,7 @@ func drained(t *testing.T, w *process, limit time.Duration) time.Duration {
 // await waits until a host was asked for something more often than before.
 func (s site) await(t *testing.T, host, target string, times int, patience time.Duration) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		n := 0
 		for _, r := range s.Log() {
 			if strings.HasPrefix(r.Host, host) && (target == "" || r.Target == target) {
@@ -250,7 +251,7 @@ func TestDrain(t *testing.T) {
 		next := c.worker(t, s, "--timeout", "2m", "--drain", "0s")
 		s.await(t, "drips.test", "/", 2, time.Minute)
 		s.await(t, "robots.test", "/robots.txt", 2, time.Minute)
-		require.Eventually(t, func() bool { return len(s.Log()) > asked+4 }, time.Minute, 50*time.Millisecond)
+		wait.Until(t, func() bool { return len(s.Log()) > asked+4 }, time.Minute, 50*time.Millisecond)
 		t.Logf("the next worker went on with all within %s", time.Since(began))
 		require.Less(t, time.Since(began), 20*time.Second)
 		took = drained(t, next, 30*time.Second)
@@ -266,7 +267,7 @@ func TestDrain(t *testing.T) {
 		c := newCluster(t)
 		frozen, killed := c.worker(t, s, "--timeout", "2m"), c.worker(t, s, "--timeout", "2m")
 		c.begin(t, s, "away", map[string]any{"delay": "500ms", "ip_delay": "0s", "sitemaps": false})
-		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= 6 }, time.Minute, 50*time.Millisecond)
+		wait.Until(t, func() bool { return len(s.Log().Pages()) >= 6 }, time.Minute, 50*time.Millisecond)
 		c.process.signal(syscall.SIGSTOP) // Temporal does not answer
 		took := drained(t, frozen, 30*time.Second)
 		t.Logf("without an answer of Temporal the worker stopped in %s", took)
@@ -282,10 +283,10 @@ func TestDrain(t *testing.T) {
 		c := newCluster(t)
 		w := c.worker(t, s, "--timeout", "2m")
 		c.begin(t, s, "twice", map[string]any{"delay": "500ms", "ip_delay": "0s", "sitemaps": false})
-		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= 1 }, time.Minute, 50*time.Millisecond)
+		wait.Until(t, func() bool { return len(s.Log().Pages()) >= 1 }, time.Minute, 50*time.Millisecond)
 		w.signal(syscall.SIGTERM)
-		require.Eventually(t, func() bool { return strings.Contains(w.out.String(), "worker stopping") }, time.Minute, time.Millisecond)
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool { return strings.Contains(w.out.String(), "worker stopping") }, time.Minute, time.Millisecond)
+		wait.Until(t, func() bool {
 			w.signal(syscall.SIGTERM)
 			select {
 			case <-w.done:

@@ -17,6 +17,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/programs"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // machine is written by a test that takes all there is of the machine, and read by the
@@ -146,7 +147,7 @@ func (p *process) lookUp(name string) (value string, ok bool) {
 // field is lookUp that waits for the line.
 func (p *process) field(t *testing.T, name string) (value string) {
 	t.Helper()
-	require.Eventually(t, func() (ok bool) {
+	wait.Until(t, func() (ok bool) {
 		value, ok = p.lookUp(name)
 		return ok
 	}, 2*time.Minute, 50*time.Millisecond, "no line %q in:\n%s", name, p.out)

@@ -27,6 +27,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/up"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // sitePages is how many ordinary pages each site of these tests has, beside odd ones.
@@ -81,7 +82,7 @@ func waiting(t *testing.T, s site, dir, database string, env []string) (p *proce
 		"--when-done", "wait", "--images", "store",
 	}, s.workerFlags()...)
 	p = start(t, env, moseyBin, args...)
-	require.Eventually(t, func() (ready bool) {
+	wait.Until(t, func() (ready bool) {
 		var err error
 		info, ready, err = datadir.Running(dir)
 		return err == nil && ready && info.Ready
@@ -90,7 +91,7 @@ func waiting(t *testing.T, s site, dir, database string, env []string) (p *proce
 		info.DatabaseURL = database
 	}
 	rows := pool(t, info.DatabaseURL)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		var fetched, open int
 		err := rows.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pages WHERE kind = 'page' AND status = 'fetched'),
 			(SELECT count(*) FROM page_crawls WHERE outcome IS NULL)`).Scan(&fetched, &open)

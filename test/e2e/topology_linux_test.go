@@ -25,6 +25,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/up"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 var topologyCut = flag.Duration("topology.cut", 0, "for how long a host of TestTopology is cut off; 0 is 1m; with -short 8s, and no host is cut off")
@@ -152,7 +153,7 @@ func startPostgresOn(t *testing.T, h *host, at netip.AddrPort) (url string) {
 	password, err := os.ReadFile(filepath.Join(dir, "postgres", "password"))
 	require.NoError(t, err)
 	url = fmt.Sprintf("postgres://mosey:%s@%s/mosey?sslmode=disable", strings.TrimSpace(string(password)), at)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		conn, err := pgx.Connect(t.Context(), url)
 		return err == nil && conn.Close(t.Context()) == nil
 	}, time.Minute, 50*time.Millisecond)
@@ -178,7 +179,7 @@ func (o *topology) mosey(t *testing.T, exit int, args ...string) string {
 // known waits until a worker of a version asks for tasks; else the version is refused.
 func (o *topology) known(t *testing.T, version string) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return strings.Contains(o.mosey(t, 0, "deploy", "--json"), fmt.Sprintf(`"build_id":%q`, version))
 	}, time.Minute, time.Second)
 }
@@ -293,7 +294,7 @@ func TestTopology(t *testing.T) {
 // rejoins ends the time in which the second host is cut off, once Postgres has noticed.
 func (o *topology) rejoins(t *testing.T, cutAt time.Time) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		sessions := queryInt(t, o.pool, "SELECT count(*) FROM pg_stat_activity WHERE client_addr = $1", secondAt.String())
 		return sessions == 0 && time.Since(cutAt) >= topologySpan()
 	}, topologySpan()+time.Minute, 100*time.Millisecond, "Postgres keeps the sessions, and so the locks, of a host that is gone")
@@ -332,7 +333,7 @@ func (o *topology) losesWeb(t *testing.T, span time.Duration) {
 	o.inFlight(t, o.third)
 	from := time.Now()
 	o.third.loses(t, webAt)
-	require.Eventually(t, func() bool { return strings.Contains(o.workers[o.third.name].out.String(), away) },
+	wait.Until(t, func() bool { return strings.Contains(o.workers[o.third.name].out.String(), away) },
 		time.Minute, 100*time.Millisecond, "the worker does not notice that the web is away")
 	<-time.After(span)
 	found := time.Now()

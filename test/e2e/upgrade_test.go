@@ -16,6 +16,7 @@ import (
 
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/form"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // buildNextVersion builds a worker of another version: its DomainWorkflow takes a step more
@@ -70,7 +71,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	// known waits until a worker of a version asks for tasks; else the version is refused.
 	known := func(version string) {
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			return strings.Contains(mosey(0, "deploy", "--json"), fmt.Sprintf(`"build_id":%q`, version))
 		}, time.Minute, time.Second)
 	}
@@ -83,11 +84,11 @@ func TestUpgrade(t *testing.T) {
 	on := func(version string, want int) {
 		query := "ExecutionStatus = 'Running' AND TemporalWorkflowVersioningBehavior = 'Pinned' AND " +
 			"TemporalWorkerDeploymentVersion = 'mosey:" + version + "'"
-		require.Eventually(t, func() bool { return count(query) == int64(want) }, time.Minute, 100*time.Millisecond, "%s", version)
+		wait.Until(t, func() bool { return count(query) == int64(want) }, time.Minute, 100*time.Millisecond, "%s", version)
 	}
 	more := func(pages int) {
 		want := len(s.Log().Pages()) + pages
-		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= want }, 2*time.Minute, 10*time.Millisecond)
+		wait.Until(t, func() bool { return len(s.Log().Pages()) >= want }, 2*time.Minute, 10*time.Millisecond)
 	}
 
 	require.Contains(t, mosey(2, "deploy", "v1"), "start workers with --build-id v1 first")
@@ -124,7 +125,7 @@ func TestUpgrade(t *testing.T) {
 	require.Contains(t, mosey(2, "deploy", "--unversioned"), "no worker without a version serves the task queues")
 	worker(workerBin, "")
 	var back *process
-	require.Eventually(t, func() bool { // once it has asked for tasks
+	wait.Until(t, func() bool { // once it has asked for tasks
 		back = start(t, c.environ(), moseyBin, "deploy", "--unversioned")
 		return back.wait(t, 3*time.Minute) == 0
 	}, time.Minute, time.Second)

@@ -15,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/internal/traces"
 	"github.com/mosey-web/mosey/test/otlp"
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // variables are an environment.
@@ -172,7 +173,7 @@ func TestExport(t *testing.T) {
 		require.NoError(t, err)
 		for i := 1; i <= 3; i++ {
 			attempt(tr.Tracer)
-			require.Eventually(t, func() bool { return refused.Requests() == i }, time.Minute, time.Millisecond)
+			wait.Until(t, func() bool { return refused.Requests() == i }, time.Minute, time.Millisecond)
 		}
 		tr.Close()
 		require.Equal(t, 1, strings.Count(log.String(), "\n"), &log)

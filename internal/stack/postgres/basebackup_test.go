@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 func TestBaseBackup(t *testing.T) {
@@ -75,7 +77,7 @@ func TestBaseBackup(t *testing.T) {
 			return len(p), nil
 		}), func(int64) {})
 		require.ErrorIs(t, err, context.Canceled)
-		require.Eventually(t, func() bool { return slots(t, server) == 0 }, 30*time.Second, 50*time.Millisecond, "nothing keeps the log for ever")
+		wait.Until(t, func() bool { return slots(t, server) == 0 }, 30*time.Second, 50*time.Millisecond, "nothing keeps the log for ever")
 	})
 
 	t.Run("RefusesATablespace", func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 const patience = 30 * time.Second
@@ -34,7 +35,7 @@ func TestCrash(t *testing.T) {
 		for range 2 {
 			killed := postmasterPID(t, b.cfg.Dir)
 			require.NoError(t, syscall.Kill(killed, syscall.SIGKILL))
-			require.Eventually(t, func() bool {
+			wait.Until(t, func() bool {
 				return !isPostmaster(killed, dataDir(b.cfg.Dir)) &&
 					connect(t.Context(), server.URL(), "") == nil
 			}, patience, pollInterval)
@@ -59,9 +60,9 @@ func TestCrash(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, session.Close(t.Context())) }()
 		require.NoError(t, syscall.Kill(int(session.PgConn().PID()), syscall.SIGKILL))
-		require.Eventually(t, func() bool { return told.String() != "" }, patience, pollInterval)
+		wait.Until(t, func() bool { return told.String() != "" }, patience, pollInterval)
 		output.ContainsOnSameLine(t, told.String(), "level=ERROR", "server=Postgres", "was terminated by signal 9")
-		require.Eventually(t, func() bool { return connect(t.Context(), server.URL(), "") == nil }, patience, pollInterval)
+		wait.Until(t, func() bool { return connect(t.Context(), server.URL(), "") == nil }, patience, pollInterval)
 		require.Equal(t, 1, strings.Count(told.String(), "\n"), told.String())
 	})
 
@@ -116,7 +117,7 @@ func startOrphan(t *testing.T, server *Server) (pid int, ended <-chan error) {
 		err := orphan.Process.Signal(syscall.SIGQUIT)
 		require.ErrorIs(t, err, os.ErrProcessDone, "was stopped by Start")
 	})
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return connect(t.Context(), server.URL(), "") == nil
 	}, patience, pollInterval)
 	return orphan.Process.Pid, result

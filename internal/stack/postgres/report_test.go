@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // The lines are those of a real Postgres.
@@ -115,7 +116,7 @@ func TestReport(t *testing.T) {
 	for range 3 {
 		fails(server.URL(), "SELECT n FROM lost WHERE n::text <> 'secret'")
 	}
-	require.Eventually(t, func() bool { return told.String() != "" }, patience, pollInterval)
+	wait.Until(t, func() bool { return told.String() != "" }, patience, pollInterval)
 	fails(server.URL(), "SELECT n FROM lost")
 	time.Sleep(2 * reportEvery)
 	require.Equal(t, 1, strings.Count(told.String(), "\n"), told.String())

@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/server/common/log"
 
 	"github.com/mosey-web/mosey/test/output"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // lookups are the questions that this process has for a name server: whatever asks the
@@ -74,7 +75,7 @@ func TestServer(t *testing.T) {
 		t.Parallel()
 		var server *Server
 		var port, uiPort int
-		require.Eventually(t, func() bool { // others may take a port before it is had
+		wait.Until(t, func() bool { // others may take a port before it is had
 			port, uiPort = freePort(t), freePort(t)
 			var err error
 			server, err = Start(t.Context(), Config{Dir: t.TempDir(), Port: port, UIPort: uiPort})
