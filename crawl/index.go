@@ -2,9 +2,11 @@ package crawl
 
 import "time"
 
-// Index holds the terms by which a page is found, as package terms cuts them, with their places:
-// "cat:2,7 the:1". Their order is not that of the text. For a page that is not to be archived it
-// has counts in place of places: "cat:*2 the:*1".
+// Index holds the terms by which a page is found, as package terms cuts them, in the order of their
+// letters: "cat:2:g1f the:3". A term has the number of its occurrences and the buckets of the terms
+// that precede it (BucketOf): a letter for their width, from a for 1 bit to h for 8, and two
+// hexadecimal digits for each. A term without this part may follow any term. The order of the text is
+// not kept.
 type Index struct {
 	// Configs are the text search configurations of Postgres that make the stems of the terms.
 	Configs     []string `json:"configs"`
@@ -14,17 +16,30 @@ type Index struct {
 	Text        string   `json:"d,omitempty"`
 	// Address has the words of the page's URL.
 	Address string `json:"e,omitempty"`
+	// Words and TitleWords are the lengths of Text and Title, in words.
+	Words      int `json:"words,omitempty"`
+	TitleWords int `json:"title_words,omitempty"`
 	// Second is the BCP 47 tag of another language that much of the page is in, if any.
 	Second string `json:"second,omitempty"`
-	// Sections are the headings under which the terms of Text stand, in their order.
-	Sections []Section `json:"sections,omitempty"`
+	// Outline has the headings in the main text, in their order.
+	Outline []string `json:"outline,omitempty"`
 }
 
-// Section is a part of a page's text under a heading.
-type Section struct {
-	Heading string `json:"h"`
-	// At is the place of its first term in the text, from 1 on.
-	At int `json:"at"`
+// BucketOf returns the bucket of a term, by a hash. Of a page only so many bits are kept that several of
+// its terms are in each bucket: which bucket precedes a term rules most other terms out, as a phrase in
+// quotes needs, and does not tell the term.
+func BucketOf(term string) uint8 {
+	h := Hash32(term)
+	return uint8(h ^ h>>8 ^ h>>16 ^ h>>24) //nolint:gosec // a byte
+}
+
+// Hash32 returns the FNV-1a hash of a name. It is a part of on-disk formats.
+func Hash32(name string) uint32 {
+	h := uint32(2166136261)
+	for i := range len(name) {
+		h = (h ^ uint32(name[i])) * 16777619
+	}
+	return h
 }
 
 // IndexedPage is a page on its way into the index.

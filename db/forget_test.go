@@ -89,12 +89,11 @@ func TestForgetPages(t *testing.T) {
 	require.Empty(t, none)
 	changed, err := b.ForgetPages(ctx, pages)
 	require.NoError(t, err)
-	require.EqualValues(t, 2+1+1+4+2, changed, "pages, waiting and found, links, provenance")
+	require.EqualValues(t, 2+1+4+2, changed, "pages, terms, links, provenance")
 	again, err := b.ForgetPages(ctx, pages)
 	require.NoError(t, err)
 	require.Zero(t, again)
 
-	require.Equal(t, []string{"b.example"}, column[string](t, b, "SELECT domain FROM keywords_waiting"))
 	require.Equal(t, []string{"b.example"}, column[string](t, b, "SELECT domain FROM page_keywords"))
 	require.Equal(t, []string{"from b.example", "from b.example"}, column[string](t, b, "SELECT anchor FROM page_links WHERE anchor IS NOT NULL"))
 	require.Equal(t, []string{"b.example"}, column[string](t, b, `SELECT source_domain FROM provenance

@@ -292,17 +292,9 @@ func (r indexReader) Pages(ctx context.Context, hits []index.Hit) ([]report.Sear
 	return pages, nil
 }
 
-func (r indexReader) Sections(ctx context.Context, pages []int64) ([]report.SearchSections, error) {
-	rows, err := r.q.SearchSections(ctx, pages)
-	if err != nil {
-		return nil, translate("read headings", err)
-	}
-	out := make([]report.SearchSections, len(rows))
-	for i, r := range rows {
-		out[i] = report.SearchSections{Page: r.PageID, Text: r.Body}
-		if err := json.Unmarshal(r.Sections, &out[i].Sections); err != nil {
-			return nil, fmt.Errorf("read headings: %w", err)
-		}
-	}
-	return out, nil
+func (r indexReader) Outlines(ctx context.Context, pages []int64) ([]report.SearchOutline, error) {
+	rows, err := r.q.SearchOutlines(ctx, pages)
+	return mapped(rows, func(r dbsqlc.SearchOutlinesRow) report.SearchOutline {
+		return report.SearchOutline{Page: r.PageID, Text: r.Body, Outline: r.Outline}
+	}), translate("read headings", err)
 }

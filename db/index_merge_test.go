@@ -16,7 +16,8 @@ import (
 func (b *bundle) toIndex(t *testing.T, text string, urls ...string) {
 	t.Helper()
 	x := terms.Index(terms.Page{Text: text})
-	b.exec(t, `INSERT INTO keywords_waiting (page_id, domain, configs, body) SELECT id, domain, $1, $2 FROM pages WHERE url = ANY($3)`,
+	b.exec(t, `INSERT INTO page_keywords (page_id, domain, configs, body) SELECT id, domain, $1, $2 FROM pages WHERE url = ANY($3)
+		ON CONFLICT (page_id) DO UPDATE SET body = excluded.body, waiting = true`,
 		x.Configs, x.Text, urls)
 }
 
@@ -80,7 +81,7 @@ func TestKeywordsOfLongPages(t *testing.T) {
 	}
 	b.seed(t, urls...)
 	b.toIndex(t, strings.Repeat("word ", 10), urls...)
-	b.exec(t, "UPDATE keywords_waiting SET body = repeat('w:1 ', 125000)") // half a million bytes
+	b.exec(t, "UPDATE page_keywords SET body = repeat('w:1 ', 125000)") // half a million bytes
 	var counts []int
 	for after := int64(0); ; {
 		last, n, err := b.WriteKeywords(t.Context(), after, 250)

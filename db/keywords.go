@@ -2,10 +2,8 @@ package db
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -50,26 +48,16 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		pages := make([]crawl.IndexedPage, len(rows))
-		for i, r := range rows {
-			if pages[i], err = waitingPage(r); err != nil {
-				return err
-			}
-			last = max(last, r.PageID)
-		}
-		n = len(rows)
+		pages := mapped(rows, func(r dbsqlc.KeywordsTakeRow) crawl.IndexedPage {
+			return indexedPage(dbsqlc.KeywordsAgainRow(r), r.Anchors)
+		})
+		n, last = len(rows), rows[len(rows)-1].PageID
 		version, err := q.IndexNext(ctx)
 		if err != nil {
 			return err
 		}
-		if err := addAnchors(ctx, q, pages); err != nil {
-			return err
-		}
-		stored, err := storedKeywords(pages, version)
-		if err != nil {
-			return err
-		}
-		if err := q.KeywordsStore(ctx, stored); err != nil {
+		ids := mapped(rows, func(r dbsqlc.KeywordsTakeRow) int64 { return r.PageID })
+		if err := q.KeywordsIndexed(ctx, dbsqlc.KeywordsIndexedParams{Version: version, Pages: ids}); err != nil {
 			return err
 		}
 		return s.addSegment(ctx, tx, pages, version)
@@ -80,54 +68,15 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 	return last, n, translate("index pages", err)
 }
 
-func waitingPage(r dbsqlc.KeywordsTakeRow) (crawl.IndexedPage, error) {
-	p := crawl.IndexedPage{
-		Page: r.PageID, Domain: r.Domain, Language: r.Language,
+// indexedPage is a page on its way into the index, with what other domains call it.
+func indexedPage(r dbsqlc.KeywordsAgainRow, anchors string) crawl.IndexedPage {
+	return crawl.IndexedPage{
+		Page: r.PageID, Domain: r.Domain, Language: r.Language, Anchors: anchors,
 		Index: crawl.Index{
 			Configs: r.Configs, Second: r.Second, Title: r.Title, Headings: r.Headings, Description: r.Description,
-			Address: r.Address, Text: r.Body,
+			Address: r.Address, Text: r.Body, Words: int(r.Words), TitleWords: int(r.TitleWords),
 		},
 	}
-	if len(r.Sections) == 0 {
-		return p, nil
-	}
-	return p, json.Unmarshal(r.Sections, &p.Sections)
-}
-
-// addAnchors adds to pages the terms that other pages use for them.
-func addAnchors(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
-	ids := make([]int64, len(pages))
-	at := map[int64]int{}
-	for i, p := range pages {
-		ids[i], at[p.Page] = p.Page, i
-	}
-	rows, err := q.KeywordsAnchors(ctx, ids)
-	for _, r := range rows {
-		pages[at[r.PageID]].Anchors = r.Anchors
-	}
-	return err
-}
-
-func storedKeywords(pages []crawl.IndexedPage, version int64) (dbsqlc.KeywordsStoreParams, error) {
-	p := dbsqlc.KeywordsStoreParams{Version: version}
-	for _, x := range pages {
-		p.Pages, p.Domains = append(p.Pages, x.Page), append(p.Domains, x.Domain)
-		p.Languages, p.Seconds = append(p.Languages, x.Language), append(p.Seconds, x.Second)
-		p.Configs = append(p.Configs, strings.Join(x.Configs, " "))
-		p.Titles, p.Headings = append(p.Titles, x.Title), append(p.Headings, x.Headings)
-		p.Descriptions, p.Addresses = append(p.Descriptions, x.Description), append(p.Addresses, x.Address)
-		p.Bodies = append(p.Bodies, x.Text)
-		sections := ""
-		if len(x.Sections) > 0 {
-			doc, err := json.Marshal(x.Sections)
-			if err != nil {
-				return p, err
-			}
-			sections = string(doc)
-		}
-		p.Sections = append(p.Sections, sections)
-	}
-	return p, nil
 }
 
 // addSegment makes a segment of pages and stores it.
@@ -261,13 +210,7 @@ func (s *Store) foldAnchors(ctx context.Context, ids []int64, said map[int64]str
 			if r.Anchors == said[r.PageID] {
 				continue
 			}
-			pages = append(pages, crawl.IndexedPage{
-				Page: r.PageID, Domain: r.Domain, Language: r.Language, Anchors: said[r.PageID],
-				Index: crawl.Index{
-					Configs: r.Configs, Second: r.Second, Title: r.Title, Headings: r.Headings, Description: r.Description,
-					Address: r.Address, Text: r.Body,
-				},
-			})
+			pages = append(pages, indexedPage(r, said[r.PageID]))
 			p.Pages, p.Anchors = append(p.Pages, r.PageID), append(p.Anchors, said[r.PageID])
 		}
 		if changed = len(pages); changed == 0 {

@@ -23,8 +23,8 @@ func BenchmarkKeywords(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		for _, sql := range []string{
-			"TRUNCATE page_keywords, keywords_waiting, index_segments, index_chunks",
-			`INSERT INTO keywords_waiting (page_id, domain, configs, title, body)
+			"TRUNCATE page_keywords, index_segments, index_chunks",
+			`INSERT INTO page_keywords (page_id, domain, configs, title, body)
 			SELECT id, 'site.example', '{english}', 'title:1', text FROM unnest($1::bigint[], $2::text[]) AS x (id, text)`,
 		} {
 			var args []any

@@ -44,7 +44,7 @@ func TestKeywordsWait(t *testing.T) {
 	defer func() { require.Error(t, tx.Rollback(context.Background())) }()
 	var id int64
 	var session int
-	require.NoError(t, tx.QueryRow(t.Context(), "DELETE FROM keywords_waiting RETURNING page_id, pg_backend_pid()").Scan(&id, &session))
+	require.NoError(t, tx.QueryRow(t.Context(), "UPDATE page_keywords SET waiting = false RETURNING page_id, pg_backend_pid()").Scan(&id, &session))
 	last, n, err := b.WriteKeywords(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Zero(t, n, "another process is writing them")
@@ -73,9 +73,7 @@ func TestKeywordsOfAPageThatMustNotBeFound(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.ErrorIs(t, tx.Rollback(context.Background()), pgx.ErrTxClosed) }()
 	var id int64
-	require.NoError(t, tx.QueryRow(t.Context(), "DELETE FROM keywords_waiting RETURNING page_id").Scan(&id))
-	_, err = tx.Exec(t.Context(), `INSERT INTO page_keywords (page_id, domain, version, configs) VALUES ($1, 'site.example', 1, '{simple}')`, id)
-	require.NoError(t, err)
+	require.NoError(t, tx.QueryRow(t.Context(), "UPDATE page_keywords SET waiting = false, version = 1 RETURNING page_id").Scan(&id))
 	again := settings.Settings{MinRefetch: new(settings.Duration(0))}
 	run, err := b.EnsureRun(t.Context(), "again", "test", again)
 	require.NoError(t, err)
@@ -102,12 +100,12 @@ func TestKeywordsThatCannotBeStored(t *testing.T) {
 	b := setup(t, settings.Settings{})
 	b.seed(t, "https://site.example/1", "https://site.example/2", "https://site.example/3")
 	b.exec(t, "UPDATE pages SET extractor = 1")
-	b.exec(t, "INSERT INTO keywords_waiting (page_id, domain, configs, body) SELECT id, domain, '{english}', 'water:1' FROM pages")
-	b.exec(t, "UPDATE keywords_waiting SET configs = '{klingon}' WHERE page_id = (SELECT id FROM pages WHERE url LIKE '%/2')")
+	b.exec(t, "INSERT INTO page_keywords (page_id, domain, configs, body) SELECT id, domain, '{english}', 'water:1' FROM pages")
+	b.exec(t, "UPDATE page_keywords SET configs = '{klingon}' WHERE page_id = (SELECT id FROM pages WHERE url LIKE '%/2')")
 	dbtest.WriteKeywords(t, b.Store)
 	require.Equal(t, []string{"https://site.example/1", "https://site.example/3"},
 		column[string](t, b, "SELECT p.url FROM page_keywords k JOIN pages p ON p.id = k.page_id ORDER BY p.url"))
 	require.Equal(t, []string{"https://site.example/2"}, column[string](t, b, "SELECT url FROM pages WHERE extractor IS NULL"),
 		"it must be read anew")
-	require.Zero(t, one[int](t, b, "SELECT count(*)::int FROM keywords_waiting"))
+	require.Zero(t, one[int](t, b, "SELECT count(*)::int FROM page_keywords WHERE waiting"))
 }

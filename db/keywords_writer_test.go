@@ -20,7 +20,7 @@ import (
 // keywordsLeft has pages wait that another process has recorded.
 func keywordsLeft(t *testing.T, store *db.Store, from, upto int) {
 	t.Helper()
-	_, err := store.Pool().Exec(t.Context(), `INSERT INTO keywords_waiting (page_id, domain, configs, body)
+	_, err := store.Pool().Exec(t.Context(), `INSERT INTO page_keywords (page_id, domain, configs, body)
 		SELECT i, 'site.example', '{english}', 'harbours:1' FROM generate_series($1::int, $2::int) i`, from, upto)
 	require.NoError(t, err)
 }
@@ -53,7 +53,7 @@ func TestKeywordsWriterWritesTheLastPages(t *testing.T) {
 	store := dbtest.New(t)
 	busy, err := store.Pool().Begin(t.Context())
 	require.NoError(t, err)
-	_, err = busy.Exec(t.Context(), "LOCK TABLE page_keywords")
+	_, err = busy.Exec(t.Context(), "LOCK TABLE index_chunks")
 	require.NoError(t, err)
 	keywordsLeft(t, store, 1, 3)
 	wake := wokenStore{store, make(chan struct{}, 1)}

@@ -56,15 +56,13 @@ BEGIN
         EXECUTE format('GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA %I TO mosey_worker', current_schema());
         REVOKE INSERT, UPDATE ON installation, goose_db_version FROM mosey_worker;
         REVOKE UPDATE ON robots_history FROM mosey_worker;
-        GRANT DELETE ON staged_seeds, page_keywords, keywords_waiting, index_segments, index_chunks, domain_ranks,
+        GRANT DELETE ON staged_seeds, page_keywords, index_segments, index_chunks, domain_ranks,
             page_ranks, list_entries, seed_files, registered_domains, run_registered, page_links, provenance,
             image_contents, run_outcomes, run_outcomes_new, revisits, robots, robots_history, robots_contents TO mosey_worker;
     END IF;
     IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_reader') THEN
-        -- Readers do not see what is on its way: seeds, the paths of their files, and texts that are
-        -- not indexed yet. A search counts the texts.
-        REVOKE SELECT ON staged_seeds, seed_files, keywords_waiting FROM mosey_reader;
-        GRANT SELECT (page_id) ON keywords_waiting TO mosey_reader;
+        -- Readers do not see what is on its way: seeds, and the paths of their files.
+        REVOKE SELECT ON staged_seeds, seed_files FROM mosey_reader;
     END IF;
 END
 $$;

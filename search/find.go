@@ -5,8 +5,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -158,8 +156,7 @@ func (f *finding) collect(ctx context.Context, missing int) error {
 	return nil
 }
 
-// results returns the results to be shown. Results without a description get the heading above the
-// words, or the words.
+// results returns the results to be shown. Results without a description get a heading, or the words.
 func (f *finding) results(ctx context.Context) ([]Result, error) {
 	hits := f.folder.kept[min(f.q.Offset, len(f.folder.kept)):]
 	hits = hits[:min(f.q.Limit, len(hits))]
@@ -182,49 +179,49 @@ func (f *finding) results(ctx context.Context) ([]Result, error) {
 	if len(pages) == 0 {
 		return results, nil
 	}
-	sections, err := f.view.Sections(ctx, pages)
-	for _, s := range sections {
+	outlines, err := f.view.Outlines(ctx, pages)
+	for _, s := range outlines {
 		r := &results[at[s.Page]]
-		if r.Heading = headingOf(s, f.parsed); r.Heading == "" {
+		if r.Heading = shortened(headingOf(s, f.parsed)); r.Heading == "" {
 			r.Words = wordsOf(s, f.parsed)
 		}
 	}
 	return results, err
 }
 
-// headingOf returns the first heading with most words of a query under it, or the page's first
-// heading if its text has no such word.
-func headingOf(s report.SearchSections, q parsed) string {
-	if len(s.Sections) == 0 {
-		return ""
-	}
-	found := make([]int, len(s.Sections))
-	for _, list := range q.all {
-		seen := map[int]bool{}
-		for _, c := range list {
-			for _, t := range c.terms {
-				for _, at := range placesOf(s.Text, t.Term) {
-					n := sort.Search(len(s.Sections), func(i int) bool { return s.Sections[i].At > at }) - 1
-					if n >= 0 && !seen[n] {
-						seen[n] = true
-						found[n]++
-					}
-				}
+// headingOf returns the first heading with most words of a query; empty if the page has no headings.
+func headingOf(s report.SearchOutline, q parsed) string {
+	best, most := "", -1
+	for _, heading := range s.Outline {
+		cut, _ := terms.Split(heading, termsMax)
+		n := 0
+		for _, list := range q.all {
+			if slices.ContainsFunc(list, func(c chunk) bool { return c.within(cut) }) {
+				n++
 			}
 		}
-	}
-	best := 0
-	for i, n := range found {
-		if n > found[best] {
-			best = i
+		if n > most {
+			best, most = heading, n
 		}
 	}
-	return s.Sections[best].Heading
+	return best
+}
+
+// shortened cuts a heading to headingBytes, between words if it has several.
+func shortened(heading string) string {
+	const headingBytes = 120
+	if len(heading) <= headingBytes {
+		return heading
+	}
+	if end := strings.LastIndexByte(heading[:headingBytes+1], ' '); end > 0 {
+		return heading[:end]
+	}
+	return strings.ToValidUTF8(heading[:headingBytes], "")
 }
 
 // wordsOf returns the words of a query that a page's text has; all words if it has them only in other
 // forms.
-func wordsOf(s report.SearchSections, q parsed) []string {
+func wordsOf(s report.SearchOutline, q parsed) []string {
 	var all, there []string
 	for _, list := range q.all {
 		for _, c := range list {
@@ -238,17 +235,4 @@ func wordsOf(s report.SearchSections, q parsed) []string {
 		return all
 	}
 	return there
-}
-
-// placesOf returns the places of a term in a text of a crawl.Index.
-func placesOf(text, term string) []int {
-	_, list, _ := strings.Cut(" "+text, " "+term+":")
-	list, _, _ = strings.Cut(list, " ")
-	var places []int
-	for place := range strings.SplitSeq(list, ",") {
-		if n, err := strconv.Atoi(place); err == nil {
-			places = append(places, n)
-		}
-	}
-	return places
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/search/index"
 )
 
 const (
@@ -54,11 +53,11 @@ func (f *folder) add(h report.SearchHit) {
 func (f *folder) full() map[uint32]bool {
 	full := map[uint32]bool{}
 	for domain, n := range f.of {
-		full[index.DomainHash(domain)] = f.perDomain > 0 && n >= f.perDomain
+		full[crawl.Hash32(domain)] = f.perDomain > 0 && n >= f.perDomain
 	}
 	for _, k := range f.kept {
 		if k.Canonical != "" && k.Canonical != k.URL {
-			full[index.DomainHash(k.Domain)] = false
+			full[crawl.Hash32(k.Domain)] = false
 		}
 	}
 	return full

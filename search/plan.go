@@ -76,7 +76,7 @@ func joined(all [][]chunk, clauses []index.Clause) {
 		if !plain(i-1) || !plain(i) {
 			continue
 		}
-		way := index.Way{Keys: []string{index.Word(all[i-1][0].terms[0].Term + all[i][0].terms[0].Term)}, At: []int{0}, Weight: joinedWeight}
+		way := index.Way{Keys: []string{index.Word(all[i-1][0].terms[0].Term + all[i][0].terms[0].Term)}, Weight: joinedWeight}
 		for _, c := range clauses[i-1 : i+1] {
 			c.Any[0].Ways = append(c.Any[0].Ways, way)
 		}
@@ -124,15 +124,19 @@ func (p *planner) learn(ctx context.Context, list []string, more string) error {
 func (p *planner) atom(c chunk, wide bool) index.Atom {
 	var a index.Atom
 	if name := c.name(); name != "" {
-		a.Ways = append(a.Ways, index.Way{Keys: []string{index.Word(name)}, At: []int{0}, Weight: 1})
+		a.Ways = append(a.Ways, index.Way{Keys: []string{index.Word(name)}, Weight: 1})
 		if len(c.terms) == 1 {
 			return a // "C++" is not "C"
 		}
 	}
 	if !c.word() {
-		w := index.Way{Weight: 1}
-		for _, t := range c.terms {
-			w.Keys, w.At = append(w.Keys, index.Word(t.Term)), append(w.At, t.At-c.terms[0].At)
+		w := index.Way{Weight: 1, Once: c.quoted}
+		for i, t := range c.terms {
+			after := -1
+			if i > 0 {
+				after = terms.After(c.terms[i-1], t)
+			}
+			w.Keys, w.After = append(w.Keys, index.Word(t.Term)), append(w.After, after)
 		}
 		a.Ways = append(a.Ways, w)
 		if parts := c.parts(); wide && len(parts) > 1 && !c.quoted {
@@ -148,7 +152,7 @@ func (p *planner) atom(c chunk, wide bool) index.Atom {
 	add := func(key string, weight float32) {
 		if !seen[key] {
 			seen[key] = true
-			a.Ways = append(a.Ways, index.Way{Keys: []string{key}, At: []int{0}, Weight: weight})
+			a.Ways = append(a.Ways, index.Way{Keys: []string{key}, Weight: weight})
 		}
 	}
 	weight := float32(1)

@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -29,6 +30,13 @@ type chunk struct {
 
 // word reports whether the chunk is a single word, which may have other forms.
 func (c chunk) word() bool { return !c.quoted && len(c.terms) == 1 }
+
+// within reports whether a text has all terms of the chunk.
+func (c chunk) within(text []terms.Placed) bool {
+	return !slices.ContainsFunc(c.terms, func(t terms.Placed) bool {
+		return !slices.ContainsFunc(text, func(x terms.Placed) bool { return x.Term == t.Term })
+	})
+}
 
 // name returns the name that is the whole chunk; empty if there is none.
 func (c chunk) name() string {

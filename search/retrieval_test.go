@@ -18,9 +18,9 @@ func TestSearchMixedScripts(t *testing.T) {
 	l := newLibrary(t)
 	l.add(
 		t,
-		page{url: "https://nogi.example/", language: "ja", title: "歌", text: "乃木坂46のメンバー。平成30年度の予算。第3回。"},
-		page{url: "https://seoul.example/", language: "ko", title: "교통", text: "오늘 서울 지하철 노선도를 보았다."},
-		page{url: "https://wx.example/", language: "zh-Hans", title: "手机", text: "请到微信app下载页面。"},
+		page{url: "https://nogi.example/", language: "ja", title: "歌", text: long("乃木坂46のメンバー。平成30年度の予算。第3回。 ")},
+		page{url: "https://seoul.example/", language: "ko", title: "교통", text: long("오늘 서울 지하철 노선도를 보았다. ")},
+		page{url: "https://wx.example/", language: "zh-Hans", title: "手机", text: long("请到微信app下载页面。 ")},
 	)
 	for query, want := range map[string][]string{
 		"乃木坂46":      {"nogi.example/"},
@@ -46,7 +46,7 @@ func TestSearchNames(t *testing.T) {
 		page{url: "https://a.example/", language: "en", title: "Views", text: "The view pg_stat_activity has a row for each process. Don't worry."},
 		page{url: "https://b.example/", language: "en", title: "Paths", text: "os.path.join(a, b) joins paths in Python 3.11, encoded as utf-8."},
 		page{url: "https://c.example/", language: "en", title: "Languages", text: "Written in C++ and C#, by AT&T."},
-		page{url: "https://d.example/", language: "en", title: "C", text: "Written in C. A stat of activity in pg. Version 11 of 3."},
+		page{url: "https://d.example/", language: "en", title: "C", text: long("Written in C. A stat of activity in pg. Version 11 of 3.")},
 		page{url: "https://e.example/", language: "de", title: "Straßen", text: "Die Häuser über der Müllerstraße."},
 		page{url: "https://f.example/", language: "en", title: "Post", text: "Send an e-mail to the lighthouse."},
 		page{url: "https://h.example/", language: "en", title: "Tests", text: "A certificate named A+ in a pot."},
@@ -107,7 +107,7 @@ func TestSearchOfAVeryLargeSite(t *testing.T) {
 		`INSERT INTO pages (url, domain, origin, status, language, signals, content_hash, fetched_at, extractor)
 			SELECT 'https://big.example/' || i, 'big.example', 'https://big.example', 'fetched', 'en',
 				'{"title": "Harbour"}', substr(sha256(i::text::bytea), 1, 16), now(), 1 FROM generate_series(1, 6000) AS i`,
-		`INSERT INTO keywords_waiting (page_id, domain, language, configs, title, body)
+		`INSERT INTO page_keywords (page_id, domain, language, configs, title, body)
 			SELECT id, domain, language, '{english}', '` + x.Title + `', '` + x.Text + `' FROM pages`,
 	} {
 		_, err := l.store.Pool().Exec(t.Context(), sql)
@@ -128,9 +128,9 @@ func TestSearchPhraseAmongMany(t *testing.T) {
 	l := newLibrary(t)
 	var pages []page
 	for i := range 400 {
-		pages = append(pages, page{url: fmt.Sprintf("https://p%d.example/", i), language: "en", title: "Boats", text: "light and house, both of them"})
+		pages = append(pages, page{url: fmt.Sprintf("https://p%d.example/", i), language: "en", title: "Boats", text: long("light and house, both of them")})
 	}
-	l.add(t, append(pages, page{url: "https://one.example/", language: "en", title: "Ships", text: "far off and the house light of them"})...)
+	l.add(t, append(pages, page{url: "https://one.example/", language: "en", title: "Ships", text: long("far off and the house light of them")})...)
 	require.Equal(t, []string{"one.example/"}, l.urls(t, search.Query{Text: `"house light"`}))
 	require.Equal(t, []string{"one.example/"}, l.urls(t, search.Query{Text: `light -boats`}))
 }
@@ -140,11 +140,11 @@ func TestSearchOperators(t *testing.T) {
 	l := newLibrary(t)
 	l.add(
 		t,
-		page{url: "https://cats.example/", language: "en", text: "cats sleep"},
-		page{url: "https://dogs.example/", language: "en", text: "dogs sleep"},
-		page{url: "https://fish.example/", language: "en", text: "cats eat fish"},
-		page{url: "https://update.example/", language: "en", text: "select for update locks rows"},
-		page{url: "https://updates.example/", language: "en", text: "all updates of rows"},
+		page{url: "https://cats.example/", language: "en", text: long("cats sleep")},
+		page{url: "https://dogs.example/", language: "en", text: long("dogs sleep")},
+		page{url: "https://fish.example/", language: "en", text: long("cats eat fish")},
+		page{url: "https://update.example/", language: "en", text: long("select for update locks rows")},
+		page{url: "https://updates.example/", language: "en", text: long("all updates of rows")},
 	)
 	for query, want := range map[string][]string{
 		"cats or dogs -fish":  {"cats.example/", "dogs.example/"},
@@ -183,19 +183,22 @@ func TestSearchSuggests(t *testing.T) {
 	}
 }
 
-// A page without a description is shown with the heading under which the words stand.
+// A page without a description is shown with the heading that has most words of the query.
 func TestSearchHeadings(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
-	l.add(t, page{url: "https://a.example/", language: "en", title: "Manual", text: "To begin with. Copy the files. Then remove them. And rest."}.with(
-		"Introduction", 0, "Copying files", 15, "Removing files", 31))
-	for query, want := range map[string]string{"copy": "Copying files", "removes": "Introduction", "remove": "Removing files", "manual": "Introduction", "rest": "Removing files"} {
+	l.add(t, page{
+		url: "https://a.example/", language: "en", title: "Manual", text: "To begin with. Copy the files. Then remove them. And rest.",
+		headings: "Introduction\nCopying files\nRemoving files " + strings.Repeat("of any kind ", 20),
+	})
+	cut := "Removing files " + strings.TrimSpace(strings.Repeat("of any kind ", 8)) + " of any"
+	for query, want := range map[string]string{"files": "Copying files", "copying": "Copying files", "removing files": cut, "manual": "Introduction", "rest": "Introduction"} {
 		results, err := l.Search(t.Context(), search.Query{Text: query})
 		require.NoError(t, err)
 		require.Len(t, results, 1, query)
 		require.Equal(t, want, results[0].Heading, query)
 	}
-	l.add(t, page{url: "https://b.example/", language: "en", title: "Guide", text: strings.Repeat("word ", 20), signals: crawl.Signals{Description: "What it is about"}}.with("One", 0))
+	l.add(t, page{url: "https://b.example/", language: "en", title: "Guide", headings: "One", text: "word", signals: crawl.Signals{Description: "What it is about"}})
 	results, err := l.Search(t.Context(), search.Query{Text: "guide"})
 	require.NoError(t, err)
 	require.Equal(t, "What it is about", results[0].Description)
@@ -221,14 +224,14 @@ func TestSearchPhraseInALongPage(t *testing.T) {
 	}
 }
 
-// A page without places is found by its words, but not by phrases, which need the places.
-func TestSearchWithoutPlaces(t *testing.T) {
+// A page that is not to be archived is found by its words, but not by phrases.
+func TestSearchOfNoArchive(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
-	text := "The keeper of the lamp lights the lamp."
+	text := long("The keeper of the lamp lights the lamp.")
 	l.add(t,
 		page{url: "https://kept.example/", language: "en", title: "Lighthouses", text: text},
-		page{url: "https://bare.example/", language: "en", title: "Lighthouses", text: text, noPlaces: true}.with("Lamps", 0))
+		page{url: "https://bare.example/", language: "en", title: "Lighthouses", text: text, headings: "Lamps", noArchive: true})
 	both := []string{"kept.example/", "bare.example/"}
 	for _, query := range []string{"keeper lamp", "lighthouse", "lit OR lamps", "lighting"} {
 		require.ElementsMatch(t, both, l.urls(t, search.Query{Text: query}), query)

@@ -87,7 +87,7 @@ type Result struct {
 	// Description is the page's own description; empty if it has none, or if its publisher forbids
 	// snippets.
 	Description string `json:"description"`
-	// Heading is the heading above the words of the query, for a page without a description; empty
+	// Heading is the heading with most words of the query, for a page without a description; empty
 	// if the page has no headings.
 	Heading string `json:"heading,omitempty"`
 	// Words are set for a page without description and headings: the words of the query that

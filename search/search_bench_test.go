@@ -68,7 +68,7 @@ func fill(b *testing.B, store *db.Store, n int) {
 		conn, err := store.Pool().Acquire(b.Context())
 		require.NoError(b, err)
 		i := from
-		_, err = conn.Conn().CopyFrom(b.Context(), pgx.Identifier{"keywords_waiting"}, []string{"page_id", "domain", "language", "configs", "title", "body"},
+		_, err = conn.Conn().CopyFrom(b.Context(), pgx.Identifier{"page_keywords"}, []string{"page_id", "domain", "language", "configs", "title", "body"},
 			pgx.CopyFromFunc(func() ([]any, error) {
 				if i == min(n, from+some) {
 					return nil, nil

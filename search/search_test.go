@@ -39,25 +39,27 @@ func newLibrary(t *testing.T) *library {
 
 // page is what was read of one.
 type page struct {
-	url      string
-	language string
-	title    string
-	text     string
-	signals  crawl.Signals
-	content  byte  // of the content hash; 0 means none
-	simhash  int64 // 0 means none
-	noindex  bool
-	usage    string
-	sections []terms.Section
-	noPlaces bool
+	url       string
+	language  string
+	title     string
+	text      string
+	headings  string // a line for each
+	signals   crawl.Signals
+	content   byte  // of the content hash; 0 means none
+	simhash   int64 // 0 means none
+	noindex   bool
+	usage     string
+	noArchive bool
 }
 
-// with is the page with headings, each followed by where its text begins.
-func (p page) with(list ...any) page {
-	for i := 0; i < len(list); i += 2 {
-		p.sections = append(p.sections, terms.Section{Heading: list[i].(string), At: list[i+1].(int)})
+// long is a text with 70 further words: of a short one the index tells less which word precedes which.
+func long(text string) string {
+	var b strings.Builder
+	b.WriteString(text)
+	for i := range 70 {
+		fmt.Fprintf(&b, " w%d", i)
 	}
-	return p
+	return b.String()
 }
 
 // add records pages, as if they had just been fetched.
@@ -91,7 +93,8 @@ func (l *library) add(t *testing.T, pages ...page) {
 				Usage: []byte(p.usage),
 			},
 			Index: terms.Index(terms.Page{
-				Language: p.language, Title: p.title, Description: p.signals.Description, Text: p.text, URL: p.url, Sections: p.sections, NoPlaces: p.noPlaces,
+				Language: p.language, Title: p.title, Headings: p.headings, Description: p.signals.Description, Text: p.text, URL: p.url,
+				NoArchive: p.noArchive,
 			}),
 		}
 		if p.simhash != 0 {
@@ -121,7 +124,7 @@ func TestSearchLanguagesAndOperators(t *testing.T) {
 	l := newLibrary(t)
 	l.add(
 		t,
-		page{url: "https://en.example/", language: "en", title: "Lighthouses", text: "The keepers were lighting the lamps. A durable politeness."},
+		page{url: "https://en.example/", language: "en", title: "Lighthouses", text: long("The keepers were lighting the lamps. A durable politeness.")},
 		page{url: "https://de.example/", language: "de-AT", title: "Leuchttürme", text: "Die Wärter zünden die Lampen an. Straßen und Häuser."},
 		page{url: "https://fr.example/", language: "fr", title: "Phares", text: "Les gardiens allument les lampes à l'été."},
 		page{url: "https://pl.example/", language: "pl", title: "Latarnie", text: "Latarnik zapala lampy w Łodzi."},

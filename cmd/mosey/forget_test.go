@@ -316,7 +316,7 @@ func TestForgetDuringACrawl(t *testing.T) {
 	require.Equal(t, attempts, f.row("SELECT count(*)::text FROM page_crawls WHERE domain = $1 AND outcome IS NOT NULL", gone), "no request since")
 	for _, left := range []string{
 		read, "SELECT count(*)::text FROM pages WHERE domain = $1 AND num_nonnulls(signals, content_hash, simhash, language) > 0",
-		"SELECT count(*)::text FROM page_keywords WHERE domain = $1", "SELECT count(*)::text FROM keywords_waiting WHERE domain = $1",
+		"SELECT count(*)::text FROM page_keywords WHERE domain = $1",
 		"SELECT count(*)::text FROM page_links l JOIN pages p ON p.id = l.from_page_id WHERE p.domain = $1 AND l.anchor IS NOT NULL",
 		"SELECT count(*)::text FROM url_patterns WHERE domain = $1 AND num_nonnulls(shared, fingerprints) > 0",
 	} {

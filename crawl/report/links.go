@@ -90,12 +90,12 @@ type SearchHit struct {
 	Score float64 `json:"score"`
 }
 
-// SearchSections has the headings above the terms of a page.
-type SearchSections struct {
+// SearchOutline has the headings and terms of a page.
+type SearchOutline struct {
 	Page int64
-	// Text has the terms of the main text with their places, as in a crawl.Index.
-	Text     string
-	Sections []crawl.Section
+	// Text has the terms of the main text, as in a crawl.Index.
+	Text    string
+	Outline []string
 }
 
 // Outdated counts pages that have to be read again to find their contents.

@@ -173,7 +173,6 @@ WHERE
     p.id > $1::bigint AND p.id <= $2::bigint AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
     AND p.extractor = $3::smallint AND NOT p.noindex AND p.usage IS NULL AND p.content_hash IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id)
-    AND NOT EXISTS (SELECT 1 FROM keywords_waiting AS w WHERE w.page_id = p.id)
 ORDER BY p.id
 `
 
@@ -437,7 +436,6 @@ const repairKeywords = `-- name: RepairKeywords :execrows
 UPDATE pages AS p SET extractor = NULL
 WHERE
     p.id = ANY($1::bigint []) AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id)
-    AND NOT EXISTS (SELECT 1 FROM keywords_waiting AS w WHERE w.page_id = p.id)
 `
 
 // Has pages read anew by the next request to each. Only those that lack their terms still.

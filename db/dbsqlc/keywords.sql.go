@@ -15,7 +15,7 @@ SELECT
     k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
     coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
     coalesce(k.description, '')::text AS description, coalesce(k.address, '')::text AS address,
-    coalesce(k.body, '')::text AS body, coalesce(k.anchors, '')::text AS anchors
+    coalesce(k.body, '')::text AS body, k.words, k.title_words, coalesce(k.anchors, '')::text AS anchors
 FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint []) ORDER BY k.page_id FOR NO KEY UPDATE
 `
 
@@ -30,6 +30,8 @@ type KeywordsAgainRow struct {
 	Description string
 	Address     string
 	Body        string
+	Words       int32
+	TitleWords  int32
 	Anchors     string
 }
 
@@ -54,39 +56,10 @@ func (q *Queries) KeywordsAgain(ctx context.Context, pages []int64) ([]KeywordsA
 			&i.Description,
 			&i.Address,
 			&i.Body,
+			&i.Words,
+			&i.TitleWords,
 			&i.Anchors,
 		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const keywordsAnchors = `-- name: KeywordsAnchors :many
-SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k
-WHERE k.page_id = ANY($1::bigint []) ORDER BY k.page_id FOR NO KEY UPDATE
-`
-
-type KeywordsAnchorsRow struct {
-	PageID  int64
-	Anchors string
-}
-
-// What others call pages that are found already. Their rows are locked until the transaction ends.
-func (q *Queries) KeywordsAnchors(ctx context.Context, pages []int64) ([]KeywordsAnchorsRow, error) {
-	rows, err := q.db.Query(ctx, keywordsAnchors, pages)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []KeywordsAnchorsRow
-	for rows.Next() {
-		var i KeywordsAnchorsRow
-		if err := rows.Scan(&i.PageID, &i.Anchors); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -158,8 +131,8 @@ func (q *Queries) KeywordsFacts(ctx context.Context, arg KeywordsFactsParams) ([
 
 const keywordsGiveUp = `-- name: KeywordsGiveUp :one
 WITH taken AS (
-    DELETE FROM keywords_waiting AS k WHERE k.page_id = ANY(ARRAY(
-        SELECT w.page_id FROM keywords_waiting AS w WHERE w.page_id > $1 ORDER BY w.page_id LIMIT 1 FOR UPDATE SKIP LOCKED
+    DELETE FROM page_keywords AS k WHERE k.page_id = ANY(ARRAY(
+        SELECT w.page_id FROM page_keywords AS w WHERE w.waiting AND w.page_id > $1 ORDER BY w.page_id LIMIT 1 FOR UPDATE SKIP LOCKED
     ))
     RETURNING k.page_id
 ), outdated AS (
@@ -175,6 +148,21 @@ func (q *Queries) KeywordsGiveUp(ctx context.Context, after int64) (int64, error
 	var page_id int64
 	err := row.Scan(&page_id)
 	return page_id, err
+}
+
+const keywordsIndexed = `-- name: KeywordsIndexed :exec
+UPDATE page_keywords AS k SET version = $1::bigint, waiting = false WHERE k.page_id = ANY($2::bigint [])
+`
+
+type KeywordsIndexedParams struct {
+	Version int64
+	Pages   []int64
+}
+
+// The index has the terms of pages, in this version.
+func (q *Queries) KeywordsIndexed(ctx context.Context, arg KeywordsIndexedParams) error {
+	_, err := q.db.Exec(ctx, keywordsIndexed, arg.Version, arg.Pages)
+	return err
 }
 
 const keywordsSaid = `-- name: KeywordsSaid :many
@@ -207,74 +195,22 @@ func (q *Queries) KeywordsSaid(ctx context.Context, pages []int64) ([]KeywordsSa
 	return items, nil
 }
 
-const keywordsStore = `-- name: KeywordsStore :exec
-INSERT INTO page_keywords AS k
-    (page_id, domain, language, version, configs, second, title, headings, description, address, body, sections)
-SELECT
-    x.page_id, x.domain, nullif(x.language, ''), $1::bigint, string_to_array(x.configs, ' '), nullif(x.second, ''), nullif(x.title, ''),
-    nullif(x.headings, ''), nullif(x.description, ''), nullif(x.address, ''), nullif(x.body, ''), nullif(x.sections, '')::jsonb
-FROM (
-    SELECT
-        unnest($2::bigint []) AS page_id, unnest($3::text []) AS domain, unnest($4::text []) AS language,
-        unnest($5::text []) AS configs, unnest($6::text []) AS second, unnest($7::text []) AS title,
-        unnest($8::text []) AS headings, unnest($9::text []) AS description,
-        unnest($10::text []) AS address, unnest($11::text []) AS body, unnest($12::text []) AS sections
-) AS x
-ORDER BY x.page_id
-ON CONFLICT (page_id) DO UPDATE SET
-    language = excluded.language, version = excluded.version, configs = excluded.configs, second = excluded.second,
-    title = excluded.title, headings = excluded.headings, description = excluded.description, address = excluded.address,
-    body = excluded.body, sections = excluded.sections
-`
-
-type KeywordsStoreParams struct {
-	Version      int64
-	Pages        []int64
-	Domains      []string
-	Languages    []string
-	Configs      []string
-	Seconds      []string
-	Titles       []string
-	Headings     []string
-	Descriptions []string
-	Addresses    []string
-	Bodies       []string
-	Sections     []string
-}
-
-func (q *Queries) KeywordsStore(ctx context.Context, arg KeywordsStoreParams) error {
-	_, err := q.db.Exec(ctx, keywordsStore,
-		arg.Version,
-		arg.Pages,
-		arg.Domains,
-		arg.Languages,
-		arg.Configs,
-		arg.Seconds,
-		arg.Titles,
-		arg.Headings,
-		arg.Descriptions,
-		arg.Addresses,
-		arg.Bodies,
-		arg.Sections,
-	)
-	return err
-}
-
 const keywordsTake = `-- name: KeywordsTake :many
-DELETE FROM keywords_waiting AS k WHERE k.page_id = ANY(ARRAY(
+SELECT
+    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
+    coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
+    coalesce(k.description, '')::text AS description, coalesce(k.address, '')::text AS address,
+    coalesce(k.body, '')::text AS body, k.words, k.title_words, coalesce(k.anchors, '')::text AS anchors
+FROM page_keywords AS k WHERE k.page_id = ANY(ARRAY(
     SELECT s.page_id FROM (
         SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
         FROM (
-            SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM keywords_waiting AS w WHERE w.page_id > $1
+            SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.waiting AND w.page_id > $1
             ORDER BY w.page_id LIMIT $2 FOR UPDATE SKIP LOCKED
         ) AS t
     ) AS s WHERE s.before < $3::bigint
 ))
-RETURNING
-    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
-    coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
-    coalesce(k.description, '')::text AS description, coalesce(k.address, '')::text AS address,
-    coalesce(k.body, '')::text AS body, k.sections
+ORDER BY k.page_id FOR NO KEY UPDATE
 `
 
 type KeywordsTakeParams struct {
@@ -294,11 +230,13 @@ type KeywordsTakeRow struct {
 	Description string
 	Address     string
 	Body        string
-	Sections    []byte
+	Words       int32
+	TitleWords  int32
+	Anchors     string
 }
 
 // Takes terms that wait, in the order of their pages: at most so many pages, and no more once
-// they have so many bytes. The same transaction stores them.
+// they have so many bytes. Their rows are locked until the transaction ends, and read as they are then.
 func (q *Queries) KeywordsTake(ctx context.Context, arg KeywordsTakeParams) ([]KeywordsTakeRow, error) {
 	rows, err := q.db.Query(ctx, keywordsTake, arg.After, arg.Most, arg.Bytes)
 	if err != nil {
@@ -319,7 +257,9 @@ func (q *Queries) KeywordsTake(ctx context.Context, arg KeywordsTakeParams) ([]K
 			&i.Description,
 			&i.Address,
 			&i.Body,
-			&i.Sections,
+			&i.Words,
+			&i.TitleWords,
+			&i.Anchors,
 		); err != nil {
 			return nil, err
 		}
@@ -332,7 +272,7 @@ func (q *Queries) KeywordsTake(ctx context.Context, arg KeywordsTakeParams) ([]K
 }
 
 const keywordsWaiting = `-- name: KeywordsWaiting :one
-SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM keywords_waiting AS k LIMIT $1::integer) AS w
+SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k WHERE k.waiting LIMIT $1::integer) AS w
 `
 
 // How many pages wait for their keywords, counted as far as some.

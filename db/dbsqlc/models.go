@@ -432,20 +432,6 @@ type Installation struct {
 	MovedBefore *time.Time
 }
 
-type KeywordsWaiting struct {
-	PageID      int64
-	Domain      string
-	Language    *string
-	Configs     []string
-	Second      *string
-	Title       *string
-	Headings    *string
-	Description *string
-	Address     *string
-	Body        *string
-	Sections    []byte
-}
-
 type ListEntry struct {
 	List    string
 	Entry   string
@@ -543,6 +529,7 @@ type PageKeyword struct {
 	Domain      string
 	Language    *string
 	Version     int64
+	Waiting     bool
 	Configs     []string
 	Second      *string
 	Title       *string
@@ -550,8 +537,10 @@ type PageKeyword struct {
 	Description *string
 	Address     *string
 	Body        *string
+	Words       int32
+	TitleWords  int32
+	Outline     []string
 	Anchors     *string
-	Sections    []byte
 }
 
 type PageLink struct {

@@ -330,6 +330,38 @@ func (q *Queries) IndexWorths(ctx context.Context, pages []int64) ([]IndexWorths
 	return items, nil
 }
 
+const searchOutlines = `-- name: SearchOutlines :many
+SELECT k.page_id, coalesce(k.body, '')::text AS body, coalesce(k.outline, '{}')::text [] AS outline
+FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint []) ORDER BY k.page_id
+`
+
+type SearchOutlinesRow struct {
+	PageID  int64
+	Body    string
+	Outline []string
+}
+
+// The terms and the headings of pages, for snippets.
+func (q *Queries) SearchOutlines(ctx context.Context, pages []int64) ([]SearchOutlinesRow, error) {
+	rows, err := q.db.Query(ctx, searchOutlines, pages)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SearchOutlinesRow
+	for rows.Next() {
+		var i SearchOutlinesRow
+		if err := rows.Scan(&i.PageID, &i.Body, &i.Outline); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const searchPages = `-- name: SearchPages :many
 SELECT x.n::bigint AS n, jsonb_strip_nulls(jsonb_build_object(
     'page', p.id, 'url', p.url, 'domain', p.domain, 'language', p.language, 'second', k.second, 'title', p.signals ->> 'title',
@@ -377,38 +409,6 @@ func (q *Queries) SearchPages(ctx context.Context, arg SearchPagesParams) ([]Sea
 	for rows.Next() {
 		var i SearchPagesRow
 		if err := rows.Scan(&i.N, &i.Hit); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const searchSections = `-- name: SearchSections :many
-SELECT k.page_id, coalesce(k.body, '')::text AS body, coalesce(k.sections, '[]')::jsonb AS sections
-FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint []) ORDER BY k.page_id
-`
-
-type SearchSectionsRow struct {
-	PageID   int64
-	Body     string
-	Sections []byte
-}
-
-// The terms of pages and the headings under which they stand, for snippets.
-func (q *Queries) SearchSections(ctx context.Context, pages []int64) ([]SearchSectionsRow, error) {
-	rows, err := q.db.Query(ctx, searchSections, pages)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []SearchSectionsRow
-	for rows.Next() {
-		var i SearchSectionsRow
-		if err := rows.Scan(&i.PageID, &i.Body, &i.Sections); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

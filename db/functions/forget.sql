@@ -28,13 +28,10 @@ BEGIN
         WHERE o.page_id = ANY (p_pages)
             AND (o.gone_at IS NULL OR num_nonnulls(o.alt, o.caption, o.width, o.height, o.variants) > 0)
         RETURNING 1
-    ), waiting AS (
-        DELETE FROM keywords_waiting k WHERE k.page_id = ANY (p_pages) RETURNING 1
+    ), found AS (
+        DELETE FROM page_keywords k WHERE k.page_id = ANY (p_pages) RETURNING 1
     )
-    SELECT count(*) INTO v_rows FROM (TABLE page UNION ALL TABLE link UNION ALL TABLE image UNION ALL TABLE waiting) x;
-    -- after the waiting pages, as in keywords_record
-    WITH found AS (DELETE FROM page_keywords k WHERE k.page_id = ANY (p_pages) RETURNING 1)
-    SELECT v_rows + count(*) INTO v_rows FROM found;
+    SELECT count(*) INTO v_rows FROM (TABLE page UNION ALL TABLE link UNION ALL TABLE image UNION ALL TABLE found) x;
     RETURN v_rows;
 END
 $$;

@@ -550,17 +550,20 @@ CREATE TABLE page_ranks (
     score real NOT NULL
 );
 
--- The terms by which a page is found, each with its places (crawl.Index). Its part of the
--- index is made of them. A page without a row is not found, whatever the index says.
+-- The terms by which a page is found (crawl.Index). The transaction that records a page writes its
+-- row. About a second later a worker takes many of them at once and makes a segment of the index. A
+-- worker that dies loses none. A page without a row is not found, whatever the index says.
 CREATE TABLE page_keywords (
     page_id bigint PRIMARY KEY,
     domain text NOT NULL,
     -- as in pages
     language varchar(35),
-    -- The version of the page that is found: the index has older ones, too, until they are
-    -- merged away.
-    version bigint NOT NULL,
-    -- which text search configurations made the stems
+    -- The version of the page that is found, 0 before the first: the index has older ones, too, until
+    -- they are merged away.
+    version bigint NOT NULL DEFAULT 0,
+    -- that the index does not have these terms yet
+    waiting boolean NOT NULL DEFAULT true,
+    -- which text search configurations make the stems
     configs text [] NOT NULL,
     second varchar(35),
     title text,
@@ -568,38 +571,14 @@ CREATE TABLE page_keywords (
     description text,
     address text,
     body text,
+    words integer NOT NULL DEFAULT 0,
+    title_words integer NOT NULL DEFAULT 0,
+    outline text [],
     -- what other domains call the page (mosey rank); null is nothing
-    anchors text,
-    sections jsonb
+    anchors text
 ) WITH (toast_tuple_target = 4080);
 
--- The terms of pages that have been recorded and are not in page_keywords yet. The
--- transaction that records a page writes its row here, without an index and without
--- compressing it. Some seconds later a worker takes many of them at once and makes a
--- segment of the index of them. A worker that dies loses none.
-CREATE TABLE keywords_waiting (
-    page_id bigint PRIMARY KEY,
-    domain text NOT NULL,
-    language varchar(35),
-    configs text [] NOT NULL,
-    second varchar(35),
-    title text,
-    headings text,
-    description text,
-    address text,
-    body text,
-    sections jsonb
-) WITH (
-    toast_tuple_target = 8160,
-    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
-    autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_threshold = 1000000
-);
-
-ALTER TABLE keywords_waiting ALTER COLUMN title SET STORAGE EXTERNAL;
-ALTER TABLE keywords_waiting ALTER COLUMN headings SET STORAGE EXTERNAL;
-ALTER TABLE keywords_waiting ALTER COLUMN description SET STORAGE EXTERNAL;
-ALTER TABLE keywords_waiting ALTER COLUMN address SET STORAGE EXTERNAL;
-ALTER TABLE keywords_waiting ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE INDEX page_keywords_waiting ON page_keywords (page_id) WHERE waiting;
 
 -- The segments of the index: crawl.Segment. Searches read those that are not being merged.
 CREATE TABLE index_segments (

@@ -110,15 +110,13 @@ WHERE
     p.id > @after::bigint AND p.id <= @upto::bigint AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
     AND p.extractor = @extractor::smallint AND NOT p.noindex AND p.usage IS NULL AND p.content_hash IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id)
-    AND NOT EXISTS (SELECT 1 FROM keywords_waiting AS w WHERE w.page_id = p.id)
 ORDER BY p.id;
 
 -- Has pages read anew by the next request to each. Only those that lack their terms still.
 -- name: RepairKeywords :execrows
 UPDATE pages AS p SET extractor = NULL
 WHERE
-    p.id = ANY(@ids::bigint []) AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id)
-    AND NOT EXISTS (SELECT 1 FROM keywords_waiting AS w WHERE w.page_id = p.id);
+    p.id = ANY(@ids::bigint []) AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id);
 
 -- name: CheckLastIDs :one
 SELECT

@@ -103,7 +103,7 @@ WHERE
     AND p.usage #>> '{content_signals,search,answer}' IS DISTINCT FROM 'no'
 ORDER BY x.n;
 
--- The terms of pages and the headings under which they stand, for snippets.
--- name: SearchSections :many
-SELECT k.page_id, coalesce(k.body, '')::text AS body, coalesce(k.sections, '[]')::jsonb AS sections
+-- The terms and the headings of pages, for snippets.
+-- name: SearchOutlines :many
+SELECT k.page_id, coalesce(k.body, '')::text AS body, coalesce(k.outline, '{}')::text [] AS outline
 FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []) ORDER BY k.page_id;

@@ -335,7 +335,7 @@ func (c *collector) plain() Page {
 	}
 	return Page{
 		Signals: c.signals, Text: prefix(text, c.limits.MaxTextBytes), Content: c.text.content(c.signals.Title),
-		Main: m.main, Headings: m.headings, Prose: m.prose, Sections: m.sections,
+		Main: m.main, Headings: m.headings, Prose: m.prose,
 	}
 }
 

@@ -87,15 +87,11 @@ type Page struct {
 
 	// Main is the main text in normal form C, a line for each block: the text without menus,
 	// footers and the like, or all visible text if next to nothing is left. It has at most
-	// MaxMainRunes characters. Headings are the headings in it. Prose is the blocks of
+	// MaxMainRunes characters. Headings are the headings in it, a line for each. Prose is the blocks of
 	// sentences, by which the language is told. Both have a few kilobytes at most.
 	Main     string
 	Headings string
 	Prose    string
-
-	// Sections are the parts of Main that have a heading, in their order, at most
-	// MaxSections.
-	Sections []Section
 
 	// Declared are the languages that the page declares, Language first, as written: at
 	// most 8, which need not be tags.

@@ -28,7 +28,6 @@ const (
 // page of a site.
 type mainText struct {
 	main, headings, prose string
-	sections              []Section
 }
 
 // mainOf finds the blocks of the main text by their length, their share of links
@@ -61,14 +60,12 @@ func (m *builder) mainOf(text string, list []block) mainText {
 	main := text
 	if len(m.main)-len(m.headings) >= mainLeast {
 		main = string(m.main)
-	} else {
-		m.allSections(text, list)
 	}
 	main = cut(main)
 	if len(m.prose) < proseLeast {
 		m.prose = addLine(m.prose, string(m.preformatted))
 	}
-	return mainText{main: main, headings: string(m.headings), prose: string(m.prose), sections: m.sectionsOf(main)}
+	return mainText{main: main, headings: string(m.headings), prose: string(m.prose)}
 }
 
 // classify reports which blocks are what the page is about.
@@ -150,15 +147,11 @@ type builder struct {
 	main, headings, prose []byte
 	// preformatted is prose that is written as code mostly is
 	preformatted []byte
-	sections     []Section
 	sample       sample
 }
 
 func (m *builder) reset() {
-	clear(m.sections) // they hold on to the page
-	*m = builder{
-		main: m.main[:0], headings: m.headings[:0], prose: m.prose[:0], preformatted: m.preformatted[:0], sections: m.sections[:0],
-	}
+	*m = builder{main: m.main[:0], headings: m.headings[:0], prose: m.prose[:0], preformatted: m.preformatted[:0]}
 }
 
 func (m *builder) add(text string, bl block) {
@@ -166,7 +159,6 @@ func (m *builder) add(text string, bl block) {
 	m.main = addLine(m.main, text)
 	switch {
 	case bl.place&inHeading != 0:
-		m.section(text, len(m.main)+1)
 		if len(m.headings)+len(text) < maxHeadingsBytes {
 			m.headings = addLine(m.headings, text)
 		}
@@ -270,67 +262,9 @@ func Plain(body []byte, limits Limits) Page {
 	return c.plain()
 }
 
-const (
-	// MaxSections caps Page.Sections.
-	MaxSections = 200
-	// MaxSectionBytes caps Section.Heading.
-	MaxSectionBytes = 120
-)
-
-// Section is a part of a page's main text that has a heading.
-type Section struct {
-	// Heading is in normal form C, at most MaxSectionBytes long, cut between words.
-	Heading string
-	// At is where in Page.Main the text under the heading begins, in bytes.
-	At int
-}
-
-// section notes a heading behind which the main text is at the byte at.
-func (m *builder) section(heading string, at int) {
-	if heading = strings.TrimSpace(heading); heading != "" && len(m.sections) < MaxSections {
-		m.sections = append(m.sections, Section{Heading: heading, At: at})
-	}
-}
-
-// allSections are those of a text that counts as a whole.
-func (m *builder) allSections(text string, list []block) {
-	m.sections = m.sections[:0]
-	for _, bl := range list {
-		if bl.place&inHeading == 0 {
-			continue
-		}
-		at := bl.end
-		if strings.HasPrefix(text[at:], " ") {
-			at++
-		}
-		m.section(text[bl.start:bl.end], at)
-	}
-}
-
-// sectionsOf are those found that have a text in main, their headings fit to be kept.
-func (m *builder) sectionsOf(main string) []Section {
-	var list []Section
-	for _, s := range m.sections {
-		if s.At >= len(main) {
-			break // they are in order
-		}
-		list = append(list, Section{Heading: cutWords(norm.NFC.String(s.Heading), MaxSectionBytes), At: s.At})
-	}
-	return list
-}
-
-// compose puts a main text in normal form C. Its sections begin behind white space, which
-// nothing is composed with.
+// compose puts the texts in normal form C.
 func (m *mainText) compose() {
-	var main strings.Builder
-	begin := 0
-	for i := range m.sections {
-		s := &m.sections[i]
-		main.WriteString(norm.NFC.String(m.main[begin:s.At]))
-		begin, s.At = s.At, main.Len()
-	}
-	main.WriteString(norm.NFC.String(m.main[begin:]))
-	m.main, m.headings, m.prose = main.String(), norm.NFC.String(m.headings), norm.NFC.String(m.prose)
+	m.main, m.headings, m.prose = norm.NFC.String(m.main), norm.NFC.String(m.headings), norm.NFC.String(m.prose)
 }
 
 // cutWords is what of a text fits, up to the end of a word if there is one.

@@ -116,14 +116,9 @@ func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Pa
 	if !usage.Listed(said, resp.EndedAt) {
 		return
 	}
-	sections := make([]terms.Section, len(page.Sections))
-	for i, s := range page.Sections {
-		sections[i] = terms.Section(s)
-	}
 	at.Index = terms.Index(terms.Page{
 		Language: at.Page.Language, Second: second, Title: page.Title, Headings: page.Headings,
-		Description: page.Description, Text: page.Main, URL: r.url.String(), Sections: sections,
-		NoPlaces: said.NoArchive.Said(),
+		Description: page.Description, Text: page.Main, URL: r.url.String(), NoArchive: said.NoArchive.Said(),
 	})
 }
 

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"encoding/binary"
 	"maps"
+	"math/bits"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -29,23 +31,14 @@ type Page struct {
 	// a page in two; empty means none.
 	Language, Second string
 
-	Title, Headings, Description, Text string
+	Title, Description, Text string
+	// Headings are those in Text, a line for each.
+	Headings string
 	// URL is the page's own.
 	URL string
 
-	// Sections are the parts of Text that have a heading, in their order.
-	Sections []Section
-
-	// NoPlaces leaves out where terms are, from which the text could be put together again,
-	// and with it the sections.
-	NoPlaces bool
-}
-
-// Section is a part of a page's text that has a heading.
-type Section struct {
-	Heading string
-	// At is where in Page.Text the text under the heading begins, in bytes.
-	At int
+	// NoArchive leaves out the outline, and which terms precede others.
+	NoArchive bool
 }
 
 var indexers = sync.Pool{New: func() any { return new(indexer) }}
@@ -54,21 +47,18 @@ var indexers = sync.Pool{New: func() any { return new(indexer) }}
 func Index(p Page) *crawl.Index {
 	x, _ := indexers.Get().(*indexer) // there is nothing else
 	defer indexers.Put(x)
-	if x.noPlaces = p.NoPlaces; p.NoPlaces {
-		p.Sections = nil
+	shown, hidden := whole, coarse
+	index := &crawl.Index{Configs: configsOf(p.Language, p.Second), Second: p.Second}
+	if p.NoArchive {
+		shown, hidden = unordered, unordered
+	} else if p.Headings != "" {
+		index.Outline = strings.Split(p.Headings, "\n")
 	}
-	index := &crawl.Index{
-		Configs: configsOf(p.Language, p.Second), Title: x.zone(p.Title, titleTerms), Headings: x.zone(p.Headings, headingTerms),
-		Description: x.zone(p.Description, descriptionTerms), Address: x.zone(address(p.URL), addressTerms), Second: p.Second,
-	}
-	for _, s := range p.Sections {
-		x.cutter.Marks = append(x.cutter.Marks, s.At)
-	}
-	index.Text = x.zone(p.Text, textTerms)
-	for i, s := range p.Sections {
-		index.Sections = append(index.Sections, crawl.Section{Heading: s.Heading, At: x.cutter.Marked[i]})
-	}
-	x.cutter.Marks = x.cutter.Marks[:0]
+	index.Title, index.TitleWords = x.zone(p.Title, titleTerms, shown)
+	index.Headings, _ = x.zone(p.Headings, headingTerms, shown)
+	index.Description, _ = x.zone(p.Description, descriptionTerms, shown)
+	index.Address, _ = x.zone(address(p.URL), addressTerms, shown)
+	index.Text, index.Words = x.zone(p.Text, textTerms, hidden)
 	return index
 }
 
@@ -90,102 +80,177 @@ func address(raw string) string {
 	return strings.TrimPrefix(rest, "www.")
 }
 
+// order is how much a zone tells of the order of its terms.
+type order int
+
+const (
+	// whole has all buckets: for texts that are stored anyway
+	whole order = iota
+	// coarse has so few buckets that alternativesLeast terms are in each, on average
+	coarse
+	// unordered has no bucket, so that no phrase is found
+	unordered
+)
+
+// alternativesLeast is the average number of terms of a text in a bucket, at least: as many terms may
+// have preceded each term.
+const alternativesLeast = 8
+
 // indexer makes zones of documents. It keeps its memory for the next.
 type indexer struct {
 	cutter Cutter
 	cut    []byte
 	of     map[string]int // the place of a term in found
 	found  []found
-	places []place
 	out    []byte
-	// noPlaces writes how often a term is there in place of where
-	noPlaces bool
 }
 
-// found is a term with the first and the last of its places.
+// found is a term of a zone.
 type found struct {
-	term        string
-	order       uint64
-	first, last int
+	term  string
+	order uint64 // its first letters
+	count int
+	// before are the buckets of the terms that precede it; with any, it may follow any term
+	before [4]uint64
+	any    bool
+	// last is the place of its last occurrence
+	last int
 }
 
-// place is one of a term's, from 1 on, and which is the next; 0 means none.
-type place struct{ at, next int }
-
-// zone is the terms of a text, each with its places: "cat:2,7 the:1", or "cat:*2 the:*1" without.
-// They are in the order of their letters, so that what is stored is not the text.
-func (x *indexer) zone(text string, limit int) string {
-	x.cut, _ = x.cutter.Cut(x.cut[:0], text, limit)
+// zone returns the terms of a text, as in a crawl.Index, and the number of its words.
+func (x *indexer) zone(text string, limit int, tell order) (zone string, words int) {
+	x.cut, words = x.cutter.Cut(x.cut[:0], text, limit)
 	slices.SortStableFunc(x.cutter.side, func(a, b Placed) int { return cmp.Compare(a.At, b.At) })
 	x.read(string(x.cut), x.cutter.side)
 	slices.SortFunc(x.found, func(a, b found) int {
-		if x.noPlaces { // the first letters leave the others in the order of the text
-			return cmp.Compare(a.term, b.term)
-		}
-		return cmp.Compare(a.order, b.order)
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.term, b.term))
 	})
+	width := widest
+	for tell == coarse && width > 1 && len(x.found) < alternativesLeast<<width {
+		width--
+	}
 	x.out = x.out[:0]
 	for i, f := range x.found {
 		if i > 0 {
 			x.out = append(x.out, ' ')
 		}
-		x.out = append(append(x.out, f.term...), ':')
-		if x.noPlaces {
-			count := 0
-			for n := f.first; n != 0; n = x.places[n].next {
-				count++
-			}
-			x.out = strconv.AppendInt(append(x.out, '*'), int64(count), 10)
-			continue
-		}
-		for n := f.first; n != 0; n = x.places[n].next {
-			if n != f.first {
-				x.out = append(x.out, ',')
-			}
-			x.out = strconv.AppendInt(x.out, int64(x.places[n].at), 10)
+		x.out = strconv.AppendInt(append(append(x.out, f.term...), ':'), int64(f.count), 10)
+		switch {
+		case tell == unordered:
+			x.out = append(x.out, ':')
+		case !f.any:
+			x.out = appendBuckets(append(x.out, ':'), f.before, width)
 		}
 	}
 	clear(x.found) // they hold on to the text
-	return string(x.out)
+	return string(x.out), words
+}
+
+// widest is the number of bits of crawl.BucketOf.
+const widest = 8
+
+func appendBuckets(dst []byte, before [4]uint64, width int) []byte {
+	const digits = "0123456789abcdef"
+	dst = append(dst, 'a'+byte(width-1)) //nolint:gosec // up to 8
+	var told [4]uint64
+	for i, word := range before {
+		for ; word != 0; word &= word - 1 {
+			b := (i*64 + bits.TrailingZeros64(word)) & (1<<width - 1)
+			if told[b/64]&(1<<(b%64)) == 0 {
+				told[b/64] |= 1 << (b % 64)
+				dst = append(dst, digits[b>>4], digits[b&15])
+			}
+		}
+	}
+	return dst
 }
 
 func (x *indexer) read(terms string, side []Placed) {
 	if x.of == nil {
 		x.of = map[string]int{}
 	}
-	x.found, x.places = x.found[:0], append(x.places[:0], place{})
-	at := 0
+	x.found = x.found[:0]
+	at, previous := 0, ""
 	for term := range strings.SplitSeq(terms, " ") {
 		if term == "" {
 			continue
 		}
 		at++
 		for len(side) > 0 && side[0].At < at {
-			x.note(side[0].Term, side[0].At)
+			x.note(side[0].Term, side[0].At, anything)
 			side = side[1:]
 		}
-		x.note(term, at)
+		x.note(term, at, preceding(previous, term))
+		previous = term
 	}
 	for _, s := range side {
-		x.note(s.Term, s.At)
+		x.note(s.Term, s.At, anything)
 	}
 	clear(x.of)
 }
 
-func (x *indexer) note(term string, at int) {
-	n := len(x.places)
-	x.places = append(x.places, place{at: at})
+// What precedes a term, in place of a bucket.
+const (
+	anything = -1
+	nothing  = -2
+)
+
+// preceding returns the bucket of the term before another. A pair of characters may follow anything:
+// it shares one with the pair before it, which that would tell.
+func preceding(previous, term string) int {
+	switch {
+	case previous == "":
+		return nothing
+	case overlap(previous, term):
+		return anything
+	}
+	return int(crawl.BucketOf(previous))
+}
+
+// overlap reports whether a pair of characters begins with the last character of another.
+func overlap(previous, term string) bool {
+	if first, _ := utf8.DecodeRuneInString(term); !paired(first) {
+		return false
+	}
+	for i := range term {
+		if i > 0 && strings.HasSuffix(previous, term[:i]) {
+			return true
+		}
+	}
+	return strings.HasSuffix(previous, term)
+}
+
+// After returns the bucket that precedes a term of a query in a text, if the term before it in the query
+// does so in the text; -1 means anything.
+func After(previous, term Placed) int {
+	switch term.At - previous.At {
+	case 1:
+		return preceding(previous.Term, term.Term)
+	case 2: // Cutter.Whole has left out the last character of the run
+		last := strings.LastIndexFunc(previous.Term, func(r rune) bool { return !unicode.In(r, unicode.Mn, unicode.Mc) })
+		return int(crawl.BucketOf(previous.Term[max(0, last):]))
+	}
+	return anything
+}
+
+func (x *indexer) note(term string, at, before int) {
 	i, known := x.of[term]
 	if !known {
-		x.of[term] = len(x.found)
-		x.found = append(x.found, found{term, prefix(term), n, n})
-		return
+		i = len(x.found)
+		x.of[term] = i
+		x.found = append(x.found, found{term: term, order: prefix(term)})
 	}
-	if x.places[x.found[i].last].at >= at {
-		return // a name that is one term, too
+	f := &x.found[i]
+	switch before {
+	case nothing:
+	case anything:
+		f.any = true
+	default:
+		f.before[before/64] |= 1 << (before % 64)
 	}
-	x.places[x.found[i].last].next = n
-	x.found[i].last = n
+	if f.last < at { // else it is a name that is one term, too
+		f.count, f.last = f.count+1, at
+	}
 }
 
 // prefix orders terms by their first eight bytes.
@@ -210,8 +275,8 @@ func Anchors(texts map[string]int) string {
 	})
 	x, _ := indexers.Get().(*indexer) // there is nothing else
 	defer indexers.Put(x)
-	x.noPlaces = false
-	return x.zone(strings.Join(list[:min(len(list), anchorsMost)], "\n"), anchorTerms)
+	zone, _ := x.zone(strings.Join(list[:min(len(list), anchorsMost)], "\n"), anchorTerms, whole)
+	return zone
 }
 
 // Simple is the configuration of languages that Postgres has none for.

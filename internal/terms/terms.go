@@ -24,11 +24,8 @@ type Cutter struct {
 	// Whole leaves out the single character at the end of a run without blanks, if
 	// it is part of a pair: a query need not match at the end of a run.
 	Whole bool
-	// Marks are offsets in the text, sorted. Cut sets Marked to the places of the next terms.
-	Marks, Marked []int
-
-	out  []byte
-	left int // terms that may still be added
+	out   []byte
+	left  int // terms that may still be added
 	// at is the place of the last term, places those of all of them.
 	at     int
 	places []int
@@ -52,13 +49,8 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 	}
 	c.out, c.left = dst, limit
 	c.word, c.runes, c.marked, c.before, c.pending = c.word[:0], 0, false, c.before[:0], c.pending[:0]
-	c.at, c.places, c.side, c.Marked, c.joint = 0, c.places[:0], c.side[:0], c.Marked[:0], joint{}
-	marks := c.Marks
+	c.at, c.places, c.side, c.joint = 0, c.places[:0], c.side[:0], joint{}
 	for i := 0; i < len(text) && c.left > 0; {
-		for len(marks) > 0 && i >= marks[0] {
-			c.end()
-			marks, c.Marked = marks[1:], append(c.Marked, c.at+1)
-		}
 		b := text[i]
 		switch {
 		case plainAlphanumeric(b):
@@ -79,9 +71,6 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 	c.end()
 	if c.left > 0 {
 		c.join(text, len(text))
-	}
-	for range marks {
-		c.Marked = append(c.Marked, c.at+1)
 	}
 	out := c.out
 	c.out = nil

@@ -1,12 +1,14 @@
 package terms_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/terms"
 )
 
@@ -64,22 +66,27 @@ func TestCutWhole(t *testing.T) {
 	}
 }
 
-func TestIndexWithoutPlaces(t *testing.T) {
+func TestIndex(t *testing.T) {
 	t.Parallel()
 	p := terms.Page{
-		Title: "The lamp", Text: "the lamp internationally the lamp internationalized", URL: "https://a.example/",
-		Sections: []terms.Section{{Heading: "Lamps", At: 0}},
+		Title: "The lamp", Headings: "Lamps\nOf oil", Text: "the lamp internationally the lamp internationalized", URL: "https://a.example/",
 	}
-	with := terms.Index(p)
-	require.Equal(t, "internationally:3 internationalized:6 lamp:2,5 the:1,4", with.Text)
-	require.Len(t, with.Sections, 1)
-	p.NoPlaces = true
-	without := terms.Index(p)
-	require.Equal(t, "internationalized:*1 internationally:*1 lamp:*2 the:*2", without.Text, "nor in the order of the text")
-	require.Equal(t, "lamp:*1 the:*1", without.Title)
-	require.Equal(t, "a:*1 a.example:*1 example:*1", without.Address)
-	require.Empty(t, without.Sections)
-	require.Equal(t, "lamp:2 the:1", terms.Anchors(map[string]int{"the lamp": 1}), "what others call it is theirs")
+	x := terms.Index(p)
+	the := fmt.Sprintf("h%02x", crawl.BucketOf("the"))
+	require.Equal(t, "lamp:1:"+the+" the:1:h", x.Title)
+	require.Regexp(t, `^internationalized:1:a0[01] internationally:1:a0[01] lamp:2:a0[01] the:2:a0[01]$`, x.Text, "not in the order of the text")
+	require.Equal(t, 6, x.Words)
+	require.Equal(t, 2, x.TitleWords)
+	require.Equal(t, []string{"Lamps", "Of oil"}, x.Outline)
+	require.Equal(t, "lamp:1:"+the+" the:1:h", terms.Anchors(map[string]int{"the lamp": 1}))
+	require.Equal(t, "京:1 京都:1 東:1 東京:1:h 都:1", terms.Index(terms.Page{Title: "東京都"}).Title, "pairs overlap")
+
+	p.NoArchive = true
+	x = terms.Index(p)
+	require.Equal(t, "internationalized:1: internationally:1: lamp:2: the:2:", x.Text)
+	require.Equal(t, "lamp:1: the:1:", x.Title)
+	require.Equal(t, "a:1: a.example:1: example:1:", x.Address)
+	require.Empty(t, x.Outline)
 }
 
 func TestConfig(t *testing.T) {

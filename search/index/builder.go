@@ -29,7 +29,7 @@ func Build(
 		r.page = uint32(n)
 		words, title := r.read(p)
 		t.add(meta{
-			page: p.Page, version: p.Version, domain: DomainHash(p.Domain), language: p.Language, date: dayOf(p.Date),
+			page: p.Page, version: p.Version, domain: crawl.Hash32(p.Domain), language: p.Language, date: dayOf(p.Date),
 			words: lengthCode(words), worth: worthCode(p.Worth), title: byte(min(255, title)), //nolint:gosec // bounded
 		}, words)
 		r.domains.add(p.Domain, piece{page: r.page})
@@ -60,10 +60,11 @@ func base(tag string) string {
 // piece is a term in one text of a page.
 type piece struct {
 	term, page uint32
-	// begin and end are the bounds of its places in reader.places
-	begin, end uint32
-	field      feature
-	count      uint8
+	// before has the buckets of the terms before it, as in a crawl.Index; with any it may follow any
+	before string
+	any    bool
+	field  feature
+	count  uint8
 }
 
 // pieces are terms of one kind, in the order of their pages and, of a page, of its texts.
@@ -94,12 +95,9 @@ type reader struct {
 
 	words, stemmed, domains, languages pieces
 
-	places []uint32
 	sorted []piece
 	list   list
-	// block has the coded positions of a term, and coded those of a page
-	block, coded []byte
-	key          []byte
+	key    []byte
 }
 
 // readers keep their memory for the next segment.
@@ -112,48 +110,32 @@ func (r *reader) release() {
 		clear(p.terms) // they hold on to texts
 		p.terms, p.list = p.terms[:0], p.list[:0]
 	}
-	r.places, r.stems = r.places[:0], nil
+	r.stems = nil
 	readers.Put(r)
 }
 
-// read reads a page and returns the number of terms in its main text and in its title.
+// read reads a page and returns the number of words in its main text and in its title.
 func (r *reader) read(p *crawl.IndexedPage) (words, title int) {
-	title = r.text(p, p.Title, titleBase, inTitle, false)
-	r.text(p, p.Description, descriptionBase, inDescription, false)
-	r.text(p, p.Address, addressBase, inAddress, false)
-	r.text(p, p.Headings, headingsBase, inHeading, false)
-	r.text(p, p.Anchors, anchorsBase, inAnchor, false)
-	return r.text(p, p.Text, textBase, 0, true), title
+	r.text(p, p.Title, inTitle)
+	r.text(p, p.Description, inDescription)
+	r.text(p, p.Address, inAddress)
+	r.text(p, p.Headings, inHeading)
+	r.text(p, p.Anchors, inAnchor)
+	r.text(p, p.Text, 0)
+	return p.Words, p.TitleWords
 }
 
-// text reads one text of a page, and returns its last place.
-func (r *reader) text(p *crawl.IndexedPage, text string, at int, field feature, counted bool) (most int) {
+// text reads one text of a page, which is the main text if it has no field.
+func (r *reader) text(p *crawl.IndexedPage, text string, field feature) {
 	for item := range strings.SplitSeq(text, " ") {
-		term, places, _ := strings.Cut(item, ":")
+		term, x := read(item)
 		if term == "" || strings.IndexByte(term, 0) >= 0 {
 			continue
 		}
-		x := piece{page: r.page, field: field, begin: uint32(len(r.places))} //nolint:gosec // a segment in the making is small
-		times, nowhere := strings.CutPrefix(places, "*")
-		for place := range strings.SplitSeq(places, ",") {
-			i, err := strconv.Atoi(place)
-			if err != nil || i < 1 {
-				continue
-			}
-			most = max(most, i)
-			r.places = append(r.places, uint32(at+i)) //nolint:gosec // bounded by what is kept of a page
-		}
-		x.end = uint32(len(r.places)) //nolint:gosec // likewise
-		count := int(x.end - x.begin)
-		if nowhere { // of a page that is not to be archived
-			count, _ = strconv.Atoi(times)
-			most += max(count, 0)
-		}
-		if counted {
-			x.count = uint8(min(countMost, max(count, 0)))
+		if x.page, x.field = r.page, field; field != 0 {
+			x.count = 0
 		}
 		r.words.add(term, x)
-		x.begin, x.end = 0, 0
 		before := ""
 		for _, config := range p.Configs {
 			for _, stem := range r.stems(config, term) {
@@ -164,7 +146,16 @@ func (r *reader) text(p *crawl.IndexedPage, text string, at int, field feature, 
 			}
 		}
 	}
-	return most
+}
+
+// read reads a term of a crawl.Index.
+func read(item string) (term string, x piece) {
+	term, rest, _ := strings.Cut(item, ":")
+	count, buckets, some := strings.Cut(rest, ":")
+	n, _ := strconv.Atoi(count)
+	x.count = uint8(min(countMost, max(n, 0)))
+	x.before, x.any = buckets, !some
+	return term, x
 }
 
 // write writes terms of one kind in the order of their keys.
@@ -201,36 +192,27 @@ func (r *reader) write(w *writer, prefix string, p *pieces) error {
 	return nil
 }
 
-// fill makes a list of the pieces of one term.
-func (r *reader) fill(list []piece, positions bool) {
-	l := &r.list
-	l.reset()
-	r.block = r.block[:0]
-	for i := 0; i < len(list); {
-		page := list[i].page
-		var f feature
-		count, n, before := 0, 0, uint32(0)
-		r.coded = r.coded[:0]
-		for ; i < len(list) && list[i].page == page; i++ {
-			x := list[i]
-			f |= x.field
-			count += int(x.count)
-			for _, place := range r.places[x.begin:x.end] {
-				if n < placesMost && place > before {
-					r.coded = binary.AppendUvarint(r.coded, uint64(place-before))
-					n, before = n+1, place
-				}
+// fill makes a list of the pieces of one term, with their buckets if it is a word.
+func (r *reader) fill(pieces []piece, words bool) {
+	r.list.reset()
+	for i := 0; i < len(pieces); {
+		all := item{page: pieces[i].page}
+		count, before := 0, preceding{}
+		for ; i < len(pieces) && pieces[i].page == all.page; i++ {
+			all.feat |= pieces[i].field
+			count += int(pieces[i].count)
+			if before.any = before.any || pieces[i].any; words {
+				before.add(pieces[i].before)
 			}
 		}
-		l.pages, l.feats = append(l.pages, page), append(l.feats, f)
-		l.counts = append(l.counts, uint8(min(countMost, count)))
-		if positions {
-			begin := len(r.block)
-			r.block = append(binary.AppendUvarint(r.block, uint64(n)), r.coded...)
-			l.spans = append(l.spans, span{begin: uint32(begin), end: uint32(len(r.block))}) //nolint:gosec // a segment in the making is small
+		all.count = uint8(min(countMost, count))
+		if words {
+			begin := len(r.list.coded)
+			r.list.coded = before.code(r.list.coded)
+			all.before = r.list.coded[begin:]
 		}
+		r.list.items = append(r.list.items, all)
 	}
-	l.blocks = append(l.blocks, r.block)
 }
 
 // meta has the columns of a page.
@@ -299,15 +281,6 @@ func (t *tables) finish() (crawl.Segment, error) {
 		}
 	}
 	return crawl.Segment{Pages: t.pages, Words: t.total, Bytes: t.w.bytes, Languages: t.languages}, err
-}
-
-// DomainHash is a hash of a domain's name (FNV-1a).
-func DomainHash(domain string) uint32 {
-	h := uint32(2166136261)
-	for i := range len(domain) {
-		h = (h ^ uint32(domain[i])) * 16777619
-	}
-	return h
 }
 
 // dayOf returns the day of a date, counted from 1 on 1980-01-01; 0 for no date.

@@ -122,7 +122,7 @@ func (p *part) take(st step, within []uint32) (hits, error) {
 	}
 	var all hits
 	for _, k := range st.keys {
-		h, err := p.word(k, 0, within)
+		h, err := p.word(k, -1, 0, within)
 		if err != nil {
 			return hits{}, err
 		}

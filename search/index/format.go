@@ -11,7 +11,6 @@ import (
 const (
 	KindTerms crawl.ChunkKind = iota + 1
 	kindPostings
-	kindPositions
 	kindNorms
 	kindIDs
 	kindLanguages
@@ -22,7 +21,7 @@ const (
 	// chunkMost bounds the bytes of a chunk: with its key and Postgres' overhead it fits into one page
 	// of 8 KB.
 	chunkMost = 7_800
-	// inlineMost bounds the bytes of postings and positions in an entry of the dictionary.
+	// inlineMost bounds the bytes of postings in an entry of the dictionary.
 	inlineMost = 1_000
 )
 
@@ -72,18 +71,8 @@ const (
 	countMost  = 255
 )
 
-// Texts of a page have places of their own, one after the other.
-const (
-	titleBase       = 0
-	descriptionBase = 128
-	addressBase     = 384
-	headingsBase    = 512
-	anchorsBase     = 4_096
-	textBase        = 4_608
-
-	// placesMost bounds the places of a term on a page.
-	placesMost = 8_192
-)
+// isWord reports whether a key is of a word, whose postings have buckets.
+func isWord[T string | []byte](key T) bool { return len(key) > 0 && key[0] == wordPrefix[0] }
 
 // blockKey returns the key of a block of a term.
 func blockKey[T string | []byte](term T, n int) string {

@@ -21,8 +21,9 @@ func (h *hits) grow(n int) {
 	h.pages, h.marks = slices.Grow(h.pages, n), slices.Grow(h.marks, n)
 }
 
-// decode appends postings, each with a mark.
-func (h *hits) decode(data []byte, count int, m mark) error {
+// decode appends the postings of a key, each with a mark. With after, which is not negative, only those
+// of a word that follows this bucket.
+func (h *hits) decode(data []byte, count int, word bool, after int, m mark) error {
 	if count > len(data) { // each takes two bytes at the least
 		return ErrDamaged
 	}
@@ -30,8 +31,8 @@ func (h *hits) decode(data []byte, count int, m mark) error {
 	n := len(h.pages)
 	h.pages, h.marks = h.pages[:n+count], h.marks[:n+count]
 	pages, marks := h.pages[n:], h.marks[n:]
-	page := uint32(0)
-	for i := range pages {
+	page, kept := uint32(0), 0
+	for range count {
 		distance, f, c, size := posting(data)
 		if size < 0 {
 			return ErrDamaged
@@ -39,8 +40,20 @@ func (h *hits) decode(data []byte, count int, m mark) error {
 		data = data[size:]
 		page += distance
 		m.fields, m.count = f, c
-		pages[i], marks[i] = page, m
+		pages[kept], marks[kept] = page, m
+		if !word {
+			kept++
+			continue
+		}
+		if size = precedingSize(data); size < 0 {
+			return ErrDamaged
+		}
+		if after < 0 || follows(data[:size], uint8(after)) { //nolint:gosec // a bucket
+			kept++
+		}
+		data = data[size:]
 	}
+	h.pages, h.marks = h.pages[:n+kept], h.marks[:n+kept]
 	return nil
 }
 
@@ -56,6 +69,30 @@ func (h *hits) keep(pages []uint32) {
 		}
 		if pages[k] == page {
 			h.pages[n], h.marks[n] = page, h.marks[i]
+			n++
+		}
+	}
+	h.pages, h.marks = h.pages[:n], h.marks[:n]
+}
+
+// both narrows the marks to what both hits have: the lesser count, and the texts that are in both. All
+// pages of h are in x.
+func (h *hits) both(x hits) {
+	for i, before := range x.on(h.pages) {
+		m := &h.marks[i]
+		m.count, m.fields, m.terms = min(m.count, before.count), m.fields&before.fields, m.terms+before.terms
+	}
+}
+
+// somewhere drops the pages of which no text has all words. With once, the phrase counts once on a page.
+func (h *hits) somewhere(once bool) {
+	n := 0
+	for i, m := range h.marks {
+		if m.count > 0 || m.fields != 0 {
+			if once {
+				m.count = min(m.count, 1)
+			}
+			h.pages[n], h.marks[n] = h.pages[i], m
 			n++
 		}
 	}

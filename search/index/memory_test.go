@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,9 +27,6 @@ type memory struct {
 	bytes    int
 }
 
-// positionsKind is that of chunks of positions, on disk.
-const positionsKind crawl.ChunkKind = 3
-
 func newMemory() *memory {
 	return &memory{chunks: map[crawl.ChunkRef][]byte{}, sorted: map[int64][]crawl.Chunk{}, pages: map[int64]int64{}}
 }
@@ -40,9 +36,7 @@ func (m *memory) take(t testing.TB, build func(out func(crawl.Chunk) error) (cra
 	m.next++
 	id := m.next
 	seg, err := build(func(c crawl.Chunk) error {
-		if c.Kind != positionsKind { // a page may have a word thousands of times
-			require.LessOrEqual(t, len(c.Data)+len(c.Key), 7_900, "a chunk fits into a page of Postgres")
-		}
+		require.LessOrEqual(t, len(c.Data)+len(c.Key), 7_900, "a chunk fits into a page of Postgres")
 		ref := crawl.ChunkRef{Segment: id, Kind: c.Kind, Key: string(c.Key)}
 		require.NotContains(t, m.chunks, ref)
 		m.chunks[ref] = c.Data
@@ -146,15 +140,29 @@ func (d document) indexed(version int64) crawl.IndexedPage {
 	}
 }
 
+// width is the number of bits of buckets.
+const width = 5
+
+func bucket(w string) int { return int(crawl.BucketOf(w)) % (1 << width) }
+
 // zone is words as a crawl.Index has them.
 func zone(words []string) string {
-	at := map[string][]string{}
+	counts, before := map[string]int{}, map[string]map[int]bool{}
 	for i, w := range words {
-		at[w] = append(at[w], strconv.Itoa(i+1))
+		if counts[w]++; before[w] == nil {
+			before[w] = map[int]bool{}
+		}
+		if i > 0 {
+			before[w][bucket(words[i-1])] = true
+		}
 	}
 	var out []string
-	for w, places := range at {
-		out = append(out, w+":"+strings.Join(places, ","))
+	for w, n := range counts {
+		item := fmt.Sprintf("%s:%d:%c", w, n, 'a'+width-1)
+		for b := range before[w] {
+			item += fmt.Sprintf("%02x", b)
+		}
+		out = append(out, item)
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")
@@ -201,9 +209,9 @@ type asked struct {
 }
 
 func word(w string) (index.Atom, func(document) bool) {
-	a := index.Atom{Ways: []index.Way{{Keys: []string{index.Word(w)}, At: []int{0}, Weight: 1}}}
+	a := index.Atom{Ways: []index.Way{{Keys: []string{index.Word(w)}, Weight: 1}}}
 	for _, stem := range stems("", w) {
-		a.Ways = append(a.Ways, index.Way{Keys: []string{index.Stem(stem)}, At: []int{0}, Weight: 0.8})
+		a.Ways = append(a.Ways, index.Way{Keys: []string{index.Stem(stem)}, Weight: 0.8})
 	}
 	return a, func(d document) bool {
 		for _, x := range slices.Concat(d.title, d.text) {
@@ -218,17 +226,29 @@ func word(w string) (index.Atom, func(document) bool) {
 func phrase(words []string) (index.Atom, func(document) bool) {
 	w := index.Way{Weight: 1}
 	for i, x := range words {
-		w.Keys, w.At = append(w.Keys, index.Word(x)), append(w.At, i)
+		after := -1
+		if i > 0 {
+			after = int(crawl.BucketOf(words[i-1]))
+		}
+		w.Keys, w.After = append(w.Keys, index.Word(x)), append(w.After, after)
 	}
 	return index.Atom{Ways: []index.Way{w}}, func(d document) bool {
+		together := false
 		for _, list := range [][]string{d.title, d.text} {
-			for i := range list {
-				if i+len(words) <= len(list) && slices.Equal(list[i:i+len(words)], words) {
-					return true
+			together = together || !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(list, w) })
+		}
+		for i, w := range words[1:] {
+			behind := map[int]bool{}
+			for _, list := range [][]string{d.title, d.text} {
+				for k := 1; k < len(list); k++ {
+					if list[k] == w {
+						behind[bucket(list[k-1])] = true
+					}
 				}
 			}
+			together = together && (behind[bucket(words[i])] || len(behind) > 30)
 		}
-		return false
+		return together
 	}
 }
 

@@ -44,20 +44,10 @@ type merger struct {
 	tables   tables
 	// numbers are the numbers of each segment's pages in the new one
 	numbers [][]uint32
-	items   []item
-	list    list
-	// held counts the bytes of list.blocks
-	held int
-	run  run
-	key  []byte
+	// run has the postings of a term in one segment, list those in the new one
+	run, list list
+	key       []byte
 }
-
-// placesBytesMost bounds the bytes of positions of a term in a merge. Further pages have the term
-// without positions. A million ordinary pages have half of it for their most frequent word.
-const placesBytesMost = 96 << 20
-
-// noPlaces are the coded positions of a page without any.
-var noPlaces = []byte{0}
 
 // gone is the number of a page that is left out.
 const gone = math.MaxUint32
@@ -178,9 +168,7 @@ func (m *merger) merge() error {
 				m.key = append(m.key[:0], c.key...)
 			}
 		}
-		m.items, m.held = m.items[:0], 0
 		m.list.reset()
-		m.list.blocks = append(m.list.blocks, noPlaces)
 		kept := cursors[:0]
 		for _, c := range cursors {
 			if bytes.Equal(c.key, m.key) {
@@ -203,96 +191,37 @@ func (m *merger) merge() error {
 	return nil
 }
 
-// item is a posting on its way into the new segment, with its coded places in list.blocks.
-type item struct {
-	span
-
-	page  uint32
-	feat  feature
-	count uint8
-}
-
 // take adds what a segment has of a term.
 func (m *merger) take(c *cursor) error {
 	e, err := readEntry(c.coded)
 	if err != nil {
 		return err
 	}
-	r := &m.run
-	r.reset()
+	m.run.reset()
 	if e.blocks == nil {
-		if err := r.decode(e.inline[:e.split], e.pages, 0); err != nil {
-			return err
-		}
-		if e.positions {
-			return m.takePlaces(c, e.inline[e.split:], 0, len(r.pages))
-		}
-	} else if err := m.blocks(c, kindPostings, len(e.blocks), func(i int, block []byte) error {
-		return r.decode(block, e.blocks[i].count, e.blocks[i].from)
-	}); err != nil {
-		return err
+		err = m.run.decode(e.inline, e.pages, isWord(c.key))
+	} else {
+		err = m.blocks(c, len(e.blocks), func(i int, block []byte) error {
+			return m.run.decode(block, e.blocks[i].count, isWord(c.key))
+		})
 	}
-	if !e.positions {
-		for i := range r.pages {
-			if err := m.add(c, i, span{}); err != nil {
-				return err
-			}
+	numbers := m.numbers[c.n]
+	for _, it := range m.run.items {
+		if int(it.page) >= len(numbers) {
+			return ErrDamaged
 		}
-		return nil
-	}
-	return m.blocks(c, kindPositions, len(e.begins), func(i int, block []byte) error {
-		end := len(r.pages)
-		if i+1 < len(e.begins) {
-			end = e.begins[i+1]
+		if it.page = numbers[it.page]; it.page != gone {
+			m.list.items = append(m.list.items, it)
 		}
-		return m.takePlaces(c, block, e.begins[i], end)
-	})
-}
-
-// takePlaces adds the postings of m.run from one place to another, with their positions in a block.
-func (m *merger) takePlaces(c *cursor, block []byte, from, to int) error {
-	if to > len(m.run.pages) {
-		return ErrDamaged
 	}
-	full := m.held > placesBytesMost
-	n := uint32(len(m.list.blocks)) //nolint:gosec // of one term
-	for rest, i := block, from; i < to; i++ {
-		after, err := skipPlaces(rest, 1)
-		if err != nil {
-			return err
-		}
-		own := span{n, uint32(len(block) - len(rest)), uint32(len(block) - len(after))} //nolint:gosec // of a chunk
-		if full {
-			own = span{end: 1}
-		}
-		if err := m.add(c, i, own); err != nil {
-			return err
-		}
-		rest = after
-	}
-	if !full {
-		m.list.blocks, m.held = append(m.list.blocks, block), m.held+len(block)
-	}
-	return nil
-}
-
-// add adds the posting i of m.run if its page remains.
-func (m *merger) add(c *cursor, i int, own span) error {
-	page, numbers := m.run.pages[i], m.numbers[c.n]
-	if int(page) >= len(numbers) {
-		return ErrDamaged
-	}
-	if numbers[page] != gone {
-		m.items = append(m.items, item{span: own, page: numbers[page], feat: m.run.feats[i], count: m.run.counts[i]})
-	}
-	return nil
+	return err
 }
 
 // blocks yields the first n blocks of a term.
-func (m *merger) blocks(c *cursor, kind crawl.ChunkKind, n int, yield func(i int, block []byte) error) error {
+func (m *merger) blocks(c *cursor, n int, yield func(i int, block []byte) error) error {
 	refs := make([]crawl.ChunkRef, n)
 	for i := range refs {
-		refs[i] = crawl.ChunkRef{Segment: c.segment, Kind: kind, Key: blockKey(c.key, i)}
+		refs[i] = crawl.ChunkRef{Segment: c.segment, Kind: kindPostings, Key: blockKey(c.key, i)}
 	}
 	i := 0
 	for some := range slices.Chunk(refs, scanned) {
@@ -310,18 +239,12 @@ func (m *merger) blocks(c *cursor, kind crawl.ChunkKind, n int, yield func(i int
 	return nil
 }
 
-// write writes the items of the term m.key.
+// write writes the postings of the term m.key.
 func (m *merger) write() error {
-	if len(m.items) == 0 {
+	if len(m.list.items) == 0 {
 		return nil
 	}
-	slices.SortFunc(m.items, func(a, b item) int { return cmp.Compare(a.page, b.page) })
-	for _, it := range m.items {
-		m.list.pages, m.list.feats, m.list.counts = append(m.list.pages, it.page), append(m.list.feats, it.feat), append(m.list.counts, it.count)
-		if it.size() > 0 {
-			m.list.spans = append(m.list.spans, it.span)
-		}
-	}
+	slices.SortFunc(m.list.items, func(a, b item) int { return cmp.Compare(a.page, b.page) })
 	return m.tables.w.term(m.key, &m.list)
 }
 

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"math/rand/v2"
-	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,51 +33,6 @@ func (c copies) Chunks(ctx context.Context, refs []crawl.ChunkRef) ([][]byte, er
 		chunks[i] = bytes.Clone(chunks[i])
 	}
 	return chunks, err
-}
-
-// It is not parallel: it measures the memory of the process.
-func TestMergeHoldsFewPlaces(t *testing.T) { //nolint:paralleltest // see above
-	const most = 128 << 20
-	m := newMemory()
-	var docs []document
-	for page := range int64(250) {
-		docs = append(docs, document{page: page, text: strings.Split(strings.Repeat("harbour ", 8_000), " ")})
-	}
-	m.add(t, docs...)
-	positions := 0
-	for ref, data := range m.chunks {
-		if ref.Kind == positionsKind {
-			positions += len(data)
-		}
-	}
-	some := make([]crawl.Segment, 60)
-	for i := range some {
-		some[i] = m.segments[0]
-		some[i].ID = int64(i + 1)
-	}
-	require.Greater(t, positions*len(some), 112<<20, "all places of the term do not fit")
-
-	var stats runtime.MemStats
-	heap := func() int {
-		runtime.GC()
-		runtime.ReadMemStats(&stats)
-		return int(stats.HeapAlloc)
-	}
-	before, peak, n, written := heap(), 0, 0, 0
-	segment, err := index.Merge(t.Context(), copies{m}, some, func(c crawl.Chunk) error {
-		if c.Kind == positionsKind {
-			written += len(c.Data)
-		}
-		if n++; n%4_000 == 1 {
-			peak = max(peak, heap()-before)
-		}
-		return nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, 250*len(some), segment.Pages)
-	require.Greater(t, written, 90<<20)
-	require.Less(t, written, 100<<20)
-	require.Less(t, peak, most)
 }
 
 func TestToMergeBoundsBytes(t *testing.T) {

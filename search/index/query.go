@@ -52,9 +52,13 @@ type Atom struct{ Ways []Way }
 
 // Way is one spelling or form.
 type Way struct {
-	// Keys are the keys of a word, or of the words of a phrase, and At their places in the phrase.
-	Keys []string
-	At   []int
+	// Keys are the keys of a word, or of the words of a phrase. After has for each word of a phrase the
+	// bucket of the word before it; -1 means any.
+	Keys  []string
+	After []int
+	// Once has a phrase count once on a page: the longer a page is, the more likely it is that the
+	// words have these buckets and stand apart.
+	Once bool
 	// All, in place of keys, are atoms that a page has anywhere.
 	All []Atom
 	// Weight is the weight of the word in this form, up to 1.
@@ -177,8 +181,8 @@ type View interface {
 	// Pages returns the pages of hits, without those that are older versions or must not
 	// be shown.
 	Pages(ctx context.Context, hits []Hit) ([]report.SearchHit, error)
-	// Sections returns the headings of pages and the terms under them.
-	Sections(ctx context.Context, pages []int64) ([]report.SearchSections, error)
+	// Outlines returns the headings and terms of pages.
+	Outlines(ctx context.Context, pages []int64) ([]report.SearchOutline, error)
 }
 
 // wordsScanned bounds the chunks of the dictionary that are read for words with a beginning.

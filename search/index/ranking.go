@@ -2,12 +2,13 @@ package index
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
 const (
-	// lookedFirst is the number of candidates whose positions are compared first, and then four times
+	// lookedFirst is the number of candidates whose neighbours are compared first, and then four times
 	// as many each time; lookedMost bounds it for a ranking.
 	lookedFirst = 200
 	lookedMost  = 50_000
@@ -34,7 +35,7 @@ type Ranking struct {
 	// Found is the number of pages, older versions of pages included.
 	Found int
 	// Rough is set if so many pages have about the same score that the last ones were ordered
-	// without the distances of the words.
+	// without looking for words beside each other.
 	Rough bool
 
 	s     *Search
@@ -49,8 +50,9 @@ type Ranking struct {
 
 // pair is two words that follow each other in the query.
 type pair struct {
-	first, second string
-	weight        float32
+	key    string // of the second word
+	after  int
+	weight float32
 }
 
 func newRanking(s *Search, parts []*part, found []scored, batch *batcher) *Ranking {
@@ -90,7 +92,9 @@ func (s *Search) pairs() []pair {
 			}
 		}
 		if word != "" && before != "" && s.stats.having[word] > 0 && s.stats.having[before] > 0 {
-			pairs = append(pairs, pair{first: before, second: word, weight: weights.near * min(weight, own)})
+			pairs = append(pairs, pair{
+				key: word, after: int(crawl.BucketOf(before[len(wordPrefix):])), weight: weights.near * min(weight, own),
+			})
 		}
 		before, weight = word, own
 	}
@@ -163,59 +167,16 @@ func (r *Ranking) look(some []candidate) error {
 	return r.each(some, func(n int, list []int, pages []uint32) error {
 		p, f := r.parts[n], r.found[n]
 		for _, pair := range r.pairs {
-			near, err := p.near(pair, pages)
+			near, err := p.word(pair.key, pair.after, pair.weight, pages)
 			if err != nil {
 				return err
 			}
-			for i, k := range list {
-				some[k].score += near[i] * pair.weight * f.factors[some[k].at]
+			for i, m := range near.on(pages) {
+				some[list[i]].score += m.weight * f.factors[some[list[i]].at]
 			}
 		}
 		return nil
 	})
-}
-
-// near returns how near two words are on pages: 1 means beside each other.
-func (p *part) near(pr pair, pages []uint32) ([]float32, error) {
-	out := make([]float32, len(pages))
-	first, err := p.load(pr.first, pages)
-	if err != nil || len(first.pages) == 0 {
-		return out, err
-	}
-	second, err := p.load(pr.second, first.pages)
-	if err != nil {
-		return nil, err
-	}
-	first.keep(second.pages)
-	places := make([][]int32, len(first.pages))
-	if err := p.places(pr.first, first, func(i int, at []int32) { places[i] = slices.Clone(at) }); err != nil {
-		return nil, err
-	}
-	err = p.places(pr.second, second, func(i int, seconds []int32) {
-		k, _ := slices.BinarySearch(pages, second.pages[i])
-		out[k] = nearness(places[i], seconds)
-	})
-	return out, err
-}
-
-// nearness is 1 if a second place is next to a first one, and up to a half if it is near.
-func nearness(firsts, seconds []int32) float32 {
-	const window = 8
-	best := float32(0)
-	k := 0
-	for _, f := range firsts {
-		for k < len(seconds) && seconds[k] < f-window {
-			k++
-		}
-		for i := k; i < len(seconds) && seconds[i] <= f+window; i++ {
-			if seconds[i]-f == 1 {
-				return 1
-			}
-			distance := math.Abs(float64(seconds[i] - f))
-			best = max(best, float32(0.5*(1-distance/(2*window))))
-		}
-	}
-	return best
 }
 
 // hits looks up the ids of candidates.

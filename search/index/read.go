@@ -12,21 +12,15 @@ var ErrDamaged = errors.New("a chunk of the index is damaged")
 
 // entry is a term's entry in the dictionary.
 type entry struct {
-	pages     int // how many have it
-	positions bool
-	// inline has the postings, up to split, and the positions behind them, if they are few
+	pages int // how many have it
+	// inline has the postings, if they are few; otherwise they are in blocks
 	inline []byte
-	split  int
-	// blocks are the blocks of postings, otherwise; begins has the first place in the list of each
-	// block of positions
 	blocks []blockInfo
-	begins []int
 }
 
 // blockInfo is a block of postings.
 type blockInfo struct {
 	first uint32 // page
-	from  int    // its place in the list
 	count int
 }
 
@@ -107,37 +101,24 @@ func find(chunk []byte, term string) (e entry, found bool, err error) {
 func readEntry(coded []byte) (entry, error) {
 	r := bytesReader{b: coded}
 	e := entry{pages: r.uvarint()}
-	flags := r.byte()
-	e.positions = flags&entryPositions != 0
-	if flags&entryBlocks == 0 {
-		e.split = r.uvarint()
+	if r.byte() == entryInline {
 		e.inline = r.b
-		if r.fail || e.split > len(e.inline) {
+		if r.fail {
 			return e, ErrDamaged
 		}
 		return e, nil
 	}
-	first, from := 0, 0
+	first, total := 0, 0
 	for range r.uvarint() {
 		first += r.uvarint()
-		b := blockInfo{first: uint32(first), from: from, count: r.uvarint()} //nolint:gosec // bounded by uvarint
+		b := blockInfo{first: uint32(first), count: r.uvarint()} //nolint:gosec // bounded by uvarint
 		if r.fail {
 			return e, ErrDamaged
 		}
-		from += b.count
+		total += b.count
 		e.blocks = append(e.blocks, b)
 	}
-	if e.positions {
-		at := 0
-		for range r.uvarint() {
-			at += r.uvarint()
-			if r.fail {
-				return e, ErrDamaged
-			}
-			e.begins = append(e.begins, at)
-		}
-	}
-	if from != e.pages || e.positions && (len(e.begins) == 0 || e.begins[0] != 0) {
+	if r.fail || total != e.pages {
 		return e, ErrDamaged
 	}
 	return e, nil
@@ -166,48 +147,35 @@ func (e *entry) blocksFor(pages []uint32) []int {
 	return wanted
 }
 
-// run has some of a term's postings, decoded.
-type run struct {
-	pages  []uint32
-	feats  []feature
-	counts []uint8
-	at     []uint32 // of each, its place in the term's list
-}
-
-func (p *run) reset() {
-	p.pages, p.feats, p.counts, p.at = p.pages[:0], p.feats[:0], p.counts[:0], p.at[:0]
-}
-
-// grow makes room for so many postings.
-func (p *run) grow(n int) {
-	p.pages, p.feats = slices.Grow(p.pages, n), slices.Grow(p.feats, n)
-	p.counts, p.at = slices.Grow(p.counts, n), slices.Grow(p.at, n)
-}
-
-// decode appends postings of which the first is at a place of the list.
-func (p *run) decode(data []byte, count, from int) error {
+// decode appends coded postings, those of a word with their buckets.
+func (l *list) decode(data []byte, count int, word bool) error {
 	if count > len(data) { // each takes two bytes at the least
 		return ErrDamaged
 	}
-	p.grow(count)
-	n := len(p.pages)
-	p.pages, p.feats, p.counts, p.at = p.pages[:n+count], p.feats[:n+count], p.counts[:n+count], p.at[:n+count]
-	pages, feats, counts, at := p.pages[n:], p.feats[n:], p.counts[n:], p.at[n:]
+	l.items = slices.Grow(l.items, count)
 	page := uint32(0)
-	for i := range count {
-		next, f, c, rest := posting(data)
-		if rest < 0 {
+	for range count {
+		distance, f, c, size := posting(data)
+		if size < 0 {
 			return ErrDamaged
 		}
-		data = data[rest:]
-		page += next
-		pages[i], feats[i], counts[i], at[i] = page, f, c, uint32(from+i) //nolint:gosec // a place in a list
+		data = data[size:]
+		page += distance
+		it := item{page: page, feat: f, count: c}
+		if word {
+			n := precedingSize(data)
+			if n < 0 {
+				return ErrDamaged
+			}
+			it.before, data = data[:n], data[n:]
+		}
+		l.items = append(l.items, it)
 	}
 	return nil
 }
 
 // posting decodes a posting: the distance of its page from the one before, its features, and the
-// count of the term in the main text. It has size bytes; -1 means that it is damaged.
+// count of the term in the main text. Without buckets it has size bytes; -1 means that it is damaged.
 func posting(data []byte) (distance uint32, f feature, count uint8, size int) {
 	if len(data) >= 2 && data[0] < 0x80 { // nearly all of a frequent term
 		distance, size = uint32(data[0]), 1
@@ -228,55 +196,4 @@ func posting(data []byte) (distance uint32, f feature, count uint8, size int) {
 		size++
 	}
 	return distance, feature(coded) & fieldsMask, count, size
-}
-
-// keep leaves only some pages, which are sorted.
-func (p *run) keep(pages []uint32) {
-	n, k := 0, 0
-	for i, page := range p.pages {
-		for k < len(pages) && pages[k] < page {
-			k++
-		}
-		if k == len(pages) {
-			break
-		}
-		if pages[k] == page {
-			p.pages[n], p.feats[n], p.counts[n], p.at[n] = page, p.feats[i], p.counts[i], p.at[i]
-			n++
-		}
-	}
-	p.pages, p.feats, p.counts, p.at = p.pages[:n], p.feats[:n], p.counts[:n], p.at[:n]
-}
-
-// skipPlaces skips the coded places of so many pages.
-func skipPlaces(data []byte, pages int) ([]byte, error) {
-	r := bytesReader{b: data}
-	for range pages {
-		for range r.uvarint() {
-			if r.uvarint(); r.fail {
-				return nil, ErrDamaged
-			}
-		}
-	}
-	if r.fail {
-		return nil, ErrDamaged
-	}
-	return r.b, nil
-}
-
-// readPlaces appends the places of the next page to dst.
-func readPlaces(dst []int32, data []byte) ([]int32, []byte, error) {
-	r := bytesReader{b: data}
-	place := 0
-	for range r.uvarint() {
-		place += r.uvarint()
-		if r.fail {
-			return dst, nil, ErrDamaged
-		}
-		dst = append(dst, int32(place)) //nolint:gosec // small
-	}
-	if r.fail {
-		return dst, nil, ErrDamaged
-	}
-	return dst, r.b, nil
 }

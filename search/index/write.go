@@ -9,34 +9,23 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// list has the pages of a term.
-type list struct {
-	pages  []uint32
-	feats  []feature
-	counts []uint8 // in the main text
-	// blocks have the coded positions, and spans the bounds of each page's positions; both are empty
-	// if the term has no positions.
-	blocks [][]byte
-	spans  []span
+// item is the posting of a term on a page.
+type item struct {
+	page   uint32
+	before []byte // the coded buckets of a word
+	feat   feature
+	count  uint8 // in the main text
 }
 
-// span has the bounds of a page's coded positions in a block.
-type span struct{ block, begin, end uint32 }
-
-func (s span) size() int { return int(s.end - s.begin) }
+// list has the postings of a term, in the order of their pages.
+type list struct {
+	items []item
+	coded []byte // item.before, if they are in no chunk
+}
 
 func (l *list) reset() {
-	l.pages, l.feats, l.counts = l.pages[:0], l.feats[:0], l.counts[:0]
-	clear(l.blocks)
-	l.blocks, l.spans = l.blocks[:0], l.spans[:0]
-}
-
-// appendPlaces appends the coded positions of pages.
-func (l *list) appendPlaces(dst []byte, spans []span) []byte {
-	for _, s := range spans {
-		dst = append(dst, l.blocks[s.block][s.begin:s.end]...)
-	}
-	return dst
+	clear(l.items) // they hold on to chunks
+	l.items, l.coded = l.items[:0], l.coded[:0]
 }
 
 // writer makes chunks of a segment. Terms come in the order of their keys.
@@ -57,9 +46,8 @@ func (w *writer) emit(kind crawl.ChunkKind, key, data []byte) error {
 
 // term adds a term with its pages.
 func (w *writer) term(key []byte, l *list) error {
-	w.entry = binary.AppendUvarint(w.entry[:0], uint64(len(l.pages)))
-	positions := len(l.spans) > 0
-	if err := w.postings(key, l, positions); err != nil {
+	w.entry = binary.AppendUvarint(w.entry[:0], uint64(len(l.items)))
+	if err := w.postings(key, l); err != nil {
 		return err
 	}
 	shared := 0
@@ -84,99 +72,56 @@ func (w *writer) term(key []byte, l *list) error {
 	return nil
 }
 
-// The flags of an entry.
+// How an entry has its postings.
 const (
-	entryPositions = 1 << iota
+	entryInline = iota
 	entryBlocks
 )
 
-// postings appends the postings and positions to the entry or, if these are large, emits blocks and
-// appends their bounds.
-func (w *writer) postings(key []byte, l *list, positions bool) error {
-	w.block = appendPostings(w.block[:0], l, 0, len(l.pages))
-	var flags byte
-	if positions {
-		flags |= entryPositions
-	}
-	size := len(w.block)
-	for _, s := range l.spans {
-		size += s.size()
-	}
-	if size <= inlineMost {
-		w.entry = append(w.entry, flags)
-		w.entry = binary.AppendUvarint(w.entry, uint64(len(w.block)))
-		w.entry = l.appendPlaces(append(w.entry, w.block...), l.spans)
+// postings appends the postings to the entry or, if these are large, emits blocks and appends their
+// bounds.
+func (w *writer) postings(key []byte, l *list) error {
+	w.block = appendPostings(w.block[:0], l.items)
+	if len(w.block) <= inlineMost {
+		w.entry = append(append(w.entry, entryInline), w.block...)
 		return nil
 	}
-	w.entry = append(w.entry, flags|entryBlocks)
-	starts := l.starts()
+	w.entry = append(w.entry, entryBlocks)
+	starts := starts(l.items)
 	w.entry = binary.AppendUvarint(w.entry, uint64(len(starts)))
 	before := uint32(0)
 	for i, from := range starts {
-		to := endOf(starts, i, l)
-		w.entry = binary.AppendUvarint(w.entry, uint64(l.pages[from]-before))
+		to := len(l.items)
+		if i+1 < len(starts) {
+			to = starts[i+1]
+		}
+		first := l.items[from].page
+		w.entry = binary.AppendUvarint(w.entry, uint64(first-before))
 		w.entry = binary.AppendUvarint(w.entry, uint64(to-from)) //nolint:gosec // positive
-		before = l.pages[from]
-		w.block = appendPostings(w.block[:0], l, from, to)
+		before = first
+		w.block = appendPostings(w.block[:0], l.items[from:to])
 		if err := w.emit(kindPostings, []byte(blockKey(key, i)), w.block); err != nil {
 			return err
 		}
 	}
-	if !positions {
-		return nil
-	}
-	return w.positions(key, l)
-}
-
-// endOf returns the place in a list at which the block i ends.
-func endOf(starts []int, i int, l *list) int {
-	if i+1 < len(starts) {
-		return starts[i+1]
-	}
-	return len(l.pages)
+	return nil
 }
 
 // starts returns the places in a list at which its blocks begin.
-func (l *list) starts() []int {
+func starts(items []item) []int {
 	starts := []int{0}
 	size, before := 0, uint32(0)
-	for i, page := range l.pages {
-		n := uvarintLen(page-before) + 1
-		if l.counts[i] >= countCoded {
+	for i, it := range items {
+		n := 1 + len(it.before)
+		if it.count >= countCoded {
 			n++
 		}
-		if size+n > chunkMost {
-			starts, size = append(starts, i), 0
-			n = uvarintLen(page) + 2
+		if size+n+uvarintLen(it.page-before) > chunkMost {
+			starts, size, before = append(starts, i), 0, 0
 		}
-		size, before = size+n, page
+		size, before = size+n+uvarintLen(it.page-before), it.page
 	}
 	return starts
-}
-
-// positions emits the blocks of a term's positions, and appends the place in the list of each
-// block's first page to the entry. A page's positions are never in two blocks.
-func (w *writer) positions(key []byte, l *list) error {
-	starts := []int{0}
-	size := 0
-	for i := range l.pages {
-		n := l.spans[i].size()
-		if size > 0 && size+n > chunkMost {
-			starts, size = append(starts, i), 0
-		}
-		size += n
-	}
-	w.entry = binary.AppendUvarint(w.entry, uint64(len(starts)))
-	before := 0
-	for i, from := range starts {
-		w.entry = binary.AppendUvarint(w.entry, uint64(from-before)) //nolint:gosec // positive
-		before = from
-		w.block = l.appendPlaces(w.block[:0], l.spans[from:endOf(starts, i, l)])
-		if err := w.emit(kindPositions, []byte(blockKey(key, i)), w.block); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (w *writer) flush() error {
@@ -200,18 +145,18 @@ func (w *writer) column(kind crawl.ChunkKind, data []byte, size int) error {
 	return nil
 }
 
-// appendPostings codes the pages of a list from one place to another: the first page itself, and
-// the distance of each other page from the one before.
-func appendPostings(dst []byte, l *list, from, to int) []byte {
+// appendPostings codes postings: the first page itself, and the distance of each other page from the
+// one before.
+func appendPostings(dst []byte, items []item) []byte {
 	before := uint32(0)
-	for i := from; i < to; i++ {
-		dst = binary.AppendUvarint(dst, uint64(l.pages[i]-before))
-		before = l.pages[i]
-		count := l.counts[i]
-		dst = append(dst, byte(l.feats[i])|min(count, countCoded)<<countShift)
-		if count >= countCoded {
-			dst = append(dst, count-countCoded)
+	for _, it := range items {
+		dst = binary.AppendUvarint(dst, uint64(it.page-before))
+		before = it.page
+		dst = append(dst, byte(it.feat)|min(it.count, countCoded)<<countShift)
+		if it.count >= countCoded {
+			dst = append(dst, it.count-countCoded)
 		}
+		dst = append(dst, it.before...)
 	}
 	return dst
 }

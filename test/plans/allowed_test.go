@@ -103,7 +103,6 @@ var allowed = []allowance{
 	{"ForgetLinked", "", 10_000, "it reads the links of a batch of pages"},
 	{"ForgetCalled", "", 10_000, "it reads the links of a batch of pages"},
 	{"pages_forget", "UPDATE pages", 5_000, "it looks up a batch of pages"},
-	{"pages_forget", "DELETE FROM keywords_waiting", 5_000, "it looks up a batch of pages"},
 	{"pages_forget", "DELETE FROM page_keywords", 5_000, "it looks up a batch of pages"},
 	{"pages_forget", "UPDATE page_links", 10_000, "it looks at the links of a batch of pages"},
 	{"pages_forget", "UPDATE provenance", 100_000, "it looks at all that a batch of pages says of images"},

@@ -109,20 +109,16 @@ func crawlCases(changing changes) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, [][]string{{"harbour"}, {}, {"harbours"}}, stems)
-		var p dbsqlc.KeywordsStoreParams
+		var pages []int64
+		var domains []string
 		for _, k := range taken {
-			p.Pages, p.Domains = append(p.Pages, k.PageID), append(p.Domains, k.Domain)
-			p.Languages, p.Configs = append(p.Languages, k.Language), append(p.Configs, k.Configs[0])
-			p.Bodies = append(p.Bodies, "harbour:1")
+			pages, domains = append(pages, k.PageID), append(domains, k.Domain)
 		}
-		p.Seconds, p.Titles, p.Headings = make([]string, 250), make([]string, 250), make([]string, 250)
-		p.Descriptions, p.Addresses, p.Sections = make([]string, 250), make([]string, 250), make([]string, 250)
-		c.ok(c.q.KeywordsAnchors(ctx, p.Pages))
-		c.ok(c.q.KeywordsFacts(ctx, dbsqlc.KeywordsFactsParams{Pages: p.Pages, Domains: p.Domains}))
-		c.done(c.q.KeywordsStore(ctx, p))
-		c.ok(c.q.KeywordsAgain(ctx, p.Pages))
-		c.ok(c.q.KeywordsSaid(ctx, p.Pages))
-		c.done(c.q.KeywordsCalled(ctx, dbsqlc.KeywordsCalledParams{Pages: p.Pages, Anchors: p.Bodies, Version: 2}))
+		c.ok(c.q.KeywordsFacts(ctx, dbsqlc.KeywordsFactsParams{Pages: pages, Domains: domains}))
+		c.done(c.q.KeywordsIndexed(ctx, dbsqlc.KeywordsIndexedParams{Pages: pages, Version: 2}))
+		c.ok(c.q.KeywordsAgain(ctx, pages))
+		c.ok(c.q.KeywordsSaid(ctx, pages))
+		c.done(c.q.KeywordsCalled(ctx, dbsqlc.KeywordsCalledParams{Pages: pages, Anchors: slices.Repeat([]string{"harbour:1"}, len(pages)), Version: 2}))
 		given, err := c.q.KeywordsGiveUp(ctx, 10_000)
 		require.NoError(t, err)
 		require.NotZero(t, given)

@@ -131,7 +131,7 @@ func domainCases(changing changes, reading reads) {
 			pages, versions = append(pages, 100_004+20*i), append(versions, 3+4)
 		}
 		c.ok(c.q.SearchPages(ctx, dbsqlc.SearchPagesParams{Pages: pages, Versions: versions}))
-		c.ok(c.q.SearchSections(ctx, pages))
+		c.ok(c.q.SearchOutlines(ctx, pages))
 		c.ok(c.q.IndexWorths(ctx, pages))
 	}
 	changing["Merge"] = func(t *testing.T, c change) {

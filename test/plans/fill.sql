@@ -133,15 +133,11 @@ WHERE m.outcome = 'success' AND m.kind = 'page' AND l.id <> m.id
 ORDER BY m.id, l.id, l.kind;
 
 -- What is found: a few of the words are on every page.
-INSERT INTO page_keywords (page_id, domain, language, version, configs, title, body, anchors, sections)
+INSERT INTO page_keywords (page_id, domain, language, version, waiting, configs, title, body, anchors, outline)
 SELECT
-    m.id, m.domain, 'en', 3 + m.id % 20, '{english}', 'page:1', 'common:1 words:2 of:3 page:4', CASE WHEN m.id % 40 = 8 THEN 'called:1' END,
-    CASE WHEN m.id % 3 = 0 THEN '[{"h": "A heading", "at": 2}]'::jsonb END
+    m.id, m.domain, 'en', 3 + m.id % 20, m.id % 20 IN (0, 4), '{english}', 'page:1', 'common:1 words:2:b of:3:c page:4:d',
+    CASE WHEN m.id % 40 = 8 THEN 'called:1' END, CASE WHEN m.id % 3 = 0 THEN '{A heading}'::text [] END
 FROM made AS m WHERE m.outcome = 'success' AND m.kind = 'page' AND m.id % 20 IN (0, 4, 8) ORDER BY m.id;
-
-INSERT INTO keywords_waiting (page_id, domain, language, configs, title, body)
-SELECT m.id, m.domain, 'en', '{english}', 'page:1', 'common:1 words:2 harbours:3'
-FROM made AS m WHERE m.outcome = 'success' AND m.kind = 'page' AND m.id % 20 IN (0, 4) ORDER BY m.id;
 
 -- The index: segments of some thousand chunks each.
 INSERT INTO index_segments (id, pages, words, bytes, languages) SELECT i, 5000, 100000, 10000000, '{en}' FROM generate_series(3, 22) AS i
