@@ -36,7 +36,7 @@ var searchNumbers = numbersOf{
 	},
 	other: map[string]string{
 		"from [five words] on they may lack": follows, "In a page of [200 words], 24": measured,
-		"takes 2.5 to [22 ms] a page":        measured, "one page: [654 pages] a second": measured,
+		"takes 2.5 to [22 ms] a page": measured, "one page: [654 pages] a second": measured,
 		"holds some [60 bytes] for each": measured, "links take [5.6 minutes] the first": measured,
 		"`): [34 s] to read": measured, "in ten languages, [3,206 pages]. They": measured,
 		"language takes [0.01 ms] of CPU": measured, "words decide, [0.15 ms] if": measured,

@@ -576,7 +576,9 @@ CREATE TABLE page_keywords (
     outline text [],
     -- what other domains call the page (mosey rank); null is nothing
     anchors text
-) WITH (toast_tuple_target = 4080);
+-- Long texts are stored apart, so that indexing a page does not write them again. Each page leaves a
+-- dead row, which vacuum makes room of.
+) WITH (toast_tuple_target = 1024, autovacuum_vacuum_scale_factor = 0.05);
 
 CREATE INDEX page_keywords_waiting ON page_keywords (page_id) WHERE waiting;
 

@@ -36,6 +36,7 @@ type scenario struct {
 	onward   bool // a page brings four new ones throughout; else sites have sitePages
 	prose    bool // pages as long as real ones: proseLinks links, eight languages
 	heavy    bool // and as heavy: 200 KB of markup, over TLS
+	listed   bool // a sitemap of listedURLs and a feed a site; a fifth of the sites share addresses
 	links    int  // a page
 	perIP    int  // sites on one address
 	settings settings.Settings
@@ -96,6 +97,9 @@ func (s scenario) String() string {
 	if s.heavy {
 		name += "/heavy"
 	}
+	if s.listed {
+		name += "/listed"
+	}
 	if s.metered {
 		name += "/metered"
 	}
@@ -124,7 +128,15 @@ func (s scenario) web(b *testing.B) *web.Web {
 	if s.heavy {
 		o.PageBytes, site.TLS = heavyBytes, web.TLSValid
 	}
+	if s.listed {
+		site.Paths = listings()
+	}
 	o.Sites = web.Uniform(s.domains, site)
+	if s.listed {
+		for i := range o.Sites[:s.domains/5] {
+			o.Sites[i].IPGroup = strconv.Itoa(i / 5)
+		}
+	}
 	w, err := web.Start(b.Context(), o)
 	require.NoError(b, err)
 	if s.heavy {
@@ -227,10 +239,12 @@ func BenchmarkProse(b *testing.B) {
 	run(b,
 		scenario{domains: 300, delay: time.Second, prose: true},
 		scenario{domains: 300, delay: time.Second, prose: true, heavy: true},
+		scenario{domains: 300, delay: time.Second, prose: true, listed: true},
 		scenario{domains: 300, delay: time.Second, prose: true, apart: true},
 		scenario{domains: 300, delay: time.Second, pages: 1, prose: true},
 		scenario{domains: 50, delay: time.Second, pages: 1, prose: true},
 		scenario{domains: 2000, delay: 100 * time.Millisecond, prose: true, warmUp: manyWarmUp},
+		scenario{domains: 2000, delay: 100 * time.Millisecond, prose: true, listed: true, warmUp: manyWarmUp},
 		scenario{domains: 2000, delay: 100 * time.Millisecond, prose: true, apart: true, warmUp: manyWarmUp},
 	)
 }
