@@ -143,8 +143,8 @@ func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput, fa
 }
 
 func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
-	if f.first() {
-		f.Stored.Age = -1
+	if c := f.Facts.CrawlOf(f.Name); c != nil && c.Robots == nil {
+		f.Stored.Age = -1 // no robots.txt of the origin was stored when the facts were read
 	} else if known, err := f.known(ctx); err != nil || known {
 		return f.verdict(f.Stored), err
 	}
@@ -176,12 +176,6 @@ func (f *originFetch) windowWait(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	return politeness.WaitAll(f.Facts.Now, append(own.Windows, other.Windows...)), nil
-}
-
-// first reports whether the facts say that no robots.txt of the origin was stored when they were read.
-func (f *originFetch) first() bool {
-	c := f.Facts.CrawlOf(f.Name)
-	return c != nil && c.Robots == nil
 }
 
 // known reads the stored copy, and reports whether it is enough, as after another worker's call.

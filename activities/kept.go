@@ -43,7 +43,7 @@ func Adopt(a *Activities, kept []Kept) (adopted int) {
 			continue
 		}
 		k.log = a.log
-		a.scheduler.adopt(&task{
+		a.scheduler.hold(&task{
 			batch: &batch{
 				Activities: a, in: k.Input, res: k.Result, earlier: k.Earlier, pages: k.Pages, wanting: k.Wanting,
 				paused: now, until: k.Until, deadline: k.Last,

@@ -98,10 +98,7 @@ func (s *scheduler) serve(ctx context.Context, b *batch) bool {
 			return true
 		}
 	}
-	t := &task{batch: b, call: callOf(ctx, s.log), beat: time.Now()}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hold(t)
+	s.hold(&task{batch: b, call: callOf(ctx, s.log), beat: time.Now()})
 	return false
 }
 
@@ -228,10 +225,6 @@ func isGone(err error) bool {
 	return gone
 }
 
-func isCancelled(err error) bool {
-	return temporal.IsCanceledError(err) || errors.Is(err, activity.ErrActivityPaused) || errors.Is(err, activity.ErrActivityReset)
-}
-
 // beatAll sends the heartbeats that are due.
 func (s *scheduler) beatAll() {
 	now := time.Now()
@@ -270,12 +263,14 @@ func (s *scheduler) heartbeat(t *task) {
 		details = append(details, t.earlier)
 	}
 	err := s.completer.RecordActivityHeartbeat(ctx, t.Token, details...)
+	unwanted := isGone(err) || temporal.IsCanceledError(err) || errors.Is(err, activity.ErrActivityPaused) ||
+		errors.Is(err, activity.ErrActivityReset)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch _, held := s.held[t]; {
 	case err == nil:
 		t.beat = now
-	case !held || !isGone(err) && !isCancelled(err):
+	case !held || !unwanted:
 	default:
 		if t.cancelled = true; t.cancel != nil {
 			t.cancel()
@@ -327,15 +322,10 @@ func (s *scheduler) keep() []Kept {
 	return kept
 }
 
-// adopt continues an activity that another process has kept.
-func (s *scheduler) adopt(t *task) {
+// hold serves a task from when its wait is over.
+func (s *scheduler) hold(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hold(t)
-}
-
-// hold serves a task from when its wait is over. The caller holds the lock.
-func (s *scheduler) hold(t *task) {
 	if len(s.held) == 0 {
 		s.beats.Reset(beatLook)
 	}
@@ -345,7 +335,6 @@ func (s *scheduler) hold(t *task) {
 	s.advance()
 }
 
-// stops reports whether stop was called.
 func (s *scheduler) stops() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

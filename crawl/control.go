@@ -64,11 +64,6 @@ func (c Control) Validate(now time.Time) error {
 	return nil
 }
 
-// Forbids reports whether the control lets no request be made at an instant.
-func (c Control) Forbids(now time.Time) bool {
-	return reasons.OfControl(string(c.Type)) != "" && (c.Until.IsZero() || c.Until.After(now))
-}
-
 // Listed says which list blocks a domain, and by what; empty where none does.
 func (c Control) Listed() string {
 	switch {
@@ -95,7 +90,8 @@ type Refusal struct {
 func (cs Controls) Forbidding(now time.Time) (first Control, found bool) {
 	rank := func(c Control) int { return reasons.OfControl(string(c.Type)).Row().Rank }
 	for _, c := range cs {
-		if c.Forbids(now) && (!found || rank(c) < rank(first)) {
+		forbids := reasons.OfControl(string(c.Type)) != "" && (c.Until.IsZero() || c.Until.After(now))
+		if forbids && (!found || rank(c) < rank(first)) {
 			first, found = c, true
 		}
 	}

@@ -110,9 +110,10 @@ func (s *Store) release(ctx context.Context, a crawl.Attempt) (time.Time, error)
 	return s.releases.do(ctx, a.Domain, 0, len(doc), func(w *bytes.Buffer) { writeEnded(w, a, doc) })
 }
 
-// writeEnded writes a document with how long ago its attempt ended.
+// writeEnded writes a document with how long ago its attempt ended, rounded down, so that the
+// request does not seem to have ended earlier than it did.
 func writeEnded(w *bytes.Buffer, a crawl.Attempt, doc []byte) {
-	fmt.Fprintf(w, `{"since_end_ms":%d,`, sinceMS(a.EndedAt))
+	fmt.Fprintf(w, `{"since_end_ms":%d,`, max(time.Since(a.EndedAt).Milliseconds(), 0))
 	w.Write(doc[1:])
 }
 

@@ -30,7 +30,8 @@ func translate(op string, err error) error {
 		return nil
 	case errors.Is(err, pgx.ErrNoRows):
 		return fmt.Errorf("%s: %w", op, crawl.ErrNotFound)
-	case isRefusal(err):
+	case strings.HasPrefix(codeOf(err), "22"), strings.HasPrefix(codeOf(err), "23"):
+		// the SQLSTATE classes of data exceptions and of violated constraints
 		return fmt.Errorf("%s: %w: %w", op, crawl.ErrRefused, err)
 	default:
 		return fmt.Errorf("%s: %w", op, err)
@@ -43,13 +44,6 @@ func codeOf(err error) string {
 		return pg.Code
 	}
 	return ""
-}
-
-// isRefusal reports whether Postgres does not take a value: the SQLSTATE classes of
-// data exceptions (22) and of violated constraints (23).
-func isRefusal(err error) bool {
-	code := codeOf(err)
-	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23")
 }
 
 // TimedOut reports whether a statement took longer than it may.

@@ -33,12 +33,6 @@ func (l *lexicon) stems(config, term string) []string {
 	return stems
 }
 
-func (l *lexicon) knows(of termIn) bool {
-	_, young := l.young[of]
-	_, old := l.old[of]
-	return young || old
-}
-
 func (l *lexicon) keep(of termIn, stems []string) {
 	if l.young == nil {
 		l.young = map[termIn][]string{}
@@ -47,7 +41,6 @@ func (l *lexicon) keep(of termIn, stems []string) {
 	l.young[of] = stems
 }
 
-// learn adds the terms of some pages.
 func (l *lexicon) learn(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
 	if len(l.young) >= lexiconMost/2 {
 		l.old, l.young = l.young, nil
@@ -61,7 +54,9 @@ func (l *lexicon) learn(ctx context.Context, q *dbsqlc.Queries, pages []crawl.In
 				term, _, _ := strings.Cut(item, ":")
 				for _, config := range p.Configs {
 					of := termIn{config, term}
-					if term == "" || asked[of] || l.knows(of) {
+					_, young := l.young[of]
+					_, old := l.old[of]
+					if term == "" || asked[of] || young || old {
 						continue
 					}
 					asked[of] = true

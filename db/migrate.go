@@ -284,7 +284,10 @@ func untilLocked(ctx context.Context, pool *pgxpool.Pool, waits func(string), st
 	defer stop()
 	for deadline := time.Now().Add(lockPatience); ; {
 		err := step()
-		if !lostLock(err) || time.Now().After(deadline) {
+		// two sessions grant rights on one table
+		granted := codeOf(err) == codeInternalError && strings.Contains(err.Error(), "tuple concurrently updated")
+		locked := isConflict(err) || codeOf(err) == codeLockNotAvailable || granted
+		if !locked || time.Now().After(deadline) {
 			return err
 		}
 		select {
@@ -293,13 +296,6 @@ func untilLocked(ctx context.Context, pool *pgxpool.Pool, waits func(string), st
 		case <-time.After(lockPause):
 		}
 	}
-}
-
-// lostLock reports whether a statement has failed because of other sessions.
-func lostLock(err error) bool {
-	// two sessions grant rights on one table
-	granted := codeOf(err) == codeInternalError && strings.Contains(err.Error(), "tuple concurrently updated")
-	return isConflict(err) || codeOf(err) == codeLockNotAvailable || granted
 }
 
 // blockersQuery finds the sessions that connections of this name wait for, in this database.

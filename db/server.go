@@ -21,8 +21,7 @@ type Server struct {
 	// Now is its clock. Ahead is how far that is ahead of ours; Within bounds the error.
 	Now           time.Time
 	Ahead, Within time.Duration
-	// Bytes is the size of the database.
-	Bytes int64
+	Bytes         int64
 }
 
 const selectServer = `SELECT current_setting('server_version'), current_setting('server_version_num')::int,

@@ -200,10 +200,6 @@ func (s *Store) change(ctx context.Context, op string, fn func(*dbsqlc.Queries) 
 // ms returns a duration in whole milliseconds, rounded up.
 func ms(d time.Duration) int64 { return crawl.Millis(d).Count() }
 
-// sinceMS returns how long ago an instant was in milliseconds, rounded down, so that a request does
-// not seem to have ended earlier than it did.
-func sinceMS(t time.Time) int64 { return max(time.Since(t).Milliseconds(), 0) }
-
 func fromMS(n int64) time.Duration { return time.Duration(crawl.MillisOf(n)) }
 
 func durationMS[T int32 | int64](n T) settings.Duration { return settings.Duration(fromMS(int64(n))) }

@@ -23,8 +23,7 @@ import (
 type Deployment struct {
 	Client client.Client
 	Name   string
-	// Now is the clock.
-	Now func() time.Time
+	Now    func() time.Time
 }
 
 // Version is one version of a deployment.

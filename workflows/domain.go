@@ -122,7 +122,8 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 func (d *domain) fetchRobots(ctx workflow.Context) error {
 	in, res := d.state.Robots(d.name), activities.FetchRobotsResult{}
 	d.decided, in.Backoff = false, d.state.Backoff
-	err := workflow.ExecuteActivity(withRobotsOptions(ctx, d.robotsSummary(), d.state.Backoff), act.FetchRobots, in).Get(ctx, &res)
+	err := workflow.ExecuteActivity(withBackoff(withFilterOptions(ctx, d.robotsSummary()), d.state.Backoff),
+		act.FetchRobots, in).Get(ctx, &res)
 	if err != nil {
 		return err
 	}

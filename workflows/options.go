@@ -45,12 +45,7 @@ func withFetchOptions(ctx workflow.Context, summary string, backoff settings.Dur
 	}), backoff)
 }
 
-// withRobotsOptions is for one request and its record.
-func withRobotsOptions(ctx workflow.Context, summary string, backoff settings.Duration) workflow.Context {
-	return withBackoff(withFilterOptions(ctx, summary), backoff)
-}
-
-// withFilterOptions is for seeds' requests of a minute.
+// withFilterOptions is for seeds' requests of a minute, and for one request and its record.
 func withFilterOptions(ctx workflow.Context, summary string) workflow.Context {
 	return withOptions(ctx, summary, workflow.ActivityOptions{
 		StartToCloseTimeout: 5 * time.Minute,

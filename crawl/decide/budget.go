@@ -33,8 +33,6 @@ func limit(n int64) *int64 {
 	return &n
 }
 
-func spent(begun int64, budget *int64) bool { return budget != nil && begun >= *budget }
-
 // BudgetSpent reports whether the budgets forbid the first crawl in line. Those of pages do not
 // count for images.
 func BudgetSpent(run crawl.RunFacts) bool {

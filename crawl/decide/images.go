@@ -15,7 +15,7 @@ func skipImage(d *Decision) bool {
 	switch budget := limit(*set.MaxImagesPerDomain); {
 	case !set.TakesImages():
 		return d.pass(reasons.ImagesOff, "the run takes no images any more (--images)")
-	case spent(d.Run.ImagesStarted, budget):
+	case budget != nil && d.Run.ImagesStarted >= *budget:
 		return d.pass(reasons.ImageBudget, "the run asks its domain for "+counted(*budget, "image")+" (max_images_per_domain)")
 	}
 	u, err := urls.Parse(d.Crawl.URL)

@@ -109,7 +109,7 @@ func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, j
 	case hinted || tr == TroublePage:
 		return prev
 	}
-	return jittered(backoff(tr, float64(prev), delay), delay, jitter)
+	return Jittered(backoff(tr, float64(prev), delay), delay, jitter)
 }
 
 // adapt moves the slowdown. While the 95th percentile is twice that of calm times, each further
@@ -174,7 +174,8 @@ func open(h crawl.Health, why string, set crawl.BreakerSettings) (crawl.Health, 
 	if h.Graylistings >= set.Most {
 		h.GivenUp++
 		giveUp := crawl.DomainUnreachable
-		if refused(h) {
+		// most of the errors are refusals
+		if share(h, func(s crawl.Sample) bool { return s.Refused }) > ErrorShare(h)/2 {
 			giveUp = crawl.DomainBlocked
 		}
 		return h, Judgement{GiveUp: giveUp, For: GiveUp(h.GivenUp), Why: why}
@@ -230,10 +231,6 @@ func trouble(h crawl.Health) string {
 func ErrorShare(h crawl.Health) float64 {
 	welcome := slices.ContainsFunc(h.Samples, crawl.Sample.Good)
 	return share(h, func(s crawl.Sample) bool { return s.Error || s.Refused && !welcome })
-}
-
-func refused(h crawl.Health) bool {
-	return share(h, func(s crawl.Sample) bool { return s.Refused }) > ErrorShare(h)/2
 }
 
 func share(h crawl.Health, is func(crawl.Sample) bool) float64 {

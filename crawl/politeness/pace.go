@@ -73,7 +73,7 @@ func Backoff(t Trouble, failures int, delay time.Duration, jitter float64) time.
 		}
 		wait = grown
 	}
-	return jittered(wait, delay, jitter)
+	return Jittered(wait, delay, jitter)
 }
 
 // backoff is the wait after one more failure: the last wait, or BackoffBase or the
@@ -87,11 +87,7 @@ func backoff(t Trouble, prev float64, delay time.Duration) float64 {
 }
 
 // Jittered adds up to a quarter, by jitter in [0,1), up to BackoffMax or the delay.
-func Jittered(wait, delay time.Duration, jitter float64) time.Duration {
-	return jittered(float64(wait), delay, jitter)
-}
-
-func jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
+func Jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
 	return time.Duration(min(wait*(1+min(max(jitter, 0), 1)/4), float64(max(BackoffMax, delay))))
 }
 

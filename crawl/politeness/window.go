@@ -19,8 +19,7 @@ import (
 // so a program that offers windows should import [time/tzdata].
 type Windows struct {
 	windows []window
-	// until is when they hold no longer; zero is never
-	until time.Time
+	until   time.Time
 }
 
 type window struct {

@@ -145,7 +145,7 @@ func isHexNumber(word string) bool {
 		switch c := word[i]; {
 		case isDigit(c):
 			numbers++
-		case isHex(c):
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
 			letters++
 		default:
 			return false
@@ -254,5 +254,3 @@ func calendarParam(name string) bool {
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isAlpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-
-func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }

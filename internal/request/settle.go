@@ -109,7 +109,7 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 		// the server's own word counts, not our guess
 		w.Backoff = time.Duration(health.Penalty)
 		if x.Trouble != politeness.TroubleNone && (!ofDomain || x.Trouble == politeness.TroubleSetup) { // a retry policy adds none
-			w.Backoff = politeness.Jittered(w.Backoff, normal, c.Jitter())
+			w.Backoff = politeness.Jittered(float64(w.Backoff), normal, c.Jitter())
 		}
 	}
 	delay, reason := politeness.Delay(w)
