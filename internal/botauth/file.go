@@ -137,7 +137,7 @@ func loadFile(name string) (keys []*Key, err error) {
 // pick is the key that signs: the newest that is for now.
 func pick(path string, keys []*Key, now time.Time) (*Key, error) {
 	for _, k := range keys {
-		if k.signs(now) {
+		if !now.Before(k.NotBefore) && (k.NotAfter.IsZero() || now.Before(k.NotAfter)) {
 			return k, nil
 		}
 	}

@@ -44,11 +44,6 @@ func thumbprint(public []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// signs reports whether the key is for now.
-func (k *Key) signs(now time.Time) bool {
-	return !now.Before(k.NotBefore) && (k.NotAfter.IsZero() || now.Before(k.NotAfter))
-}
-
 // jwk is a JSON Web Key (RFC 7517, RFC 8037) or a set, in the drafts' order of members.
 type jwk struct {
 	Type      string            `json:"kty,omitempty"`

@@ -120,7 +120,9 @@ func (c *chain) addresses(records []dns.RR, qtype uint16) []netip.Addr {
 			c.ttl = min(c.ttl, ttlOf(rr))
 		}
 	}
-	return tidy(list)
+	slices.SortFunc(list, netip.Addr.Compare) // name servers shuffle them
+	list = slices.Compact(list)
+	return slices.Clone(list[:min(len(list), maxAddrs)])
 }
 
 // addressOf gives the address in a record of the type; invalid if there is none. It ignores an IPv4
@@ -142,13 +144,6 @@ func addressOf(rr dns.RR, qtype uint16) netip.Addr {
 		return netip.Addr{}
 	}
 	return addr
-}
-
-// tidy sorts addresses, since name servers shuffle them, and keeps maxAddrs distinct ones.
-func tidy(list []netip.Addr) []netip.Addr {
-	slices.SortFunc(list, netip.Addr.Compare)
-	list = slices.Compact(list)
-	return slices.Clone(list[:min(len(list), maxAddrs)])
 }
 
 // negativeTTL is how long a denial holds: RFC 2308, section 5; 0 without an SOA record.

@@ -18,7 +18,6 @@ import (
 // Format is the format of a file and the end of its name.
 type Format string
 
-// The formats.
 const (
 	Parquet Format = "parquet"
 	JSONL   Format = "jsonl"

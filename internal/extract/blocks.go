@@ -53,8 +53,6 @@ type blocks struct {
 	docBook bool
 }
 
-func (b *blocks) reset() { *b = blocks{list: b.list[:0]} }
-
 // span counts the bytes of a block that are in elements of one sort.
 type span struct{ open, start, bytes int }
 

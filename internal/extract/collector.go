@@ -70,7 +70,9 @@ func newCollector(limits Limits) *collector {
 	c.limits = limits
 	c.text.reset(max(limits.MaxTextBytes, mainBytes), true)
 	if limits.Images {
-		c.images = newImageCollector(limits)
+		c.images = &imageCollector{
+			limit: foundPerImage * limits.MaxImages, known: make(map[candidate]int), openGraph: noMetaImage, twitter: noMetaImage,
+		}
 	}
 	return c
 }
@@ -83,10 +85,11 @@ func (c *collector) release() {
 	clear(c.refs) // they hold on to the page
 	clear(c.refIndex)
 	clear(c.linkIndex)
-	c.blocks.reset()
-	c.main.reset()
+	m := &c.main
 	*c = collector{
-		refs: c.refs[:0], refIndex: c.refIndex, linkIndex: c.linkIndex, text: c.text, scratch: c.scratch, blocks: c.blocks, main: c.main,
+		refs: c.refs[:0], refIndex: c.refIndex, linkIndex: c.linkIndex, text: c.text, scratch: c.scratch,
+		blocks: blocks{list: c.blocks.list[:0]},
+		main:   builder{main: m.main[:0], headings: m.headings[:0], prose: m.prose[:0], preformatted: m.preformatted[:0]},
 	}
 	collectors.Put(c)
 }
@@ -173,7 +176,6 @@ func (c *collector) addMeta(name, content string) {
 	}
 }
 
-// setTitle takes the text of a title element.
 func (c *collector) setTitle(text string) {
 	if c.signals.Title == "" {
 		c.signals.Title = c.clean(text)
@@ -331,7 +333,7 @@ func (c *collector) plain() Page {
 	text := c.text.String()
 	m := c.main.mainOf(text, c.blocks.list)
 	if !norm.NFC.IsNormalString(text) {
-		m.compose()
+		m.main, m.headings, m.prose = norm.NFC.String(m.main), norm.NFC.String(m.headings), norm.NFC.String(m.prose)
 	}
 	return Page{
 		Signals: c.signals, Text: prefix(text, c.limits.MaxTextBytes), Content: c.text.content(c.signals.Title),

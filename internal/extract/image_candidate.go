@@ -71,7 +71,8 @@ func (g *group) add(ref string, c candidate) {
 	const maxRef = 8 << 10 // what urls parses
 	c.ref = strings.Trim(ref, htmlSpace)
 	switch {
-	case c.ref == "" || c.ref[0] == '#' || isTemplate(c.ref):
+	case c.ref == "" || c.ref[0] == '#':
+	case strings.Contains(c.ref, "{{"), strings.Contains(c.ref, "${"), strings.Contains(c.ref, "{width}"): // a script fills it in
 	case len(c.ref) >= len("data:") && strings.EqualFold(c.ref[:len("data:")], "data:"):
 		g.data = true
 	case len(c.ref) > maxRef:
@@ -95,11 +96,6 @@ func (g *group) addSet(srcset string, c candidate) {
 		c.width, c.density = s.width, s.density
 		g.add(s.ref, c)
 	}
-}
-
-// isTemplate reports whether a URL has places that a script is to fill in.
-func isTemplate(ref string) bool {
-	return strings.Contains(ref, "{{") || strings.Contains(ref, "${") || strings.Contains(ref, "{width}")
 }
 
 // sort puts the URL to fetch first. It drops placeholders that a script replaces, and

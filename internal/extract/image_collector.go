@@ -57,12 +57,6 @@ type figure struct {
 	hasCaption bool
 }
 
-func newImageCollector(limits Limits) *imageCollector {
-	return &imageCollector{
-		limit: foundPerImage * limits.MaxImages, known: make(map[candidate]int), openGraph: noMetaImage, twitter: noMetaImage,
-	}
-}
-
 func (c *imageCollector) begin(tag atom.Atom, attrs attributes) {
 	var more imageAttributes
 	more.read(attrs)

@@ -3,8 +3,6 @@ package extract
 import (
 	"slices"
 	"strings"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // MaxMainRunes caps Page.Main, in characters.
@@ -150,10 +148,6 @@ type builder struct {
 	sample       sample
 }
 
-func (m *builder) reset() {
-	*m = builder{main: m.main[:0], headings: m.headings[:0], prose: m.prose[:0], preformatted: m.preformatted[:0]}
-}
-
 func (m *builder) add(text string, bl block) {
 	text = strings.TrimSpace(text)
 	m.main = addLine(m.main, text)
@@ -232,7 +226,6 @@ func (s shape) passes(bl block) bool {
 	return bl.place&inFrame == 0 && (s.density <= 1./3 || bl.place&inParagraph != 0)
 }
 
-// cut cuts a text to MaxMainRunes.
 func cut(text string) string {
 	if len(text) <= MaxMainRunes {
 		return text
@@ -260,11 +253,6 @@ func Plain(body []byte, limits Limits) Page {
 		}
 	}
 	return c.plain()
-}
-
-// compose puts the texts in normal form C.
-func (m *mainText) compose() {
-	m.main, m.headings, m.prose = norm.NFC.String(m.main), norm.NFC.String(m.headings), norm.NFC.String(m.prose)
 }
 
 // cutWords is what of a text fits, up to the end of a word if there is one.

@@ -81,7 +81,7 @@ func (c *collector) tags(body []byte) int {
 				c.said.readLinkedData(string(z.Text()))
 			case inTitle:
 				c.setTitle(string(z.Text()))
-			case c.text.wanted():
+			case !c.text.done() && c.text.hidden == 0:
 				text := string(z.Text())
 				c.text.add(text)
 				if c.images != nil {

@@ -252,11 +252,6 @@ func (b *textBuffer) show(tag atom.Atom) {
 	}
 }
 
-// wanted reports whether visible text may still be added.
-func (b *textBuffer) wanted() bool {
-	return !b.done() && b.hidden == 0
-}
-
 // invisible reports whether an element's text is not part of what a page says.
 func invisible(tag atom.Atom) bool {
 	switch tag {

@@ -51,7 +51,7 @@ func determine(body []byte, contentType string) (name string, mark int) {
 	if _, name := charset.Lookup(charsetIn(contentType)); name != "" {
 		return name, 0
 	}
-	if isMarkup(contentType) {
+	if media := mediaType(contentType); media == "" || strings.Contains(media, "html") || strings.Contains(media, "xml") {
 		head := body[:min(len(body), prescanBytes)]
 		for _, label := range []string{metaCharset(head), xmlCharset(head)} {
 			if name := declaredName(label); name != "" {
@@ -76,11 +76,6 @@ func declaredName(label string) string {
 	default:
 		return name
 	}
-}
-
-func isMarkup(contentType string) bool {
-	media := mediaType(contentType)
-	return media == "" || strings.Contains(media, "html") || strings.Contains(media, "xml")
 }
 
 // charsetIn finds the value of "charset=" in a Content-Type, well-formed or

@@ -149,7 +149,8 @@ func contentCodings(values []string) ([]string, error) {
 
 // decode undoes one coding. An empty source is an empty body in any coding.
 func decode(coding string, from io.Reader) (*decoder, error) {
-	source := newSource(from)
+	source, _ := sources.Get().(*bufio.Reader) // there is nothing else
+	source.Reset(from)
 	head, err := source.Peek(2)
 	if len(head) == 0 {
 		if errors.Is(err, io.EOF) {

@@ -104,12 +104,6 @@ func (d *decoder) Close() error {
 	return nil
 }
 
-func newSource(from io.Reader) *bufio.Reader {
-	source, _ := sources.Get().(*bufio.Reader) // there is nothing else
-	source.Reset(from)
-	return source
-}
-
 func newBrotli(source *bufio.Reader) (*decoder, error) {
 	r, ok := brotlis.take()
 	if !ok {

@@ -53,11 +53,6 @@ func (s *Store) trouble(doing string, err error) error {
 	return &failure{text: text + detail(err), err: err}
 }
 
-// notFound is crawl.ErrNotFound for an object that is not in the store.
-func (s *Store) notFound(what string) error {
-	return fmt.Errorf("%w: %s in %s", crawl.ErrNotFound, what, s.name)
-}
-
 // answer returns the HTTP status and the code of a service's error; the status is 0 without an answer.
 func answer(err error) (status int, code string) {
 	said, _ := errors.AsType[minio.ErrorResponse](err)

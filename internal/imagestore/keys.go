@@ -24,7 +24,8 @@ func thumbnailKey(sha string) string { return thumbnailsPrefix + imageKey(sha) +
 // parseKey describes the object under a key of this package. For any other key it is not ok.
 func parseKey(key string) (o Object, ok bool) {
 	rest, unfinished := cutTemporary(key)
-	if text, trial := strings.CutPrefix(rest, probePrefix); trial && isTrial(text) {
+	text, trial := strings.CutPrefix(rest, probePrefix) // text is from rand.Text, which may become longer
+	if trial && len(text) >= 26 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == "" {
 		return Object{key: key, Leftover: true}, true
 	}
 	rest, thumbnail := strings.CutPrefix(rest, thumbnailsPrefix)
@@ -54,11 +55,6 @@ func cutTemporary(key string) (rest string, temporary bool) {
 		return key, false
 	}
 	return rest[:dot], true
-}
-
-// isTrial reports whether a text is one of rand.Text, which may become longer.
-func isTrial(text string) bool {
-	return len(text) >= 26 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
 // mayHaveKeys reports whether keys of ours can be below a path: "ab", "ab/cd", thumbnails

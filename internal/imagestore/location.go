@@ -12,7 +12,6 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// location is where a store is.
 type location struct {
 	bucket *url.URL // nil for a directory
 	dir    string   // an absolute path; empty for a bucket

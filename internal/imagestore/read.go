@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
 // Get returns the bytes of an image, to be closed, and their number. One that is not stored is
@@ -37,7 +39,7 @@ func (s *Store) read(ctx context.Context, key, what, sha string) (io.ReadCloser,
 	switch {
 	case err == nil:
 	case missing(err):
-		return nil, 0, s.notFound(what)
+		return nil, 0, fmt.Errorf("%w: %s in %s", crawl.ErrNotFound, what, s.name)
 	default:
 		return nil, 0, s.trouble("read "+what, err)
 	}

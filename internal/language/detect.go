@@ -193,7 +193,7 @@ func choose(found []candidate, declared []language.Tag, s scripts) language.Tag 
 		switch {
 		case !s.fits(tag):
 		case top == "", base == top, base == second, alike(base, top),
-			!modelled(base) && (!certain || near(base, top)):
+			!modelled(base) && (!certain || slices.Contains(neighbours[base], top)):
 			return tag
 		}
 	}

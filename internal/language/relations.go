@@ -40,9 +40,6 @@ var neighbours = map[string][]string{
 	"uz": {"tr", "az", "kk"}, "war": {"tl"}, "wa": {"fr"}, "yi": {"he"},
 }
 
-// near reports whether the models take a language that they do not know for another.
-func near(unknown, named string) bool { return slices.Contains(neighbours[unknown], named) }
-
 // models are the languages that there are models of.
 var models = []string{
 	"af", "ar", "az", "be", "bg", "bn", "bs", "ca", "cs", "cy", "da", "de", "el", "en", "eo", "es", "et", "eu", "fa", "fi",

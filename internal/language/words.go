@@ -243,8 +243,8 @@ func window(text string, start, most int) string {
 	var b strings.Builder
 	letters := 0
 	for word := range strings.FieldsSeq(rest) {
-		if !isWord(word) {
-			continue
+		if strings.ContainsAny(word, "0123456789@/\\_{}<>=|#$^~") || strings.HasPrefix(word, "www.") {
+			continue // it is a number, an address or a piece of code
 		}
 		if b.Len() > 0 {
 			b.WriteByte(' ')
@@ -260,10 +260,4 @@ func window(text string, start, most int) string {
 		}
 	}
 	return b.String()
-}
-
-// isWord reports whether what stands between blanks is one: not a number, an address or
-// a piece of code.
-func isWord(s string) bool {
-	return !strings.ContainsAny(s, "0123456789@/\\_{}<>=|#$^~") && !strings.HasPrefix(s, "www.")
 }

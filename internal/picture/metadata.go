@@ -48,7 +48,8 @@ func readMetadata(found *survey, src *source) metadata {
 	case crawl.ImagePNG, crawl.ImageGIF, crawl.ImageWebP, crawl.ImageBMP:
 	}
 	if len(found.exif) > 0 { // which is a TIFF without a picture
-		t.read(src.of(found.exif).metadata(), imagemeta.TIFF, imagemeta.EXIF)
+		exif := &source{ended: src.ended, file: bytes.NewReader(found.exif), size: int64(len(found.exif))}
+		t.read(exif.metadata(), imagemeta.TIFF, imagemeta.EXIF)
 	}
 	if len(found.xmp) > 0 {
 		readXMP(bytes.NewReader(found.xmp), t.xmp)
@@ -106,7 +107,6 @@ func wanted(tag imagemeta.TagInfo) bool {
 		tag.Source == imagemeta.IPTC && slices.Contains(iptcWanted, tag.Tag)
 }
 
-// take keeps a tag.
 func (t *texts) take(tag imagemeta.TagInfo) error {
 	values := t.exif
 	if tag.Source == imagemeta.IPTC {

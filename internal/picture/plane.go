@@ -179,7 +179,6 @@ func lanczos(length float64, n, out int) []taps {
 	return lines
 }
 
-// lanczos3 is the filter at x.
 func lanczos3(x float64) float64 {
 	if x < -3 || x >= 3 {
 		return 0

@@ -48,11 +48,6 @@ func newSource(ctx context.Context, file io.ReaderAt, size int64) *source {
 	return &source{ended: ended, file: file, size: size}
 }
 
-// of is a source of a part of the file that is in memory.
-func (s *source) of(part []byte) *source {
-	return &source{ended: s.ended, file: bytes.NewReader(part), size: int64(len(part))}
-}
-
 // grant returns a reader of the file for so many bytes in so many reads.
 func (s *source) grant(bytes, reads int64) *io.SectionReader {
 	s.bytes, s.reads = bytes, reads

@@ -12,7 +12,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
-	"github.com/mosey-web/mosey/internal/sitemap"
 )
 
 // gaveNothing records why an answer gave neither text nor links nor an image. The details count
@@ -75,17 +74,6 @@ func (r *reading) addRefresh(page *extract.Page, resp *fetch.Response) {
 	if err == nil && to != r.url && !known {
 		page.Links = append(page.Links, extract.Link{URL: to})
 	}
-}
-
-// isHTML reports whether a media type is that of a page of HTML.
-func isHTML(mediaType string) bool {
-	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
-}
-
-// isList reports whether a body is a sitemap or a feed, whatever its server calls it.
-func isList(body []byte) bool {
-	format, _ := sitemap.Read(body, func(sitemap.Entry) bool { return false })
-	return format != sitemap.Unknown
 }
 
 // isGuess reports whether the crawl is of a guessed sitemap, which no robots.txt names.

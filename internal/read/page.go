@@ -128,7 +128,7 @@ func (r *reading) images(page extract.Page) (found []crawl.FoundImage, all bool)
 	left := *r.d.Run.Settings.MaxImagesPerPage
 	all = page.ImagesDropped == 0
 	for _, i := range page.Images {
-		if i.URL == r.url || spacer(i) {
+		if i.URL == r.url || i.Width > 0 && i.Width <= spacerMax || i.Height > 0 && i.Height <= spacerMax {
 			continue
 		}
 		if i.Discovery != crawl.DiscoveryIcon {
@@ -150,13 +150,8 @@ func (r *reading) images(page extract.Page) (found []crawl.FoundImage, all bool)
 	return found, all
 }
 
-// spacer reports whether a page says that an image is too small to be seen, as those are
-// that count readers.
-func spacer(i extract.Image) bool {
-	return i.Width > 0 && i.Width <= spacerMax || i.Height > 0 && i.Height <= spacerMax
-}
-
-// spacerMax is the side of a spacer, in CSS pixels.
+// spacerMax is the side, in CSS pixels, of an image that is too small to be seen, as those are that
+// count readers.
 const spacerMax = 2
 
 // addImages records the images of a page, and how they become part of the run.

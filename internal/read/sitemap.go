@@ -102,9 +102,12 @@ const (
 
 // announced reads a sitemap or a feed, unless a page came in its place.
 func (r *reading) announced(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	// many servers call a sitemap or a feed HTML
-	if isHTML(resp.MediaType) && !isList(resp.Body) {
-		return r.pageInstead(ctx, at, resp, visit)
+	if resp.MediaType == "text/html" || resp.MediaType == "application/xhtml+xml" {
+		// many servers call a sitemap or a feed HTML
+		format, _ := sitemap.Read(resp.Body, func(sitemap.Entry) bool { return false })
+		if format == sitemap.Unknown {
+			return r.pageInstead(ctx, at, resp, visit)
+		}
 	}
 	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
 		return err

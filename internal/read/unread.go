@@ -42,7 +42,9 @@ func (o Origin) Failed(x *request.Exchange, why string, jitter float64) Unread {
 		rest = o.backoff(try, jitter)
 	}
 	wait := putOff(try, rest, time.Duration(at.RetryAfter))
-	gone := o.nameIsGone(x)
+	// The domain is out of reach once its name has long been missing, for all of its origins. Any
+	// other failure puts off the origin alone.
+	gone := o.noName(x) && o.Facts.Domain.Reachable == 0 && politeness.NameGone(*at.Health, o.Facts.Now)
 	if gone {
 		at.Health.GivenUp++
 		wait = politeness.GiveUp(at.Health.GivenUp)
@@ -50,7 +52,10 @@ func (o Origin) Failed(x *request.Exchange, why string, jitter float64) Unread {
 		at.GiveUpFor = crawl.Millis(wait)
 	}
 	unreached := o.unreached(x)
-	fallsBack := o.fallsBack(unreached)
+	// http is asked instead for seeds that were given without a scheme
+	fallsBack := o.Facts.Domain.Bare && decide.FallsBack(o.Name, crawl.RobotsFacts{
+		Verdict: crawl.RobotsUnreachable, Unreached: unreached, Read: o.Stored.Age >= 0,
+	})
 	if fallsBack {
 		if o.Stored.Unreached < decide.RobotsTries {
 			wait = time.Duration(at.Delay) // http may redirect here in a moment
@@ -98,13 +103,6 @@ func (o Origin) unread(why string, status, try int, wait time.Duration, down boo
 	return u
 }
 
-// nameIsGone reports whether the domain's name has been missing for so long, and for
-// all of its origins, that the domain is out of reach. Any other failure puts off the
-// origin alone: its domain may have others.
-func (o Origin) nameIsGone(x *request.Exchange) bool {
-	return o.noName(x) && o.Facts.Domain.Reachable == 0 && politeness.NameGone(*x.Attempt.Health, o.Facts.Now)
-}
-
 // noName reports whether the name servers say that there is no such domain. They say so for minutes
 // (RFC 2308), so that the next tries would read their caches.
 func (o Origin) noName(x *request.Exchange) bool {
@@ -127,14 +125,6 @@ func (o Origin) unreached(x *request.Exchange) int {
 		return o.Stored.Unreached + decide.RobotsTries/2
 	}
 	return o.Stored.Unreached + 1
-}
-
-// fallsBack reports whether http is asked instead for seeds that were given without a
-// scheme.
-func (o Origin) fallsBack(unreached int) bool {
-	return o.Facts.Domain.Bare && decide.FallsBack(o.Name, crawl.RobotsFacts{
-		Verdict: crawl.RobotsUnreachable, Unreached: unreached, Read: o.Stored.Age >= 0,
-	})
 }
 
 // holdsCopy reports whether what was read last may still be gone by.

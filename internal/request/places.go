@@ -145,7 +145,7 @@ func (p *Places) take(ctx context.Context, slow bool) (*place, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.place.taken() {
+	if w.place.lapses > 0 { // admit has given it a place
 		return w.place, nil
 	}
 	if !w.admitted() {
@@ -170,9 +170,6 @@ func (w *waiter) admitted() bool {
 		return false
 	}
 }
-
-// taken reports whether the place is had, from when it was. The lapses count from 1 then.
-func (pl *place) taken() bool { return pl.lapses > 0 }
 
 // admit gives places to waiters in order; slow hosts get only a part. The caller holds the lock.
 func (p *Places) admit() {

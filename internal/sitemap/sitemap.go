@@ -35,7 +35,6 @@ const (
 // Format is what a file is.
 type Format int
 
-// The kinds of files.
 const (
 	// Unknown is not a sitemap.
 	Unknown Format = iota
@@ -163,7 +162,9 @@ func readXML(in io.Reader, yield func(Entry) bool) (Format, error) {
 		case xml.EndElement:
 			r.end()
 		case xml.CharData:
-			r.text(t)
+			if r.store != nil { // a value that is too long is cut, and so no URL
+				r.value.Write(t[:min(len(t), valueBytesMax-r.value.Len())])
+			}
 		}
 		if r.kind == Feed {
 			return Feed, nil
@@ -245,13 +246,6 @@ func (r *reader) end() {
 		r.done = !r.yield(r.entry)
 	}
 	r.depth = max(r.depth-1, 0)
-}
-
-// text gathers what an element says; what is too long is cut, and so no URL.
-func (r *reader) text(t xml.CharData) {
-	if r.store != nil {
-		r.value.Write(t[:min(len(t), valueBytesMax-r.value.Len())])
-	}
 }
 
 // tokenBytesMax bounds an element's start tag, a text or a comment: the decoder holds each
