@@ -43,11 +43,6 @@ func failures(t report.Totals) string {
 	return "; failures: " + strings.Join(commands, ", ")
 }
 
-// Done counts the fetched pages and the requests for pages.
-func Done(t report.Totals, domains int64) string {
-	return fmt.Sprintf("%s of %s, %s, %s", Count(t.Success, "page"), Count(domains, "domain"), Count(t.Requests(), "request"), Size(t.Bytes))
-}
-
 // Tally is the outcomes, and what has become of images where there were any.
 func Tally(t report.Totals) string {
 	if images := ImageTotals(t); images != "" {
@@ -73,7 +68,8 @@ func Summary(p report.Progress, call report.Totals, took time.Duration) string {
 	if p.Reason != "" {
 		fmt.Fprintf(&b, " (%s)", OneLine(p.Reason))
 	}
-	fmt.Fprintf(&b, " after %s: %s\n", took.Round(100*time.Millisecond), Done(call, p.Domains))
+	fmt.Fprintf(&b, " after %s: %s of %s, %s, %s\n", took.Round(100*time.Millisecond),
+		Count(call.Success, "page"), Count(p.Domains, "domain"), Count(call.Requests(), "request"), Size(call.Bytes))
 	fmt.Fprintf(&b, "  %s%s\n", Outcomes(call), failures(call))
 	if images := ImageTotals(call); images != "" {
 		fmt.Fprintf(&b, "  images: %s\n", images)

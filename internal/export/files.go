@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/gofrs/flock"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/files"
 )
 
 // RowsPerFileMin is the least rowsPerFile of ToDir, because a file ends with a batch.
@@ -215,23 +215,11 @@ func (e *Export) finish(p *part) error {
 	if err := os.Rename(p.path+partEnd, p.path); err != nil {
 		return err
 	}
-	if err := syncDirectory(filepath.Dir(p.path)); err != nil {
+	if err := files.SyncDirectory(filepath.Dir(p.path)); err != nil {
 		return err
 	}
 	e.progress.Files++
 	return nil
-}
-
-// syncDirectory makes the name of a file survive a loss of power, as its bytes do already.
-func syncDirectory(path string) error {
-	if runtime.GOOS == "windows" { // which cannot do that
-		return nil
-	}
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // abandon removes a partial file.

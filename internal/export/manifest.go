@@ -14,6 +14,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/internal/files"
 )
 
 // manifest lists the complete files of an export in a directory: KIND.json.
@@ -125,7 +126,7 @@ func (m *manifest) save(dir string) (err error) {
 	if err := os.Rename(path+partEnd, path); err != nil {
 		return err
 	}
-	return syncDirectory(dir)
+	return files.SyncDirectory(dir)
 }
 
 // numbered reports whether a file is of this kind of export, partial or not, in any format.

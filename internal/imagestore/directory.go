@@ -8,9 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"time"
+
+	"github.com/mosey-web/mosey/internal/files"
 )
 
 const (
@@ -60,7 +61,7 @@ func (d directory) write(_ context.Context, o object, body io.ReadSeeker) (err e
 	if err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
-	return syncDirectory(filepath.Dir(path))
+	return files.SyncDirectory(filepath.Dir(path))
 }
 
 // createTemporary makes a file whose name parseKey knows.
@@ -72,18 +73,6 @@ func createTemporary(path string, mode fs.FileMode) (*os.File, error) {
 			return file, err
 		}
 	}
-}
-
-// syncDirectory makes the name of a file survive a loss of power, as its bytes do already.
-func syncDirectory(path string) error {
-	if runtime.GOOS == "windows" { // which cannot do that
-		return nil
-	}
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 func (d directory) read(_ context.Context, key string) (io.ReadCloser, int64, error) {

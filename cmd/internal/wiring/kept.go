@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/internal/files"
 )
 
 // keptFile is in the directory of the Temporal whose activities it names: it is deleted with that.
@@ -26,10 +27,7 @@ func (w *Worker) keep() {
 	}
 	data, err := json.Marshal(kept)
 	if err == nil {
-		err = os.WriteFile(w.kept+".part", data, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(w.kept+".part", w.kept)
+		err = files.Replace(w.kept, data)
 	}
 	if err != nil {
 		w.logger.Warn("could not keep the domains that wait; they are continued some minutes after the next start",

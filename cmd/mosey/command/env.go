@@ -156,7 +156,6 @@ func Migrate(ctx context.Context, e *Env) (schema db.Schema, applied int, err er
 	return wiring.Migrate(ctx, url, e.note)
 }
 
-// note prints a line on standard error.
 func (e *Env) note(line string) { fmt.Fprintln(e.Stderr, line) }
 
 // DomainArgument returns the domain that a host or a URL names.
@@ -214,11 +213,6 @@ func asUsage(err error) error {
 // UnknownPage is the error of a page that is not stored.
 func UnknownPage(u urls.URL) error {
 	return wiring.Usagef("page %s is "+explain.NotKnown, u)
-}
-
-// UnknownDomain is the error of a domain that is not stored.
-func UnknownDomain(name string) error {
-	return wiring.Usagef("domain %s is "+explain.NotKnown, name)
 }
 
 // RunPrefix tells the name of a run from that of a domain.

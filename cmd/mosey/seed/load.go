@@ -68,7 +68,9 @@ func (l *seedLoad) read(ctx context.Context, in seedInput, o seedfile.Options) e
 	if in.source == seeds.Sitemap {
 		return l.readSitemap(ctx, in, file)
 	}
-	list := &storingFile{seedLoad: l, in: in, file: file, key: in.key(o), version: versionOf(in.name, file)}
+	_, size := file.Progress()
+	version := fmt.Sprintf("%d bytes, %s", size, modified(in.name))
+	list := &storingFile{seedLoad: l, in: in, file: file, key: in.key(o), version: version}
 	if o, err = list.resume(ctx, o); err != nil {
 		return err
 	}
@@ -132,11 +134,6 @@ func (l *storingFile) resume(ctx context.Context, o seedfile.Options) (seedfile.
 	fmt.Fprintf(l.e.Stderr, "%s: going on after %d entries that were stored before.\n", l.in.name, before)
 	l.before, l.upto = before, before
 	return o.After(before), nil
-}
-
-func versionOf(name string, file *seedfile.File) string {
-	_, size := file.Progress()
-	return fmt.Sprintf("%d bytes, %s", size, modified(name))
 }
 
 func (l *storingFile) read(ctx context.Context, o seedfile.Options) (entries int64, err error) {

@@ -42,8 +42,6 @@ func newView(e *command.Env, asJSON bool) *view {
 	return &view{e: e, json: asJSON, began: time.Now(), last: -1}
 }
 
-func (v *view) live() bool { return v.e.Terminal && !v.json }
-
 func (v *view) note(s string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -129,7 +127,7 @@ func (v *view) progress(p report.Progress) {
 			v.printed = now
 			v.emit(Event{Event: "progress", Progress: p, Call: call, PagesPerSecond: v.rate.PerSecond()})
 		}
-	case v.live():
+	case v.e.Terminal:
 		v.draw(p, call, now)
 	case now.Sub(v.printed) >= command.PlainEvery:
 		v.printed = now

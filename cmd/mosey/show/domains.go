@@ -110,7 +110,7 @@ func (d *DomainCmd) Run(ctx context.Context, e *command.Env) error {
 	return command.WithReader(ctx, e, func(store *db.Store) error {
 		rep, err := store.Domain(ctx, name)
 		if errors.Is(err, crawl.ErrNotFound) {
-			return command.UnknownDomain(name)
+			return wiring.Usagef("domain %s is "+explain.NotKnown, name)
 		}
 		if err != nil {
 			return err

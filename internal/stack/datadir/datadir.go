@@ -19,13 +19,13 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/mosey-web/mosey/internal/files"
 )
 
 const (
 	lockFile = "mosey.lock"
 	infoFile = "stack.json"
-	// tempSuffix ends the name of a file that is being written.
-	tempSuffix = ".tmp"
 
 	// A probe by Running, which holds a shared lock for an instant, is not another Mosey.
 	lockPatience = 250 * time.Millisecond
@@ -37,7 +37,7 @@ const (
 
 // IsOwn reports whether a file of a data directory is the lock, or one that Publish writes.
 func IsOwn(name string) bool {
-	return name == lockFile || name == infoFile || name == infoFile+tempSuffix
+	return name == lockFile || name == infoFile || name == infoFile+files.TempSuffix
 }
 
 // InUseError says that another process holds the data directory.
@@ -204,8 +204,7 @@ func (i Info) Waits() string {
 // for concurrent use.
 //
 // The file is replaced atomically, and readable by its owner alone. It is not forced to the disk:
-// after a crash of the machine nobody holds the directory, and the file is not read. The temporary
-// name is fixed, so that a killed process leaves at most one.
+// after a crash of the machine nobody holds the directory, and the file is not read.
 func (d *Dir) Publish(info Info) error {
 	info.PID, info.StartedAt = os.Getpid(), d.started
 	data, err := json.MarshalIndent(info, "", "  ")
@@ -213,10 +212,7 @@ func (d *Dir) Publish(info Info) error {
 		return fmt.Errorf("encode %s: %w", infoFile, err)
 	}
 	path := filepath.Join(d.path, infoFile)
-	if err = os.WriteFile(path+tempSuffix, append(data, '\n'), 0o600); err == nil {
-		err = os.Rename(path+tempSuffix, path)
-	}
-	if err != nil {
+	if err := files.Replace(path, append(data, '\n')); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

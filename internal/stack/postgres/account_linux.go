@@ -34,11 +34,10 @@ func isPostmaster(pid int, data string) bool {
 		return true
 	}
 	// The directory may have been moved or named differently. A postmaster works in it.
-	return sameDir(proc+"cwd", data)
-}
-
-func sameDir(a, b string) bool {
-	statA, errA := os.Stat(a)
-	statB, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(statA, statB)
+	works, err := os.Stat(proc + "cwd")
+	if err != nil {
+		return false
+	}
+	stat, err := os.Stat(data)
+	return err == nil && os.SameFile(works, stat)
 }

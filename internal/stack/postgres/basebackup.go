@@ -16,6 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/mosey-web/mosey/internal/files"
 )
 
 // BaseBackup writes the files of the cluster behind an address that URL returned, as one
@@ -144,7 +146,7 @@ func Unpack(ctx context.Context, dir, password string, archive io.Reader) error 
 	if err := unpackCluster(ctx, dir, user, password, archive); err != nil {
 		return fmt.Errorf("unpack the database: %w", err)
 	}
-	return syncDir(home)
+	return files.SyncDirectory(home)
 }
 
 func unpackCluster(

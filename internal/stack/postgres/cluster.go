@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/mosey-web/mosey/internal/files"
 )
 
 // ErrNoCluster says that the data directory holds no database yet.
@@ -116,7 +118,7 @@ func createCluster(ctx context.Context, cfg Config, b binaries, user account) er
 	if err := os.Rename(half, dataDir(cfg.Dir)); err != nil {
 		return err
 	}
-	return syncDir(home)
+	return files.SyncDirectory(home)
 }
 
 // removeHalfMade removes the rest of a killed initdb. A complete cluster has another name.
@@ -164,16 +166,11 @@ func writePassFile(dir string, user account) error {
 	return nil
 }
 
-// replaceFile writes a file for the account alone. A reader sees the old one or the new.
+// replaceFile writes a file for the account alone, and to the disk: a cluster whose password was lost
+// with the machine's power is of no use. A reader sees the old one or the new.
 func replaceFile(path, text string, user account) error {
-	temp := path + ".tmp"
-	if err := writeSynced(temp, text, os.O_CREATE|os.O_TRUNC); err != nil {
-		return err
-	}
-	if err := user.own(temp); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
+	own := func(file *os.File) error { return user.own(file.Name()) }
+	return files.Replace(path, []byte(text), (*os.File).Sync, own)
 }
 
 // initialise makes a cluster in an empty directory. The collation is C: that of
@@ -197,30 +194,12 @@ func initialise(ctx context.Context, b binaries, user account, dir, passwordFile
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", b.initdb(), err, reason(out))
 	}
-	return writeSynced(filepath.Join(dir, "postgresql.conf"), tunables, os.O_APPEND)
-}
-
-// writeSynced writes a file to the disk: a cluster whose password was lost with the machine's power
-// is of no use.
-func writeSynced(path, text string, flag int) error {
-	file, err := os.OpenFile(path, flag|os.O_WRONLY, 0o600)
+	conf, err := os.OpenFile(filepath.Join(dir, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteString(text)
-	return errors.Join(err, file.Sync(), file.Close())
-}
-
-// syncDir makes a rename survive a crash of the machine. Windows journals such changes itself.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	_, err = conf.WriteString(tunables)
+	return errors.Join(err, conf.Sync(), conf.Close())
 }
 
 // fullDisk is what Postgres says where the disk is full, in whatever comes of it.

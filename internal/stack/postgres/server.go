@@ -82,12 +82,6 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-func (s *Server) launched() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.process != nil
-}
-
 // markUp has every further postmaster replaced, or says why the first is gone.
 func (s *Server) markUp() error {
 	s.mu.Lock()
@@ -150,8 +144,10 @@ func (s *Server) awaitReady(ctx context.Context) error {
 	const slow = 3 * time.Second
 	began, told := time.Now(), false
 	for {
-		// Before, it may be an orphan that answers.
-		if s.launched() {
+		s.mu.Lock()
+		launched := s.process != nil
+		s.mu.Unlock()
+		if launched { // before, it may be an orphan that answers
 			if done, err := s.tryDatabase(ctx); done {
 				return errors.Join(err, s.markUp())
 			}

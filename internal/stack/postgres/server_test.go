@@ -247,8 +247,8 @@ func TestServer(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		stop(t, start(t, b.cfg))
-		require.NoError(t, writeSynced(
-			filepath.Join(dataDir(b.cfg.Dir), "postgresql.conf"), "nonsense = 1\n", os.O_APPEND))
+		conf := filepath.Join(dataDir(b.cfg.Dir), "postgresql.conf")
+		require.NoError(t, os.WriteFile(conf, []byte("nonsense = 1\n"), 0o600))
 		_, err := Start(t.Context(), b.cfg)
 		require.ErrorContains(t, err, "nonsense")
 	})
