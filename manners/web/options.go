@@ -134,6 +134,10 @@ type Site struct {
 	// query), /robots.txt among them.
 	Paths map[string]Behaviour
 
+	// Listed is the number of numbered pages in the sitemap, at /sitemap.xml. 0 lists two pages to
+	// which nothing links, and none where the site is Plain.
+	Listed int
+
 	// Plain leaves out everything but the numbered pages and plain links to
 	// them, for benchmarks.
 	Plain bool

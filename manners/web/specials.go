@@ -9,7 +9,7 @@ import (
 // addSpecials gives a site the pages that are not numbered: private ones, ones
 // behind nofollow, redirects of all sorts, missing pages and other content.
 func (p *Plan) addSpecials(s *site) {
-	if s.Plain {
+	if s.Plain && s.Listed == 0 {
 		return
 	}
 	s.special = make(map[string]resource)
@@ -22,6 +22,10 @@ func (p *Plan) addSpecials(s *site) {
 		if res.linked != linkNone {
 			s.order = append(s.order, path)
 		}
+	}
+	if s.Plain {
+		p.addSitemap(s, add)
+		return
 	}
 	p.addPages(add)
 	p.addRedirects(s, add)
@@ -40,13 +44,21 @@ func (p *Plan) addSpecials(s *site) {
 // sitemapPath is where a crawler looks for a sitemap that robots.txt does not name.
 const sitemapPath = "/sitemap.xml"
 
-// addSitemap lists pages to which nothing links.
+// addSitemap lists numbered pages, or pages to which nothing links.
 func (p *Plan) addSitemap(s *site, add func(string, resource)) {
 	listed := []string{"/listed/1", "/listed/2"}
+	for n := range s.Listed {
+		if n == 0 {
+			listed = nil
+		}
+		listed = append(listed, fmt.Sprintf("/p/%d", n+1))
+	}
 	var file strings.Builder
 	file.WriteString(`<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
 	for _, path := range listed {
-		add(path, resource{})
+		if s.Listed == 0 {
+			add(path, resource{})
+		}
 		fmt.Fprintf(&file, "<url><loc>%s</loc><lastmod>2026-01-02</lastmod></url>", p.URL(s.Host, path))
 	}
 	file.WriteString("</urlset>")

@@ -36,7 +36,7 @@ type scenario struct {
 	onward   bool // a page brings four new ones throughout; else sites have sitePages
 	prose    bool // pages as long as real ones: proseLinks links, eight languages
 	heavy    bool // and as heavy: 200 KB of markup, over TLS
-	listed   bool // a sitemap of listedURLs and a feed a site; a fifth of the sites share addresses
+	listed   bool // a sitemap of listedURLs a site; a fifth of the sites share addresses
 	links    int  // a page
 	perIP    int  // sites on one address
 	settings settings.Settings
@@ -63,6 +63,9 @@ const typicalLinks = 11
 
 // heavyBytes is the size of a page of the web as it is, with its scripts.
 const heavyBytes = 200 << 10
+
+// listedURLs is the number of URLs in a sitemap.
+const listedURLs = 100
 
 // proseLinks is how many links a page of prose has.
 const proseLinks = 17
@@ -129,7 +132,7 @@ func (s scenario) web(b *testing.B) *web.Web {
 		o.PageBytes, site.TLS = heavyBytes, web.TLSValid
 	}
 	if s.listed {
-		site.Paths = listings()
+		site.Listed = listedURLs
 	}
 	o.Sites = web.Uniform(s.domains, site)
 	if s.listed {
