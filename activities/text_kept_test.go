@@ -2,7 +2,6 @@ package activities_test
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,6 +139,6 @@ func joinTerms(list []terms.Placed) string {
 func queryAll(t *testing.T, b *testBundle, sql string) pgx.Rows {
 	t.Helper()
 	rows, err := b.store.Pool().Query(t.Context(), sql)
-	require.NoError(t, err, fmt.Sprint(sql))
+	require.NoError(t, err, sql)
 	return rows
 }

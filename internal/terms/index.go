@@ -84,11 +84,11 @@ func address(raw string) string {
 type order int
 
 const (
-	// whole has all buckets: for texts that are stored anyway
+	// whole has all buckets: for texts that are stored anyway.
 	whole order = iota
-	// coarse has so few buckets that alternativesLeast terms are in each, on average
+	// coarse has so few buckets that alternativesLeast terms are in each, on average.
 	coarse
-	// unordered has no bucket, so that no phrase is found
+	// unordered has no bucket, so that no phrase is found.
 	unordered
 )
 

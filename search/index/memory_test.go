@@ -158,11 +158,12 @@ func zone(words []string) string {
 	}
 	var out []string
 	for w, n := range counts {
-		item := fmt.Sprintf("%s:%d:%c", w, n, 'a'+width-1)
+		var item strings.Builder
+		fmt.Fprintf(&item, "%s:%d:%c", w, n, 'a'+width-1)
 		for b := range before[w] {
-			item += fmt.Sprintf("%02x", b)
+			fmt.Fprintf(&item, "%02x", b)
 		}
-		out = append(out, item)
+		out = append(out, item.String())
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")

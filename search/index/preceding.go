@@ -2,6 +2,7 @@ package index
 
 import (
 	"math/bits"
+	"slices"
 )
 
 // precedingMost bounds the buckets of a posting: a word with more of them may follow any word.
@@ -67,7 +68,7 @@ func (p *preceding) code(dst []byte) []byte {
 	if p.any || n > precedingMost {
 		return append(dst, anyCoded<<widthBits)
 	}
-	dst = append(dst, byte(n)<<widthBits|(max(p.width, 1)-1)) //nolint:gosec // up to precedingMost
+	dst = append(dst, byte(n)<<widthBits|(max(p.width, 1)-1))
 	for i, word := range p.set {
 		for ; word != 0; word &= word - 1 {
 			dst = append(dst, byte(i*64+bits.TrailingZeros64(word))) //nolint:gosec // a byte
@@ -98,10 +99,5 @@ func follows(coded []byte, bucket uint8) bool {
 	}
 	width := coded[0]&(1<<widthBits-1) + 1
 	bucket &= 1<<width - 1
-	for _, b := range coded[1:] {
-		if b == bucket {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(coded[1:], bucket)
 }

@@ -31,13 +31,16 @@ func TestUntil(t *testing.T) {
 
 // TestInner fails, for TestUntil.
 func TestInner(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(inner) == "" {
-		t.SkipNow()
+		t.Skip("TestUntil runs it")
 	}
 	t.Run("Fails", func(t *testing.T) {
+		t.Parallel()
 		wait.Until(t, func() bool { require.Fail(t, "within the condition"); return false }, time.Hour, time.Second)
 	})
 	t.Run("Never", func(t *testing.T) {
+		t.Parallel()
 		wait.Until(t, func() bool { return false }, time.Millisecond, time.Millisecond)
 	})
 }
