@@ -29,16 +29,16 @@ type Resolver = request.Resolver
 // Fetcher makes one bounded request to an address.
 type Fetcher = request.Fetcher
 
-// ImageStore is where the bytes of images are kept.
+// ImageStore stores the bytes of images.
 type ImageStore = read.ImageStore
 
-// Starter starts workflows, or wakes those that run already.
+// Starter starts workflows, or wakes workflows that run already.
 type Starter interface {
 	StartCrawl(ctx context.Context, run string) error
 	StartDomain(ctx context.Context, domain, run string, pagesPerActivity int) error
 }
 
-// Store is the rows behind the activities.
+// Store reads and writes the rows of the activities.
 type Store interface {
 	request.Store
 	read.Store
@@ -52,45 +52,45 @@ type Store interface {
 	RecrawlStore
 }
 
-// Config is what Activities need.
+// Config configures Activities.
 type Config struct {
 	Store    Store
 	Fetcher  Fetcher
 	Resolver Resolver
 	Starter  Starter
-	// Completer completes the activities of batches that wait; nil has them wait in their activity.
+	// Completer completes the activities of waiting batches. nil makes them wait in the activity.
 	Completer Completer
-	// Agent is the product token that robots.txt is read for.
+	// Agent is the product token that robots.txt is matched against.
 	Agent string
-	// AllowMalformed makes a robots.txt that cannot be parsed allow everything, instead of nothing.
+	// AllowMalformed makes an unparsable robots.txt allow everything, instead of nothing.
 	AllowMalformed bool
-	// Observe, if set, is called with each attempt that was recorded. It must not block.
+	// Observe, if set, is called with each recorded attempt. It must not block.
 	Observe func(request.Observation)
-	// Tracer makes a trace of each attempt that comes to a request; nil is none.
+	// Tracer traces each attempt that makes a request. nil disables traces.
 	Tracer *traces.Tracer
 	// Logger defaults to slog.Default.
 	Logger *slog.Logger
-	// MaxFetches caps the requests in flight in this process. Defaults to 256.
+	// MaxFetches caps the concurrent requests of this process. Defaults to 256.
 	MaxFetches int
-	// Places are those for them. Defaults to MaxFetches.
+	// Places holds the permits for these requests. Defaults to MaxFetches permits.
 	Places *request.Places
-	// Worker tells the id of this worker in the rows of its attempts; nil means that it has none.
+	// Worker returns this worker's id for the rows of its attempts. nil stores no id.
 	Worker func() int32
-	// Network tells outages of our network from unreachable sites. Defaults to a monitor of its own.
+	// Network tells outages of our network from unreachable sites. Defaults to a new monitor.
 	Network *network.Monitor
-	// Languages names the languages of pages. The zero value knows what they declare.
+	// Languages detects the languages of pages. The zero value only reads declared languages.
 	Languages language.Detector
-	// SeedFiles are what seed files may be read from.
+	// SeedFiles names the directories of seed files.
 	SeedFiles SeedFiles
-	// Pictures reads images. Defaults to one of its own.
+	// Pictures reads images. Defaults to a new reader.
 	Pictures *picture.Reader
-	// Images is where images are stored; nil is nowhere: runs that want them stored wait.
+	// Images stores images. If nil, runs that store images wait.
 	Images ImageStore
 	// RequestTimeout is the Fetcher's limit for one request. Defaults to 30 s.
 	RequestTimeout time.Duration
 }
 
-// Activities holds what all activities share. It is safe for concurrent use.
+// Activities implements all activities. It is safe for concurrent use.
 type Activities struct {
 	store     Store
 	requests  *request.Client
@@ -103,12 +103,12 @@ type Activities struct {
 	agent     string
 	log       *slog.Logger
 	jitter    func() float64
-	// as in Config
+	// The next fields are copies from Config.
 	allowMalformed bool
 	seedFiles      SeedFiles
 }
 
-// New makes the activities.
+// New returns the activities.
 func New(cfg Config) (*Activities, error) {
 	if cfg.Store == nil || cfg.Fetcher == nil || cfg.Resolver == nil || cfg.Starter == nil {
 		return nil, errors.New("activities: a store, a fetcher, a resolver and a starter are needed")
@@ -151,7 +151,7 @@ func New(cfg Config) (*Activities, error) {
 	}, nil
 }
 
-// RulesCacheUse counts the rules of robots.txt that were had from memory, and the others.
+// RulesCacheUse counts the lookups of robots.txt rules that hit and missed the cache.
 func RulesCacheUse(a *Activities) (hits, misses int64) { return a.rulings.CacheUse() }
 
 // Register registers every activity under its method's name.
@@ -159,20 +159,20 @@ func Register(r worker.ActivityRegistry, a *Activities) {
 	r.RegisterActivity(a)
 }
 
-// Drain begins no more requests, and breaks those off that are still in flight after some time.
+// Drain begins no more requests, and aborts the requests still in flight after some time.
 func Drain(a *Activities, within time.Duration) {
 	a.requests.Drain(within)
 	a.scheduler.stop()
 }
 
-// HandOver ends the activities of domains that wait, so that other workers, or this one when it is back,
-// continue them. Call it once no worker polls: else it would be this one.
+// HandOver ends the activities of waiting domains, so that another worker continues them. Call it
+// once no worker polls, because otherwise this worker would get them back.
 func HandOver(a *Activities) { a.scheduler.handOver() }
 
 // Wait waits for pending wake-ups. Call it after the worker has stopped.
 func Wait(a *Activities) { a.waker.stop() }
 
-// complete adds to facts what a decision needs beside them.
+// complete adds the further facts that a decision needs.
 func (a *Activities) complete(ctx context.Context, facts crawl.Facts) (decide.Facts, error) {
 	var c *crawl.CrawlFacts
 	if run := decide.Pick(facts, facts.Now); run != nil {
@@ -181,7 +181,7 @@ func (a *Activities) complete(ctx context.Context, facts crawl.Facts) (decide.Fa
 	return a.completeFor(ctx, facts, c)
 }
 
-// completeFor does so for a decision about one crawl.
+// completeFor adds the further facts that a decision about one crawl needs.
 func (a *Activities) completeFor(ctx context.Context, facts crawl.Facts, c *crawl.CrawlFacts) (decide.Facts, error) {
 	f, err := a.rulings.Facts(ctx, facts, c)
 	f.Agent, f.AllowMalformed = a.agent, a.allowMalformed

@@ -15,7 +15,7 @@ type AddURLsInput struct {
 	URLs   []string `json:"urls"`
 }
 
-// AddURLsResult says how many were new to the run.
+// AddURLsResult counts the pages that were new to the run.
 type AddURLsResult struct {
 	Added int `json:"added"`
 }

@@ -15,36 +15,36 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// batch is one batch of a domain's pages. It needs a goroutine while it takes steps, none while it waits.
+// batch is one batch of a domain's pages. It has no goroutine while it waits.
 type batch struct {
 	*Activities
 
 	in  FetchPagesInput
 	res FetchPagesResult
 	err error
-	// earlier is the result of the attempts before this one; nil is none.
+	// earlier is the result of the previous attempts; nil means there was no result.
 	earlier  *FetchPagesResult
 	deadline time.Time
 	pages    int
-	// facts are as last read, at readAt.
+	// facts are the facts last read, at readAt.
 	facts  crawl.Facts
 	readAt time.Time
-	// until is the end of the last wait in the process, or for a first turn, which began at paused.
+	// paused and until are the bounds of the last wait in the process; at first both are the start.
 	paused, until time.Time
 	// over is set once no more pages are to be requested.
 	over bool
-	// warned says that it was said why the images of a run wait.
+	// warned is set once the log has explained why the images of a run wait.
 	warned bool
-	// wanting are the runs that want something of the domain, as last read.
+	// wanting names the runs that have work for the domain, as last read.
 	wanting []string
 }
 
-// turn says how a batch goes on after a step.
+// turn is the next action of a batch after a step.
 type turn int
 
 const (
-	another turn = iota // step
-	waits               // until batch.until
+	another turn = iota // takes another step
+	waits               // waits until batch.until
 	ends
 )
 
@@ -80,20 +80,21 @@ func (b *batch) run(ctx context.Context) (ended bool) {
 		return false
 	}
 	if b.res.Next == StepFinish && !b.res.Defer && b.scheduler.stops() {
-		b.then(StepFetch, "", 0, "") // its run may just have been stopped with this worker: the next one finds out
+		// The run may just have been stopped with this worker. The next worker checks.
+		b.then(StepFetch, "", 0, "")
 	}
 	if err == nil || isSiteTrouble(err) {
 		err = cmp.Or(b.end(ctx), err)
 	}
 	if b.res.Closed > 0 && (errors.Is(err, request.ErrStopping) || errors.Is(err, request.ErrNoPlace)) {
-		b.then(StepFetch, "", 0, "") // what was done counts
+		b.then(StepFetch, "", 0, "") // keep the work done
 		err = nil
 	}
 	b.err = retried(ctx, err, b.in.Backoff)
 	return true
 }
 
-// resume has the batch go on after a wait, which may have been cut short.
+// resume continues the batch after a wait, which may have been cut short.
 func (b *batch) resume(ctx context.Context) (next turn, err error) {
 	passed := time.Since(b.paused)
 	switch {
@@ -115,14 +116,13 @@ func (b *batch) resume(ctx context.Context) (next turn, err error) {
 	return next, err
 }
 
-// read reads the facts for another step.
 func (b *batch) read(ctx context.Context) (turn, error) {
 	facts, err := b.store.Next(ctx, b.in.Domain)
 	b.known(facts)
 	return another, err
 }
 
-// end does what is left to do for a domain before its workflow goes on.
+// end renews the claim and counts pending requests before the workflow continues.
 func (b *batch) end(ctx context.Context) error {
 	wait := time.Duration(b.res.Wait)
 	if b.res.Next != StepFinish {
@@ -141,7 +141,7 @@ func (b *batch) end(ctx context.Context) error {
 	return nil
 }
 
-// nextURL is the page that is next by the facts; empty is none.
+// nextURL returns the page that is next by the facts, or an empty string.
 func (b *batch) nextURL() string {
 	if next := decide.Pick(b.facts, b.facts.Now); next != nil {
 		return next.Crawl.URL
@@ -149,5 +149,4 @@ func (b *batch) nextURL() string {
 	return ""
 }
 
-// known has the next step decided by these facts, which were read just now.
 func (b *batch) known(facts crawl.Facts) { b.facts, b.readAt = facts, time.Now() }

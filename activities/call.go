@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// call names the activity that a batch has handed over. The SDK's own context of the activity takes many
+// call identifies the activity that a batch has handed over. The SDK's activity context takes many
 // times as much memory.
 type call struct {
 	Token      []byte    `json:"token"`
@@ -18,7 +18,7 @@ type call struct {
 	Activity   string    `json:"activity"`
 	Attempt    int32     `json:"attempt"`
 	Deadline   time.Time `json:"deadline"`
-	// Every is how often a heartbeat is sent; 0 is never.
+	// Every is the interval of heartbeats. 0 disables them.
 	Every time.Duration `json:"every"`
 	// stopped is closed when the worker stops.
 	stopped <-chan struct{}
@@ -36,12 +36,12 @@ func callOf(ctx context.Context, log *slog.Logger) call {
 	}
 }
 
-// context returns a context with the call, which does not end.
+// context returns a context that carries the call and is never cancelled.
 func (c *call) context() context.Context {
 	return context.WithValue(context.Background(), callKey{}, c)
 }
 
-// callIn returns the call that is handled in a context, handed over or not; nil is none.
+// callIn returns the call of a context, handed over or not; nil outside an activity.
 func callIn(ctx context.Context) *call {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		return c
@@ -53,7 +53,7 @@ func callIn(ctx context.Context) *call {
 	return &c
 }
 
-// stopChannel is closed when the activity's worker stops.
+// stopChannel returns the channel that is closed when the activity's worker stops.
 func stopChannel(ctx context.Context) <-chan struct{} {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		return c.stopped
@@ -61,7 +61,7 @@ func stopChannel(ctx context.Context) <-chan struct{} {
 	return activity.GetWorkerStopChannel(ctx)
 }
 
-// warn logs where people who look at the activity see it.
+// warn logs a warning that is shown with the activity.
 func warn(ctx context.Context, message string, args ...any) {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		args = append(args, "workflow", c.WorkflowID, "workflow_run", c.RunID, "activity", c.Activity, "attempt", c.Attempt)
@@ -71,7 +71,7 @@ func warn(ctx context.Context, message string, args ...any) {
 	activity.GetLogger(ctx).Warn(message, args...)
 }
 
-// traceOf returns the attributes of a trace that name the attempt's activity and workflow.
+// traceOf returns the trace attributes that name the attempt's activity and workflow.
 func traceOf(ctx context.Context) []attribute.KeyValue {
 	c := callIn(ctx)
 	if c == nil {

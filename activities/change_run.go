@@ -12,7 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// ChangeRunInput names a run, and what is done to it.
+// ChangeRunInput names a run and its change.
 type ChangeRunInput struct {
 	Run string `json:"run"`
 	crawl.RunChange
@@ -35,13 +35,13 @@ func (a *Activities) ChangeRun(ctx context.Context, in ChangeRunInput) error {
 	return nil
 }
 
-// byWorkflow names the workflow of an activity, as who decides.
+// byWorkflow names the activity's workflow as the author of a decision.
 func byWorkflow(ctx context.Context) string {
 	id := "the workflow " + activity.GetInfo(ctx).WorkflowExecution.ID
 	return id[:min(len(id), crawl.ControlByMax)]
 }
 
-// paused looks at a run that is paused: whether its time is over, or when that will be.
+// paused checks a paused run. It resumes the run if its pause is over, else returns the time left.
 func (a *Activities) paused(ctx context.Context, run crawl.Run) (res DispatchResult, over bool, err error) {
 	res = DispatchResult{Paused: true, Reason: run.Reason}
 	if run.PausedUntil.IsZero() {

@@ -14,7 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// RunStore is the rows of runs.
+// RunStore reads and writes the rows of runs.
 type RunStore interface {
 	EnsureRun(ctx context.Context, name, by string, set settings.Settings) (crawl.Run, error)
 	Run(ctx context.Context, name string) (crawl.Run, error)
@@ -25,7 +25,7 @@ type RunStore interface {
 	RunWork
 }
 
-// RunWork is what runs have to do, and the claims on domains that they take.
+// RunWork reads the pending work of runs and claims their domains.
 type RunWork interface {
 	ExpireClaims(ctx context.Context) (int, error)
 	ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error)
@@ -43,43 +43,43 @@ type DispatchInput struct {
 	Run string `json:"run"`
 }
 
-// DispatchResult says what was started, and when to look again.
+// DispatchResult reports the domains started, and when to dispatch again.
 type DispatchResult struct {
 	Started int `json:"started"`
 	// Failed counts domains whose workflow did not start. Another dispatch retries them.
 	Failed int  `json:"failed,omitempty"`
 	Active int  `json:"active"`
 	Ended  bool `json:"ended,omitempty"`
-	// Stopped says that it ended because a person has stopped it.
+	// Stopped is set if a person has stopped the run.
 	Stopped bool `json:"stopped,omitempty"`
-	// Paused says that a person has paused it.
+	// Paused is set if a person has paused the run.
 	Paused bool `json:"paused,omitempty"`
-	// Reason is why it ended, or is paused.
+	// Reason explains why the run ended or is paused.
 	Reason string `json:"reason,omitempty"`
-	// NextIn is when to look again at the latest; 0 is not before a wake-up.
+	// NextIn is the longest time until the next dispatch. 0 means wait for a wake-up.
 	NextIn settings.Duration `json:"next_in,omitempty"`
 
-	// opens is when the run's window opens; zero where it is open.
+	// opens is the opening time of the run's window; zero means it is open.
 	opens time.Time
 }
 
 const (
-	// dispatchBatch bounds the domains that one call starts, and so its time.
+	// dispatchBatch caps the domains that one call starts, which bounds its time.
 	dispatchBatch = 500
-	// dispatchParallel is how many starts are under way at once.
+	// dispatchParallel caps the concurrent starts.
 	dispatchParallel = 32
-	// dispatchBusy is how often a dispatcher polls while domains are active. Ends and finds wake
-	// it sooner, but a wake-up can be lost with its worker.
+	// dispatchBusy is the poll interval while domains are active. Finished domains and new work wake
+	// the dispatcher sooner, but a wake-up can be lost with its worker.
 	dispatchBusy = time.Minute
 	// dispatchMore is the pause before the next batch.
 	dispatchMore = 10 * time.Millisecond
-	// dispatchSoon is the pause where another dispatcher is just claiming what is due.
+	// dispatchSoon is the pause while another dispatcher is claiming the due domains.
 	dispatchSoon = time.Second
 )
 
-// Dispatch claims domains that have due work, up to the run's cap, and starts
-// their workflows or wakes them. One that cannot be started harms no other. Where
-// nothing is active, due or paused it ends the run, unless it waits or recrawls.
+// Dispatch claims domains with due work, up to the run's cap, and starts or wakes their workflows.
+// A domain that cannot be started affects no other. If nothing is active, due or paused, Dispatch
+// ends the run, unless the run waits or recrawls.
 func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchResult, error) {
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {
@@ -117,20 +117,20 @@ func (a *Activities) look(ctx context.Context, run crawl.Run) (DispatchResult, e
 	return res, err
 }
 
-// dispatchLook is one look of a dispatcher at a run that goes on.
+// dispatchLook is one pass of a dispatcher over a running run.
 type dispatchLook struct {
 	*Activities
 
 	run crawl.Run
-	// spent is set if a budget of the whole run, other than of pages, is used up.
+	// spent is set if a budget of the whole run, except the page budget, is used up.
 	spent bool
-	// opens is when the run's own window opens; zero where it is open.
+	// opens is the opening time of the run's own window; zero means it is open.
 	opens time.Time
-	// unprepared is set if links or further visits are still to be noted after a change of settings.
+	// unprepared is set if links or revisits remain to be stored after a change of settings.
 	unprepared bool
 }
 
-// prepare finds out what may be asked of the run now, and makes pending what its settings want.
+// prepare checks the run's budgets and window, and makes the pages pending that its settings add.
 func (l *dispatchLook) prepare(ctx context.Context) error {
 	set, until := l.run.Settings, time.Now().Add(widenFirst)
 	if l.run.Widening {
@@ -171,7 +171,7 @@ const (
 	recrawlBatches = 10
 )
 
-// recrawl first plans the next visit of older pages, until an instant, then makes due pages pending.
+// recrawl plans the next visit of older pages until an instant, then makes due pages pending.
 func (l *dispatchLook) recrawl(ctx context.Context, until time.Time) error {
 	for done := false; !done; {
 		var err error
@@ -222,7 +222,6 @@ func (l *dispatchLook) dispatch(ctx context.Context) (DispatchResult, error) {
 	return res, err
 }
 
-// end ends a run, unless work has become due meanwhile or the run waits for its window.
 func (l *dispatchLook) end(ctx context.Context, res DispatchResult) (_ DispatchResult, err error) {
 	left, err := l.store.Left(ctx, l.run.ID)
 	if err != nil {
@@ -241,7 +240,7 @@ func (l *dispatchLook) end(ctx context.Context, res DispatchResult) (_ DispatchR
 	return res, nil
 }
 
-// startDomains starts the workflows of domains, and returns how many could not be.
+// startDomains starts the workflows of domains, and returns the number of failures.
 func (a *Activities) startDomains(ctx context.Context, domains []string, run crawl.Run) int {
 	var failed atomic.Int64
 	var group errgroup.Group
@@ -255,11 +254,11 @@ func (a *Activities) startDomains(ctx context.Context, domains []string, run cra
 			return nil
 		})
 	}
-	_ = group.Wait() // no error: see above
+	_ = group.Wait() // no function returns an error
 	return int(failed.Load())
 }
 
-// next is when a dispatcher is to look again without being woken.
+// next returns the longest time until the dispatcher's next pass.
 func (l *dispatchLook) next(ctx context.Context, busy, more bool) (settings.Duration, error) {
 	if more {
 		return settings.Duration(dispatchMore), nil

@@ -7,53 +7,53 @@ import (
 )
 
 const (
-	// easeFirst is the first rate, in steps a second. Twenty domains at a delay of 1 s need 20.
+	// easeFirst is the initial rate, in steps a second. Twenty domains at a delay of 1 s need 20.
 	easeFirst = 30.0
-	// easeLeast and easeMost bound what it may learn.
+	// easeLeast and easeMost bound the rate.
 	easeLeast = 2.0
 	easeMost  = 10_000.0
-	// easeSaved bounds how long unused steps are kept: domains that start together stay together.
+	// easeSaved bounds how long unused steps are saved: domains that start together stay together.
 	easeSaved = time.Second
 	// lateCalm is the average extra lateness above which the rate does not grow.
 	lateCalm = 40 * time.Millisecond
-	// lateBusy is where the rate is halved: well below wakeEarly, so that no request is late yet.
+	// lateBusy halves the rate. It is well below wakeEarly, so that no request is late yet.
 	lateBusy = 150 * time.Millisecond
-	// lateMost is what one step counts for at the most.
+	// lateMost caps the lateness of one step.
 	lateMost = 2 * time.Second
-	// lateWeight is the least weight of one step in the average, which spans lateSpan if steps are few.
+	// lateWeight is the least weight of one step in the average. Rare steps are averaged over
+	// lateSpan.
 	lateWeight = 1.0 / 32
 	lateSpan   = 5 * time.Second
-	// usualMost bounds the usual lateness: more would delay requests.
+	// usualMost bounds the usual lateness, because a higher value would delay requests.
 	usualMost = wakeEarly / 2
-	// usualSpan is for how long the earliest step is remembered.
+	// usualSpan is the span that the earliest step is remembered for.
 	usualSpan = 5 * time.Minute
-	// easeGrowth is by how much the rate's growth, a share a second, rises in each second in which
-	// more steps are wanted and Temporal is at ease: the rate doubles in 37 s. easeGrowthMost caps it.
+	// easeGrowth, a share a second, is added to the rate's growth every second while Temporal is not
+	// busy and more steps are wanted. So the rate doubles in 37 s. easeGrowthMost caps the growth.
 	easeGrowth     = 0.001
 	easeGrowthMost = 0.1
-	// expectedMost bounds the steps that are waited for.
+	// expectedMost bounds the expected steps.
 	expectedMost = 100_000
 )
 
-// ease decides how many steps of workflows this process takes: how often a batch of
-// pages ends, so that Temporal runs the domain's timer and its next activity. A step
-// costs Temporal more than the rest of a page, so that batches on a busy machine continue
-// in the process instead. It is safe for concurrent use.
+// ease limits the steps of workflows that this process takes. A step ends a batch of pages, so that
+// Temporal runs the domain's timer and its next activity. A step costs Temporal more than the rest
+// of a page, so batches on a busy machine continue in the process. It is safe for concurrent use.
 //
-// It measures how late activities start, on this process's monotonic clock, since each
-// batch that ends notes when its domain's next is due. A rate that makes steps late is
-// halved, and grows slowly otherwise, so that it does not swing. All batches share it.
+// A batch that ends records when its domain's next activity is due. ease measures how late that
+// activity starts, on this process's monotonic clock. Late steps halve the rate, which grows slowly
+// otherwise so that it does not oscillate. All batches share it.
 type ease struct {
 	mu sync.Mutex
-	// rate is in steps a second, left what of it was not used, at an instant
+	// rate is in steps a second; left counts the unused steps at an instant
 	rate float64
 	left float64
 	at   time.Time
-	// refused is set while more steps are wanted; wanted is for how long they were since lowered
+	// refused is set while more steps are wanted; wanted is how long they were since lowered
 	refused bool
 	wanted  time.Duration
 	lowered time.Time
-	// late is the average lateness, usual the least lateness of two spans of time
+	// late is the average lateness; usual holds the least lateness of two spans of time
 	late     time.Duration
 	lateAt   time.Time
 	usual    [2]time.Duration
@@ -62,10 +62,10 @@ type ease struct {
 }
 
 type expectation struct {
-	// left is when the batch before it ended.
+	// left is the end of the previous batch.
 	left time.Time
 	due  time.Time
-	// slot is the domain's, on the database's clock: it changes if another worker served the domain.
+	// slot is the domain's, on the database's clock; other workers that serve the domain change it.
 	slot time.Time
 }
 
@@ -77,7 +77,7 @@ func newEase(now time.Time) *ease {
 	}
 }
 
-// step takes a step if the rate allows one. If not, the batch continues.
+// step takes a step if the rate allows one. Otherwise the batch continues.
 func (e *ease) step(now time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -114,24 +114,24 @@ func (e *ease) refill(now time.Time) {
 	e.at = now
 }
 
-// leave notes when a domain's next activity is due, as its batch ends.
+// leave records when a domain's next activity is due, as its batch ends.
 func (e *ease) leave(domain string, slot, now time.Time, wait time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.expected) >= expectedMost {
-		clear(e.expected) // domains that other workers serve now
+		clear(e.expected) // other workers serve these domains now
 	}
 	e.expected[domain] = expectation{left: now, due: now.Add(wait), slot: slot}
 }
 
-// began measures how late an activity was started, if its domain left word.
+// began measures how late an activity started, if leave recorded its domain.
 func (e *ease) began(domain string, slot, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	x, ok := e.expected[domain]
 	delete(e.expected, domain)
 	late := now.Sub(x.due)
-	// Something else may have started it: news, or another worker's batch.
+	// News or another worker's batch may have started it.
 	if !ok || late < 0 || !x.slot.Equal(slot) {
 		return
 	}
@@ -151,15 +151,15 @@ func (e *ease) measured(late time.Duration, left, now time.Time) {
 		return
 	}
 	e.wanted = 0
-	// A step from before the rate was lowered tells nothing of the present one.
+	// A step from before the last decrease does not measure the present rate.
 	if e.excess() > lateBusy && left.After(e.lowered) {
 		e.rate, e.left = max(e.rate/2, easeLeast), min(e.left, 1)
 		e.lowered = now
 	}
 }
 
-// calm reports whether Temporal is at ease.
+// calm reports whether Temporal keeps up with the steps.
 func (e *ease) calm() bool { return e.excess() <= lateCalm }
 
-// excess is how much later than usual steps are.
+// excess returns how much later than usual steps are.
 func (e *ease) excess() time.Duration { return e.late - min(e.usual[0], e.usual[1]) }

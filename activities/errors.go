@@ -15,24 +15,23 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// Types of the application errors that activities return. They are part of the
-// on-disk format: retry policies and people know them by name.
+// Types of the application errors that activities return. They are part of the on-disk format:
+// retry policies and people know them by name.
 const (
-	// TypeSiteTrouble: the site failed, and is left alone until Temporal makes the next attempt.
+	// TypeSiteTrouble: the site failed and is not requested until Temporal makes the next attempt.
 	TypeSiteTrouble = "SiteTrouble"
 	// TypeNetworkDown: our network seems to be down; retry after the delay, here or elsewhere.
 	TypeNetworkDown = "NetworkDown"
-	// TypeStopping: the worker stops; try again elsewhere, or here once it is back.
+	// TypeStopping: the worker stops; retry elsewhere, or here after a restart.
 	TypeStopping = "Stopping"
-	// TypeNoPlace: as many requests are in flight as may be; try again, here or elsewhere.
+	// TypeNoPlace: the limit of concurrent requests is reached; retry here or elsewhere.
 	TypeNoPlace = "NoPlace"
-	// TypeOwnTrouble: this process or its database failed; try again.
+	// TypeOwnTrouble: this process or its database failed; retry.
 	TypeOwnTrouble = "OwnTrouble"
-	// TypeBadInput: the input is wrong and trying again cannot help.
+	// TypeBadInput: the input is wrong and a retry cannot help.
 	TypeBadInput = "BadInput"
 )
 
-// siteTrouble is a site that answers with trouble, or not at all, and is left alone for a wait.
 type siteTrouble struct {
 	what string
 	wait time.Duration
@@ -45,17 +44,17 @@ func isSiteTrouble(err error) bool {
 	return ok
 }
 
-// FirstBackoff is the first interval of a domain's retry policy, by the one that an activity has named;
-// 0 is none.
+// FirstBackoff returns the first interval of a domain's retry policy, given the interval that an
+// activity has named. 0 means no interval was named.
 func FirstBackoff(named settings.Duration) time.Duration {
 	return min(cmp.Or(time.Duration(named), politeness.BackoffFactor*politeness.BackoffBase), politeness.BackoffMax)
 }
 
-// retried is the error of an attempt. After a site's failure the domain's slot is closed until
-// Temporal makes the next attempt: when the retry policy says (see FirstBackoff), or after NextRetryDelay
-// where the wait is another, as after a Retry-After. The error is benign: it neither logs nor counts as a
-// failure. A wait that is longer than the policy's longest is not an error: it is a timer of the
-// workflow. Trouble of our own is waited for shortly, however long the site's last wait was.
+// retried converts the error of an attempt. After a site's failure the domain's slot is closed
+// until Temporal makes the next attempt. The retry policy gives its time (see FirstBackoff), or
+// NextRetryDelay if the wait differs, as after a Retry-After. The error is benign: it neither logs
+// nor counts as a failure. A wait longer than the policy's longest is no error, but a timer of the
+// workflow. Failures of our own are retried soon, however long the site's last wait was.
 func retried(ctx context.Context, err error, named settings.Duration) error {
 	attempt := callIn(ctx).Attempt
 	site, isSite := errors.AsType[*siteTrouble](err)
@@ -73,18 +72,18 @@ func retried(ctx context.Context, err error, named settings.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(site.what, TypeSiteTrouble, options)
 }
 
-// isRetried reports whether an attempt has ended with a site's failure, and another one is made.
+// isRetried reports whether an attempt failed because of the site and will be retried.
 func isRetried(err error) bool {
 	app, ok := errors.AsType[*temporal.ApplicationError](err)
 	return ok && app.Type() == TypeSiteTrouble
 }
 
 const (
-	// noPlacePause is how long an activity that had no place for its request waits to be tried again.
+	// noPlacePause delays the retry of an activity that got no permit for its request.
 	noPlacePause = 5 * time.Second
-	// stoppingPause is the same where the worker stops. It may still poll for a moment.
+	// stoppingPause delays the retry if the worker stops. It may still poll for a moment.
 	stoppingPause = time.Second
-	// ownPauseFirst and ownPause are the same after trouble of our own, such as a database that is away.
+	// ownPauseFirst and ownPause delay retries after our own failures, such as a lost database.
 	ownPauseFirst, ownPause = time.Second, 15 * time.Second
 )
 
@@ -113,7 +112,7 @@ func orNotNow(err error, attempt int32) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), kind, options)
 }
 
-// badInput fails the activity, and with it the workflow, for good.
+// badInput fails the activity and its workflow permanently.
 func badInput(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), TypeBadInput, temporal.ApplicationErrorOptions{
 		NonRetryable: true,

@@ -18,7 +18,7 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// PageStore is the frontier.
+// PageStore reads and writes the frontier.
 type PageStore interface {
 	Next(ctx context.Context, domain string) (crawl.Facts, error)
 	Pending(ctx context.Context, domain string, runs []int64, most int) (int64, error)
@@ -27,60 +27,59 @@ type PageStore interface {
 	RenewClaim(ctx context.Context, domain string, span time.Duration) error
 }
 
-// FetchPagesInput asks for one batch of a domain's pages.
+// FetchPagesInput requests one batch of a domain's pages.
 type FetchPagesInput struct {
 	Domain string `json:"domain"`
 	// MaxPages limits the requests. With Auto it is 1, for workers that do not know Auto.
 	MaxPages int `json:"max_pages"`
-	// Auto requests one page while Temporal is at ease and there is a delay to wait for, else more.
+	// Auto requests one page while Temporal keeps up and there is a delay to wait for, else more.
 	Auto bool `json:"auto,omitempty"`
 	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
-	// Backoff is the first interval of the activity's retry policy, as FetchPagesResult has named it; 0 is
-	// the one of a domain that nothing is known of (see FirstBackoff).
+	// Backoff is the first interval of the activity's retry policy, from an earlier FetchPagesResult.
+	// 0 is the interval of an unknown domain (see FirstBackoff).
 	Backoff settings.Duration `json:"backoff,omitempty"`
-	// Count has pending requests counted, up to pendingShown, if a request was made.
+	// Count counts pending requests, up to pendingShown, if a request was made.
 	Count bool `json:"count,omitempty"`
 }
 
-// FetchPagesResult says what was done and what comes next.
+// FetchPagesResult reports the requests made and the next step.
 type FetchPagesResult struct {
 	NextStep
 
-	// Closed counts the attempts closed, and Outcomes how they ended.
+	// Closed counts the closed attempts. Outcomes counts them by outcome.
 	Closed   int                   `json:"closed"`
 	Outcomes map[crawl.Outcome]int `json:"outcomes,omitempty"`
-	// Asked is the last request, and Shown what it says of the domain; empty if none was made.
+	// Asked is the last request and Shown describes its domain; empty if no request was made.
 	Asked Asked `json:"asked,omitzero"`
 	Shown Shown `json:"shown,omitzero"`
-	// Pending is how many requests are pending, if that was counted.
+	// Pending counts the pending requests; nil if they were not counted.
 	Pending *Pending `json:"pending,omitempty"`
-	// Runs are the runs that want something of the domain, at most runsShown.
+	// Runs names the runs that have work for the domain, at most runsShown.
 	Runs []string `json:"runs,omitempty"`
 	// Backoff is the domain's wait after its next failure, if a request was made.
 	Backoff settings.Duration `json:"backoff,omitempty"`
 }
 
 const (
-	// batchSpan is when a batch stops beginning new pages.
+	// batchSpan limits the time of a batch: later it begins no new pages.
 	batchSpan = 5 * time.Minute
-	// autoPagesMax is how many pages a batch requests at the most that decides itself.
+	// autoPagesMax caps the pages of a batch with Auto.
 	autoPagesMax = settings.PagesPerActivityMax
 	runsShown    = 10
 )
 
-// FetchPages fetches one batch of a domain's pages: it takes the next due page, by
-// priority, through robots.txt, the guard, the request and its record, then the
-// next, until MaxPages were requested or the wait is too long to spend in the
-// process. With Auto it continues only while Temporal is not at ease, for robots.txt too,
-// or where there is no delay, and for at most autoPagesMax pages. Package decide decides.
+// FetchPages fetches one batch of a domain's pages. It takes the next due page, by priority,
+// through robots.txt, the guard, the request and its record, then the next page. It stops after
+// MaxPages requests, or if the wait is too long to spend in the process. With Auto it continues,
+// also for robots.txt, only while Temporal is busy or there is no delay, for at most autoPagesMax
+// pages. Package decide decides.
 //
-// If the site fails and the page is to be retried, the error is TypeSiteTrouble, and Temporal makes another
-// attempt once the domain's slot is free. It requests the same page, or ends if another page is first
-// by now, so that the activity's summary stays true. The heartbeats tell it the result so far. A failure of
-// one page makes only that page wait. A domain that has rested is probed first.
-//
-// A batch that waits is handed over to the scheduler, and the error is activity.ErrResultPending.
+// If the site fails and the page is to be retried, the error is TypeSiteTrouble, and Temporal makes
+// another attempt once the domain's slot is free. It requests the same page, or ends if another
+// page is first by now, so that the activity's summary stays true. The heartbeats carry the result
+// so far. A failure of one page delays only that page. A domain that has rested is probed first. A
+// waiting batch is handed over to the scheduler, and the error is activity.ErrResultPending.
 func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchPagesResult, error) {
 	defer heartbeat(ctx)()
 	b, err := a.newBatch(ctx, in)
@@ -96,7 +95,6 @@ func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchP
 	return b.res, b.err
 }
 
-// doneWith wakes the dispatchers of runs that are done with the domain while others are not.
 func (b *batch) doneWith(wanting []string) {
 	for _, name := range b.wanting {
 		if len(wanting) > 0 && !slices.Contains(wanting, name) {
@@ -106,7 +104,7 @@ func (b *batch) doneWith(wanting []string) {
 	b.wanting = wanting
 }
 
-// keepClaim renews a domain's claim if it would run out during a wait.
+// keepClaim renews a domain's claim if it would expire during a wait.
 func (a *Activities) keepClaim(ctx context.Context, domain string, wait time.Duration) error {
 	if wait <= crawl.ClaimRenewed/2 {
 		return nil
@@ -123,7 +121,7 @@ func runNames(f crawl.Facts) []string {
 	return names[:min(len(names), runsShown)]
 }
 
-// step carries out one decision about the facts. The batch's own become those of the next step.
+// step carries out one decision about the facts, and sets the batch's facts for the next step.
 func (b *batch) step(ctx context.Context, facts crawl.Facts) (turn, error) {
 	f, err := b.complete(ctx, facts)
 	if err != nil {
@@ -153,7 +151,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (turn, error) {
 		}
 		return b.pass(ctx, decide.Closing(d, b.in.Domain, time.Now()))
 	case decide.DeferOrigin:
-		// seeds without a scheme may be asked by http instead
+		// Seeds without a scheme may be requested over HTTP instead.
 		bare := !decide.FallsBack(d.Crawl.Origin, *d.Crawl.Robots)
 		if _, err := b.store.DeferOrigin(ctx, b.in.Domain, d.Crawl.Origin, d.Until, bare); err != nil {
 			return ends, err
@@ -167,9 +165,9 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (turn, error) {
 		b.then(StepFinish, d.Crawl.URL, d.Until.Sub(facts.Now), d.Reason)
 		b.res.Defer = true
 	case decide.Finish, decide.Done:
-		b.then(StepFinish, "", d.Until.Sub(facts.Now), d.Reason) // none where it is not known until when
+		b.then(StepFinish, "", d.Until.Sub(facts.Now), d.Reason) // 0 if the time is unknown
 		if d.Reason == reasons.Scheduled {
-			b.res.Reason = "" // nothing is due: there is no more to say
+			b.res.Reason = "" // nothing is due, so no reason is needed
 		}
 	}
 	return ends, nil
@@ -186,7 +184,7 @@ func (b *batch) seedByHTTP(ctx context.Context, d decide.Decision) error {
 	return err
 }
 
-// pass records a page without a request. The batch ends if there are a great many of these.
+// pass records a page without a request. The batch ends if it records too many such pages.
 func (b *batch) pass(ctx context.Context, at crawl.Attempt) (turn, error) {
 	rec, err := b.requests.Record(ctx, at)
 	if err != nil {
@@ -233,7 +231,7 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	}
 	x, next, err := b.ask(ctx, f, d, b.reader.Crawl(f.Facts, d, u))
 	if err == nil && x != nil && (x.Trouble == politeness.TroubleOrigin || decide.RereadsRobots(d.Crawl.Robots, x.Attempt.StatusCode, f.Now)) {
-		// If its robots.txt fails, too, the origin's pages are deferred.
+		// If its robots.txt fails too, the origin's pages are deferred.
 		if err := b.store.ExpireRobots(ctx, u.Origin()); err != nil {
 			return ends, err
 		}
@@ -241,14 +239,14 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 			return ends, err
 		}
 	}
-	// Trouble that is the page's own leaves the others their turn.
+	// A failure of the page alone does not delay other pages.
 	if x == nil || !x.Attempt.RetryFirst {
 		return next, err
 	}
 	return b.troubled(d, x.Attempt)
 }
 
-// ask makes a request; x is nil if none was made.
+// ask makes a request; x is nil if no request was made.
 func (b *batch) ask(ctx context.Context, f decide.Facts, d decide.Decision, ask request.Ask) (x *request.Exchange, next turn, err error) {
 	ask.Start.Domain, ask.Start.Queued = b.in.Domain, b.in.Queued
 	ask.Pace, ask.Health, ask.Run, ask.Probe = d.Pace, f.Domain.Health, *d.Run, true
@@ -261,7 +259,8 @@ func (b *batch) ask(ctx context.Context, f decide.Facts, d decide.Decision, ask 
 		if _, err := b.refuse(ctx, f.Facts, ask.URL.Host(), *res.Refused); err != nil {
 			return nil, ends, err
 		}
-		next, err = b.read(ctx) // says that the domain is deferred
+		// The next step defers the domain.
+		next, err = b.read(ctx)
 		return nil, next, err
 	case res.Exchange == nil:
 		next, err = b.notGranted(ctx, d, res.Lease)
@@ -277,15 +276,15 @@ func (b *batch) ask(ctx context.Context, f decide.Facts, d decide.Decision, ask 
 	return res.Exchange, another, nil
 }
 
-// isAnother reports whether an attempt after a site's failure would request another page than the one that
-// failed, which its activity is named after.
+// isAnother reports whether a retry after a site's failure would request another page than the
+// failed one, which the activity is named after.
 func (b *batch) isAnother(url string) bool {
 	return b.earlier != nil && b.pages == 0 && b.in.MaxPages == 1 && b.earlier.Next == StepFetch &&
 		urls.Shorten(url, urlShown) != b.earlier.URL
 }
 
-// probe requests a page to see how a rested domain is. Like robots.txt it is no part of the
-// frontier: it costs no budget, and its content is not stored.
+// probe requests a page to check the health of a rested domain. Like robots.txt it is not part of
+// the frontier: it costs no budget, and its content is not stored.
 func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (turn, error) {
 	u, err := urls.Parse(d.URL)
 	if err != nil {
@@ -295,16 +294,16 @@ func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (t
 	return next, err
 }
 
-// stepWithout is a step of the domain's other runs, after err has kept one run from its store.
+// stepWithout takes a step for the domain's other runs, after err has kept one run from its store.
 func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, err error) (turn, error) {
 	others := facts
 	others.Runs = slices.Clone(facts.Runs)
 	for i := range others.Runs {
 		if others.Runs[i].ID == run {
-			others.Runs[i].Crawl = nil // how the domain may be asked, it still has a say in
+			others.Runs[i].Crawl = nil // its settings still limit the requests
 		}
 	}
-	// A domain whose other run has had its turn would not end, for what is due of this one.
+	// If the other run has had its turn, this run's due pages would keep the domain from ending.
 	if next := decide.Pick(others, facts.Now); next == nil || decide.Yields(*next) {
 		return ends, err
 	}
@@ -317,7 +316,7 @@ func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, e
 
 // troubled ends the batch with an error, after which the workflow waits, or defers the domain.
 func (b *batch) troubled(d decide.Decision, at crawl.Attempt) (turn, error) {
-	// A graylisted domain sleeps in its workflow, and one that was given up ends it.
+	// A graylisted domain waits in its workflow; a domain that was given up ends its workflow.
 	if at.Reason == reasons.Graylist || at.GiveUp != "" {
 		return another, nil
 	}

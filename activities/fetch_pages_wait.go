@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// wakeEarly is how long before its slot is free a workflow is woken: about the time from a timer
-	// to an activity on a busy server. The process waits out the rest, so that it is on time.
+	// wakeEarly is the head start of a workflow's timer before its slot is free: about the time from
+	// timer to activity on a busy server. The process waits out the rest, so that it is on time.
 	wakeEarly = 400 * time.Millisecond
 	// inProcessWait is the longest wait in the process for a batch of one page.
 	inProcessWait = 750 * time.Millisecond
-	// batchWait is the same for larger batches, which save workflow steps by it.
+	// batchWait is the longest wait in the process for larger batches, which saves workflow steps.
 	batchWait = 10 * time.Second
-	// instant is the longest wait that is not shown: a step of the workflow takes as long.
+	// instant is the longest wait that is not shown, because a workflow step takes as long.
 	instant = 20 * time.Millisecond
 )
 
-// wait waits for the domain's slot in the process if that is short, else the workflow waits.
+// wait waits for the domain's slot in the process if the wait is short, else in the workflow.
 func (b *batch) wait(d decide.Decision, wait time.Duration) turn {
 	if d.Crawl == nil || d.Reason == reasons.Window {
 		url := ""
@@ -41,8 +41,8 @@ func (b *batch) wait(d decide.Decision, wait time.Duration) turn {
 	return b.pause(wait)
 }
 
-// pause has the batch wait in the process. The next step that it has noted is its workflow's if this
-// worker stops meanwhile.
+// pause makes the batch wait in the process. If this worker stops, the workflow takes the recorded
+// next step.
 func (b *batch) pause(wait time.Duration) turn {
 	b.paused = time.Now()
 	b.until = b.paused.Add(wait)
@@ -68,7 +68,7 @@ func (b *batch) goesOn() bool {
 	return b.in.MaxPages > 1
 }
 
-// asked counts a request, and decides whether the batch is over by the facts of its record.
+// asked counts a request, and decides by the recorded facts whether the batch is over.
 func (b *batch) asked() {
 	b.pages++
 	switch {
@@ -83,7 +83,7 @@ func (b *batch) asked() {
 	}
 }
 
-// durableWait is the part of a wait for a slot that a workflow sleeps.
+// durableWait returns the part of a wait for a slot that a workflow sleeps.
 func durableWait(d time.Duration) time.Duration { return max(d-wakeEarly, 0) }
 
 // notGranted waits for the lease, here or in the workflow.
@@ -100,7 +100,7 @@ func (b *batch) notGranted(ctx context.Context, d decide.Decision, l crawl.Lease
 	return b.read(ctx)
 }
 
-// isQueue reports whether a wait was for a place in a queue of domains.
+// isQueue reports whether a wait was for a turn in a queue of domains.
 func isQueue(why reasons.Reason) bool { return why.Row().Of == reasons.SharedSlot }
 
 // waitOrDefer ends the batch with a wait, or defers the domain if the wait is too long.
@@ -113,20 +113,20 @@ func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, 
 	b.then(StepFetch, url, durableWait(wait), why)
 }
 
-// prerequisite has robots.txt or tdmrep.json fetched before any page of an origin: by the
-// workflow, or in the process, with the same waits, where Temporal is not at ease.
+// prerequisite fetches robots.txt or tdmrep.json before any page of an origin. The workflow
+// requests it, or this process with the same waits while Temporal is busy.
 func (b *batch) prerequisite(ctx context.Context, d decide.Decision) (turn, error) {
 	b.res.NextStep = NextStep{Next: StepRobots, Origin: d.Crawl.Origin}
 	if d.Prerequisite != kinds.Robots {
 		b.res.Kind = d.Prerequisite
 	}
 	if !b.in.Auto || !b.goesOn() {
-		return ends, nil // the wait for the slot is FetchRobots's own
+		return ends, nil // FetchRobots waits for the slot
 	}
 	return b.robots(ctx)
 }
 
-// robots makes the requests for what the batch has noted as its next step.
+// robots makes the requests for the recorded next step.
 func (b *batch) robots(ctx context.Context) (turn, error) {
 	for {
 		in := b.res.Robots(b.in.Domain)

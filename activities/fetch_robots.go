@@ -19,19 +19,19 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// RobotsStore is the rows of robots.txt.
+// RobotsStore reads and writes the rows of robots.txt.
 type RobotsStore interface {
 	read.RobotsStore
 	SaveRobots(ctx context.Context, r crawl.Robots) (failures int, err error)
 }
 
-// FetchRobotsInput asks for an origin's robots.txt.
+// FetchRobotsInput requests an origin's robots.txt.
 type FetchRobotsInput struct {
 	Domain string `json:"domain"`
 	Origin string `json:"origin"`
-	// Kind is what of the origin to fetch: robots, which is the default, or tdm.
+	// Kind is the file to fetch: robots, which is the default, or tdm.
 	Kind kinds.Kind `json:"kind,omitempty"`
-	// URL is where the last redirect led; empty at first.
+	// URL is the target of the last redirect; empty at first.
 	URL string `json:"url,omitempty"`
 	// Hops counts the redirects so far.
 	Hops int `json:"hops,omitempty"`
@@ -41,8 +41,8 @@ type FetchRobotsInput struct {
 	Backoff settings.Duration `json:"backoff,omitempty"`
 }
 
-// FetchRobotsResult is Done, or Defer, or asks for another call after Wait with Kind, URL, Hops
-// and Queued. Origin is set if that origin's robots.txt is needed first.
+// FetchRobotsResult is Done, or Defer, or requires another call after Wait with Kind, URL, Hops and
+// Queued. Origin is set if that origin's robots.txt is needed first.
 type FetchRobotsResult struct {
 	Done    bool                `json:"done"`
 	Verdict crawl.RobotsVerdict `json:"verdict,omitempty"`
@@ -54,13 +54,13 @@ type FetchRobotsResult struct {
 	URL     string              `json:"url,omitempty"`
 	Hops    int                 `json:"hops,omitempty"`
 	Queued  bool                `json:"queued,omitempty"`
-	// Asked is the request; empty if none was made.
+	// Asked is the request; empty if no request was made.
 	Asked Asked `json:"asked,omitzero"`
 	// Defer defers the domain for Wait, which is longer than a workflow sleeps.
 	Defer bool `json:"defer,omitempty"`
 }
 
-// originFetch is one request for what an origin says about all its pages.
+// originFetch is one request for a file that states an origin's rules.
 type originFetch struct {
 	*Activities
 	read.Origin
@@ -72,22 +72,22 @@ type originFetch struct {
 	asked string
 	other crawl.Facts
 
-	// after are the domain's facts by the request's record; nil is none
+	// after has the domain's facts from the request's record; nil if there was no record
 	after *crawl.Facts
 
-	// what the answer came to; unread is why robots.txt could not be read
+	// unread is why robots.txt could not be read
 	res     FetchRobotsResult
 	unread  string
 	trouble error
 }
 
-// FetchRobots makes one request for an origin's robots.txt, paced like any other
-// request to its domain, and stores the result. A redirect takes another call.
+// FetchRobots makes one request for an origin's robots.txt, paced like any other request to its
+// domain, and stores the result. A redirect takes another call.
 //
-// While robots.txt is unreachable nothing of the origin is fetched, unless a copy was
-// read within the last day. The first failures return TypeSiteTrouble, and Temporal makes another attempt.
-// Then the origin is put off for an hour, and for twice as long after each further
-// failure, up to 30 days. A domain whose name does not exist is given up likewise.
+// While robots.txt is unreachable nothing of the origin is fetched, unless a copy was read within
+// the last day. The first failures return TypeSiteTrouble, and Temporal retries the activity. Then
+// the origin is deferred for an hour, and for twice as long after each further failure, up to 30
+// days. A domain whose name does not exist is given up after the same schedule.
 func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
 	defer heartbeat(ctx)()
 	res, _, err := a.fetchRobots(ctx, in, nil, inProcessWait)
@@ -98,8 +98,8 @@ func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 	return res, retried(ctx, err, in.Backoff)
 }
 
-// fetchRobots waits for the lease at most so long; a longer wait is the result's. facts are the domain's
-// as just read; nil has them read. The facts of the request's record are returned, nil if there is none.
+// fetchRobots waits for the lease for at most patience; the result holds a longer wait. facts are
+// the domain's current facts; nil reads them. It returns the facts of the request's record, or nil.
 func (a *Activities) fetchRobots(
 	ctx context.Context, in FetchRobotsInput, facts *crawl.Facts, patience time.Duration,
 ) (FetchRobotsResult, *crawl.Facts, error) {
@@ -144,12 +144,12 @@ func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput, fa
 
 func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 	if c := f.Facts.CrawlOf(f.Name); c != nil && c.Robots == nil {
-		f.Stored.Age = -1 // no robots.txt of the origin was stored when the facts were read
+		f.Stored.Age = -1 // the facts had no stored robots.txt of the origin
 	} else if known, err := f.known(ctx); err != nil || known {
 		return f.verdict(f.Stored), err
 	}
 	if why, closed := decide.Closed(f.Facts.Domain, f.Facts.Now); closed {
-		// by now: nothing of the domain is due any more
+		// Nothing of the domain is due any more.
 		return FetchRobotsResult{Done: true, Verdict: f.Stored.Verdict, Detail: why}, nil
 	}
 	if why, closed := decide.Closed(f.other.Domain, f.Facts.Now); closed {
@@ -160,7 +160,7 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 	case err != nil:
 		return FetchRobotsResult{}, err
 	case wait > decide.IdleMost && f.asked == f.Domain:
-		// who asks for pages decides what becomes of a workflow whose window is closed for long
+		// FetchPages decides about a workflow whose window is closed for long.
 		return FetchRobotsResult{Done: true, Verdict: f.Stored.Verdict, Detail: "its window is closed"}, nil
 	case wait > 0:
 		return f.again(wait, reasons.Window, false), nil
@@ -168,7 +168,7 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 	return f.ask(ctx)
 }
 
-// windowWait is how long it is until the windows of both domains are open.
+// windowWait returns the time until the windows of both domains are open.
 func (f *originFetch) windowWait(ctx context.Context) (time.Duration, error) {
 	own, err := f.completeFor(ctx, f.Facts, nil)
 	other, err2 := f.completeFor(ctx, f.other, nil)
@@ -178,7 +178,7 @@ func (f *originFetch) windowWait(ctx context.Context) (time.Duration, error) {
 	return politeness.WaitAll(f.Facts.Now, append(own.Windows, other.Windows...)), nil
 }
 
-// known reads the stored copy, and reports whether it is enough, as after another worker's call.
+// known reads the stored copy, and reports whether it suffices, as after another worker's call.
 func (f *originFetch) known(ctx context.Context) (bool, error) {
 	stored, err := f.store.Robots(ctx, f.Name)
 	switch {
@@ -192,7 +192,7 @@ func (f *originFetch) known(ctx context.Context) (bool, error) {
 	return f.Hops == 0 && stored.Fresh > 0 && !f.Outdated(stored) && !f.MissesTDM(stored), nil
 }
 
-// ask requests and judges the answer. It spends a short wait for the lease in the process.
+// ask makes the request and judges the response. It spends a short wait for the lease here.
 func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 	health, spared := f.Facts.Domain.Health, f.Facts.Spared()
 	if f.asked != f.Domain {
@@ -205,9 +205,9 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 			Prerequisite: true, Queued: f.in.Queued,
 		},
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
-		// A hop to another domain keeps to the stricter of both domains' delays.
+		// A hop to another domain obeys the stricter of both domains' delays.
 		Pace: decide.PaceOf(f.Facts).And(decide.PaceOf(f.other)), Health: health, Run: f.Run, Now: f.Facts.Now, Spared: spared,
-		// a robots.txt that was read long ago says little about now
+		// An old robots.txt says little about the present.
 		Worked: f.asked == f.Domain && f.Lately() && f.Facts.Worked(),
 		Wanted: func(ctx context.Context) (bool, error) {
 			known, err := f.known(ctx)
@@ -242,7 +242,7 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 	}
 }
 
-// know has the rulings know a robots.txt that is the first of its origin.
+// know adds the first robots.txt of an origin to the cached rulings.
 func (f *originFetch) know(res request.Result) error {
 	stored := res.Exchange.Attempt.Robots
 	if stored == nil || stored.Origin != f.Name || f.Stored.Age >= 0 || !res.Recorded.Closed {
@@ -251,7 +251,7 @@ func (f *originFetch) know(res request.Result) error {
 	return f.rulings.Know(*stored, res.Recorded.Facts)
 }
 
-// workflowWait is the part of a wait that a workflow sleeps: less than all of one for the lease.
+// workflowWait returns the part of a wait that a workflow sleeps. It shortens waits for the lease.
 func workflowWait(res FetchRobotsResult) settings.Duration {
 	if res.Defer || res.Reason == reasons.Window || res.Reason == reasons.Robots {
 		return res.Wait
@@ -267,7 +267,7 @@ func (f *originFetch) again(wait time.Duration, why reasons.Reason, queued bool)
 
 func (f *originFetch) answer(ctx context.Context, x *request.Exchange) error {
 	if x.Interrupted {
-		return nil // it tells nothing about the site
+		return nil // the site did not cause this
 	}
 	said, err := f.Read(ctx, x)
 	switch {
@@ -285,7 +285,7 @@ func (f *originFetch) answer(ctx context.Context, x *request.Exchange) error {
 	return nil
 }
 
-// settle decides what becomes of an unread robots.txt, once the domain's pace is known.
+// settle decides about an unread robots.txt, once the domain's pace is known.
 func (f *originFetch) settle(x *request.Exchange) {
 	if f.unread == "" {
 		return
@@ -298,18 +298,18 @@ func (f *originFetch) settle(x *request.Exchange) {
 	f.res, f.trouble = f.untold(u, f.unread)
 }
 
-// untold is what to do about a robots.txt that could not be read.
+// untold returns the result for a robots.txt that could not be read.
 func (f *originFetch) untold(u read.Unread, why string) (FetchRobotsResult, error) {
 	if !u.Soon {
 		return f.verdict(u.Robots), nil
 	}
-	// not sooner: until then what is stored holds
+	// The stored copy holds until then.
 	return f.again(u.Wait, reasons.Robots, false), &siteTrouble{wait: u.Wait, what: fmt.Sprintf(
 		"%s/robots.txt: try %d of %d: %s; again in %s", f.Name, u.Try, decide.RobotsTries, why, u.Wait.Round(time.Millisecond),
 	)}
 }
 
-// verdict is the result for a stored robots.txt: done, unless tdmrep.json is wanted too.
+// verdict returns the result for a stored robots.txt: done, unless tdmrep.json is wanted too.
 func (f *originFetch) verdict(r crawl.Robots) FetchRobotsResult {
 	if f.MissesTDM(r) {
 		return FetchRobotsResult{Kind: kinds.TDM}
@@ -317,8 +317,8 @@ func (f *originFetch) verdict(r crawl.Robots) FetchRobotsResult {
 	return FetchRobotsResult{Done: true, Verdict: r.Verdict, Detail: r.Reason}
 }
 
-// refused handles a host without a permitted address. Its domain is deferred, by our own rule.
-// A robots.txt that redirects to such a host is unreachable.
+// refused handles a host without a permitted address. Its domain is deferred, by our own rule. A
+// robots.txt that redirects to such a host is unreachable.
 func (f *originFetch) refused(ctx context.Context, r crawl.Refusal) (FetchRobotsResult, error) {
 	if f.asked != f.Domain {
 		return f.unasked(ctx, fmt.Sprintf("redirects to %s, whose address %s is %s", f.asked, r.Addr, cmp.Or(r.Listed.Listed(), "not public")))
@@ -327,7 +327,7 @@ func (f *originFetch) refused(ctx context.Context, r crawl.Refusal) (FetchRobots
 	return FetchRobotsResult{Done: true, Detail: d.Why}, err
 }
 
-// unasked stores that robots.txt cannot be asked for: no request was made.
+// unasked records that robots.txt cannot be requested.
 func (f *originFetch) unasked(ctx context.Context, why string) (FetchRobotsResult, error) {
 	u := f.Unasked(why, f.jitter())
 	if _, err := f.store.SaveRobots(ctx, u.Robots); err != nil {

@@ -13,20 +13,20 @@ import (
 // FilterSeedsInput names a run.
 type FilterSeedsInput struct {
 	Run string `json:"run"`
-	// Wake says that the run's settings were changed: its sleeping domains decide again.
+	// Wake makes the run's sleeping domains decide again, because its settings were changed.
 	Wake bool `json:"wake,omitempty"`
 }
 
-// FilterSeedsResult counts what came of the seeds.
+// FilterSeedsResult counts the filtered seeds.
 type FilterSeedsResult struct {
-	// Disallowed counts those that robots.txt forbids.
+	// Disallowed counts the seeds that robots.txt forbids.
 	Disallowed int `json:"disallowed,omitempty"`
 }
 
 const (
 	// seedFilterSpan limits the requests for robots.txt. The domains' workflows request the rest.
 	seedFilterSpan = time.Minute
-	// dispatchFirst is the head start of the dispatcher, whose workflows request robots.txt themselves.
+	// dispatchFirst is the head start of the dispatcher, so that its workflows request robots.txt.
 	dispatchFirst      = 3 * time.Second
 	seedFilterParallel = 64
 )
@@ -48,7 +48,7 @@ func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (Filt
 		return res, orBadInput(err)
 	}
 	if run.Status != crawl.RunRunning {
-		return res, nil // none of its pages may be asked for
+		return res, nil // its pages may not be requested
 	}
 	if in.Wake {
 		if err := a.wakeDomains(ctx, run); err != nil {
@@ -79,7 +79,7 @@ func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (Filt
 	return res, nil
 }
 
-// wakeDomains has the domains of a run that are served decide again.
+// wakeDomains makes the run's claimed domains decide again.
 func (a *Activities) wakeDomains(ctx context.Context, run crawl.Run) error {
 	claimed, err := a.store.ClaimedDomains(ctx, run.ID)
 	if err != nil {
@@ -93,7 +93,6 @@ func (a *Activities) wakeDomains(ctx context.Context, run crawl.Run) error {
 	return group.Wait()
 }
 
-// filter looks at seeds that are open, those after a crawl.
 func (f *seedFilter) filter(ctx context.Context, open []crawl.SeedCrawl, after int64, res *FilterSeedsResult) error {
 	unknown := map[string]string{} // domains by origin
 	for _, c := range open {
@@ -127,7 +126,6 @@ func (f *seedFilter) filter(ctx context.Context, open []crawl.SeedCrawl, after i
 	return nil
 }
 
-// decide says what is to become of a seed by its robots.txt alone.
 func (f *seedFilter) decide(ctx context.Context, c crawl.SeedCrawl) (decide.Decision, error) {
 	facts := crawl.Facts{Now: c.Now, Domain: crawl.DomainFacts{Name: c.Domain}, Runs: []crawl.RunFacts{{
 		ID: f.run.ID, Name: f.run.Name, Settings: f.run.Settings, Crawl: &c.CrawlFacts,
@@ -162,7 +160,7 @@ func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 		if err != nil {
 			return err
 		}
-		// the run need not be running yet
+		// The run may not be running yet.
 		o.Run = crawl.RunFacts{ID: f.run.ID, Name: f.run.Name, Settings: f.run.Settings}
 		o.Facts.Runs = append(o.Facts.Runs, o.Run)
 		res, err := o.fetch(ctx)

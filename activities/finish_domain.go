@@ -11,34 +11,34 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// DomainStore is the rows of domains.
+// DomainStore reads and writes the rows of domains.
 type DomainStore interface {
 	FinishDomain(ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool)) (bool, error)
 	DomainRuns(ctx context.Context, domain string) ([]string, error)
 	RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error
 }
 
-// refuse defers a domain of which a host has no address that may be asked.
+// refuse defers a domain if one of its hosts has no permitted address.
 func (a *Activities) refuse(ctx context.Context, f crawl.Facts, host string, r crawl.Refusal) (decide.Decision, error) {
 	d := decide.RefuseAddress(f, host, r)
 	return d, a.store.RefuseDomain(ctx, f.Domain.Name, r.Addr, d.Until.Sub(f.Now), d.Why)
 }
 
-// FinishDomainInput asks to end a domain's workflow.
+// FinishDomainInput ends a domain's workflow.
 type FinishDomainInput struct {
 	Domain string `json:"domain"`
-	// Defer defers the domain for Wait, whatever is due.
+	// Defer defers the domain for Wait, even if pages are due.
 	Defer  bool              `json:"defer,omitempty"`
 	Wait   settings.Duration `json:"wait,omitempty"`
 	Reason string            `json:"reason,omitempty"`
 }
 
-// FinishDomainResult reports whether the workflow may end, since nothing is due.
+// FinishDomainResult reports whether the workflow may end because nothing is due.
 type FinishDomainResult struct {
 	Finished bool `json:"finished"`
 }
 
-// FinishDomain gives the domain's claim back unless work is due, and wakes its dispatchers.
+// FinishDomain releases the domain's claim unless work is due, and wakes its dispatchers.
 func (a *Activities) FinishDomain(ctx context.Context, in FinishDomainInput) (FinishDomainResult, error) {
 	var unread error
 	finished, err := a.store.FinishDomain(ctx, in.Domain, func(f crawl.Facts) (crawl.Finish, bool) {

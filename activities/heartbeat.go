@@ -10,8 +10,8 @@ import (
 // heartbeatEvery is well below the heartbeat time-out in workflows/options.go.
 const heartbeatEvery = 15 * time.Second
 
-// heartbeat sends heartbeats until stop is called, with the details of the attempts before. Most activities
-// end before the first.
+// heartbeat sends heartbeats until stop is called, with the details of the previous attempts. Most
+// activities end before the first heartbeat.
 func heartbeat(ctx context.Context) (stop func()) {
 	beating, stop := context.WithCancel(ctx)
 	var details []any
@@ -36,7 +36,6 @@ func heartbeat(ctx context.Context) (stop func()) {
 	return stop
 }
 
-// stopping reports whether this worker is shutting down.
 func stopping(ctx context.Context) bool {
 	select {
 	case <-stopChannel(ctx):
@@ -48,7 +47,7 @@ func stopping(ctx context.Context) bool {
 	}
 }
 
-// sleep waits, or returns false if the worker stops or the activity is cancelled.
+// sleep waits. It returns false if the worker stops or the activity is cancelled.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -62,7 +61,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	return !stopping(ctx)
 }
 
-// untilStop is a context that ends when the worker stops, too, for what need not be finished.
+// untilStop returns a context that also ends when the worker stops, for work that may be cut off.
 func untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

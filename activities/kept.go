@@ -2,9 +2,9 @@ package activities
 
 import "time"
 
-// Kept is an activity that waited when its process stopped, and that was neither completed nor failed: to
-// Temporal it still runs. The next process with the same Temporal continues it, without a step of its
-// workflow, unless its heartbeats were missed for too long: then Temporal has another attempt made.
+// Kept is an activity that waited when its process stopped, neither completed nor failed. To
+// Temporal it still runs. The next process with the same Temporal continues it without a workflow
+// step, unless too many heartbeats were missed: then Temporal retries the activity.
 type Kept struct {
 	call
 
@@ -13,7 +13,7 @@ type Kept struct {
 	Earlier *FetchPagesResult `json:"earlier,omitempty"`
 	Pages   int               `json:"pages"`
 	Wanting []string          `json:"wanting,omitempty"`
-	// Until is the end of its wait, and Beat its last heartbeat. Its batch begins no pages after Last.
+	// Until ends its wait, and Beat is its last heartbeat. Its batch begins no pages after Last.
 	Until time.Time `json:"until"`
 	Beat  time.Time `json:"beat"`
 	Last  time.Time `json:"last"`
@@ -26,16 +26,16 @@ func (t *task) kept() Kept {
 	}
 }
 
-// Keep returns the activities that wait, after Drain and once no worker polls. Temporal is told nothing of
-// them, which takes no time: it is for a process whose Temporal stops with it.
+// Keep returns the waiting activities. Call it after Drain and once no worker polls. It reports
+// nothing to Temporal, which saves time in a process that stops together with its Temporal.
 func Keep(a *Activities) []Kept { return a.scheduler.keep() }
 
-// adoptedWithin bounds the age of a kept activity's last heartbeat, in units of Kept.Every. The next
-// heartbeat must come before Temporal's time-out (beatPart).
+// adoptedWithin bounds the age of a kept activity's last heartbeat, in units of Kept.Every. The
+// next heartbeat must come before Temporal's time-out (beatPart).
 const adoptedWithin = 1.5
 
-// Adopt continues activities that an earlier process has kept, and returns their number. Those whose
-// heartbeats Temporal has missed for too long are left to it.
+// Adopt continues the activities that an earlier process kept, and returns their number. It leaves
+// activities with too old a heartbeat to Temporal.
 func Adopt(a *Activities, kept []Kept) (adopted int) {
 	now := time.Now()
 	for _, k := range kept {

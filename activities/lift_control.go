@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// LiftControlInput takes decisions of some kinds about a domain back.
+// LiftControlInput lifts decisions of some kinds about a domain.
 type LiftControlInput struct {
 	Domain string              `json:"domain"`
 	Kinds  []crawl.ControlType `json:"kinds"`

@@ -8,22 +8,22 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Step is what a domain's workflow should do next.
+// Step is the next action of a domain's workflow.
 type Step string
 
-// The steps an activity can ask for.
+// The steps an activity can request.
 const (
-	// StepFetch is to call FetchPages after Wait.
+	// StepFetch calls FetchPages after Wait.
 	StepFetch Step = "fetch"
-	// StepRobots is to call FetchRobots for Origin after Wait.
+	// StepRobots calls FetchRobots for Origin after Wait.
 	StepRobots Step = "robots"
-	// StepFinish is to call FinishDomain.
+	// StepFinish calls FinishDomain.
 	StepFinish Step = "finish"
 )
 
 // NextStep is the next step of a domain's workflow.
 type NextStep struct {
-	// Next is what to do after Wait; empty is StepFetch.
+	// Next is the step after Wait; empty means StepFetch.
 	Next   Step              `json:"next,omitempty"`
 	Wait   settings.Duration `json:"wait,omitempty"`
 	Reason reasons.Reason    `json:"reason,omitempty"`
@@ -31,7 +31,7 @@ type NextStep struct {
 	Defer bool `json:"defer,omitempty"`
 	// URL is the next page, for people. With StepRobots it is the target of the last redirect.
 	URL string `json:"url,omitempty"`
-	// Origin, Kind and Hops are those of a FetchRobotsInput, with StepRobots.
+	// Origin, Kind and Hops are the fields of a FetchRobotsInput, with StepRobots.
 	Origin string     `json:"origin,omitempty"`
 	Kind   kinds.Kind `json:"kind,omitempty"`
 	Hops   int        `json:"hops,omitempty"`
@@ -39,15 +39,15 @@ type NextStep struct {
 	Queued bool `json:"queued,omitempty"`
 }
 
-// Long reports whether URL, such as a robots.txt's location, leaves little of a payload for people.
+// Long reports whether URL, such as a robots.txt's location, takes most of a payload.
 func (n NextStep) Long() bool { return len(n.URL) > urlShown }
 
-// Robots is the input of the FetchRobots that StepRobots asks for.
+// Robots returns the input of the FetchRobots for StepRobots.
 func (n NextStep) Robots(domain string) FetchRobotsInput {
 	return FetchRobotsInput{Domain: domain, Origin: n.Origin, Kind: n.Kind, URL: n.URL, Hops: n.Hops, Queued: n.Queued}
 }
 
-// Then is what follows a FetchRobots.
+// Then returns the step that follows a FetchRobots.
 func (in FetchRobotsInput) Then(res FetchRobotsResult) NextStep {
 	n := NextStep{Next: StepRobots, Wait: res.Wait, Reason: res.Reason, URL: res.URL, Hops: res.Hops, Queued: res.Queued}
 	switch {

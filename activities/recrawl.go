@@ -15,7 +15,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// RecrawlStore has runs ask for pages again.
+// RecrawlStore makes pages of runs pending again.
 type RecrawlStore interface {
 	RecrawlDue(ctx context.Context, runID int64, most int) (int, error)
 	PlanRecrawl(
@@ -29,33 +29,32 @@ type RecrawlStore interface {
 	) (done bool, err error)
 }
 
-// RecrawlInput names pages of a run: those that were fetched longer ago than OlderThan, of
-// one domain or of all. It is meant to be written by hand:
+// RecrawlInput selects the pages of a run that were fetched longer ago than OlderThan, of one
+// domain or of all. People write it by hand:
 //
-//	{"run":"small-web","older_than":"720h"}
-//	{"run":"small-web","older_than":"720h","into":"weekly-images","only":"images","settings":{"delay":"30s"}}
+//	{"run":"small-web","older_than":"720h","into":"weekly-images","only":"images"}
 type RecrawlInput struct {
 	Run       string            `json:"run"`
 	OlderThan settings.Duration `json:"older_than"`
 	Domain    string            `json:"domain,omitempty"`
-	// Into is the run that asks for them; empty is the same. Where there is none of that name it
-	// is made, with the settings of Run as settings.Refresh changes them, and Settings.
+	// Into is the run that requests the pages; empty means Run. A missing run is created with the
+	// settings of Run as settings.Refresh changes them, and Settings.
 	Into     string             `json:"into,omitempty"`
 	Settings *settings.Settings `json:"settings,omitempty"`
-	// Only is what of them is asked for; empty is pages and images.
+	// Only selects pages or images; empty means both.
 	Only settings.Only `json:"only,omitempty"`
 
 	unreadable error
 }
 
-// UnmarshalJSON reads an input; what is wrong with it is left to Validate.
+// UnmarshalJSON decodes an input. Validate returns its error.
 func (in *RecrawlInput) UnmarshalJSON(data []byte) error {
 	type plain RecrawlInput
 	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
 	return nil
 }
 
-// RecrawlResult counts the pages that are pending by it.
+// RecrawlResult counts the pages made pending.
 type RecrawlResult struct {
 	Pending int `json:"pending"`
 }
@@ -92,17 +91,17 @@ func (in RecrawlInput) Validate() error {
 	return nil
 }
 
-// Asks is the run that asks for the pages.
+// Asks returns the run that requests the pages.
 func (in RecrawlInput) Asks() string { return cmp.Or(in.Into, in.Run) }
 
-// recrawlHeartbeat is the state that a retry of Recrawl resumes from. Before stays that of the first.
+// recrawlHeartbeat is the state that a retry of Recrawl resumes from. Before is set once.
 type recrawlHeartbeat struct {
 	crawl.RecrawlProgress
 
 	Before time.Time `json:"before"`
 }
 
-// Recrawl makes pages pending that were fetched long ago. A retry resumes where it was.
+// Recrawl makes pages pending that were fetched long ago. A retry resumes from its heartbeat.
 func (a *Activities) Recrawl(ctx context.Context, in RecrawlInput) (RecrawlResult, error) {
 	var res RecrawlResult
 	run, err := a.store.Run(ctx, in.Run)
@@ -113,7 +112,8 @@ func (a *Activities) Recrawl(ctx context.Context, in RecrawlInput) (RecrawlResul
 	if activity.HasHeartbeatDetails(ctx) {
 		var kept recrawlHeartbeat
 		if err := activity.GetHeartbeatDetails(ctx, &kept); err == nil && !kept.Before.IsZero() {
-			at = kept // what an older worker has kept is not understood, and begun again
+			// The state of an older worker is not understood, so the activity restarts.
+			at = kept
 		}
 	}
 	res.Pending = at.Pending

@@ -18,45 +18,45 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// Completer ends activities that were handed over, and keeps them alive until then. A client.Client is one.
+// Completer completes handed-over activities and sends their heartbeats. A client.Client is one.
 type Completer interface {
 	CompleteActivity(ctx context.Context, token []byte, result any, err error) error
 	RecordActivityHeartbeat(ctx context.Context, token []byte, details ...any) error
 }
 
 const (
-	// servedPerFetch is how many batches take steps at once, for each request that may be in flight:
-	// while some request, as many read and record.
+	// servedPerFetch is the number of concurrently served batches per concurrent request, so that as
+	// many batches read and record as request.
 	servedPerFetch = 2
-	// beatParallel is how many heartbeats are sent at once. On a busy machine one takes half a second, and
-	// those of 10,000 domains must not take longer than half of their time-out.
+	// beatParallel caps concurrent heartbeats. On a busy machine one takes half a second, and the
+	// heartbeats of 10,000 domains must not take longer than half of their time-out.
 	beatParallel = 128
-	// beatLook is how often it is looked which heartbeats are due, beatPart when one is: in this part of
-	// the activity's time-out. beatSpan limits one.
+	// beatLook is the interval of checks for due heartbeats. A heartbeat is due after 1/beatPart of
+	// the activity's time-out. beatSpan limits one heartbeat.
 	beatLook = 5 * time.Second
 	beatPart = 2
 	beatSpan = 30 * time.Second
-	// completeSpan limits an attempt to tell Temporal a result.
+	// completeSpan limits an attempt to report a result to Temporal.
 	completeSpan = time.Minute
 )
 
-// scheduler serves batches of pages with a bounded number of goroutines. A batch that waits, for its
-// domain's slot or for its turn here, is a value in a heap; it has handed its activity over. It is
-// safe for concurrent use.
+// scheduler serves batches of pages with a bounded number of goroutines. A batch that waits, for
+// its domain's slot or for its turn here, has handed its activity over and is a value in a heap. It
+// is safe for concurrent use.
 type scheduler struct {
 	completer Completer
 	log       *slog.Logger
 	most      int
 
 	mu sync.Mutex
-	// held are the activities that were handed over.
+	// held contains the activities that were handed over.
 	held map[*task]struct{}
-	// due are those that wait, of fast sites and of slow ones, the first first.
+	// due contains the waiting tasks of fast sites and of slow sites, each in order.
 	due    [2]tasks
 	served [2]int
 	timer  *time.Timer
 	beats  *time.Timer
-	// closed is set once no more steps are taken, handedOver once all that wait are to end.
+	// closed is set once no more steps are taken, handedOver once all waiting tasks must end.
 	closed, handedOver bool
 	ended              sync.WaitGroup
 }
@@ -66,9 +66,9 @@ type task struct {
 	*batch
 
 	call
-	// beat is when Temporal has last heard of it.
+	// beat is the time of the last heartbeat.
 	beat time.Time
-	// cancelled is set when nobody waits for the result any more; cancel is set while it takes steps.
+	// cancelled is set when nobody wants the result; cancel is set while the task takes steps.
 	cancelled bool
 	cancel    context.CancelFunc
 }
@@ -82,8 +82,8 @@ func newScheduler(c Completer, fetches int, log *slog.Logger) *scheduler {
 	return s
 }
 
-// serve takes steps of a new batch. It returns false if the batch has not ended: then it is
-// continued here, and the activity is completed. Without a Completer the batch waits in its activity.
+// serve takes steps of a new batch. It returns false if the batch has not ended; then the scheduler
+// continues it and completes the activity. Without a Completer the batch waits in its activity.
 func (s *scheduler) serve(ctx context.Context, b *batch) bool {
 	if s.completer == nil {
 		for !b.run(ctx) {
@@ -102,7 +102,6 @@ func (s *scheduler) serve(ctx context.Context, b *batch) bool {
 	return false
 }
 
-// enter takes a turn, if one is free.
 func (s *scheduler) enter(lane int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +130,7 @@ func (s *scheduler) look() {
 	s.advance()
 }
 
-// advance serves the tasks that are due, and plans the next look. The caller holds the lock.
+// advance serves the due tasks and sets the timer. The caller holds the lock.
 func (s *scheduler) advance() {
 	if s.closed && !s.handedOver {
 		return
@@ -157,7 +156,7 @@ func (s *scheduler) advance() {
 	}
 }
 
-// first returns the lane whose first task is served next, or -1 if no task can be. The caller holds the lock.
+// first returns the lane whose first task is served next, or -1. The caller holds the lock.
 func (s *scheduler) first(now time.Time) int {
 	first := -1
 	for lane, waiting := range s.due {
@@ -171,7 +170,6 @@ func (s *scheduler) first(now time.Time) int {
 	return first
 }
 
-// run continues a task until it waits again, or has ended.
 func (s *scheduler) run(ctx context.Context, t *task, lane int) {
 	if ended := s.steps(ctx, t); ended {
 		s.complete(t)
@@ -187,7 +185,7 @@ func (s *scheduler) run(ctx context.Context, t *task, lane int) {
 	s.advance()
 }
 
-// steps is the batch's run. A panic is its error, as it is the SDK's for other activities.
+// steps runs the batch. A panic becomes its error, as the SDK does for other activities.
 func (s *scheduler) steps(ctx context.Context, t *task) (ended bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -198,8 +196,8 @@ func (s *scheduler) steps(ctx context.Context, t *task) (ended bool) {
 	return t.run(ctx)
 }
 
-// complete tells Temporal the result. If that fails, the activity's heartbeats end, and another
-// attempt continues where this one has ended.
+// complete reports the result to Temporal. If that fails, the activity's heartbeats end, and
+// another attempt continues from its end.
 func (s *scheduler) complete(t *task) {
 	ctx, cancel := context.WithTimeout(t.context(), completeSpan)
 	defer cancel()
@@ -219,13 +217,11 @@ func (s *scheduler) complete(t *task) {
 	s.ended.Done()
 }
 
-// isGone reports whether nobody waits for an activity's result any more.
 func isGone(err error) bool {
 	_, gone := errors.AsType[*serviceerror.NotFound](err)
 	return gone
 }
 
-// beatAll sends the heartbeats that are due.
 func (s *scheduler) beatAll() {
 	now := time.Now()
 	s.mu.Lock()
@@ -244,7 +240,7 @@ func (s *scheduler) beatAll() {
 			return nil
 		})
 	}
-	_ = group.Wait() // no error: see above
+	_ = group.Wait() // no function returns an error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.held) > 0 {
@@ -252,8 +248,8 @@ func (s *scheduler) beatAll() {
 	}
 }
 
-// heartbeat keeps an activity alive, and ends its batch where that is not wanted any more. One that
-// fails otherwise is sent again at the next look.
+// heartbeat keeps an activity alive, and ends its batch if the activity is not wanted any more. The
+// next check retries other failures.
 func (s *scheduler) heartbeat(t *task) {
 	ctx, cancel := context.WithTimeout(t.context(), beatSpan)
 	defer cancel()
@@ -282,14 +278,14 @@ func (s *scheduler) heartbeat(t *task) {
 	}
 }
 
-// stop has nothing take steps any more.
+// stop ends the taking of steps.
 func (s *scheduler) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 }
 
-// handOver has all that wait end, so that other workers continue them, and returns when they have.
+// handOver ends all waiting tasks, so that other workers continue them, and waits for their end.
 func (s *scheduler) handOver() {
 	s.mu.Lock()
 	s.closed, s.handedOver = true, true
@@ -298,8 +294,8 @@ func (s *scheduler) handOver() {
 	s.ended.Wait()
 }
 
-// keep returns the activities that wait, once nothing takes steps any more, and tells Temporal nothing of
-// them. Call stop before.
+// keep returns the waiting activities once no task takes steps, and reports nothing to Temporal.
+// Call stop before.
 func (s *scheduler) keep() []Kept {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -322,7 +318,7 @@ func (s *scheduler) keep() []Kept {
 	return kept
 }
 
-// hold serves a task from when its wait is over.
+// hold serves a task after its wait.
 func (s *scheduler) hold(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -341,7 +337,7 @@ func (s *scheduler) stops() bool {
 	return s.closed
 }
 
-// lane is 1 for a site that is known to be slow.
+// lane returns 1 for a known slow site.
 func (b *batch) lane() int {
 	if request.IsSlow(b.facts.Domain.Health) {
 		return 1
@@ -349,7 +345,6 @@ func (b *batch) lane() int {
 	return 0
 }
 
-// tasks is a heap, the one first whose wait ends first.
 type tasks []*task
 
 func (h *tasks) Len() int           { return len(*h) }

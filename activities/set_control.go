@@ -12,7 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/politeness"
 )
 
-// ControlStore is the rows of what people decide about domains.
+// ControlStore reads and writes people's decisions about domains.
 type ControlStore interface {
 	SetControl(ctx context.Context, domain string, c crawl.Control) error
 	LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error

@@ -18,18 +18,18 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// Asked is a request that an activity has made, for people.
+// Asked describes a request of an activity for people.
 type Asked struct {
 	URL string `json:"url"`
 	// Kind is empty for a page.
 	Kind    kinds.Kind    `json:"kind,omitempty"`
 	Outcome crawl.Outcome `json:"outcome"`
-	// Status is 0 where there was no answer; then Error says why.
+	// Status is 0 if there was no response; then Error explains why.
 	Status int    `json:"status,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 
-// Answer says in words how the request ended.
+// Answer describes how the request ended.
 func (a Asked) Answer() string {
 	if a.Status == 0 {
 		return string(a.Outcome) + ": " + a.Error
@@ -41,7 +41,7 @@ func statusText(code int) string {
 	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
 }
 
-// What a request may take of a payload, as JSON, in bytes.
+// Limits of a request in a payload, as JSON, in bytes.
 const (
 	askedURLMax   = 300
 	askedErrorMax = 150
@@ -57,7 +57,7 @@ func askedOf(url string, kind kinds.Kind, at crawl.Attempt) Asked {
 	}
 }
 
-// shorten cuts a text that would take more as JSON, which writes some characters in six bytes.
+// shorten cuts a text to its limit as JSON, which encodes some characters in six bytes.
 func shorten(text string, most int) string {
 	for n := most; ; n -= n/4 + 1 {
 		short := urls.Shorten(text, n)
@@ -67,28 +67,28 @@ func shorten(text string, most int) string {
 	}
 }
 
-// Shown is what a domain's workflow shows of it.
+// Shown describes a domain in its workflow's summary.
 type Shown struct {
-	// Delay is how long the domain is left alone after its last request, for Reason.
+	// Delay is the wait after the domain's last request, for Reason.
 	Delay  settings.Duration `json:"delay,omitempty"`
 	Reason reasons.Reason    `json:"reason,omitempty"`
-	// Robots is what the robots.txt came to of the origin that was asked.
+	// Robots is the robots.txt verdict of the requested origin.
 	Robots crawl.RobotsVerdict `json:"robots,omitempty"`
-	// Health says in words how the domain has answered of late.
+	// Health describes how the domain has responded recently.
 	Health string `json:"health,omitempty"`
 }
 
-// Pending is how many requests of a domain are pending.
+// Pending counts a domain's pending requests.
 type Pending struct {
 	Requests int64 `json:"requests"`
-	// More says that there are more than that.
+	// More is set if more requests are pending.
 	More bool `json:"more,omitempty"`
 }
 
-// pendingShown bounds what is counted for people: it is a hundred entries of an index.
+// pendingShown caps the count for people: it reads a hundred entries of an index.
 const pendingShown = 100
 
-// count counts what is pending in the runs that want something of the domain.
+// count counts the pending requests in the runs that have work for the domain.
 func (b *batch) count(ctx context.Context) error {
 	runs := make([]int64, len(b.facts.Runs))
 	for i, r := range b.facts.Runs {

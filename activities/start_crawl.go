@@ -9,11 +9,11 @@ import (
 // StartCrawlInput names a run.
 type StartCrawlInput struct {
 	Run string `json:"run"`
-	// Scheduled says that a schedule starts it: a stopped or paused run stays so.
+	// Scheduled is set if a schedule starts the run, which does not resume a stopped or paused run.
 	Scheduled bool `json:"scheduled,omitempty"`
 }
 
-// StartCrawl makes a run go on, and its CrawlWorkflow run.
+// StartCrawl resumes a run and starts its CrawlWorkflow.
 func (a *Activities) StartCrawl(ctx context.Context, in StartCrawlInput) error {
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {

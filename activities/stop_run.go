@@ -6,13 +6,13 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// StopRunInput names a run, and why it is stopped.
+// StopRunInput names a run and the reason to stop it.
 type StopRunInput struct {
 	Run    string `json:"run"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// StopRun stops a run. It leaves a run that has ended as it is.
+// StopRun stops a run. It does not change a run that has ended.
 func (a *Activities) StopRun(ctx context.Context, in StopRunInput) error {
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {

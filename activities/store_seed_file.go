@@ -20,12 +20,12 @@ import (
 	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
-// SeedFile is a seed file for a worker to read: a file in its --seed-dir, or a download.
+// SeedFile names a seed file for a worker to read: a file in its --seed-dir, or a download.
 type SeedFile struct {
 	Source seeds.Source `json:"source"`
 	File   string       `json:"file,omitempty"`
 	URL    string       `json:"url,omitempty"`
-	// Column and RankColumn are of a CSV file, Limit and Offset count entries: seedfile.Options.
+	// Column and RankColumn name CSV columns; Limit and Offset count entries. See seedfile.Options.
 	Column     string `json:"column,omitempty"`
 	RankColumn string `json:"rank_column,omitempty"`
 	Limit      int64  `json:"limit,omitempty"`
@@ -36,7 +36,7 @@ func (l SeedFile) options() seedfile.Options {
 	return seedfile.Options{Source: l.Source, Column: l.Column, RankColumn: l.RankColumn, Limit: l.Limit, Offset: l.Offset}
 }
 
-// Validate checks a seed file that is to be read. Errors wrap crawl.ErrInvalid.
+// Validate checks a seed file before it is read. Errors wrap crawl.ErrInvalid.
 func (l SeedFile) Validate() error {
 	if l.Source == seeds.Sitemap {
 		if l.File != "" || l.URL == "" {
@@ -61,30 +61,30 @@ func (l SeedFile) Validate() error {
 	return nil
 }
 
-// StoreSeedFileInput asks to store the seeds of a seed file.
+// StoreSeedFileInput requests to store the seeds of a seed file.
 type StoreSeedFileInput struct {
 	Run      string            `json:"run"`
 	File     SeedFile          `json:"file"`
 	Settings settings.Settings `json:"settings"`
 }
 
-// SeedFiles are what workers read seed files from.
+// SeedFiles names the directories that workers read seed files from.
 type SeedFiles struct {
-	// Dir has the files that may be read; empty means none.
+	// Dir holds the local seed files. Empty permits no local files.
 	Dir string
-	// Cache is where downloaded lists are kept.
+	// Cache holds downloaded lists.
 	Cache string
 }
 
-// SeedFileStore is how far seed files are stored.
+// SeedFileStore reads and writes the progress of seed files.
 type SeedFileStore interface {
 	SeedFileStored(ctx context.Context, runID int64, file, version string) (int64, error)
 	NoteSeedFile(ctx context.Context, runID int64, file, version string, entries int64) error
 	ForgetSeedFile(ctx context.Context, runID int64, file string) error
 }
 
-// StoreSeedFile creates the run if needed, and stores the seeds of a seed file. A retry resumes
-// and counts its own seeds. An unreadable file is bad input, a failed download is not.
+// StoreSeedFile creates the run if needed, and stores the seeds of a seed file. A retry resumes and
+// counts its own seeds. An unreadable file is bad input, a failed download is not.
 func (a *Activities) StoreSeedFile(ctx context.Context, in StoreSeedFileInput) (StoreSeedsResult, error) {
 	defer heartbeat(ctx)()
 	var res StoreSeedsResult
@@ -112,7 +112,7 @@ func (a *Activities) StoreSeedFile(ctx context.Context, in StoreSeedFileInput) (
 	return res, a.store.ForgetSeedFile(ctx, run.ID, s.key())
 }
 
-// storeSitemapSeed makes a sitemap part of a run: it is asked for as any page is.
+// storeSitemapSeed adds a sitemap to a run. It is requested like any page.
 func (a *Activities) storeSitemapSeed(ctx context.Context, run crawl.Run, url string) (res StoreSeedsResult, err error) {
 	seed, err := seeds.Parse(url)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *Activities) storeSitemapSeed(ctx context.Context, run crawl.Run, url st
 	return res, err
 }
 
-// openSeedFile opens a seed file, and returns what tells this version of it from others.
+// openSeedFile opens a seed file, and returns a text that identifies its version.
 func (a *Activities) openSeedFile(ctx context.Context, l SeedFile) (_ *seedfile.File, version string, err error) {
 	var in *os.File
 	if l.File != "" {
@@ -147,7 +147,7 @@ func (a *Activities) openSeedFile(ctx context.Context, l SeedFile) (_ *seedfile.
 	return file, fmt.Sprintf("%d bytes, %s", info.Size(), info.ModTime().UTC()), nil
 }
 
-// openLocal opens a file in the --seed-dir, and no file outside, whatever links there are.
+// openLocal opens a file in the --seed-dir, and never a file outside, even through a symbolic link.
 func (a *Activities) openLocal(name string) (*os.File, error) {
 	if a.seedFiles.Dir == "" {
 		return nil, badInput(fmt.Errorf("%w: file %q: this worker reads no files: start it with --seed-dir, or use url", crawl.ErrInvalid, name))
@@ -198,7 +198,7 @@ type storingList struct {
 	res *StoreSeedsResult
 }
 
-// key names the list where it is noted how far it is stored.
+// key names the list in the rows of its progress.
 func (s *storingList) key() string {
 	return "worker\n" + s.list.options().Key(s.list.File, s.list.URL)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// SeedStore is the rows of seeds.
+// SeedStore reads and writes the rows of seeds.
 type SeedStore interface {
 	AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (int, error)
 	StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.Stored, error)
@@ -25,25 +25,25 @@ type SeedStore interface {
 	OpenSeeds(ctx context.Context, runID, after int64, most int) ([]crawl.SeedCrawl, error)
 }
 
-// StoreSeedsInput asks to store the given seeds, and those that a command line has staged.
+// StoreSeedsInput requests to store the given seeds, and the seeds that a command line has staged.
 type StoreSeedsInput struct {
 	Run      string            `json:"run"`
 	URLs     []string          `json:"urls,omitempty"`
 	Settings settings.Settings `json:"settings"`
 }
 
-// StoreSeedsResult counts what came of the seeds.
+// StoreSeedsResult counts the stored seeds.
 type StoreSeedsResult struct {
 	Added int `json:"added"`
 	Known int `json:"known"`
-	// Listed are of domains that a list keeps from being crawled.
+	// Listed counts seeds of domains that a list excludes from crawls.
 	Listed int `json:"listed,omitempty"`
-	// Refused seeds are no URLs; Example is one of them and why.
+	// Refused counts seeds that are no URLs. Example is a refused seed with its error.
 	Refused int    `json:"refused,omitempty"`
 	Example string `json:"example,omitempty"`
 }
 
-// Include adds what came of other seeds.
+// Include adds the counts of other seeds.
 func (r *StoreSeedsResult) Include(o StoreSeedsResult) {
 	r.add(seeds.Stored{Added: o.Added, Known: o.Known, Listed: o.Listed})
 	r.Refused += o.Refused
@@ -55,19 +55,19 @@ func (r *StoreSeedsResult) add(stored seeds.Stored) {
 }
 
 const (
-	// seedChunk is how many seeds one transaction stores.
+	// seedChunk caps the seeds that one transaction stores.
 	seedChunk      = 500
 	seedExampleMax = 200
 )
 
 // StoreSeeds creates the run if needed, and stores its seeds in chunks. It also begins to follow
-// known links if the depth or scope was widened. Each chunk is unstaged once it is stored, so
-// that a retry resumes. Given seeds that are no URLs are bad input; staged ones are counted.
+// known links if the depth or scope was widened. Each chunk is unstaged once it is stored, so that
+// a retry resumes. Given seeds that are no URLs are bad input; staged ones are counted.
 func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreSeedsResult, error) {
 	defer heartbeat(ctx)()
 	var res StoreSeedsResult
 	if activity.HasHeartbeatDetails(ctx) {
-		// what an attempt that was interrupted has counted
+		// Resume from the counts of an interrupted attempt.
 		if err := activity.GetHeartbeatDetails(ctx, &res); err != nil {
 			return res, fmt.Errorf("read the heartbeat: %w", err)
 		}
@@ -79,7 +79,7 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 		return res, badInput(err)
 	}
 	if len(in.URLs) == 0 {
-		// a run is changed, or goes on; seeds that are staged have one
+		// This changes or resumes a run. Staged seeds always have a run.
 		if _, err := a.store.Run(ctx, in.Run); errors.Is(err, crawl.ErrNotFound) {
 			return res, badInput(fmt.Errorf("%w: urls: run %q does not exist yet: at least one is needed, such as [\"https://example.org/\"]",
 				crawl.ErrInvalid, in.Run))

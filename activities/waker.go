@@ -12,9 +12,9 @@ const wakeEvery = time.Second
 
 const wakeTimeout = 30 * time.Second
 
-// waker wakes the dispatchers of runs that have news, each with one wake-up at a time. Temporal
+// waker wakes the dispatchers of runs that have news, one wake-up of each at a time. Temporal
 // writes wake-ups to the workflow one after the other, in the queue of its own steps. If Temporal
-// is slow and each process sends one a second, they pile up and the dispatcher stands still.
+// is slow and each process sends one a second, they pile up and the dispatcher stalls.
 type waker struct {
 	starter Starter
 	log     *slog.Logger
@@ -26,9 +26,9 @@ type waker struct {
 }
 
 type wakeUps struct {
-	// last is when the last began, or the next is to.
+	// last is the start of the last wake-up, or of the planned one.
 	last time.Time
-	// planned is set until the next begins, underWay from then until it has ended.
+	// planned is set until the next wake-up begins, underWay from then until it ends.
 	planned, underWay bool
 }
 
@@ -36,7 +36,6 @@ func newWaker(s Starter, log *slog.Logger) *waker {
 	return &waker{starter: s, log: log, runs: make(map[string]*wakeUps)}
 }
 
-// wake wakes the dispatcher of a run, at once or as soon as it may.
 func (w *waker) wake(run string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,7 +45,7 @@ func (w *waker) wake(run string) {
 		w.runs[run] = u
 	}
 	if w.stopped || u.planned {
-		return // another wake-up is to come
+		return // another wake-up will follow
 	}
 	u.planned = true
 	if !u.underWay {
@@ -54,7 +53,7 @@ func (w *waker) wake(run string) {
 	}
 }
 
-// plan has the next wake-up begin as soon as it may. The caller holds the lock.
+// plan schedules the next wake-up. The caller holds the lock.
 func (w *waker) plan(run string, u *wakeUps) {
 	now := time.Now()
 	u.last = u.last.Add(wakeEvery)
@@ -76,7 +75,7 @@ func (w *waker) plan(run string, u *wakeUps) {
 	})
 }
 
-// end plans the wake-up that was requested meanwhile: it may concern later news.
+// end schedules the wake-up that was requested since, because it may concern later news.
 func (w *waker) end(run string, u *wakeUps) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"github.com/mosey-web/mosey/crawl/decide"
 )
 
-// widenFirst limits how long a seeding follows known links before its run starts.
+// widenFirst limits how long StoreSeeds follows known links before its run starts.
 const widenFirst = 2 * time.Second
 
-// widen adds the targets of known links to the run, after its depth or scope was widened. It stops
-// at an instant, if one is given. It returns how many are new, and whether all links were followed.
+// widen adds the targets of known links to the run, after its depth or scope was widened. A nonzero
+// until limits its time. It returns the number of new pages, and whether all links were followed.
 func (a *Activities) widen(ctx context.Context, run crawl.Run, until time.Time) (added int, done bool, err error) {
 	facts := crawl.RunFacts{ID: run.ID, Name: run.Name, Settings: run.Settings}
 	for !stopping(ctx) && (until.IsZero() || time.Now().Before(until)) {
