@@ -20,7 +20,7 @@ type CrawlInput struct {
 	unreadable error
 }
 
-// UnmarshalJSON reads an input; what is wrong with it is left to the workflow.
+// UnmarshalJSON decodes an input. The workflow returns its error.
 func (in *CrawlInput) UnmarshalJSON(data []byte) error {
 	type plain CrawlInput
 	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
@@ -34,13 +34,13 @@ func (in CrawlInput) validate() error {
 	return crawl.ValidateRunName(in.Run)
 }
 
-// CrawlResult says why the run ended.
+// CrawlResult explains why the run ended.
 type CrawlResult struct {
 	Reason string `json:"reason"`
 }
 
-// CrawlWorkflow starts the domains of a run that have due work, then sleeps until something is due
-// or a signal wakes it. It ends when nothing is active or due, waits while the run is paused, and
+// CrawlWorkflow starts the domains of a run that have due work, then sleeps until a page is due or
+// a signal wakes it. It ends when nothing is active or due, waits while the run is paused, and
 // stops the run if it is cancelled. Package reconcile restarts it if it was terminated.
 func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 	if err := in.validate(); err != nil {
@@ -55,7 +55,7 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 		switch {
 		case err != nil:
 			return CrawlResult{}, d.leave(ctx, err)
-		// A seed that came meanwhile has made the run go on: look again.
+		// A new seed has resumed the run.
 		case res.Ended && d.wake.Len() == 0:
 			status := StatusDone
 			if res.Stopped {
@@ -68,7 +68,7 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 			drain(d.wake)
 			return CrawlResult{}, handOver(ctx, CrawlWorkflow, in)
 		}
-		// An idle run waits for a signal alone, and so makes no events.
+		// An idle run waits only for a signal, and so adds no events.
 		summary := fmt.Sprintf("%d domains active", res.Active)
 		if res.Paused {
 			summary = "paused"
@@ -85,11 +85,10 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 type dispatcher struct {
 	run  string
 	wake workflow.ReceiveChannel
-	// changed is set if a person has changed the run since the last look.
+	// changed is set if a person has changed the run since the last dispatch.
 	changed bool
 }
 
-// look starts the domains that have due work, once.
 func (d *dispatcher) look(ctx workflow.Context) (res activities.DispatchResult, err error) {
 	drain(d.wake)
 	d.changed = false
@@ -109,7 +108,7 @@ func (d *dispatcher) look(ctx workflow.Context) (res activities.DispatchResult, 
 	return res, workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 }
 
-// leave stops the run of a cancelled workflow, which would seem to run for ever.
+// leave stops the run of a cancelled workflow, which would otherwise appear to run for ever.
 func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
 	if !temporal.IsCanceledError(cause) {
 		return cause
@@ -124,7 +123,7 @@ func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
 	return endAs(ctx, StatusStopped, cause)
 }
 
-// handle sets the run's update handlers. A decision is a row first, so that it outlives a workflow.
+// handle sets the run's update handlers. A decision is stored first, to outlive the workflow.
 func (d *dispatcher) handle(ctx workflow.Context) error {
 	return errors.Join(
 		setUpdate[Stop](ctx, UpdateStop, d.stop, "Stop the run: no page of it is requested any more"),
@@ -162,9 +161,9 @@ func (d *dispatcher) change(ctx workflow.Context, summary string, c crawl.RunCha
 	return d.decide(ctx, summary, act.ChangeRun, activities.ChangeRunInput{Run: d.run, RunChange: c})
 }
 
-// decide stores a person's decision by an activity, then has the dispatcher look.
+// decide stores a person's decision by an activity, then triggers a dispatch.
 func (d *dispatcher) decide(ctx workflow.Context, summary string, activity, in any) error {
 	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), activity, in).Get(ctx, nil)
-	d.changed = true // perhaps even if it failed
+	d.changed = true // the activity may have failed after storing
 	return updateError(summary, err)
 }

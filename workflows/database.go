@@ -11,12 +11,12 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// DatabaseInput names the database that a namespace belongs to.
+// DatabaseInput names the database that owns a namespace.
 type DatabaseInput struct {
 	Database string `json:"database"`
 }
 
-// memoDatabase is the memo of the DatabaseWorkflow, which has the same.
+// memoDatabase is the memo of the DatabaseWorkflow that names the database.
 const memoDatabase = "database"
 
 // DatabaseWorkflow names its namespace's database in its memo. Ending it frees the namespace.
@@ -24,7 +24,7 @@ func DatabaseWorkflow(ctx workflow.Context, _ DatabaseInput) error {
 	return workflow.Await(ctx, func() bool { return false })
 }
 
-// NamespaceOwner is the database that the namespace belongs to; empty means none.
+// NamespaceOwner returns the database that owns the namespace; empty means the namespace is free.
 func (s Starter) NamespaceOwner(ctx context.Context) (database string, err error) {
 	info, runs, err := s.running(ctx, crawl.DatabaseWorkflowID)
 	if err != nil || !runs {
@@ -51,5 +51,5 @@ func (s Starter) ClaimNamespace(ctx context.Context, database string) (owner str
 	if _, err := s.Client.ExecuteWorkflow(ctx, opts, DatabaseWorkflowName, DatabaseInput{Database: database}); err != nil {
 		return "", fmt.Errorf("start %s: %w", opts.ID, err)
 	}
-	return s.NamespaceOwner(ctx) // another's may have been first
+	return s.NamespaceOwner(ctx) // another database may have been first
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Deployment is a worker deployment of Temporal: workers of several versions on the same task queues.
-// New workflows start on the current version; others move to it when they next take a step.
+// Deployment is a worker deployment of Temporal: workers of several versions on the same task
+// queues. New workflows start on the current version; others move to it when they next take a step.
 type Deployment struct {
 	Client client.Client
 	Name   string
@@ -33,11 +33,11 @@ type Version struct {
 	Created time.Time `json:"created"`
 	// Workflows counts the open workflows that are pinned to it, perhaps a second late.
 	Workflows int64 `json:"workflows"`
-	// Workers name the processes that have asked for its tasks within PollerSpan.
+	// Workers names the processes that polled for its tasks within PollerSpan.
 	Workers []string `json:"workers"`
 }
 
-// Versions lists the versions, the newest first. current is empty if it is workers without one.
+// Versions lists the versions, newest first. An empty current means unversioned workers.
 func (d Deployment) Versions(ctx context.Context) (versions []Version, current string, err error) {
 	info, current, err := d.describe(ctx)
 	if err != nil || len(info.VersionSummaries) == 0 {
@@ -62,7 +62,7 @@ func (d Deployment) Versions(ctx context.Context) (versions []Version, current s
 	return versions, current, nil
 }
 
-// describe returns what Temporal knows of the deployment, which may be nothing.
+// describe returns the deployment, or zero values if Temporal does not know it.
 func (d Deployment) describe(ctx context.Context) (info client.WorkerDeploymentInfo, current string, err error) {
 	res, err := d.handle().Describe(ctx, client.WorkerDeploymentDescribeOptions{})
 	if NotFound(err) {
@@ -77,20 +77,20 @@ func (d Deployment) describe(ctx context.Context) (info client.WorkerDeploymentI
 	return res.Info, current, nil
 }
 
-// Left counts the workflows that are pinned to another version than the current one.
+// Left counts the workflows that are pinned to other versions than the current one.
 func (d Deployment) Left(ctx context.Context, current string) (int64, error) {
 	return d.count(ctx, pinned+" AND "+d.others(current))
 }
 
-// Unversioned counts the workflows that workers without a version began. They do not move.
+// Unversioned counts the workflows that unversioned workers began. They do not move.
 func (d Deployment) Unversioned(ctx context.Context) (int64, error) {
 	return d.count(ctx, moving+" AND TemporalWorkerDeployment IS NULL")
 }
 
-// SetCurrent makes a version current; an empty buildID means workers without a version. It returns
-// an error that wraps crawl.ErrInvalid if no worker of that version serves the task queues.
+// SetCurrent makes a version current; an empty buildID means unversioned workers. It returns an
+// error that wraps crawl.ErrInvalid if no worker of that version serves the task queues.
 func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
-	if buildID == "" { // Temporal looks only at those that have one
+	if buildID == "" { // Temporal checks only versioned workers
 		if workers, err := d.workers(ctx); err != nil {
 			return err
 		} else if len(workers[""]) == 0 {
@@ -107,13 +107,13 @@ func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
 	return nil
 }
 
-// Remove forgets a version that is not current, and to which no workflow is pinned. It returns
-// an error that wraps crawl.ErrInvalid while workers of it run, and for five minutes more.
+// Remove deletes a version that is not current and has no pinned workflows. It returns an error
+// that wraps crawl.ErrInvalid while its workers run, and for five minutes more.
 func (d Deployment) Remove(ctx context.Context, buildID string) error {
 	if open, err := d.open(ctx, buildID); err != nil || open > 0 {
 		return cmp.Or(err, crawl.NotNow("version %q has %d workflows", buildID, open))
 	}
-	// Temporal itself counts what is open every few minutes only
+	// Temporal itself counts the open workflows only every few minutes.
 	_, err := d.handle().DeleteVersion(ctx, client.WorkerDeploymentDeleteVersionOptions{BuildID: buildID, SkipDrainage: true})
 	if _, refused := errors.AsType[*serviceerror.FailedPrecondition](err); refused {
 		return crawl.NotNow("version %q of deployment %s cannot be removed: %w", buildID, d.Name, err)
@@ -124,28 +124,28 @@ func (d Deployment) Remove(ctx context.Context, buildID string) error {
 	return nil
 }
 
-// Waker wakes workflows that are pinned to another version than the current one, so that they move.
-// A seeding ends where it began: it is short. A Waker is not safe for concurrent use.
+// Waker wakes workflows that are pinned to other versions than the current one, so that they move.
+// SeedWorkflows are too short to move. A Waker is not safe for concurrent use.
 type Waker struct {
 	deployment Deployment
-	// woken is when the executions were woken for the version current that have not moved yet.
+	// woken maps executions to the last time they were woken to move to current.
 	woken   map[string]time.Time
 	current string
 }
 
-// wakeAgain is the retry interval: Temporal may not have known the current version yet.
+// wakeAgain is the retry interval, because Temporal may not have known the current version yet.
 const wakeAgain = 10 * time.Second
 
-// NewWaker makes a waker.
+// NewWaker returns a Waker for a deployment.
 func NewWaker(d Deployment) *Waker {
 	return &Waker{deployment: d}
 }
 
-// Current is the version that was current when Wake looked last.
+// Current returns the version that was current during the last Wake.
 func (w *Waker) Current() string { return w.current }
 
-// Wake wakes at most so many workflows, and returns how many, and how many have still to move. A
-// workflow that it cannot wake does not stop it: it returns the first error.
+// Wake wakes at most most workflows. It returns the numbers of workflows woken and still to move.
+// It continues after a failed wake-up, and returns the first error.
 func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error) {
 	info, current, err := w.deployment.describe(ctx)
 	if err != nil || len(info.VersionSummaries) == 0 {
@@ -188,7 +188,7 @@ func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error)
 // WakesPerSecond paces wake-ups: each new execution costs a Temporal of one core some 12 ms.
 const WakesPerSecond = 20
 
-// CurrentVersion returns the current version as VersionName writes it; empty means unversioned.
+// CurrentVersion returns the current version in VersionName's format; empty means unversioned.
 func CurrentVersion(ctx context.Context, c client.Client) (string, error) {
 	queue, err := workflowQueue(ctx, c)
 	if err != nil {
@@ -197,7 +197,7 @@ func CurrentVersion(ctx context.Context, c client.Client) (string, error) {
 	return CurrentOf(queue), nil
 }
 
-// CurrentOf is CurrentVersion for a task queue.
+// CurrentOf returns the current version of a task queue, like CurrentVersion.
 func CurrentOf(queue *workflowservice.DescribeTaskQueueResponse) string {
 	if v := queue.GetVersioningInfo().GetCurrentDeploymentVersion(); v != nil {
 		return VersionName(v.GetDeploymentName(), v.GetBuildId())
@@ -205,7 +205,7 @@ func CurrentOf(queue *workflowservice.DescribeTaskQueueResponse) string {
 	return ""
 }
 
-// VersionOf is the version of a worker that polls, likewise.
+// VersionOf returns the version of a polling worker, like CurrentVersion.
 func VersionOf(p *taskqueuepb.PollerInfo) string {
 	if opts := p.GetDeploymentOptions(); opts.GetWorkerVersioningMode() == enumspb.WORKER_VERSIONING_MODE_VERSIONED {
 		return VersionName(opts.GetDeploymentName(), opts.GetBuildId())
@@ -213,7 +213,7 @@ func VersionOf(p *taskqueuepb.PollerInfo) string {
 	return ""
 }
 
-// VersionName is how Temporal's lists write a version.
+// VersionName returns a version in the format of Temporal's lists.
 func VersionName(deployment, buildID string) string { return deployment + ":" + buildID }
 
 func workflowQueue(ctx context.Context, c client.Client) (*workflowservice.DescribeTaskQueueResponse, error) {
@@ -228,10 +228,10 @@ func (d Deployment) handle() client.WorkerDeploymentHandle {
 	return d.Client.WorkerDeploymentClient().GetHandle(d.Name)
 }
 
-// PollerSpan is how long a worker counts after its last poll: Temporal remembers it for longer.
+// PollerSpan is the time that a worker counts after its last poll. Temporal remembers it longer.
 const PollerSpan = 2 * time.Minute
 
-// workers are the processes that serve each version; those without one are under "".
+// workers returns the processes that serve each version; unversioned workers are under "".
 func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
 	queue, err := workflowQueue(ctx, d.Client)
 	if err != nil {
@@ -254,7 +254,7 @@ func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
 	return workers, nil
 }
 
-// Open names some workflows that are pinned to a version and have not ended.
+// Open names some running workflows that are pinned to a version.
 func (d Deployment) Open(ctx context.Context, buildID string, most int) (ids []string, err error) {
 	all, err := firstExecutions(ctx, d.Client, pinned+" AND "+d.is(buildID), most)
 	for _, w := range all {
@@ -277,7 +277,7 @@ func (d Deployment) count(ctx context.Context, query string) (int64, error) {
 	return res.GetCount(), nil
 }
 
-// Parts of queries: workflows that stay on their version, and the types that move.
+// Parts of queries: workflows pinned to their version, and the types that move.
 const (
 	pinned = "TemporalWorkflowVersioningBehavior = 'Pinned'"
 	moving = "WorkflowType IN ('" + DomainWorkflowName + "', '" + CrawlWorkflowName + "')"

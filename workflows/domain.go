@@ -22,15 +22,15 @@ type DomainInput struct {
 	unreadable error
 }
 
-// UnmarshalJSON reads an input; what is wrong with it is left to the workflow.
+// UnmarshalJSON decodes an input. The workflow returns its error.
 func (in *DomainInput) UnmarshalJSON(data []byte) error {
 	type plain DomainInput
 	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
 	return nil
 }
 
-// DomainWorkflow makes a domain's requests for all runs, one after the other, and sleeps in between.
-// It ends when nothing is due, or when a person lets nothing be requested.
+// DomainWorkflow makes a domain's requests for all runs, one after the other, and sleeps in
+// between. It ends when nothing is due, or when a person forbids all requests.
 func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) {
 	if in.unreadable != nil {
 		return DomainResult{}, temporal.NewNonRetryableApplicationError(in.unreadable.Error(), activities.TypeBadInput, nil)
@@ -48,7 +48,7 @@ func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) 
 			return DomainResult{}, d.leave(ctx, err)
 		}
 		switch {
-		// A signal or an update that came meanwhile says that there is work again.
+		// A new signal or update means that there is work again.
 		case finished && d.wake.Len() == 0 && !d.news:
 			return d.state.result(workflow.Now(ctx)), d.end(ctx)
 		case finished:
@@ -62,7 +62,7 @@ func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) 
 	}
 }
 
-// step takes the next step for a domain. It returns true if the workflow may end.
+// step takes the domain's next step. It returns true if the workflow may end.
 func (d *domain) step(ctx workflow.Context) (finished bool, err error) {
 	d.takeWakes()
 	if err := d.describe(ctx); err != nil {
@@ -132,7 +132,7 @@ func (d *domain) fetchRobots(ctx workflow.Context) error {
 	return nil
 }
 
-// finish gives the domain's claim back. It returns false if something is due.
+// finish releases the domain's claim. It returns false if work is due.
 func (d *domain) finish(ctx workflow.Context, in activities.FinishDomainInput) (bool, error) {
 	var res activities.FinishDomainResult
 	d.news, d.decided = false, false
@@ -152,8 +152,8 @@ func finishSummary(in activities.FinishDomainInput) string {
 	return "finish: " + in.Reason
 }
 
-// unfinishedWait is the wait after FinishDomain has found work so many times in a row that FetchPages
-// has not. The first is 0, since the work may be new; then it grows.
+// unfinishedWait returns the wait after FinishDomain has found work, times in a row, that
+// FetchPages has not found. The first wait is 0, since the work may be new; then it grows.
 func unfinishedWait(times int) settings.Duration {
 	const least, most = time.Second, time.Minute
 	if times == 0 {
@@ -162,12 +162,11 @@ func unfinishedWait(times int) settings.Duration {
 	return settings.Duration(min(least<<min(times-1, 6), most))
 }
 
-// fetchNext has FetchPages say what to do next, at once.
 func (d *domain) fetchNext() {
 	d.state.Next, d.state.Wait, d.state.Defer = activities.StepFetch, 0, false
 }
 
-// leave gives a cancelled workflow's claim back. The dispatcher may start it again.
+// leave releases a cancelled workflow's claim. The dispatcher may start it again.
 func (d *domain) leave(ctx workflow.Context, cause error) error {
 	if !temporal.IsCanceledError(cause) {
 		return cause

@@ -16,22 +16,21 @@ import (
 type DomainState struct {
 	activities.NextStep
 
-	// Backoff is the domain's wait after its next failure; 0 is not known.
+	// Backoff is the domain's wait after its next failure; 0 means unknown.
 	Backoff settings.Duration `json:"backoff,omitempty"`
-	// Closed counts attempts, Outcomes how they ended; Last is the last request. They are for people.
+	// Closed and Outcomes count attempts, Last is the last request. They are for people.
 	Closed   int64                   `json:"closed,omitempty"`
 	Outcomes map[crawl.Outcome]int64 `json:"outcomes,omitempty"`
 	Shown    activities.Shown        `json:"shown,omitzero"`
 	Last     activities.Asked        `json:"last,omitzero"`
-	// Pending is what was pending at CountedAt.
+	// Pending counts the requests that were pending at CountedAt.
 	Pending   *activities.Pending `json:"pending,omitempty"`
 	CountedAt time.Time           `json:"counted_at,omitzero"`
-	// Runs want something of the domain, and Status is its state: the search attributes.
+	// Runs, which have work for the domain, and Status are the search attributes.
 	Runs   []string `json:"runs,omitempty"`
 	Status string   `json:"status,omitempty"`
 }
 
-// carried is what the next execution gets.
 func (s DomainState) carried() DomainState {
 	if s.Long() {
 		s.Last, s.Shown, s.Pending, s.CountedAt = activities.Asked{}, activities.Shown{}, nil, time.Time{}
@@ -39,12 +38,12 @@ func (s DomainState) carried() DomainState {
 	return s
 }
 
-// DomainResult says why a domain's workflow has ended, and what it has done.
+// DomainResult explains why a domain's workflow has ended, and counts its attempts.
 type DomainResult struct {
 	Reason string `json:"reason"`
-	// Until is when the domain is asked again; nil is not before something changes.
+	// Until is the earliest time of the next request; nil means not before a change.
 	Until *time.Time `json:"until,omitempty"`
-	// Attempts is how many were recorded since the workflow began, and Outcomes how they ended.
+	// Attempts counts the attempts since the workflow began, and Outcomes counts them by outcome.
 	Attempts int64                   `json:"attempts"`
 	Outcomes map[crawl.Outcome]int64 `json:"outcomes,omitempty"`
 }
@@ -85,8 +84,8 @@ func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 	return d, d.handle(ctx)
 }
 
-// takeWakes takes the waiting signals. News ends only a wait for work: a closed slot stays closed. A
-// person's decision ends any wait, and the guard decides again.
+// takeWakes receives the waiting signals. News ends only a wait for work: a closed slot stays
+// closed. A person's decision ends any wait, and the guard decides again.
 func (d *domain) takeWakes() {
 	d.news = d.news || d.wake.Len() > 0
 	if w := drain(d.wake); w.PagesPerActivity != 0 {
@@ -97,14 +96,13 @@ func (d *domain) takeWakes() {
 	}
 }
 
-// endsWithNews reports whether news may end the wait.
 func (s DomainState) endsWithNews() bool {
 	return s.Next != activities.StepFinish && s.Reason.Row().EndsWithNews
 }
 
-// serve keeps the search attribute of the runs that the domain is crawled for.
+// serve updates the search attribute of the domain's runs.
 func (d *domain) serve(ctx workflow.Context, runs []string) error {
-	runs = slices.Sorted(slices.Values(runs)) // the database's order is any
+	runs = slices.Sorted(slices.Values(runs)) // the query has no ORDER BY
 	if len(runs) == 0 || slices.Equal(runs, d.state.Runs) {
 		return nil
 	}
@@ -129,7 +127,7 @@ func (d *domain) count(ctx workflow.Context, res activities.FetchPagesResult) {
 	}
 }
 
-// asked notes the last request. One for robots.txt leaves Shown as it was.
+// asked records the last request. A request for robots.txt does not change Shown.
 func (d *domain) asked(last activities.Asked, shown activities.Shown) {
 	if last.URL == "" {
 		return
@@ -149,7 +147,7 @@ func (d *domain) describe(ctx workflow.Context) error {
 	return setStatus(ctx, status)
 }
 
-// status is the domain's state in a word. The delay between two pages is part of crawling.
+// status returns the domain's status. The delay between two pages is part of crawling.
 func (s DomainState) status() string {
 	switch status := s.Reason.Row().Status; {
 	case status == StatusPaused, status == StatusDeferred, status == StatusGraylisted && s.Wait > 0:

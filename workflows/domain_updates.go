@@ -13,8 +13,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// handle sets the domain's query and update handlers. A decision is a row first, so that it outlives
-// a workflow.
+// handle sets the domain's query and update handlers. A decision is stored first, to outlive the
+// workflow.
 func (d *domain) handle(ctx workflow.Context) error {
 	return errors.Join(
 		workflow.SetQueryHandler(ctx, QueryState, func() (DomainState, error) { return d.state, nil }),
@@ -75,7 +75,7 @@ func (d *domain) setWindow(ctx workflow.Context, in input[SetWindow]) error {
 	return d.set(ctx, "set the window", crawl.ControlWindow, in.message.Window)
 }
 
-// set stores a domain's own setting; a value of nil takes it back.
+// set stores a domain's own setting; a nil value lifts it.
 func (d *domain) set(ctx workflow.Context, summary string, kind crawl.ControlType, value any) error {
 	//workflowcheck:ignore a number or a text is the same JSON every time
 	data, err := json.Marshal(value)
@@ -85,13 +85,12 @@ func (d *domain) set(ctx workflow.Context, summary string, kind crawl.ControlTyp
 	return d.control(ctx, summary, crawl.Control{Type: kind, Value: data})
 }
 
-// control stores a decision, and has the workflow obey it at once.
+// control stores a decision, and makes the workflow obey it at once.
 func (d *domain) control(ctx workflow.Context, summary string, c crawl.Control) error {
 	c.SetBy = setBy
 	return d.decide(ctx, summary, act.SetControl, activities.SetControlInput{Domain: d.name, Control: c})
 }
 
-// decide stores a person's decision by an activity, and ends a wait.
 func (d *domain) decide(ctx workflow.Context, summary string, activity, in any) error {
 	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), activity, in).Get(ctx, nil)
 	if err != nil {
@@ -107,7 +106,7 @@ func (d *domain) addURLs(ctx workflow.Context, in input[AddURLs]) (activities.Ad
 	summary := "add pages to run " + m.Run
 	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), act.AddURLs,
 		activities.AddURLsInput{Domain: d.name, Run: m.Run, URLs: m.URLs}).Get(ctx, &res)
-	// also after a failure: some may have been added
+	// Even after a failure, some pages may have been added.
 	d.news = true
 	return res, updateError(summary, err)
 }

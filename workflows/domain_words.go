@@ -14,7 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// waitSummary names the reason for a wait first: a long URL may be cut off.
+// waitSummary puts the reason for a wait first, because a long URL may be cut off.
 func (s DomainState) waitSummary() string {
 	what := s.URL
 	if s.Next == activities.StepRobots {
@@ -29,7 +29,7 @@ func (s DomainState) waitSummary() string {
 	return string(s.Reason) + ", then " + what
 }
 
-// prerequisite names what is fetched of an origin.
+// prerequisite names the file that is fetched from an origin.
 func (s DomainState) prerequisite() string {
 	return path.Base(cmp.Or(s.Kind, kinds.Robots).Traits().Path) + " of " + s.Origin
 }
@@ -52,7 +52,7 @@ func (d *domain) robotsSummary() string {
 	return urls.Shorten(d.state.prerequisite(), summaryMax)
 }
 
-// details are for Temporal's UI, in Markdown: what happens now or next, then what is known.
+// details returns Markdown for Temporal's UI: the present or next action, then the known facts.
 func (d *domain) details(now time.Time) string {
 	var text strings.Builder
 	text.WriteString("**" + d.name + "** " + d.state.doing(now) + ".\n")
@@ -83,7 +83,7 @@ var robotsWords = map[crawl.RobotsVerdict]string{
 	crawl.RobotsUnreachable: "could not be read",
 }
 
-// doing says what the domain does at an instant, and until when.
+// doing describes the domain's action at an instant, with its end.
 func (s DomainState) doing(now time.Time) string {
 	until := stamp(now.Add(time.Duration(s.Wait)))
 	switch {
@@ -124,7 +124,7 @@ func why(r reasons.Reason) string {
 	return fmt.Sprintf(" (%s: %s)", r, r.Row().Words)
 }
 
-// attempts are how many there were since the domain's workflow began, by how they ended.
+// attempts counts the attempts since the domain's workflow began, by outcome.
 func (s DomainState) attempts() string {
 	parts := make([]string, 0, len(s.Outcomes))
 	for _, o := range crawl.Outcomes() {
@@ -138,5 +138,4 @@ func (s DomainState) attempts() string {
 	return strings.Join(parts, ", ") + ", since this workflow began"
 }
 
-// code has Markdown show a text as it is.
 func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "%60") + "`" }

@@ -8,7 +8,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// awaitOrTimer waits for a condition, and no longer than wait, if that is not 0.
+// awaitOrTimer waits for a condition, and no longer than wait unless wait is 0.
 func awaitOrTimer(ctx workflow.Context, wait time.Duration, summary string, condition func() bool) error {
 	over := condition
 	if wait > 0 {
@@ -25,7 +25,7 @@ func awaitOrTimer(ctx workflow.Context, wait time.Duration, summary string, cond
 	return ctx.Err()
 }
 
-// drain takes what is left in a signal channel. Returns the last, if any.
+// drain receives all waiting signals. It returns the last one, if any.
 func drain(c workflow.ReceiveChannel) (last Wake) {
 	for {
 		var w Wake
@@ -38,7 +38,7 @@ func drain(c workflow.ReceiveChannel) (last Wake) {
 	}
 }
 
-// upgrades reports whether a workflow's version is not the current one any more.
+// upgrades reports whether a workflow's version is no longer current.
 func upgrades(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetTargetWorkerDeploymentVersionChanged()
 }
@@ -48,7 +48,7 @@ func handsOver(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() || upgrades(ctx)
 }
 
-// handOver continues as new. The version before must read the input, too: deployments are taken back.
+// handOver continues as new. The previous version must read the input too, for rollbacks.
 func handOver(ctx workflow.Context, to, in any) error {
 	var opts workflow.ContinueAsNewErrorOptions
 	if upgrades(ctx) {

@@ -19,9 +19,9 @@ import (
 
 // Names of signals, updates and queries. Do not rename: clients send them.
 const (
-	// SignalWake makes a workflow look for work at once. It carries a Wake.
+	// SignalWake makes a workflow check for work at once. It carries a Wake.
 	SignalWake = "wake"
-	// UpdatePause pauses a domain or a run, perhaps until a time. It carries a Pause.
+	// UpdatePause pauses a domain or a run, optionally until a time. It carries a Pause.
 	UpdatePause = "pause"
 	// UpdateResume ends a pause.
 	UpdateResume = "resume"
@@ -33,26 +33,26 @@ const (
 	UpdateSetDelay = "set-delay"
 	// UpdateSetBudget sets a domain's own budget. It carries a SetBudget.
 	UpdateSetBudget = "set-budget"
-	// UpdateSetWindow sets when a domain may be asked. It carries a SetWindow.
+	// UpdateSetWindow sets when a domain may be requested. It carries a SetWindow.
 	UpdateSetWindow = "set-window"
 	// UpdateAddURLs adds pages of the domain to a run. It carries an AddURLs.
 	UpdateAddURLs = "add-urls"
 	// QueryState returns a domain's DomainState.
 	QueryState = "state"
-	// QueryStarted returns whether a seeding has stored its seeds and started its run.
+	// QueryStarted reports whether a SeedWorkflow has stored its seeds and started its run.
 	QueryStarted = "started"
 )
 
-// TypeUnavailable is the type of an update's error if the database was away. Send it again.
+// TypeUnavailable is the error type of an update while the database is unreachable. Send it again.
 const TypeUnavailable = "Unavailable"
 
 // Wake carries a run's settings for a domain. Zero fields change nothing.
 type Wake struct {
-	// PagesPerActivity is as in a DomainInput, but -1 is auto.
+	// PagesPerActivity is the field of a DomainInput, but -1 means auto.
 	PagesPerActivity int `json:"pages_per_activity,omitempty"`
 }
 
-// wakeWith is a wake-up that carries a run's setting.
+// wakeWith returns a wake-up that carries a run's setting.
 func wakeWith(pagesPerActivity int) Wake {
 	if pagesPerActivity == settings.PagesPerActivityAuto {
 		return Wake{PagesPerActivity: -1}
@@ -60,10 +60,10 @@ func wakeWith(pagesPerActivity int) Wake {
 	return Wake{PagesPerActivity: pagesPerActivity}
 }
 
-// Pause says why a domain or a run is paused.
+// Pause pauses a domain or a run for a reason.
 type Pause struct {
 	Reason string `json:"reason"`
-	// Until is when the pause ends by itself; nil means not before resume.
+	// Until is the end of the pause; nil means not before resume.
 	Until *time.Time `json:"until,omitempty"`
 }
 
@@ -81,7 +81,7 @@ func (m Pause) until() (t time.Time) {
 	return t
 }
 
-// Stop says why a domain or a run is stopped.
+// Stop stops a domain or a run for a reason.
 type Stop struct {
 	Reason string `json:"reason"`
 }
@@ -90,7 +90,7 @@ func (Stop) example() string { return `{"reason":"the owner asked us to leave"}`
 
 func (m Stop) validate(time.Time) error { return validateReason(m.Reason) }
 
-// Set changes those settings of a run that it has.
+// Set changes the given settings of a run.
 type Set struct {
 	Settings settings.Settings `json:"settings"`
 	Reason   string            `json:"reason,omitempty"`
@@ -102,7 +102,7 @@ func (m Set) validate(time.Time) error {
 	return cmp.Or(validateReason(m.Reason), m.Settings.Validate())
 }
 
-// SetDelay is a domain's own least delay beside others; null lifts it.
+// SetDelay sets a domain's own least delay, beside others; null lifts it.
 type SetDelay struct {
 	Delay *settings.Duration `json:"delay"`
 }
@@ -116,7 +116,7 @@ func (m SetDelay) validate(time.Time) error {
 	return nil
 }
 
-// SetBudget is a domain's own budget of page requests a run; -1 is no limit, null lifts it.
+// SetBudget sets a domain's own budget of page requests a run; -1 is no limit, null lifts it.
 type SetBudget struct {
 	MaxPages *int64 `json:"max_pages"`
 }
@@ -132,8 +132,8 @@ func (m SetBudget) validate(time.Time) error {
 	return nil
 }
 
-// SetWindow is when a domain may be requested, beside its runs' windows; null lifts it. The activity
-// checks the time zones.
+// SetWindow sets when a domain may be requested, beside its runs' windows; null lifts it. The
+// activity checks the time zones.
 type SetWindow struct {
 	Window *string `json:"window"`
 }
@@ -157,9 +157,9 @@ type AddURLs struct {
 }
 
 const (
-	// addURLsMax keeps the update small; more seeds are a SeedWorkflow's work.
+	// addURLsMax keeps the update small; use a SeedWorkflow for more seeds.
 	addURLsMax = 20
-	// addURLsBytes, as JSON, leaves room for the rest of a payload of 4 KB.
+	// addURLsBytes, as JSON, leaves space for the rest of a payload of 4 KB.
 	addURLsBytes = 3500
 )
 
@@ -189,7 +189,7 @@ func (m AddURLs) validate(domain string) error {
 	return nil
 }
 
-// sizeInJSON is how many bytes a text takes in a payload, at the most.
+// sizeInJSON returns an upper bound of the bytes that a text takes in a payload.
 func sizeInJSON(text string) int {
 	size := len(`"",`) + len(text)
 	for _, c := range []byte(text) {
@@ -200,7 +200,6 @@ func sizeInJSON(text string) int {
 	return size
 }
 
-// reasonMax bounds what a person can write into a history.
 const reasonMax = 200
 
 func validateReason(reason string) error {
@@ -210,29 +209,28 @@ func validateReason(reason string) error {
 	return nil
 }
 
-// message is what an update carries.
 type message interface {
-	// example is a message that is right, for people.
+	// example returns a valid message, for people.
 	example() string
-	// validate checks a message that could be read, at an instant.
+	// validate checks a decoded message at an instant.
 	validate(now time.Time) error
 }
 
-// input is the input of an update, and what is wrong with its JSON. The validator reports the fault,
-// and does not run in a replay, where an accepted input must stay readable.
+// input is the input of an update, with the fault of its JSON. The validator reports the fault, and
+// does not run in a replay, where an accepted input must stay readable.
 type input[M any] struct {
 	message M
 	read    bool
 	fault   error
 }
 
-// UnmarshalJSON keeps what is wrong for the validator.
+// UnmarshalJSON stores the fault for the validator.
 func (in *input[M]) UnmarshalJSON(data []byte) error {
 	in.read, in.fault = true, readMessage(data, &in.message)
 	return nil
 }
 
-// readMessage reads JSON into a struct. It wants each field without omitempty, if only as null.
+// readMessage decodes JSON into a struct. Fields without omitempty are required, at least as null.
 func readMessage[M any](data []byte, into *M) error {
 	var fields map[string]json.RawMessage
 	if err := cmp.Or(json.Unmarshal(data, into), json.Unmarshal(data, &fields)); err != nil {
@@ -250,7 +248,7 @@ func readMessage[M any](data []byte, into *M) error {
 	return nil
 }
 
-// unknownField returns the first field in a JSON object that struct T lacks, or nothing.
+// unknownField returns the first field in a JSON object that struct T lacks, or an empty string.
 func unknownField[T any](data []byte) string {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -263,7 +261,7 @@ func unknownField[T any](data []byte) string {
 	return ""
 }
 
-// hasField reports whether an object has a field, in whatever case, as package json finds it.
+// hasField reports whether an object has a field, ignoring case, as package json does.
 func hasField(fields map[string]json.RawMessage, name string) bool {
 	for field := range fields {
 		if strings.EqualFold(field, name) {
@@ -273,7 +271,7 @@ func hasField(fields map[string]json.RawMessage, name string) bool {
 	return false
 }
 
-// check reports what is wrong with the JSON, also where there is no input at all.
+// check returns the fault of the JSON, or an error if there is no input.
 func (in input[M]) check(example string) error {
 	switch {
 	case !in.read:

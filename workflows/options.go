@@ -16,15 +16,15 @@ import (
 // Every time-out of every activity and workflow is in this file.
 
 const (
-	// heartbeatTimeout is how soon a dead worker is noticed. A heartbeat costs Temporal a third of an
-	// activity, and its timer as much: at 20 s those of 2,000 domains were most of its work.
+	// heartbeatTimeout bounds the time to notice a dead worker. A heartbeat costs Temporal a third of
+	// an activity, and its timer as much: at 20 s, heartbeats of 2,000 domains were most of its work.
 	heartbeatTimeout = 3 * time.Minute
-	// updateTimeout is how long a person's update is tried if the database is away.
+	// updateTimeout limits a person's update while the database is unreachable.
 	updateTimeout = 30 * time.Second
 )
 
-// withOptions sets an activity's summary and retries, which wait out trouble of our own, such as a
-// full disk, and never give up.
+// withOptions sets an activity's summary and retries. They never end, to wait out our own failures,
+// such as a full disk.
 func withOptions(ctx workflow.Context, summary string, opts workflow.ActivityOptions) workflow.Context {
 	opts.Summary = urls.Shorten(summary, summaryMax)
 	opts.RetryPolicy = &temporal.RetryPolicy{
@@ -35,8 +35,8 @@ func withOptions(ctx workflow.Context, summary string, opts workflow.ActivityOpt
 	return workflow.WithActivityOptions(ctx, opts)
 }
 
-// withFetchOptions is for a batch of pages: new ones are begun for up to five
-// minutes, and the last may take as long as one page and its record can.
+// withFetchOptions is for a batch of pages. It begins pages for up to five minutes, and the last
+// page may take as long as one page and its record can.
 func withFetchOptions(ctx workflow.Context, summary string, backoff settings.Duration) workflow.Context {
 	return withBackoff(withOptions(ctx, summary, workflow.ActivityOptions{
 		StartToCloseTimeout: 12 * time.Minute,
@@ -54,9 +54,9 @@ func withFilterOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// withBackoff sets the waits after a site's failures: the first is that of its domain, each is twice the last one.
-// Their number is bounded by max_attempts, which the activity counts for each page. Trouble of our own has waits
-// of its own (NextRetryDelay).
+// withBackoff sets the waits after a site's failures: first its domain's wait, then twice the last
+// wait. max_attempts, which the activity counts for each page, bounds their number. Our own
+// failures have their own waits (NextRetryDelay).
 func withBackoff(ctx workflow.Context, first settings.Duration) workflow.Context {
 	return workflow.WithRetryPolicy(ctx, temporal.RetryPolicy{
 		InitialInterval:    activities.FirstBackoff(first),
@@ -65,8 +65,8 @@ func withBackoff(ctx workflow.Context, first settings.Duration) workflow.Context
 	})
 }
 
-// withRecordOptions is for a few quick statements. As all that controls the crawl
-// it has a task queue of its own, so that it never waits behind fetches.
+// withRecordOptions is for a few quick statements. Like all control of the crawl it has its own
+// task queue, so that it never waits behind fetches.
 func withRecordOptions(ctx workflow.Context, summary string) workflow.Context {
 	return withOptions(ctx, summary, workflow.ActivityOptions{
 		TaskQueue:           crawl.ControlTaskQueue,
@@ -74,7 +74,7 @@ func withRecordOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// withUpdateOptions is for a person who waits: the update fails after a while, and says why.
+// withUpdateOptions is for a waiting person: the update fails after a while, with a reason.
 func withUpdateOptions(ctx workflow.Context, summary string) workflow.Context {
 	return withOptions(ctx, summary, workflow.ActivityOptions{
 		TaskQueue:              crawl.ControlTaskQueue,

@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 )
 
-// RecrawlWorkflow has a run fetch old pages again, and starts it. It fails with BadInput for good.
+// RecrawlWorkflow makes a run fetch old pages again, and starts it. BadInput fails it permanently.
 func RecrawlWorkflow(ctx workflow.Context, in activities.RecrawlInput) (activities.RecrawlResult, error) {
 	res, err := recrawl(ctx, in)
 	return res, endOf(ctx, err)

@@ -19,7 +19,7 @@ const (
 	DatabaseWorkflowName = "DatabaseWorkflow"
 )
 
-// pinnedWorkflows stay on the version of the workers that they began with.
+// pinnedWorkflows stay on the version that they began with.
 var pinnedWorkflows = []struct {
 	name string
 	run  any
@@ -30,7 +30,7 @@ var pinnedWorkflows = []struct {
 	{RecrawlWorkflowName, RecrawlWorkflow},
 }
 
-// Register registers every workflow. Workers that have no version ignore the behaviors.
+// Register registers every workflow. Unversioned workers ignore the behaviors.
 func Register(r worker.WorkflowRegistry) {
 	for _, w := range pinnedWorkflows {
 		r.RegisterWorkflowWithOptions(w.run, workflow.RegisterOptions{Name: w.name, VersioningBehavior: workflow.VersioningBehaviorPinned})
@@ -50,7 +50,7 @@ var (
 	attrStatus = temporal.NewSearchAttributeKeyKeyword(crawl.AttrStatus)
 )
 
-// SearchAttributes are those that a namespace has to have, with their types.
+// SearchAttributes returns the search attributes that a namespace needs, with their types.
 func SearchAttributes() map[string]enumspb.IndexedValueType {
 	types := make(map[string]enumspb.IndexedValueType)
 	for _, key := range []temporal.SearchAttributeKey{attrDomain, attrRun, attrStatus} {

@@ -12,14 +12,14 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// Replayer replays the histories of running workflows to see if this program could continue them.
+// Replayer replays the histories of running workflows to check that this program can continue them.
 type Replayer struct {
 	Client client.Client
-	// Logger gets what the SDK says of a disagreement.
+	// Logger gets the SDK's report of a difference.
 	Logger log.Logger
 }
 
-// Sample lists running workflows, at most so many of each type and status.
+// Sample lists running workflows, at most most of each type and status.
 func (r Replayer) Sample(ctx context.Context, most int) (all []*workflowpb.WorkflowExecutionInfo, err error) {
 	statuses := []string{StatusRunning, StatusCrawling, StatusWaiting, StatusGraylisted, StatusDeferred, StatusPaused}
 	for _, w := range pinnedWorkflows {
@@ -36,7 +36,7 @@ func (r Replayer) Sample(ctx context.Context, most int) (all []*workflowpb.Workf
 	return append(all, some...), err
 }
 
-// Replay replays an execution's history. disagrees is a difference, err a history out of reach.
+// Replay replays an execution's history. disagrees is a difference, err an unavailable history.
 func (r Replayer) Replay(ctx context.Context, w *workflowpb.WorkflowExecutionInfo) (events int, disagrees, err error) {
 	id, run := w.GetExecution().GetWorkflowId(), w.GetExecution().GetRunId()
 	history := &historypb.History{}

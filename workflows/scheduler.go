@@ -20,13 +20,13 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Schedule is what Temporal does again and again, by its Schedules.
+// Schedule is an action that Temporal's Schedules repeat.
 type Schedule struct {
 	Name string `json:"name"`
 	// Either Every, a span, or Cron, five fields in UTC, is set.
 	Every settings.Duration `json:"every,omitempty"`
 	Cron  string            `json:"cron,omitempty"`
-	// Seed or Recrawl is what is done.
+	// Seed or Recrawl is the action.
 	Seed    *SeedInput               `json:"seed,omitempty"`
 	Recrawl *activities.RecrawlInput `json:"recrawl,omitempty"`
 }
@@ -43,7 +43,7 @@ type Scheduled struct {
 
 const everyLeast = time.Minute
 
-// Validate checks a schedule that is to be made. Errors wrap crawl.ErrInvalid.
+// Validate checks a new schedule. Errors wrap crawl.ErrInvalid.
 func (s Schedule) Validate() error {
 	if err := crawl.ValidateRunName(s.Name); err != nil {
 		return fmt.Errorf("name of the schedule: %w", err)
@@ -59,10 +59,10 @@ func (s Schedule) Validate() error {
 	return s.Recrawl.Validate()
 }
 
-// catchUp is how late a time may be caught up: seeding twice in a row is useless.
+// catchUp limits how late a missed time is made up for, because seeding twice in a row is useless.
 const catchUp = time.Hour
 
-// AddSchedule makes a schedule. It skips a time while its workflow runs.
+// AddSchedule adds a schedule. It skips a time while its workflow runs.
 func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
 	action := &client.ScheduleWorkflowAction{TaskQueue: crawl.TaskQueue}
 	var run string
@@ -99,10 +99,9 @@ func scheduled(ctx workflow.Context) bool {
 	return strings.HasPrefix(workflow.GetInfo(ctx).WorkflowExecution.ID, schedulePrefix)
 }
 
-// memoRun is the memo of a schedule that names its run.
 const memoRun = "run"
 
-// Schedules lists the schedules of Mosey, by name.
+// Schedules lists Mosey's schedules, by name.
 func (s Starter) Schedules(ctx context.Context) ([]Scheduled, error) {
 	list, err := s.Client.ScheduleClient().List(ctx, client.ScheduleListOptions{PageSize: 100})
 	if err != nil {

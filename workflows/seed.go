@@ -13,28 +13,28 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// SeedInput asks to make pages part of a run. Without pages it changes the settings
-// of an existing run, and has it go on. It is meant to be written by hand:
+// SeedInput adds pages to a run. Without pages it changes the settings of an existing run, and
+// resumes it. People write it by hand:
 //
 //	{"run":"small-web","urls":["https://example.org/"],"settings":{"delay":"10s"}}
 type SeedInput struct {
 	Run  string   `json:"run"`
 	URLs []string `json:"urls,omitempty"`
-	// Settings are given to a new run, and change those of an existing one.
+	// Settings apply to a new run, and change those of an existing one.
 	Settings settings.Settings `json:"settings,omitzero"`
 	// Source, if set, names a seed file for a worker to read:
 	//
 	//	{"run":"top","source":"tranco","limit":1000}
 	activities.SeedFile
-	// Staged is set if a command line has handed over more seeds in the database.
+	// Staged is set if a command line has stored more seeds in the database.
 	Staged bool `json:"staged,omitempty"`
 
 	unreadable error
-	// unknown is a field of the JSON that has no place here.
+	// unknown names an unknown field of the JSON.
 	unknown string
 }
 
-// UnmarshalJSON leaves what is wrong to the workflow, which can say it more clearly.
+// UnmarshalJSON leaves errors to the workflow, which can explain them better.
 func (in *SeedInput) UnmarshalJSON(data []byte) error {
 	type plain SeedInput
 	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
@@ -42,7 +42,7 @@ func (in *SeedInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// SeedResult counts what came of the seeds.
+// SeedResult counts the seeds.
 type SeedResult struct {
 	activities.StoreSeedsResult
 	activities.FilterSeedsResult
@@ -70,8 +70,8 @@ func (in SeedInput) validate() error {
 	return err
 }
 
-// SeedWorkflow stores seeds and starts the run's CrawlWorkflow; then, beside it, closes the seeds that
-// robots.txt forbids. Wrong input stores nothing: an error of type BadInput names the field.
+// SeedWorkflow stores seeds, starts the run's CrawlWorkflow, then closes the seeds that robots.txt
+// forbids. Wrong input stores nothing: an error of type BadInput names the field.
 func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	res, err := seed(ctx, in)
 	return res, endOf(ctx, err)
@@ -107,7 +107,7 @@ func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 		return res, err
 	}
 	started = true
-	// beside the crawl: one slow seed must not hold the others up
+	// This runs beside the crawl, so that one slow seed does not delay the others.
 	err = workflow.ExecuteActivity(withFilterOptions(ctx, "robots.txt of the seeds of run "+in.Run), act.FilterSeeds,
 		activities.FilterSeedsInput{Run: in.Run, Wake: in.Settings != (settings.Settings{})}).Get(ctx, &res.FilterSeedsResult)
 	return res, err

@@ -20,16 +20,16 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Starter starts the workflows, or wakes running ones, even if they are about to end.
+// Starter starts workflows, or wakes running ones, even if they are about to end.
 type Starter struct {
 	Client client.Client
-	// Page is the address of the web page, which what is started links to; empty is unknown.
+	// Page is the address of the web page, which started workflows link to; empty means unknown.
 	Page string
-	// Versioned is set in a versioned worker: no workflow begins in its process, and so on its version.
+	// Versioned is set in a versioned worker, so that no workflow begins in its process and version.
 	Versioned bool
 }
 
-// linked adds a link to a page of the web page, which Temporal's UI shows with the details.
+// linked adds a link to Mosey's web page, which Temporal's UI shows with the details.
 func (s Starter) linked(opts client.StartWorkflowOptions, text string, path ...string) client.StartWorkflowOptions {
 	if s.Page == "" {
 		return opts
@@ -52,7 +52,7 @@ func (s Starter) StartCrawl(ctx context.Context, run string) error {
 	return nil
 }
 
-// StartDomain starts or wakes a domain's workflow. Most are new, and begin in this process if it can.
+// StartDomain starts or wakes a domain's workflow. New ones begin in this process if possible.
 func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerActivity int) error {
 	opts := s.linked(startOptions(crawl.DomainWorkflowID(domain), "crawl of "+domain,
 		attrDomain.ValueSet(domain), attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusCrawling)),
@@ -72,18 +72,18 @@ func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerAc
 	return nil
 }
 
-// NotFound reports whether Temporal does not know what it was asked for, or it has ended.
+// NotFound reports whether Temporal does not know a requested object, or it has ended.
 func NotFound(err error) bool {
 	_, notFound := errors.AsType[*serviceerror.NotFound](err)
 	return notFound
 }
 
-// WakeDomain has a domain's workflow decide again, if one runs.
+// WakeDomain makes a domain's running workflow decide again.
 func (s Starter) WakeDomain(ctx context.Context, domain string) error {
 	return s.wake(ctx, crawl.DomainWorkflowID(domain))
 }
 
-// WakeCrawl has a run's dispatcher look, if one runs.
+// WakeCrawl makes a run's running dispatcher check for work.
 func (s Starter) WakeCrawl(ctx context.Context, run string) error {
 	return s.wake(ctx, crawl.CrawlWorkflowID(run))
 }
@@ -109,7 +109,7 @@ func (s Starter) StartSeed(ctx context.Context, n int64, in SeedInput) (client.W
 
 const startedPoll = 50 * time.Millisecond
 
-// AwaitStarted waits until a seeding has started its run, or has failed.
+// AwaitStarted waits until a SeedWorkflow has started its run or has failed.
 func (s Starter) AwaitStarted(ctx context.Context, seeding client.WorkflowRun) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -125,7 +125,7 @@ func (s Starter) AwaitStarted(ctx context.Context, seeding client.WorkflowRun) e
 		}
 		v, err := s.Client.QueryWorkflow(ctx, seeding.GetID(), seeding.GetRunID(), QueryStarted)
 		started := false
-		// a worker that cannot be asked yet is asked again; what is wrong ends the seeding
+		// A failed query is retried. Wrong input ends the workflow.
 		if err == nil && v.Get(&started) == nil && started {
 			return nil
 		}
@@ -143,7 +143,7 @@ func startOptions(id, summary string, attrs ...temporal.SearchAttributeUpdate) c
 	}
 }
 
-// summaryMax is what Temporal allows in a summary, in bytes.
+// summaryMax is Temporal's limit for a summary, in bytes.
 const summaryMax = 200
 
 // RunningCrawls returns the names of the runs with a dispatcher. The list may lag behind.
@@ -151,7 +151,7 @@ func (s Starter) RunningCrawls(ctx context.Context) ([]string, error) {
 	return s.listed(ctx, CrawlWorkflowName, crawl.CrawlWorkflowID(""))
 }
 
-// RunningDomains returns the domains that have a workflow, likewise.
+// RunningDomains returns the domains that have a workflow. The list may lag behind.
 func (s Starter) RunningDomains(ctx context.Context) ([]string, error) {
 	return s.listed(ctx, DomainWorkflowName, crawl.DomainWorkflowID(""))
 }
@@ -174,7 +174,7 @@ func (s Starter) running(ctx context.Context, id string) (*workflowpb.WorkflowEx
 
 const listPage = 1000
 
-// executions lists the running workflows that a query selects, page by page. An error is the last.
+// executions lists the running workflows of a query, page by page. An error ends the list.
 func executions(ctx context.Context, c client.Client, query string, page int) iter.Seq2[*workflowpb.WorkflowExecutionInfo, error] {
 	return func(yield func(*workflowpb.WorkflowExecutionInfo, error) bool) {
 		in := &workflowservice.ListWorkflowExecutionsRequest{
@@ -199,7 +199,6 @@ func executions(ctx context.Context, c client.Client, query string, page int) it
 	}
 }
 
-// firstExecutions returns at most so many of them.
 func firstExecutions(
 	ctx context.Context, c client.Client, query string, most int,
 ) (all []*workflowpb.WorkflowExecutionInfo, err error) {
@@ -214,7 +213,7 @@ func firstExecutions(
 	return all, nil
 }
 
-// listed returns what is after a prefix in the ids of running workflows of a type.
+// listed returns the ids of running workflows of a type, without a prefix.
 func (s Starter) listed(ctx context.Context, workflowType, prefix string) (names []string, err error) {
 	for w, err := range executions(ctx, s.Client, fmt.Sprintf("WorkflowType = '%s'", workflowType), listPage) {
 		if err != nil {

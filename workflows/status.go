@@ -10,22 +10,22 @@ import (
 
 // Values of the search attribute MoseyStatus.
 const (
-	// StatusRunning is a dispatcher or a seeding that is at work.
+	// StatusRunning means that a dispatcher or a SeedWorkflow is at work.
 	StatusRunning = "running"
-	// StatusCrawling is a domain whose pages are being fetched, politely.
+	// StatusCrawling means that a domain's pages are being fetched.
 	StatusCrawling = "crawling"
-	// StatusWaiting and the next are of a waiting domain, see the table of reasons, or of a paused run.
+	// StatusWaiting and the next mark a waiting domain (see the table of reasons) or a paused run.
 	StatusWaiting    = reasons.StatusWaiting
 	StatusGraylisted = reasons.StatusGraylisted
 	StatusDeferred   = reasons.StatusDeferred
 	StatusPaused     = reasons.StatusPaused
-	// StatusFinished is a domain whose workflow has ended.
+	// StatusFinished means that a domain's workflow has ended.
 	StatusFinished = "finished"
-	// StatusDone is a run, a seeding or a recrawl that has ended.
+	// StatusDone means that a run, a seeding or a recrawl has ended.
 	StatusDone = "done"
-	// StatusStopped is a run that a person has stopped, or what was cancelled.
+	// StatusStopped means that a person stopped the run, or that the workflow was cancelled.
 	StatusStopped = "stopped"
-	// StatusFailed is a seeding or a recrawl that was refused.
+	// StatusFailed means that a seeding or a recrawl was refused.
 	StatusFailed = "failed"
 )
 
@@ -41,7 +41,7 @@ func endAs(ctx workflow.Context, status string, cause error) error {
 	return cause
 }
 
-// endOf is endAs of a workflow that does one thing.
+// endOf sets the final status of a one-step workflow, and returns cause.
 func endOf(ctx workflow.Context, cause error) error {
 	switch {
 	case cause == nil:
@@ -53,7 +53,7 @@ func endOf(ctx workflow.Context, cause error) error {
 	}
 }
 
-// showPause sets the status of a run that goes on to paused or running.
+// showPause sets the status of a run that has not ended to paused or running.
 func showPause(ctx workflow.Context, res activities.DispatchResult) error {
 	status, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(attrStatus)
 	switch was := status == StatusPaused; {
