@@ -32,44 +32,44 @@ type Fetcher interface {
 	Permits(addr netip.Addr) error
 }
 
-// Store is the guard and the history.
+// Store implements the guard and stores the attempts.
 type Store interface {
 	Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 	Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error)
-	// Keep has an attempt's lease of its domain end after hold from now on.
+	// Keep makes the attempt's lease of its domain end after hold from now on.
 	Keep(ctx context.Context, domain string, crawlID int64, hold time.Duration) error
 	Abandon(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, spared bool, why string) error
-	// AddressListed reports whether a list keeps an address from being asked for a domain.
+	// AddressListed reports whether a list forbids an address for a domain.
 	AddressListed(ctx context.Context, domain string, addr netip.Addr) (crawl.Control, bool, error)
 	TakeBack(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64) error
 }
 
-// Config is what a Client needs.
+// Config configures a Client.
 type Config struct {
 	Store    Store
 	Fetcher  Fetcher
 	Resolver Resolver
-	// MaxFetches caps the requests in flight in this process, from 1.
+	// MaxFetches caps the concurrent requests of this process, from 1.
 	MaxFetches int
-	// Places are those for them. Defaults to MaxFetches.
+	// Places holds the permits for these requests. Defaults to MaxFetches permits.
 	Places *Places
-	// Worker tells the id of the worker that makes the requests; nil or 0 means that it has none.
+	// Worker returns the id of the requesting worker; nil or 0 means no id.
 	Worker func() int32
-	// Timeout is the longest that one request can take, as the Fetcher limits it.
+	// Timeout is the Fetcher's limit for one request.
 	Timeout time.Duration
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
 	// Network tells outages of our network from unreachable sites. It listens to the Resolver.
 	Network *network.Monitor
-	// Log has a line of each attempt, at the level of debug; nil is none.
+	// Log gets a debug line for each attempt; nil disables it.
 	Log *slog.Logger
-	// Observe, if set, is called with each attempt that was recorded. It must not block.
+	// Observe, if set, is called with each recorded attempt. It must not block.
 	Observe func(Observation)
-	// Tracer makes a trace of each attempt that comes to a request; nil is none.
+	// Tracer traces each attempt that makes a request; nil disables traces.
 	Tracer *traces.Tracer
-	// TraceOf, if set, says whom an attempt is made for.
+	// TraceOf, if set, returns trace attributes that name the attempt's caller.
 	TraceOf func(context.Context) []attribute.KeyValue
-	// Warn is told what goes wrong and is tried again.
+	// Warn logs errors that will be retried.
 	Warn func(ctx context.Context, message string, args ...any)
 }
 
@@ -77,25 +77,24 @@ type Config struct {
 type Client struct {
 	Config
 
-	// large bounds requests for large bodies.
 	large *semaphore.Weighted
-	// cut is done when requests in flight are broken off.
+	// cut is cancelled to abort the requests in flight.
 	cut   context.Context //nolint:containedctx // it is the client's life
 	doCut context.CancelFunc
-	// broken is when an address could not be connected to
+	// broken caches the times of failed connections by address
 	broken *otter.Cache[netip.Addr, time.Time]
 }
 
 const (
-	// brokenMost bounds the addresses that are remembered as broken.
+	// brokenMost caps the cached broken addresses.
 	brokenMost = 10_000
-	// slowAnswer is the 95th percentile of a host's request times from which it counts as slow.
+	// slowAnswer is the 95th percentile of a slow host's request times, at least.
 	slowAnswer = 2 * time.Second
 	// leaseMargin is added to the longest request, for scheduling and closing the connection.
 	leaseMargin = 5 * time.Second
 )
 
-// New makes a client.
+// New returns a client.
 func New(cfg Config) (*Client, error) {
 	broken, err := otter.New(&otter.Options[netip.Addr, time.Time]{MaximumSize: brokenMost})
 	if err != nil {
@@ -116,24 +115,24 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Drain begins no more requests (ErrStopping), and breaks off those that are in flight after
-// some time. They are recorded as ours to answer for, and made again.
+// Drain begins no more requests (ErrStopping), and aborts the requests in flight after some time.
+// Aborted requests do not count against the site, and are retried.
 func (c *Client) Drain(within time.Duration) {
 	c.Places.stop()
 	time.AfterFunc(within, c.doCut)
 }
 
-// Span is the longest that a request can take from when a place was taken for it.
+// Span returns the longest time of a request, from the moment it gets its permit.
 func Span(timeout time.Duration) time.Duration { return timeout + leaseMargin }
 
-// span is how long a slot is leased for one request, without the delay that follows.
+// span returns the lease time of a slot for one request, without the delay that follows.
 func (c *Client) span() time.Duration { return Span(c.Timeout) }
 
 func (c *Client) place(ctx context.Context, h crawl.Health) (*place, error) {
 	return c.Places.take(ctx, IsSlow(h))
 }
 
-// IsSlow reports whether a host takes so long that it may have only a part of the places.
+// IsSlow reports whether a host is so slow that it gets only a part of the permits.
 func IsSlow(h crawl.Health) bool { return politeness.Occupies(h) >= slowAnswer }
 
 // shared returns the slots with a delay that a request shares with other domains.
@@ -144,7 +143,7 @@ func (c *Client) shared(domain string, addr netip.Addr, pace decide.Pace) []craw
 			slots = append(slots, crawl.SharedSlot{Key: kind + ":" + key, Delay: crawl.Millis(delay)})
 		}
 	}
-	if pace.RegisteredDelay > 0 { // else there is no need to look it up
+	if pace.RegisteredDelay > 0 { // skips the lookup if it is not needed
 		add("registered", urls.Registered(domain), pace.RegisteredDelay)
 	}
 	if addr.IsValid() {

@@ -10,7 +10,7 @@ import (
 	"github.com/mosey-web/mosey/internal/traces"
 )
 
-// LogAttempt logs a recorded attempt: a request, or the reason why there was none.
+// LogAttempt logs a recorded attempt: a request, or the reason that prevented it.
 func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
 	if !c.Log.Enabled(ctx, slog.LevelDebug) {
 		return
@@ -36,12 +36,12 @@ func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
 	c.Log.LogAttrs(ctx, slog.LevelDebug, message, attrs...) //nolint:sloglint // one of two
 }
 
-// Observation is a recorded attempt and the time of its phases; 0 for phases not reached.
+// Observation is a recorded attempt with the durations of its phases; 0 means not reached.
 type Observation struct {
 	Attempt crawl.Attempt
 
-	// Resolve is the look-up of the name. Connect includes TLS. FirstByte is from the connection to the
-	// first byte, and Body from there to the end. Read is for reading the answer, Record for recording.
+	// Resolve is the name lookup. Connect includes TLS. FirstByte is from the connection to the first
+	// byte, and Body from there to the end. Read is for reading the response, Record for recording.
 	Resolve, Connect, FirstByte, Body, Read, Record time.Duration
 }
 

@@ -11,44 +11,44 @@ import (
 )
 
 var (
-	// ErrStopping says that this process begins no more requests, and breaks off late ones.
+	// ErrStopping means that this process begins no more requests, and aborts late ones.
 	ErrStopping = errors.New("this worker stops")
-	// ErrNoPlace says that a request has waited for long for a place among those in flight.
+	// ErrNoPlace means that a request has waited too long for a permit.
 	ErrNoPlace = errors.New("as many requests are in flight as may be")
 )
 
-// slowShare is the part of the places, one in so many, that slow hosts may take: the others keep
-// the rest, however many hosts hang. Requests for large bodies may take as many.
+// slowShare is the inverse of the part of the permits that slow hosts may take. So other hosts keep
+// the rest, however many hosts hang. Requests for large bodies may take the same part.
 const slowShare = 4
 
-// SlowPart is how many of so many places slow hosts may take (IsSlow).
+// SlowPart returns how many of the permits slow hosts (IsSlow) may take.
 func SlowPart(most int) int { return max(most/slowShare, 1) }
 
-// placeSpan limits the wait for a place. Another worker may have one.
+// placeSpan limits the wait for a permit, because another worker may have one.
 const placeSpan = 2 * time.Minute
 
-// Places bound the requests in flight of a process, by its own number and by its share of those of
-// all workers (Allow). A waiting request holds nothing. Places are safe for concurrent use.
+// Places limits the concurrent requests of a process, by its own limit and by its share of all
+// workers' limit (Allow). A waiting request holds no permit. Places is safe for concurrent use.
 type Places struct {
 	most int
 
 	mu sync.Mutex
-	// share is how many may be taken until an instant; without one it is for ever.
+	// share is the number of permits until an instant; the zero time means for ever.
 	share int
 	until time.Time
-	// lapses counts lapses of the share. Places from before one are void unless their request began.
+	// lapses counts lapses of the share. A lapse voids all permits whose request has not begun.
 	lapses  int
 	stopped bool
 
 	used, slow int
-	// waiting are those who wait, of fast hosts and of slow ones, the first first.
+	// waiting holds the waiters of fast hosts and of slow hosts, in order.
 	waiting [2]list.List
 	turn    uint64
-	// wish is told when somebody has to wait.
+	// wish is notified when a request has to wait.
 	wish chan struct{}
 }
 
-// NewPlaces makes so many places.
+// NewPlaces returns most permits.
 func NewPlaces(most int) *Places {
 	return &Places{most: most, share: most, wish: make(chan struct{}, 1)}
 }
@@ -66,7 +66,7 @@ type place struct {
 	given  bool
 }
 
-// Allow has at most share places taken until an instant. Those that are taken stay so.
+// Allow limits the permits to share until an instant. Taken permits stay taken.
 func (p *Places) Allow(share int, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,10 +80,10 @@ func (p *Places) Allow(share int, until time.Time) {
 // leased reports whether the share is valid by both clocks. The caller holds the lock.
 func (p *Places) leased() bool { return !fetch.Expired(p.until) }
 
-// PlacesUse counts the taken places, those that may be taken until Allow, and the wanted ones.
+// PlacesUse counts the taken permits, the permits allowed by Allow, and the wanted permits.
 type PlacesUse struct{ Taken, Held, Wanted int }
 
-// Use tells how the places are used.
+// Use returns the present use of the permits.
 func (p *Places) Use() PlacesUse {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,10 +94,10 @@ func (p *Places) Use() PlacesUse {
 	return u
 }
 
-// Wishes is told when somebody has to wait for a place.
+// Wishes returns the channel that is notified when a request has to wait for a permit.
 func (p *Places) Wishes() <-chan struct{} { return p.wish }
 
-// stop has those who wait, and all who come, be refused with ErrStopping.
+// stop makes present and future waiters fail with ErrStopping.
 func (p *Places) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +109,7 @@ func (p *Places) stop() {
 	}
 }
 
-// take waits for a place. slow says that the host is known to be slow.
+// take waits for a permit. slow marks a known slow host.
 func (p *Places) take(ctx context.Context, slow bool) (*place, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (p *Places) take(ctx context.Context, slow bool) (*place, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.place.lapses > 0 { // admit has given it a place
+	if w.place.lapses > 0 { // admit has given it a permit
 		return w.place, nil
 	}
 	if !w.admitted() {
@@ -161,7 +161,6 @@ func laneOf(slow bool) int {
 	return 0
 }
 
-// admitted reports whether the wait is over.
 func (w *waiter) admitted() bool {
 	select {
 	case <-w.ready:
@@ -171,7 +170,7 @@ func (w *waiter) admitted() bool {
 	}
 }
 
-// admit gives places to waiters in order; slow hosts get only a part. The caller holds the lock.
+// admit gives permits to waiters in order; slow hosts get only a part. The caller holds the lock.
 func (p *Places) admit() {
 	for most := min(p.share, p.most); !p.stopped && p.leased() && p.used < most; {
 		first := p.waiting[0].Front()
@@ -193,14 +192,14 @@ func (p *Places) admit() {
 	}
 }
 
-// holds reports whether a request may begin in the place.
+// holds reports whether a request may begin with the permit.
 func (pl *place) holds() bool {
 	pl.of.mu.Lock()
 	defer pl.of.mu.Unlock()
 	return !pl.of.stopped && pl.of.leased() && pl.lapses == pl.of.lapses+1
 }
 
-// give gives the place back, once.
+// give releases the permit, once.
 func (pl *place) give() {
 	p := pl.of
 	p.mu.Lock()

@@ -14,79 +14,79 @@ import (
 	"github.com/mosey-web/mosey/internal/traces"
 )
 
-// LargeReadSpan limits the reading of a large answer; until then its attempt is not dead.
+// LargeReadSpan limits the reading of a large response; until then its attempt is not dead.
 const LargeReadSpan = 4 * time.Minute
 
-// keepSpan is for how long the lease of what is being read is renewed at a time.
+// keepSpan is the span of each renewal of the lease during a long reading.
 const keepSpan = 10 * time.Second
 
-// Ask is one request to be made.
+// Ask describes a request to make.
 type Ask struct {
 	// Start names the crawl or prerequisite, and its kind. Do fills in Shared, Hold, Span and Claim.
 	Start crawl.Start
 	URL   urls.URL
-	// FactsOf is the domain whose facts are wanted next; empty is Start.Domain.
+	// FactsOf is the domain whose facts are returned; empty means Start.Domain.
 	FactsOf string
 	Header  http.Header
-	// WantBody decides from an answer's header whether its body is read.
+	// WantBody reports from a response's header whether to read its body.
 	WantBody func(*fetch.Response) bool
 
-	// Pace and Health are those of the domain, Run the one it is made for.
+	// Pace and Health belong to the domain. Run is the run that makes the request.
 	Pace   decide.Pace
 	Health crawl.Health
 	Run    crawl.RunFacts
-	// Spared is for how long the domain's attempts were taken back since it was reached, by Now.
+	// Spared is the time of the attempts taken back between the domain's last connection and Now.
 	Spared time.Duration
-	// Worked says that the domain was reached lately, and nothing was held against it since.
+	// Worked is set if the domain was reached recently and has not failed since.
 	Worked bool
-	// Retry says that the page is tried again if the site is in trouble.
+	// Retry is set if the page is retried after a failure of the site.
 	Retry bool
-	// Probe says that the answer tells how a domain is that has rested.
+	// Probe is set if the request checks the health of a rested domain.
 	Probe bool
-	// Now is when the facts were read, on the database's clock.
+	// Now is the time of the facts, on the database's clock.
 	Now time.Time
 
-	// Wanted, if set, is called with the lease: another may have made the request meanwhile.
+	// Wanted, if set, is called with the lease, because another worker may have made the request.
 	Wanted func(context.Context) (bool, error)
-	// Read gets what is to be recorded out of an answer, or of an error, before the attempt's pace is
-	// known. Its error is trouble of our own: the attempt is taken back.
+	// Read extracts the data to record from a response or an error, before the attempt's pace is
+	// known. Its error is our own failure: the attempt is taken back.
 	Read func(context.Context, *Exchange) error
-	// Settle, where set, is called once it is, just before the attempt is recorded.
+	// Settle, if set, is called once the pace is known, just before the attempt is recorded.
 	Settle func(*Exchange)
 }
 
-// Exchange is a request that was made, or tried.
+// Exchange is a request that was made or attempted.
 type Exchange struct {
-	// Attempt is what is recorded of it.
+	// Attempt is the record of the request.
 	Attempt crawl.Attempt
-	// Response is nil where there was no complete answer, for Err.
+	// Response is nil if there was no complete response; then Err is set.
 	Response *fetch.Response
 	Err      error
-	// Trouble classes the answer for the back-off. Read and the pace may make it worse.
+	// Trouble classes the response for the back-off. Read and the pace may raise it.
 	Trouble politeness.Trouble
-	// Interrupted says that we broke the request off: it says nothing about the site.
+	// Interrupted is set if we aborted the request, which says nothing about the site.
 	Interrupted bool
-	// Away says that the domain was unreachable for so long that it is to be given up.
+	// Away is set if the domain was unreachable for so long that it must be given up.
 	Away bool
-	// CrawlDelay is one that this very answer asks for.
+	// CrawlDelay is the delay that this response itself requests.
 	CrawlDelay time.Duration
 }
 
-// Result is what became of an Ask.
+// Result is the result of an Ask.
 type Result struct {
-	// Lease says what to wait for, where it was not granted.
+	// Lease states the wait if the lease was not granted.
 	Lease crawl.Lease
 	// Refused is set if our rule or a list forbids all addresses of the host; there is no lease.
 	Refused *crawl.Refusal
-	// Unwanted says that Wanted said no.
+	// Unwanted is set if Wanted returned false.
 	Unwanted bool
 	// Exchange is nil unless the request was made.
 	Exchange *Exchange
 	Recorded crawl.Recorded
 }
 
-// Do makes the request, if the guard grants it a lease, and records it. An error is trouble of our
-// own: a *network.Down if this machine's network seems to be down.
+// Do makes the request, if the guard grants it a lease, and records it. An error is our own
+// failure: a *network.Down if this machine's network seems to be down.
 func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	ctx, tr := c.Tracer.Begin(ctx, string(ask.Start.Kind))
 	res, err := c.do(ctx, ask, tr)
@@ -123,7 +123,7 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 	if err != nil || t.refused != nil {
 		return Result{Refused: t.refused}, err
 	}
-	for !place.holds() { // our share has ended meanwhile, or we stop
+	for !place.holds() { // our share has lapsed, or the worker stops
 		place.give()
 		again, err := c.place(ctx, ask.Health)
 		if err != nil {
@@ -151,7 +151,7 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 	}
 	x := c.exchange(ctx, ask, t, began)
 	defer x.Response.Release()
-	place.give() // what follows needs no network
+	place.give() // the rest needs no network
 	seen.answered(x)
 	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.FactsOf = lease.CrawlID, start.Domain, ask.FactsOf
 	x.Attempt.IP, x.Attempt.Shared = t.ip(), start.Shared
@@ -179,15 +179,15 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 	return Result{Lease: lease, Exchange: x, Recorded: rec}, err
 }
 
-// read has the answer read. A long reading renews its lease, so that the attempt does not count as
-// dead. Small steps of the lease cost the domain little if this process dies.
+// read calls ask.Read. A long reading renews its lease, so that the attempt does not count as dead.
+// Small steps of the lease cost the domain little if this process dies.
 func (c *Client) read(ctx context.Context, ask Ask, x *Exchange, until time.Time) error {
 	if !ask.Start.Kind.Traits().Large {
 		return ask.Read(ctx, x)
 	}
 	keeping, stop := context.WithTimeout(context.WithoutCancel(ctx), LargeReadSpan)
 	kept := make(chan struct{})
-	domain, id := x.Attempt.Domain, x.Attempt.CrawlID // Read writes to the attempt meanwhile
+	domain, id := x.Attempt.Domain, x.Attempt.CrawlID // Read writes to the attempt concurrently
 	go func() {
 		defer close(kept)
 		c.keep(keeping, domain, id, until)
@@ -199,7 +199,6 @@ func (c *Client) read(ctx context.Context, ask Ask, x *Exchange, until time.Time
 	return ask.Read(ctx, x)
 }
 
-// keep renews the lease of an attempt until the context ends.
 func (c *Client) keep(ctx context.Context, domain string, id int64, until time.Time) {
 	for sleep(ctx, time.Until(until)/2) {
 		until = time.Now().Add(keepSpan)
@@ -219,9 +218,9 @@ func (c *Client) start(ask Ask, t target) crawl.Start {
 	return s
 }
 
-// exchange fetches, within the lease of the slots. Without that deadline a process that was stopped
-// for a while would still be reading while others request. A cancelled caller, as by a pause, does
-// not cut it short, on the site's account. Only Drain does, which takes the attempt back.
+// exchange fetches within the lease of the slots. Without that deadline a suspended process would
+// still read while others request. A cancelled caller, as by a pause, does not abort the request,
+// for the site's sake. Only Drain aborts it, and the attempt is taken back.
 func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Time) *Exchange {
 	x := &Exchange{Attempt: crawl.Attempt{Requested: true, RobotsVersion: robotsVersion(ask)}}
 	asked, kind := time.Now(), ask.Start.Kind.Traits()
@@ -253,19 +252,19 @@ func robotsVersion(ask Ask) int64 {
 }
 
 const (
-	// recordSpan is how long a finished attempt is kept while the database is away.
+	// recordSpan limits the retries of recording a finished attempt.
 	recordSpan = 2 * time.Minute
-	// recordPauseMax caps the pause between two tries.
+	// recordPauseMax caps the pause between two retries.
 	recordPauseMax = 5 * time.Second
 )
 
 // Record closes an attempt, whether or not the caller is cancelled, and retries while the database
-// is away. An attempt that the database refuses is recorded without the answer's content.
+// is unreachable. An attempt that the database refuses is recorded without the response's content.
 func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, error) {
 	return c.record(ctx, Observation{Attempt: at}, false)
 }
 
-// record returns a *cutOffError if neither the site nor the database could be reached.
+// record returns a *cutOffError if both the site and the database were unreachable.
 func (c *Client) record(ctx context.Context, seen Observation, unanswered bool) (crawl.Recorded, error) {
 	at, began, bare := seen.Attempt.Clean(), time.Now(), false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordSpan)
@@ -299,7 +298,6 @@ func (c *Client) record(ctx context.Context, seen Observation, unanswered bool) 
 	}
 }
 
-// sleep waits, or returns false if the context ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -32,7 +32,7 @@ func failed(x *Exchange, asked time.Time) {
 	case fetch.CauseTimeout:
 		at.Outcome = crawl.OutcomeTimeout
 		if x.Trouble = politeness.TroubleServer; f.Connected {
-			x.Trouble = politeness.TroublePage // it hangs, as others need not
+			x.Trouble = politeness.TroublePage // other pages need not hang
 		}
 	case fetch.CauseConnect, fetch.CauseReset:
 		x.Trouble = politeness.TroubleServer
@@ -67,7 +67,7 @@ func answered(x *Exchange) {
 	}
 }
 
-// pace decides the pauses of domain and address, the page's retry, and the domain's fate.
+// pace sets the pauses of domain and address, and decides about the page's retry and giving up.
 func (c *Client) pace(ask Ask, x *Exchange) {
 	at, w := &x.Attempt, ask.Pace.Waits
 	normal, _ := politeness.Delay(w)
@@ -106,9 +106,10 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	}
 	w.Slowdown, w.Graylist = time.Duration(health.Slowdown), j.Graylist
 	if !hinted {
-		// the server's own word counts, not our guess
+		// The server's own wait replaces our estimate.
 		w.Backoff = time.Duration(health.Penalty)
-		if x.Trouble != politeness.TroubleNone && (!ofDomain || x.Trouble == politeness.TroubleSetup) { // a retry policy adds none
+		// A retry policy adds no jitter.
+		if x.Trouble != politeness.TroubleNone && (!ofDomain || x.Trouble == politeness.TroubleSetup) {
 			w.Backoff = politeness.Jittered(float64(w.Backoff), normal, c.Jitter())
 		}
 	}
@@ -122,15 +123,15 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	}
 	retry := delay
 	if x.Trouble < politeness.TroubleServer {
-		// the page rests for longer than its domain
+		// The page waits longer than its domain.
 		retry = max(retry, politeness.Backoff(politeness.TroubleServer, ask.Run.Crawl.Attempt, normal, c.Jitter()))
 	}
 	at.RetryIn, at.RetryFirst = new(crawl.Millis(retry)), ofDomain && decide.RetriesFirst(ask.Run, *ask.Run.Crawl)
 }
 
-// ofOrigin reports whether a request failed through its origin alone, while another origin of the domain
-// answers. Its host has no name, its port has no connection or no TLS, or its robots.txt cannot be read.
-// An answer that asks for fewer requests counts for the domain: its origins mostly share a server.
+// ofOrigin reports whether only the request's origin fails, while another origin of the domain
+// responds. Its host has no name, its port no connection or TLS, or its robots.txt is unreadable. A
+// response that asks for fewer requests counts for the domain, whose origins mostly share a server.
 func ofOrigin(ask Ask, x *Exchange, hinted bool) bool {
 	if x.Trouble == politeness.TroubleNone || politeness.AnsweredElsewhere(ask.Health, ask.URL.Origin()).IsZero() {
 		return false
@@ -140,12 +141,12 @@ func ofOrigin(ask Ask, x *Exchange, hinted bool) bool {
 	case unanswered && (!f.Connected || f.Cause == fetch.CauseTLS):
 		return true
 	case !unanswered && x.Response == nil:
-		return errors.Is(x.Err, dns.ErrNotFound) // such as of www, which is of the same domain
+		return errors.Is(x.Err, dns.ErrNotFound) // such as of www, which belongs to the same domain
 	}
 	return ask.Start.Prerequisite && !ask.Probe && !hinted && x.Attempt.StatusCode != http.StatusTooManyRequests
 }
 
-// away notes whether there was a connection, and gives up a domain without one, but for robots.txt.
+// away records a missing connection, and gives up such a domain unless robots.txt was requested.
 func away(ask Ask, x *Exchange, delay, normal time.Duration) {
 	if errors.Is(x.Err, dns.ErrNotFound) {
 		return // see observeName
@@ -162,10 +163,10 @@ func away(ask Ask, x *Exchange, delay, normal time.Duration) {
 		ask.Now.Sub(at.Health.AwaySince).Round(time.Second), crawl.CleanText(x.Err.Error(), errorMax))
 }
 
-// errorMax caps the text of an error for which a domain is given up, in bytes.
+// errorMax caps the text of an error that makes us give up a domain, in bytes.
 const errorMax = 200
 
-// unconnected reports whether a request had no connection, through whatever fault.
+// unconnected reports whether a request had no connection, for any reason.
 func unconnected(err error) bool {
 	f, ok := errors.AsType[*fetch.Error](err)
 	if !ok {
@@ -174,7 +175,7 @@ func unconnected(err error) bool {
 	return !f.Connected && (f.Cause == fetch.CauseConnect || f.Unreached())
 }
 
-// interrupted paces after a request that we broke off. The page is retried in any case.
+// interrupted paces after a request that we aborted. The page is retried in any case.
 func interrupted(ask Ask, at *crawl.Attempt, w crawl.Waits) {
 	delay, reason := earned(ask, w)
 	at.Delay, at.Reason = crawl.Millis(delay), reason
@@ -183,13 +184,13 @@ func interrupted(ask Ask, at *crawl.Attempt, w crawl.Waits) {
 	}
 }
 
-// earned is the domain's delay after a request that says nothing about it: by its earlier answers.
+// earned returns the delay by the domain's earlier responses, if a request says nothing about it.
 func earned(ask Ask, w crawl.Waits) (time.Duration, reasons.Reason) {
 	w.Slowdown, w.Backoff = time.Duration(ask.Health.Slowdown), time.Duration(ask.Health.Penalty)
 	return politeness.Delay(w)
 }
 
-// observeName is the domain's health after the look-up of its name.
+// observeName returns the domain's health after the lookup of its name.
 func observeName(ask Ask, x *Exchange) crawl.Health {
 	if errors.Is(x.Err, dns.ErrTemporary) {
 		return ask.Health
@@ -197,7 +198,6 @@ func observeName(ask Ask, x *Exchange) crawl.Health {
 	return politeness.ObserveName(ask.Health, errors.Is(x.Err, dns.ErrNotFound), ask.Now)
 }
 
-// shared notes how long the shared slots are left alone.
 func shared(at *crawl.Attempt) {
 	for _, s := range at.Shared {
 		kind, key, _ := strings.Cut(s.Key, ":")
@@ -212,7 +212,7 @@ func shared(at *crawl.Attempt) {
 	}
 }
 
-// Overloaded reports whether a status asks to come again later: a 429, or any 5xx.
+// Overloaded reports whether a status means "retry later": a 429, or any 5xx.
 func Overloaded(status int) bool {
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
@@ -225,7 +225,7 @@ func refused(status int) bool {
 	}, status)
 }
 
-// KnownStatus is 0 for a code outside RFC 9110 §15, such as 999, which cannot be stored.
+// KnownStatus returns 0 for a code outside RFC 9110 §15, such as 999, which cannot be stored.
 func KnownStatus(code int) int {
 	if code < http.StatusContinue || code > 599 {
 		return 0
@@ -233,9 +233,9 @@ func KnownStatus(code int) int {
 	return code
 }
 
-// retryAfter is what an answer asks for. The wait until a date is the longer of two: by
-// the server's own clock (the Date header, RFC 9110 §6.6.1) and by ours, as either can be
-// wrong. A server whose clock makes the wait longer could have asked for that wait.
+// retryAfter returns the wait that a response requests. The wait until a date is the longer of two:
+// by the server's own clock (the Date header, RFC 9110 §6.6.1) and by ours, as either can be wrong.
+// A server whose clock makes the wait longer could have requested that wait.
 func retryAfter(resp *fetch.Response) (time.Duration, bool) {
 	now := resp.EndedAt
 	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil && date.Before(now) {

@@ -13,15 +13,14 @@ import (
 	"github.com/mosey-web/mosey/internal/fetch"
 )
 
-// target is the address to dial, and the only one that the lease is for.
+// target is the address to dial, the only address that the lease covers.
 type target struct {
 	addr   netip.Addr
 	dnsErr error
-	// refused is of the first of the addresses, where none may be asked.
+	// refused describes the first address, if no address is permitted.
 	refused *crawl.Refusal
 }
 
-// ip is the address as text; empty where there is none.
 func (t target) ip() string {
 	if !t.addr.IsValid() {
 		return ""
@@ -29,11 +28,11 @@ func (t target) ip() string {
 	return t.addr.String()
 }
 
-// resolve finds the address for a URL: the first permitted one that could be connected to when it
-// was last tried, else the first permitted one. So the next attempt passes over a broken address.
-// Addresses are not raced (RFC 8305), because each has a slot of its own.
+// resolve returns the first permitted address of a URL whose last connection did not fail, else the
+// first permitted address. So the next attempt skips a broken address. Addresses are not raced (RFC
+// 8305), because each has its own slot.
 //
-// An error that is dns.ErrLimited means too many look-ups of ours, and is no fault of the host.
+// A dns.ErrLimited error means that we made too many lookups. It is no fault of the host.
 func (c *Client) resolve(ctx context.Context, u urls.URL) (target, error) {
 	var t target
 	var addrs []netip.Addr
@@ -64,7 +63,7 @@ func (c *Client) resolve(ctx context.Context, u urls.URL) (target, error) {
 	return t, nil
 }
 
-// refuses says why an address may not be asked for a domain; nil is that it may.
+// refuses returns the reason why a domain's address is forbidden; nil means it is permitted.
 func (c *Client) refuses(ctx context.Context, domain string, addr netip.Addr) (*crawl.Refusal, error) {
 	r := &crawl.Refusal{Addr: addr.Unmap().WithZone("")}
 	if c.Fetcher.Permits(addr) != nil {
@@ -78,10 +77,10 @@ func (c *Client) refuses(ctx context.Context, domain string, addr netip.Addr) (*
 	return r, nil
 }
 
-// brokenSpan is how long an address that could not be connected to is the last resort.
+// brokenSpan limits the time that a broken address is used only as the last resort.
 const brokenSpan = 10 * time.Minute
 
-// noteAddress remembers whether an address could be connected to.
+// noteAddress records whether the address accepted a connection.
 func (c *Client) noteAddress(addr netip.Addr, err error) {
 	f, failed := errors.AsType[*fetch.Error](err)
 	switch {

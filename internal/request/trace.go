@@ -21,7 +21,7 @@ const (
 	takenBack = "taken_back"
 )
 
-// trace notes a request, or the attempt to resolve its host: from now on there is a trace.
+// trace adds a request, or the attempt to resolve its host. The attempt is now traced.
 func (c *Client) trace(ctx context.Context, tr *traces.Attempt, ask Ask, x *Exchange) {
 	if tr == nil {
 		return
@@ -49,7 +49,7 @@ func (c *Client) trace(ctx context.Context, tr *traces.Attempt, ask Ask, x *Exch
 	f, failed := errors.AsType[*fetch.Error](x.Err)
 	if x.Response == nil && !failed {
 		tr.Set(semconv.ErrorTypeKey.String("dns"))
-		return // there was no address to ask
+		return // there was no address to request
 	}
 	get := traces.Part{Name: "GET", Client: true, Ended: at.EndedAt, Failed: failure(at), Attrs: url}
 	if r := x.Response; r != nil {
@@ -68,7 +68,7 @@ func (c *Client) trace(ctx context.Context, tr *traces.Attempt, ask Ask, x *Exch
 	tr.Add(get)
 }
 
-// parts are those that a request came to. What failed is the last.
+// parts returns the phases that a request reached. The last one has the failure.
 func parts(get traces.Part, connect, firstByte time.Duration) []traces.Part {
 	connected, answered := get.Began.Add(connect), get.Began.Add(firstByte)
 	all := []traces.Part{
@@ -87,7 +87,7 @@ func parts(get traces.Part, connect, firstByte time.Duration) []traces.Part {
 	return all
 }
 
-// failure is why an attempt failed; empty if not. A missing or forbidden page is no failure.
+// failure returns why an attempt failed, else "". A missing or forbidden page is no failure.
 func failure(at *crawl.Attempt) string {
 	switch {
 	case at.Outcome == crawl.OutcomeFailed, at.Outcome == crawl.OutcomeTimeout:
@@ -98,7 +98,7 @@ func failure(at *crawl.Attempt) string {
 	return ""
 }
 
-// errorType is a failure in a word: of few, as those who count by it need.
+// errorType names the class of a failure. The few values suit metrics.
 func errorType(at *crawl.Attempt, f *fetch.Error) string {
 	switch {
 	case f != nil:
@@ -106,7 +106,7 @@ func errorType(at *crawl.Attempt, f *fetch.Error) string {
 	case at.StatusCode != 0:
 		return strconv.Itoa(at.StatusCode)
 	}
-	return "_OTHER" // as the conventions have it; a status that HTTP does not have
+	return "_OTHER" // required by the conventions: a status unknown to HTTP
 }
 
 func traced(tr *traces.Attempt, res Result, err error) {

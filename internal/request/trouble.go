@@ -13,13 +13,13 @@ import (
 	"github.com/mosey-web/mosey/internal/network"
 )
 
-// errCut is of a request that was in flight when its worker had to end.
+// errCut is the error of a request in flight when its worker had to stop.
 var errCut = fmt.Errorf("interrupted: %w", ErrStopping)
 
-// silence is the least time that a site has said nothing when a time-out is up.
+// silence is the least time without data after which a site times out.
 const silence = 5 * time.Second
 
-// ownTrouble returns why a request failed if that is our fault, and tells the network's monitor.
+// ownTrouble returns the error if a failure is our fault, and notifies the network's monitor.
 func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target, began time.Time) error {
 	f, _ := errors.AsType[*fetch.Error](x.Err)
 	// The lease must not end before the attempt is recorded.
@@ -31,7 +31,7 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 	case f == nil && errors.Is(x.Err, dns.ErrTemporary):
 		failed.Key, failed.Waited, failed.Why = ask.URL.Host(), time.Since(firstAsked(x.Err, began)), "no answer from a name server"
 		return c.Network.Failed(ctx, failed)
-	case f == nil: // the name servers say that there is no such host
+	case f == nil: // the name servers report that the host does not exist
 		return nil
 	case f.Cause == fetch.CauseCanceled && c.cut.Err() != nil:
 		return errCut
@@ -40,7 +40,7 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 	case f.Cause == fetch.CauseCanceled:
 		return nil
 	case !f.Connected && answersNow(ask):
-		return nil // the network works: the origin alone fails
+		return nil // the network works, only the origin fails
 	case f.Unreached():
 		failed.Waited, failed.Why = f.EndedAt.Sub(began), f.Brief()
 		return c.Network.Failed(ctx, failed)
@@ -55,18 +55,17 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 	return nil
 }
 
-// answersLately is how long an answer of another origin shows a working network, or three delays of the
-// domain where that is longer.
+// answersLately limits the age of another origin's response that proves a working network. Three
+// delays of the domain do so too, if they are longer.
 const answersLately = time.Minute
 
-// answersNow reports whether another origin of the domain has answered lately.
 func answersNow(ask Ask) bool {
 	delay, _ := politeness.Delay(ask.Pace.Waits)
 	at := politeness.AnsweredElsewhere(ask.Health, ask.URL.Origin())
 	return !at.IsZero() && ask.Now.Sub(at) <= max(answersLately, 3*delay)
 }
 
-// firstAsked is when the name servers were first asked without an answer, for a request that began later.
+// firstAsked returns the time of the first unanswered name query, but not after began.
 func firstAsked(err error, began time.Time) time.Time {
 	if failure, ok := errors.AsType[*dns.Error](err); ok && !failure.Asked.IsZero() && failure.Asked.Before(began) {
 		return failure.Asked
@@ -74,20 +73,20 @@ func firstAsked(err error, began time.Time) time.Time {
 	return began
 }
 
-// abandon takes an attempt back that failed through no fault of the site. A site that may have
-// noticed it gets its usual delay; a request with a connection is kept as a row.
+// abandon takes back an attempt that failed through no fault of the site. A site that may have
+// noticed it gets its usual delay. A request with a connection is kept as a row.
 func (c *Client) abandon(ctx context.Context, ask Ask, s crawl.Start, l crawl.Lease, x *Exchange, why error) error {
 	ctx = context.WithoutCancel(ctx)
 	_, spared := errors.AsType[*network.Down](why)
 	return errors.Join(why, c.takeBack(ctx, ask, s, l, x, why.Error(), spared))
 }
 
-// takeBack is abandon without its error.
+// takeBack does the same, but returns only the errors of the store.
 func (c *Client) takeBack(ctx context.Context, ask Ask, s crawl.Start, l crawl.Lease, x *Exchange, why string, spared bool) error {
 	what := crawl.Attempt{Error: why}.Clean().Error
 	delay := time.Duration(0)
 	f, ok := errors.AsType[*fetch.Error](x.Err)
-	answered := x.Response != nil // and could not be read, or kept
+	answered := x.Response != nil // the response could not be read or stored
 	if answered || ok && f.Sent {
 		delay, _ = earned(ask, ask.Pace.Waits)
 	}
@@ -97,8 +96,8 @@ func (c *Client) takeBack(ctx context.Context, ask Ask, s crawl.Start, l crawl.L
 	return c.Store.Abandon(ctx, s, l.CrawlID, delay, spared, what)
 }
 
-// cutOffError says that neither the site nor the database answered. It is more likely that this
-// machine was cut off than that both failed, so the attempt is taken back.
+// cutOffError means that both the site and the database failed to respond. Most likely this machine
+// was cut off, so the attempt is taken back.
 type cutOffError struct{ database error }
 
 func (e *cutOffError) Error() string {
@@ -108,13 +107,13 @@ func (e *cutOffError) Error() string {
 
 func (e *cutOffError) Unwrap() error { return e.database }
 
-// unanswered reports whether a request came to nothing as it does where a network goes away.
+// unanswered reports whether a request failed as if the network was lost.
 func unanswered(x *Exchange) bool {
 	f, ok := errors.AsType[*fetch.Error](x.Err)
 	return ok && (f.Unreached() || f.Cause == fetch.CauseTimeout)
 }
 
-// isSilent reports whether a database did not answer at all. An error of its own has a code.
+// isSilent reports whether a database did not respond at all. Its own errors have a code.
 func isSilent(err error) bool {
 	_, answered := errors.AsType[interface {
 		error
@@ -123,7 +122,7 @@ func isSilent(err error) bool {
 	return !answered
 }
 
-// abandonLate is abandon for a database that is away, which is tried for as long as it is to record.
+// abandonLate abandons an attempt while the database is unreachable. It retries for recordSpan.
 func (c *Client) abandonLate(ctx context.Context, ask Ask, s crawl.Start, l crawl.Lease, x *Exchange, why *cutOffError) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordSpan)
 	defer cancel()
