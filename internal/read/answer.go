@@ -32,7 +32,7 @@ func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 	return err
 }
 
-// read reads an answer below 400.
+// read reads a response below 400.
 func (r *reading) read(ctx context.Context, x *request.Exchange) error {
 	at, resp := &x.Attempt, x.Response
 	last, c := r.last, r.d.Crawl
@@ -62,15 +62,14 @@ func (r *reading) read(ctx context.Context, x *request.Exchange) error {
 	return read(ctx, at, resp, visit)
 }
 
-// unchanged takes over what is known of a page that has not changed, but for what
-// its header says about its use. A 200 has its whole header; of a 304 what it
-// leaves out still holds.
+// unchanged keeps the stored facts of an unchanged page, except the usage that its header declares.
+// A 200 has its whole header; fields that a 304 omits still hold.
 func (r *reading) unchanged(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	run, c := *r.d.Run, *r.d.Crawl
 	at.Unchanged = freshness.Unchanged(r.last, resp.Status, visit)
 	at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit)}
 	if _, readable := decide.KeptUsage(c); !readable {
-		// what it forbids is not known: it stays, and the links are left alone
+		// Its prohibitions are unknown, so they stay, and the links are not followed.
 		at.Error, at.FollowKnown = "what its publisher said last cannot be read", decide.FollowSkipped(run, c)
 		return nil
 	}
@@ -83,7 +82,7 @@ func (r *reading) unchanged(ctx context.Context, at *crawl.Attempt, resp *fetch.
 		r.forbidsImages(at, said)
 	}
 	if r.front() {
-		// the site may name other sitemaps now
+		// The site may name other sitemaps now.
 		if at.Follow, _ = decide.FollowLinks(run, c, said); at.Follow != nil {
 			var err error
 			if at.Links, err = r.sitemapLinks(ctx); err != nil {
@@ -113,8 +112,8 @@ func visitUpdate(v crawl.Visit) *crawl.VisitUpdate {
 	return u
 }
 
-// redirect turns a redirect into a link to its target: it is crawled in its own
-// time, so that the gap holds. What the page said before it redirected is gone.
+// redirect turns a redirect into a link to its target, which is crawled later so that the gap
+// holds. The page's content from before the redirect is gone.
 func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	at.Page = r.pageUpdate(crawl.Visit{}, crawl.Signals{})
 	decide.Gone(*r.d.Crawl, at)
@@ -156,7 +155,7 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	at.Charge = decide.ChargeRedirect(*r.d.Crawl, r.url, to)
 }
 
-// settle marks a page that is not tried again as failed.
+// settle marks a page without a retry as failed.
 func (r *reading) settle(x *request.Exchange) {
 	at := &x.Attempt
 	if at.RetryIn != nil {
@@ -173,13 +172,13 @@ func (r *reading) settle(x *request.Exchange) {
 	}
 	var err error
 	if at.Recrawl, err = decide.Again(r.facts.Domain, *r.d.Run, *r.d.Crawl, *at, r.facts.Now); err != nil {
-		// what is stored cannot be read: the page begins anew
+		// The stored history is unreadable, so the page starts anew.
 		at.Recrawl = decide.AgainUnasked(r.d, r.facts.Now)
 	}
 }
 
-// said is what the origin and this answer's header say about the page's use. Every
-// answer is read for it, whether or not it has a body.
+// said returns the page's usage that the origin and this response's header declare. Every response
+// is read for it, with or without a body.
 func (r *reading) said(resp *fetch.Response) usage.Usage {
 	said := r.d.Usage
 	said.AddHeader(resp.Header)
@@ -187,7 +186,7 @@ func (r *reading) said(resp *fetch.Response) usage.Usage {
 	return said
 }
 
-// keepUsage keeps what a publisher says.
+// keepUsage records a publisher's declared usage.
 func (r *reading) keepUsage(at *crawl.Attempt, said usage.Usage) error {
 	if said == (usage.Usage{}) {
 		return nil
@@ -200,8 +199,8 @@ func (r *reading) keepUsage(at *crawl.Attempt, said usage.Usage) error {
 	return nil
 }
 
-// setUsage also obeys it. If it forbids what the run is for, nothing that the page says, or
-// has said before, is kept, nor what would make the next answer a mere 304.
+// setUsage also obeys it. If it forbids the run's purpose, the page's present and earlier content
+// is dropped, and the validators that would let the next response be a mere 304.
 func (r *reading) setUsage(at *crawl.Attempt, said usage.Usage) error {
 	if allowed, why := usage.Allows(*r.d.Run.Settings.Purpose, said); !allowed {
 		decide.Forget(*r.d.Crawl, at)

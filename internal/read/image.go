@@ -17,17 +17,16 @@ import (
 	"github.com/mosey-web/mosey/internal/picture"
 )
 
-// pictureSpan is how long it may take to read an image, to wait for its turn for the most
-// part; storeSpan to store it, and thumbnailSpan its thumbnail. With a trial after each
-// of the two, they stay within request.LargeReadSpan.
+// pictureSpan limits the reading of an image, mostly the wait for its turn; storeSpan limits
+// storing it, and thumbnailSpan its thumbnail. With a trial after each of the two, they stay within
+// request.LargeReadSpan.
 const (
 	pictureSpan   = 90 * time.Second
 	storeSpan     = 60 * time.Second
 	thumbnailSpan = 10 * time.Second
 )
 
-// unchangedImage is an image that is what it was at the last visit, unless its publisher
-// forbids it now.
+// unchangedImage records an image as unchanged, unless its publisher forbids it now.
 func (r *reading) unchangedImage(at *crawl.Attempt, said usage.Usage) {
 	at.Image = &crawl.ImageUpdate{}
 	if allowed, why := usage.AllowsImages(*r.d.Run.Settings.Purpose, said); !allowed {
@@ -36,7 +35,7 @@ func (r *reading) unchangedImage(at *crawl.Attempt, said usage.Usage) {
 	}
 }
 
-// image reads an image that is new, or has changed.
+// image reads a new or changed image.
 func (r *reading) image(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	said := r.said(resp)
 	at.Image = &crawl.ImageUpdate{}
@@ -47,24 +46,24 @@ func (r *reading) image(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	}
 	at.Image.Forget = at.Image.Problem == crawl.ImageForbidden
 	if at.Image.Problem != "" {
-		visit = crawl.Visit{} // it is looked at as a whole when it is asked for next
+		visit = crawl.Visit{} // the next request reads it as a whole
 	}
 	at.Page = r.pageUpdate(visit, crawl.Signals{})
 	return r.keepUsage(at, said)
 }
 
-// readPicture reads the picture, and keeps of it what the run wants.
+// readPicture reads the picture, and stores the parts that the run wants.
 func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit *crawl.Visit) error {
 	set := r.d.Run.Settings
 	head := make([]byte, 64)
-	n, _ := bodyOf(resp).ReadAt(head, 0) // who reads all of it meets the error
+	n, _ := bodyOf(resp).ReadAt(head, 0) // the reader of the whole body gets the error
 	if format, is := picture.Format(head[:n]); is && !picture.Agrees(format, resp.MediaType) {
 		at.Image.Problem = crawl.ImageMismatch
 		at.Error = fmt.Sprintf("its Content-Type is %s, and its first bytes are those of %s",
 			crawl.CleanText(resp.MediaType, contentTypeShown), format)
 		return nil
 	}
-	// Its record must not be lost because the worker is told to stop meanwhile.
+	// Its record must not be lost if the worker stops.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pictureSpan)
 	defer cancel()
 	body := bodyOf(resp)
@@ -87,8 +86,7 @@ func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetc
 	return r.keepImage(ctx, at, resp, read)
 }
 
-// unreadable says why an image is not read, by the header of its answer and by how much of
-// its body there is.
+// unreadable returns the reason not to read an image, by its response's header and its body's size.
 func (r *reading) unreadable(resp *fetch.Response, said usage.Usage) (problem crawl.ImageProblem, why string) {
 	if allowed, why := usage.AllowsImages(*r.d.Run.Settings.Purpose, said); !allowed {
 		return crawl.ImageForbidden, why
@@ -107,7 +105,7 @@ func (r *reading) unreadable(resp *fetch.Response, said usage.Usage) (problem cr
 	return "", ""
 }
 
-// contentTypeShown bounds what is shown of a media type.
+// contentTypeShown caps a shown media type, in bytes.
 const contentTypeShown = 100
 
 type body interface {
@@ -123,8 +121,7 @@ func bodyOf(resp *fetch.Response) body {
 	return bytes.NewReader(resp.Body)
 }
 
-// problemOf is what an error of package picture says of the image; empty is that it is
-// trouble of our own.
+// problemOf maps an error of package picture to the image's problem; empty means our own failure.
 func problemOf(err error) crawl.ImageProblem {
 	for _, known := range []struct {
 		err     error

@@ -16,17 +16,17 @@ import (
 	"github.com/mosey-web/mosey/internal/picture"
 )
 
-// ImageStore is where the bytes of images are kept, by their SHA-256 in hexadecimal
-// digits. What is there already is left alone. Its errors are trouble of our own.
+// ImageStore stores the bytes of images, by their SHA-256 in hexadecimal digits. It does not
+// overwrite stored objects. Its errors are our own failures.
 type ImageStore interface {
 	Put(ctx context.Context, sha256 string, body io.ReadSeeker, size int64, mediaType string) error
 	PutThumbnail(ctx context.Context, sha256 string, jpeg []byte) error
-	// Check reports whether it can be written to and read: so many bytes.
+	// Check reports whether size bytes can be written and read.
 	Check(ctx context.Context, size int64) error
 }
 
-// CanStore returns why the images of a run cannot be stored now; nil where they can, or are
-// not to be. None is to be asked for meanwhile: it would have to be asked for again.
+// CanStore returns the reason why the images of a run cannot be stored now, or nil. No image is
+// requested until they can, because it would have to be requested again.
 func (r *Reader) CanStore(ctx context.Context, set settings.Settings) error {
 	switch {
 	case *set.Images != settings.ImagesStore && !*set.Thumbnails:
@@ -39,8 +39,8 @@ func (r *Reader) CanStore(ctx context.Context, set settings.Settings) error {
 
 var errNoImageStore = errors.New("the run stores images, and this worker has no place for them: start it with --image-store")
 
-// keepImage has the bytes of an image, and its small picture, stored as far as the run
-// wants that and they are not yet.
+// keepImage stores the bytes and the thumbnail of an image, if the run wants them and they are not
+// stored yet.
 func (r *reading) keepImage(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, read picture.Result) error {
 	set := r.d.Run.Settings
 	wanted := *set.Images == settings.ImagesStore
@@ -77,14 +77,14 @@ func (r *reading) keepImage(ctx context.Context, at *crawl.Attempt, resp *fetch.
 	return nil
 }
 
-// putObject has one object of so many bytes stored, and judges the error of the store. If the
-// store has room and works otherwise, it refuses this one object: stored is false without an
-// error. The image is recorded all the same, so that it is not asked for again and again. Any
-// other error is returned, and nothing is recorded.
+// putObject stores one object of size bytes, and judges the error of the store. If the store is not
+// full and works otherwise, it refuses this one object: stored is false without an error. The image
+// is recorded all the same, so that it is not requested again and again. Any other error is
+// returned, and nothing is recorded.
 func (r *reading) putObject(
 	ctx context.Context, at *crawl.Attempt, span time.Duration, size int64, put func(context.Context) error,
 ) (stored bool, _ error) {
-	ctx = context.WithoutCancel(ctx) // once begun it is finished: half of it would have to be written again
+	ctx = context.WithoutCancel(ctx) // finish it, because a half would have to be written again
 	within, cancel := context.WithTimeout(ctx, span)
 	defer cancel()
 	err := put(within)
@@ -106,38 +106,38 @@ func (r *reading) putObject(
 }
 
 const (
-	// trialSpan is how long a trial of the store of images may take.
+	// trialSpan limits a trial of the image store.
 	trialSpan = 30 * time.Second
-	// storeTrust is how long what a trial has said holds at first: many domains may ask
-	// while the store is away. It doubles with each trial that fails, up to storeTrustMax,
-	// until an image is stored.
+	// storeTrust limits the time that a trial's result holds at first, because many domains may ask
+	// while the store is down. It doubles with each failed trial, up to storeTrustMax, until an image
+	// is stored.
 	storeTrust    = 5 * time.Second
 	storeTrustMax = time.Minute
 )
 
-// storeHealth knows whether images can be stored. The zero value takes it that they can.
+// storeHealth tracks whether images can be stored. The zero value assumes so.
 type storeHealth struct {
 	trial singleflight.Group
 
 	mu sync.Mutex
-	// sick is set when a store failed and no trial has succeeded since. size is that of the
-	// largest object without room: a full store still takes small ones.
+	// sick is set when the store failed and no trial has succeeded since. size is the largest object
+	// that did not fit, because a full store still takes small objects.
 	sick bool
 	size int64
-	// checked is when it was last said why, and trust how long that holds.
+	// checked is the time of the last error, said, and trust is how long it holds.
 	checked time.Time
 	said    error
 	trust   time.Duration
 }
 
-// failed notes that something could not be stored, for no lack of room.
+// failed records a failure other than a full store.
 func (h *storeHealth) failed() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sick = true
 }
 
-// full notes that there was no room for so many bytes.
+// full records that size bytes did not fit.
 func (h *storeHealth) full(size int64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,7 +145,7 @@ func (h *storeHealth) full(size int64, err error) {
 	h.say(err)
 }
 
-// say notes why images cannot be stored; the caller holds the lock.
+// say records why images cannot be stored. The caller holds the lock.
 func (h *storeHealth) say(err error) {
 	h.said, h.checked = err, time.Now()
 	h.trust = min(max(2*h.trust, storeTrust), storeTrustMax)
@@ -157,7 +157,7 @@ func (h *storeHealth) worked() {
 	h.trust = 0
 }
 
-// ready returns why images cannot be stored; nil where they can.
+// ready returns the reason why images cannot be stored, or nil.
 func (h *storeHealth) ready(ctx context.Context, store ImageStore) error {
 	for {
 		h.mu.Lock()
@@ -169,7 +169,7 @@ func (h *storeHealth) ready(ctx context.Context, store ImageStore) error {
 		case said != nil && holds:
 			return fmt.Errorf("images cannot be stored: %w", said)
 		}
-		// It goes on for the others that wait for it where one of them is told to stop.
+		// The trial continues for other waiters if one of them is cancelled.
 		trial := h.trial.DoChan("", func() (any, error) {
 			return nil, h.try(context.WithoutCancel(ctx), store)
 		})
@@ -184,7 +184,7 @@ func (h *storeHealth) ready(ctx context.Context, store ImageStore) error {
 	}
 }
 
-// try has the store take as much as it had no room for, or a little.
+// try checks that the store takes the largest object that did not fit, or a little.
 func (h *storeHealth) try(ctx context.Context, store ImageStore) error {
 	h.mu.Lock()
 	size := h.size
@@ -197,7 +197,7 @@ func (h *storeHealth) try(ctx context.Context, store ImageStore) error {
 	switch {
 	case err != nil:
 		h.say(err)
-	case h.size == size: // else there was no room for more meanwhile
+	case h.size == size: // else a larger object did not fit during the trial
 		h.sick, h.size, h.said = false, 0, nil
 	}
 	return err

@@ -14,15 +14,15 @@ import (
 	"github.com/mosey-web/mosey/internal/extract"
 )
 
-// links are the links of a page as they are recorded: sitemaps and feeds come
-// first, and what no reader sees comes last. The second value is that of announcers.
+// links returns the links of a page in their recorded order: sitemaps and feeds first, links that
+// no reader sees last. The second result is the one of announcers.
 func (r *reading) links(ctx context.Context, page extract.Page, said usage.Usage) ([]crawl.Link, bool, error) {
 	now := time.Now()
 	links, allSitemaps, err := r.announcers(ctx, page, said)
 	if err != nil {
 		return nil, false, err
 	}
-	other := make(map[string]bool, len(links)+len(page.Images)) // as pages they are not worth a request
+	other := make(map[string]bool, len(links)+len(page.Images)) // not worth a request as pages
 	for _, l := range links {
 		other[l.URL] = true
 	}
@@ -54,8 +54,8 @@ func (r *reading) linkTo(u urls.URL, nofollow bool, now time.Time) crawl.Link {
 	}
 }
 
-// registered is the registered domain that what a page leads to is part of; empty where it
-// is one, or where the page's own domain is led to.
+// registered returns the registered domain that a link's domain is part of. It is empty for a
+// registered domain itself, and for the page's own domain.
 func (r *reading) registered(u urls.URL) string {
 	if u.Domain() == r.url.Domain() {
 		return ""
@@ -63,14 +63,13 @@ func (r *reading) registered(u urls.URL) string {
 	return u.PartOf()
 }
 
-// front reports whether the page may name the sitemaps and feeds of its site: it is a seed,
-// or the front page of its origin. Others name the same, or feeds of a few pages.
+// front reports whether the page may name the sitemaps and feeds of its site: it is a seed, or the
+// front page of its origin. Other pages name the same, or feeds of a few pages.
 func (r *reading) front() bool {
 	return r.d.Crawl.Kind.Document() && (r.d.Crawl.Depth == 0 || r.url.RequestTarget() == "/")
 }
 
-// announcers are the sitemaps and feeds that a page leads to, and whether they are all that
-// it has.
+// announcers returns the sitemaps and feeds that a page names, and whether the list is complete.
 func (r *reading) announcers(ctx context.Context, page extract.Page, said usage.Usage) (links []crawl.Link, all bool, err error) {
 	if !r.front() {
 		return nil, false, nil
@@ -91,8 +90,8 @@ func (r *reading) announcers(ctx context.Context, page extract.Page, said usage.
 	return links, *r.d.Run.Settings.Sitemaps, nil
 }
 
-// sitemapNames returns the sitemaps of the page's origin: those in its robots.txt, or else the place of
-// a guessed one. It returns nothing if the rules are lost.
+// sitemapNames returns the sitemaps of the page's origin: the ones in its robots.txt, or else the
+// guessed one. It returns nothing if the rules are lost.
 func (r *reading) sitemapNames(ctx context.Context) (names []string, guessed bool, err error) {
 	if r.d.Crawl.Robots == nil {
 		return nil, false, nil
@@ -100,7 +99,7 @@ func (r *reading) sitemapNames(ctx context.Context) (names []string, guessed boo
 	names, err = r.Rules.Sitemaps(ctx, r.url.Origin(), r.d.Crawl.Robots.Version)
 	switch {
 	case errors.Is(err, crawl.ErrNotFound):
-		return nil, false, nil // lost since: the next visit will know
+		return nil, false, nil // lost since; the next visit reads them
 	case err != nil:
 		return nil, false, err
 	case len(names) == 0:
@@ -109,7 +108,6 @@ func (r *reading) sitemapNames(ctx context.Context) (names []string, guessed boo
 	return names, false, nil
 }
 
-// sitemapLinks returns links to the sitemaps of the page's origin.
 func (r *reading) sitemapLinks(ctx context.Context) ([]crawl.Link, error) {
 	if !*r.d.Run.Settings.Sitemaps {
 		return nil, nil
@@ -129,8 +127,8 @@ func (r *reading) sitemapLinks(ctx context.Context) ([]crawl.Link, error) {
 	return links, nil
 }
 
-// sitemapLink leads to a sitemap. In a page's links sitemaps come before all others, in the order in
-// which they are named: each comes later than the one before (list_priority in the database).
+// sitemapLink returns a link to a sitemap. A page's sitemaps come before its other links, in their
+// order: each comes later than the one before (list_priority in the database).
 func (r *reading) sitemapLink(u urls.URL) crawl.Link {
 	link := r.linkTo(u, false, time.Now())
 	link.Kind, link.Trap, link.TrapEvidence = kinds.Sitemap, "", ""

@@ -14,13 +14,13 @@ import (
 	"github.com/mosey-web/mosey/internal/fetch"
 )
 
-// gaveNothing records why an answer gave neither text nor links nor an image. The details count
-// unless the attempt has an error already.
+// gaveNothing records why a response gave no text, links or image. The details count unless the
+// attempt has an error already.
 func gaveNothing(at *crawl.Attempt, why reasons.Reason, details string) {
 	at.Skipped, at.Error = why, cmp.Or(at.Error, details)
 }
 
-// noBody records why an answer has no body to read as a kind: its type is not read, or it is empty.
+// noBody records why a response has no body of a kind: its type is not read, or it is empty.
 func noBody(at *crawl.Attempt, resp *fetch.Response, kind kinds.Kind) {
 	if !kind.Traits().Takes(resp.MediaType) {
 		mediaType := crawl.CleanText(resp.MediaType, contentTypeShown)
@@ -30,7 +30,7 @@ func noBody(at *crawl.Attempt, resp *fetch.Response, kind kinds.Kind) {
 	gaveNothing(at, reasons.Empty, "its body is empty")
 }
 
-// noPage records why an answer gave nothing as a page. An error of the attempt is the parser's.
+// noPage records why a response gave nothing as a page. An error of the attempt is the parser's.
 func noPage(at *crawl.Attempt, resp *fetch.Response) {
 	switch {
 	case at.Error != "" && !at.Login:
@@ -44,7 +44,7 @@ func noPage(at *crawl.Attempt, resp *fetch.Response) {
 	}
 }
 
-// documentType returns the media type as which a body is read as a page; empty means that it is not.
+// documentType returns the media type to read a body as a page; empty means that it is not read.
 // XML whose first element is html is XHTML, whatever its server calls it.
 func documentType(resp *fetch.Response) string {
 	mediaType := resp.MediaType
@@ -76,7 +76,7 @@ func (r *reading) addRefresh(page *extract.Page, resp *fetch.Response) {
 	}
 }
 
-// isGuess reports whether the crawl is of a guessed sitemap, which no robots.txt names.
+// isGuess reports whether the crawl requests a guessed sitemap, which no robots.txt names.
 func (r *reading) isGuess(ctx context.Context) (bool, error) {
 	if r.d.Crawl.Kind != kinds.Sitemap || r.url.RequestTarget() != sitemapPath {
 		return false, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/mosey-web/mosey/internal/terms"
 )
 
-// page reads a page that is new, or has changed.
+// page reads a new or changed page.
 func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	page, err := r.parse(ctx, at, resp)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 		r.index(at, resp, page, said)
 	}
 	if page.Text == "" && len(page.Links)+len(page.Feeds)+len(page.Images) == 0 {
-		noPage(at, resp) // not before: with an error, links that are gone would stay
+		noPage(at, resp) // only now, because with an error, links that are gone would stay
 	}
 	text := traps.Read(r.url, page.Title, page.Text)
 	defer text.Release()
@@ -60,13 +60,12 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	}
 	at.Charge = decide.ChargePage(*r.d.Crawl, r.url, text, page.Canonical)
 	at.Page.Visit = visitUpdate(visit)
-	// It has been read: its links, for one, may have changed all the same.
+	// The page has been read, because its links, for example, may have changed.
 	at.Unchanged = freshness.Unchanged(r.d.Crawl.Visit, resp.Status, visit)
 	return r.setUsage(at, said)
 }
 
-// notAhead is a date that a page gives, if it is not in the future: a day ahead is where
-// its clock or its time zone may be.
+// notAhead drops a date in the future. It allows a day for the page's clock or time zone.
 func notAhead(date, now time.Time) time.Time {
 	if date.After(now.Add(24 * time.Hour)) {
 		return time.Time{}
@@ -74,7 +73,7 @@ func notAhead(date, now time.Time) time.Time {
 	return date
 }
 
-// parse reads the page, which is empty where there is none.
+// parse reads the page. It returns an empty page if the body is empty or not read.
 func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Response) (extract.Page, error) {
 	var page extract.Page
 	if len(resp.Body) == 0 {
@@ -84,8 +83,7 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	if mediaType == "" {
 		return page, nil
 	}
-	// The page is bounded, so this ends; and its record must not be lost because
-	// the worker is told to stop meanwhile.
+	// The page is bounded, so this ends. Its record must not be lost if the worker stops.
 	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
 		return page, err
 	}
@@ -107,8 +105,8 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	return page, nil
 }
 
-// index adds to an attempt in which language the page is and what it is found by, unless
-// its publisher wants it not to be found.
+// index adds the page's language and search terms to an attempt, unless its publisher forbids that
+// it is found.
 func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Page, said usage.Usage) {
 	declared := slices.Concat(page.Declared, resp.Header.Values("Content-Language"))
 	var second string
@@ -122,8 +120,8 @@ func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Pa
 	})
 }
 
-// images are the images of a page as they are recorded: at most as many as the run takes
-// from one page, and the icons of the site. all is true if none is left out.
+// images returns the images of a page to record: at most the run's number for one page, and the
+// icons of the site. all reports whether the list is complete.
 func (r *reading) images(page extract.Page) (found []crawl.FoundImage, all bool) {
 	left := *r.d.Run.Settings.MaxImagesPerPage
 	all = page.ImagesDropped == 0
@@ -150,8 +148,7 @@ func (r *reading) images(page extract.Page) (found []crawl.FoundImage, all bool)
 	return found, all
 }
 
-// spacerMax is the side, in CSS pixels, of an image that is too small to be seen, as those are that
-// count readers.
+// spacerMax is the side, in CSS pixels, of an image too small to be seen, such as a tracking pixel.
 const spacerMax = 2
 
 // addImages records the images of a page, and how they become part of the run.
@@ -173,8 +170,8 @@ func (r *reading) addImages(at *crawl.Attempt, page extract.Page, said usage.Usa
 	}
 }
 
-// forbidsImages reports whether the publisher of a page forbids what the run is for with its
-// images, and has what it said of them before forgotten.
+// forbidsImages reports whether a page's publisher forbids the run's purpose for its images, and
+// makes the record forget the images.
 func (r *reading) forbidsImages(at *crawl.Attempt, said usage.Usage) bool {
 	set := r.d.Run.Settings
 	if allowed, _ := usage.AllowsImages(*set.Purpose, said); allowed || !set.TakesImages() {

@@ -22,60 +22,60 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// Store is the rows that an answer is read with.
+// Store reads the rows that a response is read with.
 type Store interface {
 	RobotsStore
-	// ImageContent is what is stored of a content; the zero value is nothing.
+	// ImageContent returns the stored facts of a content; the zero value means nothing is stored.
 	ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error)
-	// HintRecrawl has hint say when pages of a run are due that have changed.
+	// HintRecrawl updates by hint the next visits of a run's pages that have changed.
 	HintRecrawl(
 		ctx context.Context, runID int64, told []crawl.News,
 		hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
 	) error
 }
 
-// RobotsStore is the rows of robots.txt.
+// RobotsStore reads the rows of robots.txt.
 type RobotsStore interface {
-	// Robots is what is stored for an origin. It is crawl.ErrNotFound if nothing is.
+	// Robots returns the stored robots.txt of an origin, or crawl.ErrNotFound.
 	Robots(ctx context.Context, origin string) (crawl.Robots, error)
 }
 
-// Rules names the sitemaps of an origin's robots.txt. It is crawl.ErrNotFound if nothing is stored.
+// Rules returns the sitemaps of an origin's stored robots.txt, or crawl.ErrNotFound.
 type Rules interface {
 	Sitemaps(ctx context.Context, origin string, version int64) ([]string, error)
 }
 
-// Config is what a Reader needs.
+// Config configures a Reader.
 type Config struct {
 	Store Store
-	// Rules are the parsed robots.txt.
+	// Rules reads the parsed robots.txt.
 	Rules Rules
-	// Languages names the languages of pages. The zero value knows what they declare.
+	// Languages detects the languages of pages. The zero value only reads declared languages.
 	Languages language.Detector
 	// Pictures reads images, within bounds of CPU and memory.
 	Pictures *picture.Reader
-	// Images is where images are stored; nil is nowhere: runs that want them stored wait.
+	// Images stores images. If nil, runs that store images wait.
 	Images ImageStore
-	// Warn is told what goes wrong and is got over.
+	// Warn logs errors that do not stop the reading.
 	Warn func(ctx context.Context, message string, args ...any)
 }
 
-// Reader reads answers. It is safe for concurrent use.
+// Reader reads responses. It is safe for concurrent use.
 type Reader struct {
 	Config
 
-	// parses bounds the CPU and memory that pages take
+	// parses bounds the CPU and memory of pages
 	parses *semaphore.Weighted
 	health storeHealth
 }
 
-// New makes a reader.
+// New returns a Reader.
 func New(cfg Config) *Reader {
 	return &Reader{Config: cfg, parses: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0)))}
 }
 
-// readerOf returns the method that reads a new or changed body of a kind. nil means that the
-// body is not read: its page is only remembered as far as it takes to ask for it again.
+// readerOf returns the method that reads a new or changed body of a kind. nil means that the body
+// is not read: only the facts for its next request are stored.
 func (r *reading) readerOf(k kinds.Kind) func(context.Context, *crawl.Attempt, *fetch.Response, crawl.Visit) error {
 	switch {
 	case k.Document():
@@ -88,26 +88,26 @@ func (r *reading) readerOf(k kinds.Kind) func(context.Context, *crawl.Attempt, *
 	return nil
 }
 
-// reading is one answer that is read for a crawl.
+// reading reads one response for a crawl.
 type reading struct {
 	*Reader
 
 	d   decide.Decision
 	url urls.URL
-	// last is what is known from the last visit as far as it still counts.
+	// last has the still valid facts of the last visit.
 	last crawl.Visit
-	// conditional is set if the request has conditions, so that 304 may be the answer.
+	// conditional is set if the request has conditions, so that the response may be a 304.
 	conditional bool
-	// hidden is set if the page must not be found, for what kept says.
+	// hidden is set if kept forbids that the page is found.
 	hidden bool
 	kept   usage.Usage
-	// facts are those that the decision was made from.
+	// facts are the facts that the decision was made from.
 	facts crawl.Facts
-	// news is what a sitemap or a feed says of pages that may have been fetched before.
+	// news lists changed pages that a sitemap or a feed names, and that may have been fetched before.
 	news []crawl.News
 }
 
-// Crawl asks for the page of a decision's crawl, and reads the answer.
+// Crawl requests the page of a decision's crawl, and reads the response.
 func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request.Ask {
 	run, c := *d.Run, *d.Crawl
 	last := decide.LastVisit(run, c)
@@ -129,8 +129,8 @@ func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request
 	return ask
 }
 
-// Probe asks for another page of the crawl's origin, to see how a domain is that has rested.
-// It costs no budget, and what it finds is not stored.
+// Probe requests another page of the crawl's origin, to check the health of a rested domain. It
+// costs no budget, and its content is not stored.
 func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Ask {
 	one := &reading{Reader: r, d: d, url: u}
 	return request.Ask{
@@ -141,9 +141,9 @@ func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Ask {
 	}
 }
 
-// conditions are the headers with which the server can answer 304. A page that must not be
-// found because of a header is asked for without them: a 304 may leave out that the header
-// does not say so any more.
+// conditions returns the headers that let the server respond with 304. A page that is hidden
+// because of a header is requested without them, because a 304 may omit that the header has
+// changed.
 func (r *reading) conditions() http.Header {
 	header := http.Header{}
 	kept, readable := decide.KeptUsage(*r.d.Crawl)
@@ -157,8 +157,8 @@ func (r *reading) conditions() http.Header {
 	return header
 }
 
-// before is the visit with which an answer is compared. It is empty, but for its time, if the
-// page must not be found so far and may be now: then it is read, changed or not.
+// before returns the visit that a response is compared with. It is empty, except its time, if the
+// page was hidden and may be found now. Then it is read, changed or not.
 func (r *reading) before(resp *fetch.Response) crawl.Visit {
 	if r.hidden {
 		said := r.said(resp)
@@ -169,8 +169,8 @@ func (r *reading) before(resp *fetch.Response) crawl.Visit {
 	return r.last
 }
 
-// wantBody decides whether a body is read: one of use, unless its header says that it is
-// what it was at the last visit.
+// wantBody reports whether to read a body. It skips useless bodies, and unchanged ones by the
+// header.
 func wantBody(k *kinds.Traits, before func(*fetch.Response) crawl.Visit) func(*fetch.Response) bool {
 	return func(r *fetch.Response) bool {
 		return r.Status >= 200 && r.Status < 300 && k.Takes(r.MediaType) && (!k.Large || r.ContentLength <= k.MaxBytes) &&
@@ -178,7 +178,7 @@ func wantBody(k *kinds.Traits, before func(*fetch.Response) crawl.Visit) func(*f
 	}
 }
 
-// probe notes a login page, or the way to one.
+// probe records a login page, or a redirect to one.
 func (r *reading) probe(ctx context.Context, x *request.Exchange) error {
 	at, resp := &x.Attempt, x.Response
 	if at.Outcome != crawl.OutcomeSuccess || extract.LoginURL(r.url) {

@@ -23,52 +23,52 @@ import (
 )
 
 const (
-	// RobotsFresh is how long a robots.txt holds at the most (RFC 9309 §2.4). The least is
+	// RobotsFresh is the longest time that a robots.txt holds (RFC 9309 §2.4). The least is
 	// decide.RobotsFreshLeast.
 	RobotsFresh = 24 * time.Hour
-	// RobotsReasonMax bounds what is stored of an error, in bytes.
+	// RobotsReasonMax caps a stored error, in bytes.
 	RobotsReasonMax = 500
-	// robotsHops is how many redirects are followed (RFC 9309 §2.3.1.2).
+	// robotsHops caps the redirects that are followed (RFC 9309 §2.3.1.2).
 	robotsHops = 5
-	// malformedDelay is the delay where robots.txt cannot be understood.
+	// malformedDelay is the delay for a malformed robots.txt.
 	malformedDelay = time.Second
-	// sitemapsMax bounds how many Sitemap lines are kept.
+	// sitemapsMax caps the stored Sitemap lines.
 	sitemapsMax = 100
 )
 
-// Origin is an origin whose robots.txt, or tdmrep.json, was asked for.
+// Origin is an origin whose robots.txt or tdmrep.json was requested.
 type Origin struct {
 	Store RobotsStore
-	// Kind is the file that was requested, at URL: where Hops redirects have led.
+	// Kind is the requested file. URL is its address after Hops redirects.
 	Kind kinds.Kind
 	URL  urls.URL
 	Hops int
 	// Name is the origin itself, and Domain its domain.
 	Name, Domain string
-	// Stored is its robots.txt as stored; its Age is below zero if there is none.
+	// Stored is its stored robots.txt. A negative Age means that it does not exist.
 	Stored crawl.Robots
-	// Agent is the product token that robots.txt is read for.
+	// Agent is the product token that robots.txt is matched against.
 	Agent string
-	// AllowMalformed takes a robots.txt that cannot be understood for one that allows all.
+	// AllowMalformed makes a malformed robots.txt allow everything.
 	AllowMalformed bool
-	// Facts are those of Domain, and Run is the one that the request is made for.
+	// Facts belong to Domain. Run is the run that makes the request.
 	Facts crawl.Facts
 	Run   crawl.RunFacts
 }
 
-// Said is what an answer of an origin comes to: one of its fields is set.
+// Said is the result of an origin's response. One of its fields is set.
 type Said struct {
-	// Robots is to be recorded.
+	// Robots is the row to record.
 	Robots *crawl.Robots
-	// Redirect is to be asked next.
+	// Redirect is the next URL to request.
 	Redirect *urls.URL
-	// First is an origin whose robots.txt is to be known first.
+	// First is an origin whose robots.txt is needed first.
 	First string
-	// Unreachable is why robots.txt could not be read.
+	// Unreachable is the reason why robots.txt could not be read.
 	Unreachable string
 }
 
-// Read turns the exchange for an origin's robots.txt or tdmrep.json into what it says.
+// Read reads the exchange for an origin's robots.txt or tdmrep.json.
 func (o Origin) Read(ctx context.Context, x *request.Exchange) (Said, error) {
 	var said Said
 	var err error
@@ -81,29 +81,29 @@ func (o Origin) Read(ctx context.Context, x *request.Exchange) (Said, error) {
 		*said.Robots = o.named(*said.Robots)
 	}
 	if said.Unreachable != "" {
-		// it is trouble of the domain, not of a page: nothing is fetched without it
+		// The failure counts for the domain, not for a page: without robots.txt nothing is fetched.
 		x.Trouble = max(x.Trouble, politeness.TroubleServer)
 		said.Unreachable = crawl.CleanText(said.Unreachable, RobotsReasonMax)
 	}
 	return said, err
 }
 
-// named fills in whose verdict it is.
+// named fills in the origin, domain and agent of a verdict.
 func (o Origin) named(r crawl.Robots) crawl.Robots {
 	r.Origin, r.Domain, r.Agent = o.Name, o.Domain, o.Agent
 	return r
 }
 
-// Outdated reports whether a stored robots.txt has to be read anew.
+// Outdated reports whether a stored robots.txt must be read again.
 func (o Origin) Outdated(r crawl.Robots) bool {
 	return decide.Outdated(decide.Facts{Agent: o.Agent, AllowMalformed: o.AllowMalformed}, r.Agent, r.Verdict)
 }
 
-// Lately reports whether robots.txt was read so lately that it may still hold.
+// Lately reports whether robots.txt was read so recently that it may still hold.
 func (o Origin) Lately() bool { return o.Stored.Age >= 0 && o.Stored.Age < RobotsFresh }
 
-// Conditions let the server answer 304 where what is stored still holds; nil where it
-// could not.
+// Conditions returns headers that let the server respond with 304 while the stored copy holds. It
+// returns nil if the copy cannot hold.
 func (o Origin) Conditions() http.Header {
 	if o.Kind != kinds.Robots || o.Stored.Age < 0 || o.Outdated(o.Stored) {
 		return nil
@@ -113,13 +113,13 @@ func (o Origin) Conditions() http.Header {
 	return h
 }
 
-// MissesTDM reports whether an origin's tdmrep.json matters and has not been asked for. It
-// is a page like others to robots.txt.
+// MissesTDM reports whether an origin's tdmrep.json is wanted and has not been requested.
+// robots.txt applies to it as to any page.
 func (o Origin) MissesTDM(r crawl.Robots) bool {
 	return o.Run.ID != 0 && decide.WantsTDM(o.Run) && len(r.TDM) == 0 && Allows(r, usage.TDMPath)
 }
 
-// robots turns an answer into a verdict (RFC 9309 §2.3.1).
+// robots turns a response into a verdict (RFC 9309 §2.3.1).
 func (o Origin) robots(x *request.Exchange) Said {
 	resp := x.Response
 	switch {
@@ -144,7 +144,7 @@ func (o Origin) robots(x *request.Exchange) Said {
 	}}
 }
 
-// robotsFreshness is how long an answer holds.
+// robotsFreshness returns how long a response holds.
 func robotsFreshness(resp *fetch.Response) time.Duration {
 	fresh, said := freshness.Lifetime(resp.Header, resp.EndedAt)
 	if !said {
@@ -153,7 +153,7 @@ func robotsFreshness(resp *fetch.Response) time.Duration {
 	return min(max(fresh, decide.RobotsFreshLeast), RobotsFresh)
 }
 
-// rules reads a robots.txt. Its Crawl-delay holds from this answer on.
+// rules reads a robots.txt. Its Crawl-delay holds from this response on.
 func (o Origin) rules(x *request.Exchange) Said {
 	resp := x.Response
 	file := robots.Parse(resp.Body)
@@ -161,7 +161,7 @@ func (o Origin) rules(x *request.Exchange) Said {
 	r := crawl.Robots{
 		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Fresh: crawl.Millis(robotsFreshness(resp)),
 		Sitemaps: namedSitemaps(file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
-		Body: bytes.Clone(resp.Body), // the response's own is used again
+		Body: bytes.Clone(resp.Body), // the response's buffer is reused
 	}
 	delay, ok := malformedDelay, true
 	switch malformed, why := file.Malformed(); {
@@ -182,7 +182,7 @@ func (o Origin) rules(x *request.Exchange) Said {
 	return Said{Robots: &r}
 }
 
-// visitTimes are the times of Visit-time lines as windows of the week.
+// visitTimes returns the times of Visit-time lines as windows of the week.
 func visitTimes(times []robots.VisitTime) string {
 	clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute) }
 	windows := make([]string, len(times))
@@ -192,7 +192,7 @@ func visitTimes(times []robots.VisitTime) string {
 	return strings.Join(windows, ", ")
 }
 
-// notModified has what is stored hold for longer.
+// notModified extends the life of the stored copy.
 func (o Origin) notModified(resp *fetch.Response) Said {
 	r := o.Stored
 	v := freshness.Revalidated(crawl.Visit{ETag: r.ETag, LastModified: r.LastModified}, resp.Header, resp.EndedAt)
@@ -204,7 +204,7 @@ func (o Origin) notModified(resp *fetch.Response) Said {
 	return Said{Robots: &r}
 }
 
-// namedSitemaps keeps the Sitemap lines that are URLs.
+// namedSitemaps returns the Sitemap lines that are URLs.
 func namedSitemaps(raw []string) []string {
 	var kept []string
 	for _, s := range raw {
@@ -215,7 +215,7 @@ func namedSitemaps(raw []string) []string {
 	return kept
 }
 
-// hop is where a redirect leads, or why it is not followed.
+// hop returns the target of a redirect, or the reason why it is not followed.
 func (o Origin) hop(resp *fetch.Response) (to urls.URL, why string) {
 	to, err := o.URL.Resolve(resp.Header.Get("Location"))
 	switch {
@@ -224,7 +224,7 @@ func (o Origin) hop(resp *fetch.Response) (to urls.URL, why string) {
 	case o.Hops >= robotsHops:
 		return to, fmt.Sprintf("redirects more than %d times", robotsHops)
 	}
-	// It travels in payloads, where JSON writes an "&" in six bytes.
+	// Payloads carry the URL, and JSON encodes an "&" in six bytes.
 	if text, err := json.Marshal(to.String()); err != nil || len(text) > urls.MaxLength {
 		return to, "redirects to too long a location"
 	}
@@ -237,12 +237,12 @@ func Allows(r crawl.Robots, target string) bool {
 		r.Verdict == crawl.RobotsRules && robots.Restore(r.Rules).Decide(target).Allowed
 }
 
-// tdmRetry is how long robots.txt holds where tdmrep.json could not be read: then
-// both are asked for again.
+// tdmRetry limits the life of robots.txt after a failed read of tdmrep.json. Then both are
+// requested again.
 const tdmRetry = time.Hour
 
-// tdm reads what an origin's tdmrep.json says. One that is not there, or is malformed,
-// reserves nothing; one that cannot be read may reserve all.
+// tdm reads an origin's tdmrep.json. A missing or malformed file reserves nothing; an unreadable
+// file may reserve all.
 func (o Origin) tdm(ctx context.Context, x *request.Exchange) (Said, error) {
 	resp := x.Response
 	switch {
@@ -262,12 +262,12 @@ func (o Origin) tdm(ctx context.Context, x *request.Exchange) (Said, error) {
 	return o.withTDM(o.Stored, rules)
 }
 
-// redirectedTDM follows a redirect within the domain, as HTTP asks for. The TDM
-// Reservation Protocol says nothing of redirects, and its file speaks for one
-// origin, so that one to another domain is not believed: it may reserve all.
+// redirectedTDM follows a redirect within the domain, as HTTP requires. The TDM Reservation
+// Protocol does not mention redirects, and its file speaks for one origin. So a redirect to another
+// domain is not believed: it may reserve all.
 //
-// Where it leads is a page like others to robots.txt. If that of its origin is not known,
-// it is asked for first; then this one's tdmrep.json is asked for again.
+// robots.txt applies to the target as to any page. An unknown robots.txt of the target's origin is
+// requested first; then this origin's tdmrep.json is requested again.
 func (o Origin) redirectedTDM(ctx context.Context, x *request.Exchange) (Said, error) {
 	to, why := o.hop(x.Response)
 	switch {
@@ -297,7 +297,7 @@ func (o Origin) redirectedTDM(ctx context.Context, x *request.Exchange) (Said, e
 	return Said{Redirect: &to}, nil
 }
 
-// unknownTDM takes all for reserved, for a while, and says why.
+// unknownTDM takes all content for reserved, for a while, and records the reason.
 func (o Origin) unknownTDM(why string) (Said, error) {
 	r := o.Stored
 	r.Fresh = min(r.Fresh, crawl.Millis(tdmRetry))

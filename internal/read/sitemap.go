@@ -18,13 +18,13 @@ import (
 	"github.com/mosey-web/mosey/internal/sitemap"
 )
 
-// sitemapPath is where a site may have a sitemap that its robots.txt does not name.
+// sitemapPath is the guessed location of a sitemap that robots.txt does not name.
 const sitemapPath = "/sitemap.xml"
 
-// recordSitemap takes the pages that a sitemap lists, those first that it calls most
-// important and that were changed last, or the sitemaps that an index does. It may list
-// pages of its own domain and of those that have named it as theirs (sitemaps.org,
-// "Sitemap file location"): others would have their frontier filled by strangers.
+// recordSitemap records the pages of a sitemap, the most important and recently changed first, or
+// the sitemaps of an index. A sitemap may list pages of its own domain and of domains that have
+// named it as theirs (sitemaps.org, "Sitemap file location"). Otherwise strangers could fill a
+// frontier.
 func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	var entries []announcement
 	var strange int
@@ -52,7 +52,8 @@ func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit c
 		at.Error = "as a sitemap: " + err.Error()
 	case strange > 0:
 		at.Error = fmt.Sprintf("as a sitemap: %d of its URLs are of domains whose robots.txt does not name it", strange)
-		visit = crawl.Visit{At: visit.At} // they may name it until the next visit, which has to read it then
+		// They may name it by the next visit, which must read it then.
+		visit = crawl.Visit{At: visit.At}
 	}
 	all := announcements{entries: entries, follow: decide.FollowAnnounced, whole: err == nil && len(entries) < announcedMax}
 	if kind == sitemap.Index {
@@ -66,11 +67,11 @@ func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit c
 	})
 }
 
-// newsPriority is that of the pages that a feed names: before those of any depth.
+// newsPriority is the priority of a feed's pages: before pages of any depth.
 const newsPriority = 1
 
-// recordFeed takes the pages that a feed names. Those of its own domain are first in line:
-// a feed tells of news.
+// recordFeed records the pages of a feed. Pages of its own domain come first, because they are
+// news.
 func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	announced, err := sitemap.ReadFeed(resp.Body)
 	if err != nil {
@@ -93,17 +94,17 @@ func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit craw
 }
 
 const (
-	// announcedBytesMax bounds the URLs that are taken from one sitemap, together: they are
-	// recorded in one transaction, and as one document.
+	// announcedBytesMax caps the total size of the URLs from one sitemap, because they are recorded in
+	// one transaction, and as one document.
 	announcedBytesMax = 8 << 20
-	// announcedMax bounds what is held of a sitemap before that is cut to its best.
+	// announcedMax caps the entries of a sitemap in memory, before the best are selected.
 	announcedMax = 2 * sitemap.MaxEntries
 )
 
-// announced reads a sitemap or a feed, unless a page came in its place.
+// announced reads a sitemap or a feed, unless the response is a page.
 func (r *reading) announced(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	if resp.MediaType == "text/html" || resp.MediaType == "application/xhtml+xml" {
-		// many servers call a sitemap or a feed HTML
+		// Many servers label a sitemap or a feed as HTML.
 		format, _ := sitemap.Read(resp.Body, func(sitemap.Entry) bool { return false })
 		if format == sitemap.Unknown {
 			return r.pageInstead(ctx, at, resp, visit)
@@ -125,7 +126,7 @@ func (r *reading) announced(ctx context.Context, at *crawl.Attempt, resp *fetch.
 	})
 }
 
-// tell keeps what is said of a page, if that has changed since this was read last.
+// tell records a page's change, if it is newer than the last visit of this sitemap or feed.
 func (r *reading) tell(e announcement) {
 	last := r.d.Crawl.Visit.At
 	if r.d.Run.Settings.Recrawls() && !last.IsZero() && e.changed.After(last) && len(r.news) < crawl.NewsMax {
@@ -133,15 +134,14 @@ func (r *reading) tell(e announcement) {
 	}
 }
 
-// mayName reports whether what is read may name a page: a sitemap those of its own domain,
-// and of the domains that have named it.
+// mayName reports whether the file may name a page. A sitemap may name pages of its own domain and
+// of the domains that have named it.
 func (r *reading) mayName(u urls.URL) bool {
 	return !r.d.Crawl.Kind.Traits().Nested || u.Domain() == r.url.Domain() || slices.Contains(r.d.Crawl.Vouched, u.Domain())
 }
 
-// pageInstead reads a page that is where a sitemap or a feed should be: it is read as what
-// it is. At the place where a sitemap might be it is only what the server has for what is
-// not there.
+// pageInstead reads a page that a server has sent for a sitemap or a feed. At the guessed place of
+// a sitemap it is only the server's page for missing files.
 func (r *reading) pageInstead(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	if r.url.RequestTarget() == sitemapPath {
 		gaveNothing(at, reasons.Malformed, "as a sitemap: it is a page of HTML")
@@ -158,7 +158,7 @@ func (r *reading) pageInstead(ctx context.Context, at *crawl.Attempt, resp *fetc
 	return nil
 }
 
-// announcement is a page, or a sitemap, that a sitemap or a feed names.
+// announcement is a page or a sitemap that a sitemap or a feed names.
 type announcement struct {
 	url      urls.URL
 	changed  time.Time
@@ -168,12 +168,11 @@ type announcement struct {
 type announcements struct {
 	entries []announcement
 	follow  func(crawl.RunFacts, crawl.CrawlFacts, usage.Usage) (*crawl.Follow, bool)
-	// whole is set where all of it was read: what it named before and does not any more is
-	// gone.
+	// whole is set if the file was read completely, so that earlier entries not in it are gone.
 	whole bool
 }
 
-// recordAnnounced records what is named. link makes a link of a URL.
+// recordAnnounced records the announced pages. link makes a link of a URL.
 func (r *reading) recordAnnounced(
 	at *crawl.Attempt, visit crawl.Visit, said usage.Usage, all announcements, link func(u urls.URL) crawl.Link,
 ) error {

@@ -14,22 +14,22 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// schemePutOff is for how long https is left alone at the least once http is asked in its
-// place: until the seeds without a scheme are passed over.
+// schemePutOff is the least time without https after the fall-back to http: until the seeds without
+// a scheme are skipped.
 const schemePutOff = time.Minute
 
-// Unread is what becomes of a robots.txt that could not be read.
+// Unread is the decision about a robots.txt that could not be read.
 type Unread struct {
-	// Robots is to be recorded.
+	// Robots is the row to record.
 	Robots crawl.Robots
-	// Soon says that the request is made again after Wait: Try is which one failed.
+	// Soon is set if the request is retried after Wait. Try counts the failures.
 	Soon bool
 	Wait time.Duration
 	Try  int
 }
 
-// Failed decides what becomes of a robots.txt that the exchange could not read, and why. The pace of
-// the domain is known by then. Jitter is in [0,1).
+// Failed decides about a robots.txt that the exchange could not read because of why. The domain's
+// pace is known by then. jitter is in [0,1).
 func (o Origin) Failed(x *request.Exchange, why string, jitter float64) Unread {
 	at := &x.Attempt
 	try := o.Stored.Failures + 1
@@ -42,8 +42,8 @@ func (o Origin) Failed(x *request.Exchange, why string, jitter float64) Unread {
 		rest = o.backoff(try, jitter)
 	}
 	wait := putOff(try, rest, time.Duration(at.RetryAfter))
-	// The domain is out of reach once its name has long been missing, for all of its origins. Any
-	// other failure puts off the origin alone.
+	// A name that was missing for long makes the domain unreachable, for all of its origins. Any other
+	// failure defers only the origin.
 	gone := o.noName(x) && o.Facts.Domain.Reachable == 0 && politeness.NameGone(*at.Health, o.Facts.Now)
 	if gone {
 		at.Health.GivenUp++
@@ -52,13 +52,13 @@ func (o Origin) Failed(x *request.Exchange, why string, jitter float64) Unread {
 		at.GiveUpFor = crawl.Millis(wait)
 	}
 	unreached := o.unreached(x)
-	// http is asked instead for seeds that were given without a scheme
+	// Seeds without a scheme are requested over HTTP instead.
 	fallsBack := o.Facts.Domain.Bare && decide.FallsBack(o.Name, crawl.RobotsFacts{
 		Verdict: crawl.RobotsUnreachable, Unreached: unreached, Read: o.Stored.Age >= 0,
 	})
 	if fallsBack {
 		if o.Stored.Unreached < decide.RobotsTries {
-			wait = time.Duration(at.Delay) // http may redirect here in a moment
+			wait = time.Duration(at.Delay) // HTTP may redirect here in a moment
 		}
 		wait = max(wait, schemePutOff)
 	}
@@ -68,21 +68,20 @@ func (o Origin) Failed(x *request.Exchange, why string, jitter float64) Unread {
 	return u
 }
 
-// Unasked is what becomes of a robots.txt that cannot be asked for, and why: no request was
-// made.
+// Unasked decides about a robots.txt that cannot be requested because of why.
 func (o Origin) Unasked(why string, jitter float64) Unread {
 	try := o.Stored.Failures + 1
 	return o.unread(crawl.CleanText(why, RobotsReasonMax), 0, try, putOff(try, o.backoff(try, jitter), 0), false)
 }
 
-// backoff returns the rest of the origin after so many failures in a row, whatever its domain does.
+// backoff returns the wait of the origin after failures in a row, whatever its domain does.
 func (o Origin) backoff(failures int, jitter float64) time.Duration {
 	normal, _ := politeness.Delay(decide.PaceOf(o.Facts).Waits)
 	return max(politeness.Backoff(politeness.TroubleSetup, failures, normal, jitter), normal)
 }
 
-// unread is the verdict on a robots.txt that could not be read, and whether it is to be
-// tried again soon. The pages of an origin that is down cannot be requested by a copy either.
+// unread returns the verdict on an unreadable robots.txt, and whether to retry it soon. A copy does
+// not let us request the pages of an origin that is down.
 func (o Origin) unread(why string, status, try int, wait time.Duration, down bool) Unread {
 	u := Unread{Wait: wait, Try: try}
 	if !down && o.holdsCopy() {
@@ -94,7 +93,7 @@ func (o Origin) unread(why string, status, try int, wait time.Duration, down boo
 		u.Robots = crawl.Robots{
 			Verdict: crawl.RobotsUnreachable, StatusCode: status, Fresh: crawl.Millis(wait),
 			Reason: why + ": nothing is fetched until it can be read",
-			// a host in trouble is not to be asked faster
+			// A failing host is not requested faster.
 			CrawlDelay: o.Stored.CrawlDelay, VisitTimes: o.Stored.VisitTimes,
 		}
 		u.Soon = try < decide.RobotsTries && wait <= time.Duration(*o.Run.Settings.DeferAfter)
@@ -103,15 +102,15 @@ func (o Origin) unread(why string, status, try int, wait time.Duration, down boo
 	return u
 }
 
-// noName reports whether the name servers say that there is no such domain. They say so for minutes
-// (RFC 2308), so that the next tries would read their caches.
+// noName reports whether the name servers report a missing domain. They cache that for minutes (RFC
+// 2308), so the next tries would only read their caches.
 func (o Origin) noName(x *request.Exchange) bool {
 	return o.URL.Domain() == o.Domain && errors.Is(x.Err, dns.ErrNotFound)
 }
 
-// unreached is how many requests in a row the origin has not answered, this one included.
-// A name that cannot be resolved says nothing about it. A connection that is refused says
-// as much as two that are not answered, and a port that has no TLS for us as all of them.
+// unreached counts the consecutive requests without a response of the origin, including this one. A
+// name that cannot be resolved says nothing about it. A refused connection counts twice, and a port
+// without TLS for us counts RobotsTries times.
 func (o Origin) unreached(x *request.Exchange) int {
 	failure, noAnswer := errors.AsType[*fetch.Error](x.Err)
 	switch {
@@ -127,14 +126,14 @@ func (o Origin) unreached(x *request.Exchange) int {
 	return o.Stored.Unreached + 1
 }
 
-// holdsCopy reports whether what was read last may still be gone by.
+// holdsCopy reports whether the last copy may still be obeyed.
 func (o Origin) holdsCopy() bool {
 	read := []crawl.RobotsVerdict{crawl.RobotsRules, crawl.RobotsAllowAll, crawl.RobotsDisallowAll}
 	return slices.Contains(read, o.Stored.Verdict) && !o.Outdated(o.Stored) && o.Lately()
 }
 
-// putOff is how long robots.txt is not asked for again after so many failures in a
-// row: as long as the domain is left alone, later as for what was given up.
+// putOff returns the wait for robots.txt after failures in a row: first the domain's delay, later
+// the wait of a domain that was given up.
 func putOff(failures int, delay, after time.Duration) time.Duration {
 	if failures < decide.RobotsTries {
 		return max(delay, after)
