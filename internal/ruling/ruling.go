@@ -1,6 +1,6 @@
-// Package ruling reads the texts that a decision needs beside its facts: the rules
-// of robots.txt and tdmrep.json, and windows. It caches the parsed texts, so that
-// a page costs no query and no parsing for them.
+// Package ruling reads the further texts that a decision needs: the rules of robots.txt and
+// tdmrep.json, and windows. It caches the parsed texts, so that a page costs no query and no
+// parsing for them.
 package ruling
 
 import (
@@ -21,16 +21,16 @@ import (
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
-// Store is the rows of robots.txt.
+// Store reads the rows of robots.txt.
 type Store interface {
 	Robots(ctx context.Context, origin string) (crawl.Robots, error)
 }
 
 const (
-	// cacheBytes bounds the text behind the cached rules. A hostile robots.txt can be
-	// 2 MB in canonical form; the usual one is under 1 KB.
+	// cacheBytes bounds the text behind the cached rules. A hostile robots.txt can be 2 MB in
+	// canonical form; the usual one is under 1 KB.
 	cacheBytes = 32 << 20
-	// overhead is what an entry costs beside its text, roughly.
+	// overhead is the approximate size of an entry besides its text.
 	overhead = 512
 )
 
@@ -38,9 +38,9 @@ const (
 type Reader struct {
 	store Store
 	cache *otter.Cache[string, parsed]
-	// hits and misses count reads that the cache could answer, and the others
+	// hits and misses count the reads that hit and missed the cache
 	hits, misses atomic.Int64
-	// windows holds politeness.Windows by their text
+	// windows caches politeness.Windows by their text
 	windows sync.Map
 }
 
@@ -51,7 +51,7 @@ type parsed struct {
 	size     int
 }
 
-// New makes a reader.
+// New returns a Reader with an empty cache.
 func New(store Store) (*Reader, error) {
 	cache, err := otter.New(&otter.Options[string, parsed]{
 		MaximumWeight: cacheBytes,
@@ -65,7 +65,7 @@ func New(store Store) (*Reader, error) {
 	return &Reader{store: store, cache: cache}, nil
 }
 
-// Facts completes facts for a decision about a crawl; nil is about none.
+// Facts completes facts for a decision about a crawl; nil means no particular crawl.
 func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) (decide.Facts, error) {
 	full := decide.Facts{Facts: f}
 	for _, text := range decide.WindowTexts(f) {
@@ -90,8 +90,8 @@ func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) 
 	return full, err
 }
 
-// read returns the ruling of a crawl's origin on its page and, if its domain is to
-// be probed, on the pages that may be used for that.
+// read returns the ruling of a crawl's origin on its page and, if its domain is to be probed, on
+// the pages for the probe.
 func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts, probing bool) (*decide.Ruling, error) {
 	u, err := urls.Parse(c.URL)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts, probing bool) (*d
 	return ruling, nil
 }
 
-// rules returns the rules of an origin in the version that the facts have named.
+// rules returns the rules of an origin in the version that the facts name.
 func (r *Reader) rules(ctx context.Context, origin string, version int64) (parsed, error) {
 	key := origin + " " + strconv.FormatInt(version, 10)
 	if p, ok := r.cache.GetIfPresent(key); ok {
@@ -134,8 +134,8 @@ func (r *Reader) rules(ctx context.Context, origin string, version int64) (parse
 		return parsed{}, err
 	}
 	stored.Origin = origin
-	// The version that was read may be newer than the one asked for: that is what
-	// holds now, but only under its own name.
+	// The read version may be newer than the requested version. It holds now, but only under its own
+	// number.
 	return r.keep(stored, stored.Version)
 }
 
@@ -154,7 +154,7 @@ func (r *Reader) keep(stored crawl.Robots, version int64) (parsed, error) {
 	return p, nil
 }
 
-// Know caches the robots.txt that was recorded first of its origin, by the facts of its record.
+// Know caches the first recorded robots.txt of an origin, by the facts of its record.
 func (r *Reader) Know(known crawl.Robots, after crawl.Facts) error {
 	c := after.CrawlOf(known.Origin)
 	if c == nil || c.Robots == nil {
@@ -164,16 +164,16 @@ func (r *Reader) Know(known crawl.Robots, after crawl.Facts) error {
 	return err
 }
 
-// Sitemaps returns the sitemaps that an origin's robots.txt names, by the version that the facts have named.
+// Sitemaps returns the sitemaps in an origin's robots.txt of the version that the facts name.
 func (r *Reader) Sitemaps(ctx context.Context, origin string, version int64) ([]string, error) {
 	p, err := r.rules(ctx, origin, version)
 	return p.sitemaps, err
 }
 
-// CacheUse counts the rules that were had from the cache, and the others.
+// CacheUse counts the reads that hit and missed the cache.
 func (r *Reader) CacheUse() (hits, misses int64) { return r.hits.Load(), r.misses.Load() }
 
-// windowsOf parses windows, each text once: that can read a time zone's file.
+// windowsOf parses each windows text once, because parsing can read a time zone's file.
 func (r *Reader) windowsOf(text string) (politeness.Windows, error) {
 	known, _ := r.windows.Load(text)
 	if w, ok := known.(politeness.Windows); ok {
