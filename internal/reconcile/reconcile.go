@@ -1,19 +1,19 @@
-// Package reconcile compares what the rows want with what runs, and starts, wakes and ends what
-// differs. Each change is a row first, and a signal only hurries. So if a wake-up is lost, a
-// client crashes or Temporal is away, that costs less than a minute.
+// Package reconcile compares the rows with the running workflows, and starts, wakes and ends
+// workflows and claims. Each change is stored first, and a signal only hurries. So a lost wake-up,
+// a client's crash or an outage of Temporal costs less than a minute.
 //
-// It looks for
+// It finds
 //
-//   - runs whose dispatcher has something to do that it does not know of;
-//   - runs that go on and have no dispatcher, and dispatchers of runs that have ended;
-//   - claims that have run out, and claims on domains that have no workflow;
-//   - workflows of domains that nobody has claimed.
+//   - runs with work that their dispatcher does not know of;
+//   - live runs without a dispatcher, and dispatchers of ended runs;
+//   - expired claims, and claims on domains without a workflow;
+//   - workflows of unclaimed domains.
 //
-// Temporal's lists may lag behind, and a domain that was just claimed is about to be started.
-// So a difference counts only if it is still there at the next look.
+// Temporal's lists may lag behind, and a domain may be claimed just before its workflow starts. So
+// a difference counts only if the next pass finds it again.
 //
-// One process on a database reconciles at a time. A look that finds nothing writes nothing,
-// neither to Postgres nor to a workflow's history.
+// One process on a database reconciles at a time. A pass that finds nothing writes nothing, neither
+// to Postgres nor to a workflow's history.
 package reconcile
 
 import (
@@ -26,58 +26,58 @@ import (
 )
 
 const (
-	// Every is how often the rows are compared with what runs.
+	// Every is the interval of passes.
 	Every = 15 * time.Second
-	// First is how soon a new process compares: a command is about to continue its run.
+	// First delays the first pass of a process, because a command is about to continue its run.
 	First = 3 * time.Second
 	// stepTimeout limits each step of a pass, so that no step takes the time of the others.
 	stepTimeout = time.Minute
 	// nameTimeout limits a step's work for one run or domain.
 	nameTimeout = 5 * time.Second
-	// errorsMost is the number of errors that a step reports.
+	// errorsMost caps the errors that a step reports.
 	errorsMost = 5
-	// grace is how long a dispatcher is left alone after it has looked.
+	// grace delays the next wake-up of a dispatcher after its own pass.
 	grace = 10 * time.Second
 )
 
-// Store is what rows say.
+// Store reads and writes the rows to compare.
 type Store interface {
-	// ExpireClaims ends claims that have run out.
+	// ExpireClaims ends expired claims.
 	ExpireClaims(ctx context.Context) (int, error)
-	// RunsWanting names the runs with work for their dispatcher, unless it looked within a span.
+	// RunsWanting names the runs with work for their dispatcher, unless it polled within grace.
 	RunsWanting(ctx context.Context, grace time.Duration) ([]string, error)
-	// RunsLive names the runs that go on, or are paused.
+	// RunsLive names the runs that have not ended.
 	RunsLive(ctx context.Context) ([]string, error)
 	DomainsClaimed(ctx context.Context) ([]string, error)
 	// ReleaseDomains ends the claims on domains.
 	ReleaseDomains(ctx context.Context, domains []string) ([]string, error)
 }
 
-// Workflows is what runs.
+// Workflows lists, starts and wakes workflows.
 type Workflows interface {
-	// RunningCrawls and RunningDomains name the runs and domains with a workflow, about as they are.
+	// RunningCrawls and RunningDomains name the runs and domains with a workflow. They may lag behind.
 	RunningCrawls(ctx context.Context) ([]string, error)
 	RunningDomains(ctx context.Context) ([]string, error)
 	// StartCrawl starts or wakes a run's dispatcher; WakeCrawl and WakeDomain wake running ones.
 	StartCrawl(ctx context.Context, run string) error
 	WakeCrawl(ctx context.Context, run string) error
 	WakeDomain(ctx context.Context, domain string) error
-	// DomainRuns reports whether a domain has a workflow, as it is.
+	// DomainRuns reports whether a domain has a workflow. It does not lag behind.
 	DomainRuns(ctx context.Context, domain string) (bool, error)
 }
 
-// Reconciler compares. It is not safe for concurrent use.
+// Reconciler compares rows with workflows. It is not safe for concurrent use.
 type Reconciler struct {
 	Store     Store
 	Workflows Workflows
 	Logger    *slog.Logger
 
-	// before has the differences that the last look found.
+	// before has the differences of the last pass.
 	before Differences
 }
 
-// Look compares once. An error of one step, or of one name, does not stop the others: Look joins
-// the errors, and the next pass tries again.
+// Look makes one pass. An error of one step, or of one name, does not stop the others: Look joins
+// the errors, and the next pass retries.
 func (r *Reconciler) Look(ctx context.Context) error {
 	return errors.Join(
 		Step(ctx, func(ctx context.Context) error {
@@ -90,7 +90,7 @@ func (r *Reconciler) Look(ctx context.Context) error {
 	)
 }
 
-// Doubts reports whether the last look found a difference that the next one may confirm.
+// Doubts reports whether the last pass found a difference that the next one may confirm.
 func (r *Reconciler) Doubts() bool { return !r.before.None() }
 
 // wanting starts or wakes the dispatchers of runs with work.
@@ -106,7 +106,7 @@ func (r *Reconciler) wanting(ctx context.Context) error {
 	return each(ctx, runs, r.Workflows.StartCrawl)
 }
 
-// dispatchers starts missing dispatchers, and wakes those of ended runs, which then end.
+// dispatchers starts missing dispatchers, and wakes dispatchers of ended runs, which then end.
 func (r *Reconciler) dispatchers(ctx context.Context) error {
 	gone, left, err := compare(ctx, r.Store.RunsLive, r.Workflows.RunningCrawls)
 	if err != nil {
@@ -121,8 +121,8 @@ func (r *Reconciler) dispatchers(ctx context.Context) error {
 	return errors.Join(each(ctx, gone, r.Workflows.StartCrawl), each(ctx, left, r.Workflows.WakeCrawl))
 }
 
-// domains ends claims that no workflow serves, and wakes workflows that have no claim: they
-// finish, or take it anew with their next request.
+// domains ends claims that no workflow serves, and wakes workflows without a claim: they finish, or
+// renew it with their next request.
 func (r *Reconciler) domains(ctx context.Context) error {
 	gone, left, err := compare(ctx, r.Store.DomainsClaimed, r.Workflows.RunningDomains)
 	if err != nil {
@@ -164,7 +164,7 @@ func Step(ctx context.Context, do func(context.Context) error) error {
 	return do(ctx)
 }
 
-// each is a step that does something for each name. It joins the first errors, and counts the rest.
+// each calls do for each name in one step. It joins the first errors, and counts the rest.
 func each(ctx context.Context, names []string, do func(context.Context, string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
@@ -187,8 +187,8 @@ func each(ctx context.Context, names []string, do func(context.Context, string) 
 	return errors.Join(errs...)
 }
 
-// Differences are the names that only the rows or only Temporal has, as of one look. They
-// count only if the next look finds them again.
+// Differences are the names that only the rows or only Temporal has, as of one pass. They count
+// only if the next pass finds them again.
 type Differences struct {
 	// DispatcherGone are live runs without a dispatcher, DispatcherLeft ended runs with one.
 	DispatcherGone, DispatcherLeft []string
@@ -196,12 +196,12 @@ type Differences struct {
 	WorkflowGone, WorkflowLeft []string
 }
 
-// None reports whether there is no difference.
+// None reports whether both sides agree.
 func (d Differences) None() bool {
 	return len(d.DispatcherGone)+len(d.DispatcherLeft)+len(d.WorkflowGone)+len(d.WorkflowLeft) == 0
 }
 
-// And returns the differences that two looks have found.
+// And returns the differences that both passes have found.
 func (d Differences) And(e Differences) Differences {
 	return Differences{
 		DispatcherGone: both(d.DispatcherGone, e.DispatcherGone),
@@ -211,7 +211,7 @@ func (d Differences) And(e Differences) Differences {
 	}
 }
 
-// Compare looks once, and changes nothing.
+// Compare makes one pass without changes.
 func Compare(ctx context.Context, s Store, w Workflows) (d Differences, err error) {
 	if d.WorkflowGone, d.WorkflowLeft, err = compare(ctx, s.DomainsClaimed, w.RunningDomains); err != nil {
 		return d, err
@@ -237,7 +237,6 @@ func compare(
 	return filter(want, run, false), filter(run, want, false), nil
 }
 
-// both returns the names that are in both lists.
 func both(a, b []string) []string { return filter(b, a, true) }
 
 // filter returns the names that another list has or, if has is false, does not have.
