@@ -1,11 +1,9 @@
-// Package keywords has pages found, beside the crawl. The transaction that records a page
-// only notes its terms, in a row that waits. A Writer makes a segment of the search index of
-// many such rows at once, about a second later, and merges segments. If a process dies in
-// between, nothing is lost: the rows still wait, and the next Writer on the database takes
-// them.
+// Package keywords indexes pages for search, beside the crawl. The transaction that records a page
+// only stores its terms, in a waiting row. A Writer makes a segment of the search index from many
+// such rows at once, about a second later, and merges segments. If a process dies in between, the
+// rows still wait, and the next Writer on the database takes them.
 //
-// Any number of processes may write at the same time. They take different rows. One of them
-// merges.
+// Any number of processes may write at the same time. They take different rows. One of them merges.
 package keywords
 
 import (
@@ -20,26 +18,23 @@ import (
 )
 
 const (
-	// gather is how long a page waits for others: the more are written together, the
-	// less each costs.
+	// gather delays the first page of a batch, because large batches cost less per page.
 	gather = time.Second
-	// every is how often the writer looks for rows that another process has left, and for
-	// large segments to merge.
+	// every is the poll interval for rows that another process has left and for large merges.
 	every = 10 * time.Second
-	// lastSpan bounds the last write. The next Writer writes the rest.
+	// lastSpan limits the last write. The next Writer writes the rest.
 	lastSpan = 5 * time.Second
-	// batch is how many pages one transaction takes.
+	// batch caps the pages of one transaction.
 	batch = 250
-	// passMost is how many transactions follow each other before the pages with the
-	// lowest ids have their turn again.
+	// passMost caps the consecutive transactions before the lowest page ids get their turn again.
 	passMost = 40
-	// behind is how many pages may wait before the log warns, and lookEvery how often
-	// they are counted.
+	// behind is the number of waiting pages that the log warns of, and lookEvery the interval of
+	// counts.
 	behind    = report.KeywordsBound
 	lookEvery = time.Minute
 )
 
-// Store is where terms wait; *db.Store is one.
+// Store stores the waiting terms; *db.Store is one.
 type Store interface {
 	KeywordsWake() <-chan struct{}
 	WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error)
@@ -48,21 +43,21 @@ type Store interface {
 	MergeIndex(ctx context.Context, large bool) (bool, error)
 }
 
-// Writer writes keywords. It is for one goroutine.
+// Writer writes keywords. It is not safe for concurrent use.
 type Writer struct {
 	Store  Store
 	Logger *slog.Logger
 
-	looked time.Time // when it was looked last how many wait
+	looked time.Time // the last count of waiting pages
 }
 
-// Run writes keywords as pages are recorded, until the context ends. Then it writes those of the
-// last pages, for lastSpan at most.
+// Run writes keywords as pages are recorded, until the context ends. Then it writes the keywords of
+// the last pages, for lastSpan at most.
 func (w *Writer) Run(ctx context.Context) {
 	var merging sync.WaitGroup
 	defer merging.Wait()
 	merging.Go(func() { w.mergeLarge(ctx) })
-	// A transaction that is broken off keeps its pages from the last one for a moment.
+	// An aborted transaction briefly keeps its pages from the last write.
 	writing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastSpan, cancel) })()
@@ -92,8 +87,7 @@ func (w *Writer) wait(ctx context.Context) (ended bool) {
 	return ctx.Err() != nil
 }
 
-// Write writes the keywords of all waiting pages, except those that another process is
-// writing.
+// Write writes the keywords of all waiting pages, except pages that another process is writing.
 func (w *Writer) Write(ctx context.Context) error {
 	for {
 		after := int64(0)
@@ -117,7 +111,7 @@ func (w *Writer) Write(ctx context.Context) error {
 	}
 }
 
-// merge merges segments if that is due, and reports whether there was something to merge.
+// merge merges segments if a merge is due, and reports whether it merged any.
 func (w *Writer) merge(ctx context.Context, large bool) bool {
 	merged, err := w.Store.MergeIndex(ctx, large)
 	if err != nil && ctx.Err() == nil {
@@ -126,7 +120,7 @@ func (w *Writer) merge(ctx context.Context, large bool) bool {
 	return merged && err == nil
 }
 
-// mergeLarge merges segments that take long, until the context ends.
+// mergeLarge merges large segments until the context ends.
 func (w *Writer) mergeLarge(ctx context.Context) {
 	for {
 		if w.merge(ctx, true) {
@@ -140,7 +134,7 @@ func (w *Writer) mergeLarge(ctx context.Context) {
 	}
 }
 
-// singly writes the next pages one by one, and gives those up that cannot be stored.
+// singly writes the next pages one by one, and gives up pages that cannot be stored.
 func (w *Writer) singly(ctx context.Context, after int64) (last int64, n int, err error) {
 	for last = after; n < batch; n++ {
 		id, took, err := w.Store.WriteKeywords(ctx, last, 1)
@@ -160,8 +154,7 @@ func (w *Writer) singly(ctx context.Context, after int64) (last int64, n int, er
 	return last, n, nil
 }
 
-// tell warns, at most once a minute, that pages are crawled faster than their keywords
-// are written.
+// tell warns, at most once a minute, that pages are crawled faster than their keywords are written.
 func (w *Writer) tell(ctx context.Context) error {
 	if time.Since(w.looked) < lookEvery {
 		return nil
