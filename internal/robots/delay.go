@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// MaxCrawlDelay caps a Crawl-delay. It is far beyond what anybody means and far
-// from overflowing a [time.Duration], whatever is added to it.
+// MaxCrawlDelay caps a Crawl-delay. It exceeds any sensible value, and is far from overflowing a
+// [time.Duration], whatever is added to it.
 const MaxCrawlDelay = 365 * 24 * time.Hour
 
-// parseDelay reads the seconds that the first word of a Crawl-delay names,
-// decimal fractions included, rounded up to a millisecond. An "s" and a stray
-// semicolon or tag behind the number are ignored. It reports false for anything
-// else, such as negative numbers, other units, and decimal commas, which might
-// as well be lists.
+// parseDelay reads the seconds in the first word of a Crawl-delay, with decimal fractions, rounded
+// up to a millisecond. An "s" and a stray semicolon or tag behind the number are ignored. It
+// returns false for any other value, such as negative numbers, other units, and decimal commas,
+// which might be lists.
 func parseDelay(value string) (time.Duration, bool) {
 	if end := strings.IndexAny(value, blanks+";<"); end >= 0 {
 		value = value[:end]
@@ -33,13 +32,13 @@ func parseDelay(value string) (time.Duration, bool) {
 	if seconds >= MaxCrawlDelay.Seconds() {
 		return MaxCrawlDelay, true
 	}
-	// Less than a microsecond is taken for a rounding error.
+	// A fraction of a microsecond is a rounding error.
 	return time.Duration(math.Ceil(seconds*1000-1e-3)) * time.Millisecond, true
 }
 
-// parseRate reads a Request-rate such as "1/10", "1/5m" or "30/1h 0900-1700": so many pages in
-// so many seconds, minutes or hours. A time of day behind it is ignored: the rate holds all day.
-// It returns the time from one page to the next, and false for anything else.
+// parseRate reads a Request-rate such as "1/10", "1/5m" or "30/1h 0900-1700": pages per seconds,
+// minutes or hours. A time of day behind it is ignored: the rate holds all day. It returns the time
+// from one page to the next, and false for any other value.
 func parseRate(value string) (time.Duration, bool) {
 	if end := strings.IndexAny(value, blanks); end >= 0 {
 		value = value[:end]
@@ -63,17 +62,17 @@ func parseRate(value string) (time.Duration, bool) {
 	return time.Duration(math.Ceil(min(float64(each)*unit/float64(n), float64(MaxCrawlDelay))/1e6)) * time.Millisecond, true
 }
 
-// MaxVisitTimes is how many Visit-time lines of a group are kept, the first ones.
+// MaxVisitTimes caps the Visit-time lines of a group. The first lines count.
 const MaxVisitTimes = 16
 
-// VisitTime is a time of each day at which a site wants to be visited, in UTC. From and To are
-// counted from midnight, in whole minutes, and differ. From is less than a day, and To a day at
-// the most. A time whose To is not after its From ends on the next day.
+// VisitTime is a daily visiting time of a site, in UTC. From and To count from midnight, in whole
+// minutes, and differ. From is less than a day, and To at most a day. If To is not after From, the
+// time ends on the next day.
 type VisitTime struct {
 	From, To time.Duration
 }
 
-// String is the time as robots.txt has it, such as "0600-0845".
+// String returns the time in the form of robots.txt, such as "0600-0845".
 func (v VisitTime) String() string {
 	clock := func(d time.Duration) string { return fmt.Sprintf("%02d%02d", int(d.Hours()), int(d.Minutes())%60) }
 	return clock(v.From) + "-" + clock(v.To)
@@ -85,10 +84,9 @@ type visitTime struct {
 	line int
 }
 
-// parseVisitTime reads a Visit-time such as "0600-0845" or "22:00 - 06:00": hours and minutes
-// from 00:00 to 24:00, in UTC (the extended standard of 1996, by S. Conner). It reports false for
-// anything else, such as words, other zones, and a start that is the end: that could be always
-// or never.
+// parseVisitTime reads a Visit-time such as "0600-0845" or "22:00 - 06:00": hours and minutes from
+// 00:00 to 24:00, in UTC (the extended standard of 1996, by S. Conner). It returns false for any
+// other value, such as words, other zones, and equal times, which could mean always or never.
 func parseVisitTime(value string) (VisitTime, bool) {
 	first, last, _ := strings.Cut(value, "-")
 	from, ok1 := parseClock(strings.Trim(first, blanks))

@@ -7,22 +7,21 @@ import (
 	"github.com/mosey-web/mosey/crawl/variants"
 )
 
-// Match reports whether a pattern with the wildcards of RFC 9309 §2.2.3 matches a
-// path with its query, both as written: for other files that borrow its rules.
-// The empty pattern matches nothing. It takes time linear in both.
+// Match reports whether a pattern with the wildcards of RFC 9309 §2.2.3 matches a path with its
+// query, both as written. Other files that borrow its rules use it. The empty pattern matches
+// nothing. It takes time linear in both.
 func Match(pattern, pathAndQuery string) bool {
 	return pattern != "" && variants.Matches(normalizePattern(pattern), normalizePath(pathAndQuery))
 }
 
-// normalizePattern brings the value of a rule into the form it is compared in.
-// It does what normalizePath does, but keeps "*" and a final "$" as wildcards
-// (RFC 9309 §2.2.3), shortens runs of "*" to one, and adds a missing leading
-// slash. In the result "*" and "$" are always wildcards.
+// normalizePattern converts the value of a rule into its form for comparison. It does the same as
+// normalizePath, but keeps "*" and a final "$" as wildcards (RFC 9309 §2.2.3), shortens runs of "*"
+// to one, and adds a missing leading slash. In the result "*" and "$" are always wildcards.
 func normalizePattern(value string) string { return pattern(value, "%25") }
 
-// pattern is normalizePattern that writes percent for a "%" that begins no escape.
-// If percent is "%", it matches the beginning of an escape in the path: a
-// hexadecimal digit after it becomes upper case.
+// pattern is normalizePattern, but writes percent for a "%" that begins no escape. If percent is
+// "%", it matches the beginning of an escape in the path: a hexadecimal digit after it becomes
+// upper case.
 func pattern(value, percent string) string {
 	if value[0] != '/' && value[0] != '*' {
 		value = "/" + value
@@ -50,10 +49,9 @@ func pattern(value, percent string) string {
 	return b.String()
 }
 
-// normalizePath brings a path with its query into the form it is compared in
-// (RFC 9309 §2.2.2, RFC 3986 §6.2.2): unreserved characters raw, reserved ones
-// as they are, everything else as %XX in upper case. "*" and "$" become escapes
-// too, so that they are never taken for wildcards.
+// normalizePath converts a path with its query into its form for comparison (RFC 9309 §2.2.2, RFC
+// 3986 §6.2.2): unreserved characters raw, reserved ones unchanged, all others as %XX in upper
+// case. "*" and "$" become escapes too, so that they are never taken for wildcards.
 func normalizePath(path string) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
@@ -66,8 +64,8 @@ func normalizePath(path string) string {
 	return b.String()
 }
 
-// normalizeOctet writes the octet or escape that s begins with, and returns how
-// many bytes beyond the first it took.
+// normalizeOctet writes the octet or escape that s begins with, and returns the number of further
+// bytes that it took.
 func normalizeOctet(b *strings.Builder, s string) int {
 	octet := s[0]
 	switch {
@@ -100,7 +98,7 @@ func writeEscape(b *strings.Builder, octet byte) {
 	b.WriteByte(digits[octet&0xf])
 }
 
-// isUnreserved is RFC 3986 §2.3.
+// isUnreserved reports whether b is unreserved (RFC 3986 §2.3).
 func isUnreserved(b byte) bool {
 	return isLetter(b) || isDigit(b) || b == '-' || b == '.' || b == '_' || b == '~'
 }

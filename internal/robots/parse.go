@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// MaxBytes is how much of a robots.txt is read, in bytes. RFC 9309 §2.5
-	// asks for at least this much.
+	// MaxBytes limits the read part of a robots.txt, in bytes. RFC 9309 §2.5 requires at least this
+	// limit.
 	MaxBytes = 500 << 10
 
-	// MaxLineBytes is how much of one line is read, in bytes; the rest of the
-	// line is dropped, as Google's parser does.
+	// MaxLineBytes limits the read part of one line, in bytes. The rest of the line is dropped, as in
+	// Google's parser.
 	MaxLineBytes = 16 << 10
 )
 
-// File is a robots.txt that has been read. It is immutable and safe for
-// concurrent use.
+// File is a parsed robots.txt. It is immutable and safe for concurrent use.
 type File struct {
 	records   []record
 	sitemaps  []string
@@ -52,11 +51,10 @@ const (
 	fieldLicense
 )
 
-// Parse reads the body of a robots.txt. It never fails: what cannot be
-// understood is skipped (RFC 9309 §2.2), and [File.Malformed] reports whether the
-// body was a robots.txt at all. Beyond [MaxBytes] nothing is read, and a line
-// that crosses that border is dropped whole, since half a rule is another rule:
-// of a longer body, pass at least one octet more. The body is not retained.
+// Parse reads the body of a robots.txt. It never fails: unknown lines are skipped (RFC 9309 §2.2),
+// and [File.Malformed] reports whether the body was a robots.txt at all. Parse reads at most
+// [MaxBytes], and drops a line that crosses that border, since half a rule is another rule. So pass
+// at least one octet more of a longer body. The body is not retained.
 func Parse(body []byte) *File {
 	if len(body) > MaxBytes {
 		next := body[MaxBytes]
@@ -71,15 +69,14 @@ func Parse(body []byte) *File {
 	return file
 }
 
-// Malformed reports whether the body was no robots.txt but binary data or an
-// HTML or XML document, and if so in a few words why. The rules of such a file
-// are still readable.
+// Malformed reports whether the body was binary data or an HTML or XML document instead of a
+// robots.txt, with a short reason. The rules of such a file are still readable.
 func (f *File) Malformed() (bool, string) {
 	return f.malformed != "", f.malformed
 }
 
-// Sitemaps returns the values of the Sitemap lines in their order, as written:
-// neither resolved nor checked. They belong to the file, not to a group.
+// Sitemaps returns the values of the Sitemap lines in their order, as written: neither resolved nor
+// checked. They belong to the file, not to a group.
 func (f *File) Sitemaps() []string {
 	return slices.Clone(f.sitemaps)
 }
@@ -126,9 +123,8 @@ func lines(text string) iter.Seq2[int, string] {
 // blanks are the bytes ignored in front of a file.
 const blanks = " \t\v\f"
 
-// trim removes what cannot be meant from the ends of a name or a value: white
-// space of any kind and control characters. A no-break space counts in Latin-1,
-// too.
+// trim removes white space of any kind and control characters from the ends of a name or a value,
+// including a no-break space in Latin-1.
 func trim(s string) string {
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
@@ -147,7 +143,7 @@ func trim(s string) string {
 	return s
 }
 
-// isBlank judges a character, or an octet that is not UTF-8.
+// isBlank reports whether a character, or an octet that is not UTF-8, is blank.
 func isBlank(r rune, octet byte) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError && octet == 0xa0
 }
@@ -156,8 +152,8 @@ func isBlank(r rune, octet byte) bool {
 // without the comment.
 func splitLine(line string) (field, string) {
 	line, _, _ = strings.Cut(line, "#")
-	// "Disallow; /a" is a mistake that still forbids; an Allow with it must not
-	// open what other rules forbid.
+	// "Disallow; /a" is a mistake that still forbids. An Allow with it must not open paths that other
+	// rules forbid.
 	if name, value, found := strings.Cut(line, ";"); found {
 		if field := fieldOf(trim(name)); field != fieldUnknown && field != fieldAllow {
 			return field, trim(strings.TrimPrefix(trim(value), ":"))
@@ -175,8 +171,8 @@ func splitLine(line string) (field, string) {
 	return fieldOf(trim(name)), trim(value)
 }
 
-// fields are the names of each field in lower case. Behind the first, as it is written, are the
-// misspellings that Google's parser accepts.
+// fields lists the names of each field: the written name, then in lower case the misspellings that
+// Google's parser accepts.
 var fields = []struct {
 	field field
 	name  string
@@ -194,7 +190,7 @@ var fields = []struct {
 	{fieldLicense, "License", nil},
 }
 
-// byName are the fields by their names in lower case.
+// byName maps lower-case names to fields.
 var byName = func() map[string]field {
 	names := make(map[string]field)
 	for _, f := range fields {
@@ -206,7 +202,7 @@ var byName = func() map[string]field {
 	return names
 }()
 
-// Fields are the names of all fields that are read, as they are written.
+// Fields returns the names of all fields that are read, as they are written.
 func Fields() []string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
@@ -215,7 +211,7 @@ func Fields() []string {
 	return names
 }
 
-// fieldOf knows the fields by their names in any case.
+// fieldOf returns the field of a name in any case.
 func fieldOf(name string) field {
 	if len(name) > len("content-signal") {
 		return fieldUnknown
@@ -223,11 +219,10 @@ func fieldOf(name string) field {
 	return byName[strings.ToLower(name)]
 }
 
-// product returns the product token a user-agent line begins with: "*", or a
-// run of letters, "-" and "_" (RFC 9309 §2.2.1). A version or anything else
-// behind it is dropped. "" names no crawler.
+// product returns the product token a user-agent line begins with: "*", or a run of letters, "-"
+// and "_" (RFC 9309 §2.2.1). A version or any other text behind it is dropped. "" names no crawler.
 func product(value string) string {
-	// "*bot" is somebody's idea of a pattern, "*;" is sloppy.
+	// "*bot" is an invented pattern, "*;" is sloppy.
 	if strings.HasPrefix(value, "*") && (len(value) == 1 || !isTokenByte(value[1])) {
 		return "*"
 	}
@@ -246,9 +241,9 @@ func isLetter(b byte) bool {
 	return 'a' <= b|0x20 && b|0x20 <= 'z'
 }
 
-// decode returns body as text without its byte order mark. UTF-16 is decoded
-// where a mark announces it; everything else is taken to be UTF-8, and octets
-// that are not are kept, because rules match octet by octet.
+// decode returns body as text without its byte order mark. UTF-16 is decoded if a mark announces
+// it. Any other body is taken as UTF-8, and invalid octets are kept, because rules match octet by
+// octet.
 func decode(body []byte) string {
 	text := string(body)
 	switch {
@@ -276,13 +271,13 @@ func decodeUTF16(body []byte, order binary.ByteOrder) string {
 	return string(utf16.Decode(units))
 }
 
-// controlShare is the share of control octets, one in so many, beyond which a
-// body counts as binary. Compressed data has one in ten, text next to none.
+// controlShare is the inverse of the share of control octets beyond which a body is binary. One in
+// ten octets of compressed data is a control, almost none of text.
 const controlShare = 32
 
-// malformed says why text is no robots.txt, or "" if it may be one.
+// malformed returns the reason why text is no robots.txt, or "" if it may be one.
 func malformed(text string) string {
-	// a tag, a comment or a declaration, with which no line of a robots.txt can begin
+	// no line of a robots.txt begins with a tag, a comment or a declaration
 	begin := strings.TrimLeft(text, blanks+"\r\n")
 	if len(begin) > 1 && begin[0] == '<' && (begin[1] == '!' || begin[1] == '?' || isLetter(begin[1])) {
 		return "an HTML or XML document"

@@ -13,23 +13,22 @@ import (
 )
 
 const (
-	// MaxRuleText bounds [Decision.Rule], in bytes.
+	// MaxRuleText caps [Decision.Rule], in bytes.
 	MaxRuleText = 512
 
-	// MaxContentSignals and MaxContentUsages are how many lines of Content-Signal and
-	// Content-Usage of a group are kept, the first ones. Longer lines are dropped.
+	// MaxContentSignals and MaxContentUsages cap the lines of Content-Signal and Content-Usage of a
+	// group. The first lines count. Longer lines are dropped.
 	MaxContentSignals     = 16
 	MaxContentSignalBytes = 1024
 	MaxContentUsages      = 256
 	MaxContentUsageBytes  = 4096
 
-	// MaxLicenseBytes is how long the URL of a licence may be.
+	// MaxLicenseBytes caps the URL of a licence.
 	MaxLicenseBytes = 2048
 )
 
-// Rules is the group of a robots.txt that binds one crawler. It is immutable
-// and safe for concurrent use; its zero value allows everything. It holds no
-// reference to the [File] it came from.
+// Rules is the group of a robots.txt that binds one crawler. It is immutable and safe for
+// concurrent use; its zero value allows everything. It holds no reference to its [File].
 type Rules struct {
 	rules     []rule // the strongest first
 	temoto    *temoto
@@ -55,23 +54,22 @@ type usage struct {
 	line    int
 }
 
-// Decision is the answer for one path.
+// Decision is the decision about one path.
 type Decision struct {
-	// Allowed is whether the path may be fetched.
+	// Allowed reports whether the path may be fetched.
 	Allowed bool
 
-	// Rule is the rule that decided, such as "Disallow: /private": as written, but with
-	// control octets and invalid UTF-8 percent-encoded and cut to [MaxRuleText]. Line is the
-	// number of its line in the file, from 1. They are "" and 0 if no rule matched.
+	// Rule is the rule that decided, such as "Disallow: /private": as written, but with control octets
+	// and invalid UTF-8 percent-encoded and cut to [MaxRuleText]. Line is its line number in the file,
+	// from 1. They are "" and 0 if no rule matched.
 	Rule string
 	Line int
 }
 
-// Rules returns the rules for a product token such as "mosey" (RFC 9309
-// §2.2.1): those of all groups that name the token, in upper or lower case;
-// else those of all groups for "*"; else no rules. A token consists of letters,
-// "-" and "_" and is compared as a whole. No group names a token with anything
-// else in it, such as a version or a blank.
+// Rules returns the rules for a product token such as "mosey" (RFC 9309 §2.2.1): the rules of all
+// groups that name the token, in upper or lower case, else of all groups for "*", else no rules. A
+// token consists of letters, "-" and "_" and is compared as a whole. No group names a token with
+// other characters, such as a version or a blank.
 func (f *File) Rules(token string) *Rules {
 	named := func(r record) bool {
 		return r.field == fieldUserAgent && r.value != "" && strings.EqualFold(r.value, token)
@@ -81,8 +79,8 @@ func (f *File) Rules(token string) *Rules {
 	}
 
 	rules := &Rules{}
-	// Rules end a run of user-agent lines, lines that are not in the RFC do so
-	// for their own kind only: several groups are open at any line.
+	// Rules end a run of user-agent lines, and lines that are not in the RFC end it only for their own
+	// kind. So several groups are open at any line.
 	var groups [fieldLicense + 1]group
 	others := "" // the first licence that is not the group's
 	for _, r := range f.records {
@@ -146,12 +144,12 @@ func (r *Rules) add(rec record) {
 	}
 }
 
-// readings are the rules that a line means: usually one, but none or two if it
-// breaks the RFC. In doubt it forbids:
+// readings returns the rules that a line means: usually one, but zero or two if it breaks the RFC.
+// In doubt it forbids:
 //
 //   - A path without its leading slash matches nothing as it is written. A
-//     Disallow gets the slash; an Allow, which would open what others forbid, does
-//     not, and is no rule.
+//     Disallow gets the slash. An Allow would open paths that other rules forbid, so
+//     it is no rule.
 //   - A "%" that begins no escape stands for itself, "%25", or for the beginning of
 //     any escape, as in "/*%" or "/a%2". A Disallow is read both ways.
 func readings(r record) []rule {
@@ -187,8 +185,8 @@ func licenseOf(rec record) string {
 	return value
 }
 
-// addUsage reads a path and, after white space, the preferences for it. The first drafts had
-// lines without a path: those are about every path.
+// addUsage reads a path and, after white space, the preferences for it. Lines without a path, from
+// the first drafts, apply to every path.
 func (r *Rules) addUsage(rec record) {
 	path, prefers := "/", rec.value
 	if strings.HasPrefix(prefers, "/") || strings.HasPrefix(prefers, "*") {
@@ -202,8 +200,8 @@ func (r *Rules) addUsage(rec record) {
 	r.usages = append(r.usages, usage{path: path, pattern: normalizePattern(path), prefers: printable(prefers), line: rec.line})
 }
 
-// seal sorts the rules, so that the first that matches decides: the one with
-// the most octets, Allow before Disallow (RFC 9309 §2.2.2).
+// seal sorts the rules, so that the first match decides: the rule with the most octets, Allow
+// before Disallow (RFC 9309 §2.2.2).
 func (r *Rules) seal() {
 	slices.SortFunc(r.rules, func(a, b rule) int {
 		return cmp.Or(
@@ -233,14 +231,14 @@ func (r *Rules) Decide(pathAndQuery string) Decision {
 	return decision
 }
 
-// CrawlDelay returns the delay that the group asks for by Crawl-delay or Request-rate, between
-// 0 and [MaxCrawlDelay], and whether it asks for one. Of several the longest counts.
+// CrawlDelay returns the group's longest delay by Crawl-delay or Request-rate, between 0 and
+// [MaxCrawlDelay], and whether it has one.
 func (r *Rules) CrawlDelay() (time.Duration, bool) {
 	return r.delay, r.delayLine != 0
 }
 
-// VisitTimes returns when the group wants to be visited, by its Visit-time lines in their order:
-// at any of these times. Without one it does not say.
+// VisitTimes returns the times of the group's Visit-time lines, in their order. A visit may fall in
+// any of them. It returns no times if the group has no such line.
 func (r *Rules) VisitTimes() []VisitTime {
 	times := make([]VisitTime, len(r.visits))
 	for i, v := range r.visits {
@@ -251,13 +249,13 @@ func (r *Rules) VisitTimes() []VisitTime {
 
 // License returns the http or https URL of the licence that the file names (RSL 1.0): the first of
 // the group, else the first of the file. RSL has licences for the whole site, and some for a group.
-// It is as written, but with control octets and invalid UTF-8 percent-encoded; "" where there is
-// none. Whether it is a URL that can be used is for the caller to find out.
+// The URL is as written, but with control octets and invalid UTF-8 percent-encoded; "" means no
+// licence. The caller must check that the URL is usable.
 func (r *Rules) License() string { return r.license }
 
-// ContentSignals returns the values of the group's Content-Signal lines
-// (contentsignals.org), such as "search=yes, ai-train=no", in their order: as
-// written, but with control octets and invalid UTF-8 percent-encoded.
+// ContentSignals returns the values of the group's Content-Signal lines (contentsignals.org), such
+// as "search=yes, ai-train=no", in their order: as written, but with control octets and invalid
+// UTF-8 percent-encoded.
 func (r *Rules) ContentSignals() []string {
 	values := make([]string, len(r.signals))
 	for i, s := range r.signals {
@@ -266,8 +264,8 @@ func (r *Rules) ContentSignals() []string {
 	return values
 }
 
-// ContentUsage returns what the group's Content-Usage lines say of a path with its query, such
-// as "train-ai=n" (draft-ietf-aipref-attach-04). Of the lines that match those with the longest
+// ContentUsage returns the preferences of the group's Content-Usage lines for a path with its
+// query, such as "train-ai=n" (draft-ietf-aipref-attach-04). The matching lines with the longest
 // path count. They are as written, but with control octets and invalid UTF-8 percent-encoded.
 func (r *Rules) ContentUsage(pathAndQuery string) []string {
 	if len(r.usages) == 0 {
@@ -286,9 +284,9 @@ func (r *Rules) ContentUsage(pathAndQuery string) []string {
 	return values
 }
 
-// String renders the group as a robots.txt of its own, bound to "*": printable,
-// valid UTF-8, each rule on its old line. What the group says is the same after [Restore]
-// of it, and after [Parse] within its limits. It is "" for a group that asks for nothing.
+// String renders the group as its own robots.txt, bound to "*": printable, valid UTF-8, each rule
+// on its old line. [Restore] returns the same rules, and so does [Parse] within its limits. String
+// returns "" for a group without rules.
 func (r *Rules) String() string {
 	type numbered struct {
 		line int
@@ -312,7 +310,7 @@ func (r *Rules) String() string {
 		add(r.delayLine, "Crawl-delay: ", strconv.FormatFloat(r.delay.Seconds(), 'f', -1, 64))
 	}
 	if r.license != "" {
-		// It may be from anywhere in the file. It stands behind all else, where no line is taken.
+		// The licence may stand anywhere in the file. It goes last, on a free line.
 		last := 1
 		for _, c := range content {
 			last = max(last, c.line)
@@ -326,7 +324,7 @@ func (r *Rules) String() string {
 	content = slices.Compact(content) // a line that is read two ways
 
 	var b strings.Builder
-	// A user-agent line came before each of them, so line 1 is free.
+	// A user-agent line preceded all of them, so line 1 is free.
 	b.WriteString("User-agent: *")
 	at := 1
 	for _, c := range content {
@@ -339,8 +337,8 @@ func (r *Rules) String() string {
 	return b.String()
 }
 
-// Restore returns the rules that [Rules.String] rendered. The text is trusted:
-// its size is not limited.
+// Restore returns the rules that [Rules.String] rendered. The text is trusted: its size is not
+// limited.
 func Restore(text string) *Rules {
 	return read(text, math.MaxInt).Rules("*")
 }
@@ -352,7 +350,7 @@ func (r rule) name() string {
 	return "Disallow: "
 }
 
-// text is the rule for people, cut to MaxRuleText at a character's border.
+// text returns the rule for people, cut to MaxRuleText between two characters.
 func (r rule) text() string {
 	text := r.name() + r.written
 	if len(text) <= MaxRuleText {

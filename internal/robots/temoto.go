@@ -7,10 +7,9 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// Within these bounds one decision of temoto/robotstxt costs at most some
-// millions of steps, even on patterns built to be slow: its regular expressions
-// take time proportional to pattern length times path length. Nearly all groups
-// in the field are far inside.
+// Within these bounds one decision of temoto/robotstxt costs at most some millions of steps, even
+// on patterns built to be slow: its regular expressions take time proportional to pattern length
+// times path length. Nearly all real groups are far within them.
 const (
 	temotoMaxRules          = 1000
 	temotoMaxWildcardRules  = 30
@@ -19,20 +18,19 @@ const (
 	temotoMaxPathOctets     = 4096
 )
 
-// temoto lets github.com/temoto/robotstxt decide over one group that has been
-// cleaned and percent-encoded.
+// temoto makes github.com/temoto/robotstxt decide over one group that has been cleaned and
+// percent-encoded.
 //
-// Left alone, that library differs from RFC 9309 in three ways on such a group,
-// and each is set right by what it is given to read:
+// By itself, that library differs from RFC 9309 in three ways on such a group. The text that it
+// reads corrects each:
 //
 //   - Patterns with wildcards match anywhere in the path. So paths are tested
 //     with a prefix, "/<<<>", and rules begin with it. "<" and ">" never occur
 //     in a normalized path.
 //   - Of two such rules the one with the longer regular expression wins, whose
-//     source is longer than the pattern. So a rule with wildcards has as many
-//     "<" fewer, made up by a "*" before the ">", as it is too long.
-//   - Of two rules with the same length the first wins. So Allow rules come
-//     first.
+//     source is longer than the pattern. So a rule with wildcards has fewer "<", by
+//     its excess length, and a "*" before the ">" that matches the missing ones.
+//   - Of two rules with the same length the first wins. So Allow rules come first.
 type temoto struct {
 	group  *robotstxt.Group
 	prefix string
@@ -65,18 +63,18 @@ func newTemoto(rules []rule) *temoto {
 	}
 	data, err := robotstxt.FromString(text.String())
 	if err != nil {
-		// Not for any group this package writes; the own matcher answers as well.
+		// No group of this package causes this, and the own matcher decides as well.
 		return nil
 	}
 	return &temoto{group: data.FindGroup("*"), prefix: prefix}
 }
 
-// covers reports whether temoto takes the decision for a normalized path.
+// covers reports whether temoto decides about a normalized path.
 func (t *temoto) covers(path string) bool {
 	return t != nil && len(path) <= temotoMaxPathOctets
 }
 
-// allows decides for a normalized path.
+// allows reports whether temoto allows a normalized path.
 func (t *temoto) allows(path string) bool {
 	return t.group.Test(t.prefix + path)
 }
@@ -97,11 +95,11 @@ func temotoBounded(rules []rule) bool {
 		octets <= temotoMaxWildcardOctets
 }
 
-// temotoPadStar is what the "*" before the ">" is in a regular expression.
+// temotoPadStar is the regular expression of the "*" before the ">".
 const temotoPadStar = ".*"
 
-// temotoExcess returns how much longer temoto's regular expression is than its
-// pattern. It is -1 at least, as temoto drops a final "*".
+// temotoExcess returns the length of temoto's regular expression beyond its pattern. It is at least
+// -1, as temoto drops a final "*".
 func temotoExcess(pattern string) int {
 	kept := strings.TrimSuffix(pattern, "*")
 	// QuoteMeta makes two octets of "*", and so does temoto; but one of "$".
