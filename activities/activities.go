@@ -181,7 +181,6 @@ func (a *Activities) complete(ctx context.Context, facts crawl.Facts) (decide.Fa
 	return a.completeFor(ctx, facts, c)
 }
 
-// completeFor adds the further facts that a decision about one crawl needs.
 func (a *Activities) completeFor(ctx context.Context, facts crawl.Facts, c *crawl.CrawlFacts) (decide.Facts, error) {
 	f, err := a.rulings.Facts(ctx, facts, c)
 	f.Agent, f.AllowMalformed = a.agent, a.allowMalformed

@@ -94,7 +94,6 @@ func (b *batch) run(ctx context.Context) (ended bool) {
 	return true
 }
 
-// resume continues the batch after a wait, which may have been cut short.
 func (b *batch) resume(ctx context.Context) (next turn, err error) {
 	passed := time.Since(b.paused)
 	switch {

@@ -53,7 +53,6 @@ func callIn(ctx context.Context) *call {
 	return &c
 }
 
-// stopChannel returns the channel that is closed when the activity's worker stops.
 func stopChannel(ctx context.Context) <-chan struct{} {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		return c.stopped
@@ -61,7 +60,6 @@ func stopChannel(ctx context.Context) <-chan struct{} {
 	return activity.GetWorkerStopChannel(ctx)
 }
 
-// warn logs a warning that is shown with the activity.
 func warn(ctx context.Context, message string, args ...any) {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		args = append(args, "workflow", c.WorkflowID, "workflow_run", c.RunID, "activity", c.Activity, "attempt", c.Attempt)
@@ -71,7 +69,6 @@ func warn(ctx context.Context, message string, args ...any) {
 	activity.GetLogger(ctx).Warn(message, args...)
 }
 
-// traceOf returns the trace attributes that name the attempt's activity and workflow.
 func traceOf(ctx context.Context) []attribute.KeyValue {
 	c := callIn(ctx)
 	if c == nil {

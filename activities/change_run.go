@@ -35,7 +35,6 @@ func (a *Activities) ChangeRun(ctx context.Context, in ChangeRunInput) error {
 	return nil
 }
 
-// byWorkflow names the activity's workflow as the author of a decision.
 func byWorkflow(ctx context.Context) string {
 	id := "the workflow " + activity.GetInfo(ctx).WorkflowExecution.ID
 	return id[:min(len(id), crawl.ControlByMax)]

@@ -117,7 +117,6 @@ func (a *Activities) look(ctx context.Context, run crawl.Run) (DispatchResult, e
 	return res, err
 }
 
-// dispatchLook is one pass of a dispatcher over a running run.
 type dispatchLook struct {
 	*Activities
 
@@ -240,7 +239,6 @@ func (l *dispatchLook) end(ctx context.Context, res DispatchResult) (_ DispatchR
 	return res, nil
 }
 
-// startDomains starts the workflows of domains, and returns the number of failures.
 func (a *Activities) startDomains(ctx context.Context, domains []string, run crawl.Run) int {
 	var failed atomic.Int64
 	var group errgroup.Group

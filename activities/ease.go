@@ -98,7 +98,6 @@ func (e *ease) forced(now time.Time) {
 	e.left = max(e.left-1, -e.rate)
 }
 
-// refill adds the steps that have become free, and lets the rate grow.
 func (e *ease) refill(now time.Time) {
 	passed := now.Sub(e.at)
 	if passed <= 0 {
@@ -158,7 +157,6 @@ func (e *ease) measured(late time.Duration, left, now time.Time) {
 	}
 }
 
-// calm reports whether Temporal keeps up with the steps.
 func (e *ease) calm() bool { return e.excess() <= lateCalm }
 
 // excess returns how much later than usual steps are.

@@ -72,7 +72,6 @@ func retried(ctx context.Context, err error, named settings.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(site.what, TypeSiteTrouble, options)
 }
 
-// isRetried reports whether an attempt failed because of the site and will be retried.
 func isRetried(err error) bool {
 	app, ok := errors.AsType[*temporal.ApplicationError](err)
 	return ok && app.Type() == TypeSiteTrouble

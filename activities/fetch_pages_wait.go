@@ -86,7 +86,6 @@ func (b *batch) asked() {
 // durableWait returns the part of a wait for a slot that a workflow sleeps.
 func durableWait(d time.Duration) time.Duration { return max(d-wakeEarly, 0) }
 
-// notGranted waits for the lease, here or in the workflow.
 func (b *batch) notGranted(ctx context.Context, d decide.Decision, l crawl.Lease) (turn, error) {
 	b.in.Queued = isQueue(l.Reason)
 	b.waitOrDefer(*d.Run, d.Crawl.URL, l.Wait, l.Reason)
@@ -100,7 +99,6 @@ func (b *batch) notGranted(ctx context.Context, d decide.Decision, l crawl.Lease
 	return b.read(ctx)
 }
 
-// isQueue reports whether a wait was for a turn in a queue of domains.
 func isQueue(why reasons.Reason) bool { return why.Row().Of == reasons.SharedSlot }
 
 // waitOrDefer ends the batch with a wait, or defers the domain if the wait is too long.
@@ -126,7 +124,6 @@ func (b *batch) prerequisite(ctx context.Context, d decide.Decision) (turn, erro
 	return b.robots(ctx)
 }
 
-// robots makes the requests for the recorded next step.
 func (b *batch) robots(ctx context.Context) (turn, error) {
 	for {
 		in := b.res.Robots(b.in.Domain)

@@ -168,7 +168,6 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 	return f.ask(ctx)
 }
 
-// windowWait returns the time until the windows of both domains are open.
 func (f *originFetch) windowWait(ctx context.Context) (time.Duration, error) {
 	own, err := f.completeFor(ctx, f.Facts, nil)
 	other, err2 := f.completeFor(ctx, f.other, nil)
@@ -242,7 +241,6 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 	}
 }
 
-// know adds the first robots.txt of an origin to the cached rulings.
 func (f *originFetch) know(res request.Result) error {
 	stored := res.Exchange.Attempt.Robots
 	if stored == nil || stored.Origin != f.Name || f.Stored.Age >= 0 || !res.Recorded.Closed {
@@ -298,7 +296,6 @@ func (f *originFetch) settle(x *request.Exchange) {
 	f.res, f.trouble = f.untold(u, f.unread)
 }
 
-// untold returns the result for a robots.txt that could not be read.
 func (f *originFetch) untold(u read.Unread, why string) (FetchRobotsResult, error) {
 	if !u.Soon {
 		return f.verdict(u.Robots), nil

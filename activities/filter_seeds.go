@@ -79,7 +79,6 @@ func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (Filt
 	return res, nil
 }
 
-// wakeDomains makes the run's claimed domains decide again.
 func (a *Activities) wakeDomains(ctx context.Context, run crawl.Run) error {
 	claimed, err := a.store.ClaimedDomains(ctx, run.ID)
 	if err != nil {

@@ -32,7 +32,8 @@ type RecrawlStore interface {
 // RecrawlInput selects the pages of a run that were fetched longer ago than OlderThan, of one
 // domain or of all. People write it by hand:
 //
-//	{"run":"small-web","older_than":"720h","into":"weekly-images","only":"images"}
+//	{"run":"small-web","older_than":"720h"}
+//	{"run":"small-web","older_than":"48h","into":"images","only":"images","settings":{"delay":"30s"}}
 type RecrawlInput struct {
 	Run       string            `json:"run"`
 	OlderThan settings.Duration `json:"older_than"`

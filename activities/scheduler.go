@@ -278,7 +278,6 @@ func (s *scheduler) heartbeat(t *task) {
 	}
 }
 
-// stop ends the taking of steps.
 func (s *scheduler) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -318,7 +317,6 @@ func (s *scheduler) keep() []Kept {
 	return kept
 }
 
-// hold serves a task after its wait.
 func (s *scheduler) hold(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -337,7 +335,6 @@ func (s *scheduler) stops() bool {
 	return s.closed
 }
 
-// lane returns 1 for a known slow site.
 func (b *batch) lane() int {
 	if request.IsSlow(b.facts.Domain.Health) {
 		return 1

@@ -88,7 +88,6 @@ type Pending struct {
 // pendingShown caps the count for people: it reads a hundred entries of an index.
 const pendingShown = 100
 
-// count counts the pending requests in the runs that have work for the domain.
 func (b *batch) count(ctx context.Context) error {
 	runs := make([]int64, len(b.facts.Runs))
 	for i, r := range b.facts.Runs {

@@ -198,7 +198,6 @@ type storingList struct {
 	res *StoreSeedsResult
 }
 
-// key names the list in the rows of its progress.
 func (s *storingList) key() string {
 	return "worker\n" + s.list.options().Key(s.list.File, s.list.URL)
 }

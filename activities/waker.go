@@ -85,7 +85,6 @@ func (w *waker) end(run string, u *wakeUps) {
 	}
 }
 
-// stop waits for wake-ups that are under way, and begins no more.
 func (w *waker) stop() {
 	w.mu.Lock()
 	w.stopped = true
