@@ -161,7 +161,6 @@ func (d *dispatcher) change(ctx workflow.Context, summary string, c crawl.RunCha
 	return d.decide(ctx, summary, act.ChangeRun, activities.ChangeRunInput{Run: d.run, RunChange: c})
 }
 
-// decide stores a person's decision by an activity, then triggers a dispatch.
 func (d *dispatcher) decide(ctx workflow.Context, summary string, activity, in any) error {
 	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), activity, in).Get(ctx, nil)
 	d.changed = true // the activity may have failed after storing

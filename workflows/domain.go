@@ -62,7 +62,6 @@ func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) 
 	}
 }
 
-// step takes the domain's next step. It returns true if the workflow may end.
 func (d *domain) step(ctx workflow.Context) (finished bool, err error) {
 	d.takeWakes()
 	if err := d.describe(ctx); err != nil {

@@ -100,7 +100,6 @@ func (s DomainState) endsWithNews() bool {
 	return s.Next != activities.StepFinish && s.Reason.Row().EndsWithNews
 }
 
-// serve updates the search attribute of the domain's runs.
 func (d *domain) serve(ctx workflow.Context, runs []string) error {
 	runs = slices.Sorted(slices.Values(runs)) // the query has no ORDER BY
 	if len(runs) == 0 || slices.Equal(runs, d.state.Runs) {

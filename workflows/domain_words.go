@@ -29,7 +29,6 @@ func (s DomainState) waitSummary() string {
 	return string(s.Reason) + ", then " + what
 }
 
-// prerequisite names the file that is fetched from an origin.
 func (s DomainState) prerequisite() string {
 	return path.Base(cmp.Or(s.Kind, kinds.Robots).Traits().Path) + " of " + s.Origin
 }
@@ -124,7 +123,6 @@ func why(r reasons.Reason) string {
 	return fmt.Sprintf(" (%s: %s)", r, r.Row().Words)
 }
 
-// attempts counts the attempts since the domain's workflow began, by outcome.
 func (s DomainState) attempts() string {
 	parts := make([]string, 0, len(s.Outcomes))
 	for _, o := range crawl.Outcomes() {

@@ -38,7 +38,6 @@ func drain(c workflow.ReceiveChannel) (last Wake) {
 	}
 }
 
-// upgrades reports whether a workflow's version is no longer current.
 func upgrades(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetTargetWorkerDeploymentVersionChanged()
 }

@@ -52,7 +52,6 @@ type Wake struct {
 	PagesPerActivity int `json:"pages_per_activity,omitempty"`
 }
 
-// wakeWith returns a wake-up that carries a run's setting.
 func wakeWith(pagesPerActivity int) Wake {
 	if pagesPerActivity == settings.PagesPerActivityAuto {
 		return Wake{PagesPerActivity: -1}
@@ -261,7 +260,6 @@ func unknownField[T any](data []byte) string {
 	return ""
 }
 
-// hasField reports whether an object has a field, ignoring case, as package json does.
 func hasField(fields map[string]json.RawMessage, name string) bool {
 	for field := range fields {
 		if strings.EqualFold(field, name) {

@@ -29,7 +29,6 @@ type Starter struct {
 	Versioned bool
 }
 
-// linked adds a link to Mosey's web page, which Temporal's UI shows with the details.
 func (s Starter) linked(opts client.StartWorkflowOptions, text string, path ...string) client.StartWorkflowOptions {
 	if s.Page == "" {
 		return opts
@@ -162,7 +161,6 @@ func (s Starter) DomainRuns(ctx context.Context, domain string) (bool, error) {
 	return runs, err
 }
 
-// running describes a workflow, and reports whether it runs.
 func (s Starter) running(ctx context.Context, id string) (*workflowpb.WorkflowExecutionInfo, bool, error) {
 	d, err := s.Client.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil && !NotFound(err) {
@@ -213,7 +211,6 @@ func firstExecutions(
 	return all, nil
 }
 
-// listed returns the ids of running workflows of a type, without a prefix.
 func (s Starter) listed(ctx context.Context, workflowType, prefix string) (names []string, err error) {
 	for w, err := range executions(ctx, s.Client, fmt.Sprintf("WorkflowType = '%s'", workflowType), listPage) {
 		if err != nil {
