@@ -199,7 +199,6 @@ func (pl *place) holds() bool {
 	return !pl.of.stopped && pl.of.leased() && pl.lapses == pl.of.lapses+1
 }
 
-// give releases the permit, once.
 func (pl *place) give() {
 	p := pl.of
 	p.mu.Lock()

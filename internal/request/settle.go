@@ -190,7 +190,6 @@ func earned(ask Ask, w crawl.Waits) (time.Duration, reasons.Reason) {
 	return politeness.Delay(w)
 }
 
-// observeName returns the domain's health after the lookup of its name.
 func observeName(ask Ask, x *Exchange) crawl.Health {
 	if errors.Is(x.Err, dns.ErrTemporary) {
 		return ask.Health
@@ -217,7 +216,6 @@ func Overloaded(status int) bool {
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
-// refused reports whether a status means that the server does not want us.
 func refused(status int) bool {
 	return slices.Contains([]int{
 		http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,

@@ -80,7 +80,6 @@ func (c *Client) refuses(ctx context.Context, domain string, addr netip.Addr) (*
 // brokenSpan limits the time that a broken address is used only as the last resort.
 const brokenSpan = 10 * time.Minute
 
-// noteAddress records whether the address accepted a connection.
 func (c *Client) noteAddress(addr netip.Addr, err error) {
 	f, failed := errors.AsType[*fetch.Error](err)
 	switch {

@@ -13,7 +13,6 @@ import (
 	"github.com/mosey-web/mosey/internal/network"
 )
 
-// errCut is the error of a request in flight when its worker had to stop.
 var errCut = fmt.Errorf("interrupted: %w", ErrStopping)
 
 // silence is the least time without data after which a site times out.
