@@ -186,7 +186,6 @@ func (r *reading) said(resp *fetch.Response) usage.Usage {
 	return said
 }
 
-// keepUsage records a publisher's declared usage.
 func (r *reading) keepUsage(at *crawl.Attempt, said usage.Usage) error {
 	if said == (usage.Usage{}) {
 		return nil

@@ -35,7 +35,6 @@ func (r *reading) unchangedImage(at *crawl.Attempt, said usage.Usage) {
 	}
 }
 
-// image reads a new or changed image.
 func (r *reading) image(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	said := r.said(resp)
 	at.Image = &crawl.ImageUpdate{}
@@ -52,7 +51,6 @@ func (r *reading) image(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	return r.keepUsage(at, said)
 }
 
-// readPicture reads the picture, and stores the parts that the run wants.
 func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit *crawl.Visit) error {
 	set := r.d.Run.Settings
 	head := make([]byte, 64)
@@ -105,7 +103,6 @@ func (r *reading) unreadable(resp *fetch.Response, said usage.Usage) (problem cr
 	return "", ""
 }
 
-// contentTypeShown caps a shown media type, in bytes.
 const contentTypeShown = 100
 
 type body interface {

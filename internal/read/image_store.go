@@ -137,7 +137,6 @@ func (h *storeHealth) failed() {
 	h.sick = true
 }
 
-// full records that size bytes did not fit.
 func (h *storeHealth) full(size int64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -157,7 +156,6 @@ func (h *storeHealth) worked() {
 	h.trust = 0
 }
 
-// ready returns the reason why images cannot be stored, or nil.
 func (h *storeHealth) ready(ctx context.Context, store ImageStore) error {
 	for {
 		h.mu.Lock()

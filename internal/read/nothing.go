@@ -63,7 +63,6 @@ func documentType(resp *fetch.Response) string {
 	return mediaType
 }
 
-// addRefresh adds the target of the header field Refresh to the links of a page.
 func (r *reading) addRefresh(page *extract.Page, resp *fetch.Response) {
 	header := resp.Header.Get("Refresh")
 	if header == "" {

@@ -15,7 +15,6 @@ import (
 	"github.com/mosey-web/mosey/internal/terms"
 )
 
-// page reads a new or changed page.
 func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	page, err := r.parse(ctx, at, resp)
 	if err != nil {
@@ -151,7 +150,6 @@ func (r *reading) images(page extract.Page) (found []crawl.FoundImage, all bool)
 // spacerMax is the side, in CSS pixels, of an image too small to be seen, such as a tracking pixel.
 const spacerMax = 2
 
-// addImages records the images of a page, and how they become part of the run.
 func (r *reading) addImages(at *crawl.Attempt, page extract.Page, said usage.Usage) {
 	if r.forbidsImages(at, said) {
 		return

@@ -88,7 +88,6 @@ func (r *reading) readerOf(k kinds.Kind) func(context.Context, *crawl.Attempt, *
 	return nil
 }
 
-// reading reads one response for a crawl.
 type reading struct {
 	*Reader
 

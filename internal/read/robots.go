@@ -88,7 +88,6 @@ func (o Origin) Read(ctx context.Context, x *request.Exchange) (Said, error) {
 	return said, err
 }
 
-// named fills in the origin, domain and agent of a verdict.
 func (o Origin) named(r crawl.Robots) crawl.Robots {
 	r.Origin, r.Domain, r.Agent = o.Name, o.Domain, o.Agent
 	return r
@@ -144,7 +143,6 @@ func (o Origin) robots(x *request.Exchange) Said {
 	}}
 }
 
-// robotsFreshness returns how long a response holds.
 func robotsFreshness(resp *fetch.Response) time.Duration {
 	fresh, said := freshness.Lifetime(resp.Header, resp.EndedAt)
 	if !said {
@@ -182,7 +180,6 @@ func (o Origin) rules(x *request.Exchange) Said {
 	return Said{Robots: &r}
 }
 
-// visitTimes returns the times of Visit-time lines as windows of the week.
 func visitTimes(times []robots.VisitTime) string {
 	clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute) }
 	windows := make([]string, len(times))
@@ -192,7 +189,6 @@ func visitTimes(times []robots.VisitTime) string {
 	return strings.Join(windows, ", ")
 }
 
-// notModified extends the life of the stored copy.
 func (o Origin) notModified(resp *fetch.Response) Said {
 	r := o.Stored
 	v := freshness.Revalidated(crawl.Visit{ETag: r.ETag, LastModified: r.LastModified}, resp.Header, resp.EndedAt)
@@ -204,7 +200,6 @@ func (o Origin) notModified(resp *fetch.Response) Said {
 	return Said{Robots: &r}
 }
 
-// namedSitemaps returns the Sitemap lines that are URLs.
 func namedSitemaps(raw []string) []string {
 	var kept []string
 	for _, s := range raw {

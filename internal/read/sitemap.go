@@ -158,7 +158,6 @@ func (r *reading) pageInstead(ctx context.Context, at *crawl.Attempt, resp *fetc
 	return nil
 }
 
-// announcement is a page or a sitemap that a sitemap or a feed names.
 type announcement struct {
 	url      urls.URL
 	changed  time.Time

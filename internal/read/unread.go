@@ -126,7 +126,6 @@ func (o Origin) unreached(x *request.Exchange) int {
 	return o.Stored.Unreached + 1
 }
 
-// holdsCopy reports whether the last copy may still be obeyed.
 func (o Origin) holdsCopy() bool {
 	read := []crawl.RobotsVerdict{crawl.RobotsRules, crawl.RobotsAllowAll, crawl.RobotsDisallowAll}
 	return slices.Contains(read, o.Stored.Verdict) && !o.Outdated(o.Stored) && o.Lately()
