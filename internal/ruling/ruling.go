@@ -139,7 +139,6 @@ func (r *Reader) rules(ctx context.Context, origin string, version int64) (parse
 	return r.keep(stored, stored.Version)
 }
 
-// keep parses a robots.txt and caches it as a version.
 func (r *Reader) keep(stored crawl.Robots, version int64) (parsed, error) {
 	p := parsed{rules: robots.Restore(stored.Rules), sitemaps: stored.Sitemaps, size: len(stored.Rules) + len(stored.TDM)}
 	for _, s := range p.sitemaps {
