@@ -93,7 +93,6 @@ func (r *Reconciler) Look(ctx context.Context) error {
 // Doubts reports whether the last pass found a difference that the next one may confirm.
 func (r *Reconciler) Doubts() bool { return !r.before.None() }
 
-// wanting starts or wakes the dispatchers of runs with work.
 func (r *Reconciler) wanting(ctx context.Context) error {
 	var runs []string
 	err := Step(ctx, func(ctx context.Context) (err error) {
@@ -134,7 +133,6 @@ func (r *Reconciler) domains(ctx context.Context) error {
 	return errors.Join(r.release(ctx, gone), each(ctx, left, r.Workflows.WakeDomain))
 }
 
-// release ends the claims on domains that really have no workflow.
 func (r *Reconciler) release(ctx context.Context, gone []string) error {
 	var dead []string
 	failed := each(ctx, gone, func(ctx context.Context, domain string) error {
