@@ -120,7 +120,6 @@ func (w *Writer) merge(ctx context.Context, large bool) bool {
 	return merged && err == nil
 }
 
-// mergeLarge merges large segments until the context ends.
 func (w *Writer) mergeLarge(ctx context.Context) {
 	for {
 		if w.merge(ctx, true) {
