@@ -86,7 +86,6 @@ func normalizeOctet(b *strings.Builder, s string) int {
 	return 0
 }
 
-// isEscape reports whether s begins with a percent-encoded octet.
 func isEscape(s string) bool {
 	return len(s) > 2 && s[0] == '%' && isHex(s[1]) && isHex(s[2])
 }

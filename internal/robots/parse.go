@@ -28,7 +28,6 @@ type File struct {
 	malformed string
 }
 
-// record is one line of a group.
 type record struct {
 	field field
 	value string
@@ -190,7 +189,6 @@ var fields = []struct {
 	{fieldLicense, "License", nil},
 }
 
-// byName maps lower-case names to fields.
 var byName = func() map[string]field {
 	names := make(map[string]field)
 	for _, f := range fields {
@@ -211,7 +209,6 @@ func Fields() []string {
 	return names
 }
 
-// fieldOf returns the field of a name in any case.
 func fieldOf(name string) field {
 	if len(name) > len("content-signal") {
 		return fieldUnknown

@@ -167,7 +167,6 @@ func readings(r record) []rule {
 	return []rule{one, other}
 }
 
-// addDelay keeps the longest of a group's delays.
 func (r *Rules) addDelay(parse func(string) (time.Duration, bool), rec record) {
 	delay, ok := parse(rec.value)
 	if ok && (r.delayLine == 0 || delay > r.delay) {

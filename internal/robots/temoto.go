@@ -74,7 +74,6 @@ func (t *temoto) covers(path string) bool {
 	return t != nil && len(path) <= temotoMaxPathOctets
 }
 
-// allows reports whether temoto allows a normalized path.
 func (t *temoto) allows(path string) bool {
 	return t.group.Test(t.prefix + path)
 }
