@@ -43,8 +43,7 @@ type blocks struct {
 	// inside counts the open elements of each role.
 	inside       [roleCode + 1]int
 	links, codes span
-	// paragraph is set if the last start or end of a block started a paragraph. Such a paragraph
-	// contains no other block.
+	// paragraph is set if a paragraph has started and no other block has started or ended since.
 	paragraph bool
 	// docBook is set if DocBook's stylesheets generated the page.
 	docBook bool
@@ -134,8 +133,7 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 	}
 }
 
-// roleOf is like the function [roleOf], but knows DocBook's own sidebars and paragraphs, which
-// belong to the text.
+// roleOf is like the function [roleOf], but keeps DocBook's own sidebars and paragraphs.
 func (b *blocks) roleOf(tag atom.Atom, attrs attributes) role {
 	if b.docBook && tag == atom.Div {
 		switch {
@@ -155,9 +153,8 @@ func note(attrs attributes) bool {
 		hasToken(attrs.get("class"), "topic", "footnote", "footnote-list", "admonition")
 }
 
-// around reports whether one of an element's classes, or its id, is a common name for page
-// furniture. Names that only contain one, such as "with-sidebar" or "cookie-recipe", are often used
-// for the page's own text.
+// around reports whether a class or the id of an element is a common name for page furniture. Names
+// that only contain one, such as "with-sidebar" or "cookie-recipe", often mark the page's own text.
 func around(names string) bool {
 	for name := range strings.FieldsSeq(names) {
 		name = strings.ToLower(name[:min(len(name), 60)])

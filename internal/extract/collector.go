@@ -13,8 +13,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// refsPerLink is the number of distinct references collected per requested link. Many of them may
-// resolve to the same page.
+// refsPerLink is the number of distinct references per requested link. Many lead to the same page.
 const refsPerLink = 4
 
 // collector gathers a page's signals in document order. It resolves references last, because a base
@@ -236,8 +235,7 @@ func relOf(list string) (rel crawl.Rel) {
 	return rel
 }
 
-// beginLink and endLink record the position of a link's text in the page's text. The first text of
-// a reference counts.
+// beginLink and endLink record the position of a link's first text in the page's text.
 func (c *collector) beginLink(href string) {
 	if i, known := c.refIndex[href]; known && c.refs[i].anchor.end == 0 {
 		c.linked = i + 1

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxCSSImages caps the images of one style attribute. maxImageSet caps the candidates of one
+// maxCSSImages caps the images of a style attribute, and maxImageSet the candidates of an
 // image-set().
 const (
 	maxCSSImages = 16
@@ -43,8 +43,7 @@ type cssParser struct {
 	images []cssImage
 	wanted bool // the declaration sets a background
 	depth  int  // of blocks
-	// set is the depth inside the open image-set(); 0 means no image-set(). next is its open
-	// candidate.
+	// set is the depth inside the open image-set(), or 0. next is its open candidate.
 	set  int
 	next cssCandidate
 	list cssImage
@@ -115,8 +114,7 @@ func (p *cssParser) token() {
 	}
 }
 
-// word reads an identifier, a function's name with its parenthesis, a number with its unit, or any
-// other single character.
+// word reads an identifier, a function's name with its parenthesis, a number, or one character.
 func (p *cssParser) word() {
 	before := len(p.rest)
 	name := p.ident()

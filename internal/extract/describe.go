@@ -22,8 +22,7 @@ const (
 	maxDeclared   = 8
 )
 
-// descriptions holds a page's own descriptions by their source. Each list begins with the most
-// trusted source.
+// descriptions holds a page's own descriptions by their source, the most trusted source first.
 type descriptions struct {
 	title       string    // og
 	description [4]string // meta, og, twitter, JSON-LD

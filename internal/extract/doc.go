@@ -4,7 +4,7 @@
 // DOM. A page that is too big, too deeply nested, or too slow to build a DOM of is read tag by
 // tag in linear time. The results differ only for markup that requires a tree.
 //
-// # What counts as a link
+// # Links
 //
 //   - href of a and area
 //   - href of link with rel=next or rel=prev (also "previous")
@@ -14,14 +14,14 @@
 // Stylesheets, scripts, images and alternate versions (feeds, translations) are not links. Forms
 // are never followed.
 //
-// # What counts as an image
+// # Images
 //
 // Images are extracted only if [Limits].Images is set:
 //
-//   - src and srcset of img, srcset of the sources of a picture, and the attributes from which
-//     scripts fill these in when the image comes into view (data-src and others)
+//   - src and srcset of img, srcset of the sources of a picture, and the attributes that scripts
+//     copy into these when the image comes into view (data-src and others)
 //   - url() and image-set() in background and background-image of a style attribute, and the
-//     attributes from which scripts fill in a background (data-bg, data-bgset and others)
+//     attributes that scripts copy into a background (data-bg, data-bgset and others)
 //   - meta og:image and twitter:image, and link rel=image_src
 //   - link rel=icon and rel=apple-touch-icon
 //

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// domPatience limits the time to build a DOM. A page of the largest size takes a tenth of it;
-	// only malicious pages take longer.
+	// domPatience limits the time to build a DOM. The largest sane pages take a tenth of it.
 	domPatience = 500 * time.Millisecond
 
 	// domChunk is the number of bytes that the parser reads between two checks of the clock.
@@ -24,9 +23,9 @@ const (
 
 var errTooSlow = errors.New("building the DOM takes too long")
 
-// fromDOM collects from the page's DOM. It returns false if the page exceeds the limits. html.Parse
-// does not nest deeper than 512 elements, and takes quadratic time for some input, such as html
-// start tags with ever new attributes.
+// fromDOM collects from the page's DOM. It returns false beyond the limits. html.Parse rejects
+// elements nested deeper than 512, and takes quadratic time for html start tags with new
+// attributes.
 func fromDOM(body []byte, limits Limits) (*collector, bool) {
 	if len(body) > limits.MaxDOMBytes || bytes.Count(body, []byte("<")) > limits.MaxDOMTags {
 		return nil, false
@@ -88,8 +87,7 @@ func (a attributes) get(key string) string {
 	return ""
 }
 
-// hasToken reports whether a list separated by white space contains one of the tokens, ignoring
-// case.
+// hasToken reports whether a list separated by white space has one of the tokens, ignoring case.
 func hasToken(list string, tokens ...string) bool {
 	for field := range strings.FieldsSeq(list) {
 		if slices.ContainsFunc(tokens, func(token string) bool { return strings.EqualFold(field, token) }) {

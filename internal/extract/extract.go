@@ -19,16 +19,14 @@ const (
 )
 
 const (
-	// MaxMetaBytes caps Meta.Content in bytes, and maxMetas caps Page.Metas. Most pages have one or
-	// two.
+	// MaxMetaBytes caps Meta.Content in bytes, and maxMetas Page.Metas. Most pages have one or two.
 	MaxMetaBytes = 8 << 10
 	maxMetas     = 16
 	// maxAnchorBytes caps Link.Anchor in bytes.
 	maxAnchorBytes = 200
-	// mainBytes caps the text in which the main text is searched, in bytes of UTF-8.
+	// mainBytes caps the text that is searched for the main text, in bytes of UTF-8.
 	mainBytes = 1 << 20
-	// maxLanguageBytes caps a declared language. Of the tags whose support RFC 5646, section 4.4.1
-	// recommends, the longest has 35 bytes.
+	// maxLanguageBytes caps a declared language. RFC 5646, section 4.4.1 recommends at least 35.
 	maxLanguageBytes = 35
 )
 
@@ -40,8 +38,8 @@ type Limits struct {
 	// tag. MaxDOMTags limits the number of "<" likewise. A DOM takes some 200 bytes for each.
 	MaxDOMBytes, MaxDOMTags int
 
-	// MaxLinks caps Page.Links. MaxTextBytes and MaxTitleBytes cap Page.Text and Page.Title, in
-	// bytes of UTF-8.
+	// MaxLinks caps Page.Links. MaxTextBytes and MaxTitleBytes cap Text and Title in bytes of
+	// UTF-8.
 	MaxLinks, MaxTextBytes, MaxTitleBytes int
 
 	// Images enables the extraction of images. It costs nothing if unset.
@@ -77,8 +75,8 @@ type Page struct {
 	// whole visible text, without the limit on Text. Zero means an empty page.
 	Content crawl.ContentHash
 
-	// Login is set for a likely login page. It has exactly one password field, because registration
-	// forms have two. Its URL or title is also named like a login (see [LoginURL]), or it has less
+	// Login is set for a likely login page. It has exactly one password field, unlike
+	// registrations. It is also named like a login in its URL or title (see [LoginURL]) or has less
 	// than 1 KiB of text.
 	Login bool
 
@@ -93,8 +91,8 @@ type Page struct {
 	Headings string
 	Prose    string
 
-	// Declared are the languages that the page declares, Language first, as written. It has at most
-	// 8 entries, which may be invalid tags.
+	// Declared are up to 8 declared languages, Language first, as written. They may be invalid
+	// tags.
 	Declared []string
 
 	// LinksDropped counts the links beyond Limits.MaxLinks, some of them perhaps twice. It excludes
@@ -113,8 +111,7 @@ type Page struct {
 	// ASCII. It is empty if it is missing or longer.
 	Language string
 
-	// Images are the page's images if Limits.Images is set. They are distinct by URL, in the order
-	// of their first occurrence.
+	// Images are the page's distinct images in order of occurrence, if Limits.Images is set.
 	Images []Image
 
 	// These fields count the images missing in Images. ImagesDropped are beyond Limits.MaxImages,

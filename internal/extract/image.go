@@ -25,19 +25,18 @@ type Image struct {
 	// URL is the URL to fetch. The package comment describes the choice.
 	URL urls.URL
 
-	// Variants are the URLs of the same image in other sizes and formats, in order of preference,
-	// at most MaxImageVariants.
+	// Variants are up to MaxImageVariants other URLs of the image, the preferred first.
 	Variants []urls.URL
 
-	// Discovery is the first way in the order of [crawl.Discovery] by which the page names URL.
+	// Discovery is the page's first way to name URL, in the order of [crawl.Discovery].
 	Discovery crawl.Discovery
 
 	// Alt is the image's alternative text, and Caption the caption of its figure. Both are cleaned
 	// like a title, in normal form C, at most MaxImageTextBytes.
 	Alt, Caption string
 
-	// Width and Height are the declared attributes in CSS pixels, up to 100,000. Zero means
-	// undeclared or a percentage.
+	// Width and Height are the declared CSS pixels, up to 100,000. Zero means undeclared or
+	// percent.
 	Width, Height int
 }
 
@@ -162,8 +161,7 @@ func (i *Image) absorb(other Image) {
 	}
 }
 
-// metaImage is the last image named by the meta elements of one vocabulary. Later elements describe
-// it.
+// metaImage is the last image in the meta elements of one vocabulary. Later elements describe it.
 type metaImage struct {
 	at    int      // into imageCollector.list; -1 means no image
 	named []string // the properties that named its URL

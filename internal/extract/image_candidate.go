@@ -62,8 +62,7 @@ func pathOf(ref string) string {
 // group holds the URLs of one image: of one element or of a picture.
 type group struct {
 	list []candidate
-	// data is set if the image has data: URLs, which are not listed. bad is set if URLs are too
-	// long.
+	// data is set if the image has data: URLs, which are not listed, and bad if URLs are too long.
 	data, bad bool
 }
 
@@ -151,15 +150,14 @@ func isPlaceholder(ref string) bool {
 	return false
 }
 
-// maxLazy caps the attributes of each kind in one element from which scripts fill in a URL.
+// maxLazy caps the attributes of each kind in one element that scripts copy into URLs.
 const maxLazy = 4
 
-// imageAttributes holds the values of the attributes from which scripts fill in images.
+// imageAttributes holds the values of attributes that scripts copy into images.
 type imageAttributes struct {
 	// Scripts fill in lazy as src, lazySets as srcset, and backgrounds as a background.
 	lazy, lazySets, backgrounds []string
-	// backgroundSet lists backgrounds to choose from. fine is a URL for screens of two pixels per
-	// CSS pixel.
+	// backgroundSet lists backgrounds to choose from. fine is for two pixels per CSS pixel.
 	backgroundSet, fine string
 }
 
@@ -171,9 +169,8 @@ func (a *imageAttributes) read(attrs attributes) {
 	}
 }
 
-// set stores the value of an attribute by its key without "data-". Comments name the scripts with
-// their own attributes. data-src and data-srcset are used by lazysizes, lozad, vanilla-lazyload,
-// and most WordPress plugins.
+// set stores the value of an attribute by its key without "data-". Comments name its script.
+// lazysizes, lozad, vanilla-lazyload, and most WordPress plugins use data-src and data-srcset.
 func (a *imageAttributes) set(key, value string) {
 	switch key {
 	case "src", "original", "lazy", // jquery.lazyload; slick
@@ -205,8 +202,7 @@ func (a *imageAttributes) set(key, value string) {
 	}
 }
 
-// dimension returns a width or height in pixels. It returns 0 for percentages, invalid numbers and
-// values beyond maxDimension.
+// dimension returns a width or height in pixels, or 0 if it is a percentage, invalid or too large.
 func dimension(value string) int {
 	const maxDimension = 100_000
 	value = strings.TrimLeft(value, htmlSpace)

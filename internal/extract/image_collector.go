@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// foundPerImage is the number of images collected per requested image. Many of them may turn
-	// out to be the same.
+	// foundPerImage is the number of images collected per requested image. Many are duplicates.
 	foundPerImage = 4
 
 	// maxFigures caps the nested figures whose captions are distinguished. maxFigureImages caps the
@@ -138,7 +137,7 @@ func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
 	}
 }
 
-// source records a source element of a picture. It ignores those of videos.
+// source records a source element of a picture. It ignores sources of videos.
 func (c *imageCollector) source(attrs attributes, more *imageAttributes) {
 	if !c.inPicture {
 		return
@@ -215,8 +214,7 @@ func (c *imageCollector) endFigure() {
 	}
 }
 
-// add records an image unless it is a duplicate. It returns its index in the list, or -1 if the
-// image is not listed.
+// add records an image unless it is a duplicate. It returns its index in the list, or -1.
 func (c *imageCollector) add(found foundImage) int {
 	if len(found.list) == 0 {
 		switch {

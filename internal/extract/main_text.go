@@ -98,9 +98,8 @@ func classify(text string, list []block) []bool {
 
 // spread adds the paragraphs beside main blocks, however short: the one sentence before a table.
 // Short blocks between them do not separate them, unless they are links. Blocks before a page's
-// first heading are never beside it. A paragraph of links counts only between two main blocks. In
-// an element for the main content, all paragraphs count. spread records in after whether a main
-// block follows.
+// first heading are never beside it. A paragraph of links counts only between two main blocks. In a
+// main element, all paragraphs count. spread records in after whether a main block follows.
 func spread(list []block, content, after []bool, shapes []shape) {
 	first, near := slices.Index(content, true), false
 	for i := len(list) - 1; i >= 0; i-- {
@@ -205,8 +204,8 @@ func (s shape) content(previous, next shape) bool {
 	}
 }
 
-// paragraph reports whether a block is a paragraph of the main text. near is set if a main block is
-// beside it.
+// paragraph reports whether a block is a paragraph of the main text. near means beside a main
+// block.
 func (s shape) paragraph(bl block, near bool) bool {
 	return s.paragraphOfLinks(bl) && (bl.place&inMain != 0 || near && s.density <= 1./2)
 }

@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	// maxProseBytes caps Page.Prose, except for one line more. Several hundred bytes suffice to
-	// detect the language of a part.
+	// maxProseBytes caps Page.Prose, except for one line. Hundreds of bytes identify a language.
 	maxProseBytes = 8 << 10
 	// pieceLeast is the least sample of a block, in bytes. A sample is up to twice as large.
 	pieceLeast = 128
@@ -20,9 +19,8 @@ const (
 // page thus gets its share of the sample.
 type sample struct {
 	all    int // bytes of prose
-	credit int // bytes due but not taken yet
-	// drawn varies the size of the samples, because languages may alternate as regularly as the
-	// samples would.
+	credit int // bytes of prose not sampled yet
+	// drawn varies the size of the samples, because languages may alternate regularly.
 	drawn uint32
 }
 

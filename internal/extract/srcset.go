@@ -13,8 +13,7 @@ const maxSrcset = 64
 // htmlSpace is the ASCII whitespace of HTML.
 const htmlSpace = " \t\n\f\r"
 
-// srcsetCandidate is one URL of a srcset with its width in pixels, or else its pixels per CSS
-// pixel.
+// srcsetCandidate is one URL of a srcset with its width in pixels, or its pixels per CSS pixel.
 type srcsetCandidate struct {
 	ref     string
 	width   int
@@ -49,8 +48,7 @@ func parseSrcset(value string) (list []srcsetCandidate) {
 	return list
 }
 
-// descriptorsLength returns the length of a candidate's descriptors. They end at a comma outside
-// parentheses.
+// descriptorsLength returns the length of descriptors. They end at a comma outside parentheses.
 func descriptorsLength(s string) int {
 	inParens := false
 	for i := range len(s) {
@@ -108,8 +106,7 @@ func positive(s string) int {
 	return n
 }
 
-// floating parses a floating-point number of HTML. Unlike Go, it rejects "+1", "1.", "Inf" and
-// "0x1".
+// floating parses a floating-point number of HTML. Unlike Go, it rejects "+1", "1.", "Inf", "0x1".
 func floating(s string) (float64, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if strings.Trim(digits, "0123456789.eE+-") != "" || strings.HasPrefix(digits, "+") || strings.HasPrefix(digits, "-") {

@@ -26,8 +26,8 @@ func fromTags(body []byte, limits Limits) *collector {
 	return c
 }
 
-// tags collects until the page ends or a new tokenizer is due. It returns the number of bytes read,
-// which is more than zero.
+// tags collects until the page ends or a new tokenizer is due. It returns the bytes read, at least
+// 1.
 func (c *collector) tags(body []byte) int {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	z.SetMaxBuf(maxToken)
@@ -133,8 +133,8 @@ func (c *collector) finish(tag atom.Atom) {
 	}
 }
 
-// tagAttributes returns the relevant attributes of the tag at z. With images, they may be on any
-// element.
+// tagAttributes returns the relevant attributes of the tag at z. With images, any element may have
+// some.
 func tagAttributes(z *html.Tokenizer, tag atom.Atom, more, images bool) (a attributes) {
 	switch tag {
 	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Time:

@@ -236,8 +236,7 @@ func (c *collector) addTree(node *html.Node) {
 	}
 }
 
-// hide and show handle start and end tags without a tree. Nested elements of the same kind count as
-// one, because only templates nest.
+// hide and show handle start and end tags without a tree. Nested elements of one kind count as one.
 func (b *textBuffer) hide(tag atom.Atom) {
 	if b.hidden == 0 && invisible(tag) {
 		b.hidden = tag

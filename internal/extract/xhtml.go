@@ -19,9 +19,8 @@ const (
 	maxXMLGrowth = 2
 )
 
-// XHTML extracts from a page of media type application/xhtml+xml, like [HTML]. Its elements may
-// close themselves, such as <script src="…"/> and <title/>, and text may be CDATA. It reads a page
-// that is not well-formed as HTML.
+// XHTML extracts from a page of media type application/xhtml+xml, like [HTML]. It accepts elements
+// that close themselves, such as <title/>, and CDATA. Malformed pages are read as HTML.
 func XHTML(body []byte, base urls.URL, limits Limits) (Page, error) {
 	if rewritten, ok := fromXHTML(body); ok {
 		body = rewritten
@@ -51,8 +50,7 @@ type xhtml struct {
 	out  []byte
 	// open holds the names of the open elements. They are slices of body.
 	open [][]byte
-	// raw is set inside an element whose content HTML reads as text. rawDepth is the number of open
-	// elements around it.
+	// raw is set inside an element whose content HTML reads as text, at depth rawDepth.
 	raw      rawContent
 	rawDepth int
 	rooted   bool // the document has an element
@@ -84,8 +82,7 @@ func fromXHTML(body []byte) ([]byte, bool) {
 	return x.out, x.rooted
 }
 
-// tags rewrites body from at until the page ends or a new tokenizer is due. It returns the number
-// of bytes read.
+// tags rewrites body from at until it ends or a new tokenizer is due. It returns the bytes read.
 func (x *xhtml) tags(at int) (read int, ok bool) {
 	z := html.NewTokenizer(bytes.NewReader(x.body[at:]))
 	z.SetMaxBuf(maxToken)
@@ -125,8 +122,7 @@ func tagName(rest []byte) []byte {
 	return rest
 }
 
-// start writes a start tag. It also writes the end tag of an element that closes itself, unless
-// HTML has no such end tag.
+// start writes a start tag, and the end tag of an element that closes itself, if HTML has one.
 func (x *xhtml) start(token []byte, closed bool) bool {
 	name := tagName(token[1:])
 	if len(x.open) == 0 && x.rooted || len(x.open) >= maxXMLDepth {
@@ -180,8 +176,7 @@ func (x *xhtml) end(name []byte) bool {
 	return true
 }
 
-// text writes text or a CDATA section. Only the rest of a document type may stand outside the root
-// element.
+// text writes text or CDATA. Only the rest of a document type may be outside the root element.
 func (x *xhtml) text(token []byte) bool {
 	if len(x.open) == 0 {
 		return !x.rooted || len(bytes.TrimSpace(token)) == 0
