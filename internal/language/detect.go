@@ -13,11 +13,9 @@ import (
 
 // Text lengths in letters. A letter of Chinese, Japanese or Korean counts as three.
 const (
-	// lettersLeast is the minimum for any answer, even with a declaration. Shorter texts are a
-	// label or two.
+	// lettersLeast is the minimum for any answer, even a declared one. Shorter texts are labels.
 	lettersLeast = 40
-	// lettersEnough is the minimum for the models. In shorter texts a few words would decide, such
-	// as names.
+	// lettersEnough is the minimum for the models. In shorter texts a few names would decide.
 	lettersEnough = 120
 )
 
@@ -175,8 +173,7 @@ func (d Detector) candidates(pieces []string, s scripts, among []string) []candi
 	return found[:2]
 }
 
-// choose weighs the detected languages against the declared ones. It returns "und" if the language
-// is undetermined.
+// choose weighs the detected languages against the declared ones. "und" means undetermined.
 func choose(found []candidate, declared []language.Tag, s scripts) language.Tag {
 	var top, second string
 	certain := len(found) == 1
@@ -236,8 +233,7 @@ func baseOf(tag language.Tag) string {
 	return base.String()
 }
 
-// guessed is the claim required for a query's language. A wrong guess only changes the order of the
-// results.
+// guessed is the claim for a query's language. A wrong guess only changes the order of the results.
 var guessed = claim{words: 3, share: 20, times: 2, least: 1}
 
 // Guess returns the language of a few words, such as a query, by their script and by frequent

@@ -10,8 +10,7 @@ import (
 const (
 	// partShare is the divisor of the least share of a second language in a text.
 	partShare = 5
-	// partsLeast is the divisor of the least share of another part that is separated from the
-	// largest part.
+	// partsLeast is the divisor of the least share of a part that is separated from the largest.
 	partsLeast = 20
 	// paragraphsMost caps the paragraphs. The rest of a text belongs to the last one.
 	paragraphsMost = 256
@@ -26,8 +25,7 @@ type paragraph struct {
 	text   string
 	weight int // letters, counted as for lettersLeast
 	script string
-	// langs has a bit for each candidate language in ranked. It is zero if the paragraph has no
-	// frequent words.
+	// langs has a bit for each candidate language in ranked, or none without frequent words.
 	langs uint64
 }
 
@@ -131,7 +129,7 @@ func (d *divided) largest(taken ...part) (best part) {
 }
 
 // main returns the largest part. Paragraphs without frequent words are mostly names and terms of
-// the surrounding language. They count as another language only if they form by far the largest
+// the surrounding language. They count as another language only if they are by far the largest
 // part.
 func (d *divided) main() part {
 	const times = 2

@@ -2,8 +2,7 @@ package language
 
 import "slices"
 
-// groups are languages that the models cannot distinguish by three sentences. The declaration
-// decides between them.
+// groups are languages that models cannot distinguish by three sentences. The declaration decides.
 var groups = [][]string{
 	{"bs", "hr", "sr"},
 	{"id", "ms"},
@@ -16,8 +15,7 @@ func alike(a, b string) bool {
 	})
 }
 
-// mixtures are languages that the models return for a text in two languages, such as a page with
-// untranslated paragraphs.
+// mixtures are languages that the models return for a mixture of two languages.
 var mixtures = []string{"tl", "la", "eo"}
 
 // doubtful reports whether one piece of a text is not enough to identify a language.

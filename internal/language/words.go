@@ -18,8 +18,7 @@ import (
 //go:embed frequent.txt
 var frequent string
 
-// lists holds the languages of frequent in its order. For each word, it has a bit for each of its
-// languages, by their index in ranked.
+// lists holds the languages of frequent in order, and for each word bits by their index in ranked.
 type lists struct {
 	ranked []string
 	owners map[string]uint64
@@ -43,14 +42,13 @@ const (
 	rankedMost = 64
 	// frequentMost caps the words of a text that are read.
 	frequentMost = 200
-	// wordBytesMost is the length to which words are cut, in bytes.
+	// wordBytesMost caps the length of a word, in bytes. Longer words are cut.
 	wordBytesMost = 32
 )
 
 // claim is a required level of evidence from frequent words for a language.
 type claim struct {
-	// words is the least number of words in the text. share is the least share of frequent words of
-	// the language, in percent.
+	// words is the least number of words, and share their least share in the language, in percent.
 	words, share int
 	// For any other language, least is the minimum of words frequent only in the first language.
 	// times is the required ratio of these words to those frequent only in the other.
@@ -81,8 +79,7 @@ type words struct {
 	has    [rankedMost]int
 }
 
-// look reads words from the beginning of a text and from the middle of the rest, which may be in
-// another language.
+// look reads words from the beginning of a text and from the middle of the rest.
 func (w *words) look(prose string) {
 	w.lists = frequentWords()
 	rest := w.take(prose, frequentMost/2)
@@ -119,8 +116,8 @@ type runs struct {
 	buffer       [wordBytesMost + utf8.UTFMax]byte
 }
 
-// next returns the next word in lower case, or an empty slice at the end of the text. The word is
-// valid until the following call.
+// next returns the next word in lower case, or an empty slice. It is valid until the following
+// call.
 func (r *runs) next() []byte {
 	word := r.buffer[:0]
 	for i, c := range r.text {
@@ -183,8 +180,7 @@ func (w *words) declared(tags []language.Tag) language.Tag {
 }
 
 // leader returns the code in frequent of the language that the words support, its family of similar
-// languages (including itself), and whether it is certain. All results are zero if the words
-// support no language.
+// languages (including itself), and whether it is certain. If no language fits, all are zero.
 func (w *words) leader() (lang string, family []string, sure bool) {
 	for i, lang := range w.ranked {
 		if !w.bear(i, unheard) {
@@ -211,9 +207,8 @@ const (
 	scanBytes = 8 << 10
 )
 
-// windows returns pieces of about letters letters, without digits and URLs. They start at a
-// quarter, at three fifths and at the beginning of the text. A text too short for several has one
-// window.
+// windows returns pieces of the given number of letters, without digits and URLs. They start at a
+// quarter, at three fifths and at the beginning. A text too short for several has one window.
 func windows(text string, letters int) []string {
 	if len(text) <= letters {
 		return []string{window(text, 0, letters)}

@@ -1,5 +1,5 @@
-// Package models identifies 75 languages with the models of lingua-go, which add 131 MB to a binary
-// and 76 MB to a process.
+// Package models identifies 75 languages with lingua-go's models. They add 131 MB to a binary and
+// 76 MB to a process.
 package models
 
 import (
@@ -16,8 +16,7 @@ const likelyMost = 3
 // concurrent calls wait. Models is safe for concurrent use. The zero value is ready.
 type Models struct{}
 
-// With text of a window's length, the models of high accuracy read the same trigrams, but take 1.1
-// GB.
+// For a window, the models of high accuracy read the same trigrams, but take 1.1 GB.
 var load = sync.OnceValue(func() lingua.LanguageDetector {
 	return lingua.NewLanguageDetectorBuilder().
 		FromAllLanguages().WithLowAccuracyMode().WithPreloadedLanguageModels().Build()

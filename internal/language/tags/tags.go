@@ -1,5 +1,4 @@
-// Package tags canonicalizes the language tags (BCP 47) of stored pages, and matches stored tags
-// with a requested tag.
+// Package tags canonicalizes the language tags (BCP 47) of stored pages, and matches them.
 package tags
 
 import (
@@ -83,8 +82,7 @@ type Range struct {
 	region language.Region
 }
 
-// Asked parses a requested tag. It returns crawl.ErrInvalid for an invalid tag or a tag without a
-// language.
+// Asked parses a requested tag. It returns crawl.ErrInvalid if it is invalid or has no language.
 func Asked(text string) (Range, error) {
 	plain, err := language.BCP47.Parse(text)
 	macro, _, _ := plain.Raw()
@@ -117,8 +115,7 @@ func Nameless(base language.Base) bool {
 	return slices.Contains([]string{"und", "mul", "zxx", "mis"}, base.String())
 }
 
-// Matches reports whether the stored tag of a page matches. A page without a region matches any
-// region.
+// Matches reports whether a stored tag matches. A page without a region matches any region.
 func (r Range) Matches(tag string) bool {
 	parsed, err := language.BCP47.Parse(tag)
 	if err != nil {
