@@ -92,8 +92,7 @@ const (
 	unordered
 )
 
-// alternativesLeast is the least average number of terms per bucket. Each term may thus have
-// followed any of as many terms.
+// alternativesLeast is the least average of terms per bucket, and so of possible predecessors.
 const alternativesLeast = 8
 
 // indexer makes zones of documents. Its memory is reused for the next document.
@@ -260,8 +259,7 @@ func prefix(term string) uint64 {
 }
 
 const (
-	// anchorsMost caps the distinct texts of links to a page, and anchorTerms caps their terms in
-	// all.
+	// anchorsMost caps the distinct texts of links to a page, and anchorTerms all their terms.
 	anchorsMost = 20
 	anchorTerms = 300
 )

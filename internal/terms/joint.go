@@ -60,8 +60,7 @@ func plainAlphanumeric(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
 }
 
-// Split cuts a query into terms with their positions, and returns the names that consist of several
-// terms.
+// Split cuts a query into terms with their positions, and returns its names of several terms.
 func Split(text string, limit int) (terms, names []Placed) {
 	c := Cutter{Whole: true}
 	out, n := c.Cut(nil, text, limit)

@@ -12,8 +12,7 @@ const (
 	wordRunesMax = 40
 	// textBytesMax caps the terms of a text, in bytes. A tsvector holds 1 MiB, positions included.
 	textBytesMax = 600 << 10
-	// foreignMax caps the text that is normalized at once, in bytes. A piece splits only a word
-	// longer than wordRunesMax.
+	// foreignMax caps the bytes normalized at once. It exceeds any word of wordRunesMax.
 	foreignMax = 4 << 10
 )
 
@@ -192,8 +191,7 @@ func (c *Cutter) character(base, r rune) rune {
 	return r
 }
 
-// cyrillic returns the lower case of a common Cyrillic letter without an accent. It avoids
-// Unicode's tables for speed.
+// cyrillic returns the lower case of a common letter without an accent, avoiding Unicode's tables.
 func cyrillic(r rune) (lower rune, is bool) {
 	const (
 		upperA, lowerA, lowerYa = 0x410, 0x430, 0x44f
@@ -243,8 +241,8 @@ var spelled = map[rune]string{
 	'ς': "σ", 'ٱ': "ا", 'ى': "ي",
 }
 
-// mark adds an accent, a vowel sign or a tone to the character before it. It omits marks that
-// people omit when they type a word.
+// mark adds an accent, a vowel sign or a tone to the previous character. It omits marks that people
+// do not type.
 func (c *Cutter) mark(base, mark rune) {
 	switch {
 	case len(c.pending) > 0:
