@@ -20,8 +20,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Published returns the address of a published list of the largest sites. It is empty for other
-// sources.
+// Published returns the address of a list of the largest sites, or an empty string.
 func Published(source seeds.Source) string {
 	return map[seeds.Source]string{
 		seeds.Tranco:   "https://tranco-list.eu/top-1m.csv.zip",
@@ -39,8 +38,7 @@ func ValidateURL(text string) error {
 }
 
 const (
-	// downloadConnect and downloadMost limit the time of a download, and downloadHops its
-	// redirects.
+	// downloadConnect and downloadMost limit the time of a download, downloadHops its redirects.
 	downloadConnect = 30 * time.Second
 	downloadMost    = time.Hour
 	downloadHops    = 5
@@ -58,8 +56,8 @@ type Downloader struct {
 	Tell func(bytes int64)
 }
 
-// Get returns the path of a list: a current copy or, if the download fails, the cached copy. stale
-// is then the error of the download.
+// Get returns the path of a current copy of a list. If the download fails, it returns the cached
+// copy and the error as stale.
 func (d Downloader) Get(ctx context.Context, source seeds.Source, from string) (path string, stale, err error) {
 	if err := os.MkdirAll(d.Dir, 0o755); err != nil {
 		return "", nil, fmt.Errorf("keep downloaded lists: %w", err)

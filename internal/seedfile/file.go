@@ -103,8 +103,7 @@ func regular(r io.Reader) *io.SectionReader {
 // Owns makes Close also close the input of From.
 func (f *File) Owns(in io.Closer) { f.closers = slices.Insert(f.closers, 0, in.Close) }
 
-// Read reads the unpacked list. It returns an error that wraps [crawl.ErrInvalid] after
-// [MaxUnpackedBytes].
+// Read reads the unpacked list. It fails with [crawl.ErrInvalid] after [MaxUnpackedBytes].
 func (f *File) Read(p []byte) (int, error) { return f.unpacked.Read(p) }
 
 // Progress returns the packed bytes read so far and their total. The total is 0 if it is unknown,
@@ -214,8 +213,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// zipDirectoryBytesMax caps the directory of an archive. It fits some 20,000 files, which take
-// memory each.
+// zipDirectoryBytesMax caps the directory of an archive in memory, at some 20,000 files.
 const zipDirectoryBytesMax = 1 << 20
 
 // encrypted is the flag of a file that requires a password.

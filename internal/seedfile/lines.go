@@ -21,10 +21,9 @@ func newLines(in io.Reader) *lines {
 	return &lines{in: in, buf: make([]byte, 3*MaxRecordBytes), number: 1}
 }
 
-// peek returns the line that begins after bytes after the taken input, without its end, and its
-// size including the end. It is valid until the next call. The bytes before it must fit into a
-// record. The error is io.EOF, errLineLong, or the input's error. peek does not return a last line
-// that the input's error has cut off.
+// peek returns the line at offset after without its end, and its size with the end. It is valid
+// until the next call. The skipped bytes must fit into a record. The error is io.EOF, errLineLong,
+// or the input's error. A last line that the input's error has cut off is not returned.
 func (l *lines) peek(after int) (line []byte, size int, err error) {
 	for searched := after; ; {
 		if i := bytes.IndexByte(l.buf[l.from+searched:l.to], '\n'); i >= 0 {
@@ -140,8 +139,7 @@ func skipLong(in *lines, l *list) error {
 	return l.refuse(number, head, errLineLong)
 }
 
-// recordLinesMax caps the lines of a record, as MaxRecordBytes caps its bytes. A longer record
-// counts as an unclosed quote.
+// recordLinesMax caps the lines of a record. A longer record counts as an unclosed quote.
 const recordLinesMax = 100
 
 // records reads the records of a table.
@@ -212,8 +210,7 @@ func (r *records) split(line []byte, quoted bool) (bool, error) {
 	return false, nil
 }
 
-// unquote adds text up to its closing quote. It returns the rest, and whether the quote is still
-// open.
+// unquote adds text up to its closing quote. It returns the rest, and whether the quote is open.
 func (r *records) unquote(line []byte) (rest []byte, open bool) {
 	for {
 		text, rest, closed := bytes.Cut(line, []byte{'"'})

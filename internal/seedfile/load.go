@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// chunkSeeds is the number of seeds stored at once. chunksAtOnce limits the concurrent calls of
-	// Store.
+	// chunkSeeds is the number of seeds stored at once, in up to chunksAtOnce concurrent calls.
 	chunkSeeds   = 5_000
 	chunksAtOnce = 3
 )
@@ -32,8 +31,8 @@ type Loading struct {
 	Read func()
 }
 
-// Load reads a list and stores its seeds. It returns the number of entries read, and the errors of
-// [Read] and of the callbacks.
+// Load reads a list and stores its seeds. It returns the number of entries read, and the first
+// error of [Read] or of a callback.
 func Load(ctx context.Context, r io.Reader, o Options, to Loading) (entries int64, err error) {
 	group, storing := errgroup.WithContext(ctx)
 	group.SetLimit(chunksAtOnce)
@@ -90,8 +89,7 @@ func seedOf(e Entry) seeds.Seed {
 // marks tracks the stored part of a list whose chunks finish in any order.
 type marks struct {
 	mu sync.Mutex
-	// done maps chunks that are stored after the unfinished chunk next to the entries up to their
-	// end.
+	// done maps stored chunks after the unfinished chunk next to the entries up to their end.
 	done map[int]int64
 	next int
 	tell func(int64) error

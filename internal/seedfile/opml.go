@@ -19,8 +19,7 @@ var (
 	errUnclosedXML = errors.New("it ends before its elements do")
 )
 
-// outlines reads OPML. It considers the names of elements and attributes, but not their nesting,
-// which is wrong in many files.
+// outlines reads OPML. It ignores the nesting of elements, which is wrong in many files.
 type outlines struct {
 	tokens *tokens
 	list   *list
@@ -91,8 +90,7 @@ func attribute(t xml.StartElement, name string) string {
 	return ""
 }
 
-// malformed reports that the rest of the file cannot be read. It does not count as an entry, so
-// that offset and limit do not hide it.
+// malformed reports that the rest cannot be read. Offset and limit do not apply, as it is no entry.
 func (o *outlines) malformed(err error) error {
 	if syntax := (*xml.SyntaxError)(nil); errors.As(err, &syntax) {
 		err = errors.New(syntax.Msg)
@@ -132,8 +130,7 @@ func (t *tokens) line() int64 {
 	return int64(line)
 }
 
-// decode decodes the rest of the file from another encoding. It accepts one declaration, because
-// each takes a buffer.
+// decode decodes the rest of the file. It accepts one declaration, because each takes a buffer.
 func (t *tokens) decode(label string, _ io.Reader) (io.Reader, error) {
 	if t.decoded {
 		return nil, errCharsets

@@ -27,8 +27,7 @@ var sources = []seeds.Source{seeds.URLs, seeds.CSV, seeds.Tranco, seeds.Majestic
 // Options describe how to read a list.
 type Options struct {
 	// Source is the format of the list. URLs and CSV skip blank lines and lines that begin with #.
-	// CSV is a table by RFC 4180, with or without a header. Commas, semicolons or tabs separate its
-	// fields.
+	// CSV is a table by RFC 4180, with an optional header, separated by commas, semicolons or tabs.
 	Source seeds.Source
 
 	// Column is the column of the seeds, only for CSV: a name in the header, ignoring case, or a
@@ -130,7 +129,7 @@ func Read(ctx context.Context, r io.Reader, o Options, entry func(Entry) error, 
 	return err
 }
 
-// start removes a byte order mark, and refuses UTF-16, in which no line could be read.
+// start removes a byte order mark, and refuses UTF-16, which has no readable lines.
 func start(r io.Reader) (io.Reader, error) {
 	// A small buffer is soon empty, and then bypassed.
 	in := bufio.NewReaderSize(r, 16)
@@ -199,8 +198,7 @@ func (l *list) wanted() bool {
 	return true
 }
 
-// add reads a wanted entry as a seed. The caller has set the fields of e that do not depend on the
-// seed.
+// add reads a wanted entry as a seed. The caller has set all fields of e that text does not affect.
 func (l *list) add(text []byte, e Entry) error {
 	if err := l.ended(); err != nil {
 		return err
@@ -263,8 +261,7 @@ func parse(seed string) (urls.URL, error) {
 	return u, err
 }
 
-// isNumber reports whether a text is a number, a version or a date such as 12, 0.85 or 24.12.2026.
-// It returns false for IPv4 addresses.
+// isNumber reports whether a text is a number, version or date (12, 0.85, 24.12.2026), not IPv4.
 func isNumber(s string) bool {
 	return '0' <= s[0] && s[0] <= '9' && strings.Trim(s, "0123456789.") == "" && strings.Count(s, ".") != 3
 }

@@ -49,8 +49,7 @@ func readTable(in *lines, o Options, l *list) error {
 	return err
 }
 
-// record scans the next record without taking it. It skips lines without a record and refuses
-// broken records before it.
+// record scans the next record without taking it. It skips empty lines and refuses broken records.
 func (t *table) record(scan func() error) error {
 	for {
 		line, size, err := t.in.peek(0)
@@ -200,8 +199,7 @@ func (t *table) begin() error {
 	return err
 }
 
-// isHeader reports whether a first record is a header. It has the requested names, or has usual
-// names and no seed.
+// isHeader reports whether a first record has the requested names, or usual names and no seed.
 func (t *table) isHeader(first []string) bool {
 	for _, asked := range []string{t.o.Column, t.o.RankColumn} {
 		if asked != "" && !isColumnNumber(asked) && indexOf(first, asked) != unknown {
