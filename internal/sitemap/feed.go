@@ -38,8 +38,7 @@ func ReadFeed(body []byte) (news []News, err error) {
 	if err := harmless(body); err != nil {
 		return nil, fmt.Errorf("read the feed: %w", err)
 	}
-	// The parser is third-party code and feeds are untrusted. A panic must cost one feed, not the
-	// worker.
+	// The parser is third-party code and feeds are untrusted. A panic must not end the worker.
 	defer func() {
 		if p := recover(); p != nil {
 			news, err = nil, fmt.Errorf("read the feed: its parser panicked: %v", p)
@@ -64,8 +63,7 @@ func ReadFeed(body []byte) (news []News, err error) {
 	return news, nil
 }
 
-// harmless returns an error if a feed must not be parsed. It accepts malformed feeds, because the
-// parser reads them as far as possible.
+// harmless returns an error if a feed must not be parsed. The parser may read malformed feeds.
 func harmless(body []byte) error {
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '{' {
 		if !json.Valid(trimmed) { // also bounds its depth

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// MaxBytes and MaxEntries are the limits of one file (sitemaps.org, "Sitemap index files"). The
-	// rest of a file is not read.
+	// MaxBytes and MaxEntries limit the part of a file that is read (sitemaps.org, "Sitemap index
+	// files").
 	MaxBytes   = 50 << 20
 	MaxEntries = 50_000
 
@@ -42,8 +42,7 @@ const (
 	URLs
 	// Index names other sitemaps.
 	Index
-	// Feed is RSS or Atom, which sitemaps.org allows in place of a sitemap. Read does not read it;
-	// see ReadFeed.
+	// Feed is RSS or Atom, which sitemaps.org allows as a sitemap. ReadFeed reads it.
 	Feed
 )
 
@@ -124,8 +123,7 @@ type reader struct {
 	kind  Format
 	depth int
 	entry Entry
-	// value is the text of an element, and store sets the field for it. A nil store ignores the
-	// element.
+	// value is the text of an element, and store sets its field. nil means an ignored element.
 	value strings.Builder
 	store func(*Entry, string)
 	done  bool
