@@ -22,8 +22,8 @@ import (
 const (
 	// damping is the share of its worth that a domain passes on. The rest goes to all domains.
 	damping = 0.85
-	// roundsMost caps the rounds of the iteration. It ends after a round that changes less than
-	// changeLeast of the total worth.
+	// The iteration ends after roundsMost rounds, or if a round changes less than changeLeast of
+	// the worth.
 	roundsMost  = 100
 	changeLeast = 1e-6
 	// decades is the number of factors of ten in a score of 1.
@@ -108,8 +108,7 @@ func (g *Graph) Rank() Ranks {
 	return r
 }
 
-// pair is a domain that links to another. Its edges begin at first. out is the number of domains
-// that from links to.
+// pair is a link between domains. Its edges begin at first, and out counts from's target domains.
 type pair struct {
 	from, to uint32
 	first    int
