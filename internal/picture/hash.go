@@ -10,8 +10,7 @@ import (
 const (
 	// reducedCells is the least number of cells of a large picture before it is resized.
 	reducedCells = 512
-	// pHashSide is the side of the plane before the transform, and hashSide the side of the part
-	// that is used of the result.
+	// pHashSide is the side of the transformed plane, and hashSide of the used part of the result.
 	pHashSide = 32
 	hashSide  = 8
 )
@@ -47,8 +46,7 @@ var cosines = func() (table [hashSide][pHashSide]int64) {
 
 const cosineBits = 20
 
-// transform returns the 8×8 lowest frequencies of the two-dimensional discrete cosine transform
-// (DCT-II, not normalised), row by row.
+// transform returns the 8×8 lowest frequencies of a two-dimensional DCT-II, unscaled, row by row.
 func transform(p plane) (out [hashSide * hashSide]int64) {
 	var columns [hashSide][pHashSide]int64
 	for k := range hashSide {

@@ -33,8 +33,7 @@ type metadata struct {
 	orientation orientation
 }
 
-// readMetadata reads the metadata of the file and the chunks of the survey. It ignores malformed
-// metadata.
+// readMetadata reads the metadata of the file and of the survey. It ignores malformed metadata.
 func readMetadata(found *survey, src *source) metadata {
 	t := &texts{orientation: 1, exif: map[string]string{}, xmp: map[string]string{}, iptc: map[string]string{}}
 	switch found.format {
@@ -57,9 +56,8 @@ func readMetadata(found *survey, src *source) metadata {
 	return t.metadata()
 }
 
-// metadata grants the reads for metadata. The library has no bounds of its own. It follows
-// directories that point at each other, and items without bytes. Each of its steps is a read, which
-// is counted.
+// metadata grants the reads for metadata. The library has no bounds. It follows directories that
+// point at each other, and items without bytes. Each of its steps is a read, which is counted.
 func (s *source) metadata() *io.SectionReader { return s.grant(metaBytesMax, metaReadsMax) }
 
 // sizeOf reads the size of a file without a decoder.

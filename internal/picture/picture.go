@@ -21,13 +21,11 @@ import (
 
 // Limits bounds the work of a Reader. Values that are not positive mean the defaults.
 type Limits struct {
-	// MaxPixels caps the pixels of a picture by its header. A larger picture is an error. Defaults
-	// to 40,000,000.
+	// MaxPixels caps the pixels declared in a header. More are an error. Defaults to 40,000,000.
 	MaxPixels int64
 
-	// MaxMemory caps the bytes of all pictures that are decoded at a time, as estimated from their
-	// headers. A picture that alone takes more is not decoded. Uncollected garbage comes on top.
-	// Defaults to 320,000,000.
+	// MaxMemory caps the estimated bytes of all pictures that are decoded at a time, without
+	// garbage. A picture that alone takes more is not decoded. Defaults to 320,000,000.
 	MaxMemory int64
 
 	// MaxDecodes caps the concurrent decodes. Defaults to half of GOMAXPROCS, at least 1.
@@ -163,7 +161,7 @@ func (r *Reader) look(
 }
 
 // collectedFrom is the size, in bytes, of the smallest picture whose memory is collected at once.
-// That is cheap compared with decoding. It keeps a few large pictures from raising the heap's
+// That is cheap compared with decoding, and keeps a few large pictures from raising the heap's
 // target.
 const collectedFrom = 64 << 20
 
@@ -200,8 +198,7 @@ func (s *source) blame(err error) error {
 	return fmt.Errorf("%w: %w", ErrMalformed, err)
 }
 
-// The faults of a file. An error of [Reader.Read] wraps one of these, or is an error of the file's
-// storage or of the context.
+// The faults of a file. Other errors of [Reader.Read] come from the file's storage or the context.
 var (
 	ErrUnsupported   = errors.New("not an image in a format that is read")
 	ErrSVG           = errors.New("svg is not read") // it is text and may contain scripts
@@ -216,8 +213,7 @@ const (
 	thumbnailQuality = 80
 )
 
-// thumbnail returns a JPEG of a picture, the right way up, on white, and not larger than the
-// picture.
+// thumbnail returns a JPEG of a picture, the right way up, on white, and not enlarged.
 func thumbnail(p pixels, turned orientation) ([]byte, error) {
 	width, height := turned.apply(p.width, p.height)
 	longest := max(width, height)

@@ -32,8 +32,7 @@ func lumaOf(width int, rgb func(y int, dst []uint8)) func(y int, dst []uint8) {
 	}
 }
 
-// pixelsOf reads all picture types of the decoders. The functions of the result are not safe for
-// concurrent use.
+// pixelsOf reads all picture types of the decoders. Its functions are not safe for concurrent use.
 func pixelsOf(img image.Image) (pixels, error) {
 	b := img.Bounds()
 	p := pixels{width: b.Dx(), height: b.Dy()}
@@ -102,8 +101,7 @@ func ycbcrRow(img *image.YCbCr, y int, dst []uint8) {
 	}
 }
 
-// straightRow lays colours on white that are not multiplied by their alpha. It uses the first byte
-// of each sample.
+// straightRow lays colours with straight alpha on white, using the first byte of each sample.
 func straightRow(row []uint8, bytes int, dst []uint8) {
 	for x := range len(dst) / 3 {
 		c := row[4*bytes*x : 4*bytes*(x+1) : 4*bytes*(x+1)]

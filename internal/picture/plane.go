@@ -8,8 +8,8 @@ import (
 // orientation is the EXIF orientation (EXIF 2.32, tag 0x0112), from 1, as stored, to 8.
 type orientation int
 
-// turns reports whether to mirror the stored picture from left to right, then from top to bottom,
-// and then along its first diagonal.
+// turns reports whether to mirror the picture left to right, top to bottom, and diagonally, in this
+// order.
 func (o orientation) turns() (mirrored, flipped, transposed bool) {
 	return o == 2 || o == 3 || o == 7 || o == 8, o == 3 || o == 4 || o == 6 || o == 7, o >= 5
 }

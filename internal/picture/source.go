@@ -26,8 +26,7 @@ const bufferBytes = 64 << 10
 // errReadTooOften reports a file that points at its own bytes repeatedly, as a TIFF can.
 var errReadTooOften = errors.New("it has its bytes read over and over")
 
-// source reads a file within the granted bytes and reads, until the context ends. It is not safe
-// for concurrent use.
+// source reads a file within its grant until the context ends. It is not safe for concurrent use.
 type source struct {
 	ended func() error
 	file  io.ReaderAt
@@ -60,6 +59,7 @@ func (s *source) whole() *io.SectionReader { return s.grant(2*s.size+bufferBytes
 // buffered is like whole, in larger pieces.
 func (s *source) buffered() *bufio.Reader { return bufio.NewReaderSize(s.whole(), bufferBytes) }
 
+// ReadAt implements io.ReaderAt within the grant.
 func (s *source) ReadAt(p []byte, offset int64) (int, error) {
 	if err := s.ended(); err != nil {
 		s.err = err

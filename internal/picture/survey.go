@@ -39,8 +39,7 @@ const (
 	heifIndexMax = 1 << 20
 )
 
-// look reads the structure of a file. Unless the source has an error, an error means a malformed
-// file.
+// look reads the structure of a file. Errors mean a malformed file, unless the source has an error.
 func look(format crawl.ImageFormat, src *source) (*survey, error) {
 	s := &survey{format: format, frames: 1}
 	var err error
@@ -150,8 +149,7 @@ func discard(r *bufio.Reader, n int64) error {
 	return nil
 }
 
-// section returns a section of n bytes without its mark. It skips a section that has another mark
-// or is too long.
+// section returns a section of n bytes without its mark. It skips other marks and longer sections.
 func section(r *bufio.Reader, n int64, mark string) ([]byte, error) {
 	if n > sectionBytesMax || n < int64(len(mark)) {
 		return nil, discard(r, n)

@@ -107,8 +107,7 @@ func readTIFFDirectory(src *source) (map[uint16]int64, error) {
 	return directory, nil
 }
 
-// tiffNumber returns the first number of an entry, or 0 if it has no numbers. Numbers that do not
-// fit into the entry are at its offset.
+// tiffNumber returns the first number of an entry, or 0. Long lists are at the entry's offset.
 func tiffNumber(file io.ReaderAt, order binary.ByteOrder, entry [12]byte) (int64, error) {
 	count, first := int64(order.Uint32(entry[4:])), entry[8:]
 	bytes := map[uint16]int64{1: 1, 3: 2, 4: 4}[order.Uint16(entry[2:])]
