@@ -17,8 +17,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// ErrCorrupt reports stored bytes that do not match their key. Delete the object and put the image
-// again.
+// ErrCorrupt reports bytes that do not match their key. Delete the object and put the image again.
 var ErrCorrupt = errors.New("the stored bytes are not those of the image")
 
 const (
@@ -54,8 +53,7 @@ func (s *Store) trouble(doing string, err error) error {
 	return &failure{text: text + detail(err), err: err}
 }
 
-// answer returns the HTTP status and the code of a service's error. The status is 0 without an
-// answer.
+// answer returns the HTTP status, or 0, and the code of a service's error.
 func answer(err error) (status int, code string) {
 	said, _ := errors.AsType[minio.ErrorResponse](err)
 	return said.StatusCode, said.Code

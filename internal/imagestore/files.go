@@ -16,12 +16,11 @@ type Files struct {
 	prefix string
 }
 
-// Files returns the files below prefix. The prefix must end in a slash and must not begin a key of
-// an image.
+// Files returns the files below prefix, which must end in a slash and must not begin an image's
+// key.
 func (s *Store) Files(prefix string) *Files { return &Files{store: s, prefix: prefix} }
 
-// Write stores a file atomically, readable only by its owner. sha256 is the SHA-256 of its bytes in
-// lower case hexadecimal digits.
+// Write stores a file atomically, readable only by its owner. sha256 is its lower case hex digest.
 func (f *Files) Write(ctx context.Context, name, sha256 string, size int64, body io.ReadSeeker) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -31,8 +30,7 @@ func (f *Files) Write(ctx context.Context, name, sha256 string, size int64, body
 	}, body)
 }
 
-// Read returns the bytes of a file, like Get. The caller must close them. An empty sha256 skips the
-// check.
+// Read returns the bytes of a file like Get, to be closed. An empty sha256 skips the check.
 func (f *Files) Read(ctx context.Context, name, sha256 string) (io.ReadCloser, error) {
 	if err := checkName(name); err != nil {
 		return nil, err

@@ -57,8 +57,7 @@ func cutTemporary(key string) (rest string, temporary bool) {
 	return rest[:dot], true
 }
 
-// mayHaveKeys reports whether a path may contain keys of this package: "ab", "ab/cd", thumbnails
-// and the same below it.
+// mayHaveKeys reports whether a path may contain keys: "ab", "ab/cd", or these in thumbnails.
 func mayHaveKeys(path string) bool {
 	rest, _ := strings.CutPrefix(path+"/", thumbnailsPrefix)
 	switch len(rest) {

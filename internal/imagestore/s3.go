@@ -187,8 +187,7 @@ func (r *role) RetrieveWithCredContext(cc *credentials.CredContext) (credentials
 	return value, nil
 }
 
-// write sends an object in one request with its SHA-256, which the service checks. It omits the
-// checksums that only AWS understands.
+// write sends an object in one request with its SHA-256, but without checksums that only AWS knows.
 func (b *bucket) write(ctx context.Context, o object, body io.ReadSeeker) error {
 	_, err := b.client.PutObject(ctx, b.name, o.key, body, o.size, "", o.sha, minio.PutObjectOptions{
 		ContentType: o.mediaType, ServerSideEncryption: b.sse, DisableContentSha256: true,

@@ -68,8 +68,7 @@ func Open(ctx context.Context, where string) (*Store, error) {
 // String returns the location of the store without credentials.
 func (s *Store) String() string { return s.name }
 
-// Check writes, reads and deletes an object of about size bytes under a unique name. Call it when a
-// process starts.
+// Check writes, reads and deletes a unique object of about size bytes. Call it at process start.
 func (s *Store) Check(ctx context.Context, size int64) (err error) {
 	text := rand.Text()
 	key := probePrefix + text
@@ -97,8 +96,7 @@ func (s *Store) Check(ctx context.Context, size int64) (err error) {
 // object has been recorded long before. It allows for clock differences.
 const DeleteAgeMin = 2 * rewriteAfter
 
-// Delete deletes an object from List, unless it was written again since. It reports whether the
-// object is gone.
+// Delete deletes an object from List unless it was written since. It reports whether it is gone.
 func (s *Store) Delete(ctx context.Context, o Object) (gone bool, err error) {
 	if o.key == "" {
 		return false, fmt.Errorf("%w: image %s: want an object that was listed", crawl.ErrInvalid, o.SHA256)
@@ -157,12 +155,10 @@ func (s *Store) isThere(ctx context.Context, o object) (bool, error) {
 
 // Object is an object from List.
 type Object struct {
-	// SHA256 is the SHA-256 of the image, also for its thumbnail. It is empty for a leftover of
-	// Check.
+	// SHA256 is the SHA-256 of the image, also for its thumbnail, or empty for leftovers of Check.
 	SHA256 string
 	Bytes  int64
-	// Written is the time of the write, in UTC, by the clock of the disk's machine or of the
-	// service.
+	// Written is the time of the write, in UTC, by the clock of the disk's machine or service.
 	Written time.Time
 	// Thumbnail is set for a thumbnail.
 	Thumbnail bool
