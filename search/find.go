@@ -188,8 +188,7 @@ func (f *finding) results(ctx context.Context) ([]Result, error) {
 	return results, err
 }
 
-// headingOf returns the first heading with the most words of a query, or an empty string if the
-// page has no headings.
+// headingOf returns the first heading with the most words of a query, or an empty string.
 func headingOf(s report.SearchOutline, q parsed) string {
 	best, most := "", -1
 	for _, heading := range s.Outline {
@@ -219,8 +218,7 @@ func shortened(heading string) string {
 	return strings.ToValidUTF8(heading[:headingBytes], "")
 }
 
-// wordsOf returns the words of a query in a page's text, or all words if the text has only other
-// forms of them.
+// wordsOf returns the words of a query in a page's text, or all words if it has only other forms.
 func wordsOf(s report.SearchOutline, q parsed) []string {
 	var all, there []string
 	for _, list := range q.all {

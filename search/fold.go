@@ -16,8 +16,7 @@ const (
 	nearDuplicate = 3
 )
 
-// folder receives hits, the best first. It keeps one of equal pages, and at most perDomain pages of
-// a domain.
+// folder receives hits, the best first. It keeps one of equal pages, and perDomain of a domain.
 type folder struct {
 	perDomain int  // 0 means any number
 	all       bool // also keeps equal pages
@@ -48,8 +47,7 @@ func (f *folder) add(h report.SearchHit) {
 	}
 }
 
-// full returns the domains that accept no further page: they have perDomain pages, and no original
-// can replace any of these.
+// full returns the domains with perDomain pages, unless an original can replace one of these.
 func (f *folder) full() map[uint32]bool {
 	full := map[uint32]bool{}
 	for domain, n := range f.of {
@@ -63,8 +61,7 @@ func (f *folder) full() map[uint32]bool {
 	return full
 }
 
-// room reports whether another page of the hit's domain may be kept in place of a page of the
-// domain without.
+// room reports whether another page of the hit's domain may be kept, replacing one of without.
 func (f *folder) room(h report.SearchHit, without string) bool {
 	return f.perDomain == 0 || f.of[h.Domain] < f.perDomain || h.Domain == without
 }

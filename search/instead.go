@@ -38,9 +38,8 @@ func (f *finding) instead(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-// similar returns the most similar word with the same first letter and at most two different
-// letters. Of equally similar words it returns the most frequent one. It returns an empty string if
-// no such word exists.
+// similar returns the most similar word with the same first letter and at most two other letters,
+// or an empty string. Of equally similar words it returns the most frequent one.
 func (f *finding) similar(ctx context.Context, word string) (string, error) {
 	runes := utf8.RuneCountInString(word)
 	if runes < 4 {

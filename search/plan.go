@@ -13,8 +13,7 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// The weights of a word in another form, spelled without umlauts, or joined with its neighbour, and
-// of the parts of a name.
+// The weights of words in other forms, without umlauts, or joined, and of the parts of a name.
 const (
 	stemWeight    = 0.6
 	variantWeight = 0.6

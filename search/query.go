@@ -48,8 +48,7 @@ func (c chunk) name() string {
 	return ""
 }
 
-// parts returns the parts of a name with dots, such as "asyncio.Queue.task_done". Relevant pages
-// may have them apart.
+// parts returns the parts of a name with dots, such as "asyncio.Queue.task_done".
 func (c chunk) parts() []chunk {
 	if len(c.names) == 0 {
 		return nil

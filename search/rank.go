@@ -33,9 +33,9 @@ type RankStore interface {
 }
 
 // Rank computes and stores the worth of domains and pages by their inlinks (PageRank of the
-// registered domains). It determines the order of searches, and the order in which pages and
-// domains are crawled. Rank also adds the texts of links to the keywords of their target pages. It
-// may run during crawls, and may be stopped and restarted at any time. It calls progress often.
+// registered domains). It determines the order of search results and of the crawl. Rank also adds
+// the texts of links to the keywords of their target pages. It may run during crawls, and may be
+// stopped and restarted at any time. It calls progress often.
 func Rank(ctx context.Context, store RankStore, progress func(report.Ranks)) (report.Ranks, error) {
 	r := ranking{store: store, progress: progress}
 	for _, step := range []struct {
@@ -140,8 +140,7 @@ func (r *ranking) pages(ctx context.Context) error {
 	}
 }
 
-// fold updates the terms by which other domains link to pages, and returns the number of changed
-// pages.
+// fold updates the terms of other domains' links to pages, and returns the number of changed pages.
 func fold(ctx context.Context, store RankStore, ranks ...crawl.PageRanks) (changed int, err error) {
 	var folded []crawl.AnchorTerms
 	for _, some := range ranks {
@@ -156,7 +155,7 @@ func fold(ctx context.Context, store RankStore, ranks ...crawl.PageRanks) (chang
 	return store.FoldAnchors(ctx, folded)
 }
 
-// Refold updates the terms by which other domains link to pages, and returns the number of changed
+// Refold updates the terms of other domains' links to pages. It returns the number of changed
 // pages.
 func Refold(ctx context.Context, store RankStore, pages []int64) (changed int, err error) {
 	ranks := make([]crawl.PageRanks, len(pages))

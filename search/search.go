@@ -37,11 +37,10 @@ const (
 	// a query looks up, because equal pages are omitted.
 	lookedAtOnce = 50
 	lookedMost   = 5_000
-	// passedAtOnce and passedMost are the limits for hits of domains that already have two results.
-	// Such hits need not be looked up.
+	// passedAtOnce and passedMost are these limits for hits of full domains, which need no lookup.
 	passedAtOnce = 2_000
 	passedMost   = 500_000
-	// sureWords is the number of words from which on a page may lack words, up to missingMost.
+	// sureWords is the least length of a query whose pages may lack words, up to missingMost.
 	sureWords   = 3
 	missingMost = 2
 )
@@ -55,22 +54,21 @@ type Store interface {
 type Query struct {
 	// Text is the typed query, at most TextBytesMax.
 	Text string
-	// Language limits the results to pages in a language, a tag of BCP 47. "pt" includes "pt-BR".
-	// Empty means every language.
+	// Language is the required language, a tag of BCP 47. "pt" includes "pt-BR". Empty means any.
 	Language string
 	// Domain limits the results to pages of a domain. Empty means every domain.
 	Domain string
 	// Since limits the results to pages with this or a later date: the date that they state, or the
 	// date of their last fetch. Zero means any time.
 	Since time.Time
-	// Fresh gives newer pages higher scores. A page of two months ago counts half. The date is the
-	// same as for Since.
+	// Fresh gives newer pages higher scores, by the date of Since. After two months a page counts
+	// half.
 	Fresh bool
-	// Prefer is the query's language, if known. Pages in it get higher scores. If it is empty,
-	// Searcher.Guess determines it.
+	// Prefer is the query's language. Its pages get higher scores. If it is empty, Guess determines
+	// it.
 	Prefer string
-	// Limit is the number of results, at most LimitMax; 0 means LimitDefault. Offset is the number
-	// of results to skip, at most OffsetMax.
+	// Limit is the number of results, up to LimitMax; 0 means LimitDefault. Offset skips up to
+	// OffsetMax.
 	Limit, Offset int
 	// All includes near-duplicates and any number of pages of a domain.
 	All bool
@@ -83,11 +81,9 @@ type Result struct {
 	// Language is a tag of BCP 47; empty means undetermined.
 	Language string `json:"language"`
 	Domain   string `json:"domain"`
-	// Description is the page's own description. It is empty if it is missing, or if the publisher
-	// forbids snippets.
+	// Description is the page's own. It is empty if missing or if the publisher forbids snippets.
 	Description string `json:"description"`
-	// Heading is the heading with the most words of the query, for a page without a description. It
-	// is empty if the page has no headings.
+	// Heading is the heading with the most words of the query, if the page has no description.
 	Heading string `json:"heading,omitempty"`
 	// Words are set for a page without description and headings. They are the query's words in its
 	// text, or all words if the text has only other forms of them.
@@ -116,8 +112,8 @@ type Answer struct {
 	Found int
 	// Cut is set if some matching pages were not read.
 	Cut bool
-	// Instead is the query with similar words of the index, if no page matches. It is empty if no
-	// similar words exist.
+	// Instead is the query with similar words of the index, if no page matches and such words
+	// exist.
 	Instead string
 	// Indexed is the number of pages in the index.
 	Indexed int
@@ -130,9 +126,8 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]Result, error) {
 }
 
 // Find returns the results of a query, the best first. It returns one of near-duplicates, and at
-// most two pages of a domain unless Query.Domain is set. If the query has three words or more,
-// pages that lack one, then two, follow the complete matches. It returns crawl.ErrInvalid for an
-// invalid query.
+// most two pages of a domain unless Query.Domain is set. With three words or more, pages that lack
+// one, then two, follow. It returns crawl.ErrInvalid for an invalid query.
 func (s *Searcher) Find(ctx context.Context, q Query) (a Answer, err error) {
 	parsed, err := q.prepare()
 	if err != nil {

@@ -18,8 +18,7 @@ const (
 )
 
 const (
-	// chunkMost caps the bytes of a chunk. With its key and the overhead of Postgres, it fits into
-	// one page of 8 KB.
+	// chunkMost caps the bytes of a chunk, so that it fits into one page of Postgres with its key.
 	chunkMost = 7_800
 	// inlineMost caps the bytes of postings in an entry of the dictionary.
 	inlineMost = 1_000

@@ -21,8 +21,8 @@ func (h *hits) grow(n int) {
 	h.pages, h.marks = slices.Grow(h.pages, n), slices.Grow(h.marks, n)
 }
 
-// decode appends the postings of a key, each with a mark. If after is not negative, it only appends
-// postings of a word after this bucket.
+// decode appends the postings of a key, each with a mark. If after is not negative, words must
+// follow it.
 func (h *hits) decode(data []byte, count int, word bool, after int, m mark) error {
 	if count > len(data) { // each takes at least two bytes
 		return ErrDamaged
@@ -75,8 +75,7 @@ func (h *hits) keep(pages []uint32) {
 	h.pages, h.marks = h.pages[:n], h.marks[:n]
 }
 
-// both reduces the marks to the lesser count and the common texts of both hits. All pages of h must
-// be in x.
+// both reduces the marks to the lesser count and the common texts. All pages of h must be in x.
 func (h *hits) both(x hits) {
 	for i, before := range x.on(h.pages) {
 		m := &h.marks[i]
@@ -84,8 +83,8 @@ func (h *hits) both(x hits) {
 	}
 }
 
-// somewhere removes the pages without a text that has all words. If once is set, the phrase counts
-// once per page.
+// somewhere removes the pages without a text that has all words. once counts the phrase once a
+// page.
 func (h *hits) somewhere(once bool) {
 	n := 0
 	for i, m := range h.marks {
@@ -136,8 +135,7 @@ func (m mark) better(x mark) mark {
 }
 
 // absorb merges x into h and returns true if h has all its pages, as a stem has all pages of its
-// words. Otherwise it returns false and may have merged some marks. Merging them again has no
-// effect.
+// words. Otherwise it may have merged some marks. Merging them again has no effect.
 func (h *hits) absorb(x hits) bool {
 	i := 0
 	for k, page := range x.pages {

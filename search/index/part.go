@@ -66,7 +66,7 @@ func (p *part) refs(kind crawl.ChunkKind, key string, blocks []int) []crawl.Chun
 	return refs
 }
 
-// phrase returns the pages of a phrase, in which the bucket of each word's predecessor matches.
+// phrase returns the pages that have all words of a phrase after the right buckets.
 func (p *part) phrase(w Way, weight float32, within []uint32) (hits, error) {
 	order := make([]int, len(w.Keys)) // the rarest first
 	for i := range order {

@@ -15,8 +15,7 @@ const (
 	// smallTiers is the number of tiers that are merged between two writes of the index. Larger
 	// segments are merged concurrently with the writes.
 	smallTiers = 2
-	// mergeSegments, mergePages and mergeBytes cap the segments of a merge, their pages and their
-	// bytes, and thus its memory.
+	// mergeSegments, mergePages and mergeBytes limit a merge, and thus its memory.
 	mergeSegments = 64
 	mergePages    = 1_000_000
 	mergeBytes    = 2 << 30
@@ -108,7 +107,7 @@ func DeadPages(ctx context.Context, src Scanner, segment crawl.Segment) (dead []
 	return dead, nil
 }
 
-// Reweigh rewrites the chunks of a segment in which the worth of a page has changed.
+// Reweigh rewrites the chunks of a segment with changed worths.
 func Reweigh(ctx context.Context, src Scanner, segment crawl.Segment, store func(crawl.Chunk) error) error {
 	m := merger{ctx: ctx, src: src}
 	ids, err := m.column(segment.ID, kindIDs)

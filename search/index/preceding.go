@@ -52,8 +52,8 @@ func digit(c byte) int {
 	return int(c-'0') & 15
 }
 
-// In a posting, a byte precedes the buckets. It has their number and, in its last bits, their width
-// minus one.
+// In a posting, a byte with the number of buckets and, in its last bits, their width - 1 comes
+// first.
 const (
 	widthBits = 3
 	// anyCoded is the number that stands for any word.

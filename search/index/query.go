@@ -56,8 +56,7 @@ type Way struct {
 	// preceding word for each word of a phrase. -1 means any word.
 	Keys  []string
 	After []int
-	// Once counts a phrase once per page. The longer a page is, the more likely its words have
-	// these buckets but stand apart.
+	// Once counts a phrase once per page, because long pages have more accidental matches.
 	Once bool
 	// All replaces keys by atoms that a page has anywhere.
 	All []Atom
@@ -92,7 +91,7 @@ type statistics struct {
 	having  map[string]int
 }
 
-// idf returns the inverse document frequency of a term on so many pages (Robertson and Spärck
+// idf returns the inverse document frequency of a term on having pages (Robertson and Spärck
 // Jones).
 func (s *statistics) idf(having float64) float32 {
 	return float32(math.Log(1 + (s.pages-min(having, s.pages)+0.5)/(having+0.5)))

@@ -33,8 +33,7 @@ type candidate struct {
 type Ranking struct {
 	// Found is the number of pages, including older versions of pages.
 	Found int
-	// Rough is set if too many pages had about the same score. The last pages were then ordered
-	// without regard to adjacent words.
+	// Rough is set if too many pages tied and the last were ordered regardless of adjacent words.
 	Rough bool
 
 	s     *Search
@@ -141,8 +140,7 @@ func (r *Ranking) prepare() error {
 	return nil
 }
 
-// each runs fn for each part with candidates. list has their indexes in some, and pages their
-// pages, in the order of pages.
+// each runs fn for each part with candidates. list indexes some, in the order of their pages.
 func (r *Ranking) each(some []candidate, fn func(n int, list []int, pages []uint32) error) error {
 	byPart := make([][]int, len(r.parts))
 	for i, c := range some {

@@ -77,8 +77,7 @@ const (
 	entryBlocks
 )
 
-// postings appends the postings to the entry. If they are large, it emits blocks and appends their
-// bounds instead.
+// postings appends the postings to the entry, or emits blocks and appends their bounds.
 func (w *writer) postings(key []byte, l *list) error {
 	w.block = appendPostings(w.block[:0], l.items)
 	if len(w.block) <= inlineMost {
@@ -144,8 +143,7 @@ func (w *writer) column(kind crawl.ChunkKind, data []byte, size int) error {
 	return nil
 }
 
-// appendPostings encodes the first page itself, and for each other page its distance from the
-// previous page.
+// appendPostings encodes the first page, and the distance of each other page from the previous one.
 func appendPostings(dst []byte, items []item) []byte {
 	before := uint32(0)
 	for _, it := range items {
