@@ -15,7 +15,7 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// finding is one query on one view of the index.
+// finding evaluates one query on one view of the index.
 type finding struct {
 	view   index.View
 	q      Query
@@ -27,7 +27,7 @@ type finding struct {
 	query    index.Query
 	folder   folder
 	looked   int // pages
-	passed   int // hits, also of pages that are gone and of full domains
+	passed   int // hits, including deleted pages and hits in full domains
 	answer   Answer
 }
 
@@ -64,7 +64,6 @@ func (f *finding) find(ctx context.Context) (Answer, error) {
 	return f.answer, err
 }
 
-// open looks up the words of the query.
 func (f *finding) open(ctx context.Context) error {
 	p := planner{view: f.view, configs: configsOf(f.segments)}
 	var err error
@@ -101,8 +100,8 @@ func base(tag string) string {
 	return b
 }
 
-// words returns the number of required words; 0 if the query has phrases or alternatives, which are
-// meant exactly.
+// words returns the number of required words. It returns 0 if the query has phrases or
+// alternatives, which must match exactly.
 func (f *finding) words() (n int) {
 	for i, c := range f.query.Clauses {
 		if c.Optional {
@@ -118,7 +117,7 @@ func (f *finding) words() (n int) {
 
 func (f *finding) enough() bool { return len(f.folder.kept) >= f.q.Offset+f.q.Limit }
 
-// collect adds the best pages that lack so many words until there are enough.
+// collect adds the best pages that lack exactly missing words until there are enough.
 func (f *finding) collect(ctx context.Context, missing int) error {
 	ranking, err := f.search.Rank(ctx, missing)
 	if err != nil {
@@ -156,7 +155,7 @@ func (f *finding) collect(ctx context.Context, missing int) error {
 	return nil
 }
 
-// results returns the results to be shown. Results without a description get a heading, or the words.
+// results returns the requested results. Results without a description get a heading or the words.
 func (f *finding) results(ctx context.Context) ([]Result, error) {
 	hits := f.folder.kept[min(f.q.Offset, len(f.folder.kept)):]
 	hits = hits[:min(f.q.Limit, len(hits))]
@@ -189,7 +188,7 @@ func (f *finding) results(ctx context.Context) ([]Result, error) {
 	return results, err
 }
 
-// headingOf returns the first heading with most words of a query; empty if the page has no headings.
+// headingOf returns the first heading with the most words of a query, or an empty string.
 func headingOf(s report.SearchOutline, q parsed) string {
 	best, most := "", -1
 	for _, heading := range s.Outline {
@@ -219,8 +218,7 @@ func shortened(heading string) string {
 	return strings.ToValidUTF8(heading[:headingBytes], "")
 }
 
-// wordsOf returns the words of a query that a page's text has; all words if it has them only in other
-// forms.
+// wordsOf returns the words of a query in a page's text, or all words if it has only other forms.
 func wordsOf(s report.SearchOutline, q parsed) []string {
 	var all, there []string
 	for _, list := range q.all {

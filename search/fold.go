@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// perDomain bounds the results of a domain.
+	// perDomain caps the results of a domain.
 	perDomain = 2
-	// nearDuplicate bounds the bits in which fingerprints of near-duplicates differ (Manku, Jain and
-	// Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007).
+	// nearDuplicate is the largest distance, in bits, between the fingerprints of near-duplicates
+	// (Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007).
 	nearDuplicate = 3
 )
 
-// folder takes hits, the best first, and keeps one of equal pages, and at most perDomain pages of a
-// domain.
+// folder receives hits, the best first. It keeps one of equal pages, and perDomain of a domain.
 type folder struct {
 	perDomain int  // 0 means any number
-	all       bool // keeps equal pages, too
+	all       bool // also keeps equal pages
 
 	kept []report.SearchHit
 	of   map[string]int // kept, by domain
@@ -33,7 +32,7 @@ func (f *folder) add(h report.SearchHit) {
 				continue
 			}
 			if k.Canonical == h.URL && k.URL != h.URL && f.room(h, k.Domain) {
-				// the original, which the better one names
+				// the original of the better page
 				h.Score = k.Score
 				f.of[k.Domain]--
 				f.of[h.Domain]++
@@ -48,8 +47,7 @@ func (f *folder) add(h report.SearchHit) {
 	}
 }
 
-// full returns the domains of which no further page can be kept: they have as many pages as they
-// may, and no original can replace one of these.
+// full returns the domains with perDomain pages, unless an original can replace one of these.
 func (f *folder) full() map[uint32]bool {
 	full := map[uint32]bool{}
 	for domain, n := range f.of {
@@ -63,14 +61,13 @@ func (f *folder) full() map[uint32]bool {
 	return full
 }
 
-// room reports whether another page of the hit's domain may be kept, in place of a page of the
-// domain without.
+// room reports whether another page of the hit's domain may be kept, replacing one of without.
 func (f *folder) room(h report.SearchHit, without string) bool {
 	return f.perDomain == 0 || f.of[h.Domain] < f.perDomain || h.Domain == without
 }
 
-// same reports whether two pages are equal: they have the same text, or nearly, or a page of a site
-// names another page of the site as its original. A page cannot claim another site's page.
+// same reports whether two pages are equal. They have the same or nearly the same text, or a page
+// names another page of its site as its original. A page cannot claim another site's page.
 func same(a, b report.SearchHit) bool {
 	switch {
 	case a.URL == b.URL,

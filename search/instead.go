@@ -9,11 +9,11 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// correctedMost bounds the corrected words of a query: each reads a part of the dictionary.
+// correctedMost caps the corrected words of a query. Each of them reads a part of the dictionary.
 const correctedMost = 3
 
-// instead returns the query with the most similar words of the index in place of the words that no
-// page has; empty if there are no similar words.
+// instead returns the query with words that no page has replaced by the most similar words of the
+// index. It returns an empty string if no similar words exist.
 func (f *finding) instead(ctx context.Context) (string, error) {
 	text, changed, left := f.q.Text, false, correctedMost
 	known := func(w index.Way) bool { return len(w.Keys) > 0 && f.search.Having(w.Keys[0]) > 0 }
@@ -38,8 +38,8 @@ func (f *finding) instead(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-// similar returns the most similar word with the same first letter: it differs by at most two
-// letters. Of equally similar words most pages have it. It is empty if there is no such word.
+// similar returns the most similar word with the same first letter and at most two other letters,
+// or an empty string. Of equally similar words it returns the most frequent one.
 func (f *finding) similar(ctx context.Context, word string) (string, error) {
 	runes := utf8.RuneCountInString(word)
 	if runes < 4 {
@@ -49,7 +49,7 @@ func (f *finding) similar(ctx context.Context, word string) (string, error) {
 	_, second := utf8.DecodeRuneInString(word[first:])
 	having := map[string]int{}
 	for _, s := range f.segments {
-		// with the second letter first: most typing errors are behind it
+		// try the second letter first, because most typing errors come after it
 		for _, beginning := range []string{word[:first+second], word[:first]} {
 			err := index.Words(ctx, f.view, s.ID, beginning, func(w string, pages int) {
 				if d := utf8.RuneCountInString(w) - runes; d >= -2 && d <= 2 && !strings.ContainsAny(w, "._-'&") {
@@ -74,9 +74,9 @@ func (f *finding) similar(ctx context.Context, word string) (string, error) {
 	return best, nil
 }
 
-// distance returns how many letters have to be added, left out, exchanged or swapped with their
-// neighbour to make one word the other, or most + 1 if that is fewer. (Damerau, "A technique for computer
-// detection and correction of spelling errors", 1964.)
+// distance returns the number of letters to add, remove, replace or swap with their neighbour to
+// turn one word into the other, but at most most + 1 (Damerau, "A technique for computer detection
+// and correction of spelling errors", 1964).
 func distance(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)
 	rows := [3][]int{make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)}

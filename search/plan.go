@@ -13,8 +13,7 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// The weights of a word in another form, spelled without umlauts, or joined with its neighbour, and
-// of the parts of a name.
+// The weights of words in other forms, without umlauts, or joined, and of the parts of a name.
 const (
 	stemWeight    = 0.6
 	variantWeight = 0.6
@@ -22,17 +21,16 @@ const (
 	joinedWeight  = 0.8
 )
 
-// planner makes a query of the index from a parsed one.
+// planner turns a parsed query into a query of the index.
 type planner struct {
 	view    index.View
 	configs []string // of the languages of the index
 	stems   map[termIn][]string
 }
 
-// termIn is a term in a text search configuration.
 type termIn struct{ config, term string }
 
-// plan returns the query. The stop words of language, the person's, are optional.
+// plan returns the query. The stop words of language, which is the user's, are optional.
 func (p *planner) plan(ctx context.Context, q parsed, language string) (index.Query, error) {
 	var out index.Query
 	asked := map[string]bool{}
@@ -67,7 +65,7 @@ func (p *planner) plan(ctx context.Context, q parsed, language string) (index.Qu
 	return out, nil
 }
 
-// joined adds to two adjacent words that they may be one word: "light house" is also "lighthouse".
+// joined adds the compound of two adjacent words to both: "light house" also matches "lighthouse".
 func joined(all [][]chunk, clauses []index.Clause) {
 	plain := func(i int) bool {
 		return len(all[i]) == 1 && all[i][0].word() && !clauses[i].Optional && !strings.ContainsFunc(all[i][0].text, notLetter)
@@ -85,17 +83,16 @@ func joined(all [][]chunk, clauses []index.Clause) {
 
 func notLetter(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) }
 
-// stopConfig returns the configuration with the stop words of a language, by default of English.
+// stopConfig returns the configuration with the stop words of a language, by default English.
 func stopConfig(language string) string { return terms.Config(cmp.Or(language, "en")) }
 
-// stop reports whether a term is a stop word.
 func (p *planner) stop(term, language string) bool {
 	config := stopConfig(language)
 	stems, known := p.stems[termIn{config, term}]
 	return known && len(stems) == 0 && config != terms.Simple
 }
 
-// learn looks up the stems of terms in all configurations, and in one more.
+// learn looks up the stems of terms in all configurations and in the configuration more.
 func (p *planner) learn(ctx context.Context, list []string, more string) error {
 	configs := p.configs
 	if !slices.Contains(configs, more) {
@@ -120,7 +117,7 @@ func (p *planner) learn(ctx context.Context, list []string, more string) error {
 	return nil
 }
 
-// atom returns the keys of a word or a phrase; with wide, also of other words that may be meant.
+// atom returns the keys of a word or a phrase. If wide is set, it adds other likely meanings.
 func (p *planner) atom(c chunk, wide bool) index.Atom {
 	var a index.Atom
 	if name := c.name(); name != "" {
@@ -174,7 +171,7 @@ func (p *planner) atom(c chunk, wide bool) index.Atom {
 // umlauts replaces the spelling of umlauts on keyboards without them.
 var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
 
-// variants returns a term, and another term that may be meant by it.
+// variants returns a term and another spelling that it may stand for.
 func variants(term string) []string {
 	if other := umlauts.Replace(term); other != term && len(term) > 3 {
 		return []string{term, other}

@@ -15,16 +15,16 @@ import (
 const (
 	// TextBytesMax caps Query.Text, in bytes.
 	TextBytesMax = 1000
-	// termsMax bounds the terms of a query that count.
+	// termsMax caps the terms of a query. Further terms are ignored.
 	termsMax = 32
 )
 
 // chunk is a word or a phrase of a query, in the terms of the index.
 type chunk struct {
-	text   string // as it was typed
+	text   string // as typed
 	quoted bool
 	terms  []terms.Placed
-	// names are several terms that are one name together: "os.path.join", "C++".
+	// names are the names that consist of several terms: "os.path.join", "C++".
 	names []terms.Placed
 }
 
@@ -38,7 +38,7 @@ func (c chunk) within(text []terms.Placed) bool {
 	})
 }
 
-// name returns the name that is the whole chunk; empty if there is none.
+// name returns the name that spans the whole chunk, or an empty string.
 func (c chunk) name() string {
 	for _, n := range c.names {
 		if n.At == c.terms[0].At && n.Term == terms.Name(strings.Trim(c.text, ".,;:!?()[]'’")) {
@@ -48,8 +48,7 @@ func (c chunk) name() string {
 	return ""
 }
 
-// parts returns the parts of a name with dots, such as "asyncio.Queue.task_done": pages about it may
-// have them apart.
+// parts returns the parts of a name with dots, such as "asyncio.Queue.task_done".
 func (c chunk) parts() []chunk {
 	if len(c.names) == 0 {
 		return nil
@@ -67,21 +66,19 @@ func (c chunk) parts() []chunk {
 	return parts
 }
 
-// parsed is a parsed query.
 type parsed struct {
 	all [][]chunk // a page must have one chunk of each list
-	not []chunk   // and no chunk of these
+	not []chunk   // a page must have none of these chunks
 }
 
-// parse parses a query. "or" joins the word before it and the word after it, and binds closer than a
-// space.
+// parse parses a query. "or" joins the words before and after it, and binds closer than a space.
 func parse(text string) (parsed, error) {
 	var p parsed
 	if len(text) > TextBytesMax {
 		return p, fmt.Errorf("%w: a query of %d bytes: at most %d are read", crawl.ErrInvalid, len(text), TextBytesMax)
 	}
 	left := termsMax
-	joined := false // by "or" to what came before
+	joined := false // by "or" to the preceding chunk
 	for piece := range pieces(text) {
 		if !piece.not && !piece.quoted && strings.EqualFold(piece.text, "or") {
 			joined = len(p.all) > 0
@@ -145,5 +142,5 @@ func pieces(text string) iter.Seq[piece] {
 	}
 }
 
-// isQuote reports whether a character of any country's keyboard begins or ends a phrase.
+// isQuote reports whether a character is a quote on any country's keyboard.
 func isQuote(r rune) bool { return strings.ContainsRune(`"“”„«»`, r) }

@@ -21,7 +21,7 @@ const (
 	ranksStored = 2_000
 )
 
-// RankStore has the links, and stores the ranks. *db.Store implements it.
+// RankStore reads the links and stores the ranks. *db.Store implements it.
 type RankStore interface {
 	CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error
 	StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain) (changed int, err error)
@@ -32,10 +32,10 @@ type RankStore interface {
 	RankFound(ctx context.Context, after int64) (segment int64, pages int, err error)
 }
 
-// Rank computes the worth of domains and pages by their inlinks (PageRank of the registered domains)
-// and stores it. Searches use it, and it decides the order in which pages and domains are crawled. It
-// also adds the texts of links to the keywords of the pages that they lead to. It may run beside
-// crawls, and be stopped and started again at any time. progress is called often.
+// Rank computes and stores the worth of domains and pages by their inlinks (PageRank of the
+// registered domains). It determines the order of search results and of the crawl. Rank also adds
+// the texts of links to the keywords of their target pages. It may run during crawls, and may be
+// stopped and restarted at any time. It calls progress often.
 func Rank(ctx context.Context, store RankStore, progress func(report.Ranks)) (report.Ranks, error) {
 	r := ranking{store: store, progress: progress}
 	for _, step := range []struct {
@@ -140,7 +140,7 @@ func (r *ranking) pages(ctx context.Context) error {
 	}
 }
 
-// fold gives pages the terms that other domains use for them now, and returns how many have changed.
+// fold updates the terms of other domains' links to pages, and returns the number of changed pages.
 func fold(ctx context.Context, store RankStore, ranks ...crawl.PageRanks) (changed int, err error) {
 	var folded []crawl.AnchorTerms
 	for _, some := range ranks {
@@ -155,7 +155,8 @@ func fold(ctx context.Context, store RankStore, ranks ...crawl.PageRanks) (chang
 	return store.FoldAnchors(ctx, folded)
 }
 
-// Refold gives pages the terms that other domains use for them now, and returns how many have changed.
+// Refold updates the terms of other domains' links to pages. It returns the number of changed
+// pages.
 func Refold(ctx context.Context, store RankStore, pages []int64) (changed int, err error) {
 	ranks := make([]crawl.PageRanks, len(pages))
 	for i, page := range pages {

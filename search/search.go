@@ -1,17 +1,16 @@
-// Package search searches the pages in Mosey's database: it is mosey search for
-// programs.
+// Package search searches the pages in Mosey's database. It is the API of mosey search.
 //
 //	store, err := db.Open(ctx, "postgres://mosey@localhost:5432/mosey")
 //	…
-//	results, err := search.New(store).Search(ctx, search.Query{Text: `"durable politeness" -temporal`})
+//	query := search.Query{Text: `"durable politeness" -temporal`}
+//	results, err := search.New(store).Search(ctx, query)
 //
-// All words of a query have to be on a page, in any of their forms. As in other
-// search engines, "or" between two words makes them alternatives, quotes make a
-// phrase, and -word excludes pages. Words are looked for in every language; accents
-// and case do not count.
+// A page must have all words of a query, in any of their forms. As in other search engines, "or"
+// between two words makes them alternatives, quotes make a phrase, and -word excludes pages. Words
+// are searched in every language, regardless of accents and case.
 //
-// Publishers' signals are obeyed: pages with noindex, or past their unavailable_after,
-// are not found, and a page with nosnippet has no description.
+// Publishers' signals are obeyed: pages with noindex, or past their unavailable_after, are not
+// found, and a page with nosnippet has no description.
 package search
 
 import (
@@ -34,20 +33,19 @@ const (
 )
 
 const (
-	// lookedAtOnce is the number of hits that are looked up at once. lookedMost bounds the hits of a
-	// query that are looked up, because pages are left out that equal others.
+	// lookedAtOnce is the number of hits that are looked up at once. lookedMost caps the hits that
+	// a query looks up, because equal pages are omitted.
 	lookedAtOnce = 50
 	lookedMost   = 5_000
-	// passedAtOnce and passedMost are the same for hits of a domain that has its two results, which
-	// need not be looked up.
+	// passedAtOnce and passedMost are these limits for hits of full domains, which need no lookup.
 	passedAtOnce = 2_000
 	passedMost   = 500_000
-	// sureWords is the number of words from which on a page may lack words, up to missingMost.
+	// sureWords is the least length of a query whose pages may lack words, up to missingMost.
 	sureWords   = 3
 	missingMost = 2
 )
 
-// Store is the database; *db.Store implements it.
+// Store is the database. *db.Store implements it.
 type Store interface {
 	Index(ctx context.Context, fn func(index.View) error) error
 }
@@ -56,50 +54,47 @@ type Store interface {
 type Query struct {
 	// Text is the typed query, at most TextBytesMax.
 	Text string
-	// Language, a tag of BCP 47, finds only pages in it: "pt" finds "pt-BR", too. Empty
-	// means every language.
+	// Language is the required language, a tag of BCP 47. "pt" includes "pt-BR". Empty means any.
 	Language string
-	// Domain finds only its pages; empty means every domain.
+	// Domain limits the results to pages of a domain. Empty means every domain.
 	Domain string
-	// Since finds only pages with this date or a later one: the date that they state, or that of
-	// their last fetch. Zero means any time.
+	// Since limits the results to pages with this or a later date: the date that they state, or the
+	// date of their last fetch. Zero means any time.
 	Since time.Time
-	// Fresh gives newer pages higher scores: a page of two months ago counts half. Its date is that
-	// of Since.
+	// Fresh gives newer pages higher scores, by the date of Since. After two months a page counts
+	// half.
 	Fresh bool
-	// Prefer is the query's language, if known: pages in it get higher scores. Empty leaves it to
-	// Searcher.Guess.
+	// Prefer is the query's language. Its pages get higher scores. If it is empty, Guess determines
+	// it.
 	Prefer string
-	// Limit is the number of results, LimitDefault if it is 0, at most LimitMax; Offset is the
-	// number of results to skip, at most OffsetMax.
+	// Limit is the number of results, up to LimitMax; 0 means LimitDefault. Offset skips up to
+	// OffsetMax.
 	Limit, Offset int
-	// All includes near-duplicates, and any number of pages of a domain.
+	// All includes near-duplicates and any number of pages of a domain.
 	All bool
 }
 
-// Result is a page that was found.
+// Result is a matching page.
 type Result struct {
 	URL   string `json:"url"`
 	Title string `json:"title"`
 	// Language is a tag of BCP 47; empty means undetermined.
 	Language string `json:"language"`
 	Domain   string `json:"domain"`
-	// Description is the page's own description; empty if it has none, or if its publisher forbids
-	// snippets.
+	// Description is the page's own. It is empty if missing or if the publisher forbids snippets.
 	Description string `json:"description"`
-	// Heading is the heading with most words of the query, for a page without a description; empty
-	// if the page has no headings.
+	// Heading is the heading with the most words of the query, if the page has no description.
 	Heading string `json:"heading,omitempty"`
-	// Words are set for a page without description and headings: the words of the query that
-	// its text has, or all words if the text has them only in other forms.
+	// Words are set for a page without description and headings. They are the query's words in its
+	// text, or all words if the text has only other forms of them.
 	Words []string `json:"words,omitempty"`
 	// Date is the date of publication or else of the last change, as the page states it, or zero.
 	Date time.Time `json:"date,omitzero"`
-	// Score orders results of one query: more is better.
+	// Score orders the results of one query, the highest first.
 	Score float64 `json:"score"`
 }
 
-// Searcher searches. It is safe for concurrent use if its store is.
+// Searcher searches the pages of a store. It is safe for concurrent use if its store is.
 type Searcher struct {
 	// Guess, if not nil, guesses the language of a query for an empty Query.Prefer.
 	Guess func(text string) string
@@ -107,32 +102,32 @@ type Searcher struct {
 	store Store
 }
 
-// New makes a searcher.
+// New returns a searcher.
 func New(store Store) *Searcher { return &Searcher{store: store} }
 
-// Answer has the results of a query.
+// Answer holds the results of a query.
 type Answer struct {
 	Results []Result
-	// Found is the approximate number of pages that match.
+	// Found is the approximate number of matching pages.
 	Found int
 	// Cut is set if some matching pages were not read.
 	Cut bool
-	// Instead is the query with similar words of the index, if no page matches; empty if there are
-	// no similar words.
+	// Instead is the query with similar words of the index, if no page matches and such words
+	// exist.
 	Instead string
 	// Indexed is the number of pages in the index.
 	Indexed int
 }
 
-// Search returns the results of a query, as Find does.
+// Search returns the results of a query, like Find.
 func (s *Searcher) Search(ctx context.Context, q Query) ([]Result, error) {
 	a, err := s.Find(ctx, q)
 	return a.Results, err
 }
 
-// Find returns the results of a query, the best first: one of near-duplicates, and at most two of a
-// domain unless Query.Domain is set. If the query has three words or more, pages that lack one, then
-// two, follow the pages that have all. It returns a crawl.ErrInvalid for an invalid query.
+// Find returns the results of a query, the best first. It returns one of near-duplicates, and at
+// most two pages of a domain unless Query.Domain is set. With three words or more, pages that lack
+// one, then two, follow. It returns crawl.ErrInvalid for an invalid query.
 func (s *Searcher) Find(ctx context.Context, q Query) (a Answer, err error) {
 	parsed, err := q.prepare()
 	if err != nil {

@@ -9,51 +9,47 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A block is a run of text without the start or the end of a block element inside. Its
-// text is a part of the page's visible text.
+// A block is a run of the page's visible text that contains no start or end of a block element.
 type block struct {
 	start, end int
-	// links and code are how many of its bytes are in links and in code.
+	// links and code count the bytes in links and in code.
 	links, code int
 	place       place
 }
 
-// place is where on a page something stands.
+// place describes the position of a text on a page.
 type place uint8
 
 const (
-	// inMain: in an element that is for what the page is about.
+	// inMain marks text in an element for the main content.
 	inMain place = 1 << iota
-	// inFrame: in an element for what stands around it: menus, footers, forms.
+	// inFrame marks text in an element for menus, footers, forms and the like.
 	inFrame
-	// inHeading: a heading.
 	inHeading
-	// inPre: preformatted, as code is mostly, and whole mails are.
+	// inPre marks preformatted text: mostly code, but also whole mails.
 	inPre
-	// inParagraph: a paragraph.
 	inParagraph
-	// ofProse: sentences, which show the language.
+	// ofProse marks sentences, which show the language.
 	ofProse
 )
 
-// maxBlocks caps the blocks of a page. What follows is one.
+// maxBlocks caps the blocks of a page. The rest of the page is one block.
 const maxBlocks = 20_000
 
 // blocks divides the visible text of a page.
 type blocks struct {
 	list  []block
-	start int // of the block that has begun
-	// inside counts the elements of each role that are open.
+	start int // of the open block
+	// inside counts the open elements of each role.
 	inside       [roleCode + 1]int
 	links, codes span
-	// paragraph is set if the last start or end of a block was the start of a paragraph: none
-	// has a block inside.
+	// paragraph is set if a paragraph has started and no other block has started or ended since.
 	paragraph bool
-	// docBook is set if the page is made by DocBook's stylesheets.
+	// docBook is set if DocBook's stylesheets generated the page.
 	docBook bool
 }
 
-// span counts the bytes of a block that are in elements of one sort.
+// span counts the bytes of a block in elements of one kind.
 type span struct{ open, start, bytes int }
 
 func (s *span) begin(at int) {
@@ -73,7 +69,7 @@ func (s *span) count(at int) {
 	s.start = at
 }
 
-// role is what an element is to the text in it.
+// role classifies an element by its effect on the text in it.
 type role uint8
 
 const (
@@ -88,10 +84,10 @@ const (
 	roleCode
 )
 
-// placeOf is the place of the text in an element by its role.
+// placeOf maps a role to the place of the text in its elements.
 var placeOf = [...]place{roleMain: inMain, roleFrame: inFrame, roleHeading: inHeading, rolePre: inPre}
 
-// roleOf is the role of an element, as its name and attributes say.
+// roleOf returns the role of an element by its name and attributes.
 func roleOf(tag atom.Atom, attrs attributes) role {
 	switch strings.ToLower(attrs.get("role")) {
 	case "main", "article":
@@ -137,8 +133,7 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 	}
 }
 
-// roleOf is that of an element of this page: DocBook has sidebars and paragraphs of its own,
-// which are part of the text.
+// roleOf is like the function [roleOf], but keeps DocBook's own sidebars and paragraphs.
 func (b *blocks) roleOf(tag atom.Atom, attrs attributes) role {
 	if b.docBook && tag == atom.Div {
 		switch {
@@ -151,16 +146,15 @@ func (b *blocks) roleOf(tag atom.Atom, attrs attributes) role {
 	return roleOf(tag, attrs)
 }
 
-// note reports whether an element aside is a note of the text, as Sphinx has them.
+// note reports whether an aside element is a note of the text, as in Sphinx.
 func note(attrs attributes) bool {
 	role := attrs.get("role")
 	return role == "note" || strings.HasPrefix(role, "doc-") ||
 		hasToken(attrs.get("class"), "topic", "footnote", "footnote-list", "admonition")
 }
 
-// around reports whether one of an element's classes, or its id, is a common name for
-// what stands around a page. A name that only contains one, such as "with-sidebar" or
-// "cookie-recipe", is as often of the page itself.
+// around reports whether a class or the id of an element is a common name for page furniture. Names
+// that only contain one, such as "with-sidebar" or "cookie-recipe", often mark the page's own text.
 func around(names string) bool {
 	for name := range strings.FieldsSeq(names) {
 		name = strings.ToLower(name[:min(len(name), 60)])
@@ -176,12 +170,12 @@ func around(names string) bool {
 	return false
 }
 
-// contains reports whether a name has one of some parts.
+// contains reports whether a name contains one of the parts.
 func contains(name string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// open begins an element; at is how much text precedes it.
+// open begins an element after at bytes of text.
 func (b *blocks) open(r role, at int) {
 	switch r {
 	case roleInline:
@@ -210,7 +204,7 @@ func (b *blocks) close(r role, at int) {
 	}
 }
 
-// flush ends the block that has begun.
+// flush ends the open block.
 func (b *blocks) flush(at int) {
 	if at <= b.start || len(b.list) >= maxBlocks {
 		return
@@ -233,7 +227,7 @@ func (b *blocks) flush(at int) {
 	b.start, b.links.bytes, b.codes.bytes = at, 0, 0
 }
 
-// words estimates how many words a text has, those of a language without blanks too.
+// words estimates the number of words in a text, also in languages without blanks.
 func words(text string) int {
 	const (
 		first = 0xe00 // of a script without blanks
@@ -250,6 +244,6 @@ func words(text string) int {
 		}
 		i += size - 1
 	}
-	const perWord = 2 // characters of Chinese, about
+	const perWord = 2 // characters of Chinese, roughly
 	return max(strings.Count(text, " ")+1, others/perWord)
 }

@@ -13,25 +13,24 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// refsPerLink is how many distinct references are kept for each link that is
-// asked for: many of them may turn out to be the same page.
+// refsPerLink is the number of distinct references per requested link. Many lead to the same page.
 const refsPerLink = 4
 
-// collector gathers a page's signals in document order. References are resolved
-// in the end only, because a base element holds for what precedes it, too.
+// collector gathers a page's signals in document order. It resolves references last, because a base
+// element also applies to the references before it.
 type collector struct {
 	limits Limits
 
 	signals     crawl.Signals
 	base        string
 	canonicals  []string
-	licenses    [2]string // the first document of RSL, and the first other licence
+	licenses    [2]string // the first RSL document, and the first other licence
 	icons       []string
 	feeds       []string
 	alternates  []alternate
 	metas       []Meta
 	language    string
-	declared    []string // languages, but for language
+	declared    []string // languages other than language
 	said        descriptions
 	text        textBuffer
 	blocks      blocks
@@ -41,32 +40,30 @@ type collector struct {
 	refIndex    map[string]int // into refs
 	linkIndex   map[string]int // into Page.Links, by canonical URL
 	refsDropped int
-	linked      int // 1 + the place in refs of the link that has begun; 0 means none
+	linked      int // 1 + the index in refs of the open link; 0 means no link
 	scratch     textBuffer
-	images      *imageCollector // nil if none are asked for
+	images      *imageCollector // nil unless images are requested
 }
 
 type reference struct {
 	href     string
 	noFollow bool
 	rel      crawl.Rel
-	// anchor is where in the page's text that of the link is, and alt what stands for an
-	// image in it.
+	// anchor locates the link's text in the page's text. alt is the text of an image in the link.
 	anchor struct{ start, end int }
 	alt    string
 }
 
-// collectors are kept for the next pages.
+// collectors are reused for later pages.
 var collectors = sync.Pool{New: func() any {
 	return &collector{refIndex: make(map[string]int), linkIndex: make(map[string]int)}
 }}
 
-// A collector of a page of more references, or whose text took more bytes, is not
-// kept: most pages have a tenth.
+// Collectors with more references or more bytes of text are not reused. Most pages need a tenth.
 const refsKept, textKept = 1024, 128 << 10
 
 func newCollector(limits Limits) *collector {
-	c, _ := collectors.Get().(*collector) // there is nothing else
+	c, _ := collectors.Get().(*collector) // the pool holds nothing else
 	c.limits = limits
 	c.text.reset(max(limits.MaxTextBytes, mainBytes), true)
 	if limits.Images {
@@ -77,12 +74,12 @@ func newCollector(limits Limits) *collector {
 	return c
 }
 
-// release gives back the collector's memory.
+// release returns the collector's memory to the pool.
 func (c *collector) release() {
 	if len(c.refs) > refsKept || cap(c.text.text) > textKept || cap(c.scratch.text) > textKept || cap(c.main.main) > textKept {
 		return
 	}
-	clear(c.refs) // they hold on to the page
+	clear(c.refs) // they keep the page in memory
 	clear(c.refIndex)
 	clear(c.linkIndex)
 	m := &c.main
@@ -94,7 +91,7 @@ func (c *collector) release() {
 	collectors.Put(c)
 }
 
-// element takes what is of interest in an element's start tag.
+// element records the relevant attributes of a start tag.
 func (c *collector) element(tag atom.Atom, attrs attributes) {
 	switch tag {
 	case atom.A, atom.Area:
@@ -120,7 +117,7 @@ func (c *collector) element(tag atom.Atom, attrs attributes) {
 		c.meta(attrs)
 	case atom.Time:
 		c.time(attrs)
-	default: // says nothing to a crawler
+	default: // irrelevant to a crawler
 	}
 }
 
@@ -167,7 +164,7 @@ func (c *collector) meta(attrs attributes) {
 	c.describe(attrs)
 }
 
-// addMeta keeps an element that speaks of what may be done with the page.
+// addMeta records a meta element about the permitted use of the page.
 func (c *collector) addMeta(name, content string) {
 	for _, known := range []string{"robots", usage.Token, "tdm-reservation", "tdm-policy"} {
 		if strings.EqualFold(name, known) && len(c.metas) < maxMetas {
@@ -182,14 +179,14 @@ func (c *collector) setTitle(text string) {
 	}
 }
 
-// clean makes text fit to show: as a title is cleaned, and as long at the most.
+// clean cleans text like a title, and cuts it to the same length.
 func (c *collector) clean(text string) string {
 	return c.scratch.clean(text, c.limits.MaxTitleBytes)
 }
 
 func (c *collector) addRef(href string, noFollow bool, rel crawl.Rel) {
 	if href == "" || href[0] == '#' {
-		return // the page itself, or a place on it
+		return // the page itself, or a fragment of it
 	}
 	if i, seen := c.refIndex[href]; seen {
 		c.refs[i].noFollow = c.refs[i].noFollow && noFollow
@@ -206,16 +203,16 @@ func (c *collector) addRef(href string, noFollow bool, rel crawl.Rel) {
 	c.refs = append(c.refs, reference{href: href, noFollow: noFollow, rel: rel})
 }
 
-// anywhere is the base of references whose page has too many to resolve them all.
+// anywhere is the base URL for references beyond the limit, which are only validated.
 var anywhere, _ = urls.Parse("http://example.org/")
 
-// storable reports whether a reference could be a link, or an image.
+// storable reports whether a reference is a valid link or image.
 func storable(ref string) bool {
 	_, err := anywhere.Resolve(ref)
 	return err == nil
 }
 
-// mergeRel is what two occurrences of a link say together. What a reader sees counts.
+// mergeRel combines the marks of two occurrences of a link. Visible occurrences take precedence.
 func mergeRel(a, b crawl.Rel) crawl.Rel {
 	switch {
 	case a.InHead() && b.InHead():
@@ -238,8 +235,7 @@ func relOf(list string) (rel crawl.Rel) {
 	return rel
 }
 
-// beginLink and endLink note where in the page's text that of a link is. The first text of a
-// reference counts.
+// beginLink and endLink record the position of a link's first text in the page's text.
 func (c *collector) beginLink(href string) {
 	if i, known := c.refIndex[href]; known && c.refs[i].anchor.end == 0 {
 		c.linked = i + 1
@@ -251,20 +247,20 @@ func (c *collector) endLink() {
 	if c.linked > 0 {
 		ref := &c.refs[c.linked-1]
 		if ref.anchor.end = len(c.text.text); ref.anchor.end == ref.anchor.start {
-			ref.anchor.end = 0 // there may be another with a text
+			ref.anchor.end = 0 // a later occurrence may have a text
 		}
 		c.linked = 0
 	}
 }
 
-// image takes what stands for an image in a link.
+// image records the alternative text of an image in a link.
 func (c *collector) image(alt string) {
 	if c.linked > 0 {
 		first(&c.refs[c.linked-1].alt, alt)
 	}
 }
 
-// anchor is the text of a link.
+// anchor returns the text of a link.
 func (c *collector) anchor(ref reference) string {
 	if ref.anchor.end <= ref.anchor.start || ref.anchor.end > len(c.text.text) {
 		return c.scratch.clean(ref.alt, maxAnchorBytes)
@@ -273,7 +269,7 @@ func (c *collector) anchor(ref reference) string {
 	return norm.NFC.String(prefix(text, maxAnchorBytes))
 }
 
-// firstValid is the first reference that resolves; the zero value if none does.
+// firstValid returns the first reference that resolves, or the zero value.
 func firstValid(base urls.URL, hrefs []string) urls.URL {
 	for _, href := range hrefs {
 		if u, err := base.Resolve(href); err == nil && href != "" {
@@ -283,7 +279,7 @@ func firstValid(base urls.URL, hrefs []string) urls.URL {
 	return urls.URL{}
 }
 
-// page resolves what was collected on the page pageURL.
+// page resolves the collected references against the page's URL.
 func (c *collector) page(pageURL urls.URL) Page {
 	base, err := pageURL.Resolve(c.base)
 	if err != nil || c.base == "" {
@@ -304,7 +300,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 	for _, ref := range c.refs {
 		u, err := base.Resolve(ref.href)
 		if err != nil || u == pageURL && ref.rel.InHead() {
-			continue // it can never be a link, or is the page's own
+			continue // it is invalid, or the page's own
 		}
 		if i, seen := c.linkIndex[u.String()]; seen {
 			page.Links[i].NoFollow = page.Links[i].NoFollow && ref.noFollow
@@ -327,7 +323,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 	return page
 }
 
-// plain is the page as far as its text goes.
+// plain returns the page with its text only.
 func (c *collector) plain() Page {
 	c.blocks.flush(len(c.text.text))
 	text := c.text.String()
@@ -341,7 +337,7 @@ func (c *collector) plain() Page {
 	}
 }
 
-// prefix cuts a text to a length: whole characters, and no blank at the end.
+// prefix cuts a text to at most so many bytes, between characters and without a final blank.
 func prefix(text string, most int) string {
 	if len(text) <= most {
 		return text

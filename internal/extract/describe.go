@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	// linkedDataBytesMax is how much of one element of JSON-LD is read, and
-	// linkedDataMost how many of them; linkedDataDeep is how deep they are looked
-	// through.
+	// linkedDataBytesMax caps the size of a JSON-LD element, and linkedDataMost the elements of a
+	// page. linkedDataDeep caps the depth of the search in them.
 	linkedDataBytesMax = 64 << 10
 	linkedDataMost     = 4
 	linkedDataDeep     = 6
@@ -23,8 +22,7 @@ const (
 	maxDeclared   = 8
 )
 
-// descriptions is what a page says of itself in its head, by who says it: what comes
-// first in a list is believed first.
+// descriptions holds a page's own descriptions by their source, the most trusted source first.
 type descriptions struct {
 	title       string    // og
 	description [4]string // meta, og, twitter, JSON-LD
@@ -33,7 +31,7 @@ type descriptions struct {
 	linkedData  int
 }
 
-// Where dates come from, the most trusted first.
+// The sources of dates, the most trusted first.
 const (
 	byLinkedData = iota
 	byMeta
@@ -41,10 +39,9 @@ const (
 	byTime
 )
 
-// alternate is a link to the same page in another language.
 type alternate struct{ href, lang string }
 
-// alternate takes a feed, or a translation.
+// alternate records a feed or a translation.
 func (c *collector) alternate(href string, attrs attributes) {
 	switch mediaTypeOf(attrs.get("type")) {
 	case "application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml":
@@ -59,14 +56,14 @@ func (c *collector) alternate(href string, attrs attributes) {
 	}
 }
 
-// mediaTypeOf is the media type of an attribute without its parameters, in lower case.
+// mediaTypeOf returns a media type in lower case without its parameters.
 func mediaTypeOf(value string) string {
 	value, _, _ = strings.Cut(value, ";")
 	return strings.ToLower(strings.TrimSpace(value))
 }
 
-// describe takes what a meta element says of the page. Its name is in "name", "property"
-// or "itemprop", whatever is right.
+// describe records a description in a meta element. Its name is read from "name", "property" and
+// "itemprop", because pages confuse them.
 func (c *collector) describe(attrs attributes) {
 	d, content := &c.said, attrs.get("content")
 	for _, name := range [...]string{attrs.get("name"), attrs.get("property"), attrs.get("itemprop")} {
@@ -106,8 +103,7 @@ func (c *collector) declare(tag string) {
 	}
 }
 
-// time takes the date of a time element: the first of a page is when it was published,
-// as a rule.
+// time records the date of a time element. The first on a page is usually the publication date.
 func (c *collector) time(attrs attributes) {
 	d, datetime := &c.said, attrs.get("datetime")
 	switch {
@@ -132,13 +128,12 @@ func firstTime(to *time.Time, text string) {
 	}
 }
 
-// linkedData reports whether a script element holds JSON-LD.
+// linkedData reports whether a script element contains JSON-LD.
 func linkedData(attrs attributes) bool {
 	return mediaTypeOf(attrs.get("type")) == "application/ld+json"
 }
 
-// readLinkedData reads an element of JSON-LD: of all that it describes, the first that
-// has a date. What is malformed says nothing.
+// readLinkedData reads the first dated object of a JSON-LD element. It ignores malformed JSON.
 func (d *descriptions) readLinkedData(text string) {
 	if d.linkedData >= linkedDataMost || len(text) > linkedDataBytesMax {
 		return
@@ -182,7 +177,7 @@ func (d *descriptions) signals(s *crawl.Signals, c *collector) {
 	s.Published, s.Modified = cmp.Or(d.published[:]...), cmp.Or(d.modified[:]...)
 }
 
-// validFeeds are the first references that resolve, each once.
+// validFeeds returns the first distinct references that resolve, at most [crawl.FeedsMax].
 func validFeeds(base urls.URL, hrefs []string) []string {
 	var feeds []string
 	for _, href := range hrefs {
@@ -194,7 +189,7 @@ func validFeeds(base urls.URL, hrefs []string) []string {
 	return feeds
 }
 
-// declaredLanguages are what the page declares: of its translations, which one is itself.
+// declaredLanguages returns the page's declared languages, including the hreflang of its own URL.
 func (c *collector) declaredLanguages(base, page urls.URL) []string {
 	var list []string
 	if c.language != "" {

@@ -14,27 +14,24 @@ import (
 )
 
 const (
-	// domPatience is how long a DOM may take to build. A page of the largest
-	// size takes a tenth of it; what takes longer is made to.
+	// domPatience limits the time to build a DOM. The largest sane pages take a tenth of it.
 	domPatience = 500 * time.Millisecond
 
-	// domChunk is how much of a page the parser gets at a time, in bytes: the
-	// clock is looked at between chunks.
+	// domChunk is the number of bytes that the parser reads between two checks of the clock.
 	domChunk = 4096
 )
 
 var errTooSlow = errors.New("building the DOM takes too long")
 
-// fromDOM collects from the page's DOM. It returns false if there is no DOM
-// within the limits: html.Parse refuses to nest deeper than 512 elements, and
-// takes quadratic time for some input, such as html start tags with ever new
+// fromDOM collects from the page's DOM. It returns false beyond the limits. html.Parse rejects
+// elements nested deeper than 512, and takes quadratic time for html start tags with new
 // attributes.
 func fromDOM(body []byte, limits Limits) (*collector, bool) {
 	if len(body) > limits.MaxDOMBytes || bytes.Count(body, []byte("<")) > limits.MaxDOMTags {
 		return nil, false
 	}
 	reader := &patientReader{rest: body, deadline: time.Now().Add(domPatience)}
-	// What noscript holds is for those who run no scripts: for us.
+	// Mosey runs no scripts, so it reads the content of noscript.
 	root, err := html.ParseWithOptions(reader, html.ParseOptionEnableScripting(false))
 	if err != nil {
 		return nil, false
@@ -49,7 +46,7 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 			}
 		case node.DataAtom != atom.Title:
 			c.element(node.DataAtom, node.Attr)
-		case node.Namespace == "": // an SVG drawing has titles, too
+		case node.Namespace == "": // SVG drawings have titles, too
 			c.setTitle(goquery.NewDocumentFromNode(node).Text())
 		}
 	}
@@ -60,7 +57,6 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 	return c, true
 }
 
-// patientReader reads a page chunk by chunk, until its deadline.
 type patientReader struct {
 	rest     []byte
 	deadline time.Time
@@ -78,10 +74,10 @@ func (r *patientReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// attributes are those of an element, their keys in lower case and each of them once.
+// attributes holds the attributes of an element, with distinct keys in lower case.
 type attributes []html.Attribute
 
-// get returns the value of an attribute; empty if there is none.
+// get returns the value of an attribute, or an empty string.
 func (a attributes) get(key string) string {
 	for i := range a {
 		if a[i].Key == key && a[i].Namespace == "" {
@@ -91,8 +87,7 @@ func (a attributes) get(key string) string {
 	return ""
 }
 
-// hasToken reports whether a list of tokens separated by white space has one of some
-// tokens, in whatever case.
+// hasToken reports whether a list separated by white space has one of the tokens, ignoring case.
 func hasToken(list string, tokens ...string) bool {
 	for field := range strings.FieldsSeq(list) {
 		if slices.ContainsFunc(tokens, func(token string) bool { return strings.EqualFold(field, token) }) {
@@ -102,9 +97,9 @@ func hasToken(list string, tokens ...string) bool {
 	return false
 }
 
-// RefreshTarget returns the URL in the content of a meta refresh, or of the header field Refresh, such as
-// "5; url='next.html'", by the shared declarative refresh steps of HTML. It is
-// empty if the page only reloads itself.
+// RefreshTarget returns the URL of a meta refresh or of the header field Refresh, such as "5;
+// url='next.html'". It follows the shared declarative refresh steps of HTML. It returns an empty
+// string if the page only reloads itself.
 func RefreshTarget(content string) string {
 	const space = " \t\n\f\r"
 	rest := strings.TrimLeft(content, space)

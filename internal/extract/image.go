@@ -16,33 +16,31 @@ const (
 	// MaxImageTextBytes caps Image.Alt and Image.Caption, in bytes of UTF-8.
 	MaxImageTextBytes = 300
 
-	// MaxImageWidth is the declared width, in pixels, up to which the largest of an
-	// image's URLs is chosen.
+	// MaxImageWidth is the largest declared width, in pixels, preferred among an image's URLs.
 	MaxImageWidth = 4096
 )
 
 // Image is an image of a page.
 type Image struct {
-	// URL is the one to fetch: see the package comment for how it is chosen.
+	// URL is the URL to fetch. The package comment describes the choice.
 	URL urls.URL
 
-	// Variants are the URLs of the same image in other sizes and formats, the preferred
-	// ones first: at most MaxImageVariants.
+	// Variants are up to MaxImageVariants other URLs of the image, the preferred first.
 	Variants []urls.URL
 
-	// Discovery is how the page names URL: the first way in the order of [crawl.Discovery].
+	// Discovery is the page's first way to name URL, in the order of [crawl.Discovery].
 	Discovery crawl.Discovery
 
-	// Alt is the text that stands for the image, and Caption that of the figure it is in:
-	// cleaned as a title is, in normal form C, at most MaxImageTextBytes.
+	// Alt is the image's alternative text, and Caption the caption of its figure. Both are cleaned
+	// like a title, in normal form C, at most MaxImageTextBytes.
 	Alt, Caption string
 
-	// Width and Height are declared by attributes, in CSS pixels, up to 100,000; 0 if
-	// nothing is declared, or a percentage.
+	// Width and Height are the declared CSS pixels, up to 100,000. Zero means undeclared or
+	// percent.
 	Width, Height int
 }
 
-// discoveries is the ways to name an image, the first the strongest.
+// discoveries lists the ways to name an image, the strongest first.
 var discoveries = []crawl.Discovery{
 	crawl.DiscoveryImg, crawl.DiscoverySrcset, crawl.DiscoveryPicture, crawl.DiscoveryLazy, crawl.DiscoveryCSS,
 	crawl.DiscoveryOpenGraph, crawl.DiscoveryTwitter, crawl.DiscoveryImageSrc, crawl.DiscoveryIcon,
@@ -62,7 +60,7 @@ type imageIndex struct {
 	svg    map[string]bool
 }
 
-// addTo resolves what was found on the page pageURL.
+// addTo resolves the images found on the page.
 func (c *imageCollector) addTo(page *Page, base, pageURL urls.URL) {
 	c.endPicture()
 	for len(c.figures) > 0 {
@@ -112,7 +110,7 @@ func (i *Image) addVariant(u urls.URL) {
 	}
 }
 
-// place adds an image to those of the page, or to the one of them that it is.
+// place adds an image to the page or merges it with a known image.
 func (x *imageIndex) place(image Image) {
 	images := &x.page.Images
 	i, known := x.places[image.URL.String()]
@@ -140,7 +138,7 @@ func (x *imageIndex) place(image Image) {
 	}
 }
 
-// smaller finds the image of the page that is a variant of another.
+// smaller finds an image of the page that is a variant of the given image.
 func (x *imageIndex) smaller(image Image) (int, bool) {
 	for _, v := range image.Variants {
 		if i, known := x.places[v.String()]; known && x.page.Images[i].URL == v {
@@ -150,7 +148,7 @@ func (x *imageIndex) smaller(image Image) (int, bool) {
 	return 0, false
 }
 
-// absorb takes what another place says of the same image.
+// absorb adds the data of another occurrence of the same image.
 func (i *Image) absorb(other Image) {
 	i.addVariant(other.URL)
 	for _, u := range other.Variants {
@@ -163,17 +161,16 @@ func (i *Image) absorb(other Image) {
 	}
 }
 
-// metaImage is the image that the meta elements of one vocabulary have named last: what
-// follows describes it.
+// metaImage is the last image in the meta elements of one vocabulary. Later elements describe it.
 type metaImage struct {
-	at    int      // into imageCollector.list; -1 means none
-	named []string // the properties that have given its URL
+	at    int      // into imageCollector.list; -1 means no image
+	named []string // the properties that named its URL
 }
 
 var noMetaImage = metaImage{at: -1}
 
-// meta takes a meta element: og:image and what describes it (ogp.me, "Structured
-// Properties"), or twitter:image. Its name is in "name" or "property", whatever is right.
+// meta reads a meta element: og:image and its structured properties (ogp.me), or twitter:image. It
+// accepts the name in "name" and in "property".
 func (c *imageCollector) meta(attrs attributes) {
 	for _, name := range [...]string{attrs.get("property"), attrs.get("name")} {
 		name = strings.ToLower(strings.TrimSpace(name[:min(len(name), 40)]))
@@ -211,8 +208,7 @@ func (c *imageCollector) metaImage(m *metaImage, property, content string, by cr
 	}
 }
 
-// metaURL takes a URL: another one of the same image, with https preferred, or that of
-// the next image.
+// metaURL adds a URL of the same image, preferring https, or begins the next image.
 func (c *imageCollector) metaURL(m *metaImage, property, content string, by crawl.Discovery) {
 	var g group
 	g.add(content, candidate{by: by, density: 1})
@@ -220,7 +216,7 @@ func (c *imageCollector) metaURL(m *metaImage, property, content string, by craw
 		m.named = append(m.named, property)
 		list := &c.list[m.at].list
 		if len(*list) >= MaxImageVariants {
-			return // the same image named again and again
+			return // the same image repeated
 		}
 		if property == ":secure_url" {
 			*list = slices.Concat(g.list, *list)
@@ -232,7 +228,7 @@ func (c *imageCollector) metaURL(m *metaImage, property, content string, by craw
 	*m = metaImage{at: c.add(foundImage{group: g}), named: []string{property}}
 }
 
-// link takes what a link element names: an image for the page, or the mark of its site.
+// link records an image for the page or the site's icon from a link element.
 func (c *imageCollector) link(attrs attributes) {
 	var g group
 	found := foundImage{}

@@ -8,16 +8,16 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// candidate is one URL of an image, as written, and what the page says of it.
+// candidate is one URL of an image, as written, with its declared properties.
 type candidate struct {
 	ref     string
 	by      crawl.Discovery
 	format  format
-	width   int     // in pixels; 0 if it is not declared
-	density float64 // pixels to a CSS pixel
+	width   int     // in pixels; 0 means undeclared
+	density float64 // pixels per CSS pixel
 }
 
-// format is how good a format is for us.
+// format ranks image formats, the preferred first.
 type format uint8
 
 const (
@@ -26,7 +26,7 @@ const (
 	formatSVG
 )
 
-// formatOf is the format of a media type, or without one that of the URL's extension.
+// formatOf returns the format of a media type. Without a media type it uses the URL's extension.
 func formatOf(mediaType, ref string) format {
 	path, extension := pathOf(ref), ""
 	if i := strings.LastIndexByte(path, '.'); i >= 0 && len(path)-i <= len(".svgz") {
@@ -51,7 +51,7 @@ func formatOf(mediaType, ref string) format {
 	return formatOther
 }
 
-// pathOf is a reference without its query and fragment.
+// pathOf returns a reference without its query and fragment.
 func pathOf(ref string) string {
 	if i := strings.IndexAny(ref, "?#"); i >= 0 {
 		return ref[:i]
@@ -59,16 +59,16 @@ func pathOf(ref string) string {
 	return ref
 }
 
-// group is the URLs of one image: of one element, or of a picture.
+// group holds the URLs of one image: of one element or of a picture.
 type group struct {
 	list []candidate
-	// data is set if there are data: URLs, which are not in the list, bad if some are too long.
+	// data is set if the image has data: URLs, which are not listed, and bad if URLs are too long.
 	data, bad bool
 }
 
-// add takes a URL as it is written, unless it could not be fetched.
+// add adds a URL as written, unless it cannot be fetched.
 func (g *group) add(ref string, c candidate) {
-	const maxRef = 8 << 10 // what urls parses
+	const maxRef = 8 << 10 // the limit of package urls
 	c.ref = strings.Trim(ref, htmlSpace)
 	switch {
 	case c.ref == "" || c.ref[0] == '#':
@@ -85,7 +85,7 @@ func (g *group) add(ref string, c candidate) {
 	}
 }
 
-// maxCandidates caps the URLs of one image that are from srcsets.
+// maxCandidates caps the URLs of one image from srcsets.
 const maxCandidates = 4 * maxSrcset
 
 func (g *group) addSet(srcset string, c candidate) {
@@ -98,10 +98,10 @@ func (g *group) addSet(srcset string, c candidate) {
 	}
 }
 
-// sort puts the URL to fetch first. It drops placeholders that a script replaces, and
-// drawings if there is a picture. cssWidth is the image's width, 0 if it is not declared.
+// sort moves the URL to fetch to the front. It removes placeholders that a script replaces, and
+// drawings if the image has another format. cssWidth is the image's width; 0 means undeclared.
 func (g *group) sort(cssWidth int) {
-	if len(g.list) > 1 { // of these, one at most is a src
+	if len(g.list) > 1 { // at most one of them is a src
 		g.list = slices.DeleteFunc(g.list, func(c candidate) bool { return c.by == crawl.DiscoveryImg && isPlaceholder(c.ref) })
 	}
 	slices.SortStableFunc(g.list, func(a, b candidate) int { return a.compare(b, cssWidth) })
@@ -110,7 +110,7 @@ func (g *group) sort(cssWidth int) {
 	}
 }
 
-// compare is negative if a is to be fetched rather than b.
+// compare returns a negative number if a is preferred to b.
 func (a candidate) compare(b candidate, cssWidth int) int {
 	pixelsA, pixelsB := a.pixels(cssWidth), b.pixels(cssWidth)
 	wideA, wideB := pixelsA > MaxImageWidth, pixelsB > MaxImageWidth
@@ -127,7 +127,7 @@ func (a candidate) compare(b candidate, cssWidth int) int {
 	return cmp.Or(cmp.Compare(b.width, a.width), cmp.Compare(b.density, a.density))
 }
 
-// pixels is the declared width; 0 if there is none.
+// pixels returns the declared width, or 0.
 func (a candidate) pixels(cssWidth int) int {
 	if a.width > 0 || cssWidth == 0 {
 		return a.width
@@ -135,8 +135,8 @@ func (a candidate) pixels(cssWidth int) int {
 	return int(min(a.density, MaxImageWidth) * float64(cssWidth))
 }
 
-// isPlaceholder reports whether a URL is named like a placeholder that a script
-// replaces when the image comes into view: blank.gif, spacer.gif, 1x1.png.
+// isPlaceholder reports whether a URL is named like a placeholder that a script replaces when the
+// image comes into view: blank.gif, spacer.gif, 1x1.png.
 func isPlaceholder(ref string) bool {
 	ref = pathOf(ref)
 	name := ref[strings.LastIndexByte(ref, '/')+1:]
@@ -150,15 +150,14 @@ func isPlaceholder(ref string) bool {
 	return false
 }
 
-// maxLazy caps the attributes of one element from which a script may fill in a URL.
+// maxLazy caps the attributes of each kind in one element that scripts copy into URLs.
 const maxLazy = 4
 
-// imageAttributes holds the values of the attributes from which scripts fill in images.
+// imageAttributes holds the values of attributes that scripts copy into images.
 type imageAttributes struct {
-	// lazy are filled in as src, lazySets as srcset, and backgrounds as a background.
+	// Scripts fill in lazy as src, lazySets as srcset, and backgrounds as a background.
 	lazy, lazySets, backgrounds []string
-	// backgroundSet is filled in as the background that fits. fine is a URL for screens of two
-	// pixels to a CSS pixel.
+	// backgroundSet lists backgrounds to choose from. fine is for two pixels per CSS pixel.
 	backgroundSet, fine string
 }
 
@@ -170,9 +169,8 @@ func (a *imageAttributes) read(attrs attributes) {
 	}
 }
 
-// set stores the value of an attribute by its key without "data-". The scripts are named where
-// they have names of their own; data-src and data-srcset are those of lazysizes, lozad,
-// vanilla-lazyload, and of most plugins of WordPress.
+// set stores the value of an attribute by its key without "data-". Comments name its script.
+// lazysizes, lozad, vanilla-lazyload, and most WordPress plugins use data-src and data-srcset.
 func (a *imageAttributes) set(key, value string) {
 	switch key {
 	case "src", "original", "lazy", // jquery.lazyload; slick
@@ -204,8 +202,7 @@ func (a *imageAttributes) set(key, value string) {
 	}
 }
 
-// dimension is a width or height in pixels; 0 for a percentage, for what is no number, and
-// for what is beyond maxDimension.
+// dimension returns a width or height in pixels, or 0 if it is a percentage, invalid or too large.
 func dimension(value string) int {
 	const maxDimension = 100_000
 	value = strings.TrimLeft(value, htmlSpace)
@@ -218,7 +215,7 @@ func dimension(value string) int {
 	return n
 }
 
-// largestSize is the largest of a link's sizes, such as "16x16 32x32"; 0 for "any".
+// largestSize returns the largest of a link's sizes, such as "16x16 32x32", or 0 for "any".
 func largestSize(sizes string) (width, height int) {
 	for size := range strings.FieldsSeq(sizes) {
 		w, h, _ := strings.Cut(strings.ToLower(size[:min(len(size), 32)]), "x")

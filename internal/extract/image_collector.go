@@ -12,25 +12,24 @@ import (
 )
 
 const (
-	// foundPerImage is how many images are kept for each that is asked for: many of them
-	// may turn out to be the same.
+	// foundPerImage is the number of images collected per requested image. Many are duplicates.
 	foundPerImage = 4
 
-	// maxFigures caps the figures inside each other whose captions are told apart, and
-	// maxFigureImages the images of one figure that have its caption.
+	// maxFigures caps the nested figures whose captions are distinguished. maxFigureImages caps the
+	// images that receive the caption of one figure.
 	maxFigures      = 8
 	maxFigureImages = 64
 )
 
-// foundImage is an image as one element names it, its URL first.
+// foundImage is the image of one element. Its preferred URL comes first.
 type foundImage struct {
 	group
 	alt, caption  string
 	width, height int
 }
 
-// imageCollector gathers a page's images from its start tags, end tags and text, in the
-// order of the document: the same whether they come from a tree or from tags.
+// imageCollector gathers a page's images from its start tags, end tags and text in document order.
+// A tree and a sequence of tags give the same result.
 type imageCollector struct {
 	limit   int
 	list    []foundImage
@@ -39,18 +38,17 @@ type imageCollector struct {
 	invalid int
 	data    int
 
-	picture   group // of the sources before the img
+	picture   group // sources before the img
 	inPicture bool
 	openGraph metaImage
 	twitter   metaImage
 	figures   []figure
-	beyond    int        // how many figures are open inside the innermost of these
+	beyond    int        // open figures inside the innermost of figures
 	caption   textBuffer // of figures[captionOf-1]
 	captionOf int
 	scratch   textBuffer
 }
 
-// figure is an open figure element.
 type figure struct {
 	images     []int // into list
 	caption    string
@@ -64,7 +62,7 @@ func (c *imageCollector) begin(tag atom.Atom, attrs attributes) {
 	switch tag {
 	case atom.Img:
 		c.img(attrs, &more)
-	case atom.Image: // the parser makes an img of it, but in a drawing, where it has no src
+	case atom.Image: // the parser renames it to img outside drawings; in drawings it has no src
 		if attrs.get("src") != "" {
 			c.img(attrs, &more)
 		}
@@ -90,7 +88,7 @@ func (c *imageCollector) begin(tag atom.Atom, attrs attributes) {
 		c.link(attrs)
 	case atom.Meta:
 		c.meta(attrs)
-	default: // has no image but in its style
+	default: // other elements have images only in their style
 	}
 }
 
@@ -106,7 +104,7 @@ func (c *imageCollector) end(tag atom.Atom) {
 			return
 		}
 		c.endFigure()
-	default: // ends nothing that matters
+	default: // other end tags are irrelevant
 	}
 }
 
@@ -116,8 +114,8 @@ func (c *imageCollector) text(text string) {
 	}
 }
 
-// img takes an img element. Where nothing is said of sizes, what a browser prefers comes
-// first, and what a script fills in before what it replaces.
+// img records an img element. If sizes are undeclared, the browser's preference comes first, and
+// URLs from scripts precede the URLs that they replace.
 func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
 	found := foundImage{alt: c.clean(attrs.get("alt"))}
 	found.width, found.height = dimension(attrs.get("width")), dimension(attrs.get("height"))
@@ -139,7 +137,7 @@ func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
 	}
 }
 
-// source takes a source element of a picture, not of a video.
+// source records a source element of a picture. It ignores sources of videos.
 func (c *imageCollector) source(attrs attributes, more *imageAttributes) {
 	if !c.inPicture {
 		return
@@ -151,7 +149,7 @@ func (c *imageCollector) source(attrs attributes, more *imageAttributes) {
 	c.picture.addSet(attrs.get("srcset"), source)
 }
 
-// endPicture takes the sources of a picture whose img is yet to be made by a script.
+// endPicture records a picture whose img a script has yet to create.
 func (c *imageCollector) endPicture() {
 	c.add(foundImage{group: c.picture})
 	c.picture, c.inPicture = group{}, false
@@ -163,7 +161,7 @@ func (c *imageCollector) backgrounds(attrs attributes, more *imageAttributes) {
 		switch {
 		case strings.Contains(lazy, "("):
 			c.style("background:"+lazy, crawl.DiscoveryLazy)
-		case strings.ContainsAny(lazy, "./") && !strings.ContainsAny(lazy, ", "): // not a colour, not a list
+		case strings.ContainsAny(lazy, "./") && !strings.ContainsAny(lazy, ", "): // neither a colour nor a list
 			var g group
 			g.add(lazy, candidate{by: crawl.DiscoveryLazy, density: 1})
 			c.add(foundImage{group: g})
@@ -195,8 +193,8 @@ func (c *imageCollector) endCaption() {
 	}
 }
 
-// endFigure gives the innermost figure's caption to the images in it that have none. If
-// it has none itself, that of the figure around it will do.
+// endFigure gives the innermost figure's caption to its images without a caption. If the figure has
+// no caption, its images use the caption of the enclosing figure.
 func (c *imageCollector) endFigure() {
 	n := len(c.figures) - 1
 	if n < 0 {
@@ -216,8 +214,7 @@ func (c *imageCollector) endFigure() {
 	}
 }
 
-// add keeps an image, unless it is kept already, and returns its place in the list; -1 if
-// it is not there.
+// add records an image unless it is a duplicate. It returns its index in the list, or -1.
 func (c *imageCollector) add(found foundImage) int {
 	if len(found.list) == 0 {
 		switch {
@@ -249,7 +246,7 @@ func (c *imageCollector) add(found foundImage) int {
 	return len(c.list) - 1
 }
 
-// fill takes from another what is missing.
+// fill copies missing values from another image.
 func (f *foundImage) fill(other foundImage) {
 	first(&f.alt, other.alt)
 	first(&f.caption, other.caption)
@@ -262,10 +259,10 @@ func (c *imageCollector) clean(text string) string {
 	return normal(c.scratch.clean(text, MaxImageTextBytes))
 }
 
-// normal is the normal form C of a text, which may be longer than the text.
+// normal returns a text in normal form C, which may be longer, cut to MaxImageTextBytes.
 func normal(text string) string { return prefix(norm.NFC.String(text), MaxImageTextBytes) }
 
-// tree takes what is in a node. html.Parse keeps trees shallow enough to descend into.
+// tree records the images below a node. It recurses, because html.Parse keeps trees shallow.
 func (c *imageCollector) tree(node *html.Node, visible bool) {
 	for child := node.FirstChild; child != nil; child = child.NextSibling {
 		switch child.Type {
@@ -288,7 +285,7 @@ func (c *imageCollector) tree(node *html.Node, visible bool) {
 			if apart {
 				c.caption.separate()
 			}
-		default: // comments say nothing
+		default: // ignore comments
 		}
 	}
 }

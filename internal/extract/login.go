@@ -8,14 +8,12 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// loginTextBytes is how much text a page that only asks for a password has at
-// most, in bytes: labels, a privacy notice, the links of a footer.
+// loginTextBytes caps the text of a page with only a login form, notices and links, in bytes.
 const loginTextBytes = 1024
 
-// LoginURL reports whether a URL is named like a login: by the first label of
-// its host ("login.example.org") or by a segment of its path ("/user/Sign-In",
-// "/wp-login.php"), without regard to case, extension, "-" and "_". If another
-// URL redirects to such a one, the server asks for a login.
+// LoginURL reports whether a URL is named like a login: by the first label of its host
+// ("login.example.org") or by a segment of its path ("/user/Sign-In", "/wp-login.php"). It ignores
+// case, extension, "-" and "_". A server that redirects to such a URL requires a login.
 func LoginURL(u urls.URL) bool {
 	path, _, _ := strings.Cut(u.RequestTarget(), "?")
 	return slices.ContainsFunc(append(strings.Split(path, "/"), u.Host()), func(segment string) bool {

@@ -12,27 +12,23 @@ const (
 	// maxHeadingsBytes caps Page.Headings.
 	maxHeadingsBytes = 4 << 10
 
-	// mainEnough is how much text, in bytes, elements such as main and article must
-	// have to be believed. mainLeast is the least main text; if there is less, all
-	// visible text counts.
+	// mainEnough is the least text, in bytes, of main, article and similar elements to be
+	// trusted. mainLeast is the least main text. With less, all visible text counts.
 	mainEnough = 250
 	mainLeast  = 140
-	// proseLeast is how much prose there has to be for preformatted text not to count
-	// as prose.
+	// proseLeast is the least prose, in bytes, that excludes preformatted text from the prose.
 	proseLeast = 200
 )
 
-// mainText is what a page is about: its text without what stands around it on every
-// page of a site.
+// mainText is the text of a page without the furniture that its site repeats on every page.
 type mainText struct {
 	main, headings, prose string
 }
 
-// mainOf finds the blocks of the main text by their length, their share of links
-// and the blocks beside them. The rules are from Kohlschütter, Fankhauser and
-// Nejdl, "Boilerplate Detection using Shallow Text Features" (WSDM 2010, figure
-// 3). The page's elements decide first. Short blocks between two that count also
-// count, if they are not links: rows of a table, terms of a list.
+// mainOf finds the blocks of the main text by their length, their share of links and the blocks
+// beside them. The rules are from Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using
+// Shallow Text Features" (WSDM 2010, figure 3). The page's elements take precedence. Short blocks
+// between two main blocks also count unless they are links: rows of a table, terms of a list.
 func (m *builder) mainOf(text string, list []block) mainText {
 	content := classify(text, list)
 	within, all := 0, 0
@@ -66,7 +62,7 @@ func (m *builder) mainOf(text string, list []block) mainText {
 	return mainText{main: main, headings: string(m.headings), prose: string(m.prose)}
 }
 
-// classify reports which blocks are what the page is about.
+// classify reports for each block whether it belongs to the main text.
 func classify(text string, list []block) []bool {
 	flags, shapes := make([]bool, 2*len(list)), make([]shape, len(list))
 	content, after := flags[:len(list)], flags[len(list):]
@@ -76,7 +72,7 @@ func classify(text string, list []block) []bool {
 		}
 	}
 	var previous shape
-	last := -1 // block that counts
+	last := -1 // the last main block
 	for i, bl := range list {
 		switch {
 		case bl.place&inFrame != 0:
@@ -100,11 +96,10 @@ func classify(text string, list []block) []bool {
 	return content
 }
 
-// spread has paragraphs count that are beside what counts, however short: the one sentence
-// before a table. Short blocks between them that are not links do not part them. What is
-// before a page's first heading is not beside it. Of links alone a paragraph counts between two
-// blocks that count. In an element for what the page is about, all paragraphs count.
-// spread writes to after: whether a block that counts follows.
+// spread adds the paragraphs beside main blocks, however short: the one sentence before a table.
+// Short blocks between them do not separate them, unless they are links. Blocks before a page's
+// first heading are never beside it. A paragraph of links counts only between two main blocks. In a
+// main element, all paragraphs count. spread records in after whether a main block follows.
 func spread(list []block, content, after []bool, shapes []shape) {
 	first, near := slices.Index(content, true), false
 	for i := len(list) - 1; i >= 0; i-- {
@@ -123,7 +118,7 @@ func spread(list []block, content, after []bool, shapes []shape) {
 	}
 }
 
-// fill has the blocks of a gap count that are not links, unless most of the gap is.
+// fill adds the blocks of a gap outside frames, unless most of the gap is links.
 func fill(list []block, content []bool, from, to int) {
 	links, all := 0, 0
 	for i := from; i < to; i++ {
@@ -140,10 +135,10 @@ func fill(list []block, content []bool, from, to int) {
 	}
 }
 
-// builder puts the main text together. It keeps its memory for the next page.
+// builder assembles the main text. Its memory is reused for the next page.
 type builder struct {
 	main, headings, prose []byte
-	// preformatted is prose that is written as code mostly is
+	// preformatted is prose in preformatted text.
 	preformatted []byte
 	sample       sample
 }
@@ -187,7 +182,7 @@ func shapeOf(text string, bl block) shape {
 	}
 }
 
-// nextShape is that of the next block that is no heading.
+// nextShape returns the shape of the next block other than a heading.
 func nextShape(rest []block, shapes []shape) shape {
 	for i := range rest[:min(len(rest), 3)] {
 		if rest[i].place&inHeading == 0 {
@@ -197,7 +192,7 @@ func nextShape(rest []block, shapes []shape) shape {
 	return shape{}
 }
 
-// content reports whether a block between two others is what the page is about.
+// content reports whether a block between two others belongs to the main text.
 func (s shape) content(previous, next shape) bool {
 	switch {
 	case s.density > 1./3:
@@ -209,19 +204,19 @@ func (s shape) content(previous, next shape) bool {
 	}
 }
 
-// paragraph reports whether a block is a paragraph of what the page is about; near says
-// that what is beside it is about that.
+// paragraph reports whether a block is a paragraph of the main text. near means beside a main
+// block.
 func (s shape) paragraph(bl block, near bool) bool {
 	return s.paragraphOfLinks(bl) && (bl.place&inMain != 0 || near && s.density <= 1./2)
 }
 
-// paragraphOfLinks is the same for one that may be links.
+// paragraphOfLinks is like paragraph, but also accepts paragraphs of links.
 func (s shape) paragraphOfLinks(bl block) bool {
 	const wordsLeast = 4
 	return bl.place&inParagraph != 0 && bl.place&inFrame == 0 && s.words >= wordsLeast
 }
 
-// passes reports whether a block does not part those around it.
+// passes reports whether a block does not separate its neighbours.
 func (s shape) passes(bl block) bool {
 	return bl.place&inFrame == 0 && (s.density <= 1./3 || bl.place&inParagraph != 0)
 }
@@ -239,7 +234,7 @@ func cut(text string) string {
 	return text
 }
 
-// Plain reads a document of media type text/plain, in UTF-8: its paragraphs are blocks.
+// Plain reads a document of media type text/plain in UTF-8. Its paragraphs are blocks.
 func Plain(body []byte, limits Limits) Page {
 	limits = limits.WithDefaults()
 	c := newCollector(limits)
@@ -255,7 +250,7 @@ func Plain(body []byte, limits Limits) Page {
 	return c.plain()
 }
 
-// cutWords is what of a text fits, up to the end of a word if there is one.
+// cutWords cuts a text to at most so many bytes, after a word if possible.
 func cutWords(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -7,26 +7,24 @@ import (
 )
 
 const (
-	// maxProseBytes caps Page.Prose, but for a line more: several hundred bytes of each part
-	// suffice to tell its language.
+	// maxProseBytes caps Page.Prose, except for one line. Hundreds of bytes identify a language.
 	maxProseBytes = 8 << 10
-	// pieceLeast is how much of a block is taken at once, in bytes, and up to twice as much.
+	// pieceLeast is the least sample of a block, in bytes. A sample is up to twice as large.
 	pieceLeast = 128
-	// proseHead is how much of a block shows whether it is prose.
+	// proseHead is the length of the sample that decides whether a block is prose.
 	proseHead = 512
 )
 
-// sample takes as much of each block of prose as the block is of all prose, spread over
-// the page: a language of the page gets its share of the sample.
+// sample takes a share of each block of prose in proportion to its length. Each language of the
+// page thus gets its share of the sample.
 type sample struct {
 	all    int // bytes of prose
-	credit int // what was not taken so far of what is due
-	// drawn varies how much is due before some is taken: languages may alternate as regularly
-	// as the pieces would.
+	credit int // bytes of prose not sampled yet
+	// drawn varies the size of the samples, because languages may alternate regularly.
 	drawn uint32
 }
 
-// weigh marks a block of the main text that is prose, and counts it.
+// weigh marks and counts a block of the main text that is prose.
 func (m *builder) weigh(text string, bl *block) {
 	bl.place &^= ofProse
 	if bl.place&(inHeading|inPre) == 0 && isProse(prefix(strings.TrimSpace(text[bl.start:bl.end]), proseHead), *bl) {
@@ -35,7 +33,7 @@ func (m *builder) weigh(text string, bl *block) {
 	}
 }
 
-// of is the part of a block that is taken; it may be empty.
+// of returns the sample of a block, which may be empty.
 func (s *sample) of(text string) string {
 	if s.all <= maxProseBytes {
 		return text
@@ -51,11 +49,11 @@ func (s *sample) of(text string) string {
 	return piece
 }
 
-// isProse reports whether a block is sentences, which show the language.
+// isProse reports whether a block consists of sentences, which show the language.
 func isProse(text string, bl block) bool {
 	const (
 		wordsLeast = 8
-		linksMost  = 3 // one byte of so many
+		linksMost  = 3 // one byte in so many
 	)
 	if bl.code*2 > bl.end-bl.start || bl.links*linksMost > bl.end-bl.start || words(text) < wordsLeast {
 		return false
@@ -63,8 +61,8 @@ func isProse(text string, bl block) bool {
 	return sentences(text)
 }
 
-// sentences reports whether a text reads like sentences rather than like code, tables
-// or lists of names: most of it letters, and few signs that programs are made of.
+// sentences reports whether a text consists of sentences rather than code, tables or lists of
+// names: mostly letters, and few signs of program code.
 func sentences(text string) bool {
 	letters, digits, signs, all := 0, 0, 0, 0
 	for _, r := range text {

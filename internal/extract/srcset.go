@@ -7,23 +7,21 @@ import (
 	"strings"
 )
 
-// maxSrcset caps the candidates that are read of one srcset. Pages have a dozen.
+// maxSrcset caps the candidates of one srcset. Pages have a dozen.
 const maxSrcset = 64
 
-// htmlSpace is ASCII whitespace as HTML has it.
+// htmlSpace is the ASCII whitespace of HTML.
 const htmlSpace = " \t\n\f\r"
 
-// srcsetCandidate is one URL of a srcset with its width in pixels, or else how many pixels
-// there are to a CSS pixel.
+// srcsetCandidate is one URL of a srcset with its width in pixels, or its pixels per CSS pixel.
 type srcsetCandidate struct {
 	ref     string
 	width   int
 	density float64
 }
 
-// parseSrcset reads a srcset by the steps "parse a srcset attribute" of the HTML
-// standard, section 4.8.4.2.2. Candidates that are malformed are passed over, and so is
-// what follows the first maxSrcset.
+// parseSrcset reads a srcset by the steps "parse a srcset attribute" of the HTML standard, section
+// 4.8.4.2.2. It skips malformed candidates and ignores candidates after the first maxSrcset.
 func parseSrcset(value string) (list []srcsetCandidate) {
 	for len(list) < maxSrcset {
 		value = strings.TrimLeft(value, htmlSpace+",")
@@ -37,7 +35,7 @@ func parseSrcset(value string) (list []srcsetCandidate) {
 		candidate := srcsetCandidate{ref: value[:end], density: 1}
 		value = value[end:]
 		if ref := strings.TrimRight(candidate.ref, ","); ref != candidate.ref {
-			candidate.ref = ref // the comma ends it: it has no descriptors
+			candidate.ref = ref // the comma ends it without descriptors
 			list = append(list, candidate)
 			continue
 		}
@@ -50,8 +48,7 @@ func parseSrcset(value string) (list []srcsetCandidate) {
 	return list
 }
 
-// descriptorsLength is where the descriptors of a candidate end: at a comma that is not
-// in parentheses.
+// descriptorsLength returns the length of descriptors. They end at a comma outside parentheses.
 func descriptorsLength(s string) int {
 	inParens := false
 	for i := range len(s) {
@@ -67,8 +64,8 @@ func descriptorsLength(s string) int {
 	return len(s)
 }
 
-// describe takes the descriptors of a candidate, and reports whether they are valid. One
-// with parentheses never is, so that none has to be told from its neighbours.
+// describe reads the descriptors of a candidate and reports whether they are valid. Descriptors
+// with parentheses are always invalid, so they need not be separated.
 func (c *srcsetCandidate) describe(descriptors string) bool {
 	hasWidth, hasDensity, hasHeight := false, false, false
 	for d := range strings.FieldsFuncSeq(descriptors, func(r rune) bool { return strings.ContainsRune(htmlSpace, r) }) {
@@ -86,7 +83,7 @@ func (c *srcsetCandidate) describe(descriptors string) bool {
 				return false
 			}
 		case unit == 'h' && !hasHeight && !hasDensity:
-			hasHeight = true // means nothing, but is allowed
+			hasHeight = true // allowed, but without meaning
 			if positive(number) == 0 {
 				return false
 			}
@@ -97,8 +94,7 @@ func (c *srcsetCandidate) describe(descriptors string) bool {
 	return hasWidth || !hasHeight
 }
 
-// positive parses a non-negative integer, at most math.MaxInt32; 0 if it is not
-// valid.
+// positive parses a non-negative integer of at most math.MaxInt32. It returns 0 if it is invalid.
 func positive(s string) int {
 	if strings.Trim(s, "0123456789") != "" {
 		return 0
@@ -110,8 +106,7 @@ func positive(s string) int {
 	return n
 }
 
-// floating parses a floating-point number of HTML. It refuses "+1", "1.", "Inf" and
-// "0x1", which Go takes.
+// floating parses a floating-point number of HTML. Unlike Go, it rejects "+1", "1.", "Inf", "0x1".
 func floating(s string) (float64, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if strings.Trim(digits, "0123456789.eE+-") != "" || strings.HasPrefix(digits, "+") || strings.HasPrefix(digits, "-") {
@@ -128,10 +123,9 @@ func floating(s string) (float64, bool) {
 	return f, err == nil
 }
 
-// backgroundSets are the sets of a data-bgset of lazysizes, each with the media type that
-// it is for, if that is said: like the sources of a picture. A bar with whitespace beside
-// it separates them, and what is in brackets after one is a media query, a name of one, or
-// a type:
+// backgroundSets returns the sets of a data-bgset of lazysizes, each with its optional media type,
+// like the sources of a picture. A bar beside whitespace separates them. Brackets after a set
+// contain a media query, the name of a query, or a type:
 //
 //	a.jpg 180w 120h, b.jpg 360w [(max-width: 480px)] | c.webp [type: image/webp] | d.jpg
 func backgroundSets(value string) iter.Seq2[string, string] {
@@ -150,7 +144,7 @@ func backgroundSets(value string) iter.Seq2[string, string] {
 	}
 }
 
-// cutConditions cuts off what is in brackets at the end of a set.
+// cutConditions removes the brackets at the end of a set.
 func cutConditions(set string) (srcset, mediaType string) {
 	set = strings.Trim(set, htmlSpace)
 	if !strings.HasSuffix(set, "]") {
@@ -171,7 +165,7 @@ func cutConditions(set string) (srcset, mediaType string) {
 	return set, ""
 }
 
-// spaceAt reports whether there is whitespace at a place that may be outside of s.
+// spaceAt reports whether s has whitespace at index i, which may be out of range.
 func spaceAt(s string, i int) bool {
 	return i >= 0 && i < len(s) && strings.IndexByte(htmlSpace, s[i]) >= 0
 }

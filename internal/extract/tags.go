@@ -8,13 +8,12 @@ import (
 )
 
 const (
-	// maxToken caps one tag, comment or run of text, in bytes. What is longer,
-	// such as an image in a data URL, holds nothing of interest.
+	// maxToken caps one tag, comment or run of text, in bytes. Longer tokens, such as images in
+	// data URLs, contain nothing of interest.
 	maxToken = 256 << 10
 
-	// freshTokenizer is the length of a tag, in bytes, after which a tokenizer
-	// is replaced: it clears the table of the largest tag that it has seen for
-	// each tag that follows.
+	// freshTokenizer is the length of a tag, in bytes, after which the tokenizer is replaced. For
+	// each tag, a tokenizer clears the attribute table of the largest earlier tag.
 	freshTokenizer = 4096
 )
 
@@ -27,8 +26,8 @@ func fromTags(body []byte, limits Limits) *collector {
 	return c
 }
 
-// tags collects until the page ends or a new tokenizer is due, and returns how
-// many bytes, more than zero, it is done with.
+// tags collects until the page ends or a new tokenizer is due. It returns the bytes read, at least
+// 1.
 func (c *collector) tags(body []byte) int {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	z.SetMaxBuf(maxToken)
@@ -37,7 +36,7 @@ func (c *collector) tags(body []byte) int {
 		kind := z.Next()
 		if kind == html.ErrorToken {
 			c.text.separate()
-			// the next token is too long, or the last: go on at the first tag beyond it
+			// the next token is too long, or the last: resume at the first tag after it
 			beyond := min(read+maxToken, len(body))
 			if i := bytes.IndexByte(body[beyond:], '<'); i >= 0 {
 				return beyond + i
@@ -92,16 +91,15 @@ func (c *collector) tags(body []byte) int {
 		default:
 			inTitle = false
 		}
-		// A token may come together with the error that cut it short. What
-		// follows a long one is read as markup even where it is a script's
-		// text: the price of a new tokenizer.
+		// A token may come together with the error that cut it short. The text after a long token
+		// is read as markup even inside a script, because the tokenizer is new.
 		if length > freshTokenizer || z.Err() != nil {
 			return read
 		}
 	}
 }
 
-// separate makes what follows a visible tag another word, if its element does so.
+// separate begins a new word after a visible tag if its element separates words.
 func (c *collector) separate(tag atom.Atom, name string) {
 	if !separates(tag, name) || c.text.hidden != 0 && c.text.hidden != tag {
 		return
@@ -112,15 +110,15 @@ func (c *collector) separate(tag atom.Atom, name string) {
 	}
 }
 
-// anyLink stands for the attributes of all tags in [roleOf]. Of an end tag only the name is known,
-// so that the name alone counts: every element a has a link.
+// anyLink stands for the attributes of all tags in [roleOf]. End tags have only a name, so the name
+// alone decides: every a element is a link.
 var anyLink = attributes{{Key: "href", Val: "any"}}
 
-// begin and finish tell the blocks of start and end tags.
+// begin and finish report start and end tags to the blocks.
 func (c *collector) begin(tag atom.Atom, attrs attributes) {
 	c.blocks.open(roleOf(tag, anyLink), len(c.text.text))
 	if tag == atom.A {
-		c.endLink() // one is not inside another
+		c.endLink() // links do not nest
 		c.beginLink(attrs.get("href"))
 	}
 	if tag == atom.Img {
@@ -135,8 +133,8 @@ func (c *collector) finish(tag atom.Atom) {
 	}
 }
 
-// tagAttributes returns the attributes of interest of the tag that z stands at. If images are
-// asked for, all elements may have some.
+// tagAttributes returns the relevant attributes of the tag at z. With images, any element may have
+// some.
 func tagAttributes(z *html.Tokenizer, tag atom.Atom, more, images bool) (a attributes) {
 	switch tag {
 	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Time:

@@ -13,30 +13,29 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// textBuffer collects text of at most limit bytes: valid UTF-8, white space
-// collapsed, without control characters (Postgres refuses NUL, terminals obey
-// escapes), cut between characters.
+// textBuffer collects text of at most limit bytes, cut between characters. It is valid UTF-8 with
+// collapsed white space, without control characters (Postgres rejects NUL, terminals obey escapes).
 type textBuffer struct {
 	limit int
-	// hashed is set if all of the text is to be hashed, also what is beyond limit.
+	// hashed is set if the whole text is hashed, including the text beyond limit.
 	hashed bool
-	// sum is set once there is something beyond limit.
+	// sum is set once the text exceeds limit.
 	sum hash.Hash
 
 	text    []byte
-	pending bool      // white space that a character may follow
+	pending bool      // white space before the next character
 	full    bool      // the next character did not fit
-	hidden  atom.Atom // the element whose end tag text is invisible up to
+	hidden  atom.Atom // the element that hides text until its end tag
 }
 
-// reset empties the buffer and keeps its room.
+// reset empties the buffer and keeps its memory.
 func (b *textBuffer) reset(limit int, hashed bool) {
 	*b = textBuffer{limit: limit, hashed: hashed, text: b.text[:0]}
 }
 
 func (b *textBuffer) String() string { return string(b.text) }
 
-// clean makes text of at most limit bytes fit to show.
+// clean returns displayable text of at most limit bytes.
 func (b *textBuffer) clean(text string, limit int) string {
 	b.reset(limit, false)
 	b.add(text)
@@ -47,10 +46,10 @@ func (b *textBuffer) separate() {
 	b.pending = len(b.text) > 0
 }
 
-// done reports whether no more text is of use.
+// done reports whether further text is ignored.
 func (b *textBuffer) done() bool { return b.full && !b.hashed }
 
-// add appends what of s fits.
+// add appends s up to the limit.
 func (b *textBuffer) add(s string) {
 	for i := 0; i < len(s) && !b.done(); {
 		if n := runLength(s[i:]); n > 0 {
@@ -62,7 +61,7 @@ func (b *textBuffer) add(s string) {
 	}
 }
 
-// addOne appends the character that s begins with, and returns its length.
+// addOne appends the first character of s and returns its length.
 func (b *textBuffer) addOne(s string) int {
 	r, size := utf8.DecodeRuneInString(s)
 	switch {
@@ -70,17 +69,17 @@ func (b *textBuffer) addOne(s string) int {
 		b.separate()
 	case unicode.IsControl(r):
 	case r == utf8.RuneError:
-		b.write("\ufffd") // also for what is no UTF-8
+		b.write("\ufffd") // also for invalid UTF-8
 	default:
 		b.write(s[:size])
 	}
 	return size
 }
 
-// runLength returns the length of the words that s begins with, single spaces between
-// them: most text, which is taken as it is.
+// runLength returns the length of the words at the start of s with single spaces between them. Most
+// text has this form and is appended unchanged.
 func runLength(s string) int {
-	end := 0 // that of the last word so far
+	end := 0 // end of the last word so far
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
 		case ' ' < c && c <= '~':
@@ -102,7 +101,7 @@ func runLength(s string) int {
 	return end
 }
 
-// addRun appends words as runLength finds them.
+// addRun appends words found by runLength.
 func (b *textBuffer) addRun(s string) {
 	switch {
 	case !b.full && b.room() >= len(s):
@@ -111,7 +110,7 @@ func (b *textBuffer) addRun(s string) {
 		b.hash(s)
 		b.pending = false
 	default:
-		// What fits is found piece by piece: plain ASCII, or one character.
+		// Add the fitting part piece by piece: plain ASCII, or one character.
 		for i := 0; i < len(s) && !b.done(); {
 			if n := plainLength(s[i:]); n > 0 {
 				b.write(s[i : i+n])
@@ -123,7 +122,7 @@ func (b *textBuffer) addRun(s string) {
 	}
 }
 
-// plainLength returns the length of the plain ASCII words that words begin with.
+// plainLength returns the length of the plain ASCII words at the start of s.
 func plainLength(s string) int {
 	if s[0] == ' ' {
 		return 0
@@ -143,7 +142,7 @@ func (b *textBuffer) room() int {
 	return b.limit - len(b.text)
 }
 
-// write appends what fits of s: one character, plain ASCII, or what fits as a whole.
+// write appends the fitting part of s: one character, plain ASCII, or a text that fits as a whole.
 func (b *textBuffer) write(s string) {
 	if b.full {
 		b.hash(s)
@@ -166,14 +165,14 @@ func (b *textBuffer) write(s string) {
 	b.text = append(b.text, s...)
 }
 
-// hash hashes what is beyond the limit, after what is within it.
+// hash hashes the text beyond the limit after the text within it.
 func (b *textBuffer) hash(s string) {
 	if !b.hashed {
 		return
 	}
 	if b.sum == nil {
 		b.sum = sha256.New()
-		_, _ = b.sum.Write(b.text) // a hash takes everything
+		_, _ = b.sum.Write(b.text) // writing to a hash never fails
 	}
 	if b.pending {
 		_, _ = b.sum.Write([]byte{' '})
@@ -181,8 +180,8 @@ func (b *textBuffer) hash(s string) {
 	_, _ = b.sum.Write([]byte(s))
 }
 
-// content is the hash of the text and, behind a control character that no text can imitate,
-// of the title. It is zero if both are empty.
+// content hashes the text and the title. A control character that cannot occur in text separates
+// them. It returns zero if both are empty.
 func (b *textBuffer) content(title string) crawl.ContentHash {
 	if len(b.text) == 0 && title == "" {
 		return crawl.ContentHash{}
@@ -194,14 +193,13 @@ func (b *textBuffer) content(title string) crawl.ContentHash {
 		sum = sha256.Sum256(b.text)
 		b.text = b.text[:n]
 	} else {
-		_, _ = b.sum.Write([]byte("\x00" + title)) // a hash takes everything
+		_, _ = b.sum.Write([]byte("\x00" + title)) // writing to a hash never fails
 		b.sum.Sum(sum[:0])
 	}
 	return crawl.ContentHash(sum[:len(crawl.ContentHash{})])
 }
 
-// addTree appends the visible text of a tree, which html.Parse keeps shallow
-// enough to descend into.
+// addTree appends the visible text of a tree. It recurses, because html.Parse keeps trees shallow.
 func (c *collector) addTree(node *html.Node) {
 	b := &c.text
 	switch node.Type {
@@ -234,12 +232,11 @@ func (c *collector) addTree(node *html.Node) {
 		if apart {
 			b.separate()
 		}
-	default: // comments are no words, and separate none
+	default: // comments contain no words and separate no words
 	}
 }
 
-// hide and show take start and end tags, for reading without a tree. Elements of the same
-// kind inside each other count as one: only templates are nested.
+// hide and show handle start and end tags without a tree. Nested elements of one kind count as one.
 func (b *textBuffer) hide(tag atom.Atom) {
 	if b.hidden == 0 && invisible(tag) {
 		b.hidden = tag
@@ -252,7 +249,7 @@ func (b *textBuffer) show(tag atom.Atom) {
 	}
 }
 
-// invisible reports whether an element's text is not part of what a page says.
+// invisible reports whether an element's text is invisible on the page.
 func invisible(tag atom.Atom) bool {
 	switch tag {
 	case atom.Iframe, atom.Noembed, atom.Noframes, atom.Script, atom.Style, atom.Template, atom.Title:
@@ -262,9 +259,9 @@ func invisible(tag atom.Atom) bool {
 	}
 }
 
-// separates reports whether an element's tags stand between two words, as in what a
-// browser copies: blocks, line breaks, cells, what is replaced, such as images, and form
-// controls. All others are inline, also those that nobody knows: "CO<sub>2</sub>" is one word.
+// separates reports whether an element's tags separate words when a browser copies text: blocks,
+// line breaks, cells, replaced elements such as images, and form controls. All others are inline,
+// including unknown elements: "CO<sub>2</sub>" is one word.
 func separates(tag atom.Atom, name string) bool {
 	switch tag {
 	case 0:

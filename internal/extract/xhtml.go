@@ -12,17 +12,15 @@ import (
 )
 
 const (
-	// maxXMLDepth is how deep elements of XHTML may be inside each other. A tree of HTML is
-	// given up long before.
+	// maxXMLDepth caps the nesting of XHTML elements. A tree of HTML fails long before.
 	maxXMLDepth = 4096
 
-	// maxXMLGrowth is how many times as long a page may become as HTML.
+	// maxXMLGrowth caps the growth of a page when it is rewritten as HTML, as a factor.
 	maxXMLGrowth = 2
 )
 
-// XHTML extracts from a page of media type application/xhtml+xml, like [HTML]. There an
-// element may close itself, such as <script src="…"/> and <title/>, and text may be CDATA.
-// What is not well-formed is read as HTML.
+// XHTML extracts from a page of media type application/xhtml+xml, like [HTML]. It accepts elements
+// that close themselves, such as <title/>, and CDATA. Malformed pages are read as HTML.
 func XHTML(body []byte, base urls.URL, limits Limits) (Page, error) {
 	if rewritten, ok := fromXHTML(body); ok {
 		body = rewritten
@@ -30,7 +28,7 @@ func XHTML(body []byte, base urls.URL, limits Limits) (Page, error) {
 	return HTML(body, base, limits)
 }
 
-// IsXHTML reports whether the first element of XML is html.
+// IsXHTML reports whether the first element of an XML document is html.
 func IsXHTML(body []byte) bool {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	z.SetMaxBuf(maxToken)
@@ -41,37 +39,36 @@ func IsXHTML(body []byte) bool {
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, _ := z.TagName()
 			return string(name) == "html"
-		case html.TextToken, html.CommentToken, html.DoctypeToken: // before it
+		case html.TextToken, html.CommentToken, html.DoctypeToken: // before the first element
 		}
 	}
 }
 
-// xhtml writes a page of XHTML as HTML.
+// xhtml rewrites an XHTML page as HTML.
 type xhtml struct {
 	body []byte
 	out  []byte
-	// open are the names of the elements that are open, parts of body.
+	// open holds the names of the open elements. They are slices of body.
 	open [][]byte
-	// raw is set inside an element whose content HTML reads as text, and rawDepth is how many
-	// elements were open outside it.
+	// raw is set inside an element whose content HTML reads as text, at depth rawDepth.
 	raw      rawContent
 	rawDepth int
-	rooted   bool // there was an element
+	rooted   bool // the document has an element
 }
 
-// rawContent is what becomes of the content of an element that HTML reads as text.
+// rawContent says how the content of an element that HTML reads as text is written.
 type rawContent uint8
 
 const (
 	notRaw      rawContent = iota
-	rawDropped             // nobody sees it
-	rawText                // entities count
-	rawJSON                // entities do not
-	rawRenaming            // the element is written as another
+	rawDropped             // invisible content is dropped
+	rawText                // entities are decoded
+	rawJSON                // entities are not decoded
+	rawRenaming            // the element is renamed
 )
 
-// fromXHTML returns a page of XHTML as HTML, in linear time, and false if it is not
-// well-formed. It need not end: what is cut off is read as far as it goes.
+// fromXHTML returns an XHTML page as HTML, in linear time. It returns false if the page is not
+// well-formed. Truncated pages are accepted.
 func fromXHTML(body []byte) ([]byte, bool) {
 	x := xhtml{body: body, out: make([]byte, 0, len(body)+len(body)/8)}
 	x.out = append(x.out, "<!doctype html>"...)
@@ -85,8 +82,7 @@ func fromXHTML(body []byte) ([]byte, bool) {
 	return x.out, x.rooted
 }
 
-// tags writes what follows at until the page ends or a new tokenizer is due, and returns
-// how many bytes that are.
+// tags rewrites body from at until it ends or a new tokenizer is due. It returns the bytes read.
 func (x *xhtml) tags(at int) (read int, ok bool) {
 	z := html.NewTokenizer(bytes.NewReader(x.body[at:]))
 	z.SetMaxBuf(maxToken)
@@ -107,7 +103,7 @@ func (x *xhtml) tags(at int) (read int, ok bool) {
 			ok = x.end(tagName(token[len("</"):]))
 		case html.TextToken:
 			ok = x.text(token)
-		default: // comments, instructions and the type of the document say nothing
+		default: // skip comments, instructions and the document type
 		}
 		if !ok || len(token) >= maxToken || len(x.out) > maxXMLGrowth*len(x.body)+maxToken {
 			return 0, false
@@ -118,7 +114,7 @@ func (x *xhtml) tags(at int) (read int, ok bool) {
 	}
 }
 
-// tagName is the name that a tag begins with, as written.
+// tagName returns the name at the start of a tag, as written.
 func tagName(rest []byte) []byte {
 	if i := bytes.IndexAny(rest, " \t\r\n\f/>"); i >= 0 {
 		return rest[:i]
@@ -126,7 +122,7 @@ func tagName(rest []byte) []byte {
 	return rest
 }
 
-// start writes a start tag; one that closes itself with its end tag, unless HTML has none.
+// start writes a start tag, and the end tag of an element that closes itself, if HTML has one.
 func (x *xhtml) start(token []byte, closed bool) bool {
 	name := tagName(token[1:])
 	if len(x.open) == 0 && x.rooted || len(x.open) >= maxXMLDepth {
@@ -150,7 +146,7 @@ func (x *xhtml) writeStart(tag atom.Atom, token []byte, closed bool) {
 		return
 	}
 	if tag == atom.Html {
-		token = bytes.Replace(token, []byte("xml:lang="), []byte("lang="), 1) // of two attributes the first counts
+		token = bytes.Replace(token, []byte("xml:lang="), []byte("lang="), 1) // the first of two attributes counts
 	}
 	token = bytes.TrimSuffix(token, []byte(">"))
 	if closed {
@@ -159,7 +155,7 @@ func (x *xhtml) writeStart(tag atom.Atom, token []byte, closed bool) {
 	x.out = append(append(x.out, token...), '>')
 }
 
-// end writes an end tag, and reports whether it ends the element that is open.
+// end writes an end tag and reports whether it matches the open element.
 func (x *xhtml) end(name []byte) bool {
 	last := len(x.open) - 1
 	if last < 0 || !bytes.Equal(x.open[last], name) {
@@ -180,8 +176,7 @@ func (x *xhtml) end(name []byte) bool {
 	return true
 }
 
-// text writes text, or a section of CDATA. Outside of the document's element there is none,
-// but for what is left of a document type.
+// text writes text or CDATA. Only the rest of a document type may be outside the root element.
 func (x *xhtml) text(token []byte) bool {
 	if len(x.open) == 0 {
 		return !x.rooted || len(bytes.TrimSpace(token)) == 0
@@ -206,7 +201,7 @@ func (x *xhtml) text(token []byte) bool {
 	return true
 }
 
-// contentOf is what becomes of the content of the element that a tag starts.
+// contentOf returns how the content of the element that a tag starts is written.
 func contentOf(tag atom.Atom, token []byte) rawContent {
 	switch tag {
 	case atom.Script:

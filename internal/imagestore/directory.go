@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	dirMode         = 0o750  // the group can read, for backups and web servers
+	dirMode         = 0o750  // readable by the group, for backups and web servers
 	temporarySuffix = ".tmp" // of a partial file
 )
 
-// directory is the absolute path of a place of files.
+// directory is the absolute path of a directory of files.
 type directory string
 
 func openDirectory(path string) (directory, error) {
@@ -37,13 +37,13 @@ func (d directory) path(key string) string {
 	return filepath.Join(string(d), filepath.FromSlash(key))
 }
 
-// write writes a file beside its place, and moves it there when its bytes are on the disk.
+// write writes a temporary file beside the final path, and renames it after its bytes are on disk.
 func (d directory) write(_ context.Context, o object, body io.ReadSeeker) (err error) {
 	path := d.path(o.key)
 	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 		return err
 	}
-	mode := fs.FileMode(0o666) // less the umask
+	mode := fs.FileMode(0o666) // minus the umask
 	if o.private {
 		mode = 0o600
 	}
@@ -64,7 +64,7 @@ func (d directory) write(_ context.Context, o object, body io.ReadSeeker) (err e
 	return files.SyncDirectory(filepath.Dir(path))
 }
 
-// createTemporary makes a file whose name parseKey knows.
+// createTemporary creates a file whose name parseKey recognizes.
 func createTemporary(path string, mode fs.FileMode) (*os.File, error) {
 	for {
 		stamp := strconv.FormatInt(time.Now().UnixNano(), 16)

@@ -17,13 +17,13 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// ErrCorrupt says that stored bytes do not fit their key. Delete the object and put the image again.
+// ErrCorrupt reports bytes that do not match their key. Delete the object and put the image again.
 var ErrCorrupt = errors.New("the stored bytes are not those of the image")
 
 const (
-	// detailBytesMax bounds a quotation of a service's answer.
+	// detailBytesMax caps a quotation of a service's answer.
 	detailBytesMax = 600
-	// noBucket is S3's word for a bucket that is not there.
+	// noBucket is S3's code for a missing bucket.
 	noBucket = "NoSuchBucket"
 )
 
@@ -37,14 +37,14 @@ func (f *failure) Unwrap() error { return f.err }
 
 func (f *failure) Is(target error) bool { return target == crawl.ErrFull && full(f.err) }
 
-// full reports whether a store has no room, whatever its service calls that.
+// full reports whether a store is full. Services use different codes for that.
 func full(err error) bool {
 	status, code := answer(err)
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || status == http.StatusInsufficientStorage ||
-		strings.Contains(code, "StorageFull") || strings.Contains(code, "QuotaExceeded") // MinIO's
+		strings.Contains(code, "StorageFull") || strings.Contains(code, "QuotaExceeded") // MinIO's codes
 }
 
-// trouble says what was to be done, why it failed and what helps. It wraps err.
+// trouble describes the failed operation, the reason and the remedy. It wraps err.
 func (s *Store) trouble(doing string, err error) error {
 	text := fmt.Sprintf("%s in %s: ", doing, s.name)
 	if why := reason(err); why != "" {
@@ -53,19 +53,19 @@ func (s *Store) trouble(doing string, err error) error {
 	return &failure{text: text + detail(err), err: err}
 }
 
-// answer returns the HTTP status and the code of a service's error; the status is 0 without an answer.
+// answer returns the HTTP status, or 0, and the code of a service's error.
 func answer(err error) (status int, code string) {
 	said, _ := errors.AsType[minio.ErrorResponse](err)
 	return said.StatusCode, said.Code
 }
 
-// missing reports whether the object, not its bucket, is not there.
+// missing reports whether the object, rather than its bucket, is missing.
 func missing(err error) bool {
 	status, code := answer(err)
 	return errors.Is(err, fs.ErrNotExist) || status == http.StatusNotFound && code != noBucket
 }
 
-// reason is the cause of a failure and its remedy, if they are known.
+// reason returns the cause of a failure and its remedy, if known.
 func reason(err error) string {
 	status, code := answer(err)
 	switch {
@@ -98,7 +98,7 @@ func unreachable(err error) bool {
 	return op || dns || web || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// detail is the text of an error on one line, and not too long.
+// detail returns the text of an error on one line of limited length.
 func detail(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	if len(text) > detailBytesMax {

@@ -10,17 +10,17 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Files are other files in a store, such as backups, under a prefix. List leaves them out.
+// Files are other files in a store, such as backups, under a prefix. List excludes them.
 type Files struct {
 	store  *Store
 	prefix string
 }
 
-// Files returns the files below prefix, which ends in a slash and begins no key of an image.
+// Files returns the files below prefix, which must end in a slash and must not begin an image's
+// key.
 func (s *Store) Files(prefix string) *Files { return &Files{store: s, prefix: prefix} }
 
-// Write stores a file, whole or not at all, readable by its owner alone. sha256 is that of its
-// bytes, in lower case hexadecimal digits.
+// Write stores a file atomically, readable only by its owner. sha256 is its lower case hex digest.
 func (f *Files) Write(ctx context.Context, name, sha256 string, size int64, body io.ReadSeeker) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (f *Files) Write(ctx context.Context, name, sha256 string, size int64, body
 	}, body)
 }
 
-// Read returns the bytes of a file, to be closed, like Get. An empty sha256 is any.
+// Read returns the bytes of a file like Get, to be closed. An empty sha256 skips the check.
 func (f *Files) Read(ctx context.Context, name, sha256 string) (io.ReadCloser, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -39,12 +39,12 @@ func (f *Files) Read(ctx context.Context, name, sha256 string) (io.ReadCloser, e
 	return in, err
 }
 
-// Remove deletes a file, if it is there.
+// Remove deletes a file if it exists.
 func (f *Files) Remove(ctx context.Context, name string) error {
 	return f.store.remove(ctx, f.prefix+name, name)
 }
 
-// Names are those of all files, sorted, without the prefix.
+// Names returns the sorted names of all files, without the prefix.
 func (f *Files) Names(ctx context.Context) ([]string, error) {
 	names, err := f.store.place.names(ctx, f.prefix)
 	if err != nil {
@@ -53,7 +53,7 @@ func (f *Files) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// checkName refuses a name that leads elsewhere.
+// checkName refuses a name outside the prefix.
 func checkName(name string) error {
 	leads := strings.HasPrefix(name, "/") || strings.HasPrefix(name, "../") || strings.Contains(name, `\`)
 	if name == "" || path.Clean(name) != name || leads {

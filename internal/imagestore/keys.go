@@ -21,10 +21,10 @@ func imageKey(sha string) string { return sha[0:2] + "/" + sha[2:4] + "/" + sha 
 
 func thumbnailKey(sha string) string { return thumbnailsPrefix + imageKey(sha) + thumbnailSuffix }
 
-// parseKey describes the object under a key of this package. For any other key it is not ok.
+// parseKey describes the object under a key of this package. ok is false for other keys.
 func parseKey(key string) (o Object, ok bool) {
 	rest, unfinished := cutTemporary(key)
-	text, trial := strings.CutPrefix(rest, probePrefix) // text is from rand.Text, which may become longer
+	text, trial := strings.CutPrefix(rest, probePrefix) // rand.Text may return longer texts in the future
 	if trial && len(text) >= 26 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == "" {
 		return Object{key: key, Leftover: true}, true
 	}
@@ -41,8 +41,8 @@ func parseKey(key string) (o Object, ok bool) {
 	return Object{key: key, SHA256: sha, Thumbnail: thumbnail, Leftover: unfinished}, true
 }
 
-// cutTemporary cuts off the end of the name of a partial file: the time in nanoseconds, which has
-// 16 hexadecimal digits from 2006 to 2262, and ".tmp".
+// cutTemporary removes the suffix of a partial file: the time in nanoseconds, which has 16
+// hexadecimal digits from 2006 to 2262, and ".tmp".
 func cutTemporary(key string) (rest string, temporary bool) {
 	rest, ok := strings.CutSuffix(key, temporarySuffix)
 	dot := strings.LastIndexByte(rest, '.')
@@ -57,8 +57,7 @@ func cutTemporary(key string) (rest string, temporary bool) {
 	return rest[:dot], true
 }
 
-// mayHaveKeys reports whether keys of ours can be below a path: "ab", "ab/cd", thumbnails
-// and the same below it.
+// mayHaveKeys reports whether a path may contain keys: "ab", "ab/cd", or these in thumbnails.
 func mayHaveKeys(path string) bool {
 	rest, _ := strings.CutPrefix(path+"/", thumbnailsPrefix)
 	switch len(rest) {
@@ -73,7 +72,7 @@ func mayHaveKeys(path string) bool {
 	}
 }
 
-// checkSHA refuses what is no SHA-256 in lower case hexadecimal digits.
+// checkSHA refuses a text that is not a SHA-256 in lower case hexadecimal digits.
 func checkSHA(sha string) error {
 	if len(sha) != shaDigits || !isHex(sha) {
 		return fmt.Errorf("%w: image %q: want its SHA-256 as %d hexadecimal digits in lower case",

@@ -18,7 +18,7 @@ type location struct {
 	name   string   // for errors, without credentials
 }
 
-// remedies are what to do in place of schemes that other programs know.
+// remedies are alternatives to the schemes of other programs.
 var remedies = map[string]string{
 	"gs": "Google's storage speaks S3's protocol: make an HMAC key, " + accessS3 + ", and use " +
 		"s3://BUCKET?region=auto&endpoint=https://storage.googleapis.com&use_path_style=true",
@@ -31,7 +31,7 @@ func Validate(where string) error {
 	return err
 }
 
-// parseLocation reads a URL or a path. An error is crawl.ErrInvalid, and quotes no secret of a URL.
+// parseLocation parses a URL or a path. An error is crawl.ErrInvalid and quotes no secret of a URL.
 func parseLocation(text string) (location, error) {
 	if text == "" {
 		return location{}, refuse("images", "no place to keep them is named", "name a directory or a URL")
@@ -44,7 +44,7 @@ func parseLocation(text string) (location, error) {
 		return inDirectory(text)
 	}
 	u, err := url.Parse(text)
-	if err != nil { // whose text quotes what may be a password
+	if err != nil { // its text may quote a password
 		return location{}, refuse(scheme+"://…", "it cannot be read as a URL",
 			"write what is special in a part of it as % and two hexadecimal digits")
 	}
@@ -100,7 +100,7 @@ func checkParams(u *url.URL, name string) error {
 	return nil
 }
 
-// hidden is a URL without its credentials, its path and the values of its parameters.
+// hidden returns a URL without its credentials, its path and the values of its parameters.
 func hidden(u *url.URL) string {
 	text := u.Scheme + "://"
 	if u.User != nil {

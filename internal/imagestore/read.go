@@ -12,9 +12,9 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Get returns the bytes of an image, to be closed, and their number. One that is not stored is
-// crawl.ErrNotFound. If the bytes have another SHA-256, the last Read returns ErrCorrupt in place of
-// io.EOF. ctx is for reading them too.
+// Get returns the bytes of an image and their number. The caller must close them. Get returns
+// crawl.ErrNotFound if the image is not stored. If the bytes have another SHA-256, the last Read
+// returns ErrCorrupt instead of io.EOF. ctx also applies to reading.
 func (s *Store) Get(ctx context.Context, sha256 string) (io.ReadCloser, int64, error) {
 	if err := checkSHA(sha256); err != nil {
 		return nil, 0, err
@@ -30,9 +30,9 @@ func (s *Store) Thumbnail(ctx context.Context, sha256 string) (io.ReadCloser, in
 	return s.read(ctx, thumbnailKey(sha256), "the thumbnail of image "+sha256, "")
 }
 
-// read opens an object. Its bytes have to have the SHA-256 sha, if that is not empty.
+// read opens an object. If sha is not empty, it is the required SHA-256 of the bytes.
 func (s *Store) read(ctx context.Context, key, what, sha string) (io.ReadCloser, int64, error) {
-	if err := ctx.Err(); err != nil { // a directory does not ask
+	if err := ctx.Err(); err != nil { // a directory does not check it
 		return nil, 0, s.trouble("read "+what, err)
 	}
 	in, size, err := s.place.read(ctx, key)
@@ -56,7 +56,7 @@ type reader struct {
 	what    string
 	stopped func() error
 	sha     string
-	hash    hash.Hash // nil where nothing is known of the bytes
+	hash    hash.Hash // nil without an expected SHA-256
 }
 
 func (r *reader) Read(p []byte) (int, error) {

@@ -23,21 +23,21 @@ import (
 const (
 	exampleS3 = "s3://BUCKET?region=REGION"
 	accessS3  = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-	triesMost = 3 // of a request that may succeed later
+	triesMost = 3 // for requests that may succeed later
 )
 
-// paramsS3 are the parameters that a URL may have. No value of one is a secret.
+// paramsS3 are the accepted parameters of a URL. None of their values is a secret.
 var paramsS3 = strings.Fields(`region endpoint use_path_style profile role anonymous dualstack fips accelerate
 	disable_https ssetype kmskeyid`)
 
-// bucket is a place in a service that speaks S3's protocol.
+// bucket is a bucket of a service with S3's protocol.
 type bucket struct {
 	client minio.Core
 	name   string
 	sse    encrypt.ServerSide
 }
 
-// openBucket also finds the region and the credentials, before the first request.
+// openBucket finds the region and the credentials before the first request.
 func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
 	query := u.Query()
 	on := make(map[string]bool)
@@ -74,7 +74,7 @@ func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
 	}
 	lookup := minio.BucketLookupDNS
 	if on["use_path_style"] || strings.Contains(u.Host, ".") {
-		lookup = minio.BucketLookupPath // no certificate is for a.b.s3.example
+		lookup = minio.BucketLookupPath // no certificate is valid for a.b.s3.example
 	}
 	client, err := minio.NewCore(host, &minio.Options{
 		Creds: creds, Secure: secure, Transport: transport, Region: region, BucketLookup: lookup, MaxRetries: triesMost,
@@ -89,7 +89,7 @@ func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
 	return &bucket{client: *client, name: u.Host, sse: sse}, nil
 }
 
-// encryption is what the service is asked to do with what it stores.
+// encryption returns the requested encryption on the service.
 func encryption(kind, key string) (encrypt.ServerSide, error) {
 	switch strings.ToLower(kind) {
 	case "":
@@ -122,7 +122,7 @@ func credentialsOf(ctx context.Context, region string, query url.Values, anonymo
 		creds = credentials.New(&role{base: creds, arn: arn, region: region, client: &http.Client{Timeout: openSpan}})
 	}
 	found := make(chan error, 1)
-	go func() { // a machine that has no credentials is slow to say so
+	go func() { // a machine without credentials is slow to answer
 		value, err := creds.GetWithContext(nil)
 		if err == nil && value.AccessKeyID == "" {
 			err = errors.New("none found")
@@ -140,9 +140,9 @@ func credentialsOf(ctx context.Context, region string, query url.Values, anonymo
 	}
 }
 
-// profileRegion is the region of a profile in AWS's file of settings, if it has one.
+// profileRegion returns the region of a profile in AWS's config file, or an empty string.
 func profileRegion(profile string) string {
-	home, _ := os.UserHomeDir() // without one there is no such file
+	home, _ := os.UserHomeDir() // without a home directory there is no such file
 	file, err := ini.Load(cmp.Or(os.Getenv("AWS_CONFIG_FILE"), filepath.Join(home, ".aws", "config")))
 	if err != nil {
 		return ""
@@ -154,7 +154,7 @@ func profileRegion(profile string) string {
 	return file.Section(section).Key("region").String()
 }
 
-// role assumes a role of AWS with other credentials, anew whenever it expires.
+// role assumes a role of AWS with other credentials, and again whenever it expires.
 type role struct {
 	credentials.Expiry
 
@@ -165,7 +165,7 @@ type role struct {
 
 func (r *role) Retrieve() (credentials.Value, error) { return r.RetrieveWithCredContext(nil) }
 
-// RetrieveWithCredContext asks AWS's security token service.
+// RetrieveWithCredContext requests credentials from AWS's security token service.
 func (r *role) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
 	own, err := r.base.GetWithContext(cc)
 	if err != nil {
@@ -187,8 +187,7 @@ func (r *role) RetrieveWithCredContext(cc *credentials.CredContext) (credentials
 	return value, nil
 }
 
-// write sends an object in one request, with its SHA-256, which the service checks, and without the
-// checksums that only AWS understands.
+// write sends an object in one request with its SHA-256, but without checksums that only AWS knows.
 func (b *bucket) write(ctx context.Context, o object, body io.ReadSeeker) error {
 	_, err := b.client.PutObject(ctx, b.name, o.key, body, o.size, "", o.sha, minio.PutObjectOptions{
 		ContentType: o.mediaType, ServerSideEncryption: b.sse, DisableContentSha256: true,

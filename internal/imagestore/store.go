@@ -17,29 +17,29 @@ const (
 	cleanUpSpan = 10 * time.Second // after a context has ended
 )
 
-// place holds objects. It may ignore that a context has ended. For an object that is not there, it
-// returns an error that missing recognizes.
+// place stores objects. It may ignore that a context has ended. For a missing object, it returns an
+// error that missing recognizes.
 type place interface {
-	// write stores an object whole, or not at all. It reads body from its start.
+	// write stores an object atomically. It reads body from its start.
 	write(ctx context.Context, o object, body io.ReadSeeker) error
 	read(ctx context.Context, key string) (in io.ReadCloser, size int64, err error)
 	stat(ctx context.Context, key string) (size int64, written time.Time, err error)
 	remove(ctx context.Context, key string) error
-	// list is List, but an error may be anybody's.
+	// list is like List, but returns the storage's errors.
 	list(ctx context.Context, yield func(Object) error) (others int, err error)
-	// names are sorted, and without the prefix of the files.
+	// names returns sorted names without the prefix of the files.
 	names(ctx context.Context, prefix string) ([]string, error)
 }
 
-// Store keeps images. It is safe for use by several goroutines.
+// Store stores images. It is safe for concurrent use.
 type Store struct {
 	place place
 	name  string
 }
 
-// Open opens the store at a URL, or in a directory, which it makes, readable by its owner and its
-// group (0750). It finds credentials within 10 seconds, but does not test the store: Check does.
-// An invalid URL is crawl.ErrInvalid. No error has credentials in it.
+// Open opens the store at a URL, or in a directory. It creates the directory, readable by its owner
+// and its group (0750). It finds credentials within 10 seconds, but Check tests the store. An
+// invalid URL is crawl.ErrInvalid. Errors contain no credentials.
 //
 //	file:///var/lib/mosey/images
 //	s3://BUCKET?region=REGION
@@ -59,17 +59,16 @@ func Open(ctx context.Context, where string) (*Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, openSpan)
 	defer cancel()
 	if s.place, err = openBucket(ctx, l.bucket); err != nil {
-		// The service has not been asked yet, so the error is about the URL or the environment.
+		// The service was not requested yet, so the error is about the URL or the environment.
 		return nil, &failure{text: fmt.Sprintf("open the store of images in %s: %s", s.name, detail(err)), err: err}
 	}
 	return s, nil
 }
 
-// String is where the store is, without credentials.
+// String returns the location of the store without credentials.
 func (s *Store) String() string { return s.name }
 
-// Check writes, reads and deletes an object of about size bytes under a name of its own. Call it
-// when a process starts.
+// Check writes, reads and deletes a unique object of about size bytes. Call it at process start.
 func (s *Store) Check(ctx context.Context, size int64) (err error) {
 	text := rand.Text()
 	key := probePrefix + text
@@ -93,12 +92,11 @@ func (s *Store) Check(ctx context.Context, size int64) (err error) {
 	return errors.Join(err, in.Close())
 }
 
-// DeleteAgeMin is the least age for Delete of an object without references: a Put that left it
-// alone when it was young has long been recorded. It allows for clocks that differ.
+// DeleteAgeMin is the least age of unreferenced objects for Delete. Any Put that skipped a young
+// object has been recorded long before. It allows for clock differences.
 const DeleteAgeMin = 2 * rewriteAfter
 
-// Delete deletes an object that List has found, unless it was written since, and reports whether it
-// is gone.
+// Delete deletes an object from List unless it was written since. It reports whether it is gone.
 func (s *Store) Delete(ctx context.Context, o Object) (gone bool, err error) {
 	if o.key == "" {
 		return false, fmt.Errorf("%w: image %s: want an object that was listed", crawl.ErrInvalid, o.SHA256)
@@ -117,8 +115,8 @@ func (s *Store) Delete(ctx context.Context, o Object) (gone bool, err error) {
 	return false, s.trouble("delete "+what, err)
 }
 
-// Erase deletes an image and its thumbnail, if they are there. A Put that has just left the image
-// alone may be recorded afterwards: check then whether it is there.
+// Erase deletes an image and its thumbnail, if they exist. A concurrent Put that skipped the image
+// may be recorded afterwards. The caller must then check whether the image exists.
 func (s *Store) Erase(ctx context.Context, sha256 string) error {
 	if err := checkSHA(sha256); err != nil {
 		return err
@@ -130,7 +128,7 @@ func (s *Store) Erase(ctx context.Context, sha256 string) error {
 }
 
 func (s *Store) remove(ctx context.Context, key, what string) error {
-	if err := ctx.Err(); err != nil { // a directory does not ask
+	if err := ctx.Err(); err != nil { // a directory does not check it
 		return s.trouble("delete "+what, err)
 	}
 	if err := s.place.remove(ctx, key); err != nil && !missing(err) {
@@ -140,10 +138,10 @@ func (s *Store) remove(ctx context.Context, key, what string) error {
 }
 
 // rewriteAfter is the age at which Put writes an object again, because it may be an orphan that is
-// just being deleted; Delete leaves a young one alone.
+// being deleted. Delete skips younger objects.
 const rewriteAfter = time.Hour
 
-// isThere reports whether an object is stored with the right size and young enough to be left alone.
+// isThere reports whether an object is stored with the right size and young enough to be skipped.
 func (s *Store) isThere(ctx context.Context, o object) (bool, error) {
 	size, written, err := s.place.stat(ctx, o.key)
 	switch {
@@ -155,14 +153,14 @@ func (s *Store) isThere(ctx context.Context, o object) (bool, error) {
 	return false, s.trouble("look for "+o.what, err)
 }
 
-// Object is an object that List has found.
+// Object is an object from List.
 type Object struct {
-	// SHA256 is that of the image, also for its thumbnail; empty for a leftover of Check.
+	// SHA256 is the SHA-256 of the image, also for its thumbnail, or empty for leftovers of Check.
 	SHA256 string
 	Bytes  int64
-	// Written is when, in UTC, by the clock of the disk's machine or of the service.
+	// Written is the time of the write, in UTC, by the clock of the disk's machine or service.
 	Written time.Time
-	// Thumbnail says that it is the thumbnail, not the image.
+	// Thumbnail is set for a thumbnail.
 	Thumbnail bool
 	// Leftover is set for a partial file of a process that was killed, or is still writing.
 	Leftover bool
@@ -170,9 +168,9 @@ type Object struct {
 	key string
 }
 
-// List calls yield for all images, thumbnails and leftovers, in the order of their keys, until that
-// returns an error, which List returns. An object that is written or deleted meanwhile may be among
-// them. others counts foreign objects; a folder without keys of ours counts once.
+// List calls yield for all images, thumbnails and leftovers, in the order of their keys. It stops
+// at the first error of yield and returns it. Objects that are written or deleted concurrently may
+// be included. others counts foreign objects. A folder without keys of this package counts once.
 func (s *Store) List(ctx context.Context, yield func(Object) error) (others int, err error) {
 	var stopped error
 	others, err = s.place.list(ctx, func(o Object) error {

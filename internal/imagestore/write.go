@@ -20,7 +20,7 @@ type object struct {
 	key, what, mediaType, sha string
 
 	size    int64
-	private bool // for its owner alone
+	private bool // readable only by its owner
 }
 
 func newObject(key, what, mediaType string, data []byte) object {
@@ -28,14 +28,14 @@ func newObject(key, what, mediaType string, data []byte) object {
 	return object{key: key, what: what, mediaType: mediaType, size: int64(len(data)), sha: hex.EncodeToString(sum[:])}
 }
 
-// Put stores an image, the size bytes of body from its start, under their SHA-256 in lower
-// case hexadecimal digits, with its media type, which is image/*. It leaves one alone that is there
-// with the right size and was written within the last hour. Bytes with another SHA-256 are
-// crawl.ErrInvalid and not stored.
+// Put stores an image, the size bytes of body from its start, under their SHA-256 in lower case
+// hexadecimal digits, with its media type, which is image/*. It skips an image that exists with the
+// right size and was written within the last hour. It returns crawl.ErrInvalid, and stores nothing,
+// if the bytes have another SHA-256.
 //
-// It reads body twice, to refuse wrong bytes before it sends any, and bytes that change meanwhile
-// before they are there. Under the key the image is whole or not there, whatever is killed. Several
-// calls for the same image do not harm each other.
+// It reads body twice, to refuse wrong bytes before it sends any, and to detect changes during the
+// write. The image appears atomically, even if a process is killed. Concurrent calls for the same
+// image are safe.
 func (s *Store) Put(ctx context.Context, sha256 string, body io.ReadSeeker, size int64, mediaType string) error {
 	if err := checkSHA(sha256); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *Store) PutThumbnail(ctx context.Context, sha256 string, jpeg []byte) er
 	return s.write(ctx, o, bytes.NewReader(jpeg))
 }
 
-// write stores an object under its key, whole, or not at all.
+// write stores an object under its key atomically.
 func (s *Store) write(ctx context.Context, o object, in io.ReadSeeker) error {
 	body, err := newBody(ctx, o, in)
 	if err == nil {
@@ -89,11 +89,11 @@ func (s *Store) write(ctx context.Context, o object, in io.ReadSeeker) error {
 	return nil
 }
 
-// errBody is a fault of the bytes to store, rather than of the store.
+// errBody reports a fault of the bytes to store, rather than of the store.
 var errBody = errors.New("its bytes cannot be stored")
 
-// body reads the bytes to store. If they do not fit the key, it fails before it returns the last
-// byte, so that nobody ever has all wrong bytes.
+// body reads the bytes to store. If they do not match the key, it fails before it returns the last
+// byte, so that no reader ever has all wrong bytes.
 type body struct {
 	in      io.ReadSeeker
 	object  object
@@ -117,7 +117,7 @@ func (b *body) rewind() error {
 	return nil
 }
 
-// Seek supports the calls of an HTTP client that sends the body again: offset 0 from each whence.
+// Seek supports HTTP clients that resend the body: offset 0 from each whence.
 func (b *body) Seek(offset int64, whence int) (int64, error) {
 	switch {
 	case b.err != nil:

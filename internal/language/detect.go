@@ -11,54 +11,50 @@ import (
 	"github.com/mosey-web/mosey/internal/language/tags"
 )
 
-// How much text is needed, in letters; one of Chinese, Japanese or Korean counts for
-// three.
+// Text lengths in letters. A letter of Chinese, Japanese or Korean counts as three.
 const (
-	// lettersLeast is the least for any answer, whatever is declared: fewer are a label
-	// or two.
+	// lettersLeast is the minimum for any answer, even a declared one. Shorter texts are labels.
 	lettersLeast = 40
-	// lettersEnough is how many the models need. Below it a few words would decide,
-	// names for instance.
+	// lettersEnough is the minimum for the models. In shorter texts a few names would decide.
 	lettersEnough = 120
 )
 
-// How sure models have to be. Measured: a language named with 0.9 is right, and one
-// with 0.8 on average of three windows.
+// The required confidence of the models. In measurements, a language with 0.9 was right, and so was
+// a language with an average of 0.8 over three windows.
 const (
 	sureAlone    = 0.9
 	sureTogether = 0.8
 )
 
-// Models tell languages by their letters.
+// Models identify languages by their letters.
 type Models interface {
-	// Likely returns the most likely languages of a short text, by their codes of ISO
-	// 639-1 in lower case, and how sure they are, between 0 and 1. It is empty for an
-	// unknown script. The text is taken to be in one of among, two languages or more,
-	// or in any if among is empty. among must not change. The cost grows with the
-	// number of languages.
+	// Likely returns the most likely languages of a short text with their confidence between 0 and
+	// 1. The keys are ISO 639-1 codes in lower case. The map is empty for an unknown script. Likely
+	// chooses from among, which has two or more languages, or from all languages if among is empty.
+	// The caller must not change among. The cost grows with the number of languages.
 	Likely(text string, among []string) map[string]float64
 }
 
-// Detector names languages. It is safe for concurrent use if its models are.
+// Detector identifies languages. It is safe for concurrent use if its models are.
 type Detector struct {
 	models Models
 }
 
-// New makes a detector. Without models, which may be nil, it names what is declared, if
-// the script of the text agrees, and the language of a script that only one has.
+// New returns a detector. models may be nil. Then it returns the declared language if the script of
+// the text agrees, or else the only language of that script.
 func New(models Models) Detector { return Detector{models: models} }
 
-// Languages names the language of the largest part of a text, and another if at least a
-// fifth of the text is in it. prose is running text in normal form C, a paragraph a line,
-// without menus and code. declared has the tags of the page and its header, the most
-// trusted first; malformed ones are ignored. The answers have at most 35 characters. They
-// are empty if the language is undetermined, or there is no other.
+// Languages returns the main language of a text, and a second language if it covers at least a
+// fifth of the text. prose is running text in normal form C, one paragraph per line, without menus
+// and code. declared has the tags of the page and its header, the most trusted first. Malformed
+// tags are ignored. The results have at most 35 characters. They are empty if the language is
+// undetermined or there is no second language.
 func (d Detector) Languages(prose string, declared ...string) (first, second string) {
 	tags := parse(declared)
 	if d.models == nil {
 		return d.one(prose, tags), ""
 	}
-	in, _ := divisions.Get().(*divided) // there is nothing else
+	in, _ := divisions.Get().(*divided) // the pool holds nothing else
 	defer in.release()
 	in.divide(prose)
 	largest := in.main()
@@ -69,7 +65,7 @@ func (d Detector) Languages(prose string, declared ...string) (first, second str
 	switch first = d.one(in.text(largest), tags); {
 	case first != "":
 	case largest.lang != 0 && doubtful(frequentWords().ranked[bits.TrailingZeros64(largest.lang)]):
-		return "", "" // two languages that are alike
+		return "", "" // two similar languages
 	default:
 		return d.one(prose, tags), ""
 	}
@@ -80,7 +76,7 @@ func (d Detector) Languages(prose string, declared ...string) (first, second str
 		}
 		if other.lang != 0 || other.script != in.scriptOf(largest) {
 			second = d.one(in.text(other), tags)
-			// only their declaration tells the languages of one line from each other
+			// only the declaration distinguishes the languages of one line
 			if second != "" && lineOf(baseOf(language.Make(first))) != lineOf(baseOf(language.Make(second))) {
 				return first, second
 			}
@@ -91,7 +87,7 @@ func (d Detector) Languages(prose string, declared ...string) (first, second str
 	return first, ""
 }
 
-// one names the language of a text that is in one.
+// one returns the language of a text in one language.
 func (d Detector) one(prose string, tags []language.Tag) string {
 	s := scriptsOf(prose)
 	if s.letters < lettersLeast {
@@ -114,9 +110,9 @@ type candidate struct {
 	sure float64
 }
 
-// find tells the language of a text by its frequent words, or asks the models. If the words
-// point to a language, but not clearly, the models are asked about it and similar ones, with
-// less text; and if they name another, about all.
+// find identifies the language of a text by its frequent words, or else by the models. If the words
+// are ambiguous, it runs the models on less text and similar languages only. If the models then
+// choose another language, it runs them on all languages.
 func (d Detector) find(prose string, s scripts, w *words) []candidate {
 	switch lang, family, sure := w.leader(); {
 	case lang == "":
@@ -136,9 +132,9 @@ func (d Detector) find(prose string, s scripts, w *words) []candidate {
 	return d.candidates(windows(prose, windowLetters), s, nil)
 }
 
-// candidates are the two most likely languages by pieces of a text, or the one that is
-// certain. There may be none. They are of among if that names any. A piece in another
-// script than most of the text does not count, such as a paragraph that was not translated.
+// candidates returns the two most likely languages of the pieces, or one certain language, or nil.
+// If among is not empty, they are chosen from it. Pieces in another script than most of the text
+// are skipped, such as untranslated paragraphs.
 func (d Detector) candidates(pieces []string, s scripts, among []string) []candidate {
 	sum := map[string]float64{}
 	read := 0.0
@@ -161,7 +157,7 @@ func (d Detector) candidates(pieces []string, s scripts, among []string) []candi
 			}
 		}
 	}
-	found := []candidate{{}} // comes second if there is one language
+	found := []candidate{{}} // placeholder for the second language
 	for base, total := range sum {
 		found = append(found, candidate{base, total / read})
 	}
@@ -177,8 +173,7 @@ func (d Detector) candidates(pieces []string, s scripts, among []string) []candi
 	return found[:2]
 }
 
-// choose decides between what the text looks like and what is declared. "und" is
-// undetermined.
+// choose weighs the detected languages against the declared ones. "und" means undetermined.
 func choose(found []candidate, declared []language.Tag, s scripts) language.Tag {
 	var top, second string
 	certain := len(found) == 1
@@ -207,14 +202,14 @@ func choose(found []candidate, declared []language.Tag, s scripts) language.Tag 
 }
 
 const (
-	// tagBytesMax is the longest tag that RFC 5646 §4.4.1 asks to support.
+	// tagBytesMax is the length of the longest tag whose support RFC 5646 §4.4.1 recommends.
 	tagBytesMax = 35
-	// declaredMax is how many declarations are looked at.
+	// declaredMax caps the declarations that are read.
 	declaredMax = 8
 )
 
-// parse reads what is declared: tags, lists of tags as in Content-Language, and locales
-// such as "pt_BR" or "de_DE.UTF-8". "und", "mul", "zxx" and what is private say nothing.
+// parse reads the declarations: tags, lists of tags as in Content-Language, and locales such as
+// "pt_BR" or "de_DE.UTF-8". It ignores "und", "mul", "zxx" and private tags.
 func parse(declared []string) (found []language.Tag) {
 	for _, list := range declared {
 		for text := range strings.SplitSeq(list, ",") {
@@ -222,7 +217,7 @@ func parse(declared []string) (found []language.Tag) {
 			if text == "" || len(text) > tagBytesMax || len(found) == declaredMax {
 				continue
 			}
-			// strings such as "en-us-posix" are read as far as they are tags
+			// invalid rests are ignored, as in "en-us-posix"
 			tag, err := language.BCP47.Parse(text)
 			if base, certain := tag.Base(); err != nil || certain == language.No || tags.Nameless(base) {
 				continue
@@ -238,12 +233,11 @@ func baseOf(tag language.Tag) string {
 	return base.String()
 }
 
-// guessed is how sure frequent words have to be of a query's language: a wrong guess only
-// changes the order of what is found.
+// guessed is the claim for a query's language. A wrong guess only changes the order of the results.
 var guessed = claim{words: 3, share: 20, times: 2, least: 1}
 
-// Guess names the language of a few words, such as a query, by their script and by words
-// that are frequent in one language; empty if that is open. It needs no models.
+// Guess returns the language of a few words, such as a query, by their script and by frequent
+// words. It returns an empty string if the language is unclear. It uses no models.
 func Guess(text string) string {
 	if s := scriptsOf(text); s.oneLanguage() {
 		return s.language()
@@ -253,7 +247,7 @@ func Guess(text string) string {
 	for i, lang := range w.ranked {
 		if w.bear(i, guessed) {
 			if lang == groups[0][0] {
-				return "" // as frequent as the others of its group
+				return "" // as frequent in the others of its group
 			}
 			return lang
 		}
@@ -261,8 +255,8 @@ func Guess(text string) string {
 	return ""
 }
 
-// withoutContractions leaves out words such as "don't", whose parts are words of other
-// languages. What French and Italian put before an apostrophe stays.
+// withoutContractions removes words such as "don't", whose parts are words of other languages. It
+// keeps French and Italian words with an apostrophe.
 func withoutContractions(text string) string {
 	var kept []string
 	for word := range strings.FieldsSeq(strings.ReplaceAll(text, "’", "'")) {

@@ -8,39 +8,35 @@ import (
 )
 
 const (
-	// partShare is the share of a text, one in so many, from which on another language of it
-	// is named.
+	// partShare is the divisor of the least share of a second language in a text.
 	partShare = 5
-	// partsLeast is the share from which on a part in another language is left out when the
-	// largest is looked at.
+	// partsLeast is the divisor of the least share of a part that is separated from the largest.
 	partsLeast = 20
-	// paragraphsMost is how many paragraphs are told apart; what follows belongs to the last.
+	// paragraphsMost caps the paragraphs. The rest of a text belongs to the last one.
 	paragraphsMost = 256
-	// scriptBytes is how much of a paragraph shows its script.
+	// scriptBytes is the length of the sample that decides a paragraph's script.
 	scriptBytes = 200
-	// nearly is how many frequent words a language has of a paragraph, in percent of those
-	// that the most likely one has, if it may be the paragraph's.
+	// nearly is the least number of frequent words of a candidate language in a paragraph, in
+	// percent of the most likely language's number.
 	nearly = 75
 )
 
-// paragraph is a line of a text.
 type paragraph struct {
 	text   string
-	weight int // letters, as lettersLeast counts them
+	weight int // letters, counted as for lettersLeast
 	script string
-	// langs are the languages of ranked that it may be in, as bits; none if its words are
-	// frequent in none.
+	// langs has a bit for each candidate language in ranked, or none without frequent words.
 	langs uint64
 }
 
-// part is the paragraphs of a text that are in one language, or in one script and unknown.
+// part is the paragraphs of a text in one language, or in one script and an unknown language.
 type part struct {
 	weight int
-	lang   uint64 // a bit, or 0 for those that are unknown
+	lang   uint64 // a bit; 0 means unknown
 	script string
 }
 
-// has reports whether a paragraph is one of a part.
+// has reports whether a paragraph belongs to a part.
 func (p part) has(q paragraph) bool {
 	return p.lang&q.langs != 0 || p.lang == 0 && q.langs == 0 && p.script == q.script
 }
@@ -48,20 +44,20 @@ func (p part) has(q paragraph) bool {
 type divided struct {
 	list []paragraph
 	all  int // weight
-	// hits are the frequent words of each language in the paragraphs that may be in it.
+	// hits counts the frequent words of each language in its candidate paragraphs.
 	hits [rankedMost]int
 }
 
-// divisions are kept for the next texts.
+// divisions are reused for later texts.
 var divisions = sync.Pool{New: func() any { return new(divided) }}
 
 func (d *divided) release() {
-	clear(d.list) // they hold on to the text
+	clear(d.list) // they keep the text in memory
 	*d = divided{list: d.list[:0]}
 	divisions.Put(d)
 }
 
-// divide looks at the frequent words of each paragraph.
+// divide looks up the frequent words of each paragraph.
 func (d *divided) divide(prose string) {
 	for prose != "" && len(d.list) < paragraphsMost {
 		text, rest := prose, ""
@@ -103,7 +99,7 @@ func (d *divided) add(text string) {
 	d.list = append(d.list, p)
 }
 
-// largest is the largest part of the paragraphs that are not in parts already.
+// largest returns the largest part of the paragraphs outside the taken parts.
 func (d *divided) largest(taken ...part) (best part) {
 	var weights [rankedMost]int
 	unknown := map[string]int{}
@@ -132,9 +128,9 @@ func (d *divided) largest(taken ...part) (best part) {
 	return best
 }
 
-// main is the largest part. Paragraphs without frequent words are mostly names and terms of
-// the language around them: they are only taken for another one where they are by far the
-// most.
+// main returns the largest part. Paragraphs without frequent words are mostly names and terms of
+// the surrounding language. They count as another language only if they are by far the largest
+// part.
 func (d *divided) main() part {
 	const times = 2
 	largest := d.largest()

@@ -2,8 +2,7 @@ package language
 
 import "slices"
 
-// groups are languages that models cannot tell from each other by three sentences: what
-// is declared decides among them.
+// groups are languages that models cannot distinguish by three sentences. The declaration decides.
 var groups = [][]string{
 	{"bs", "hr", "sr"},
 	{"id", "ms"},
@@ -16,18 +15,16 @@ func alike(a, b string) bool {
 	})
 }
 
-// mixtures are languages that the models name for a text in two languages, such
-// as one with untranslated paragraphs.
+// mixtures are languages that the models return for a mixture of two languages.
 var mixtures = []string{"tl", "la", "eo"}
 
-// doubtful reports whether one piece of a text is not enough to name a language.
+// doubtful reports whether one piece of a text is not enough to identify a language.
 func doubtful(base string) bool {
 	return slices.Contains(mixtures, base) ||
 		slices.ContainsFunc(groups, func(group []string) bool { return slices.Contains(group, base) })
 }
 
-// neighbours are languages without a model, and the languages that the models take
-// them for.
+// neighbours maps languages without a model to the languages that the models mistake them for.
 var neighbours = map[string][]string{
 	"an": {"es", "ca"}, "ast": {"es", "pt"}, "ba": {"kk", "mn"}, "ban": {"id", "ms"}, "bho": {"hi", "mr"}, "br": {"fr", "cy"},
 	"ceb": {"tl"}, "co": {"it"}, "crh": {"tr", "az"}, "dsb": {"pl", "cs", "sk"}, "fo": {"is", "da", "nb", "nn"},
@@ -40,7 +37,7 @@ var neighbours = map[string][]string{
 	"uz": {"tr", "az", "kk"}, "war": {"tl"}, "wa": {"fr"}, "yi": {"he"},
 }
 
-// models are the languages that there are models of.
+// models lists the languages of the models.
 var models = []string{
 	"af", "ar", "az", "be", "bg", "bn", "bs", "ca", "cs", "cy", "da", "de", "el", "en", "eo", "es", "et", "eu", "fa", "fi",
 	"fr", "ga", "gu", "he", "hi", "hr", "hu", "hy", "id", "is", "it", "ja", "ka", "kk", "ko", "la", "lg", "lt", "lv", "mi",
@@ -50,7 +47,7 @@ var models = []string{
 
 func modelled(base string) bool { return slices.Contains(models, base) }
 
-// lineOf is the line of frequent that has the words of a language.
+// lineOf returns the code of the line in frequent with the words of a language.
 func lineOf(base string) string {
 	for _, group := range groups {
 		if slices.Contains(group, base) {
@@ -60,8 +57,7 @@ func lineOf(base string) string {
 	return base
 }
 
-// families are languages that have words in common, among them all that frequent has
-// enough words of.
+// families are languages with common words, including all languages with enough words in frequent.
 var families = [][]string{
 	{"af", "da", "de", "en", "is", "nb", "nl", "nn", "sv"},
 	{"ca", "eo", "es", "fr", "it", "la", "pt", "ro"},

@@ -11,31 +11,28 @@ import (
 	"github.com/mosey-web/mosey/internal/language/tags"
 )
 
-// scripts is what a text is written in.
+// scripts describes the scripts of a text.
 type scripts struct {
-	// letters counts them, see lettersLeast; it is not exact beyond scriptRunes.
+	// letters counts the letters as for lettersLeast. It is not exact beyond scriptRunes.
 	letters int
-	// main is the script of most letters, by its name in ISO 15924; empty without
-	// letters.
-	main string
-	// traditional is set if Chinese is written in traditional characters.
+	// main is the ISO 15924 name of the script of most letters. It is empty without letters.
+	main        string
 	traditional bool
 }
 
-// ideographWeight is how many letters a character of Chinese, Japanese or Korean counts for.
+// ideographWeight is the number of letters that a Chinese, Japanese or Korean character counts as.
 const ideographWeight = 3
 
-// scriptRunes is how much of a text is looked at.
+// scriptRunes caps the characters that are examined.
 const scriptRunes = 4000
 
-// script is a script by its name in ISO 15924.
+// script is a script with its ISO 15924 name.
 type script struct {
 	name  string
 	table *unicode.RangeTable
 }
 
-// known are the scripts that are told apart. Han stands for Japanese, too, where there
-// are kana.
+// known lists the distinguished scripts. A text of Han with kana is Japanese.
 var known = []script{
 	{"Latn", unicode.Latin},
 	{"Cyrl", unicode.Cyrillic},
@@ -68,7 +65,7 @@ var known = []script{
 	{"Mong", unicode.Mongolian},
 }
 
-// The places in known of some scripts.
+// The indexes of some scripts in known.
 const (
 	_ = iota
 	cyrillic
@@ -78,7 +75,7 @@ const (
 	hangul
 )
 
-// only are the scripts that practically one language has.
+// only maps scripts that practically belong to one language to that language.
 var only = map[string]string{
 	"Hang": "ko", "Kana": "ja", "Grek": "el", "Hebr": "he", "Thai": "th", "Taml": "ta", "Telu": "te", "Gujr": "gu", "Guru": "pa",
 	"Geor": "ka", "Armn": "hy", "Khmr": "km", "Laoo": "lo", "Mymr": "my", "Sinh": "si", "Mlym": "ml", "Knda": "kn", "Orya": "or",
@@ -103,7 +100,7 @@ func scriptsOf(text string) scripts {
 		case r < unicode.MaxASCII, !unicode.IsLetter(r) && !unicode.IsMark(r):
 			continue
 		}
-		if !unicode.Is(known[last].table, r) { // letters of a script come together
+		if !unicode.Is(known[last].table, r) { // letters of one script are adjacent
 			i := slices.IndexFunc(known, func(s script) bool { return unicode.Is(s.table, r) })
 			if i < 0 {
 				continue
@@ -138,15 +135,14 @@ func scriptsOf(text string) scripts {
 	return s
 }
 
-// oneLanguage reports whether the script is as good as a language's own.
+// oneLanguage reports whether the script practically belongs to one language.
 func (s scripts) oneLanguage() bool { return only[s.main] != "" }
 
-// language is the only language of the script; "und" if there is none.
+// language returns the only language of the script, or "und".
 func (s scripts) language() string { return cmp.Or(only[s.main], "und") }
 
-// fits reports whether a text in this script can be in a language. A language is taken
-// to be written in the script that most who write it use, and those that are written in
-// two in both.
+// fits reports whether a text in this script can be in a language. A language is written in the
+// script that most of its writers use, or in either of two scripts.
 func (s scripts) fits(tag language.Tag) bool {
 	base := baseOf(tag)
 	switch base {
@@ -166,8 +162,8 @@ func (s scripts) fits(tag language.Tag) bool {
 	}
 }
 
-// name is the tag of a language as it is written here: with a region that was declared,
-// and with a script where the language has several. The zero tag has none.
+// name returns the tag of a language in this script. It keeps a declared region, and adds a script
+// if the language has several. It returns an empty string for the zero tag.
 func (s scripts) name(tag language.Tag) string {
 	if tag == language.Und {
 		return ""
@@ -197,8 +193,7 @@ func (s scripts) name(tag language.Tag) string {
 	return text
 }
 
-// Frequent characters that are written differently: the nth of one stands for the nth of
-// the other.
+// Frequent characters with two forms, in the same order.
 const (
 	simplified  = "们这个来时为国会学对发过说没还开关见问题东长车门马书话语让认识谁请读谢写买卖红绿头实现应该进远运动战电脑网页经济党业华乐众传伟们优价儿两严丰临举义习乡亲从仓伤"
 	traditional = "們這個來時為國會學對發過說沒還開關見問題東長車門馬書話語讓認識誰請讀謝寫買賣紅綠頭實現應該進遠運動戰電腦網頁經濟黨業華樂眾傳偉們優價兒兩嚴豐臨舉義習鄉親從倉傷"

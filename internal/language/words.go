@@ -12,20 +12,19 @@ import (
 	"golang.org/x/text/language"
 )
 
-// frequent has a line for each language: its code, and words that are frequent in it.
-// Languages of which only what is declared can decide share a line.
+// frequent has a line for each language: its code and its frequent words. Languages that only the
+// declaration distinguishes share a line.
 //
 //go:embed frequent.txt
 var frequent string
 
-// lists are the languages of frequent in its order, and the languages that have a word, as
-// bits by their place in ranked.
+// lists holds the languages of frequent in order, and for each word bits by their index in ranked.
 type lists struct {
 	ranked []string
 	owners map[string]uint64
 }
 
-// frequentWords reads frequent when it is first needed.
+// frequentWords parses frequent on first use.
 var frequentWords = sync.OnceValue(func() *lists {
 	l := &lists{owners: map[string]uint64{}}
 	for line := range strings.Lines(frequent) {
@@ -39,57 +38,55 @@ var frequentWords = sync.OnceValue(func() *lists {
 })
 
 const (
-	// rankedMost is how many lines frequent can have.
+	// rankedMost caps the lines of frequent.
 	rankedMost = 64
-	// frequentMost is how many words of a text are looked at.
+	// frequentMost caps the words of a text that are read.
 	frequentMost = 200
-	// wordBytesMost is how much of a word is looked up.
+	// wordBytesMost caps the length of a word, in bytes. Longer words are cut.
 	wordBytesMost = 32
 )
 
-// claim is how sure frequent words have to be of a language.
+// claim is a required level of evidence from frequent words for a language.
 type claim struct {
-	// words is how many words a text needs, and share how many of them have to be frequent in
-	// the language, in percent.
+	// words is the least number of words, and share their least share in the language, in percent.
 	words, share int
-	// Beside any other language, least words have to be frequent in it and not in the
-	// other, and times as many as the other way round.
+	// For any other language, least is the minimum of words frequent only in the first language.
+	// times is the required ratio of these words to those frequent only in the other.
 	times, least int
 }
 
-// Measured with the Universal Declaration of Human Rights in the languages of frequent, in
-// 1,967 texts of 250 letters and 422 of 1,500. confirmed holds for the right language in
-// 1,729 and 395 texts, unheard in 1,413 and 376, certain in 628 and 320. Only confirmed
-// also holds for a wrong one: Macedonian for two and one texts in Serbian.
+// Measured with the Universal Declaration of Human Rights in the languages of frequent, in 1,967
+// texts of 250 letters and 422 of 1,500. confirmed holds for the right language in 1,729 and 395
+// texts, unheard in 1,413 and 376, certain in 628 and 320. Only confirmed also holds for a wrong
+// language: Macedonian for two Serbian texts and one.
 var (
-	// confirmed is enough where the language is declared.
+	// confirmed suffices for a declared language.
 	confirmed = claim{words: 30, share: 15, times: 2, least: 3}
-	// unheard is enough for the models to be asked of its relatives alone.
+	// unheard suffices to limit the models to the language's relatives.
 	unheard = claim{words: 30, share: 15, times: 4, least: 6}
-	// certain needs no models.
+	// certain makes the models unnecessary.
 	certain = claim{words: 30, share: 20, times: 6, least: 15}
 )
 
-// words says how many words of a text are frequent in which language.
+// words counts the frequent words of each language in a text.
 type words struct {
 	*lists
 
 	read int
-	// known are the owners of each word that is frequent, so many of them.
+	// known holds the owners of each frequent word, and knowns is its length.
 	known  [frequentMost]uint64
 	knowns int
 	has    [rankedMost]int
 }
 
-// look reads words at the beginning of a text, and from the middle of the rest on, which
-// may be in another language.
+// look reads words from the beginning of a text and from the middle of the rest.
 func (w *words) look(prose string) {
 	w.lists = frequentWords()
 	rest := w.take(prose, frequentMost/2)
 	w.take(rest[len(rest)/2:], frequentMost)
 }
 
-// take reads words until there are so many, and returns what is left of the text.
+// take reads words up to a total of most, and returns the rest of the text.
 func (w *words) take(text string, most int) string {
 	read := runs{text: text}
 	for w.read < most {
@@ -111,16 +108,16 @@ func (w *words) take(text string, most int) string {
 	return read.text
 }
 
-// runs cuts a text into words, which are runs of letters.
+// runs splits a text into words, which are runs of letters.
 type runs struct {
 	text string
-	// ascii and other count the letters that were read.
+	// ascii and other count the letters read so far.
 	ascii, other int
 	buffer       [wordBytesMost + utf8.UTFMax]byte
 }
 
-// next returns the next word in lower case, until the one after it is read; empty at the
-// end of the text.
+// next returns the next word in lower case, or an empty slice. It is valid until the following
+// call.
 func (r *runs) next() []byte {
 	word := r.buffer[:0]
 	for i, c := range r.text {
@@ -147,13 +144,13 @@ func (r *runs) next() []byte {
 	return word
 }
 
-// bear reports whether the words support a language of ranked as the text's.
+// bear reports whether the words satisfy a claim for a language of ranked.
 func (w *words) bear(lang int, c claim) bool {
 	if w.read < c.words || w.has[lang]*100 < w.read*c.share {
 		return false
 	}
 	for other := range w.ranked {
-		if other == lang || w.has[other]*4 < w.has[lang] { // has no chance
+		if other == lang || w.has[other]*4 < w.has[lang] { // too few words
 			continue
 		}
 		ours, against := 0, 0
@@ -172,7 +169,7 @@ func (w *words) bear(lang int, c claim) bool {
 	return true
 }
 
-// declared is the first of the tags that the words support; language.Und if there is none.
+// declared returns the first tag that the words support, or language.Und.
 func (w *words) declared(tags []language.Tag) language.Tag {
 	for _, tag := range tags {
 		if i := slices.Index(w.ranked, lineOf(baseOf(tag))); i >= 0 && w.bear(i, confirmed) {
@@ -182,9 +179,8 @@ func (w *words) declared(tags []language.Tag) language.Tag {
 	return language.Und
 }
 
-// leader returns the language that the words support, by its code in frequent, the
-// languages similar to it, itself included, and whether it is clear; all empty if the
-// words support no language.
+// leader returns the code in frequent of the language that the words support, its family of similar
+// languages (including itself), and whether it is certain. If no language fits, all are zero.
 func (w *words) leader() (lang string, family []string, sure bool) {
 	for i, lang := range w.ranked {
 		if !w.bear(i, unheard) {
@@ -200,20 +196,19 @@ func (w *words) leader() (lang string, family []string, sure bool) {
 }
 
 const (
-	// windowLetters is how much of a text the models read at once. With 200 letters
-	// 97 % of all texts are named rightly, and 500 cost eight times as much.
+	// windowLetters is the length of text that the models read at once. 200 letters identify 97 %
+	// of all texts correctly, and 500 cost eight times as much.
 	windowLetters = 220
-	// confirmLetters is enough to tell a few languages from each other.
+	// confirmLetters suffice to choose between a few languages.
 	confirmLetters = 100
-	// windowsMost is how many windows are read of a text that is hard to name.
+	// windowsMost caps the windows of a text.
 	windowsMost = 3
-	// scanBytes bounds how far a window is looked for, where there are few words.
+	// scanBytes caps the search for words of a window.
 	scanBytes = 8 << 10
 )
 
-// windows are pieces of about so many letters, of words without digits and URLs: at a
-// quarter, at three fifths and at the beginning of a text. A text that is too short for
-// several is one window.
+// windows returns pieces of the given number of letters, without digits and URLs. They start at a
+// quarter, at three fifths and at the beginning. A text too short for several has one window.
 func windows(text string, letters int) []string {
 	if len(text) <= letters {
 		return []string{window(text, 0, letters)}
@@ -228,8 +223,7 @@ func windows(text string, letters int) []string {
 	return pieces
 }
 
-// window is a piece of a text from the first word after start on, of about so many
-// letters.
+// window returns a piece of about most letters that begins with the first word after start.
 func window(text string, start, most int) string {
 	for start < len(text) && !utf8.RuneStart(text[start]) {
 		start++
@@ -244,12 +238,12 @@ func window(text string, start, most int) string {
 	letters := 0
 	for word := range strings.FieldsSeq(rest) {
 		if strings.ContainsAny(word, "0123456789@/\\_{}<>=|#$^~") || strings.HasPrefix(word, "www.") {
-			continue // it is a number, an address or a piece of code
+			continue // a number, an address or a piece of code
 		}
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		for _, r := range word { // a language without blanks has one word a sentence
+		for _, r := range word { // a language without blanks has one word per sentence
 			b.WriteRune(r)
 			if letters++; letters >= most && !unicode.IsMark(r) {
 				return b.String()

@@ -9,10 +9,10 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// headBytes is how much of a file's beginning tells its format, and that it is SVG.
+// headBytes is the length of a file's beginning that identifies its format or SVG.
 const headBytes = 1024
 
-// magics are how files of each format begin; a dot is any byte.
+// magics are the first bytes of each format.
 var magics = []struct {
 	prefix string
 	format crawl.ImageFormat
@@ -25,7 +25,7 @@ var magics = []struct {
 	{"MM\x00*", crawl.ImageTIFF},
 }
 
-// Format returns the format of a file by its first 64 bytes. It reports false for formats that are
+// Format returns the format of a file by its first 64 bytes. It returns false for formats that are
 // not in [crawl.ImageFormat], such as SVG and ICO.
 func Format(head []byte) (crawl.ImageFormat, bool) {
 	for _, m := range magics {
@@ -37,7 +37,7 @@ func Format(head []byte) (crawl.ImageFormat, bool) {
 	case len(head) >= 16 && string(head[:4]) == "RIFF" && string(head[8:15]) == "WEBPVP8":
 		return crawl.ImageWebP, true
 	case len(head) >= 18 && string(head[:2]) == "BM" && slices.Contains(bmpHeaders, head[14]) &&
-		string(head[15:18]) == "\x00\x00\x00": // two letters alone begin many a text
+		string(head[15:18]) == "\x00\x00\x00": // many texts begin with the two letters
 		return crawl.ImageBMP, true
 	case len(head) >= 16 && string(head[4:8]) == "ftyp":
 		return heifFormat(head)
@@ -45,11 +45,11 @@ func Format(head []byte) (crawl.ImageFormat, bool) {
 	return "", false
 }
 
-// bmpHeaders are the lengths that the second header of a BMP can have.
+// bmpHeaders are the possible lengths of the second header of a BMP.
 var bmpHeaders = []byte{12, 40, 52, 56, 64, 108, 124}
 
-// heifFormat returns the format for the brands of an ISO base media file (ISO/IEC 14496-12). Only the
-// compatible brands of a general brand of HEIF name the codec.
+// heifFormat returns the format for the brands of an ISO base media file (ISO/IEC 14496-12). For
+// the general brands of HEIF, only the compatible brands name the codec.
 func heifFormat(head []byte) (crawl.ImageFormat, bool) {
 	switch string(head[8:12]) {
 	case "avif", "avis":
@@ -69,7 +69,7 @@ func heifFormat(head []byte) (crawl.ImageFormat, bool) {
 	return crawl.ImageHEIC, true
 }
 
-// isSVG reports whether a file begins as SVG does.
+// isSVG reports whether a file begins like SVG.
 func isSVG(head []byte) bool {
 	text := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff"))))
 	if bytes.HasPrefix(text, []byte("<svg")) {
@@ -83,7 +83,7 @@ func isSVG(head []byte) bool {
 	return false
 }
 
-// mediaTypes are the media types of each format that servers send, the registered one first.
+// mediaTypes are the media types that servers send for each format, the registered type first.
 var mediaTypes = map[crawl.ImageFormat][]string{
 	crawl.ImageJPEG: {"image/jpeg", "image/jpg", "image/jpe", "image/pjpeg", "image/jfif", "image/pjp", "image/x-jpeg", "image/x-jpg"},
 	crawl.ImagePNG:  {"image/png", "image/x-png", "image/apng", "image/vnd.mozilla.apng"},
@@ -95,7 +95,7 @@ var mediaTypes = map[crawl.ImageFormat][]string{
 	crawl.ImageHEIC: {"image/heic", "image/heic-sequence", "image/x-heic", "image/heif", "image/heif-sequence", "image/x-heif"},
 }
 
-// MediaType returns the registered media type of a format, or nothing for an unknown one.
+// MediaType returns the registered media type of a format, or an empty string for unknown formats.
 func MediaType(format crawl.ImageFormat) string {
 	if types := mediaTypes[format]; len(types) > 0 {
 		return types[0]
@@ -103,11 +103,11 @@ func MediaType(format crawl.ImageFormat) string {
 	return ""
 }
 
-// Agrees reports whether servers send a Content-Type, with any parameters, for the format. An empty
-// or general one (application/octet-stream) agrees with all formats.
+// Agrees reports whether a Content-Type, with any parameters, is used for the format. An empty or
+// general type (application/octet-stream) agrees with all formats.
 func Agrees(format crawl.ImageFormat, contentType string) bool {
 	mediaType, _, err := mime.ParseMediaType(contentType)
-	if err != nil { // as of broken parameters
+	if err != nil { // such as broken parameters
 		mediaType, _, _ = strings.Cut(contentType, ";")
 		mediaType = strings.ToLower(strings.TrimSpace(mediaType))
 	}

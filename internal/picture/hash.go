@@ -10,12 +10,12 @@ import (
 const (
 	// reducedCells is the least number of cells of a large picture before it is resized.
 	reducedCells = 512
-	// pHashSide is the side of the plane that is transformed, hashSide that of the part that remains.
+	// pHashSide is the side of the transformed plane, and hashSide of the used part of the result.
 	pHashSide = 32
 	hashSide  = 8
 )
 
-// prints are the hashes of a picture, and its thumbnail if it was asked for.
+// prints holds the hashes of a picture, and its thumbnail if requested.
 type prints struct {
 	pHash, dHash crawl.ImageHash
 	flat         bool
@@ -34,8 +34,7 @@ func fingerprint(p pixels, turned orientation) prints {
 	}
 }
 
-// cosines are 2cos(πk(2n+1)/64) in units of 1<<cosineBits. Integers are the same on
-// every machine.
+// cosines are 2cos(πk(2n+1)/64) in units of 1<<cosineBits. Integers are the same on every machine.
 var cosines = func() (table [hashSide][pHashSide]int64) {
 	for k := range table {
 		for n := range table[k] {
@@ -47,8 +46,7 @@ var cosines = func() (table [hashSide][pHashSide]int64) {
 
 const cosineBits = 20
 
-// transform is the discrete cosine transform (DCT-II, not normalised) of both
-// directions, of which the 8 lowest frequencies of each are returned, row by row.
+// transform returns the 8×8 lowest frequencies of a two-dimensional DCT-II, unscaled, row by row.
 func transform(p plane) (out [hashSide * hashSide]int64) {
 	var columns [hashSide][pHashSide]int64
 	for k := range hashSide {
@@ -68,7 +66,7 @@ func transform(p plane) (out [hashSide * hashSide]int64) {
 	return out
 }
 
-// overMedian has a bit for each value that is greater than their median.
+// overMedian sets a bit for each value that is greater than the median.
 func overMedian(values [hashSide * hashSide]int64) (hash crawl.ImageHash) {
 	middle := twiceMedian(values)
 	for _, v := range values {
@@ -80,7 +78,7 @@ func overMedian(values [hashSide * hashSide]int64) (hash crawl.ImageHash) {
 	return hash
 }
 
-// rising has a bit for each cell that is brighter than the one to its left.
+// rising sets a bit for each cell that is brighter than its left neighbour.
 func rising(p plane) (hash crawl.ImageHash) {
 	for y := range p.height {
 		row := p.cells[y*p.width : (y+1)*p.width]
@@ -94,7 +92,7 @@ func rising(p plane) (hash crawl.ImageHash) {
 	return hash
 }
 
-// A picture with less bits of entropy, or less of its 63 frequencies that stand out, is flat.
+// A picture is flat with less entropy in bits, or with fewer of its 63 frequencies standing out.
 const (
 	entropyMin     = 2.0
 	standingOutMin = 32
@@ -105,7 +103,7 @@ func isFlat(p plane, frequencies [hashSide * hashSide]int64) bool {
 	return entropy(p) < entropyMin || standingOut(frequencies) < standingOutMin
 }
 
-// entropy is that of the shades of a plane, in bits.
+// entropy returns the entropy of the shades of a plane, in bits.
 func entropy(p plane) float64 {
 	var shades [256]int
 	for _, v := range p.cells {
@@ -121,8 +119,8 @@ func entropy(p plane) float64 {
 	return sum
 }
 
-// standingOut counts the frequencies, without the mean, that are farther from the median than a
-// wave of half a shade is from nothing. Noise decides the bits of the others.
+// standingOut counts the frequencies, without the mean, whose distance from the median exceeds the
+// amplitude of a wave of half a shade. Noise decides the bits of the others.
 func standingOut(frequencies [hashSide * hashSide]int64) int {
 	const wave = pHashSide * pHashSide / 2 << (2 * cosineBits)
 	middle, count := twiceMedian(frequencies), 0
@@ -134,7 +132,7 @@ func standingOut(frequencies [hashSide * hashSide]int64) int {
 	return count
 }
 
-// twiceMedian is the sum of the two middle values.
+// twiceMedian returns the sum of the two middle values.
 func twiceMedian(values [hashSide * hashSide]int64) int64 {
 	slices.Sort(values[:])
 	return values[len(values)/2-1] + values[len(values)/2]

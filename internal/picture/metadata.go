@@ -14,8 +14,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// The bounds of metadata: the bytes that are kept of a text, and for a file the
-// number of tags, the length of a tag, and the bytes and reads.
+// The bounds of metadata: the length of a stored text in bytes, and for each file the number of
+// tags, the length of a tag, and the bytes and reads.
 const (
 	textBytesMax  = 500
 	tagsMax       = 1_000
@@ -27,14 +27,13 @@ const (
 	dateTimeBytes = len("2006:01:02 15:04:05")
 )
 
-// metadata is the content of a file's metadata: of EXIF, else of XMP, else of IPTC.
+// metadata holds a file's metadata: EXIF, else XMP, else IPTC.
 type metadata struct {
 	crawl.ImageMeta
 	orientation orientation
 }
 
-// readMetadata reads the metadata of the file, and the chunks that the survey has found. Malformed
-// metadata do not make the picture malformed.
+// readMetadata reads the metadata of the file and of the survey. It ignores malformed metadata.
 func readMetadata(found *survey, src *source) metadata {
 	t := &texts{orientation: 1, exif: map[string]string{}, xmp: map[string]string{}, iptc: map[string]string{}}
 	switch found.format {
@@ -44,10 +43,10 @@ func readMetadata(found *survey, src *source) metadata {
 		t.read(src.metadata(), imagemeta.TIFF, imagemeta.EXIF|imagemeta.XMP|imagemeta.IPTC)
 	case crawl.ImageAVIF, crawl.ImageHEIC:
 		t.read(src.metadata(), imagemeta.HEIF, imagemeta.EXIF|imagemeta.XMP)
-		t.orientation = 1 // a box tells it, which the size includes
+		t.orientation = 1 // the size already includes the orientation, which is in a box
 	case crawl.ImagePNG, crawl.ImageGIF, crawl.ImageWebP, crawl.ImageBMP:
 	}
-	if len(found.exif) > 0 { // which is a TIFF without a picture
+	if len(found.exif) > 0 { // a TIFF without a picture
 		exif := &source{ended: src.ended, file: bytes.NewReader(found.exif), size: int64(len(found.exif))}
 		t.read(exif.metadata(), imagemeta.TIFF, imagemeta.EXIF)
 	}
@@ -57,29 +56,28 @@ func readMetadata(found *survey, src *source) metadata {
 	return t.metadata()
 }
 
-// metadata grants the reads for metadata. The library that reads them has no bounds of
-// its own: it follows directories that point at each other, and items of no bytes. But
-// each of its steps is a read, which is counted.
+// metadata grants the reads for metadata. The library has no bounds. It follows directories that
+// point at each other, and items without bytes. Each of its steps is a read, which is counted.
 func (s *source) metadata() *io.SectionReader { return s.grant(metaBytesMax, metaReadsMax) }
 
-// sizeOf reads the size of a file for which there is no decoder.
+// sizeOf reads the size of a file without a decoder.
 func (s *survey) sizeOf(file io.ReadSeeker, format imagemeta.ImageFormat) error {
 	result, err := imagemeta.Decode(imagemeta.Options{R: file, ImageFormat: format, Sources: imagemeta.CONFIG})
 	s.width, s.height = result.ImageConfig.Width, result.ImageConfig.Height
 	return err
 }
 
-// texts are the tags and properties that were read.
+// texts holds the tags and properties that were read.
 type texts struct {
 	orientation     orientation
 	exif, xmp, iptc map[string]string
-	// xmpRead is set if a packet was read: there is one in a file.
+	// xmpRead is set after the first packet. Files have only one.
 	xmpRead bool
 }
 
-// read reads the wanted tags of a file, without the place where it was taken.
+// read reads the wanted tags of a file, without the location where it was taken.
 func (t *texts) read(file io.ReadSeeker, format imagemeta.ImageFormat, from imagemeta.Source) {
-	// What can be read before a fault counts.
+	// Keep the values before a fault.
 	_, _ = imagemeta.Decode(imagemeta.Options{
 		R: file, ImageFormat: format, Sources: from, LimitNumTags: tagsMax, LimitTagSize: tagBytesMax,
 		ShouldHandleTag: wanted, HandleTag: t.take,
@@ -127,14 +125,14 @@ func (t *texts) take(tag imagemeta.TagInfo) error {
 	return nil
 }
 
-// keep keeps the first value of a name that is not empty, cleaned and bounded.
+// keep stores the first non-empty value of a name, cleaned and bounded.
 func keep(values map[string]string, name, value string) {
 	if values[name] == "" {
 		values[name] = strings.TrimSpace(crawl.CleanText(strings.TrimSpace(value), textBytesMax))
 	}
 }
 
-// metadata puts together what was read.
+// metadata combines the texts.
 func (t *texts) metadata() metadata {
 	m := metadata{orientation: t.orientation}
 	m.Camera = camera(t.exif["Make"], t.exif["Model"])
@@ -168,7 +166,7 @@ func firstTime(texts ...string) time.Time {
 	return time.Time{}
 }
 
-// xmpWanted are the properties that are read, and the namespaces that they are in.
+// xmpWanted are the wanted properties with their namespaces.
 var xmpWanted = map[xml.Name]bool{
 	{Space: "http://purl.org/dc/elements/1.1/", Local: "creator"}:         true,
 	{Space: "http://purl.org/dc/elements/1.1/", Local: "rights"}:          true,
@@ -180,11 +178,11 @@ var xmpWanted = map[xml.Name]bool{
 	{Space: "http://ns.useplus.org/ldf/xmp/1.0/", Local: "LicensorURL"}:   true,
 }
 
-// readXMP reads the wanted properties of a packet as far as it is well-formed: as attributes, and
-// as elements with a text, a list or a resource.
+// readXMP reads the wanted properties of a packet as far as it is well-formed. They are attributes,
+// or elements with a text, a list or a resource.
 func readXMP(packet io.Reader, values map[string]string) {
 	d := xml.NewDecoder(packet)
-	var in []bool // of each open element, whether it is wanted or within one that is
+	var in []bool // whether each open element is wanted or within a wanted element
 	var name string
 	var text strings.Builder
 	for range xmpTokensMax {

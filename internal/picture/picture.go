@@ -21,31 +21,28 @@ import (
 
 // Limits bounds the work of a Reader. Values that are not positive mean the defaults.
 type Limits struct {
-	// MaxPixels bounds the pixels of a picture by its header; a larger one is an error.
-	// Defaults to 40,000,000.
+	// MaxPixels caps the pixels declared in a header. More are an error. Defaults to 40,000,000.
 	MaxPixels int64
 
-	// MaxMemory bounds the bytes of all pictures that are decoded at a time, by an
-	// estimate from their headers. A picture that alone takes more is not decoded.
-	// Garbage that is not collected yet comes on top. Defaults to 320,000,000.
+	// MaxMemory caps the estimated bytes of all pictures that are decoded at a time, without
+	// garbage. A picture that alone takes more is not decoded. Defaults to 320,000,000.
 	MaxMemory int64
 
-	// MaxDecodes bounds how many pictures are decoded at a time. Defaults to half of
-	// GOMAXPROCS, at least 1.
+	// MaxDecodes caps the concurrent decodes. Defaults to half of GOMAXPROCS, at least 1.
 	MaxDecodes int
 }
 
 // Options are the options for one picture.
 type Options struct {
-	MinSize   int // the least width and height as it is shown, in pixels
+	MinSize   int // the least displayed width and height, in pixels
 	Thumbnail bool
 }
 
-// Result is the content of a file.
+// Result holds the data of a file.
 type Result struct {
 	crawl.ImageContent
-	// Thumbnail is a JPEG with the longest side of at most 256 pixels, the right way up
-	// and on white; nil if none was asked for or the picture was not decoded.
+	// Thumbnail is a JPEG with the longest side of at most 256 pixels, the right way up and on
+	// white. It is nil if it was not requested or the picture was not decoded.
 	Thumbnail []byte
 }
 
@@ -76,8 +73,8 @@ func New(limits Limits) *Reader {
 	}
 }
 
-// Read reads a file of size bytes in small pieces. With an error of this package, the result
-// still holds the format and the size of the picture as far as they are known.
+// Read reads a file of size bytes in small pieces. With an error of this package, the result still
+// has the format and the size of the picture if known.
 func (r *Reader) Read(ctx context.Context, file io.ReaderAt, size int64, options Options) (Result, error) {
 	src := newSource(ctx, file, size)
 	result := Result{ImageContent: crawl.ImageContent{Bytes: size}}
@@ -104,7 +101,7 @@ func (r *Reader) read(ctx context.Context, src *source, options Options, result 
 	if err != nil {
 		return src.blame(fmt.Errorf("%s: %w", format, err))
 	}
-	// The library that reads metadata takes memory for what a file claims to have.
+	// The metadata library allocates the memory that a file claims to need.
 	if err := r.slots.Acquire(ctx, 1); err != nil {
 		return err
 	}
@@ -138,7 +135,7 @@ func (r *Reader) check(result *Result, options Options) error {
 	return nil
 }
 
-// look waits for memory, and fills in the facts that need the pixels.
+// look waits for memory and adds the data that depends on the pixels.
 func (r *Reader) look(
 	ctx context.Context, src *source, found *survey, turned orientation, options Options, result *Result,
 ) error {
@@ -158,16 +155,17 @@ func (r *Reader) look(
 	}
 	defer r.memory.Release(memory)
 	if memory >= collectedFrom {
-		defer runtime.GC() // before the next one has the room
+		defer runtime.GC() // before the next decode acquires the memory
 	}
 	return r.print(src, found, turned, options, result)
 }
 
 // collectedFrom is the size, in bytes, of the smallest picture whose memory is collected at once.
-// That is cheap beside decoding it, and keeps a few large ones from raising the process's limit.
+// That is cheap compared with decoding, and keeps a few large pictures from raising the heap's
+// target.
 const collectedFrom = 64 << 20
 
-// print decodes the picture, and fills in its fingerprints and its thumbnail. All of that can panic.
+// print decodes the picture and adds its fingerprints and its thumbnail. All of that can panic.
 func (r *Reader) print(src *source, found *survey, turned orientation, options Options, result *Result) error {
 	printed, err := guarded(func() (prints, error) {
 		picture, err := r.decode(found, src)
@@ -192,7 +190,7 @@ func (r *Reader) print(src *source, found *survey, turned orientation, options O
 	return nil
 }
 
-// blame returns the error of the storage or the context if there was one, else ErrMalformed.
+// blame returns the error of the storage or the context, if any, or else ErrMalformed.
 func (s *source) blame(err error) error {
 	if s.err != nil {
 		return s.err
@@ -200,14 +198,13 @@ func (s *source) blame(err error) error {
 	return fmt.Errorf("%w: %w", ErrMalformed, err)
 }
 
-// The faults of a file. An error of [Reader.Read] wraps one of these, or is an error of
-// the file's storage or of the context.
+// The faults of a file. Other errors of [Reader.Read] come from the file's storage or the context.
 var (
 	ErrUnsupported   = errors.New("not an image in a format that is read")
-	ErrSVG           = errors.New("svg is not read") // it is text and can hold scripts
-	ErrTooManyPixels = errors.New("too many pixels") // for Limits.MaxPixels
-	ErrTooSmall      = errors.New("too small")       // for Options.MinSize
-	ErrMalformed     = errors.New("malformed")       // cut off, or against the rules of its format
+	ErrSVG           = errors.New("svg is not read") // it is text and may contain scripts
+	ErrTooManyPixels = errors.New("too many pixels") // see Limits.MaxPixels
+	ErrTooSmall      = errors.New("too small")       // see Options.MinSize
+	ErrMalformed     = errors.New("malformed")       // truncated, or a violation of its format
 )
 
 // The longest side of a thumbnail in pixels, and its quality as a JPEG.
@@ -216,7 +213,7 @@ const (
 	thumbnailQuality = 80
 )
 
-// thumbnail returns a JPEG of a picture, the right way up, on white, and not larger than it.
+// thumbnail returns a JPEG of a picture, the right way up, on white, and not enlarged.
 func thumbnail(p pixels, turned orientation) ([]byte, error) {
 	width, height := turned.apply(p.width, p.height)
 	longest := max(width, height)

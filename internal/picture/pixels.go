@@ -6,21 +6,21 @@ import (
 	"image/color"
 )
 
-// pixels is a picture, laid on white, row by row.
+// pixels is a picture on white, row by row.
 type pixels struct {
 	width, height int
-	// luma fills dst with the brightness of a row, as PIL's mode L has it.
+	// luma fills dst with the brightness of a row, like PIL's mode L.
 	luma func(y int, dst []uint8)
-	// rgb fills dst with three bytes a pixel.
+	// rgb fills dst with three bytes per pixel.
 	rgb func(y int, dst []uint8)
 }
 
-// luma weighs red, green and blue as ITU-R BT.601 does, in the integers of PIL.
+// luma weighs red, green and blue by ITU-R BT.601, in the integers of PIL.
 func luma(r, g, b uint8) uint8 {
 	return uint8((uint32(r)*19595 + uint32(g)*38470 + uint32(b)*7471 + 0x8000) >> 16) //nolint:gosec // at most 255
 }
 
-// lumaOf makes brightness of colours.
+// lumaOf converts colours to brightness.
 func lumaOf(width int, rgb func(y int, dst []uint8)) func(y int, dst []uint8) {
 	row := make([]uint8, 3*width)
 	return func(y int, dst []uint8) {
@@ -32,7 +32,7 @@ func lumaOf(width int, rgb func(y int, dst []uint8)) func(y int, dst []uint8) {
 	}
 }
 
-// pixelsOf reads all types of pictures of the decoders. Its functions are not for concurrent use.
+// pixelsOf reads all picture types of the decoders. Its functions are not safe for concurrent use.
 func pixelsOf(img image.Image) (pixels, error) {
 	b := img.Bounds()
 	p := pixels{width: b.Dx(), height: b.Dy()}
@@ -78,7 +78,7 @@ func pixelsOf(img image.Image) (pixels, error) {
 	default:
 		return p, fmt.Errorf("its decoder made a %T", img)
 	}
-	if p.rgb == nil { // it is grey
+	if p.rgb == nil { // grey
 		grey := make([]uint8, p.width)
 		p.rgb = func(y int, dst []uint8) {
 			p.luma(y, grey)
@@ -93,7 +93,7 @@ func pixelsOf(img image.Image) (pixels, error) {
 	return p, nil
 }
 
-// ycbcrRow converts a row; the picture's top left corner is at 0, 0.
+// ycbcrRow converts a row. The picture's top left corner is at 0, 0.
 func ycbcrRow(img *image.YCbCr, y int, dst []uint8) {
 	for x := range len(dst) / 3 {
 		c := img.COffset(x, y)
@@ -101,8 +101,7 @@ func ycbcrRow(img *image.YCbCr, y int, dst []uint8) {
 	}
 }
 
-// straightRow lays colours on white that are not multiplied by their alpha. The first of the bytes of
-// a sample counts.
+// straightRow lays colours with straight alpha on white, using the first byte of each sample.
 func straightRow(row []uint8, bytes int, dst []uint8) {
 	for x := range len(dst) / 3 {
 		c := row[4*bytes*x : 4*bytes*(x+1) : 4*bytes*(x+1)]
@@ -115,7 +114,7 @@ func straightRow(row []uint8, bytes int, dst []uint8) {
 	}
 }
 
-// multipliedRow is straightRow for colours that are multiplied by their alpha, or brighter.
+// multipliedRow is like straightRow for colours that are multiplied by their alpha, or brighter.
 func multipliedRow(row []uint8, bytes int, dst []uint8) {
 	for x := range len(dst) / 3 {
 		c := row[4*bytes*x : 4*bytes*(x+1) : 4*bytes*(x+1)]
@@ -127,12 +126,12 @@ func multipliedRow(row []uint8, bytes int, dst []uint8) {
 
 func addUpTo255(a, b uint8) uint8 { return a + min(b, 255-a) }
 
-// onWhite is a sample seen on white through its alpha.
+// onWhite lays a sample with an alpha on white.
 func onWhite(v, alpha uint8) uint8 {
 	return uint8((uint32(v)*uint32(alpha) + 255*(255-uint32(alpha)) + 127) / 255) //nolint:gosec // at most 255
 }
 
-// palettedRows look colours up. An index past the palette is black.
+// palettedRows looks up the colours of a palette. An index past the palette is black.
 func palettedRows(img *image.Paletted) (lumas, rgbs func(y int, dst []uint8)) {
 	var colours [256][3]uint8
 	var lumaTable [256]uint8
@@ -156,7 +155,7 @@ func palettedRows(img *image.Paletted) (lumas, rgbs func(y int, dst []uint8)) {
 	return lumas, rgbs
 }
 
-// onCanvas reads a picture that is a part of a canvas, the rest of which is white.
+// onCanvas reads a picture that is part of a canvas. The rest of the canvas is white.
 func onCanvas(img image.Image, at image.Point, width, height int) (pixels, error) {
 	p, err := pixelsOf(img)
 	if err != nil || at == (image.Point{}) && p.width == width && p.height == height {
@@ -178,9 +177,9 @@ func onCanvas(img image.Image, at image.Point, width, height int) (pixels, error
 	return pixels{width: width, height: height, luma: part(p.luma, 1), rgb: part(p.rgb, 3)}, nil
 }
 
-// toFullRange stretches the samples of a lossy WebP in place. VP8 has brightness from 16
-// to 235 and colours from 16 to 240 (RFC 9649, BT.601), which the decoder leaves; the
-// picture types of Go, as JPEG, have both from 0 to 255.
+// toFullRange stretches the samples of a lossy WebP in place. VP8 has brightness from 16 to 235 and
+// colours from 16 to 240 (RFC 9649, BT.601), and the decoder does not convert them. Go's picture
+// types have both from 0 to 255, as JPEG does.
 func toFullRange(img image.Image) {
 	var lossy *image.YCbCr
 	switch img := img.(type) {

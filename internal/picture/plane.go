@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// orientation is the EXIF orientation (EXIF 2.32, tag 0x0112), from 1, as it is stored, to 8.
+// orientation is the EXIF orientation (EXIF 2.32, tag 0x0112), from 1, as stored, to 8.
 type orientation int
 
-// turns reports whether to mirror the stored picture from left to right, then from top to bottom,
-// and then along its first diagonal.
+// turns reports whether to mirror the picture left to right, top to bottom, and diagonally, in this
+// order.
 func (o orientation) turns() (mirrored, flipped, transposed bool) {
 	return o == 2 || o == 3 || o == 7 || o == 8, o == 3 || o == 4 || o == 6 || o == 7, o >= 5
 }
 
-// apply is the size of a picture as it is shown.
+// apply returns the displayed size of a picture.
 func (o orientation) apply(width, height int) (shownWidth, shownHeight int) {
 	if o >= 5 {
 		return height, width
@@ -24,16 +24,16 @@ func (o orientation) apply(width, height int) (shownWidth, shownHeight int) {
 
 // plane is a picture whose cells are means of rectangles of pixels.
 type plane struct {
-	// channels is how many bytes a cell has: 1 of grey, 3 of colours.
+	// channels is the number of bytes of a cell: 1 for grey, 3 for colours.
 	channels      int
 	width, height int
-	// across and down count the cells to the picture's very edge: the last one can be narrower.
+	// across and down count the cells to the picture's exact edge. The last cell can be narrower.
 	across, down float64
 	cells        []uint8
 }
 
-// reduce returns the picture turned the right way up, with at least so many cells in
-// each direction where it has as many pixels, and less than twice as many.
+// reduce returns the picture turned the right way up. Each direction has at least cells cells, if
+// it has as many pixels, and less than twice as many.
 func reduce(p pixels, turned orientation, channels, cells int) plane {
 	mirrored, flipped, transposed := turned.turns()
 	stepX, stepY := max(1, p.width/cells), max(1, p.height/cells)
@@ -83,7 +83,7 @@ func mirror(row []uint8, channels int) {
 	}
 }
 
-// addUp adds the pixels of a row to the cells that they are in.
+// addUp adds the pixels of a row to their cells.
 func addUp(row []uint8, channels, step int, sums []uint32) {
 	if channels == 1 {
 		for i := range sums {
@@ -118,9 +118,8 @@ func (p plane) transposed() plane {
 	return out
 }
 
-// resize returns a grey plane of another size by a Lanczos filter with three lobes, to
-// the bit as Pillow's Image.resize with LANCZOS does it: rows first, rounded to bytes,
-// then columns.
+// resize returns a grey plane of another size by a Lanczos filter with three lobes. The result
+// equals Pillow's Image.resize with LANCZOS to the bit: rows first, rounded to bytes, then columns.
 func (p plane) resize(width, height int) plane {
 	rows := plane{channels: 1, width: width, height: p.height, cells: make([]uint8, width*p.height)}
 	for x, tap := range lanczos(p.across, p.width, width) {
@@ -138,7 +137,7 @@ func (p plane) resize(width, height int) plane {
 	return out
 }
 
-// taps are the cells that make up one of a smaller plane, and their weights in 1<<-weightBits.
+// taps are the source cells of one cell of a smaller plane, and their weights in 1<<-weightBits.
 type taps struct {
 	first   int
 	weights []int32
@@ -146,7 +145,7 @@ type taps struct {
 
 const weightBits = 22
 
-// weigh is the weighted sum of cells that are so far from each other.
+// weigh returns the weighted sum of cells at a distance of stride.
 func (t taps) weigh(cells []uint8, stride int) uint8 {
 	sum := int64(1) << (weightBits - 1)
 	at := t.first * stride

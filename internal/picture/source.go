@@ -20,19 +20,18 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// bufferBytes is how much of a file is read at a time.
+// bufferBytes is the size of a read.
 const bufferBytes = 64 << 10
 
-// errReadTooOften is for a file that points at its own bytes again and again, as a TIFF can.
+// errReadTooOften reports a file that points at its own bytes repeatedly, as a TIFF can.
 var errReadTooOften = errors.New("it has its bytes read over and over")
 
-// source reads a file within bounds: no more bytes and reads than were granted, and
-// nothing once the context has ended. It is for one goroutine.
+// source reads a file within its grant until the context ends. It is not safe for concurrent use.
 type source struct {
 	ended func() error
 	file  io.ReaderAt
 	size  int64
-	// bytes and reads are what is left of the grant.
+	// bytes and reads are the rest of the grant.
 	bytes, reads int64
 	// err is the first error of the storage or the context, not of the file's contents.
 	err error
@@ -48,19 +47,19 @@ func newSource(ctx context.Context, file io.ReaderAt, size int64) *source {
 	return &source{ended: ended, file: file, size: size}
 }
 
-// grant returns a reader of the file for so many bytes in so many reads.
+// grant returns a reader of the file for the given bytes and reads.
 func (s *source) grant(bytes, reads int64) *io.SectionReader {
 	s.bytes, s.reads = bytes, reads
 	return io.NewSectionReader(s, 0, s.size)
 }
 
-// whole allows to read the file once from front to back, and headers twice.
+// whole grants one pass through the file, and a second read of its headers.
 func (s *source) whole() *io.SectionReader { return s.grant(2*s.size+bufferBytes, s.size+bufferBytes) }
 
-// buffered is whole, in larger pieces.
+// buffered is like whole, in larger pieces.
 func (s *source) buffered() *bufio.Reader { return bufio.NewReaderSize(s.whole(), bufferBytes) }
 
-// ReadAt reads from the file.
+// ReadAt implements io.ReaderAt within the grant.
 func (s *source) ReadAt(p []byte, offset int64) (int, error) {
 	if err := s.ended(); err != nil {
 		s.err = err
@@ -78,7 +77,7 @@ func (s *source) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// overheadBytes is the memory of a picture beside its pixels: buffers, tables, reduced pictures.
+// overheadBytes is the memory of a picture besides its pixels: buffers, tables, reduced pictures.
 const overheadBytes = 4 << 20
 
 // decoder decodes the first frame of a file.
@@ -93,12 +92,12 @@ var decoders = map[crawl.ImageFormat]decoder{
 	crawl.ImageTIFF: tiff.Decode,
 }
 
-// unsupportedError says that a decoder does not know what a file uses.
+// unsupportedError reports a feature of a file that its decoder does not support.
 type unsupportedError string
 
 func (e unsupportedError) Error() string { return string(e) }
 
-// guarded makes an error of a panic: a hostile file must cost one picture, not the worker.
+// guarded converts a panic into an error. A hostile file must cost one picture, not the worker.
 func guarded[T any](do func() (T, error)) (result T, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -108,11 +107,10 @@ func guarded[T any](do func() (T, error)) (result T, err error) {
 	return do()
 }
 
-// decode decodes the first frame.
 func (r *Reader) decode(found *survey, src *source) (pixels, error) {
 	var in io.Reader
 	switch {
-	case found.format == crawl.ImageTIFF: // read here and there
+	case found.format == crawl.ImageTIFF: // needs random access
 		in = src.whole()
 	case found.first.at > 0:
 		in = found.first.reader(src)
@@ -126,14 +124,14 @@ func (r *Reader) decode(found *survey, src *source) (pixels, error) {
 	if found.format == crawl.ImageWebP {
 		toFullRange(img)
 	}
-	at := img.Bounds().Min // of a GIF, where the frame is on its canvas
+	at := img.Bounds().Min // the position of a GIF's frame on its canvas
 	if found.first.at > 0 {
 		at = image.Pt(found.first.x, found.first.y)
 	}
 	return onCanvas(img, at, found.width, found.height)
 }
 
-// unsupported makes an unsupportedError of the errors for kinds that a decoder does not know.
+// unsupported converts a decoder's error for an unsupported feature into an unsupportedError.
 func unsupported(err error) error {
 	if no, ok := errors.AsType[jpeg.UnsupportedError](err); ok {
 		return unsupportedError("no decoder for this kind of jpeg: " + string(no))
@@ -147,11 +145,11 @@ func unsupported(err error) error {
 	return noEOF(err)
 }
 
-// reader returns a file of the frame alone: a header, and the frame's chunks as they are.
+// reader returns a file with only the frame: a header and the frame's chunks unchanged.
 func (f webpFrame) reader(src *source) io.Reader {
 	section := io.NewSectionReader(src.whole(), f.at, f.bytes)
 	var first [4]byte
-	_, _ = section.ReadAt(first[:], 0) // the decoder meets the same fault
+	_, _ = section.ReadAt(first[:], 0) // the decoder reports the same fault
 	flags := byte(0)
 	if string(first[:]) == "ALPH" {
 		flags = 0x10

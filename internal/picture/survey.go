@@ -12,34 +12,34 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// survey is what the structure of a file says, before any of its pixels are decoded.
+// survey is the structure of a file before its pixels are decoded.
 type survey struct {
 	format crawl.ImageFormat
-	// width and height are those of the picture as stored, before its orientation.
+	// width and height are the stored size of the picture, before its orientation.
 	width, height int
 	frames        int
-	// memory estimates the bytes that decoding takes, at most memoryMax.
+	// memory estimates the bytes for decoding, at most memoryMax.
 	memory int64
-	// undecodable says why there is no decoder for it; empty if there is.
+	// undecodable is the reason why the file cannot be decoded, or empty.
 	undecodable string
 	// grey is set if a PNG has no colours.
 	grey bool
-	// first is where the first frame of an animated WebP is.
+	// first locates the first frame of an animated WebP.
 	first webpFrame
-	// exif and xmp are what a file of chunks carries of each.
+	// exif and xmp are the metadata of a file of chunks.
 	exif, xmp []byte
 }
 
 const (
-	// sectionBytesMax bounds a section of metadata. A longer one is passed over.
+	// sectionBytesMax caps a section of metadata. Longer sections are skipped.
 	sectionBytesMax = 1 << 20
-	// memoryMax bounds estimates, which are products of numbers that a file claims.
+	// memoryMax caps estimates, which are products of numbers in the file.
 	memoryMax = 1 << 60
-	// heifIndexMax bounds the bytes that are read of the index of an AVIF or HEIC file.
+	// heifIndexMax caps the bytes that are read of the index of an AVIF or HEIC file.
 	heifIndexMax = 1 << 20
 )
 
-// look reads the structure of a file. An error says that it is malformed, unless the source has one.
+// look reads the structure of a file. Errors mean a malformed file, unless the source has an error.
 func look(format crawl.ImageFormat, src *source) (*survey, error) {
 	s := &survey{format: format, frames: 1}
 	var err error
@@ -65,7 +65,7 @@ func look(format crawl.ImageFormat, src *source) (*survey, error) {
 	return s, noEOF(err)
 }
 
-// noEOF makes the end of a file one that is not expected.
+// noEOF converts io.EOF into io.ErrUnexpectedEOF.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -73,7 +73,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// pixels is the number of pixels of a frame.
+// pixels returns the number of pixels of a frame.
 func (s *survey) pixels() int64 { return int64(s.width) * int64(s.height) }
 
 // takes adds the product of some factors to the estimate.
@@ -81,7 +81,7 @@ func (s *survey) takes(factors ...int64) {
 	s.memory = min(s.memory+product(factors...), memoryMax)
 }
 
-// product multiplies up to memoryMax. A negative factor is one that has wrapped around.
+// product multiplies up to memoryMax. A negative factor has overflowed.
 func product(factors ...int64) int64 {
 	n := int64(1)
 	for _, factor := range factors {
@@ -93,8 +93,7 @@ func product(factors ...int64) int64 {
 	return n
 }
 
-// heif reads the size of an AVIF or HEIC file (ISO/IEC 23008-12), as it is shown. There is
-// no decoder for either.
+// heif reads the displayed size of an AVIF or HEIC file (ISO/IEC 23008-12). Neither has a decoder.
 func (s *survey) heif(src *source) error {
 	s.undecodable = "no decoder for " + string(s.format)
 	var head [12]byte
@@ -103,12 +102,12 @@ func (s *survey) heif(src *source) error {
 	}
 	switch string(head[8:]) {
 	case "avis", "msf1", "hevc", "hevx":
-		s.frames = 0 // a sequence, of a length that only its samples tell
+		s.frames = 0 // a sequence; only its samples show its length
 	}
 	return s.sizeOf(src.grant(heifIndexMax, metaReadsMax), imagemeta.HEIF)
 }
 
-// bmp reads the header of a BMP, also of a kind for which there is no decoder.
+// bmp reads the header of a BMP, including kinds without a decoder.
 func (s *survey) bmp(src *source) error {
 	head := make([]byte, 30)
 	if _, err := io.ReadFull(src.whole(), head); err != nil {
@@ -120,13 +119,13 @@ func (s *survey) bmp(src *source) error {
 	if head[14] == 12 {
 		s.width, s.height = int(le.Uint16(head[18:])), int(le.Uint16(head[20:]))
 	}
-	s.height = max(s.height, -s.height) // negative: from the top down
+	s.height = max(s.height, -s.height) // a negative height means from the top down
 	_, err := bmp.DecodeConfig(src.whole())
 	if errors.Is(err, bmp.ErrUnsupported) {
 		s.undecodable = "no decoder for this kind of bmp"
 		return nil
 	}
-	// Rows are not compressed: that some are missing is known before memory is taken.
+	// Rows are not compressed, so missing rows are detected before memory is allocated.
 	if err == nil && int64(s.width)*depth/8*int64(s.height) > src.size {
 		return io.ErrUnexpectedEOF
 	}
@@ -138,7 +137,7 @@ func (s *survey) bmp(src *source) error {
 	return err
 }
 
-// discard passes over n bytes, which may be more than an int holds.
+// discard skips n bytes, which may exceed an int.
 func discard(r *bufio.Reader, n int64) error {
 	for n > 0 {
 		step := min(n, 1<<30)
@@ -150,8 +149,7 @@ func discard(r *bufio.Reader, n int64) error {
 	return nil
 }
 
-// section returns a section of n bytes without its mark, or passes over one that has another mark
-// or is too long.
+// section returns a section of n bytes without its mark. It skips other marks and longer sections.
 func section(r *bufio.Reader, n int64, mark string) ([]byte, error) {
 	if n > sectionBytesMax || n < int64(len(mark)) {
 		return nil, discard(r, n)
@@ -180,7 +178,7 @@ func (s *survey) gif(r *bufio.Reader) error {
 		return err
 	}
 	s.width, s.height = int(binary.LittleEndian.Uint16(head[6:])), int(binary.LittleEndian.Uint16(head[8:]))
-	s.memory = 2 * s.pixels() // an interlaced frame is put in order in a second one
+	s.memory = 2 * s.pixels() // an interlaced frame is reordered into a second one
 	if err := discard(r, gifPalette(head[10])); err != nil {
 		return err
 	}
@@ -210,7 +208,7 @@ func (s *survey) gif(r *bufio.Reader) error {
 	}
 }
 
-// gifPalette is how many bytes a palette takes that the flags announce.
+// gifPalette returns the bytes of the palette that the flags announce.
 func gifPalette(flags byte) int64 {
 	if flags&0x80 == 0 {
 		return 0
@@ -218,7 +216,7 @@ func gifPalette(flags byte) int64 {
 	return 3 << (flags&7 + 1)
 }
 
-// gifSubBlocks passes over data in pieces of up to 255 bytes, of which the last is empty.
+// gifSubBlocks skips data in pieces of up to 255 bytes. The last piece is empty.
 func gifSubBlocks(r *bufio.Reader) error {
 	for {
 		n, err := r.ReadByte()
@@ -274,7 +272,7 @@ func (s *survey) pngChunk(r *bufio.Reader, kind string, n int64) (err error) {
 		if data, err = section(r, n, ""); len(data) >= 4 {
 			s.frames = int(min(binary.BigEndian.Uint32(data), 1<<20))
 		}
-	case "tRNS": // grey becomes colours with alpha; the decoder takes but one such chunk
+	case "tRNS": // converts grey to colours with alpha; the decoder accepts only one such chunk
 		if s.grey {
 			s.takes(3, s.memory)
 			s.grey = false
@@ -292,8 +290,8 @@ func (s *survey) pngChunk(r *bufio.Reader, kind string, n int64) (err error) {
 	return err
 }
 
-// pngHeader reads IHDR. The decoder has a type of picture for each depth and kind of colour, and
-// one picture more for a pass of an interlaced one.
+// pngHeader reads IHDR. The decoder has a picture type for each depth and kind of colour. It
+// allocates another picture for a pass of an interlaced one.
 func (s *survey) pngHeader(data []byte) error {
 	if len(data) != 13 {
 		return errors.New("its header has another length")

@@ -23,8 +23,8 @@ const (
 	jpegAPP14 = 0xee
 )
 
-// jpegScansMax bounds the scans of a progressive JPEG: an encoder makes ten or so. Each
-// goes over the whole picture, and can be a hundred bytes long.
+// jpegScansMax caps the scans of a progressive JPEG. Encoders make about ten. Each covers the whole
+// picture, and can be a hundred bytes long.
 const jpegScansMax = 100
 
 // jpeg reads the segments of a JPEG up to its end.
@@ -38,7 +38,7 @@ func (s *survey) jpeg(r *bufio.Reader) error {
 		switch marker {
 		case jpegEOI:
 			return s.jpegDone(frame, scans)
-		case jpegSOI, 1: // these have no length
+		case jpegSOI, 1: // without a length
 			continue
 		case jpegSOS:
 			scans++
@@ -57,8 +57,8 @@ func (s *survey) jpeg(r *bufio.Reader) error {
 	}
 }
 
-// nextMarker returns the next marker, and passes over the data of a scan before it. In
-// such data a byte of ones is followed by a zero or by the mark of a restart.
+// nextMarker skips the data of a scan and returns the next marker. In such data, a zero or a
+// restart marker follows each byte of ones.
 func nextMarker(r *bufio.Reader) (byte, error) {
 	for {
 		if _, err := r.ReadSlice(0xff); errors.Is(err, bufio.ErrBufferFull) {
@@ -71,7 +71,7 @@ func nextMarker(r *bufio.Reader) (byte, error) {
 			return 0, err
 		}
 		if marker == 0xff {
-			err = r.UnreadByte() // any number of them can fill up before a marker
+			err = r.UnreadByte() // any number of fill bytes may precede a marker
 		} else if marker != 0 && (marker < jpegRST0 || marker > jpegRST7) {
 			return marker, nil
 		}
@@ -102,10 +102,10 @@ func (f *jpegFrame) segment(r *bufio.Reader, marker byte, n int64) error {
 type jpegFrame struct {
 	process       byte
 	width, height int
-	// samples is how many there are in all components, and components their number.
+	// samples counts the samples of all components, and components the components.
 	samples    int64
 	components int
-	// rgb is set if the decoder may convert it.
+	// rgb is set if the decoder may convert the frame to RGB.
 	rgb bool
 }
 
@@ -131,7 +131,7 @@ func (f *jpegFrame) read(marker byte, header []byte) error {
 	return nil
 }
 
-// jpegDone makes up the account of a JPEG that is all there.
+// jpegDone computes the totals of a complete JPEG.
 func (s *survey) jpegDone(f jpegFrame, scans int) error {
 	if f.process == 0 || scans == 0 {
 		return errors.New("it has no frame or no scan")
@@ -139,7 +139,7 @@ func (s *survey) jpegDone(f jpegFrame, scans int) error {
 	s.width, s.height = f.width, f.height
 	s.memory = f.samples
 	if f.process == jpegSOF2 {
-		s.memory += 4 * f.samples // a coefficient is kept until the last scan
+		s.memory += 4 * f.samples // coefficients are kept until the last scan
 	}
 	if f.rgb || f.components == 4 {
 		s.memory += 4 * s.pixels()

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/image/tiff"
 )
 
-// The tags of a TIFF that say in what blocks it is stored (TIFF 6.0, sections 8 and 15).
+// The tags of a TIFF that describe its blocks (TIFF 6.0, sections 8 and 15).
 const (
 	tiffCompression  = 259
 	tiffRowsPerStrip = 278
@@ -34,10 +34,10 @@ func (s *survey) tiff(src *source) error {
 	return s.tiffBlocks(src)
 }
 
-// The decoder holds one block at a time, of at most eight bytes a pixel, if it is not a fax.
-// The buffer for unpacking doubles by copying. A block that is not compressed is read beside the
-// one before, into a buffer that grows by a quarter. An entry is the offset and the length of a
-// block, and both as they are in the file, of up to eight bytes each in a buffer that grows.
+// The decoder holds one block at a time, of at most eight bytes per pixel unless it is a fax. The
+// buffer for unpacking doubles by copying. An uncompressed block is read beside the previous one,
+// into a buffer that grows by a quarter. An entry is the offset and the length of a block, plus
+// both as stored in the file, of up to eight bytes each in a growing buffer.
 const (
 	tiffBytesPerPixel = 8
 	tiffUnpacking     = 3
@@ -45,7 +45,7 @@ const (
 	tiffEntryBytes    = 2*8 + 4*8
 )
 
-// tiffBlocks counts a block, and the places of all of them.
+// tiffBlocks adds the memory of a block and of the offsets of all blocks.
 func (s *survey) tiffBlocks(src *source) error {
 	directory, err := readTIFFDirectory(src)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *survey) tiffBlocks(src *source) error {
 	}
 	block := product(tiffBytesPerPixel, blockWidth, blockHeight)
 	switch directory[tiffCompression] {
-	case 3, 4: // as a fax: a bit for each pixel, and no more
+	case 3, 4: // a fax has one bit for each pixel
 		block = product((blockWidth+7)/8, blockHeight)
 	}
 	if directory[tiffCompression] > 1 {
@@ -69,12 +69,12 @@ func (s *survey) tiffBlocks(src *source) error {
 		s.takes(tiffReading, min(block, src.size))
 	}
 	blocks := ((width + blockWidth - 1) / blockWidth) * ((height + blockHeight - 1) / blockHeight)
-	s.takes(tiffEntryBytes, min(blocks, src.size)) // in the file one takes a byte at least
+	s.takes(tiffEntryBytes, min(blocks, src.size)) // each takes at least a byte in the file
 	return nil
 }
 
-// readTIFFDirectory returns the first number of each tag that says how a TIFF is stored.
-// The decoder has read the directory before, so that it is sound.
+// readTIFFDirectory returns the first number of each tag about the storage of a TIFF. The directory
+// is valid, because the decoder has read it before.
 func readTIFFDirectory(src *source) (map[uint16]int64, error) {
 	file, order := src.whole(), binary.ByteOrder(binary.LittleEndian)
 	var entry [12]byte
@@ -107,8 +107,7 @@ func readTIFFDirectory(src *source) (map[uint16]int64, error) {
 	return directory, nil
 }
 
-// tiffNumber is the first number of an entry: in it, or where it points at if they have
-// no room there. It is 0 if there is none.
+// tiffNumber returns the first number of an entry, or 0. Long lists are at the entry's offset.
 func tiffNumber(file io.ReaderAt, order binary.ByteOrder, entry [12]byte) (int64, error) {
 	count, first := int64(order.Uint32(entry[4:])), entry[8:]
 	bytes := map[uint16]int64{1: 1, 3: 2, 4: 4}[order.Uint16(entry[2:])]
@@ -132,7 +131,7 @@ func tiffNumber(file io.ReaderAt, order binary.ByteOrder, entry [12]byte) (int64
 	return 0, errors.New("a number in its directory is of no kind")
 }
 
-// bytesPerPixel is what a picture takes in memory.
+// bytesPerPixel returns the bytes of a pixel in memory.
 func bytesPerPixel(model color.Model) int64 {
 	if _, ok := model.(color.Palette); ok {
 		return 1

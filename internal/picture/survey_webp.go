@@ -9,14 +9,14 @@ import (
 	"io"
 )
 
-// webpFrame is a frame of an animated WebP: its place in the file, and that on the canvas.
+// webpFrame is a frame of an animated WebP: its location in the file and on the canvas.
 type webpFrame struct {
 	at, bytes           int64
 	x, y, width, height int
 }
 
-// webp reads the chunks of a WebP (RFC 9649). What a chunk claims to hold is in the
-// file: the decoder takes memory for it before it reads.
+// webp reads the chunks of a WebP (RFC 9649). It requires that the file contains the declared
+// bytes, because the decoder allocates memory before it reads.
 func (s *survey) webp(src *source) error {
 	r := src.buffered()
 	head := make([]byte, 12)
@@ -57,8 +57,8 @@ func (s *survey) webp(src *source) error {
 	return nil
 }
 
-// once refuses a second chunk of a kind that may occur once, and a canvas after its
-// contents, since the decoder could go by another size than the one that was checked.
+// once refuses a second chunk of a kind that may occur once, and a canvas after its contents. With
+// these, the decoder could use another size than the checked one.
 func once(seen map[string]bool, kind string) error {
 	is := kind
 	switch kind {
@@ -82,9 +82,8 @@ const (
 	vp8HeaderBytes  = 10
 	vp8lHeaderBytes = 5
 	anmfHeaderBytes = 16
-	// The memory for decoding a pixel: for VP8 its samples and its share of a block's state;
-	// for VP8L the picture, a copy with its colours looked up, and the pictures of its
-	// transforms.
+	// The memory for decoding a pixel. VP8 needs its samples and its share of a block's state. VP8L
+	// needs the picture, a copy with its colours looked up, and the pictures of its transforms.
 	vp8PixelBytes  = 2
 	vp8lPixelBytes = 10
 	// vp8lTreesBytes bounds the Huffman trees of VP8L: 2,600 groups of five.
@@ -96,7 +95,7 @@ func (s *survey) webpChunk(r *bufio.Reader, kind string, at, n int64) (err error
 	switch kind {
 	case "EXIF":
 		data, err = section(r, n, "")
-		s.exif = bytes.TrimPrefix(data, []byte("Exif\x00\x00")) // which some writers put before it
+		s.exif = bytes.TrimPrefix(data, []byte("Exif\x00\x00")) // a prefix of some writers
 		return err
 	case "XMP ":
 		s.xmp, err = section(r, n, "")
@@ -124,15 +123,15 @@ func (s *survey) webpChunk(r *bufio.Reader, kind string, at, n int64) (err error
 	return errors.Join(err, discard(r, n))
 }
 
-// webpPicture counts a picture that is not one of an animation.
+// webpPicture counts a picture outside an animation.
 func (s *survey) webpPicture(width, height int, perPixel int64) {
-	if s.width == 0 { // there is no canvas
+	if s.width == 0 { // without a canvas
 		s.width, s.height = width, height
 	}
 	s.takes(perPixel, int64(width), int64(height))
 }
 
-// webpFrame counts a frame, and remembers the first.
+// webpFrame counts a frame, and records the first.
 func (s *survey) webpFrame(head []byte, at, n int64) error {
 	s.frames++
 	if s.frames > 1 {
@@ -146,7 +145,7 @@ func (s *survey) webpFrame(head []byte, at, n int64) error {
 	if s.first.x+s.first.width > s.width || s.first.y+s.first.height > s.height {
 		return errors.New("its first frame is not within its canvas")
 	}
-	// The frame may have both a picture and alpha that is stored as one.
+	// The frame may have both a picture and alpha that is stored as a picture.
 	s.memory = (vp8PixelBytes+vp8lPixelBytes)*int64(s.first.width)*int64(s.first.height) + vp8lTreesBytes
 	return nil
 }

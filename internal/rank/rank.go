@@ -1,13 +1,13 @@
-// Package rank computes how much domains and pages are worth by who links to them.
+// Package rank computes the worth of domains and pages from the links to them.
 //
-// The worth of a domain is its PageRank in the graph of registered domains (Page, Brin,
-// Motwani and Winograd, "The PageRank Citation Ranking", 1999). Each shares its worth
-// equally among the domains that it links to, however many links and hosts it has. So a farm
-// of subdomains, or a link in the footer of every page, counts once. What a domain gives to
-// another goes to the pages there that it links to, in equal parts.
+// The worth of a domain is its PageRank in the graph of registered domains (Page, Brin, Motwani and
+// Winograd, "The PageRank Citation Ranking", 1999). Each domain shares its worth equally among its
+// linked domains, however many links and hosts it has. A farm of subdomains, or a link in the
+// footer of every page, thus counts once. A domain's share for another domain goes to its linked
+// pages there, in equal parts.
 //
-// Scores are from 0 to 1, and comparable over time and for graphs of any size. 0 is the
-// worth of a domain without links to it, and each 0.2 more is ten times as much.
+// Scores are from 0 to 1, and comparable over time and between graphs of any size. A domain without
+// inlinks has 0. Each further 0.2 means ten times the worth.
 package rank
 
 import (
@@ -20,17 +20,17 @@ import (
 )
 
 const (
-	// damping is the share of its worth that a domain passes on; the rest goes to all domains.
+	// damping is the share of its worth that a domain passes on. The rest goes to all domains.
 	damping = 0.85
-	// roundsMost bounds the iteration, which ends after a round that changes less than
-	// changeLeast of the whole worth.
+	// The iteration ends after roundsMost rounds, or if a round changes less than changeLeast of
+	// the worth.
 	roundsMost  = 100
 	changeLeast = 1e-6
 	// decades is the number of factors of ten in a score of 1.
 	decades = 5
 )
 
-// Graph has the links between domains. New makes one.
+// Graph holds the links between domains.
 type Graph struct {
 	hosts map[string]uint32 // the registered domain of each domain
 	nodes map[string]uint32
@@ -43,13 +43,13 @@ type edge struct {
 	page     int64
 }
 
-// New makes an empty graph.
+// New returns an empty graph.
 func New() *Graph {
 	return &Graph{hosts: make(map[string]uint32), nodes: make(map[string]uint32)}
 }
 
 // Add adds a link from a domain to a page of another. A link within one registered domain does not
-// count, but makes both known.
+// count, but adds the domains to the graph.
 func (g *Graph) Add(from, to string, page int64) {
 	a, b := g.node(from), g.node(to)
 	if a != b {
@@ -57,7 +57,6 @@ func (g *Graph) Add(from, to string, page int64) {
 	}
 }
 
-// node returns the node of a domain's registered domain.
 func (g *Graph) node(domain string) uint32 {
 	if n, known := g.hosts[domain]; known {
 		return n
@@ -72,17 +71,17 @@ func (g *Graph) node(domain string) uint32 {
 	return n
 }
 
-// Ranks are the ranks of a graph.
+// Ranks holds the ranks of a graph.
 type Ranks struct {
 	// Domains has the ranks of all domains in the graph.
 	Domains map[string]crawl.Rank
-	// Pages are the pages that another domain links to, in the order of their ids.
+	// Pages are the pages with links from another domain, in the order of their ids.
 	Pages []crawl.RankedPage
-	// Links counts the pairs of registered domains with links, and Rounds the rounds of the iteration.
+	// Links counts the linked pairs of registered domains, and Rounds the rounds of the iteration.
 	Links, Rounds int
 }
 
-// Rank computes the ranks, and empties the graph.
+// Rank computes the ranks and empties the graph.
 func (g *Graph) Rank() Ranks {
 	edges := g.edges
 	g.edges = nil
@@ -109,8 +108,7 @@ func (g *Graph) Rank() Ranks {
 	return r
 }
 
-// pair is a domain that links to another: its edges begin at first. out is the number of domains
-// that from links to.
+// pair is a link between domains. Its edges begin at first, and out counts from's target domains.
 type pair struct {
 	from, to uint32
 	first    int
@@ -134,7 +132,7 @@ func pairsOf(edges []edge) []pair {
 	return pairs
 }
 
-// iterate returns the worth of each node, and of a node without links to it; the mean is 1.
+// iterate returns the worth of each node, and of a node without links to it. The mean is 1.
 func iterate(pairs []pair, nodes int) (worth []float64, least float64, rounds int) {
 	worth, next := make([]float64, nodes), make([]float64, nodes)
 	linking := make([]bool, nodes)
@@ -147,7 +145,7 @@ func iterate(pairs []pair, nodes int) (worth []float64, least float64, rounds in
 	least = 1
 	for rounds < roundsMost {
 		rounds++
-		var silent float64 // the worth of domains without links to others: it goes to all
+		var silent float64 // the worth of domains without links to others, which goes to all
 		for i, w := range worth {
 			if !linking[i] {
 				silent += w
@@ -172,7 +170,6 @@ func iterate(pairs []pair, nodes int) (worth []float64, least float64, rounds in
 	return worth, least, rounds
 }
 
-// pagesOf returns the worth of pages.
 func pagesOf(edges []edge, pairs []pair, worth []float64) []crawl.RankedPage {
 	given := make([]crawl.RankedPage, len(edges))
 	for i, p := range pairs {

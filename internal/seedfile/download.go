@@ -20,8 +20,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Published is the address where a list of the largest sites is published; empty where
-// the source is no such list.
+// Published returns the address of a list of the largest sites, or an empty string.
 func Published(source seeds.Source) string {
 	return map[seeds.Source]string{
 		seeds.Tranco:   "https://tranco-list.eu/top-1m.csv.zip",
@@ -39,27 +38,26 @@ func ValidateURL(text string) error {
 }
 
 const (
-	// downloadConnect and downloadMost bound how long a download may take, downloadHops
-	// its redirects.
+	// downloadConnect and downloadMost limit the time of a download, downloadHops its redirects.
 	downloadConnect = 30 * time.Second
 	downloadMost    = time.Hour
 	downloadHops    = 5
 )
 
-// Downloader downloads lists, and keeps each until it is another.
+// Downloader downloads lists and caches each until it changes.
 type Downloader struct {
-	// Dir is where lists are kept. It is made where it does not exist.
+	// Dir is the directory of the cached lists. It is created if it does not exist.
 	Dir string
 	// Agent is the User-Agent to send.
 	Agent string
-	// Permits says why an address may not be asked; nil is that it may.
+	// Permits returns an error if an address must not be requested, and otherwise nil.
 	Permits func(netip.Addr) error
-	// Tell, where set, is called with the bytes that were downloaded so far.
+	// Tell, if not nil, is called with the number of bytes downloaded so far.
 	Tell func(bytes int64)
 }
 
-// Get returns the file that has a list: as it is now, or, where that cannot be had, as it
-// was when it was downloaded before. Then stale says why.
+// Get returns the path of a current copy of a list. If the download fails, it returns the cached
+// copy and the error as stale.
 func (d Downloader) Get(ctx context.Context, source seeds.Source, from string) (path string, stale, err error) {
 	if err := os.MkdirAll(d.Dir, 0o755); err != nil {
 		return "", nil, fmt.Errorf("keep downloaded lists: %w", err)
@@ -80,16 +78,16 @@ func (d Downloader) Get(ctx context.Context, source seeds.Source, from string) (
 	return c.path, fmt.Errorf("download %s: %w", from, err), nil
 }
 
-// kept is a list that was downloaded, and what to ask for it again with.
+// kept is a downloaded list with the validators to request it again.
 type kept struct {
 	URL          string `json:"url"`
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
 
-	path, note string // of the list, and of what is stored of these fields
+	path, note string // of the list, and of its stored fields
 }
 
-// recall reports whether the list was downloaded before.
+// recall loads the validators of a cached list. It returns false if the list is not cached.
 func (c *kept) recall() bool {
 	var before kept
 	data, err := os.ReadFile(c.note)
@@ -103,7 +101,7 @@ func (c *kept) recall() bool {
 	return true
 }
 
-// get downloads a list, unless it is what it was.
+// get downloads a list if it has changed.
 func (d Downloader) get(ctx context.Context, c *kept) (err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL, http.NoBody)
 	if err != nil {
@@ -134,13 +132,13 @@ func (d Downloader) get(ctx context.Context, c *kept) (err error) {
 	return c.store(&told{in: io.LimitReader(resp.Body, MaxUnpackedBytes+1), tell: d.Tell})
 }
 
-// store replaces the file, as a whole.
+// store replaces the file atomically.
 func (c *kept) store(body io.Reader) error {
 	part, err := os.CreateTemp(filepath.Dir(c.path), filepath.Base(c.path)+".part-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(part.Name()) // where it was not renamed
+	defer os.Remove(part.Name()) // if it was not renamed
 	n, err := io.Copy(part, body)
 	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return err
@@ -152,7 +150,7 @@ func (c *kept) store(body io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// a list without its note is downloaded anew: so the note goes first and comes last
+	// a list without its note is downloaded again: remove the note first and write it last
 	if err := os.Remove(c.note); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -162,7 +160,7 @@ func (c *kept) store(body io.Reader) error {
 	return os.WriteFile(c.note, data, 0o600)
 }
 
-// told tells how much has been read.
+// told reports the number of bytes read.
 type told struct {
 	in   io.Reader
 	n    int64
@@ -177,7 +175,7 @@ func (t *told) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// client asks only addresses that may be.
+// client requests only permitted addresses.
 func (d Downloader) client() *http.Client {
 	dialer := &net.Dialer{Timeout: downloadConnect, Control: func(_, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)

@@ -16,22 +16,22 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// MaxUnpackedBytes bounds what a packed list may unpack to, and a zip that has to be copied
-// before it is unpacked. A list of all registered domains is as large.
+// MaxUnpackedBytes caps the unpacked size of a list, and the size of a zip that must be copied
+// first. A list of all registered domains is as large.
 const MaxUnpackedBytes = 4 << 30
 
-// File is a list that is open, unpacked as it is read.
+// File is an open list that is unpacked while it is read.
 type File struct {
 	unpacked io.Reader
-	// read is how much of total, 0 if that is not known, is read as it is packed.
+	// read counts the packed bytes read so far of total. A total of 0 means unknown.
 	read  atomic.Int64
 	total int64
 	// closers are called from the last to the first.
 	closers []func() error
 }
 
-// Open opens a list. It may be packed by gzip, or by zip as the only file of the archive.
-// Errors are the file's, and ones that wrap [crawl.ErrInvalid] if it is not unpacked here.
+// Open opens a list. It may be packed by gzip, or by zip as the only file of the archive. Open
+// returns the errors of the file, and errors that wrap [crawl.ErrInvalid] for other packings.
 func Open(ctx context.Context, path string) (*File, error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -45,8 +45,8 @@ func Open(ctx context.Context, path string) (*File, error) {
 	return f, nil
 }
 
-// From is [Open] for what is open already, such as standard input. Close leaves that open.
-// A zip that is not in a regular file is copied to a temporary one first, until ctx is done.
+// From is like [Open] for an open input, such as standard input. Close does not close the input. A
+// zip outside a regular file is first copied to a temporary file, until ctx is done.
 func From(ctx context.Context, r io.Reader) (*File, error) {
 	return from(ctx, r, MaxUnpackedBytes)
 }
@@ -83,8 +83,7 @@ func from(ctx context.Context, r io.Reader, unpackedMax int64) (*File, error) {
 	return f, nil
 }
 
-// regular is what is left of a regular file, which can be read at any place; nil if r is
-// not one.
+// regular returns the rest of a regular file for random access, or nil if r is not a regular file.
 func regular(r io.Reader) *io.SectionReader {
 	f, ok := r.(*os.File)
 	if !ok {
@@ -101,15 +100,14 @@ func regular(r io.Reader) *io.SectionReader {
 	return io.NewSectionReader(f, at, info.Size()-at)
 }
 
-// Owns has Close close what From was given, too.
+// Owns makes Close also close the input of From.
 func (f *File) Owns(in io.Closer) { f.closers = slices.Insert(f.closers, 0, in.Close) }
 
-// Read reads the list as it is unpacked. It wraps [crawl.ErrInvalid] once that is more
-// than [MaxUnpackedBytes].
+// Read reads the unpacked list. It fails with [crawl.ErrInvalid] after [MaxUnpackedBytes].
 func (f *File) Read(p []byte) (int, error) { return f.unpacked.Read(p) }
 
-// Progress returns how many bytes of the list, as it is packed, have been read, and how
-// many there are; 0 if that is not known, as of a pipe. It may be called at any time.
+// Progress returns the packed bytes read so far and their total. The total is 0 if it is unknown,
+// as for a pipe. Progress may be called at any time.
 func (f *File) Progress() (read, total int64) {
 	read = f.read.Load()
 	if f.total > 0 {
@@ -118,7 +116,7 @@ func (f *File) Progress() (read, total int64) {
 	return read, f.total
 }
 
-// Close closes what Open opened, and removes what From copied.
+// Close closes the file of Open and removes the copy of From.
 func (f *File) Close() error {
 	var errs []error
 	for _, closer := range slices.Backward(f.closers) {
@@ -128,7 +126,7 @@ func (f *File) Close() error {
 	return errors.Join(errs...)
 }
 
-// unpack has a list read from what unpacks it.
+// unpack sets the reader of the unpacked list.
 func (f *File) unpack(r io.Reader, unpackedMax int64) error {
 	in := bufio.NewReaderSize(&unpacking{r: r, max: unpackedMax, left: unpackedMax}, 64<<10)
 	packing, err := packingOf(in)
@@ -142,7 +140,7 @@ func (f *File) unpack(r io.Reader, unpackedMax int64) error {
 	return nil
 }
 
-// What a list is packed by.
+// The packings of a list.
 const (
 	packedNot  = ""
 	packedGzip = "gzip"
@@ -159,7 +157,7 @@ var packings = []struct{ magic, name string }{
 	{"7z\xbc\xaf\x27\x1c", "7z"},
 }
 
-// packingOf tells by its first bytes what a list is packed by.
+// packingOf detects the packing of a list by its first bytes.
 func packingOf(in *bufio.Reader) (string, error) {
 	const magicBytesMax = 6
 	head, err := in.Peek(magicBytesMax)
@@ -178,7 +176,7 @@ func packingOf(in *bufio.Reader) (string, error) {
 	return packedNot, nil
 }
 
-// unpacking ends a list that unpacks to more than it may.
+// unpacking returns an error if a list unpacks to more than its limit.
 type unpacking struct {
 	r         io.Reader
 	max, left int64
@@ -186,7 +184,7 @@ type unpacking struct {
 
 func (u *unpacking) Read(p []byte) (int, error) {
 	if int64(len(p)) > u.left+1 {
-		p = p[:u.left+1] // one more, to tell the end from the bound
+		p = p[:u.left+1] // one more byte distinguishes the end from the limit
 	}
 	n, err := u.r.Read(p)
 	u.left -= int64(n)
@@ -215,24 +213,23 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// zipDirectoryBytesMax bounds the directory of an archive: some 20,000 files, each of
-// which takes memory.
+// zipDirectoryBytesMax caps the directory of an archive in memory, at some 20,000 files.
 const zipDirectoryBytesMax = 1 << 20
 
-// encrypted is the flag of a file for which a password is needed.
+// encrypted is the flag of a file that requires a password.
 const encrypted = 1
 
 var errDirectory = fmt.Errorf("%w: the zip has a directory of more than %d bytes; want one with a single file",
 	crawl.ErrInvalid, zipDirectoryBytesMax)
 
-// spool copies an archive to where it can be read at any place.
+// spool copies an archive to a temporary file for random access.
 func (f *File) spool(ctx context.Context, in io.Reader, bytesMax int64) error {
 	file, err := os.CreateTemp("", "mosey-seeds-*.zip")
 	if err != nil {
 		return fmt.Errorf("copy the zip: %w", err)
 	}
 	if os.Remove(file.Name()) != nil {
-		// Where it cannot be while it is open. Elsewhere nothing is left by a crash.
+		// The system cannot remove open files. On other systems a crash leaves no file.
 		f.closers = append(f.closers, func() error { return os.Remove(file.Name()) })
 	}
 	f.closers = append(f.closers, file.Close)
@@ -246,7 +243,7 @@ func (f *File) spool(ctx context.Context, in io.Reader, bytesMax int64) error {
 	return f.unzip(file, size, bytesMax)
 }
 
-// unzip has the list read that an archive holds. Its progress is that of the file in it.
+// unzip sets the reader of the list in an archive. Progress counts the bytes of the list's file.
 func (f *File) unzip(archive io.ReaderAt, size, unpackedMax int64) error {
 	in := &countedAt{r: archive, read: &f.read, left: zipDirectoryBytesMax, bounded: true}
 	z, err := zip.NewReader(in, size)
@@ -262,22 +259,22 @@ func (f *File) unzip(archive io.ReaderAt, size, unpackedMax int64) error {
 		return err
 	}
 	if size := file.FileInfo().Size(); size > unpackedMax || size < 0 {
-		return tooLarge(unpackedMax) // at once, if it says so
+		return tooLarge(unpackedMax) // early, if the header declares it
 	}
 	r, err := file.Open()
 	if err != nil {
 		return fmt.Errorf("unpack the list: %w", err)
 	}
 	f.closers = append(f.closers, func() error {
-		_ = r.Close() // it only says again what was wrong with what was read
+		_ = r.Close() // it only repeats errors of reading
 		return nil
 	})
 	f.read.Store(0)
-	f.total = int64(min(file.CompressedSize64, uint64(size))) //nolint:gosec // both fit: size is that of a file
+	f.total = int64(min(file.CompressedSize64, uint64(size))) //nolint:gosec // both fit: size is the size of a file
 	return f.unpack(r, unpackedMax)
 }
 
-// onlyFile is the one that is not a directory, nor what macOS adds to an archive.
+// onlyFile returns the only file, apart from directories and the files that macOS adds.
 func onlyFile(files []*zip.File) (*zip.File, error) {
 	const shownMax, nameBytesMax = 5, 80
 	var only *zip.File
@@ -307,7 +304,7 @@ func onlyFile(files []*zip.File) (*zip.File, error) {
 	return only, nil
 }
 
-// countedAt counts what is read, and may have a bound.
+// countedAt counts the bytes read, and optionally limits them.
 type countedAt struct {
 	r       io.ReaderAt
 	read    *atomic.Int64

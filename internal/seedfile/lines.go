@@ -7,25 +7,23 @@ import (
 	"io"
 )
 
-// lines reads lines, each of which can be looked at before it is taken. It holds no more
-// than two records.
+// lines reads lines, which can be peeked at before they are taken. It holds at most two records.
 type lines struct {
 	in io.Reader
-	// buf[from:to] is what is read and not yet taken.
+	// buf[from:to] is read but not yet taken.
 	buf      []byte
 	from, to int
-	err      error // what the input ended with
-	number   int64 // of the line at from
+	err      error // the final error of the input
+	number   int64 // number of the line at from
 }
 
 func newLines(in io.Reader) *lines {
 	return &lines{in: in, buf: make([]byte, 3*MaxRecordBytes), number: 1}
 }
 
-// peek returns the line that begins some bytes after what is taken, without its end, and
-// its size with that. It holds until the next call. The bytes before it must not be more
-// than a record may have. The error is io.EOF, errLineLong, or the input's; a last line
-// that the input's error has cut off is not returned.
+// peek returns the line at offset after without its end, and its size with the end. It is valid
+// until the next call. The skipped bytes must fit into a record. The error is io.EOF, errLineLong,
+// or the input's error. A last line that the input's error has cut off is not returned.
 func (l *lines) peek(after int) (line []byte, size int, err error) {
 	for searched := after; ; {
 		if i := bytes.IndexByte(l.buf[l.from+searched:l.to], '\n'); i >= 0 {
@@ -56,7 +54,7 @@ func (l *lines) peek(after int) (line []byte, size int, err error) {
 	return line, size, nil
 }
 
-// take moves on by whole lines.
+// take skips whole lines.
 func (l *lines) take(size, count int) {
 	l.from += size
 	l.number += int64(count)
@@ -76,7 +74,7 @@ func (l *lines) takeLine() {
 	}
 }
 
-// head is the beginning of the line, however long it is.
+// head returns the beginning of a line of any length.
 func (l *lines) head() string {
 	head := l.buf[l.from:min(l.to, l.from+MaxRecordBytes)]
 	head, _, _ = bytes.Cut(head, []byte("\n"))
@@ -99,7 +97,7 @@ func (l *lines) fill() {
 	l.err = io.ErrNoProgress
 }
 
-// readURLs reads a URL or a host a line.
+// readURLs reads one URL or host per line.
 func readURLs(in *lines, l *list) error {
 	for {
 		line, size, err := in.peek(0)
@@ -131,7 +129,7 @@ func isNothing(line []byte) bool {
 	return len(line) == 0 || line[0] == '#'
 }
 
-// skipLong refuses a line that is too long to be held.
+// skipLong refuses a line that exceeds the buffer.
 func skipLong(in *lines, l *list) error {
 	number, head := in.number, in.head()
 	in.takeLine()
@@ -141,30 +139,28 @@ func skipLong(in *lines, l *list) error {
 	return l.refuse(number, head, errLineLong)
 }
 
-// recordLinesMax bounds a record of a table, as MaxRecordBytes does: past it a quote is
-// taken for one that was meant to be closed before.
+// recordLinesMax caps the lines of a record. A longer record counts as an unclosed quote.
 const recordLinesMax = 100
 
 // records reads the records of a table.
 //
-// It is stricter about quotes than other readers. The text after a quote that was never
-// closed runs up to the next quoted field, whose text then follows a closing quote. A reader
-// that takes that loses all records between.
+// It is stricter about quotes than other readers. The text after an unclosed quote extends to the
+// next quoted field, whose text then follows a closing quote. A reader that accepts this loses all
+// records between.
 type records struct {
 	in        *lines
-	separator byte // what is between fields
+	separator byte // between fields
 
-	// The record that was scanned: its fields one after the other without their quotes,
-	// where each of them ends, and what it takes of the input.
+	// The scanned record: its fields without their quotes, concatenated, the end of each field, and
+	// the bytes and lines that the record takes of the input.
 	text  []byte
 	ends  []int
 	size  int
 	lines int
 }
 
-// scan reads the record that begins at the current line, but does not take it. The error
-// is one of peek's, or errQuote or errQuoteOpen, after which the next record is best
-// looked for in the next line.
+// scan reads the record at the current line without taking it. It returns the errors of peek,
+// errQuote or errQuoteOpen. After the last two, the next record may begin in the next line.
 func (r *records) scan() error {
 	r.text, r.ends = r.text[:0], r.ends[:0]
 	r.size, r.lines = 0, 0
@@ -189,8 +185,8 @@ func (r *records) scan() error {
 	}
 }
 
-// split adds the fields of a line, which begins within quotes or not, and returns whether
-// it ends within them. Spaces around quotes are common and do not count.
+// split adds the fields of a line. quoted is set if the line begins within quotes. split reports
+// whether it ends within them. It ignores the common spaces around quotes.
 func (r *records) split(line []byte, quoted bool) (bool, error) {
 	for more := true; more; {
 		if bare := bytes.TrimLeft(line, " "); !quoted && len(bare) > 0 && bare[0] == '"' {
@@ -214,8 +210,7 @@ func (r *records) split(line []byte, quoted bool) (bool, error) {
 	return false, nil
 }
 
-// unquote adds text up to its closing quote, and returns what follows and whether there
-// is no such quote.
+// unquote adds text up to its closing quote. It returns the rest, and whether the quote is open.
 func (r *records) unquote(line []byte) (rest []byte, open bool) {
 	for {
 		text, rest, closed := bytes.Cut(line, []byte{'"'})
@@ -241,7 +236,7 @@ func (r *records) endField(text []byte) {
 	r.ends = append(r.ends, len(r.text))
 }
 
-// field is one of the record that was scanned, from 0, until the next is.
+// field returns a field of the scanned record, from 0. It is valid until the next scan.
 func (r *records) field(i int) []byte {
 	start := 0
 	if i > 0 {
@@ -250,7 +245,7 @@ func (r *records) field(i int) []byte {
 	return r.text[start:r.ends[i]]
 }
 
-// strings is a copy of all fields, without the space around them.
+// strings returns a copy of all fields, without the space around them.
 func (r *records) strings() []string {
 	fields := make([]string, len(r.ends))
 	for i := range fields {

@@ -13,27 +13,26 @@ import (
 )
 
 const (
-	// chunkSeeds is how many seeds are stored at once, and chunksAtOnce how many such
-	// calls are under way.
+	// chunkSeeds is the number of seeds stored at once, in up to chunksAtOnce concurrent calls.
 	chunkSeeds   = 5_000
 	chunksAtOnce = 3
 )
 
-// Loading is what [Load] does with what it reads.
+// Loading holds the callbacks of [Load].
 type Loading struct {
 	// Store stores some seeds. It is called from several goroutines at once.
 	Store func(context.Context, []seeds.Seed) error
-	// Bad is told what is not a seed.
+	// Bad is called with each entry that is not a seed.
 	Bad func(BadLine)
-	// Stored is told how many entries, from the first that was read, are stored without
-	// a gap, bad lines among them. It is called from several goroutines, one at a time.
+	// Stored is called with the number of entries, from the first that was read, that are stored
+	// without a gap. It includes bad lines. It is called from several goroutines, one at a time.
 	Stored func(entries int64) error
-	// Read, where set, is called after each entry.
+	// Read, if not nil, is called after each entry.
 	Read func()
 }
 
-// Load reads a list and stores its seeds. Errors are those of [Read] and of the functions.
-// It returns how many entries it has read.
+// Load reads a list and stores its seeds. It returns the number of entries read, and the first
+// error of [Read] or of a callback.
 func Load(ctx context.Context, r io.Reader, o Options, to Loading) (entries int64, err error) {
 	group, storing := errgroup.WithContext(ctx)
 	group.SetLimit(chunksAtOnce)
@@ -68,7 +67,7 @@ func Load(ctx context.Context, r io.Reader, o Options, to Loading) (entries int6
 	if err == nil {
 		send()
 	}
-	// what has ended the reading comes first
+	// the error that ended the reading takes precedence
 	if failed := group.Wait(); failed != nil {
 		return entries, failed
 	}
@@ -79,7 +78,7 @@ func seedOf(e Entry) seeds.Seed {
 	s := seeds.Of(e.URL)
 	s.Bare = e.Bare
 	if e.Rank <= math.MaxInt32 {
-		s.Rank = int32(e.Rank) //nolint:gosec // see above
+		s.Rank = int32(e.Rank) //nolint:gosec // checked above
 	}
 	if e.Feed {
 		s.Kind = kinds.Feed
@@ -87,11 +86,10 @@ func seedOf(e Entry) seeds.Seed {
 	return s
 }
 
-// marks tell how far a list is stored, whose chunks end in any order.
+// marks tracks the stored part of a list whose chunks finish in any order.
 type marks struct {
 	mu sync.Mutex
-	// done has the entries up to the end of chunks that are stored after one that is not:
-	// next.
+	// done maps stored chunks after the unfinished chunk next to the entries up to their end.
 	done map[int]int64
 	next int
 	tell func(int64) error

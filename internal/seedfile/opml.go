@@ -19,8 +19,7 @@ var (
 	errUnclosedXML = errors.New("it ends before its elements do")
 )
 
-// outlines reads OPML. Only the names of elements and attributes count, and not how they
-// nest, which many files have wrong.
+// outlines reads OPML. It ignores the nesting of elements, which is wrong in many files.
 type outlines struct {
 	tokens *tokens
 	list   *list
@@ -91,8 +90,7 @@ func attribute(t xml.StartElement, name string) string {
 	return ""
 }
 
-// malformed tells that nothing more can be read. It is not an entry, so that offset and
-// limit do not hide it.
+// malformed reports that the rest cannot be read. Offset and limit do not apply, as it is no entry.
 func (o *outlines) malformed(err error) error {
 	if syntax := (*xml.SyntaxError)(nil); errors.As(err, &syntax) {
 		err = errors.New(syntax.Msg)
@@ -100,14 +98,14 @@ func (o *outlines) malformed(err error) error {
 	return o.list.tell(o.tokens.line(), "", fmt.Errorf("the XML is not read any further: %w", err))
 }
 
-// tokens reads XML token by token. The decoder holds a token as a whole, and a tag as many
-// times what it is in the file, so that each has a bound.
+// tokens reads XML token by token. It limits each token, because the decoder holds whole tokens and
+// takes many times a tag's size in memory.
 type tokens struct {
 	decoder *xml.Decoder
 	in      *bufio.Reader
 	left    int
 	decoded bool
-	// failed is why the file cannot be read, which is not to be taken for bad XML.
+	// failed is the error of reading the file, as opposed to malformed XML.
 	failed error
 }
 
@@ -119,27 +117,26 @@ func newTokens(in io.Reader) *tokens {
 	return t
 }
 
-// next is the next token, until the one after it is asked for. Unlike Token of the decoder,
-// RawToken keeps no stack of what is open.
+// next returns the next token, which is valid until the following call. Unlike Token of the
+// decoder, RawToken keeps no stack of open elements.
 func (t *tokens) next() (xml.Token, error) {
 	t.left = MaxRecordBytes
 	return t.decoder.RawToken()
 }
 
-// line is the line of the next token.
+// line returns the line of the next token.
 func (t *tokens) line() int64 {
 	line, _ := t.decoder.InputPos()
 	return int64(line)
 }
 
-// decode has the rest of the file decoded from another encoding. A file could declare one
-// again and again, each of which would take a buffer.
+// decode decodes the rest of the file. It accepts one declaration, because each takes a buffer.
 func (t *tokens) decode(label string, _ io.Reader) (io.Reader, error) {
 	if t.decoded {
 		return nil, errCharsets
 	}
 	t.decoded = true
-	// A declaration that can be read as ASCII is not in UTF-16, whatever it says.
+	// A declaration readable as ASCII is never in UTF-16, even if it declares so.
 	if strings.HasPrefix(strings.ToLower(label), "utf-16") {
 		return t, nil
 	}
@@ -151,7 +148,7 @@ func (t *tokens) decode(label string, _ io.Reader) (io.Reader, error) {
 	return t, nil
 }
 
-// ReadByte makes it an [io.ByteReader], of which the decoder reads no more than it needs.
+// ReadByte implements [io.ByteReader], so that the decoder reads no more than it needs.
 func (t *tokens) ReadByte() (byte, error) {
 	if t.left--; t.left < 0 {
 		return 0, errTagLong
@@ -163,5 +160,5 @@ func (t *tokens) ReadByte() (byte, error) {
 	return b, err
 }
 
-// Read makes it an [io.Reader], as the decoder wants. It is not called.
+// Read implements [io.Reader] for the decoder, which never calls it.
 func (t *tokens) Read(p []byte) (int, error) { return t.in.Read(p) }

@@ -18,40 +18,37 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// MaxRecordBytes bounds a line, a record of CSV and a tag of OPML. What is longer is a
-// [BadLine].
+// MaxRecordBytes caps a line, a record of CSV and a tag of OPML. A longer record is a [BadLine].
 const MaxRecordBytes = 64 << 10
 
-// sources are those that can be read.
+// sources are the supported sources.
 var sources = []seeds.Source{seeds.URLs, seeds.CSV, seeds.Tranco, seeds.Majestic, seeds.OPML}
 
-// Options say how to read a list.
+// Options describe how to read a list.
 type Options struct {
-	// Source is the format of the list. URLs and CSV skip blank lines and lines that begin
-	// with #. CSV is a table as RFC 4180 says, with or without a header, its fields separated
-	// by commas, semicolons or tabs.
+	// Source is the format of the list. URLs and CSV skip blank lines and lines that begin with #.
+	// CSV is a table by RFC 4180, with an optional header, separated by commas, semicolons or tabs.
 	Source seeds.Source
 
-	// Column is, for CSV alone, where the seeds are: a name in the header, whatever its
-	// case, or a number from 1. If it is empty, it is the first of the usual names in the
-	// header, such as url, domain or host; else the first column of the first record that
-	// holds a URL or a host. RankColumn is where the ranks are; if it is empty, the column
-	// rank or GlobalRank.
+	// Column is the column of the seeds, only for CSV: a name in the header, ignoring case, or a
+	// number from 1. If empty, it is the first usual name in the header, such as url, domain or
+	// host, or else the first column with a URL or a host in the first record. RankColumn is the
+	// column of the ranks. If empty, it is the column rank or GlobalRank.
 	Column, RankColumn string
 
-	// Offset is how many entries are skipped before the first, and Limit how many are read at
-	// most. Bad lines count as entries. 0 means no limit.
+	// Offset is the number of entries to skip, and Limit the most entries to read. Bad lines count
+	// as entries. A limit of 0 means no limit.
 	Offset, Limit int64
 }
 
-// Key names a list that is read so: the same for the same entries of it.
+// Key identifies a list with these options. Equal keys mean the same entries.
 func (o Options) Key(list ...string) string {
 	return strings.Join(append([]string{
 		string(o.Source), o.Column, strconv.FormatInt(o.Offset, 10), strconv.FormatInt(o.Limit, 10),
 	}, list...), "\n")
 }
 
-// After are the options to read on with after a number of entries that they had read.
+// After returns options to resume after a number of entries were read.
 func (o Options) After(entries int64) Options {
 	o.Offset += entries
 	if o.Limit > 0 {
@@ -62,8 +59,7 @@ func (o Options) After(entries int64) Options {
 	return o
 }
 
-// Validate returns an error that wraps [crawl.ErrInvalid] if the options make no sense,
-// whatever the list.
+// Validate returns an error that wraps [crawl.ErrInvalid] if the options are invalid for any list.
 func (o Options) Validate() error {
 	switch {
 	case !slices.Contains(sources, o.Source):
@@ -84,32 +80,32 @@ func (o Options) Validate() error {
 
 // Entry is a seed of a list.
 type Entry struct {
-	// Line is where its record begins, from 1, after unpacking.
+	// Line is the first line of its record, from 1, after unpacking.
 	Line int64
-	// Seed is a URL or a host as the list has it: valid UTF-8 without control characters, at
-	// most [MaxRecordBytes] long. URL is Seed as [urls.ParseSeed] reads it.
+	// Seed is a URL or a host as written in the list: valid UTF-8 without control characters, at
+	// most [MaxRecordBytes] long. URL is Seed as parsed by [urls.ParseSeed].
 	Seed string
 	URL  urls.URL
-	// Bare is set if Seed has no scheme, and Feed if it is a feed, not a page.
+	// Bare is set if Seed has no scheme. Feed is set if it is a feed, not a page.
 	Bare, Feed bool
-	// Rank is its place in the list from 1; 0 if the list does not say.
+	// Rank is its position in the list from 1; 0 means unknown.
 	Rank int64
 }
 
-// BadLine is what was skipped because it is not a seed.
+// BadLine is an entry that was skipped because it is not a seed.
 type BadLine struct {
-	// Line is where it begins, from 1, after unpacking.
+	// Line is its first line, from 1, after unpacking.
 	Line int64
-	// Text is its beginning, fit to be shown: at most 80 bytes without control characters
-	// and passwords. Reason says in a few words what is wrong.
+	// Text is its displayable beginning: at most 80 bytes without control characters and passwords.
+	// Reason describes the error in a few words.
 	Text, Reason string
 }
 
-// Read calls entry for each seed of a list and bad for what is not one, in the order of the
-// list. An error that either of them returns ends it and is returned.
+// Read calls entry for each seed of a list and bad for each bad line, in the order of the list. If
+// a callback returns an error, Read stops and returns it.
 //
-// Other errors are those of r and ctx, and ones that wrap [crawl.ErrInvalid] if the
-// options are wrong for this list. A packed list is for [Open] or [From] to unpack.
+// Read also returns the errors of r and ctx. It returns errors that wrap [crawl.ErrInvalid] if the
+// options do not fit the list. [Open] and [From] unpack packed lists.
 func Read(ctx context.Context, r io.Reader, o Options, entry func(Entry) error, bad func(BadLine) error) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -133,9 +129,9 @@ func Read(ctx context.Context, r io.Reader, o Options, entry func(Entry) error, 
 	return err
 }
 
-// start drops a byte order mark, and refuses text of which no line could be read.
+// start removes a byte order mark, and refuses UTF-16, which has no readable lines.
 func start(r io.Reader) (io.Reader, error) {
-	// So small a buffer is soon empty, and then passed by.
+	// A small buffer is soon empty, and then bypassed.
 	in := bufio.NewReaderSize(r, 16)
 	head, err := in.Peek(len("\ufeff"))
 	switch {
@@ -163,16 +159,16 @@ func (u untilDone) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// textBytesMax bounds BadLine.Text, reasonBytesMax what of a reason is not ours.
+// textBytesMax caps BadLine.Text. reasonBytesMax caps reasons, which may quote the list.
 const (
 	textBytesMax   = 80
 	reasonBytesMax = 120
 )
 
-// errEnough ends a list once the limit of entries is reached.
+// errEnough stops reading at the limit of entries.
 var errEnough = errors.New("enough entries are read")
 
-// Reasons for which a text is not a seed although [urls.ParseSeed] may take it for one.
+// Reasons to refuse a text that [urls.ParseSeed] may accept.
 var (
 	errNoSeed    = errors.New("there is no URL and no host")
 	errNotUTF8   = errors.New("it is not in UTF-8")
@@ -184,16 +180,16 @@ var (
 	errQuoteOpen = errors.New("a quote is not closed within 100 lines and 64 KiB")
 )
 
-// list is what is asked of a list, and how much of it is left to do.
+// list holds the callbacks of a list and the remaining entries to skip and to read.
 type list struct {
-	ended func() error // why there is nobody to read it any more
+	ended func() error // the context's error
 	entry func(Entry) error
 	bad   func(BadLine) error
 	skip  int64
-	left  int64 // less than 1 is no limit
+	left  int64 // less than 1 means no limit
 }
 
-// wanted reports whether an entry is past the offset. It is asked once for each.
+// wanted reports whether an entry is past the offset. Call it once for each entry.
 func (l *list) wanted() bool {
 	if l.skip > 0 {
 		l.skip--
@@ -202,7 +198,7 @@ func (l *list) wanted() bool {
 	return true
 }
 
-// add reads a text that is wanted as a seed. Of e all is set but what the seed says.
+// add reads a wanted entry as a seed. The caller has set all fields of e that text does not affect.
 func (l *list) add(text []byte, e Entry) error {
 	if err := l.ended(); err != nil {
 		return err
@@ -220,7 +216,7 @@ func (l *list) add(text []byte, e Entry) error {
 	return l.done()
 }
 
-// refuse reports an entry that is wanted and not a seed.
+// refuse reports a wanted entry that is not a seed.
 func (l *list) refuse(line int64, text string, err error) error {
 	if err := l.tell(line, text, err); err != nil {
 		return err
@@ -237,7 +233,7 @@ func (l *list) tell(line int64, text string, err error) error {
 	return l.bad(BadLine{Line: line, Text: shown(text), Reason: crawl.CleanText(err.Error(), reasonBytesMax)})
 }
 
-// done counts an entry that was wanted.
+// done counts a wanted entry.
 func (l *list) done() error {
 	if l.left--; l.left == 0 {
 		return errEnough
@@ -245,8 +241,8 @@ func (l *list) done() error {
 	return nil
 }
 
-// parse is [urls.ParseSeed] without two habits of browsers: dropping tabs, by which
-// two columns would become one host, and reading a rank as an IPv4 address.
+// parse is like [urls.ParseSeed] without two habits of browsers. It does not drop tabs, which would
+// merge two columns into one host, and does not read a rank as an IPv4 address.
 func parse(seed string) (urls.URL, error) {
 	switch {
 	case seed == "":
@@ -265,14 +261,13 @@ func parse(seed string) (urls.URL, error) {
 	return u, err
 }
 
-// isNumber reports whether a text is a number, a version or a date such as 12, 0.85 or
-// 24.12.2026, and not the four numbers of an IPv4 address.
+// isNumber reports whether a text is a number, version or date (12, 0.85, 24.12.2026), not IPv4.
 func isNumber(s string) bool {
 	return '0' <= s[0] && s[0] <= '9' && strings.Trim(s, "0123456789.") == "" && strings.Count(s, ".") != 3
 }
 
-// withoutPassword leaves out of a text of any form what may be one. Where it is not, little
-// is lost. Of a URL that is refused, package urls does it better.
+// withoutPassword removes possible passwords from a text in any format. Removing other text does
+// little harm. For refused URLs, package urls does it better.
 func withoutPassword(text string) string {
 	at, colon := strings.LastIndexByte(text, '@'), strings.IndexByte(text, ':')
 	if colon < 0 || at < colon {
@@ -283,7 +278,7 @@ func withoutPassword(text string) string {
 
 const ellipsis = "…"
 
-// shown is a text cut to a length at which it can be shown.
+// shown returns a displayable text of limited length.
 func shown(text string) string {
 	clean := crawl.CleanText(strings.TrimSpace(text), textBytesMax+utf8.UTFMax)
 	if len(clean) <= textBytesMax {

@@ -23,7 +23,7 @@ type table struct {
 	list *list
 	// The columns, from 0, or unknown.
 	seed, rank int
-	// header has the names of the columns; nil if there is none.
+	// header holds the names of the columns; nil means no header.
 	header []string
 }
 
@@ -33,7 +33,7 @@ func readTable(in *lines, o Options, l *list) error {
 		o.Column, o.RankColumn = "2", "1"
 	case seeds.Majestic:
 		o.Column, o.RankColumn = "Domain", "GlobalRank"
-	default: // as the options say
+	default: // as set in the options
 	}
 	t := &table{records: records{in: in}, o: o, list: l, seed: unknown, rank: unknown}
 	err := t.record(t.detect)
@@ -49,8 +49,7 @@ func readTable(in *lines, o Options, l *list) error {
 	return err
 }
 
-// record scans the next record, but does not take it. On the way to it, it takes what is
-// no record and refuses what is a broken one.
+// record scans the next record without taking it. It skips empty lines and refuses broken records.
 func (t *table) record(scan func() error) error {
 	for {
 		line, size, err := t.in.peek(0)
@@ -67,7 +66,7 @@ func (t *table) record(scan func() error) error {
 			case err == nil && len(bytes.TrimSpace(t.text)) > 0:
 				return nil
 			case err == nil:
-				t.take() // a spreadsheet writes an empty row as separators
+				t.take() // spreadsheets write an empty row as separators
 			}
 		}
 		if err != nil {
@@ -78,8 +77,7 @@ func (t *table) record(scan func() error) error {
 
 func (t *table) take() { t.in.take(t.size, t.lines) }
 
-// skipBroken refuses a record of which the end is not known: the next may begin in its
-// second line.
+// skipBroken refuses a record without a known end. The next record may begin in its second line.
 func (t *table) skipBroken(reason error) error {
 	number, head := t.in.number, t.in.head()
 	_, size, err := t.in.peek(0)
@@ -93,9 +91,9 @@ func (t *table) skipBroken(reason error) error {
 	return t.list.refuse(number, head, reason)
 }
 
-// detect scans the first record, and finds out what separates its fields.
+// detect scans the first record and detects the separator of its fields.
 func (t *table) detect() error {
-	// By how rare they are in URLs. Where nothing separates, it is what no URL has.
+	// The rarest in URLs first, which is also the choice if no separator occurs.
 	separators := "\t,;"
 	if t.o.Source != seeds.CSV {
 		separators = ","
@@ -118,7 +116,7 @@ func (t *table) detect() error {
 	return t.scan()
 }
 
-// score is how much sense the first record makes as it was split.
+// score rates how plausible the fields of the first record are.
 func (t *table) score() int {
 	fields := t.strings()
 	switch {
@@ -162,7 +160,7 @@ func (t *table) next() error {
 	return t.list.add(t.field(t.seed), Entry{Line: number, Rank: t.rankOf()})
 }
 
-// rankOf is the rank of the record that was scanned, 0 if it has none.
+// rankOf returns the rank of the scanned record, or 0.
 func (t *table) rankOf() int64 {
 	if t.rank == unknown || t.rank >= len(t.ends) {
 		return 0
@@ -174,10 +172,10 @@ func (t *table) rankOf() int64 {
 	return max(rank, 0)
 }
 
-// unknown is a column that is not known, or that a table does not have.
+// unknown means an unknown or missing column.
 const unknown = -1
 
-// What a header calls its columns, as fold writes it. The first that there is counts.
+// The usual names of columns in the form of fold. The first match counts.
 var (
 	seedNames = []string{
 		"url", "domain", "host", "hostname", "site", "website", "uri", "origin", "homepage", "link",
@@ -201,8 +199,7 @@ func (t *table) begin() error {
 	return err
 }
 
-// isHeader reports whether a first record is a header: if it has the names asked for,
-// or usual names and not a seed too.
+// isHeader reports whether a first record has the requested names, or usual names and no seed.
 func (t *table) isHeader(first []string) bool {
 	for _, asked := range []string{t.o.Column, t.o.RankColumn} {
 		if asked != "" && !isColumnNumber(asked) && indexOf(first, asked) != unknown {
@@ -213,8 +210,7 @@ func (t *table) isHeader(first []string) bool {
 	return named && likeliest(first) < certain
 }
 
-// find returns the column that an option asks for, or else the first of the usual names
-// that there is.
+// find returns the column that an option requests, or else the first column with a usual name.
 func (t *table) find(option, asked string, usual, first []string) (int, error) {
 	if asked == "" {
 		for _, name := range usual {
@@ -244,7 +240,7 @@ var columnsOf = map[seeds.Source]string{
 	seeds.Majestic: "a header that names GlobalRank and Domain",
 }
 
-// guess returns the column of the record that was scanned that holds a seed.
+// guess returns the column of the scanned record that contains a seed.
 func (t *table) guess() (int, error) {
 	fields := t.strings()
 	if len(fields) == 1 {
@@ -283,7 +279,7 @@ func indexOf(fields []string, name string) int {
 	return slices.IndexFunc(fields, func(field string) bool { return fold(field) == name })
 }
 
-// fold writes alike what headers write in many ways, such as Root Domain and root_domain.
+// fold normalizes spellings of a name, such as Root Domain and root_domain.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" _-", r) {
@@ -295,12 +291,12 @@ func fold(name string) string {
 
 func isColumnNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// How likely it is that a field is meant as a seed.
+// The likelihood that a field is a seed.
 const (
 	unlikely = iota
-	// possible has the form of a host, as node.js has.
+	// possible is a field in the form of a host, such as node.js.
 	possible
-	// certain has a scheme, or a host below a known suffix.
+	// certain is a field with a scheme, or a host below a known suffix.
 	certain
 )
 

@@ -1,9 +1,7 @@
-// Package sitemap reads lists of a site's pages: feeds, and sitemaps as in sitemaps.org,
-// which are files of URLs in XML or plain text, and indexes of such files, compressed or
-// not.
+// Package sitemap reads feeds and the sitemaps of sitemaps.org: files of URLs in XML or plain text,
+// and indexes of such files, compressed or not.
 //
-// A file is a stranger's. It counts up to [MaxBytes] after it is unpacked, and up to
-// [MaxEntries] URLs. It is read from front to back and never held as a tree. A file that
-// is cut off or malformed counts as far as it can be read. The package does no I/O. The
-// caller judges whose URLs a sitemap may name.
+// Files are untrusted. At most [MaxBytes] after unpacking and [MaxEntries] URLs are read, in one
+// pass and without building a tree. Truncated and malformed files are read as far as possible. The
+// package does no I/O. The caller decides whether a sitemap may name a URL.
 package sitemap

@@ -12,36 +12,33 @@ import (
 )
 
 const (
-	// MaxFeedBytes is how long a feed may be, and MaxFeedEntries how many of its entries
-	// count: one that is longer is an archive.
+	// MaxFeedBytes caps a feed, and MaxFeedEntries caps its entries. Longer feeds are archives.
 	MaxFeedBytes   = 4 << 20
 	MaxFeedEntries = 1_000
 
-	// What a feed may consist of. The parser takes memory and stack for each level and
-	// each attribute, and time for each piece of a text.
+	// Limits on the structure of a feed. The parser takes memory and stack for each level and each
+	// attribute, and time for each piece of a text.
 	feedDepthMax      = 100
 	feedAttributesMax = 50
 	feedNamespacesMax = 100
 	feedPiecesMax     = 300_000
 )
 
-// News is what a feed announces.
+// News is an entry of a feed.
 type News struct {
-	// Link is the URL of its page as written, which may be relative to the feed's.
+	// Link is the URL of the entry's page as written. It may be relative to the feed's URL.
 	Link string
-	// Published is when it was published, or changed since; zero if it is unknown.
+	// Published is the time of publication or of a later change; zero means unknown.
 	Published time.Time
 }
 
-// ReadFeed returns the entries of an RSS, Atom or JSON feed that have a page, in its
-// order.
+// ReadFeed returns the entries of an RSS, Atom or JSON feed that have a page, in their order.
 func ReadFeed(body []byte) (news []News, err error) {
 	body = body[:min(len(body), MaxFeedBytes)]
 	if err := harmless(body); err != nil {
 		return nil, fmt.Errorf("read the feed: %w", err)
 	}
-	// The parser is not ours, and a feed is a stranger's: a panic must cost one feed,
-	// not the worker.
+	// The parser is third-party code and feeds are untrusted. A panic must not end the worker.
 	defer func() {
 		if p := recover(); p != nil {
 			news, err = nil, fmt.Errorf("read the feed: its parser panicked: %v", p)
@@ -66,11 +63,10 @@ func ReadFeed(body []byte) (news []News, err error) {
 	return news, nil
 }
 
-// harmless says why a feed is not given to the parser. A malformed feed is given to it:
-// the parser reads what it can.
+// harmless returns an error if a feed must not be parsed. The parser may read malformed feeds.
 func harmless(body []byte) error {
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '{' {
-		if !json.Valid(trimmed) { // which bounds how deep it is
+		if !json.Valid(trimmed) { // also bounds its depth
 			return errors.New("it is no JSON")
 		}
 		return nil

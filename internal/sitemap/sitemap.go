@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// MaxBytes and MaxEntries are what one file may have (sitemaps.org, "Sitemap index
-	// files"): what comes after is not read.
+	// MaxBytes and MaxEntries limit the part of a file that is read (sitemaps.org, "Sitemap index
+	// files").
 	MaxBytes   = 50 << 20
 	MaxEntries = 50_000
 
-	// priorityDefault is the priority of a URL without one.
+	// priorityDefault is the priority of a URL without a declared priority.
 	priorityDefault = 0.5
 
-	// valueBytesMax bounds the text of an element. A URL has at most 2,048 characters.
+	// valueBytesMax caps the text of an element. A URL has at most 2,048 characters.
 	valueBytesMax = 8 << 10
-	// alternatesMax bounds Entry.Alternates.
+	// alternatesMax caps Entry.Alternates.
 	alternatesMax = 64
 )
 
-// Format is what a file is.
+// Format is the format of a file.
 type Format int
 
 const (
@@ -42,8 +42,7 @@ const (
 	URLs
 	// Index names other sitemaps.
 	Index
-	// Feed is RSS or Atom, which sitemaps.org allows in place of a sitemap. It is not
-	// read: package feed does.
+	// Feed is RSS or Atom, which sitemaps.org allows as a sitemap. ReadFeed reads it.
 	Feed
 )
 
@@ -53,17 +52,16 @@ var errNoSitemap = errors.New("it is no sitemap")
 type Entry struct {
 	// Loc is the URL as written.
 	Loc string
-	// LastMod is when the page was changed, or published as news; zero if it is unknown.
+	// LastMod is the time of the last change or of publication as news; zero means unknown.
 	LastMod time.Time
-	// Priority is from 0 to 1; 0.5 where the sitemap does not say.
+	// Priority is from 0 to 1. The default is 0.5.
 	Priority float64
 	// Alternates are the page's URLs in all its languages, as written.
 	Alternates []string
 }
 
-// Read reads a file and calls yield for each of its entries, until that returns false.
-// An error says that it is no sitemap, or why what comes after the entries that were
-// yielded was not read.
+// Read calls yield for each entry of a file until yield returns false. It returns an error if the
+// file is not a sitemap, or if the rest of the file after the yielded entries was not read.
 func Read(body []byte, yield func(Entry) bool) (Format, error) {
 	var in io.Reader = bytes.NewReader(body)
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
@@ -118,20 +116,20 @@ func readText(r io.Reader, yield func(Entry) bool) error {
 	return nil
 }
 
-// reader reads a file of XML. Only the names of elements and where they are count, not
-// their namespaces, which many files have wrong.
+// reader reads an XML file. It considers the names and depths of elements, but not their
+// namespaces, which are wrong in many files.
 type reader struct {
 	yield func(Entry) bool
 	kind  Format
 	depth int
 	entry Entry
-	// value is the text of an element, and store keeps it; nil if the element does not count.
+	// value is the text of an element, and store sets its field. nil means an ignored element.
 	value strings.Builder
 	store func(*Entry, string)
 	done  bool
 }
 
-// The depths of elements: the root, an entry, what is in it, what is in that.
+// The depths of elements: the root, an entry, its fields, and their content.
 const (
 	rootDepth = iota + 1
 	entryDepth
@@ -162,7 +160,7 @@ func readXML(in io.Reader, yield func(Entry) bool) (Format, error) {
 		case xml.EndElement:
 			r.end()
 		case xml.CharData:
-			if r.store != nil { // a value that is too long is cut, and so no URL
+			if r.store != nil { // a cut value is too long for a URL
 				r.value.Write(t[:min(len(t), valueBytesMax-r.value.Len())])
 			}
 		}
@@ -196,7 +194,7 @@ func (r *reader) start(t xml.StartElement) error {
 	return nil
 }
 
-// roots has the kind of a file by its first element.
+// roots maps the first element of a file to its format.
 var roots = map[string]Format{"urlset": URLs, "sitemapindex": Index, "rss": Feed, "feed": Feed, "RDF": Feed}
 
 var fields = map[string]func(*Entry, string){
@@ -217,7 +215,7 @@ var fields = map[string]func(*Entry, string){
 	},
 }
 
-// alternate takes the URL of the page in another language: <xhtml:link rel="alternate"
+// alternate records the URL of the page in another language: <xhtml:link rel="alternate"
 // hreflang="…">.
 func (r *reader) alternate(attrs []xml.Attr) {
 	var rel, href, lang string
@@ -248,8 +246,8 @@ func (r *reader) end() {
 	r.depth = max(r.depth-1, 0)
 }
 
-// tokenBytesMax bounds an element's start tag, a text or a comment: the decoder holds each
-// as a whole, a tag of nothing but attributes as fifty times what it is on the wire.
+// tokenBytesMax caps an element's start tag, a text or a comment. The decoder holds each as a
+// whole, and a tag of only attributes takes fifty times its size in memory.
 const tokenBytesMax = 256 << 10
 
 var (
@@ -257,8 +255,7 @@ var (
 	errEncodings    = errors.New("it declares its encoding twice")
 )
 
-// tokens reads XML of strangers, token by token and without checking that what is opened
-// is closed.
+// tokens reads untrusted XML token by token, without matching start and end tags.
 type tokens struct {
 	decoder *xml.Decoder
 	in      *bufio.Reader
@@ -271,7 +268,7 @@ func newTokens(in io.Reader) *tokens {
 	t.decoder = xml.NewDecoder(t)
 	t.decoder.Strict = false // "&" in a URL is a common mistake
 	t.decoder.CharsetReader = func(label string, _ io.Reader) (io.Reader, error) {
-		// it could be declared again and again, each time for a buffer and a call more
+		// Repeated declarations would each take another buffer and call.
 		if t.decoded {
 			return nil, errEncodings
 		}
@@ -286,13 +283,13 @@ func newTokens(in io.Reader) *tokens {
 	return t
 }
 
-// next is the next token, which holds until the one after it is asked for.
+// next returns the next token. It is valid until the following call.
 func (t *tokens) next() (xml.Token, error) {
 	t.left = tokenBytesMax
 	return t.decoder.RawToken()
 }
 
-// ReadByte makes it an io.ByteReader, so that the decoder reads no more than it needs.
+// ReadByte implements io.ByteReader, so that the decoder reads no more than it needs.
 func (t *tokens) ReadByte() (byte, error) {
 	if t.left--; t.left < 0 {
 		return 0, errTokenTooLong
@@ -300,5 +297,5 @@ func (t *tokens) ReadByte() (byte, error) {
 	return t.in.ReadByte()
 }
 
-// Read makes it an io.Reader, as the decoder wants. It is not called.
+// Read implements io.Reader for the decoder, which never calls it.
 func (t *tokens) Read(p []byte) (int, error) { return t.in.Read(p) }

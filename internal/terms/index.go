@@ -16,7 +16,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// How many terms of a page are kept. package index has places for as many.
+// Limits on the terms of a page. Package index reserves as many positions.
 const (
 	titleTerms       = 120
 	headingTerms     = 900
@@ -25,19 +25,19 @@ const (
 	textTerms        = 50_000
 )
 
-// Page is the texts by which a page is found.
+// Page holds the indexed texts of a page.
 type Page struct {
-	// Language is a tag of BCP 47; empty means undetermined. Second is the other language of
-	// a page in two; empty means none.
+	// Language is a tag of BCP 47; empty means undetermined. Second is the second language of a
+	// page in two languages; empty means no second language.
 	Language, Second string
 
 	Title, Description, Text string
-	// Headings are those in Text, a line for each.
+	// Headings are the headings in Text, one per line.
 	Headings string
-	// URL is the page's own.
+	// URL is the URL of the page.
 	URL string
 
-	// NoArchive leaves out the outline, and which terms precede others.
+	// NoArchive omits the outline and the order of terms.
 	NoArchive bool
 }
 
@@ -45,7 +45,7 @@ var indexers = sync.Pool{New: func() any { return new(indexer) }}
 
 // Index returns the terms of a page for the index.
 func Index(p Page) *crawl.Index {
-	x, _ := indexers.Get().(*indexer) // there is nothing else
+	x, _ := indexers.Get().(*indexer) // the pool holds nothing else
 	defer indexers.Put(x)
 	shown, hidden := whole, coarse
 	index := &crawl.Index{Configs: configsOf(p.Language, p.Second), Second: p.Second}
@@ -62,7 +62,7 @@ func Index(p Page) *crawl.Index {
 	return index
 }
 
-// configsOf are the configurations for the languages of a page.
+// configsOf returns the configurations for the languages of a page.
 func configsOf(language, second string) []string {
 	first := Config(language)
 	if other := Config(second); second != "" && other != first {
@@ -71,7 +71,7 @@ func configsOf(language, second string) []string {
 	return []string{first}
 }
 
-// address is what of a URL is words: its host without www, its path, and its query.
+// address returns the words of a URL: its host without www, its path, and its query.
 func address(raw string) string {
 	_, rest, _ := strings.Cut(raw, "://")
 	if plain, err := url.PathUnescape(rest); err == nil && utf8.ValidString(plain) {
@@ -80,40 +80,38 @@ func address(raw string) string {
 	return strings.TrimPrefix(rest, "www.")
 }
 
-// order is how much a zone tells of the order of its terms.
+// order is the precision with which a zone records the order of its terms.
 type order int
 
 const (
-	// whole has all buckets: for texts that are stored anyway.
+	// whole keeps all buckets, for texts that are stored anyway.
 	whole order = iota
-	// coarse has so few buckets that alternativesLeast terms are in each, on average.
+	// coarse merges buckets so that each has at least alternativesLeast terms on average.
 	coarse
-	// unordered has no bucket, so that no phrase is found.
+	// unordered keeps no bucket, so no phrase matches.
 	unordered
 )
 
-// alternativesLeast is the average number of terms of a text in a bucket, at least: as many terms may
-// have preceded each term.
+// alternativesLeast is the least average of terms per bucket, and so of possible predecessors.
 const alternativesLeast = 8
 
-// indexer makes zones of documents. It keeps its memory for the next.
+// indexer makes zones of documents. Its memory is reused for the next document.
 type indexer struct {
 	cutter Cutter
 	cut    []byte
-	of     map[string]int // the place of a term in found
+	of     map[string]int // the index of a term in found
 	found  []found
 	out    []byte
 }
 
-// found is a term of a zone.
 type found struct {
 	term  string
-	order uint64 // its first letters
+	order uint64 // its first bytes
 	count int
-	// before are the buckets of the terms that precede it; with any, it may follow any term
+	// before has the buckets of the preceding terms. any is set if it may follow any term.
 	before [4]uint64
 	any    bool
-	// last is the place of its last occurrence
+	// last is the position of the last occurrence.
 	last int
 }
 
@@ -142,7 +140,7 @@ func (x *indexer) zone(text string, limit int, tell order) (zone string, words i
 			x.out = appendBuckets(append(x.out, ':'), f.before, width)
 		}
 	}
-	clear(x.found) // they hold on to the text
+	clear(x.found) // they keep the text in memory
 	return string(x.out), words
 }
 
@@ -189,14 +187,14 @@ func (x *indexer) read(terms string, side []Placed) {
 	clear(x.of)
 }
 
-// What precedes a term, in place of a bucket.
+// Values in place of the preceding term's bucket.
 const (
 	anything = -1
 	nothing  = -2
 )
 
-// preceding returns the bucket of the term before another. A pair of characters may follow anything:
-// it shares one with the pair before it, which that would tell.
+// preceding returns the bucket of the term before another. A pair of characters may follow
+// anything, because it shares a character with the previous pair, which the bucket would disclose.
 func preceding(previous, term string) int {
 	switch {
 	case previous == "":
@@ -220,13 +218,13 @@ func overlap(previous, term string) bool {
 	return strings.HasSuffix(previous, term)
 }
 
-// After returns the bucket that precedes a term of a query in a text, if the term before it in the query
-// does so in the text; -1 means anything.
+// After returns the bucket of the text's term before a query term, assuming that the terms of the
+// query are adjacent in the text. -1 means any term.
 func After(previous, term Placed) int {
 	switch term.At - previous.At {
 	case 1:
 		return preceding(previous.Term, term.Term)
-	case 2: // Cutter.Whole has left out the last character of the run
+	case 2: // Cutter.Whole omits the last character of a run
 		last := strings.LastIndexFunc(previous.Term, func(r rune) bool { return !unicode.In(r, unicode.Mn, unicode.Mc) })
 		return int(crawl.BucketOf(previous.Term[max(0, last):]))
 	}
@@ -248,12 +246,12 @@ func (x *indexer) note(term string, at, before int) {
 	default:
 		f.before[before/64] |= 1 << (before % 64)
 	}
-	if f.last < at { // else it is a name that is one term, too
+	if f.last < at { // otherwise a name that is also one term
 		f.count, f.last = f.count+1, at
 	}
 }
 
-// prefix orders terms by their first eight bytes.
+// prefix returns the first eight bytes of a term for sorting.
 func prefix(term string) uint64 {
 	var b [8]byte
 	copy(b[:], term)
@@ -261,28 +259,27 @@ func prefix(term string) uint64 {
 }
 
 const (
-	// anchorsMost is how many different texts of links to a page count, and anchorTerms
-	// how many terms of them together.
+	// anchorsMost caps the distinct texts of links to a page, and anchorTerms all their terms.
 	anchorsMost = 20
 	anchorTerms = 300
 )
 
-// Anchors are the terms of the texts of links to a page, as in a crawl.Index. texts has each
-// text with the number of domains that use it; the most used ones count.
+// Anchors returns the terms of the texts of links to a page, as in a crawl.Index. texts maps each
+// text to the number of domains that use it. The most common texts count.
 func Anchors(texts map[string]int) string {
 	list := slices.SortedFunc(maps.Keys(texts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(texts[b], texts[a]), cmp.Compare(a, b))
 	})
-	x, _ := indexers.Get().(*indexer) // there is nothing else
+	x, _ := indexers.Get().(*indexer) // the pool holds nothing else
 	defer indexers.Put(x)
 	zone, _ := x.zone(strings.Join(list[:min(len(list), anchorsMost)], "\n"), anchorTerms, whole)
 	return zone
 }
 
-// Simple is the configuration of languages that Postgres has none for.
+// Simple is the configuration for languages without a configuration in Postgres.
 const Simple = "simple"
 
-// configs are the text search configurations of Postgres 15, by language.
+// configs maps languages to the text search configurations of Postgres 15.
 var configs = map[string]string{
 	"ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
 	"eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian",
@@ -291,7 +288,7 @@ var configs = map[string]string{
 	"tr": "turkish", "yi": "yiddish",
 }
 
-// Config is the text search configuration for a language, a tag of BCP 47 or empty.
+// Config returns the text search configuration for a language tag of BCP 47, which may be empty.
 func Config(tag string) string {
 	base, _, _ := strings.Cut(tag, "-")
 	return cmp.Or(configs[base], Simple)

@@ -2,26 +2,26 @@ package terms
 
 import "strings"
 
-// Placed is a term with its place in a text, from 1 on.
+// Placed is a term with its position in a text, starting at 1.
 type Placed struct {
 	Term string
 	At   int
 }
 
-// jointBytesMax is how long a name of several terms may be, in bytes.
+// jointBytesMax caps a name of several terms, in bytes.
 const jointBytesMax = 64
 
-// joint is a name of several terms in the making, such as "os.path.join", "C++" or "utf-8".
+// joint is an incomplete name of several terms, such as "os.path.join", "C++" or "utf-8".
 type joint struct {
 	begun   bool
 	from    int // in the text
-	at      int // the place of its first term
+	at      int // the position of its first term
 	joined  bool
-	spoiled bool // it has letters that are not ASCII
+	spoiled bool // it has non-ASCII letters
 }
 
-// join takes a character that ends a term, or the end of the text. A name goes on if a letter
-// or a digit follows; + and # may also end it.
+// join handles a character that ends a term, or the end of the text. A following letter or digit
+// continues the name. A + or # may also end it.
 func (c *Cutter) join(text string, i int) {
 	j := &c.joint
 	if i < len(text) {
@@ -44,8 +44,8 @@ func (c *Cutter) join(text string, i int) {
 	*j = joint{}
 }
 
-// Name is the term of a name: in lower case, and in one word if only hyphens and apostrophes
-// join its parts, so that "e-mail" is "email".
+// Name returns the term of a name in lower case. It removes hyphens and apostrophes if they are the
+// only separators, so that "e-mail" becomes "email".
 func Name(text string) string {
 	text = strings.ToLower(strings.ReplaceAll(text, "’", "'"))
 	if strings.ContainsAny(text, "_.&+#") {
@@ -60,8 +60,7 @@ func plainAlphanumeric(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
 }
 
-// Split cuts what somebody has typed: its terms with their places, and the names that are
-// several of them together.
+// Split cuts a query into terms with their positions, and returns its names of several terms.
 func Split(text string, limit int) (terms, names []Placed) {
 	c := Cutter{Whole: true}
 	out, n := c.Cut(nil, text, limit)

@@ -8,43 +8,41 @@ import (
 )
 
 const (
-	// wordRunesMax is how much of a word counts, in characters.
+	// wordRunesMax caps a word, in characters.
 	wordRunesMax = 40
-	// textBytesMax is how long the terms of a text may be together, in bytes: a tsvector
-	// holds 1 MiB, positions included.
+	// textBytesMax caps the terms of a text, in bytes. A tsvector holds 1 MiB, positions included.
 	textBytesMax = 600 << 10
-	// foreignMax is how much is normalized at once, in bytes. A piece only ends
-	// within a word if that is longer than any word may be.
+	// foreignMax caps the bytes normalized at once. It exceeds any word of wordRunesMax.
 	foreignMax = 4 << 10
 )
 
-// Cutter cuts texts into terms. It keeps its memory for the next text; one is for one
-// goroutine. The zero value is ready.
+// Cutter cuts texts into terms. Its memory is reused for the next text. It is not safe for
+// concurrent use. The zero value is ready.
 type Cutter struct {
-	// Whole leaves out the single character at the end of a run without blanks, if
-	// it is part of a pair: a query need not match at the end of a run.
+	// Whole omits the single character at the end of a run without blanks if it is part of a pair,
+	// so that a query also matches within a run.
 	Whole bool
 	out   []byte
 	left  int // terms that may still be added
-	// at is the place of the last term, places those of all of them.
+	// at is the position of the last term, and places are the positions of all terms.
 	at     int
 	places []int
-	// side are further terms that have the place of another one.
+	// side holds additional terms at the position of another term.
 	side  []Placed
 	joint joint
 
 	word  []byte
 	runes int // in word
-	// marked is set if word, or the run, has marks that may be composed with a letter.
+	// marked is set if word or the run has marks that may be composed with a letter.
 	marked bool
-	// The last two characters of a run without blanks, with their marks.
+	// before and pending are the last two characters of a run without blanks, with their marks.
 	before, pending []byte
 }
 
-// Cut appends the terms of a text to dst, a blank between two, and returns how many they
-// are: at most limit. What is no UTF-8 separates words.
+// Cut appends the terms of a text to dst, separated by blanks, and returns their number, which is
+// at most limit. Invalid UTF-8 separates words.
 func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
-	if dst == nil { // the terms of most texts take as much as the text
+	if dst == nil { // the terms of most texts take as much memory as the text
 		dst = make([]byte, 0, min(len(text), textBytesMax))
 	}
 	c.out, c.left = dst, limit
@@ -57,7 +55,7 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 			if j := &c.joint; !j.begun && !j.spoiled {
 				j.begun, j.from, j.at = true, i, c.at+1
 			}
-			c.letter(rune(b | 0x20)) // which leaves digits and lower case
+			c.letter(rune(b | 0x20)) // digits and lower case letters stay unchanged
 			i++
 		case b < utf8.RuneSelf:
 			c.end()
@@ -77,8 +75,7 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 	return out, limit - c.left
 }
 
-// foreign takes what follows that is not ASCII, and returns how much that is. Letters
-// are taken apart from their accents.
+// foreign reads non-ASCII text and returns its length. It decomposes letters with accents.
 func (c *Cutter) foreign(s string) int {
 	if n := c.plain(s); n > 0 {
 		return n
@@ -108,9 +105,8 @@ func (c *Cutter) foreign(s string) int {
 	return end
 }
 
-// plain takes the letters that a text begins with as far as nothing but themselves decides
-// which terms they make: they are in plainLetters, and no mark follows. It returns how
-// much that is.
+// plain reads the letters at the start of a text whose terms depend on no other character: they are
+// in plainLetters and no mark follows. It returns their length.
 func (c *Cutter) plain(s string) int {
 	end := 0
 	letter, size := plainLetter(s)
@@ -118,7 +114,7 @@ func (c *Cutter) plain(s string) int {
 		rest := s[end+size:]
 		next, nextSize := plainLetter(rest)
 		if next == 0 && rest != "" && rest[0] >= utf8.RuneSelf {
-			return end // it may be a mark
+			return end // possibly a mark
 		}
 		if base, isShort := short(letter); !isShort {
 			c.letter(letter)
@@ -126,7 +122,7 @@ func (c *Cutter) plain(s string) int {
 			c.letter(base)
 		} else {
 			c.letter(letter)
-			c.runes++ // its breve counts
+			c.runes++ // count its breve
 		}
 		end += size
 		letter, size = next, nextSize
@@ -134,7 +130,7 @@ func (c *Cutter) plain(s string) int {
 	return end
 }
 
-// plainLetter is what plainLetters has of the character that a text begins with.
+// plainLetter returns the entry of plainLetters for the first character of a text.
 func plainLetter(s string) (letter rune, size int) {
 	if s == "" || s[0] < utf8.RuneSelf {
 		return 0, 0
@@ -146,11 +142,11 @@ func plainLetter(s string) (letter rune, size int) {
 	return plainLetters[r-plainFirst], size
 }
 
-// Latin-1's letters are the first, and those of Cyrillic that are used today the last.
+// The first letter of Latin-1 and the last modern letter of Cyrillic.
 const plainFirst, plainLast = 0xc0, 0x45f
 
-// plainLetters is the lower case, without what is left out of it, of a letter from
-// plainFirst on; 0 of what is no letter, or is another in compatibility form.
+// plainLetters maps the letters from plainFirst on to lower case without their omitted marks. It
+// has 0 for other characters and for letters with another compatibility form.
 var plainLetters = func() (letters [plainLast - plainFirst + 1]rune) {
 	for r := rune(plainFirst); r <= plainLast; r++ {
 		text := string(r)
@@ -167,7 +163,7 @@ var plainLetters = func() (letters [plainLast - plainFirst + 1]rune) {
 	return letters
 }()
 
-// short is the letter that has a breve to be another, of those that plainLetters has.
+// short returns the base of a letter in plainLetters that is distinguished by a breve.
 func short(letter rune) (base rune, is bool) {
 	switch letter {
 	case 'й':
@@ -178,14 +174,14 @@ func short(letter rune) (base rune, is bool) {
 	return 0, false
 }
 
-// character takes a character, and returns which one marks that follow belong to.
+// character reads a character and returns the base of the marks that follow it.
 func (c *Cutter) character(base, r rune) rune {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Mc):
 		c.mark(base, r)
 		return base
 	case r != zeroWidthSpace && unicode.Is(unicode.Cf, r), r == tatweel:
-		return base // joiners, soft hyphens and the stretching of Arabic are no part of a word
+		return base // joiners, soft hyphens and the Arabic tatweel are not part of a word
 	case r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsNumber(r):
 		c.end()
 		return 0
@@ -195,8 +191,7 @@ func (c *Cutter) character(base, r rune) rune {
 	return r
 }
 
-// cyrillic is the lower case of a letter that has no accent, of those that most texts in
-// Cyrillic are made of: a short way past Unicode's tables.
+// cyrillic returns the lower case of a common letter without an accent, avoiding Unicode's tables.
 func cyrillic(r rune) (lower rune, is bool) {
 	const (
 		upperA, lowerA, lowerYa = 0x410, 0x430, 0x44f
@@ -218,7 +213,7 @@ const (
 	zeroWidthSpace = 0x200b
 )
 
-// letter adds a lower case letter, or a digit.
+// letter adds a lower case letter or a digit.
 func (c *Cutter) letter(r rune) {
 	if len(c.pending) > 0 {
 		c.endRun()
@@ -240,14 +235,14 @@ func (c *Cutter) letter(r rune) {
 	c.word = utf8.AppendRune(c.word, r)
 }
 
-// spelled are letters that are no other with an accent, as they are typed without.
+// spelled maps letters that do not decompose into an accent and a letter to their usual spelling.
 var spelled = map[rune]string{
 	'æ': "ae", 'œ': "oe", 'ø': "o", 'ß': "ss", 'đ': "d", 'ð': "d", 'ħ': "h", 'ı': "i", 'ł': "l", 'ŋ': "n", 'þ': "th", 'ŧ': "t",
 	'ς': "σ", 'ٱ': "ا", 'ى': "ي",
 }
 
-// mark adds an accent, a vowel sign or a tone to the character before it. Marks that
-// people leave out when they type a word are left out.
+// mark adds an accent, a vowel sign or a tone to the previous character. It omits marks that people
+// do not type.
 func (c *Cutter) mark(base, mark rune) {
 	switch {
 	case len(c.pending) > 0:
@@ -259,7 +254,7 @@ func (c *Cutter) mark(base, mark rune) {
 	case base < utf8.RuneSelf || unicode.In(base, unicode.Latin, unicode.Greek, unicode.Arabic, unicode.Hebrew):
 		return
 	case unicode.Is(unicode.Cyrillic, base) && mark != breve:
-		return // the breve makes another letter of и; a stress does not, nor the dots of ё
+		return // only the breve makes another letter of и, unlike a stress or the dots of ё
 	}
 	if c.runes < wordRunesMax {
 		c.word = utf8.AppendRune(c.word, mark)
@@ -276,7 +271,7 @@ func (c *Cutter) pair(r rune) {
 	c.pending = utf8.AppendRune(c.pending, r)
 }
 
-// endPair adds the pair that the last two characters are, and beside it the first of them.
+// endPair adds the pair of the last two characters, and beside it the first of them.
 func (c *Cutter) endPair() {
 	if len(c.before) > 0 && len(c.pending) > 0 {
 		first := len(c.before)
@@ -306,14 +301,14 @@ func (c *Cutter) endRun() {
 		if alone || !c.Whole {
 			c.add(c.pending, c.marked)
 		} else {
-			c.at++ // its place stays free
+			c.at++ // leave its position free
 		}
 	}
 	c.marked = false
 	c.before, c.pending = c.before[:0], c.pending[:0]
 }
 
-// add appends a term, composed if it may have to be.
+// add appends a term, in composed form if compose is set.
 func (c *Cutter) add(term []byte, compose bool) {
 	if c.left <= 0 || len(c.out)+len(term) > textBytesMax {
 		return
@@ -331,11 +326,10 @@ func (c *Cutter) add(term []byte, compose bool) {
 	c.out = norm.NFC.Append(c.out, term...)
 }
 
-// paired reports whether a character is cut into pairs: of scripts that are written
-// without blanks, and Hangul.
+// paired reports whether a character is cut into pairs, as in Hangul and scripts without blanks.
 func paired(r rune) bool {
 	const (
-		first       = 0xe00 // that of Thai, the lowest of them
+		first       = 0xe00 // Thai, the lowest of these scripts
 		prolong     = 0x30fc
 		hanFirst    = 0x4e00
 		hanLast     = 0x9fff

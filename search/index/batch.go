@@ -9,7 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// batcher fetches the chunks that several goroutines need in one query, once all of them wait.
+// batcher fetches the chunks for several goroutines in one query, once all of them wait.
 type batcher struct {
 	ctx context.Context //nolint:containedctx // of one evaluation
 	src Source
@@ -25,7 +25,7 @@ type wanted struct {
 	done chan error
 }
 
-// each runs fn for numbers up to n, at the same time.
+// each runs fn concurrently for the numbers below n.
 func (b *batcher) each(n int, fn func(i int) error) error {
 	b.running = n
 	var group errgroup.Group
@@ -42,7 +42,6 @@ func (b *batcher) each(n int, fn func(i int) error) error {
 	return group.Wait()
 }
 
-// get returns chunks.
 func (b *batcher) get(refs []crawl.ChunkRef) ([][]byte, error) {
 	if len(refs) == 0 {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Build makes a segment of pages, which it sorts, and hands out its chunks. stems returns the stems
-// of a term by a text search configuration; no stems of a stop word.
+// Build makes a segment of pages and calls out with its chunks. It sorts pages. stems returns the
+// stems of a term by a text search configuration, or an empty list for a stop word.
 func Build(
 	pages []crawl.IndexedPage, stems func(config, term string) []string, out func(crawl.Chunk) error,
 ) (crawl.Segment, error) {
@@ -21,7 +21,7 @@ func Build(
 		return cmp.Or(cmp.Compare(worthCode(y.Worth), worthCode(x.Worth)), cmp.Compare(x.Page, y.Page))
 	})
 	t := tables{w: writer{out: out}}
-	r, _ := readers.Get().(*reader) // there is nothing else
+	r, _ := readers.Get().(*reader) // the pool holds nothing else
 	defer r.release()
 	r.stems = stems
 	for n := range pages {
@@ -60,14 +60,14 @@ func base(tag string) string {
 // piece is a term in one text of a page.
 type piece struct {
 	term, page uint32
-	// before has the buckets of the terms before it, as in a crawl.Index; with any it may follow any
+	// before has the buckets of the preceding terms, as in a crawl.Index. any means any term.
 	before string
 	any    bool
 	field  feature
 	count  uint8
 }
 
-// pieces are terms of one kind, in the order of their pages and, of a page, of its texts.
+// pieces holds the terms of one kind, ordered by page and then by text.
 type pieces struct {
 	numbers map[string]uint32
 	terms   []string
@@ -80,7 +80,7 @@ func (p *pieces) add(term string, x piece) {
 		if p.numbers == nil {
 			p.numbers = map[string]uint32{}
 		}
-		n = uint32(len(p.terms)) //nolint:gosec // a segment in the making is small
+		n = uint32(len(p.terms)) //nolint:gosec // a new segment is small
 		p.numbers[term] = n
 		p.terms = append(p.terms, term)
 	}
@@ -88,7 +88,6 @@ func (p *pieces) add(term string, x piece) {
 	p.list = append(p.list, x)
 }
 
-// reader reads pages into pieces.
 type reader struct {
 	page  uint32
 	stems func(config, term string) []string
@@ -100,14 +99,14 @@ type reader struct {
 	key    []byte
 }
 
-// readers keep their memory for the next segment.
+// readers are reused for later segments.
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// release clears the reader for another use.
+// release returns the reader to the pool.
 func (r *reader) release() {
 	for _, p := range []*pieces{&r.words, &r.stemmed, &r.domains, &r.languages} {
 		clear(p.numbers)
-		clear(p.terms) // they hold on to texts
+		clear(p.terms) // they keep texts in memory
 		p.terms, p.list = p.terms[:0], p.list[:0]
 	}
 	r.stems = nil
@@ -125,7 +124,7 @@ func (r *reader) read(p *crawl.IndexedPage) (words, title int) {
 	return p.Words, p.TitleWords
 }
 
-// text reads one text of a page, which is the main text if it has no field.
+// text reads one text of a page. A field of 0 means the main text.
 func (r *reader) text(p *crawl.IndexedPage, text string, field feature) {
 	for item := range strings.SplitSeq(text, " ") {
 		term, x := read(item)
@@ -139,7 +138,7 @@ func (r *reader) text(p *crawl.IndexedPage, text string, field feature) {
 		before := ""
 		for _, config := range p.Configs {
 			for _, stem := range r.stems(config, term) {
-				if stem != before { // both languages may have the same
+				if stem != before { // both languages may have the same stem
 					before = stem
 					r.stemmed.add(stem, x)
 				}
@@ -148,7 +147,6 @@ func (r *reader) text(p *crawl.IndexedPage, text string, field feature) {
 	}
 }
 
-// read reads a term of a crawl.Index.
 func read(item string) (term string, x piece) {
 	term, rest, _ := strings.Cut(item, ":")
 	count, buckets, some := strings.Cut(rest, ":")
@@ -158,9 +156,9 @@ func read(item string) (term string, x piece) {
 	return term, x
 }
 
-// write writes terms of one kind in the order of their keys.
+// write writes the terms of one kind in the order of their keys.
 func (r *reader) write(w *writer, prefix string, p *pieces) error {
-	ends := make([]int, len(p.terms)) // of each term's pieces, once they are sorted by term
+	ends := make([]int, len(p.terms)) // of each term's pieces after sorting by term
 	for _, x := range p.list {
 		ends[x.term]++
 	}
@@ -192,7 +190,7 @@ func (r *reader) write(w *writer, prefix string, p *pieces) error {
 	return nil
 }
 
-// fill makes a list of the pieces of one term, with their buckets if it is a word.
+// fill makes a list of the pieces of one term. It includes their buckets if words is set.
 func (r *reader) fill(pieces []piece, words bool) {
 	r.list.reset()
 	for i := 0; i < len(pieces); {
@@ -215,7 +213,7 @@ func (r *reader) fill(pieces []piece, words bool) {
 	}
 }
 
-// meta has the columns of a page.
+// meta holds the columns of a page.
 type meta struct {
 	page, version int64
 	domain        uint32
@@ -225,7 +223,7 @@ type meta struct {
 	date          uint16
 }
 
-// tables makes the columns of a segment.
+// tables builds the columns of a segment.
 type tables struct {
 	w         writer
 	pages     int
@@ -247,7 +245,7 @@ func (t *tables) add(m meta, words int) {
 	t.dates = binary.BigEndian.AppendUint16(t.dates, m.date)
 }
 
-// number returns the number of a language; 255 stands for all languages after the first 255.
+// number returns the number of a language. All languages after the first 255 share 255.
 func (t *tables) number(tag string) byte {
 	if n, known := t.numbers[tag]; known {
 		return n
@@ -283,7 +281,7 @@ func (t *tables) finish() (crawl.Segment, error) {
 	return crawl.Segment{Pages: t.pages, Words: t.total, Bytes: t.w.bytes, Languages: t.languages}, err
 }
 
-// dayOf returns the day of a date, counted from 1 on 1980-01-01; 0 for no date.
+// dayOf returns the days since 1979-12-31, so that 1980-01-01 is 1, or 0 for the zero time.
 func dayOf(t time.Time) uint16 {
 	days := t.Sub(epoch) / (24 * time.Hour)
 	return uint16(min(65_535, max(0, days)))

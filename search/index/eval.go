@@ -9,8 +9,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Rank evaluates the query. Every page that has all clauses gets a score; with missing, the pages
-// that lack exactly that many.
+// Rank evaluates the query. It scores every page that has all clauses or, if missing is not 0,
+// every page that lacks exactly that many.
 func (s *Search) Rank(ctx context.Context, missing int) (*Ranking, error) {
 	parts := make([]*part, len(s.segments))
 	found := make([]scored, len(s.segments))
@@ -29,7 +29,7 @@ func (s *Search) Rank(ctx context.Context, missing int) (*Ranking, error) {
 	return newRanking(s, parts, found, batch), nil
 }
 
-// rank scores the pages of the segment that match the query.
+// rank scores the matching pages of the segment.
 func (p *part) rank(missing int) (scored, error) {
 	find := p.all
 	if missing > 0 {
@@ -69,11 +69,11 @@ func (p *part) rank(missing int) (scored, error) {
 	return score(pages, clauses, lengths, factors), nil
 }
 
-// step is a condition on pages: a clause or, with clause -1, one of keys.
+// step is a condition on pages: a clause, or a list of keys if clause is -1.
 type step struct {
 	clause int
 	keys   []string
-	pages  int // that meet it, at most
+	pages  int // upper bound of the matching pages
 }
 
 // steps returns the conditions in the order of evaluation, the rarest first.
@@ -100,7 +100,7 @@ func (p *part) steps() []step {
 	return steps
 }
 
-// having returns how many pages have an atom, at most.
+// having returns an upper bound of the pages with an atom.
 func (p *part) having(a Atom) (pages int) {
 	for _, w := range a.Ways {
 		least := p.segment.Pages
@@ -148,14 +148,14 @@ func (p *part) all() ([]uint32, []hits, error) {
 	return slices.Clone(pages), required, nil
 }
 
-// most returns the pages that lack that many clauses, and no more.
+// most returns the pages that lack exactly missing clauses.
 func (p *part) most(missing int) ([]uint32, []hits, error) {
 	required := make([]hits, len(p.s.q.Clauses))
 	counts := map[uint32]int{}
 	clauses := 0
 	var within []uint32
 	steps := p.steps()
-	// keys come first
+	// lists of keys come first
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(min(a.clause, 0), min(b.clause, 0)) })
 	for _, st := range steps {
 		h, err := p.take(st, within)
@@ -182,7 +182,7 @@ func (p *part) most(missing int) ([]uint32, []hits, error) {
 	return pages, required, nil
 }
 
-// since leaves out pages of earlier days.
+// since removes pages of days before the query's date.
 func (p *part) since(pages []uint32) ([]uint32, error) {
 	if p.s.q.Since.IsZero() {
 		return pages, nil
@@ -195,7 +195,7 @@ func (p *part) since(pages []uint32) ([]uint32, error) {
 	return filter(pages, func(i int) bool { return binary.BigEndian.Uint16(dates[i*dateBytes:]) >= from }), nil
 }
 
-// filter keeps the pages for whose indexes keep reports true. It overwrites pages.
+// filter keeps the pages whose index keep accepts. It overwrites pages.
 func filter(pages []uint32, keep func(i int) bool) []uint32 {
 	n := 0
 	for i, page := range pages {
@@ -207,7 +207,7 @@ func filter(pages []uint32, keep func(i int) bool) []uint32 {
 	return pages[:n]
 }
 
-// byLanguage evaluates a function of tags for the numbers of the segment's languages.
+// byLanguage applies a function to the segment's languages. The results are indexed by number.
 func (p *part) byLanguage(of func(tag string) bool) (results [256]bool) {
 	for i, tag := range p.segment.Languages {
 		results[i] = of(tag)
@@ -215,7 +215,7 @@ func (p *part) byLanguage(of func(tag string) bool) (results [256]bool) {
 	return results
 }
 
-// spoken leaves out pages in languages that the query drops.
+// spoken removes pages in the languages that the query drops.
 func (p *part) spoken(pages []uint32) ([]uint32, error) {
 	if p.s.q.Drop == nil || len(pages) == 0 {
 		return pages, nil
@@ -228,7 +228,7 @@ func (p *part) spoken(pages []uint32) ([]uint32, error) {
 	return filter(pages, func(i int) bool { return !dropped[numbers[i]] }), nil
 }
 
-// norms returns the lengths of pages' texts, and the factors of their scores.
+// norms returns the lengths of the pages' texts, and the factors of their scores.
 func (p *part) norms(pages []uint32) (long []length, factors []float32, err error) {
 	norms, err := p.column(kindNorms, normBytes, normPages, pages)
 	if err != nil {
@@ -265,7 +265,7 @@ func (p *part) norms(pages []uint32) (long []length, factors []float32, err erro
 	return long, factors, nil
 }
 
-// column returns the values of a column for some pages, which are sorted.
+// column returns the values of a column for some pages, which must be sorted.
 func (p *part) column(kind crawl.ChunkKind, size, pagesMost int, pages []uint32) ([]byte, error) {
 	var refs []crawl.ChunkRef
 	for i := 0; i < len(pages); {

@@ -18,14 +18,13 @@ const (
 )
 
 const (
-	// chunkMost bounds the bytes of a chunk: with its key and Postgres' overhead it fits into one page
-	// of 8 KB.
+	// chunkMost caps the bytes of a chunk, so that it fits into one page of Postgres with its key.
 	chunkMost = 7_800
-	// inlineMost bounds the bytes of postings in an entry of the dictionary.
+	// inlineMost caps the bytes of postings in an entry of the dictionary.
 	inlineMost = 1_000
 )
 
-// Columns: the bytes of a page, and the pages of a chunk.
+// The bytes of a page in each column, and the pages of a chunk.
 const (
 	normBytes, normPages = 3, 2_500
 	idBytes, idPages     = 20, 380
@@ -41,7 +40,7 @@ const (
 	languagePrefix = "l"
 )
 
-// Word returns the key of a word as it is written.
+// Word returns the key of a word as written.
 func Word(term string) string { return wordPrefix + term }
 
 // Stem returns the key of a stem.
@@ -53,10 +52,10 @@ func Domain(domain string) string { return domainPrefix + domain }
 // Language returns the key of the pages in a language, by the first subtag of its tag.
 func Language(base string) string { return languagePrefix + base }
 
-// feature has a bit for each text of a page that has a term.
+// feature has a bit for each text of a page that contains the term.
 type feature uint8
 
-// The bits of a feature, and behind them the count of the term in the main text.
+// The bits of a feature. The count of the term in the main text follows them.
 const (
 	inAddress feature = 1 << iota
 	inDescription
@@ -66,25 +65,23 @@ const (
 	// countShift leaves one bit free.
 	countShift = iota + 1
 	fieldsMask = inTitle<<1 - 1
-	// countCoded is the largest code of a count: a byte with the rest of the count follows.
+	// countCoded is the largest code of a count. A byte with the rest of the count follows it.
 	countCoded = 3
 	countMost  = 255
 )
 
-// isWord reports whether a key is of a word, whose postings have buckets.
+// isWord reports whether a key belongs to a word, whose postings have buckets.
 func isWord[T string | []byte](key T) bool { return len(key) > 0 && key[0] == wordPrefix[0] }
 
-// blockKey returns the key of a block of a term.
 func blockKey[T string | []byte](term T, n int) string {
 	return string(binary.BigEndian.AppendUint32(append([]byte(term), 0), uint32(n))) //nolint:gosec // some thousand
 }
 
-// columnKey returns the key of a chunk of a column.
 func columnKey(n int) string {
 	return string(binary.BigEndian.AppendUint32(nil, uint32(n))) //nolint:gosec // some thousand
 }
 
-// lengthCode codes the length of a text as a byte: eight steps for each doubling.
+// lengthCode encodes the length of a text as a byte: eight steps for each doubling.
 func lengthCode(n int) byte {
 	return byte(min(255, math.Round(8*math.Log2(float64(max(n, 0)+1)))))
 }
@@ -97,5 +94,5 @@ var lengths = func() (l [256]float32) {
 	return l
 }()
 
-// worthCode codes a worth as a byte.
+// worthCode encodes a worth as a byte.
 func worthCode(worth float32) byte { return byte(min(255, max(0, math.Round(float64(worth)*255)))) }

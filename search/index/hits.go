@@ -2,7 +2,7 @@ package index
 
 import "slices"
 
-// hits are pages that have an atom or a clause, each with a mark.
+// hits holds the pages that match an atom or a clause, each with a mark.
 type hits struct {
 	pages []uint32
 	marks []mark
@@ -10,21 +10,21 @@ type hits struct {
 
 // mark rates the match of a clause on a page.
 type mark struct {
-	weight float32 // of the clause
+	weight float32 // weight of the clause
 	fields feature
 	count  uint8 // in the main text
-	terms  uint8 // their number in the clause
+	terms  uint8 // number of terms in the clause
 }
 
-// grow makes room for n more pages.
+// grow allocates memory for n more pages.
 func (h *hits) grow(n int) {
 	h.pages, h.marks = slices.Grow(h.pages, n), slices.Grow(h.marks, n)
 }
 
-// decode appends the postings of a key, each with a mark. With after, which is not negative, only those
-// of a word that follows this bucket.
+// decode appends the postings of a key, each with a mark. If after is not negative, words must
+// follow it.
 func (h *hits) decode(data []byte, count int, word bool, after int, m mark) error {
-	if count > len(data) { // each takes two bytes at the least
+	if count > len(data) { // each takes at least two bytes
 		return ErrDamaged
 	}
 	h.grow(count)
@@ -57,7 +57,7 @@ func (h *hits) decode(data []byte, count int, word bool, after int, m mark) erro
 	return nil
 }
 
-// keep drops all pages except some, which are sorted.
+// keep removes all pages except the given ones, which must be sorted.
 func (h *hits) keep(pages []uint32) {
 	n, k := 0, 0
 	for i, page := range h.pages {
@@ -75,8 +75,7 @@ func (h *hits) keep(pages []uint32) {
 	h.pages, h.marks = h.pages[:n], h.marks[:n]
 }
 
-// both narrows the marks to what both hits have: the lesser count, and the texts that are in both. All
-// pages of h are in x.
+// both reduces the marks to the lesser count and the common texts. All pages of h must be in x.
 func (h *hits) both(x hits) {
 	for i, before := range x.on(h.pages) {
 		m := &h.marks[i]
@@ -84,7 +83,8 @@ func (h *hits) both(x hits) {
 	}
 }
 
-// somewhere drops the pages of which no text has all words. With once, the phrase counts once on a page.
+// somewhere removes the pages without a text that has all words. once counts the phrase once a
+// page.
 func (h *hits) somewhere(once bool) {
 	n := 0
 	for i, m := range h.marks {
@@ -99,7 +99,7 @@ func (h *hits) somewhere(once bool) {
 	h.pages, h.marks = h.pages[:n], h.marks[:n]
 }
 
-// union merges hits, which it may overwrite. A page in both gets the better of each value.
+// union merges hits and may overwrite them. A page in both gets the better of each value.
 func union(a, b hits) hits {
 	if len(a.pages) < len(b.pages) {
 		a, b = b, a
@@ -126,7 +126,7 @@ func union(a, b hits) hits {
 	return out
 }
 
-// better returns the better of each value of two marks.
+// better combines two marks into the better of each value.
 func (m mark) better(x mark) mark {
 	return mark{
 		weight: max(m.weight, x.weight), count: max(m.count, x.count),
@@ -134,8 +134,8 @@ func (m mark) better(x mark) mark {
 	}
 }
 
-// absorb merges hits if all their pages are in h, as the pages of a word are among those of its stem,
-// and reports whether they are. If not, it may have merged some marks: merging these again has no effect.
+// absorb merges x into h and returns true if h has all its pages, as a stem has all pages of its
+// words. Otherwise it may have merged some marks. Merging them again has no effect.
 func (h *hits) absorb(x hits) bool {
 	i := 0
 	for k, page := range x.pages {
@@ -150,7 +150,7 @@ func (h *hits) absorb(x hits) bool {
 	return true
 }
 
-// on returns the marks of some pages, which are sorted; the zero mark for pages without one.
+// on returns the marks of some pages, which must be sorted. Pages without a mark get the zero mark.
 func (h *hits) on(pages []uint32) []mark {
 	if slices.Equal(h.pages, pages) {
 		return h.marks
@@ -168,7 +168,7 @@ func (h *hits) on(pages []uint32) []mark {
 	return out
 }
 
-// without returns the pages that are not in hits.
+// without returns the pages that are not in the hits.
 func (h *hits) without(pages []uint32) []uint32 {
 	k := 0
 	return slices.DeleteFunc(pages, func(page uint32) bool {

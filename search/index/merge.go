@@ -11,21 +11,20 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// scanned is how many chunks are read at once.
+// scanned is the number of chunks that are read at once.
 const scanned = 64
 
-// Scanner reads segments from their beginning to their end.
+// Scanner reads whole segments.
 type Scanner interface {
-	// Scan returns the next chunks of a kind after a key, in the order of their keys, at
-	// most most.
+	// Scan returns at most most chunks of a kind after a key, in the order of their keys.
 	Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, most int) ([]crawl.Chunk, error)
 	// Chunks returns the data of chunks.
 	Chunks(ctx context.Context, refs []crawl.ChunkRef) ([][]byte, error)
-	// Worths returns the worth of pages, and the version of each in the index; 0 of other pages.
+	// Worths returns the worth of pages, and their versions in the index, or 0 for unknown pages.
 	Worths(ctx context.Context, pages []int64) (versions []int64, worths []float32, err error)
 }
 
-// Merge makes one segment of several, without pages that have newer versions or are gone.
+// Merge makes one segment of several. It removes deleted pages and pages with newer versions.
 func Merge(ctx context.Context, src Scanner, segments []crawl.Segment, out func(crawl.Chunk) error) (crawl.Segment, error) {
 	m := merger{ctx: ctx, src: src, segments: segments, tables: tables{w: writer{out: out}}}
 	if err := m.number(); err != nil {
@@ -42,17 +41,17 @@ type merger struct {
 	src      Scanner
 	segments []crawl.Segment
 	tables   tables
-	// numbers are the numbers of each segment's pages in the new one
+	// numbers maps each segment's pages to their numbers in the new segment.
 	numbers [][]uint32
-	// run has the postings of a term in one segment, list those in the new one
+	// run has the postings of a term in one segment, and list its postings in the new segment.
 	run, list list
 	key       []byte
 }
 
-// gone is the number of a page that is left out.
+// gone is the number of a removed page.
 const gone = math.MaxUint32
 
-// number decides which pages there are, and in which order.
+// number selects the pages and decides their order.
 func (m *merger) number() error {
 	type row struct {
 		meta
@@ -107,7 +106,6 @@ func (m *merger) number() error {
 	return nil
 }
 
-// column reads a whole column.
 func (m *merger) column(segment int64, kind crawl.ChunkKind) ([]byte, error) {
 	var all []byte
 	var after []byte
@@ -125,7 +123,7 @@ func (m *merger) column(segment int64, kind crawl.ChunkKind) ([]byte, error) {
 	}
 }
 
-// worths returns the worth of the pages in a column of ids, and which versions are current.
+// worths returns the worth of the pages in a column of ids, and whether their versions are current.
 func (m *merger) worths(ids []byte) (worths []float32, live []bool, err error) {
 	for some := range slices.Chunk(ids, 5_000*idBytes) {
 		pages, versions := IDs(some)
@@ -191,7 +189,7 @@ func (m *merger) merge() error {
 	return nil
 }
 
-// take adds what a segment has of a term.
+// take adds a segment's postings of a term.
 func (m *merger) take(c *cursor) error {
 	e, err := readEntry(c.coded)
 	if err != nil {
@@ -248,7 +246,6 @@ func (m *merger) write() error {
 	return m.tables.w.term(m.key, &m.list)
 }
 
-// cursor reads the dictionary of a segment.
 type cursor struct {
 	dictionary
 
@@ -259,7 +256,7 @@ type cursor struct {
 	after   []byte
 }
 
-// next goes to the next term; false at the end.
+// next moves to the next term. It returns false at the end.
 func (c *cursor) next() (bool, error) {
 	for len(c.b) == 0 {
 		if len(c.chunks) == 0 {

@@ -15,8 +15,8 @@ type part struct {
 	batch   *batcher
 }
 
-// word returns the pages that have a key, of some pages; nil means all pages. With after,
-// which is not negative, only those on which the word follows this bucket.
+// word returns the pages with a key. within limits the pages; nil means all pages. If after is not
+// negative, the word must follow this bucket.
 func (p *part) word(key string, after int, weight float32, within []uint32) (hits, error) {
 	var h hits
 	err := p.blocks(key, within, h.grow, func(data []byte, count int) error {
@@ -28,8 +28,8 @@ func (p *part) word(key string, after int, weight float32, within []uint32) (hit
 	return h, err
 }
 
-// blocks reads the postings of a key that may be on some pages. It calls grow once, with their
-// number. Then it calls yield for each block, with its coded postings and their number.
+// blocks reads the postings of a key that may be on the pages. It calls grow once with their
+// number. Then it calls yield for each block with its encoded postings and their number.
 func (p *part) blocks(key string, within []uint32, grow func(n int), yield func(data []byte, count int) error) error {
 	e, found := p.terms[key]
 	if !found {
@@ -46,7 +46,7 @@ func (p *part) blocks(key string, within []uint32, grow func(n int), yield func(
 	total := 0
 	for i, n := range wanted {
 		if total += e.blocks[n].count; e.blocks[n].count > len(chunks[i]) {
-			return ErrDamaged // each posting takes two bytes at the least
+			return ErrDamaged // each posting takes at least two bytes
 		}
 	}
 	grow(total)
@@ -66,8 +66,7 @@ func (p *part) refs(kind crawl.ChunkKind, key string, blocks []int) []crawl.Chun
 	return refs
 }
 
-// phrase returns the pages of a phrase: each of its words stands behind the word before it, as far as
-// the buckets tell.
+// phrase returns the pages that have all words of a phrase after the right buckets.
 func (p *part) phrase(w Way, weight float32, within []uint32) (hits, error) {
 	order := make([]int, len(w.Keys)) // the rarest first
 	for i := range order {
@@ -89,7 +88,6 @@ func (p *part) phrase(w Way, weight float32, within []uint32) (hits, error) {
 	return all, nil
 }
 
-// atom returns the pages that have an atom.
 func (p *part) atom(a Atom, within []uint32) (hits, error) {
 	weight := p.s.stats.of(a)
 	var all hits
@@ -103,7 +101,7 @@ func (p *part) atom(a Atom, within []uint32) (hits, error) {
 	return all, nil
 }
 
-// way returns the pages that have an atom in one way.
+// way returns the pages that match one way of an atom.
 func (p *part) way(w Way, weight float32, within []uint32) (hits, error) {
 	switch len(w.Keys) {
 	case 0:
@@ -114,8 +112,8 @@ func (p *part) way(w Way, weight float32, within []uint32) (hits, error) {
 	return p.phrase(w, weight, within)
 }
 
-// together returns the pages that have all of some atoms. Their count is that of the rarest atom, and
-// their texts are the texts that have all atoms.
+// together returns the pages that have all atoms. Their count is the count of the rarest atom, and
+// their texts are the texts with all atoms.
 func (p *part) together(atoms []Atom, weight float32, within []uint32) (hits, error) {
 	var all hits
 	for n, a := range atoms {
@@ -134,7 +132,6 @@ func (p *part) together(atoms []Atom, weight float32, within []uint32) (hits, er
 	return all, nil
 }
 
-// clause returns the pages that have a clause.
 func (p *part) clause(c Clause, within []uint32) (hits, error) {
 	var all hits
 	for _, a := range c.Any {

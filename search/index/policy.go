@@ -13,29 +13,28 @@ import (
 
 const (
 	// smallTiers is the number of tiers that are merged between two writes of the index. Larger
-	// segments are merged beside the writes.
+	// segments are merged concurrently with the writes.
 	smallTiers = 2
-	// mergeSegments, mergePages and mergeBytes bound the segments of a merge, their pages and their
-	// bytes, and so its memory. The positions of a term are bounded by placesBytesMost.
+	// mergeSegments, mergePages and mergeBytes limit a merge, and thus its memory.
 	mergeSegments = 64
 	mergePages    = 1_000_000
 	mergeBytes    = 2 << 30
-	// tier is the number of segments of about the same size that are merged into one.
+	// tier is the number of segments of similar size that are merged into one.
 	tier = 8
-	// tierPages bounds the pages of a segment in the lowest tier.
+	// tierPages caps the pages of a segment in the lowest tier.
 	tierPages = 250
-	// deadMost is the share of pages with newer versions elsewhere, or that are gone, above which
-	// a segment is rewritten.
+	// deadMost is the share of dead pages above which a segment is rewritten. A page is dead if it
+	// was deleted or has a newer version elsewhere.
 	deadMost = 0.3
-	// checkEvery is how often the dead pages of a segment are counted, and oldAge the age of a
-	// segment that is rewritten because of a single dead page.
+	// checkEvery is the interval between counts of a segment's dead pages. oldAge is the age at
+	// which a segment with a single dead page is rewritten.
 	checkEvery = 6 * time.Hour
 	oldAge     = 7 * 24 * time.Hour
 )
 
-// ToMerge returns the segments to be merged next, small or large ones: the segments of the smallest
-// full tier. The segments of a tier are up to eight times as large as in the tier below. So a page is
-// written again once for each tier, and a million pages are in some thirty segments.
+// ToMerge returns the small or large segments to merge next: the segments of the smallest full
+// tier. The segments of a tier are up to eight times as large as in the tier below. A page is thus
+// rewritten once for each tier, and a million pages are in some thirty segments.
 func ToMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 	tiers := map[int][]crawl.Segment{}
 	for _, s := range segments {
@@ -46,7 +45,7 @@ func ToMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 		if large != (n >= smallTiers) || len(tiers[n]) < tier {
 			continue
 		}
-		// The segments of a busy crawl come faster than they are merged: take many, the smallest first.
+		// A busy crawl adds segments faster than they are merged. Take many, the smallest first.
 		some := tiers[n]
 		slices.SortStableFunc(some, func(a, b crawl.Segment) int { return cmp.Compare(a.Bytes, b.Bytes) })
 		pages, size := 0, int64(0)
@@ -71,7 +70,7 @@ func tierOf(pages int) int {
 	return int(math.Ceil(math.Log(float64(pages)/tierPages) / math.Log(tier)))
 }
 
-// ToCheck returns the small or large segment whose dead pages are to be counted next.
+// ToCheck returns the small or large segment whose dead pages must be counted next.
 func ToCheck(segments []crawl.Segment, large bool) (next crawl.Segment, due bool) {
 	const smallMost = tierPages * tier // of the last of smallTiers
 	for _, s := range segments {
@@ -82,13 +81,13 @@ func ToCheck(segments []crawl.Segment, large bool) (next crawl.Segment, due bool
 	return next, due
 }
 
-// Outlived reports whether a segment is to be rewritten without its dead pages: if it has many, or
-// if it is old, so that texts that a publisher has forbidden do not stay for long.
+// Outlived reports whether a segment must be rewritten without its dead pages. It has many, or it
+// is old, so that forbidden texts do not stay for long.
 func Outlived(segment crawl.Segment, dead int) bool {
 	return dead > 0 && (segment.Age >= oldAge || float64(dead) > deadMost*float64(segment.Pages))
 }
 
-// DeadPages returns the pages of a segment that have newer versions elsewhere or are gone.
+// DeadPages returns the pages of a segment that were deleted or have newer versions elsewhere.
 func DeadPages(ctx context.Context, src Scanner, segment crawl.Segment) (dead []int64, err error) {
 	m := merger{ctx: ctx, src: src}
 	ids, err := m.column(segment.ID, kindIDs)
@@ -108,7 +107,7 @@ func DeadPages(ctx context.Context, src Scanner, segment crawl.Segment) (dead []
 	return dead, nil
 }
 
-// Reweigh writes the chunks of a segment in which the worth of a page has changed.
+// Reweigh rewrites the chunks of a segment with changed worths.
 func Reweigh(ctx context.Context, src Scanner, segment crawl.Segment, store func(crawl.Chunk) error) error {
 	m := merger{ctx: ctx, src: src}
 	ids, err := m.column(segment.ID, kindIDs)

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// precedingMost bounds the buckets of a posting: a word with more of them may follow any word.
+// precedingMost caps the buckets of a posting. A word with more of them may follow any word.
 const precedingMost = 30
 
-// preceding are the buckets of the words before a word on a page. The zero value has no bucket.
+// preceding holds the buckets of the words before a word on a page. The zero value has no bucket.
 type preceding struct {
-	// width is the number of bits of each bucket that are known, 0 for no bucket
+	// width is the number of known bits of each bucket; 0 means no bucket.
 	width uint8
 	any   bool
 	set   [4]uint64
@@ -25,7 +25,7 @@ func (p *preceding) add(coded string) {
 	if p.width == 0 {
 		p.width = width
 	}
-	if width < p.width { // the texts are known to the lesser width
+	if width < p.width { // use the smaller width for all texts
 		p.width = width
 		before := p.set
 		p.set = [4]uint64{}
@@ -52,14 +52,14 @@ func digit(c byte) int {
 	return int(c-'0') & 15
 }
 
-// In a posting, the buckets follow a byte with their number and, in its last bits, their width less one.
+// In a posting, a byte with the number of buckets and, in its last bits, their width - 1 comes
+// first.
 const (
 	widthBits = 3
 	// anyCoded is the number that stands for any word.
 	anyCoded = precedingMost + 1
 )
 
-// code appends the coded buckets.
 func (p *preceding) code(dst []byte) []byte {
 	n := 0
 	for _, word := range p.set {
@@ -77,7 +77,7 @@ func (p *preceding) code(dst []byte) []byte {
 	return dst
 }
 
-// precedingSize returns the size of coded buckets; -1 means that they are damaged.
+// precedingSize returns the size of encoded buckets, or -1 if they are damaged.
 func precedingSize(data []byte) int {
 	if len(data) == 0 {
 		return -1
@@ -92,7 +92,7 @@ func precedingSize(data []byte) int {
 	return 1 + n
 }
 
-// follows reports whether coded buckets have a bucket.
+// follows reports whether encoded buckets include a bucket.
 func follows(coded []byte, bucket uint8) bool {
 	if coded[0]>>widthBits == anyCoded {
 		return true

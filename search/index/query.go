@@ -11,36 +11,36 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 )
 
-// Source has the chunks of the index, all as of the same instant.
+// Source provides the chunks of a consistent snapshot of the index.
 type Source interface {
 	// Terms returns the chunk of each segment's dictionary that may have a key: the chunk with the
-	// greatest first key up to it; nil if the segment cannot have the key. The result has all keys of
-	// the first segment, then all keys of the next.
+	// greatest first key up to it. The chunk is nil if the segment cannot have the key. The result
+	// has all keys of the first segment, then all keys of the next.
 	Terms(ctx context.Context, segments []int64, keys []string) ([][]byte, error)
 	// Chunks returns the data of chunks.
 	Chunks(ctx context.Context, refs []crawl.ChunkRef) ([][]byte, error)
 }
 
-// Query has the conditions on pages.
+// Query holds the conditions on pages.
 type Query struct {
 	// Clauses are the clauses that a page must have, apart from the optional ones.
 	Clauses []Clause
 	// Not are the atoms that a page must not have.
 	Not []Atom
-	// Within are lists of keys: a page must have one key of each list.
+	// Within are lists of keys. A page must have one key of each list.
 	Within [][]string
-	// Drop leaves out pages by the tag of their language; nil leaves out no page.
+	// Drop reports whether to exclude pages by the tag of their language. nil excludes no page.
 	Drop func(tag string) bool
-	// Since leaves out pages with an earlier day; zero leaves out no page.
+	// Since excludes pages of earlier days. Zero excludes no page.
 	Since time.Time
-	// Fresh, if it is set, is now: older pages get lower scores.
+	// Fresh is the current time, or zero. If it is set, older pages get lower scores.
 	Fresh time.Time
-	// Prefer reports whether a tag is of the query's language; pages in other languages get lower
-	// scores. Nil means that all languages count the same.
+	// Prefer reports whether a tag is of the query's language. Pages in other languages get lower
+	// scores. nil means that all languages count the same.
 	Prefer func(tag string) bool
 }
 
-// Clause has alternatives, of which a page must have one.
+// Clause holds alternatives. A page must have one of them.
 type Clause struct {
 	Any []Atom
 	// Optional clauses only add to the score.
@@ -52,20 +52,19 @@ type Atom struct{ Ways []Way }
 
 // Way is one spelling or form.
 type Way struct {
-	// Keys are the keys of a word, or of the words of a phrase. After has for each word of a phrase the
-	// bucket of the word before it; -1 means any.
+	// Keys are the keys of a word, or of the words of a phrase. After has the bucket of the
+	// preceding word for each word of a phrase. -1 means any word.
 	Keys  []string
 	After []int
-	// Once has a phrase count once on a page: the longer a page is, the more likely it is that the
-	// words have these buckets and stand apart.
+	// Once counts a phrase once per page, because long pages have more accidental matches.
 	Once bool
-	// All, in place of keys, are atoms that a page has anywhere.
+	// All replaces keys by atoms that a page has anywhere.
 	All []Atom
 	// Weight is the weight of the word in this form, up to 1.
 	Weight float32
 }
 
-// keys returns all keys of a query, each once.
+// keys returns the distinct keys of a query.
 func (q *Query) keys() []string {
 	all := slices.Concat(q.Within...)
 	var atoms func(list []Atom)
@@ -85,14 +84,15 @@ func (q *Query) keys() []string {
 	return slices.Compact(all)
 }
 
-// statistics has the statistics of all pages, for scores.
+// statistics holds the statistics of all pages for scores.
 type statistics struct {
 	pages   float64
 	average float32 // length of a main text
 	having  map[string]int
 }
 
-// idf returns the inverse document frequency of a term on so many pages (Robertson and Spärck Jones).
+// idf returns the inverse document frequency of a term on having pages (Robertson and Spärck
+// Jones).
 func (s *statistics) idf(having float64) float32 {
 	return float32(math.Log(1 + (s.pages-min(having, s.pages)+0.5)/(having+0.5)))
 }
@@ -121,7 +121,7 @@ func (s *statistics) of(a Atom) float32 {
 	return min(phrase, s.idf(1))
 }
 
-// Search is a query that is evaluated on an index.
+// Search evaluates a query on an index.
 type Search struct {
 	src      Source
 	q        Query
@@ -167,29 +167,28 @@ func Open(ctx context.Context, src Source, segments []crawl.Segment, q Query) (*
 	return s, nil
 }
 
-// Having returns how many pages have a key, older versions of pages included.
+// Having returns the number of pages with a key, including older versions of pages.
 func (s *Search) Having(key string) int { return s.stats.having[key] }
 
-// View is the index and the pages that it finds, all as of the same instant.
+// View is a consistent snapshot of the index and its pages.
 type View interface {
 	Source
 	Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, most int) ([]crawl.Chunk, error)
 	Segments(ctx context.Context) ([]crawl.Segment, error)
-	// Stems returns what Postgres' dictionaries make of terms, each by a text search
-	// configuration; nothing of a stop word.
+	// Stems returns the stems of terms by Postgres' dictionaries, each by a text search
+	// configuration. The list of a stop word is empty.
 	Stems(ctx context.Context, configs, terms []string) ([][]string, error)
-	// Pages returns the pages of hits, without those that are older versions or must not
-	// be shown.
+	// Pages returns the pages of hits, without older versions and pages that must not be shown.
 	Pages(ctx context.Context, hits []Hit) ([]report.SearchHit, error)
 	// Outlines returns the headings and terms of pages.
 	Outlines(ctx context.Context, pages []int64) ([]report.SearchOutline, error)
 }
 
-// wordsScanned bounds the chunks of the dictionary that are read for words with a beginning.
+// wordsScanned caps the chunks of the dictionary that are read for words with a prefix.
 const wordsScanned = 256
 
-// Words calls yield with words that begin with some letters, and how many pages of a
-// segment have them. It reads 2 MB of the dictionary at most.
+// Words calls yield with the words that begin with some letters, and the number of their pages in a
+// segment. It reads at most 2 MB of the dictionary.
 func Words(ctx context.Context, v View, segment int64, beginning string, yield func(word string, pages int)) error {
 	prefix := Word(beginning)
 	first, err := v.Terms(ctx, []int64{segment}, []string{prefix})

@@ -2,14 +2,14 @@ package index
 
 // weights are the weights of a score, chosen on the judged queries of test/search.
 var weights = struct {
-	// BM25 on the main text (Robertson and Zaragoza, "The Probabilistic Relevance
-	// Framework: BM25 and Beyond", 2009).
+	// BM25 on the main text (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
+	// and Beyond", 2009).
 	k1, b float32
-	// what a word in another text of the page adds, in units of its idf
+	// the bonus of a word in another text of the page, in units of its idf
 	title, heading, description, address, anchored float32
-	// the number of terms in an ordinary title: a word of a shorter title adds more
+	// the number of terms in an ordinary title; words of shorter titles get a larger bonus
 	titleTerms float32
-	// what a title adds that is the query, and what words beside each other add
+	// the bonus of a title equal to the query, and of adjacent words
 	whole, near float32
 	// a page's worth multiplies its score by 1 to 1 + worth
 	worth float32
@@ -22,20 +22,20 @@ var weights = struct {
 	worth: 2, otherLanguage: 0.8,
 }
 
-// freshness returns the factor of a score for a date so many days ago: a half after freshDays, and
-// at least freshLeast, also without a date.
+// freshness returns the factor of a score for a date so many days ago. It is a half after
+// freshDays, and at least freshLeast, even without a date.
 func freshness(days float32) float32 {
 	const freshDays, freshLeast = 60, 0.1
 	return max(freshLeast, freshDays/(freshDays+max(0, days)))
 }
 
-// length has the lengths of a page's texts.
+// length holds the lengths of a page's texts.
 type length struct {
 	text  float32 // relative to the average
 	title float32 // terms
 }
 
-// score returns what a word adds to the score of a page.
+// score returns the contribution of a word to the score of a page.
 func (m mark) score(l length) float32 {
 	w := &weights
 	s := float32(0)
@@ -60,11 +60,10 @@ func (m mark) score(l length) float32 {
 	return s * m.weight
 }
 
-// scored are pages with their scores.
 type scored struct {
 	pages   []uint32
 	scores  []float32
-	factors []float32 // by which each score was multiplied
+	factors []float32 // factor of each score
 }
 
 // score scores pages by their clauses.

@@ -8,34 +8,32 @@ import (
 )
 
 const (
-	// lookedFirst is the number of candidates whose neighbours are compared first, and then four times
-	// as many each time; lookedMost bounds it for a ranking.
+	// lookedFirst is the first number of candidates whose adjacent words are compared. It
+	// quadruples each time, up to a total of lookedMost for a ranking.
 	lookedFirst = 200
 	lookedMost  = 50_000
 )
 
-// Hit is a page that a query has found.
+// Hit is a page that matches a query.
 type Hit struct {
 	Page, Version int64
-	// Domain is a hash of its domain.
+	// Domain is a hash of the page's domain.
 	Domain uint32
 	Score  float64
 }
 
-// candidate is a page in a segment.
 type candidate struct {
-	// bound is an upper bound of its final score
+	// bound is an upper bound of the final score.
 	bound, score float32
 	part         int32
 	at           int32 // in the scored pages of the part
 }
 
-// Ranking hands out the pages of a query, the best first.
+// Ranking returns the pages of a query, the best first.
 type Ranking struct {
-	// Found is the number of pages, older versions of pages included.
+	// Found is the number of pages, including older versions of pages.
 	Found int
-	// Rough is set if so many pages have about the same score that the last ones were ordered
-	// without looking for words beside each other.
+	// Rough is set if too many pages tied and the last were ordered regardless of adjacent words.
 	Rough bool
 
 	s     *Search
@@ -48,7 +46,7 @@ type Ranking struct {
 	looked         int
 }
 
-// pair is two words that follow each other in the query.
+// pair is two adjacent words of the query.
 type pair struct {
 	key    string // of the second word
 	after  int
@@ -76,7 +74,7 @@ func newRanking(s *Search, parts []*part, found []scored, batch *batcher) *Ranki
 	return r
 }
 
-// pairs returns the words that are beside each other in a query.
+// pairs returns the adjacent words of the query.
 func (s *Search) pairs() []pair {
 	var pairs []pair
 	var before string
@@ -101,7 +99,7 @@ func (s *Search) pairs() []pair {
 	return pairs
 }
 
-// Next returns the next best pages, at most most; no pages at the end.
+// Next returns at most most pages, the next best. It returns an empty list at the end.
 func (r *Ranking) Next(most int) ([]Hit, error) {
 	var picked []candidate
 	for len(picked) < most {
@@ -116,7 +114,7 @@ func (r *Ranking) Next(most int) ([]Hit, error) {
 	return r.hits(picked)
 }
 
-// prepare scores candidates until the best scored one is the best of all.
+// prepare scores candidates until the best scored candidate is the best of all.
 func (r *Ranking) prepare() error {
 	for len(r.pending) > 0 && (len(r.ready) == 0 || r.ready[0].bound < r.pending[0].bound) {
 		var some []candidate
@@ -142,7 +140,7 @@ func (r *Ranking) prepare() error {
 	return nil
 }
 
-// each runs fn for each part with candidates: their indexes in some and their pages, by page.
+// each runs fn for each part with candidates. list indexes some, in the order of their pages.
 func (r *Ranking) each(some []candidate, fn func(n int, list []int, pages []uint32) error) error {
 	byPart := make([][]int, len(r.parts))
 	for i, c := range some {
@@ -162,7 +160,7 @@ func (r *Ranking) each(some []candidate, fn func(n int, list []int, pages []uint
 	})
 }
 
-// look adds the weights of words beside each other to the scores of candidates.
+// look adds the weights of adjacent words to the scores of candidates.
 func (r *Ranking) look(some []candidate) error {
 	return r.each(some, func(n int, list []int, pages []uint32) error {
 		p, f := r.parts[n], r.found[n]
@@ -179,7 +177,6 @@ func (r *Ranking) look(some []candidate) error {
 	})
 }
 
-// hits looks up the ids of candidates.
 func (r *Ranking) hits(picked []candidate) ([]Hit, error) {
 	hits := make([]Hit, len(picked))
 	err := r.each(picked, func(n int, list []int, pages []uint32) error {
@@ -200,7 +197,7 @@ func (r *Ranking) hits(picked []candidate) ([]Hit, error) {
 	return hits, err
 }
 
-// heap has the candidate with the highest bound first.
+// heap keeps the candidate with the highest bound first.
 type heap []candidate
 
 func (h *heap) order() {
@@ -209,7 +206,7 @@ func (h *heap) order() {
 	}
 }
 
-// before orders candidates by their bounds, and equal ones by their places.
+// before orders candidates by their bounds, and equal candidates by their positions.
 func (c candidate) before(d candidate) bool {
 	if c.bound != d.bound {
 		return c.bound > d.bound

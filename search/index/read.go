@@ -7,18 +7,16 @@ import (
 	"sort"
 )
 
-// ErrDamaged reports a chunk that this package has not written.
+// ErrDamaged reports a chunk in an unknown format.
 var ErrDamaged = errors.New("a chunk of the index is damaged")
 
-// entry is a term's entry in the dictionary.
 type entry struct {
-	pages int // how many have it
-	// inline has the postings, if they are few; otherwise they are in blocks
+	pages int // the number of pages with the term
+	// inline holds the postings if they are few. Otherwise they are in blocks.
 	inline []byte
 	blocks []blockInfo
 }
 
-// blockInfo is a block of postings.
 type blockInfo struct {
 	first uint32 // page
 	count int
@@ -57,14 +55,14 @@ func (r *bytesReader) byte() byte {
 	return 0
 }
 
-// dictionary reads the terms of a chunk of the dictionary, with their coded entries.
+// dictionary reads the terms of a chunk of the dictionary, with their encoded entries.
 type dictionary struct {
 	bytesReader
 
 	key, coded []byte
 }
 
-// next reads the next term; false at the end, or if the chunk is damaged.
+// next reads the next term. It returns false at the end, or if the chunk is damaged.
 func (d *dictionary) next() bool {
 	if len(d.b) == 0 {
 		return false
@@ -80,7 +78,7 @@ func (d *dictionary) next() bool {
 	return true
 }
 
-// find returns the entry of a term in a chunk of the dictionary; false if it has none.
+// find returns the entry of a term in a chunk of the dictionary, if present.
 func find(chunk []byte, term string) (e entry, found bool, err error) {
 	d := dictionary{bytesReader: bytesReader{b: chunk}}
 	for d.next() {
@@ -124,7 +122,7 @@ func readEntry(coded []byte) (entry, error) {
 	return e, nil
 }
 
-// blocksFor returns the blocks that may have some pages, which are sorted; nil means all pages.
+// blocksFor returns the blocks that may have some pages, which must be sorted. nil means all pages.
 func (e *entry) blocksFor(pages []uint32) []int {
 	var wanted []int
 	if pages == nil {
@@ -147,9 +145,9 @@ func (e *entry) blocksFor(pages []uint32) []int {
 	return wanted
 }
 
-// decode appends coded postings, those of a word with their buckets.
+// decode appends encoded postings. Postings of a word include buckets.
 func (l *list) decode(data []byte, count int, word bool) error {
-	if count > len(data) { // each takes two bytes at the least
+	if count > len(data) { // each takes at least two bytes
 		return ErrDamaged
 	}
 	l.items = slices.Grow(l.items, count)
@@ -174,10 +172,10 @@ func (l *list) decode(data []byte, count int, word bool) error {
 	return nil
 }
 
-// posting decodes a posting: the distance of its page from the one before, its features, and the
-// count of the term in the main text. Without buckets it has size bytes; -1 means that it is damaged.
+// posting decodes a posting: the distance of its page from the previous page, its features, and the
+// count of the term in the main text. size excludes the buckets; -1 means damaged data.
 func posting(data []byte) (distance uint32, f feature, count uint8, size int) {
-	if len(data) >= 2 && data[0] < 0x80 { // nearly all of a frequent term
+	if len(data) >= 2 && data[0] < 0x80 { // nearly all postings of a frequent term
 		distance, size = uint32(data[0]), 1
 	} else {
 		n, read := binary.Uvarint(data)

@@ -12,23 +12,23 @@ import (
 // item is the posting of a term on a page.
 type item struct {
 	page   uint32
-	before []byte // the coded buckets of a word
+	before []byte // the encoded buckets of a word
 	feat   feature
 	count  uint8 // in the main text
 }
 
-// list has the postings of a term, in the order of their pages.
+// list holds the postings of a term in the order of their pages.
 type list struct {
 	items []item
-	coded []byte // item.before, if they are in no chunk
+	coded []byte // backs item.before, unless a chunk does
 }
 
 func (l *list) reset() {
-	clear(l.items) // they hold on to chunks
+	clear(l.items) // they keep chunks in memory
 	l.items, l.coded = l.items[:0], l.coded[:0]
 }
 
-// writer makes chunks of a segment. Terms come in the order of their keys.
+// writer makes the chunks of a segment. Terms must arrive in the order of their keys.
 type writer struct {
 	out func(crawl.Chunk) error
 
@@ -44,7 +44,6 @@ func (w *writer) emit(kind crawl.ChunkKind, key, data []byte) error {
 	return w.out(crawl.Chunk{Kind: kind, Key: bytes.Clone(key), Data: bytes.Clone(data)})
 }
 
-// term adds a term with its pages.
 func (w *writer) term(key []byte, l *list) error {
 	w.entry = binary.AppendUvarint(w.entry[:0], uint64(len(l.items)))
 	if err := w.postings(key, l); err != nil {
@@ -72,14 +71,13 @@ func (w *writer) term(key []byte, l *list) error {
 	return nil
 }
 
-// How an entry has its postings.
+// The encodings of postings in an entry.
 const (
 	entryInline = iota
 	entryBlocks
 )
 
-// postings appends the postings to the entry or, if these are large, emits blocks and appends their
-// bounds.
+// postings appends the postings to the entry, or emits blocks and appends their bounds.
 func (w *writer) postings(key []byte, l *list) error {
 	w.block = appendPostings(w.block[:0], l.items)
 	if len(w.block) <= inlineMost {
@@ -107,7 +105,7 @@ func (w *writer) postings(key []byte, l *list) error {
 	return nil
 }
 
-// starts returns the places in a list at which its blocks begin.
+// starts returns the indexes in a list at which its blocks begin.
 func starts(items []item) []int {
 	starts := []int{0}
 	size, before := 0, uint32(0)
@@ -133,7 +131,7 @@ func (w *writer) flush() error {
 	return err
 }
 
-// column emits a column in chunks of so many bytes.
+// column emits a column in chunks of size bytes.
 func (w *writer) column(kind crawl.ChunkKind, data []byte, size int) error {
 	n := 0
 	for some := range slices.Chunk(data, size) {
@@ -145,8 +143,7 @@ func (w *writer) column(kind crawl.ChunkKind, data []byte, size int) error {
 	return nil
 }
 
-// appendPostings codes postings: the first page itself, and the distance of each other page from the
-// one before.
+// appendPostings encodes the first page, and the distance of each other page from the previous one.
 func appendPostings(dst []byte, items []item) []byte {
 	before := uint32(0)
 	for _, it := range items {

@@ -1,5 +1,5 @@
-// Package models knows 75 languages by their texts: the models of lingua-go, which add
-// 131 MB to a binary and 76 MB to a process.
+// Package models identifies 75 languages with lingua-go's models. They add 131 MB to a binary and
+// 76 MB to a process.
 package models
 
 import (
@@ -9,29 +9,26 @@ import (
 	"github.com/pemistahl/lingua-go"
 )
 
-// likelyMost is how many languages are named of a text.
+// likelyMost caps the languages that are returned for a text.
 const likelyMost = 3
 
-// Models are language.Models. They are loaded once for a process, when they are first
-// asked: who asks meanwhile waits. They are safe for concurrent use. The zero value is
-// ready.
+// Models implements language.Models. The process loads the models once, on the first call, and
+// concurrent calls wait. Models is safe for concurrent use. The zero value is ready.
 type Models struct{}
 
-// At the length of a window the models of high accuracy read the same trigrams, for
-// 1.1 GB.
+// For a window, the models of high accuracy read the same trigrams, but take 1.1 GB.
 var load = sync.OnceValue(func() lingua.LanguageDetector {
 	return lingua.NewLanguageDetectorBuilder().
 		FromAllLanguages().WithLowAccuracyMode().WithPreloadedLanguageModels().Build()
 })
 
-// among has a detector for each list of languages that was asked for, by its codes. They
-// share their models.
+// among caches a detector for each requested list of languages. The detectors share their models.
 var among sync.Map
 
-// Load begins to load the models, which takes 0.3 s, before they are asked.
+// Load begins to load the models in the background, which takes 0.3 s.
 func (Models) Load() { go load() }
 
-// Likely is language.Models.Likely: at most likelyMost languages.
+// Likely implements language.Models.Likely. It returns at most likelyMost languages.
 func (Models) Likely(text string, languages []string) map[string]float64 {
 	values := detector(languages).ComputeLanguageConfidenceValues(text)
 	likely := make(map[string]float64, likelyMost)

@@ -1,5 +1,4 @@
-// Package tags says how the tag of a language (BCP 47) is written where pages are stored,
-// and which stored tags a person means who asks for one.
+// Package tags canonicalizes the language tags (BCP 47) of stored pages, and matches them.
 package tags
 
 import (
@@ -11,18 +10,16 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// canon replaces old codes ("iw" is "he", "mo" is "ro-MD"), and a member of a macrolanguage
-// by the macrolanguage if nearly everybody writes that ("cmn" is "zh").
+// canon replaces old codes ("iw" is "he", "mo" is "ro-MD"). It replaces a member of a macrolanguage
+// by the macrolanguage if that is common usage ("cmn" is "zh").
 const canon = language.DeprecatedBase | language.DeprecatedScript | language.DeprecatedRegion | language.SuppressScript |
 	language.Legacy | language.Macro
 
-// stored has the languages that are stored by another code than the canonical one: by that
-// of the models.
+// stored maps canonical codes to the codes of the models, which are stored instead.
 var stored = map[string]string{"no": "nb", "fil": "tl"}
 
-// Canonical is a tag as it is stored: its language, and its script and region if it names
-// them. Variants and extensions are left out. It is language.Und for a tag without a
-// language.
+// Canonical returns a tag in stored form: its language and its explicit script and region, without
+// variants and extensions. It returns language.Und for a tag without a language.
 func Canonical(tag language.Tag) language.Tag {
 	if canonical, err := canon.Canonicalize(tag); err == nil {
 		tag = canonical
@@ -38,7 +35,7 @@ func Canonical(tag language.Tag) language.Tag {
 	return named
 }
 
-// UsualScript is the script that a page in a language has unless its tag names another.
+// UsualScript returns the script of pages in a language whose tags name no script.
 func UsualScript(base language.Base) language.Script {
 	of, err := language.Raw.Compose(base)
 	if err != nil {
@@ -48,8 +45,8 @@ func UsualScript(base language.Base) language.Script {
 	return script
 }
 
-// Written is the canonical tag of a page by its parts. The usual script of its language is
-// left out, but that of Chinese is not: people call either of its two usual.
+// Written returns the canonical tag of a page by its parts. It omits the language's usual script,
+// except for Chinese, because either of its two scripts may be called usual.
 func Written(base language.Base, script language.Script, region language.Region) language.Tag {
 	if script == UsualScript(base) && base != chinese {
 		script = language.Script{}
@@ -63,32 +60,29 @@ func Written(base language.Base, script language.Script, region language.Region)
 
 var chinese = language.MustParseBase("zh")
 
-// members are the languages that a macrolanguage stands for when somebody asks for it.
+// members maps a requested macrolanguage to its languages.
 var members = map[string][]string{
 	"no": {"nb", "nn"},
 	"sh": {"sr", "hr", "bs", "cnr"},
 }
 
-// former are other codes by which an older Mosey, or somebody else, may have stored the
-// pages of a language.
+// former lists other codes under which an older Mosey or another program may have stored pages.
 var former = map[string][]string{
 	"nb": {"no"}, "tl": {"fil"}, "sr": {"sh"}, "zh": {"cmn"}, "he": {"iw"}, "id": {"in"}, "yi": {"ji"}, "jv": {"jw"}, "ro": {"mo"},
 }
 
-// Range is what somebody means by a tag.
+// Range is the set of stored tags that match a requested tag.
 type Range struct {
-	// Bases are the languages of pages that may match, by the first subtag of what is
-	// stored.
+	// Bases are the languages of pages that may match, by the first subtag of the stored tag.
 	Bases []string
 
 	languages []language.Base
-	// script and region are zero if any will do.
+	// script and region are zero if they may have any value.
 	script language.Script
 	region language.Region
 }
 
-// Asked reads the tag that somebody asks for. One that cannot be read, or that names no
-// language, is crawl.ErrInvalid.
+// Asked parses a requested tag. It returns crawl.ErrInvalid if it is invalid or has no language.
 func Asked(text string) (Range, error) {
 	plain, err := language.BCP47.Parse(text)
 	macro, _, _ := plain.Raw()
@@ -109,20 +103,19 @@ func Asked(text string) (Range, error) {
 	}
 	r.script, r.region = script, region
 	if base == chinese && script == (language.Script{}) && region != (language.Region{}) {
-		// zh-TW is how most ask for traditional characters, wherever they are written
+		// zh-TW usually means traditional characters, wherever they are written
 		r.script, _ = plain.Script()
 		r.region = language.Region{}
 	}
 	return r, nil
 }
 
-// Nameless reports whether a code says that the language is open, or several, or none.
+// Nameless reports whether a code means undetermined, several languages or no language.
 func Nameless(base language.Base) bool {
 	return slices.Contains([]string{"und", "mul", "zxx", "mis"}, base.String())
 }
 
-// Matches reports whether a page is meant whose language is stored as tag. A page that does
-// not name a region is not excluded by one.
+// Matches reports whether a stored tag matches. A page without a region matches any region.
 func (r Range) Matches(tag string) bool {
 	parsed, err := language.BCP47.Parse(tag)
 	if err != nil {
