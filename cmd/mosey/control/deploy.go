@@ -139,7 +139,7 @@ const (
 )
 
 // watch wakes workflows on other versions until no workflow is left there, another version becomes
-// current, or the context ends. The workers then continue.
+// current, or the context ends. After the context the workers continue.
 func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Deployment, left int64) (int64, error) {
 	waker, progress := workflows.NewWaker(to), command.NewProgressLine(e)
 	defer progress.Clear()
