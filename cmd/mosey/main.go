@@ -145,7 +145,7 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 	return wiring.ExitOK
 }
 
-// helpArgs turns `mosey help`, `mosey help all` and `mosey help COMMAND` into the flag --help, and
+// helpArgs turns `mosey help`, `mosey help all` and `mosey help COMMAND` into the flag --help. all
 // reports whether to list rare commands.
 func helpArgs(args []string) (flags []string, all bool) {
 	if len(args) == 0 || args[0] != "help" {
@@ -157,8 +157,7 @@ func helpArgs(args []string) (flags []string, all bool) {
 	return append(slices.Clone(args[1:]), "--help"), false
 }
 
-// hideRare hides rare commands and flags in the list of commands, but not in a command's own
-// --help.
+// hideRare hides rare commands and flags in the list of commands, but not in a command's help.
 func hideRare(app *kong.Application) {
 	for _, c := range app.Children {
 		c.Hidden = c.Hidden || c.Tag.Has("rare")

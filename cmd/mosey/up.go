@@ -64,8 +64,7 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 
 type migrateCmd struct{ command.Answer }
 
-// Run migrates DATABASE_URL's database, or the data directory's. If the environment names a
-// Temporal, it also creates its namespace and search attributes.
+// Run migrates the database, and prepares the Temporal of the environment.
 func (m *migrateCmd) Run(ctx context.Context, e *command.Env) error {
 	schema, applied, err := command.Migrate(ctx, e)
 	if err != nil {

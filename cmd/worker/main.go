@@ -1,6 +1,5 @@
 // Command worker is the production worker: it serves workflows and activities of any number of
-// runs. Temporal (TEMPORAL_*) and Postgres (DATABASE_URL) must exist already. Run as many as you
-// like.
+// runs, with an existing Temporal (TEMPORAL_*) and Postgres (DATABASE_URL). Run any number of them.
 package main
 
 import (

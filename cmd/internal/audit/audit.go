@@ -20,11 +20,10 @@ type Store interface {
 }
 
 const (
-	// oldestCopy is twice the longest life of a robots.txt (RFC 9309 §2.4): one life, and another
-	// while the file is unreadable.
+	// oldestCopy is the longest life of a robots.txt (RFC 9309 §2.4), twice: for an unreadable
+	// file.
 	oldestCopy = 48 * time.Hour
-	// expiryGrace is the allowed delay of a request after expiry, because it waits for its slot
-	// after the decision.
+	// expiryGrace is the allowed delay after expiry, because a decided request waits for its slot.
 	expiryGrace = time.Minute
 	// violationsShown bounds the listed robots violations.
 	violationsShown = 20

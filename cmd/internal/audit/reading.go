@@ -32,7 +32,6 @@ const (
 	lineMost = 16 << 10
 )
 
-// read parses a file for a product token.
 func read(body []byte, token string) reading {
 	var ours, all []rule
 	var agents []string // of the next rule
@@ -64,8 +63,8 @@ func read(body []byte, token string) reading {
 	return reading{all}
 }
 
-// forbids returns the line that forbids a path with its query, or "". The longest matching rule
-// decides, Allow before Disallow.
+// forbids returns the line that forbids a path with its query, or "". The longest match decides,
+// Allow before Disallow.
 func (r reading) forbids(target string) string {
 	if target == "/robots.txt" {
 		return ""
@@ -91,8 +90,7 @@ func (r reading) forbids(target string) string {
 	return fmt.Sprintf("disallowed by robots.txt line %d: Disallow: %s", best.line, best.text)
 }
 
-// split splits a file into lines, without the excess over the limits: a line across the file's
-// limit is dropped whole.
+// split splits a file into lines, up to the limits. It drops a line across the file's limit.
 func split(body []byte) []string {
 	cut := len(body) > readMost
 	next := byte('\n')

@@ -11,7 +11,6 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// invariant is a condition on stored rows.
 type invariant struct {
 	name, about string
 	severity    Severity
@@ -24,8 +23,7 @@ type invariant struct {
 	did  string
 }
 
-// finder returns the number of checked rows, and the names skipped because a statement takes too
-// long.
+// finder returns the number of checked rows, and the names that take too long for a statement.
 type finder func(ctx context.Context, p *Patient, s *db.Store, each func([]db.Discrepancy) error) (seen int64, left []string, err error)
 
 var invariants = []invariant{
@@ -149,7 +147,6 @@ func atOnce(find func(*db.Store, context.Context) ([]db.Discrepancy, error)) fin
 	}
 }
 
-// domainsStep is the number of domains per statement.
 const domainsStep = 200
 
 func byDomain(find func(*db.Store, context.Context, []string) ([]db.Discrepancy, error)) finder {
@@ -175,8 +172,8 @@ func byDomain(find func(*db.Store, context.Context, []string) ([]db.Discrepancy,
 	}
 }
 
-// halved calls do for names, and for halves of them if that times out. It returns the names that
-// time out alone.
+// halved calls do for names, and for halves after a time-out. It returns single names that time
+// out.
 func halved(ctx context.Context, names []string, do func([]string) error) (slow []string, err error) {
 	err = do(names)
 	if err == nil || !db.TimedOut(err) || ctx.Err() != nil {
@@ -194,7 +191,6 @@ func halved(ctx context.Context, names []string, do func([]string) error) (slow 
 	return slow, nil
 }
 
-// idsStep is the number of ids per statement.
 const idsStep = 10_000
 
 func byID(find func(*db.Store, context.Context, int64, int64) ([]db.Discrepancy, error), last func(page, crawl int64) int64) finder {

@@ -141,7 +141,6 @@ func judgeRights(r db.Rights) []Finding {
 
 func named(names []string) string { return firstOf(3, names) }
 
-// firstOf lists the first names and the number of the others.
 func firstOf(most int, names []string) string {
 	text := strings.Join(names[:min(len(names), most)], ", ")
 	if more := len(names) - most; more > 0 {
@@ -157,7 +156,7 @@ const (
 )
 
 // judgeClock reports how far another clock is ahead of ours. Slots use the database's clock, so
-// that no site is requested too early by a wrong clock of ours.
+// that ours causes no early request.
 func judgeClock(whose string, ahead, within time.Duration) []Finding {
 	const remedy = "Have both machines set their clocks by NTP (timedatectl set-ntp true)."
 	way := "ahead of"
@@ -287,8 +286,7 @@ func judgeAge(age, freeze int64) []Finding {
 const (
 	workersLooked = 1000
 	workersNamed  = 3
-	// workerSilent is the silence after which a worker is reported; workers report every ten
-	// seconds.
+	// workerSilent is the silence after which a worker is reported. They report every ten seconds.
 	workerSilent = 2 * time.Minute
 )
 

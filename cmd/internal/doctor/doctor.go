@@ -102,7 +102,6 @@ type Patient struct {
 // ErrAbsent reports a harmless absence: nothing was crawled yet, or Mosey is not running.
 var ErrAbsent = errors.New("not there")
 
-// absentError is an ErrAbsent with its own text.
 type absentError string
 
 func (e absentError) Error() string   { return string(e) }
@@ -153,8 +152,7 @@ func read[T any](
 	})
 }
 
-// Named returns the checks with names. Without names it returns the default checks and the checks
-// of parts.
+// Named returns the named checks, or without names the default checks and the checks of parts.
 func Named(names []string, parts ...Part) (checks []Check, err error) {
 	all := All()
 	for _, name := range names {

@@ -227,8 +227,7 @@ func lookReverse(ctx context.Context, p *Patient) (found []Finding, err error) {
 	return found, nil
 }
 
-// judgeReverse returns the verified reverse name of an address, in domain if that is set, or
-// findings.
+// judgeReverse returns the verified name of an address, in domain if that is set, or findings.
 func judgeReverse(ctx context.Context, resolver *dns.Resolver, addr netip.Addr, domain string) (string, []Finding) {
 	names, err := resolver.Reverse(ctx, addr)
 	switch {

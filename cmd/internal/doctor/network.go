@@ -36,7 +36,7 @@ func networkChecks() []Check {
 // nameAsked is resolved if there is no contact; it is reserved for examples.
 const nameAsked = "example.org"
 
-// dnsSlow is the duration from which an answer is reported: each new host takes as long.
+// dnsSlow is the slowest answer not reported: each new host takes as long.
 const dnsSlow = 2 * time.Second
 
 func lookDNS(ctx context.Context, p *Patient) (found []Finding, err error) {

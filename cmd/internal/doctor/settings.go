@@ -56,7 +56,6 @@ var settings = []setting{
 	},
 }
 
-// unitBytes lists Postgres's units of settings.
 var unitBytes = map[string]float64{
 	"": 1, "B": 1, "kB": 1 << 10, "8kB": 8 << 10, "MB": 1 << 20, "16MB": 16 << 20, "ms": 1, "s": 1000,
 	"min": 60_000,

@@ -73,8 +73,7 @@ func lookTemporal(ctx context.Context, p *Patient) ([]Finding, error) {
 	return fine("Temporal %s", info.GetServerVersion()), nil
 }
 
-// retentionLong is the retention from which closed workflows, at some ten kilobytes each, take much
-// space.
+// retentionLong is the longest retention not reported. A closed workflow takes some ten kilobytes.
 const retentionLong = 30 * 24 * time.Hour
 
 func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error) {
@@ -226,7 +225,7 @@ func judgeWorkers(identities []string) []Finding {
 	return fine("%s of this version", explain.Count(int64(len(identities)), "worker"))
 }
 
-// backlogLate is the wait from which tasks are late, as in the alerts.
+// backlogLate is the longest wait of tasks not reported, as in the alerts.
 const backlogLate = time.Minute
 
 func lookBacklog(ctx context.Context, c *wiring.Client) (found []Finding, err error) {

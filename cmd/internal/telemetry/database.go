@@ -107,8 +107,8 @@ const (
 	sampleBack = 5 * time.Minute
 )
 
-// Sample samples the database every 15 s until the context ends. It counts failures and retries
-// them with the next sample.
+// Sample samples the database every 15 s until the context ends. It counts and later retries
+// failures.
 func (m *Metrics) Sample(ctx context.Context, store Store, logger *slog.Logger) {
 	ticker := time.NewTicker(sampleEvery)
 	defer ticker.Stop()
@@ -136,8 +136,8 @@ func (m *Metrics) Sample(ctx context.Context, store Store, logger *slog.Logger) 
 	}
 }
 
-// sample takes one sample. since is the end of the last one on the database's clock. Zero means the
-// first, which counts no gaps.
+// sample takes one sample. since is the last one's end on the database's clock; zero counts no
+// gaps.
 func (m *Metrics) sample(ctx context.Context, store Store, since time.Time) (until time.Time, err error) {
 	w, err := store.Watch(ctx)
 	if err != nil {

@@ -141,8 +141,7 @@ func answerReady(w http.ResponseWriter, r *http.Request, checks []Check) {
 
 const maxHealth = 64 << 10
 
-// Ask requests /readyz of the process at f's address and copies the answer to out. It returns an
-// error if the process is not ready or does not answer.
+// Ask copies the answer of /readyz at f's address to out. It returns an error unless it is ready.
 func (f WatchFlags) Ask(ctx context.Context, out io.Writer) error {
 	address, err := f.Address()
 	if err != nil {

@@ -46,8 +46,7 @@ type Traces struct {
 	logger   *slog.Logger
 }
 
-// NewTraces exports traces as configured by the environment (OTEL_*), or returns nil if they are
-// off. It returns an error for an invalid environment.
+// NewTraces exports traces as the environment configures (OTEL_*), or returns nil if they are off.
 func NewTraces(lookup func(string) (string, bool), process Process, logger *slog.Logger) (*Traces, error) {
 	s, err := tracing(lookup)
 	if err != nil || s == nil {
@@ -153,7 +152,7 @@ func (e *environment) wrong(name, value, want string) {
 	e.errs = append(e.errs, fmt.Errorf("%s %q: want %s", name, value, want))
 }
 
-// tracing reads the environment's settings of traces; nil means off. Only if on does it read the
+// tracing reads the environment's settings of traces; nil means off. If off, it ignores the
 // details, which may be meant for other programs.
 func tracing(lookup func(string) (string, bool)) (*traceSettings, error) {
 	e := &environment{lookup: lookup}
@@ -214,8 +213,8 @@ func (e *environment) target() (protocol, endpoint string) {
 	return protocol, endpoint
 }
 
-// sampler returns the sampler of attempts. An attempt has no parent, so a parent-based sampler
-// equals its root.
+// sampler returns the sampler of attempts. They have no parent, so a parent-based one equals its
+// root.
 func (e *environment) sampler() sdktrace.Sampler {
 	const name, arg = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 	v := strings.ToLower(e.get(name))
@@ -251,7 +250,6 @@ func (e *environment) resource() (attrs []attribute.KeyValue) {
 	return attrs
 }
 
-// pairsOf parses key=value,key=value with URL-escaped values.
 func pairsOf(text string) (pairs [][2]string, ok bool) {
 	for pair := range strings.SplitSeq(text, ",") {
 		if pair = strings.TrimSpace(pair); pair == "" {
@@ -268,8 +266,7 @@ func pairsOf(text string) (pairs [][2]string, ok bool) {
 	return pairs, true
 }
 
-// others checks the variables that OpenTelemetry reads itself, because it would only log an error
-// and continue.
+// others checks the variables that OpenTelemetry reads, because it would only log an error.
 func (e *environment) others() {
 	for _, name := range []string{
 		"OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_EXPORT_TIMEOUT", "OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
@@ -295,7 +292,6 @@ func (e *environment) others() {
 	}
 }
 
-// number checks that a number, if set, is positive.
 func (e *environment) number(name, value string) {
 	if n, err := strconv.Atoi(value); value != "" && (err != nil || n <= 0) {
 		e.wrong(name, value, "a whole number from 1")

@@ -39,8 +39,8 @@ func (c *Client) Answers(ctx context.Context) error {
 }
 
 // TemporalAddress returns the address from TEMPORAL_ADDRESS or a named profile, or "". It ignores
-// the default profile, which may be for other programs. For an unreadable profile it returns the
-// default address, so that Dial reports the error.
+// the default profile, which may be for other programs. With an unreadable profile Dial reports the
+// error.
 func TemporalAddress(env Env) string {
 	address := env.Get("TEMPORAL_ADDRESS")
 	if address != "" || env.Get("TEMPORAL_PROFILE") == "" && env.Get("TEMPORAL_CONFIG_FILE") == "" {
@@ -101,8 +101,7 @@ func (c *certificate) read(*tls.CertificateRequestInfo) (*tls.Certificate, error
 	return c.last, nil
 }
 
-// Dial connects to Temporal. It appends options to the options of the connection; t counts its
-// calls.
+// Dial connects to Temporal. It appends options to the connection's; t counts its calls.
 func Dial(ctx context.Context, o Connection, logger *slog.Logger, t *Telemetry, options ...grpc.DialOption) (*Client, error) {
 	opts, err := o.options()
 	if err != nil {
@@ -142,7 +141,6 @@ var faults = []struct{ says, helps string }{
 	{"PermissionDenied", "may TEMPORAL_API_KEY, or the certificate, use this namespace?"},
 }
 
-// askDoctor is the remedy for an error without a known cause.
 const askDoctor = "mosey doctor looks at it and says what helps"
 
 func unreachable(ctx context.Context, opts client.Options, err error) error {
@@ -188,8 +186,7 @@ func handshake(ctx context.Context, address string, config *tls.Config) error {
 	return errors.Join(err, conn.Close())
 }
 
-// OpenStore connects to a database with the rights of a worker and checks its schema. t counts and
-// traces its statements.
+// OpenStore opens a database as a worker and checks its schema. t counts and traces its statements.
 func OpenStore(ctx context.Context, url string, t *Telemetry) (*db.Store, error) {
 	return openChecked(ctx, func() (*db.Store, error) { return db.OpenTraced(ctx, url, t.queries()) })
 }
@@ -263,8 +260,7 @@ func AsOwner(ctx context.Context, url string, fn func(*db.Store) error) error {
 	return fn(owner)
 }
 
-// imageStore opens the image store at first use. Most workers never need it, and an error must only
-// affect runs that store images.
+// imageStore opens the image store at first use, so that an error only affects runs with images.
 type imageStore struct {
 	where string
 	t     *Telemetry

@@ -25,8 +25,8 @@ type usageError struct{ err error }
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-// Usagef returns an error that a person can fix by changing the command. The text names the value
-// given, its fault and the values allowed.
+// Usagef returns an error that a person can fix by changing the command. The text names the given
+// value, its fault and the allowed values.
 func Usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
@@ -81,12 +81,11 @@ func IsDiskFull(err error) bool {
 	return err != nil && fullText.MatchString(err.Error())
 }
 
-// fullText matches the errors of Postgres (SQLSTATE 53100), SQLite and the system about a full
-// disk. Errors of Temporal's server cross a process as text.
+// fullText matches errors of Postgres (SQLSTATE 53100), SQLite and the system, also across
+// processes.
 var fullText = regexp.MustCompile(`(?i)no space left on device|check free disk space|database or disk is full|SQLSTATE 53100`)
 
-// diskFull reports whether a text says that a disk is full, and returns a summary of the failed
-// action.
+// diskFull reports whether a text says that a disk is full, and summarizes the failed action.
 func diskFull(text string) (what string, full bool) {
 	for line := range strings.SplitSeq(text, "\n") {
 		found := fullText.FindStringIndex(line)
@@ -113,8 +112,7 @@ func diskFull(text string) (what string, full bool) {
 
 const diskNoticeEvery = time.Minute
 
-// diskLog logs a full disk as one sentence. It drops the errors of the activities and the time-outs
-// of Temporal that follow from it.
+// diskLog logs a full disk as one sentence, in place of activity errors and Temporal's time-outs.
 type diskLog struct {
 	slog.Handler
 

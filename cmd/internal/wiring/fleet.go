@@ -15,8 +15,7 @@ import (
 const (
 	// renewParts counts the renewals of a share per lease.
 	renewParts = 3
-	// renewSoon is the shortest wait before the next renewal: after a wish for more, after
-	// returning a surplus, or after an error.
+	// renewSoon is the least wait before a renewal, after a wish, a returned surplus or an error.
 	renewSoon = time.Second
 	// renewSpan bounds one call. It exceeds the lock wait of worker_renew.
 	renewSpan = 5 * time.Second
@@ -94,8 +93,8 @@ func (m *member) run(ctx context.Context) {
 	}
 }
 
-// sleep waits until the next renewal, or less if a request starts to wait for a permit meanwhile.
-// It returns false if the context has ended.
+// sleep waits for the next renewal, or less if a request starts to wait meanwhile. It returns false
+// if the context has ended.
 func (m *member) sleep(ctx context.Context, wait time.Duration, wishes bool) bool {
 	var wish <-chan struct{}
 	if wishes && wait > renewSoon {

@@ -35,8 +35,7 @@ type Published struct {
 	// Page is the page about the crawler, valid if HasPage is set.
 	Page    urls.URL
 	HasPage bool
-	// Contact is the mail address or page that the page names. It is empty if the only known
-	// contact is the page itself.
+	// Contact is the page's mail address or page, or empty if only the page itself is known.
 	Contact string
 	// Networks are the sources of requests; ReverseDNS is the domain of their names.
 	Networks   []netip.Prefix
@@ -154,7 +153,6 @@ func (f AgentFlags) CheckAgent() error {
 	return errors.Join(append(errs, checkContact(f.Contact))...)
 }
 
-// checkContact returns an error unless the contact is empty, a URL or a mail address.
 func checkContact(contact string) error {
 	if contact == "" || isMail(contact) {
 		return nil
@@ -170,8 +168,7 @@ func checkContact(contact string) error {
 	return nil
 }
 
-// contactURL parses a contact URL. The URL goes into a comment of the User-Agent, which a space or
-// a bracket would break.
+// contactURL parses a contact URL. It refuses a space or bracket, which breaks the User-Agent.
 func contactURL(contact string) (urls.URL, error) {
 	u, err := urls.Parse(contact)
 	if err != nil {
@@ -255,8 +252,8 @@ func (f SignFlags) SignAs() (string, error) {
 	return agent, nil
 }
 
-// SignedBy returns the keyid of the current signing key and the URL of its public part. Both are
-// empty if requests are not signed.
+// SignedBy returns the signing key's keyid and the URL of its public part, empty without
+// signatures.
 func (f SignFlags) SignedBy() (keyID, directory string, err error) {
 	signer, err := f.signer(nil)
 	if signer == nil || err != nil {

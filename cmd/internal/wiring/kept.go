@@ -15,8 +15,7 @@ import (
 const keptFile = "waiting.json"
 
 // KeepIn makes Stop save the waiting domains in the directory of a Temporal that stops too.
-// Reporting them to Temporal would take some milliseconds a domain, and as much again at the next
-// start. Call it before Start.
+// Reporting them to it would take milliseconds a domain, twice. Call it before Start.
 func (w *Worker) KeepIn(dir string) { w.kept = filepath.Join(dir, keptFile) }
 
 // keep saves the waiting domains. If it fails, Temporal retries them after missed heartbeats.

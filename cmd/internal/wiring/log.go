@@ -21,7 +21,7 @@ type LogFlags struct {
 	LogFormat string `rare:"" help:"Log lines as text or as JSON. Default: text, and json for the worker." enum:",text,json" default:"" placeholder:"text|json"`
 }
 
-// Logger logs to w, by default from level on, and as JSON or as text. Lines of an activity name its
+// Logger logs to w, by default from level on, and as JSON or as text. Activities' lines name the
 // workflow, and its domain or run.
 func (f LogFlags) Logger(w io.Writer, level slog.Level, asJSON bool) *slog.Logger {
 	if f.LogLevel != "" {
@@ -55,7 +55,6 @@ func (h ofActivity) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// subject returns a workflow's ID, and the domain or run in it.
 func subject(workflow string) []slog.Attr {
 	attrs := []slog.Attr{slog.String("workflow", workflow)}
 	domain, run := crawl.WorkflowSubject(workflow)
@@ -107,7 +106,6 @@ var ourWords = map[string]string{
 	"TaskQueue": "task_queue", "Error": "error",
 }
 
-// inOurWords renames an attribute of the SDK.
 func inOurWords(a slog.Attr) []slog.Attr {
 	switch a.Key {
 	case "WorkflowID":
@@ -131,8 +129,8 @@ func (h ofSDK) WithGroup(name string) slog.Handler {
 	return ofSDK{h.Handler.WithGroup(name)}
 }
 
-// Plain returns a writer to a terminal that drops control characters other than line ends and tabs,
-// because rows may come from another version.
+// Plain returns a writer that drops control characters other than line ends and tabs, because rows
+// may come from another version.
 func Plain(w io.Writer) io.Writer {
 	if p, ok := w.(*plain); ok {
 		return p

@@ -15,8 +15,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// The size of Go's memory in bytes up to which collections are rarer than by Go's default. On a
-// small machine it is at most a quarter of the memory.
+// The size of Go's memory, in bytes, up to which collections are rarer than by Go's default; at
+// most a quarter of the machine's.
 const (
 	// MemoryOfAll is for a process with the embedded Temporal.
 	MemoryOfAll = 448 << 20
@@ -91,7 +91,7 @@ func memoryInUse() (live, beside int64) {
 }
 
 // MachineMemory returns the least of the machine's memory and the limits of this process's control
-// groups (version 2); 0 if Linux does not report them.
+// groups (version 2); 0 if unknown.
 func MachineMemory(root string) int64 {
 	least := int64(0)
 	consider := func(bytes int64) {
@@ -123,19 +123,16 @@ func MachineMemory(root string) int64 {
 }
 
 const (
-	// cacheLeast and cacheMost bound the workflow cache. An evicted workflow is replayed at its
-	// next step.
+	// cacheLeast and cacheMost bound the workflow cache. Evicted workflows are replayed.
 	cacheLeast = 1_000
 	cacheMost  = 50_000
-	// cachedBytes is the memory of a cached workflow: 26 KB of heap and 20 KB of stacks, over 999
-	// sleepers.
+	// cachedBytes is the memory of a cached workflow: 26 KB of heap and 20 KB of stacks.
 	cachedBytes = 48 << 10
 	// cacheShare divides the usable memory: the cache gets one part of so many.
 	cacheShare = 4
 )
 
-// cacheOf returns the size of the workflow cache for the life of the process. A later run with more
-// domains has evicted workflows replayed.
+// cacheOf returns the size of the workflow cache, fixed for the life of the process.
 func cacheOf(ctx context.Context, runs []crawl.Run, logger *slog.Logger) int {
 	limit := int64(math.MaxInt64)
 	if os.Getenv("GOMEMLIMIT") != "" { // read by the runtime; else the limit is LimitMemory's, and varies
@@ -151,8 +148,7 @@ func cacheOf(ctx context.Context, runs []crawl.Run, logger *slog.Logger) int {
 	return size
 }
 
-// usableMemory returns the memory of the machine or control group, or GOMEMLIMIT if that is less. 0
-// means unknown.
+// usableMemory returns the memory of the machine or group, or GOMEMLIMIT if less; 0 if unknown.
 func usableMemory(machine, limit int64) int64 {
 	if limit == math.MaxInt64 || machine > 0 && machine < limit {
 		return machine

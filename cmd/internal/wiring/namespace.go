@@ -42,8 +42,7 @@ func (e *ForeignNamespaceError) Whose() string {
 		e.Namespace, e.Owner, e.Database)
 }
 
-// ClaimNamespace assigns the client's namespace to a database. If it belongs to another database,
-// it returns a *ForeignNamespaceError.
+// ClaimNamespace assigns the namespace to a database, or returns a *ForeignNamespaceError.
 func ClaimNamespace(ctx context.Context, c *Client, store *db.Store) error {
 	return c.checkOwner(ctx, store, workflows.Starter{Client: c}.ClaimNamespace)
 }
@@ -74,8 +73,7 @@ func (c *Client) checkOwner(
 
 const claimEvery = time.Minute
 
-// claimant maintains the claim of a namespace, because a Temporal that lost its state has lost it
-// too.
+// claimant renews the claim of a namespace, which Temporal may lose with its state.
 type claimant struct {
 	client *Client
 	store  *db.Store
@@ -199,7 +197,7 @@ func refused(err error) bool {
 }
 
 // makeNamespace creates the client's namespace if it is missing. unseen is set if the client may
-// not check for it; the client may still be allowed to use it.
+// not check for it, but may still use it.
 func makeNamespace(ctx context.Context, c *Client) (made bool, unseen, err error) {
 	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.namespace})
 	if err == nil {
@@ -220,7 +218,7 @@ func makeNamespace(ctx context.Context, c *Client) (made bool, unseen, err error
 	return err == nil, nil, err
 }
 
-// settledAttributes is LookAtAttributes for a namespace that may be new, and takes seconds to
+// settledAttributes is LookAtAttributes for a namespace that may be new and needs seconds to
 // settle.
 func settledAttributes(ctx context.Context, c *Client, made bool) (a Attributes, err error) {
 	ctx, cancel := context.WithTimeout(ctx, settle)

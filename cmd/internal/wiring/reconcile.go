@@ -34,7 +34,6 @@ type reconciler struct {
 	page int64
 }
 
-// revisitsStep is the number of pages checked per minute.
 const revisitsStep = 10_000
 
 const (
@@ -113,7 +112,6 @@ const (
 	listLag = time.Minute
 )
 
-// started is the approximate start of this process.
 var started = time.Now()
 
 // orphans finds activities of this machine's dead processes, which Temporal notices only after

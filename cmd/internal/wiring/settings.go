@@ -25,8 +25,8 @@ type Flags struct {
 	Version versionFlag `help:"Print the version." env:"-"`
 }
 
-// NewParser returns a command line parser. The value of a missing flag comes from the environment
-// (MOSEY_*), else from files; the last file wins.
+// NewParser returns a command line parser. Missing flags get their values from the environment
+// (MOSEY_*), else from the last file that has them.
 func NewParser(flags any, env Env, files []string, options ...kong.Option) (*kong.Kong, error) {
 	load := func(r io.Reader) (kong.Resolver, error) { return loadSettings(r, env) }
 	parser, err := kong.New(flags, append([]kong.Option{
@@ -89,8 +89,7 @@ func (ConfigFlag) BeforeResolve(k *kong.Kong, ctx *kong.Context, trace *kong.Pat
 	return nil
 }
 
-// decodeDuration parses a duration. It refuses a bare number, which kong would take for
-// nanoseconds: a delay of 10 must not become zero.
+// decodeDuration parses a duration. It refuses a bare number, which kong takes for nanoseconds.
 func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 	token, err := ctx.Scan.PopValue("duration")
 	if err != nil {
@@ -146,7 +145,6 @@ func (s *setting) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// decodeKeys reads a section and replaces underscores in its keys by dashes.
 func decodeKeys(n *yaml.Node, into *map[string]setting) error {
 	var section map[string]setting
 	if err := n.Decode(&section); err != nil {

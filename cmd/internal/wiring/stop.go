@@ -22,12 +22,12 @@ const (
 // StopSpan returns the longest time to stop a worker, even if a service is unavailable.
 func (f FetchFlags) StopSpan() time.Duration { return f.Drain + recordSpan + endSpan }
 
-// Drain starts no more requests. After FetchFlags.Drain it cancels and records the requests in
-// flight. Further calls have no effect.
+// Drain starts no more requests, and cancels and records the requests in flight after
+// FetchFlags.Drain. Further calls have no effect.
 func (w *Worker) Drain() { activities.Drain(w.acts, w.drain) }
 
-// Stop drains, stops serving and hands waiting domains over to other workers, or saves them (see
-// KeepIn). It returns within StopSpan.
+// Stop drains, stops serving and hands waiting domains over, or saves them (see KeepIn). It returns
+// within StopSpan.
 func (w *Worker) Stop() {
 	w.Drain()
 	done := make(chan struct{})
@@ -58,8 +58,8 @@ func (w *Worker) Stop() {
 	}
 }
 
-// EndBy calls end some time after a context has ended, unless stop is called before. It ends a
-// process that waits for an unavailable service.
+// EndBy calls end some time after a context has ended, unless stop is called before. So a process
+// ends although a service is unavailable.
 func EndBy(ctx context.Context, span time.Duration, end func()) (stop func()) {
 	finished := make(chan struct{})
 	unwatch := context.AfterFunc(ctx, func() {
@@ -100,8 +100,8 @@ func background(runs ...func(context.Context)) (stop func()) {
 
 const schemaEvery = 15 * time.Second
 
-// watchSchema stops taking work, and reports to Behind, once a migration has removed needed schema.
-// Requests in flight are finished first.
+// watchSchema stops taking work, finishes its requests, and reports to Behind, once a migration has
+// removed needed schema.
 func (w *Worker) watchSchema(ctx context.Context) {
 	for pause(ctx, schemaEvery) {
 		err := CheckSchema(ctx, w.reconciler.store)

@@ -17,8 +17,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 )
 
-// Telemetry holds the metrics of a process and the traces of its attempts. A nil Telemetry is
-// valid, and is off.
+// Telemetry holds the metrics of a process and the traces of its attempts. A nil Telemetry is off.
 type Telemetry struct {
 	// Metrics is nil if metrics are off; traces is nil if traces are off.
 	*telemetry.Metrics
@@ -32,8 +31,7 @@ type Telemetry struct {
 	stop    func() // stops sampling
 }
 
-// NewTelemetry enables metrics by the flags and traces by the environment. It returns nil if both
-// are off.
+// NewTelemetry enables metrics by flags and traces by environ. It returns nil if both are off.
 func NewTelemetry(f telemetry.WatchFlags, environ Env, logger *slog.Logger) (t *Telemetry, err error) {
 	address, err := f.Address()
 	if err != nil {
@@ -148,7 +146,6 @@ func checks(store *db.Store, c *Client, dirs []string) []telemetry.Check {
 	}
 }
 
-// writable writes a file of one page to a directory and deletes it.
 func writable(dir string) (err error) {
 	file, err := os.CreateTemp(dir, ".mosey-ready-*")
 	if err != nil {

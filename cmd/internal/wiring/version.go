@@ -21,15 +21,14 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// release is the version of a release build, which sets it: -ldflags "-X
-// github.com/mosey-web/mosey/cmd/internal/wiring.release=1.2.3".
+// release is the version of a release build, which sets it:
+// -ldflags "-X github.com/mosey-web/mosey/cmd/internal/wiring.release=1.2.3".
 var release = ""
 
-// next is the next release.
 const next = "0.1.0-dev"
 
-// Version returns the version in the User-Agent: the release's, else the module's if Go knows it,
-// else the next release's.
+// Version returns the version in the User-Agent: the release's, the module's, or the next
+// release's.
 func Version() string {
 	module := ""
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
@@ -101,8 +100,7 @@ func commit(settings []debug.BuildSetting) string {
 	return revision + suffix
 }
 
-// DeploymentFlag names a worker deployment. Temporal's Kubernetes worker controller uses its
-// variable.
+// DeploymentFlag names a worker deployment. Temporal's Kubernetes controller uses its variable.
 type DeploymentFlag struct {
 	Deployment string `help:"Worker deployment of Temporal that the versions belong to. Default: mosey." env:"TEMPORAL_DEPLOYMENT_NAME" default:"mosey" expert:"" placeholder:"NAME"`
 }
@@ -115,8 +113,8 @@ const (
 	RoleAll Role = "all"
 	// RoleFetch serves workflows and requests to sites.
 	RoleFetch Role = "fetch"
-	// RoleControl serves the dispatcher, seeds and people's commands. It also compares rows with
-	// running workflows, and writes the search index.
+	// RoleControl serves the dispatcher, seeds and commands, reconciles workflows with rows, and
+	// writes the search index.
 	RoleControl Role = "control"
 )
 
@@ -129,7 +127,6 @@ type ServeFlags struct {
 	BuildID string `name:"build-id" env:"TEMPORAL_WORKER_BUILD_ID" help:"Version of this worker, such as v0.2.0: it serves what was begun by it, and all once mosey deploy has made it current. Default: none, it serves whatever comes." placeholder:"ID"`
 }
 
-// deploymentName matches the names that Temporal allows for a deployment.
 var deploymentName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_+-]{0,99}$`)
 
 // buildIDName matches the build IDs that Temporal allows; they may have dots.
@@ -174,8 +171,8 @@ func (f ServeFlags) options() worker.DeploymentOptions {
 
 const wakesALook = workflows.WakesPerSecond * int(reconcile.Every/time.Second)
 
-// upgrader wakes workflows that sleep on an outdated version. Any worker may do so, except in mosey
-// up, which has no deployment.
+// upgrader wakes workflows that sleep on an outdated version. mosey up, without a deployment, does
+// not.
 type upgrader struct {
 	waker  *workflows.Waker
 	logger *slog.Logger

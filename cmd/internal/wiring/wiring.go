@@ -80,8 +80,7 @@ func (f FetchFlags) config() fetch.Config {
 	return c
 }
 
-// Reach creates a fetch client and a resolver. The logger, which may be nil, logs changes of the
-// signing keys.
+// Reach creates a fetch client and a resolver. logger, which may be nil, logs the signing keys.
 func (f FetchFlags) Reach(logger *slog.Logger) (*fetch.Client, *dns.Resolver, error) {
 	config := f.config()
 	signer, err := f.signer(logger)
@@ -108,7 +107,6 @@ func seedFileCache() string {
 	return filepath.Join(dir, "mosey", "lists")
 }
 
-// identity identifies this process in Temporal's UI and logs.
 func identity() string {
 	return fmt.Sprintf("mosey/%s %d@%s", Version(), os.Getpid(), hostname())
 }
@@ -219,7 +217,7 @@ type queue struct {
 
 func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
 	w := worker.New(c.Client, crawl.TaskQueue, worker.Options{
-		// An activity that waits for its slot is handed over and not counted. MaxFetches bounds the
+		// Activities that wait for a slot are handed over and not counted. MaxFetches bounds the
 		// others.
 		MaxConcurrentActivityExecutionSize: activitiesMax,
 		// The SDK sends a heartbeat at four fifths of each activity's time-out, if this allows.
@@ -234,8 +232,7 @@ func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activi
 	return w
 }
 
-// serveControl serves the queue of activities that start and end workflows. They never wait behind
-// requests.
+// serveControl serves the activities that start and end workflows, which never wait for requests.
 func serveControl(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
 	w := worker.New(c.Client, crawl.ControlTaskQueue, worker.Options{
 		DisableWorkflowWorker:      true,

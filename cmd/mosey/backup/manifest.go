@@ -42,15 +42,14 @@ func nameOf(began time.Time, identity string) string {
 	return began.Format(nameLayout) + "-" + identity[:min(len(identity), identityShort)]
 }
 
-// databaseOf returns the short database identity in a backup's name.
 func databaseOf(name string) string { return name[len(name)-identityShort:] }
 
 // Manifest describes a backup.
 type Manifest struct {
 	Format int    `json:"format"`
 	Name   string `json:"name"`
-	// Began is the start of the backup. Taken is no later than its state, and decides how long
-	// slots stay closed after a restore.
+	// Began is the backup's start. Taken, no later than its state, decides how long a restore
+	// closes slots.
 	Began time.Time `json:"began"`
 	Taken time.Time `json:"taken"`
 	// Mosey and Schema are the versions of the writer. Postgres is the major version, and Platform
@@ -97,8 +96,8 @@ type place struct {
 	files  *imagestore.Files
 }
 
-// names returns the names of all backups, oldest first. A broken one was interrupted, or is in
-// progress.
+// names returns the names of all backups, oldest first. A broken one was interrupted, or is
+// running.
 func (p *place) names(ctx context.Context) (whole, broken []string, err error) {
 	files, err := p.files.Names(ctx)
 	if err != nil {

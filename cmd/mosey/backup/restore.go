@@ -126,7 +126,6 @@ func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err erro
 	return m, nil
 }
 
-// restoring is the folder of a data directory in which a backup is restored.
 const restoring = "restoring"
 
 type restorer struct {
@@ -224,8 +223,7 @@ func (r *restorer) publish() error {
 	return nil
 }
 
-// checkFree refuses a data directory with files, except leftovers of a killed restore, which has no
-// database.
+// checkFree refuses a data directory with files, except leftovers of a killed restore.
 func (r *restorer) checkFree() error {
 	entries, err := os.ReadDir(r.home)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -304,7 +302,6 @@ func (r *restorer) restoreImages(ctx context.Context) (*command.CopiedImages, er
 	return &count, err
 }
 
-// withDatabase runs the unpacked database while fn runs.
 func (r *restorer) withDatabase(ctx context.Context, fn func(url string) error) (err error) {
 	attached, err := postgres.Attach(ctx, postgres.Config{Dir: r.dir, Home: r.home})
 	if err != nil {

@@ -38,8 +38,7 @@ func (t *taker) show(what string, n int64) {
 	t.view.Show(func(time.Time) string { return what + ": " + explain.Size(n) })
 }
 
-// take makes a backup, and reports whether it is complete. It deletes an incomplete one. The error
-// of a complete one is about a later step.
+// take makes a backup, or deletes an incomplete one. If whole, err is about a later step.
 func (t *taker) take(ctx context.Context) (whole bool, err error) {
 	if t.scratch, err = openScratch(ctx, t.dir); err != nil {
 		return false, err
@@ -131,8 +130,8 @@ func (t *taker) storeDatabase(ctx context.Context, url string) (err error) {
 	return err
 }
 
-// describe records the database and names the backup. It deletes the leftovers of killed backups of
-// the same database, because no other process makes one now.
+// describe records the database and names the backup. It deletes leftovers of killed backups of the
+// database, because no other process makes one now.
 func (t *taker) describe(ctx context.Context, store *db.Store) error {
 	schema, err := db.SchemaOf(ctx, store.Pool())
 	if err != nil {
@@ -162,7 +161,6 @@ func (t *taker) describe(ctx context.Context, store *db.Store) error {
 	return nil
 }
 
-// ours returns the names of backups of the same database, oldest first.
 func (t *taker) ours(names []string) (ours []string) {
 	for _, name := range names {
 		if databaseOf(name) == databaseOf(nameOf(t.m.Began, t.m.Database)) {
@@ -196,8 +194,8 @@ func (t *taker) storeTemporal(ctx context.Context) error {
 // roomBeside is the disk space that a trial leaves free for the running crawl.
 const roomBeside = 512 << 20
 
-// verify restores a backup in the data directory, reads it all, and deletes the copy. untried is
-// set if the disk has no room for it.
+// verify restores a backup, reads it all, and deletes the copy. untried is set if the disk lacks
+// room.
 func (t *taker) verify(ctx context.Context) (untried, err error) {
 	if t.NoVerify {
 		return nil, nil

@@ -1,5 +1,4 @@
-// Package command holds code shared by all mosey commands: the environment, the store, arguments
-// and printing.
+// Package command holds code shared by all commands: environment, store, arguments and printing.
 package command
 
 import (
@@ -33,8 +32,7 @@ func RunningMosey(e *Env) (info datadir.Info, running bool, err error) {
 	return datadir.Running(dir)
 }
 
-// ImageStoreOf returns the image store of a flag, or the default; empty means that there is no
-// store.
+// ImageStoreOf returns the image store of a flag or the default, or "" without a store.
 func ImageStoreOf(e *Env, where string) (string, error) {
 	if where != "" || e.Environ.Get("DATABASE_URL") != "" && wiring.TemporalAddress(e.Environ) != "" {
 		return where, nil // a cluster has no data directory
@@ -98,8 +96,7 @@ func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err e
 // ErrNothingYet reports that the data directory has no database yet.
 var ErrNothingYet = errors.New("nothing has been crawled yet")
 
-// WithNewStore is WithStore for commands that may be the first to use a database: it creates a
-// private one, or migrates DATABASE_URL's.
+// WithNewStore is WithStore for first commands: it creates a database, or migrates DATABASE_URL's.
 func WithNewStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
 	if e.Environ.Get("DATABASE_URL") == "" {
 		err := WithStore(ctx, e, fn)
@@ -131,8 +128,7 @@ type Env struct {
 	hints hints
 }
 
-// Migrate brings the database to the newest schema. It creates the data directory's database if
-// needed.
+// Migrate brings the database to the newest schema. It creates the data directory's if needed.
 func Migrate(ctx context.Context, e *Env) (schema db.Schema, applied int, err error) {
 	url := e.Environ.Get("DATABASE_URL")
 	if url == "" {
@@ -204,7 +200,6 @@ func PageOrDomainArgument(text string) (urls.Name, error) {
 	return name, asUsage(err)
 }
 
-// asUsage makes an error a usage error; nil stays nil.
 func asUsage(err error) error {
 	if err == nil {
 		return nil
@@ -262,8 +257,7 @@ func UnknownRun(name string) error {
 // ErrorsOnly keeps a command's short use of Temporal silent.
 const ErrorsOnly = slog.LevelError
 
-// NewLogger logs as the flags say, by default from level on. Embedded servers log to their own
-// files.
+// NewLogger logs as the flags say, by default from level on. Embedded servers log to files.
 func (e *Env) NewLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return e.Log.Logger(w, level, false)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// connecting lists the flags that select the databases.
 var connecting = []string{"data-dir", "config"}
 
 // hints adds the connection flags of a command line to the commands in texts.
@@ -19,8 +18,8 @@ type hints struct {
 	named *regexp.Regexp
 }
 
-// TakeFlags records the flags of a command line that hints repeat. It ignores the environment and
-// settings files, which hold for the next command as well.
+// TakeFlags records the flags that hints repeat. It ignores the environment and settings files,
+// which hold for the next command as well.
 func (e *Env) TakeFlags(ctx *kong.Context) {
 	e.Process = ProcessFlags(ctx)
 	words := givenFlags(ctx, func(f *kong.Flag) bool { return slices.Contains(connecting, f.Name) })
@@ -35,8 +34,7 @@ func (e *Env) TakeFlags(ctx *kong.Context) {
 	e.hints = hints{flags, regexp.MustCompile(`\bmosey (` + strings.Join(names, "|") + `)\b( --help)?`)}
 }
 
-// Hint repeats this command's connection flags, such as --data-dir, in each command in a text, so
-// that a copy of it works.
+// Hint repeats this command's connection flags, such as --data-dir, in each command of a text.
 func (e *Env) Hint(text string) string {
 	if e.hints.flags == "" {
 		return text

@@ -181,8 +181,7 @@ func PicturesIn(where string) *Pictures {
 	return p
 }
 
-// Thumbnail returns a JPEG of our own making, nil if no image is stored, or imagestore.ErrCorrupt
-// if it is damaged.
+// Thumbnail returns a JPEG of our own making, nil without an image, or imagestore.ErrCorrupt.
 func (p *Pictures) Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error) {
 	if p.open == nil {
 		return nil, nil

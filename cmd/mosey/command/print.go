@@ -182,8 +182,8 @@ func Fit(s string, width int) string {
 	return string([]rune(s)[:max(width-2, 0)]) + "…"
 }
 
-// Wrap breaks a line between words to fit a terminal, and indents the further lines. It cuts words
-// that are too long.
+// Wrap breaks a line between words to fit a terminal, and indents further lines. It cuts long
+// words.
 func Wrap(s string, width, indent int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(s[min(indent, len(s)):]) {
@@ -213,8 +213,7 @@ func TerminalWidth(w io.Writer) int {
 	return width
 }
 
-// ProgressLine shows progress on stderr: one line on a terminal, a line from time to time
-// elsewhere.
+// ProgressLine shows progress on stderr: one line on a terminal, else a line from time to time.
 type ProgressLine struct {
 	e        *Env
 	terminal bool

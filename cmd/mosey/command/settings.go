@@ -115,8 +115,8 @@ func settingOf(v *kong.Value) settings.Setting {
 	return s
 }
 
-// givenSettings returns the texts of settings from flags, the environment and settings files by
-// name, and the names on the command line.
+// givenSettings returns the texts of settings from all sources by name, and the command line's
+// names.
 func givenSettings(ctx *kong.Context) (given map[string]string, typed []string, err error) {
 	given = map[string]string{}
 	for _, p := range ctx.Path {
@@ -204,8 +204,7 @@ func (r *RunSettings) Validate() error {
 	return AsFlag(politeness.ValidateSettings(r.Settings), func(name string) bool { return slices.Contains(r.typed, name) })
 }
 
-// AsFlag names each fault's setting as a flag, max_depth as --max-depth, if is returns true or is
-// nil.
+// AsFlag names each fault's setting as a flag, such as --max-depth, if is returns true or is nil.
 func AsFlag(err error, is func(name string) bool) error {
 	if err == nil {
 		return nil
@@ -240,8 +239,7 @@ func givenFlags(ctx *kong.Context, want func(*kong.Flag) bool) (words []string) 
 	return words
 }
 
-// StoredWithRun reports whether a flag of crawl is stored with the run, or applies to this call
-// alone.
+// StoredWithRun reports whether a flag of crawl is stored with the run, or is for one call only.
 func StoredWithRun(f *kong.Flag) bool {
 	return f.Target.Type() == reflect.TypeFor[settingFlag]() || slices.Contains([]string{"run", "set", "for", "detach"}, f.Name)
 }

@@ -85,8 +85,7 @@ type webChanges struct {
 	untold atomic.Pointer[time.Time]
 }
 
-// untoldSpan suspends notifications after a failure, so that changes of many domains do not each
-// wait.
+// untoldSpan suspends notifications after a failure, so that many changes do not each wait.
 const untoldSpan = 15 * time.Second
 
 // told tries for a while to notify the crawlers, and logs a failure.
@@ -111,7 +110,6 @@ func (w *webChanges) ChangeRun(ctx context.Context, name string, c crawl.RunChan
 	return nil
 }
 
-// changedDomain notifies the crawlers of a domain unless its change failed.
 func (w *webChanges) changedDomain(ctx context.Context, domain string, err error) error {
 	if err != nil {
 		return err
@@ -189,8 +187,8 @@ func Whoami() string {
 
 const wakeTimeout = 5 * time.Second
 
-// WakeDomain makes the dispatchers of a domain's runs check it now. It reports an unreachable
-// Temporal, whose dispatchers find out by themselves.
+// WakeDomain makes the dispatchers of a domain's runs check it now. It reports a failure; they find
+// out later by themselves.
 func WakeDomain(ctx context.Context, e *Env, store *db.Store, domain string) {
 	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return tellerOf(e, store).domain(ctx, domain) })
 }
@@ -208,7 +206,6 @@ func tryTelling(ctx context.Context, try func(context.Context) error) error {
 	return try(ctx)
 }
 
-// tellerOf notifies the Temporal of the environment, or the data directory's.
 func tellerOf(e *Env, store *db.Store) teller {
 	return teller{store, func(ctx context.Context, fn func(workflows.Starter) error) error { return WithTemporal(ctx, e, fn) }}
 }

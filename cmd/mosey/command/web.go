@@ -25,7 +25,6 @@ import (
 // WebPortDefault is the port of the web page, if it is free.
 const WebPortDefault = "8470"
 
-// tokenLeast is the least length of a token, in characters.
 const tokenLeast = 16
 
 // WebFlags configure the web page's address and access.
@@ -129,7 +128,6 @@ func (f WebFlags) Serve(ctx context.Context, o WebOptions) (_ *Web, err error) {
 	return w, nil
 }
 
-// boundedServer returns a server with all limits set.
 func boundedServer(handler http.Handler, logger *slog.Logger, level slog.Level) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
@@ -149,8 +147,7 @@ func (f WebFlags) listen(ctx context.Context) (net.Listener, error) {
 	return Listen(ctx, "--web", f.Web, "an address such as :8470 or 10.0.0.1:8470, or off")
 }
 
-// token returns the token that allows changes. It is generated only for a page on this machine
-// alone.
+// token returns the token that allows changes. It generates one only for a page on this machine.
 func (f WebFlags) token(at net.Addr, o WebOptions) (string, error) {
 	tcp, is := at.(*net.TCPAddr)
 	switch {
@@ -219,8 +216,7 @@ func closeAll(stores []*db.Store) {
 	}
 }
 
-// Listen listens at a flag's address, on this machine alone if it names no host. want describes
-// valid addresses to a person.
+// Listen listens at a flag's address, by default on this machine alone. want describes valid ones.
 func Listen(ctx context.Context, flag, address, want string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -250,8 +246,7 @@ func ServeUntil(ctx context.Context, listener net.Listener, handler http.Handler
 	return err
 }
 
-// TokenFile returns the file of the web page's token in a data directory, or "" without a
-// directory.
+// TokenFile returns the file of the web page's token in a data directory, or "" if dir is empty.
 func TokenFile(dir string) string {
 	if dir == "" {
 		return ""

@@ -132,8 +132,7 @@ func (d *DeployCmd) setCurrent(ctx context.Context, to workflows.Deployment) err
 }
 
 const (
-	// deployPoll is the pause between polls, and deployWakes the number of workflows that each
-	// wakes.
+	// deployPoll is the pause between polls, and deployWakes the number of workflows woken by each.
 	deployPoll  = 2 * time.Second
 	deployWakes = workflows.WakesPerSecond * int(deployPoll/time.Second)
 )
@@ -196,8 +195,8 @@ func (d *DeployCmd) tell(ctx context.Context, e *command.Env, to workflows.Deplo
 	return d.Tell(e, change)
 }
 
-// remove removes an unused version and reports the result. A version newer than the current one may
-// only wait for its turn.
+// remove removes an unused version and reports the result. A version newer than the current one
+// waits.
 func (d *DeployCmd) remove(ctx context.Context, to workflows.Deployment, v workflows.Version, newer bool) (string, error) {
 	switch {
 	case v.Workflows > 0:

@@ -22,8 +22,7 @@ const (
 	settleSpan = time.Second
 )
 
-// forgetting erases the content of a blocked domain's pages. It is repeatable: it works in steps of
-// some pages until no content is left.
+// forgetting erases the content of a blocked domain's pages, in repeatable steps of some pages.
 type forgetting struct {
 	store  *db.Store
 	domain string
@@ -158,8 +157,8 @@ func (f *forgetting) step(ctx context.Context, pages []int64) (changed int64, er
 	return changed + int64(m), err
 }
 
-// namedAlone returns the images on other hosts that only this domain names, except those already
-// seen in this pass.
+// namedAlone returns the other hosts' images that only this domain names and this pass has not
+// seen.
 func (f *forgetting) namedAlone(ctx context.Context, pages []int64) ([]int64, error) {
 	named, err := f.store.ImagesNamed(ctx, f.domain, pages)
 	if err != nil {
@@ -252,7 +251,7 @@ type imageBytes struct {
 }
 
 // forget erases images by their page ids, except images whose bytes cannot be deleted. It returns
-// the number of images with content.
+// their number.
 func (b *imageBytes) forget(ctx context.Context, pages []int64) (int64, error) {
 	own, err := b.store.ImageContentsOf(ctx, pages)
 	if err != nil {
@@ -298,8 +297,8 @@ func (b *imageBytes) noteLost(ctx context.Context, erased []string) error {
 	return err
 }
 
-// erase deletes the bytes of stored contents. It returns the erased contents and the images whose
-// bytes remain. Only the end of the context is an error.
+// erase deletes the bytes of stored contents. It returns these contents, and the images with
+// remaining bytes. Only the end of the context is an error.
 func (b *imageBytes) erase(ctx context.Context, own []db.OwnContent) (erased []string, kept map[int64]bool, err error) {
 	own = slices.DeleteFunc(slices.Clone(own), func(c db.OwnContent) bool { return !c.Stored })
 	if len(own) == 0 {
@@ -339,14 +338,13 @@ func (b *imageBytes) eraseOne(ctx context.Context, sha string) error {
 	if err := b.images.Erase(ctx, sha); err != nil {
 		return err
 	}
-	// if this command is killed now, it does not search for it again
+	// a killed command does not search for it again
 	return b.store.LoseImages(ctx, []string{sha}, true)
 }
 
 const recognized = 20
 
-// recognize refuses a store without any stored image: the workers use another, and the bytes would
-// stay.
+// recognize refuses a store without any stored image, because the workers use another.
 func (b *imageBytes) recognize(ctx context.Context, images *imagestore.Store, sha string) error {
 	stored, err := b.store.StoredImagesAfter(ctx, "", time.Now().Add(time.Hour), recognized)
 	if err != nil {

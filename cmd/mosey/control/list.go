@@ -75,7 +75,6 @@ type listed struct {
 	reason  string
 }
 
-// entriesOfFile reads a file and reports invalid lines.
 func entriesOfFile(e *command.Env, name string) ([]lists.Entry, error) {
 	var entries []lists.Entry
 	var bad seed.BadLines

@@ -232,8 +232,7 @@ type StopCmd struct {
 	Reason string `help:"Why, for those who ask later." placeholder:"TEXT"`
 }
 
-// Run stops a domain until it is seeded again, or a run until it is resumed, from the next request
-// on.
+// Run stops a domain until it is seeded again, or a run until it is resumed.
 func (s *StopCmd) Run(ctx context.Context, e *command.Env) error {
 	name, is, err := runArgument(s.Name)
 	switch {

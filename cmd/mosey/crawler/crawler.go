@@ -127,7 +127,6 @@ func Open(
 	return connect(ctx, e, listen, opts)
 }
 
-// connect starts the servers that opts leave to us, and connects to all.
 func connect(ctx context.Context, e *command.Env, listen ListenFlags, opts stack.Options) (_ *Crawler, err error) {
 	logger := opts.Logger
 	c := &Crawler{Logger: logger, unlimit: wiring.LimitMemory(e.Environ, wiring.MemoryOfAll)}
@@ -203,8 +202,8 @@ func (c *Crawler) CheckNamespace(ctx context.Context, e *command.Env) error {
 	return describeForeign(e, wiring.CheckNamespace(ctx, c.Client, c.Store))
 }
 
-// describeForeign returns a remedy if the data directory's own Temporal has another database's
-// namespace. That Temporal stops with this command.
+// describeForeign returns a remedy if the data directory's own Temporal, which stops with this
+// command, has another database's namespace.
 func describeForeign(e *command.Env, err error) error {
 	foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err)
 	if !is || wiring.TemporalAddress(e.Environ) != "" {

@@ -96,7 +96,6 @@ type directoryCmd struct {
 	Headers string `help:"Also write the headers to serve them with, signed by each key, to this file." placeholder:"FILE"`
 }
 
-// directoryValid is the validity of the directory's signatures.
 const directoryValid = 7 * 24 * time.Hour
 
 func (c *directoryCmd) Run(e *command.Env) error {
@@ -242,8 +241,8 @@ func (f folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", changed, bytes.NewReader(body))
 }
 
-// header returns the headers of a file; nil means that it is not served. The directory of keys
-// takes them from the file that init writes beside it.
+// header returns the headers of a file, or nil if it is not served. init writes the headers of the
+// directory of keys beside it.
 func (f folder) header(name string) (header http.Header, signed bool) {
 	of := func(kind string) http.Header {
 		return http.Header{"Content-Type": {kind}, "Cache-Control": {"max-age=3600"}}

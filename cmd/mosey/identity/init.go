@@ -58,8 +58,7 @@ var pageEndings = []string{".html", ".htm"}
 type output struct {
 	name string // in the folder, with slashes
 	text []byte
-	// renews reports whether the text differs from an old one only by a later time; nil means
-	// never.
+	// renews reports whether the text differs from an old one only by its time; nil means never.
 	renews func(old []byte) bool
 }
 

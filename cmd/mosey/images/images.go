@@ -134,7 +134,6 @@ func (c *imagesListCmd) none() string {
 	return "No images. A crawl takes them with --images metadata or --images store."
 }
 
-// imageFacts returns the size and format, or the reason for their absence.
 func imageFacts(r report.ImageRow) string {
 	switch {
 	case r.Problem != "":
@@ -159,7 +158,6 @@ func imageWords(r report.ImageRow) string {
 	return strings.Join(words, "  ")
 }
 
-// imageTextShown bounds the printed text, in characters.
 const imageTextShown = 60
 
 // ImageDoc is an image in JSON, with the names of the columns.
@@ -258,7 +256,6 @@ func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
 
 var shaDigits = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
-// content returns the content of the given image, with its hashes.
 func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.ImageContent, error) {
 	if hash, err := crawl.ParseImageHash(c.What); err == nil {
 		return crawl.ImageContent{PHash: &hash}, nil

@@ -112,8 +112,7 @@ func (m *maintenance) run(ctx context.Context) error {
 	return m.setRight(ctx)
 }
 
-// look reads all objects and all expected images, both in the order of their hashes. It changes
-// nothing.
+// look reads all objects and all expected images in the order of their hashes. It changes nothing.
 func (m *maintenance) look(ctx context.Context) (err error) {
 	if m.began, err = m.store.ImagesClock(ctx); err != nil {
 		return err
@@ -154,7 +153,6 @@ func (m *maintenance) look(ctx context.Context) (err error) {
 
 func (m *maintenance) old(o imagestore.Object) bool { return m.began.Sub(o.Written) >= m.OlderThan }
 
-// lookUp looks up the references to the waiting objects.
 func (m *maintenance) lookUp(ctx context.Context) error {
 	needed, err := m.needed(ctx, m.waiting)
 	if err != nil {
@@ -174,7 +172,6 @@ func (m *maintenance) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// needed returns the hashes of the objects with a reference.
 func (m *maintenance) needed(ctx context.Context, objects []imagestore.Object) (map[string]bool, error) {
 	named, err := m.store.StoredImages(ctx, hashesOf(objects))
 	needed := make(map[string]bool, len(named))
@@ -192,8 +189,7 @@ func hashesOf(objects []imagestore.Object) []string {
 	return hashes
 }
 
-// doubtLeast is the least number of missing images, or of unreferenced objects, that exceeds the
-// right ones and lets the store be taken for another's.
+// doubtLeast is the least number of faults, if above the right ones, of a store that seems foreign.
 const doubtLeast = 10
 
 // doubt returns an error if the store seems to belong to another database.
@@ -228,8 +224,7 @@ func (m *maintenance) setRight(ctx context.Context) error {
 	return nil
 }
 
-// deleteOrphans deletes the objects that are still orphans: in a large store they were checked long
-// ago, and workers may need them since.
+// deleteOrphans deletes the objects that are still orphans, because workers may need them since.
 func (m *maintenance) deleteOrphans(ctx context.Context, batch []imagestore.Object) error {
 	// A worker that needs one from now on stores it, so that it is young and Delete skips it.
 	if err := m.store.LoseUnusedImages(ctx, hashesOf(batch)); err != nil {
@@ -246,8 +241,7 @@ func (m *maintenance) deleteOrphans(ctx context.Context, batch []imagestore.Obje
 	return errors.Join(err, m.noteLost(ctx, hashesOf(batch)))
 }
 
-// noteLost marks missing images among the deleted objects, because a worker may have recorded one
-// meanwhile.
+// noteLost marks missing images of the deleted objects, if a worker has recorded them meanwhile.
 func (m *maintenance) noteLost(ctx context.Context, hashes []string) error {
 	lost, err := command.NoteLostImages(ctx, m.store, m.images, hashes)
 	m.found.Lost += lost

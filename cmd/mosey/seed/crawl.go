@@ -189,8 +189,7 @@ func (c *CrawlCmd) seed(ctx context.Context, m *crawler.Crawler, run crawl.Run) 
 	return nil
 }
 
-// StartSeeding starts a run's next SeedWorkflow. Without new seeds it still stores seeds staged by
-// an interrupted command, and resumes the run.
+// StartSeeding starts a run's next SeedWorkflow, which stores staged seeds and resumes the run.
 func StartSeeding(
 	ctx context.Context, store *db.Store, starter workflows.Starter, run crawl.Run, set settings.Settings,
 ) (client.WorkflowRun, error) {
@@ -229,13 +228,12 @@ func (*CrawlCmd) stop(m *crawler.Crawler, run crawl.Run) (report.Progress, error
 }
 
 const (
-	// watchEvery is the interval of the view, unless it would take more than one part in watchShare
-	// of the database's time.
+	// watchEvery is the view's interval, if that takes one part in watchShare of the database's
+	// time.
 	watchEvery = time.Second
 	watchShare = 20
 	endEvery   = 100 * time.Millisecond
-	// watchPatience bounds a database outage before the command stops watching; the crawl never
-	// gives up.
+	// watchPatience bounds an outage before the command stops watching; the crawl never gives up.
 	watchPatience = 5 * time.Minute
 )
 

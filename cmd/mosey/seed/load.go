@@ -98,7 +98,6 @@ var wantedOf = map[seeds.Source]string{
 	seeds.Tranco: "lines such as 1,example.org", seeds.Majestic: "a column Domain", seeds.OPML: "outlines with htmlUrl or xmlUrl",
 }
 
-// showBad prints the first invalid entries of a list, and their number.
 func (l *seedLoad) showBad(name string) {
 	for _, bad := range l.bad.Shown {
 		fmt.Fprintf(l.e.Stderr, "skipped: %s:%s\n", name, bad)
@@ -222,8 +221,8 @@ func downloaded(ctx context.Context, e *command.Env, in seedInput) (string, erro
 
 const sitemapChunk = 5_000
 
-// readSitemap stores the pages of a sitemap file. The sitemaps of an index become seeds, which the
-// crawl requests.
+// readSitemap stores the pages of a sitemap file. An index's sitemaps become seeds, to be
+// requested.
 func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedfile.File) error {
 	body, err := io.ReadAll(io.LimitReader(file, sitemap.MaxBytes+1))
 	if err != nil {
@@ -261,7 +260,6 @@ func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedfile
 	return nil
 }
 
-// modified returns a file's modification time, or "" if unknown.
 func modified(name string) string {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -57,7 +57,6 @@ func (r *RecrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	return r.older(ctx, e)
 }
 
-// misfits returns an error for flags that do not go together.
 func (r *RecrawlCmd) misfits() error {
 	which := 0
 	for _, given := range []bool{r.Outdated, len(r.URLs) > 0, r.OlderThan != ""} {

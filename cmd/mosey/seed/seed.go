@@ -1,5 +1,4 @@
-// Package seed has the commands that add pages to runs, crawl and recrawl them, and their progress
-// view.
+// Package seed has the commands that seed, crawl and recrawl runs, and their progress view.
 package seed
 
 import (
@@ -97,7 +96,6 @@ func (s *Cmd) Run(ctx context.Context, e *command.Env) error {
 	return s.start(ctx, e)
 }
 
-// inputs returns the lists to read, and the seeds given directly.
 func (s *Cmd) inputs() (lists []seedInput, given []seeds.Seed, err error) {
 	if err := crawl.ValidateRunName(s.Run_); err != nil {
 		return nil, nil, wiring.Usagef("%w", err)
@@ -132,7 +130,6 @@ func (s *Cmd) inputs() (lists []seedInput, given []seeds.Seed, err error) {
 	return lists, given, nil
 }
 
-// seedArgument parses a seed argument: a page, or a site's sitemap.
 func seedArgument(arg string, source seeds.Source) (seeds.Seed, error) {
 	u, err := parseArgument(arg)
 	if err != nil {
@@ -255,8 +252,8 @@ const (
 	seedLineMax = 64 << 10
 )
 
-// readSeeds reads the seed arguments. A bad URL as an argument is a usage error. Bad lines of a
-// file are skipped and counted, unless no seed is left.
+// readSeeds reads the seed arguments. A bad URL as an argument is an error. Bad lines of a file are
+// skipped and counted, unless no seed is left.
 func readSeeds(args []string, stdin io.Reader) (seedArguments, error) {
 	var list seedArguments
 	for _, arg := range args {

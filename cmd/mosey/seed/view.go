@@ -92,7 +92,7 @@ func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Total
 }
 
 // plan describes a crawl before it starts. It reports a missing limit, because a default limit
-// would end a run unseen and leave holes in an index.
+// would end a run unseen.
 func plan(run crawl.Run, seeds int, detached bool) []string {
 	set, usual := run.Settings, settings.Settings{}.WithDefaults()
 	lines := []string{fmt.Sprintf("Run %s: %s, delay %s, scope %s", run.Name, explain.Count(int64(seeds), "seed"), set.Delay, *set.Scope)}
@@ -194,7 +194,6 @@ func (v *view) clear() {
 	}
 }
 
-// labelWidth is the width of a label and the space after it.
 const labelWidth = 9
 
 func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {

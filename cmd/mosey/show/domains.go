@@ -176,7 +176,6 @@ func printDomain(w io.Writer, r report.Domain) error {
 	return command.Flush(t)
 }
 
-// printCounts prints the counts of a domain, and the parts of its priority.
 func printCounts(row func(name, format string, args ...any), r report.Domain) {
 	if r.Source != "" {
 		rank := ""
@@ -200,8 +199,7 @@ func printCounts(row func(name, format string, args ...any), r report.Domain) {
 	row("counted", "%s", explain.Stamp(r.CountedAt))
 }
 
-// RankCmd ranks domains and pages by their links. It also counts the pages and errors of each
-// domain, and computes the order of the domains.
+// RankCmd ranks domains and pages by their links, counts pages and errors, and orders the domains.
 type RankCmd struct {
 	Top  int  `default:"10" help:"How many of the best domains to show." placeholder:"N"`
 	JSON bool `name:"json" help:"Print one JSON object."`
@@ -255,7 +253,6 @@ func (c *RankCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// recount counts domains' rows and computes their order. It returns the last report.
 func recount(ctx context.Context, store *db.Store, told func(report.Ranks)) (rep report.Ranks, err error) {
 	for _, s := range []struct {
 		name string

@@ -44,7 +44,6 @@ var ErrReaderGone = errors.New("standard output is closed")
 // ExitReaderGone is a shell's code for a program that ends by SIGPIPE.
 const ExitReaderGone = 128 + int(syscall.SIGPIPE)
 
-// stdoutName is --out's name of standard output.
 const stdoutName = "-"
 
 // Run writes the rows and reports progress on standard error.
@@ -152,7 +151,6 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 // movedLast is the least age of moved crawls: rates and averages are computed from later ones.
 const movedLast = 7 * 24 * time.Hour
 
-// move makes an export move its rows, or returns the reason against it.
 func (c *ExportCmd) move(x *export.Export, now time.Time) error {
 	switch {
 	case x.Kind != export.Crawls:

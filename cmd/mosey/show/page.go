@@ -144,7 +144,6 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// printBoth prints the rank of a page or domain, and its links both ways.
 func printBoth[L any](
 	w io.Writer, r crawl.Rank, out, in []L, each func(w io.Writer, heading string, links []L) error,
 ) error {

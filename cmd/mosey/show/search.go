@@ -119,7 +119,6 @@ func printResults(w io.Writer, results []search.Result) {
 	}
 }
 
-// descriptionShown bounds a printed description, in characters.
 const descriptionShown = 200
 
 // parseWhen parses a flag's day or age; empty means the zero time.
@@ -153,7 +152,7 @@ func ParseAge(text string, most int) (days int, span time.Duration, ok bool) {
 const maxDays = 36_500
 
 // nothing explains an empty result, as far as the reason is quickly found. waiting is the number of
-// pages that wait for their keywords.
+// pages without keywords.
 func (c *SearchCmd) nothing(ctx context.Context, store *db.Store, searcher *search.Searcher, q search.Query, waiting int) (string, error) {
 	empty, err := nothingFetched(ctx, store)
 	if err != nil {
@@ -273,7 +272,6 @@ func SearchWords(app *kong.Application, args []string) []string {
 	return slices.Concat(args[:begin+1], flags, []string{"--"}, words)
 }
 
-// commandOf finds the command and the position of its name.
 func commandOf(app *kong.Application, args []string) (at int, cmd *kong.Node) {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
