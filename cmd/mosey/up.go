@@ -64,7 +64,8 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 
 type migrateCmd struct{ command.Answer }
 
-// Run migrates the database, and prepares the Temporal of the environment.
+// Run migrates the database of DATABASE_URL or the data directory. If the environment names a
+// Temporal, it also creates its namespace and search attributes.
 func (m *migrateCmd) Run(ctx context.Context, e *command.Env) error {
 	schema, applied, err := command.Migrate(ctx, e)
 	if err != nil {

@@ -20,8 +20,8 @@ type Store interface {
 }
 
 const (
-	// oldestCopy is the longest life of a robots.txt (RFC 9309 §2.4), twice: for an unreadable
-	// file.
+	// oldestCopy is twice the longest life of a robots.txt (RFC 9309 §2.4). A copy holds for one
+	// life, and for another while the file is unreadable.
 	oldestCopy = 48 * time.Hour
 	// expiryGrace is the allowed delay after expiry, because a decided request waits for its slot.
 	expiryGrace = time.Minute

@@ -286,7 +286,7 @@ func judgeAge(age, freeze int64) []Finding {
 const (
 	workersLooked = 1000
 	workersNamed  = 3
-	// workerSilent is the silence after which a worker is reported. They report every ten seconds.
+	// workerSilent is the least silence reported. Workers renew their rows every ten seconds.
 	workerSilent = 2 * time.Minute
 )
 

@@ -246,7 +246,7 @@ func lookBacklog(ctx context.Context, c *wiring.Client) (found []Finding, err er
 const (
 	// workflowsSeen is the number of running workflows checked, newest first.
 	workflowsSeen = 500
-	// stuckAttempts is the number of tries from which a workflow task counts as stuck.
+	// stuckAttempts is the number of tries that marks a workflow task as stuck.
 	stuckAttempts = 5
 	// Temporal ends a workflow at 51,200 events or 50 MB. Mosey's continue as new long before.
 	historyEvents = 30_000

@@ -126,7 +126,7 @@ func (m *Metrics) Measured() func(measure string) (tags []string, take func(tags
 	}
 }
 
-// sdkBuckets are the SDK's durations in seconds. Most end where OpenTelemetry's own begin, at 5.
+// sdkBuckets are buckets in seconds. OpenTelemetry's own begin at 5, where most SDK durations end.
 var sdkBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
 
 // SDK returns a handler for the Temporal SDK's metrics, under their own names (temporal_…).

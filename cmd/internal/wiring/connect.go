@@ -39,8 +39,8 @@ func (c *Client) Answers(ctx context.Context) error {
 }
 
 // TemporalAddress returns the address from TEMPORAL_ADDRESS or a named profile, or "". It ignores
-// the default profile, which may be for other programs. With an unreadable profile Dial reports the
-// error.
+// the default profile, which may be for other programs. An unreadable profile counts as a default
+// address, so that Dial reports the error.
 func TemporalAddress(env Env) string {
 	address := env.Get("TEMPORAL_ADDRESS")
 	if address != "" || env.Get("TEMPORAL_PROFILE") == "" && env.Get("TEMPORAL_CONFIG_FILE") == "" {

@@ -81,8 +81,8 @@ func IsDiskFull(err error) bool {
 	return err != nil && fullText.MatchString(err.Error())
 }
 
-// fullText matches errors of Postgres (SQLSTATE 53100), SQLite and the system, also across
-// processes.
+// fullText matches full disks in errors of Postgres (SQLSTATE 53100), SQLite and the system. Errors
+// of Temporal's server cross a process as text.
 var fullText = regexp.MustCompile(`(?i)no space left on device|check free disk space|database or disk is full|SQLSTATE 53100`)
 
 // diskFull reports whether a text says that a disk is full, and summarizes the failed action.

@@ -11,11 +11,12 @@ import (
 	"github.com/mosey-web/mosey/internal/files"
 )
 
-// keptFile is in the directory of the Temporal that runs its activities, and is deleted with it.
+// keptFile is in the directory of the Temporal whose activities it lists, and is deleted with it.
 const keptFile = "waiting.json"
 
 // KeepIn makes Stop save the waiting domains in the directory of a Temporal that stops too.
-// Reporting them to it would take milliseconds a domain, twice. Call it before Start.
+// Reporting them to it would take milliseconds a domain, and again at the next start. Call it
+// before Start.
 func (w *Worker) KeepIn(dir string) { w.kept = filepath.Join(dir, keptFile) }
 
 // keep saves the waiting domains. If it fails, Temporal retries them after missed heartbeats.

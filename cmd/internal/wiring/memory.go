@@ -126,13 +126,14 @@ const (
 	// cacheLeast and cacheMost bound the workflow cache. Evicted workflows are replayed.
 	cacheLeast = 1_000
 	cacheMost  = 50_000
-	// cachedBytes is the memory of a cached workflow: 26 KB of heap and 20 KB of stacks.
+	// cachedBytes is the memory of a cached workflow, measured over 999: 26 KB heap, 20 KB stacks.
 	cachedBytes = 48 << 10
 	// cacheShare divides the usable memory: the cache gets one part of so many.
 	cacheShare = 4
 )
 
-// cacheOf returns the size of the workflow cache, fixed for the life of the process.
+// cacheOf returns the size of the workflow cache for the life of the process. Later runs may exceed
+// it, so that evicted workflows are replayed.
 func cacheOf(ctx context.Context, runs []crawl.Run, logger *slog.Logger) int {
 	limit := int64(math.MaxInt64)
 	if os.Getenv("GOMEMLIMIT") != "" { // read by the runtime; else the limit is LimitMemory's, and varies

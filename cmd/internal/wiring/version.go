@@ -140,7 +140,7 @@ func (f DeploymentFlag) Validate() error {
 	return nil
 }
 
-// Validate returns an error for each invalid flag.
+// Validate returns an error for an invalid flag.
 func (f ServeFlags) Validate() error {
 	err := f.DeploymentFlag.Validate()
 	if err == nil && f.BuildID != "" {

@@ -96,7 +96,8 @@ func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err e
 // ErrNothingYet reports that the data directory has no database yet.
 var ErrNothingYet = errors.New("nothing has been crawled yet")
 
-// WithNewStore is WithStore for first commands: it creates a database, or migrates DATABASE_URL's.
+// WithNewStore is WithStore for commands that may come first: it creates the data directory's
+// database, or migrates DATABASE_URL's.
 func WithNewStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
 	if e.Environ.Get("DATABASE_URL") == "" {
 		err := WithStore(ctx, e, fn)

@@ -181,7 +181,7 @@ func PicturesIn(where string) *Pictures {
 	return p
 }
 
-// Thumbnail returns a JPEG of our own making, nil without an image, or imagestore.ErrCorrupt.
+// Thumbnail returns our own JPEG, nil without an image, or imagestore.ErrCorrupt if it is damaged.
 func (p *Pictures) Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error) {
 	if p.open == nil {
 		return nil, nil

@@ -137,8 +137,8 @@ const (
 	deployWakes = workflows.WakesPerSecond * int(deployPoll/time.Second)
 )
 
-// watch wakes workflows on other versions until no workflow is left there, another version becomes
-// current, or the context ends. After the context the workers continue.
+// watch wakes workflows on other versions until all have moved or the context ends, after which the
+// workers continue. It returns an error if another version becomes current.
 func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Deployment, left int64) (int64, error) {
 	waker, progress := workflows.NewWaker(to), command.NewProgressLine(e)
 	defer progress.Clear()

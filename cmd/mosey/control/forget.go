@@ -251,7 +251,7 @@ type imageBytes struct {
 }
 
 // forget erases images by their page ids, except images whose bytes cannot be deleted. It returns
-// their number.
+// the number of images that had content.
 func (b *imageBytes) forget(ctx context.Context, pages []int64) (int64, error) {
 	own, err := b.store.ImageContentsOf(ctx, pages)
 	if err != nil {

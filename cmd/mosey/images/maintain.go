@@ -189,7 +189,8 @@ func hashesOf(objects []imagestore.Object) []string {
 	return hashes
 }
 
-// doubtLeast is the least number of faults, if above the right ones, of a store that seems foreign.
+// doubtLeast is the least number of faults that makes a store seem foreign, if they outnumber the
+// right objects.
 const doubtLeast = 10
 
 // doubt returns an error if the store seems to belong to another database.

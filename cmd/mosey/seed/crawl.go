@@ -228,8 +228,8 @@ func (*CrawlCmd) stop(m *crawler.Crawler, run crawl.Run) (report.Progress, error
 }
 
 const (
-	// watchEvery is the view's interval, if that takes one part in watchShare of the database's
-	// time.
+	// watchEvery is the least interval of the view, which takes at most one part in watchShare of
+	// the database's time.
 	watchEvery = time.Second
 	watchShare = 20
 	endEvery   = 100 * time.Millisecond
