@@ -106,7 +106,7 @@ func judgePage(a *answer, id wiring.Published, token string) (found []Finding) {
 	return found
 }
 
-// rangesLate is the age at which the list, rewritten daily, is late.
+// rangesLate is the age of a late list. A list should be rewritten daily.
 const rangesLate = 2 * about.RangesAge
 
 func lookRanges(ctx context.Context, p *Patient) ([]Finding, error) {

@@ -211,7 +211,7 @@ func (f AgentFlags) NoContact() string {
 		"set --contact (or MOSEY_CONTACT) to a URL or mail address"
 }
 
-// SignFlags configure request signatures, by which sites identify the crawler.
+// SignFlags configure request signatures, which identify the crawler to sites.
 type SignFlags struct {
 	Sign           string       `help:"Sign requests (Web Bot Auth) with the Ed25519 key of this file, or the newest of a folder: mosey identity keygen makes one. Default: off." expert:"" placeholder:"FILE|DIR"`
 	SignatureAgent string       `help:"Where the public keys are, for --sign: the https URL of a host that serves what mosey identity directory prints." expert:"" placeholder:"URL"`

@@ -15,8 +15,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// The size of Go's memory, in bytes, up to which collections are rarer than by Go's default; at
-// most a quarter of the machine's.
+// The size of Go's memory in bytes, at most a quarter of the machine's. Below it, collections are
+// rarer than by Go's default.
 const (
 	// MemoryOfAll is for a process with the embedded Temporal.
 	MemoryOfAll = 448 << 20
