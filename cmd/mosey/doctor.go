@@ -70,10 +70,10 @@ func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
 
 const reachTemporal = 5 * time.Second
 
-// withPatientsStore opens the database, with any schema, or notes why there is none.
+// withPatientsStore opens the database, with any schema, or records the reason for its absence.
 func withPatientsStore(ctx context.Context, e *command.Env, p *doctor.Patient, fn func() error) error {
 	if e.Environ.Get("DATABASE_URL") == "" {
-		// what is missing for a start is told by a check: nothing is downloaded for that
+		// a check reports missing programs; nothing is downloaded for it
 		if _, err := postgres.Foresee(ctx, postgres.Config{Dir: p.DataDir}); err != nil {
 			p.NoStore = doctor.Absent("the embedded database cannot be started, see programs")
 			return fn()

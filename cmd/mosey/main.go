@@ -1,5 +1,5 @@
-// Command mosey crawls the web politely. It runs everything it needs: Temporal and
-// Postgres embedded, unless the environment names existing ones.
+// Command mosey crawls the web politely. It runs everything it needs: Temporal and Postgres
+// embedded, unless the environment names existing ones.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	_ "time/tzdata" // windows name time zones, which a machine may not know
+	_ "time/tzdata" // for machines without time zone data
 
 	"github.com/alecthomas/kong"
 
@@ -83,7 +83,7 @@ func newCLI() *cli {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// a second Ctrl-C ends the process at once; nothing is lost by that either
+	// a second Ctrl-C ends the process at once, which loses nothing
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], &command.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Terminal: command.IsTerminal(os.Stdout),
@@ -116,7 +116,7 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 	}
 	kctx, err := parser.Parse(show.SearchWords(parser.Model, args))
 	if exited >= 0 {
-		return exited // --help, --version
+		return exited // --help or --version
 	}
 	if err != nil && slices.Contains(args, "--json") {
 		return wiring.FailJSON(e.Stderr, wiring.Usagef("%w", err))
@@ -145,8 +145,8 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 	return wiring.ExitOK
 }
 
-// helpArgs turns `mosey help`, `mosey help all` and `mosey help COMMAND` into the flag --help, and reports
-// whether rare commands are listed.
+// helpArgs turns `mosey help`, `mosey help all` and `mosey help COMMAND` into the flag --help. all
+// reports whether to list rare commands.
 func helpArgs(args []string) (flags []string, all bool) {
 	if len(args) == 0 || args[0] != "help" {
 		return args, false
@@ -157,7 +157,7 @@ func helpArgs(args []string) (flags []string, all bool) {
 	return append(slices.Clone(args[1:]), "--help"), false
 }
 
-// hideRare leaves commands and flags that few need out of the list of commands. Each command has its own --help.
+// hideRare hides rare commands and flags in the list of commands, but not in a command's help.
 func hideRare(app *kong.Application) {
 	for _, c := range app.Children {
 		c.Hidden = c.Hidden || c.Tag.Has("rare")
@@ -167,7 +167,7 @@ func hideRare(app *kong.Application) {
 	}
 }
 
-// meant is the command that a mistake was made with, as far as it was understood.
+// meant returns the part of a wrong command line that was understood.
 func meant(err error) string {
 	words := []string{"mosey"}
 	if wrong, ok := errors.AsType[*kong.ParseError](err); ok && wrong.Context != nil {

@@ -47,7 +47,7 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		fmt.Fprintf(e.Stdout, "Metrics    http://%s/metrics\n", address)
 	}
 	if e.Environ.Get("DATABASE_URL") == "" {
-		// one that was given holds a password that is not ours to print
+		// a given URL may hold a password
 		fmt.Fprintf(e.Stdout, "Database   %s\n", c.Stack.DatabaseURL)
 	}
 	fmt.Fprintf(e.Stdout, "Ready. Start a crawl with:\n"+
@@ -64,8 +64,8 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 
 type migrateCmd struct{ command.Answer }
 
-// Run migrates DATABASE_URL's database, or the data directory's. If the environment names a
-// Temporal, it also makes its namespace and search attributes.
+// Run migrates the database of DATABASE_URL or the data directory. If the environment names a
+// Temporal, it also creates its namespace and search attributes.
 func (m *migrateCmd) Run(ctx context.Context, e *command.Env) error {
 	schema, applied, err := command.Migrate(ctx, e)
 	if err != nil {

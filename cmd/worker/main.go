@@ -1,6 +1,5 @@
-// Command worker is the production worker: it serves workflows and activities of
-// any number of runs, against a Temporal (TEMPORAL_*) and a Postgres
-// (DATABASE_URL) that are there already. Run as many as you like.
+// Command worker is the production worker: it serves workflows and activities of any number of
+// runs, with an existing Temporal (TEMPORAL_*) and Postgres (DATABASE_URL). Run any number of them.
 package main
 
 import (
@@ -13,7 +12,7 @@ import (
 	"os/signal"
 	"runtime/pprof"
 	"syscall"
-	_ "time/tzdata" // windows name time zones, which a machine may not know
+	_ "time/tzdata" // for machines without time zone data
 
 	"github.com/alecthomas/kong"
 
@@ -35,7 +34,7 @@ type flags struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// a second signal ends the process at once; nothing is lost by that either
+	// a second signal ends the process at once, which loses nothing
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	stop()
@@ -58,7 +57,7 @@ func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr 
 	}
 	_, err = parser.Parse(args)
 	if exited >= 0 {
-		return exited // --help, --version
+		return exited // --help or --version
 	}
 	if err == nil && f.Health {
 		return f.ask(ctx, stdout, stderr)
@@ -88,7 +87,7 @@ func (f flags) ask(ctx context.Context, stdout, stderr io.Writer) int {
 }
 
 func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (err error) {
-	// what follows Stop may wait for something that is away
+	// the steps after Stop may wait for an unavailable service
 	defer wiring.EndBy(ctx, f.StopSpan(), func() { os.Exit(wiring.ExitOK) })() //nolint:revive // nothing else ends it then
 	if f.CPUProfile != "" {
 		stop, err := profile(f.CPUProfile)

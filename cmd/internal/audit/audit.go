@@ -1,5 +1,5 @@
 // Package audit computes from stored rows alone how hosts were treated, so that an operator can
-// show it to a site owner. It has a reader of robots.txt of its own.
+// show it to a site owner. It has its own reader of robots.txt.
 package audit
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Store is the rows that an audit reads.
+// Store returns the rows that an audit reads.
 type Store interface {
 	AuditGaps(ctx context.Context, runID *int64) (report.Audit, error)
 	AuditPages(ctx context.Context, runID *int64, fn func(report.AuditedPage) error) error
@@ -20,19 +20,18 @@ type Store interface {
 }
 
 const (
-	// oldestCopy is twice the longest life of a robots.txt (RFC 9309 §2.4). A copy holds for one life,
-	// and for another while the file cannot be read.
+	// oldestCopy is twice the longest life of a robots.txt (RFC 9309 §2.4). A copy holds for one
+	// life, and for another while the file is unreadable.
 	oldestCopy = 48 * time.Hour
-	// expiryGrace is how long after that a request may begin, since it waits for its slot after the
-	// decision.
+	// expiryGrace is the allowed delay after expiry, because a decided request waits for its slot.
 	expiryGrace = time.Minute
-	// violationsShown bounds the robots violations that are listed.
+	// violationsShown bounds the listed robots violations.
 	violationsShown = 20
-	// readingsKept bounds the readings in memory.
+	// readingsKept bounds the cached readings.
 	readingsKept = 1000
 )
 
-// Run audits everything stored, or one run where runID is not nil.
+// Run audits all rows, or one run if runID is not nil.
 func Run(ctx context.Context, store Store, runID *int64) (report.Audit, error) {
 	a, err := store.AuditGaps(ctx, runID)
 	if err != nil {
@@ -57,7 +56,7 @@ func Run(ctx context.Context, store Store, runID *int64) (report.Audit, error) {
 	return a, err
 }
 
-// version names one fetch of a robots.txt.
+// version identifies one fetch of a robots.txt.
 type version struct {
 	origin string
 	number int64
@@ -68,8 +67,7 @@ type judge struct {
 	readings map[version]reading
 }
 
-// fault says how a request broke the robots.txt that was known when it was made;
-// empty if it did not.
+// fault describes how a request broke the robots.txt known at its time; empty if it did not.
 func (j *judge) fault(ctx context.Context, p report.AuditedPage) (string, error) {
 	age := p.StartedAt.Sub(time.UnixMicro(p.Fetched))
 	switch {
@@ -95,8 +93,8 @@ func (j *judge) fault(ctx context.Context, p report.AuditedPage) (string, error)
 	return r.forbids(u.RequestTarget()), nil
 }
 
-// readingOf reads the robots.txt by which a request was decided, as it was sent. For
-// old requests only the group that was obeyed is stored.
+// readingOf reads the robots.txt that decided a request, as it was sent. For old requests only the
+// obeyed group is stored.
 func (j *judge) readingOf(ctx context.Context, p report.AuditedPage) (reading, error) {
 	v := version{p.Origin, p.Version}
 	if r, ok := j.readings[v]; ok {

@@ -10,10 +10,9 @@ import (
 	"unicode/utf16"
 )
 
-// reading is a robots.txt as an audit reads it: by RFC 9309 and the choices that
-// docs/politeness.md names, from the file as it was sent. It shares no code with
-// package robots, which decided about the requests, so that it shows a fault of
-// that package. It is simple and slow, and in doubt it forbids.
+// reading is a robots.txt parsed by RFC 9309 and the choices in docs/politeness.md, from the file
+// as sent. It shares no code with package robots, which decided about the requests, so that it
+// shows faults of that package. It is simple and slow, and in doubt it forbids.
 type reading struct {
 	rules []rule
 }
@@ -21,23 +20,21 @@ type reading struct {
 type rule struct {
 	allow   bool
 	pattern string
-	// encoded is set if the pattern is compared with a path in one percent-encoded
-	// form, else with the path as it was requested.
+	// encoded selects a comparison with the percent-encoded path, not the requested one.
 	encoded bool
 	line    int
 	text    string
 }
 
 const (
-	// readMost is how much of a file counts (RFC 9309 §2.5), and lineMost of a line.
+	// readMost bounds the bytes read of a file (RFC 9309 §2.5), and lineMost of a line.
 	readMost = 500 << 10
 	lineMost = 16 << 10
 )
 
-// read reads a file for the crawler with a product token.
 func read(body []byte, token string) reading {
 	var ours, all []rule
-	var agents []string // that the next rule is for
+	var agents []string // of the next rule
 	named, inAgents := false, false
 	for i, line := range split(body) {
 		field, value := field(line)
@@ -66,8 +63,8 @@ func read(body []byte, token string) reading {
 	return reading{all}
 }
 
-// forbids returns the line that forbids a path with its query; empty if no line does.
-// The longest rule that matches decides, Allow before Disallow.
+// forbids returns the line that forbids a path with its query, or "". The longest match decides,
+// Allow before Disallow.
 func (r reading) forbids(target string) string {
 	if target == "/robots.txt" {
 		return ""
@@ -93,8 +90,7 @@ func (r reading) forbids(target string) string {
 	return fmt.Sprintf("disallowed by robots.txt line %d: Disallow: %s", best.line, best.text)
 }
 
-// split takes a file apart into lines, without what exceeds the limits: a line that
-// crosses the file's is dropped whole.
+// split splits a file into lines, up to the limits. It drops a line across the file's limit.
 func split(body []byte) []string {
 	cut := len(body) > readMost
 	next := byte('\n')
@@ -138,7 +134,7 @@ var misspelled = map[string]string{
 	"disalow": "disallow", "diasllow": "disallow", "disallaw": "disallow",
 }
 
-// field takes a line apart. A semicolon or a blank in place of the colon is a slip.
+// field splits a line. It accepts a semicolon or a blank in place of the colon.
 func field(line string) (name, value string) {
 	line, _, _ = strings.Cut(line, "#")
 	known := func(name string) string {
@@ -169,7 +165,7 @@ func trim(s string) string {
 	for {
 		was := s
 		s = strings.TrimFunc(s, drop)
-		// a no-break space in Latin-1, which is no UTF-8
+		// a Latin-1 no-break space, which is invalid UTF-8
 		if r := []rune(s); len(r) > 0 && r[0] == unicode.ReplacementChar {
 			s = strings.TrimPrefix(s, "\xa0")
 		}
@@ -182,7 +178,7 @@ func trim(s string) string {
 	}
 }
 
-// productToken is whom a user-agent line names (§2.2.1).
+// productToken returns the token that a user-agent line names (§2.2.1).
 func productToken(value string) string {
 	letter := func(r rune) bool { return r < 0x80 && unicode.IsLetter(r) || r == '-' || r == '_' }
 	if rest, star := strings.CutPrefix(value, "*"); star && strings.IndexFunc(rest, letter) != 0 {
@@ -194,9 +190,9 @@ func productToken(value string) string {
 	return value
 }
 
-// rulesOf are the ways to read a line. It is compared in one percent-encoded form,
-// as in the RFC. A line that forbids is also compared as it is written, as Google
-// does, and with a "%" that begins no escape as the beginning of any.
+// rulesOf returns the rules of a line. It is compared in one percent-encoded form, as in the RFC. A
+// Disallow is also compared as written, as Google does, and with a "%" outside an escape as the
+// beginning of any escape.
 func rulesOf(allow bool, value string, line int) []rule {
 	switch {
 	case value == "":
@@ -220,8 +216,8 @@ func rulesOf(allow bool, value string, line int) []rule {
 	return []rule{one, written, open}
 }
 
-// encode brings a path or a pattern into the form in which they are compared (§2.2.2): each octet
-// raw if allowed, else as %XX. A "%" that is no escape becomes bare.
+// encode brings a path or a pattern into its comparison form (§2.2.2): each octet raw if allowed,
+// else as %XX. A "%" outside an escape becomes bare.
 func encode(s, bare string, pattern bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -250,13 +246,13 @@ func encode(s, bare string, pattern bool) string {
 	return b.String()
 }
 
-// plain is what RFC 3986 §2.3 calls unreserved.
+// plain reports whether c is unreserved in RFC 3986 §2.3.
 func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// matches reports whether a pattern matches a path (§2.2.3). It follows all the
-// places at once at which the path can be after each character of the pattern.
+// matches reports whether a pattern matches a path (§2.2.3). It tracks all possible positions in
+// the path after each character of the pattern.
 func matches(pattern, path string) bool {
 	at := []int{0}
 	for i := range len(pattern) {

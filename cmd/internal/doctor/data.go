@@ -11,21 +11,19 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// invariant is what must hold between rows.
 type invariant struct {
 	name, about string
 	severity    Severity
-	// things are what find looks at, and broken says what is wrong with some of them.
+	// things names the rows checked; broken describes the faulty rows.
 	things, broken, remedy string
-	// find walks through all, in steps, and hands over what each has found.
+	// find checks all rows in steps and reports the findings of each.
 	find finder
-	// mend repairs what a step has found, and did says what that is; nil is that only people can.
+	// mend repairs the findings of a step, and did describes the repair; nil means only people can.
 	mend func(context.Context, *db.Store, []db.Discrepancy) error
 	did  string
 }
 
-// finder returns how much it has looked at, and what it had to leave out, as that takes too
-// long for one statement.
+// finder returns the number of checked rows, and the names that take too long for a statement.
 type finder func(ctx context.Context, p *Patient, s *db.Store, each func([]db.Discrepancy) error) (seen int64, left []string, err error)
 
 var invariants = []invariant{
@@ -149,7 +147,6 @@ func atOnce(find func(*db.Store, context.Context) ([]db.Discrepancy, error)) fin
 	}
 }
 
-// domainsStep is how many domains a statement is about.
 const domainsStep = 200
 
 func byDomain(find func(*db.Store, context.Context, []string) ([]db.Discrepancy, error)) finder {
@@ -175,8 +172,8 @@ func byDomain(find func(*db.Store, context.Context, []string) ([]db.Discrepancy,
 	}
 }
 
-// halved does something for names, for half of them if that takes too long, and so on. It
-// returns those for which it takes too long alone.
+// halved calls do for names, and for halves after a time-out. It returns single names that time
+// out.
 func halved(ctx context.Context, names []string, do func([]string) error) (slow []string, err error) {
 	err = do(names)
 	if err == nil || !db.TimedOut(err) || ctx.Err() != nil {
@@ -194,7 +191,6 @@ func halved(ctx context.Context, names []string, do func([]string) error) (slow 
 	return slow, nil
 }
 
-// idsStep is how many ids a statement looks at.
 const idsStep = 10_000
 
 func byID(find func(*db.Store, context.Context, int64, int64) ([]db.Discrepancy, error), last func(page, crawl int64) int64) finder {
@@ -267,7 +263,7 @@ func mendRevisits(ctx context.Context, s *db.Store, some []db.Discrepancy) error
 	return nil
 }
 
-// domainsOf returns the domains, each once, in their order.
+// domainsOf returns the distinct domains in order.
 func domainsOf(some []db.Discrepancy) (domains []string) {
 	for _, d := range some {
 		domains = append(domains, d.Domain)

@@ -112,7 +112,7 @@ func lookSchema(ctx context.Context, store *db.Store) ([]Finding, error) {
 	return fine("version %d", schema.Current), nil
 }
 
-// migrated is the database, if it has a schema that this program knows.
+// migrated returns the database if this program knows its schema.
 func (p *Patient) migrated(ctx context.Context) (*db.Store, error) {
 	store, err := p.store(ctx)
 	if err != nil {
@@ -141,7 +141,6 @@ func judgeRights(r db.Rights) []Finding {
 
 func named(names []string) string { return firstOf(3, names) }
 
-// firstOf lists the first few names, and says how many more there are.
 func firstOf(most int, names []string) string {
 	text := strings.Join(names[:min(len(names), most)], ", ")
 	if more := len(names) - most; more > 0 {
@@ -150,14 +149,14 @@ func firstOf(most int, names []string) string {
 	return text
 }
 
-// Above these a difference between two clocks is a warning, or a fault.
+// Larger clock differences are a warning, or a fault.
 const (
 	clockOff   = 2 * time.Second
 	clockWrong = time.Minute
 )
 
-// judgeClock tells how far another clock is ahead of ours. Slots are on the database's, so that
-// no site is asked too early whatever ours says.
+// judgeClock reports how far another clock is ahead of ours. Slots use the database's clock, so
+// that ours causes no early request.
 func judgeClock(whose string, ahead, within time.Duration) []Finding {
 	const remedy = "Have both machines set their clocks by NTP (timedatectl set-ntp true)."
 	way := "ahead of"
@@ -192,7 +191,7 @@ func judgeSessions(v db.Sessions) []Finding {
 	return found
 }
 
-// Statistics are stale if more rows have changed since than there are.
+// Statistics are stale if more rows changed since the last analysis than the table has.
 const staleLeast = 10_000
 
 func stale(t db.TableState) bool {
@@ -224,12 +223,12 @@ func repairStatistics(ctx context.Context, p *Patient) (string, error) {
 			names = append(names, t.Name)
 		}
 	}
-	// a worker's role may not: only the owner of a table analyzes it
+	// only the owner of a table may analyze it, not a worker's role
 	err = wiring.AsOwner(ctx, p.DatabaseURL, func(owner *db.Store) error { return owner.Analyze(ctx, names) })
 	return "analyzed " + named(names), err
 }
 
-// Dead rows are too many if they are more than half as many as those alive.
+// Dead rows are too many if they exceed half the live rows.
 const deadLeast = 50_000
 
 func judgeBloat(tables []db.TableState) (found []Finding) {
@@ -242,7 +241,7 @@ func judgeBloat(tables []db.TableState) (found []Finding) {
 	return orFine(found, "no table has many dead rows")
 }
 
-// An index is reported as unused if it is this large, and was not used for so long.
+// An index is reported as unused from this size and after this time.
 const (
 	unusedBytes = 16 << 20
 	unusedSpan  = 14 * 24 * time.Hour
@@ -262,7 +261,7 @@ func judgeIndexes(all []db.IndexState) (found []Finding) {
 	return orFine(found, "all %d can be used", len(all))
 }
 
-// Postgres refuses all changes some three million transactions before two billion.
+// Postgres refuses changes three million transactions before two billion.
 const ageWrong = 1_500_000_000
 
 func lookAge(ctx context.Context, store *db.Store) ([]Finding, error) {
@@ -287,13 +286,11 @@ func judgeAge(age, freeze int64) []Finding {
 const (
 	workersLooked = 1000
 	workersNamed  = 3
-	// workerSilent is for how long a worker has not been heard of when that is a finding: it says
-	// that it lives every ten seconds.
+	// workerSilent is the least silence reported. Workers renew their rows every ten seconds.
 	workerSilent = 2 * time.Minute
 )
 
-// lookFleet looks for workers that have died and nobody has started again, and for a limit
-// that is in the way.
+// lookFleet checks for dead workers without a replacement, and for a limit that is too low.
 func lookFleet(ctx context.Context, store *db.Store) ([]Finding, error) {
 	fleet, err := store.Fleet(ctx, false, workersLooked)
 	if err != nil {

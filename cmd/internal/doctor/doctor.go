@@ -1,6 +1,6 @@
-// Package doctor looks for what a user can get wrong, and says for each what helps: the
-// machine, the database, Temporal, the data. The checks are declared in one table (All). None
-// depends on another: one that cannot look says why, and the others go on.
+// Package doctor checks the machine, the database, Temporal and the data for mistakes of users, and
+// returns remedies. All declares the checks. They are independent: a check that fails reports the
+// reason, and the others continue.
 package doctor
 
 import (
@@ -14,30 +14,30 @@ import (
 	"github.com/mosey-web/mosey/db"
 )
 
-// Severity is how bad a finding is.
+// Severity grades a finding.
 type Severity string
 
 // The severities, from the least.
 const (
 	OK      Severity = "ok"
-	Skipped Severity = "skipped" // the check could not look
-	Note    Severity = "note"    // nothing is wrong, but it is good to know
-	Warning Severity = "warning" // it works, and will not always
+	Skipped Severity = "skipped" // the check could not run
+	Note    Severity = "note"    // no fault, but good to know
+	Warning Severity = "warning" // it works for now
 	Fault   Severity = "fault"   // it is wrong
 )
 
-// Finding is what a check has found.
+// Finding is a result of a check.
 type Finding struct {
 	Check    string   `json:"check"`
 	Severity Severity `json:"severity"`
 	Found    string   `json:"found"`
-	// Remedy is what helps, in a sentence with the command or the setting.
+	// Remedy is a sentence with the command or the setting that helps.
 	Remedy string `json:"remedy,omitempty"`
-	// Repaired is what was done about it.
+	// Repaired describes the repair.
 	Repaired string `json:"repaired,omitempty"`
 }
 
-// Part is what a check is about.
+// Part is the subject of a check.
 type Part string
 
 // The parts, in the order of the checks.
@@ -46,45 +46,45 @@ const (
 	Network  Part = "network"
 	Database Part = "database"
 	Temporal Part = "temporal"
-	// Identity are checks of what is published about the crawler. They are made where a flag says what that is.
+	// Identity checks the published identity of the crawler, if flags declare it.
 	Identity Part = "identity"
-	// Data are checks that read many rows, which are for --check.
+	// Data checks read many rows, and need --check.
 	Data Part = "data"
 )
 
-// Check is one thing that is looked at.
+// Check is one check of a part.
 type Check struct {
 	Name string
 	Part Part
-	// About says what it looks at, in the documentation and in --help.
+	// About describes the check in the documentation and in --help.
 	About string
 
 	look func(context.Context, *Patient) ([]Finding, error)
-	// repair mends what look finds, and says what it has done; nil is that only people can.
+	// repair fixes the findings and returns a description; nil means that only people can.
 	repair func(context.Context, *Patient) (string, error)
 }
 
-// Repairs reports whether the check can mend what it finds.
+// Repairs reports whether the check can repair its findings.
 func (c Check) Repairs() bool { return c.repair != nil }
 
-// Port is one that Mosey's own servers listen on, unless it is taken.
+// Port is the default port of an embedded server.
 type Port struct {
 	Number int
 	For    string
 }
 
-// Patient is what is looked at.
+// Patient is the subject of the checks.
 type Patient struct {
 	Environ wiring.Env
-	// DataDir is the data directory; empty where both servers are given by the environment.
+	// DataDir is the data directory; empty if the environment names both servers.
 	DataDir string
-	// Ports are those that the embedded servers want.
+	// Ports are the ports of the embedded servers.
 	Ports []Port
 	Fetch wiring.FetchFlags
-	// Identity says what site owners can find out.
+	// Identity holds the flags of the published identity.
 	Identity wiring.IdentityFlags
 
-	// Store is the database, or NoStore why there is none; likewise Temporal.
+	// Store is the database, or NoStore the reason for its absence; likewise for Temporal.
 	// DatabaseURL opens it with the rights of the user.
 	Store       *db.Store
 	NoStore     error
@@ -92,30 +92,28 @@ type Patient struct {
 	Client      *wiring.Client
 	NoTemporal  error
 
-	// Progress is told how far a long check is.
+	// Progress receives the progress of a long check.
 	Progress func(string)
 
-	// page is that about the crawler, once it was asked for.
+	// page is the page about the crawler, once fetched.
 	page *answer
 }
 
-// ErrAbsent says that something is not there, which is no fault: nothing was crawled yet, or no
-// Mosey runs.
+// ErrAbsent reports a harmless absence: nothing was crawled yet, or Mosey is not running.
 var ErrAbsent = errors.New("not there")
 
-// absentError is an ErrAbsent in words of its own.
 type absentError string
 
 func (e absentError) Error() string   { return string(e) }
 func (absentError) Is(err error) bool { return err == ErrAbsent }
 
-// Absent is an ErrAbsent that says why.
+// Absent returns an ErrAbsent with a reason.
 func Absent(why string) error { return absentError(why) }
 
-// patience bounds a check, but for those of the data, which are bounded by steps.
+// patience bounds a check, except data checks, which are bounded by steps.
 const patience = 10 * time.Second
 
-// All are the checks, in the order in which they are made.
+// All returns the checks in their order.
 func All() []Check {
 	return slices.Concat(machineChecks(), networkChecks(), identityChecks(), databaseChecks(), temporalChecks(), dataChecks())
 }
@@ -127,7 +125,7 @@ func of(part Part, checks []Check) []Check {
 	return checks
 }
 
-// with makes the function of a check that looks at something of the patient. It cannot look without that.
+// with returns the function of a check of a value, which is skipped without that value.
 func with[T any](
 	get func(*Patient, context.Context) (T, error), look func(context.Context, T) ([]Finding, error),
 ) func(context.Context, *Patient) ([]Finding, error) {
@@ -140,7 +138,7 @@ func with[T any](
 	}
 }
 
-// read is with for a check that judges what it reads of the database.
+// read is with for a check of rows.
 func read[T any](
 	get func(*Patient, context.Context) (*db.Store, error),
 	rows func(*db.Store, context.Context) (T, error), judge func(T) []Finding,
@@ -154,7 +152,7 @@ func read[T any](
 	})
 }
 
-// Named returns the checks with names. Without names it returns those that are always made, and those of parts.
+// Named returns the named checks, or without names the default checks and the checks of parts.
 func Named(names []string, parts ...Part) (checks []Check, err error) {
 	all := All()
 	for _, name := range names {
@@ -172,13 +170,13 @@ func Named(names []string, parts ...Part) (checks []Check, err error) {
 	}), nil
 }
 
-// OfIdentity are the checks of what site owners can find out about the crawler.
+// OfIdentity returns the checks of the published identity.
 func OfIdentity() []Check {
 	return slices.Concat(identityChecks(), slices.DeleteFunc(networkChecks(), func(c Check) bool { return c.Name != signatureCheck }))
 }
 
-// Examine makes checks and tells what each has found, at least one finding a check. With
-// mend, what can be mended is, and looked at again. It ends early with its context.
+// Examine runs checks and reports the findings of each, at least one a check. With mend it repairs
+// them if possible, and checks again. It ends early with its context.
 func Examine(ctx context.Context, p *Patient, checks []Check, mend bool, tell func(Check, []Finding)) error {
 	for _, c := range checks {
 		if err := context.Cause(ctx); err != nil {
@@ -195,7 +193,7 @@ func Examine(ctx context.Context, p *Patient, checks []Check, mend bool, tell fu
 
 func (f Finding) wrong() bool { return f.Severity == Warning || f.Severity == Fault }
 
-// examine makes one check. What keeps it from looking is a finding, too.
+// examine runs one check. Its error becomes a finding.
 func (c Check) examine(ctx context.Context, p *Patient) []Finding {
 	found, err := c.bounded(ctx, p)
 	switch {
@@ -223,8 +221,7 @@ func (c Check) bounded(ctx context.Context, p *Patient) ([]Finding, error) {
 	return c.look(ctx, p)
 }
 
-// mend repairs what was found, and returns what was found with what was done, and what is
-// still wrong afterwards.
+// mend repairs the findings. It returns them marked as repaired, or the findings that remain.
 func (c Check) mend(ctx context.Context, p *Patient, found []Finding) []Finding {
 	did, err := c.repair(ctx, p)
 	if err != nil {
@@ -242,7 +239,7 @@ func (c Check) mend(ctx context.Context, p *Patient, found []Finding) []Finding 
 	return found
 }
 
-// Faults counts what is wrong.
+// Faults counts the faults and the warnings.
 func Faults(found []Finding) (faults, warnings int) {
 	for _, f := range found {
 		switch f.Severity {
@@ -262,7 +259,7 @@ func one(s Severity, remedy, format string, args ...any) []Finding {
 
 func fine(format string, args ...any) []Finding { return one(OK, "", format, args...) }
 
-// orFine returns the findings, or if there are none a finding that all is well.
+// orFine returns the findings, or a finding of OK if there are no findings.
 func orFine(found []Finding, format string, args ...any) []Finding {
 	if len(found) > 0 {
 		return found
@@ -270,7 +267,7 @@ func orFine(found []Finding, format string, args ...any) []Finding {
 	return fine(format, args...)
 }
 
-// store returns the database, or an error that keeps a check from looking.
+// store returns the database, or an error that skips a check.
 func (p *Patient) store(context.Context) (*db.Store, error) {
 	if p.Store != nil {
 		return p.Store, nil

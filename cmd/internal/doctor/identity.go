@@ -41,7 +41,7 @@ func (p *Patient) published() (wiring.Published, error) {
 	return p.Identity.Published(p.Fetch.AgentFlags)
 }
 
-// pageAbout is the page about the crawler. It is asked for once for all checks.
+// pageAbout returns the page about the crawler. All checks share one fetch.
 func (p *Patient) pageAbout(ctx context.Context, id wiring.Published) (*answer, []Finding, error) {
 	if !id.HasPage {
 		return nil, nil, Absent("no page about the crawler is given: --page, or a URL as --contact")
@@ -106,7 +106,7 @@ func judgePage(a *answer, id wiring.Published, token string) (found []Finding) {
 	return found
 }
 
-// rangesLate is after how long a list that is written anew each day is late.
+// rangesLate is the age of a late list. A list should be rewritten daily.
 const rangesLate = 2 * about.RangesAge
 
 func lookRanges(ctx context.Context, p *Patient) ([]Finding, error) {
@@ -173,7 +173,7 @@ func judgeRanges(at string, list about.Ranges, networks []netip.Prefix, now time
 	return found
 }
 
-// inShort is the network as text, or its address if it has only one.
+// inShort formats a network, or its only address.
 func inShort(n netip.Prefix) string {
 	if n.IsSingleIP() {
 		return n.Addr().String()
@@ -227,7 +227,7 @@ func lookReverse(ctx context.Context, p *Patient) (found []Finding, err error) {
 	return found, nil
 }
 
-// judgeReverse is the name of an address that leads back to it and is in a domain, if one is given, or what is wrong.
+// judgeReverse returns the verified name of an address, in domain if that is set, or findings.
 func judgeReverse(ctx context.Context, resolver *dns.Resolver, addr netip.Addr, domain string) (string, []Finding) {
 	names, err := resolver.Reverse(ctx, addr)
 	switch {
@@ -262,7 +262,7 @@ func judgeReverse(ctx context.Context, resolver *dns.Resolver, addr netip.Addr, 
 		"%s is %s by its PTR record, and that name does not lead back to it", addr, firstOf(5, astray))
 }
 
-// signatureCheck is made with those of the identity, too.
+// signatureCheck also belongs to OfIdentity.
 const signatureCheck = "signature"
 
 func lookSignature(ctx context.Context, p *Patient) ([]Finding, error) {

@@ -79,7 +79,7 @@ func lookDataDir(_ context.Context, p *Patient) ([]Finding, error) {
 	return fine("%s, which no Mosey uses now", p.DataDir), nil
 }
 
-// existing is the part of a path that is there.
+// existing returns the longest prefix of a path that exists.
 func existing(path string) (string, error) {
 	for {
 		_, err := os.Stat(path)
@@ -153,7 +153,7 @@ func lookPorts(ctx context.Context, p *Patient) (found []Finding, err error) {
 	return found, nil
 }
 
-// Below these the room on a disk is a warning, or a fault.
+// Less free space on a disk is a warning, or a fault.
 const (
 	diskFew, diskNone     = 2 << 30, 200 << 20
 	inodesFew, inodesNone = 20_000, 1_000
@@ -201,7 +201,7 @@ func judgeRoom(place string, r wiring.Room) []Finding {
 
 func size(n uint64) string { return explain.Size(int64(min(n, 1<<62))) }
 
-// memoryLeast is what the embedded servers and a crawl take.
+// memoryLeast is the need of the embedded servers and a crawl.
 const memoryLeast = 1 << 30
 
 func lookMemory(_ context.Context, p *Patient) (found []Finding, err error) {
@@ -222,7 +222,7 @@ func lookMemory(_ context.Context, p *Patient) (found []Finding, err error) {
 	return found, nil
 }
 
-// parseBytes reads a size as Go's runtime does: a number with a unit such as MiB.
+// parseBytes parses a size as Go's runtime does: a number with a unit such as MiB.
 func parseBytes(text string) (int64, bool) {
 	unit := strings.TrimLeft(text, "0123456789")
 	units := map[string]int64{"TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1, "": 1}
@@ -231,7 +231,7 @@ func parseBytes(text string) (int64, bool) {
 	return n * bytes, known && err == nil
 }
 
-// filesLeast is what a process needs with its default of requests in flight.
+// filesLeast is the need of a process with the default MaxFetches.
 const filesLeast = 1024
 
 func lookFiles(_ context.Context, p *Patient) ([]Finding, error) {
@@ -247,7 +247,7 @@ func lookFiles(_ context.Context, p *Patient) ([]Finding, error) {
 	return fine("%d", most), nil
 }
 
-// listenerOn names the process that listens on a port, where Linux tells.
+// listenerOn names the process that listens on a port, if Linux reports it.
 func listenerOn(port int) string {
 	const listens = "0A"
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
@@ -268,7 +268,7 @@ func listenerOn(port int) string {
 	return "another process"
 }
 
-// ownerOf names the process that has a socket; empty is not known, as for another user's.
+// ownerOf names the process with a socket, or "" if unknown, for example another user's.
 func ownerOf(socket string) string {
 	files, err := filepath.Glob("/proc/[0-9]*/fd/*")
 	if err != nil {

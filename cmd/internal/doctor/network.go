@@ -33,10 +33,10 @@ func networkChecks() []Check {
 	})
 }
 
-// nameAsked is asked for where there is no contact: it exists for such.
+// nameAsked is resolved if there is no contact; it is reserved for examples.
 const nameAsked = "example.org"
 
-// dnsSlow is from when on an answer is worth a word: each new host costs as much.
+// dnsSlow is the slowest answer not reported: each new host takes as long.
 const dnsSlow = 2 * time.Second
 
 func lookDNS(ctx context.Context, p *Patient) (found []Finding, err error) {
@@ -124,24 +124,24 @@ func lookContact(ctx context.Context, p *Patient) ([]Finding, error) {
 	return append(found, a.clock()...), nil
 }
 
-// contactBytes is how much of a page or a list is read: the agent's name should come soon.
+// contactBytes bounds the part of a page or list that is read: the agent's name should come early.
 const contactBytes = 1 << 20
 
-// answer is what a page has answered with the status 200, after redirects.
+// answer is a page's answer with status 200, after redirects.
 type answer struct {
-	// At is where it is.
+	// At is the final URL.
 	At        urls.URL
 	Header    http.Header
 	MediaType string
 	Body      []byte
-	// Truncated is set if it is longer than contactBytes.
+	// Truncated is set if the page exceeds contactBytes.
 	Truncated bool
-	// EndedAt is when the answer had come, after a request that took so long.
+	// EndedAt is the end of the request, and Took its duration.
 	EndedAt time.Time
 	Took    time.Duration
 }
 
-// ask asks for a page that a flag names, and follows redirects. What is wrong with the answer is a finding.
+// ask requests a page named by a flag, and follows redirects. It returns faults as findings.
 func (p *Patient) ask(ctx context.Context, page urls.URL, flag string) (*answer, []Finding, error) {
 	at := page
 	for range hopsMost {
@@ -179,7 +179,7 @@ func (p *Patient) fetch(ctx context.Context, page urls.URL, accept string) (*fet
 		return nil, err
 	}
 	var addrs []netip.Addr
-	if addr, err := parseAddress(page.Host()); err == nil { // it needs no name server
+	if addr, err := parseAddress(page.Host()); err == nil { // needs no name server
 		addrs = []netip.Addr{addr}
 	} else if addrs, err = resolver.Lookup(ctx, page.Host()); err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (p *Patient) fetch(ctx context.Context, page urls.URL, accept string) (*fet
 	return nil, refused
 }
 
-// clock compares ours with that of the server, if it tells the time.
+// clock compares our clock with the server's, if it sends a date.
 func (a *answer) clock() []Finding {
 	date, err := http.ParseTime(a.Header.Get("Date"))
 	if err != nil {

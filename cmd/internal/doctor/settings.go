@@ -10,15 +10,13 @@ import (
 	"github.com/mosey-web/mosey/db"
 )
 
-// setting is one of Postgres that matters, and why.
+// setting is a required setting of Postgres, with its reason.
 type setting struct {
 	name string
-	// wrong reports whether a value is; numbers are in bytes or milliseconds where they have
-	// a unit.
+	// wrong reports whether a value is wrong. Numbers with a unit are in bytes or milliseconds.
 	wrong    func(text string, number float64) bool
 	severity Severity
-	// want is what to set it to, and restart says that Postgres has to be restarted. Where
-	// that is not how it is mended, want is the whole remedy.
+	// want is the right value, or a whole remedy. restart is set if Postgres needs a restart.
 	want    string
 	restart bool
 	why     string
@@ -33,7 +31,7 @@ func below(least float64) func(string, float64) bool {
 	return func(_ string, n float64) bool { return n < least }
 }
 
-// settings are those that are looked at. Mosey sets others for its own sessions (db.Open).
+// settings lists the settings checked. Mosey sets others for its own sessions (db.Open).
 var settings = []setting{
 	{"fsync", off, Fault, "on", false, "after a crash of the machine the database may be lost"},
 	{"full_page_writes", off, Fault, "on", false, "after a crash of the machine pages of the database may be torn"},
@@ -58,7 +56,6 @@ var settings = []setting{
 	},
 }
 
-// unitBytes are the units that Postgres has for settings.
 var unitBytes = map[string]float64{
 	"": 1, "B": 1, "kB": 1 << 10, "8kB": 8 << 10, "MB": 1 << 20, "16MB": 16 << 20, "ms": 1, "s": 1000,
 	"min": 60_000,
@@ -74,7 +71,7 @@ func lookSettings(ctx context.Context, store *db.Store) (found []Finding, err er
 		return nil, err
 	}
 	for _, s := range settings {
-		if v, known := values[s.name]; known { // some are of later versions
+		if v, known := values[s.name]; known { // old versions lack some
 			found = append(found, s.judge(v)...)
 		}
 	}
@@ -94,7 +91,7 @@ func (s setting) judge(v db.ServerSetting) []Finding {
 	}
 	remedy := fmt.Sprintf(`psql -c "ALTER SYSTEM SET %s = %s" -c "SELECT pg_reload_conf()"`, s.name, s.want)
 	switch {
-	case v.Of != "": // which goes before the server's
+	case v.Of != "": // overrides the server's value
 		remedy = fmt.Sprintf(`psql -c "ALTER %s RESET %s"`, v.Of, s.name)
 	case strings.HasSuffix(s.want, "."):
 		remedy = s.want

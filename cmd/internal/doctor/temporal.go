@@ -50,7 +50,7 @@ func temporalChecks() []Check {
 	})
 }
 
-// client returns Temporal, or an error that keeps a check from looking.
+// client returns Temporal, or an error that skips a check.
 func (p *Patient) client(context.Context) (*wiring.Client, error) {
 	if p.Client != nil {
 		return p.Client, nil
@@ -73,7 +73,7 @@ func lookTemporal(ctx context.Context, p *Patient) ([]Finding, error) {
 	return fine("Temporal %s", info.GetServerVersion()), nil
 }
 
-// retentionLong is from when on closed workflows take much room: some ten kilobytes each.
+// retentionLong is the longest retention not reported. A closed workflow takes some ten kilobytes.
 const retentionLong = 30 * 24 * time.Hour
 
 func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error) {
@@ -98,7 +98,7 @@ func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error)
 	}
 	store, err := p.migrated(ctx)
 	if err != nil {
-		return found, nil //nolint:nilerr // whose it is cannot be told, which other checks say
+		return found, nil //nolint:nilerr // other checks report an unknown owner
 	}
 	err = wiring.CheckNamespace(ctx, c, store)
 	if foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err); is {
@@ -112,7 +112,7 @@ func lookAttributes(ctx context.Context, c *wiring.Client) ([]Finding, error) {
 	a, err := wiring.LookAtAttributes(ctx, c)
 	switch {
 	case err != nil:
-		return nil, err // Temporal Cloud may not tell
+		return nil, err // Temporal Cloud may refuse
 	case len(a.Wrong) > 0:
 		return one(Fault, wiring.WrongAttributesRemedy, "%s", strings.Join(a.Wrong, ", ")), nil
 	case len(a.Missing) > 0:
@@ -176,7 +176,7 @@ func lookWorkers(ctx context.Context, p *Patient) (found []Finding, err error) {
 	return judgeWorkers(slices.Sorted(maps.Keys(all))), nil
 }
 
-// unrouted is that workers run, and Temporal gives what is new to others.
+// unrouted reports workers without new work because Temporal routes it to other versions.
 func unrouted(current string, idle []string, what string) []Finding {
 	for i, version := range idle {
 		idle[i] = cmp.Or(version, "none")
@@ -186,7 +186,7 @@ func unrouted(current string, idle []string, what string) []Finding {
 		"no worker of the current version (%s) polls for %s; those that run have the version: %s", cmp.Or(current, "none"), what, named(idle))
 }
 
-// unserved is a fault only if a run goes on.
+// unserved is a fault only if a run is active.
 func (p *Patient) unserved(ctx context.Context, queue, what string) []Finding {
 	const remedy = "Start a worker, or mosey up; if one runs, see that it has the same TEMPORAL_NAMESPACE."
 	var runs []string
@@ -225,7 +225,7 @@ func judgeWorkers(identities []string) []Finding {
 	return fine("%s of this version", explain.Count(int64(len(identities)), "worker"))
 }
 
-// backlogLate is from when on tasks wait too long for a worker, as alerts have it.
+// backlogLate is the longest wait of tasks not reported, as in the alerts.
 const backlogLate = time.Minute
 
 func lookBacklog(ctx context.Context, c *wiring.Client) (found []Finding, err error) {
@@ -244,12 +244,11 @@ func lookBacklog(ctx context.Context, c *wiring.Client) (found []Finding, err er
 }
 
 const (
-	// workflowsSeen is how many running workflows are looked at: the latest.
+	// workflowsSeen is the number of running workflows checked, newest first.
 	workflowsSeen = 500
-	// stuckAttempts is from how many tries on a workflow's task counts as failing for ever.
+	// stuckAttempts is the number of tries that marks a workflow task as stuck.
 	stuckAttempts = 5
-	// A workflow is ended by Temporal at 51,200 events or 50 MB. Mosey's go on in a new
-	// history long before.
+	// Temporal ends a workflow at 51,200 events or 50 MB. Mosey's continue as new long before.
 	historyEvents = 30_000
 	historyBytes  = 30 << 20
 )
@@ -284,7 +283,7 @@ func describeAll(ctx context.Context, c *wiring.Client, seen []*commonpb.Workflo
 		group.Go(func() error {
 			d, err := c.DescribeWorkflowExecution(ctx, w.GetWorkflowId(), w.GetRunId())
 			if workflows.NotFound(err) {
-				return nil // it has ended meanwhile
+				return nil // ended meanwhile
 			}
 			if err != nil {
 				return fmt.Errorf("look at %s: %w", w.GetWorkflowId(), err)
@@ -323,8 +322,7 @@ func bounded(found []Finding) []Finding {
 	return found
 }
 
-// claimsPause is how long after the first look the second is: Temporal's lists lag behind, and
-// a difference counts only if it is still there.
+// claimsPause separates two looks: Temporal's lists lag behind, and only lasting differences count.
 const claimsPause = 3 * time.Second
 
 func lookClaims(ctx context.Context, p *Patient) (found []Finding, err error) {

@@ -15,11 +15,10 @@ import (
 	"github.com/mosey-web/mosey/internal/traces"
 )
 
-// Statements times the statements of a pool, by the names that sqlc gives them. It is to be the
-// pool's tracer.
+// Statements is a pgx tracer that times the statements of a pool under the names sqlc gives them.
 type Statements struct{ m *Metrics }
 
-// Statements is a tracer for a pool.
+// Statements returns a tracer for a pool.
 func (m *Metrics) Statements() Statements { return Statements{m} }
 
 type startedKey struct{}
@@ -41,8 +40,7 @@ func (s Statements) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQ
 	}
 }
 
-// TracedStatements notes statements in the trace of the attempt that they run for. It is to be
-// the pool's tracer.
+// TracedStatements is a pgx tracer that adds statements to the trace of their attempt.
 type TracedStatements struct{}
 
 type tracedKey struct{}
@@ -63,7 +61,7 @@ func (TracedStatements) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx
 	}
 }
 
-// statementName is the name in the first line that sqlc writes, "-- name: Name :many".
+// statementName returns the name in the first line that sqlc writes, "-- name: Name :many".
 func statementName(sql string) string {
 	rest, ok := strings.CutPrefix(sql, "-- name: ")
 	if !ok {
@@ -73,7 +71,7 @@ func statementName(sql string) string {
 	return name
 }
 
-// Pool adds how the connections of a pool are used.
+// Pool adds metrics of a pool's connections.
 func (m *Metrics) Pool(pool *pgxpool.Pool) {
 	stat := func(name, kind, help string, value func(*pgxpool.Stat) float64) {
 		read := func() float64 { return value(pool.Stat()) }
@@ -95,7 +93,7 @@ func (m *Metrics) Pool(pool *pgxpool.Pool) {
 		func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() })
 }
 
-// Store is what is sampled.
+// Store returns the rows to sample.
 type Store interface {
 	Watch(ctx context.Context) (report.Watch, error)
 	EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) ([]report.EndedGaps, error)
@@ -103,15 +101,14 @@ type Store interface {
 
 const (
 	sampleEvery = 15 * time.Second
-	// sampleSettled is how old a gap is before it is counted: by then those that ended
-	// earlier are stored too.
+	// sampleSettled is the least age of a counted gap. By then earlier gaps are stored too.
 	sampleSettled = 5 * time.Second
-	// sampleBack is how far a look goes back at the most, after an outage of the database.
+	// sampleBack bounds the time that a sample looks back after an outage of the database.
 	sampleBack = 5 * time.Minute
 )
 
-// Sample looks at the database every 15 s until the context ends. What cannot be looked up is
-// counted, and looked up again the next time.
+// Sample samples the database every 15 s until the context ends. It counts and later retries
+// failures.
 func (m *Metrics) Sample(ctx context.Context, store Store, logger *slog.Logger) {
 	ticker := time.NewTicker(sampleEvery)
 	defer ticker.Stop()
@@ -139,8 +136,8 @@ func (m *Metrics) Sample(ctx context.Context, store Store, logger *slog.Logger) 
 	}
 }
 
-// sample looks once. since is when the last look ended, on the database's clock; zero at the
-// first, which counts no gaps.
+// sample takes one sample. since is the last one's end on the database's clock; zero counts no
+// gaps.
 func (m *Metrics) sample(ctx context.Context, store Store, since time.Time) (until time.Time, err error) {
 	w, err := store.Watch(ctx)
 	if err != nil {
@@ -168,14 +165,14 @@ func (m *Metrics) sample(ctx context.Context, store Store, since time.Time) (unt
 	return until, nil
 }
 
-// lateness is a histogram that is filled by the counts of its buckets: the database has counted.
+// lateness is a histogram filled with bucket counts from the database.
 type lateness struct {
 	desc *prometheus.Desc
 
 	mu    sync.Mutex
 	count uint64
 	sum   float64
-	upTo  []uint64 // counts the gaps of at most each of LateBounds
+	upTo  []uint64 // gaps of at most each of LateBounds
 }
 
 func (l *lateness) add(g report.EndedGaps) {

@@ -1,5 +1,5 @@
-// Package telemetry lets others watch a process: metrics for Prometheus, traces for OpenTelemetry,
-// health, and profiles. docs/metrics.md lists the metrics, and docs/traces.md what a trace has.
+// Package telemetry exports metrics for Prometheus, traces for OpenTelemetry, health and profiles
+// of a process. docs/metrics.md lists the metrics, and docs/traces.md the spans.
 package telemetry
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// Metrics are what a process counts of itself, and what it samples of the database. No label
-// has a domain or a URL: the values of each are few, and known. It is safe for concurrent use.
+// Metrics are the counters of a process and its samples of the database. No label holds a domain or
+// a URL: each has few, known values. Metrics is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	declared []Metric
@@ -33,19 +33,19 @@ type Metrics struct {
 	gaps, violations *prometheus.CounterVec
 	overshoot        *lateness
 
-	// server takes what an embedded Temporal measures, by its names
+	// server maps the measures of an embedded Temporal by its names
 	server map[string]serverTaker
 
 	outage  prometheus.Gauge
 	outages prometheus.Counter
 
 	serving, domains                                 *prometheus.GaugeVec
-	waited                                           map[reasons.Reason]bool // what serving has, or has had
+	waited                                           map[reasons.Reason]bool // reasons reported so far
 	known, pending, due, oldest, keywords, sampledAt prometheus.Gauge
 	failures                                         prometheus.Counter
 }
 
-// Metric is the declaration of one, as docs/metrics.md has it.
+// Metric declares a metric, as listed in docs/metrics.md.
 type Metric struct {
 	Name, Kind, Help string
 	Labels           []string
@@ -56,7 +56,7 @@ var (
 	phaseBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 	waitBuckets  = []float64{.1, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3600, 6 * 3600, 24 * 3600}
 	dbBuckets    = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
-	// LateBounds are those of how late a request was after it was allowed.
+	// LateBounds are the buckets of a request's lateness.
 	LateBounds = []float64{0, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 )
 
@@ -126,7 +126,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Declared lists the metrics of Mosey's own in the order of their declaration.
+// Declared lists Mosey's own metrics in the order of their declaration.
 func (m *Metrics) Declared() []Metric { return m.declared }
 
 func declare[C prometheus.Collector](m *Metrics, name, kind, help string, labels []string, c C) C {
@@ -163,7 +163,7 @@ var cacheLookups = Metric{
 	Help: "Look-ups in the caches of names (dns) and of robots.txt (robots), by result: hit or miss.",
 }
 
-// Cache counts the use of a cache. Each cache has a name of its own.
+// Cache counts the use of a cache with a unique name.
 func (m *Metrics) Cache(name string, use func() (hits, misses int64)) {
 	for i, result := range []string{"hit", "miss"} {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
@@ -191,7 +191,7 @@ var fleetGauges = []Metric{
 	},
 }
 
-// Fleet shows the use of a process's share. It is called once.
+// Fleet shows the use of a process's share. Call it once.
 func (m *Metrics) Fleet(use func() (share, taken, limit int)) {
 	for i, g := range fleetGauges {
 		opts := prometheus.GaugeOpts{Name: g.Name, Help: g.Help}
@@ -202,7 +202,7 @@ func (m *Metrics) Fleet(use func() (share, taken, limit int)) {
 	}
 }
 
-// ImageStore counts what the store of images was asked for.
+// ImageStore counts an operation of the image store.
 func (m *Metrics) ImageStore(operation string, err error) {
 	result := "ok"
 	if err != nil {
@@ -211,7 +211,7 @@ func (m *Metrics) ImageStore(operation string, err error) {
 	m.imageStore.WithLabelValues(operation, result).Inc()
 }
 
-// Attempt counts an attempt that was recorded.
+// Attempt counts a recorded attempt.
 func (m *Metrics) Attempt(o request.Observation) {
 	at := o.Attempt
 	if !at.Requested {
@@ -229,13 +229,13 @@ func (m *Metrics) Attempt(o request.Observation) {
 		"resolve": o.Resolve, "connect": o.Connect, "first_byte": o.FirstByte,
 		"body": o.Body, "read": o.Read, "record": o.Record,
 	} {
-		if took > 0 { // else the attempt has not come to it
+		if took > 0 { // else the attempt ended before this phase
 			m.phases.WithLabelValues(phase).Observe(took.Seconds())
 		}
 	}
 }
 
-// unread returns why the answer of an attempt gave nothing; empty means that it gave something.
+// unread returns the reason why an answer gave no content, or "".
 func unread(at crawl.Attempt) string {
 	switch {
 	case at.Outcome != crawl.OutcomeSuccess:
@@ -256,7 +256,7 @@ func (m *Metrics) Group(op string, g db.GroupTaken) {
 	}
 }
 
-// Outage counts an outage that begins, or ends: then Since is zero.
+// Outage counts the begin of an outage, or its end if Since is zero.
 func (m *Metrics) Outage(o crawl.Outage) {
 	if o.Since.IsZero() {
 		m.outage.Set(0)
@@ -283,7 +283,7 @@ func (m *Metrics) sampled(w report.Watch) {
 	m.sampledAt.Set(float64(w.Now.UnixMilli()) / 1000)
 }
 
-// served sets how many domains wait for what; what none waits for any more is 0.
+// served sets the number of waiting domains by reason; earlier reasons without a domain become 0.
 func (m *Metrics) served(waits map[reasons.Reason]int64) {
 	for reason := range waits {
 		m.waited[reason] = true

@@ -17,13 +17,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// WatchFlags say whether a process can be watched, and where.
+// WatchFlags configure the metrics server of a process.
 type WatchFlags struct {
 	Metrics string `help:"Serve metrics (/metrics) and health (/healthz, /readyz) at this address, such as :9464; on this machine alone where no host is named. Default: off." expert:"" placeholder:"[HOST]:PORT"`
 	Debug   bool   `help:"Serve profiles of this process, too (/debug/pprof), with --metrics." expert:""`
 }
 
-// Address is where to listen; empty is nowhere. Where no host is named it is the loopback.
+// Address returns the listen address, or "" if off. Without a host it is the loopback.
 func (f WatchFlags) Address() (string, error) {
 	if f.Metrics == "" {
 		if f.Debug {
@@ -38,7 +38,7 @@ func (f WatchFlags) Address() (string, error) {
 	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port), nil
 }
 
-// Check is something that a process needs to work.
+// Check tests a requirement of a process.
 type Check struct {
 	Name string
 	Do   func(context.Context) error
@@ -49,13 +49,13 @@ const readySpan = 3 * time.Second
 
 // Server serves metrics, health and profiles of a process.
 type Server struct {
-	// Address is where it listens.
+	// Address is the listen address.
 	Address string
 	// Close stops serving.
 	Close func() error
 }
 
-// Serve begins to serve metrics at an address. ready are the checks of /readyz.
+// Serve starts to serve metrics at an address. ready holds the checks of /readyz.
 func Serve(ctx context.Context, address string, debug bool, m *Metrics, ready []Check, logger *slog.Logger) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
@@ -80,7 +80,7 @@ func Serve(ctx context.Context, address string, debug bool, m *Metrics, ready []
 	})}, nil
 }
 
-// ServeHTTP has a server answer until stop is called. An error of stop may be from long before.
+// ServeHTTP runs a server until stop is called. An error of stop may be from long before.
 func ServeHTTP(listener net.Listener, server *http.Server) (stop func() error) {
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
@@ -93,8 +93,8 @@ func ServeHTTP(listener net.Listener, server *http.Server) (stop func() error) {
 	}
 }
 
-// ownNames answers only to the names of this machine where only it is listened to: a page in a
-// browser must not get here by a name of its own (DNS rebinding).
+// ownNames accepts only this machine's names on a loopback listener: a browser's page must not get
+// here by its own name (DNS rebinding).
 func ownNames(addr net.Addr, next http.Handler) http.Handler {
 	if tcp, ok := addr.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		return next
@@ -112,7 +112,7 @@ func ownNames(addr net.Addr, next http.Handler) http.Handler {
 	})
 }
 
-// answerReady says of each check whether it passes: 200 if all do, else 503.
+// answerReady reports the result of each check: 200 if all pass, else 503.
 func answerReady(w http.ResponseWriter, r *http.Request, checks []Check) {
 	ctx, cancel := context.WithTimeout(r.Context(), readySpan)
 	defer cancel()
@@ -141,8 +141,7 @@ func answerReady(w http.ResponseWriter, r *http.Request, checks []Check) {
 
 const maxHealth = 64 << 10
 
-// Ask asks the process that serves at f's address whether it can work, as /readyz tells, and
-// writes what it says. That it cannot, or does not answer, is an error.
+// Ask copies the answer of /readyz at f's address to out. It returns an error unless it is ready.
 func (f WatchFlags) Ask(ctx context.Context, out io.Writer) error {
 	address, err := f.Address()
 	if err != nil {

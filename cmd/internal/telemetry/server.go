@@ -13,18 +13,18 @@ import (
 	"go.temporal.io/sdk/contrib/opentelemetry"
 )
 
-// serverMeasure is one of the few measures of the embedded Temporal, of some two hundred, that tell
-// whether it is slow or broken and have no label without a bound.
+// serverMeasure is one of the few measures, of some two hundred of the embedded Temporal, that show
+// slowness or failure and have only bounded labels.
 type serverMeasure struct {
 	// of is the server's name for it, and name ours.
 	of, name, help string
-	// buckets are those of a histogram of seconds; nil is a counter.
+	// buckets belong to a histogram of seconds; nil means a counter.
 	buckets []float64
 	tags    []string
-	// labels are ours, and valuesOf makes their values of the tags; not wanted is left out.
+	// labels are ours; valuesOf computes their values from the tags, or drops the sample.
 	labels   []string
 	valuesOf func(tags []string) (values []string, wanted bool)
-	// zeros are values that are there from the beginning, so that there is a 0 to rise from.
+	// zeros are initial values, so that there is a 0 to rise from.
 	zeros [][]string
 }
 
@@ -63,7 +63,7 @@ var serverMeasures = []serverMeasure{
 
 func asTheyAre(tags []string) (values []string, wanted bool) { return tags, true }
 
-// waiting are requests that are answered once something has happened.
+// waiting lists requests that are answered only after an event.
 var waiting = []string{"UpdateWorkflowExecution", "ExecuteMultiOperation", "QueryWorkflow", "GetTaskQueueUserData", "DispatchNexusTask"}
 
 func unlessItWaits(tags []string) (values []string, wanted bool) {
@@ -86,7 +86,7 @@ type serverTaker struct {
 	begin func()
 }
 
-// declareServer declares what is measured of an embedded Temporal. Without one there is no series.
+// declareServer declares the embedded Temporal's metrics. Without one there are no series.
 func (m *Metrics) declareServer() {
 	m.server = make(map[string]serverTaker)
 	for _, s := range serverMeasures {
@@ -114,8 +114,8 @@ func (m *Metrics) declareServer() {
 	}
 }
 
-// Measured begins to count what an embedded Temporal server measures. It returns the wanted tags of
-// a measure and the function that takes values, nil if the measure is not served.
+// Measured starts counting the embedded Temporal's measures. It returns a measure's wanted tags and
+// its sample function, nil if the measure is not served.
 func (m *Metrics) Measured() func(measure string) (tags []string, take func(tags []string, value float64)) {
 	for _, taker := range m.server {
 		taker.begin()
@@ -126,11 +126,10 @@ func (m *Metrics) Measured() func(measure string) (tags []string, take func(tags
 	}
 }
 
-// sdkBuckets are those of the Temporal SDK's durations, in seconds. OpenTelemetry's own begin
-// at 5, which is where most of these end.
+// sdkBuckets are buckets in seconds. OpenTelemetry's own begin at 5, where most SDK durations end.
 var sdkBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
 
-// SDK takes the metrics of the Temporal SDK, under their own names (temporal_…).
+// SDK returns a handler for the Temporal SDK's metrics, under their own names (temporal_…).
 func (m *Metrics) SDK() (client.MetricsHandler, error) {
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(m.registry), otelprometheus.WithoutScopeInfo(),
 		otelprometheus.WithoutTargetInfo())
@@ -145,7 +144,7 @@ func (m *Metrics) SDK() (client.MetricsHandler, error) {
 	return opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{Meter: provider.Meter("temporal-sdk-go")}), nil
 }
 
-// Close ends what the metrics of others need.
+// Close shuts the metric exporters down.
 func (m *Metrics) Close(ctx context.Context) error {
 	var errs []error
 	for _, end := range m.closers {

@@ -29,16 +29,15 @@ import (
 )
 
 const (
-	// flushSpan bounds how long the last traces of a process may take.
+	// flushSpan bounds the export of a process's last traces.
 	flushSpan = 3 * time.Second
-	// troubleSpan is how often trouble with traces is logged at the most.
+	// troubleSpan is the least interval between logged export errors.
 	troubleSpan = time.Minute
-	// troubleMax bounds the text of it, in bytes: it may quote a server.
+	// troubleMax bounds an error's text in bytes, because it may quote a server.
 	troubleMax = 500
 )
 
-// Traces are sent where the environment says, by a queue that is bounded: what does not fit is
-// dropped.
+// Traces exports traces as the environment configures. A full queue drops spans.
 type Traces struct {
 	Tracer *traces.Tracer
 
@@ -47,15 +46,14 @@ type Traces struct {
 	logger   *slog.Logger
 }
 
-// NewTraces sends traces as the environment says (OTEL_*), or returns nil if it does not want any.
-// An error is of the environment.
+// NewTraces exports traces as the environment configures (OTEL_*), or returns nil if they are off.
 func NewTraces(lookup func(string) (string, bool), process Process, logger *slog.Logger) (*Traces, error) {
 	s, err := tracing(lookup)
 	if err != nil || s == nil {
 		return nil, err
 	}
 	otel.SetLogger(logr.FromSlogHandler(errorsOnly{logger.Handler()}))
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) // what is wrong in the environment was found
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) // tracing has validated the environment
 	var client otlptrace.Client
 	if s.protocol == protocolGRPC {
 		client = otlptracegrpc.NewClient(otlptracegrpc.WithEndpointURL(s.endpoint))
@@ -71,22 +69,22 @@ func NewTraces(lookup func(string) (string, bool), process Process, logger *slog
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter),
 		sdktrace.WithSampler(s.sampler),
-		// of two values of an attribute the last one counts
+		// the last of two values of an attribute counts
 		sdktrace.WithResource(resource.NewWithAttributes(semconv.SchemaURL, append(attrs, s.resource...)...)),
 	)
 	otel.SetErrorHandler(&trouble{logger: logger})
 	return &Traces{Tracer: traces.New(provider), provider: provider, exporter: exporter, logger: logger}, nil
 }
 
-// Process names the process that traces come from.
+// Process names the process that emits traces.
 type Process struct{ Version, Instance string }
 
-// Close sends what there is yet to send, for three seconds at the most.
+// Close sends the remaining traces, for three seconds at most.
 func (t *Traces) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), flushSpan)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
-		err = errors.Join(err, t.exporter.Shutdown(ctx)) // breaks off what is being sent
+		err = errors.Join(err, t.exporter.Shutdown(ctx)) // cancels the export
 		t.logger.WarnContext(ctx, "the last traces could not be sent", "error", brief(err))
 	}
 }
@@ -112,7 +110,7 @@ func (t *trouble) Handle(err error) {
 
 func brief(err error) string { return crawl.CleanText(err.Error(), troubleMax) }
 
-// errorsOnly leaves out what is not an error: OpenTelemetry tells its settings.
+// errorsOnly drops the settings that OpenTelemetry logs.
 type errorsOnly struct{ slog.Handler }
 
 func (h errorsOnly) Enabled(ctx context.Context, level slog.Level) bool {
@@ -140,7 +138,7 @@ func (e *environment) get(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// either is the variable for traces, or else the one for all signals.
+// either returns the variable for traces, or else the variable for all signals.
 func (e *environment) either(suffix string) (name, value string) {
 	for _, name = range []string{"OTEL_EXPORTER_OTLP_TRACES_" + suffix, "OTEL_EXPORTER_OTLP_" + suffix} {
 		if value = e.get(name); value != "" {
@@ -154,8 +152,8 @@ func (e *environment) wrong(name, value, want string) {
 	e.errs = append(e.errs, fmt.Errorf("%s %q: want %s", name, value, want))
 }
 
-// tracing reads what the environment wants of traces; nil is that it wants none. Variables that
-// say how are read only then: they may be meant for others.
+// tracing reads the environment's settings of traces; nil means off. If off, it ignores the
+// details, which may be meant for other programs.
 func tracing(lookup func(string) (string, bool)) (*traceSettings, error) {
 	e := &environment{lookup: lookup}
 	if !e.on() {
@@ -204,7 +202,7 @@ func (e *environment) target() (protocol, endpoint string) {
 			e.wrong(name, urls.WithoutCredentials(endpoint), "a URL such as http://localhost:4318")
 			return protocol, endpoint
 		}
-		if protocol == protocolHTTP && name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // the other is used as it is
+		if protocol == protocolHTTP && name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // the traces variable is used unchanged
 			endpoint = u.JoinPath("v1", "traces").String()
 		}
 	case protocol == protocolGRPC:
@@ -215,8 +213,8 @@ func (e *environment) target() (protocol, endpoint string) {
 	return protocol, endpoint
 }
 
-// sampler is which attempts have a trace. An attempt has no parent, so what is based on one
-// is as what it is based on.
+// sampler returns the sampler of attempts. They have no parent, so a parent-based one equals its
+// root.
 func (e *environment) sampler() sdktrace.Sampler {
 	const name, arg = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 	v := strings.ToLower(e.get(name))
@@ -228,7 +226,7 @@ func (e *environment) sampler() sdktrace.Sampler {
 	case "traceidratio":
 		text := cmp.Or(e.get(arg), "1")
 		share, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(share >= 0 && share <= 1) { // not a number is neither
+		if err != nil || !(share >= 0 && share <= 1) { // NaN fails both
 			e.wrong(arg, text, "a share from 0 to 1, such as 0.01")
 		}
 		return sdktrace.TraceIDRatioBased(share)
@@ -252,7 +250,6 @@ func (e *environment) resource() (attrs []attribute.KeyValue) {
 	return attrs
 }
 
-// pairsOf reads key=value,key=value, with values in the escapes of URLs.
 func pairsOf(text string) (pairs [][2]string, ok bool) {
 	for pair := range strings.SplitSeq(text, ",") {
 		if pair = strings.TrimSpace(pair); pair == "" {
@@ -269,8 +266,7 @@ func pairsOf(text string) (pairs [][2]string, ok bool) {
 	return pairs, true
 }
 
-// others checks the variables that OpenTelemetry reads by itself: it would tell of what is wrong
-// in passing, and go on without.
+// others checks the variables that OpenTelemetry reads, because it would only log an error.
 func (e *environment) others() {
 	for _, name := range []string{
 		"OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_EXPORT_TIMEOUT", "OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
@@ -292,11 +288,10 @@ func (e *environment) others() {
 	}
 	name, value = e.either("HEADERS")
 	if _, ok := pairsOf(value); !ok {
-		e.wrong(name, "…", "pairs such as authorization=Bearer%20abc") // they are secret
+		e.wrong(name, "…", "pairs such as authorization=Bearer%20abc") // values are secret
 	}
 }
 
-// number checks a number that is greater than nothing, if there is one.
 func (e *environment) number(name, value string) {
 	if n, err := strconv.Atoi(value); value != "" && (err != nil || n <= 0) {
 		e.wrong(name, value, "a whole number from 1")

@@ -22,25 +22,25 @@ import (
 	"github.com/mosey-web/mosey/internal/imagestore"
 )
 
-// Client is a connection to Temporal that knows its namespace.
+// Client wraps a connection to Temporal with the name of its namespace.
 type Client struct {
 	client.Client
 
 	namespace string
 }
 
-// Namespace is the namespace that it uses.
+// Namespace returns the namespace of the client.
 func (c *Client) Namespace() string { return c.namespace }
 
-// Answers fails if Temporal does not answer.
+// Answers returns an error if Temporal does not answer.
 func (c *Client) Answers(ctx context.Context) error {
 	_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
 	return err
 }
 
-// TemporalAddress returns the address that TEMPORAL_ADDRESS or a named profile gives, or "". The
-// default profile counts as none: it may be for other programs. A profile that cannot be read
-// counts as one, so that Dial reports it.
+// TemporalAddress returns the address from TEMPORAL_ADDRESS or a named profile, or "". It ignores
+// the default profile, which may be for other programs. An unreadable profile counts as a default
+// address, so that Dial reports the error.
 func TemporalAddress(env Env) string {
 	address := env.Get("TEMPORAL_ADDRESS")
 	if address != "" || env.Get("TEMPORAL_PROFILE") == "" && env.Get("TEMPORAL_CONFIG_FILE") == "" {
@@ -53,24 +53,24 @@ func TemporalAddress(env Env) string {
 	return profile.Address
 }
 
-// Connection says which Temporal is meant.
+// Connection selects a Temporal server.
 type Connection struct {
-	// Env has TEMPORAL_ADDRESS, TEMPORAL_API_KEY, TEMPORAL_TLS_*, a profile, ….
+	// Env holds TEMPORAL_ADDRESS, TEMPORAL_API_KEY, TEMPORAL_TLS_*, a profile and so on.
 	Env Env
-	// Address is that of our own Temporal, and wins; empty is what Env says.
+	// Address is the address of our own Temporal and overrides Env. Empty means to use Env.
 	Address string
 }
 
 func (o Connection) options() (opts client.Options, err error) {
 	own := o.Address != ""
-	// a file of profiles is about other Temporals than our own
+	// profiles describe other servers, not our own
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{EnvLookup: o.Env, DisableFile: own})
 	if err == nil {
 		opts, err = profile.ToClientOptions(envconfig.ToClientOptionsRequest{})
 	}
 	switch {
 	case own:
-		// secrets of another Temporal are not its business
+		// do not send it the secrets of another server
 		opts = client.Options{HostPort: o.Address, Namespace: profile.Namespace}
 		// on the same machine compression costs more than it saves
 		opts.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
@@ -83,8 +83,7 @@ func (o Connection) options() (opts client.Options, err error) {
 	return opts, nil
 }
 
-// certificate is that of a client, which is read anew for each connection: it may have been
-// replaced.
+// certificate reads a client certificate for each connection, because the files may change.
 type certificate struct {
 	cert, key string
 
@@ -92,7 +91,7 @@ type certificate struct {
 	last *tls.Certificate
 }
 
-// read reads it. While the files do not belong together, it is the last that did.
+// read returns the certificate in the files, or the last valid one while they do not match.
 func (c *certificate) read(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,8 +101,7 @@ func (c *certificate) read(*tls.CertificateRequestInfo) (*tls.Certificate, error
 	return c.last, nil
 }
 
-// Dial connects to Temporal. Options are added to those of the connection. Its calls are counted
-// by t.
+// Dial connects to Temporal. It appends options to the connection's; t counts its calls.
 func Dial(ctx context.Context, o Connection, logger *slog.Logger, t *Telemetry, options ...grpc.DialOption) (*Client, error) {
 	opts, err := o.options()
 	if err != nil {
@@ -122,8 +120,7 @@ func Dial(ctx context.Context, o Connection, logger *slog.Logger, t *Telemetry, 
 	return &Client{Client: c, namespace: cmp.Or(opts.Namespace, client.DefaultNamespace)}, nil
 }
 
-// faults lists the texts of errors that keep a client from Temporal, with a remedy for each. The
-// first match is reported.
+// faults lists the error texts of failed connections, each with a remedy. The first match wins.
 var faults = []struct{ says, helps string }{
 	{"signed by unknown authority", "does TEMPORAL_TLS_SERVER_CA_CERT_PATH name the CA that has signed the server's certificate?"},
 	{"certificate has expired or is not yet valid", "renew the server's certificate, or set the clock of this machine right"},
@@ -144,7 +141,6 @@ var faults = []struct{ says, helps string }{
 	{"PermissionDenied", "may TEMPORAL_API_KEY, or the certificate, use this namespace?"},
 }
 
-// askDoctor is the remedy for an error that does not tell its cause.
 const askDoctor = "mosey doctor looks at it and says what helps"
 
 func unreachable(ctx context.Context, opts client.Options, err error) error {
@@ -167,11 +163,11 @@ func remedyOf(err error) string {
 	return ""
 }
 
-// handshakeTimeout bounds how long a server is listened to for why it refuses.
+// handshakeTimeout bounds the wait for the reason of a refusal.
 const handshakeTimeout = 3 * time.Second
 
-// handshake connects and listens. A server that refuses a client's certificate says so only after the
-// client has ended its part of the handshake. A client that writes meanwhile does not hear it.
+// handshake connects and reads. A server refuses a client's certificate only after the client's
+// part of the handshake. A client that writes meanwhile misses the reason.
 func handshake(ctx context.Context, address string, config *tls.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
@@ -190,13 +186,12 @@ func handshake(ctx context.Context, address string, config *tls.Config) error {
 	return errors.Join(err, conn.Close())
 }
 
-// OpenStore connects to a database, with the rights of a worker, and checks that it
-// has a schema that this program can use. Its statements are counted, and traced, by t.
+// OpenStore opens a database as a worker and checks its schema. t counts and traces its statements.
 func OpenStore(ctx context.Context, url string, t *Telemetry) (*db.Store, error) {
 	return openChecked(ctx, func() (*db.Store, error) { return db.OpenTraced(ctx, url, t.queries()) })
 }
 
-// OpenReader is OpenStore for what only reads, with the rights of a reader.
+// OpenReader is OpenStore with the rights of a reader.
 func OpenReader(ctx context.Context, url string) (*db.Store, error) {
 	return openChecked(ctx, func() (*db.Store, error) { return db.OpenReader(ctx, url) })
 }
@@ -218,7 +213,7 @@ func openChecked(ctx context.Context, open func() (*db.Store, error)) (*db.Store
 	return store, nil
 }
 
-// CheckSchema refuses a schema that this program cannot use.
+// CheckSchema returns an error if this program cannot use the schema.
 func CheckSchema(ctx context.Context, store *db.Store) error {
 	schema, err := db.SchemaOf(ctx, store.Pool())
 	if err != nil {
@@ -227,8 +222,8 @@ func CheckSchema(ctx context.Context, store *db.Store) error {
 	return schema.Check()
 }
 
-// Migrate brings a database to the newest schema, as its owner. It returns the schema
-// and how many migrations that took. It tells waits whom it waits for.
+// Migrate brings a database to the newest schema, as its owner. It returns the schema and the
+// number of migrations applied. It calls waits with the session that blocks it.
 func Migrate(ctx context.Context, url string, waits func(string)) (schema db.Schema, applied int, err error) {
 	err = AsOwner(ctx, url, func(owner *db.Store) error {
 		if applied, err = db.Migrate(ctx, owner.Pool(), waits); err != nil {
@@ -240,7 +235,7 @@ func Migrate(ctx context.Context, url string, waits func(string)) (schema db.Sch
 	return schema, applied, err
 }
 
-// Describe makes one line, with a remedy, of a database that cannot be opened.
+// Describe formats the error of a database that cannot be opened as one line with a remedy.
 func Describe(err error) error {
 	if errors.Is(err, db.ErrURL) {
 		return Usagef("%w: want a URL such as postgres://mosey@localhost:5432/mosey", err)
@@ -249,13 +244,13 @@ func Describe(err error) error {
 		return Usagef("%w", err)
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		// every address that was tried has a line of its own
+		// the error has a line for every address tried
 		return fmt.Errorf("%s: does DATABASE_URL name a Postgres that runs? "+askDoctor, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return err
 }
 
-// AsOwner calls fn with a database, whatever its schema is, and the rights of its owner.
+// AsOwner calls fn with a database of any schema, and with the rights of its owner.
 func AsOwner(ctx context.Context, url string, fn func(*db.Store) error) error {
 	owner, err := db.OpenOwner(ctx, url)
 	if err != nil {
@@ -265,8 +260,7 @@ func AsOwner(ctx context.Context, url string, fn func(*db.Store) error) error {
 	return fn(owner)
 }
 
-// imageStore opens the store of images when it is first needed. Most workers never need
-// it, and a store that cannot be opened must only affect runs that store images.
+// imageStore opens the image store at first use, so that an error only affects runs with images.
 type imageStore struct {
 	where string
 	t     *Telemetry
@@ -286,7 +280,7 @@ func (s *imageStore) open(ctx context.Context) (*imagestore.Store, error) {
 	return s.store, err
 }
 
-// with opens the store, has op done with it, and counts that.
+// with opens the store, calls op with it and counts the result.
 func (s *imageStore) with(ctx context.Context, operation string, op func(*imagestore.Store) error) error {
 	store, err := s.open(ctx)
 	if err == nil {
@@ -310,7 +304,7 @@ func (s *imageStore) Check(ctx context.Context, size int64) error {
 	return s.with(ctx, "check", func(store *imagestore.Store) error { return store.Check(ctx, size) })
 }
 
-// ImagesIn opens the store of images at a place, once that is asked for.
+// ImagesIn returns a function that opens the image store at where on its first call.
 func ImagesIn(where string) func(context.Context) (*imagestore.Store, error) {
 	return (&imageStore{where: where}).open
 }

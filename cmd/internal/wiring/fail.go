@@ -25,19 +25,19 @@ type usageError struct{ err error }
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-// Usagef is an error that a person can mend by giving the command otherwise: it
-// names what was given, what is wrong with it and what is wanted.
+// Usagef returns an error that a person can fix by changing the command. The text names the given
+// value, its fault and the allowed values.
 func Usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// IsUsage reports whether an error is a mistake of the person who gave the command.
+// IsUsage reports whether an error is a mistake in the command.
 func IsUsage(err error) bool {
 	_, is := errors.AsType[usageError](err)
 	return is
 }
 
-// FailJSON is Fail for programs: one JSON object in place of lines.
+// FailJSON is Fail for programs: it prints one JSON object.
 func FailJSON(w io.Writer, err error) int {
 	text, code := failure(err)
 	data, marshalErr := json.Marshal(struct {
@@ -51,8 +51,7 @@ func FailJSON(w io.Writer, err error) int {
 	return code
 }
 
-// Fail prints an error and returns the exit code for it. Of several mistakes each has
-// a line of its own.
+// Fail prints an error and returns its exit code. Each of several mistakes gets its own line.
 func Fail(w io.Writer, command string, err error) int {
 	text, code := failure(err)
 	if code == ExitUsage {
@@ -62,8 +61,7 @@ func Fail(w io.Writer, command string, err error) int {
 	return code
 }
 
-// failure is what is said of an error, and the exit code for it. Of a full disk only that is
-// told, whatever failed for it.
+// failure returns the text and the exit code of an error. A full disk replaces any other text.
 func failure(err error) (text string, code int) {
 	text = err.Error()
 	if IsUsage(err) {
@@ -75,7 +73,7 @@ func failure(err error) (text string, code int) {
 	return text, ExitFailed
 }
 
-// Room is the free and the whole space of a disk, in bytes and inodes. Some disks have no count of inodes.
+// Room is the free and the total space of a disk, in bytes and inodes. Some disks count no inodes.
 type Room struct{ Free, Size, Inodes, InodesAll uint64 }
 
 // IsDiskFull reports whether an error says that a disk is full.
@@ -83,12 +81,11 @@ func IsDiskFull(err error) bool {
 	return err != nil && fullText.MatchString(err.Error())
 }
 
-// fullText is how Postgres (SQLSTATE 53100), SQLite and the system say that a disk is
-// full. Errors of Temporal's server cross a process as text.
+// fullText matches full disks in errors of Postgres (SQLSTATE 53100), SQLite and the system. Errors
+// of Temporal's server cross a process as text.
 var fullText = regexp.MustCompile(`(?i)no space left on device|check free disk space|database or disk is full|SQLSTATE 53100`)
 
-// diskFull reports whether a text says that a disk is full, and returns what failed
-// for it, in some words.
+// diskFull reports whether a text says that a disk is full, and summarizes the failed action.
 func diskFull(text string) (what string, full bool) {
 	for line := range strings.SplitSeq(text, "\n") {
 		found := fullText.FindStringIndex(line)
@@ -115,8 +112,7 @@ func diskFull(text string) (what string, full bool) {
 
 const diskNoticeEvery = time.Minute
 
-// diskLog says in one sentence that the disk is full, in place of the errors that
-// each activity has for it, and of the time-outs of Temporal that come with it.
+// diskLog logs a full disk as one sentence, in place of activity errors and Temporal's time-outs.
 type diskLog struct {
 	slog.Handler
 
@@ -124,14 +120,14 @@ type diskLog struct {
 }
 
 type diskState struct {
-	// base is the handler without any attributes
+	// base is the handler without attributes
 	base slog.Handler
 
 	mu         sync.Mutex
 	told, seen time.Time
 }
 
-// newLogger logs to a handler, but for what is of no use: a full disk is one sentence.
+// newLogger logs to a handler, and reports a full disk in one sentence.
 func newLogger(handler slog.Handler) *slog.Logger {
 	return slog.New(diskLog{handler, &diskState{base: handler}})
 }

@@ -13,34 +13,33 @@ import (
 )
 
 const (
-	// renewParts is how often a share is renewed in the time of its lease.
+	// renewParts counts the renewals of a share per lease.
 	renewParts = 3
-	// renewSoon is how long a worker waits at least before it asks again: because it wants
-	// more, has handed back what was taken from its share, or had no answer.
+	// renewSoon is the least wait before a renewal, after a wish, a returned surplus or an error.
 	renewSoon = time.Second
-	// renewSpan bounds one call. It is longer than worker_renew waits for others.
+	// renewSpan bounds one call. It exceeds the lock wait of worker_renew.
 	renewSpan = 5 * time.Second
-	// leaveSpan bounds the last.
+	// leaveSpan bounds the last call.
 	leaveSpan = 3 * time.Second
-	// unrenewedEvery is how often a log says that a worker has no share.
+	// unrenewedEvery spaces the warnings about a missing share.
 	unrenewedEvery = time.Minute
 )
 
-// member keeps a worker's row, and its share of the requests that all workers may have in
-// flight. Without a share, as when the database is away, it begins none.
+// member maintains a worker's row and its share of the fleet's limit of requests in flight. Without
+// a share, for example while the database is down, the worker starts no requests.
 type member struct {
 	store  *db.Store
 	worker crawl.Worker
 	places *request.Places
 	logger *slog.Logger
 
-	// id is that of its row, and share the last that it was given.
+	// id is the ID of the worker's row; share is the last share received.
 	id    atomic.Int32
 	share atomic.Pointer[crawl.WorkerShare]
 	asked int64
 }
 
-// newMember stores that a worker begins. It has a share once it is run.
+// newMember stores the worker's row. run acquires its share.
 func newMember(ctx context.Context, store *db.Store, f FetchFlags, v ServeFlags, logger *slog.Logger) (*member, error) {
 	m := &member{
 		store: store, places: request.NewPlaces(f.MaxFetches), logger: logger,
@@ -52,7 +51,7 @@ func newMember(ctx context.Context, store *db.Store, f FetchFlags, v ServeFlags,
 	if m.worker.Role == "" {
 		m.worker.Role = string(RoleAll)
 	}
-	m.places.Allow(0, time.Now()) // not before it has a share
+	m.places.Allow(0, time.Now()) // until it has a share
 	return m, m.enter(ctx)
 }
 
@@ -64,7 +63,7 @@ func (m *member) enter(ctx context.Context) error {
 	return err
 }
 
-// ID names the worker in the rows of its attempts.
+// ID identifies the worker in the rows of its attempts.
 func (m *member) ID() int32 { return m.id.Load() }
 
 func (m *member) run(ctx context.Context) {
@@ -79,11 +78,11 @@ func (m *member) run(ctx context.Context) {
 		case err == nil:
 			wait, wishes = share.Lease/renewParts, use.Wanted <= share.Share
 			if use.Held > share.Share {
-				wait = renewSoon // so that others get it
+				wait = renewSoon // so that other workers get the surplus
 			}
 			continue
 		case errors.Is(err, crawl.ErrNotFound):
-			// the database is another, or was restored
+			// the database was replaced or restored
 			err = m.enter(ctx)
 		}
 		wait, wishes = renewSoon, false
@@ -94,8 +93,8 @@ func (m *member) run(ctx context.Context) {
 	}
 }
 
-// sleep waits until the share is to be renewed: sooner if somebody waits for a place and
-// nobody was known to. It returns false if the context has ended.
+// sleep waits for the next renewal, or less if a request starts to wait meanwhile. It returns false
+// if the context has ended.
 func (m *member) sleep(ctx context.Context, wait time.Duration, wishes bool) bool {
 	var wish <-chan struct{}
 	if wishes && wait > renewSoon {
@@ -132,7 +131,7 @@ func (m *member) leave() {
 	}
 }
 
-// use is what metrics show: the share, the requests in flight, and the limit of all workers.
+// use returns the share, the requests in flight and the limit of all workers, for the metrics.
 func (m *member) use() (share, taken, limit int) {
 	if s := m.share.Load(); s != nil {
 		share, limit = s.Share, s.MaxFetches

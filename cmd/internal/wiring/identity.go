@@ -16,7 +16,7 @@ import (
 	"github.com/mosey-web/mosey/internal/botauth"
 )
 
-// IdentityFlags say what else site owners can find out about the crawler.
+// IdentityFlags describe the crawler to site owners, beyond AgentFlags.
 type IdentityFlags struct {
 	Page       string   `help:"URL of the page about the crawler. Default: --contact, if that is a URL." placeholder:"URL"`
 	Mail       string   `help:"Mail address that the page names. Default: --contact, if that is one." placeholder:"MAIL"`
@@ -25,25 +25,24 @@ type IdentityFlags struct {
 }
 
 const (
-	// networksMost bounds the networks that requests come from, and networksBytes the file of them.
+	// networksMost bounds the number of networks, and networksBytes the size of their file.
 	networksMost  = 1000
 	networksBytes = 64 << 10
 )
 
-// Published is what site owners can find out about the crawler.
+// Published describes the crawler to site owners.
 type Published struct {
-	// Page is that about the crawler, if HasPage is set.
+	// Page is the page about the crawler, valid if HasPage is set.
 	Page    urls.URL
 	HasPage bool
-	// Contact is what the page names for people to write to, a mail address or another page. It is empty where the only
-	// contact that is known is the page itself.
+	// Contact is the page's mail address or page, or empty if only the page itself is known.
 	Contact string
-	// Networks are those that requests come from, and ReverseDNS the domain of the names of their addresses.
+	// Networks are the sources of requests; ReverseDNS is the domain of their names.
 	Networks   []netip.Prefix
 	ReverseDNS string
 }
 
-// Published reads the flags, with those about who makes the requests.
+// Published parses the flags, together with the agent's.
 func (f IdentityFlags) Published(agent AgentFlags) (id Published, err error) {
 	var errs []error
 	id.Page, id.HasPage = agent.ContactPage()
@@ -73,7 +72,7 @@ func (f IdentityFlags) Published(agent AgentFlags) (id Published, err error) {
 	return id, errors.Join(errs...)
 }
 
-// readNetworks reads networks as they are given: in words, or as the name of a file.
+// readNetworks parses networks, or the file that given names.
 func readNetworks(given []string) (networks []netip.Prefix, err error) {
 	if len(given) == 1 {
 		if _, is := parseNetwork(strings.TrimSpace(given[0])); !is {
@@ -93,7 +92,7 @@ func readNetworks(given []string) (networks []netip.Prefix, err error) {
 	return networks, nil
 }
 
-// readNetworksFile reads networks, one a line; what follows a # is for people.
+// readNetworksFile reads a file of networks, one a line; # starts a comment.
 func readNetworksFile(name string) ([]netip.Prefix, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -124,13 +123,13 @@ func readNetworksFile(name string) ([]netip.Prefix, error) {
 	return readNetworks(given)
 }
 
-// AgentFlags say who makes the requests.
+// AgentFlags identify the crawler in its requests.
 type AgentFlags struct {
 	UserAgent string `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." expert:"" placeholder:"TEXT"`
 	Contact   string `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
 }
 
-// Agent is the User-Agent to send.
+// Agent returns the User-Agent to send.
 func (f AgentFlags) Agent() string {
 	if f.UserAgent != "" {
 		return f.UserAgent
@@ -142,10 +141,10 @@ func (f AgentFlags) Agent() string {
 	return agent
 }
 
-// Token is the product token of the User-Agent, which robots.txt knows it by.
+// Token returns the User-Agent's product token, for robots.txt.
 func (f AgentFlags) Token() (string, error) { return crawl.AgentOf(f.Agent()) }
 
-// CheckAgent names each of the flags that no site owner could use.
+// CheckAgent returns an error for each flag that is of no use to a site owner.
 func (f AgentFlags) CheckAgent() error {
 	var errs []error
 	if _, err := f.Token(); err != nil {
@@ -154,7 +153,6 @@ func (f AgentFlags) CheckAgent() error {
 	return errors.Join(append(errs, checkContact(f.Contact))...)
 }
 
-// checkContact refuses a contact that no site owner could use: neither a URL nor a mail address.
 func checkContact(contact string) error {
 	if contact == "" || isMail(contact) {
 		return nil
@@ -170,8 +168,7 @@ func checkContact(contact string) error {
 	return nil
 }
 
-// contactURL reads a contact that is a URL. It stands in a comment of the User-Agent,
-// which a space or a bracket would break.
+// contactURL parses a contact URL. It refuses a space or bracket, which breaks the User-Agent.
 func contactURL(contact string) (urls.URL, error) {
 	u, err := urls.Parse(contact)
 	if err != nil {
@@ -184,7 +181,7 @@ func contactURL(contact string) (urls.URL, error) {
 	return u, nil
 }
 
-// ContactPage is the contact if that is a URL.
+// ContactPage returns the contact if it is a URL.
 func (f AgentFlags) ContactPage() (page urls.URL, is bool) {
 	if f.Contact == "" || isMail(f.Contact) {
 		return page, false
@@ -205,7 +202,7 @@ func isMail(contact string) bool {
 	return err == nil && name.Host && strings.Contains(host, ".")
 }
 
-// NoContact is a warning where the requests do not say who makes them; else empty.
+// NoContact returns a warning if the requests name no contact, else "".
 func (f AgentFlags) NoContact() string {
 	if f.Contact != "" || strings.Contains(f.UserAgent, "@") || strings.Contains(f.UserAgent, "://") {
 		return ""
@@ -214,14 +211,14 @@ func (f AgentFlags) NoContact() string {
 		"set --contact (or MOSEY_CONTACT) to a URL or mail address"
 }
 
-// SignFlags say how requests are signed, so that sites can tell who makes them.
+// SignFlags configure request signatures, which identify the crawler to sites.
 type SignFlags struct {
 	Sign           string       `help:"Sign requests (Web Bot Auth) with the Ed25519 key of this file, or the newest of a folder: mosey identity keygen makes one. Default: off." expert:"" placeholder:"FILE|DIR"`
 	SignatureAgent string       `help:"Where the public keys are, for --sign: the https URL of a host that serves what mosey identity directory prints." expert:"" placeholder:"URL"`
 	SignForm       botauth.Form `help:"Draft that --sign follows: architecture-02 (verifiers of today) or httpsig-protocol-01 (the IETF's working group). Default: architecture-02." enum:"architecture-02,httpsig-protocol-01" default:"architecture-02" expert:"" placeholder:"FORM"`
 }
 
-// signer makes what signs requests; nil is none. No error has a key in it.
+// signer returns the signer of requests; nil means no signatures. No error contains a key.
 func (f SignFlags) signer(logger *slog.Logger) (*botauth.Signer, error) {
 	if f.Sign == "" && f.SignatureAgent == "" {
 		return nil, nil //nolint:nilnil // that is how not to sign
@@ -242,7 +239,7 @@ func (f SignFlags) signer(logger *slog.Logger) (*botauth.Signer, error) {
 	return signer, nil
 }
 
-// SignAs is what the header Signature-Agent says.
+// SignAs returns the value of the Signature-Agent header.
 func (f SignFlags) SignAs() (string, error) {
 	if f.SignatureAgent == "" {
 		return "", errors.New("--signature-agent: not given; want the https URL of a host that serves the public keys, " +
@@ -250,13 +247,13 @@ func (f SignFlags) SignAs() (string, error) {
 	}
 	agent, err := f.SignForm.Agent(f.SignatureAgent)
 	if err != nil {
-		return "", fmt.Errorf("--signature-agent: %w", err) // what is given may have a password
+		return "", fmt.Errorf("--signature-agent: %w", err) // the given value may contain a password
 	}
 	return agent, nil
 }
 
-// SignedBy is the keyid of the key that signs requests now, and the URL at which its public part is to be;
-// empty where requests are not signed.
+// SignedBy returns the signing key's keyid and the URL of its public part, empty without
+// signatures.
 func (f SignFlags) SignedBy() (keyID, directory string, err error) {
 	signer, err := f.signer(nil)
 	if signer == nil || err != nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/mosey-web/mosey/internal/files"
 )
 
-// keptFile is in the directory of the Temporal whose activities it names: it is deleted with that.
+// keptFile is in the directory of the Temporal whose activities it lists, and is deleted with it.
 const keptFile = "waiting.json"
 
-// KeepIn has the domains that wait when this worker stops kept in the directory of a Temporal that stops
-// with it. To tell that Temporal would take some milliseconds a domain, and as much again at the next start.
-// Call it before Start.
+// KeepIn makes Stop save the waiting domains in the directory of a Temporal that stops too.
+// Reporting them to it would take milliseconds a domain, and again at the next start. Call it
+// before Start.
 func (w *Worker) KeepIn(dir string) { w.kept = filepath.Join(dir, keptFile) }
 
-// keep writes down what waits. If that fails, Temporal has it made again once it misses the heartbeats.
+// keep saves the waiting domains. If it fails, Temporal retries them after missed heartbeats.
 func (w *Worker) keep() {
 	kept := activities.Keep(w.acts)
 	if len(kept) == 0 {
@@ -35,7 +35,7 @@ func (w *Worker) keep() {
 	}
 }
 
-// adopt continues what an earlier process has kept, once.
+// adopt resumes, once, the domains that an earlier process saved.
 func (w *Worker) adopt() {
 	if w.kept == "" {
 		return

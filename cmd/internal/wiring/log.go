@@ -15,14 +15,14 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// LogFlags say what a program logs to standard error, and how.
+// LogFlags configure the log on standard error.
 type LogFlags struct {
 	LogLevel  string `help:"Least level to log: debug (a line a request), info, warn or error. Default: warn; worker: info." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
 	LogFormat string `rare:"" help:"Log lines as text or as JSON. Default: text, and json for the worker." enum:",text,json" default:"" placeholder:"text|json"`
 }
 
-// Logger logs to w, by default from level on, and as JSON or as text. What an activity logs
-// names its workflow, and its domain or run.
+// Logger logs to w, by default from level on, and as JSON or as text. Activities' lines name the
+// workflow, and its domain or run.
 func (f LogFlags) Logger(w io.Writer, level slog.Level, asJSON bool) *slog.Logger {
 	if f.LogLevel != "" {
 		// the parser has checked it
@@ -35,7 +35,7 @@ func (f LogFlags) Logger(w io.Writer, level slog.Level, asJSON bool) *slog.Logge
 	return newLogger(ofActivity{slog.NewTextHandler(w, options)})
 }
 
-// ofActivity adds the workflow to what an activity logs, unless a logger of the SDK has.
+// ofActivity adds the workflow to the lines of an activity, unless a logger of the SDK did.
 type ofActivity struct{ slog.Handler }
 
 func (h ofActivity) Handle(ctx context.Context, r slog.Record) error {
@@ -55,7 +55,6 @@ func (h ofActivity) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// subject is a workflow's ID, and the domain or the run that it names.
 func subject(workflow string) []slog.Attr {
 	attrs := []slog.Attr{slog.String("workflow", workflow)}
 	domain, run := crawl.WorkflowSubject(workflow)
@@ -76,11 +75,11 @@ func (h ofActivity) WithGroup(name string) slog.Handler {
 	return ofActivity{h.Handler.WithGroup(name)}
 }
 
-// ofSDK logs for the SDK with our names of attributes. It drops steps, and warnings about normal
-// stopping: a worker no longer polls, or an activity ended while its heartbeat was sent.
+// ofSDK logs for the SDK under our attribute names. It drops steps and warnings about a normal
+// stop: a worker no longer polls, or an activity ended while its heartbeat was sent.
 type ofSDK struct{ slog.Handler }
 
-// Enabled leaves out a line for each step of a workflow.
+// Enabled drops the line for each step of a workflow.
 func (h ofSDK) Enabled(ctx context.Context, level slog.Level) bool {
 	return level > slog.LevelDebug && h.Handler.Enabled(ctx, level)
 }
@@ -90,7 +89,7 @@ func (h ofSDK) Handle(ctx context.Context, r slog.Record) error {
 	line := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		err := a.Value.String()
-		// an activity's context is cancelled by its own end, never by trouble with Temporal
+		// only an activity's own end cancels its context, never a failure of Temporal
 		cutOff := r.Message == "RecordActivityHeartbeat with error" && err == context.Canceled.Error()
 		ended = ended || a.Key == "Error" && (cutOff || strings.HasSuffix(err, "worker stopping"))
 		line.AddAttrs(inOurWords(a)...)
@@ -107,13 +106,12 @@ var ourWords = map[string]string{
 	"TaskQueue": "task_queue", "Error": "error",
 }
 
-// inOurWords returns an attribute of the SDK as our lines have it.
 func inOurWords(a slog.Attr) []slog.Attr {
 	switch a.Key {
 	case "WorkflowID":
 		return subject(a.Value.String())
 	case "Namespace", "WorkerID", "WorkflowType", "ActivityID":
-		return nil // the same for all lines, or told by the others
+		return nil // the same in all lines, or implied by others
 	}
 	a.Key = cmp.Or(ourWords[a.Key], a.Key)
 	return []slog.Attr{a}
@@ -131,8 +129,8 @@ func (h ofSDK) WithGroup(name string) slog.Handler {
 	return ofSDK{h.Handler.WithGroup(name)}
 }
 
-// Plain returns a writer to a terminal that drops control characters other than line ends and tabs:
-// rows may come from another version.
+// Plain returns a writer that drops control characters other than line ends and tabs, because rows
+// may come from another version.
 func Plain(w io.Writer) io.Writer {
 	if p, ok := w.(*plain); ok {
 		return p
@@ -140,10 +138,10 @@ func Plain(w io.Writer) io.Writer {
 	return &plain{to: w}
 }
 
-// Edited is Plain, and has a function change each text before it is written.
+// Edited is Plain with a function that edits each text before it is written.
 func Edited(w io.Writer, edit func(string) string) io.Writer { return &plain{to: Raw(w), edit: edit} }
 
-// Raw is the writer beneath Plain, for control characters of our own.
+// Raw returns the writer beneath Plain, for our own control characters.
 func Raw(w io.Writer) io.Writer {
 	if p, ok := w.(*plain); ok {
 		return p.to
@@ -154,7 +152,7 @@ func Raw(w io.Writer) io.Writer {
 type plain struct {
 	mu sync.Mutex
 	to io.Writer
-	// rest is the beginning of a character that the last write has cut
+	// rest is the beginning of a character that the last write cut
 	rest []byte
 	// edit is optional
 	edit func(string) string

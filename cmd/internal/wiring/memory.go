@@ -15,8 +15,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// The size of Go's memory, in bytes, up to which collections are rarer than Go's
-// default; on a small machine at most a quarter of its memory.
+// The size of Go's memory in bytes, at most a quarter of the machine's. Below it, collections are
+// rarer than by Go's default.
 const (
 	// MemoryOfAll is for a process with the embedded Temporal.
 	MemoryOfAll = 448 << 20
@@ -25,19 +25,18 @@ const (
 )
 
 const (
-	// gcPercent is GOGC below the limit: the bytes allocated between two collections, in percent of
-	// the live heap. A process allocates a lot and keeps little.
+	// gcPercent is GOGC below the limit. A process allocates a lot and keeps little.
 	gcPercent   = 400
 	memoryEvery = 5 * time.Second
-	// memoryRoomy is the size of all memory, in bytes, up to which collections are rarer than above it.
+	// memoryRoomy is the total memory in bytes above which collections become more frequent.
 	memoryRoomy = 1000 << 20
 )
 
-// LimitMemory limits this process to bytes, or to two and a quarter times its live heap if that is more.
-// Above memoryRoomy the limit is one and three quarters; at 10,000 domains collections take 28 % of the
-// processor then. It is never above three quarters of the machine or control group. Below the limit Go rarely
-// collects. The limit follows what is in use, because a process at its limit would only collect.
-// GOMEMLIMIT ("off" for none) and GOGC in the environment win. Call stop in the end.
+// LimitMemory limits this process to bytes, or to 2.25 times its live heap if that is more. Above
+// memoryRoomy the factor is 1.75; at 10,000 domains collections take 28 % of the processor then.
+// The limit never exceeds three quarters of the machine or control group. Below it Go rarely
+// collects. It follows the memory in use, because a process at its limit would only collect.
+// GOMEMLIMIT ("off" for no limit) and GOGC in the environment win. Call stop in the end.
 func LimitMemory(env Env, bytes int64) (stop func()) {
 	limit := env.Get("GOMEMLIMIT")
 	if env.Get("GOGC") == "" && limit != "off" {
@@ -62,8 +61,8 @@ func LimitMemory(env Env, bytes int64) (stop func()) {
 	})
 }
 
-// memoryLimit computes the limit from the bytes alive in the heap, those beside it, and the
-// machine's memory, 0 if unknown. It is at least the floor if the machine has four times as much.
+// memoryLimit computes the limit from the live heap, the memory beside it and the machine's memory
+// (0 if unknown). It is at least the floor if the machine has four times as much.
 func memoryLimit(floor, live, beside, machine int64) int64 {
 	most := int64(1) << 62
 	if machine > 0 {
@@ -73,7 +72,7 @@ func memoryLimit(floor, live, beside, machine int64) int64 {
 	return min(max(floor, roomy, live*7/4+beside), most)
 }
 
-// memoryInUse returns the bytes of the live heap after the last collection, and those beside the heap.
+// memoryInUse returns the bytes of the live heap after the last collection, and of other memory.
 func memoryInUse() (live, beside int64) {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},
@@ -91,8 +90,8 @@ func memoryInUse() (live, beside int64) {
 	return bytes[0], bytes[1] - bytes[2] - bytes[3] - bytes[4] - bytes[5]
 }
 
-// MachineMemory is the least of the machine's memory and the limits of the control
-// groups (version 2) that this process is in; 0 where Linux does not say.
+// MachineMemory returns the least of the machine's memory and the limits of this process's control
+// groups (version 2); 0 if unknown.
 func MachineMemory(root string) int64 {
 	least := int64(0)
 	consider := func(bytes int64) {
@@ -102,7 +101,7 @@ func MachineMemory(root string) int64 {
 	}
 	if text, err := os.ReadFile(filepath.Join(root, "proc/meminfo")); err == nil {
 		if fields := strings.Fields(string(text)); len(fields) > 1 && fields[0] == "MemTotal:" {
-			kB, _ := strconv.ParseInt(fields[1], 10, 64) // 0 if it is not a number
+			kB, _ := strconv.ParseInt(fields[1], 10, 64) // 0 if not a number
 			consider(kB * 1024)
 		}
 	}
@@ -124,22 +123,20 @@ func MachineMemory(root string) int64 {
 }
 
 const (
-	// cacheLeast and cacheMost bound the cache of workflows. One that falls out is replayed at its
-	// next step.
+	// cacheLeast and cacheMost bound the workflow cache. Evicted workflows are replayed.
 	cacheLeast = 1_000
 	cacheMost  = 50_000
-	// cachedBytes is what a workflow takes that is kept in memory: 26 KB of heap and 20 KB of stacks, of
-	// 999 that slept.
+	// cachedBytes is the memory of a cached workflow, measured over 999: 26 KB heap, 20 KB stacks.
 	cachedBytes = 48 << 10
-	// cacheShare is which part of the memory that the process may use is for them, one in so many.
+	// cacheShare divides the usable memory: the cache gets one part of so many.
 	cacheShare = 4
 )
 
-// cacheOf is how many workflows are kept in memory. It holds for the life of the process: a run
-// that begins later, with more domains, has workflows replayed that have fallen out.
+// cacheOf returns the size of the workflow cache for the life of the process. Later runs may exceed
+// it, so that evicted workflows are replayed.
 func cacheOf(ctx context.Context, runs []crawl.Run, logger *slog.Logger) int {
 	limit := int64(math.MaxInt64)
-	if os.Getenv("GOMEMLIMIT") != "" { // which the runtime has read; else the limit is LimitMemory's, and follows what is in use
+	if os.Getenv("GOMEMLIMIT") != "" { // read by the runtime; else the limit is LimitMemory's, and varies
 		limit = debug.SetMemoryLimit(-1)
 	}
 	memory := usableMemory(MachineMemory("/"), limit)
@@ -152,8 +149,7 @@ func cacheOf(ctx context.Context, runs []crawl.Run, logger *slog.Logger) int {
 	return size
 }
 
-// usableMemory is what this process may use: the machine's or its control group's, or less if
-// GOMEMLIMIT says so. 0 is unknown.
+// usableMemory returns the memory of the machine or group, or GOMEMLIMIT if less; 0 if unknown.
 func usableMemory(machine, limit int64) int64 {
 	if limit == math.MaxInt64 || machine > 0 && machine < limit {
 		return machine
@@ -161,8 +157,8 @@ func usableMemory(machine, limit int64) int64 {
 	return limit
 }
 
-// cacheSize is the number of domains that the runs may have active, and some more for changes, as
-// far as they fit into their share of the memory; a memory of 0 is unknown.
+// cacheSize returns the number of domains that the runs may have active, with a margin for changes,
+// bounded by their share of the memory; a memory of 0 is unknown.
 func cacheSize(runs []crawl.Run, memory int64) int {
 	domains := 0
 	for _, r := range runs {

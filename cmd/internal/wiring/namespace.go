@@ -23,11 +23,11 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// ForeignNamespaceError says that a namespace belongs to another database. The workers of two
-// databases would take each other's tasks, because names are the same for all.
+// ForeignNamespaceError reports that a namespace belongs to another database. The workers of two
+// databases would take each other's tasks, because they use the same names.
 type ForeignNamespaceError struct {
 	Namespace string
-	// Owner and Database are the identities of the other database and of the one given.
+	// Owner and Database identify the other database and the given database.
 	Owner, Database string
 }
 
@@ -36,20 +36,18 @@ func (e *ForeignNamespaceError) Error() string {
 		"temporal workflow terminate --namespace " + e.Namespace + " --workflow-id " + crawl.DatabaseWorkflowID
 }
 
-// Whose is the error without what to do about it.
+// Whose returns the error without the remedy.
 func (e *ForeignNamespaceError) Whose() string {
 	return fmt.Sprintf("the Temporal namespace %q belongs to the database %s, and not to the database %s that was given",
 		e.Namespace, e.Owner, e.Database)
 }
 
-// ClaimNamespace makes the client's namespace that of a database, unless it belongs to
-// another: then it returns a *ForeignNamespaceError.
+// ClaimNamespace assigns the namespace to a database, or returns a *ForeignNamespaceError.
 func ClaimNamespace(ctx context.Context, c *Client, store *db.Store) error {
 	return c.checkOwner(ctx, store, workflows.Starter{Client: c}.ClaimNamespace)
 }
 
-// CheckNamespace returns a *ForeignNamespaceError if the client's namespace belongs to
-// another database.
+// CheckNamespace returns a *ForeignNamespaceError if the namespace belongs to another database.
 func CheckNamespace(ctx context.Context, c *Client, store *db.Store) error {
 	return c.checkOwner(ctx, store, func(ctx context.Context, _ string) (string, error) {
 		return workflows.Starter{Client: c}.NamespaceOwner(ctx)
@@ -75,8 +73,7 @@ func (c *Client) checkOwner(
 
 const claimEvery = time.Minute
 
-// claimant keeps a worker's namespace: a Temporal that has lost its state does not know
-// whose it is.
+// claimant renews the claim of a namespace, which Temporal may lose with its state.
 type claimant struct {
 	client *Client
 	store  *db.Store
@@ -89,19 +86,18 @@ func (c claimant) run(ctx context.Context) {
 		if foreign, is := errors.AsType[*ForeignNamespaceError](err); is {
 			c.logger.ErrorContext(ctx, "two databases use one namespace: stop the workers of one of them", "error", foreign)
 		}
-		// others tell of a Temporal or a database that is away
+		// other checks report a failure of Temporal or the database
 	}
 }
 
-// Attributes are the search attributes that a namespace lacks, and those that it has with another
-// type than Mosey's.
+// Attributes are a namespace's missing search attributes, and attributes of a wrong type.
 type Attributes struct {
 	Missing []string
-	// Wrong says of each in words what it is and should be.
+	// Wrong names the actual and the wanted type of each.
 	Wrong []string
 }
 
-// LookAtAttributes compares those of the client's namespace with what workflows set.
+// LookAtAttributes compares the namespace's search attributes with the workflows'.
 func LookAtAttributes(ctx context.Context, c *Client) (a Attributes, err error) {
 	has, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: c.namespace})
 	if err != nil {
@@ -120,7 +116,7 @@ func LookAtAttributes(ctx context.Context, c *Client) (a Attributes, err error) 
 	return a, nil
 }
 
-// AttributesCommand is the command that makes search attributes; none named means all.
+// AttributesCommand returns the command that creates search attributes; no names means all.
 func AttributesCommand(namespace string, names []string) string {
 	want := workflows.SearchAttributes()
 	if len(names) == 0 {
@@ -133,24 +129,24 @@ func AttributesCommand(namespace string, names []string) string {
 	return strings.Join(words, " ")
 }
 
-// WrongAttributesRemedy is what helps if an attribute has another type.
+// WrongAttributesRemedy is the remedy for an attribute of another type.
 const WrongAttributesRemedy = "Use a namespace of its own for Mosey: an attribute's type cannot be changed."
 
 const (
-	// retentionDefault is how long a namespace that Mosey makes keeps closed workflows.
+	// retentionDefault is the retention of closed workflows in a namespace that Mosey creates.
 	retentionDefault = 7 * 24 * time.Hour
-	// settle is how long a change of a namespace takes at the most to reach all of a server.
+	// settle bounds the time for a namespace change to reach a whole server.
 	settle      = 30 * time.Second
 	settlePause = 500 * time.Millisecond
 )
 
-// NamespaceCommand is the command that makes a namespace.
+// NamespaceCommand returns the command that creates a namespace.
 func NamespaceCommand(namespace string) string {
 	return fmt.Sprintf("temporal operator namespace create --namespace %s --retention %dd", namespace, retentionDefault/(24*time.Hour))
 }
 
-// PrepareNamespace makes the missing namespace and search attributes if this client may, and
-// reports what it did, or the command for it. An attribute of another type is an error.
+// PrepareNamespace creates the missing namespace and search attributes. It reports its actions, or
+// the commands if this client lacks permission. An attribute of another type is an error.
 func PrepareNamespace(ctx context.Context, c *Client) (did []string, err error) {
 	made, unseen, err := makeNamespace(ctx, c)
 	if unseen != nil {
@@ -191,7 +187,7 @@ func PrepareNamespace(ctx context.Context, c *Client) (did []string, err error) 
 	return append(did, fmt.Sprintf("Made the search attributes %s in the Temporal namespace %q.", names, c.namespace)), nil
 }
 
-// refused reports whether a Temporal does not let this client do something, as Temporal Cloud.
+// refused reports whether a Temporal, such as Temporal Cloud, denies this client an action.
 func refused(err error) bool {
 	code := status.Code(err)
 	if is, ok := errors.AsType[serviceerror.ServiceError](err); ok {
@@ -200,8 +196,8 @@ func refused(err error) bool {
 	return code == codes.PermissionDenied || code == codes.Unimplemented || code == codes.Unauthenticated
 }
 
-// makeNamespace makes the client's namespace if it is missing. unseen is why that is not known:
-// whoever may not look may use it all the same.
+// makeNamespace creates the client's namespace if it is missing. unseen is set if the client may
+// not check for it, but may still use it.
 func makeNamespace(ctx context.Context, c *Client) (made bool, unseen, err error) {
 	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.namespace})
 	if err == nil {
@@ -217,13 +213,13 @@ func makeNamespace(ctx context.Context, c *Client) (made bool, unseen, err error
 		Namespace: c.namespace, Description: "Mosey", WorkflowExecutionRetentionPeriod: durationpb.New(retentionDefault),
 	})
 	if _, exists := errors.AsType[*serviceerror.NamespaceAlreadyExists](err); exists {
-		err = nil // another was first
+		err = nil // another process created it first
 	}
 	return err == nil, nil, err
 }
 
-// settledAttributes is LookAtAttributes for a namespace that may have been made just now, which takes
-// some seconds to be known everywhere.
+// settledAttributes is LookAtAttributes for a namespace that may be new and needs seconds to
+// settle.
 func settledAttributes(ctx context.Context, c *Client, made bool) (a Attributes, err error) {
 	ctx, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
@@ -236,7 +232,7 @@ func settledAttributes(ctx context.Context, c *Client, made bool) (a Attributes,
 	}
 }
 
-// addAttributes makes attributes, and waits until they are shown.
+// addAttributes creates attributes and waits until the server lists them.
 func addAttributes(ctx context.Context, c *Client, names []string) error {
 	ctx, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
@@ -251,7 +247,7 @@ func addAttributes(ctx context.Context, c *Client, names []string) error {
 		if refused(err) {
 			return err
 		}
-		// it is made already where another was first, or where it is not shown yet
+		// an attribute exists already if another process was first, or if it is not listed yet
 		if a, lookErr := LookAtAttributes(ctx, c); lookErr == nil && len(a.Missing) == 0 {
 			return nil
 		}

@@ -24,7 +24,7 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// reconciler compares what rows want with what runs, while no other process does.
+// reconciler compares rows with running workflows. One process at a time does so.
 type reconciler struct {
 	store    *db.Store
 	starter  workflows.Starter
@@ -34,11 +34,10 @@ type reconciler struct {
 	page int64
 }
 
-// revisitsStep is how many pages are checked a minute.
 const revisitsStep = 10_000
 
 const (
-	// outcomesEvery and hoursEvery are how often it is added up how attempts have ended.
+	// outcomesEvery and hoursEvery are the intervals between totals of attempt outcomes.
 	outcomesEvery = time.Minute
 	hoursEvery    = time.Hour
 )
@@ -51,7 +50,7 @@ func (r *reconciler) run(ctx context.Context) {
 		}
 	}()
 	look := reconcile.Reconciler{Store: r.store, Workflows: r.starter, Logger: r.logger}
-	var outcomes, hours time.Time // when they were added up
+	var outcomes, hours time.Time // the last totals
 	for wait := reconcile.First; pause(ctx, wait); wait = reconcile.Every {
 		var err error
 		if lead, err = r.lead(ctx, lead); err == nil && lead != nil {
@@ -70,7 +69,7 @@ func (r *reconciler) run(ctx context.Context) {
 	}
 }
 
-// revisits mends pages that would never be visited again.
+// revisits repairs pages without a next visit.
 func (r *reconciler) revisits(ctx context.Context) error {
 	end, _, err := r.store.LastIDs(ctx)
 	if err != nil {
@@ -90,7 +89,7 @@ func (r *reconciler) revisits(ctx context.Context) error {
 	return nil
 }
 
-// lead keeps the right to reconcile, or tries to take it.
+// lead renews or tries to acquire the right to reconcile.
 func (r *reconciler) lead(ctx context.Context, lead *db.Lead) (*db.Lead, error) {
 	if lead != nil {
 		if lead.Lasts(ctx) {
@@ -102,29 +101,27 @@ func (r *reconciler) lead(ctx context.Context, lead *db.Lead) (*db.Lead, error) 
 }
 
 const (
-	// orphansMost is how many workflows are looked at; what is left waits for its time-out.
+	// orphansMost bounds the workflows checked; the others wait for their time-outs.
 	orphansMost = 20_000
-	// orphansAtOnce is how many at a time: the crawl goes on meanwhile.
+	// orphansAtOnce bounds the concurrent checks, because the crawl continues meanwhile.
 	orphansAtOnce = 4
 	orphansPage   = 1000
-	// orphansPause is how long after a failure it is tried again, and how long after
-	// a success those are looked for that the list of workflows did not have yet.
+	// orphansPause is the wait after a failure, and before the check for workflows not yet listed.
 	orphansPause = 5 * time.Second
-	// listLag is how long a workflow may run at the most before it is on that list.
+	// listLag bounds the time until a running workflow is listed.
 	listLag = time.Minute
 )
 
-// started is about when this process was.
 var started = time.Now()
 
-// orphans are activities of dead processes of this machine, which Temporal would notice only after
-// minutes. If a live process is taken for dead, no site is hurried: its requests hold their slots.
+// orphans finds activities of this machine's dead processes, which Temporal notices only after
+// minutes. A live process taken for dead hurries no site, because its requests hold their slots.
 type orphans struct {
 	client *Client
 	logger *slog.Logger
 }
 
-// run has Temporal run them again at once, and says what it does.
+// run makes Temporal retry orphaned activities at once, and logs their number.
 func (o orphans) run(ctx context.Context) {
 	const running = `ExecutionStatus = "Running"`
 	recent := fmt.Sprintf(`%s AND StartTime BETWEEN "%s" AND "%s"`, running,
@@ -146,7 +143,7 @@ func (o orphans) run(ctx context.Context) {
 	}
 }
 
-// fail fails those of the workflows that a query finds, and returns how many there were.
+// fail fails the orphaned activities of the workflows that a query finds, and returns their number.
 func (o orphans) fail(ctx context.Context, query string) (int64, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -201,7 +198,7 @@ func (o orphans) failOf(ctx context.Context, host string, w *commonpb.WorkflowEx
 	return failed, nil
 }
 
-// Identity is a process of Mosey, as Temporal knows it.
+// Identity identifies a process of Mosey in Temporal.
 type Identity struct {
 	Version string
 	PID     int
@@ -210,7 +207,7 @@ type Identity struct {
 
 var identityPattern = regexp.MustCompile(`^mosey/(\S+) (\d+)@(.+)$`)
 
-// ParseIdentity reads the identity of a client or worker. ok means that it is one of Mosey.
+// ParseIdentity parses the identity of a client or worker. ok reports whether it is Mosey's.
 func ParseIdentity(text string) (id Identity, ok bool) {
 	m := identityPattern.FindStringSubmatch(text)
 	if m == nil {
@@ -220,8 +217,8 @@ func ParseIdentity(text string) (id Identity, ok bool) {
 	return Identity{Version: m[1], PID: pid, Host: m[3]}, err == nil
 }
 
-// orphaned reports whether an activity is that of a process on a host that is dead. A
-// container's processes may all have the same number: one that has ours had it before.
+// orphaned reports whether an activity belongs to a dead process on a host. In a container all
+// processes may have the same PID: a process with ours is an earlier one.
 func orphaned(a *workflowpb.PendingActivityInfo, host string) bool {
 	id, ok := ParseIdentity(a.GetLastWorkerIdentity())
 	if a.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED || !ok || id.Host != host {

@@ -4,5 +4,5 @@ package wiring
 
 import "errors"
 
-// RoomAt is not known here: errors.ErrUnsupported.
+// RoomAt returns errors.ErrUnsupported.
 func RoomAt(string) (Room, error) { return Room{}, errors.ErrUnsupported }

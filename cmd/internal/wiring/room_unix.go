@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// RoomAt tells how full the disk is that a directory is on.
+// RoomAt returns the free and total space of the disk of a directory.
 func RoomAt(dir string) (Room, error) {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(dir, &stat); err != nil {

@@ -18,15 +18,15 @@ import (
 
 const envPrefix = "MOSEY"
 
-// Flags are those that every program has.
+// Flags are the flags of every program.
 type Flags struct {
 	LogFlags
 
 	Version versionFlag `help:"Print the version." env:"-"`
 }
 
-// NewParser makes the parser of a command line. A value that no flag gives comes
-// from the environment (MOSEY_*), else from files, the last of which wins.
+// NewParser returns a command line parser. Missing flags get their values from the environment
+// (MOSEY_*), else from the last file that has them.
 func NewParser(flags any, env Env, files []string, options ...kong.Option) (*kong.Kong, error) {
 	load := func(r io.Reader) (kong.Resolver, error) { return loadSettings(r, env) }
 	parser, err := kong.New(flags, append([]kong.Option{
@@ -45,8 +45,8 @@ func NewParser(flags any, env Env, files []string, options ...kong.Option) (*kon
 	return parser, nil
 }
 
-// detachEnv keeps kong from reading the environment of the process: settings reads the one of the
-// command. Only the flag of a settings file is set here, because settings needs it.
+// detachEnv keeps kong from reading the process's environment: settings reads the command's. Only
+// the flag of a settings file is set here, because settings needs it.
 func detachEnv(n *kong.Node, env Env) {
 	for _, flag := range n.Flags {
 		flag.Tag.Envs = nil
@@ -72,7 +72,7 @@ func helpWithEnv(v *kong.Value) string {
 	return help + " ($" + strings.Join(v.Flag.Envs, ", $") + ")" + v.Help[len(help):]
 }
 
-// ConfigFlag is a flag that names a settings file.
+// ConfigFlag is the name of a settings file.
 type ConfigFlag string
 
 // BeforeResolve reads the file; kong calls it.
@@ -89,8 +89,7 @@ func (ConfigFlag) BeforeResolve(k *kong.Kong, ctx *kong.Context, trace *kong.Pat
 	return nil
 }
 
-// decodeDuration reads a duration. A bare number, which kong would take for
-// nanoseconds, is refused: a delay of 10 must not come out as none at all.
+// decodeDuration parses a duration. It refuses a bare number, which kong takes for nanoseconds.
 func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 	token, err := ctx.Scan.PopValue("duration")
 	if err != nil {
@@ -105,15 +104,15 @@ func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// settings come from the environment, else from a YAML file. There a key is a flag's name, with
-// underscores or dashes. Below the name of a command it is for that command alone.
+// settings resolves flags from the environment, else from a YAML file. A key is a flag's name, with
+// underscores or dashes. A section named like a command applies to that command alone.
 type settings struct {
 	env  Env
-	name string // of the file
+	name string // the file's name
 	file map[string]setting
 }
 
-// setting is a value as it would stand on the command line, or a section.
+// setting is a value as on the command line, or a section.
 type setting struct {
 	text    string
 	section map[string]setting
@@ -121,7 +120,7 @@ type setting struct {
 	given bool
 }
 
-// UnmarshalYAML takes values as they were written: a run named 1.10 is not 1.1.
+// UnmarshalYAML keeps values as written: a run named 1.10 is not 1.1.
 func (s *setting) UnmarshalYAML(n *yaml.Node) error {
 	s.given = true
 	switch n.Kind {
@@ -146,7 +145,6 @@ func (s *setting) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// decodeKeys reads a section. Its keys get the dashes that flags have.
 func decodeKeys(n *yaml.Node, into *map[string]setting) error {
 	var section map[string]setting
 	if err := n.Decode(&section); err != nil {
@@ -180,13 +178,13 @@ func loadSettings(r io.Reader, env Env) (kong.Resolver, error) {
 			err = decodeKeys(&text, &s.file)
 		}
 	}
-	if err != nil { // of several faults yaml makes a line each
+	if err != nil { // yaml formats several faults as a line each
 		return nil, fmt.Errorf("settings file: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return s, nil
 }
 
-// Validate refuses keys that no flag has, so that a typing error does not pass for a setting.
+// Validate refuses unknown keys, so that a typing error is not ignored.
 func (s settings) Validate(app *kong.Application) error {
 	var errs []error
 	refuse := func(format string, args ...any) {
@@ -208,7 +206,7 @@ func (s settings) Validate(app *kong.Application) error {
 				}
 			}
 		case isCommand && !value.given:
-			// a section of which all is commented out
+			// a section with all its lines commented out
 		case value.section != nil || !slices.Contains(everywhere, key):
 			refuse("there is no setting %q; settings have the names of the flags", key)
 		}
@@ -242,7 +240,7 @@ func (s settings) Resolve(_ *kong.Context, parent *kong.Path, flag *kong.Flag) (
 		}
 	}
 	var v setting
-	if len(flag.Envs) > 0 { // another command's setting may have the name of a flag without a variable
+	if len(flag.Envs) > 0 { // another command's setting may share the name of a flag without a variable
 		v = s.file[flag.Name]
 	}
 	if parent.Node().Type == kong.CommandNode {
@@ -256,8 +254,7 @@ func (s settings) Resolve(_ *kong.Context, parent *kong.Path, flag *kong.Flag) (
 	return nil, nil //nolint:nilnil // kong's way to say "not here"
 }
 
-// checked is a flag's text, read once already: what kong would say of a bad one does
-// not tell where it stands.
+// checked parses a flag's text early, because kong's error would not name the source.
 func checked(flag *kong.Flag, text, source string) (any, error) {
 	target := reflect.New(flag.Target.Type()).Elem()
 	if target.Kind() == reflect.Pointer {
@@ -270,7 +267,7 @@ func checked(flag *kong.Flag, text, source string) (any, error) {
 	return text, nil
 }
 
-// onOff reads switches: on, off, or a flag without a value, which is on.
+// onOff parses switches: on, off, or a flag without a value, which means on.
 type onOff struct{}
 
 func (onOff) IsBool() bool { return true }
@@ -287,7 +284,7 @@ func (onOff) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// decodeNetwork reads a network. An address is the network of it alone.
+// decodeNetwork parses a network, or an address as a network of one.
 func decodeNetwork(ctx *kong.DecodeContext, target reflect.Value) error {
 	token, err := ctx.Scan.PopValue("network")
 	if err != nil {
@@ -311,17 +308,17 @@ func parseNetwork(text string) (network netip.Prefix, ok bool) {
 	return network, err == nil && !network.Addr().Is4In6()
 }
 
-// Env is an environment, as os.Environ gives it. Commands get it from their caller, so that a test
-// can give each its own. What is set to nothing, as compose files leave it, counts as not set.
+// Env is an environment in the format of os.Environ. Callers pass it to commands, so that each test
+// can use its own. An empty variable, as compose files leave it, counts as unset.
 type Env []string
 
-// Get is a variable's value; empty if it is not set.
+// Get returns a variable's value, or "" if it is not set.
 func (e Env) Get(name string) string {
 	value, _ := e.LookupEnv(name)
 	return value
 }
 
-// LookupEnv is a variable's value, and whether it is set to anything.
+// LookupEnv returns a variable's value and reports whether it is not empty.
 func (e Env) LookupEnv(name string) (string, bool) {
 	for _, kv := range slices.Backward(e) {
 		if key, value, _ := strings.Cut(kv, "="); key == name {
@@ -331,5 +328,5 @@ func (e Env) LookupEnv(name string) (string, bool) {
 	return "", false
 }
 
-// Environ returns all variables, as envconfig wants them.
+// Environ returns all variables, for envconfig.
 func (e Env) Environ() []string { return e }

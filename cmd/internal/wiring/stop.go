@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// recordSpan is how long what was broken off, and what has ended last, has to be recorded.
+	// recordSpan bounds the time to record the last requests, including cancelled ones.
 	recordSpan = 3 * time.Second
-	// pollsEnd is how long the polls of a worker that stops take to end.
+	// pollsEnd is the time for a stopping worker's polls to end.
 	pollsEnd = 200 * time.Millisecond
-	// endSpan is how long all that follows may take.
+	// endSpan bounds the remaining steps.
 	endSpan = 2 * time.Second
 )
 
-// StopSpan is the longest that a worker takes to stop: whatever is away, it ends then.
+// StopSpan returns the longest time to stop a worker, even if a service is unavailable.
 func (f FetchFlags) StopSpan() time.Duration { return f.Drain + recordSpan + endSpan }
 
-// Drain begins no more requests. Requests in flight may end until FetchFlags.Drain, and are then broken
-// off and recorded. Another call changes nothing.
+// Drain starts no more requests, and cancels and records the requests in flight after
+// FetchFlags.Drain. Further calls have no effect.
 func (w *Worker) Drain() { activities.Drain(w.acts, w.drain) }
 
-// Stop drains, ends serving and hands waiting domains over to other workers, or keeps them (see KeepIn). It
-// returns after StopSpan at the latest.
+// Stop drains, stops serving and hands waiting domains over, or saves them (see KeepIn). It returns
+// within StopSpan.
 func (w *Worker) Stop() {
 	w.Drain()
 	done := make(chan struct{})
@@ -58,8 +58,8 @@ func (w *Worker) Stop() {
 	}
 }
 
-// EndBy ends the process some time after a context has ended, unless stop is called before: what
-// is left then waits for something that is away.
+// EndBy calls end some time after a context has ended, unless stop is called before. So a process
+// ends although a service is unavailable.
 func EndBy(ctx context.Context, span time.Duration, end func()) (stop func()) {
 	finished := make(chan struct{})
 	unwatch := context.AfterFunc(ctx, func() {
@@ -75,7 +75,7 @@ func EndBy(ctx context.Context, span time.Duration, end func()) (stop func()) {
 	}
 }
 
-// pause waits for a time, and returns false if the context ends before.
+// pause waits for span, or returns false if the context ends first.
 func pause(ctx context.Context, span time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -85,7 +85,7 @@ func pause(ctx context.Context, span time.Duration) bool {
 	}
 }
 
-// background runs functions until stop is called, which waits for them.
+// background runs functions; stop cancels them and waits for them.
 func background(runs ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -100,13 +100,13 @@ func background(runs ...func(context.Context)) (stop func()) {
 
 const schemaEvery = 15 * time.Second
 
-// watchSchema stops taking work, and reports to Behind, once a migration has removed what this
-// program needs. Requests in flight are finished first.
+// watchSchema stops taking work, finishes its requests, and reports to Behind, once a migration has
+// removed needed schema.
 func (w *Worker) watchSchema(ctx context.Context) {
 	for pause(ctx, schemaEvery) {
 		err := CheckSchema(ctx, w.reconciler.store)
 		if !errors.Is(err, crawl.ErrInvalid) {
-			continue // others tell of a database that is away
+			continue // other checks report a failure of the database
 		}
 		w.logger.ErrorContext(ctx, "the database has left this worker behind: it stops taking work", "error", err)
 		w.stopServing()
@@ -115,5 +115,5 @@ func (w *Worker) watchSchema(ctx context.Context) {
 	}
 }
 
-// Behind tells that this program can no longer serve its database, and has stopped taking work.
+// Behind reports that this program can no longer serve its database, and has stopped taking work.
 func (w *Worker) Behind() <-chan error { return w.behind }

@@ -17,10 +17,9 @@ import (
 	"github.com/mosey-web/mosey/db"
 )
 
-// Telemetry is what a process counts for those who watch it, and the traces of its attempts. A
-// nil one is off, and may be used all the same.
+// Telemetry holds the metrics of a process and the traces of its attempts. A nil Telemetry is off.
 type Telemetry struct {
-	// Metrics is nil where nobody looks at them, and so is traces.
+	// Metrics is nil if metrics are off; traces is nil if traces are off.
 	*telemetry.Metrics
 
 	traces *telemetry.Traces
@@ -29,11 +28,10 @@ type Telemetry struct {
 	debug   bool
 	sdk     client.MetricsHandler
 	server  *telemetry.Server
-	stop    func() // sampling
+	stop    func() // stops sampling
 }
 
-// NewTelemetry counts, if the flags say that somebody watches, and makes traces, if the
-// environment says so; else it returns nil.
+// NewTelemetry enables metrics by flags and traces by environ. It returns nil if both are off.
 func NewTelemetry(f telemetry.WatchFlags, environ Env, logger *slog.Logger) (t *Telemetry, err error) {
 	address, err := f.Address()
 	if err != nil {
@@ -44,7 +42,7 @@ func NewTelemetry(f telemetry.WatchFlags, environ Env, logger *slog.Logger) (t *
 		return nil, Usagef("%w", err)
 	}
 	if address == "" && traces == nil {
-		return nil, nil //nolint:nilnil // off, which is no mistake
+		return nil, nil //nolint:nilnil // off
 	}
 	t = &Telemetry{traces: traces, stop: func() {}}
 	if address != "" {
@@ -70,7 +68,7 @@ func (t *Telemetry) queries() pgx.QueryTracer {
 	return nil
 }
 
-// Measured is telemetry.Metrics.Measured; nil is that nobody watches.
+// Measured is telemetry.Metrics.Measured; nil means that metrics are off.
 func (t *Telemetry) Measured() func(measure string) (tags []string, take func(tags []string, value float64)) {
 	if !t.counting() {
 		return nil
@@ -78,7 +76,7 @@ func (t *Telemetry) Measured() func(measure string) (tags []string, take func(ta
 	return t.Metrics.Measured()
 }
 
-// outages are told to others, and counted.
+// outages passes outages on and counts them.
 func (t *Telemetry) outages(told func(crawl.Outage)) func(crawl.Outage) {
 	if !t.counting() {
 		return told
@@ -89,8 +87,7 @@ func (t *Telemetry) outages(told func(crawl.Outage)) func(crawl.Outage) {
 	}
 }
 
-// Serve has the counts served, and the database looked at for more. dirs are directories that
-// must be writable.
+// Serve serves the metrics and samples the database for more. dirs must be writable.
 func (t *Telemetry) Serve(ctx context.Context, store *db.Store, c *Client, logger *slog.Logger, dirs ...string) (err error) {
 	if !t.counting() {
 		return nil
@@ -105,7 +102,7 @@ func (t *Telemetry) Serve(ctx context.Context, store *db.Store, c *Client, logge
 	return nil
 }
 
-// Address is where the counts are served; empty is nowhere.
+// Address returns the address that serves metrics; empty means that they are not served.
 func (t *Telemetry) Address() string {
 	if t == nil || t.server == nil {
 		return ""
@@ -113,7 +110,7 @@ func (t *Telemetry) Address() string {
 	return t.server.Address
 }
 
-// Close stops all of it.
+// Close stops sampling, traces and the server.
 func (t *Telemetry) Close() error {
 	if t == nil {
 		return nil
@@ -149,7 +146,6 @@ func checks(store *db.Store, c *Client, dirs []string) []telemetry.Check {
 	}
 }
 
-// writable writes a file of a page's size to a directory, and deletes it.
 func writable(dir string) (err error) {
 	file, err := os.CreateTemp(dir, ".mosey-ready-*")
 	if err != nil {

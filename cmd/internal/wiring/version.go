@@ -25,11 +25,10 @@ import (
 // -ldflags "-X github.com/mosey-web/mosey/cmd/internal/wiring.release=1.2.3".
 var release = ""
 
-// next is the release that this code is on its way to.
 const next = "0.1.0-dev"
 
-// Version is the version of this program, as it stands in its User-Agent: that of the
-// release, else of the module where Go knows it, else of the next release.
+// Version returns the version in the User-Agent: the release's, the module's, or the next
+// release's.
 func Version() string {
 	module := ""
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
@@ -38,16 +37,15 @@ func Version() string {
 	return strings.TrimPrefix(cmp.Or(release, module, next), "v")
 }
 
-// Versions is what a report of a fault should name.
+// Versions are the versions to name in a bug report.
 type Versions struct {
 	Version, Commit, Go, Platform string
-	// Schema is the newest of a database that it knows, and Extractor that of its reading
-	// of pages (crawl.ExtractorVersion).
+	// Schema is the newest known database schema; Extractor is crawl.ExtractorVersion.
 	Schema    int64
 	Extractor int
 }
 
-// NewVersions reads the versions of this program.
+// NewVersions returns the versions of this program.
 func NewVersions() (Versions, error) {
 	schema, err := db.KnownSchema()
 	if err != nil {
@@ -63,7 +61,7 @@ func NewVersions() (Versions, error) {
 	}, nil
 }
 
-// Text is the versions for people, one a line, without the end of the last line.
+// Text formats the versions, one a line, without a last line end.
 func (v Versions) Text(program string) string {
 	text := program + " " + v.Version + "\n"
 	if v.Commit != "" {
@@ -74,7 +72,7 @@ func (v Versions) Text(program string) string {
 
 type versionFlag bool
 
-// BeforeReset prints; kong calls it when the flag is given.
+// BeforeReset prints the version; kong calls it when the flag is given.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	versions, err := NewVersions()
 	if err != nil {
@@ -85,8 +83,7 @@ func (versionFlag) BeforeReset(app *kong.Kong) error {
 	return nil
 }
 
-// commit is the source's, with -dirty after it where files differed from the commit; empty
-// where Go does not know it.
+// commit returns the source's commit, with -dirty if files differ from it, or "" if unknown.
 func commit(settings []debug.BuildSetting) string {
 	revision, suffix := "", ""
 	for _, s := range settings {
@@ -103,26 +100,25 @@ func commit(settings []debug.BuildSetting) string {
 	return revision + suffix
 }
 
-// DeploymentFlag names a worker deployment. Temporal's worker controller for Kubernetes sets
-// the same variable.
+// DeploymentFlag names a worker deployment. Temporal's Kubernetes controller uses its variable.
 type DeploymentFlag struct {
 	Deployment string `help:"Worker deployment of Temporal that the versions belong to. Default: mosey." env:"TEMPORAL_DEPLOYMENT_NAME" default:"mosey" expert:"" placeholder:"NAME"`
 }
 
-// Role is which part of the work a worker serves.
+// Role is the part of the work that a worker serves.
 type Role string
 
-// The roles. Of fetch and control there has to be a worker each, or one of all.
+// The roles. Both fetch and control need a worker, unless one has all.
 const (
 	RoleAll Role = "all"
-	// RoleFetch is for workflows and requests to sites.
+	// RoleFetch serves workflows and requests to sites.
 	RoleFetch Role = "fetch"
-	// RoleControl is for the dispatcher, seeds and people's commands. It also compares rows with
-	// running workflows, and writes the search index.
+	// RoleControl serves the dispatcher, seeds and commands, reconciles workflows with rows, and
+	// writes the search index.
 	RoleControl Role = "control"
 )
 
-// ServeFlags say which part of the work a worker serves, and of which version.
+// ServeFlags select the role and the version of a worker.
 type ServeFlags struct {
 	DeploymentFlag
 
@@ -131,10 +127,9 @@ type ServeFlags struct {
 	BuildID string `name:"build-id" env:"TEMPORAL_WORKER_BUILD_ID" help:"Version of this worker, such as v0.2.0: it serves what was begun by it, and all once mosey deploy has made it current. Default: none, it serves whatever comes." placeholder:"ID"`
 }
 
-// deploymentName is what Temporal takes for the name of a deployment.
 var deploymentName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_+-]{0,99}$`)
 
-// buildIDName is what it takes for a build ID: dots, too.
+// buildIDName matches the build IDs that Temporal allows; they may have dots.
 var buildIDName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}$`)
 
 // Validate checks the name.
@@ -145,7 +140,7 @@ func (f DeploymentFlag) Validate() error {
 	return nil
 }
 
-// Validate names each flag that is wrong.
+// Validate returns an error for an invalid flag.
 func (f ServeFlags) Validate() error {
 	err := f.DeploymentFlag.Validate()
 	if err == nil && f.BuildID != "" {
@@ -154,7 +149,7 @@ func (f ServeFlags) Validate() error {
 	return err
 }
 
-// CheckBuildID refuses what Temporal would not take for a build ID.
+// CheckBuildID returns an error for a build ID that Temporal would refuse.
 func CheckBuildID(what, id string) error {
 	if !buildIDName.MatchString(id) {
 		return fmt.Errorf("%s %q: want up to 100 letters, digits and . - _ +", what, id)
@@ -169,15 +164,15 @@ func (f ServeFlags) options() worker.DeploymentOptions {
 	return worker.DeploymentOptions{
 		UseVersioning: true,
 		Version:       worker.WorkerDeploymentVersion{DeploymentName: f.Deployment, BuildID: f.BuildID},
-		// for activities alone, which have none
+		// for activities alone, which have no behavior
 		DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
 	}
 }
 
 const wakesALook = workflows.WakesPerSecond * int(reconcile.Every/time.Second)
 
-// upgrader wakes workflows that sleep on another version than the current one. Any worker may do
-// so, but not that of mosey up, which has no deployment.
+// upgrader wakes workflows that sleep on an outdated version. mosey up, without a deployment, does
+// not.
 type upgrader struct {
 	waker  *workflows.Waker
 	logger *slog.Logger
@@ -201,11 +196,11 @@ func (u upgrader) look(ctx context.Context) error {
 	return err
 }
 
-// WarnVersion tells of a worker that gets no work, since Temporal gives that to another version.
+// WarnVersion warns of a worker without work because Temporal routes it to another version.
 func WarnVersion(ctx context.Context, c *Client, v ServeFlags, logger *slog.Logger) {
 	current, err := workflows.CurrentVersion(ctx, c)
 	switch {
-	case ctx.Err() != nil: // it is stopping
+	case ctx.Err() != nil: // stopping
 	case err != nil:
 		logger.WarnContext(ctx, "could not see which version of the workers is current", "error", err)
 	case v.BuildID == "" && current != "":

@@ -1,5 +1,5 @@
-// Package wiring puts a worker together: database, Temporal client, activities and
-// workflows. The mosey and worker commands share it.
+// Package wiring assembles a worker from a database, a Temporal client, activities and workflows.
+// The mosey and worker commands share it.
 package wiring
 
 import (
@@ -29,8 +29,8 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// FetchFlags are the settings of a worker's requests. They belong to the worker, not to a run:
-// starting a run must not open a network. Those that few need are marked expert.
+// FetchFlags are the settings of a worker's requests. They do not belong to a run, because starting
+// a run must not open a network. Rare settings are marked expert.
 type FetchFlags struct {
 	AgentFlags
 	SignFlags
@@ -46,7 +46,7 @@ type FetchFlags struct {
 	Drain           time.Duration  `help:"How long requests in flight may take to end when this process stops; the others are broken off, and made again later. Default: 20s." default:"20s" expert:"" placeholder:"DURATION"`
 }
 
-// Validate names each flag that is out of bounds.
+// Validate returns an error for each flag out of bounds.
 func (f FetchFlags) Validate() error {
 	errs := []error{f.CheckAgent()}
 	if u, err := url.Parse(f.WebURL); f.WebURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
@@ -74,13 +74,13 @@ func (f FetchFlags) Validate() error {
 
 func (f FetchFlags) config() fetch.Config {
 	c := fetch.Config{UserAgent: f.Agent(), AllowNetworks: f.AllowNetwork, TotalTimeout: f.Timeout}.WithDefaults()
-	// a whole request that may be short has no use for longer parts
+	// the parts of a request need no more time than all of it
 	c.ConnectTimeout = min(c.ConnectTimeout, f.Timeout)
 	c.FirstByteTimeout = min(c.FirstByteTimeout, f.Timeout)
 	return c
 }
 
-// Reach makes what requests are made with. The logger, if there is one, is told of keys that sign them.
+// Reach creates a fetch client and a resolver. logger, which may be nil, logs the signing keys.
 func (f FetchFlags) Reach(logger *slog.Logger) (*fetch.Client, *dns.Resolver, error) {
 	config := f.config()
 	signer, err := f.signer(logger)
@@ -98,8 +98,7 @@ func (f FetchFlags) Reach(logger *slog.Logger) (*fetch.Client, *dns.Resolver, er
 	return fetcher, resolver, err
 }
 
-// seedFileCache is where seed files are kept that workers download; empty where this user
-// has no place for such.
+// seedFileCache returns the directory of downloaded seed files, or "" if the user has no cache.
 func seedFileCache() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -108,7 +107,6 @@ func seedFileCache() string {
 	return filepath.Join(dir, "mosey", "lists")
 }
 
-// identity tells this process from others, in Temporal's UI and its logs.
 func identity() string {
 	return fmt.Sprintf("mosey/%s %d@%s", Version(), os.Getpid(), hostname())
 }
@@ -121,8 +119,8 @@ func hostname() string {
 	return host
 }
 
-// NewWorker makes a worker of a version, which the caller starts and stops. models may be nil. A
-// namespace of another database is a *ForeignNamespaceError.
+// NewWorker returns a worker, which the caller starts and stops. models may be nil. It returns a
+// *ForeignNamespaceError for a namespace of another database.
 func NewWorker(
 	ctx context.Context, c *Client, store *db.Store, f FetchFlags, v ServeFlags, models language.Models, logger *slog.Logger, t *Telemetry,
 ) (*Worker, error) {
@@ -219,10 +217,10 @@ type queue struct {
 
 func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
 	w := worker.New(c.Client, crawl.TaskQueue, worker.Options{
-		// An activity that waits for its slot is handed over, and has no place here. MaxFetches bounds
-		// the requests of the others.
+		// Activities that wait for a slot are handed over and not counted. MaxFetches bounds the
+		// others.
 		MaxConcurrentActivityExecutionSize: activitiesMax,
-		// The SDK sends one at four fifths of each activity's time-out, if that allows.
+		// The SDK sends a heartbeat at four fifths of each activity's time-out, if this allows.
 		MaxHeartbeatThrottleInterval: 10 * time.Minute,
 		WorkflowTaskPollerBehavior:   pollers(workflowPollersMax),
 		ActivityTaskPollerBehavior:   pollers(activityPollersMax),
@@ -234,7 +232,7 @@ func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activi
 	return w
 }
 
-// serveControl serves what starts and ends them. It never waits behind requests.
+// serveControl serves the activities that start and end workflows, which never wait for requests.
 func serveControl(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
 	w := worker.New(c.Client, crawl.ControlTaskQueue, worker.Options{
 		DisableWorkflowWorker:      true,
@@ -246,10 +244,10 @@ func serveControl(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activi
 	return w
 }
 
-// activitiesMax is how many activities a process may have under way that were not handed over.
+// activitiesMax bounds the running activities of a process, except those handed over.
 const activitiesMax = 100_000
 
-// How many pollers a worker may have; Temporal says how many pay.
+// Limits of pollers; Temporal reports the useful number.
 const (
 	workflowPollersMax = 32
 	activityPollersMax = 32
@@ -275,17 +273,17 @@ type Worker struct {
 	reconciler   reconciler
 	orphans      orphans
 	claimant     claimant
-	stopLooking  func() // of the three above, and at the schema
+	stopLooking  func() // of the three above and watchSchema
 	keywords     keywords.Writer
 	stopKeywords func()
 	stopServing  func()
-	// kept is the file of the domains that wait when this worker stops; empty hands them over by Temporal.
+	// kept is the file for the domains waiting at Stop; empty hands them over by Temporal.
 	kept   string
 	behind chan error
 	logger *slog.Logger
 }
 
-// Start begins to serve.
+// Start starts serving.
 func (w *Worker) Start() error {
 	w.adopt()
 	w.leaveFleet = background(w.fleet.run)

@@ -1,8 +1,8 @@
-// Package backup has the commands that make a backup of a data directory, and bring one back.
+// Package backup has the commands that back up and restore a data directory.
 //
 // A place of backups is a directory or a bucket. It has the files of each backup in backups/NAME/,
-// and the images of all backups beside. An image is stored under the hash of its bytes, and never
-// changes. The file manifest.json is written last: a backup without one is not whole.
+// and a shared folder of images. An image is stored under the hash of its bytes, and never changes.
+// The file manifest.json is written last: a backup without one is incomplete.
 package backup
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 )
 
-// Cmd makes a backup of the data directory, while it is used or not.
+// Cmd backs up the data directory, in use or not.
 type Cmd struct {
 	Where    string `arg:"" name:"place" help:"Where to: a directory, or the URL of a bucket (s3://BUCKET?region=REGION)."`
 	NoImages bool   `help:"Leave the bytes of images out. Otherwise those in the data directory are copied that are not there yet."`
@@ -32,7 +32,7 @@ type Cmd struct {
 	JSON     bool   `name:"json" help:"Print JSON: the backup's manifest, or one for each that is listed."`
 }
 
-// Run makes a backup, or lists those that are there.
+// Run makes a backup, or lists the backups.
 func (c *Cmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Keep < 0 {
 		return wiring.Usagef("--keep %d: want 1 or more", c.Keep)
@@ -72,7 +72,7 @@ func (c *Cmd) print(e *command.Env, m Manifest, p *place) error {
 	})
 }
 
-// openPlace opens a place of backups. What is wrong with its name is a mistake of who named it.
+// openPlace opens a place of backups. A wrong name is a usage error.
 func openPlace(ctx context.Context, where string) (*place, error) {
 	images, err := imagestore.Open(ctx, where)
 	if errors.Is(err, crawl.ErrInvalid) {

@@ -27,13 +27,12 @@ import (
 const (
 	prefix       = "backups/"
 	manifestFile = "manifest.json"
-	// format is the layout of a backup. It is an on-disk format.
+	// format is the version of the on-disk layout.
 	format = 1
-	// nameLayout begins a backup's name: the UTC time when it began. The identity of the database
-	// follows, in short.
+	// nameLayout begins a backup's name with its UTC time. The short database identity follows.
 	nameLayout    = "20060102T150405Z"
 	identityShort = 8
-	// manifestMost bounds what is read of a manifest, in bytes.
+	// manifestMost bounds a manifest, in bytes.
 	manifestMost = 4 << 20
 )
 
@@ -43,49 +42,48 @@ func nameOf(began time.Time, identity string) string {
 	return began.Format(nameLayout) + "-" + identity[:min(len(identity), identityShort)]
 }
 
-// databaseOf is the identity of the database in a backup's name, in short.
 func databaseOf(name string) string { return name[len(name)-identityShort:] }
 
-// Manifest says what a backup is.
+// Manifest describes a backup.
 type Manifest struct {
 	Format int    `json:"format"`
 	Name   string `json:"name"`
-	// Began is when it began. Taken is no later than the state that it has: how old that is decides
-	// how long slots stay closed after a restore.
+	// Began is the backup's start. Taken, no later than its state, decides how long a restore
+	// closes slots.
 	Began time.Time `json:"began"`
 	Taken time.Time `json:"taken"`
-	// Mosey and Schema are the versions that made it, Postgres the major version and Platform
-	// the system and architecture that can read the database's files.
+	// Mosey and Schema are the versions of the writer. Postgres is the major version, and Platform
+	// the system and architecture, that can read the database's files.
 	Mosey    string `json:"mosey"`
 	Schema   int64  `json:"schema"`
 	Postgres int    `json:"postgres"`
 	Platform string `json:"platform"`
 	// Database is the identity of the database.
 	Database string `json:"database"`
-	// Host and DataDir are where it was made.
+	// Host and DataDir are the backup's origin.
 	Host    string `json:"host"`
 	DataDir string `json:"data_dir"`
-	// Base are the database's files, a tar, Temporal those of its state, Password the file with
-	// the database's password. Each is compressed (zstd), and then cut into parts.
+	// Base is a tar of the database's files, Temporal its state, and Password the database's
+	// password file. Each is compressed (zstd) and cut into parts.
 	Base     []Part `json:"base"`
 	Temporal []Part `json:"temporal,omitempty"`
 	Password []Part `json:"password"`
-	// Unpacked is how large the database's files are.
+	// Unpacked is the size of the database's files, in bytes.
 	Unpacked int64 `json:"unpacked"`
-	// Images counts the images that are stored beside it; nil if they were left out.
+	// Images counts the images stored beside it; nil if they were left out.
 	Images *command.CopiedImages `json:"images,omitempty"`
-	// Verified is when it was restored for trial; zero if it was not.
+	// Verified is the time of its trial restore, or zero.
 	Verified time.Time `json:"verified,omitzero"`
 }
 
-// Part is one file.
+// Part is one file of a backup.
 type Part struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
-// Bytes is how large the backup is, without images.
+// Bytes returns the size of the backup, without images.
 func (m *Manifest) Bytes() (sum int64) {
 	for _, p := range slices.Concat(m.Base, m.Temporal, m.Password) {
 		sum += p.Bytes
@@ -98,7 +96,8 @@ type place struct {
 	files  *imagestore.Files
 }
 
-// names returns the names of all backups, oldest first. A broken one was interrupted, or is just being made.
+// names returns the names of all backups, oldest first. A broken one was interrupted, or is
+// running.
 func (p *place) names(ctx context.Context) (whole, broken []string, err error) {
 	files, err := p.files.Names(ctx)
 	if err != nil {
@@ -138,7 +137,7 @@ func (p *place) manifest(ctx context.Context, name string) (m Manifest, err erro
 	return m, nil
 }
 
-// seal writes the manifest, which makes a backup a whole one.
+// seal writes the manifest, which completes a backup.
 func (p *place) seal(ctx context.Context, m Manifest) error {
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -149,7 +148,7 @@ func (p *place) seal(ctx context.Context, m Manifest) error {
 	return p.files.Write(ctx, m.Name+"/"+manifestFile, hex.EncodeToString(sum[:]), int64(len(data)), bytes.NewReader(data))
 }
 
-// remove deletes a backup, its manifest first, so that the rest is never taken for a whole backup.
+// remove deletes a backup, its manifest first, so that the rest is never taken for a complete one.
 func (p *place) remove(ctx context.Context, name string) error {
 	if err := p.files.Remove(ctx, name+"/"+manifestFile); err != nil {
 		return err
@@ -168,11 +167,11 @@ func (p *place) remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// partBytes is how much is in one part. Each is on this machine's disk until it is stored.
+// partBytes is the size of a part. Each is on this machine's disk until it is stored.
 var partBytes int64 = 256 << 20
 
-// writeParts compresses what fill writes, and stores it in parts whose names begin with name.
-// scratch is a directory for the part that is being made.
+// writeParts compresses the output of fill, and stores it in parts whose names begin with name.
+// scratch is a directory for the current part.
 func writeParts(ctx context.Context, files *imagestore.Files, name, scratch string, fill func(io.Writer) error) ([]Part, error) {
 	w := &partWriter{ctx: ctx, files: files, name: name, scratch: scratch}
 	out, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
@@ -193,7 +192,7 @@ type partWriter struct {
 	name, scratch string
 
 	parts []Part
-	file  *os.File // the part that is being made; nil before it has begun
+	file  *os.File // the current part; nil at first
 	hash  hash.Hash
 	size  int64
 }
@@ -243,7 +242,7 @@ func (w *partWriter) discard() error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// readParts calls fn with what writeParts was given. Reading fails if a part does not have its SHA-256.
+// readParts calls fn with the data of writeParts. Reading fails if a part's SHA-256 differs.
 func readParts(ctx context.Context, files *imagestore.Files, parts []Part, progress func(read int64), fn func(io.Reader) error) error {
 	r := &partReader{ctx: ctx, files: files, parts: parts, progress: progress}
 	in, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
@@ -253,7 +252,7 @@ func readParts(ctx context.Context, files *imagestore.Files, parts []Part, progr
 	defer in.Close()
 	err = fn(in)
 	if err == nil {
-		_, err = io.Copy(io.Discard, in) // to the end, where the last hash is known
+		_, err = io.Copy(io.Discard, in) // to the end, to verify the last hash
 	}
 	return errors.Join(err, r.close())
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 )
 
-// RestoreCmd makes a data directory of a backup.
+// RestoreCmd creates a data directory from a backup.
 type RestoreCmd struct {
 	Where    string        `arg:"" optional:"" name:"place" help:"Where the backups are, as for mosey backup."`
 	Name     string        `arg:"" optional:"" help:"Which one, such as 20261126T101500Z-1f0a9c3b. Default: the newest."`
@@ -31,18 +31,18 @@ type RestoreCmd struct {
 	JSON     bool          `name:"json" help:"Print one JSON object."`
 }
 
-// Restored is what was done.
+// Restored reports a restore.
 type Restored struct {
 	Name    string `json:"name,omitempty"`
 	DataDir string `json:"data_dir,omitempty"`
-	// Age is how old the backup is, and Slots how many slots were closed.
+	// Age is the backup's age, and Slots the number of closed slots.
 	Age   string `json:"age"`
 	Slots int64  `json:"slots"`
-	// Images counts those that were copied; nil if the backup has none.
+	// Images counts the copied images; nil if the backup has no images.
 	Images *command.CopiedImages `json:"images,omitempty"`
 }
 
-// Run restores a backup into a data directory that has nothing in it.
+// Run restores a backup into an empty data directory.
 func (c *RestoreCmd) Run(ctx context.Context, e *command.Env) error {
 	if (c.Where == "") == (c.Database == 0) {
 		return wiring.Usagef("want a place of backups, or --database AGE for one that was restored by other means")
@@ -83,7 +83,7 @@ func (c *RestoreCmd) tell(e *command.Env, done Restored, says string) error {
 	return err
 }
 
-// closeSlots is for a database that was restored by other means.
+// closeSlots closes the slots of a database restored by other means.
 func (c *RestoreCmd) closeSlots(ctx context.Context, e *command.Env) error {
 	url := e.Environ.Get("DATABASE_URL")
 	if url == "" || c.Database < 0 {
@@ -126,20 +126,19 @@ func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err erro
 	return m, nil
 }
 
-// restoring is the folder of a data directory in which a backup is restored.
 const restoring = "restoring"
 
 type restorer struct {
 	place    *place
 	manifest Manifest
-	// home is a data directory, and dir a folder in it, which is made like one.
+	// home is a data directory, and dir a folder in it with the same layout
 	home, dir string
 	force     bool
 	view      *command.ProgressLine
 }
 
-// restore fills the data directory, which has to be missing or empty, and is held from the
-// beginning. The database comes last: without it nobody takes the directory for whole.
+// restore fills the data directory, which must be missing or empty, and is locked throughout. The
+// database comes last, so that an incomplete directory has no database.
 func (r *restorer) restore(ctx context.Context) (done Restored, err error) {
 	m := r.manifest
 	if err := r.checkOriginal(); err != nil {
@@ -156,7 +155,7 @@ func (r *restorer) restore(ctx context.Context) (done Restored, err error) {
 	if err := held.Publish(datadir.Info{Doing: "restores a backup"}); err != nil {
 		return done, err
 	}
-	if err := r.checkFree(); err != nil { // another may have filled it just now
+	if err := r.checkFree(); err != nil { // another process may have filled it
 		return done, err
 	}
 	if err := removeWithin(r.home); err != nil {
@@ -176,7 +175,7 @@ func (r *restorer) restore(ctx context.Context) (done Restored, err error) {
 		if _, _, err := wiring.Migrate(ctx, url, func(string) {}); err != nil {
 			return err
 		}
-		if err := r.checkOriginal(); err != nil { // that took a while
+		if err := r.checkOriginal(); err != nil { // the restore took a while
 			return err
 		}
 		done.Slots, err = closeRestored(ctx, url, age)
@@ -203,7 +202,7 @@ func (r *restorer) checkOriginal() error {
 		m.DataDir, info.PID)
 }
 
-// publish moves what was restored to its place, the database last.
+// publish moves the restored files to their place, the database last.
 func (r *restorer) publish() error {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
@@ -224,8 +223,7 @@ func (r *restorer) publish() error {
 	return nil
 }
 
-// checkFree refuses a data directory that has something in it, but for what a restore has left
-// that was killed: that has no database.
+// checkFree refuses a data directory with files, except leftovers of a killed restore.
 func (r *restorer) checkFree() error {
 	entries, err := os.ReadDir(r.home)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -304,7 +302,6 @@ func (r *restorer) restoreImages(ctx context.Context) (*command.CopiedImages, er
 	return &count, err
 }
 
-// withDatabase runs the database that was unpacked for as long as fn takes.
 func (r *restorer) withDatabase(ctx context.Context, fn func(url string) error) (err error) {
 	attached, err := postgres.Attach(ctx, postgres.Config{Dir: r.dir, Home: r.home})
 	if err != nil {
@@ -314,7 +311,7 @@ func (r *restorer) withDatabase(ctx context.Context, fn func(url string) error) 
 	return fn(attached.URL())
 }
 
-// readAll reads every row, and with it verifies the checksum of every block.
+// readAll reads every row, and so verifies the checksum of every block.
 func (r *restorer) readAll(ctx context.Context, url string) error {
 	return wiring.AsOwner(ctx, url, func(owner *db.Store) error {
 		identity, err := owner.Identity(ctx)

@@ -30,7 +30,7 @@ type taker struct {
 	view    *command.ProgressLine
 
 	m Manifest
-	// room is what a trial takes, in bytes.
+	// room is the size of a trial restore, in bytes
 	room int64
 }
 
@@ -38,8 +38,7 @@ func (t *taker) show(what string, n int64) {
 	t.view.Show(func(time.Time) string { return what + ": " + explain.Size(n) })
 }
 
-// take makes a backup, and reports whether there is one. Without one, what there is of it is
-// deleted. With one, an error says what could not be done besides.
+// take makes a backup, or deletes an incomplete one. If whole, err is about a later step.
 func (t *taker) take(ctx context.Context) (whole bool, err error) {
 	if t.scratch, err = openScratch(ctx, t.dir); err != nil {
 		return false, err
@@ -56,7 +55,7 @@ func (t *taker) take(ctx context.Context) (whole bool, err error) {
 	}
 	t.m.Mosey, t.m.Platform = versions.Version, versions.Platform
 	defer func() {
-		if !whole && t.m.Name != "" { // also where ctx has ended
+		if !whole && t.m.Name != "" { // also after ctx has ended
 			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 			defer cancel()
 			err = errors.Join(err, t.place.remove(clean, t.m.Name))
@@ -72,7 +71,7 @@ func (t *taker) take(ctx context.Context) (whole bool, err error) {
 	if err := t.place.seal(ctx, t.m); err != nil {
 		return false, err
 	}
-	if untried != nil { // those that were tried are worth more
+	if untried != nil { // verified backups are worth more
 		return true, fmt.Errorf("the backup is whole, but was not restored for trial, and no older one is deleted: %w", untried)
 	}
 	if err := t.prune(ctx); err != nil {
@@ -81,7 +80,7 @@ func (t *taker) take(ctx context.Context) (whole bool, err error) {
 	return true, nil
 }
 
-// store stores all parts of a backup, the database first: then no image is missing that a row names.
+// store stores all parts of a backup, the database first, so that every image in a row is included.
 func (t *taker) store(ctx context.Context) error {
 	if err := command.WithDatabase(ctx, t.e, func(url string) error { return t.storeDatabase(ctx, url) }); err != nil {
 		return err
@@ -131,8 +130,8 @@ func (t *taker) storeDatabase(ctx context.Context, url string) (err error) {
 	return err
 }
 
-// describe notes which database it is, and gives the backup its name. What a killed backup of
-// the same database has left is deleted: nobody else makes one now.
+// describe records the database and names the backup. It deletes leftovers of killed backups of the
+// database, because no other process makes one now.
 func (t *taker) describe(ctx context.Context, store *db.Store) error {
 	schema, err := db.SchemaOf(ctx, store.Pool())
 	if err != nil {
@@ -162,7 +161,6 @@ func (t *taker) describe(ctx context.Context, store *db.Store) error {
 	return nil
 }
 
-// ours are the names of backups of the same database, oldest first.
 func (t *taker) ours(names []string) (ours []string) {
 	for _, name := range names {
 		if databaseOf(name) == databaseOf(nameOf(t.m.Began, t.m.Database)) {
@@ -172,8 +170,8 @@ func (t *taker) ours(names []string) (ours []string) {
 	return ours
 }
 
-// storeTemporal takes the state of Temporal along. It is some seconds newer than the database:
-// the rows decide, and workflows that are ahead of them, or behind, look at them anew.
+// storeTemporal adds the state of Temporal, some seconds newer than the database. The rows decide:
+// workflows ahead of them, or behind, reload them.
 func (t *taker) storeTemporal(ctx context.Context) error {
 	copied := filepath.Join(t.scratch.Path(), "temporal.db")
 	found, err := stack.SnapshotTemporal(ctx, t.dir, copied)
@@ -193,11 +191,11 @@ func (t *taker) storeTemporal(ctx context.Context) error {
 	return errors.Join(err, os.Remove(copied))
 }
 
-// roomBeside is what a trial leaves free on the disk at the least: the crawl goes on.
+// roomBeside is the disk space that a trial leaves free for the running crawl.
 const roomBeside = 512 << 20
 
-// verify restores a backup in the data directory, reads it all, and deletes that again. untried
-// is why it could not: the disk has no room for it.
+// verify restores a backup, reads it all, and deletes the copy. untried is set if the disk lacks
+// room.
 func (t *taker) verify(ctx context.Context) (untried, err error) {
 	if t.NoVerify {
 		return nil, nil
@@ -243,7 +241,7 @@ func (t *taker) prune(ctx context.Context) error {
 	return nil
 }
 
-// openScratch takes the folder that one backup at a time works in. It removes what a killed process has left.
+// openScratch locks the folder of one backup at a time, and removes a killed process's leftovers.
 func openScratch(ctx context.Context, dataDir string) (*datadir.Dir, error) {
 	dir := filepath.Join(dataDir, "backup")
 	held, err := datadir.Lock(ctx, dir)
@@ -261,7 +259,7 @@ func openScratch(ctx context.Context, dataDir string) (*datadir.Dir, error) {
 
 const lostAndFound = "lost+found"
 
-// removeWithin removes what is in a directory that this process holds.
+// removeWithin empties a directory that this process holds.
 func removeWithin(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {

@@ -1,5 +1,4 @@
-// Package command is what all commands of mosey share: their environment, the store that
-// they open, how they read names and print.
+// Package command holds code shared by all commands: environment, store, arguments and printing.
 package command
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 )
 
-// RunningMosey is what the Mosey tells of itself that has the data directory, if one does.
+// RunningMosey returns the info of the Mosey that holds the data directory, if one does.
 func RunningMosey(e *Env) (info datadir.Info, running bool, err error) {
 	dir, err := datadir.Resolve(e.DataDir)
 	if err != nil {
@@ -33,7 +32,7 @@ func RunningMosey(e *Env) (info datadir.Info, running bool, err error) {
 	return datadir.Running(dir)
 }
 
-// ImageStoreOf is where images are stored, as a flag says or by default; empty is nowhere.
+// ImageStoreOf returns the image store of a flag or the default, or "" without a store.
 func ImageStoreOf(e *Env, where string) (string, error) {
 	if where != "" || e.Environ.Get("DATABASE_URL") != "" && wiring.TemporalAddress(e.Environ) != "" {
 		return where, nil // a cluster has no data directory
@@ -45,12 +44,12 @@ func ImageStoreOf(e *Env, where string) (string, error) {
 	return filepath.Join(dir, "images"), nil
 }
 
-// WithStore opens the database of a running Mosey, or starts the data directory's own while fn runs.
+// WithStore opens a running Mosey's database, or runs the data directory's own while fn runs.
 func WithStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
 	return withOpened(ctx, e, fn, func(url string) (*db.Store, error) { return wiring.OpenStore(ctx, url, nil) })
 }
 
-// WithReader is WithStore for what only reads.
+// WithReader is WithStore with the rights of a reader.
 func WithReader(ctx context.Context, e *Env, fn func(*db.Store) error) error {
 	return withOpened(ctx, e, fn, func(url string) (*db.Store, error) { return wiring.OpenReader(ctx, url) })
 }
@@ -71,7 +70,7 @@ func withOpened(ctx context.Context, e *Env, fn func(*db.Store) error, open func
 	})
 }
 
-// WithDatabase is the same for what opens the database by itself.
+// WithDatabase is WithStore for callers that open the database themselves.
 func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err error) {
 	url := e.Environ.Get("DATABASE_URL")
 	if url == "" {
@@ -94,11 +93,11 @@ func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err e
 	return fn(url)
 }
 
-// ErrNothingYet says that the data directory has no database yet.
+// ErrNothingYet reports that the data directory has no database yet.
 var ErrNothingYet = errors.New("nothing has been crawled yet")
 
-// WithNewStore is WithStore for commands that may be the first to use a database: it
-// starts a private one, or migrates the one that DATABASE_URL names.
+// WithNewStore is WithStore for commands that may come first: it creates the data directory's
+// database, or migrates DATABASE_URL's.
 func WithNewStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
 	if e.Environ.Get("DATABASE_URL") == "" {
 		err := WithStore(ctx, e, fn)
@@ -112,25 +111,25 @@ func WithNewStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
 	return WithStore(ctx, e, fn)
 }
 
-// Env is what a command touches of the world.
+// Env is the environment of a command.
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Terminal says that stdout is one.
+	// Terminal reports whether stdout is a terminal.
 	Terminal bool
 	Environ  wiring.Env
-	// Settings are the files that settings are read from, where they exist.
+	// Settings are the settings files to read, if they exist.
 	Settings []string
 	DataDir  string
-	// Log says what is logged, and how.
+	// Log configures logging.
 	Log wiring.LogFlags
-	// Process is the flags that were given and belong to the process, quoted.
+	// Process lists the given flags that belong to the process, quoted.
 	Process []string
 
 	hints hints
 }
 
-// Migrate brings the database to the newest schema. It makes the data directory's database if needed.
+// Migrate brings the database to the newest schema. It creates the data directory's if needed.
 func Migrate(ctx context.Context, e *Env) (schema db.Schema, applied int, err error) {
 	url := e.Environ.Get("DATABASE_URL")
 	if url == "" {
@@ -158,13 +157,13 @@ func Migrate(ctx context.Context, e *Env) (schema db.Schema, applied int, err er
 
 func (e *Env) note(line string) { fmt.Fprintln(e.Stderr, line) }
 
-// DomainArgument returns the domain that a host or a URL names.
+// DomainArgument returns the domain of a host or a URL.
 func DomainArgument(text string) (string, error) {
 	name, err := urls.ReadDomain(text)
 	return name, asUsage(err)
 }
 
-// SiteArgument is DomainArgument for commands that change a whole domain: it refuses a single page of it.
+// SiteArgument is DomainArgument for commands that change a whole domain: it refuses a single page.
 func SiteArgument(text string) (string, error) {
 	domain, err := DomainArgument(text)
 	if name, _ := urls.ReadName(text); err == nil && !name.IsSite() {
@@ -173,7 +172,7 @@ func SiteArgument(text string) (string, error) {
 	return domain, err
 }
 
-// DomainFlag reads the domain of a flag, which may have been left out.
+// DomainFlag parses an optional domain flag.
 func DomainFlag(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -181,7 +180,7 @@ func DomainFlag(text string) (string, error) {
 	return DomainArgument(text)
 }
 
-// OutcomeFlag reads the outcome of a flag, which may have been left out.
+// OutcomeFlag parses an optional outcome flag.
 func OutcomeFlag(text string) (crawl.Outcome, error) {
 	outcome := crawl.Outcome(text)
 	if outcome != "" && !slices.Contains(crawl.Outcomes(), outcome) {
@@ -190,19 +189,18 @@ func OutcomeFlag(text string) (crawl.Outcome, error) {
 	return outcome, nil
 }
 
-// PageArgument reads the name of a page. [explain.FindPage] finds it if it has no scheme.
+// PageArgument parses the name of a page. [explain.FindPage] finds it if it has no scheme.
 func PageArgument(text string) (urls.Name, error) {
 	name, err := urls.ReadPage(text)
 	return name, asUsage(err)
 }
 
-// PageOrDomainArgument reads the name of a page or, if it is a host alone, of a domain.
+// PageOrDomainArgument parses the name of a page or, if it is a host alone, of a domain.
 func PageOrDomainArgument(text string) (urls.Name, error) {
 	name, err := urls.ReadPageOrDomain(text)
 	return name, asUsage(err)
 }
 
-// asUsage makes an error a mistake of the command line; nil stays nil.
 func asUsage(err error) error {
 	if err == nil {
 		return nil
@@ -210,15 +208,15 @@ func asUsage(err error) error {
 	return wiring.Usagef("%w", err)
 }
 
-// UnknownPage is the error of a page that is not stored.
+// UnknownPage returns the error for a page that is not stored.
 func UnknownPage(u urls.URL) error {
 	return wiring.Usagef("page %s is "+explain.NotKnown, u)
 }
 
-// RunPrefix tells the name of a run from that of a domain.
+// RunPrefix distinguishes names of runs from domains.
 const RunPrefix = "run:"
 
-// namedShort and namedLong are how many domains of a kind are named with a run.
+// NamedShort and NamedLong bound the domains of a kind listed with a run.
 const (
 	NamedShort = 10
 	NamedLong  = 200
@@ -234,7 +232,7 @@ func CheckLimit(limit int) error {
 	return nil
 }
 
-// NamedRun is the run that an argument or a flag names.
+// NamedRun returns the run with a name.
 func NamedRun(ctx context.Context, store *db.Store, name string) (crawl.Run, error) {
 	run, err := store.Run(ctx, name)
 	if errors.Is(err, crawl.ErrNotFound) {
@@ -243,7 +241,7 @@ func NamedRun(ctx context.Context, store *db.Store, name string) (crawl.Run, err
 	return run, err
 }
 
-// RunID returns the ID of the run that a flag names, nil if it was left out.
+// RunID returns the ID of a flag's run, or nil if the flag is empty.
 func RunID(ctx context.Context, store *db.Store, name string) (*int64, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // all runs
@@ -252,7 +250,7 @@ func RunID(ctx context.Context, store *db.Store, name string) (*int64, error) {
 	return &run.ID, err
 }
 
-// UnknownRun is the error that names a run that does not exist.
+// UnknownRun returns the error for a run that does not exist.
 func UnknownRun(name string) error {
 	return wiring.Usagef("run %q does not exist; mosey status lists all", name)
 }
@@ -260,12 +258,12 @@ func UnknownRun(name string) error {
 // ErrorsOnly keeps a command's short use of Temporal silent.
 const ErrorsOnly = slog.LevelError
 
-// NewLogger logs as the flags say, by default from level on. Embedded servers log to files of their own.
+// NewLogger logs as the flags say, by default from level on. Embedded servers log to files.
 func (e *Env) NewLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return e.Log.Logger(w, level, false)
 }
 
-// IsTerminal returns whether w is one.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && f.Fd() <= math.MaxInt32 && term.IsTerminal(int(f.Fd()))

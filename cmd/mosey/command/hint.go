@@ -8,19 +8,18 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// connecting are the flags that say where the databases are.
 var connecting = []string{"data-dir", "config"}
 
-// hints adds the connection flags of a command line to the commands that texts name.
+// hints adds the connection flags of a command line to the commands in texts.
 type hints struct {
-	// flags is empty if none was given.
+	// flags is empty if no flag was given.
 	flags string
-	// named matches mosey, a command, and --help if it follows.
+	// named matches mosey, a command, and a following --help.
 	named *regexp.Regexp
 }
 
-// TakeFlags notes the flags of a command line that hints repeat. It ignores the environment and
-// settings files, which hold for the next command as well.
+// TakeFlags records the flags that hints repeat. It ignores the environment and settings files,
+// which hold for the next command as well.
 func (e *Env) TakeFlags(ctx *kong.Context) {
 	e.Process = ProcessFlags(ctx)
 	words := givenFlags(ctx, func(f *kong.Flag) bool { return slices.Contains(connecting, f.Name) })
@@ -35,15 +34,14 @@ func (e *Env) TakeFlags(ctx *kong.Context) {
 	e.hints = hints{flags, regexp.MustCompile(`\bmosey (` + strings.Join(names, "|") + `)\b( --help)?`)}
 }
 
-// Hint repeats the connection flags that this command was given, such as --data-dir, in each command
-// that a text names, so that a copy of it works.
+// Hint repeats this command's connection flags, such as --data-dir, in each command of a text.
 func (e *Env) Hint(text string) string {
 	if e.hints.flags == "" {
 		return text
 	}
 	var out strings.Builder
 	for line := range strings.Lines(text) {
-		if !strings.Contains(line, e.hints.flags) { // such as the line by which a crawl is resumed
+		if !strings.Contains(line, e.hints.flags) { // such as the line that resumes a crawl
 			line = e.hints.named.ReplaceAllStringFunc(line, func(found string) string {
 				if strings.HasSuffix(found, " --help") {
 					return found

@@ -17,12 +17,12 @@ import (
 	"github.com/mosey-web/mosey/internal/picture"
 )
 
-// ImageStoreFlag names the place where images are stored, for commands that read it.
+// ImageStoreFlag names the image store, for commands that read it.
 type ImageStoreFlag struct {
 	ImageStore string `help:"Where the bytes of images are kept: a directory, or the URL of a bucket (s3://). Default: images in the data directory." placeholder:"DIR|URL"`
 }
 
-// Open opens it.
+// Open opens the image store.
 func (f ImageStoreFlag) Open(ctx context.Context, e *Env) (*imagestore.Store, error) {
 	where, err := ImageStoreOf(e, f.ImageStore)
 	if err != nil {
@@ -38,7 +38,7 @@ func (f ImageStoreFlag) Open(ctx context.Context, e *Env) (*imagestore.Store, er
 	return store, nil
 }
 
-// NoteLostImages notes images that are recorded as stored and are missing, so that runs fetch them again.
+// NoteLostImages marks recorded images that are missing as lost, so that runs fetch them again.
 func NoteLostImages(ctx context.Context, store *db.Store, images *imagestore.Store, hashes []string) (lost int64, err error) {
 	named, err := store.StoredImages(ctx, hashes)
 	for _, sha := range named {
@@ -69,7 +69,7 @@ func noteIfLost(ctx context.Context, store *db.Store, images *imagestore.Store, 
 	return lost, store.LoseImages(ctx, []string{sha}, !thumbnail)
 }
 
-// IsThere reports whether there is something to read.
+// IsThere reports whether a reader was opened, and closes it.
 func IsThere(in io.ReadCloser, _ int64, err error) (bool, error) {
 	if errors.Is(err, crawl.ErrNotFound) {
 		return false, nil
@@ -82,16 +82,16 @@ func IsThere(in io.ReadCloser, _ int64, err error) (bool, error) {
 
 // CopiedImages counts images and thumbnails.
 type CopiedImages struct {
-	// Files are all that the source has, of so many Bytes.
+	// Files counts all files in the source, and Bytes their size.
 	Files int64 `json:"files"`
 	Bytes int64 `json:"bytes"`
-	// Copied are those that the target did not have.
+	// Copied counts the files missing from the target.
 	Copied int64 `json:"copied"`
-	// Damaged are the SHA-256 of those that were left out: what is stored is something else.
+	// Damaged lists the SHA-256 of skipped files, whose bytes differ from their hash.
 	Damaged []string `json:"damaged,omitempty"`
 }
 
-// Warn says which images were left out, if any were. c may be nil.
+// Warn reports skipped images. c may be nil.
 func (c *CopiedImages) Warn(e *Env) {
 	const named = 5
 	if c == nil || len(c.Damaged) == 0 {
@@ -105,8 +105,8 @@ func (c *CopiedImages) Warn(e *Env) {
 		explain.Count(int64(len(c.Damaged)), "image"), text)
 }
 
-// CopyImages copies the images and thumbnails that another store lacks. The same name and size is
-// the same image. It leaves out damaged images, and those deleted meanwhile.
+// CopyImages copies the images and thumbnails that another store lacks. The same name and size
+// means the same image. It skips damaged images, and images deleted meanwhile.
 func CopyImages(ctx context.Context, from, to *imagestore.Store, progress func(CopiedImages)) (c CopiedImages, err error) {
 	type placed struct {
 		sha       string
@@ -146,7 +146,7 @@ func CopyImages(ctx context.Context, from, to *imagestore.Store, progress func(C
 	return c, err
 }
 
-// copyImage copies one. The store compares its bytes with its name.
+// copyImage copies one image. The store compares its bytes with its name.
 func copyImage(ctx context.Context, from, to *imagestore.Store, o imagestore.Object) error {
 	get := from.Get
 	if o.Thumbnail {
@@ -166,13 +166,13 @@ func copyImage(ctx context.Context, from, to *imagestore.Store, o imagestore.Obj
 	return to.Put(ctx, o.SHA256, bytes.NewReader(data), int64(len(data)), picture.MediaType(format))
 }
 
-// Pictures finds the small pictures of images. It is safe for concurrent use.
+// Pictures finds thumbnails of images. It is safe for concurrent use.
 type Pictures struct {
 	open   func(context.Context) (*imagestore.Store, error)
 	reader *picture.Reader
 }
 
-// PicturesIn finds them where images are stored; empty is nowhere.
+// PicturesIn finds thumbnails in an image store; empty means that there is no store.
 func PicturesIn(where string) *Pictures {
 	p := &Pictures{reader: picture.New(picture.Limits{})}
 	if where != "" {
@@ -181,7 +181,7 @@ func PicturesIn(where string) *Pictures {
 	return p
 }
 
-// Thumbnail returns a JPEG of our own making, nil if none is kept, imagestore.ErrCorrupt if it is damaged.
+// Thumbnail returns our own JPEG, nil without an image, or imagestore.ErrCorrupt if it is damaged.
 func (p *Pictures) Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error) {
 	if p.open == nil {
 		return nil, nil
@@ -201,7 +201,7 @@ func (p *Pictures) Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, er
 	}
 	body, err := readAll(images.Get(ctx, r.SHA256))
 	if errors.Is(err, crawl.ErrNotFound) {
-		return nil, nil // mosey maintain notes that it is lost
+		return nil, nil // mosey maintain marks it as lost
 	}
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (p *Pictures) Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, er
 	return read.Thumbnail, nil
 }
 
-// Read tells what a picture looks like. Errors are about the picture.
+// Read computes a picture's content. Errors are about the picture.
 func (p *Pictures) Read(ctx context.Context, file io.ReaderAt, size int64) (crawl.ImageContent, error) {
 	read, err := p.reader.Read(ctx, file, size, picture.Options{})
 	return read.ImageContent, err

@@ -21,7 +21,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// RowTo writes rows of a name and what there is to say of it.
+// RowTo returns a function that writes rows of a name and a text.
 func RowTo(w io.Writer) func(name, format string, args ...any) {
 	return func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%s\t%s\n", explain.OneLine(name), strings.TrimRight(explain.OneLine(fmt.Sprintf(format, args...)), " "))
@@ -44,7 +44,7 @@ func Show[T any](e *Env, asJSON bool, x T, forPeople func(io.Writer, T) error) e
 	return forPeople(e.Stdout, x)
 }
 
-// OrList lists names as people do: a, b or c.
+// OrList formats names as a list: a, b or c.
 func OrList[S ~string](names []S) string {
 	var text strings.Builder
 	for i, name := range names {
@@ -58,7 +58,7 @@ func OrList[S ~string](names []S) string {
 	return text.String()
 }
 
-// StampOrDash is a time in a table.
+// StampOrDash formats a time in a table.
 func StampOrDash(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -88,31 +88,31 @@ func PrintJSON(w io.Writer, x any) error {
 	return nil
 }
 
-// Answer prints what a command has changed: a sentence, or one JSON object.
+// Answer prints a change: a sentence, or one JSON object.
 type Answer struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-// Change is what a command has changed.
+// Change is a change made by a command.
 type Change struct {
-	// Did is what was done, such as paused, lifted or set.
+	// Did is the action, such as paused, lifted or set.
 	Did string `json:"did"`
-	// Domain, Run, List, Schedule or Version is what was changed.
+	// Domain, Run, List, Schedule or Version is the changed object.
 	Domain   string `json:"domain,omitempty"`
 	Run      string `json:"run,omitempty"`
 	List     string `json:"list,omitempty"`
 	Schedule string `json:"schedule,omitempty"`
 	Version  string `json:"version,omitempty"`
-	// Still is what forbids requests to the domain all the same.
+	// Still is a remaining reason against requests to the domain.
 	Still reasons.Reason `json:"still,omitempty"`
-	// Until is when it ends by itself, and Count how many things it has changed.
+	// Until is the end of the change, and Count the number of changed objects.
 	Until time.Time `json:"until,omitzero"`
 	Count *int64    `json:"count,omitempty"`
-	// Says tells it in words. People see commands in it on lines of their own.
+	// Says is the sentence. People see its commands on lines of their own.
 	Says string `json:"says"`
 }
 
-// Tell says what was changed.
+// Tell prints a change.
 func (a Answer) Tell(e *Env, c Change) error {
 	if a.JSON {
 		c.Says = strings.Join(strings.Fields(e.Hint(c.Says)), " ")
@@ -134,7 +134,7 @@ type Rate struct {
 
 const rateSpan = 10 * time.Second
 
-// Add notes a count that is not negative.
+// Add records a count and ignores a negative one.
 func (r *Rate) Add(now time.Time, count int64) {
 	if count < 0 {
 		return
@@ -157,7 +157,7 @@ func (r *Rate) PerSecond() float64 {
 	return PerSecond(r.count[last]-r.count[0], r.at[last].Sub(r.at[0]))
 }
 
-// Overall is the rate since the first count.
+// Overall returns the rate since the first count.
 func (r *Rate) Overall() float64 {
 	if len(r.at) == 0 {
 		return 0
@@ -166,7 +166,7 @@ func (r *Rate) Overall() float64 {
 	return PerSecond(r.count[last]-r.first, r.at[last].Sub(r.start))
 }
 
-// PerSecond is n in d as a rate, and 0 if d is 0.
+// PerSecond returns n in d as a rate, and 0 if d is 0.
 func PerSecond(n int64, d time.Duration) float64 {
 	if d <= 0 {
 		return 0
@@ -182,8 +182,8 @@ func Fit(s string, width int) string {
 	return string([]rune(s)[:max(width-2, 0)]) + "…"
 }
 
-// Wrap breaks a line between its words, so that it fits a terminal; what follows the first
-// line is indented. A word that is too long is cut.
+// Wrap breaks a line between words to fit a terminal, and indents further lines. It cuts long
+// words.
 func Wrap(s string, width, indent int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(s[min(indent, len(s)):]) {
@@ -200,7 +200,7 @@ func Wrap(s string, width, indent int) (lines []string) {
 	return append(lines, Fit(line, width))
 }
 
-// TerminalWidth is the width of a terminal, 80 where it cannot be told.
+// TerminalWidth returns the width of a terminal, or 80 if it is unknown.
 func TerminalWidth(w io.Writer) int {
 	f, ok := wiring.Raw(w).(*os.File)
 	if !ok || f.Fd() > math.MaxInt32 {
@@ -213,7 +213,7 @@ func TerminalWidth(w io.Writer) int {
 	return width
 }
 
-// ProgressLine shows progress on standard error: one line on a terminal, a line from time to time elsewhere.
+// ProgressLine shows progress on stderr: one line on a terminal, else a line from time to time.
 type ProgressLine struct {
 	e        *Env
 	terminal bool
@@ -221,14 +221,14 @@ type ProgressLine struct {
 	drawn    bool
 }
 
-// NewProgressLine is a line that has printed nothing yet.
+// NewProgressLine returns an empty line.
 func NewProgressLine(e *Env) *ProgressLine {
 	return &ProgressLine{e: e, terminal: IsTerminal(wiring.Raw(e.Stderr)), printed: time.Now()}
 }
 
 const progressEvery = 200 * time.Millisecond
 
-// Show writes what line returns, if it is time to.
+// Show writes line's text if it is time to.
 func (p *ProgressLine) Show(line func(now time.Time) string) {
 	now, every := time.Now(), PlainEvery
 	if p.terminal {
@@ -246,25 +246,25 @@ func (p *ProgressLine) Show(line func(now time.Time) string) {
 	fmt.Fprintf(wiring.Raw(p.e.Stderr), "\r%s\x1b[K", Fit(line(now), TerminalWidth(p.e.Stderr)))
 }
 
-// Clear takes the line off the terminal. A nil line was never on it.
+// Clear removes the line from the terminal. The line may be nil.
 func (p *ProgressLine) Clear() {
 	if p != nil && p.drawn {
 		fmt.Fprint(wiring.Raw(p.e.Stderr), "\r\x1b[K")
 	}
 }
 
-// PlainEvery is how often a line is printed where nothing can be written over.
+// PlainEvery is the interval of lines that cannot be overwritten.
 const PlainEvery = 10 * time.Second
 
-// Examination says how checks are made and told.
+// Examination configures checks and their output.
 type Examination struct {
-	// JSON prints an array of findings, and Mend repairs what can be.
+	// JSON prints an array of findings, and Mend makes repairs.
 	JSON, Mend bool
-	// Progress is a line that is cleared before a finding is printed; nil is none.
+	// Progress is a line that is cleared before a finding is printed; it may be nil.
 	Progress *ProgressLine
 }
 
-// Examine makes checks and prints what they find, as they find it. A fault is an error.
+// Examine runs checks and prints each finding at once. A fault is an error.
 func Examine(ctx context.Context, e *Env, p *doctor.Patient, checks []doctor.Check, x Examination) error {
 	var all []doctor.Finding
 	part := doctor.Part("")
@@ -304,7 +304,7 @@ func Examine(ctx context.Context, e *Env, p *doctor.Patient, checks []doctor.Che
 	return nil
 }
 
-// The columns of a finding: how bad it is, which check found it, what.
+// The widths of a finding's severity and check columns.
 const (
 	SeverityWidth = 9
 	CheckWidth    = 13

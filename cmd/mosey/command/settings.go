@@ -17,21 +17,21 @@ import (
 
 // RunSettings are a run's settings from the command line, the environment and settings files.
 type RunSettings struct {
-	// Plugins has a flag for each setting, which settingFlags makes.
+	// Plugins has a flag for each setting (see SettingFlags).
 	kong.Plugins
 
 	Set []string `help:"Setting that has no flag of its own. Repeatable. mosey set --help lists all." placeholder:"NAME=VALUE" sep:"none" env:"-"`
 
 	Settings settings.Settings `kong:"-"`
-	// typed are the settings whose flags the command line has.
+	// typed are the settings with flags on the command line.
 	typed []string
 }
 
-// settingFlag is the flag of a setting. Each setting has one, so that the environment and
-// settings files can give it; the command line takes only those that the table says.
+// settingFlag is the flag of a setting. Each setting has one for the environment and settings
+// files; the command line takes only the flags that the table allows.
 type settingFlag struct{ text *string }
 
-// SettingFlags makes the flags of settings from their table; without names of all.
+// SettingFlags creates the flags of settings from their table; no names means all.
 func SettingFlags(names ...string) kong.Plugins {
 	var fields []reflect.StructField
 	for i, s := range settings.All() {
@@ -50,7 +50,7 @@ func SettingFlags(names ...string) kong.Plugins {
 	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
 }
 
-// HideExpert leaves the flags that few need out of the help of all commands but up.
+// HideExpert hides expert flags in the help of all commands but up.
 func HideExpert(app *kong.Application) {
 	for _, command := range app.Children {
 		for _, flag := range command.Flags {
@@ -59,7 +59,7 @@ func HideExpert(app *kong.Application) {
 	}
 }
 
-// TakesNext reports whether an argument is a flag whose value is the next one.
+// TakesNext reports whether an argument is a flag whose value is the next argument.
 func TakesNext(flags []*kong.Flag, arg string) bool {
 	name, long := strings.CutPrefix(arg, "--")
 	return long && slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == name && !f.IsBool() })
@@ -74,7 +74,7 @@ func settingHelp(s settings.Setting) string {
 	}
 	switch s.Default {
 	case "", "-1", "0s":
-		return text // the help says what it means
+		return text // the help explains it
 	}
 	return text + " Default: " + s.Default + "."
 }
@@ -93,7 +93,7 @@ func placeholder(s settings.Setting) string {
 	return "DAYS TIMES ZONE"
 }
 
-// Decode reads a value; kong calls it.
+// Decode parses a value; kong calls it.
 func (f *settingFlag) Decode(ctx *kong.DecodeContext) error {
 	var text string
 	s := settingOf(ctx.Value)
@@ -115,8 +115,8 @@ func settingOf(v *kong.Value) settings.Setting {
 	return s
 }
 
-// givenSettings are the settings that the flags, the environment and settings files give, as text by name, and which of
-// them the command line has.
+// givenSettings returns the texts of settings from all sources by name, and the command line's
+// names.
 func givenSettings(ctx *kong.Context) (given map[string]string, typed []string, err error) {
 	given = map[string]string{}
 	for _, p := range ctx.Path {
@@ -140,15 +140,15 @@ func givenSettings(ctx *kong.Context) (given map[string]string, typed []string, 
 	return given, typed, nil
 }
 
-// SomeSettings are settings for a command that makes no run, and only says how runs are to be.
+// SomeSettings are settings for a command that creates no run, but configures runs.
 type SomeSettings struct {
-	// Plugins has a flag for each setting, which SettingFlags makes.
+	// Plugins has a flag for each setting (see SettingFlags).
 	kong.Plugins
 
 	Settings settings.Settings `kong:"-"`
 }
 
-// AfterApply puts the settings together; kong calls it.
+// AfterApply combines the settings; kong calls it.
 func (r *SomeSettings) AfterApply(ctx *kong.Context) error {
 	given, _, err := givenSettings(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func (r *SomeSettings) AfterApply(ctx *kong.Context) error {
 	return AsFlag(politeness.ValidateSettings(r.Settings), nil)
 }
 
-// AfterApply puts the settings together; kong calls it.
+// AfterApply combines the settings; kong calls it.
 func (r *RunSettings) AfterApply(ctx *kong.Context) error {
 	given, typed, err := givenSettings(ctx)
 	if err != nil {
@@ -178,7 +178,7 @@ func (r *RunSettings) AfterApply(ctx *kong.Context) error {
 		if slices.Contains(r.typed, name) {
 			return fmt.Errorf("--set %s: --%s is given too", pair, flagName(name))
 		}
-		delete(given, name) // what is typed wins
+		delete(given, name) // the command line wins
 	}
 	for name, text := range given {
 		pairs = append(pairs, name+"="+text)
@@ -187,7 +187,7 @@ func (r *RunSettings) AfterApply(ctx *kong.Context) error {
 	return err
 }
 
-// Typed are the settings that the command line has, as it has them.
+// Typed returns the settings of the command line, as flags.
 func (r *RunSettings) Typed() []string {
 	typed := make([]string, 0, len(r.typed)+len(r.Set))
 	for _, name := range r.typed {
@@ -199,12 +199,12 @@ func (r *RunSettings) Typed() []string {
 	return typed
 }
 
-// Validate checks the settings; a fault names the flag, if that was typed.
+// Validate checks the settings; an error names the flag if it was typed.
 func (r *RunSettings) Validate() error {
 	return AsFlag(politeness.ValidateSettings(r.Settings), func(name string) bool { return slices.Contains(r.typed, name) })
 }
 
-// AsFlag names each fault's setting as a flag, max_depth as --max-depth, if is says so or is nil.
+// AsFlag names each fault's setting as a flag, such as --max-depth, if is returns true or is nil.
 func AsFlag(err error, is func(name string) bool) error {
 	if err == nil {
 		return nil
@@ -222,7 +222,7 @@ func AsFlag(err error, is func(name string) bool) error {
 var atFault = regexp.MustCompile(crawl.ErrInvalid.Error() + `: [a-z_]+`)
 
 // ProcessFlags returns the given flags that belong to the process and not to a run, for the command
-// that resumes the run. It leaves out the environment and settings files.
+// that resumes the run. It skips the environment and settings files.
 func ProcessFlags(ctx *kong.Context) []string {
 	return givenFlags(ctx, func(f *kong.Flag) bool { return !StoredWithRun(f) })
 }
@@ -239,7 +239,7 @@ func givenFlags(ctx *kong.Context, want func(*kong.Flag) bool) (words []string) 
 	return words
 }
 
-// StoredWithRun reports whether a flag of crawl is stored with the run, or is about this call alone.
+// StoredWithRun reports whether a flag of crawl is stored with the run, or is for one call only.
 func StoredWithRun(f *kong.Flag) bool {
 	return f.Target.Type() == reflect.TypeFor[settingFlag]() || slices.Contains([]string{"run", "set", "for", "detach"}, f.Name)
 }
@@ -247,7 +247,7 @@ func StoredWithRun(f *kong.Flag) bool {
 func flagWords(f *kong.Flag) []string {
 	name := "--" + f.Name
 	if f.Tag.Has("secret") {
-		return []string{name, "'…'"} // what is printed ends up in logs
+		return []string{name, "'…'"} // the output ends up in logs
 	}
 	switch f.Target.Kind() {
 	case reflect.Bool:
@@ -266,7 +266,7 @@ func flagWords(f *kong.Flag) []string {
 	}
 }
 
-// plainWord needs no quotes in any shell.
+// plainWord matches words that need no quotes in any shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
 func shellQuote(word string) string {

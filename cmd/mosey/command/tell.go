@@ -22,10 +22,10 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// teller tells who crawls of a change that is stored. What is not told is found out, later.
+// teller notifies crawlers of a stored change. They find out by themselves later if it fails.
 type teller struct {
 	store *db.Store
-	// temporal calls fn if there is a Temporal that is known to run.
+	// temporal calls fn if a Temporal is known to run.
 	temporal func(ctx context.Context, fn func(workflows.Starter) error) error
 }
 
@@ -47,7 +47,7 @@ func (t teller) domain(ctx context.Context, domain string) error {
 	})
 }
 
-// run has a run's dispatcher look at it now, and with wake its domains that sleep decide again.
+// run makes a run's dispatcher check it now; with wake its sleeping domains decide again.
 func (t teller) run(ctx context.Context, run crawl.Run, wake bool) error {
 	if run.Status == crawl.RunDone {
 		return nil
@@ -69,26 +69,26 @@ func (t teller) run(ctx context.Context, run crawl.Run, wake bool) error {
 	})
 }
 
-// NewWebChanges makes the changes of a web page beside a Temporal that runs.
+// NewWebChanges returns the changes of a web page beside a running Temporal.
 func NewWebChanges(store *db.Store, starter workflows.Starter, logger *slog.Logger) serve.Changes {
 	return &webChanges{logger: logger, teller: teller{store, func(_ context.Context, fn func(workflows.Starter) error) error {
 		return fn(starter)
 	}}}
 }
 
-// webChanges are those that are made on the web page. It is safe for concurrent use.
+// webChanges makes the changes of the web page. It is safe for concurrent use.
 type webChanges struct {
 	teller
 
 	logger *slog.Logger
-	// untold is until when nobody is told, since it failed just now
+	// untold suspends notifications until a time after a failure
 	untold atomic.Pointer[time.Time]
 }
 
-// untoldSpan is how long nobody is told after a failure, so that changes of many domains do not each wait.
+// untoldSpan suspends notifications after a failure, so that many changes do not each wait.
 const untoldSpan = 15 * time.Second
 
-// told tries for a while to tell who crawls, and logs where that fails.
+// told tries for a while to notify the crawlers, and logs a failure.
 func (w *webChanges) told(ctx context.Context, tell func(context.Context) error) {
 	if until := w.untold.Load(); until != nil && time.Now().Before(*until) {
 		return
@@ -100,7 +100,7 @@ func (w *webChanges) told(ctx context.Context, tell func(context.Context) error)
 	}
 }
 
-// ChangeRun is serve.Changes.
+// ChangeRun implements serve.Changes.
 func (w *webChanges) ChangeRun(ctx context.Context, name string, c crawl.RunChange) error {
 	run, err := w.store.ChangeRun(ctx, name, c)
 	if err != nil {
@@ -110,7 +110,6 @@ func (w *webChanges) ChangeRun(ctx context.Context, name string, c crawl.RunChan
 	return nil
 }
 
-// changedDomain tells who crawls of a change to a domain, if it was made.
 func (w *webChanges) changedDomain(ctx context.Context, domain string, err error) error {
 	if err != nil {
 		return err
@@ -119,17 +118,17 @@ func (w *webChanges) changedDomain(ctx context.Context, domain string, err error
 	return nil
 }
 
-// SetControl is serve.Changes.
+// SetControl implements serve.Changes.
 func (w *webChanges) SetControl(ctx context.Context, domain string, c crawl.Control) error {
 	return w.changedDomain(ctx, domain, w.store.SetControl(ctx, domain, c))
 }
 
-// LiftControls is serve.Changes.
+// LiftControls implements serve.Changes.
 func (w *webChanges) LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error {
 	return w.changedDomain(ctx, domain, w.store.LiftControls(ctx, domain, by, kinds...))
 }
 
-// RecrawlNow is serve.Changes.
+// RecrawlNow implements serve.Changes.
 func (w *webChanges) RecrawlNow(ctx context.Context, name string, page urls.URL) error {
 	run, err := w.store.Run(ctx, name)
 	if err == nil {
@@ -138,12 +137,12 @@ func (w *webChanges) RecrawlNow(ctx context.Context, name string, page urls.URL)
 	return w.changedDomain(ctx, page.Domain(), err)
 }
 
-// RetryDomain is serve.Changes.
+// RetryDomain implements serve.Changes.
 func (w *webChanges) RetryDomain(ctx context.Context, domain string) error {
 	return w.changedDomain(ctx, domain, w.store.RetryDomain(ctx, domain))
 }
 
-// WithWeb calls fn with the options of a web page. Its database is that of WithDatabase.
+// WithWeb calls fn with the options of a web page. Its database is WithDatabase's.
 func WithWeb(ctx context.Context, e *Env, logger *slog.Logger, readOnly bool, fn func(WebOptions) error) error {
 	return WithDatabase(ctx, e, func(url string) error {
 		o := WebOptions{DatabaseURL: url, TemporalUI: TemporalUI(e), Logger: logger}
@@ -188,13 +187,13 @@ func Whoami() string {
 
 const wakeTimeout = 5 * time.Second
 
-// WakeDomain has the dispatchers of a domain's runs look at it now. It notes a Temporal that cannot be
-// reached: its dispatchers find out by themselves.
+// WakeDomain makes the dispatchers of a domain's runs check it now. It reports a failure; they find
+// out later by themselves.
 func WakeDomain(ctx context.Context, e *Env, store *db.Store, domain string) {
 	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return tellerOf(e, store).domain(ctx, domain) })
 }
 
-// Tell tries for a while to tell who crawls, and notes where that fails.
+// Tell tries for a while to notify the crawlers, and reports a failure.
 func Tell(ctx context.Context, e *Env, whom string, try func(context.Context) error) {
 	if err := tryTelling(ctx, try); err != nil {
 		fmt.Fprintf(e.Stderr, "mosey: could not tell the running %s: %v\n", whom, err)
@@ -207,17 +206,16 @@ func tryTelling(ctx context.Context, try func(context.Context) error) error {
 	return try(ctx)
 }
 
-// tellerOf tells the Temporal that the environment names, or the data directory's.
 func tellerOf(e *Env, store *db.Store) teller {
 	return teller{store, func(ctx context.Context, fn func(workflows.Starter) error) error { return WithTemporal(ctx, e, fn) }}
 }
 
-// DialTemporal connects to the Temporal that is known to run; nil is that none is.
+// DialTemporal connects to the running Temporal; nil means that no Temporal is known to run.
 func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 	address := ""
 	if wiring.TemporalAddress(e.Environ) == "" {
 		if e.Environ.Get("DATABASE_URL") != "" {
-			return nil, nil //nolint:nilnil // which Temporal is not known
+			return nil, nil //nolint:nilnil // unknown Temporal
 		}
 		dir, err := datadir.Resolve(e.DataDir)
 		if err != nil {
@@ -233,14 +231,14 @@ func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 	return wiring.Dial(ctx, connection, e.NewLogger(e.Stderr, ErrorsOnly), nil)
 }
 
-// WithTemporal calls fn if there is a Temporal that is known to run.
+// WithTemporal calls fn if a Temporal is known to run.
 func WithTemporal(ctx context.Context, e *Env, fn func(workflows.Starter) error) error {
 	c, err := DialTemporal(ctx, e)
 	if c == nil || err != nil {
 		return err
 	}
 	defer c.Close()
-	// Both are given: they may not belong together.
+	// Both are external and may not belong together.
 	if e.Environ.Get("DATABASE_URL") != "" {
 		err := WithStore(ctx, e, func(store *db.Store) error { return wiring.CheckNamespace(ctx, c, store) })
 		if err != nil {
@@ -250,8 +248,8 @@ func WithTemporal(ctx context.Context, e *Env, fn func(workflows.Starter) error)
 	return fn(workflows.Starter{Client: c})
 }
 
-// PrepareTemporal prepares the namespace of the Temporal that the environment names, if any, and
-// says what it did. It notes a Temporal that cannot be reached, which may be started later.
+// PrepareTemporal prepares the namespace of the environment's Temporal, if any, and reports its
+// actions. It only warns of an unreachable Temporal, which may be started later.
 func PrepareTemporal(ctx context.Context, e *Env) (did []string, err error) {
 	if wiring.TemporalAddress(e.Environ) == "" {
 		return nil, nil // our own is prepared at each start
@@ -272,17 +270,17 @@ func PrepareTemporal(ctx context.Context, e *Env) (did []string, err error) {
 
 const prepareTimeout = 10 * time.Second
 
-// TellRun has a run's dispatcher look at it now. With wake, sleeping domains decide again.
+// TellRun makes a run's dispatcher check it now. With wake, sleeping domains decide again.
 func TellRun(ctx context.Context, e *Env, store *db.Store, run crawl.Run, wake bool) {
 	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return tellerOf(e, store).run(ctx, run, wake) })
 }
 
 const wakeParallel = 16
 
-// TemporalUI returns the web UI of the running Mosey, up to the namespace, or "" if that is unknown.
+// TemporalUI returns the web UI of the running Mosey, up to the namespace, or "" if unknown.
 func TemporalUI(e *Env) string {
 	if wiring.TemporalAddress(e.Environ) != "" {
-		return "" // it may have a UI, but who knows where
+		return "" // an external UI's address is unknown
 	}
 	info, running, err := RunningMosey(e)
 	if err != nil || !running {
@@ -291,7 +289,7 @@ func TemporalUI(e *Env) string {
 	return InNamespace(e, info.UIURL)
 }
 
-// InNamespace is the address of Temporal's web UI up to the namespace; empty where ui is.
+// InNamespace returns the URL of Temporal's web UI up to the namespace, or "" if ui is empty.
 func InNamespace(e *Env, ui string) string {
 	if ui == "" {
 		return ""
@@ -299,7 +297,7 @@ func InNamespace(e *Env, ui string) string {
 	return ui + "/namespaces/" + cmp.Or(e.Environ.Get("TEMPORAL_NAMESPACE"), "default")
 }
 
-// WorkflowURL is the address of a workflow there.
+// WorkflowURL returns the URL of a workflow in the UI.
 func WorkflowURL(e *Env, id string) string {
 	ui := TemporalUI(e)
 	if ui == "" {

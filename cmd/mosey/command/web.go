@@ -22,13 +22,12 @@ import (
 	"github.com/mosey-web/mosey/internal/serve"
 )
 
-// WebPortDefault is where the web page is, if it is free.
+// WebPortDefault is the port of the web page, if it is free.
 const WebPortDefault = "8470"
 
-// tokenLeast is how many characters a token has at the least.
 const tokenLeast = 16
 
-// WebFlags say where the web page is served, and to whom.
+// WebFlags configure the web page's address and access.
 type WebFlags struct {
 	Web     string   `help:"Serve the web page at this address, or off. Default: port 8470 of this machine alone, or any that is free." expert:"" placeholder:"[HOST]:PORT|off"`
 	WebHost []string `help:"Name by which the web page may be asked for, beside those of this machine. Repeatable." expert:"" placeholder:"NAME"`
@@ -39,40 +38,40 @@ type WebFlags struct {
 
 // Web serves the web page.
 type Web struct {
-	// URL is its address; empty is none.
+	// URL is its address; empty if it is off.
 	URL   string
 	token string
 
-	stop   func() error // serving
+	stop   func() error // stops serving
 	pages  *serve.Server
 	stores []*db.Store
 }
 
-// WebOptions are what a web page needs beside its flags.
+// WebOptions are the further options of a web page.
 type WebOptions struct {
-	// DatabaseURL is the database it shows.
+	// DatabaseURL is the database to show.
 	DatabaseURL string
-	// TemporalUI is the address of Temporal's web UI with the namespace; empty is unknown.
+	// TemporalUI is the URL of Temporal's web UI with the namespace; empty if unknown.
 	TemporalUI string
-	// Temporal fails if Temporal does not answer; nil is that it is not known which one.
+	// Temporal returns an error if Temporal does not answer; nil if it is unknown.
 	Temporal func(context.Context) error
 	// SearchOnly serves nothing but the search.
 	SearchOnly bool
-	// Changes makes the changes; nil is that none can be made.
+	// Changes makes changes; nil means read-only.
 	Changes serve.Changes
-	// TokenFile keeps the token that is made; empty is another one with each start.
+	// TokenFile stores the generated token; empty means a new token with each start.
 	TokenFile string
-	// Images is where images are stored; empty is nowhere.
+	// Images is the image store; empty means that there is no store.
 	Images string
 	// By names the person at the command line.
 	By     string
 	Logger *slog.Logger
 }
 
-// Serve begins to serve the web page; nil is that it is off.
+// Serve starts to serve the web page; it returns nil if the page is off.
 func (f WebFlags) Serve(ctx context.Context, o WebOptions) (_ *Web, err error) {
 	if f.Web == "off" {
-		return nil, nil //nolint:nilnil // off, which is no mistake
+		return nil, nil //nolint:nilnil // off
 	}
 	listener, err := f.listen(ctx)
 	if err != nil {
@@ -122,14 +121,13 @@ func (f WebFlags) Serve(ctx context.Context, o WebOptions) (_ *Web, err error) {
 		return nil, err
 	}
 	w := &Web{URL: "http://" + listener.Addr().String(), pages: server, stores: stores}
-	if f.WebToken == "" { // one that was given is not ours to print
+	if f.WebToken == "" { // a given token is not ours to print
 		w.token = token
 	}
 	w.stop = telemetry.ServeHTTP(listener, boundedServer(handler, o.Logger, slog.LevelDebug))
 	return w, nil
 }
 
-// boundedServer answers requests, and bounds everything about one.
 func boundedServer(handler http.Handler, logger *slog.Logger, level slog.Level) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
@@ -149,8 +147,7 @@ func (f WebFlags) listen(ctx context.Context) (net.Listener, error) {
 	return Listen(ctx, "--web", f.Web, "an address such as :8470 or 10.0.0.1:8470, or off")
 }
 
-// token is what lets a person change things. It is made for a page on this machine alone,
-// which nobody else is to be asked by.
+// token returns the token that allows changes. It generates one only for a page on this machine.
 func (f WebFlags) token(at net.Addr, o WebOptions) (string, error) {
 	tcp, is := at.(*net.TCPAddr)
 	switch {
@@ -185,7 +182,7 @@ func keptToken(path string) (string, error) {
 	return token, nil
 }
 
-// Address returns the address of the web page, empty if it is not served.
+// Address returns the address of the web page, or "" if it is not served.
 func (w *Web) Address() string {
 	if w == nil {
 		return ""
@@ -193,7 +190,7 @@ func (w *Web) Address() string {
 	return w.URL
 }
 
-// SignedIn is where a path of it is for the person at the command line, who may change things.
+// SignedIn returns the URL of a path for the person at the command line, with the token.
 func (w *Web) SignedIn(path string) string {
 	address := w.URL + path
 	if w.token != "" {
@@ -202,7 +199,7 @@ func (w *Web) SignedIn(path string) string {
 	return address
 }
 
-// Close stops serving; nil is off. Another process serves a Web that has an address alone.
+// Close stops serving. It does nothing if w is nil or has only the address of another process.
 func (w *Web) Close() error {
 	if w == nil || w.stop == nil {
 		return nil
@@ -219,8 +216,7 @@ func closeAll(stores []*db.Store) {
 	}
 }
 
-// Listen takes the port of an address that a flag gives, on this machine alone if it names no host. want
-// says to a person what an address looks like.
+// Listen listens at a flag's address, by default on this machine alone. want describes valid ones.
 func Listen(ctx context.Context, flag, address, want string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -250,7 +246,7 @@ func ServeUntil(ctx context.Context, listener net.Listener, handler http.Handler
 	return err
 }
 
-// TokenFile is where a data directory keeps the token of the web page; empty is nowhere.
+// TokenFile returns the file of the web page's token in a data directory, or "" if dir is empty.
 func TokenFile(dir string) string {
 	if dir == "" {
 		return ""

@@ -1,5 +1,5 @@
-// Package control has the commands by which people steer runs and domains: pause, stop,
-// block, retry, set, the lists and the schedules.
+// Package control has the commands that control runs and domains: pause, stop, block, retry, set,
+// the lists and the schedules.
 package control
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// PauseCmd makes no request to a domain, or of a run, for a while.
+// PauseCmd pauses requests to a domain, or of a run.
 type PauseCmd struct {
 	command.Answer
 
@@ -76,14 +76,14 @@ func parseUntil(text string, now time.Time) (at time.Time, err error) {
 	return at, nil
 }
 
-// ResumeCmd ends a pause, or has a run go on.
+// ResumeCmd ends a pause, or resumes a run.
 type ResumeCmd struct {
 	command.Answer
 
 	Name string `arg:"" help:"Domain, such as example.org, or run:NAME."`
 }
 
-// Run ends the pause of a domain, or has a run go on that was paused, stopped or done.
+// Run ends a domain's pause, or resumes a paused, stopped or done run.
 func (r *ResumeCmd) Run(ctx context.Context, e *command.Env) error {
 	if name, is, err := runArgument(r.Name); err != nil {
 		return err
@@ -105,25 +105,25 @@ type UnblockCmd struct {
 	Name string `arg:"" help:"Domain, such as example.org."`
 }
 
-// Run lets the domain be crawled again, also if it was given up.
+// Run lets the domain be crawled again, even if it was given up.
 func (u *UnblockCmd) Run(ctx context.Context, e *command.Env) error {
 	both := liftControls(crawl.ControlBlock, crawl.ControlStop)
 	return lift(ctx, e, u.Answer, u.Name, "neither blocked, stopped nor given up", both)
 }
 
-// RetryCmd asks a domain again that is in trouble.
+// RetryCmd retries a failing domain.
 type RetryCmd struct {
 	command.Answer
 
 	Name string `arg:"" help:"Domain, such as example.org."`
 }
 
-// Run has the domain probed now, instead of when its time has come.
+// Run probes the domain now, instead of at its next time.
 func (r *RetryCmd) Run(ctx context.Context, e *command.Env) error {
 	return lift(ctx, e, r.Answer, r.Name, "not given up, and its robots.txt can be read", (*db.Store).RetryDomain)
 }
 
-// SetCmd changes what holds for one domain, or settings of a run.
+// SetCmd changes settings of a domain or a run.
 type SetCmd struct {
 	command.Answer
 
@@ -147,7 +147,7 @@ func (*SetCmd) Help() string {
 	return text.String()
 }
 
-// Run stores what was given, for the next request on.
+// Run stores the settings, from the next request on.
 func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 	none := s.Delay == nil && s.MaxPages == nil && s.Window == nil && !s.ResetTraps
 	if run, is, err := runArgument(s.Name); err != nil {
@@ -169,7 +169,7 @@ func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 	if none {
 		return wiring.Usagef("set %s: nothing to set: want --delay, --max-pages, --window or --reset-traps", name)
 	}
-	// the bounds are those of the settings of the same names
+	// the run settings of the same names have the bounds
 	bounds := settings.Settings{Delay: (*settings.Duration)(s.Delay), MaxPages: s.MaxPages, Window: s.Window}
 	if err := politeness.ValidateSettings(bounds); err != nil {
 		return wiring.Usagef("%w", command.AsFlag(err, nil))
@@ -205,7 +205,7 @@ func (s *SetCmd) controls() []crawl.Control {
 	add := func(kind crawl.ControlType, value any) {
 		data, err := json.Marshal(value)
 		if err != nil {
-			panic(err) // numbers and text always can be
+			panic(err) // numbers and text never fail
 		}
 		all = append(all, crawl.Control{Type: kind, Value: data, Reason: s.Reason, SetBy: command.Whoami()})
 	}
@@ -246,15 +246,15 @@ func checkReason(text string, least int) error {
 	return nil
 }
 
-// liftControls takes decisions of these kinds about a domain back.
+// liftControls returns a function that lifts these kinds of decisions about a domain.
 func liftControls(kinds ...crawl.ControlType) func(*db.Store, context.Context, string) error {
 	return func(store *db.Store, ctx context.Context, name string) error {
 		return store.LiftControls(ctx, name, command.Whoami(), kinds...)
 	}
 }
 
-// lift lifts the decisions that keep a domain from being crawled, prints those that remain, and wakes
-// the domain's runs. state describes the domain if do finds nothing to lift.
+// lift lifts the decisions that keep a domain from being crawled, prints the remaining ones and
+// wakes the domain's runs. state describes the domain if do finds nothing to lift.
 func lift(
 	ctx context.Context, e *command.Env, a command.Answer, text, state string,
 	do func(*db.Store, context.Context, string) error,
@@ -288,7 +288,7 @@ func lift(
 	})
 }
 
-// BlockCmd keeps Mosey away from a domain.
+// BlockCmd blocks a domain.
 type BlockCmd struct {
 	command.Answer
 	command.ImageStoreFlag
@@ -321,7 +321,7 @@ func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {
 		if err := store.BlockToForget(ctx, name, by); err != nil {
 			return err
 		}
-		command.WakeDomain(ctx, e, store, name) // its workflow then gives it back
+		command.WakeDomain(ctx, e, store, name) // its workflow then releases it
 		f := &forgetting{
 			store: store, domain: name, view: command.NewProgressLine(e),
 			bytes: &imageBytes{store: store, open: b.ImageStoreFlag, e: e},

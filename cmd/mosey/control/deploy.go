@@ -132,13 +132,13 @@ func (d *DeployCmd) setCurrent(ctx context.Context, to workflows.Deployment) err
 }
 
 const (
-	// deployPoll is the pause between two looks, and deployWakes how many workflows each wakes.
+	// deployPoll is the pause between polls, and deployWakes the number of workflows woken by each.
 	deployPoll  = 2 * time.Second
 	deployWakes = workflows.WakesPerSecond * int(deployPoll/time.Second)
 )
 
-// watch wakes what sleeps on other versions until nothing is left of them, or the context
-// ends: the workers go on with it. So it does where another version becomes current meanwhile.
+// watch wakes workflows on other versions until all have moved or the context ends, after which the
+// workers continue. It returns an error if another version becomes current.
 func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Deployment, left int64) (int64, error) {
 	waker, progress := workflows.NewWaker(to), command.NewProgressLine(e)
 	defer progress.Clear()
@@ -166,7 +166,7 @@ func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Depl
 	}
 }
 
-// tell removes the versions that nothing needs, and says what is left of the others.
+// tell removes unused versions and reports the remaining ones.
 func (d *DeployCmd) tell(ctx context.Context, e *command.Env, to workflows.Deployment, left int64) error {
 	ctx = context.WithoutCancel(ctx)
 	versions, _, err := to.Versions(ctx)
@@ -174,7 +174,7 @@ func (d *DeployCmd) tell(ctx context.Context, e *command.Env, to workflows.Deplo
 		return err
 	}
 	var says []string
-	newer := slices.ContainsFunc(versions, func(v workflows.Version) bool { return v.Current }) // they come the newest first
+	newer := slices.ContainsFunc(versions, func(v workflows.Version) bool { return v.Current }) // newest first
 	for _, v := range versions {
 		if v.Current {
 			newer = false
@@ -195,8 +195,8 @@ func (d *DeployCmd) tell(ctx context.Context, e *command.Env, to workflows.Deplo
 	return d.Tell(e, change)
 }
 
-// remove removes a version, if nothing needs it, and says what became of it. One that is newer than
-// the current one may only wait for its turn.
+// remove removes an unused version and reports the result. A version newer than the current one
+// waits.
 func (d *DeployCmd) remove(ctx context.Context, to workflows.Deployment, v workflows.Version, newer bool) (string, error) {
 	switch {
 	case v.Workflows > 0:
@@ -246,7 +246,7 @@ func (d *DeployCmd) list(ctx context.Context, e *command.Env, of workflows.Deplo
 	return command.Flush(t)
 }
 
-// ReplayCmd replays what runs over this program.
+// ReplayCmd replays running workflows on this program.
 type ReplayCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object a workflow."`
 }
@@ -258,14 +258,14 @@ type replayed struct {
 	RunID    string `json:"run_id"`
 	Type     string `json:"type"`
 	Events   int    `json:"events"`
-	// Disagrees is where this program would do something else than the history.
+	// Disagrees describes the first difference from the history.
 	Disagrees string `json:"disagrees,omitempty"`
 }
 
 // Run replays, and fails if a history disagrees with this program.
 func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
-		// the difference is printed; what the SDK logs of it says no more
+		// the difference is printed; the SDK's log adds nothing
 		replayer := workflows.Replayer{Client: starter.Client, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}
 		sample, err := replayer.Sample(ctx, replayMost)
 		if err != nil {
@@ -277,7 +277,7 @@ func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 		for i, w := range sample {
 			n, disagrees, err := replayer.Replay(ctx, w)
 			if workflows.NotFound(err) {
-				continue // it has ended meanwhile, and was removed
+				continue // ended meanwhile and removed
 			}
 			if err != nil {
 				return err

@@ -16,28 +16,26 @@ import (
 )
 
 const (
-	// lookAgain is how long to wait for what others do.
+	// lookAgain is the wait for other processes.
 	lookAgain = 300 * time.Millisecond
-	// settleSpan is for how long a request may begin that was decided on before the block was
-	// stored: its transaction ends within that.
+	// settleSpan bounds the start of requests decided before the block was stored.
 	settleSpan = time.Second
 )
 
-// forgetting erases what the pages of a blocked domain said. All of it can be done again: it looks
-// for what is left, in steps of some pages, until it finds nothing.
+// forgetting erases the content of a blocked domain's pages, in repeatable steps of some pages.
 type forgetting struct {
 	store  *db.Store
 	domain string
 	bytes  *imageBytes
 	view   *command.ProgressLine
-	// pages are those of the domain, and changed the rows that had something so far.
+	// pages counts the domain's pages, and changed the erased rows.
 	pages, changed int64
-	// busy says that an image on another host is being fetched that no other domain names.
+	// busy is set while an image on another host is fetched that only this domain names.
 	busy  bool
 	known map[int64]bool
 }
 
-// run ends when nothing is left, or with an error if something has to be.
+// run ends when no content is left, or with an error if some must stay.
 func (f *forgetting) run(ctx context.Context) error {
 	settled := time.Now().Add(settleSpan)
 	for again := true; again; {
@@ -96,7 +94,7 @@ func (f *forgetting) await(ctx context.Context) error {
 	}
 }
 
-// pass goes through all pages of the domain, and returns how many rows had something.
+// pass visits all pages of the domain and returns the number of rows with content.
 func (f *forgetting) pass(ctx context.Context) (changed int64, err error) {
 	f.pages, f.busy, f.known = 0, false, map[int64]bool{}
 	f.bytes.left = 0
@@ -131,7 +129,7 @@ func (f *forgetting) pass(ctx context.Context) (changed int64, err error) {
 	return changed + n, err
 }
 
-// step erases what some pages said, and the images that they alone name.
+// step erases the content of some pages, and the images that only they name.
 func (f *forgetting) step(ctx context.Context, pages []int64) (changed int64, err error) {
 	alone, err := f.namedAlone(ctx, pages)
 	if err != nil {
@@ -159,8 +157,8 @@ func (f *forgetting) step(ctx context.Context, pages []int64) (changed int64, er
 	return changed + int64(m), err
 }
 
-// namedAlone are the images on other hosts that pages name and that no other domain does, but for
-// those that were looked at in this pass.
+// namedAlone returns the other hosts' images that only this domain names and this pass has not
+// seen.
 func (f *forgetting) namedAlone(ctx context.Context, pages []int64) ([]int64, error) {
 	named, err := f.store.ImagesNamed(ctx, f.domain, pages)
 	if err != nil {
@@ -177,7 +175,7 @@ func (f *forgetting) namedAlone(ctx context.Context, pages []int64) ([]int64, er
 	return f.store.ImagesAlone(ctx, f.domain, named)
 }
 
-// closePending has images on other hosts not asked for any more.
+// closePending cancels the requests of images on other hosts.
 func (f *forgetting) closePending(ctx context.Context, images []int64) (closed int64, err error) {
 	if len(images) == 0 {
 		return 0, nil
@@ -209,7 +207,7 @@ func (f *forgetting) closePending(ctx context.Context, images []int64) (closed i
 	return closed, nil
 }
 
-// dropUnused erases contents that no image has, such as those of an image before it changed.
+// dropUnused erases contents without an image, such as an image's content before a change.
 func (f *forgetting) dropUnused(ctx context.Context) error {
 	for after := ""; ; {
 		unused, last, err := f.store.UnusedContents(ctx, after)
@@ -240,20 +238,20 @@ func (f *forgetting) index(ctx context.Context) error {
 	}
 }
 
-// imageBytes erases images, and their bytes before.
+// imageBytes erases images after their bytes.
 type imageBytes struct {
 	store *db.Store
 	open  command.ImageStoreFlag
 	e     *command.Env
 
 	images *imagestore.Store
-	// trouble is why the store cannot be used, and left how many contents kept their bytes because of it.
+	// trouble is the error of the store, and left counts the contents that kept their bytes for it.
 	trouble error
 	left    int64
 }
 
-// forget erases what images were, by the ids of their pages, but for those whose bytes cannot be
-// deleted. It returns how many had something.
+// forget erases images by their page ids, except images whose bytes cannot be deleted. It returns
+// the number of images that had content.
 func (b *imageBytes) forget(ctx context.Context, pages []int64) (int64, error) {
 	own, err := b.store.ImageContentsOf(ctx, pages)
 	if err != nil {
@@ -290,7 +288,7 @@ func (b *imageBytes) drop(ctx context.Context, unused []db.OwnContent) error {
 	return b.noteLost(ctx, erased)
 }
 
-// noteLost notes what another domain's request has found to be stored just before it was erased.
+// noteLost marks as lost the erased images that another domain's request has found just before.
 func (b *imageBytes) noteLost(ctx context.Context, erased []string) error {
 	if len(erased) == 0 {
 		return nil
@@ -299,8 +297,8 @@ func (b *imageBytes) noteLost(ctx context.Context, erased []string) error {
 	return err
 }
 
-// erase deletes the bytes of contents that should be stored, and returns which those were, and the
-// images whose bytes could not be deleted. Only an end of the context is an error.
+// erase deletes the bytes of stored contents. It returns these contents, and the images with
+// remaining bytes. Only the end of the context is an error.
 func (b *imageBytes) erase(ctx context.Context, own []db.OwnContent) (erased []string, kept map[int64]bool, err error) {
 	own = slices.DeleteFunc(slices.Clone(own), func(c db.OwnContent) bool { return !c.Stored })
 	if len(own) == 0 {
@@ -340,13 +338,13 @@ func (b *imageBytes) eraseOne(ctx context.Context, sha string) error {
 	if err := b.images.Erase(ctx, sha); err != nil {
 		return err
 	}
-	// a command that is killed now does not look for it again
+	// a killed command does not search for it again
 	return b.store.LoseImages(ctx, []string{sha}, true)
 }
 
 const recognized = 20
 
-// recognize refuses a store without any stored image: the workers use another, and the bytes would stay.
+// recognize refuses a store without any stored image, because the workers use another.
 func (b *imageBytes) recognize(ctx context.Context, images *imagestore.Store, sha string) error {
 	stored, err := b.store.StoredImagesAfter(ctx, "", time.Now().Add(time.Hour), recognized)
 	if err != nil {

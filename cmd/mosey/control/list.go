@@ -17,7 +17,7 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// ListCmd changes and shows the lists of what may be crawled at all.
+// ListCmd changes and shows the allow and block lists.
 type ListCmd struct {
 	Add    listAddCmd    `cmd:"" help:"Put hosts, domains or networks on a list."`
 	Remove listRemoveCmd `cmd:"" help:"Take entries off a list."`
@@ -37,7 +37,7 @@ type listAddCmd struct {
 	Reason  string   `help:"Why, for those who ask later. Default: of the entries of a file its name." placeholder:"TEXT"`
 }
 
-// Run puts the entries on the list, for the next request on.
+// Run puts the entries on the list, from the next request on.
 func (l *listAddCmd) Run(ctx context.Context, e *command.Env) error {
 	if len(l.Entries)+len(l.File) == 0 {
 		return wiring.Usagef("list add %s: want entries, such as example.org, or --file", l.List)
@@ -75,7 +75,6 @@ type listed struct {
 	reason  string
 }
 
-// entriesOfFile reads a file, and names the lines that are no entries.
 func entriesOfFile(e *command.Env, name string) ([]lists.Entry, error) {
 	var entries []lists.Entry
 	var bad seed.BadLines
@@ -146,7 +145,7 @@ type listRemoveCmd struct {
 	All     bool     `help:"All of them."`
 }
 
-// Run takes the entries off, and has what they kept from being crawled looked at again.
+// Run removes the entries and rechecks the domains that they blocked.
 func (l *listRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 	if l.All == (len(l.Entries) > 0) {
 		return wiring.Usagef("list remove %s: want entries, such as example.org, or --all", l.List)
@@ -184,7 +183,7 @@ func noneOf(entries []string) string {
 	return "none of these is"
 }
 
-// goOnAll has the running runs look at what the lists now allow.
+// goOnAll makes the active runs apply the changed lists.
 func goOnAll(ctx context.Context, e *command.Env, store *db.Store) {
 	command.Tell(ctx, e, "crawls, which find out by themselves", func(ctx context.Context) error {
 		runs, err := store.Runs(ctx)

@@ -21,7 +21,7 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// ScheduleCmd has Temporal do things at their times, by its Schedules.
+// ScheduleCmd manages schedules in Temporal.
 type ScheduleCmd struct {
 	Add    scheduleAddCmd    `cmd:"" help:"Add a schedule: it seeds a run from a list (--source) or URLs, or fetches pages again (--older-than)."`
 	List   scheduleListCmd   `cmd:"" default:"withargs" help:"List schedules."`
@@ -153,7 +153,7 @@ func (s *scheduleRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// withRunningTemporal calls fn with the Temporal that runs; there has to be one.
+// withRunningTemporal calls fn with the running Temporal, or returns an error.
 func withRunningTemporal(ctx context.Context, e *command.Env, fn func(workflows.Starter) error) error {
 	called := false
 	err := command.WithTemporal(ctx, e, func(starter workflows.Starter) error {
@@ -166,7 +166,7 @@ func withRunningTemporal(ctx context.Context, e *command.Env, fn func(workflows.
 	return err
 }
 
-// runArgument reads the name of a run, run:NAME; false is that it is that of a domain.
+// runArgument parses the name of a run, run:NAME; is reports false for a domain.
 func runArgument(text string) (name string, is bool, err error) {
 	name, is = strings.CutPrefix(text, command.RunPrefix)
 	if !is {
@@ -232,8 +232,7 @@ type StopCmd struct {
 	Reason string `help:"Why, for those who ask later." placeholder:"TEXT"`
 }
 
-// Run stops it, from the next request on: a domain until it is seeded again, a run until it
-// is resumed.
+// Run stops a domain until it is seeded again, or a run until it is resumed.
 func (s *StopCmd) Run(ctx context.Context, e *command.Env) error {
 	name, is, err := runArgument(s.Name)
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// WorkersCmd lists the workers, or limits what they have in flight together.
+// WorkersCmd lists the workers, or limits their requests in flight.
 type WorkersCmd struct {
 	command.Answer
 
@@ -28,7 +28,7 @@ type WorkersCmd struct {
 
 const workersMost = 10_000
 
-// Validate refuses flags that do not go together, and numbers that are out of bounds.
+// Validate refuses flags that do not go together, and numbers out of bounds.
 func (c *WorkersCmd) Validate() error {
 	switch {
 	case c.MaxFetches != nil && (*c.MaxFetches < 0 || *c.MaxFetches > crawl.FleetLimitMost):

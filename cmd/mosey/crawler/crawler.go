@@ -1,4 +1,4 @@
-// Package crawler is Mosey in one process: the stack, the database and Temporal, opened for one command.
+// Package crawler runs Mosey in one process: the stack, the database and Temporal, for one command.
 package crawler
 
 import (
@@ -20,22 +20,22 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// Crawler is the stack, the database and the Temporal client of one command.
+// Crawler holds the stack, the database and the Temporal client of one command.
 type Crawler struct {
 	Stack  *stack.Stack
 	Store  *db.Store
 	Client *wiring.Client
 	Worker *wiring.Worker
-	// Web is nil where it is off.
+	// Web is nil if it is off.
 	Web *command.Web
-	// Telemetry is nil where nobody watches.
+	// Telemetry is nil if it is off.
 	Telemetry *wiring.Telemetry
-	// unlimit ends the watch over this process's memory
+	// unlimit ends LimitMemory
 	unlimit func()
 	Logger  *slog.Logger
 }
 
-// Attach connects to the Mosey that runs, and starts none.
+// Attach connects to the running Mosey, and starts nothing.
 func Attach(
 	ctx context.Context, e *command.Env, listen ListenFlags, logger *slog.Logger, progress func(string),
 ) (*Crawler, error) {
@@ -45,7 +45,7 @@ func Attach(
 	if listen.Metrics != "" {
 		return nil, wiring.Usagef("--metrics %s: with --detach another Mosey crawls: give it to that one", listen.Metrics)
 	}
-	listen.Web = "off" // that one has a page
+	listen.Web = "off" // the running Mosey serves one
 	database, temporal := e.Environ.Get("DATABASE_URL"), wiring.TemporalAddress(e.Environ)
 	var info datadir.Info
 	if database == "" && temporal == "" {
@@ -78,23 +78,23 @@ func Attach(
 	return c, nil
 }
 
-// ListenFlags say where a process that crawls can be seen.
+// ListenFlags configure the listeners of a crawling process.
 type ListenFlags struct {
 	telemetry.WatchFlags
 	command.WebFlags
 	PortFlags
 
-	// ImagesIn is where images are stored; empty is the default.
+	// ImagesIn is the place of stored images; empty means the default.
 	ImagesIn string `kong:"-"`
 }
 
-// PortFlags choose where our own Temporal listens.
+// PortFlags choose the ports of our own Temporal.
 type PortFlags struct {
 	TemporalPort uint16 `help:"Port of Temporal. Default: 7233, or any if that is taken." expert:"" placeholder:"PORT"`
 	UIPort       uint16 `name:"ui-port" help:"Port of Temporal's web UI. Default: 8233, or any if that is taken." expert:"" placeholder:"PORT"`
 }
 
-// check refuses ports for a Temporal that is not ours.
+// check refuses ports for an external Temporal.
 func (p PortFlags) check(e *command.Env) error {
 	if wiring.TemporalAddress(e.Environ) == "" || p == (PortFlags{}) {
 		return nil
@@ -102,7 +102,7 @@ func (p PortFlags) check(e *command.Env) error {
 	return wiring.Usagef("--temporal-port and --ui-port are those of Mosey's own Temporal, and TEMPORAL_ADDRESS names another: leave them out")
 }
 
-// Open starts what the environment does not name, and connects to it all.
+// Open starts the servers that the environment does not name, and connects to all.
 func Open(
 	ctx context.Context, e *command.Env, listen ListenFlags, logger *slog.Logger, progress func(string),
 ) (*Crawler, error) {
@@ -127,7 +127,6 @@ func Open(
 	return connect(ctx, e, listen, opts)
 }
 
-// connect starts what the options leave to us, and connects to it all.
 func connect(ctx context.Context, e *command.Env, listen ListenFlags, opts stack.Options) (_ *Crawler, err error) {
 	logger := opts.Logger
 	c := &Crawler{Logger: logger, unlimit: wiring.LimitMemory(e.Environ, wiring.MemoryOfAll)}
@@ -203,8 +202,8 @@ func (c *Crawler) CheckNamespace(ctx context.Context, e *command.Env) error {
 	return describeForeign(e, wiring.CheckNamespace(ctx, c.Client, c.Store))
 }
 
-// describeForeign tells what to do if the data directory's own Temporal has the namespace
-// of another database. That Temporal stops with this command.
+// describeForeign returns a remedy if the data directory's own Temporal, which stops with this
+// command, has another database's namespace.
 func describeForeign(e *command.Env, err error) error {
 	foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err)
 	if !is || wiring.TemporalAddress(e.Environ) != "" {
@@ -238,7 +237,7 @@ func (c *Crawler) StartWorker(ctx context.Context, e *command.Env, f wiring.Fetc
 	return nil
 }
 
-// Behind tells that the database no longer serves this program; without a worker it never does.
+// Behind reports that this program can no longer serve the database; never without a worker.
 func (c *Crawler) Behind() <-chan error {
 	if c.Worker == nil {
 		return nil
@@ -246,7 +245,7 @@ func (c *Crawler) Behind() <-chan error {
 	return c.Worker.Behind()
 }
 
-// CloseTimeout bounds how long the stack may take to stop. Then it is killed, which loses nothing.
+// CloseTimeout bounds the stop of the stack. Then it is killed, which loses nothing.
 const CloseTimeout = 30 * time.Second
 
 // Close stops everything: the worker first, which finishes requests in flight.

@@ -1,5 +1,5 @@
-// Package identity has the commands about who the crawler is: the page, the addresses and the keys that site owners
-// know it by, written for a web server and checked from outside.
+// Package identity publishes the crawler's identity: the page, the addresses and the keys by which
+// site owners recognize it. It writes them for a web server and checks them from outside.
 package identity
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/mosey-web/mosey/internal/botauth"
 )
 
-// Cmd publishes who the crawler is, and checks that as site owners do.
+// Cmd publishes the crawler's identity, and checks it as site owners do.
 type Cmd struct {
 	Init      initCmd      `cmd:"" help:"Write what site owners look for into a folder for a web server: a page, the list of addresses, the directory of keys."`
 	Check     checkCmd     `cmd:"" help:"Check from outside what is published: the page, its list of addresses, reverse DNS, the directory of keys, the clock."`
@@ -43,14 +43,14 @@ type keygenCmd struct {
 	JSON  bool          `name:"json" help:"Print JSON: the keyid, the file, and from when it signs."`
 }
 
-// KeyDoc is a new key as JSON has it.
+// KeyDoc describes a new key in JSON.
 type KeyDoc struct {
 	KeyID string    `json:"keyid"`
 	File  string    `json:"file"`
 	From  time.Time `json:"from"`
 }
 
-// afterMost bounds --after. A key that is for later is more likely to be forgotten than used.
+// afterMost bounds --after. A key for later is more likely to be forgotten than used.
 const afterMost = 365 * 24 * time.Hour
 
 func (c *keygenCmd) Run(e *command.Env) error {
@@ -73,7 +73,7 @@ func (c *keygenCmd) Run(e *command.Env) error {
 	return err
 }
 
-// writeNew writes a file that was not there, whole or not at all.
+// writeNew creates a file, whole or not at all.
 func writeNew(name string, text []byte) (err error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -96,7 +96,6 @@ type directoryCmd struct {
 	Headers string `help:"Also write the headers to serve them with, signed by each key, to this file." placeholder:"FILE"`
 }
 
-// directoryValid is how long the signatures of the directory are good for.
 const directoryValid = 7 * 24 * time.Hour
 
 func (c *directoryCmd) Run(e *command.Env) error {
@@ -135,7 +134,7 @@ func headerText(header http.Header) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// replaceFile writes a public file. Who serves it never sees half of it.
+// replaceFile writes a public file atomically, so that web servers never serve half of it.
 func replaceFile(name string, data []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(name), ".mosey-*")
 	if err != nil {
@@ -191,7 +190,7 @@ func (c *serveCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	return command.ServeUntil(ctx, listener, folder{root}, e.NewLogger(e.Stderr, slog.LevelWarn))
 }
 
-// plain is an error without the name of the file, which the caller has.
+// plain returns an error without the file's name, which the caller adds.
 func plain(err error) error {
 	if wrong, is := errors.AsType[*fs.PathError](err); is {
 		return wrong.Err
@@ -205,10 +204,11 @@ const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; 
 // fileMost bounds a file that is served, or compared with a new one.
 const fileMost = 1 << 20
 
-// folder serves the kinds of files that init writes, and no others: a key that somebody has left there is safe.
+// folder serves only the kinds of files that init writes, so that a key left there is safe.
 type folder struct{ root *os.Root }
 
-// ServeHTTP answers with a file. Each request reads it anew, so that a timer may write it anew.
+// ServeHTTP answers with a file. It reads the file for each request, so that a timer may rewrite
+// it.
 func (f folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -234,15 +234,15 @@ func (f folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	maps.Copy(w.Header(), header)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if signed { // it belongs to all bytes, and whoever asks wants the newest signature
+	if signed { // a signature covers all bytes, and clients want the newest
 		r.Header.Del("Range")
 		changed = time.Time{}
 	}
 	http.ServeContent(w, r, "", changed, bytes.NewReader(body))
 }
 
-// header is what a file is served with; nil is that it is not served. A file beside it with headers is as init writes it
-// for the directory of keys.
+// header returns the headers of a file, or nil if it is not served. init writes the headers of the
+// directory of keys beside it.
 func (f folder) header(name string) (header http.Header, signed bool) {
 	of := func(kind string) http.Header {
 		return http.Header{"Content-Type": {kind}, "Cache-Control": {"max-age=3600"}}

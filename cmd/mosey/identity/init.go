@@ -32,12 +32,12 @@ type initCmd struct {
 	JSON    bool   `name:"json" help:"Print JSON: the files, and what was done with each."`
 }
 
-// InitDoc is what init has done, as JSON has it.
+// InitDoc lists the files of init in JSON.
 type InitDoc struct {
 	Files []FileDoc `json:"files"`
 }
 
-// FileDoc is a file, and what was done with it: written, unchanged, renewed (its time alone is another) or replaced.
+// FileDoc is a file and its fate: written, unchanged, renewed (only its time differs) or replaced.
 type FileDoc struct {
 	File string `json:"file"`
 	Did  string `json:"did"`
@@ -47,7 +47,7 @@ const (
 	indexFile = "index.html"
 	// rangesFile is the list of addresses, at the root of the host.
 	rangesFile = "addresses.json"
-	// headersSuffix is that of a file with the headers of the file beside it.
+	// headersSuffix marks a file with the headers of the file beside it.
 	headersSuffix = ".headers"
 	// aboutMost bounds --about, in bytes.
 	aboutMost = 4000
@@ -58,7 +58,7 @@ var pageEndings = []string{".html", ".htm"}
 type output struct {
 	name string // in the folder, with slashes
 	text []byte
-	// renews reports whether the text says what an old one said, at a later time; nil is never.
+	// renews reports whether the text differs from an old one only by its time; nil means never.
 	renews func(old []byte) bool
 }
 
@@ -169,7 +169,7 @@ func (c *initCmd) directory(agent string, now time.Time) ([]output, error) {
 	}, nil
 }
 
-// pageFile is the file that web servers serve for the path of a page.
+// pageFile returns the file that web servers serve for a page's path.
 func pageFile(target string) (string, error) {
 	name, err := inFolder(target)
 	switch {
@@ -183,7 +183,7 @@ func pageFile(target string) (string, error) {
 	return name, nil
 }
 
-// inFolder is the file of the folder for a path of the host, empty for the folder itself.
+// inFolder returns the file for a path of the host, or "" for the folder itself.
 func inFolder(target string) (string, error) {
 	name := strings.Trim(target, "/")
 	if strings.ContainsAny(name, "?%\\:") || name != "" && !fs.ValidPath(name) || !filepath.IsLocal(filepath.FromSlash(name)) && name != "" {
@@ -192,7 +192,7 @@ func inFolder(target string) (string, error) {
 	return name, nil
 }
 
-// write writes all files, or none if one is there that may not be overwritten.
+// write writes all files, or nothing if a file exists that may not be overwritten.
 func write(dir string, outputs []output, replace bool) (did []FileDoc, err error) {
 	var differ []string
 	for _, o := range outputs {
@@ -225,7 +225,7 @@ func write(dir string, outputs []output, replace bool) (did []FileDoc, err error
 	return did, nil
 }
 
-// What is done with a file.
+// The fates of a file.
 const (
 	didWrite   = "written"
 	didNothing = "unchanged"

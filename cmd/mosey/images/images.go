@@ -1,4 +1,4 @@
-// Package images has the commands about images and the store of their bytes.
+// Package images has the commands about images and their store.
 package images
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/mosey-web/mosey/internal/picture"
 )
 
-// Cmd shows the images that were found.
+// Cmd shows the images found.
 type Cmd struct {
 	List       imagesListCmd       `cmd:"" default:"withargs" help:"List images, the latest first."`
 	Similar    imagesSimilarCmd    `cmd:"" help:"Find images that look like a file, an image that is known, or a hash."`
@@ -58,7 +58,7 @@ func (f imageFilter) filter() (report.ImageFilter, error) {
 	return report.ImageFilter{Domain: domain, MinWidth: f.MinWidth, MinHeight: f.MinHeight, Format: f.Format, Most: f.Limit}, nil
 }
 
-// pixelsMost is beyond any side of a picture that is read.
+// pixelsMost exceeds any side of a picture that is read.
 const pixelsMost = 1_000_000
 
 type imagesListCmd struct {
@@ -134,7 +134,6 @@ func (c *imagesListCmd) none() string {
 	return "No images. A crawl takes them with --images metadata or --images store."
 }
 
-// imageFacts are its size and format, or why there are none.
 func imageFacts(r report.ImageRow) string {
 	switch {
 	case r.Problem != "":
@@ -159,10 +158,9 @@ func imageWords(r report.ImageRow) string {
 	return strings.Join(words, "  ")
 }
 
-// imageTextShown is how much of a text is printed, in characters.
 const imageTextShown = 60
 
-// ImageDoc is an image as JSON has it, with the names of the columns.
+// ImageDoc is an image in JSON, with the names of the columns.
 type ImageDoc struct {
 	ID           string             `json:"id"`
 	URL          string             `json:"url"`
@@ -189,7 +187,7 @@ type ImageDoc struct {
 	Alt          string             `json:"alt,omitempty"`
 	Caption      string             `json:"caption,omitempty"`
 	crawl.ImageMeta
-	// Distance and Images are of an image that was looked for by another.
+	// Distance and Images are set in results of a search by image.
 	Distance *int  `json:"distance,omitempty"`
 	Images   int64 `json:"images,omitempty"`
 }
@@ -258,7 +256,6 @@ func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
 
 var shaDigits = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
-// content is that of what was given, with its hashes.
 func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.ImageContent, error) {
 	if hash, err := crawl.ParseImageHash(c.What); err == nil {
 		return crawl.ImageContent{PHash: &hash}, nil
@@ -277,13 +274,13 @@ func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.
 		}
 	}
 	if err == nil && known.PHash == nil && known.Undecoded == "" {
-		err = crawl.ErrNotFound // its publisher has had it forgotten
+		err = crawl.ErrNotFound // its publisher had it forgotten
 	}
 	switch {
 	case errors.Is(err, crawl.ErrNotFound) && shaDigits.MatchString(c.What):
 		return known, fmt.Errorf("%s: no image with that SHA-256 was recorded; mosey images --json lists those that were", c.What)
 	case errors.Is(err, crawl.ErrNotFound):
-		// Its request may have failed, or be still to come.
+		// Its request may have failed, or is still to come.
 		what := explain.OneLine(c.What)
 		return known, fmt.Errorf("%s: no image was recorded under that; mosey why %s says what became of it", what, what)
 	case err != nil:

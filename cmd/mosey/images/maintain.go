@@ -15,7 +15,7 @@ import (
 	"github.com/mosey-web/mosey/internal/imagestore"
 )
 
-// MaintainCmd sets right what crashes leave behind.
+// MaintainCmd repairs the leftovers of crashes.
 type MaintainCmd struct {
 	command.ImageStoreFlag
 
@@ -25,25 +25,25 @@ type MaintainCmd struct {
 	JSON      bool          `name:"json" help:"Print one JSON object."`
 }
 
-// Maintained is what was found.
+// Maintained reports the findings.
 type Maintained struct {
-	// Objects are all images in the store, of so many Bytes, thumbnails included; Orphans are
-	// those of them that nothing refers to, and that are, or are to be, deleted.
+	// Objects counts all stored images and thumbnails, and Bytes their size. Orphans counts
+	// unreferenced objects that are deleted, or would be in a dry run.
 	Objects     int64 `json:"objects"`
 	Bytes       int64 `json:"bytes"`
 	Orphans     int64 `json:"orphans"`
 	OrphanBytes int64 `json:"orphan_bytes"`
-	// Leftovers are files of processes that were killed while they wrote, of so many bytes.
+	// Leftovers counts files of processes killed while writing, and LeftoverBytes their size.
 	Leftovers     int64 `json:"leftovers"`
 	LeftoverBytes int64 `json:"leftover_bytes"`
-	// Lost are images that should be there and are not.
+	// Lost counts missing images.
 	Lost int64 `json:"lost"`
-	// Others are objects that are not Mosey's, which are left alone.
+	// Others counts foreign objects, which are left alone.
 	Others int  `json:"others,omitempty"`
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
-// Run finds images in the store that no row refers to, and rows whose images are missing.
+// Run finds images in the store without a row, and rows without their images.
 func (c *MaintainCmd) Run(ctx context.Context, e *command.Env) error {
 	if least := imagestore.DeleteAgeMin; c.OlderThan < least {
 		return wiring.Usagef("--older-than %s: want %s or more: younger images may just be being recorded", c.OlderThan, least)
@@ -91,15 +91,14 @@ type maintenance struct {
 	store  *db.Store
 	images *imagestore.Store
 	view   *command.ProgressLine
-	// began is by the database's clock, which has written since when an image is stored: that
-	// of this machine may be ahead of it.
+	// began is on the database's clock, which dates stored images; this machine's may be ahead.
 	began   time.Time
 	found   Maintained
 	waiting []imagestore.Object
-	// right counts objects that something refers to; orphans are others that are old enough, as are leftovers.
+	// right counts referenced objects; orphans and leftovers are old enough to delete.
 	right              int64
 	orphans, leftovers []imagestore.Object
-	// lost are images that should be there and are not.
+	// lost are the missing images.
 	lost []string
 }
 
@@ -113,7 +112,7 @@ func (m *maintenance) run(ctx context.Context) error {
 	return m.setRight(ctx)
 }
 
-// look reads all objects and all expected images, both in the order of their hashes. It changes nothing.
+// look reads all objects and all expected images in the order of their hashes. It changes nothing.
 func (m *maintenance) look(ctx context.Context) (err error) {
 	if m.began, err = m.store.ImagesClock(ctx); err != nil {
 		return err
@@ -121,7 +120,7 @@ func (m *maintenance) look(ctx context.Context) (err error) {
 	expected := &expectedImages{store: m.store, before: m.began.Add(-m.OlderThan)}
 	m.found.Others, err = m.images.List(ctx, func(o imagestore.Object) error {
 		if o.Leftover {
-			if m.old(o) { // else it may be being written
+			if m.old(o) { // else it may be in writing
 				m.found.Leftovers++
 				m.found.LeftoverBytes += o.Bytes
 				m.leftovers = append(m.leftovers, o)
@@ -154,7 +153,6 @@ func (m *maintenance) look(ctx context.Context) (err error) {
 
 func (m *maintenance) old(o imagestore.Object) bool { return m.began.Sub(o.Written) >= m.OlderThan }
 
-// lookUp tells which of the objects that wait something refers to.
 func (m *maintenance) lookUp(ctx context.Context) error {
 	needed, err := m.needed(ctx, m.waiting)
 	if err != nil {
@@ -174,7 +172,6 @@ func (m *maintenance) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// needed are the hashes of those objects to which something refers.
 func (m *maintenance) needed(ctx context.Context, objects []imagestore.Object) (map[string]bool, error) {
 	named, err := m.store.StoredImages(ctx, hashesOf(objects))
 	needed := make(map[string]bool, len(named))
@@ -192,11 +189,11 @@ func hashesOf(objects []imagestore.Object) []string {
 	return hashes
 }
 
-// doubtLeast is how many images have to be missing, or objects to be referred to by
-// nothing, and more than are there and referred to, for the store to be taken for another's.
+// doubtLeast is the least number of faults that makes a store seem foreign, if they outnumber the
+// right objects.
 const doubtLeast = 10
 
-// doubt refuses to set right what looks like the store of another database.
+// doubt returns an error if the store seems to belong to another database.
 func (m *maintenance) doubt() error {
 	wrong, what := m.found.Lost, explain.Count(m.found.Lost, "image")+" are missing"
 	if m.found.Orphans > wrong {
@@ -228,10 +225,9 @@ func (m *maintenance) setRight(ctx context.Context) error {
 	return nil
 }
 
-// deleteOrphans deletes those of some orphans that are orphans still: they were looked at
-// long ago in a large store, and workers may have come to need them since.
+// deleteOrphans deletes the objects that are still orphans, because workers may need them since.
 func (m *maintenance) deleteOrphans(ctx context.Context, batch []imagestore.Object) error {
-	// From now on who comes to need one stores it, so that it is young and Delete spares it.
+	// A worker that needs one from now on stores it, so that it is young and Delete skips it.
 	if err := m.store.LoseUnusedImages(ctx, hashesOf(batch)); err != nil {
 		return err
 	}
@@ -246,15 +242,14 @@ func (m *maintenance) deleteOrphans(ctx context.Context, batch []imagestore.Obje
 	return errors.Join(err, m.noteLost(ctx, hashesOf(batch)))
 }
 
-// noteLost notes the images that are missing among those just deleted. Nothing referred
-// to them a moment ago, but a worker may have recorded one since.
+// noteLost marks missing images of the deleted objects, if a worker has recorded them meanwhile.
 func (m *maintenance) noteLost(ctx context.Context, hashes []string) error {
 	lost, err := command.NoteLostImages(ctx, m.store, m.images, hashes)
 	m.found.Lost += lost
 	return err
 }
 
-// delete deletes objects that were not written since, and counts them.
+// delete deletes objects not rewritten since, and counts them.
 func (m *maintenance) delete(ctx context.Context, objects []imagestore.Object) (deleted, bytes int64, err error) {
 	for _, o := range objects {
 		gone, err := m.images.Delete(ctx, o)
@@ -269,7 +264,7 @@ func (m *maintenance) delete(ctx context.Context, objects []imagestore.Object) (
 	return deleted, bytes, nil
 }
 
-// expectedImages are the images that should be stored since before an instant, ordered by hash.
+// expectedImages iterates over images stored before an instant, ordered by hash.
 type expectedImages struct {
 	store   *db.Store
 	before  time.Time
@@ -279,7 +274,7 @@ type expectedImages struct {
 	missing []string
 }
 
-// upto notes as missing the images before one that is in the store; empty means all that are left.
+// upto marks as missing the images before there, which is in the store; empty means all others.
 func (x *expectedImages) upto(ctx context.Context, there string) error {
 	for {
 		if len(x.batch) == 0 && !x.ended {

@@ -36,7 +36,7 @@ type CrawlCmd struct {
 	JSON   bool          `name:"json" help:"Print one JSON object a line."`
 }
 
-// Help says where the other settings and flags are listed.
+// Help refers to the other settings and flags.
 func (*CrawlCmd) Help() string {
 	return "Every other setting of the run is given with --set: mosey set --help lists all. The flags of requests, " +
 		"such as --user-agent, --timeout and --allow-network, hold here too: mosey up --help lists them."
@@ -128,7 +128,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	return errors.Join(err, detailErr, idle(before, last))
 }
 
-// idle is the error of a call that could request nothing though there are pages left.
+// idle returns an error if the call requested nothing although pages are left.
 func idle(before, last report.Progress) error {
 	if last.Status != crawl.RunDone || last.Attempts() > before.Attempts() || last.Detail == nil || last.TroubledTotal == 0 {
 		return nil
@@ -136,7 +136,7 @@ func idle(before, last report.Progress) error {
 	return fmt.Errorf("run %s could not request anything: %s", last.Name, explain.Troubled(last.Troubled[0]))
 }
 
-// begin stores the settings and seeds, and starts the run. before is its progress until then.
+// begin stores the settings and seeds, and starts the run. before is its earlier progress.
 func (c *CrawlCmd) begin(
 	ctx context.Context, e *command.Env, m *crawler.Crawler, seeds []string,
 ) (run crawl.Run, before report.Progress, err error) {
@@ -166,7 +166,7 @@ func (c *CrawlCmd) begin(
 			return run, before, wiring.Usagef("run %s stores images, and there is no place for them: "+
 				"name the directory or the bucket that the workers of this cluster store them in with --image-store", run.Name)
 		}
-		// The run goes on before its domains are served: their workflows would end, for want of a run.
+		// Resume the run before serving its domains: without a run their workflows would end.
 		if err := m.Store.StartRun(ctx, run.ID); err != nil {
 			return run, before, err
 		}
@@ -189,8 +189,7 @@ func (c *CrawlCmd) seed(ctx context.Context, m *crawler.Crawler, run crawl.Run) 
 	return nil
 }
 
-// StartSeeding starts a run's next SeedWorkflow. Without new seeds that still stores those
-// that an interrupted command has staged, and makes the run go on.
+// StartSeeding starts a run's next SeedWorkflow, which stores staged seeds and resumes the run.
 func StartSeeding(
 	ctx context.Context, store *db.Store, starter workflows.Starter, run crawl.Run, set settings.Settings,
 ) (client.WorkflowRun, error) {
@@ -209,33 +208,32 @@ func StartSeeding(
 	return seeding, nil
 }
 
-// stop stops the run. The worker is drained first, so that domains that come due meanwhile do not
-// find their run stopped: their workflows would end, and all start anew when the run is resumed.
+// stop stops the run after draining the worker. Otherwise due domains would find their run stopped
+// and end their workflows, and all would start anew when the run is resumed.
 func (*CrawlCmd) stop(m *crawler.Crawler, run crawl.Run) (report.Progress, error) {
 	m.Worker.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), crawler.CloseTimeout)
 	defer cancel()
 	change := crawl.RunChange{Action: crawl.ChangeStop, SetBy: command.Whoami(), Reason: "its command was ended"}
 	if _, err := m.Store.ChangeRun(ctx, run.Name, change); err != nil && !errors.Is(err, crawl.ErrInvalid) {
-		return report.Progress{}, err // it is done otherwise
+		return report.Progress{}, err // the run is already done
 	}
 	endDispatcher(m, run.Name)
 	m.Worker.Stop()
 	m.Worker = nil
-	// requests that were in flight have taken their time
+	// the requests in flight took their time
 	ctx, cancel = context.WithTimeout(context.Background(), crawler.CloseTimeout)
 	defer cancel()
 	return progress(ctx, m, run.Name)
 }
 
 const (
-	// watchEvery is how often the view is renewed, unless that would cost more than
-	// one part in watchShare of the database's time.
+	// watchEvery is the least interval of the view, which takes at most one part in watchShare of
+	// the database's time.
 	watchEvery = time.Second
 	watchShare = 20
 	endEvery   = 100 * time.Millisecond
-	// watchPatience is how long the database may be away before the command gives
-	// up watching; the crawl itself never gives up.
+	// watchPatience bounds an outage before the command stops watching; the crawl never gives up.
 	watchPatience = 5 * time.Minute
 )
 
@@ -262,8 +260,8 @@ func (c *CrawlCmd) watch(ctx context.Context, m *crawler.Crawler, run crawl.Run,
 	}
 }
 
-// awaitEnd waits until a run has ended, for a time at the longest. That is one row, where
-// its progress is sums. Returns false if the context ends.
+// awaitEnd waits until a run has ended, at most for longest. It reads one row, where progress is
+// sums. It returns false if the context ends.
 func awaitEnd(ctx context.Context, store *db.Store, name string, longest time.Duration) bool {
 	over := time.After(longest)
 	tick := time.NewTicker(endEvery)
@@ -285,8 +283,8 @@ func awaitEnd(ctx context.Context, store *db.Store, name string, longest time.Du
 // signalTimeout bounds a signal to Temporal: Ctrl-C must work without it.
 const signalTimeout = time.Second
 
-// endDispatcher wakes the CrawlWorkflow of an ended run and waits for its end, up to
-// crawler.CloseTimeout. Otherwise it would seem to run until the next worker starts.
+// endDispatcher wakes the CrawlWorkflow of an ended run and waits up to crawler.CloseTimeout for
+// its end. Otherwise it would seem to run until the next worker starts.
 func endDispatcher(c *crawler.Crawler, run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), crawler.CloseTimeout)
 	defer cancel()

@@ -50,7 +50,7 @@ func (l *seedLoad) add(ctx context.Context, source seeds.Source, some []seeds.Se
 	return err
 }
 
-// read stores a list. It resumes where it was interrupted if the list has not changed.
+// read stores a list. It resumes an interrupted load if the list has not changed.
 func (l *seedLoad) read(ctx context.Context, in seedInput, o seedfile.Options) error {
 	if in.name == "" {
 		path, err := downloaded(ctx, l.e, in)
@@ -98,7 +98,6 @@ var wantedOf = map[seeds.Source]string{
 	seeds.Tranco: "lines such as 1,example.org", seeds.Majestic: "a column Domain", seeds.OPML: "outlines with htmlUrl or xmlUrl",
 }
 
-// showBad tells of entries that are no seeds: the first few of a list, and how many.
 func (l *seedLoad) showBad(name string) {
 	for _, bad := range l.bad.Shown {
 		fmt.Fprintf(l.e.Stderr, "skipped: %s:%s\n", name, bad)
@@ -116,9 +115,9 @@ type storingFile struct {
 	in   seedInput
 	file *seedfile.File
 	key  string
-	// version tells the list from what it was before it was changed.
+	// version changes with the list.
 	version string
-	// before is how many of its entries were stored before, and upto how many are now.
+	// before is the number of entries stored earlier, and upto the number stored now.
 	before, upto int64
 	noted        time.Time
 }
@@ -153,7 +152,7 @@ func (l *storingFile) read(ctx context.Context, o seedfile.Options) (entries int
 	})
 }
 
-// note stores how many entries are stored, without a gap.
+// note records how many entries are stored without a gap.
 func (l *storingFile) note(ctx context.Context) error {
 	if l.key == "" || l.upto == 0 {
 		return nil
@@ -222,8 +221,8 @@ func downloaded(ctx context.Context, e *command.Env, in seedInput) (string, erro
 
 const sitemapChunk = 5_000
 
-// readSitemap stores the pages that a sitemap in a file lists. Of an index the sitemaps
-// become seeds, which the crawl asks for.
+// readSitemap stores the pages of a sitemap file. An index's sitemaps become seeds, to be
+// requested.
 func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedfile.File) error {
 	body, err := io.ReadAll(io.LimitReader(file, sitemap.MaxBytes+1))
 	if err != nil {
@@ -261,7 +260,6 @@ func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedfile
 	return nil
 }
 
-// modified is when a file was changed last; empty where that is not known.
 func modified(name string) string {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// RecrawlCmd asks for pages again.
+// RecrawlCmd requests pages again.
 type RecrawlCmd struct {
 	command.RunSettings
 	wiring.FetchFlags
@@ -40,7 +40,7 @@ type RecrawlCmd struct {
 	JSON   bool          `name:"json" help:"Print one JSON object; with --outdated or --into one a line."`
 }
 
-// Run makes the pages pending. It can be ended and begun again at any time.
+// Run makes the pages pending. It can be interrupted and repeated at any time.
 func (r *RecrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if r.Domain, err = command.DomainFlag(r.Domain); err != nil {
 		return err
@@ -57,7 +57,6 @@ func (r *RecrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	return r.older(ctx, e)
 }
 
-// misfits names a flag that is not for what is asked for.
 func (r *RecrawlCmd) misfits() error {
 	which := 0
 	for _, given := range []bool{r.Outdated, len(r.URLs) > 0, r.OlderThan != ""} {
@@ -123,14 +122,14 @@ func (r *RecrawlCmd) now(ctx context.Context, e *command.Env) error {
 		for _, u := range pages {
 			if domain := u.Domain(); !domains[domain] {
 				domains[domain] = true
-				command.WakeDomain(ctx, e, store, domain) // what it does next has changed
+				command.WakeDomain(ctx, e, store, domain) // its next action has changed
 			}
 		}
 		return nil
 	})
 }
 
-// told tells of pages that are pending, and who crawls of the run.
+// told reports pending pages and notifies the run's crawler.
 func (r *RecrawlCmd) told(ctx context.Context, e *command.Env, store *db.Store, name string, pending int, says string) error {
 	run, err := store.Run(ctx, name)
 	if err != nil {
@@ -149,7 +148,7 @@ func (r *RecrawlCmd) told(ctx context.Context, e *command.Env, store *db.Store, 
 	return nil
 }
 
-// older has pages asked for that were fetched long ago: in their own run, or in another.
+// older requests pages fetched long ago, in their own run or in another.
 func (r *RecrawlCmd) older(ctx context.Context, e *command.Env) error {
 	age, err := ParseDays(r.OlderThan)
 	if err != nil {
@@ -195,7 +194,7 @@ func (r *RecrawlCmd) older(ctx context.Context, e *command.Env) error {
 	return r.crawl(ctx, e, &CrawlCmd{Run_: r.Into})
 }
 
-// crawl has the pages fetched that are to be: by the Mosey that has the data directory, if one has.
+// crawl fetches the pending pages, by the Mosey that holds the data directory if one runs.
 func (r *RecrawlCmd) crawl(ctx context.Context, e *command.Env, again *CrawlCmd) (err error) {
 	again.FetchFlags, again.For, again.JSON, again.Detach = r.FetchFlags, r.For, r.JSON, r.Detach
 	if !again.Detach && e.Environ.Get("DATABASE_URL") == "" {
@@ -209,7 +208,7 @@ func (r *RecrawlCmd) crawl(ctx context.Context, e *command.Env, again *CrawlCmd)
 	return again.Run(ctx, e)
 }
 
-// ParseDays reads a duration that may be in days.
+// ParseDays parses a duration that may be in days.
 func ParseDays(text string) (time.Duration, error) {
 	const most = 1<<15 - 1
 	days, span, ok := show.ParseAge(text, most)
@@ -219,12 +218,12 @@ func ParseDays(text string) (time.Duration, error) {
 	return time.Duration(days)*24*time.Hour + span, nil
 }
 
-// outdated counts the pages that an older extractor has read, and fetches them.
+// outdated counts the pages read by an older extractor, and fetches them.
 func (r *RecrawlCmd) outdated(ctx context.Context, e *command.Env) error {
 	r.Run_ = cmp.Or(r.Run_, "outdated-"+time.Now().UTC().Format(time.DateOnly))
 	again := &CrawlCmd{
 		Run_: r.Run_,
-		// the pages themselves, whenever they were fetched, unless settings say otherwise
+		// the pages alone, whatever their age, unless settings differ
 		RunSettings: r.RunSettings,
 	}
 	again.Settings.MaxDepth = cmp.Or(again.Settings.MaxDepth, new(0))
@@ -242,7 +241,7 @@ func (r *RecrawlCmd) outdated(ctx context.Context, e *command.Env) error {
 	return r.crawl(ctx, e, again)
 }
 
-// stageOutdated counts the pages and, unless that is all, makes them seeds of the run.
+// stageOutdated counts the pages and makes them seeds of the run, except in a dry run.
 func (r *RecrawlCmd) stageOutdated(ctx context.Context, e *command.Env, again *CrawlCmd) (due report.Outdated, err error) {
 	err = command.WithStore(ctx, e, func(store *db.Store) error {
 		if due, err = store.Outdated(ctx, r.Domain); err != nil || r.DryRun || due.Pages == 0 {

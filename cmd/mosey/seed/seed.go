@@ -1,5 +1,4 @@
-// Package seed has the commands that put pages into runs, crawl and recrawl them, and
-// what they show of a run meanwhile.
+// Package seed has the commands that seed, crawl and recrawl runs, and their progress view.
 package seed
 
 import (
@@ -50,12 +49,12 @@ type seeded struct {
 	Run string `json:"run"`
 	seeds.Stored
 
-	// Bad are entries that are no seeds.
+	// Bad counts invalid entries.
 	Bad  int64             `json:"bad,omitempty"`
 	Took settings.Duration `json:"took"`
 }
 
-// Run stores the seeds. What is stored stays, however it ends.
+// Run stores the seeds. Stored seeds stay, however it ends.
 func (s *Cmd) Run(ctx context.Context, e *command.Env) error {
 	inputs, given, err := s.inputs()
 	if err != nil {
@@ -97,7 +96,6 @@ func (s *Cmd) Run(ctx context.Context, e *command.Env) error {
 	return s.start(ctx, e)
 }
 
-// inputs are the lists to read, and the seeds that were given themselves.
 func (s *Cmd) inputs() (lists []seedInput, given []seeds.Seed, err error) {
 	if err := crawl.ValidateRunName(s.Run_); err != nil {
 		return nil, nil, wiring.Usagef("%w", err)
@@ -132,7 +130,6 @@ func (s *Cmd) inputs() (lists []seedInput, given []seeds.Seed, err error) {
 	return lists, given, nil
 }
 
-// seedArgument reads a seed that was given as it is: a page, or a sitemap of a site.
 func seedArgument(arg string, source seeds.Source) (seeds.Seed, error) {
 	u, err := parseArgument(arg)
 	if err != nil {
@@ -156,7 +153,7 @@ func (s *Cmd) options(in seedInput) seedfile.Options {
 	return seedfile.Options{Source: in.source, Column: s.Column, RankColumn: s.RankColumn, Limit: s.Limit, Offset: s.Offset}
 }
 
-// run is the run that the seeds become part of. A new one waits until it is started.
+// run returns the run of the seeds. A new run waits until it is started.
 func (s *Cmd) run(ctx context.Context, store *db.Store) (crawl.Run, error) {
 	run, err := store.Run(ctx, s.Run_)
 	if !errors.Is(err, crawl.ErrNotFound) {
@@ -193,7 +190,7 @@ func (s *Cmd) print(e *command.Env, out seeded) error {
 	return nil
 }
 
-// start has a Mosey that runs start the run, or crawls it itself.
+// start starts the run in a running Mosey, or crawls it itself.
 func (s *Cmd) start(ctx context.Context, e *command.Env) error {
 	started := false
 	err := command.WithTemporal(ctx, e, func(starter workflows.Starter) error {
@@ -218,13 +215,13 @@ func (s *Cmd) start(ctx context.Context, e *command.Env) error {
 
 type seedInput struct {
 	source seeds.Source
-	// name is a file, or - for standard input; empty is what is downloaded from url.
+	// name is a file, or - for standard input; empty means a download from url.
 	name  string
 	url   string
 	flags wiring.FetchFlags
 }
 
-// key names the list in the notes of how far it is stored, and is empty if it cannot be read again.
+// key identifies the list in stored progress, or is "" if it cannot be read again.
 func (in seedInput) key(o seedfile.Options) string {
 	if in.name == "-" {
 		return ""
@@ -245,18 +242,18 @@ func (in seedInput) open(ctx context.Context, stdin io.Reader) (*seedfile.File, 
 
 type seedArguments struct {
 	urls []string
-	// bad lines of files are skipped; the first few are shown.
+	// bad lines of files are skipped; the first few are shown
 	bad BadLines
 }
 
 const (
 	badLinesShown = 5
-	// seedLineMax is longer than any URL that could be canonicalised.
+	// seedLineMax exceeds any URL that can be canonicalised.
 	seedLineMax = 64 << 10
 )
 
-// readSeeds reads the seed arguments. A bad URL as an argument is a usage error; bad lines of a
-// file are skipped and counted, unless nothing is left.
+// readSeeds reads the seed arguments. A bad URL as an argument is an error. Bad lines of a file are
+// skipped and counted, unless no seed is left.
 func readSeeds(args []string, stdin io.Reader) (seedArguments, error) {
 	var list seedArguments
 	for _, arg := range args {
@@ -292,8 +289,8 @@ func isFile(arg string) bool {
 	return err == nil || !errors.Is(err, fs.ErrNotExist)
 }
 
-// parseArgument reads an argument that is not a file. A name without a scheme is a host if it is
-// below a known suffix. Otherwise it may be a mistyped file name, and no request is made for it.
+// parseArgument parses an argument that is not a file. A name without a scheme is a host if it is
+// below a known suffix. Otherwise it may be a mistyped file name, and is not requested.
 func parseArgument(arg string) (urls.URL, error) {
 	name, err := command.PageArgument(arg)
 	u := name.Page
@@ -308,7 +305,7 @@ func parseArgument(arg string) (urls.URL, error) {
 	return u, nil
 }
 
-// add keeps whether a seed has a scheme: of one without, the site decides.
+// add keeps the absence of a scheme, because the site decides about it.
 func (l *seedArguments) add(raw string, u urls.URL) {
 	text := u.String()
 	if urls.IsBare(raw) {
@@ -332,8 +329,8 @@ func (l *seedArguments) read(name string, stdin io.Reader) error {
 	})
 }
 
-// EachLine calls do for each line of a file, or of stdin if the name is "-". at says where the line is, such as
-// seeds.txt:1. An error says what the file is for, and which lines are wanted.
+// EachLine calls do for each line of a file, or of stdin if the name is "-". at returns the
+// position, such as seeds.txt:1. Errors name the purpose of the file and the wanted lines.
 func EachLine(what, name string, stdin io.Reader, want string, do func(at func() string, line string)) error {
 	r := stdin
 	if name == "-" {
@@ -362,7 +359,7 @@ func EachLine(what, name string, stdin io.Reader, want string, do func(at func()
 	return nil
 }
 
-// BadLines are lines that could not be read: the first few, and how many in all.
+// BadLines are the first unreadable lines, and the number of all.
 type BadLines struct {
 	Shown []string
 	All   int

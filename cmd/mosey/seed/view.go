@@ -33,8 +33,8 @@ type view struct {
 	drawn    int // lines on the terminal to draw over
 	printed  time.Time
 	rate     command.Rate
-	last     int64         // requests on the last plain line, those for images among them; -1 before
-	before   report.Totals // what earlier calls have done of the run
+	last     int64         // requests on the last plain line, including images; -1 at first
+	before   report.Totals // totals of earlier calls
 	finished bool
 }
 
@@ -49,7 +49,7 @@ func (v *view) note(s string) {
 	fmt.Fprintln(v.e.Stderr, s)
 }
 
-// logs is where logging goes, so that it does not tear the live view.
+// logs returns a writer for logs that does not tear the live view.
 func (v *view) logs() io.Writer { return viewLog{v} }
 
 type viewLog struct{ v *view }
@@ -59,13 +59,13 @@ func (l viewLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// addresses are where a crawl can be seen; empty is nowhere.
+// addresses are the URLs of a crawl's views; empty means that a view is off.
 type addresses struct {
 	web               *command.Web
 	temporal, metrics string
 }
 
-// begin shows what is crawled. before is what earlier calls have done of it.
+// begin shows the run. before has the totals of earlier calls.
 func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Totals, detached bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -91,8 +91,8 @@ func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Total
 	}
 }
 
-// plan says what a crawl is about to do. It says so if no limit is set. A default limit
-// would end a run unseen and leave holes in an index.
+// plan describes a crawl before it starts. It reports a missing limit, because a default limit
+// would end a run unseen.
 func plan(run crawl.Run, seeds int, detached bool) []string {
 	set, usual := run.Settings, settings.Settings{}.WithDefaults()
 	lines := []string{fmt.Sprintf("Run %s: %s, delay %s, scope %s", run.Name, explain.Count(int64(seeds), "seed"), set.Delay, *set.Scope)}
@@ -115,7 +115,7 @@ func plan(run crawl.Run, seeds int, detached bool) []string {
 	return append(lines, last)
 }
 
-// progress shows how far the run has come, as often as suits the medium.
+// progress shows the progress, as often as suits the medium.
 func (v *view) progress(p report.Progress) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -157,9 +157,9 @@ func (v *view) close() {
 type Event struct {
 	Event string `json:"event"`
 	report.Progress
-	// Settings has the settings of the run in the first event and in the summary.
+	// Settings has the run's settings, in the first event and in the summary.
 	Settings *settings.Settings `json:"settings,omitempty"`
-	// Call is the part of the totals that this command has done.
+	// Call is this command's part of the totals.
 	Call           report.Totals `json:"call"`
 	PagesPerSecond float64       `json:"pages_per_second"`
 }
@@ -179,7 +179,7 @@ func (v *view) line(p report.Progress, call report.Totals) string {
 		text += "; the network " + explain.Outage(p.Outages[0], time.Local)
 	}
 	asked := call.Requests() + call.ImagesAsked
-	if asked == v.last && len(p.Waiting) > 0 { // where nothing moves, say what is waited for
+	if asked == v.last && len(p.Waiting) > 0 { // if nothing moves, show the reasons
 		text += "; waiting: " + explain.Wait(p.Waiting[0], time.Now())
 	}
 	v.last = asked
@@ -188,13 +188,12 @@ func (v *view) line(p report.Progress, call report.Totals) string {
 
 func (v *view) clear() {
 	if v.drawn > 0 {
-		// to the first column, since a terminal echoes ^C
+		// to the first column, because a terminal echoes ^C
 		fmt.Fprintf(wiring.Raw(v.e.Stdout), "\r\x1b[%dA\x1b[J", v.drawn)
 		v.drawn = 0
 	}
 }
 
-// labelWidth is that of what begins a line of the live view, and the space after it.
 const labelWidth = 9
 
 func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
@@ -229,7 +228,7 @@ func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	}
 	v.clear()
 	for _, l := range lines {
-		// a line that the terminal breaks would tear the view
+		// a line broken by the terminal would tear the view
 		for _, part := range command.Wrap(l, command.TerminalWidth(v.e.Stdout), labelWidth) {
 			fmt.Fprintln(v.e.Stdout, part)
 			v.drawn++

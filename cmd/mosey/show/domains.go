@@ -95,7 +95,7 @@ func printListing(e *command.Env, all []report.DomainListing) error {
 	return command.Flush(t)
 }
 
-// DomainCmd shows what is known about a domain.
+// DomainCmd shows the stored facts about a domain.
 type DomainCmd struct {
 	Name string `arg:"" help:"Domain, such as example.org."`
 	JSON bool   `name:"json" help:"Print JSON."`
@@ -176,7 +176,6 @@ func printDomain(w io.Writer, r report.Domain) error {
 	return command.Flush(t)
 }
 
-// printCounts prints what is counted of a domain, and what its priority comes of.
 func printCounts(row func(name, format string, args ...any), r report.Domain) {
 	if r.Source != "" {
 		rank := ""
@@ -200,8 +199,7 @@ func printCounts(row func(name, format string, args ...any), r report.Domain) {
 	row("counted", "%s", explain.Stamp(r.CountedAt))
 }
 
-// RankCmd ranks domains and pages by the links to them. It also counts the pages and errors of each
-// domain, and computes the order of the domains.
+// RankCmd ranks domains and pages by their links, counts pages and errors, and orders the domains.
 type RankCmd struct {
 	Top  int  `default:"10" help:"How many of the best domains to show." placeholder:"N"`
 	JSON bool `name:"json" help:"Print one JSON object."`
@@ -224,7 +222,7 @@ func (c *RankCmd) Run(ctx context.Context, e *command.Env) error {
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		began := time.Now()
 		line := command.NewProgressLine(e)
-		// what others call a page is folded into its keywords
+		// the link texts of a page become part of its keywords
 		if err := (&keywords.Writer{Store: store, Logger: e.NewLogger(e.Stderr, slog.LevelWarn)}).Write(ctx); err != nil {
 			return err
 		}
@@ -255,7 +253,6 @@ func (c *RankCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// recount counts what is known of domains and works out their order, and returns the step that it came to.
 func recount(ctx context.Context, store *db.Store, told func(report.Ranks)) (rep report.Ranks, err error) {
 	for _, s := range []struct {
 		name string

@@ -38,16 +38,15 @@ type ExportCmd struct {
 	Force       bool   `help:"Replace the file, or begin the directory anew."`
 }
 
-// ErrReaderGone is that nobody reads standard output any more, as head has it.
+// ErrReaderGone reports that standard output was closed, as by head.
 var ErrReaderGone = errors.New("standard output is closed")
 
-// ExitReaderGone is what a shell makes of a program that ends by SIGPIPE.
+// ExitReaderGone is a shell's code for a program that ends by SIGPIPE.
 const ExitReaderGone = 128 + int(syscall.SIGPIPE)
 
-// stdoutName is what --out calls standard output.
 const stdoutName = "-"
 
-// Run writes the rows and says on standard error how far it is.
+// Run writes the rows and reports progress on standard error.
 func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 	x, err := c.export(time.Now())
 	if err != nil {
@@ -149,10 +148,9 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 	return x, nil
 }
 
-// movedLast is the least age of crawls that are moved: rates and averages are computed from later ones.
+// movedLast is the least age of moved crawls: rates and averages are computed from later ones.
 const movedLast = 7 * 24 * time.Hour
 
-// move has an export move its rows, or says why it must not.
 func (c *ExportCmd) move(x *export.Export, now time.Time) error {
 	switch {
 	case x.Kind != export.Crawls:
@@ -208,7 +206,7 @@ func (c *ExportCmd) write(ctx context.Context, e *command.Env, x *export.Export,
 	case c.Out != stdoutName:
 		return x.ToFile(ctx, c.Out)
 	}
-	// A closed pipe ends this process only after the database was closed.
+	// A closed pipe must not end this process before the database is closed.
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)

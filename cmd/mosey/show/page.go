@@ -17,7 +17,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// PageCmd shows what is known about a page.
+// PageCmd shows the stored facts about a page.
 type PageCmd struct {
 	URL  string `arg:"" name:"url" help:"The page's URL, or its host and path, such as example.org/about."`
 	JSON bool   `name:"json" help:"Print JSON."`
@@ -107,14 +107,14 @@ func printPage(w io.Writer, r report.Page) error {
 	return command.Flush(t)
 }
 
-// LinksCmd shows who links to whom.
+// LinksCmd shows links of a page or domain.
 type LinksCmd struct {
 	What  string `arg:"" name:"url|domain" help:"A page such as https://example.org/about, or a domain such as example.org."`
 	Limit int    `default:"100" help:"How many links, or domains, each way."`
 	JSON  bool   `name:"json" help:"Print JSON."`
 }
 
-// Run prints the links out and in: of a page one by one, of a domain by domain.
+// Run prints outgoing and incoming links: of a page one by one, of a domain by domain.
 func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 	if err := command.CheckLimit(c.Limit); err != nil {
 		return err
@@ -144,7 +144,6 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// printBoth prints what mosey rank has made of a page or domain, and its links both ways.
 func printBoth[L any](
 	w io.Writer, r crawl.Rank, out, in []L, each func(w io.Writer, heading string, links []L) error,
 ) error {
@@ -210,7 +209,7 @@ func printDomains(w io.Writer, heading string, domains []report.Links) error {
 	return command.Flush(t)
 }
 
-// WhyCmd explains a page or a domain from what is stored.
+// WhyCmd explains a page or a domain from stored rows.
 type WhyCmd struct {
 	What string `arg:"" name:"url|domain" help:"A page such as https://example.org/about, or a domain such as example.org."`
 	JSON bool   `name:"json" help:"Print JSON."`

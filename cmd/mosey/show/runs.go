@@ -1,4 +1,4 @@
-// Package show has the commands that print what is recorded and change nothing.
+// Package show has the commands that print stored rows and change nothing.
 package show
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// StatusCmd shows how runs are getting on.
+// StatusCmd shows the progress of runs.
 type StatusCmd struct {
 	Name  string `arg:"" optional:"" help:"Only this run, in detail."`
 	Limit int    `help:"How many runs to list at most, the newest; those that run are always listed. Default: 20." default:"20" placeholder:"N"`
@@ -194,14 +194,14 @@ func printChanges(w io.Writer, changes []crawl.RunChange) error {
 	return command.Flush(t)
 }
 
-// QueueCmd shows what is pending.
+// QueueCmd shows pending pages.
 type QueueCmd struct {
 	Run_  string `name:"run" help:"Only of this run. Default: all that run or are paused." placeholder:"NAME"` //nolint:revive // Run is the method
 	Limit int    `help:"How many domains to list at most. Default: 20." default:"20" placeholder:"N"`
 	JSON  bool   `name:"json" help:"Print JSON."`
 }
 
-// Run prints the domains with most pending.
+// Run prints the domains with most pending pages.
 func (q *QueueCmd) Run(ctx context.Context, e *command.Env) error {
 	if q.Limit < 1 || q.Limit > db.QueueMost {
 		return wiring.Usagef("--limit %d: want 1 to %d", q.Limit, db.QueueMost)

@@ -24,7 +24,7 @@ import (
 	"github.com/mosey-web/mosey/search"
 )
 
-// SearchCmd finds pages by what they say.
+// SearchCmd finds pages by their content.
 type SearchCmd struct {
 	Query  []string `arg:"" help:"Words, all of which a page must have; or between two, \"a phrase\", -not."`
 	Lang   string   `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
@@ -37,7 +37,7 @@ type SearchCmd struct {
 	JSON   bool     `name:"json" help:"Print one JSON object a result."`
 }
 
-// Run prints what is found, the best first.
+// Run prints the results, the best first.
 func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
 	since, err := parseWhen("--since", c.Since, time.Now())
 	if err != nil {
@@ -119,10 +119,9 @@ func printResults(w io.Writer, results []search.Result) {
 	}
 }
 
-// descriptionShown is how much of a description is printed, in characters.
 const descriptionShown = 200
 
-// parseWhen reads the day or the age that a flag gives; empty is the zero time.
+// parseWhen parses a flag's day or age; empty means the zero time.
 func parseWhen(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -138,7 +137,7 @@ func parseWhen(flag, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, wiring.Usagef("%s %q: want a date such as 2026-11-01, or an age such as 30d or 12h", flag, text)
 }
 
-// ParseAge reads a span that may be in days, of which there are at most so many.
+// ParseAge parses a span that may be in days, at most most of them.
 func ParseAge(text string, most int) (days int, span time.Duration, ok bool) {
 	number, inDays := strings.CutSuffix(text, "d")
 	if !inDays {
@@ -152,8 +151,8 @@ func ParseAge(text string, most int) (days int, span time.Duration, ok bool) {
 // maxDays is a hundred years: before there was a web.
 const maxDays = 36_500
 
-// nothing says why a query finds nothing, as far as that can be told at once. waiting is
-// how many pages wait for their keywords.
+// nothing explains an empty result, as far as the reason is quickly found. waiting is the number of
+// pages without keywords.
 func (c *SearchCmd) nothing(ctx context.Context, store *db.Store, searcher *search.Searcher, q search.Query, waiting int) (string, error) {
 	empty, err := nothingFetched(ctx, store)
 	if err != nil {
@@ -198,7 +197,7 @@ func nothingFetched(ctx context.Context, store *db.Store) (bool, error) {
 	return true, nil
 }
 
-// unfiltered says what the query finds without the flags that restrict it; empty if that is nothing new.
+// unfiltered describes the result without the restricting flags; empty if that adds nothing.
 func (c *SearchCmd) unfiltered(ctx context.Context, searcher *search.Searcher, q search.Query) (string, error) {
 	var flags []string
 	for _, f := range []struct{ name, value string }{{"--lang", c.Lang}, {"--domain", c.Domain}, {"--since", c.Since}} {
@@ -226,7 +225,7 @@ func (c *SearchCmd) unfiltered(ctx context.Context, searcher *search.Searcher, q
 	return fmt.Sprintf("Without %s %s %s found.", strings.Join(flags, " and "), many, verb), nil
 }
 
-// readByOlder is how many pages an older extractor has read; 0 if counting them takes long.
+// readByOlder counts the pages read by an older extractor; 0 if counting takes long.
 func readByOlder(ctx context.Context, store *db.Store, domain string) (int64, error) {
 	bounded, cancel := context.WithTimeout(ctx, countingMost)
 	defer cancel()
@@ -237,7 +236,7 @@ func readByOlder(ctx context.Context, store *db.Store, domain string) (int64, er
 	return old.Pages, err
 }
 
-// countingMost bounds how long a search that finds nothing looks for the reason.
+// countingMost bounds the search for the reason of an empty result.
 const countingMost = time.Second
 
 // SearchWords puts the words of a search after "--" if one begins with a minus, which kong would
@@ -273,7 +272,6 @@ func SearchWords(app *kong.Application, args []string) []string {
 	return slices.Concat(args[:begin+1], flags, []string{"--"}, words)
 }
 
-// commandOf finds the word that names the command, and the command.
 func commandOf(app *kong.Application, args []string) (at int, cmd *kong.Node) {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
