@@ -67,7 +67,7 @@ type Options struct {
 
 // Stack holds the started halves and the addresses of both.
 type Stack struct {
-	DatabaseURL string
+	DatabaseURL     string
 	TemporalAddress string
 	// UIURL is the address of our own Temporal's web UI, or empty.
 	UIURL string

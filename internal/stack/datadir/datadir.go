@@ -44,7 +44,7 @@ func IsOwn(name string) bool {
 type InUseError struct {
 	Dir string
 	// PID is the process that holds it, or 0 if it has not published its PID yet.
-	PID int
+	PID   int
 	Doing string
 }
 
