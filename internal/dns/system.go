@@ -29,7 +29,7 @@ const (
 	maxSystemTries = 5
 	maxSystemWait  = 30 // seconds
 
-	// serverRest is the time for which a silent server is queried last.
+	// serverRest is the rest of a silent server, which is queried last meanwhile.
 	serverRest = 30 * time.Second
 
 	systemPort = "53"
@@ -38,7 +38,7 @@ const (
 type server struct {
 	addr string
 
-	// silentUntil is the end of that time, in Unix nanoseconds; 0 means that the server answered.
+	// silentUntil is the end of serverRest, in Unix nanoseconds; 0 means that the server answered.
 	silentUntil atomic.Int64
 }
 

@@ -22,7 +22,7 @@ type trials struct {
 	seen  int              // number of candidates
 }
 
-// trial is a name. Until then, a cache on the way may answer for it.
+// trial is a name, and the expiry of its cached answers on the way.
 type trial struct {
 	name  string
 	until time.Time

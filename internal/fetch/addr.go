@@ -41,8 +41,7 @@ var (
 	nat64  = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052
 	sixTo4 = netip.MustParsePrefix("2002::/16")    // RFC 3056
 
-	// badPorts are the "bad ports" of the WHATWG Fetch standard, section 2.9, which browsers
-	// refuse.
+	// badPorts are the "bad ports" of the WHATWG Fetch standard, section 2.9.
 	badPorts = []uint16{
 		0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95,
 		101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179,

@@ -63,7 +63,7 @@ type Request struct {
 	// Accept is the Accept header. Empty means "*/*".
 	Accept string
 
-	// Addr is the address to connect to, for which the guard granted the request. Required.
+	// Addr is the address to connect to, as granted by the politeness guard. Required.
 	Addr netip.Addr
 
 	// Deadline is the end of sending: after it no connection is opened and no byte is sent. Take it
@@ -108,7 +108,7 @@ type Response struct {
 
 	ContentType string
 
-	// EndedAt is when the connection was closed. It holds a monotonic reading.
+	// EndedAt is the end of the connection. It holds a monotonic reading.
 	EndedAt time.Time
 
 	// FirstByte is the time from Do's start to the first byte of the response.

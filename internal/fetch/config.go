@@ -38,8 +38,8 @@ type Config struct {
 	// even if the header arrives slowly. Defaults to 10 seconds.
 	FirstByteTimeout time.Duration
 
-	// IdleTimeout limits the time in which a body brings no byte. After that time, the body must
-	// also average at least 1,000 bytes a second. Defaults to 10 seconds.
+	// IdleTimeout limits the time without a byte of the body. After that time, the body must also
+	// average at least 1,000 bytes a second. Defaults to 10 seconds.
 	IdleTimeout time.Duration
 
 	// MaxBodyBytes limits the decoded body, to at most 1 GiB. A longer body is truncated, and

@@ -75,8 +75,7 @@ func Expired(deadline time.Time) bool {
 	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
 }
 
-// guard is the connection below TLS. It counts received bytes, and sends nothing after the
-// deadline.
+// guard is the connection below TLS. It counts received bytes, and blocks sends after the deadline.
 type guard struct {
 	net.Conn
 	deadline time.Time

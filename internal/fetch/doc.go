@@ -4,9 +4,9 @@
 // # Politeness
 //
 // A [Client] never resolves names and never follows redirects, so a request only goes to the
-// address for which the politeness guard granted it. When [Client.Do] returns, the connection is
-// closed: the site's delay counts from EndedAt. After [Request.Deadline] no byte is written, so
-// that a process that was frozen past its lease cannot send.
+// address that the politeness guard granted. When [Client.Do] returns, the connection is closed:
+// the site's delay counts from EndedAt. After [Request.Deadline] no byte is written, so that a
+// process that was frozen past its lease cannot send.
 //
 // # Safety
 //

@@ -6,7 +6,7 @@
 //
 //  1. Other targets of the kind were reached since the attempt began: the site is at fault.
 //     If fewer than about one in ten was, the site is spared a few times first.
-//  2. Previously reached targets fail now, and no target works: our network is down. The outage
+//  2. Previously reached targets fail now, without exception: our network is down. The outage
 //     counts against no site, however long it lasts. For names, known names must fail when they
 //     are queried again. For addresses, rule 2 must hold for names, or many known addresses must
 //     fail. A few are enough while there is no result about names.
@@ -16,6 +16,6 @@
 // A failure waits some seconds for other results before it is judged. That wait only queries names.
 // A target that was at fault, here or in stored facts, does not count as previously reached.
 //
-// During an outage by rule 2 only a few requests of the kind, the canaries, are admitted, until one
-// of them reaches its target.
+// During an outage by rule 2 only a few requests of the kind, the canaries, are admitted, until a
+// canary reaches its target.
 package network

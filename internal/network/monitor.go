@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// lately is the time for which the result of a target counts.
+	// lately bounds the age of a target's result that counts.
 	lately = time.Minute
 	// second is the time of a repeated connection request: later successes prove a working network.
 	second = time.Second
@@ -19,7 +19,7 @@ const (
 	patience = 10 * time.Second
 	// look is the polling interval during that wait.
 	look = 250 * time.Millisecond
-	// doubt is the time for which an undecided target is spared.
+	// doubt bounds the sparing of an undecided target.
 	doubt = 3 * time.Minute
 	// few lost targets mean our fault without results about names, many mean it in any case.
 	few, many = 3, 10
@@ -31,7 +31,7 @@ const (
 	canaries = 3
 	// again is the minimum wait of a refused request; the maximum is three times it.
 	again = 10 * time.Second
-	// memory is the time for which an unused target is cached outside of outages.
+	// memory bounds the caching of an unused target outside of outages.
 	memory = 10 * time.Minute
 )
 
@@ -42,8 +42,8 @@ type Config struct {
 	Changed func(crawl.Outage)
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
-	// Patience is the wait of a failure for other results; 0 means 10 s. Doubt is the time for
-	// which an undecided target is spared; 0 means 3 min, negative means none.
+	// Patience is the wait of a failure for other results; 0 means 10 s. Doubt bounds the sparing
+	// of an undecided target; 0 means 3 min, negative means no sparing.
 	Patience, Doubt time.Duration
 }
 
@@ -309,7 +309,7 @@ func (m *Monitor) judge(f Failure, since time.Time, over bool) fault {
 	}
 }
 
-// found reports whether other names resolved after since, or whether only known names failed.
+// found reports whether other names resolved after since, or else whether known names failed.
 func (m *Monitor) found(but string, since time.Time) (found, missed bool) {
 	for k, t := range m.sides[byName].targets {
 		if k == but {

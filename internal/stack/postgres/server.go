@@ -169,7 +169,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// tryDatabase connects once, and creates a missing database. done means that retries are useless.
+// tryDatabase connects once, and creates a missing database. done ends the retries.
 func (s *Server) tryDatabase(ctx context.Context) (done bool, err error) {
 	err = connect(ctx, s.URL(), "")
 	var refused *pgconn.PgError

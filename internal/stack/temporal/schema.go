@@ -19,8 +19,7 @@ import (
 
 const databaseFile = "temporal.db"
 
-// storeConfig describes the SQLite file to the server. SQLite treats unknown URI parameters as
-// pragmas.
+// storeConfig describes the SQLite file to the server. Unknown URI parameters become pragmas.
 func storeConfig(path string) *config.SQL {
 	return &config.SQL{
 		PluginName:   sqliteplugin.PluginName,

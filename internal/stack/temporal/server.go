@@ -158,8 +158,7 @@ func (s *Server) Stop() error {
 	return errors.Join(uiErr, s.server.Stop())
 }
 
-// The default ports are those of Temporal's own development server. A free port replaces a busy
-// one.
+// The default ports of Temporal's own development server. A free port replaces a busy one.
 const (
 	FrontendPortDefault = 7233
 	UIPortDefault       = 8233
