@@ -59,8 +59,7 @@ func jwks(keys []*Key) ([]byte, error) {
 	return body, nil
 }
 
-// SignedDirectory returns the Directory, and headers with each key's signature for the agent's
-// host.
+// SignedDirectory returns the Directory, and headers with each key's signature for agent's host.
 func SignedDirectory(path, agent string, now time.Time, valid time.Duration) (body []byte, header http.Header, err error) {
 	u, err := url.Parse(agent)
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 // Published is a verifier's view of a directory: the public keys by their keyid.
 type Published map[string]ed25519.PublicKey
 
-// ReadDirectory parses a directory. It skips keys other than Ed25519, and rejects bad or private
-// ones.
+// ReadDirectory parses a directory. It skips non-Ed25519 keys, and rejects bad or private ones.
 func ReadDirectory(body []byte) (Published, error) {
 	var set struct {
 		Keys *[]jwk `json:"keys"`

@@ -17,9 +17,10 @@
 //
 // Addresses are cached for the shortest TTL of their records, clamped to 5 minutes to an hour. A
 // denial (NXDOMAIN, NODATA) is cached for the TTL of RFC 2308, section 5, clamped to 1 to 5
-// minutes, or for 5 minutes if the host has addresses of the other family. If no name server gives
-// a usable answer, expired addresses are used for another day (RFC 8767), and queries pause for 30
-// seconds. Without old addresses the failure is cached for a second (RFC 9520).
+// minutes. If the host has addresses of the other family, the denial is cached for 5 minutes. If no
+// name server gives a usable answer, expired addresses are used for another day (RFC 8767), and
+// queries pause for 30 seconds. Without old addresses the failure is cached for a second (RFC
+// 9520).
 //
 // # Safety
 //

@@ -29,7 +29,7 @@ const (
 var errStray = errors.New("the server answers something else")
 
 // find queries one family of a host's addresses. It tries a single label in the domains of the
-// search list, up to the first where the name exists, so that both families belong to the same
+// search list. It stops at the first domain with the name, so that both families belong to the same
 // host.
 func (r *Resolver) find(ctx context.Context, name string, qtype uint16) (finding, error) {
 	sys := r.system(r.now())

@@ -95,8 +95,8 @@ func (g *guard) Write(p []byte) (int, error) {
 	return g.Conn.Write(p)
 }
 
-// link is the connection below HTTP. The second call of Close waits for the first, so that Do, the
-// last caller, returns with a closed connection, and a TLS connection ends with its close_notify.
+// link is the connection below HTTP. The second call of Close waits for the first, because Do, the
+// last caller, must return with a closed connection. A TLS connection ends with its close_notify.
 type link struct {
 	net.Conn
 	closeOnce sync.Once
