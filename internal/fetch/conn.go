@@ -107,8 +107,8 @@ type link struct {
 	speakOnce sync.Once
 }
 
-// Read waits until a request was written. Otherwise net/http would log the data of a site that
-// sends first as that of an idle connection.
+// Read waits until a request was written, because data that a site sends first is a wrong response.
+// net/http would log it as the data of an idle connection.
 func (l *link) Read(p []byte) (int, error) {
 	<-l.spoken
 	n, err := l.Conn.Read(p)

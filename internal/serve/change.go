@@ -25,7 +25,8 @@ type Access struct {
 	// Token permits changes, unless it is empty. A page requested with it (?token=) stores it in
 	// the browser as a cookie.
 	Token string
-	// UserHeader is a reverse proxy's header with the signed-in person. Empty means no proxy.
+	// UserHeader is a reverse proxy's header with the signed-in person, who may make changes. Empty
+	// means no proxy.
 	UserHeader string
 	// By is the author of changes with the token.
 	By string
