@@ -1,3 +1,2 @@
-// Package about has what a crawler publishes about itself: a page for people, and a list of its addresses for
-// programs. It writes both, and reads both as others do.
+// Package about writes and reads a crawler's page for people and its list of addresses.
 package about

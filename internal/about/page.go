@@ -18,10 +18,10 @@ type Crawler struct {
 	Token, UserAgent string
 	Purpose          settings.Purpose
 	About            string        // in the operator's own words
-	Delay            time.Duration // the least one between two requests to a domain
+	Delay            time.Duration // the minimum between two requests to a domain
 	Contact          string        // a mail address or a URL
-	// Ranges is the address of the list of addresses, ReverseDNS the domain of the addresses' names, and Keys
-	// the address of the keys that sign for SignatureAgent.
+	// Ranges is the URL of the list of addresses, and Keys the URL of SignatureAgent's keys.
+	// ReverseDNS is the domain of the addresses' names.
 	Ranges, ReverseDNS   string
 	Keys, SignatureAgent string
 }
@@ -31,13 +31,13 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// Page is the page as HTML. The same Crawler has the same page.
+// Page returns the page as HTML. The same Crawler has the same page.
 func (c Crawler) Page() ([]byte, error) {
 	view := struct {
 		Crawler
 		Why, Delay, ContactLink                                string
 		MetaName, HeaderName, Directives, Effect, ContentUsage string
-		// One is set if there is one way to tell the crawler from others.
+		// One is set if there is one way to identify the crawler.
 		One bool
 	}{Crawler: c, Delay: inWords(c.Delay), MetaName: "robots"}
 	view.Contact = strings.TrimPrefix(c.Contact, "mailto:")
@@ -45,7 +45,7 @@ func (c Crawler) Page() ([]byte, error) {
 	if !strings.Contains(view.Contact, "://") {
 		view.ContactLink = "mailto:" + view.Contact
 	}
-	if c.Token == usage.Token { // no other name is read there
+	if c.Token == usage.Token { // only this name is read there
 		view.MetaName, view.HeaderName = c.Token, c.Token+": "
 	}
 	switch c.Purpose {
@@ -73,7 +73,7 @@ func (c Crawler) Page() ([]byte, error) {
 	return page.Bytes(), nil
 }
 
-// inWords is a duration as people write it.
+// inWords formats a duration for people.
 func inWords(d time.Duration) string {
 	for _, unit := range []struct {
 		name string

@@ -14,15 +14,15 @@ import (
 const (
 	// RangesType is the media type of a list of addresses (draft-illyes-webbotauth-jafar-00, 7).
 	RangesType = "application/jafar+json"
-	// RangesRel is how the page about a crawler links its list (draft-illyes-aipref-cbcp-04, 2.5).
+	// RangesRel is the link relation of a crawler's list (draft-illyes-aipref-cbcp-04, 2.5).
 	RangesRel = "client-ranges"
-	// RangesAge is the age at which a list has to be written anew, even without a change.
+	// RangesAge is the age at which a list must be rewritten, even without a change.
 	RangesAge = 24 * time.Hour
 
 	prefixesMost = 10_000 // of a list
 )
 
-// Ranges is a list of the networks that requests come from.
+// Ranges is a list of the networks of a crawler's requests.
 type Ranges struct {
 	Created  time.Time
 	Prefixes []netip.Prefix
@@ -39,7 +39,7 @@ type prefixDoc struct {
 	V6 string `json:"ipv6Prefix,omitempty"` //nolint:tagliatelle // as the draft has it
 }
 
-// JSON is the list as it is published: each network once, in order.
+// JSON returns the published list: each network once, sorted.
 func (r Ranges) JSON() ([]byte, error) {
 	all := make([]netip.Prefix, len(r.Prefixes))
 	for i, p := range r.Prefixes {
@@ -61,8 +61,8 @@ func (r Ranges) JSON() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// ReadRanges reads a list. It ignores members that it does not know and, as the draft wants, entries that have both
-// kinds of networks or neither. Everything else that the draft does not allow is an error.
+// ReadRanges parses a list. It ignores unknown members and, as the draft requires, entries with
+// both kinds of networks or neither. Any other violation of the draft is an error.
 func ReadRanges(body []byte) (r Ranges, err error) {
 	var doc rangesDoc
 	if err := json.Unmarshal(body, &doc); err != nil {
@@ -93,7 +93,7 @@ func ReadRanges(body []byte) (r Ranges, err error) {
 	return r, nil
 }
 
-// Has reports whether a network is in one of the list.
+// Has reports whether a network is within a network of the list.
 func (r Ranges) Has(network netip.Prefix) bool {
 	return slices.ContainsFunc(r.Prefixes, func(p netip.Prefix) bool {
 		return p.Bits() <= network.Bits() && p.Contains(network.Addr())

@@ -13,19 +13,19 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// linksMost bounds how many links of a page are kept.
+// linksMost bounds the links kept for a page.
 const linksMost = 10_000
 
-// Page is the content of a page about a crawler, as others read it.
+// Page is the parsed content of a page about a crawler.
 type Page struct {
-	// Ranges is the address of the list of addresses; nil if the page links none.
+	// Ranges is the URL of the list of addresses; nil if the page links no list.
 	Ranges *urls.URL
 
 	text  string // in lower case, without elements
 	links []string
 }
 
-// ReadPage reads a page and the header it came with.
+// ReadPage parses a page and its HTTP header.
 func ReadPage(page urls.URL, header http.Header, body []byte) Page {
 	var p Page
 	var ranges string
@@ -42,7 +42,7 @@ func ReadPage(page urls.URL, header http.Header, body []byte) Page {
 			break
 		}
 		token := tokens.Token()
-		switch kind { //nolint:exhaustive // comments and the like say nothing to readers
+		switch kind { //nolint:exhaustive // readers do not see comments and the like
 		case html.TextToken:
 			if unseen == 0 {
 				text.WriteString(token.Data)
@@ -75,10 +75,10 @@ func ReadPage(page urls.URL, header http.Header, body []byte) Page {
 	return p
 }
 
-// hidden are the elements whose content people do not see.
+// hidden lists the elements with invisible content.
 var hidden = []atom.Atom{atom.Script, atom.Style, atom.Template, atom.Noscript}
 
-// linkOf is where a link or an a element leads, and how it is related.
+// linkOf returns the target and relations of a link or an a element.
 func linkOf(token html.Token) (href string, rel []string) {
 	if token.DataAtom != atom.Link && token.DataAtom != atom.A {
 		return "", nil
@@ -94,10 +94,10 @@ func linkOf(token html.Token) (href string, rel []string) {
 	return href, rel
 }
 
-// Names reports whether the page has a product token as a word of its own, in whatever case.
+// Names reports whether the page has a product token as a word, in any case.
 func (p Page) Names(token string) bool { return Mentions([]byte(p.text), token) }
 
-// Mentions reports whether a text has a product token as a word of its own, in whatever case.
+// Mentions reports whether a text has a product token as a word, in any case.
 func Mentions(text []byte, token string) bool {
 	words := bytes.FieldsFunc(bytes.ToLower(text), func(r rune) bool { // not of a token (RFC 9309, 2.2.1)
 		return (r < 'a' || r > 'z') && r != '-' && r != '_'
@@ -105,7 +105,7 @@ func Mentions(text []byte, token string) bool {
 	return slices.ContainsFunc(words, func(word []byte) bool { return string(word) == strings.ToLower(token) })
 }
 
-// Tells reports whether people find a contact on the page, a mail address or a URL: in its text, or as a link.
+// Tells reports whether the page shows a contact, a mail address or a URL, as text or link.
 func (p Page) Tells(contact string) bool {
 	contact = strings.ToLower(strings.TrimPrefix(contact, "mailto:"))
 	return strings.Contains(p.text, contact) || slices.ContainsFunc(p.links, func(href string) bool {
@@ -114,7 +114,7 @@ func (p Page) Tells(contact string) bool {
 	})
 }
 
-// TellsMail reports whether the page has a mail address as a link.
+// TellsMail reports whether the page links a mail address.
 func (p Page) TellsMail() bool {
 	return slices.ContainsFunc(p.links, func(href string) bool {
 		return len(href) > len("mailto:x@") && strings.EqualFold(href[:len("mailto:")], "mailto:")

@@ -10,9 +10,9 @@ import (
 const fieldAgent = "signature-agent"
 
 type component struct {
-	// name is of a header in lower case, or begins with @.
+	// name is a header in lower case, or begins with @.
 	name string
-	// param is a parameter of the name, such as req; empty means that it has none.
+	// param is a parameter of the name, such as req, or empty.
 	param      string
 	paramValue any
 	value      string
@@ -23,7 +23,6 @@ type param struct {
 	value any // a string or an int64
 }
 
-// signed is a signature, and the input that it covers.
 type signed struct {
 	input     httpsfv.InnerList
 	signature []byte
@@ -50,7 +49,7 @@ func sign(key *Key, components []component, params []param) (signed, error) {
 	return signed{input: list, signature: key.sign([]byte(base))}, nil
 }
 
-// signatureBase makes the signature base of RFC 9421, 2.5, of a list whose items have values.
+// signatureBase returns the signature base (RFC 9421, 2.5) of a list whose items have values.
 func signatureBase(list httpsfv.InnerList, values []string) (string, error) {
 	var base strings.Builder
 	for i, item := range list.Items {
@@ -67,7 +66,7 @@ func signatureBase(list httpsfv.InnerList, values []string) (string, error) {
 	return base.String() + `"@signature-params": ` + input, nil
 }
 
-// headers are the values of Signature-Input and Signature, for signatures by their labels.
+// headers returns the values of Signature-Input and Signature for labeled signatures.
 func headers(labels []string, all []signed) (input, signature string, err error) {
 	inputs, signatures := httpsfv.NewDictionary(), httpsfv.NewDictionary()
 	for i, name := range labels {

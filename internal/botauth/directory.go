@@ -17,11 +17,11 @@ const (
 	// DirectoryType is the media type of a directory.
 	DirectoryType = "application/http-message-signatures-directory+json"
 	directoryTag  = "http-message-signatures-directory"
-	// DirectoryAge is how long clients may cache the directory. A new key signs only after as long in it.
+	// DirectoryAge is the cache time of the directory. A new key is in it for as long before use.
 	DirectoryAge = time.Hour
 )
 
-// Directory returns the public keys of a file or folder as a JWK Set, without those that have ended.
+// Directory returns the public keys of a file or folder as a JWK Set, without expired keys.
 func Directory(path string, now time.Time) ([]byte, error) {
 	_, body, err := directory(path, now)
 	return body, err
@@ -59,7 +59,7 @@ func jwks(keys []*Key) ([]byte, error) {
 	return body, nil
 }
 
-// SignedDirectory is Directory, and headers for an agent's host: each key signs that it belongs there.
+// SignedDirectory returns the Directory, and headers with each key's signature for agent's host.
 func SignedDirectory(path, agent string, now time.Time, valid time.Duration) (body []byte, header http.Header, err error) {
 	u, err := url.Parse(agent)
 	if err != nil {
@@ -73,7 +73,7 @@ func SignedDirectory(path, agent string, now time.Time, valid time.Duration) (bo
 	return body, header, err
 }
 
-// proofs are the headers of an answer that has the keys: a signature of each.
+// proofs returns the headers of a directory's response, with a signature by each key.
 func proofs(keys []*Key, body []byte, authority string, created, expires time.Time) (http.Header, error) {
 	sum := sha256.Sum256(body)
 	digests := httpsfv.NewDictionary()

@@ -16,15 +16,14 @@ import (
 )
 
 const (
-	// exposed are forbidden bits of a key's mode. A group may read it, as Kubernetes mounts secrets.
+	// exposed are forbidden mode bits of a key file. Its group may read it, as on Kubernetes.
 	exposed = 0o027
-	// fileMost is how long a file of keys may be, in bytes.
+	// fileMost bounds a file of keys, in bytes.
 	fileMost = 64 << 10
-	// keysMost is how many keys there may be: verifiers read directories only so far.
+	// keysMost bounds the keys, because verifiers only read the beginning of a directory.
 	keysMost = 32
 )
 
-// extensions are those of the files in a folder that have keys.
 var extensions = []string{".json", ".jwk", ".jwks", ".key", ".pem"}
 
 // load reads the keys of a file, or of a folder's files, the newest first.
@@ -57,7 +56,7 @@ func load(path string) ([]*Key, error) {
 	case len(keys) > keysMost:
 		return nil, named(path, fmt.Errorf("%d keys: want at most %d", len(keys), keysMost))
 	}
-	// of two that are as new, the last in the file and by the name of the file
+	// among equally new keys, the last in the file and by file name comes first
 	slices.Reverse(keys)
 	slices.SortStableFunc(keys, func(a, b *Key) int { return b.made.Compare(a.made) })
 	byID := slices.SortedFunc(slices.Values(keys), func(a, b *Key) int { return cmp.Compare(a.ID, b.ID) })
@@ -69,15 +68,14 @@ func load(path string) ([]*Key, error) {
 	return keys, nil
 }
 
-// named says of which file an error is.
 func named(path string, err error) error {
 	if wrong, ok := errors.AsType[*fs.PathError](err); ok {
-		err = wrong.Err // without the name a second time
+		err = wrong.Err // avoids a second name
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// holdsKey reports whether what should name a file may be a key. It would end up in logs.
+// holdsKey reports whether a file name may be a key by mistake. It would end up in logs.
 func holdsKey(path string) bool {
 	if strings.ContainsAny(path, "{\n") || strings.Contains(path, "PRIVATE KEY") {
 		return true
@@ -91,7 +89,7 @@ func holdsKey(path string) bool {
 	return err != nil
 }
 
-// filesOf returns the key files of a folder. Kubernetes keeps versions of a secret in dot files.
+// filesOf returns the key files of a folder. It skips dot files: Kubernetes's versions of a secret.
 func filesOf(dir string) (files []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -134,7 +132,7 @@ func loadFile(name string) (keys []*Key, err error) {
 	return parse(data, stat.ModTime())
 }
 
-// pick is the key that signs: the newest that is for now.
+// pick returns the newest valid key.
 func pick(path string, keys []*Key, now time.Time) (*Key, error) {
 	for _, k := range keys {
 		if !now.Before(k.NotBefore) && (k.NotAfter.IsZero() || now.Before(k.NotAfter)) {

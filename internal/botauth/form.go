@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// DirectoryPath is where a host has its directory of keys.
+// DirectoryPath is the path of a host's directory of keys.
 const DirectoryPath = "/.well-known/http-message-signatures-directory"
 
 // Form is a way to sign, named by the version of its draft. Verifiers follow one draft.
@@ -15,18 +15,18 @@ type Form string
 
 const (
 	// FormArchitecture02 is draft-meunier-web-bot-auth-architecture-02, which verifiers such as
-	// Cloudflare follow today: Signature-Agent is a string that names a host.
+	// Cloudflare implement today: Signature-Agent is a string that names a host.
 	FormArchitecture02 Form = "architecture-02"
 
-	// FormProtocol01 is draft-ietf-webbotauth-httpsig-protocol-01: Signature-Agent is a dictionary that
-	// names the directory. It also signs method and path, so that a signature fits no other page.
+	// FormProtocol01 is draft-ietf-webbotauth-httpsig-protocol-01: Signature-Agent is a dictionary
+	// that names the directory. Method and path are signed, too, against use for other pages.
 	FormProtocol01 Form = "httpsig-protocol-01"
 )
 
-// label names the signature in its headers. There is one.
+// label names the only signature in its headers.
 const label = "sig1"
 
-// covers are the components of a request that are signed, in their order.
+// covers returns the signed components of a request, in their order.
 func (f Form) covers() []string {
 	if f == FormProtocol01 {
 		return []string{"@authority", "@method", "@path", fieldAgent}
@@ -61,7 +61,7 @@ func (f Form) Agent(raw string) (string, error) {
 	return "", fmt.Errorf("the form %s names a host, whose keys are at %s: want %s", f, DirectoryPath, host)
 }
 
-// DirectoryURL is where the keys are for an agent as Form.Agent gives it.
+// DirectoryURL returns the URL of the keys for an agent from Form.Agent.
 func DirectoryURL(agent string) string {
 	if strings.Contains(strings.TrimPrefix(agent, "https://"), "/") {
 		return agent
@@ -69,7 +69,7 @@ func DirectoryURL(agent string) string {
 	return agent + DirectoryPath
 }
 
-// authorityOf is the @authority of RFC 9421, 2.2.3: lower case, without the scheme's port.
+// authorityOf returns the @authority of RFC 9421, 2.2.3: lower case, without the scheme's port.
 func authorityOf(scheme, host string) string {
 	host = strings.ToLower(host)
 	port := ":80"

@@ -14,21 +14,20 @@ import (
 	"time"
 )
 
-// Key is a private key of Ed25519, and for when it is.
+// Key is an Ed25519 private key with its validity.
 type Key struct {
 	// ID is its keyid: the thumbprint of the public key (RFC 8037, appendix A.3).
 	ID string
-	// NotBefore and NotAfter bound when it signs; zero is no bound.
+	// NotBefore and NotAfter bound its validity. Zero means no bound.
 	NotBefore, NotAfter time.Time
 
-	// made is NotBefore, or else when its file was written: the newest key signs.
+	// made is NotBefore, or else the file's modification time: the newest key signs.
 	made   time.Time
 	public ed25519.PublicKey
-	// sign has the private key. A function cannot be printed or encoded, however deep it lies.
+	// sign holds the private key. A function cannot be printed or encoded, at any depth.
 	sign func(message []byte) []byte
 }
 
-// newKey makes a key of its 32 bytes.
 func newKey(seed []byte) *Key {
 	private := ed25519.NewKeyFromSeed(seed)
 	public := slices.Clone(private[ed25519.PublicKeySize:])
@@ -38,7 +37,7 @@ func newKey(seed []byte) *Key {
 	}
 }
 
-// thumbprint is that of RFC 7638, with the members that RFC 8037 names for Ed25519.
+// thumbprint returns the RFC 7638 thumbprint, with the members of RFC 8037 for Ed25519.
 func thumbprint(public []byte) string {
 	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(public) + `"}`))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
@@ -57,7 +56,6 @@ type jwk struct {
 	Keys      []json.RawMessage `json:"keys,omitempty"`
 }
 
-// jwk returns the public part.
 func (k *Key) jwk() jwk {
 	j := jwk{Type: "OKP", Curve: "Ed25519", ID: k.ID, Public: base64.RawURLEncoding.EncodeToString(k.public)}
 	if !k.NotBefore.IsZero() {
@@ -69,10 +67,10 @@ func (k *Key) jwk() jwk {
 	return j
 }
 
-// testKey is the thumbprint of the key of RFC 9421, B.1.4, whose private part everybody has.
+// testKey is the thumbprint of the key of RFC 9421, B.1.4, whose private part is public.
 const testKey = "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"
 
-// parse reads the keys of a file that was written at an instant. Its errors quote nothing of the file.
+// parse reads the keys of a file with a modification time. Its errors do not quote the file.
 func parse(data []byte, written time.Time) (keys []*Key, err error) {
 	switch data = bytes.TrimSpace(data); {
 	case bytes.HasPrefix(data, []byte("{")):
@@ -96,7 +94,7 @@ func parse(data []byte, written time.Time) (keys []*Key, err error) {
 	return keys, nil
 }
 
-// parseJWK reads a JWK or, where it may be one, a set of them.
+// parseJWK parses a JWK or, if set is set, a set of JWKs.
 func parseJWK(data []byte, set bool) ([]*Key, error) {
 	var j jwk
 	if json.Unmarshal(data, &j) != nil { // its error may quote the key
@@ -141,7 +139,7 @@ func parseJWK(data []byte, set bool) ([]*Key, error) {
 	return []*Key{k}, nil
 }
 
-// maxSeconds is in the year 5138. Milliseconds, which early drafts had, are beyond it.
+// maxSeconds is in the year 5138. It excludes milliseconds, which early drafts had.
 const maxSeconds = 99_999_999_999
 
 func parsePEM(data []byte) ([]*Key, error) {
@@ -172,7 +170,7 @@ func parsePEM(data []byte) ([]*Key, error) {
 	return keys, nil
 }
 
-// NewKeyFile is the text of a file with a new key, a JWK that signs from an instant on, and the key.
+// NewKeyFile returns a new key that is valid from an instant on, and its file, a JWK.
 func NewKeyFile(from time.Time) (text []byte, key *Key, err error) {
 	_, private, err := ed25519.GenerateKey(nil)
 	if err != nil {

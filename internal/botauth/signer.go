@@ -18,24 +18,24 @@ import (
 )
 
 const (
-	// Lifetime is short, because whoever sees a signature can use it against the same host until then.
-	// It allows for a slow connection and for clocks that differ.
+	// Lifetime is short, because a leaked signature can be used against the same host until then.
+	// It allows for a slow connection and different clocks.
 	Lifetime = time.Minute
-	// reread is how often keys are looked for again, at the most.
+	// reread is the minimum interval for reading keys again.
 	reread = 5 * time.Second
-	// nonceBytes is how long a nonce is, as the drafts have it.
+	// nonceBytes is the drafts' length of a nonce.
 	nonceBytes = 64
 	tag        = "web-bot-auth"
 )
 
-// Config is what a Signer needs.
+// Config configures a Signer.
 type Config struct {
 	// Path names a file of keys or a folder of such files.
 	Path string
-	// Agent is where the public keys are, as for Form.Agent.
+	// Agent is the URL of the public keys, as for Form.Agent.
 	Agent string
 	Form  Form
-	// Logger, if set, is told of keys that changed or cannot be read again.
+	// Logger, if set, logs changed and unreadable keys.
 	Logger *slog.Logger
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
@@ -48,12 +48,12 @@ type Signer struct {
 	keys   atomic.Pointer[[]*Key]
 
 	checked atomic.Pointer[time.Time]
-	mu      sync.Mutex // of who reads keys again
-	signing string     // the key that signed last
-	trouble string     // what is wrong with the keys, which was told
+	mu      sync.Mutex // held while reading keys again
+	signing string     // the last used key
+	trouble string     // the reported problem with the keys
 }
 
-// New makes a signer. There must be a key that signs.
+// New returns a signer. It requires a valid key.
 func New(c Config) (*Signer, error) {
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Now == nil {
@@ -81,10 +81,10 @@ func New(c Config) (*Signer, error) {
 	return s, nil
 }
 
-// Agent is what Signature-Agent says.
+// Agent returns the value of Signature-Agent.
 func (s *Signer) Agent() string { return s.agent }
 
-// Current is the keyid of the key that signs now; empty is none.
+// Current returns the keyid of the key that signs now, or an empty string.
 func (s *Signer) Current() string {
 	key, err := pick(s.config.Path, *s.keys.Load(), s.config.Now())
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Signer) Current() string {
 	return key.ID
 }
 
-// Sign replaces a request's signature headers. It returns an error if no key is valid now.
+// Sign replaces a request's signature headers. It returns an error without a valid key.
 func (s *Signer) Sign(r *http.Request) error {
 	now := s.config.Now()
 	s.refresh(r.Context(), now)
@@ -166,7 +166,7 @@ func stamp(r *http.Request, key *Key, c stampConfig) error {
 	return nil
 }
 
-// refresh reads the keys again if that was long ago. One request does it, and others go on.
+// refresh reads the keys again after reread. Concurrent requests do not wait for it.
 func (s *Signer) refresh(ctx context.Context, now time.Time) {
 	if now.Sub(*s.checked.Load()) < reread || !s.mu.TryLock() {
 		return

@@ -16,10 +16,10 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Published is a directory as others see it: the public keys by their keyid.
+// Published is a verifier's view of a directory: the public keys by their keyid.
 type Published map[string]ed25519.PublicKey
 
-// ReadDirectory reads a directory. It skips keys that are not Ed25519, and refuses wrong or private keys.
+// ReadDirectory parses a directory. It skips non-Ed25519 keys, and rejects bad or private ones.
 func ReadDirectory(body []byte) (Published, error) {
 	var set struct {
 		Keys *[]jwk `json:"keys"`
@@ -47,11 +47,11 @@ func ReadDirectory(body []byte) (Published, error) {
 	return keys, nil
 }
 
-// ErrUnsigned says that no key has signed a directory. The drafts leave that to its owner.
+// ErrUnsigned means that no key has signed a directory. The drafts make signatures optional.
 var ErrUnsigned = errors.New("the answer is not signed by the key")
 
-// Proves verifies that a key of the directory has signed the answer, with its header and body, for
-// the host of a URL, at an instant. Without a signature the error is ErrUnsigned.
+// Proves verifies that a key of the directory has signed the response, with its header and body,
+// for the host of a URL, at an instant. Without a signature the error is ErrUnsigned.
 func (p Published) Proves(keyID, asked string, header http.Header, body []byte, now time.Time) error {
 	key, known := p[keyID]
 	if !known {
@@ -87,7 +87,7 @@ func (p Published) Proves(keyID, asked string, header http.Header, body []byte, 
 	return nil
 }
 
-// signatureOf is what a key says that it has signed of a directory, and its signature.
+// signatureOf returns a key's input and signature in a directory's header.
 func signatureOf(keyID string, header http.Header) (list httpsfv.InnerList, signature []byte, err error) {
 	if header.Get("Signature-Input") == "" {
 		return list, nil, ErrUnsigned
@@ -122,7 +122,7 @@ func signatureOf(keyID string, header http.Header) (list httpsfv.InnerList, sign
 	return list, nil, ErrUnsigned
 }
 
-// baseOf is the signature base of RFC 9421, 2.5, of an answer with a directory. What is signed has to bind the body to the host.
+// baseOf returns a directory's signature base (RFC 9421, 2.5). It must bind the body to the host.
 func baseOf(list httpsfv.InnerList, header http.Header, body []byte, authority string) (string, error) {
 	values := make([]string, len(list.Items))
 	covered := map[any]bool{}

@@ -1,5 +1,5 @@
-// Command declare writes the tables that are declared in Go as functions of the
-// database: go generate ./db. With -check it fails if a file is not what it would write.
+// Command declare writes the tables that are declared in Go as database functions: go generate
+// ./db. With -check it fails if a file is out of date.
 package main
 
 import (

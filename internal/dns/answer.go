@@ -12,51 +12,50 @@ import (
 )
 
 const (
-	// maxAddrs bounds what one family of an answer is taken to hold.
+	// maxAddrs bounds the addresses of one family in an answer.
 	maxAddrs = 16
 
-	// maxAliases is the longest chain of CNAME records that is followed.
+	// maxAliases bounds a chain of CNAME records.
 	maxAliases = 8
 
-	// maxTTL is the largest TTL there is; one above it is 0: RFC 2181, section 8.
+	// maxTTL is the largest valid TTL. A larger one counts as 0: RFC 2181, section 8.
 	maxTTL = 1<<31 - 1
 )
 
-// Why a host has no addresses.
+// Reasons for a host without addresses.
 var (
 	errNoName = errors.New("no such name (NXDOMAIN)")
 	errNoData = errors.New("no usable A or AAAA record (NODATA)")
-	// errNoPointer is why an address has no names.
+	// errNoPointer is the reason for an address without names.
 	errNoPointer = errors.New("no name (PTR record)")
 )
 
-// finding is what the name servers say about one family of a host's addresses.
+// finding is an answer of the name servers about one family of a host's addresses.
 type finding struct {
-	// addrs are at most maxAddrs, sorted, each once.
+	// addrs holds at most maxAddrs distinct addresses, sorted.
 	addrs []netip.Addr
 
-	// denial is why there are no addresses; nil if there are.
+	// denial is the reason for missing addresses, or nil.
 	denial error
 
-	// ttl is how long that holds, before it is clamped.
+	// ttl is the lifetime before it is clamped.
 	ttl time.Duration
 }
 
-// chain is a host's name followed by its aliases, as far as they are known.
 type chain struct {
 	names []string // fully qualified
-	ttl   uint32   // the shortest on the way
+	ttl   uint32   // the shortest TTL on the way
 }
 
 func newChain(name string) *chain {
 	return &chain{names: []string{dns.Fqdn(name)}, ttl: maxTTL}
 }
 
-// end is the name to ask for: the last alias that is known.
+// end returns the name to query: the last known alias.
 func (c *chain) end() string { return c.names[len(c.names)-1] }
 
-// read reads a usable answer about the chain's end. It reports false if the answer leads to an alias
-// without its records: the alias is the chain's end then, and is to be queried.
+// read reads a usable answer about the chain's end. It reports false if the chain has a new end, an
+// alias without records, that must be queried.
 func (c *chain) read(msg *dns.Msg, qtype uint16) (finding, bool) {
 	asked := c.end()
 	if err := c.follow(msg.Answer); err != nil {
@@ -75,7 +74,7 @@ func (c *chain) read(msg *dns.Msg, qtype uint16) (finding, bool) {
 	return c.deny(errNoData, negativeTTL(msg.Ns)), true
 }
 
-// deny finds that there are no addresses, for as long as the aliases hold.
+// deny returns a denial that expires with the aliases.
 func (c *chain) deny(reason error, ttl uint32) finding {
 	return finding{denial: reason, ttl: seconds(min(c.ttl, ttl))}
 }
@@ -95,7 +94,6 @@ func (c *chain) follow(records []dns.RR) error {
 	}
 }
 
-// alias gives the first CNAME record of the chain's end; nil if there is none.
 func (c *chain) alias(records []dns.RR) *dns.CNAME {
 	for _, rr := range records {
 		if alias, ok := rr.(*dns.CNAME); ok && c.owns(rr) {
@@ -105,7 +103,6 @@ func (c *chain) alias(records []dns.RR) *dns.CNAME {
 	return nil
 }
 
-// owns reports whether a record belongs to the chain's end.
 func (c *chain) owns(rr dns.RR) bool {
 	h := rr.Header()
 	return h.Class == dns.ClassINET && strings.EqualFold(h.Name, c.end())
@@ -125,8 +122,7 @@ func (c *chain) addresses(records []dns.RR, qtype uint16) []netip.Addr {
 	return slices.Clone(list[:min(len(list), maxAddrs)])
 }
 
-// addressOf gives the address in a record of the type; invalid if there is none. It ignores an IPv4
-// address in an AAAA record, which reaches no web server.
+// addressOf returns the address in a record, or an invalid one. It ignores an IPv4 address in AAAA.
 func addressOf(rr dns.RR, qtype uint16) netip.Addr {
 	var bytes []byte
 	switch rr := rr.(type) {
@@ -146,7 +142,7 @@ func addressOf(rr dns.RR, qtype uint16) netip.Addr {
 	return addr
 }
 
-// negativeTTL is how long a denial holds: RFC 2308, section 5; 0 without an SOA record.
+// negativeTTL returns the TTL of a denial: RFC 2308, section 5. It is 0 without an SOA record.
 func negativeTTL(authority []dns.RR) uint32 {
 	for _, rr := range authority {
 		if soa, ok := rr.(*dns.SOA); ok {

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// cacheBytes limits the memory of the cache to some 40,000 hosts.
+	// cacheBytes limits the memory of the cache to about 40,000 hosts.
 	cacheBytes = 16 << 20
 
-	// These clamp how long addresses, and denials that a host has any, are cached.
+	// These clamp the cache times of addresses and denials.
 	ttlLeast, ttlMost       = 5 * time.Minute, time.Hour
 	denialLeast, denialMost = time.Minute, 5 * time.Minute
 
-	// staleMost is how long old addresses outlast their time while no name server has a usable answer.
+	// staleMost bounds the use of expired addresses while no name server gives a usable answer.
 	// stalePause is the pause between queries meanwhile: RFC 8767, section 5.
 	staleMost  = 24 * time.Hour
 	stalePause = 30 * time.Second
 
-	// failureTTL is how long a failure without old addresses is cached: the least that RFC 9520, section
-	// 3.2, allows, so that a page's tries are not spent on a cached failure.
+	// failureTTL is the cache time of a failure without old addresses. It is the minimum of RFC
+	// 9520, section 3.2, so that a page does not waste its tries on a cached failure.
 	failureTTL = time.Second
 )
 
@@ -36,23 +36,23 @@ var families = [...]uint16{dns.TypeA, dns.TypeAAAA}
 type answer struct {
 	addrs []netip.Addr
 
-	// err is why there are no addresses, or why they are stale.
+	// err is the reason for missing or stale addresses.
 	err error
 
-	// temporary tells a failure, or stale addresses, from a denial.
+	// temporary is set for a failure or stale addresses, and unset for a denial.
 	temporary bool
 
-	// asked is when the queries of a failure began, askAt when the next are due, and
-	// until when the addresses are too old to be given at all.
+	// asked is the start of a failure's queries, askAt the time of the next queries, and until the
+	// end of the use of stale addresses.
 	asked, askAt, until time.Time
 }
 
 func (a answer) usable(now time.Time) bool { return len(a.addrs) > 0 && now.Before(a.until) }
 
-// record has the answers for a host, by family. It is immutable in the cache.
+// record holds the answers for a host, by family. It is immutable in the cache.
 type record [len(families)]answer
 
-// askAt is when the first of the families is to be asked for again.
+// askAt returns the earliest time at which a family must be queried again.
 func (r record) askAt() time.Time {
 	if r[0].askAt.Before(r[1].askAt) {
 		return r[0].askAt
@@ -60,7 +60,6 @@ func (r record) askAt() time.Time {
 	return r[1].askAt
 }
 
-// addresses returns the usable addresses, interleaved.
 func (r record) addresses(now time.Time) []netip.Addr {
 	var usable [len(families)][]netip.Addr
 	for i, a := range r {
@@ -71,7 +70,7 @@ func (r record) addresses(now time.Time) []netip.Addr {
 	return interleave(usable)
 }
 
-// failure is why there are no addresses. A host is gone only if both families say so.
+// failure returns the reason for missing addresses. A host is gone only if both families deny it.
 func (r record) failure(host string) *Error {
 	for _, a := range r {
 		if a.temporary || len(a.addrs) > 0 {
@@ -94,7 +93,7 @@ func interleave(all [len(families)][]netip.Addr) []netip.Addr {
 	return list
 }
 
-// What a cached host costs, roughly.
+// The approximate memory of a cached host, in bytes.
 const (
 	recordBytes  = 320
 	addressBytes = 24
@@ -114,8 +113,8 @@ func newCache(size uint64) (*otter.Cache[string, record], error) {
 	return cache, nil
 }
 
-// remember makes the cached answer from a finding. otherHas is set if the host has addresses of the
-// other family: then this one is queried as seldom as possible.
+// remember converts a finding to a cached answer. otherHas, set if the host has addresses of the
+// other family, makes queries rare.
 func (r *Resolver) remember(old answer, found finding, err error, otherHas bool) answer {
 	now := r.now()
 	switch {

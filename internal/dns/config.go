@@ -9,36 +9,36 @@ import (
 )
 
 const (
-	// maxServers bounds what one lookup may ask.
+	// maxServers bounds the servers for one lookup.
 	maxServers = 16
 
-	// triesDefault and tryTimeoutDefault hold where no resolv.conf(5) says otherwise.
+	// triesDefault and tryTimeoutDefault apply without options in resolv.conf(5).
 	triesDefault      = 2
 	tryTimeoutDefault = 5 * time.Second
 )
 
 // Config holds the settings of a Resolver.
 type Config struct {
-	// Servers are the host and port of at most 16 name servers, in the order of preference: the next is
-	// queried if one fails. Empty means the servers of the system.
+	// Servers lists the host and port of at most 16 name servers, by preference: a failure moves on
+	// to the next server. Empty means the servers of the system.
 	Servers []string
 
-	// Only tests set the rest. Zero values mean the defaults.
+	// Only tests set the other fields. Zero values mean the defaults.
 
-	// rate limits the queries per second in all. Its default is a third of the limit that public
-	// resolvers such as Google's set for an address. domainRate limits the queries for one
-	// registrable domain: a zone with endless names cannot use up rate. A host takes two queries.
-	// Bursts are a second's worth, and at least two. -1 removes a limit.
+	// rate limits all queries per second. It defaults to a third of the limit per address of public
+	// resolvers such as Google's. domainRate limits the queries for one registrable domain, so that
+	// a zone with endless names cannot use up rate. A host takes two queries. Bursts are a second's
+	// worth, and at least two. -1 removes a limit.
 	rate, domainRate float64
 
-	// hostsFile and resolvConf are paths of files of the system, which may be missing. Changes count
+	// hostsFile and resolvConf are paths of system files, which may be missing. Changes apply
 	// within 5 seconds. Only 4 MiB are read, and resolvConf only without Servers.
 	hostsFile, resolvConf string
 
 	// timeout limits a lookup with all servers, tries, aliases, and waits for the limits.
 	timeout time.Duration
 
-	// tries is how often a silent server is queried, and tryTimeout how long it may take, up to half of
+	// tries bounds the queries to a silent server, and tryTimeout the time of each, up to half of
 	// the rest of timeout. Both default to options of resolvConf.
 	tries      int
 	tryTimeout time.Duration
@@ -57,7 +57,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate reports every fault of the servers, joined.
+// Validate returns all faults of the servers, joined.
 func (c Config) Validate() error {
 	var faults []error
 	if len(c.Servers) > maxServers {

@@ -7,17 +7,17 @@ import (
 )
 
 var (
-	// ErrNotFound says that the host has no address, or is no name.
+	// ErrNotFound means that the host has no address, or is no valid name.
 	ErrNotFound = errors.New("no such host")
 
-	// ErrTemporary says that no name server gave a usable answer in time.
+	// ErrTemporary means that no name server gave a usable answer in time.
 	ErrTemporary = errors.New("no usable answer from the name server")
 
-	// ErrAliases says that the CNAME records are at fault. It comes with ErrNotFound.
+	// ErrAliases means faulty CNAME records. It comes with ErrNotFound.
 	ErrAliases = errors.New("CNAME records form a loop or a chain of more than 8")
 
-	// ErrLimited says that a limit of ours would delay the lookup beyond its time. The site is not to
-	// blame. It comes with ErrTemporary.
+	// ErrLimited means that our own limits would delay the lookup past its timeout. It comes with
+	// ErrTemporary, and does not blame the site.
 	ErrLimited = errors.New("too many DNS queries")
 )
 
@@ -30,7 +30,7 @@ type Error struct {
 	// Temporary is true for ErrTemporary, false for ErrNotFound.
 	Temporary bool
 
-	// Asked is when the failed queries began, perhaps before this lookup; zero means none was sent.
+	// Asked is the start of the failed queries, perhaps before this lookup. Zero means no queries.
 	Asked time.Time
 }
 

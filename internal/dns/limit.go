@@ -11,7 +11,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxLimiters bounds the domains whose rates are remembered; a forgotten one starts anew.
+// maxLimiters bounds the domains with a cached rate. A dropped domain starts anew.
 const maxLimiters = 10_000
 
 type limits struct {
@@ -36,8 +36,8 @@ func newLimiter(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(len(families), int(min(perSecond, math.MaxInt32))))
 }
 
-// wait returns when a query for a fully qualified name may be sent, or at once with ErrLimited if
-// that is after the end of ctx. Waiting for the domain's limit takes nothing from other domains.
+// wait waits until a query for a fully qualified name may be sent. It returns ErrLimited at once if
+// that is after the end of ctx. Waits for one domain's limit do not affect other domains.
 func (l *limits) wait(ctx context.Context, name string) error {
 	domain := registrable(name)
 	limiter, _ := l.domains.ComputeIfAbsent(domain, func() (*rate.Limiter, bool) {
@@ -59,7 +59,7 @@ func limited(ctx context.Context, err error, what string) error {
 	return fmt.Errorf("%w: %s: raise the limit, or look up less at once", ErrLimited, what)
 }
 
-// registrable is the part of a name that somebody registered, or else the name.
+// registrable returns the registrable domain of a name, or else the name.
 func registrable(name string) string {
 	name = strings.TrimSuffix(name, ".")
 	if domain, err := publicsuffix.EffectiveTLDPlusOne(name); err == nil {

@@ -13,7 +13,7 @@ import (
 // maxName bounds names, without the last dot: RFC 1035, section 2.3.4.
 const maxName = 253
 
-// literal gives the address that a host is, in brackets or not; invalid for a name.
+// literal parses a host as an address with optional brackets. It is invalid for a name.
 func literal(host string) (netip.Addr, error) {
 	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(host, "."), "["), "]"))
 	if err != nil {
@@ -25,7 +25,7 @@ func literal(host string) (netip.Addr, error) {
 	return addr.Unmap(), nil
 }
 
-// special gives the addresses of names that no name server is asked for: RFC 6761, section 6.3.
+// special returns the addresses of names that must not be queried: RFC 6761, section 6.3.
 func special(name string) []netip.Addr {
 	if top := name[strings.LastIndexByte(name, '.')+1:]; top == "localhost" {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
@@ -33,11 +33,10 @@ func special(name string) []netip.Addr {
 	return nil
 }
 
-// hosts are the addresses of a hosts file by name, by family.
 type hosts map[string][len(families)][]netip.Addr
 
-// parseHosts reads a hosts(5). It skips invalid lines and addresses with a zone, and keeps the first
-// maxAddrs addresses of a name and family.
+// parseHosts reads a hosts(5) file. It skips invalid lines and addresses with a zone, and keeps the
+// first maxAddrs addresses of a name and family.
 func parseHosts(text []byte) hosts {
 	known := make(hosts)
 	for line := range bytes.Lines(text) {

@@ -18,19 +18,19 @@ const (
 	// udpSize is the largest UDP message: it passes any path unfragmented (DNS flag day 2020).
 	udpSize = 1232
 
-	// tcpSize is the largest TCP message that is read: a thousand addresses.
+	// tcpSize bounds the TCP messages: a thousand addresses.
 	tcpSize = 16 << 10
 
-	// maxStray is how many stray UDP messages are skipped before the server is given up.
+	// maxStray bounds the skipped stray UDP messages of a query.
 	maxStray = 32
 )
 
-// errStray is a message that does not answer the query: late, or forged.
+// errStray reports a message that does not answer the query: a late or forged one.
 var errStray = errors.New("the server answers something else")
 
-// find queries one family of a host's addresses. It first tries a single label in the domains of the
-// search list, up to the first where the name exists, even without addresses of this family. The
-// two families could belong to different hosts otherwise.
+// find queries one family of a host's addresses. It tries a single label in the domains of the
+// search list. It stops at the first domain with the name, so that both families belong to the same
+// host.
 func (r *Resolver) find(ctx context.Context, name string, qtype uint16) (finding, error) {
 	sys := r.system(r.now())
 	if !strings.Contains(name, ".") {
@@ -56,14 +56,14 @@ func (r *Resolver) walk(ctx context.Context, sys *system, name string, qtype uin
 		if err != nil {
 			return finding{}, err
 		}
-		// ends, as the chain grows each time and its length is bounded
+		// terminates, because the chain grows each time and its length is bounded
 		if found, done := chain.read(msg, qtype); done {
 			return found, nil
 		}
 	}
 }
 
-// ask gives the first usable answer. It retries silent servers, but not those that fail.
+// ask returns the first usable answer. It retries silent servers, but not failing ones.
 func (r *Resolver) ask(ctx context.Context, sys *system, name string, qtype uint16) (*dns.Msg, error) {
 	pending := sys.order(r.now())
 	var last error
@@ -78,7 +78,7 @@ func (r *Resolver) ask(ctx context.Context, sys *system, name string, qtype uint
 					return msg, nil
 				}
 			case ctx.Err() != nil || errors.Is(err, ErrLimited):
-				if last != nil { // why another try was needed
+				if last != nil { // the reason for another try
 					err = fmt.Errorf("%w, after %w", err, last)
 				}
 				return nil, err
@@ -93,7 +93,7 @@ func (r *Resolver) ask(ctx context.Context, sys *system, name string, qtype uint
 	return nil, last
 }
 
-// try asks one server, over TCP if its answer is too long for UDP.
+// try queries one server, over TCP if its answer is too long for UDP.
 func (r *Resolver) try(ctx context.Context, sys *system, srv *server, name string, qtype uint16) (*dns.Msg, error) {
 	for _, network := range []string{"udp", "tcp"} {
 		if err := r.limits.wait(ctx, name); err != nil {
@@ -107,14 +107,12 @@ func (r *Resolver) try(ctx context.Context, sys *system, srv *server, name strin
 	return nil, errors.New("the answer is truncated over TCP too")
 }
 
-// newQuery asks for the records of a fully qualified name, under a random id.
 func newQuery(name string, qtype uint16) *dns.Msg {
 	return new(dns.Msg).SetQuestion(name, qtype).SetEdns0(udpSize, false)
 }
 
-// exchange sends the query to a server, over UDP or TCP, and gives its answer, which may be any. It
-// takes at most half of the rest of ctx, so that another server has its turn. Unless ctx has ended,
-// an error is the server's.
+// exchange sends the query to a server, over UDP or TCP, and returns any answer. It leaves half of
+// the rest of ctx to other servers. Unless ctx has ended, an error is the server's.
 func exchange(ctx context.Context, timeout time.Duration, network, server string, query *dns.Msg) (*dns.Msg, error) {
 	if end, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(end)/2)
@@ -126,7 +124,7 @@ func exchange(ctx context.Context, timeout time.Duration, network, server string
 		return nil, brief(err)
 	}
 	defer raw.Close()
-	// the deadline of ctx too comes to the connection this way
+	// the deadline of ctx also reaches the connection this way
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 
@@ -155,7 +153,7 @@ func exchange(ctx context.Context, timeout time.Duration, network, server string
 	return nil, errStray
 }
 
-// brief drops the addresses from a network error, since the local port always differs.
+// brief drops the addresses from a network error, because the local port always differs.
 func brief(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Err
@@ -163,10 +161,10 @@ func brief(err error) error {
 	return err
 }
 
-// accept reads a message if it answers the query (RFC 5452, section 9.1), else it is errStray.
+// accept parses a message that answers the query (RFC 5452, section 9.1), or returns errStray.
 func accept(message []byte, query *dns.Msg) (*dns.Msg, error) {
 	msg := new(dns.Msg)
-	// header and question are read even if the rest is broken, or cut off
+	// parses header and question even if the rest is broken or truncated
 	err := msg.Unpack(message)
 	if !answers(msg, query) {
 		return nil, errStray
@@ -185,7 +183,7 @@ func answers(msg, query *dns.Msg) bool {
 	return got.Qtype == want.Qtype && got.Qclass == want.Qclass && strings.EqualFold(got.Name, want.Name)
 }
 
-// refusal is why an answer says nothing about the name; nil if it does.
+// refusal returns the reason for an unusable answer, or nil.
 func refusal(msg *dns.Msg) error {
 	switch {
 	case msg.Rcode == dns.RcodeNameError:

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// stalePatience is the wait if old addresses are at hand: RFC 8767, section 5.
+	// stalePatience is the wait if old addresses are cached: RFC 8767, section 5.
 	stalePatience = 1800 * time.Millisecond
 
 	// familyPatience is the wait for the other family: some servers never answer for AAAA.
 	familyPatience = 2 * time.Second
 )
 
-// Resolver finds addresses. It is safe for concurrent use.
+// Resolver resolves hosts. It is safe for concurrent use.
 type Resolver struct {
 	config Config
 	cache  *otter.Cache[string, record]
-	// hits and misses count look-ups that the cache could answer, and the others
+	// hits and misses count lookups with and without a cached answer.
 	hits, misses atomic.Int64
 	flights      singleflight.Group
 	hosts        *watched[hosts]
@@ -34,14 +34,12 @@ type Resolver struct {
 	trials       trials
 	system       func(time.Time) *system
 
-	// now is the clock of the cache and the files.
 	now func() time.Time
 
-	// patience is stalePatience and familyPatience.
 	patience struct{ stale, family time.Duration }
 }
 
-// New makes a Resolver. It returns the faults of the config, or why a file is unreadable.
+// New returns a Resolver, or the faults of the config, or the error of an unreadable file.
 func New(config Config) (*Resolver, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -65,12 +63,10 @@ func New(config Config) (*Resolver, error) {
 	return r, nil
 }
 
-// Lookup gives the host's addresses: at least one, at most 32, the families interleaved; try
-// them in this order. An IP literal, in brackets or not, is its own address. The search list
-// of the system applies to single labels only.
-//
-// A failure of one family is ignored, as there are name servers that answer only for A. When
-// ctx ends Lookup returns, but its queries continue for other callers and for the cache.
+// Lookup returns the host's addresses: 1 to 32, the families interleaved. Try them in this order.
+// An IP literal, with optional brackets, is its own address. The system's search list applies to
+// single labels only. Lookup ignores a failure of one family, because some name servers only answer
+// for A. After the end of ctx its queries continue for other callers and for the cache.
 //
 // The error is an *Error.
 func (r *Resolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -91,7 +87,7 @@ func (r *Resolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error
 	return r.conclude(host, known)
 }
 
-// local answers without a name server; otherwise it gives the name to query.
+// local resolves without a name server, or returns the name to query.
 func (r *Resolver) local(host string) (string, []netip.Addr, error) {
 	addr, err := literal(host)
 	if err != nil {
@@ -110,7 +106,7 @@ func (r *Resolver) local(host string) (string, []netip.Addr, error) {
 	return name, special(name), nil
 }
 
-// fly waits for the host's flight, but not long if what is known is usable.
+// fly waits for the host's flight, but not long if the known record is usable.
 func (r *Resolver) fly(ctx context.Context, name string, known record, usable bool) (record, error) {
 	flight := r.flights.DoChan(name, func() (any, error) { return r.resolve(name), nil })
 	var enough <-chan time.Time
@@ -137,7 +133,7 @@ func (r *Resolver) conclude(host string, known record) ([]netip.Addr, error) {
 	return nil, known.failure(host)
 }
 
-// resolve queries the expired families of a host, and caches the answers. No caller ends it.
+// resolve queries the expired families of a host, and caches the answers. No caller cancels it.
 func (r *Resolver) resolve(name string) record {
 	known, _ := r.cache.GetIfPresent(name) // again: a flight may have landed since
 	now := r.now()
@@ -175,7 +171,7 @@ func (r *Resolver) resolve(name string) record {
 	return next
 }
 
-// learn notes whether the name servers work: one family's answer is enough.
+// learn records whether the name servers work: one family's answer is enough.
 func (r *Resolver) learn(name string, known record, found [len(families)]finding, errs [len(families)]error, asked time.Time) {
 	failed := 0
 	for i, f := range found {
@@ -183,7 +179,7 @@ func (r *Resolver) learn(name string, known record, found [len(families)]finding
 			r.trials.keep(name, asked.Add(f.ttl))
 		}
 		switch {
-		case asked.Before(known[i].askAt): // it was not asked for
+		case asked.Before(known[i].askAt): // this family was not queried
 		case errs[i] == nil:
 			r.trials.tell(name, nil, false)
 			return
@@ -196,5 +192,5 @@ func (r *Resolver) learn(name string, known record, found [len(families)]finding
 	}
 }
 
-// CacheUse counts the look-ups that were answered from the cache, and the others.
+// CacheUse counts the lookups with and without a cached answer.
 func (r *Resolver) CacheUse() (hits, misses int64) { return r.hits.Load(), r.misses.Load() }

@@ -11,14 +11,14 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// maxNames bounds how many names of an address are read, and looked up.
+// maxNames bounds the names of an address to read and resolve.
 const maxNames = 8
 
-// Name is a name that an address has, and where that leads.
+// Name is a name of an address, with the name's own addresses.
 type Name struct {
 	// Host is in lower case, without its last dot.
 	Host string
-	// Addrs are the addresses of the name, those of a family sorted. Err is why there are none.
+	// Addrs are the name's addresses, sorted within a family. Err explains missing addresses.
 	Addrs []netip.Addr
 	Err   error
 }
@@ -26,8 +26,8 @@ type Name struct {
 // Leads reports whether the name has the address, which confirms it: forward-confirmed reverse DNS.
 func (n Name) Leads(addr netip.Addr) bool { return slices.Contains(n.Addrs, addr.Unmap()) }
 
-// Reverse queries at most 8 names of an address (PTR records) and their addresses, within 10 seconds,
-// without the cache and the hosts file. The error is an *Error; ErrNotFound means no name.
+// Reverse queries at most 8 names of an address (PTR records) and their addresses, within 10
+// seconds, without the cache and the hosts file. The error is an *Error; ErrNotFound means no name.
 func (r *Resolver) Reverse(ctx context.Context, addr netip.Addr) ([]Name, error) {
 	addr = addr.Unmap().WithZone("")
 	asked, err := dns.ReverseAddr(addr.String())
@@ -59,7 +59,7 @@ func (r *Resolver) Reverse(ctx context.Context, addr netip.Addr) ([]Name, error)
 	return names, nil
 }
 
-// pointers are the names that a name points to, sorted. Those that no host can have are left out.
+// pointers returns the targets of a name's PTR records, sorted. It skips invalid host names.
 func (r *Resolver) pointers(ctx context.Context, sys *system, name string) ([]string, error) {
 	chain := newChain(name)
 	for {
@@ -68,18 +68,17 @@ func (r *Resolver) pointers(ctx context.Context, sys *system, name string) ([]st
 		if err != nil {
 			return nil, err
 		}
-		// Whoever has less than a /24 gets its names by an alias: RFC 2317.
+		// An owner of less than a /24 gets its names by an alias: RFC 2317.
 		if err := chain.follow(msg.Answer); err != nil {
 			return nil, err
 		}
 		if hosts := chain.hosts(msg.Answer); len(hosts) > 0 || chain.end() == asked || msg.Rcode == dns.RcodeNameError {
 			return hosts, nil
 		}
-		// ends, as the chain has grown and its length is bounded
+		// terminates, because the chain has grown and its length is bounded
 	}
 }
 
-// hosts are the targets of the chain end's PTR records.
 func (c *chain) hosts(records []dns.RR) (hosts []string) {
 	for _, rr := range records {
 		pointer, is := rr.(*dns.PTR)

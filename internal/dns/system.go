@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// fileSize bounds what is read of a system's file.
+	// fileSize bounds the bytes read of a system file.
 	fileSize = 4 << 20
 
-	// fileCheck is how often a file is looked at for changes.
+	// fileCheck is the interval for checking a file for changes.
 	fileCheck = 5 * time.Second
 
 	// maxSearch, maxSystemTries and maxSystemWait bound options of resolv.conf, as glibc does.
@@ -29,7 +29,7 @@ const (
 	maxSystemTries = 5
 	maxSystemWait  = 30 // seconds
 
-	// serverRest is how long a server that did not answer is asked last.
+	// serverRest is the rest of a silent server, which is queried last meanwhile.
 	serverRest = 30 * time.Second
 
 	systemPort = "53"
@@ -38,14 +38,12 @@ const (
 type server struct {
 	addr string
 
-	// silentUntil is until when it is queried last, in Unix nanoseconds; 0 if it answered.
+	// silentUntil is the end of serverRest, in Unix nanoseconds; 0 means that the server answered.
 	silentUntil atomic.Int64
 }
 
-// rest has the server asked last for a while.
 func (s *server) rest(now time.Time) { s.silentUntil.Store(now.Add(serverRest).UnixNano()) }
 
-// system is which name servers are asked, and how.
 type system struct {
 	servers []*server
 	search  []string
@@ -53,7 +51,7 @@ type system struct {
 	tries   int
 }
 
-// order gives the servers in their order, those last that are resting.
+// order returns the servers in their order, with the resting ones last.
 func (s *system) order(now time.Time) []*server {
 	list := make([]*server, 0, len(s.servers))
 	var resting []*server
@@ -75,7 +73,7 @@ func newServers(addrs []string) []*server {
 	return list
 }
 
-// watchSystem gives the name servers of the config, or else of the system, at a time.
+// watchSystem returns a function for the current name servers of the config, or else of the system.
 func (c Config) watchSystem(now time.Time) (func(time.Time) *system, error) {
 	if len(c.Servers) > 0 {
 		s := &system{servers: newServers(c.Servers), timeout: c.tryTimeout, tries: c.tries}
@@ -88,10 +86,10 @@ func (c Config) watchSystem(now time.Time) (func(time.Time) *system, error) {
 	return file.get, nil
 }
 
-// systemOf reads a resolv.conf(5), of which any part may be missing. The config wins.
+// systemOf reads a resolv.conf(5), all parts optional. The config takes precedence.
 func (c Config) systemOf(text []byte) *system {
 	conf, err := dns.ClientConfigFromReader(bytes.NewReader(text))
-	if err != nil { // nothing that it says counts
+	if err != nil { // ignore the whole file
 		conf = &dns.ClientConfig{Timeout: int(tryTimeoutDefault / time.Second), Attempts: triesDefault}
 	}
 	var addrs []string
@@ -100,7 +98,7 @@ func (c Config) systemOf(text []byte) *system {
 			addrs = append(addrs, net.JoinHostPort(addr.String(), systemPort))
 		}
 	}
-	if len(addrs) == 0 { // as resolv.conf(5) has it
+	if len(addrs) == 0 { // the default of resolv.conf(5)
 		addrs = []string{"127.0.0.1:" + systemPort, "[::1]:" + systemPort}
 	}
 	return &system{
@@ -111,15 +109,15 @@ func (c Config) systemOf(text []byte) *system {
 	}
 }
 
-// watched is the content of a system's file, which is read again when it has changed.
+// watched is the content of a system file, which is read again after a change.
 type watched[T any] struct {
 	path  string
-	parse func([]byte) T // of nil if there is no file
+	parse func([]byte) T // gets nil if the file is missing
 
 	mu      sync.Mutex
 	value   T
 	checked time.Time
-	changed time.Time // the file's time of change
+	changed time.Time // modification time of the file
 	size    int64
 }
 
@@ -140,12 +138,12 @@ func (w *watched[T]) get(now time.Time) T {
 	}
 	w.checked = now
 	if err := w.load(); err != nil {
-		return w.value // unreadable for now: what it said before still counts
+		return w.value // unreadable for now: keep the old value
 	}
 	return w.value
 }
 
-// load reads the file if it is not the one that was read last.
+// load reads the file if it has changed.
 func (w *watched[T]) load() error {
 	info, err := os.Stat(w.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -168,7 +166,7 @@ func (w *watched[T]) load() error {
 	return nil
 }
 
-// readStart gives the whole lines within the first fileSize bytes.
+// readStart returns the complete lines within the first fileSize bytes.
 func readStart(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

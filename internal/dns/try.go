@@ -10,29 +10,29 @@ import (
 	"github.com/miekg/dns"
 )
 
-// triedMost is how many names are kept to try the name servers with.
+// triedMost bounds the sample of names for probing the name servers.
 const triedMost = 8
 
-// trials are a sample of all found names, each of another registered domain, most of them old.
+// trials is a sample of all resolved names, each of another registrable domain, mostly old ones.
 type trials struct {
 	heard func(host string, answered, known bool)
 
 	mu    sync.Mutex
 	names map[string]trial // by registrable domain
-	seen  int              // how many names were to be kept
+	seen  int              // number of candidates
 }
 
-// trial is a name, and until when a cache on the way may answer for it.
+// trial is a name, and the expiry of its cached answers on the way.
 type trial struct {
 	name  string
 	until time.Time
 }
 
-// Watch sets a function that hears of each look-up at the name servers: whether they answered, even
-// "no such host", and whether the host was found before. Call it before anything else.
+// Watch sets a function to call after each lookup at the name servers. answered includes "no such
+// host"; known means that the host was found before. Call Watch before anything else.
 func (r *Resolver) Watch(heard func(host string, answered, known bool)) { r.trials.heard = heard }
 
-// Know says of hosts that they were found before, by another process.
+// Know adds hosts that another process has found.
 func (r *Resolver) Know(hosts []string) {
 	for _, host := range hosts {
 		if name, addrs, err := r.local(host); err == nil && len(addrs) == 0 {
@@ -41,14 +41,14 @@ func (r *Resolver) Know(hosts []string) {
 	}
 }
 
-// tell reports the result of asking for a name, unless we only asked too often.
+// tell reports the result of a query, unless our own limits stopped it.
 func (t *trials) tell(name string, err error, known bool) {
 	if t.heard != nil && !errors.Is(err, ErrLimited) {
 		t.heard(name, err == nil, known)
 	}
 }
 
-// keep takes a name that was found into the sample, as likely as any that was before.
+// keep adds a name to the sample, with the same chance as any earlier name.
 func (t *trials) keep(name string, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +86,7 @@ func (t *trials) due(now time.Time) []string {
 	return all
 }
 
-// Try queries some names again that were found before, for the function given to Watch.
+// Try queries some known names again, for the function given to Watch.
 func (r *Resolver) Try(ctx context.Context) {
 	var trying sync.WaitGroup
 	for _, name := range r.trials.due(r.now()) {

@@ -1,3 +1,3 @@
-// Package explain puts what is stored into sentences: why a page, a domain or a run is
-// asked or not, and when it goes on. The command line and the web page say the same.
+// Package explain describes stored rows in sentences for the command line and the web page: why a
+// page, domain or run is requested or waits, and when it resumes.
 package explain

@@ -17,7 +17,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// explainHistory tells what has become of a page so far.
 func explainHistory(w *Why, p report.Page) {
 	for _, c := range p.Crawls {
 		if c.Outcome == "" {
@@ -58,7 +57,6 @@ func explainHistory(w *Why, p report.Page) {
 	}
 }
 
-// explainState tells how a domain is, whatever is next.
 func explainState(w *Why, d report.Domain) {
 	status := fmt.Sprintf("domain %s is %s", d.Domain, d.Status)
 	if d.Reason != "" {
@@ -107,7 +105,7 @@ func explainState(w *Why, d report.Domain) {
 	}
 }
 
-// explainUsage says what the page's publisher forbids.
+// explainUsage describes the publisher's restrictions.
 func explainUsage(w *Why, r report.Page) {
 	if len(r.Usage) == 0 {
 		return
@@ -136,7 +134,7 @@ func explainUsage(w *Why, r report.Page) {
 	}
 }
 
-// explainLinked explains a domain without a run, or a page of it, which links may name.
+// explainLinked explains a domain without a run, or one of its pages, perhaps known from links.
 func explainLinked(ctx context.Context, store Store, name string, page *urls.URL, zone *time.Location) (Why, error) {
 	w := Why{About: name, zone: zone}
 	known, url, err := store.KnownPages(ctx, name)
@@ -171,7 +169,7 @@ func explainLinked(ctx context.Context, store Store, name string, page *urls.URL
 	return w, nil
 }
 
-// notWanted answers for a page that only links or pages with images name, and that is part of no run.
+// notWanted explains a page of no run, known from links or as an image.
 func notWanted(p report.Page) string {
 	if p.Image != nil && p.LinksIn == 0 {
 		const answer = "known as an image, but no run wants it: "
@@ -192,7 +190,7 @@ func notWanted(p report.Page) string {
 	return answer + "it was not followed when the link to it was read; seeding it has it crawled"
 }
 
-// explainFinders tells for each run that has found a page why it leaves it alone.
+// explainFinders explains why each run that found a page skips it.
 func explainFinders(w *Why, p report.Page) {
 	if p.NoFollowIn > 0 {
 		w.addf("%d of %s to it say nofollow", p.NoFollowIn, Count(p.LinksIn, "link"))
@@ -204,7 +202,7 @@ func explainFinders(w *Why, p report.Page) {
 	}
 }
 
-// explainImage says who names a page as an image, and what has become of it.
+// explainImage describes the pages that name an image, and its state.
 func explainImage(w *Why, p report.Page) {
 	if p.Image == nil {
 		return
@@ -218,7 +216,7 @@ func explainImage(w *Why, p report.Page) {
 	}
 }
 
-// ImageNamed says how many pages name an image.
+// ImageNamed counts the pages that name an image.
 func ImageNamed(i report.Image) string {
 	if i.Pages == 0 {
 		return "named as an image by no page any more"
@@ -233,7 +231,7 @@ func ImageNamed(i report.Image) string {
 	return fmt.Sprintf("named as %s by %s, first %s", what, many, i.Source)
 }
 
-// ImageContent is what was recorded of an image.
+// ImageContent describes the recorded content of an image.
 func ImageContent(i report.Image) string {
 	text := fmt.Sprintf("%d×%d %s, %s", i.Width, i.Height, i.Format, Size(i.Bytes))
 	if !i.StoredAt.IsZero() {
@@ -242,7 +240,7 @@ func ImageContent(i report.Image) string {
 	return text
 }
 
-// ImageCounts says how many images a page names.
+// ImageCounts counts the images of a page.
 func ImageCounts(c crawl.ImageCounts) string {
 	text := fmt.Sprintf("%d named", c.Named)
 	if c.Dropped > 0 {

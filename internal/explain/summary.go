@@ -25,7 +25,7 @@ func Outcomes(t report.Totals) string {
 	return strings.Join(parts, ", ")
 }
 
-// failures names the commands that list the attempts that failed; it is empty if there are none.
+// failures names the commands that list failed attempts, or returns an empty string.
 func failures(t report.Totals) string {
 	var commands []string
 	for _, o := range t.Outcomes() {
@@ -43,7 +43,7 @@ func failures(t report.Totals) string {
 	return "; failures: " + strings.Join(commands, ", ")
 }
 
-// Tally is the outcomes, and what has become of images where there were any.
+// Tally lists the outcomes, and the totals of images, if any.
 func Tally(t report.Totals) string {
 	if images := ImageTotals(t); images != "" {
 		return Outcomes(t) + "; images: " + images
@@ -51,7 +51,7 @@ func Tally(t report.Totals) string {
 	return Outcomes(t)
 }
 
-// ImageTotals counts images, which are not among the outcomes; empty where there were none.
+// ImageTotals counts images, which have no outcomes. It is empty without images.
 func ImageTotals(t report.Totals) string {
 	if t.ImagesFound == 0 && t.ImagesAsked == 0 && t.ImagesStored == 0 {
 		return ""
@@ -60,8 +60,7 @@ func ImageTotals(t report.Totals) string {
 		Count(t.ImagesFound, "time"), Count(t.ImagesAsked, "request"), t.ImagesStored)
 }
 
-// Summary reports the state of a run. took is the time that was spent on call: all totals of the
-// run, or those of one command.
+// Summary reports the state of a run. took is the time for call: the totals of a run or a command.
 func Summary(p report.Progress, call report.Totals, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Run %s is %s", p.Name, p.Status)
@@ -93,12 +92,12 @@ func Summary(p report.Progress, call report.Totals, took time.Duration) string {
 	return b.String()
 }
 
-// WholeRun is what all calls together have done of a run.
+// WholeRun describes the totals of all calls of a run.
 func WholeRun(t report.Totals) string {
 	return fmt.Sprintf("%s, %s, %s; %s", Count(t.Success, "page"), Count(t.Requests(), "request"), Size(t.Bytes), Tally(t))
 }
 
-// notRead returns why pages were closed without a request and why answers gave nothing, with remedies.
+// notRead explains pages without a request and responses without content, with remedies.
 func notRead(t report.Totals) []string {
 	var lines []string
 	for _, rule := range t.SkipRules() {
@@ -122,7 +121,7 @@ func notRead(t report.Totals) []string {
 	return lines
 }
 
-// keptBack names what keeps a run from more.
+// keptBack names the limits of a run.
 func keptBack(p report.Progress) []string {
 	if p.Detail == nil {
 		return nil
@@ -147,7 +146,7 @@ func keptBack(p report.Progress) []string {
 	return lines
 }
 
-// Troubled says what ails a domain, and until when.
+// Troubled describes the failure of a domain, and its end.
 func Troubled(t report.Troubled) string {
 	until := Stamp(t.Until)
 	if t.State == report.TroubledRobots {
@@ -157,7 +156,7 @@ func Troubled(t report.Troubled) string {
 	return fmt.Sprintf("%s is %s until %s: %s", t.Name, t.State, until, OneLine(t.Reason))
 }
 
-// Outage says that a worker cannot reach anything.
+// Outage reports that a worker has no network.
 func Outage(o crawl.Outage, zone *time.Location) string {
 	return fmt.Sprintf("seems to be down since %s, and nothing is held against sites: %s, says %s",
 		StampIn(o.Since, zone), OneLine(o.Reason), o.Worker)
@@ -176,7 +175,7 @@ func Wait(w report.Waiting, now time.Time) string {
 	return w.Domain + " may be requested now"
 }
 
-// NoWorker says since when no worker runs; seen is when the last one was heard of, zero means never.
+// NoWorker reports that no worker runs. seen is the last sign of a worker; zero means never.
 func NoWorker(seen time.Time, zone *time.Location) string {
 	if seen.IsZero() {
 		return "No Mosey has run yet"
@@ -184,7 +183,7 @@ func NoWorker(seen time.Time, zone *time.Location) string {
 	return "No Mosey has run since " + StampIn(seen, zone)
 }
 
-// unattended says that no worker serves a run, and how to resume it; empty if one does.
+// unattended reports that no worker serves a run, and how to resume it; empty if one does.
 func unattended(p report.Progress, zone *time.Location) string {
 	if p.Workers > 0 {
 		return ""
@@ -192,7 +191,7 @@ func unattended(p report.Progress, zone *time.Location) string {
 	return NoWorker(p.WorkerSeenAt, zone) + ". To go on: mosey crawl --run " + p.Name
 }
 
-// Domains counts domains by status; if counts is nil, it says about how many there are.
+// Domains counts domains by status, or estimates their number if counts is nil.
 func Domains(counts map[crawl.DomainStatus]int64, about int64) string {
 	if counts == nil {
 		return fmt.Sprintf("About %d domains in all.", about)
@@ -229,7 +228,7 @@ func Moves(p report.Progress, now time.Time) (lines []string) {
 	return append(lines, standsStill(p, now)...)
 }
 
-// Limited says that requests wait for the limit of all workers.
+// Limited reports that requests wait for the limit of all workers.
 func Limited(u report.FleetUse) string {
 	text := fmt.Sprintf("%s waiting for others to end: all workers together may have %d in flight (mosey workers)",
 		Count(u.Waiting, "request"), u.MaxFetches)
@@ -239,7 +238,7 @@ func Limited(u report.FleetUse) string {
 	return text
 }
 
-// KeywordsWaiting says how many pages are not found by a search yet.
+// KeywordsWaiting counts the pages that are not searchable yet.
 func KeywordsWaiting(waiting int) string {
 	many := Count(int64(waiting), "page")
 	if waiting >= report.KeywordsBound {
@@ -248,7 +247,7 @@ func KeywordsWaiting(waiting int) string {
 	return many + " fetched and not found by a search yet: a worker writes their keywords, within seconds unless the crawl is faster"
 }
 
-// standsStill says why domains of a run are not asked, and until when.
+// standsStill explains why a run does not request domains, and until when.
 func standsStill(p report.Progress, now time.Time) (lines []string) {
 	switch {
 	case p.OpensAt.After(now):
@@ -278,13 +277,13 @@ func standsStill(p report.Progress, now time.Time) (lines []string) {
 	return lines
 }
 
-// spentPages reports whether a run has requested as many pages as it may.
+// spentPages reports whether a run has requested its maximum of pages.
 func spentPages(p report.Progress) bool {
 	most := p.Settings.MaxPages
 	return most != nil && *most >= 0 && p.PagesStarted >= *most
 }
 
-// Until names the end of a wait; it is empty if at is zero, which means unknown.
+// Until names the end of a wait. It is empty if at is zero, which means unknown.
 func Until(at time.Time, zone *time.Location) string {
 	if at.IsZero() {
 		return ""
@@ -292,10 +291,10 @@ func Until(at time.Time, zone *time.Location) string {
 	return " until " + StampIn(at, zone)
 }
 
-// NotDue says in words why a domain is not due.
+// NotDue explains why a domain is not due.
 func NotDue(why reasons.Reason) string { return cmp.Or(why.Row().Words, string(why)) }
 
-// Attempt is how one stands, in a word or two.
+// Attempt describes the state of an attempt in a word or two.
 func Attempt(c report.Crawl) string {
 	switch {
 	case c.Skipped != "" && c.Outcome == crawl.OutcomeSuccess:

@@ -30,7 +30,7 @@ func Roughly(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Size is a number of bytes for people.
+// Size formats a number of bytes for people.
 func Size(n int64) string {
 	const unit = 1000
 	if n < unit {
@@ -43,11 +43,11 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %cB", v, "kMGTP"[i])
 }
 
-// OneLine cleans a text of a row to print it within a line: it cannot pretend to be another line.
-// The bound is beyond any text that is stored.
+// OneLine cleans a stored text to print it within a line: it cannot fake another line. The bound
+// exceeds the length of any stored text.
 func OneLine(s string) string { return crawl.CleanText(s, 16<<10) }
 
-// Count is a number of things; thing is the word for one of them.
+// Count formats a number of things. thing is the singular.
 func Count(n int64, thing string) string {
 	switch rest, isY := strings.CutSuffix(thing, "ry"); {
 	case n == 1:
@@ -70,10 +70,10 @@ func StampIn(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format(time.DateTime + " MST")
 }
 
-// NotKnown is said of what is not stored.
+// NotKnown describes a page that is not stored.
 const NotKnown = "not known: it was never seeded, and no crawled page links to it"
 
-// Control describes a decision of a person.
+// Control describes a person's decision.
 func Control(c crawl.Control, zone *time.Location) string {
 	one := crawl.Controls{c}
 	pages, _ := one.Budget()
@@ -99,7 +99,7 @@ func Control(c crawl.Control, zone *time.Location) string {
 	return OneLine(line)
 }
 
-// Forgotten says whether the contents of a domain's pages were erased.
+// Forgotten reports whether the contents of a domain's pages were erased.
 func Forgotten(f report.Forgotten, zone *time.Location) string {
 	line := "what its pages said until then was erased on " + StampIn(f.DoneAt, zone)
 	if f.DoneAt.IsZero() {
@@ -108,13 +108,13 @@ func Forgotten(f report.Forgotten, zone *time.Location) string {
 	return OneLine(fmt.Sprintf("%s; asked for by %s on %s: %s", line, f.By, StampIn(f.AskedAt, zone), f.Reason))
 }
 
-// Moved says how much of a domain's history is in files instead.
+// Moved describes the part of a domain's history that is in files.
 func Moved(m report.Moved, zone *time.Location) string {
 	return fmt.Sprintf("all attempts since %s are stored here; before, %s of its domain moved to files (mosey export crawls --move)",
 		StampIn(m.Before, zone), Count(m.Attempts, "attempt"))
 }
 
-// Telling leaves out controls without an effect: a delay of zero and an empty window.
+// Telling drops controls without an effect: a delay of zero and an empty window.
 func Telling(cs crawl.Controls) crawl.Controls {
 	return slices.DeleteFunc(slices.Clone(cs), func(c crawl.Control) bool {
 		one := crawl.Controls{c}
@@ -122,7 +122,6 @@ func Telling(cs crawl.Controls) crawl.Controls {
 	})
 }
 
-// windowLine says when a window lets a domain be asked.
 func windowLine(what, text string, zone *time.Location) string {
 	line := what + " " + text
 	w, err := politeness.ParseWindows(text)
@@ -155,7 +154,7 @@ func Change(c crawl.RunChange, zone *time.Location) string {
 	return strings.Join(append(parts, c.Reason), " ")
 }
 
-// Run says in one sentence what a run is doing, why, and when it goes on. Times are in the zone of now.
+// Run describes a run's activity, reason and resumption, in one sentence and the zone of now.
 func Run(p report.Progress, now time.Time) string {
 	switch p.Status {
 	case crawl.RunPaused:
@@ -184,7 +183,7 @@ func Run(p report.Progress, now time.Time) string {
 	return sentence("%s", what)
 }
 
-// Overall says it of all runs together.
+// Overall describes the activity of all runs together.
 func Overall(runs []report.Progress, now time.Time) string {
 	running := slices.DeleteFunc(slices.Clone(runs), func(p report.Progress) bool {
 		return p.Status != crawl.RunRunning
@@ -215,7 +214,7 @@ func Overall(runs []report.Progress, now time.Time) string {
 		Count(int64(len(running)), "run"), Count(active, "domain"), Count(inFlight, "request"))
 }
 
-// BudgetUse says how much of a budget is used.
+// BudgetUse describes the used part of a budget.
 func BudgetUse(b report.BudgetUse) string {
 	used, most := strconv.FormatInt(b.Used, 10), Count(b.Most, "request")
 	switch b.Setting {
@@ -227,7 +226,7 @@ func BudgetUse(b report.BudgetUse) string {
 	return fmt.Sprintf("%s of %s (%s)", used, most, b.Setting)
 }
 
-// Rate is a number of pages a second, or a minute or an hour where there is less than one.
+// Rate formats a number of pages a second, or a minute or an hour if it is below one.
 func Rate(perSecond float64) string {
 	switch {
 	case perSecond >= 1:
@@ -238,7 +237,7 @@ func Rate(perSecond float64) string {
 	return fmt.Sprintf("%.1f an hour", perSecond*3600)
 }
 
-// Ends says about when what is pending is done, if that is known; empty is that it is not.
+// Ends estimates the end of the pending pages. It is empty if that is unknown.
 func Ends(r report.Run, now time.Time) string {
 	if r.ETA <= 0 {
 		return ""
@@ -249,7 +248,7 @@ func Ends(r report.Run, now time.Time) string {
 
 const robotsForbid = "robots.txt, or what else their publisher says, forbids it"
 
-// SkipRule says in words why pages were passed over, and how to have them requested.
+// SkipRule explains why pages were skipped, and how to have them requested.
 func SkipRule(r report.SkipRule) string {
 	if r.Reason == reasons.Reason(crawl.OutcomeBlockedRobots) {
 		return robotsForbid
@@ -265,12 +264,11 @@ func because(reason string) string {
 	return " (" + reason + ")"
 }
 
-// sentence ends with a full stop.
 func sentence(format string, args ...any) string {
 	return strings.TrimRight(OneLine(fmt.Sprintf(format, args...)), ". ") + "."
 }
 
-// Priority says what a domain's priority comes of.
+// Priority explains a domain's priority.
 func Priority(d report.Domain) string {
 	names := slices.SortedFunc(maps.Keys(d.Priority), func(a, b string) int {
 		return cmp.Or(cmp.Compare(d.Priority[b], d.Priority[a]), cmp.Compare(a, b))

@@ -15,19 +15,19 @@ import (
 	"github.com/mosey-web/mosey/internal/ruling"
 )
 
-// Store is what an explanation is read from.
+// Store reads the facts of an explanation.
 type Store interface {
 	ruling.Store
 	PageStore
 
 	Domain(ctx context.Context, domain string) (report.Domain, error)
-	// Page returns crawl.ErrNotFound for a page that is not stored.
+	// Page returns crawl.ErrNotFound for an unknown page.
 	Page(ctx context.Context, domain, url string) (report.Page, error)
 	Facts(ctx context.Context, domain string) (crawl.Facts, error)
 	PageFacts(ctx context.Context, domain, url string) (crawl.Facts, error)
 	Outages(ctx context.Context) ([]crawl.Outage, error)
 	FleetUse(ctx context.Context) (report.FleetUse, error)
-	// KnownPages counts pages of a domain that links name, up to report.FrontierBound, and has one.
+	// KnownPages counts linked pages of a domain, up to report.FrontierBound, and returns one URL.
 	KnownPages(ctx context.Context, domain string) (n int64, url string, err error)
 }
 
@@ -36,11 +36,11 @@ type Why struct {
 	About   string   `json:"about"`
 	Answer  string   `json:"answer"`
 	Because []string `json:"because"`
-	// Domain and Page are the rows that were read for it; nil if there are none.
+	// Domain and Page are the explained rows, or nil if they are not stored.
 	Domain *report.Domain `json:"-"`
 	Page   *report.Page   `json:"-"`
 
-	zone *time.Location // of the times in it
+	zone *time.Location // zone of the times
 	// running is set while a worker runs.
 	running bool
 }
@@ -51,12 +51,11 @@ func (w *Why) addf(format string, args ...any) {
 
 // PageStore finds stored pages.
 type PageStore interface {
-	// HasPage reports whether a page is stored.
 	HasPage(ctx context.Context, domain, url string) (bool, error)
 }
 
-// FindPage returns the page that a person named. Without a scheme it is the page of https, or the page
-// of http if only that one is stored.
+// FindPage returns the page that a person named. A name without a scheme means https, or http if
+// only that page is stored.
 func FindPage(ctx context.Context, store PageStore, name urls.Name) (urls.URL, error) {
 	if !name.Bare {
 		return name.Page, nil
@@ -73,7 +72,7 @@ func FindPage(ctx context.Context, store PageStore, name urls.Name) (urls.URL, e
 	return name.Page, nil
 }
 
-// Of explains a domain, or, if page is not nil, a page of it. Times are in zone.
+// Of explains a domain, or a page of it if page is not nil. Times are in zone.
 func Of(ctx context.Context, store Store, name string, page *urls.URL, zone *time.Location) (Why, error) {
 	w := Why{About: name, zone: zone}
 	if page != nil {
@@ -112,7 +111,7 @@ func Of(ctx context.Context, store Store, name string, page *urls.URL, zone *tim
 	return w, err
 }
 
-// explainDomain repeats the decision of the activity that fetches the domain's pages, from the same facts.
+// explainDomain repeats the decision of the activity that fetches the domain's pages.
 func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *Why) error {
 	dom := w.Domain
 	facts, err := store.Facts(ctx, dom.Domain)
@@ -155,7 +154,6 @@ func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *W
 	return nil
 }
 
-// explainPage answers for a page, whichever of its runs will request it or has done so.
 func explainPage(ctx context.Context, store Store, reader *ruling.Reader, w *Why, u urls.URL) error {
 	facts, err := store.PageFacts(ctx, u.Domain(), u.String())
 	if err != nil {
@@ -187,9 +185,8 @@ func explainPage(ctx context.Context, store Store, reader *ruling.Reader, w *Why
 	return nil
 }
 
-// decidePage answers with the run that requests the page first, else with the page's last attempt,
-// else with a run that would have to be resumed. A person's decision about the domain holds for all
-// runs.
+// decidePage explains the run that requests the page first, else the last attempt, else a run that
+// must be resumed. A person's decision about the domain applies to all runs.
 func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.Facts, rep report.Page) error {
 	next, err := nextDecision(ctx, reader, w, facts)
 	if err != nil {
@@ -220,8 +217,8 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 	return nil
 }
 
-// nextDecision decides about a page for each run that has it open, and returns the decision that is
-// carried out first. It returns nil if no run has the page open.
+// nextDecision decides about a page for each run that has it open, and returns the first decision
+// to take effect. It returns nil if no run has the page open.
 func nextDecision(
 	ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.Facts,
 ) (next *decide.Decision, err error) {
@@ -251,10 +248,10 @@ func nextDecision(
 	return next, nil
 }
 
-// rankNever is the rank of a decision that lets no time bring a request, such as that of a stopped run.
+// rankNever is the rank of a decision that never leads to a request, such as for a stopped run.
 const rankNever = 4
 
-// rankOf orders decisions about one page: the one that is carried out first has the lowest rank.
+// rankOf orders decisions about one page: the first to take effect has the lowest rank.
 func rankOf(d decide.Decision) int {
 	switch d.Do {
 	case decide.Request, decide.FetchPrerequisite, decide.Probe:
@@ -271,8 +268,8 @@ func rankOf(d decide.Decision) int {
 	return rankNever - 1
 }
 
-// lastAttempt returns the attempt that ended last; nil if no attempt has ended. A crawl that was skipped
-// because the page is fresh counts only if no other attempt is known.
+// lastAttempt returns the attempt that ended last, or nil. It ignores skips of a fresh page if
+// there are other attempts.
 func lastAttempt(crawls []report.Crawl) (last *report.Crawl) {
 	fresh := func(c report.Crawl) bool { return c.Skipped == reasons.Fresh || c.Skipped == reasons.MinRefetch }
 	for i, c := range crawls {
@@ -285,7 +282,7 @@ func lastAttempt(crawls []report.Crawl) (last *report.Crawl) {
 	return last
 }
 
-// forbids returns the decision of a person that lets no page of the domain be requested, if there is one.
+// forbids returns the person's decision that forbids requests to the domain, if there is one.
 func forbids(facts crawl.Facts) (d decide.Decision, is bool) {
 	if _, is = facts.Domain.Controls.Forbidding(facts.Now); is {
 		facts.Runs = nil
@@ -294,8 +291,8 @@ func forbids(facts crawl.Facts) (d decide.Decision, is bool) {
 	return d, is
 }
 
-// answerUnwanted answers why no run has a page or a domain. It begins with a person's decision about
-// the domain, which holds even if the page is seeded.
+// answerUnwanted explains why no run has a page or a domain. A person's decision about the domain
+// comes first: it applies even if the page is seeded.
 func (w *Why) answerUnwanted(facts crawl.Facts, why string) {
 	w.Answer = why
 	if d, is := forbids(facts); is {
@@ -303,7 +300,6 @@ func (w *Why) answerUnwanted(facts crawl.Facts, why string) {
 	}
 }
 
-// answer puts a decision in words.
 func (w *Why) answer(d decide.Decision, now time.Time) string {
 	until := ""
 	if !d.Until.IsZero() {
@@ -340,7 +336,7 @@ func (w *Why) answer(d decide.Decision, now time.Time) string {
 	return "not crawled" + until + ": " + d.Why
 }
 
-// Ruling says what robots.txt says of a page, and by which line.
+// Ruling describes robots.txt's decision about a page, and the line that decides.
 func Ruling(r decide.Ruling) string {
 	switch {
 	case r.Rule == "" && r.Allowed:
@@ -352,7 +348,7 @@ func Ruling(r decide.Ruling) string {
 	}
 }
 
-// Robots says what is known of a robots.txt, and until when that holds.
+// Robots describes the state of a robots.txt, and how long it applies.
 func Robots(r report.Robots, zone *time.Location) string {
 	line := fmt.Sprintf("robots.txt of %s: %s", r.Origin, r.Verdict)
 	if r.CrawlDelay != nil {

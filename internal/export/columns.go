@@ -10,7 +10,7 @@ import (
 // Type is the type of a column's values.
 type Type string
 
-// The types. In Parquet they are BYTE_ARRAY as STRING, INT64, DOUBLE, BOOLEAN, INT64 as
+// Types of columns. In Parquet they are BYTE_ARRAY as STRING, INT64, DOUBLE, BOOLEAN, INT64 as
 // TIMESTAMP in microseconds and UTC, and LIST of strings.
 const (
 	Text  Type = "text"
@@ -26,7 +26,7 @@ type Column struct {
 	Name string
 	Type Type
 	Null bool // values may be missing
-	// Few is set if there are few different values: a Parquet file names each once.
+	// Few is set if there are few distinct values: a Parquet file names each once.
 	Few bool
 	Doc string // a line about the meaning of the values
 }
@@ -73,7 +73,6 @@ func number[R any](name, doc string, get func(*R) int64) column[R] {
 	return declare(Int, false, name, doc, func(r *R) value { return integer(get(r)) })
 }
 
-// maybeNumber is null if it is nil.
 func maybeNumber[R any](name, doc string, get func(*R) *int64) column[R] {
 	return declare(Int, true, name, doc, func(r *R) value { return orNull(get(r), integer) })
 }
@@ -86,7 +85,6 @@ func positive[R any](name, doc string, get func(*R) int64) column[R] {
 	})
 }
 
-// maybeMillis is null if it is nil.
 func maybeMillis[R any](name, doc string, get func(*R) *crawl.Millis) column[R] {
 	return declare(Int, true, name, doc, func(r *R) value {
 		return orNull(get(r), func(m crawl.Millis) value { return integer(m.Count()) })
@@ -97,7 +95,6 @@ func realNumber[R any](name, doc string, get func(*R) float64) column[R] {
 	return declare(Real, false, name, doc, func(r *R) value { return rounded(get(r)) })
 }
 
-// maybeReal is null if it is nil.
 func maybeReal[R any](name, doc string, get func(*R) *float32) column[R] {
 	return declare(Real, true, name, doc, func(r *R) value {
 		return orNull(get(r), func(f float32) value { return rounded(float64(f)) })
@@ -108,7 +105,6 @@ func flag[R any](name, doc string, get func(*R) bool) column[R] {
 	return declare(Bool, false, name, doc, func(r *R) value { return truth(get(r)) })
 }
 
-// maybeFlag is null if it is nil.
 func maybeFlag[R any](name, doc string, get func(*R) *bool) column[R] {
 	return declare(Bool, true, name, doc, func(r *R) value { return orNull(get(r), truth) })
 }

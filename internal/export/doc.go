@@ -1,8 +1,5 @@
-// Package export writes rows to files that other programs read: Parquet, JSON lines and
-// CSV. The columns of each kind of row are declared once, for all formats; docs/export.md
-// lists them.
-//
-// An [Export] reads its rows in batches and keeps none: its memory does not grow with
-// what is exported. Into a directory it writes files of a bounded number of rows and a
-// manifest of those that are whole, so that it goes on where it was, whatever stopped it.
+// Package export writes rows to files for other programs: Parquet, JSON lines and CSV. Each kind of
+// row declares its columns once, for all formats (docs/export.md). An [Export] reads rows in
+// batches, so that its memory is bounded. In a directory it writes files of a bounded number of
+// rows, and lists the complete files in a manifest, so that it can resume.
 package export

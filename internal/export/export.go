@@ -7,14 +7,14 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 )
 
-// Export is rows to be written.
+// Export describes the rows to write.
 type Export struct {
 	Store  Store
 	Kind   Table
 	Format Format
 	Filter report.ExportFilter
-	// Asked is the filter as a person has given it, for instance --since as 30d. An
-	// export is resumed only with the same one.
+	// Asked is the person's filter, for instance --since as 30d. Only the same filter can resume an
+	// export.
 	Asked map[string]string
 	Force bool           // replaces existing files
 	Watch func(Progress) // called after each batch, if it is set
@@ -22,22 +22,22 @@ type Export struct {
 	progress Progress
 }
 
-// Progress is the output of this call. Before is that of earlier calls to a directory.
+// Progress counts the output of this call. Before counts that of earlier calls to a directory.
 type Progress struct {
 	Rows   int64
 	Bytes  int64
 	Files  int
-	Moved  int64 // rows of the files that were deleted
+	Moved  int64 // deleted rows
 	Before Written
 }
 
-// Written is the content of complete files.
+// Written counts the content of complete files.
 type Written struct {
 	Rows  int64
 	Files int
 }
 
-// ToWriter writes all rows to w. A w that is at its end (a closed pipe) is an error.
+// ToWriter writes all rows to w. It returns an error if w is a closed pipe.
 func (e *Export) ToWriter(ctx context.Context, w io.Writer) (Progress, error) {
 	enc, err := e.Format.encoder(&counted{to: w, bytes: &e.progress.Bytes}, e.Kind.Columns())
 	if err != nil {
@@ -63,7 +63,6 @@ func (e *Export) wrote(b batch) {
 	}
 }
 
-// counted counts the bytes of a writer.
 type counted struct {
 	to    io.Writer
 	bytes *int64
@@ -75,7 +74,6 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// eachBatch hands out the batches that follow a key, while the next one is being read.
 func (e *Export) eachBatch(ctx context.Context, f filter, after key, do func(batch) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	type read struct {
@@ -127,7 +125,7 @@ func (e *Export) eachBatch(ctx context.Context, f filter, after key, do func(bat
 // Table is a kind of rows to export.
 type Table string
 
-// The tables.
+// All tables.
 const (
 	Pages      Table = "pages"
 	Links      Table = "links"
@@ -137,7 +135,7 @@ const (
 	Provenance Table = "provenance"
 )
 
-// declared has each table once, with the source of its rows.
+// declared lists each table once, with the source of its rows.
 var declared = []struct {
 	table  Table
 	source source
@@ -165,8 +163,8 @@ type (
 	key    = report.ExportKey
 )
 
-// Store reads rows in batches: those that follow a key, and the key after them. A batch
-// may be empty. If nothing follows, next equals after.
+// Store reads the batch of rows after a key, which may be empty, and the next key. next equals
+// after at the end.
 type Store interface {
 	ExportPages(ctx context.Context, f filter, after key) (pages []report.PageRow, next key, err error)
 	ExportLinks(ctx context.Context, f filter, after key) (links []report.LinkRow, next key, err error)
@@ -176,20 +174,18 @@ type Store interface {
 	ExportProvenance(ctx context.Context, f filter, after key) (rows []report.ProvenanceRow, next key, err error)
 }
 
-// Columns are those of a kind, in their order.
+// Columns returns the columns of a table, in their order.
 func (k Table) Columns() []Column { return k.source().columns }
 
-// source is where the rows of an export come from.
 type source struct {
 	columns []Column
 	read    func(context.Context, Store, filter, key) (batch, error)
 }
 
-// batch is the rows that were read at once, and the key after them.
 type batch struct {
 	rows int
 	next key
-	// each hands out the rows one after another, in the same memory.
+	// each passes on the rows one after another, in the same memory.
 	each func(write func([]value) error) error
 }
 

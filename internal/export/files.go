@@ -14,19 +14,19 @@ import (
 	"github.com/mosey-web/mosey/internal/files"
 )
 
-// RowsPerFileMin is the least rowsPerFile of ToDir, because a file ends with a batch.
+// RowsPerFileMin is the minimal rowsPerFile of ToDir, because a file ends with a batch.
 const RowsPerFileMin = 10_000
 
-// ToDir writes all rows to files of a directory, which it creates: at most rowsPerFile to a
-// file, in whole batches. It continues an interrupted call after the last complete file.
-// When ctx ends, it completes the present file. A directory with other files of an export is
-// crawl.ErrInvalid unless Force is set.
+// ToDir writes all rows to files of a directory, which it creates: at most rowsPerFile to a file,
+// in whole batches. It resumes after the last complete file. When ctx ends, it completes the
+// current file. It returns crawl.ErrInvalid for a directory with other files of an export, unless
+// Force is set.
 func (e *Export) ToDir(ctx context.Context, dir string, rowsPerFile int64) (Progress, error) {
 	err := e.inDir(dir, func(m *manifest) error { return e.toDir(ctx, dir, rowsPerFile, m) })
 	return e.progress, err
 }
 
-// inDir calls do with the manifest of a directory, which no other export writes to meanwhile.
+// inDir calls do with the manifest of a directory, while it excludes other exports.
 func (e *Export) inDir(dir string, do func(*manifest) error) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (d *directory) open() (err error) {
 	return err
 }
 
-// roll completes the file and notes that.
+// roll completes the file and records it in the manifest.
 func (d *directory) roll() error {
 	p := d.part
 	if p == nil {
@@ -132,8 +132,8 @@ func (d *directory) end() error {
 // partEnd is the end of the name of a partial file.
 const partEnd = ".part"
 
-// ToFile writes all rows to a file, which appears only when it is complete. An
-// existing file is crawl.ErrInvalid unless Force is set.
+// ToFile writes all rows to a file, which appears only when it is complete. It returns
+// crawl.ErrInvalid for an existing file, unless Force is set.
 func (e *Export) ToFile(ctx context.Context, path string) (Progress, error) {
 	if err := e.vacant(path); err != nil {
 		return e.progress, err
@@ -198,7 +198,7 @@ func (e *Export) add(p *part, b batch) error {
 	return nil
 }
 
-// finish gives the file its name when its bytes are on the disk.
+// finish syncs the file and then renames it.
 func (e *Export) finish(p *part) error {
 	before := p.bytes
 	err := p.enc.close()
@@ -222,7 +222,6 @@ func (e *Export) finish(p *part) error {
 	return nil
 }
 
-// abandon removes a partial file.
 func (p *part) abandon() error {
 	return errors.Join(p.file.Close(), os.Remove(p.path+partEnd))
 }

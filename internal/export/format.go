@@ -36,11 +36,10 @@ func FormatOf(name string) (Format, error) {
 	return "", fmt.Errorf("%w: %q ends in none of .parquet, .jsonl and .csv", crawl.ErrInvalid, name)
 }
 
-// encoder writes the rows of one file.
 type encoder interface {
 	write(row []value) error
 	flush() error
-	close() error // but not of the writer below
+	close() error // does not close the writer below
 }
 
 func (f Format) encoder(w io.Writer, columns []Column) (encoder, error) {
@@ -55,10 +54,9 @@ func (f Format) encoder(w io.Writer, columns []Column) (encoder, error) {
 	return nil, fmt.Errorf("%w: format %q", crawl.ErrInvalid, f)
 }
 
-// writeBuffer is the size of a write, in bytes.
 const writeBuffer = 256 << 10
 
-// append writes a value that is not null, without quotes. A time is RFC 3339 in UTC, a list is JSON.
+// append writes a non-null value without quotes: a time as RFC 3339 in UTC, a list as JSON.
 func (v value) append(dst []byte, t Type) []byte {
 	switch t {
 	case Text:
@@ -84,7 +82,7 @@ func (v value) append(dst []byte, t Type) []byte {
 	return dst
 }
 
-// jsonl writes an object a line; what is null is left out.
+// jsonl writes an object a line, without null values.
 type jsonl struct {
 	out  *bufio.Writer
 	keys [][]byte // `"name":`
@@ -129,7 +127,7 @@ func (j *jsonl) write(row []value) error {
 func (j *jsonl) flush() error { return j.out.Flush() }
 func (j *jsonl) close() error { return j.out.Flush() }
 
-// appendString writes a string of JSON. Invalid UTF-8 becomes the replacement character.
+// appendString writes a JSON string. Invalid UTF-8 becomes the replacement character.
 func appendString(dst []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -148,7 +146,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// csvFile writes RFC 4180 with a header; what is null is empty, a list is one of JSON.
+// csvFile writes RFC 4180 with a header. A null is empty, and a list is a JSON list.
 type csvFile struct {
 	out    *csv.Writer
 	cols   []Column

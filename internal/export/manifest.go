@@ -28,12 +28,11 @@ type manifest struct {
 	Whole   bool                `json:"whole"` // nothing is missing
 }
 
-// file is a complete file.
 type file struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
-	Next  key    `json:"next"`            // where the next file begins
+	Next  key    `json:"next"`            // start of the next file
 	Moved bool   `json:"moved,omitempty"` // its rows are deleted
 }
 
@@ -70,7 +69,7 @@ func (e *Export) manifest(dir string) (*manifest, error) {
 	return &found, found.sweep(dir)
 }
 
-// fits reports why the export of a manifest cannot continue as now.
+// fits returns an error if the export of a manifest cannot resume as now.
 func (m *manifest) fits(now *manifest, path string) error {
 	var why string
 	switch {
@@ -92,7 +91,7 @@ func (m *manifest) fits(now *manifest, path string) error {
 	return fmt.Errorf("%w: %s %s", crawl.ErrInvalid, path, why)
 }
 
-// moves reports whether rows of its files are to be deleted still.
+// moves reports whether rows of its files must still be deleted.
 func (m *manifest) moves() bool {
 	return m.Filter.Movable && slices.ContainsFunc(m.Files, func(f file) bool { return !f.Moved })
 }
@@ -105,7 +104,6 @@ func (m *manifest) String() string {
 	return strings.Join(words, " ")
 }
 
-// save replaces the manifest atomically.
 func (m *manifest) save(dir string) (err error) {
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -140,7 +138,6 @@ func (m *manifest) numbered(name string) bool {
 	return is && len(number) >= 5 && strings.Trim(number, "0123456789") == ""
 }
 
-// unlisted names files of this kind of export that are not in the manifest.
 func (m *manifest) unlisted(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {

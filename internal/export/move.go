@@ -14,21 +14,21 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 )
 
-// moveStep is the number of rows that one transaction deletes: within milliseconds, so that a crawl does
-// not wait for the rows that count them.
+// moveStep is the number of rows that one transaction deletes, in milliseconds, so that crawls do
+// not wait long for its locks.
 const moveStep = 500
 
-// MoveStore deletes crawls that are in files.
+// MoveStore deletes exported crawls.
 type MoveStore interface {
-	// BeginMoving notes that crawls which were completed before an instant may be gone.
+	// BeginMoving records that crawls completed before an instant may be deleted.
 	BeginMoving(ctx context.Context, before time.Time) error
-	// MoveCrawls deletes at most moveStep crawls and returns how many were there.
+	// MoveCrawls deletes at most moveStep crawls and returns the number of existing ones.
 	MoveCrawls(ctx context.Context, crawls []report.MovedCrawl) (int64, error)
 }
 
-// Move is ToDir for Parquet files of crawls, whose rows it deletes afterwards. Filter.Movable must be
-// set. It deletes rows that a file has, and those of a file only after the file was read back. A call
-// that was stopped continues, also after a kill: no row is lost and none is in two files.
+// Move writes Parquet files of crawls like ToDir, and then deletes the rows. Filter.Movable must be
+// set. It deletes the rows of a file only after reading the file back. It resumes a stopped or
+// killed call: no row is lost and no row is in two files.
 func (e *Export) Move(ctx context.Context, dir string, rowsPerFile int64, store MoveStore) (Progress, error) {
 	err := e.inDir(dir, func(m *manifest) error {
 		if !m.Whole {
@@ -56,7 +56,7 @@ func (e *Export) Move(ctx context.Context, dir string, rowsPerFile int64, store 
 	return e.progress, err
 }
 
-// moveFile reads a file as a whole, and then again to delete its rows.
+// moveFile reads a whole file, and then again to delete its rows.
 func (e *Export) moveFile(ctx context.Context, dir string, f *file, store MoveStore) error {
 	path := filepath.Join(dir, f.Name)
 	var rows int64
@@ -80,8 +80,8 @@ func (e *Export) moveFile(ctx context.Context, dir string, f *file, store MoveSt
 	})
 }
 
-// readMoved reads all columns of a file's rows, whose pages have checksums, and calls do with some
-// crawls at a time.
+// readMoved reads all columns of a file, whose pages have checksums, and passes do batches of
+// crawls.
 func readMoved(path string, size int64, do func([]report.MovedCrawl) error) (err error) {
 	in, err := os.Open(path)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// page is a page with what its publisher says about its use.
+// page is a page with its publisher's restrictions.
 type page struct {
 	report.PageRow
 
 	said usage.Usage
 }
 
-// pageOf leaves out the fields that must not be shown now.
+// pageOf drops the fields that must not be shown now.
 func pageOf(r report.PageRow, now time.Time) (page, error) {
 	p := page{PageRow: r}
 	if r.Usage != nil {
@@ -112,7 +112,7 @@ func pageColumns() []column[page] {
 	}
 }
 
-// simHash is text: a number of 64 bits is rounded by readers whose numbers are floating.
+// simHash returns text, because readers with floating-point numbers would round 64 bits.
 func simHash(p *page) string {
 	if p.SimHash == nil {
 		return ""

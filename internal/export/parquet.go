@@ -13,7 +13,7 @@ const (
 	groupRows  = 100_000
 	groupBytes = 64 << 20
 	writeRows  = 256 // for each call of the library
-	// dictionaryBytes bounds the dictionary of a column with more different values than expected.
+	// dictionaryBytes bounds the dictionary of a column with more distinct values than expected.
 	dictionaryBytes = 1 << 20
 )
 
@@ -37,7 +37,7 @@ func newParquet(w io.Writer, columns []Column) *parquetFile {
 	}
 }
 
-// fields is a group whose fields stand in the order of the columns and not of their names.
+// fields is a group whose fields have the order of the columns, not of their names.
 type fields struct {
 	parquet.Group
 
@@ -101,7 +101,7 @@ func (p *parquetFile) write(row []value) error {
 
 // appendValue adds a column's values to a row, with the levels for nulls and lists.
 func (p *parquetFile) appendValue(to parquet.Row, column int, v value) parquet.Row {
-	level := 0 // of a value that is there
+	level := 0 // of a present value
 	if p.cols[column].Null {
 		if v.null {
 			return append(to, parquet.NullValue().Level(0, 0, column))
@@ -125,14 +125,14 @@ func (p *parquetFile) appendValue(to parquet.Row, column int, v value) parquet.R
 	return to
 }
 
-// text keeps a string until the rows are handed over.
+// text stores a string until the rows are passed on.
 func (p *parquetFile) text(s string) parquet.Value {
 	from := len(p.texts)
 	p.texts = append(p.texts, s...)
 	return parquet.ByteArrayValue(p.texts[from:len(p.texts):len(p.texts)])
 }
 
-// hand hands the rows over, and ends a row group that is large enough.
+// hand passes the rows to the library, and ends a large enough row group.
 func (p *parquetFile) hand() error {
 	if len(p.rows) == 0 {
 		return nil

@@ -91,7 +91,7 @@ func domainColumns() []column[report.DomainRow] {
 		few(text("status", "`pending`, `active`, `exhausted`, `blocked`, `unreachable`", func(r *row) string { return string(r.Status) })),
 		maybeText("reason", "why; null where a person has decided that", func(r *row) string {
 			if slices.Contains(r.Controls, string(crawl.ControlBlock)) || slices.Contains(r.Controls, string(crawl.ControlStop)) {
-				return "" // is theirs
+				return "" // a person's reason
 			}
 			return r.Reason
 		}),

@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	// forbidden4 has the networks that are not globally reachable (IANA IPv4 Special-Purpose Address
-	// Registry, RFC 6890), multicast, and a public address of a cloud's metadata service.
+	// forbidden4 lists the networks that are not globally reachable (IANA IPv4 Special-Purpose
+	// Address Registry, RFC 6890), multicast, and a public address of a cloud's metadata service.
 	forbidden4 = prefixes(
 		"0.0.0.0/8",        // this network
 		"10.0.0.0/8",       // private
@@ -31,7 +31,7 @@ var (
 	// global6 is the only part of IPv6 with global unicast addresses (RFC 4291, section 2.4).
 	global6 = netip.MustParsePrefix("2000::/3")
 
-	// forbidden6 is what of global6 is not globally reachable.
+	// forbidden6 lists the parts of global6 that are not globally reachable.
 	forbidden6 = prefixes(
 		"2001::/23",     // protocol assignments: Teredo, benchmarking, ORCHID
 		"2001:db8::/32", // documentation
@@ -41,7 +41,7 @@ var (
 	nat64  = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052
 	sixTo4 = netip.MustParsePrefix("2002::/16")    // RFC 3056
 
-	// badPorts are the "bad ports" of the WHATWG Fetch standard, section 2.9, which browsers refuse.
+	// badPorts are the "bad ports" of the WHATWG Fetch standard, section 2.9.
 	badPorts = []uint16{
 		0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95,
 		101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179,
@@ -60,8 +60,8 @@ func prefixes(texts ...string) []netip.Prefix {
 }
 
 // Permits returns nil if addr is public or in Config.AllowNetworks, else an *Error of
-// CauseForbiddenAddr. It judges IPv4-mapped addresses as the IPv4 address, and NAT64 and 6to4
-// addresses also by the address inside.
+// CauseForbiddenAddr. It treats an IPv4-mapped address as its IPv4 address, and also checks the
+// address inside a NAT64 or 6to4 address.
 func (c *Client) Permits(addr netip.Addr) error {
 	addr = addr.Unmap().WithZone("")
 	if c.allowed(addr) || isPublic(addr) {
@@ -100,7 +100,6 @@ func isPublic(addr netip.Addr) bool {
 	}
 }
 
-// embedded4 gives the IPv4 address at an offset, in bytes, of addr.
 func embedded4(addr netip.Addr, offset int) netip.Addr {
 	b := addr.As16()
 	return netip.AddrFrom4([4]byte(b[offset : offset+4]))

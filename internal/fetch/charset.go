@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// prescanBytes is how far a charset is looked for. Not all authors keep to HTML's 1,024 bytes.
+// prescanBytes bounds the search for a charset. Some authors exceed HTML's 1,024 bytes.
 const prescanBytes = 4096
 
 // boms are the byte order marks, of the Encoding standard, section 6.
@@ -19,14 +19,14 @@ var boms = []struct{ mark, name string }{
 	{"\xff\xfe", "utf-16le"},
 }
 
-// ToUTF8 decodes a body to valid UTF-8, and names the charset of the body as the Encoding
-// standard does. The byte order mark names it, else the Content-Type header, else, in
-// HTML and XML, a meta element or the XML declaration. Without any of these it is UTF-8
-// if the body is valid UTF-8, else windows-1252. Unknown names are ignored.
+// ToUTF8 decodes a body to valid UTF-8, and returns the Encoding standard's name of its charset.
+// The byte order mark decides, else the Content-Type header, else, in HTML and XML, a meta element
+// or the XML declaration. The default is UTF-8 for valid UTF-8, else windows-1252. Unknown names
+// are ignored.
 //
-// Invalid sequences become U+FFFD, a byte order mark is removed, and NUL stays. The result
-// takes at most three times the body's bytes, and may share its memory. The error is an
-// *Error of CauseDecode.
+// Invalid sequences become U+FFFD, a byte order mark is removed, and NUL stays. The result takes at
+// most three times the body's bytes, and may share its memory. The error is an *Error of
+// CauseDecode.
 func ToUTF8(body []byte, contentType string) (text []byte, name string, err error) {
 	name, mark := determine(body, contentType)
 	body = body[mark:]
@@ -41,7 +41,7 @@ func ToUTF8(body []byte, contentType string) (text []byte, name string, err erro
 	return text, name, nil
 }
 
-// determine names the charset of body, and gives the length of its byte order mark.
+// determine returns the charset of body, and the length of its byte order mark.
 func determine(body []byte, contentType string) (name string, mark int) {
 	for _, bom := range boms {
 		if bytes.HasPrefix(body, []byte(bom.mark)) {
@@ -65,7 +65,7 @@ func determine(body []byte, contentType string) (name string, mark int) {
 	return "windows-1252", 0
 }
 
-// declaredName names the charset that a document declares inside: HTML standard, 13.2.3.2.
+// declaredName returns the charset of a label inside a document: HTML standard, 13.2.3.2.
 func declaredName(label string) string {
 	_, name := charset.Lookup(label)
 	switch name {
@@ -78,8 +78,8 @@ func declaredName(label string) string {
 	}
 }
 
-// charsetIn finds the value of "charset=" in a Content-Type, well-formed or
-// not: HTML standard, "extracting a character encoding from a meta element".
+// charsetIn finds the value of "charset=" in any Content-Type, even a malformed one: HTML standard,
+// "extracting a character encoding from a meta element".
 func charsetIn(contentType string) string {
 	rest := strings.ToLower(contentType)
 	for {
@@ -100,7 +100,6 @@ func charsetIn(contentType string) string {
 	}
 }
 
-// metaCharset gives the label of the first meta element that declares a charset.
 func metaCharset(head []byte) string {
 	tokens := html.NewTokenizer(bytes.NewReader(head))
 	for {
@@ -140,7 +139,6 @@ func metaLabel(tokens *html.Tokenizer) string {
 	return content
 }
 
-// xmlCharset gives the encoding of an XML declaration at the document's start.
 func xmlCharset(head []byte) string {
 	rest, found := bytes.CutPrefix(head, []byte("<?xml"))
 	if !found {
@@ -159,8 +157,8 @@ func xmlCharset(head []byte) string {
 	return label
 }
 
-// isUTF8 reports whether body is UTF-8. A character at its end may be cut, as by a size limit, if
-// there are others before: a lone odd byte is rather a letter in another charset.
+// isUTF8 reports whether body is UTF-8. It allows a truncated last character after other multibyte
+// characters: a lone odd byte is more likely a letter in another charset.
 func isUTF8(body []byte) bool {
 	if utf8.Valid(body) {
 		return true
@@ -169,7 +167,7 @@ func isUTF8(body []byte) bool {
 	return utf8.Valid(whole) && utf8.RuneCount(whole) < len(whole)
 }
 
-// wholeRunes leaves out a last character that was cut, as by a size limit.
+// wholeRunes drops a truncated last character.
 func wholeRunes(body []byte) []byte {
 	for i := len(body) - 1; i >= 0 && i >= len(body)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(body[i]) {

@@ -18,8 +18,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// sessionCacheSize bounds the cached TLS sessions, one a host name, which make handshakes cheap
-// for both sides. A session holds the site's certificates: a few KB.
+// sessionCacheSize bounds the cached TLS sessions, one a host name and a few KB each.
 const sessionCacheSize = 1024
 
 // Client performs requests. It is safe for concurrent use, and needs no closing.
@@ -30,7 +29,7 @@ type Client struct {
 	memory    *semaphore.Weighted
 }
 
-// New makes a Client. It applies the defaults, and returns the faults of Config.Validate.
+// New returns a Client. It applies the defaults, and returns the faults of Config.Validate.
 func New(config Config) (*Client, error) {
 	config = config.WithDefaults()
 	if err := config.Validate(); err != nil {
@@ -64,72 +63,70 @@ type Request struct {
 	// Accept is the Accept header. Empty means "*/*".
 	Accept string
 
-	// Addr is the address to connect to, which the politeness guard was taken for. Required.
+	// Addr is the address to connect to, as granted by the politeness guard. Required.
 	Addr netip.Addr
 
-	// Deadline is when sending ends: after it no connection is opened and no byte is sent. It
-	// should come from time.Now, because both its clocks are obeyed: the monotonic one, and the
-	// wall clock, which continues while a machine is suspended. It does not limit the answer.
-	// Zero means none. It is checked before each system call that sends; the kernel may send
-	// earlier bytes again if they were lost.
+	// Deadline is the end of sending: after it no connection is opened and no byte is sent. Take it
+	// from time.Now, because both its clocks count: the monotonic clock, and the wall clock, which
+	// continues in a suspended machine. It does not limit the response. Zero means no deadline. It
+	// is checked before each system call that sends, but the kernel may resend lost bytes later.
 	Deadline time.Time
 
-	// Header is sent beside the Client's own headers, which win: conditions, for example.
+	// Header holds additional headers, such as conditions. The Client's own headers override them.
 	Header http.Header
 
 	// MaxBodyBytes limits the decoded body, to at most 1 GiB. Zero means Config.MaxBodyBytes.
 	MaxBodyBytes int64
 
-	// ToFile keeps a body longer than 64 KiB in Response.File, for a reader of only a part.
+	// ToFile stores a body longer than 64 KiB in Response.File, for a reader of only a part.
 	ToFile bool
 
 	// URL is absolute, http or https, without user information. Its host names the site in the Host
-	// header and in TLS; it is not resolved. A fragment is ignored.
+	// header and in TLS, and is not resolved. A fragment is ignored.
 	URL string
 
-	// WantBody decides from Header, MediaType and Status whether the body is read. If not, the
-	// connection is closed at once and Response.Body is nil. Nil means always.
+	// WantBody decides from Header, MediaType and Status whether to read the body. If not, the
+	// connection is closed at once and Response.Body is nil. Nil reads all bodies.
 	WantBody func(*Response) bool
 }
 
-// Response is an answer, whatever its status.
+// Response is a response of any status.
 type Response struct {
-	// Body is the body in the site's charset (see ToUTF8), with its content codings undone.
+	// Body is the body in the site's charset (see ToUTF8), with its content codings decoded.
 	Body []byte
 
-	// File holds the first FileSize bytes of a body longer than 64 KiB, if Request.ToFile is set. It
-	// has no name, and Release closes it.
+	// File holds the first FileSize bytes of a body longer than 64 KiB, if Request.ToFile is set.
+	// It has no name, and Release closes it.
 	File     *os.File
 	FileSize int64
 
-	// Connect is the time from Do's start until the connection stood, TLS included.
+	// Connect is the time from Do's start until the connection was ready, TLS included.
 	Connect time.Duration
 
-	// ContentLength is the length of the encoded body; -1 means that the answer does not say.
+	// ContentLength is the length of the encoded body; -1 means unknown.
 	ContentLength int64
 
-	// ContentType is the Content-Type header as sent.
 	ContentType string
 
-	// EndedAt is when the connection was closed. It holds a monotonic reading.
+	// EndedAt is the end of the connection. It holds a monotonic reading.
 	EndedAt time.Time
 
-	// FirstByte is the time from Do's start to the first byte of the answer.
+	// FirstByte is the time from Do's start to the first byte of the response.
 	FirstByte time.Duration
 
-	// Header is the answer's header. Values may hold any byte but CR, LF and NUL.
+	// Header is the response header. Values may hold any byte but CR, LF and NUL.
 	Header http.Header
 
-	// MediaType is the lower-case type/subtype of the Content-Type header; empty means none.
+	// MediaType is the lower-case type/subtype of the Content-Type header. Empty means no header.
 	MediaType string
 
-	// Status is three digits, from 200 up. Sites send numbers past 599 too.
+	// Status has three digits, from 200 up. Sites send numbers past 599 too.
 	Status int
 
 	// Total is the time from Do's start to EndedAt.
 	Total time.Duration
 
-	// Truncated tells that the body went on past its limit.
+	// Truncated is set if the body was longer than its limit.
 	Truncated bool
 
 	release func()
@@ -138,8 +135,8 @@ type Response struct {
 	WireBytes int64
 }
 
-// Release gives back the body and its share of Config.MaxBytesInFlight: afterwards Body and File
-// are nil, and their memory is another body's. Repeated calls, and calls on nil, do nothing.
+// Release releases the body and its share of Config.MaxBytesInFlight. It sets Body and File to nil,
+// because their memory is reused. Repeated calls, and calls on nil, do nothing.
 func (r *Response) Release() {
 	if r != nil && r.release != nil {
 		r.release()
@@ -156,13 +153,12 @@ type exchange struct {
 	target    target
 }
 
-// Do sends a request and reads the answer, which the caller is to release. Redirects
-// are not followed, cookies not kept, proxies not used. The connection is closed when
-// Do returns.
+// Do sends a request and reads the response, which the caller must release. It follows no
+// redirects, keeps no cookies and uses no proxies. It closes the connection before it returns.
 //
-// A body longer than the limit is cut. A body whose coding is broken or ends early is
-// refused with CauseDecode, and one that the connection cut short with CauseReset: half a
-// page, recorded as a whole, would silently lose its links.
+// A body longer than the limit is truncated. A broken or incomplete coding fails with CauseDecode,
+// and a body that the connection cut short with CauseReset: half a page, recorded as complete,
+// would silently lose its links.
 //
 // The error is always an *Error.
 func (c *Client) Do(ctx context.Context, request Request) (*Response, error) {
@@ -173,12 +169,12 @@ func (c *Client) Do(ctx context.Context, request Request) (*Response, error) {
 	return response, nil
 }
 
-// do is Do, on an exchange that holds no more than its request.
+// do is like Do, on an exchange that only holds its request.
 func (c *Client) do(ctx context.Context, x *exchange) (*Response, *Error) {
 	start := time.Now()
 	response, failure := c.run(ctx, x)
 	if x.link != nil {
-		// The answer is complete, or given up: an error on closing changes nothing.
+		// The response is complete, or abandoned: ignore an error on closing.
 		_ = x.link.Close()
 	}
 	ended := time.Now()
@@ -231,7 +227,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	defer func() { _ = answer.Body.Close() }()
 	x.status = answer.StatusCode
 	if answer.StatusCode < http.StatusOK {
-		// http.Transport skips interim answers. This is an unwanted switch of protocols, or no status.
+		// http.Transport skips interim responses. This is a protocol switch, or an invalid status.
 		return nil, fail(CauseProtocol, "not a final status: "+answer.Status, nil)
 	}
 	contentType := answer.Header.Get("Content-Type")
@@ -265,7 +261,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	return response, nil
 }
 
-// prepare checks x's request and builds that of net/http, bound to x.
+// prepare checks x's request and builds the net/http request, bound to x.
 func (c *Client) prepare(ctx context.Context, x *exchange) (*http.Request, error) {
 	var err error
 	if x.target, err = parseTarget(x.request.URL); err != nil {
@@ -302,10 +298,8 @@ func (c *Client) prepare(ctx context.Context, x *exchange) (*http.Request, error
 	return request.WithContext(context.WithValue(ctx, exchangeKey{}, x)), nil
 }
 
-// exchangeKey is the context key under which the dial functions find their exchange.
 type exchangeKey struct{}
 
-// dialed hands http.Transport the connection that was made beforehand.
 func dialed(ctx context.Context, _, _ string) (net.Conn, error) {
 	x, ok := ctx.Value(exchangeKey{}).(*exchange)
 	if !ok {
@@ -314,7 +308,7 @@ func dialed(ctx context.Context, _, _ string) (net.Conn, error) {
 	return x.link, nil
 }
 
-// mediaType gives the lower-case type/subtype of a Content-Type header, or "" if it has none.
+// mediaType returns the lower-case type/subtype of a Content-Type header, or "".
 func mediaType(contentType string) string {
 	essence := contentType
 	if i := strings.IndexAny(essence, ";,"); i >= 0 {

@@ -18,48 +18,46 @@ const (
 	// TotalTimeoutDefault is the default of Config.TotalTimeout.
 	TotalTimeoutDefault = 30 * time.Second
 
-	// maxBodyBytes is the largest limit for a body, which is held in memory.
+	// maxBodyBytes bounds the configurable limit of a body, which is held in memory.
 	maxBodyBytes = 1 << 30
-	// maxHeaderBytes limits the answer's header, interim (1xx) ones included.
+	// maxHeaderBytes limits the response header, interim (1xx) headers included.
 	maxHeaderBytes = 256 << 10
 )
 
 // Config holds the limits of a Client. Zero values mean the defaults.
 type Config struct {
-	// AllowNetworks are the networks that may be requested though they are not
-	// public, on any port. IPv4 networks are written as such, never mapped into IPv6.
+	// AllowNetworks lists networks that may be requested although they are not public, on any port.
+	// Write IPv4 networks as IPv4, never mapped into IPv6.
 	AllowNetworks []netip.Prefix
 
-	// ConnectTimeout limits the time to a usable connection: TCP and, for https, the
-	// TLS handshake together. Defaults to 5 seconds.
+	// ConnectTimeout limits the time until the connection is ready: TCP and, for https, the TLS
+	// handshake together. Defaults to 5 seconds.
 	ConnectTimeout time.Duration
 
-	// FirstByteTimeout limits the time from the request sent to the end of the answer's
-	// header, so that a header sent drop by drop is covered too. Defaults to 10 seconds.
+	// FirstByteTimeout limits the time from the sent request to the end of the response header,
+	// even if the header arrives slowly. Defaults to 10 seconds.
 	FirstByteTimeout time.Duration
 
-	// IdleTimeout limits the time in which a body brings no byte. Once so long has
-	// passed since the answer's first byte, the body must also have brought 1,000
-	// bytes a second, on the whole. Defaults to 10 seconds.
+	// IdleTimeout limits the time without a byte of the body. After that time, the body must also
+	// average at least 1,000 bytes a second. Defaults to 10 seconds.
 	IdleTimeout time.Duration
 
-	// MaxBodyBytes limits the decoded body, to at most 1 GiB. A longer body is cut, and
+	// MaxBodyBytes limits the decoded body, to at most 1 GiB. A longer body is truncated, and
 	// Response.Truncated is set. Defaults to 10,000,000.
 	MaxBodyBytes int64
 
-	// MaxBytesInFlight bounds the memory of all bodies longer than 64 KiB, each
-	// counted as long as it may become. One that would go beyond it waits for another
-	// to be released, which a page is when it has been parsed and recorded. What
-	// parsing takes beside the body is bounded by how many pages are parsed at a time.
+	// MaxBytesInFlight bounds the memory of all bodies longer than 64 KiB, each counted with its
+	// maximal length. A body beyond the bound waits until others are released, after parsing and
+	// recording. The limit of concurrent parsers bounds the memory of parsing.
 	//
 	// At least MaxBodyBytes. Defaults to 256,000,000, or MaxBodyBytes if that is more.
 	MaxBytesInFlight int64
 
-	// RootCAs are the certificate authorities that are trusted. Nil means the system's.
+	// RootCAs are the trusted certificate authorities. Nil means the system's.
 	RootCAs *x509.CertPool
 
-	// Sign, if set, signs each request by headers, right before its connection is made.
-	// A request that it cannot sign is not made: CauseLocal.
+	// Sign, if set, signs the headers of each request, right before its connection is opened. If it
+	// fails, the request fails with CauseLocal.
 	Sign func(*http.Request) error
 
 	// TotalTimeout limits the time from connect to the last byte. Defaults to 30 seconds.
@@ -80,7 +78,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate reports every field that is out of bounds, joined. It does not apply defaults.
+// Validate returns all fields that are out of bounds, joined. It does not apply defaults.
 func (c Config) Validate() error {
 	var faults []error
 	for _, f := range []struct {

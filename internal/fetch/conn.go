@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// dial connects x and, for https, shakes hands, within ConnectTimeout. http.Transport would let a
-// dial that was given up continue: when Do returns, nothing may be in flight.
+// dial connects x and, for https, does the TLS handshake, within ConnectTimeout. http.Transport
+// would continue an abandoned dial, but when Do returns, nothing may be in flight.
 func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 	ctx, cancel := context.WithTimeout(total, c.config.ConnectTimeout)
 	defer cancel()
 
 	dialer := net.Dialer{
-		// The address is judged here, by the very value the kernel is given.
+		// Check the address here, because the kernel gets this very value.
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			return c.admit(x, address)
 		},
@@ -49,7 +49,7 @@ func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 	return nil
 }
 
-// admit is asked immediately before connect(2).
+// admit checks an address immediately before connect(2).
 func (c *Client) admit(x *exchange, address string) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *Client) admit(x *exchange, address string) error {
 	return nil
 }
 
-// Expired reports whether deadline has passed by the monotonic clock, or by the wall clock: only
-// the latter continues while the machine is suspended. A zero deadline never passes.
+// Expired reports whether deadline has passed by the monotonic clock, or by the wall clock, which
+// continues in a suspended machine. A zero deadline never passes.
 func Expired(deadline time.Time) bool {
 	if deadline.IsZero() {
 		return false
@@ -75,7 +75,7 @@ func Expired(deadline time.Time) bool {
 	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
 }
 
-// guard is the connection below TLS. It counts received bytes, and sends none after the deadline.
+// guard is the connection below TLS. It counts received bytes, and blocks sends after the deadline.
 type guard struct {
 	net.Conn
 	deadline time.Time
@@ -95,21 +95,20 @@ func (g *guard) Write(p []byte) (int, error) {
 	return g.Conn.Write(p)
 }
 
-// link is the connection that HTTP is spoken over. Whoever closes it second
-// waits for the first, so that Do, the last, returns with a closed connection,
-// and a TLS connection ended by its close_notify.
+// link is the connection below HTTP. The second call of Close waits for the first, because Do, the
+// last caller, must return with a closed connection. A TLS connection ends with its close_notify.
 type link struct {
 	net.Conn
 	closeOnce sync.Once
 	closeErr  error
 	firstByte atomic.Pointer[time.Time]
-	http2     atomic.Bool // the answer began with a frame of HTTP/2
+	http2     atomic.Bool // the response began with an HTTP/2 frame
 	spoken    chan struct{}
 	speakOnce sync.Once
 }
 
-// Read waits until a request was written, so that a site that speaks first has given a wrong
-// answer. net/http would take the connection for an idle one, and log that.
+// Read waits until a request was written, because data that a site sends first is a wrong response.
+// net/http would log it as the data of an idle connection.
 func (l *link) Read(p []byte) (int, error) {
 	<-l.spoken
 	n, err := l.Conn.Read(p)
@@ -134,8 +133,8 @@ func (l *link) Close() error {
 	return l.closeErr
 }
 
-// isHTTP2 reports whether an answer begins as that of an HTTP/2 server: with a frame of the type
-// SETTINGS or GOAWAY on the stream 0 (RFC 9113, sections 3.4 and 4.1).
+// isHTTP2 reports whether a response begins with an HTTP/2 frame of type SETTINGS or GOAWAY on
+// stream 0 (RFC 9113, sections 3.4 and 4.1).
 func isHTTP2(b []byte) bool {
 	const length, streamAt, size = 3, 5, 9
 	return len(b) >= size && b[0] == 0 && (b[length] == 4 || b[length] == 7) && [4]byte(b[streamAt:size]) == [4]byte{}
@@ -147,7 +146,7 @@ func refusesHTTP1(err error) bool {
 	return ok && op.Op == "remote error" && op.Err.Error() == "tls: no application protocol"
 }
 
-// unanswered is the failure of a request that HTTP/1.1 has read no answer to.
+// unanswered returns the failure of a request without a valid HTTP/1.1 response.
 func (l *link) unanswered(failure *Error) *Error {
 	secure, isTLS := l.Conn.(*tls.Conn)
 	switch {

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// acceptEncoding omits deflate, which is understood: sites disagree about its meaning.
+	// acceptEncoding omits the supported deflate, because sites disagree about its meaning.
 	acceptEncoding = "gzip, br, zstd"
 
 	// maxCodings bounds the content codings stacked on one body.
@@ -29,15 +29,15 @@ const (
 	// maxWindow bounds a zstd decoder's memory, in bytes: RFC 9659, section 3.
 	maxWindow = 8 << 20
 
-	// maxRatio limits how many times larger than its encoded form a body may be, past its first
-	// ratioFree bytes: short repetitive pages compress better, and harm nobody.
+	// maxRatio limits the ratio of a body's decoded and encoded length, past its first ratioFree
+	// bytes: short repetitive pages compress better, and do no harm.
 	maxRatio = 200
 
-	// ratioFree is how many bytes a body may decode to at any ratio.
+	// ratioFree bounds the decoded bytes without a limit of the ratio.
 	ratioFree = 1 << 20
 
-	// wireSlack is how many bytes longer than the limit for the decoded body the encoded one may be.
-	// No coding lengthens data by more, unless by empty blocks.
+	// wireSlack bounds the bytes of an encoded body past the limit for the decoded body. Only empty
+	// blocks can lengthen data by more.
 	wireSlack = 64 << 10
 
 	// firstBuffer bounds, in bytes, the buffer for a Content-Length, which may lie.
@@ -52,9 +52,8 @@ type bodyLimits struct {
 	toFile bool
 }
 
-// readBody reads and decodes the body of an answer, and sets Body or File, FileSize and
-// Truncated of a response. Body is the buffer's. Errors of the connection are returned as
-// they are, others as *Error.
+// readBody reads and decodes a response body, and sets Body or File, FileSize and Truncated. Body
+// shares the buffer's memory. It returns errors of the connection unchanged, and others as *Error.
 func readBody(response *Response, answer *http.Response, buffer *bytes.Buffer, limits bodyLimits) error {
 	limit := limits.bytes
 	codings, err := contentCodings(answer.Header.Values("Content-Encoding"))
@@ -96,7 +95,6 @@ func readBody(response *Response, answer *http.Response, buffer *bytes.Buffer, l
 	return nil
 }
 
-// spoolBody stores a body in a file after a part of it was read.
 func spoolBody(response *Response, wire *wireReader, begun *bytes.Buffer, rest io.Reader, limit int64) error {
 	file, size, err := spool(begun, rest, limit+1)
 	if err != nil {
@@ -106,8 +104,8 @@ func spoolBody(response *Response, wire *wireReader, begun *bytes.Buffer, rest i
 	return nil
 }
 
-// bodyEnd judges the error that ended a partly decoded body. It tells a broken connection from a
-// broken body, since a decoder reports both in its own words.
+// bodyEnd classifies the error that ended a partly decoded body: a broken connection or a broken
+// body. A decoder reports both as its own errors.
 func bodyEnd(response *Response, wire *wireReader, part []byte, err error) error {
 	known, ok := errors.AsType[*Error](err)
 	switch {
@@ -123,7 +121,7 @@ func bodyEnd(response *Response, wire *wireReader, part []byte, err error) error
 	}
 }
 
-// contentCodings gives the codings to undo, in the order in which they were applied.
+// contentCodings returns the codings to decode, in the order of their application.
 func contentCodings(values []string) ([]string, error) {
 	var codings []string
 	for coding := range strings.SplitSeq(strings.Join(values, ","), ",") {
@@ -135,7 +133,7 @@ func contentCodings(values []string) ([]string, error) {
 		case "x-gzip":
 			codings = append(codings, "gzip")
 		default:
-			// A charset here is a common slip, and the body is plain.
+			// A charset here is a common mistake, and the body is plain.
 			if encoding, _ := charset.Lookup(coding); encoding == nil {
 				return nil, fmt.Errorf("unknown coding %.20q", coding)
 			}
@@ -147,7 +145,7 @@ func contentCodings(values []string) ([]string, error) {
 	return codings, nil
 }
 
-// decode undoes one coding. An empty source is an empty body in any coding.
+// decode decodes one coding. An empty source is an empty body in any coding.
 func decode(coding string, from io.Reader) (*decoder, error) {
 	source, _ := sources.Get().(*bufio.Reader) // there is nothing else
 	source.Reset(from)
@@ -174,7 +172,7 @@ func decode(coding string, from io.Reader) (*decoder, error) {
 	}
 }
 
-// isZlib tells zlib (RFC 1950), which "deflate" means, from the bare data that many sites send.
+// isZlib reports zlib (RFC 1950), the meaning of "deflate". Many sites send the bare data instead.
 func isZlib(head []byte) bool {
 	return len(head) == 2 && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0
 }
@@ -207,15 +205,15 @@ func (g *gzipReader) Read(p []byte) (int, error) {
 // shareFree is the body length without a share of the memory: most pages are shorter.
 const shareFree = 64 << 10
 
-// share is a body's part of Config.MaxBytesInFlight, taken as a whole so that no two deadlock.
+// share is a body's part of Config.MaxBytesInFlight, acquired at once to avoid deadlocks.
 type share struct {
-	ctx    context.Context //nolint:containedctx // that of the request whose body it is
+	ctx    context.Context //nolint:containedctx // the context of the body's request
 	memory *semaphore.Weighted
 	size   int64
 	taken  bool
 }
 
-// take waits for the share. That it takes too long is our fault, not the site's.
+// take waits for the share. A timeout is our fault, not the site's.
 func (s *share) take() error {
 	if err := s.memory.Acquire(s.ctx, s.size); err != nil {
 		return fail(CauseLocal, fmt.Sprintf("no memory for a body of up to %d bytes in time", s.size), err)
@@ -230,10 +228,9 @@ func (s *share) release() {
 	}
 }
 
-// errWireLimit ends a body of which enough was received.
 var errWireLimit = errors.New("fetch: too many encoded bytes")
 
-// wireReader reads, counts and limits the encoded body, and keeps the connection's error.
+// wireReader reads, counts and limits the encoded body, and stores the connection's error.
 type wireReader struct {
 	err    error
 	left   int64
@@ -244,7 +241,7 @@ type wireReader struct {
 	link *link
 }
 
-// minRate is the least bytes a second that a body must bring in the long run.
+// minRate is the minimum average rate of a long body, in bytes a second.
 const minRate = 1000
 
 // hurry limits the next read. A closed connection needs no limit: the rest is in a buffer.
@@ -277,8 +274,8 @@ func (w *wireReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ratioReader ends a decoder's output that is too large for the received bytes. There is one behind
-// each decoder, as an enormous output may decode to nothing in the next.
+// ratioReader ends a decoder's output that is too large for the received bytes. Each decoder has
+// its own, because an enormous output may decode to nothing in the next.
 type ratioReader struct {
 	out    int64
 	source io.Reader

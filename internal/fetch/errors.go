@@ -24,13 +24,13 @@ const (
 	// CauseCanceled: the caller's context ended before the request did.
 	CauseCanceled Cause = "canceled"
 
-	// CauseConnect: no connection: refused, unreachable, or reset.
+	// CauseConnect: the connection was refused or reset, or the address is unreachable.
 	CauseConnect Cause = "connect"
 
 	// CauseDeadline: Request.Deadline passed before the request was sent.
 	CauseDeadline Cause = "deadline"
 
-	// CauseDecode: the body is not in its content coding, or in one that was not offered.
+	// CauseDecode: the body is not in its content coding, or the coding was not offered.
 	CauseDecode Cause = "decode"
 
 	// CauseDNS: the host has no address. Do never returns it; it is for callers that resolve.
@@ -39,7 +39,7 @@ const (
 	// CauseFamily: this machine reaches only the other family, IPv4 or IPv6. Nothing was sent.
 	CauseFamily Cause = "family"
 
-	// CauseForbiddenAddr: the address is not public, or the port not the web's.
+	// CauseForbiddenAddr: the address is not public, or the port is no web port.
 	CauseForbiddenAddr Cause = "forbidden_addr"
 
 	// CauseInvalid: the Request itself is wrong. Nothing was sent.
@@ -48,27 +48,27 @@ const (
 	// CauseLocal: this machine ran out of files, ports or memory, or has no network or signing key.
 	CauseLocal Cause = "local"
 
-	// CauseProtocol: the answer is not HTTP/1.x, or its header is too large.
+	// CauseProtocol: the response is not HTTP/1.x, or its header is too large.
 	CauseProtocol Cause = "protocol"
 
-	// CauseReset: the connection broke before the answer was complete.
+	// CauseReset: the connection broke before the response was complete.
 	CauseReset Cause = "reset"
 
 	// CauseTimeout: a limit of Config passed: connect, first byte or total.
 	CauseTimeout Cause = "timeout"
 
-	// CauseTLS: no TLS: a bad certificate, no common version, not TLS at all.
+	// CauseTLS: the certificate is bad, there is no common version, or the port has no TLS at all.
 	CauseTLS Cause = "tls"
 )
 
 func (k Cause) Error() string { return string(k) }
 
-// maxErrorLength bounds Error.Error in bytes: the text may quote the site.
+// maxErrorLength bounds Error.Error in bytes, because the text may quote the site.
 const maxErrorLength = 512
 
-// Error is a request without a complete answer.
+// Error is a request without a complete response.
 type Error struct {
-	// EndedAt is when the connection closed, or the request was given up. It is monotonic, too.
+	// EndedAt is the end of the connection or the request. It holds a monotonic reading.
 	EndedAt time.Time
 
 	// Err is the cause. May be nil.
@@ -83,14 +83,14 @@ type Error struct {
 
 	Connected bool
 
-	// Connect, FirstByte and Total are as in a Response; zero if it did not come to that.
+	// Connect, FirstByte and Total are as in a Response; zero if they were not reached.
 	Connect, FirstByte, Total time.Duration
 
-	// Status is the HTTP status, where one arrived before the failure; else 0.
+	// Status is the HTTP status, if one arrived before the failure; else 0.
 	Status int
 }
 
-// Error gives cause, message and Err in at most 512 bytes, fit to store and to show.
+// Error returns cause, message and Err in at most 512 bytes, safe to store and show.
 func (e *Error) Error() string {
 	text := "fetch: " + string(e.Cause) + ": " + e.Msg
 	if e.Err != nil {
@@ -99,7 +99,7 @@ func (e *Error) Error() string {
 	return crawl.CleanText(text, maxErrorLength)
 }
 
-// Brief gives the kind and, where the system said no more than a word or two, that.
+// Brief returns the cause and, if the system returned an error number, its short text.
 func (e *Error) Brief() string {
 	if no, ok := errors.AsType[syscall.Errno](e.Err); ok {
 		return string(e.Cause) + ": " + no.Error()
@@ -115,8 +115,8 @@ func (e *Error) Is(target error) bool {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Unreached reports whether no packet of the site's has come back, as far as this machine knows. It
-// says as little about the site as about the network between.
+// Unreached reports whether, to this machine's knowledge, no packet came back from the site. The
+// site or the network between may be at fault.
 func (e *Error) Unreached() bool {
 	return e.Cause == CauseFamily || e.Sent && !e.Connected && (e.Cause == CauseConnect || e.Cause == CauseTimeout) &&
 		!errors.Is(e.Err, syscall.ECONNREFUSED)
@@ -127,11 +127,11 @@ func (e *Error) Refused() bool {
 	return e.Cause == CauseConnect && errors.Is(e.Err, syscall.ECONNREFUSED)
 }
 
-// NoTLS reports whether the port has no TLS for us, and will have none later: it speaks something
-// else, or refuses our TLS, or its certificate is untrusted. A broken handshake is not meant.
+// NoTLS reports whether the port permanently has no TLS for us: another protocol, a refusal of our
+// TLS, or an untrusted certificate. It excludes a broken handshake.
 func (e *Error) NoTLS() bool {
 	op, ok := errors.AsType[*net.OpError](e.Err)
-	alert := ok && op.Op == "remote error" // as package crypto/tls names what a server refuses
+	alert := ok && op.Op == "remote error" // as package crypto/tls marks a server's refusal
 	return e.Cause == CauseTLS && (alert || !isHangup(e.Err))
 }
 
@@ -139,7 +139,7 @@ func fail(kind Cause, msg string, err error) *Error {
 	return &Error{Cause: kind, Msg: msg, Err: err}
 }
 
-// classify turns err, from an exchange under total, which is derived from caller, into an *Error.
+// classify converts err to an *Error. total limited the exchange and derives from caller.
 func classify(caller, total context.Context, otherwise Cause, msg string, err error) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
@@ -162,8 +162,8 @@ func classify(caller, total context.Context, otherwise Cause, msg string, err er
 	return fail(otherwise, msg, err)
 }
 
-// familyAway reports whether err means that this machine has no route to the address's family, but
-// one to the other. Otherwise its whole network may be down, or it may be out of ports.
+// familyAway reports whether this machine only has a route to the other family than addr's. Without
+// any route its whole network may be down, or it may be out of ports.
 func familyAway(
 	ctx context.Context, err error, addr netip.Addr, ways func(context.Context) (four, six bool),
 ) bool {
@@ -189,7 +189,7 @@ func Ways(ctx context.Context) (four, six bool) {
 	return hasWay(ctx, "udp4", "192.0.2.1:9"), hasWay(ctx, "udp6", "[2001:db8::1]:9")
 }
 
-// hasWay reports whether there is a route. To connect a UDP socket sends nothing.
+// hasWay reports whether a route exists. Connecting a UDP socket sends nothing.
 func hasWay(ctx context.Context, network, address string) bool {
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
@@ -199,13 +199,13 @@ func hasWay(ctx context.Context, network, address string) bool {
 	return true
 }
 
-// isHangup tells whether the connection broke, as opposed to carrying nonsense.
+// isHangup reports whether the connection broke, as opposed to carrying invalid data.
 func isHangup(err error) bool {
 	_, broke := errors.AsType[*net.OpError](err)
 	return broke || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// isLocal tells whether this machine, not the site, is at fault.
+// isLocal reports whether this machine, not the site, is at fault.
 func isLocal(err error) bool {
 	return slices.ContainsFunc([]error{
 		syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENETDOWN, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,

@@ -12,14 +12,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Decoders and buffers are pooled, because they are larger than a page. Idle ones are bounded, and
-// large ones are dropped, so that no site decides how much memory this process keeps.
+// Decoders and buffers are pooled, because they are larger than a page. The pools bound idle ones
+// and drop large ones, so that no site controls the memory of this process.
 const (
-	// sparesMost is how many decoders of a coding idle at the most.
+	// sparesMost bounds the idle decoders of a coding.
 	sparesMost = 4
-	// keptBody bounds the body whose decoder is kept: a brotli decoder has room for as much.
+	// keptBody bounds the body of a pooled decoder: a brotli decoder's memory grows with it.
 	keptBody = 256 << 10
-	// keptWindow bounds the window, in bytes, of a zstd decoder that is kept.
+	// keptWindow bounds the window, in bytes, of a pooled zstd decoder.
 	keptWindow = 1 << 20
 )
 
@@ -29,13 +29,12 @@ var (
 	brotlis = make(spares[*brotli.Reader], sparesMost)
 	zstds   = make(spares[*zstd.Decoder], sparesMost)
 
-	// sources are what decoders read from, 4 KB each.
+	// sources are the decoders' input buffers, 4 KB each.
 	sources = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
-	// bodies are the buffers that bodies are read into, of at most bufferKept.
+	// bodies are the buffers for bodies, of at most bufferKept.
 	bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 )
 
-// bufferKept bounds, in bytes, the capacity of a buffer that is kept.
 const bufferKept = 2 * shareFree
 
 func newBuffer() *bytes.Buffer {
@@ -52,7 +51,6 @@ func releaseBuffer(b *bytes.Buffer) {
 
 type spares[T any] chan T
 
-// take returns a decoder, if one idles.
 func (s spares[T]) take() (spare T, ok bool) {
 	select {
 	case spare = <-s:
@@ -62,7 +60,6 @@ func (s spares[T]) take() (spare T, ok bool) {
 	}
 }
 
-// give keeps one, unless there are enough.
 func (s spares[T]) give(spare T) bool {
 	select {
 	case s <- spare:
@@ -72,15 +69,14 @@ func (s spares[T]) give(spare T) bool {
 	}
 }
 
-// decoder undoes a coding. Close gives back its memory.
 type decoder struct {
 	io.Reader
 
 	source *bufio.Reader
-	// read is how many bytes it has decoded, and ended whether that was all.
+	// read counts the decoded bytes, and ended is set at the end of the data.
 	read  int64
 	ended bool
-	// recycle takes a decoder that may be kept, drop any other.
+	// recycle pools the decoder, and drop discards it.
 	recycle, drop func()
 }
 
@@ -91,7 +87,7 @@ func (d *decoder) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close is called once, when nothing reads any more.
+// Close is called once, after all reads.
 func (d *decoder) Close() error {
 	switch {
 	case d.recycle != nil && d.ended && d.read <= keptBody:
@@ -111,7 +107,7 @@ func newBrotli(source *bufio.Reader) (*decoder, error) {
 	}
 	err := r.Reset(source)
 	return &decoder{Reader: r, source: source, recycle: func() {
-		_ = r.Reset(nil) // lets go of the source, and never fails
+		_ = r.Reset(nil) // releases the source, and never fails
 		brotlis.give(r)
 	}}, err
 }
@@ -132,7 +128,7 @@ func newGzip(source *bufio.Reader) (*decoder, error) {
 
 func newZstd(source *bufio.Reader) (*decoder, error) {
 	var first zstd.Header
-	head, _ := source.Peek(zstd.HeaderMaxSize) // what there is; the decoder meets the error
+	head, _ := source.Peek(zstd.HeaderMaxSize) // incomplete data is the decoder's error
 	kept := first.Decode(head) == nil && !first.Skippable && max(first.WindowSize, first.FrameContentSize) <= keptWindow
 	var r *zstd.Decoder
 	if kept {
@@ -158,8 +154,8 @@ func newZstd(source *bufio.Reader) (*decoder, error) {
 	}}, nil
 }
 
-// frameCounter counts the frames of zstd data by their magic number, at times too many. Each frame
-// has a window of its own, and only the size of the first is known.
+// frameCounter counts the frames of zstd data by their magic number, sometimes too many. Each frame
+// has its own window, and only the size of the first is known.
 type frameCounter struct {
 	source io.Reader
 	last   uint32

@@ -14,7 +14,7 @@ func spool(begun *bytes.Buffer, source io.Reader, limit int64) (*os.File, int64,
 	if err != nil {
 		return nil, 0, spoolFailed(err)
 	}
-	// Where an open file cannot be removed, Response.Release removes it.
+	// If an open file cannot be removed, Response.Release removes it.
 	_ = os.Remove(file.Name())
 	out := &spoolWriter{file: file}
 	written, err := io.Copy(out, io.LimitReader(io.MultiReader(bytes.NewReader(begun.Bytes()), source), limit))
@@ -31,7 +31,7 @@ func spool(begun *bytes.Buffer, source io.Reader, limit int64) (*os.File, int64,
 	return file, written, nil
 }
 
-// tryFile reports, before anything is sent, whether a body can be kept in a file.
+// tryFile checks, before anything is sent, whether a body can be stored in a file.
 func tryFile() error {
 	file, err := os.CreateTemp("", "mosey-body-*")
 	if err != nil {
@@ -46,13 +46,12 @@ func spoolFailed(err error) *Error {
 	return fail(CauseLocal, fmt.Sprintf("keep a body in a file (%s is where TMPDIR says)", os.TempDir()), err)
 }
 
-// closeSpool gives back the room of a file. Nothing is lost if that fails.
 func closeSpool(file *os.File) {
 	_ = file.Close()
 	_ = os.Remove(file.Name())
 }
 
-// spoolWriter tells an error of the file from one of the connection.
+// spoolWriter separates an error of the file from one of the connection.
 type spoolWriter struct {
 	file *os.File
 	err  error

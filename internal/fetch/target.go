@@ -14,9 +14,8 @@ type target struct {
 	url  *url.URL
 }
 
-// parseTarget reads an absolute http or https URL. Unlike url.Parse it accepts paths that a canonical
-// URL of the WHATWG standard may have, such as "/100%", and keeps the bytes of the request target.
-// A fragment is dropped, user information refused.
+// parseTarget parses an absolute http or https URL without user information, and drops a fragment.
+// It accepts WHATWG paths such as "/100%", and preserves the bytes of the request target.
 func parseTarget(raw string) (target, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok || (scheme != "http" && scheme != "https") {
@@ -60,7 +59,6 @@ func portOf(u *url.URL) (uint16, error) {
 	}
 }
 
-// setPath makes u's request target path, which may hold a query.
 func setPath(u *url.URL, path string) error {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
@@ -72,7 +70,7 @@ func setPath(u *url.URL, path string) error {
 		u.Opaque = path
 		return nil
 	}
-	// net/url takes an opaque "//x" for an authority; the parsed form is a path.
+	// net/url parses an opaque "//x" as an authority, but its parsed form is a path.
 	path, query, hasQuery := strings.Cut(path, "?")
 	unescaped, err := url.PathUnescape(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package files replaces files whole, and has their names survive a loss of power.
+// Package files replaces files atomically, and makes their names survive a power cut.
 package files
 
 import (
@@ -7,12 +7,11 @@ import (
 	"runtime"
 )
 
-// TempSuffix ends the name of a file that Replace is writing. The name is fixed, so that a killed
-// process leaves at most one.
+// TempSuffix ends the fixed name of Replace's temporary file: a killed process leaves at most one.
 const TempSuffix = ".tmp"
 
-// Replace writes a file for its owner alone. A reader sees the old one or the new. Neither is forced
-// to the disk, unless one of the last steps before the file gets its name is (*os.File).Sync.
+// Replace writes a file for its owner alone. A reader sees the old file or the new one. Replace
+// only syncs the file if one of the steps before the rename is (*os.File).Sync.
 func Replace(path string, data []byte, steps ...func(*os.File) error) error {
 	file, err := os.OpenFile(path+TempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -30,9 +29,9 @@ func Replace(path string, data []byte, steps ...func(*os.File) error) error {
 	return os.Rename(path+TempSuffix, path)
 }
 
-// SyncDirectory makes the names of files survive a loss of power, as their bytes do already.
+// SyncDirectory makes the names of files survive a power cut, as Sync does for their bytes.
 func SyncDirectory(path string) error {
-	if runtime.GOOS == "windows" { // which cannot do that, and journals such changes itself
+	if runtime.GOOS == "windows" { // which cannot sync directories, and journals such changes
 		return nil
 	}
 	dir, err := os.Open(path)

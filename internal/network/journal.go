@@ -8,18 +8,17 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Store keeps outages, so that people see them from another process.
+// Store stores outages, so that other processes can show them.
 type Store interface {
 	SaveOutage(ctx context.Context, o crawl.Outage) error
 }
 
-// saveEvery is how often a lasting outage is saved, and saveSpan limits one try.
+// saveEvery is the interval for saving a lasting outage, and saveSpan the timeout of a save.
 const (
 	saveEvery = 20 * time.Second
 	saveSpan  = 10 * time.Second
 )
 
-// Journal logs and stores the outages of a worker.
 type Journal struct {
 	store   Store
 	worker  string
@@ -27,12 +26,12 @@ type Journal struct {
 	changes chan crawl.Outage
 }
 
-// NewJournal makes a journal for a worker. Call Run, and give Changed to a Monitor.
+// NewJournal returns a journal for a worker. Call Run, and pass Changed to a Monitor.
 func NewJournal(store Store, worker string, log *slog.Logger) *Journal {
 	return &Journal{store: store, worker: worker, log: log, changes: make(chan crawl.Outage, 1)}
 }
 
-// Changed takes note of an outage or its end; of several at once the last counts.
+// Changed passes an outage or its end to Run. A newer one replaces one that Run has not read yet.
 func (j *Journal) Changed(o crawl.Outage) {
 	for {
 		select {
@@ -47,7 +46,7 @@ func (j *Journal) Changed(o crawl.Outage) {
 	}
 }
 
-// Run logs and stores what Changed is told, until the context ends.
+// Run logs and stores the outages from Changed, until the context ends.
 func (j *Journal) Run(ctx context.Context) {
 	ticker := time.NewTicker(saveEvery)
 	defer ticker.Stop()
@@ -75,7 +74,6 @@ func (j *Journal) Run(ctx context.Context) {
 	}
 }
 
-// ended logs a change, and returns the outage that it ends.
 func (j *Journal) ended(current, next, unsaved crawl.Outage) crawl.Outage {
 	if !next.Since.IsZero() {
 		j.log.Warn("this machine's network seems to be down: nothing is held against the sites until it is back",
@@ -94,7 +92,7 @@ func (j *Journal) ended(current, next, unsaved crawl.Outage) crawl.Outage {
 	return current
 }
 
-// save reports whether it could. A database that is away as well is told later.
+// save reports whether it succeeded. Run retries if the database is also unreachable.
 func (j *Journal) save(ctx context.Context, o crawl.Outage) bool {
 	ctx, cancel := context.WithTimeout(ctx, saveSpan)
 	defer cancel()

@@ -11,67 +11,66 @@ import (
 )
 
 const (
-	// lately is how long what became of a target counts.
+	// lately bounds the age of a target's result that counts.
 	lately = time.Minute
-	// second is when a connection request is sent again: targets reached later show a working network.
+	// second is the time of a repeated connection request: later successes prove a working network.
 	second = time.Second
-	// patience is how long a failure waits for the results of other targets.
+	// patience is the wait of a failure for the results of other targets.
 	patience = 10 * time.Second
-	// look is how often it looks meanwhile.
+	// look is the polling interval during that wait.
 	look = 250 * time.Millisecond
-	// doubt is how long an undecided target has the benefit of the doubt.
+	// doubt bounds the sparing of an undecided target.
 	doubt = 3 * time.Minute
-	// few lost targets mean our fault while nothing else is known, many even where names are found.
+	// few lost targets mean our fault without results about names, many mean it in any case.
 	few, many = 3, 10
-	// share is the part of the targets, one in so many, that a working network reaches.
+	// share means that a working network reaches at least one in share targets.
 	share = 10
 	// spared bounds how often a target is spared while others work, so that dead lists end.
 	spared = 5
-	// canaries is how many requests at a time are let through during an outage.
+	// canaries is the limit of concurrent requests during an outage.
 	canaries = 3
-	// again is the least wait of a request that is not let through; the most is three times it.
+	// again is the minimum wait of a refused request; the maximum is three times it.
 	again = 10 * time.Second
-	// memory is how long an unused target is remembered outside of outages.
+	// memory bounds the caching of an unused target outside of outages.
 	memory = 10 * time.Minute
 )
 
-// Config is what a Monitor needs.
+// Config configures a Monitor.
 type Config struct {
-	// Changed, if set, hears of the begin and end of an outage. At the end Since is zero, and Reason says
-	// why it was none, if so. It must not block or call the Monitor.
+	// Changed, if set, is called at the beginning and end of an outage. At the end Since is zero,
+	// and Reason explains a false alarm. Changed must not block or call the Monitor.
 	Changed func(crawl.Outage)
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
-	// Patience is how long a failure waits for other results; 0 means 10 s. Doubt is how long an undecided
-	// target is spared; 0 means 3 min, negative means never.
+	// Patience is the wait of a failure for other results; 0 means 10 s. Doubt bounds the sparing
+	// of an undecided target; 0 means 3 min, negative means no sparing.
 	Patience, Doubt time.Duration
 }
 
-// Names finds names. Watch sets the function that hears of each look-up: whether the name servers
-// answered, if only that there is no such host, and whether the host was found before.
+// Names resolves names. Watch sets a function to call after each lookup. answered includes "no such
+// host"; known means that the host was found before.
 type Names interface {
 	Watch(heard func(host string, answered, known bool))
-	// Try looks some names up again that were found before.
 	Try(ctx context.Context)
 }
 
-// Monitor knows which targets, addresses or hosts, were reached lately. It is safe for concurrent use.
+// Monitor records the recently reached targets: addresses or hosts. It is safe for concurrent use.
 type Monitor struct {
 	Config
 
 	mu    sync.Mutex
 	sides [kinds]side
-	// current began when the first failure was spared that nothing has explained yet
+	// current began with the first spared failure that is still unexplained
 	current crawl.Outage
 	last    crawl.Outage
 
 	names Names
-	// triedAt is when names were last looked up again, and tried closed when that is over
+	// triedAt is the start of the last new queries of names, and tried is closed after them
 	triedAt time.Time
 	tried   chan struct{}
 }
 
-// New makes a monitor that knows of no outage.
+// New returns a monitor without outages.
 func New(cfg Config) *Monitor {
 	cfg.Patience, cfg.Doubt = cmp.Or(cfg.Patience, patience), cmp.Or(cfg.Doubt, doubt)
 	m := &Monitor{Config: cfg}
@@ -81,7 +80,7 @@ func New(cfg Config) *Monitor {
 	return m
 }
 
-// Listen has the monitor hear of look-ups of names. Call it before anything else.
+// Listen makes the monitor watch lookups of names. Call it before anything else.
 func (m *Monitor) Listen(names Names) {
 	m.names = names
 	names.Watch(func(host string, answered, known bool) {
@@ -93,10 +92,10 @@ func (m *Monitor) Listen(names Names) {
 	})
 }
 
-// Down is the error for a request that counts for nothing: our network seems to be down.
+// Down is the error for a request that does not count, because our network seems to be down.
 type Down struct {
 	Outage crawl.Outage
-	// RetryIn is when to try again.
+	// RetryIn is the wait before a retry.
 	RetryIn time.Duration
 }
 
@@ -105,15 +104,15 @@ func (d *Down) Error() string {
 		d.Outage.Since.UTC().Format(time.TimeOnly), d.Outage.Reason)
 }
 
-// Outage returns the present outage; its Since is zero without one.
+// Outage returns the present outage. Its Since is zero without an outage.
 func (m *Monitor) Outage() crawl.Outage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.current
 }
 
-// Admit admits a request, or returns a *Down during an outage of the target's kind. Call leave once
-// it is done. A name that was found before, and an empty key, are always admitted.
+// Admit admits a request, or returns a *Down during an outage of the target's kind. Call leave
+// after the request. Known names and an empty key are always admitted.
 func (m *Monitor) Admit(key string) (leave func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +137,7 @@ func (m *Monitor) down() *Down {
 	return &Down{Outage: m.current, RetryIn: wait}
 }
 
-// Reached notes that a target answered, if only by refusing. It ends an outage of its kind.
+// Reached records that a target answered, even by a refusal. It ends an outage of its kind.
 func (m *Monitor) Reached(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,7 +152,7 @@ func (m *Monitor) Reached(key string) {
 	}
 }
 
-// end ends the outage of a kind; why it was none, if it was.
+// end ends the outage of a kind. why explains a false alarm, or is empty.
 func (m *Monitor) end(s *side, why string) {
 	s.out, s.certain = false, false
 	for _, other := range m.sides {
@@ -167,20 +166,20 @@ func (m *Monitor) end(s *side, why string) {
 
 // Failure is an attempt that ended just now and could not reach its target.
 type Failure struct {
-	// Key is the target, and Why what was seen.
+	// Key is the target, and Why the observed failure.
 	Key, Why string
-	// Waited is how long there was no sign of the target.
+	// Waited is the time without a sign of the target.
 	Waited time.Duration
-	// Spared is how long all workers have taken its attempts back since it was last reached.
+	// Spared is the time of all workers' withdrawn attempts since it was last reached.
 	Spared time.Duration
-	// Worked is set if, by what is stored, it was reached before and not at fault since.
+	// Worked is set if stored facts show that it was reached, and not at fault since.
 	Worked bool
 	// Connected is set if a connection went silent. Only a certain outage spares such a target.
 	Connected bool
 }
 
-// Failed judges a failure. It returns nil if it is the target's fault, and a *Down if it is ours. It
-// may wait some seconds, at most until the context ends.
+// Failed judges a failure. It returns nil if the target is at fault, and a *Down if our network is.
+// It may wait some seconds, at most until the context ends.
 func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 	ended := time.Now()
 	began := ended.Add(-f.Waited)
@@ -218,13 +217,13 @@ func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 		case <-ctx.Done():
 			over = true
 		}
-		if down := m.caught(f.Key, began); down != nil { // an outage was noticed, and has ended, meanwhile
+		if down := m.caught(f.Key, began); down != nil { // an outage began and ended meanwhile
 			return down
 		}
 	}
 }
 
-// try looks names up again, if not done since an instant, and returns a channel that closes after.
+// try queries names again, unless it did so after since, and returns a channel that closes after.
 func (m *Monitor) try(since time.Time) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -278,7 +277,7 @@ const (
 	theirs
 )
 
-// judge says whose fault a failure is, by the package's rules. over means there is no more to wait for.
+// judge decides who is at fault, by the package's rules. over means that the wait has ended.
 func (m *Monitor) judge(f Failure, since time.Time, over bool) fault {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -310,7 +309,7 @@ func (m *Monitor) judge(f Failure, since time.Time, over bool) fault {
 	}
 }
 
-// found reports whether names but one were found since an instant, or else known names were missed.
+// found reports whether other names resolved after since, or else whether known names failed.
 func (m *Monitor) found(but string, since time.Time) (found, missed bool) {
 	for k, t := range m.sides[byName].targets {
 		if k == but {
@@ -329,7 +328,7 @@ func (m *Monitor) charge(s *side, key string) {
 	}
 }
 
-// explained ends an outage if all its signs are targets that are at fault themselves.
+// explained ends an outage if all its failures are targets at fault.
 func (m *Monitor) explained(s *side, key string) {
 	if !s.out {
 		return
@@ -342,7 +341,7 @@ func (m *Monitor) explained(s *side, key string) {
 	m.end(s, "nothing speaks for an outage: "+key+" cannot be reached for so long that it is held to be at fault itself")
 }
 
-// spare takes a failure for an outage.
+// spare attributes a failure to an outage.
 func (m *Monitor) spare(f Failure, ended time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

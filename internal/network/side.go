@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// kind is what a target has to be reached by.
 type kind int
 
 const (
@@ -27,29 +26,28 @@ func kindOf(key string) kind {
 	}
 }
 
-// side is what is known of the targets of one kind.
 type side struct {
 	targets map[string]target
 	tidied  time.Time
-	// out says that failures are spared, and certain that it is our outage
+	// out is set while failures are spared, and certain if the outage is certainly ours
 	out, certain bool
 	flying       int // canaries
 }
 
-// target is what became of the last attempts to reach it.
+// target holds the results of the last attempts to reach it.
 type target struct {
 	reached time.Time
 	failed  time.Time // zero if it was reached since
-	// worked is set if it was reached before, also by stored facts; fault if it was at fault since
+	// worked is set if it was ever reached, also by stored facts; fault if it was at fault since
 	worked, fault bool
-	// times is how often it was spared since it was reached
+	// times counts the spared failures since it was reached
 	times int
 }
 
 // lost reports whether a target worked before and fails now, which may be our fault.
 func (t target) lost() bool { return t.worked && !t.fault && !t.failed.IsZero() }
 
-// count counts the targets but one that were reached since an instant, that failed, and that are lost.
+// count counts the other targets that were reached after since, that failed, and that are lost.
 func (s *side) count(but string, since time.Time) (reached, failed, lost int) {
 	for k, t := range s.targets {
 		if k == but {
@@ -68,7 +66,7 @@ func (s *side) count(but string, since time.Time) (reached, failed, lost int) {
 	return reached, failed, lost
 }
 
-// unreached is how many targets could not be reached lately.
+// unreached counts the targets with a recent failure.
 func (s *side) unreached() (n int) {
 	for _, t := range s.targets {
 		if time.Since(t.failed) < lately {
@@ -78,7 +76,7 @@ func (s *side) unreached() (n int) {
 	return n
 }
 
-// tidy forgets targets that were not asked for long, but in an outage: then few are asked.
+// tidy drops unused targets, except in an outage, which admits few requests.
 func (s *side) tidy(now time.Time) {
 	if s.out || now.Sub(s.tidied) < lately {
 		return

@@ -20,22 +20,22 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Access says who may change things. The zero value is nobody.
+// Access defines who may make changes. The zero value means nobody.
 type Access struct {
-	// Token permits changes if it is not empty. A page that is requested with it (?token=) leaves
-	// it with the browser as a cookie.
+	// Token permits changes, unless it is empty. A page requested with it (?token=) stores it in
+	// the browser as a cookie.
 	Token string
-	// UserHeader is the header in which a reverse proxy names the signed-in person. That person may
-	// change things. Empty means that there is no such proxy.
+	// UserHeader is a reverse proxy's header with the signed-in person, who may make changes. Empty
+	// means no proxy.
 	UserHeader string
 	// By is the author of changes with the token.
 	By string
 }
 
-// tokenKept is the time for which a browser keeps the token.
+// tokenKept is the lifetime of the token in a browser.
 const tokenKept = 30 * 24 * time.Hour
 
-// who names the author of a request; empty if he may not change things.
+// who returns the author of a request, or an empty string without the right to make changes.
 func (s *Server) who(r *http.Request) string {
 	by := ""
 	if s.Changes == nil {
@@ -53,21 +53,21 @@ func (s *Server) who(r *http.Request) string {
 	return by + byPage
 }
 
-// byPage says of a change that it was made here.
+// byPage marks changes from the web page.
 const byPage = " (web page)"
 
 func (s *Server) hasToken(token string) bool {
 	return s.Access.Token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(s.Access.Token)) == 1
 }
 
-// tokenCookie names the port, so that two Moseys of a machine have a cookie each.
+// tokenCookie names the port, so that two Moseys of a machine use separate cookies.
 func tokenCookie(r *http.Request) string {
 	_, port, _ := net.SplitHostPort(r.Host)
 	return "mosey_token_" + port
 }
 
-// takeToken moves the token of an address, which people copy and keep, to a cookie, and redirects
-// to the page without it. It reports whether there was one.
+// takeToken moves the token of an address, which people copy and store, to a cookie, and redirects
+// to the page without it. It reports whether the request had a token.
 func (s *Server) takeToken(w http.ResponseWriter, r *http.Request) bool {
 	q := r.URL.Query()
 	if r.Method != http.MethodGet || !q.Has("token") {
@@ -88,16 +88,16 @@ func (s *Server) takeToken(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// Changes makes changes and notifies the workers. Errors wrap crawl.ErrNotFound or crawl.ErrInvalid.
+// Changes makes changes and notifies workers. Errors wrap crawl.ErrNotFound or crawl.ErrInvalid.
 type Changes interface {
 	ChangeRun(ctx context.Context, name string, c crawl.RunChange) error
 	// SetControl stores a decision about a domain, known or not.
 	SetControl(ctx context.Context, domain string, c crawl.Control) error
-	// LiftControls takes decisions back; it returns crawl.ErrNotFound if none is in force.
+	// LiftControls reverts decisions. It returns crawl.ErrNotFound if none is in force.
 	LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error
-	// RecrawlNow has a run request a page before all others.
+	// RecrawlNow makes a run request a page before all others.
 	RecrawlNow(ctx context.Context, run string, page urls.URL) error
-	// RetryDomain has a failing domain requested again, or returns crawl.ErrNotFound.
+	// RetryDomain retries a failing domain, or returns crawl.ErrNotFound.
 	RetryDomain(ctx context.Context, domain string) error
 }
 
@@ -110,7 +110,7 @@ var (
 	errReadOnly = errors.New("nothing can be changed here: open the address that Mosey has printed, which ends with a token")
 )
 
-// change is a change that a form asks for. It returns the address of the page that shows it.
+// change makes the change of a form. It returns the address of the page that shows it.
 type change func(s *Server, r *http.Request, by string) (back string, err error)
 
 // changed makes a change if its author may, and redirects to the page that shows it.
@@ -135,13 +135,12 @@ func (s *Server) changed(do change) http.HandlerFunc {
 	}
 }
 
-// asked are the common fields of the forms.
 type asked struct {
 	do, reason string
 	until      time.Time
 }
 
-// readAsked reads the common fields. needsReason are the deeds that require a reason.
+// readAsked parses the common fields. needsReason lists the actions that require a reason.
 func readAsked(r *http.Request, now time.Time, needsReason ...string) (a asked, err error) {
 	a.do, a.reason = r.PostForm.Get("do"), strings.TrimSpace(r.PostForm.Get("reason"))
 	if a.reason == "" && slices.Contains(needsReason, a.do) {
@@ -157,7 +156,6 @@ func readAsked(r *http.Request, now time.Time, needsReason ...string) (a asked, 
 	return a, nil
 }
 
-// changeRun pauses, resumes, stops or sets a run.
 func changeRun(s *Server, r *http.Request, by string) (back string, err error) {
 	name := r.PathValue("name")
 	a, err := readAsked(r, s.Now(), string(crawl.ChangePause))
@@ -183,7 +181,6 @@ func changeRun(s *Server, r *http.Request, by string) (back string, err error) {
 	return runPage(name), err
 }
 
-// lines returns the lines of a text that are not empty.
 func lines(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -194,7 +191,6 @@ func lines(text string) []string {
 	return all
 }
 
-// changeURL has a page asked for now.
 func changeURL(s *Server, r *http.Request, _ string) (back string, err error) {
 	if do := r.PostForm.Get("do"); do != "crawl" {
 		return "", fmt.Errorf("%w: %q is nothing that can be done to a page", errAsked, do)
@@ -214,7 +210,7 @@ const (
 	doRetry = "retry"
 )
 
-// changeDomain makes a decision about a domain, or takes one back.
+// changeDomain makes or reverts a decision about a domain.
 func changeDomain(s *Server, r *http.Request, by string) (back string, err error) {
 	name, err := urls.ReadDomain(r.PathValue("name"))
 	if err != nil {
@@ -223,7 +219,6 @@ func changeDomain(s *Server, r *http.Request, by string) (back string, err error
 	return domainPage(name), s.decide(r, name, by)
 }
 
-// decide does to a domain what a form says.
 func (s *Server) decide(r *http.Request, domain, by string) error {
 	a, err := readAsked(r, s.Now(), doPause, doBlock)
 	if err != nil {
@@ -254,7 +249,6 @@ func (s *Server) decide(r *http.Request, domain, by string) error {
 	return s.Changes.SetControl(r.Context(), domain, c)
 }
 
-// readDelay is the value of a delay.
 func readDelay(text string) (json.RawMessage, error) {
 	set, err := settings.Parse([]string{"delay=" + strings.TrimSpace(text)})
 	if err == nil {
@@ -266,7 +260,6 @@ func readDelay(text string) (json.RawMessage, error) {
 	return json.Marshal(crawl.Millis(time.Duration(*set.Delay)))
 }
 
-// lift takes decisions back.
 func (s *Server) lift(r *http.Request, domain, by string) error {
 	kinds := r.PostForm["kind"]
 	if len(kinds) == 0 {
@@ -283,7 +276,7 @@ func (s *Server) lift(r *http.Request, domain, by string) error {
 	return unlessDone(s.Changes.LiftControls(r.Context(), domain, by, all...))
 }
 
-// unlessDone ignores that a change was made already, by another person or by this one.
+// unlessDone ignores that somebody has already made a change.
 func unlessDone(err error) error {
 	if errors.Is(err, crawl.ErrNotFound) {
 		return nil
@@ -291,7 +284,7 @@ func unlessDone(err error) error {
 	return err
 }
 
-// changeDomains does the same to many.
+// changeDomains makes the same change to many domains.
 func changeDomains(s *Server, r *http.Request, by string) (back string, err error) {
 	names := r.PostForm["domain"]
 	if len(names) == 0 || len(names) > domainsShown {

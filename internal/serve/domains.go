@@ -29,8 +29,8 @@ type DomainView struct {
 	Domain  report.Domain        `json:"domain"`
 	History report.DomainHistory `json:"history"`
 	UI      string               `json:"temporal_ui,omitempty"`
-	// Codes counts the attempts of History by status code, the most frequent first. Slowest and
-	// Failing are the slowest of them, and the latest that failed.
+	// Codes counts the attempts of History by status code, the most frequent first. Slowest holds
+	// the slowest, and Failing the latest failed attempts.
 	Codes    []CodeCount    `json:"status_codes,omitempty"`
 	Slowest  []report.Crawl `json:"-"`
 	Failing  []report.Crawl `json:"-"`
@@ -64,16 +64,15 @@ func (s *Server) domain(r *http.Request) (view, error) {
 	return v, nil
 }
 
-// CodeCount counts the attempts with a status code; 0 is no answer.
+// CodeCount counts the attempts with a status code; 0 means no response.
 type CodeCount struct {
 	Code int `json:"status_code"`
 	N    int `json:"attempts"`
 }
 
-// worstShown is the length of Slowest and of Failing.
 const worstShown = 5
 
-// sum fills in Codes, Slowest and Failing.
+// sum sets Codes, Slowest and Failing.
 func (v *DomainView) sum() {
 	codes := make(map[int]int)
 	for _, a := range v.History.Attempts {
@@ -100,12 +99,12 @@ type DomainsView struct {
 
 	Domains   []report.DomainListing `json:"domains"`
 	CountedAt time.Time              `json:"counted_at,omitzero"`
-	// Counts counts all domains by status; nil if they are too many. About is their estimate.
+	// Counts counts domains by status. It is nil if they are too many: then About is an estimate.
 	Counts map[crawl.DomainStatus]int64 `json:"counts,omitempty"`
 	About  int64                        `json:"about"`
 
 	Query report.DomainQuery `json:"-"`
-	// Asked is the query that shows this list again.
+	// Asked is the query of this list.
 	Asked    string               `json:"-"`
 	Sorts    []string             `json:"-"`
 	Statuses []crawl.DomainStatus `json:"-"`
@@ -143,7 +142,7 @@ func domainQuery(r *http.Request) (q report.DomainQuery, err error) {
 	return q, nil
 }
 
-// PerCent is the least share of failures of the query, in per cent; empty is none.
+// PerCent returns the query's minimum share of failures, in per cent, or an empty string.
 func (v *DomainsView) PerCent() string {
 	if v.Query.Errors == 0 {
 		return ""

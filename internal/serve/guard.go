@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// pageSpan limits the time for a page; each statement has a limit of its own.
+	// pageSpan limits the time for a page; each statement has its own limit.
 	pageSpan = 10 * time.Second
-	// uploadSpan limits the time to receive an upload and to answer it.
+	// uploadSpan limits the time to receive an upload and to respond.
 	uploadSpan = 20 * time.Second
-	// formsMost limits the concurrent forms that need no token.
+	// formsMost limits the concurrent forms without a token.
 	formsMost = 4
 )
 
-// policy lets a page load only our files, and lets no script make markup of text.
+// policy lets a page load only our files, and prevents scripts from converting text to markup.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// guard answers only to its own names, sets the policy of the pages, and refuses forms of other
-// sites (CSRF).
+// guard only responds to the server's names, sets the policy of the pages, and refuses forms of
+// other sites (CSRF).
 func (s *Server) guard(next http.Handler) http.Handler {
 	ours := http.NewCrossOriginProtection()
 	ours.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.problem(w, r, errStranger) }))
@@ -58,8 +58,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// bounded limits the time for a request and the size of its body. A GET has no body: FormValue would
-// read one into memory.
+// bounded limits the time for a request and the size of its body. It drops the body of a GET, which
+// FormValue would read into memory.
 func (s *Server) bounded(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		r.Body = http.NoBody
@@ -76,7 +76,7 @@ func (s *Server) bounded(w http.ResponseWriter, r *http.Request) (context.Contex
 	return context.WithTimeout(r.Context(), span)
 }
 
-// admitted answers the forms that need no token, a few at once.
+// admitted limits the concurrent forms without a token.
 func (s *Server) admitted(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -98,17 +98,17 @@ func (s *Server) named(host string) bool {
 	return host == "localhost" || net.ParseIP(host) != nil || slices.Contains(s.Hosts, host)
 }
 
-// Bounds of a search that is open to the public.
+// Limits of public searches.
 const (
-	searchesAtOnce = 4 // of all
+	searchesAtOnce = 4 // for all clients
 	searchWait     = 2 * time.Second
-	searchesEach   = 2  // a second, of an address
-	searchesBurst  = 20 // of an address
+	searchesEach   = 2  // a second, for an address
+	searchesBurst  = 20 // for an address
 	addressesKept  = 10_000
 	addressIdle    = time.Minute
 )
 
-// limits bounds the searches of strangers. A proxy on this machine has to bound its own clients.
+// limits bounds public searches. A proxy on this machine must limit its own clients.
 type limits struct {
 	atOnce  chan struct{}
 	clients *otter.Cache[netip.Prefix, *rate.Limiter]
@@ -121,7 +121,7 @@ func newLimits() (*limits, error) {
 	return &limits{make(chan struct{}, searchesAtOnce), clients}, err
 }
 
-// limited answers as next does, within the limits.
+// limited calls next within the limits.
 func (l *limits) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/static/") {
@@ -147,7 +147,7 @@ func (l *limits) limited(next http.Handler) http.Handler {
 	})
 }
 
-// may reports whether an address may ask once more.
+// may reports whether an address may make another request.
 func (l *limits) may(remote string) bool {
 	host, _, _ := net.SplitHostPort(remote)
 	ip, err := netip.ParseAddr(host)
@@ -157,7 +157,7 @@ func (l *limits) may(remote string) bool {
 	ip = ip.Unmap().WithZone("")
 	bits := 32
 	if ip.Is6() {
-		bits = 64 // what one customer has
+		bits = 64 // the network of one customer
 	}
 	prefix, err := ip.Prefix(bits)
 	if err != nil {

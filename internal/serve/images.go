@@ -18,9 +18,9 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// Pictures has the small pictures of images.
+// Pictures reads thumbnails and pictures.
 type Pictures interface {
-	// Thumbnail returns a JPEG of our own making, or nothing if none is stored.
+	// Thumbnail returns a JPEG that we encoded, or nil if none is stored.
 	Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error)
 	// Read computes the hashes of a picture; an error is about the picture.
 	Read(ctx context.Context, file io.ReaderAt, size int64) (crawl.ImageContent, error)
@@ -42,22 +42,22 @@ type ImagesView struct {
 	Copies []report.ImageCopies `json:"copies,omitempty"`
 }
 
-// ImageShown is one of them.
+// ImageShown is an image in a list.
 type ImageShown struct {
 	SHA256 string `json:"sha256"`
 	URL    string `json:"url"`
 	Source string `json:"page,omitempty"`
 	Words  string `json:"alt,omitempty"`
 	Facts  string `json:"facts"`
-	// Picture is set if a small one is stored.
+	// Picture is set if a thumbnail is stored.
 	Picture bool `json:"picture"`
-	// Distance counts the bits in which its hash differs; nil if it was not compared.
+	// Distance counts the different bits of its hash; nil means that it was not compared.
 	Distance *int `json:"distance,omitempty"`
 }
 
 var sha256Digits = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// images lists the latest, those that look like one, or those that are there twice.
+// images lists the latest images, those similar to one, or duplicates.
 func (s *Server) images(r *http.Request) (view, error) {
 	v := &ImagesView{head: head{Now: s.Now()}, Of: "latest", Images: []ImageShown{}}
 	var err error
@@ -110,7 +110,7 @@ func shownImage(r report.ImageRow) ImageShown {
 	}
 }
 
-// imagesLike finds those that look like one that is known.
+// imagesLike finds the images similar to a known one.
 func (s *Server) imagesLike(r *http.Request, v *ImagesView, sha256 string) error {
 	if !sha256Digits.MatchString(sha256) {
 		return fmt.Errorf("%w: similar %q: want the SHA-256 of an image, 64 hexadecimal digits", errAsked, sha256)
@@ -122,7 +122,7 @@ func (s *Server) imagesLike(r *http.Request, v *ImagesView, sha256 string) error
 	return s.imagesNear(r, v, known)
 }
 
-// imagesLikeUpload finds those that look like a picture that is asked with.
+// imagesLikeUpload finds the images similar to an uploaded picture.
 func (s *Server) imagesLikeUpload(r *http.Request, v *ImagesView) error {
 	file, size, err := uploaded(r, "picture")
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -139,10 +139,10 @@ func (s *Server) imagesLikeUpload(r *http.Request, v *ImagesView) error {
 	return s.imagesNear(r, v, content)
 }
 
-// formHeadMost limits the part of a form before its file, which is read into memory.
+// formHeadMost bounds the part of a form before its file, which is read into memory.
 const formHeadMost = 64 << 10
 
-// uploaded writes the file in a field of a form to a temporary file. The caller discards it.
+// uploaded writes the file in a form field to a temporary file. The caller discards it.
 func uploaded(r *http.Request, field string) (file *os.File, size int64, err error) {
 	body := &io.LimitedReader{R: r.Body, N: formHeadMost}
 	r.Body = io.NopCloser(body)
@@ -168,7 +168,6 @@ func uploaded(r *http.Request, field string) (file *os.File, size int64, err err
 	return file, size, nil
 }
 
-// discard closes and removes a temporary file.
 func discard(file *os.File) {
 	_ = file.Close()
 	_ = os.Remove(file.Name())
@@ -198,7 +197,6 @@ func (s *Server) imagesNear(r *http.Request, v *ImagesView, to crawl.ImageConten
 	return nil
 }
 
-// thumbnail answers with a small picture.
 func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) {
 	sha256, isJPEG := strings.CutSuffix(strings.ToLower(r.PathValue("sha256")), ".jpg")
 	if !isJPEG || !sha256Digits.MatchString(sha256) {
@@ -226,6 +224,6 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "image/jpeg")
-	w.Header().Set("Cache-Control", "private, max-age=86400") // its name is what it is
+	w.Header().Set("Cache-Control", "private, max-age=86400") // the name is the content's hash
 	_, _ = w.Write(jpeg)
 }

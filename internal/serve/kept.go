@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A count is cached fifty times as long as it took, so that counting takes a fiftieth of the time of
-// one connection at the most.
+// A count is cached for fifty times its duration, so that counting takes at most a fiftieth of a
+// connection's time.
 const (
 	keptLeast  = time.Second
 	keptTimes  = 50
@@ -18,8 +18,8 @@ const (
 	countsMost = 500 // values of a cache
 )
 
-// The counts of a cache that strangers choose the keys of run one at a time, for a quarter of the time
-// of one connection. They can be a minute ahead of that.
+// With keys chosen by strangers, the counts of a cache run one at a time, for a quarter of a
+// connection's time. They can be a minute ahead of that.
 const (
 	turnTimes = 4
 	turnAhead = time.Minute
@@ -27,33 +27,33 @@ const (
 
 var errCounting = errors.New("this is being counted, or waits until others are: load the page again in a while")
 
-// kept caches values that take long. It returns an old value while it loads a new one, so that a page
-// waits only for the first.
+// kept caches slow values. It returns an old value while it loads a new one, so that a page only
+// waits for the first.
 type kept[T any] struct {
-	// closed is closed with the server, which ends the counting
+	// closed cancels the counting; the server closes it
 	closed <-chan struct{}
-	// every is the age at which a value is old; if it is zero, that depends on how long it took.
+	// every is the maximum age of a value. Zero derives it from the duration of the count.
 	every time.Duration
-	// turn has an element while a count runs; nil lets all run at once.
+	// turn holds an element while a count runs; nil allows concurrent counts.
 	turn   chan struct{}
 	mu     sync.Mutex
 	counts map[string]*count[T]
-	// paid is the time at which the counts so far are within the share of time for them
+	// paid is the time at which the counts so far are within their share of time
 	paid time.Time
 }
 
 type count[T any] struct {
 	value T
 	err   error
-	// at is when the value was counted, in the time took; zero is never
+	// at is the time of the count, and took its duration; zero means no count yet
 	at   time.Time
 	took time.Duration
-	// done is closed at the end of the counting; nil if there is none
+	// done is closed at the end of a running count; nil if no count runs
 	done chan struct{}
 }
 
-// of returns the value of load, from the cache if it can. The error is errCounting if the first count
-// takes longer than firstWait, or waits for its turn.
+// of returns the value of load, from the cache if possible. The error is errCounting if the first
+// count exceeds firstWait, or waits for its turn.
 func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context) (T, error)) (value T, at time.Time, err error) {
 	k.mu.Lock()
 	c := k.counts[key]
@@ -95,7 +95,7 @@ func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context)
 	return c.value, c.at, c.err
 }
 
-// evict removes the oldest value, and reports whether there is one. Running counts stay.
+// evict removes the oldest value, and reports whether it found one. Running counts stay.
 func (k *kept[T]) evict() bool {
 	oldest, found := "", false
 	for key, c := range k.counts {
@@ -183,17 +183,17 @@ func (k *kept[T]) forgetAll() {
 	clear(k.counts)
 }
 
-// How often Temporal is checked while somebody requests pages, and the bound of a check.
+// The interval for checking Temporal while somebody requests pages, and a check's timeout.
 const (
 	temporalEvery = 3 * time.Second
 	temporalSpan  = time.Second
 )
 
-// temporalGone is the notice on pages while Temporal does not answer. They show and change rows.
+// temporalGone is the notice while Temporal does not respond. Pages still show and change rows.
 const temporalGone = "Temporal does not answer: nothing new is fetched until it does. What is shown here is in the database, " +
 	"and so is what is changed here: it holds from now on."
 
-// notice is the text above the sentence of a page; empty if there is none.
+// notice returns the text above the sentence of a page, or an empty string.
 func (s *Server) notice(ctx context.Context) string {
 	if s.Temporal == nil || s.SearchOnly {
 		return ""
@@ -204,7 +204,7 @@ func (s *Server) notice(ctx context.Context) string {
 	return temporalGone
 }
 
-// askTemporal reports whether Temporal does not answer, in time even if the check ignores ctx.
+// askTemporal reports whether Temporal is unavailable. It does not rely on the check to obey ctx.
 func (s *Server) askTemporal(ctx context.Context) (gone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, temporalSpan)
 	defer cancel()

@@ -13,18 +13,18 @@ import (
 const (
 	eventEvery = 3 * time.Second
 	eventsSpan = 10 * time.Minute // until the browser connects again
-	eventsMost = 20               // streams at once
+	eventsMost = 20               // concurrent streams
 	liveShown  = 100
 )
 
-// LiveView has the latest attempts of all domains, the newest first.
+// LiveView holds the latest attempts of all domains, the newest first.
 type LiveView struct {
 	head
 
 	Attempts []LiveAttempt `json:"attempts"`
 }
 
-// LiveAttempt is an attempt. Text says how it ended.
+// LiveAttempt is an attempt. Text describes its end.
 type LiveAttempt struct {
 	report.Crawl
 
@@ -49,7 +49,7 @@ func (s *Server) live(r *http.Request) (view, error) {
 	return v, nil
 }
 
-// events sends the page's JSON again and again, as server-sent events.
+// events sends the page's JSON repeatedly, as server-sent events.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 	select {
 	case s.watching <- struct{}{}:
@@ -59,13 +59,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 		return
 	}
 	control := http.NewResponseController(w)
-	// the request was read whole: its bound would end the answer
+	// the request is read: its deadline would end the response
 	if err := control.SetReadDeadline(time.Time{}); err != nil {
 		s.Logger.Warn("could not tell for long what is new", "error", err)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy is not to hold events back
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not delay events
 	ticker := time.NewTicker(eventEvery)
 	defer ticker.Stop()
 	for end := time.Now().Add(eventsSpan); time.Now().Before(end); {

@@ -17,7 +17,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// openAPI describes the JSON of all pages (OpenAPI 3.1), from the types that they are.
+// openAPI describes the JSON of all pages (OpenAPI 3.1), from its Go types.
 func openAPI(searchOnly bool) ([]byte, error) {
 	paths := make(map[string]any)
 	for _, p := range pages {
@@ -44,7 +44,7 @@ func openAPI(searchOnly bool) ([]byte, error) {
 	}, "", "  ")
 }
 
-// textTypes are types with a JSON form of their own.
+// textTypes are types with their own JSON form.
 var textTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[settings.Duration]():            {Type: "string", Description: "a duration, such as 10s or 1h30m0s"},
 	reflect.TypeFor[time.Time]():                    {Type: "string", Format: "date-time"},
@@ -59,7 +59,7 @@ var problemSchema = &jsonschema.Schema{
 	Type: "object", Properties: map[string]*jsonschema.Schema{"error": {Type: "string"}}, Required: []string{"error"},
 }
 
-// loosen lets objects have more than is described: a later Mosey says more.
+// loosen allows unknown members, for later versions of Mosey.
 func loosen(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -121,7 +121,7 @@ func (s *Server) openSearch(w http.ResponseWriter, r *http.Request) {
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
 		scheme = "https"
 	}
-	base := scheme + "://" + r.Host // which the guard knows
+	base := scheme + "://" + r.Host // a host known to the guard
 	data, err := xml.MarshalIndent(openSearch{
 		ShortName: "Mosey", Description: "Pages that Mosey has crawled", Encoding: "UTF-8",
 		URLs: []openSearchURL{

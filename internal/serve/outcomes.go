@@ -23,7 +23,7 @@ type over struct {
 	each        int // steps between two labels
 }
 
-// overs are the spans to choose from; the first is the default.
+// overs lists the spans to choose from; the first is the default.
 var overs = []over{
 	{"1h", "the last hour", time.Minute, 60, "15:04", 10},
 	{"1d", "the last day", 15 * time.Minute, 96, "15:04", 16},
@@ -51,7 +51,7 @@ func overNamed(r *http.Request) (over, error) {
 	return over{}, fmt.Errorf("%w: span %q: want one of %s", errAsked, name, overNames())
 }
 
-// Over has outcomes over time.
+// Over holds outcomes over time.
 type Over struct {
 	report.OutcomesOver
 
@@ -62,7 +62,7 @@ type Over struct {
 	of over
 }
 
-// Words describe the span of time.
+// Words describes the span of time.
 func (o Over) Words() string { return o.of.Words }
 
 // Outcomes lists the outcomes that occurred, in their order.
@@ -75,14 +75,14 @@ func (o Over) Outcomes() (all []crawl.Outcome) {
 	return all
 }
 
-// Latest has the spans, the latest first.
+// Latest returns the spans, the latest first.
 func (o Over) Latest() []report.OutcomesIn {
 	all := slices.Clone(o.Spans)
 	slices.Reverse(all)
 	return slices.DeleteFunc(all, func(in report.OutcomesIn) bool { return len(in.Outcomes) == 0 })
 }
 
-// over reads the outcomes in the span of the request, of a run or, if runID is 0, of all.
+// over reads the outcomes of a run in the requested span, or of all runs if runID is 0.
 func (s *Server) over(r *http.Request, runID int64, path string) (v Over, err error) {
 	o, err := overNamed(r)
 	if err != nil {
@@ -138,7 +138,6 @@ func columnsOf(v Over, now time.Time) columns {
 	return c
 }
 
-// stack has a bar for each class of outcomes of a span, one above the other.
 func stack(in report.OutcomesIn, x, width, scale float64, zone *time.Location) (bars []bar) {
 	base, says := float64(columnsBottom), []string{explain.StampIn(in.BeganAt, zone)}
 	counts := make(map[string]int64)
@@ -160,7 +159,6 @@ func stack(in report.OutcomesIn, x, width, scale float64, zone *time.Location) (
 
 func tenth(x float64) float64 { return math.Round(10*x) / 10 }
 
-// outcomes answers with the picture, of a run or of all.
 func (s *Server) outcomes(w http.ResponseWriter, r *http.Request) {
 	var run crawl.Run
 	var err error

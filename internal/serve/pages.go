@@ -12,42 +12,38 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// page is one page of the site.
 type page struct {
-	// name is that of its template, path its pattern, and api that of its JSON below /api/.
+	// name is the page's template, path its pattern, and api its JSON's path below /api/.
 	name, path, api string
 	title           string
 	open            bool // to the public
-	live            bool // it has events
-	asks            bool // it answers to a form, too, that is too long for an address
-	// load may return a view beside an error of the input: the page then shows its form again, with the error.
+	live            bool // has events
+	asks            bool // also accepts a form, too long for an address
+	// load may return a view with an input error. Then the page shows its form with the error.
 	load func(s *Server, r *http.Request) (view, error)
-	// shows has the type that load returns. params are the names of the query's parameters, each
-	// followed by its description.
+	// shows has load's type. params alternates the names and descriptions of query parameters.
 	shows  view
 	params []string
 	change change // nil if its forms change nothing
 }
 
-// view is the content of a page and of its JSON.
 type view interface{ common() *head }
 
-// head is the common part of views.
 type head struct {
 	// Sentence is the beginning of the page.
 	Sentence string    `json:"sentence"`
 	Now      time.Time `json:"now"`
-	// Notice is trouble of the whole; empty is none.
+	// Notice describes a failure of the whole system, or is empty.
 	Notice string `json:"notice"`
-	// name is the subject in the title; empty if it has none.
+	// name is the subject in the title, or empty.
 	name string
-	// By names the reader if he may change things; otherwise it is empty.
+	// By names the reader if he may make changes, or is empty.
 	By string `json:"-"`
 }
 
 func (h *head) common() *head { return h }
 
-// pages are all pages, in the order of the navigation.
+// pages lists all pages, in the order of the navigation.
 var pages = []page{
 	{
 		name: "overview", path: "/{$}", api: "overview", title: "Overview", live: true,
@@ -95,7 +91,6 @@ var pages = []page{
 	},
 }
 
-// errors of requests.
 var (
 	errNoPage = errors.New("there is no such page here")
 	errAsked  = errors.New("asked for wrongly")

@@ -21,13 +21,11 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// shown is the data of a template.
 type shown struct {
 	Title, Sentence, Notice string
 	Page                    string // its name
 	SearchOnly              bool
-	// JSON is the address of the page's JSON, and Events that of its events. Empty means that
-	// there are none.
+	// JSON and Events are the addresses of the page's JSON and events, or empty.
 	JSON, Events string
 	View         any
 }
@@ -70,7 +68,7 @@ func (s *Server) load(r *http.Request, p page) (view, error) {
 	return v, err
 }
 
-// apiOf is the address of a page's JSON or events.
+// apiOf returns the address of a page's JSON or events.
 func apiOf(r *http.Request, below string) string {
 	address := below + r.URL.EscapedPath()
 	if r.URL.Path == "/" {
@@ -82,7 +80,7 @@ func apiOf(r *http.Request, below string) string {
 	return address
 }
 
-// render writes a page at once, so that one that fails is not half there.
+// render writes a page only after rendering it completely.
 func (s *Server) render(w http.ResponseWriter, status int, name string, view shown) {
 	view.SearchOnly = s.SearchOnly
 	var b bytes.Buffer
@@ -118,7 +116,7 @@ func (s *Server) answer(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(append(data, '\n'))
 }
 
-// problem says why a page is not shown.
+// problem explains why a page is not shown.
 func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
 	status, why := s.status(err)
 	if status == http.StatusServiceUnavailable {
@@ -132,7 +130,7 @@ func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
 	s.render(w, status, problemPage.name, shown{Title: problemPage.title, Sentence: why, Page: problemPage.name})
 }
 
-// closeAfter closes the connection of a refused form. Otherwise the answer waits for the rest of the body.
+// closeAfter closes the connection of a refused form, instead of reading the rest of its body.
 func closeAfter(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		w.Header().Set("Connection", "close")
@@ -167,7 +165,7 @@ func sentence(err error) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// funcs are what templates may call.
+// funcs returns the functions for templates.
 func (s *Server) funcs() template.FuncMap {
 	return template.FuncMap{
 		"count":        explain.Count,
@@ -209,7 +207,6 @@ func domainPage(name string) string { return "/domains/" + url.PathEscape(name) 
 func runPage(name string) string    { return "/runs/" + url.PathEscape(name) }
 func urlPage(u string) string       { return "/url?u=" + url.QueryEscape(u) }
 
-// was lists the settings before a change for a form.
 func was(c crawl.RunChange) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(c.Was)) {
@@ -218,13 +215,12 @@ func was(c crawl.RunChange) string {
 	return b.String()
 }
 
-// captioned are the rows of a table and its caption.
+// captioned holds the rows of a table and its caption.
 type captioned struct {
 	Caption string
 	Rows    any
 }
 
-// number separates the thousands.
 func number(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {

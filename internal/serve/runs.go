@@ -18,29 +18,28 @@ import (
 type Overview struct {
 	head
 
-	// Runs are the latest, of All there are.
+	// Runs holds the latest runs. All counts the stored ones.
 	Runs  []report.Progress `json:"runs"`
 	All   int               `json:"all_runs"`
 	Watch report.Watch      `json:"watch"`
-	// CountedAt is when the first of the runs was counted; Counting is set if one was not yet.
+	// CountedAt is the time of the oldest count. Counting is set if a run was not counted yet.
 	CountedAt time.Time `json:"counted_at,omitzero"`
 	Counting  bool      `json:"counting,omitempty"`
 	Gaps      Gaps      `json:"gaps"`
 	Over      Over      `json:"over"`
-	// Outages are of our own network.
+	// Outages are outages of our own network.
 	Outages []crawl.Outage `json:"outages,omitempty"`
 }
 
-// Gaps are recent gaps between requests to the same domain, address, subnet or registered domain.
+// Gaps counts recent gaps between requests to one domain, address, subnet or registered domain.
 type Gaps struct {
 	Ended      int64 `json:"ended"`
 	Violations int64 `json:"violations"`
-	// Late is the average lateness of the requests that ended them, and Latest the most.
+	// Late is the average lateness of the requests that ended them, and Latest the maximum.
 	Late   settings.Duration `json:"late_average"`
 	Latest settings.Duration `json:"late_most"`
 }
 
-// gapsSpan is the span of Gaps.
 const gapsSpan = time.Minute
 
 func (s *Server) overview(r *http.Request) (view, error) {
@@ -62,7 +61,7 @@ func (s *Server) overview(r *http.Request) (view, error) {
 		case err != nil:
 			return nil, err
 		}
-		p.Run = run // which is as of now
+		p.Run = run // the current row
 		if v.CountedAt.IsZero() || at.Before(v.CountedAt) {
 			v.CountedAt = at
 		}
@@ -95,7 +94,6 @@ type watched struct {
 	Gaps
 }
 
-// look reads both for all readers of the overview.
 func (s *Server) look(ctx context.Context) (w watched, err error) {
 	if w.Watch, err = s.Store.Watch(ctx); err != nil {
 		return w, err
@@ -114,7 +112,7 @@ func (s *Server) look(ctx context.Context) (w watched, err error) {
 	return w, err
 }
 
-// seconds is a duration to the millisecond.
+// seconds rounds a duration to the millisecond.
 func seconds(n float64) settings.Duration {
 	return settings.Duration(time.Duration(n * float64(time.Second)).Round(time.Millisecond))
 }
@@ -128,7 +126,7 @@ type RunView struct {
 	Moves     []string  `json:"moves"` // its activity and its waits
 	Over      Over      `json:"over"`
 	Ends      string    `json:"-"` // the estimated end of all pending pages, if it is known
-	// Set has its settings, first those that differ from the defaults.
+	// Set lists its settings, first those that differ from the defaults.
 	Set []RunSetting `json:"-"`
 }
 
@@ -137,7 +135,7 @@ type RunSetting struct {
 	settings.Setting
 
 	Value string
-	Usual bool            // it is the default
+	Usual bool            // equals the default
 	Last  crawl.RunChange // zero if it was never changed
 }
 
@@ -162,7 +160,6 @@ func setOf(run report.Run) []RunSetting {
 	return append(changed, unchanged...)
 }
 
-// namedLong bounds the lists of domains of a run.
 const namedLong = 50
 
 func (s *Server) run(r *http.Request) (view, error) {
@@ -181,7 +178,7 @@ func (s *Server) run(r *http.Request) (view, error) {
 	if v.Over, err = s.over(r, run.ID, runPage(run.Name)+"/outcomes.svg"); err != nil {
 		return nil, err
 	}
-	v.Run.Run = run // which is as of now
+	v.Run.Run = run // the current row
 	v.Sentence = explain.Run(v.Progress, v.Now)
 	if counting {
 		v.Sentence = fmt.Sprintf("Run %s is %s; what it does is being counted for the first time, which takes long here.", run.Name, run.Status)

@@ -10,7 +10,7 @@ import (
 	"github.com/mosey-web/mosey/search"
 )
 
-// SearchView is what a search has found.
+// SearchView is the result of a search.
 type SearchView struct {
 	head
 	search.Answer

@@ -25,11 +25,11 @@ type Store interface {
 
 	Watch(ctx context.Context) (report.Watch, error)
 	EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) ([]report.EndedGaps, error)
-	// Outcomes are of a run, or of all if runID is 0.
+	// Outcomes counts the outcomes of a run, or of all runs if runID is 0.
 	Outcomes(ctx context.Context, runID int64, since time.Time, step time.Duration, spans int) (report.OutcomesOver, error)
 }
 
-// CountStore has the statements that may take long.
+// CountStore runs slow statements.
 type CountStore interface {
 	Runs(ctx context.Context) ([]crawl.Run, error)
 	Run(ctx context.Context, name string) (crawl.Run, error)
@@ -60,23 +60,23 @@ type ImageStore interface {
 // Config configures a Server.
 type Config struct {
 	Store Store
-	// Counts is the same database, for statements that take longer than a page may.
+	// Counts is the same database, for statements that exceed the time for a page.
 	Counts CountStore
-	// Hosts are names to which the server answers, beside those of this machine. It answers to no
-	// other name, so that a stranger's page cannot reach it by a name of its own.
+	// Hosts are names of the server, besides those of this machine. It rejects other names, so that
+	// a stranger's page cannot reach it by its own name.
 	Hosts []string
-	// TemporalUI is the address of Temporal's web UI, up to the namespace; empty is unknown.
+	// TemporalUI is the address of Temporal's web UI, up to the namespace. Empty means unknown.
 	TemporalUI string
-	// Temporal fails if Temporal does not answer; nil if its address is unknown.
+	// Temporal fails if Temporal does not respond. Nil means that its address is unknown.
 	Temporal   func(context.Context) error
 	SearchOnly bool
 	Pictures   Pictures
 	Changes    Changes // nil forbids all changes
 	Access     Access
-	// TimedOut reports whether the database took too long.
+	// TimedOut reports whether an error is a timeout of the database.
 	TimedOut func(error) bool
 	Logger   *slog.Logger
-	// Now is the clock; nil is the time.
+	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 }
 
@@ -84,7 +84,7 @@ type Config struct {
 type Server struct {
 	Config
 
-	// templates are those of pages and pictures, by name
+	// templates of pages and pictures, by name
 	templates map[string]*template.Template
 	searcher  *search.Searcher
 	mux       *http.ServeMux
@@ -93,10 +93,10 @@ type Server struct {
 	reports   kept[report.Run]
 	watch     kept[watched]
 	lists     kept[[]report.DomainListing]
-	gone      kept[bool]    // whether Temporal does not answer
+	gone      kept[bool]    // set while Temporal does not respond
 	watching  chan struct{} // has an element for each stream of events
-	forms     chan struct{} // has an element for each form that is admitted
-	// uploadSpan is the constant, or the time that a test sets
+	forms     chan struct{} // has an element for each admitted form
+	// uploadSpan is the constant, or a test's value
 	uploadSpan time.Duration
 }
 
@@ -106,7 +106,7 @@ var templates embed.FS
 //go:embed static
 var static embed.FS
 
-// New makes a server.
+// New returns a server.
 func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now

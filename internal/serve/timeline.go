@@ -17,7 +17,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// The attempts on a domain's page, by default and at the most.
+// The default and maximum number of attempts on a domain's page.
 const (
 	attemptsShown = 40
 	attemptsMost  = 500
@@ -30,9 +30,9 @@ const (
 	chartLeft   = 80
 	chartRight  = 20
 	laneAsked   = 40  // requests
-	laneWaits   = 75  // what was waited for after them
+	laneWaits   = 75  // waits after them
 	laneRobots  = 115 // robots.txt
-	lanePeople  = 140 // what people decided
+	lanePeople  = 140 // decisions of people
 	laneAxis    = 165
 	barHeight   = 12
 	ticksMost   = 10
@@ -62,13 +62,12 @@ type tick struct {
 	Text string
 }
 
-// mark is an instant. Class is how it is drawn, and Shape what it is.
+// mark is an instant. Class is its style, and Shape its symbol.
 type mark struct {
 	X, Y                float64
 	Class, Shape, Title string
 }
 
-// bar is a span.
 type bar struct {
 	X, Y, Width, Height float64
 	Class, Title        string
@@ -112,7 +111,7 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 		if last := i == len(asked)-1; last && free.After(end) {
 			end = free
 		} else if !last && began(asked[i+1]).Before(end) {
-			end = began(asked[i+1]) // what came sooner shows that the wait was taken back
+			end = began(asked[i+1]) // an earlier request shows that the wait was canceled
 		}
 		if reason := a.DelayReason; reason != "" && end.After(a.CompletedAt) {
 			waits[reason] = true
@@ -155,7 +154,7 @@ func (c *chart) robots(fetches []report.RobotsFetch, from time.Time, at func(tim
 	}
 }
 
-// people draws controls for the time in which they were in force.
+// people draws controls over their time in force.
 func (c *chart) people(controls []report.PastControl, from, to time.Time, at func(time.Time) float64) {
 	for _, p := range controls {
 		end := to
@@ -183,7 +182,7 @@ func (c *chart) people(controls []report.PastControl, from, to time.Time, at fun
 	}
 }
 
-// axis names instants at round distances.
+// axis labels instants at round distances.
 func (c *chart) axis(from, to time.Time, at func(time.Time) float64) {
 	span := to.Sub(from)
 	step := tickSteps[len(tickSteps)-1]
@@ -218,7 +217,6 @@ func (c *chart) legend(waits map[reasons.Reason]bool) {
 	placed(c.Legend)
 }
 
-// placed has each after the one before it.
 func placed(all []legend) []legend {
 	x := float64(chartLeft)
 	for i := range all {
@@ -239,7 +237,7 @@ func outcomeClass(o crawl.Outcome) string {
 	return "bad"
 }
 
-// waitClass separates usual waits, those that the server asked for, and those after failures.
+// waitClass separates usual waits, waits that the server requested, and waits after failures.
 func waitClass(r reasons.Reason) string {
 	switch r { //nolint:exhaustive // the others are usual
 	case reasons.CrawlDelay, reasons.RetryAfter:
@@ -274,14 +272,13 @@ func (s *Server) picture(w http.ResponseWriter, name string, shows any) {
 	header := w.Header()
 	header.Set("Content-Type", "image/svg+xml")
 	header.Set("Cache-Control", "no-store")
-	// the picture's own rules: it is shown in a page as an image, which runs nothing
+	// The picture is an image in a page, which runs nothing, so it has its own rules.
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	if err := s.templates[name].Execute(w, shows); err != nil {
 		s.Logger.Error("could not draw a picture", "error", err)
 	}
 }
 
-// history reads the past of the requested domain.
 func (s *Server) history(r *http.Request) (h report.DomainHistory, d report.Domain, err error) {
 	name, err := urls.ReadDomain(r.PathValue("name"))
 	if err != nil {
@@ -298,7 +295,6 @@ func (s *Server) history(r *http.Request) (h report.DomainHistory, d report.Doma
 	return h, d, err
 }
 
-// attempts is the requested number of attempts.
 func attempts(r *http.Request) (int, error) {
 	text := r.FormValue("n")
 	if text == "" {

@@ -22,14 +22,14 @@ import (
 type URLView struct {
 	head
 
-	// Asked is the URL, empty if none was named. Typed is the text of the form.
+	// Asked is the URL, or empty. Typed is the text of the form.
 	Asked string           `json:"url"`
 	Typed string           `json:"-"`
 	Why   explain.Why      `json:"why"`
 	Page  report.Page      `json:"page"`
 	Known bool             `json:"known"`
 	Links report.PageLinks `json:"links"`
-	// Runs can request it now: those that have, and the latest of the others.
+	// Runs can request it now: the runs that have it, and the latest others.
 	Runs []string `json:"-"`
 }
 
@@ -39,7 +39,6 @@ const (
 	linesShown  = 2000
 )
 
-// runsFor names the runs that can request a page.
 func (s *Server) runsFor(ctx context.Context, p report.Page) ([]string, error) {
 	all, err := s.Store.Runs(ctx)
 	if err != nil {
@@ -103,7 +102,7 @@ type RobotsView struct {
 	Agent string `json:"agent"`
 	// Pasted is a robots.txt to use instead of the stored one.
 	Pasted string `json:"-"`
-	// Allowed is decided by Rule in Line, from 1; 0 is none.
+	// Rule, in Line, decides Allowed. Lines count from 1; 0 means no rule.
 	Allowed    bool                `json:"allowed"`
 	Rule       string              `json:"rule,omitempty"`
 	Line       int                 `json:"line,omitempty"`
@@ -192,7 +191,7 @@ func (v *RobotsView) decide(u urls.URL, rules *robots.Rules, name string) {
 	v.Sentence = explain.OneLine(v.Sentence) + "."
 }
 
-// show fills in the lines of a file, cleaned.
+// show sets the lines of a file, cleaned.
 func (v *RobotsView) show(text string) {
 	for line := range strings.Lines(strings.ToValidUTF8(text, "\uFFFD")) {
 		if len(v.Lines) == linesShown {

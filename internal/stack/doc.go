@@ -1,7 +1,7 @@
-// Package stack runs what Mosey needs beside itself: a private Postgres and the
-// real Temporal server, on this machine, in one data directory.
+// Package stack runs the services that Mosey needs: a private Postgres and the real Temporal
+// server, on this machine, in one data directory.
 //
-// Up starts both at once, or either alone where the other is given by its address, and tells other
-// processes about them (package datadir). This package links the Temporal server; a program that
-// only needs the database uses postgres.Attach instead.
+// Up starts both concurrently, or only the half that has no configured address, and publishes their
+// addresses (package datadir). This package links the Temporal server. A program that only needs
+// the database uses postgres.Attach instead.
 package stack

@@ -23,7 +23,7 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/trouble"
 )
 
-// The ports that our own Temporal and its web UI have, unless they are taken.
+// The default ports of our own Temporal and its web UI. A busy port is replaced.
 const (
 	TemporalPortDefault = temporal.FrontendPortDefault
 	UIPortDefault       = temporal.UIPortDefault
@@ -32,46 +32,42 @@ const (
 // maxTemporalLog bounds each of the two log files of Temporal, in bytes.
 const maxTemporalLog = 16 << 20
 
-// Options say what to run and where.
+// Options configures Up.
 type Options struct {
-	// DataDir is the absolute path of the data directory, see datadir.Resolve.
-	// Not needed when both halves are given.
+	// DataDir is the absolute path of the data directory, see datadir.Resolve. It is not needed
+	// when both halves are given.
 	DataDir string
 
-	// DatabaseURL is an existing database to use in place of our own Postgres.
+	// DatabaseURL is an existing database to use instead of our own Postgres.
 	DatabaseURL string
 
-	// TemporalAddress is the host:port of an existing Temporal to use in place of our own.
+	// TemporalAddress is the host:port of an existing Temporal to use instead of our own.
 	TemporalAddress string
 
-	// Logger gets errors. Temporal and Postgres have logs of their own in the data
-	// directory; an error in them that a person has to know of comes here, too.
+	// Logger gets errors, also those in Postgres and Temporal that need a person's attention.
 	Logger *slog.Logger
 
-	// Progress is told, in a few words for a person, what takes long. It may be
-	// called from any goroutine. Defaults to nothing.
+	// Progress receives short notices about slow steps, from any goroutine. Nil discards them.
 	Progress func(string)
 
-	// Prepare makes the database ready for use, such as by migrations. Other processes do not use our
-	// own Postgres before. Defaults to nothing.
+	// Prepare prepares the database, for example by migrations. Other processes do not use our own
+	// Postgres before Prepare returns. Nil skips this step.
 	Prepare func(ctx context.Context, databaseURL string) error
 
-	// Measured takes the measures of our own Temporal, see temporal.Config.
+	// Measured receives the metrics of our own Temporal, see temporal.Config.
 	Measured func(measure string) (tags []string, take func(tags []string, value float64))
 
-	// TemporalPort and UIPort are those of our own Temporal and its web UI; 0 leaves the
-	// choice to it. A port that is taken is an error.
+	// TemporalPort and UIPort are the ports of our own Temporal and its web UI. Zero lets Temporal
+	// choose. A busy port is an error.
 	TemporalPort, UIPort int
 
 	// SearchAttributes are registered in our own Temporal.
 	SearchAttributes map[string]enumspb.IndexedValueType
 }
 
-// Stack is what Up started, and the addresses of all of it.
+// Stack holds the started halves and the addresses of both.
 type Stack struct {
-	// DatabaseURL connects to the database.
-	DatabaseURL string
-	// TemporalAddress is the host:port of Temporal's gRPC API.
+	DatabaseURL     string
 	TemporalAddress string
 	// UIURL is the address of our own Temporal's web UI, or empty.
 	UIURL string
@@ -81,15 +77,15 @@ type Stack struct {
 	postgres    *postgres.Server
 	temporal    *temporal.Server
 	temporalLog *logfile.Writer
-	// quiet is set but between the start of all and the end of it.
+	// quiet is unset only between the end of Up and the beginning of Close.
 	quiet atomic.Bool
-	// stopSettling ends Settle.
+	// stopSettling cancels Settle.
 	stopSettling func()
 }
 
-// Up starts what the options leave to us, both halves at once, and returns when
-// all can be used. Where that fails nothing is left running. The data directory
-// is held until Close: a second Up on it fails with a *datadir.InUseError.
+// Up starts the halves that the options do not give, concurrently, and returns when both are ready.
+// If it fails, it leaves nothing running. It holds the data directory until Close: a second Up
+// fails with a *datadir.InUseError.
 func Up(ctx context.Context, options Options) (*Stack, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
@@ -120,7 +116,7 @@ func Up(ctx context.Context, options Options) (*Stack, error) {
 }
 
 func (s *Stack) start(ctx context.Context, options Options) error {
-	// The half that fails first ends the other's start.
+	// The half that fails first cancels the other half's start.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var group sync.WaitGroup
@@ -143,7 +139,7 @@ func (s *Stack) start(ctx context.Context, options Options) error {
 	return nil
 }
 
-// firstCause leaves out what only ended because the other failed.
+// firstCause drops the errors of the half that was canceled because the other failed.
 func firstCause(errs ...error) error {
 	isCanceled := func(err error) bool { return errors.Is(err, context.Canceled) }
 	causes := slices.DeleteFunc(slices.Clone(errs), isCanceled)
@@ -175,7 +171,6 @@ func (s *Stack) startPostgres(ctx context.Context, options Options) (err error) 
 	return err
 }
 
-// startTemporal starts our own Temporal, unless another is given.
 func (s *Stack) startTemporal(ctx context.Context, options Options) (err error) {
 	if options.TemporalAddress != "" {
 		return nil
@@ -205,8 +200,7 @@ func (s *Stack) startTemporal(ctx context.Context, options Options) (err error) 
 	return err
 }
 
-// DialOptions are those of a client in this process that reaches Temporal at its address:
-// to our own no connection is needed.
+// DialOptions returns a client's options. They bypass the connection if Temporal is our own.
 func (s *Stack) DialOptions() []grpc.DialOption {
 	if s.temporal == nil {
 		return nil
@@ -214,7 +208,7 @@ func (s *Stack) DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{s.temporal.DialOption()}
 }
 
-// PublishWeb tells other processes the address of the web page; empty means that it is not served.
+// PublishWeb publishes the address of the web page to other processes. Empty does nothing.
 func (s *Stack) PublishWeb(address string) error {
 	if s.dir == nil || address == "" {
 		return nil
@@ -223,8 +217,8 @@ func (s *Stack) PublishWeb(address string) error {
 	return s.publish()
 }
 
-// publish tells other processes about what is ours. The address of a database
-// that was given to us holds a password that is not ours to write down.
+// publish publishes the addresses of our own halves to other processes. It omits a given database,
+// because its address may hold a password that we must not store.
 func (s *Stack) publish() error {
 	info := datadir.Info{Ready: true, WebURL: s.webURL}
 	if s.postgres != nil {
@@ -236,12 +230,12 @@ func (s *Stack) publish() error {
 	return s.dir.Publish(info)
 }
 
-// closePatience bounds Close where its context does not.
+// closePatience bounds Close, besides its context.
 const closePatience = 2 * time.Minute
 
-// Close stops what Up started, both halves at once, and gives the data directory up. Stop workers
-// and close pools before. When ctx ends before Postgres has written all it has in memory to the
-// disk, it is ended at once: the next start takes longer, and nothing is lost.
+// Close stops both halves concurrently and releases the data directory. Stop workers and close
+// pools first. If ctx ends before Postgres has flushed its memory to the disk, Postgres is aborted:
+// the next start takes longer, but nothing is lost.
 func (s *Stack) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
@@ -271,23 +265,22 @@ func (s *Stack) Close(ctx context.Context) error {
 	return errors.Join(temporalErr, logErr, pgErr, dirErr)
 }
 
-// Settle has our own Postgres write what it has in memory to the disk, in the background.
-// Otherwise Close has to wait for that: after the tables were made it is some hundred
-// files, and each may be slow on a busy disk or processor.
+// Settle makes our own Postgres flush its memory to the disk, in the background, so that Close does
+// not wait for it: the creation of the tables leaves some hundred files.
 func (s *Stack) Settle() {
 	if s.postgres == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
-	group.Go(func() { _ = s.postgres.Checkpoint(ctx) }) // Close does it as well
+	group.Go(func() { _ = s.postgres.Checkpoint(ctx) }) // Close repeats it
 	s.stopSettling = func() {
 		cancel()
 		group.Wait()
 	}
 }
 
-// TemporalDir is the directory of our own Temporal; empty if it is not ours.
+// TemporalDir returns the directory of our own Temporal, or an empty string.
 func (s *Stack) TemporalDir() string {
 	if s.temporal == nil {
 		return ""
@@ -295,14 +288,13 @@ func (s *Stack) TemporalDir() string {
 	return temporalDir(s.dir.Path())
 }
 
-// temporalDir is the folder of Temporal's state in a data directory.
 func temporalDir(dataDir string) string { return filepath.Join(dataDir, "temporal") }
 
-// SnapshotTemporal copies the state of a data directory's own Temporal to a file that must not
-// exist. It may run meanwhile. It returns false if the directory has none.
+// SnapshotTemporal copies the state of a data directory's own Temporal to a new file, even while
+// Temporal runs. It returns an error if the file exists, and false if there is no state.
 func SnapshotTemporal(ctx context.Context, dataDir, to string) (found bool, err error) {
 	return temporal.Snapshot(ctx, temporalDir(dataDir), to)
 }
 
-// RestoreTemporal moves a file that SnapshotTemporal wrote into a data directory that nobody uses.
+// RestoreTemporal moves a file that SnapshotTemporal wrote into an unused data directory.
 func RestoreTemporal(dataDir, from string) error { return temporal.Restore(temporalDir(dataDir), from) }

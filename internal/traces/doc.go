@@ -1,8 +1,6 @@
-// Package traces makes an OpenTelemetry trace of each attempt: of its phases, and of the
-// statements that run for it.
+// Package traces makes an OpenTelemetry trace of each attempt: its phases and its statements.
 //
-// What an attempt does is noted as it goes, and becomes spans when it ends. So an attempt that
-// comes to no request leaves nothing behind, and one that is not sampled costs next to nothing.
-// The context of an attempt has no span of OpenTelemetry's: no library can continue the trace,
-// or send its ID to a site.
+// It records the attempt first, and makes spans at the end. So an attempt without a request leaves
+// no spans, and an unsampled one costs little. An attempt's context has no OpenTelemetry span: no
+// library can continue the trace, or send its ID to a site.
 package traces

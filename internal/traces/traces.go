@@ -18,19 +18,19 @@ const (
 	spansMost = 200
 	// failureMax bounds the text of a failure, in bytes.
 	failureMax = 512
-	// noPhase is the parent of what is in no phase: the attempt itself.
+	// noPhase is the parent of spans outside of phases: the attempt itself.
 	noPhase = -1
 )
 
-// Tracer makes traces of attempts. A nil one makes none. It is safe for concurrent use.
+// Tracer makes traces of attempts. A nil Tracer makes no traces. It is safe for concurrent use.
 type Tracer struct{ tracer trace.Tracer }
 
-// New makes a tracer of what a provider gives.
+// New returns a tracer that uses a provider.
 func New(provider trace.TracerProvider) *Tracer {
 	return &Tracer{provider.Tracer("github.com/mosey-web/mosey")}
 }
 
-// Attempt is the trace of one attempt; nil if it is not traced. It is safe for concurrent use.
+// Attempt is the trace of one attempt; nil means no trace. It is safe for concurrent use.
 type Attempt struct {
 	tracer trace.Tracer
 	span   trace.Span
@@ -38,12 +38,11 @@ type Attempt struct {
 	mu        sync.Mutex
 	requested bool
 	spans     []span
-	phase     int // the place of the current one in spans
+	phase     int // index of the current phase in spans
 	dropped   int
 	ended     bool
 }
 
-// span is one that is made at the end.
 type span struct {
 	name         string
 	parent       int
@@ -55,8 +54,8 @@ type span struct {
 
 type attemptKey struct{}
 
-// Begin begins the trace of an attempt for a kind of page. The context is for all work of the attempt.
-// The trace is nil if the sampler leaves it out.
+// Begin begins the trace of an attempt for a kind of page. Use the returned context for all work of
+// the attempt. The trace is nil if it is not sampled.
 func (t *Tracer) Begin(ctx context.Context, kind string) (context.Context, *Attempt) {
 	if t == nil {
 		return ctx, nil
@@ -69,13 +68,12 @@ func (t *Tracer) Begin(ctx context.Context, kind string) (context.Context, *Atte
 	return context.WithValue(ctx, attemptKey{}, a), a
 }
 
-// of is the attempt that a context belongs to, or nil.
 func of(ctx context.Context) *Attempt {
 	a, _ := ctx.Value(attemptKey{}).(*Attempt)
 	return a
 }
 
-// ID is the ID of the trace that a context belongs to; empty is none.
+// ID returns the ID of a context's trace, or an empty string.
 func ID(ctx context.Context) string {
 	if a := of(ctx); a != nil {
 		return a.span.SpanContext().TraceID().String()
@@ -94,7 +92,7 @@ func (a *Attempt) locked(do func(now time.Time)) {
 	do(now)
 }
 
-// Phase begins a phase, which becomes a span of its own, and ends the one before.
+// Phase ends the current phase and begins another, each a span of its own.
 func (a *Attempt) Phase(name string) {
 	a.locked(func(now time.Time) {
 		a.leave(now, "")
@@ -102,7 +100,7 @@ func (a *Attempt) Phase(name string) {
 	})
 }
 
-// Leave ends the current phase. failed is empty if it succeeded.
+// Leave ends the current phase. failed is empty after success.
 func (a *Attempt) Leave(failed string) {
 	a.locked(func(now time.Time) { a.leave(now, failed) })
 }
@@ -114,7 +112,7 @@ func (a *Attempt) leave(now time.Time, failed string) {
 	a.phase = noPhase
 }
 
-// add returns the place of a span, or noPhase if there is no room for more.
+// add returns the index of a span, or noPhase if the limit is reached.
 func (a *Attempt) add(s span) int {
 	if a.ended || len(a.spans) >= spansMost {
 		a.dropped++
@@ -124,11 +122,11 @@ func (a *Attempt) add(s span) int {
 	return len(a.spans) - 1
 }
 
-// Part is a part of an attempt that is over.
+// Part is a completed part of an attempt.
 type Part struct {
 	Name         string
 	Began, Ended time.Time
-	Failed       string // empty if it succeeded
+	Failed       string // empty after success
 	Client       bool   // another machine did the work
 	Attrs        []attribute.KeyValue
 	Parts        []Part
@@ -153,19 +151,19 @@ func (a *Attempt) part(p Part, parent int) {
 	}
 }
 
-// Set adds to what is known of the attempt.
+// Set adds attributes of the attempt.
 func (a *Attempt) Set(attrs ...attribute.KeyValue) {
 	if a != nil {
 		a.span.SetAttributes(attrs...)
 	}
 }
 
-// Requested notes that the attempt has come to a request.
+// Requested records that the attempt has made a request.
 func (a *Attempt) Requested() {
 	a.locked(func(time.Time) { a.requested = true })
 }
 
-// End makes the spans of an attempt, if it has come to a request. failed is empty if it succeeded.
+// End makes the spans of an attempt, if it made a request. failed is empty after success.
 func (a *Attempt) End(failed string) {
 	a.locked(func(now time.Time) { a.end(now, failed) })
 }
@@ -202,7 +200,7 @@ func fail(s trace.Span, failed string) {
 	}
 }
 
-// Statement is a statement that runs for an attempt. A nil one is not traced.
+// Statement is a statement of an attempt. A nil Statement is not traced.
 type Statement struct {
 	of    *Attempt
 	place int

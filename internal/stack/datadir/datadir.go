@@ -1,10 +1,10 @@
-// Package datadir owns the directory of Mosey's state: its place on each platform, the right to use
-// it, and how a process finds the stack that another process runs in it.
+// Package datadir owns the directory of Mosey's state: its path on each platform, its lock, and the
+// discovery of a stack that another process runs in it.
 //
 // One process at a time holds a data directory, by an advisory lock on the file mosey.lock. The
-// lock belongs to the process, so that it is gone the moment the process is, however it died. While
-// it is held, stack.json says who holds it and how to reach what runs there; it holds a password
-// and is readable by its owner alone.
+// operating system releases the lock when the process ends, however it ends. While the lock is
+// held, stack.json names the holder and the addresses of its services. The file holds a password,
+// so only its owner can read it.
 package datadir
 
 import (
@@ -27,11 +27,11 @@ const (
 	lockFile = "mosey.lock"
 	infoFile = "stack.json"
 
-	// A probe by Running, which holds a shared lock for an instant, is not another Mosey.
+	// Running holds a shared lock for an instant. These bounds let Lock wait for such a probe.
 	lockPatience = 250 * time.Millisecond
 	lockRetry    = 10 * time.Millisecond
 
-	// TellAfter is after how long a person is told whom a process waits for.
+	// TellAfter is the delay before a waiting process names the holder.
 	TellAfter = 2 * time.Second
 )
 
@@ -40,13 +40,11 @@ func IsOwn(name string) bool {
 	return name == lockFile || name == infoFile || name == infoFile+files.TempSuffix
 }
 
-// InUseError says that another process holds the data directory.
+// InUseError reports that another process holds the data directory.
 type InUseError struct {
-	// Dir is the data directory.
 	Dir string
-	// PID is the process that holds it, or 0 when it has not said so yet.
-	PID int
-	// Doing is Info.Doing of the process.
+	// PID is the process that holds it, or 0 if it has not published its PID yet.
+	PID   int
 	Doing string
 }
 
@@ -62,19 +60,19 @@ func (e *InUseError) Error() string {
 		"or choose another directory with --data-dir", e.Dir, holder)
 }
 
-// Dir is a data directory held by this process.
+// Dir is a data directory that this process holds.
 type Dir struct {
 	path    string
 	started time.Time
 	lock    *flock.Flock
 }
 
-// Lock creates the data directory at path where it is missing, and takes it for this process until
-// Close. It fails with an *InUseError when another process, or another Dir of this one, holds it,
-// but waits for a transient holder. It tells once who that is, if it takes longer than TellAfter.
+// Lock creates the data directory at path if it is missing, and holds it until Close. It waits for
+// a transient holder, and calls tell once if that takes longer than TellAfter. It fails with an
+// *InUseError if any other process, or another Dir of this process, holds it.
 //
-// A new directory is closed to other users, except that root's can be passed
-// through: the user that Postgres runs as needs to reach its part of it.
+// A new directory is closed to other users. Root's directory lets others pass through, because the
+// user that Postgres runs as must reach its part of it.
 func Lock(ctx context.Context, path string, tell ...func(holder Info)) (*Dir, error) {
 	if err := create(path); err != nil {
 		return nil, err
@@ -106,7 +104,6 @@ func Lock(ctx context.Context, path string, tell ...func(holder Info)) (*Dir, er
 	return d, nil
 }
 
-// tryLock tries for a moment, and for no longer than ctx.
 func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
 	patient, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
@@ -120,8 +117,7 @@ func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
 	return held, err
 }
 
-// transient returns a holder that is worth waiting for, or an *InUseError, which names a known
-// holder.
+// transient returns a transient holder, or an *InUseError that names the holder if it is known.
 func transient(path string) (Info, error) {
 	info, err := readInfo(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -143,7 +139,7 @@ func create(path string) error {
 		err = os.Mkdir(path, mode)
 	}
 	if err == nil {
-		// The umask may have taken the right to pass through away.
+		// The umask may have removed the right to pass through.
 		err = os.Chmod(path, mode)
 	}
 	if err == nil {
@@ -162,11 +158,11 @@ func create(path string) error {
 	return nil
 }
 
-// Path is the absolute path of the directory.
+// Path returns the absolute path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Close removes what Publish wrote and gives the directory up. The lock file
-// stays: deleting it would let two processes lock two files of one name.
+// Close removes the file that Publish wrote and releases the directory. The lock file stays,
+// because deleting it would let two processes lock two files of one name.
 func (d *Dir) Close() error {
 	err := os.Remove(filepath.Join(d.path, infoFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,18 +171,18 @@ func (d *Dir) Close() error {
 	return errors.Join(err, d.lock.Close())
 }
 
-// Info says what runs in a data directory. The address of a part is empty until the holder runs it.
+// Info describes the services in a data directory. The address of a stopped service is empty.
 type Info struct {
 	PID       int       `json:"pid"`
 	StartedAt time.Time `json:"started_at"`
-	// Ready is true once every part that the holder runs can be used.
+	// Ready is set once all services of the holder are ready.
 	Ready bool `json:"ready"`
-	// Transient is true for a command that gives the directory up in a moment.
+	// Transient is set for a command that will soon release the directory.
 	Transient bool `json:"transient,omitempty"`
-	// Doing says what the holder does before it is Ready, such as "creates the database". A process
-	// that waits for the holder repeats it at once. Empty means nothing that takes long.
+	// Doing names the holder's work before it is Ready, such as "creates the database". A waiting
+	// process prints it at once. Empty means no slow work.
 	Doing string `json:"doing,omitempty"`
-	// DatabaseURL connects to the Postgres. It names the file that has the password.
+	// DatabaseURL connects to the Postgres. It names the file that holds the password.
 	DatabaseURL string `json:"database_url,omitempty"`
 	// TemporalAddress is the host:port of Temporal's gRPC frontend.
 	TemporalAddress string `json:"temporal_address,omitempty"`
@@ -195,16 +191,16 @@ type Info struct {
 	WebURL string `json:"web_url,omitempty"`
 }
 
-// Waits says in words that a process waits for this holder.
+// Waits returns the notice that a process waits for this holder.
 func (i Info) Waits() string {
 	return fmt.Sprintf("waiting for the process %d, which %s", i.PID, cmp.Or(i.Doing, "uses the data directory for a while"))
 }
 
-// Publish tells other processes what runs in the directory now. It fills PID and StartedAt in. Not
-// for concurrent use.
+// Publish replaces the published Info. It sets PID and StartedAt. It is not safe for concurrent
+// use.
 //
-// The file is replaced atomically, and readable by its owner alone. It is not forced to the disk:
-// after a crash of the machine nobody holds the directory, and the file is not read.
+// It replaces the file atomically, and only its owner can read it. It does not sync the file: after
+// a machine crash nobody holds the directory, and nobody reads the file.
 func (d *Dir) Publish(info Info) error {
 	info.PID, info.StartedAt = os.Getpid(), d.started
 	data, err := json.MarshalIndent(info, "", "  ")
@@ -218,9 +214,9 @@ func (d *Dir) Publish(info Info) error {
 	return nil
 }
 
-// Running reports what runs in the data directory at path, and whether any process holds it. Only a
-// lock that is really held counts: the files of a killed process do not. Without a holder the Info
-// is empty; a holder that took the directory this very instant may not have filled it in yet.
+// Running returns the Info of the data directory at path, and whether a process holds its lock. It
+// ignores the files of a killed process. The Info is empty without a holder, and may be empty for
+// an instant after a process has acquired the lock.
 func Running(path string) (Info, bool, error) {
 	held, err := isHeld(path)
 	if err != nil || !held {
@@ -233,8 +229,8 @@ func Running(path string) (Info, bool, error) {
 	return info, true, nil
 }
 
-// AwaitReady is Running, but waits for a holder that prepares its parts. It tells once of a holder
-// that is Doing something.
+// AwaitReady is like Running, but waits until the holder is ready. It calls tell once if the holder
+// is Doing something.
 func AwaitReady(ctx context.Context, path string, tell func(string)) (Info, bool, error) {
 	for told := false; ; {
 		info, running, err := Running(path)
@@ -255,7 +251,7 @@ func AwaitReady(ctx context.Context, path string, tell func(string)) (Info, bool
 
 func isHeld(path string) (bool, error) {
 	name := filepath.Join(path, lockFile)
-	// The probe would create the file, and a reader that changes what it reads surprises.
+	// The probe would create the file, but Running must not change the directory.
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

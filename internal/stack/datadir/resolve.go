@@ -10,12 +10,11 @@ import (
 
 const appName = "mosey"
 
-// rootDir is the default for the superuser of a Unix. The superuser's home is
-// closed to the user that Postgres must run as, so it cannot be below it.
+// rootDir is the superuser's default on Unix. Its home is closed to the user that runs Postgres.
 const rootDir = "/var/lib/" + appName
 
-// Resolve returns the absolute path of the data directory: dir if it is given,
-// else the default of the platform. It creates nothing.
+// Resolve returns the absolute path of the data directory: dir, or the default of the platform if
+// dir is empty. It creates nothing.
 //
 // The default is /var/lib/mosey for root, $XDG_DATA_HOME/mosey or ~/.local/share/mosey on Linux and
 // the BSDs, ~/Library/Application Support/mosey on macOS, and %LocalAppData%\mosey on Windows.
@@ -40,7 +39,7 @@ func platformDefault(goos string, euid int, getenv func(string) string) (string,
 	if goos == "darwin" {
 		return below(getenv("HOME"), "$HOME", "Library", "Application Support", appName)
 	}
-	// The XDG base directory specification wants a relative value ignored.
+	// The XDG base directory specification requires programs to ignore a relative value.
 	if data := getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
 		return filepath.Join(data, appName), nil
 	}

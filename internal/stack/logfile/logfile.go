@@ -1,4 +1,4 @@
-// Package logfile keeps the log files of the embedded parts from filling the disk.
+// Package logfile bounds the log files of the embedded services.
 package logfile
 
 import (
@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Open opens the file at path for appending, readable by its owner alone, and returns its size.
-// A file that is larger than maxBytes is renamed to path.1 before, in place of an older one.
+// Open opens the file at path for appending, readable only by its owner, and returns its size. It
+// first renames a file larger than maxBytes to path.1, which replaces an older file there.
 func Open(path string, maxBytes int64) (file *os.File, size int64, err error) {
 	stat, err := os.Stat(path)
 	switch {
@@ -31,8 +31,8 @@ func Open(path string, maxBytes int64) (file *os.File, size int64, err error) {
 	return file, stat.Size(), nil
 }
 
-// Writer appends to a file and rotates it, so that the file and its predecessor
-// together stay below twice the maximum and one write. Safe for concurrent use.
+// Writer appends to a file and rotates it. The file and its predecessor together stay below twice
+// the maximum plus one write. It is safe for concurrent use.
 type Writer struct {
 	path     string
 	maxBytes int64
@@ -51,14 +51,13 @@ func NewWriter(path string, maxBytes int64) (*Writer, error) {
 	return &Writer{path: path, maxBytes: maxBytes, file: file, size: size}, nil
 }
 
-// Write appends data, which is never split over two files.
+// Write appends data and never splits it over two files.
 func (w *Writer) Write(data []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var rotated error
 	if w.size > w.maxBytes {
-		// Where no new file can be had, the old one goes on: a log that is too
-		// long is better than none.
+		// If no new file can be opened, the old one stays in use.
 		file, size, err := Open(w.path, w.maxBytes)
 		if rotated = err; err == nil {
 			rotated = w.file.Close()

@@ -10,11 +10,10 @@ import (
 	"syscall"
 )
 
-// setDeathSignal does nothing: only Linux can. The next start stops an orphan.
+// setDeathSignal does nothing, because only Linux supports it. The next start stops an orphan.
 func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}
 
-// isPostmaster reports whether a process is a live postmaster of a data directory.
-// Process ids are reused, so that one in a file proves nothing.
+// isPostmaster reports whether pid is a live postmaster of a data directory: PIDs are reused.
 func isPostmaster(pid int, data string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), helperPatience)
 	defer cancel()

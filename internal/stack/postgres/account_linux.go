@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// setDeathSignal has the kernel send the child a signal when the thread that
-// started it ends: its goroutine has to be locked to that thread.
+// setDeathSignal makes the kernel signal the child when the thread that started it ends. The
+// caller's goroutine must be locked to that thread.
 func setDeathSignal(attr *syscall.SysProcAttr, signal syscall.Signal) {
 	attr.Pdeathsig = signal
 }
 
-// isPostmaster reports whether a process is a live postmaster of a data directory. Process ids are
-// reused, so that one in a file proves nothing. A zombie has no command line, and does not count.
+// isPostmaster reports whether pid is a live postmaster of a data directory: PIDs are reused. A
+// zombie has no command line and is not live.
 func isPostmaster(pid int, data string) bool {
 	proc := fmt.Sprintf("/proc/%d/", pid)
 	line, err := os.ReadFile(proc + "cmdline")
@@ -33,7 +33,7 @@ func isPostmaster(pid int, data string) bool {
 	if at >= 0 && at+1 < len(args) && string(args[at+1]) == data {
 		return true
 	}
-	// The directory may have been moved or named differently. A postmaster works in it.
+	// A postmaster works in its data directory, which may have been moved or renamed.
 	works, err := os.Stat(proc + "cwd")
 	if err != nil {
 		return false

@@ -14,15 +14,15 @@ import (
 	"syscall"
 )
 
-// account is the user that Postgres runs as. The zero value is our own.
+// account is the user that Postgres runs as. The zero value means our own user.
 type account struct {
 	other    bool
 	uid, gid uint32
 	name     string
 }
 
-// chooseAccount returns our own account, or, since Postgres refuses to run as root, another one
-// when we are root: the owner of an existing cluster, else the user postgres, else nobody.
+// chooseAccount returns our own account. For root, because Postgres refuses to run as root, it
+// returns the owner of an existing cluster, else the user postgres, else nobody.
 func chooseAccount(dir string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{}, nil
@@ -71,9 +71,8 @@ func (a account) own(path string) error {
 	return os.Chown(path, int(a.uid), int(a.gid))
 }
 
-// command prepares a program of Postgres to run as the account, in a session of
-// its own: Ctrl-C at the terminal is for us, who stop Postgres last. The end of
-// our process is told by deathSignal, where the platform can.
+// command prepares a Postgres program to run as the account, in its own session: Ctrl-C only
+// reaches us. The program gets deathSignal when our process ends, if the platform supports it.
 func (a account) command(cmd *exec.Cmd, deathSignal syscall.Signal) {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	setDeathSignal(attr, deathSignal)
@@ -84,8 +83,8 @@ func (a account) command(cmd *exec.Cmd, deathSignal syscall.Signal) {
 	cmd.Env = environment("PATH", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 }
 
-// canReach fails when the account may not pass through one of the directories above path. Mode bits
-// tell; finer rights, such as access control lists, are for the account's programs to find out.
+// canReach returns an error if mode bits keep the account out of a directory above path. It ignores
+// finer rights, such as access control lists.
 func (a account) canReach(path string) error {
 	if !a.other {
 		return nil
@@ -120,10 +119,10 @@ func (a account) canPass(stat fs.FileInfo) bool {
 	return stat.Mode()&bit != 0
 }
 
-// interrupt asks a postmaster for a fast shutdown, which leaves nothing to recover.
+// interrupt requests a fast shutdown, which needs no recovery.
 func interrupt(process *os.Process, _ binaries, _ string) error {
 	return process.Signal(syscall.SIGINT)
 }
 
-// abort asks a postmaster for an immediate shutdown: the next start recovers.
+// abort requests an immediate shutdown: the next start recovers.
 func abort(process *os.Process) error { return process.Signal(syscall.SIGQUIT) }

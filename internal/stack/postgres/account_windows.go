@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// account is the user that Postgres runs as: on Windows, always our own.
+// account is the user that Postgres runs as. On Windows, this is always our own user.
 type account struct{ name string }
 
 func chooseAccount(string) (account, error) { return account{}, nil }
@@ -15,8 +15,8 @@ func chooseAccount(string) (account, error) { return account{}, nil }
 func (account) own(string) error      { return nil }
 func (account) canReach(string) error { return nil }
 
-// command prepares a program of Postgres to run in a process group of its own:
-// Ctrl-C at the terminal is for us, who stop Postgres last.
+// command prepares a Postgres program to run in its own process group: Ctrl-C at the terminal only
+// reaches us, and we stop Postgres last.
 func (account) command(cmd *exec.Cmd, _ syscall.Signal) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP,
@@ -24,11 +24,10 @@ func (account) command(cmd *exec.Cmd, _ syscall.Signal) {
 	cmd.Env = environment("PATH", "SystemRoot", "TEMP", "TMP")
 }
 
-// isPostmaster cannot tell on Windows. Postgres itself refuses to start beside a live postmaster.
+// isPostmaster returns false: Postgres itself refuses to start beside a live postmaster.
 func isPostmaster(int, string) bool { return false }
 
-// interrupt asks a postmaster for a fast shutdown. Windows has no signals, and
-// Postgres's own stand-in for them is spoken by pg_ctl.
+// interrupt requests a fast shutdown. Windows has no signals: pg_ctl implements a substitute.
 func interrupt(_ *os.Process, b binaries, data string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), helperPatience)
 	defer cancel()
@@ -36,5 +35,5 @@ func interrupt(_ *os.Process, b binaries, data string) error {
 		"stop", "--no-wait", "--mode=fast", "--pgdata="+data).Run()
 }
 
-// abort ends a postmaster at once: the next start recovers.
+// abort kills a postmaster: the next start recovers.
 func abort(process *os.Process) error { return process.Kill() }

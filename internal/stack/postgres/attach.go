@@ -9,18 +9,17 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 )
 
-// Attached is a way to the Postgres of a data directory.
+// Attached is a session with the Postgres of a data directory.
 type Attached struct {
 	url    string
 	dir    *datadir.Dir
 	server *Server
 }
 
-// Attach gives access to the Postgres of the data directory cfg.Dir: to the one that another
-// process runs there, or to one that it runs itself until Close. It waits its turn after another
-// Attach, so that no Close cuts anybody off, and until a process has prepared the database that it
-// starts. It tells cfg.Progress whom it waits for, if that takes a while. It fails with ErrNoCluster
-// without a cluster, and creates nothing.
+// Attach connects to the Postgres of the data directory cfg.Dir, or runs it until Close if no other
+// process does. It waits for another Attach, so that no Close disconnects anybody, and for a
+// process that still prepares the database. It reports a slow holder to cfg.Progress. Without a
+// cluster it fails with ErrNoCluster and creates nothing.
 func Attach(ctx context.Context, cfg Config) (*Attached, error) {
 	began, told := time.Now(), cfg.Progress == nil
 	for {
@@ -41,7 +40,7 @@ func Attach(ctx context.Context, cfg Config) (*Attached, error) {
 				return attached, err
 			}
 		}
-		// Somebody is just starting, or stopping, or uses it as this would.
+		// The holder is starting, stopping, or attached like this process.
 		if !told && info.PID != 0 && (info.Doing != "" || time.Since(began) > datadir.TellAfter) {
 			told = true
 			cfg.Progress(info.Waits())
@@ -60,7 +59,7 @@ func attachAlone(ctx context.Context, cfg Config) (*Attached, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Nobody else may use what ends in a moment: others wait for it.
+	// Other processes must not use a transient Postgres: they wait for its end.
 	if err := dir.Publish(datadir.Info{Transient: true}); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
@@ -74,7 +73,7 @@ func attachAlone(ctx context.Context, cfg Config) (*Attached, error) {
 // URL connects to the database.
 func (a *Attached) URL() string { return a.url }
 
-// Close stops what Attach started. See Server.Stop for ctx.
+// Close stops the Postgres that Attach started. See Server.Stop for ctx.
 func (a *Attached) Close(ctx context.Context) error {
 	if a.server == nil {
 		return nil

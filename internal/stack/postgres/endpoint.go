@@ -13,17 +13,15 @@ import (
 )
 
 const (
-	// socketPort is part of the name of a socket in our own folder: any does, and psql assumes this
-	// one.
+	// socketPort is part of the socket's name. It is psql's default.
 	socketPort = 5432
 	socketFile = ".s.PGSQL.5432"
 
-	// maxSocketPath suits every Unix: 103 bytes on macOS and the BSDs, 107 on Linux, and a zero.
+	// maxSocketPath suits every Unix: 103 bytes plus a zero on macOS and the BSDs, 107 on Linux.
 	maxSocketPath = 103
 )
 
-// endpoint is where a cluster listens: a socket in a directory, or else a port of the loopback
-// address.
+// endpoint is a cluster's address: a socket in a directory, or a port of the loopback address.
 type endpoint struct {
 	socketDir string
 	port      int
@@ -31,7 +29,7 @@ type endpoint struct {
 
 func chooseEndpoint(ctx context.Context, dir string) (endpoint, error) {
 	home := ClusterDir(dir)
-	// Clients take a comma for the end of one host and the start of the next.
+	// Clients interpret a comma as a separator of hosts.
 	if runtime.GOOS != "windows" && !strings.Contains(home, ",") &&
 		len(filepath.Join(home, socketFile)) <= maxSocketPath {
 		return endpoint{socketDir: home, port: socketPort}, nil
@@ -41,7 +39,7 @@ func chooseEndpoint(ctx context.Context, dir string) (endpoint, error) {
 	if err != nil {
 		return endpoint{}, fmt.Errorf("find a free port for Postgres: %w", err)
 	}
-	addr, _ := netip.ParseAddrPort(listener.Addr().String()) // of a listener it always is one
+	addr, _ := netip.ParseAddrPort(listener.Addr().String()) // a TCP listener always has one
 	return endpoint{port: int(addr.Port())}, listener.Close()
 }
 
@@ -58,7 +56,7 @@ func (e endpoint) settings() []string {
 	}
 }
 
-// url is for pgx and for libpq. It names the file with the password, and may be printed.
+// url returns the address for pgx and libpq. It names the password file, so it may be printed.
 func (e endpoint) url(passFile, database string) string {
 	query := url.Values{"sslmode": {"disable"}, "passfile": {passFile}}
 	host := net.JoinHostPort("127.0.0.1", strconv.Itoa(e.port))

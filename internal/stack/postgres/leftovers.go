@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// fastPatience is how long a postmaster may take to write its memory to the disk.
+	// fastPatience bounds the time of a postmaster to flush its memory to the disk.
 	fastPatience  = 60 * time.Second
 	abortPatience = 15 * time.Second
 
 	pollInterval = 20 * time.Millisecond
 
-	// lockFile lies in the folder of a cluster from the start of its postmaster to a clean end.
+	// lockFile exists in a cluster's folder from the start of its postmaster to its clean end.
 	lockFile = "postmaster.pid"
 )
 
-// clearLeftovers makes a data directory fit for a postmaster, after any end of the last one or of
-// Mosey: it stops an orphaned postmaster, and renews or removes stale lock files.
+// clearLeftovers prepares a data directory for a new postmaster, however the last one or Mosey
+// ended. It stops an orphaned postmaster, and renews or removes stale lock files.
 func clearLeftovers(ctx context.Context, dir string, b binaries, progress func(string)) error {
 	data := dataDir(dir)
 	pidFile := filepath.Join(data, lockFile)
@@ -40,7 +40,7 @@ func clearLeftovers(ctx context.Context, dir string, b binaries, progress func(s
 	pid, err := strconv.Atoi(string(bytes.TrimSpace(first)))
 	switch {
 	case err != nil || pid <= 1:
-		// A crash of the machine can leave anything, with which Postgres would not start.
+		// A machine crash can leave a corrupt file, which would keep Postgres from starting.
 		if err := os.Remove(pidFile); err != nil {
 			return fmt.Errorf("remove broken lock file of Postgres: %w", err)
 		}
@@ -52,10 +52,9 @@ func clearLeftovers(ctx context.Context, dir string, b binaries, progress func(s
 	case runtime.GOOS == "windows":
 		return nil
 	default:
-		// The postmaster is gone, and its process id may belong to anybody by now,
-		// which Postgres would take for a running postmaster. Its parent's id, ours,
-		// it lets pass. Removing the file instead would also remove what it looks
-		// at next: whether an old backend still has the shared memory.
+		// The postmaster is gone. Postgres would take a process that reused its PID for a
+		// postmaster, but it accepts its parent's PID, which is ours. Removing the file would skip
+		// its check for old backends that still use the shared memory.
 		if err := os.WriteFile(pidFile, fmt.Appendf(nil, "%d\n%s", os.Getpid(), rest), 0o600); err != nil {
 			return fmt.Errorf("renew stale lock file of Postgres: %w", err)
 		}
@@ -63,7 +62,7 @@ func clearLeftovers(ctx context.Context, dir string, b binaries, progress func(s
 	return removeSocketLocks(dir)
 }
 
-// readLockFile reads the file, and waits a moment for one that is just being written.
+// readLockFile reads the file, and waits a moment for a partly written file.
 func readLockFile(ctx context.Context, path string) ([]byte, error) {
 	const patience = 500 * time.Millisecond
 	for began := time.Now(); ; {
@@ -77,7 +76,7 @@ func readLockFile(ctx context.Context, path string) ([]byte, error) {
 	}
 }
 
-// removeSocketLocks removes the lock files of sockets, in our own folder, while no postmaster runs.
+// removeSocketLocks removes the lock files of our own sockets, while no postmaster runs.
 func removeSocketLocks(dir string) error {
 	lock := filepath.Join(ClusterDir(dir), socketFile+".lock")
 	if err := os.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +85,7 @@ func removeSocketLocks(dir string) error {
 	return nil
 }
 
-// stopOrphan ends a postmaster that is not our child, cleanly if it can.
+// stopOrphan stops a postmaster that is not our child, cleanly if possible.
 func stopOrphan(ctx context.Context, pid int, b binaries, data string) error {
 	process, err := os.FindProcess(pid)
 	if err != nil {
@@ -115,7 +114,7 @@ func stopOrphan(ctx context.Context, pid int, b binaries, data string) error {
 		"does not stop: end it by hand", pid, data)
 }
 
-// pause waits, or fails when the context ends first.
+// pause sleeps, or returns an error if the context ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

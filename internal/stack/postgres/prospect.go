@@ -8,19 +8,19 @@ import (
 	"path/filepath"
 )
 
-// Prospect is what Start would do in a data directory.
+// Prospect predicts the result of Start in a data directory.
 type Prospect struct {
-	// Cluster is the major version of the cluster that is there; 0 means none yet.
+	// Cluster is the major version of the existing cluster; 0 means no cluster yet.
 	Cluster int
-	// Folder has the programs that would run it, and Major is their version.
+	// Folder holds the programs that Start would run, and Major is their version.
 	Folder string
 	Major  int
-	// User is the user that Postgres would run as; empty is our own.
+	// User is the user that Postgres would run as; empty means our own.
 	User string
 }
 
-// Foresee returns what Start would do, and fails where Start would. It changes and downloads
-// nothing: it returns an ErrDownload if Start would download programs.
+// Foresee predicts the result of Start, and fails if Start would. It changes and downloads nothing:
+// it returns an ErrDownload if Start would download programs.
 func Foresee(ctx context.Context, cfg Config) (p Prospect, err error) {
 	cfg = cfg.withDefaults()
 	user, err := chooseAccount(cfg.Dir)
@@ -45,10 +45,10 @@ func Foresee(ctx context.Context, cfg Config) (p Prospect, err error) {
 	return p, err
 }
 
-// ErrDownload says that this machine has no Postgres that fits, and that one would be downloaded.
+// ErrDownload means that this machine has no suitable Postgres, and that Start would download one.
 var ErrDownload = errors.New("no Postgres that fits is installed here, and Mosey would download one")
 
-// made is a path, cut to the first part of it that is not there yet.
+// made cuts a path after its first missing part.
 func made(path string) string {
 	for {
 		above := filepath.Dir(path)

@@ -16,28 +16,26 @@ import (
 // linePrefix begins each line of the log: time, process, code (SQLSTATE) and kind of process.
 const linePrefix = "%m [%p] %e %b "
 
-// reported is a line of the log that begins a report. What follows it has other words in the
-// place of the severity (DETAIL, STATEMENT, …) and may hold values of rows.
+// reported matches a log line that begins a report. The following lines of a report have other
+// severities (DETAIL, STATEMENT, …) and may hold values of rows.
 var reported = regexp.MustCompile(`^\S[^\[]*\[\d+\] ([0-9A-Z]{5}) ([a-z -]+) (PANIC|FATAL|ERROR|WARNING|LOG):  (.*)$`)
 
-// killed is how the postmaster reports that one of its processes has crashed, or was killed
-// for the want of memory. It ends all sessions for that and recovers.
+// killed matches the report that a process has crashed or was killed, for example for lack of
+// memory. The postmaster then ends all sessions and recovers.
 var killed = regexp.MustCompile(`^.* \(PID \d+\) was terminated by (signal|exception)`)
 
-// clients are the processes whose errors are those of a statement, and go to who asked for it.
+// clients are the processes whose errors belong to a statement and reach its client.
 var clients = []string{"client backend", "parallel worker", "walsender", "dead-end client backend"}
 
-// Codes, or the beginning of some, see appendix A of the Postgres manual.
+// Codes or prefixes of codes, see appendix A of the Postgres manual.
 var (
-	// broken: no memory, no connection or no room on the disk (53), trouble with the system,
-	// such as a failing disk (58), and data or an index that is corrupt.
+	// broken: no memory, connections or disk space (53), system failures (58), corruption (XX).
 	broken = []string{"53", "58", "XX001", "XX002"}
-	// ordinary: somebody ends what runs (57), and it waits for another transaction (40).
+	// ordinary: operator intervention (57) and transaction conflicts (40).
 	ordinary = []string{"57", "40"}
 )
 
-// actionable returns the report in a line of the log if a person must know of it. The client of a
-// failed statement or a refused connection knows already: such reports are left out.
+// actionable returns the report in a log line, unless it only concerns its client.
 func actionable(line string) (text string, is bool) {
 	found := reported.FindStringSubmatch(line)
 	if found == nil {
@@ -59,12 +57,11 @@ func actionable(line string) (text string, is bool) {
 	return severity + ": " + text, is
 }
 
-// reportEvery is how often the log is looked at for what is new. It is short enough for a
-// person, and long enough for a postmaster that has reported its own end to be gone: that is
-// told in its own way, see supervise.
+// reportEvery is the interval for polling the log. It is long enough that a postmaster that
+// reported its own end has exited: supervise reports that.
 const reportEvery = 2 * time.Second
 
-// report tells what the log of a postmaster reports from an offset on, until running ends.
+// report reports the errors in a postmaster's log, beginning at an offset, until running ends.
 func (s *Server) report(running context.Context, offset int64) {
 	for pause(running, reportEvery) == nil {
 		lines, next, err := linesSince(logPath(s.cfg.Dir), offset)
@@ -76,7 +73,7 @@ func (s *Server) report(running context.Context, offset int64) {
 			return
 		}
 		for _, line := range lines {
-			// Before it is up it is the start that fails, and afterwards the end that is wanted.
+			// Start and Stop report their own errors.
 			if text, is := actionable(line); is && s.lasts() && running.Err() == nil {
 				s.teller.Tell(text)
 			}
@@ -90,10 +87,10 @@ func (s *Server) lasts() bool {
 	return s.up && !s.quitting
 }
 
-// reportMost bounds what is read of the log at a time, in bytes. What is older is left out.
+// reportMost bounds a read of the log, in bytes. Older lines are skipped.
 const reportMost = 1 << 20
 
-// linesSince returns the whole lines of a file from an offset on, and where the next begins.
+// linesSince returns the complete lines of a file from an offset on, and the next offset.
 func linesSince(path string, offset int64) (lines []string, next int64, err error) {
 	data, offset, err := readSince(path, offset, reportMost)
 	if err != nil {
@@ -106,8 +103,8 @@ func linesSince(path string, offset int64) (lines []string, next int64, err erro
 	return lines, offset + int64(len(data)), nil
 }
 
-// readSince returns the end of a log from an offset on, at most so many bytes, and where that
-// begins. It reads a log that is shorter than the offset from its start: boundLog has emptied it.
+// readSince returns the end of a log from an offset on, at most most bytes, and its offset. If the
+// log is shorter than the offset, boundLog has emptied it, and reading begins at its start.
 func readSince(path string, offset, most int64) (data []byte, from int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {

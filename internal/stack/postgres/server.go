@@ -24,25 +24,24 @@ type Server struct {
 	endpoint endpoint
 	teller   *trouble.Teller
 
-	// ended is closed when no postmaster runs and none will be started.
+	// ended is closed when no postmaster runs and none will start.
 	ended chan struct{}
-	// quit is closed when no further postmaster may be started.
+	// quit prevents further postmasters.
 	quit context.CancelFunc
 	// crashed is set if the last postmaster did not end cleanly.
 	crashed bool
 
 	mu sync.Mutex
-	// up is true once the first postmaster took a connection. Later ones are replaced at their end.
+	// up is set once the first postmaster took a connection. Later ones are restarted.
 	up bool
-	// quitting is true once Stop was called, or the first postmaster failed.
+	// quitting is set once Stop was called, or the first postmaster failed.
 	quitting bool
 	process  *os.Process
 	lastErr  error
 }
 
-// Start starts the cluster in cfg.Dir, which it creates the first time, and
-// returns when it takes connections and has the database. That takes as long as
-// it takes: recovery after a crash has no bound but ctx.
+// Start starts the cluster in cfg.Dir, and creates it the first time. It returns when the cluster
+// takes connections and has the database. Only ctx bounds the recovery after a crash.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
 	user, err := chooseAccount(cfg.Dir)
@@ -74,7 +73,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	go s.supervise(alive)
 	if err := s.awaitReady(ctx); err != nil {
-		// Nothing was written yet that a clean shutdown would have to save.
+		// There are no writes yet that a clean shutdown would have to save.
 		impatient, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		cancel()
 		return nil, errors.Join(err, s.Stop(impatient))
@@ -82,7 +81,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// markUp has every further postmaster replaced, or says why the first is gone.
+// markUp makes supervise restart later postmasters, or returns why the first one ended.
 func (s *Server) markUp() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,9 +100,9 @@ func (s *Server) url(database string) string {
 	return s.endpoint.url(passFile(s.cfg.Dir), database)
 }
 
-// Stop ends Postgres cleanly: sessions are cut off, transactions in flight are rolled back. When
-// ctx ends before that is done it is ended at once, and the next start recovers; nothing committed
-// is lost either way. Stop may be called more than once.
+// Stop shuts Postgres down cleanly: it disconnects sessions and rolls open transactions back. If
+// ctx ends first, it aborts Postgres, and the next start recovers. Committed data is never lost.
+// Stop may be called more than once.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.quitting = true
@@ -120,7 +119,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return fmt.Errorf("postgres in %s does not stop", s.cfg.Dir)
 }
 
-// end signals the postmaster, if there is one, and waits for the end, of it and of all others.
+// end signals a postmaster, if it exists, and waits for the end of all postmasters.
 func (s *Server) end(
 	ctx context.Context, process *os.Process, signal func(*os.Process) error, patience time.Duration,
 ) bool {
@@ -147,7 +146,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		s.mu.Lock()
 		launched := s.process != nil
 		s.mu.Unlock()
-		if launched { // before, it may be an orphan that answers
+		if launched { // an orphan may answer before
 			if done, err := s.tryDatabase(ctx); done {
 				return errors.Join(err, s.markUp())
 			}
@@ -170,7 +169,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// tryDatabase connects once, and creates the database if it is missing; done says not to try again.
+// tryDatabase connects once, and creates a missing database. done ends the retries.
 func (s *Server) tryDatabase(ctx context.Context) (done bool, err error) {
 	err = connect(ctx, s.URL(), "")
 	var refused *pgconn.PgError
@@ -190,10 +189,10 @@ func (s *Server) tryDatabase(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// Checkpoint writes what is in memory to the disk, as Stop has to.
+// Checkpoint flushes Postgres's memory to the disk, as Stop must.
 func (s *Server) Checkpoint(ctx context.Context) error { return connect(ctx, s.URL(), "CHECKPOINT") }
 
-// connect opens a session, runs a statement in it if one is given, and closes it.
+// connect opens a session, runs the statement unless it is empty, and closes the session.
 func connect(ctx context.Context, url, statement string) error {
 	const patience = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)

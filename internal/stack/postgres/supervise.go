@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// A postmaster that ends is replaced after a delay that doubles from the
-	// first to the last of these, and starts over once one has lasted.
+	// The restart delay doubles from minBackoff to maxBackoff. A run of lasting resets it.
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 10 * time.Second
 	lasting    = time.Minute
@@ -24,12 +23,11 @@ const (
 
 var errQuitting = errors.New("postgres is being stopped")
 
-// supervise keeps a postmaster running until alive ends, or the first one ends before it was up.
+// supervise runs a postmaster until alive ends, or until the first one ends before it was up.
 func (s *Server) supervise(alive context.Context) {
 	defer close(s.ended)
 	defer s.quit()
-	// The death signal comes when the thread that started the child ends, so
-	// this goroutine keeps its own, which ends with it.
+	// The death signal comes when the starting thread ends, so this goroutine keeps its own.
 	runtime.LockOSThread()
 	go s.boundLog(alive)
 
@@ -75,9 +73,9 @@ func (s *Server) runOnce(alive context.Context) error {
 	return fmt.Errorf("postgres ended: %w%s", err, logSince(logPath(s.cfg.Dir), offset))
 }
 
-// launch starts a postmaster whose output goes to the log, and tells where in the log that begins.
+// launch starts a postmaster that writes to the log, and returns the log's offset at the start.
 func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
-	// A file, not a pipe: it outlives us, should we be killed.
+	// A file, unlike a pipe, survives if we are killed.
 	log, size, err := logfile.Open(logPath(s.cfg.Dir), maxLogBytes)
 	if err != nil {
 		return nil, 0, err
@@ -89,18 +87,18 @@ func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 		"-c", "log_destination=stderr",
 		"-c", "log_line_prefix=" + linePrefix,
 		"-c", "lc_messages=C",
-		// The log says what fails, not with which values: details quote rows.
+		// Omit values from the log, because details quote rows.
 		"-c", "log_error_verbosity=terse",
 		"-c", "log_parameter_max_length=0",
 		"-c", "log_parameter_max_length_on_error=0",
-		// for a backup while it runs; the files of older clusters say otherwise
+		// for online backups, because the files of older clusters disable them
 		"-c", "wal_level=replica",
 		"-c", "max_wal_senders=4",
 	}, s.endpoint.settings()...)
-	// Stop ends it, in its own way: a context only kills.
+	// Stop ends it cleanly. A context can only kill it.
 	cmd := exec.CommandContext(context.WithoutCancel(alive), s.binaries.postgres(), args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	// A fast shutdown, should we be killed.
+	// SIGINT causes a fast shutdown if we are killed.
 	s.user.command(cmd, syscall.SIGINT)
 	cmd.Dir = ClusterDir(s.cfg.Dir)
 
@@ -116,7 +114,7 @@ func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 	return cmd, size, nil
 }
 
-// logSince returns the last lines that were logged from an offset on, to be appended to an error.
+// logSince returns the last log lines from an offset on, as an appendix to an error.
 func logSince(path string, offset int64) string {
 	const longest = 4096
 	tail, _, err := readSince(path, offset, longest)
@@ -126,7 +124,7 @@ func logSince(path string, offset int64) string {
 	return ": " + reason(tail)
 }
 
-// boundLog empties a log that is too long: the server would write on to a renamed one.
+// boundLog empties a log that is too long, because the server would keep writing to a renamed file.
 func (s *Server) boundLog(alive context.Context) {
 	path := logPath(s.cfg.Dir)
 	for pause(alive, logCheckInterval) == nil {

@@ -8,11 +8,10 @@ import (
 	"go.temporal.io/server/common/log/tag"
 )
 
-// levelEnd is that of what the server would panic or exit for. It does neither: the process
-// is not its own.
+// levelEnd marks the messages with which the server would panic or exit. Here it does neither.
 const levelEnd = slog.LevelError + 4
 
-// logger gives the server's log to slog.
+// logger passes the server's log to slog.
 type logger struct{ slog *slog.Logger }
 
 var (
@@ -28,7 +27,7 @@ func (l logger) DPanic(msg string, tags ...tag.Tag) { l.log(levelEnd, msg, tags)
 func (l logger) Panic(msg string, tags ...tag.Tag)  { l.log(levelEnd, msg, tags) }
 func (l logger) Fatal(msg string, tags ...tag.Tag)  { l.log(levelEnd, msg, tags) }
 
-func (l logger) SLog() *slog.Logger { return l.slog } // that of the SDK inside the server
+func (l logger) SLog() *slog.Logger { return l.slog } // for the SDK inside the server
 
 func (l logger) log(level slog.Level, msg string, tags []tag.Tag) {
 	ctx := context.Background()
@@ -39,5 +38,5 @@ func (l logger) log(level slog.Level, msg string, tags []tag.Tag) {
 	for i, t := range tags {
 		attrs[i] = slog.Any(t.Key(), t.Value())
 	}
-	l.slog.LogAttrs(ctx, level, msg, attrs...) //nolint:sloglint // the server's words
+	l.slog.LogAttrs(ctx, level, msg, attrs...) //nolint:sloglint // the server's message
 }

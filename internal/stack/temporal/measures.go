@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/server/common/metrics"
 )
 
-// measures returns the handler of the server's measures, most of which nobody wants.
+// measures returns the metrics handler of the server. It drops the unwanted metrics.
 func measures(cfg Config) metrics.Handler {
 	if cfg.Measured == nil {
 		return metrics.NoopMetricsHandler
@@ -16,9 +16,9 @@ func measures(cfg Config) metrics.Handler {
 	return measured{Handler: metrics.NoopMetricsHandler, of: cfg.Measured}
 }
 
-// measured passes on the measures that are wanted. It is safe for concurrent use.
+// measured passes on the wanted metrics. It is safe for concurrent use.
 type measured struct {
-	metrics.Handler // of what is not wanted
+	metrics.Handler // for unwanted metrics
 
 	of   func(measure string) (tags []string, take func(tags []string, value float64))
 	tags []metrics.Tag
@@ -29,7 +29,7 @@ func (m measured) WithTags(tags ...metrics.Tag) metrics.Handler {
 	return m
 }
 
-// taker returns the function that takes the values of a measure; nil skips it.
+// taker returns the function that takes a metric's values, or nil to skip them.
 func (m measured) taker(measure string) func(value float64, tags []metrics.Tag) {
 	wanted, take := m.of(measure)
 	if take == nil {
@@ -37,7 +37,7 @@ func (m measured) taker(measure string) func(value float64, tags []metrics.Tag) 
 	}
 	return func(value float64, tags []metrics.Tag) {
 		values := make([]string, len(wanted))
-		for _, all := range [][]metrics.Tag{m.tags, tags} { // a later one replaces an earlier
+		for _, all := range [][]metrics.Tag{m.tags, tags} { // later tags override earlier ones
 			for _, tag := range all {
 				if i := slices.Index(wanted, tag.Key); i >= 0 {
 					values[i] = tag.Value

@@ -17,8 +17,8 @@ import (
 
 const loopback = "127.0.0.1"
 
-// listen takes a port of the loopback address: the one that was chosen, or, where that is 0,
-// the usual one, or any that is free.
+// listen listens on the chosen port of the loopback address. Zero means the usual port, or any free
+// one.
 func listen(ctx context.Context, chosen, usual int) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp4", address(cmp.Or(chosen, usual)))
@@ -37,11 +37,11 @@ func listen(ctx context.Context, chosen, usual int) (net.Listener, error) {
 func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
 func portOf(listener net.Listener) int {
-	return listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // that of a TCP listener
+	return listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
 }
 
-// awaitTurn waits until no other Mosey of this user is between choosing its ports and listening on
-// them: the server panics if somebody takes one meanwhile. The lock goes with the process.
+// awaitTurn waits while another Mosey of this user chooses its ports: the server panics if a chosen
+// port is taken. The lock ends with the process.
 func awaitTurn(ctx context.Context, file string) (release func() error, err error) {
 	const retry = 50 * time.Millisecond
 	lock := flock.New(file)
@@ -51,9 +51,8 @@ func awaitTurn(ctx context.Context, file string) (release func() error, err erro
 	return lock.Unlock, nil
 }
 
-// turnFile is the file to lock: one for all data directories of this user, in a folder that no
-// other user can write to. Without such a folder the file is in the data directory, where it does
-// not keep other Moseys away: then a start may fail, though rarely.
+// turnFile returns the file to lock, shared by all data directories of this user. Without a folder
+// that only this user can write to, it is in the data directory. Then a start may rarely fail.
 func turnFile(dir string) string {
 	const name = "ports.lock"
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -65,7 +64,7 @@ func turnFile(dir string) string {
 	return filepath.Join(dir, name)
 }
 
-// writable reports whether a file can be opened for writing, or made.
+// writable reports whether a file can be opened for writing, or created.
 func writable(path string) bool {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	return err == nil && file.Close() == nil
@@ -73,15 +72,13 @@ func writable(path string) bool {
 
 type ports map[primitives.ServiceName]int
 
-// serviceNames are the services of the server.
 var serviceNames = []primitives.ServiceName{
 	primitives.FrontendService, primitives.HistoryService,
 	primitives.MatchingService, primitives.WorkerService,
 }
 
-// choosePorts finds ports for the server. frontend is the one to use for its API, or 0. All are
-// held until all are known, so that no two are the same; awaitTurn keeps others of our kind away
-// until the server takes them.
+// choosePorts finds distinct ports for the server, by holding all until all are known. frontend is
+// the port of its API, or 0. awaitTurn excludes other Moseys until the server listens.
 func choosePorts(ctx context.Context, frontend int) (p ports, err error) {
 	p = make(ports)
 	for _, name := range serviceNames {

@@ -19,8 +19,7 @@ import (
 
 const databaseFile = "temporal.db"
 
-// storeConfig describes the SQLite file to the server. Names that are not
-// parameters of SQLite's URIs are taken for pragmas.
+// storeConfig describes the SQLite file to the server. Unknown URI parameters become pragmas.
 func storeConfig(path string) *config.SQL {
 	return &config.SQL{
 		PluginName:   sqliteplugin.PluginName,
@@ -28,13 +27,13 @@ func storeConfig(path string) *config.SQL {
 		ConnectAttributes: map[string]string{
 			"mode":         "rwc",
 			"journal_mode": "wal",
-			// Survives a kill of the process. A power cut can undo the last
-			// commits, but not corrupt the file.
+			// A kill loses nothing. A power cut can lose the last commits, but not corrupt the
+			// file.
 			"synchronous":        "normal",
 			"busy_timeout":       "10000",
 			"cache_size":         "-65536", // 64 MiB
 			"temp_store":         "memory",
-			"wal_autocheckpoint": "4000", // pages, of 4 KiB
+			"wal_autocheckpoint": "4000", // pages of 4 KiB
 		},
 	}
 }
@@ -51,8 +50,8 @@ func openDatabase(path, query string) (*sql.DB, error) {
 	return db, nil
 }
 
-// prepareDatabase creates the file and its schema where they are missing, in one transaction, and
-// fails for a file that another version of the server made: the server itself would not notice.
+// prepareDatabase creates a missing file and schema in one transaction. It rejects a file of
+// another server version, which the server itself would not notice.
 func prepareDatabase(ctx context.Context, dir string) (path string, err error) {
 	path = filepath.Join(dir, databaseFile)
 	db, err := openDatabase(path, "_txlock=immediate")
@@ -102,10 +101,9 @@ func ensureSchema(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// listedBy are the indexes on the list of workflows that are kept: those that Temporal's
-// UI, our own look-ups and the search attributes of keywords use. The schema has 63 for
-// all that can be searched for, and each is written at every start and end of a
-// workflow. A search without an index reads the list through.
+// listedBy names the indexes to keep on the list of workflows: those that Temporal's UI, our own
+// queries and keyword search attributes use. The schema has 63, and each costs a write at every
+// start and end of a workflow. A search without an index scans the list.
 var listedBy = []string{
 	"default_idx", "by_workflow_id", "by_workflow_type", "by_status",
 	"by_keyword_01", "by_keyword_02", "by_keyword_03",
@@ -127,7 +125,7 @@ func dropIndexes(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// listIndexes names the indexes on the list of workflows, but for its primary key.
+// listIndexes names the indexes on the list of workflows, except its primary key.
 func listIndexes(ctx context.Context, tx *sql.Tx) (names []string, err error) {
 	rows, err := tx.QueryContext(ctx,
 		"SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'executions_visibility' AND sql IS NOT NULL")
@@ -145,11 +143,10 @@ func listIndexes(ctx context.Context, tx *sql.Tx) (names []string, err error) {
 	return names, rows.Err()
 }
 
-// schemaWriter puts the statements of the server's schema into a transaction.
-// Its Exec is all that is called.
+// schemaWriter runs the schema's statements in a transaction. Only Exec is called.
 type schemaWriter struct {
 	sqlplugin.AdminDB
-	ctx context.Context //nolint:containedctx // the interface takes none
+	ctx context.Context //nolint:containedctx // the interface has no context
 	tx  *sql.Tx
 }
 
@@ -158,8 +155,8 @@ func (w schemaWriter) Exec(statement string, args ...any) error {
 	return err
 }
 
-// Snapshot writes the state of the Temporal in a folder to a file that must not exist, as one
-// consistent state, while a server works with it or not. It returns false if there is none.
+// Snapshot copies the state of the Temporal in a folder to a new file, consistently, even while a
+// server runs. It fails if the file exists, and returns false without a state.
 func Snapshot(ctx context.Context, dir, to string) (found bool, err error) {
 	path := filepath.Join(dir, databaseFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -176,7 +173,7 @@ func Snapshot(ctx context.Context, dir, to string) (found bool, err error) {
 	return true, nil
 }
 
-// Restore puts a file that Snapshot wrote into a folder as the state of its Temporal.
+// Restore moves a file that Snapshot wrote into a folder as the state of its Temporal.
 func Restore(dir, from string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("create folder for Temporal: %w", err)

@@ -37,8 +37,7 @@ type Server struct {
 	uiEnd   chan error
 }
 
-// Start starts the server, and returns when it takes requests and has the
-// namespace with its search attributes.
+// Start starts the server. It returns when the namespace and its search attributes are ready.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -104,8 +103,8 @@ func (s *Server) newServer(store *config.SQL, p ports, cfg Config) (temporal.Ser
 	)
 }
 
-// createNamespace writes the namespace to the database, unless it is there. A
-// running server would take a while to notice a new one.
+// createNamespace writes a missing namespace to the database, because a running server would notice
+// it late.
 func createNamespace(store *config.SQL, wanted attributes) error {
 	described, err := sqliteschema.NewNamespaceConfig(clusterName, namespace, false, wanted)
 	if err != nil {
@@ -119,8 +118,8 @@ func createNamespace(store *config.SQL, wanted attributes) error {
 	return nil
 }
 
-// columns gives each search attribute a column of the list of workflows, in the order
-// of their names: which of them have an index is known, see listedBy.
+// columns assigns columns of the list of workflows to search attributes, ordered by name, so that
+// listedBy knows the indexed ones.
 func columns(wanted attributes) map[string]string {
 	used := make(map[enumspb.IndexedValueType]int)
 	columns := make(map[string]string)
@@ -132,19 +131,18 @@ func columns(wanted attributes) map[string]string {
 	return columns
 }
 
-// Address is the host:port of the gRPC API.
+// Address returns the host:port of the gRPC API.
 func (s *Server) Address() string { return s.address }
 
-// DialOption has a client in this process reach the server at its address without a
-// connection, but for what the server does not know.
+// DialOption makes a client in this process bypass the connection, except for unknown requests.
 func (s *Server) DialOption() grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(s.calls.intercept)
 }
 
-// UIURL is the address of the web UI, or empty without one.
+// UIURL returns the address of the web UI, or an empty string without one.
 func (s *Server) UIURL() string { return s.uiURL }
 
-// Stop ends the server. Stop its clients first: what they ask for meanwhile fails.
+// Stop stops the server. Stop its clients first, because their requests would fail.
 func (s *Server) Stop() error {
 	s.polls.stop()
 	var uiErr error
@@ -160,56 +158,54 @@ func (s *Server) Stop() error {
 	return errors.Join(uiErr, s.server.Stop())
 }
 
-// The default ports are those of Temporal's own development server. If one is taken, any free
-// port is used.
+// The default ports of Temporal's own development server. A free port replaces a busy one.
 const (
 	FrontendPortDefault = 7233
 	UIPortDefault       = 8233
 )
 
-// namespace is the one that Start registers, and the web UI shows.
+// namespace is registered by Start and shown by the web UI.
 const namespace = "default"
 
-// attributes are search attributes by their names.
+// attributes maps the names of search attributes to their types.
 type attributes = map[string]enumspb.IndexedValueType
 
 // retention is how long a new namespace keeps the history of a closed workflow.
 const retention = 7 * 24 * time.Hour
 
-// Config says where and how to run Temporal.
+// Config configures Temporal.
 type Config struct {
 	// Dir is the absolute path of a folder, closed to other users, for the database file.
 	Dir string
 
-	// Logger gets what the server logs, of the levels it is enabled for. The
-	// server is talkative below warnings. Defaults to discarding.
+	// Logger gets the server's log. The server is verbose below warnings. Nil discards the log.
 	Logger *slog.Logger
 
-	// Measured returns the function that takes the values of a measure, in seconds for a time,
-	// and the names of the tags that it takes with each; a nil function skips the measure.
-	// Measured is called for each value, from any goroutine. Nil skips all measures.
+	// Measured returns the function that takes a metric's values (times in seconds), and the names
+	// of its tags. A nil function skips the metric. Measured is called for each value, from any
+	// goroutine. Nil skips all metrics.
 	Measured func(measure string) (tags []string, take func(tags []string, value float64))
 
-	// NoUI leaves the web UI out.
+	// NoUI disables the web UI.
 	NoUI bool
 
-	// Port and UIPort are those of the server and of its web UI. A port that is taken is an
-	// error. 0 is FrontendPortDefault and UIPortDefault, or any where these are taken.
+	// Port and UIPort are the ports of the server and its web UI. A busy port is an error. Zero
+	// means FrontendPortDefault and UIPortDefault, or any free ports if these are busy.
 	Port, UIPort int
 
-	// SearchAttributes are registered in the namespace, on every start those
-	// that are missing. An attribute that exists with another type is an error.
+	// SearchAttributes are registered in the namespace on every start, if they are missing. An
+	// attribute that exists with another type is an error.
 	SearchAttributes map[string]enumspb.IndexedValueType
 }
 
 const (
-	// readyPatience bounds the wait for a server that has started to serve.
+	// readyPatience bounds the wait until a started server is ready.
 	readyPatience = 30 * time.Second
 	readyRetry    = 20 * time.Millisecond
 )
 
-// awaitNamespace waits until the server serves the namespace, and registers the
-// search attributes that it lacks.
+// awaitNamespace waits until the server serves the namespace, and registers missing search
+// attributes.
 func awaitNamespace(ctx context.Context, address string, wanted attributes) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, readyPatience)
 	defer cancel()
@@ -264,18 +260,16 @@ func addSearchAttributes(
 	return nil
 }
 
-// polls ends workers' polls when the server stops. A stopping server waits for what it has
-// been asked, for a second at the longest, and some of its own workers for housekeeping are
-// never stopped and go on polling.
+// polls ends workers' polls when the server stops. A stopping server waits up to a second for open
+// requests, and some of its housekeeping workers never stop polling.
 type polls struct {
 	stopping context.Context //nolint:containedctx // the server's, which ends requests beside their own
 	stop     context.CancelFunc
 }
 
-// pollAgain is how long a poll takes that comes while the server stops.
+// pollAgain is the duration of a poll while the server stops.
 const pollAgain = 50 * time.Millisecond
 
-// intercept is a grpc.UnaryServerInterceptor.
 func (p polls) intercept(
 	ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 ) (any, error) {
@@ -284,7 +278,7 @@ func (p polls) intercept(
 		return handler(ctx, req)
 	}
 	if p.stopping.Err() != nil {
-		time.Sleep(pollAgain) // the worker would ask again at once
+		time.Sleep(pollAgain) // the worker would poll again at once
 		return nothing, nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -293,8 +287,7 @@ func (p polls) intercept(
 	return handler(ctx, req)
 }
 
-// nothingToDo is the answer to a worker's poll that there is no task, or nil if the request
-// is no such poll.
+// nothingToDo returns the empty response to a worker's poll, or nil if the request is no poll.
 func nothingToDo(req any) any {
 	switch req.(type) {
 	case *workflowservice.PollWorkflowTaskQueueRequest:

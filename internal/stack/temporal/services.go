@@ -27,7 +27,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// services is temporal.TopLevelModule, whose services take the shortcut to each other.
+// services is temporal.TopLevelModule with the shortcut between its services.
 func services(s *shortcut) fx.Option {
 	return fx.Options(
 		fx.Supply(s),
@@ -44,8 +44,8 @@ func services(s *shortcut) fx.Option {
 		),
 		dynamicconfig.Module,
 		pprof.Module,
-		// No traces of the server's own. temporal.TraceExportModule would send some by the variables
-		// that are meant for Mosey's. It knows fewer values of them, and does not start with others.
+		// Disable the server's traces. temporal.TraceExportModule would read Mosey's variables, and
+		// fails to start with some of their values.
 		fx.Supply([]sdktrace.SpanExporter(nil)),
 		chasm.Module,
 		serialization.Module,
@@ -91,7 +91,7 @@ func newFrontend(params temporal.ServiceProviderParamsCommon, s *shortcut) (temp
 	)
 }
 
-// newService puts one service together, which takes the shortcut to the others.
+// newService builds one service, which uses the shortcut to the others.
 func newService(
 	params temporal.ServiceProviderParamsCommon, s *shortcut, name primitives.ServiceName, modules ...fx.Option,
 ) (temporal.ServicesGroupOut, error) {
@@ -100,7 +100,7 @@ func newService(
 	return temporal.NewService(app, name, params.Logger), app.Err()
 }
 
-// dialOptions has connections between the services take the shortcut.
+// dialOptions adds the shortcut to connections between services.
 func (s *shortcut) dialOptions(
 	options map[primitives.ServiceName][]grpc.DialOption,
 ) map[primitives.ServiceName][]grpc.DialOption {
@@ -111,7 +111,7 @@ func (s *shortcut) dialOptions(
 	return short
 }
 
-// serve has a service take requests by the shortcut while it runs.
+// serve adds a service to the shortcut while it runs.
 func (s *shortcut) serve(
 	lc fx.Lifecycle, desc *grpc.ServiceDesc, handler any, interceptors ...grpc.UnaryServerInterceptor,
 ) {
@@ -121,8 +121,8 @@ func (s *shortcut) serve(
 	))
 }
 
-// interceptors are those of a service that the shortcut needs. Left out are limits to the
-// rate of requests, of which a server for one user has none to fear.
+// interceptors returns a service's interceptors, without the rate limits, for use in the shortcut.
+// A server for one user needs no rate limits.
 func interceptors(p service.GrpcServerOptionsParams) []grpc.UnaryServerInterceptor {
 	all := []grpc.UnaryServerInterceptor{
 		p.ServiceErrorInterceptor.Intercept,

@@ -13,7 +13,7 @@ import (
 
 const (
 	clusterName = "active"
-	// clusterID is written to the database, and has to stay.
+	// clusterID is stored in the database and must not change.
 	clusterID = "mosey"
 )
 
@@ -76,42 +76,39 @@ func staticHosts(p ports) map[primitives.ServiceName]static.Hosts {
 	return hosts
 }
 
-// shards is fixed for the life of a database file. A shard lets one write at a
-// time begin, and waits for it; with one shard that idles two cores at 86 no-op
-// pages a second, with 4 they do 158, with 8 168, with 16 171.
+// shards is fixed for the life of a database file. A shard waits for one write at a time. On two
+// cores 1 shard does 86 no-op pages a second, 4 do 158, 8 do 168, and 16 do 171.
 const shards = 8
 
-// queueWorkers is how many tasks of a kind the history service carries out at a time.
+// queueWorkers is the limit of concurrent tasks of a kind in the history service.
 const queueWorkers = 64
 
-// settings are the server's dynamic configuration.
+// settings returns the server's dynamic configuration.
 func settings() dynamicconfig.StaticClient {
 	return dynamicconfig.StaticClient{
-		// Several partitions spread a task queue over hosts. On one host, tasks and polls that miss
-		// each other are only forwarded between them: a seventh of the server's work.
+		// Partitions spread a task queue over hosts. On one host, forwarding tasks and polls
+		// between them takes a seventh of the server's work.
 		dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 		dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
-		// A timer that is due sooner than this is put off by as much: with the
-		// default of a second, a delay of 200 ms took more than a second.
+		// A timer that is due sooner is delayed by this. With the default of a second, a delay of
+		// 200 ms took more than a second.
 		dynamicconfig.TimerProcessorMaxTimeShift.Key(): 10 * time.Millisecond,
-		// A worker that has just scheduled an activity gets it with the answer.
+		// A worker that has just scheduled an activity gets it in the response.
 		dynamicconfig.EnableActivityEagerExecution.Key(): true,
-		// Each worker of the history service's queues keeps the stack of its last task.
-		// All of them wait for the one writer that SQLite has.
+		// Each queue worker retains the stack of its last task. All wait for SQLite's one writer.
 		dynamicconfig.TimerProcessorSchedulerWorkerCount.Key():                  queueWorkers,
 		dynamicconfig.TransferProcessorSchedulerWorkerCount.Key():               queueWorkers,
 		dynamicconfig.VisibilityProcessorSchedulerWorkerCount.Key():             queueWorkers,
 		dynamicconfig.ArchivalProcessorSchedulerWorkerCount.Key():               1,
 		dynamicconfig.ReplicationProcessorSchedulerWorkerCount.Key():            1,
 		dynamicconfig.ReplicationLowPriorityProcessorSchedulerWorkerCount.Key(): 1,
-		// Workflows kept in memory. Most that are beyond it just sleep.
+		// Bounds the cached workflows. Most others are sleeping.
 		dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 16384,
-		// No payloads are stored elsewhere. Looking through each event for them would
-		// take a twentieth of the server's work.
+		// No payloads are external. Searching each event for them takes a twentieth of the work.
 		dynamicconfig.ExternalPayloadsEnabled.Key(): false,
-		// It would tell the vendor's server which version runs here.
+		// It would report this version to the vendor's server.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
-		// Lists and counts in the web UI, of one user.
+		// For lists and counts in the web UI of one user.
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 100,
 	}
 }

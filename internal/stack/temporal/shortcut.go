@@ -14,15 +14,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// shortcut hands requests from one service of this process to another without a
-// connection: the server's services, and the worker beside them, else spend most of their
-// time with framing, flow control and switches between goroutines. A request that it does
-// not know goes over the connection, so do streams. Safe for concurrent use.
+// shortcut passes requests between services of this process without a connection. Otherwise they
+// spend most of their time on framing, flow control and goroutine switches. Unknown requests and
+// streams use the connection. It is safe for concurrent use.
 type shortcut struct {
-	methods sync.Map // a full method name, as in /package.Service/Method, to a method
+	methods sync.Map // a full method name, such as /package.Service/Method, to a method
 }
 
-// method is one request that a service of this process takes.
+// method handles one kind of request in this process.
 type method struct {
 	service     any
 	handler     grpc.MethodHandler
@@ -35,7 +34,7 @@ func (s *shortcut) add(desc *grpc.ServiceDesc, service any, interceptors ...grpc
 	}
 }
 
-// remove has requests to a service go over the connection again.
+// remove makes requests to a service use the connection again.
 func (s *shortcut) remove(desc *grpc.ServiceDesc) {
 	for _, m := range desc.Methods {
 		s.methods.Delete(fullMethod(desc, m))
@@ -46,7 +45,7 @@ func fullMethod(desc *grpc.ServiceDesc, m grpc.MethodDesc) string {
 	return "/" + desc.ServiceName + "/" + m.MethodName
 }
 
-// chain makes one interceptor of several. The first is the outermost.
+// chain combines interceptors. The first is the outermost.
 func chain(interceptors []grpc.UnaryServerInterceptor) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		for _, interceptor := range slices.Backward(interceptors) {
@@ -59,8 +58,8 @@ func chain(interceptors []grpc.UnaryServerInterceptor) grpc.UnaryServerIntercept
 	}
 }
 
-// intercept is a grpc.UnaryClientInterceptor. It has to be the last one of its connection,
-// which has to lead to this process.
+// intercept is a grpc.UnaryClientInterceptor. It must be the last interceptor of a connection to
+// this process.
 func (s *shortcut) intercept(
 	ctx context.Context, name string, req, reply any, conn *grpc.ClientConn, invoker grpc.UnaryInvoker,
 	opts ...grpc.CallOption,
@@ -74,7 +73,7 @@ func (s *shortcut) intercept(
 	m, call := found.(method), &transport{name: name} //nolint:forcetypeassert // nothing else is stored
 	ctx, cancel := inbound(ctx, call)
 	defer cancel()
-	// Both sides go on using what they have: each gets a copy.
+	// Both sides keep using their messages, so each gets a copy.
 	response, err := m.handler(m.service, ctx, func(in any) error {
 		return transfer(in.(proto.Message), request) //nolint:forcetypeassert // the generated handler's
 	}, m.interceptor)
@@ -85,8 +84,8 @@ func (s *shortcut) intercept(
 	return transfer(answer, response.(proto.Message)) //nolint:forcetypeassert // the generated handler's
 }
 
-// transfer copies a message into an empty one. Some services answer with another type than
-// their callers expect, whose encoding is the same.
+// transfer copies a message into an empty one. Some services respond with another type of the same
+// encoding.
 func transfer(to, from proto.Message) error {
 	if to.ProtoReflect().Descriptor() == from.ProtoReflect().Descriptor() {
 		proto.Merge(to, from)
@@ -102,8 +101,8 @@ func transfer(to, from proto.Message) error {
 	return nil
 }
 
-// inbound is the context of a request as its service sees it. It ends with the caller's,
-// and has none of the caller's values but for the headers.
+// inbound returns the service's context of a request. It ends with the caller's context, and only
+// inherits the headers.
 func inbound(caller context.Context, call *transport) (context.Context, context.CancelFunc) {
 	headers, _ := metadata.FromOutgoingContext(caller) // a copy
 	ctx := metadata.NewIncomingContext(context.Background(), headers)
@@ -124,7 +123,7 @@ func inbound(caller context.Context, call *transport) (context.Context, context.
 
 var here = &peer.Peer{Addr: &net.TCPAddr{IP: net.ParseIP(loopback)}}
 
-// asStatus makes of an error what the caller would get over a connection.
+// asStatus converts an error to the caller's error over a connection.
 func asStatus(err error) error {
 	if s, ok := status.FromError(err); ok {
 		return s.Err()
@@ -132,7 +131,7 @@ func asStatus(err error) error {
 	return status.FromContextError(err).Err()
 }
 
-// transport takes the headers and trailers that a service answers with.
+// transport receives the headers and trailers of a response.
 type transport struct {
 	name            string
 	mu              sync.Mutex
@@ -150,7 +149,7 @@ func (t *transport) SetHeader(md metadata.MD) error {
 	return nil
 }
 
-// SendHeader is SetHeader: headers go with the answer.
+// SendHeader calls SetHeader, because headers travel with the response.
 func (t *transport) SendHeader(md metadata.MD) error { return t.SetHeader(md) }
 
 func (t *transport) SetTrailer(md metadata.MD) error {

@@ -20,11 +20,11 @@ import (
 	"go.temporal.io/server/common/resolver"
 )
 
-// keepStatements has the server prepare each statement once, not each time. Call it before
-// the server starts.
+// keepStatements makes the server prepare each statement only once. Call it before the server
+// starts.
 //
-// The server opens a file once for all that ask for it, and offers no way to choose how. So
-// what it has opened is exchanged.
+// The server opens a file once and shares the handle, without a hook to choose the driver. So
+// keepStatements replaces the handle's contents.
 func keepStatements(store *config.SQL, logger log.Logger) error {
 	db, err := openedByServer(store, logger)
 	if err != nil {
@@ -40,7 +40,7 @@ func keepStatements(store *config.SQL, logger log.Logger) error {
 	return plain.Close()
 }
 
-// openedByServer returns what the server asks for statements of a file.
+// openedByServer returns the handle that the server shares for a file.
 func openedByServer(store *config.SQL, logger log.Logger) (*sqlx.DB, error) {
 	opened, err := temporalsql.NewSQLDB(sqlplugin.DbKindMain, store, resolver.NewNoopResolver(), logger,
 		metrics.NoopMetricsHandler)
@@ -54,7 +54,7 @@ func openedByServer(store *config.SQL, logger log.Logger) (*sqlx.DB, error) {
 	return *(**sqlx.DB)(unsafe.Pointer(field.UnsafeAddr())), nil //nolint:gosec // of the type checked for above
 }
 
-// dataSource names a database, as the server does.
+// dataSource returns the server's name of a database.
 func dataSource(store *config.SQL) string {
 	values := url.Values{"_time_format": {"sqlite"}}
 	for name, value := range store.ConnectAttributes {
@@ -67,8 +67,8 @@ func dataSource(store *config.SQL) string {
 	return "file:" + store.DatabaseName + "?" + values.Encode()
 }
 
-// keeper opens connections that keep their statements. It is a driver as well, since
-// database/sql asks a connector for its driver.
+// keeper opens connections that cache their statements. It is also a driver, because database/sql
+// requests the driver from a connector.
 type keeper struct {
 	driver driver.Driver
 	name   string
@@ -89,7 +89,7 @@ func (k *keeper) Open(name string) (driver.Conn, error) {
 	return &keeping{sqliteConn: conn, kept: make(map[string]sqliteStmt)}, nil
 }
 
-// sqliteConn is what a connection to SQLite has, and sqliteStmt a statement.
+// sqliteConn and sqliteStmt are the interfaces of SQLite's connections and statements.
 type (
 	sqliteConn interface {
 		driver.Conn
@@ -106,12 +106,11 @@ type (
 	}
 )
 
-// keptMost bounds the statements that a connection keeps. The server has some eighty, but for
-// those whose text has a list of a varying length.
+// keptMost bounds the cached statements of a connection. The server has about eighty, plus variants
+// with lists of different lengths.
 const keptMost = 256
 
-// keeping is a connection that keeps its statements. As any connection it is used by one
-// goroutine at a time.
+// keeping is a connection that caches its statements. One goroutine at a time uses it.
 type keeping struct {
 	sqliteConn
 
@@ -126,9 +125,9 @@ func (k *keeping) ExecContext(ctx context.Context, query string, args []driver.N
 	if err != nil {
 		return nil, err
 	}
-	// Writing takes less time than starting the goroutine that would interrupt it.
+	// A write takes less time than starting the goroutine that would interrupt it.
 	res, err := stmt.ExecContext(context.WithoutCancel(ctx), args)
-	return res, cmp.Or(err, k.give(query, stmt)) // the server asks what kind of error it is
+	return res, cmp.Or(err, k.give(query, stmt)) // the server checks the error's type
 }
 
 func (k *keeping) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
@@ -143,7 +142,7 @@ func (k *keeping) QueryContext(ctx context.Context, query string, args []driver.
 	return &keptRows{Rows: rows, conn: k, query: query, stmt: stmt}, nil
 }
 
-// take returns a statement that nothing else uses until it is given back.
+// take returns a statement for exclusive use until give.
 func (k *keeping) take(ctx context.Context, query string) (sqliteStmt, error) {
 	if stmt, ok := k.kept[query]; ok {
 		delete(k.kept, query)
@@ -160,7 +159,7 @@ func (k *keeping) take(ctx context.Context, query string) (sqliteStmt, error) {
 	return stmt, nil
 }
 
-// give keeps a statement for the next time. Where there are too many, any other goes.
+// give caches a statement. A full cache drops any other.
 func (k *keeping) give(query string, stmt sqliteStmt) error {
 	if _, twice := k.kept[query]; twice {
 		return stmt.Close()
@@ -187,7 +186,7 @@ func (k *keeping) Close() error {
 	return errors.Join(append(errs, k.sqliteConn.Close())...)
 }
 
-// keptRows are rows whose statement is kept.
+// keptRows are the rows of a cached statement.
 type keptRows struct {
 	driver.Rows
 
@@ -197,7 +196,7 @@ type keptRows struct {
 	closed bool
 }
 
-// Close gives the statement back.
+// Close returns the statement to the cache.
 func (r *keptRows) Close() error {
 	if r.closed {
 		return nil

@@ -18,10 +18,8 @@ import (
 	"github.com/temporalio/ui-server/v2/ui"
 )
 
-// startUI serves the web UI.
-//
-// The UI's own server ends the whole process when its port is taken, so that
-// its parts are put together here, on a listener of ours.
+// startUI serves the web UI on our own listener. The UI's own server would exit the process if its
+// port were taken.
 func (s *Server) startUI(ctx context.Context, cfg Config) error {
 	handler, err := uiHandler(s.address)
 	if err != nil {
@@ -56,9 +54,9 @@ func uiConfig(temporalAddress string) *config.Config {
 		Host:                loopback,
 		EnableUI:            true,
 		DefaultNamespace:    namespace,
-		// It would ask the vendor's server for news.
+		// It would request news from the vendor's server.
 		DisableNewsFetch: true,
-		// The cookie travels over the loopback address alone.
+		// The cookie only travels over the loopback address.
 		CORS:     config.CORS{CookieInsecure: true},
 		HideLogs: true,
 	}

@@ -1,4 +1,4 @@
-// Package trouble has what the embedded servers report told once, in Mosey's own log.
+// Package trouble reports each kind of error of the embedded servers once, in Mosey's own log.
 package trouble
 
 import (
@@ -11,25 +11,25 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Again is how often a kind of error that goes on is told.
+// Again is the interval for reporting a continuing kind of error.
 const Again = time.Hour
 
 const (
-	// kindsMost bounds the kinds that are told apart. More than that in one process is
-	// one kind: something is broken that a person must look at.
+	// kindsMost bounds the separate kinds. More kinds in one process count as one: something is
+	// broken that a person must check.
 	kindsMost = 20
-	// longest bounds what is told of one error, in bytes.
+	// longest bounds the report of one error, in bytes.
 	longest = 400
 )
 
-// Teller tells the errors of one server. The first of a kind is told at once. While it goes on it
-// is told once an hour, with how often it has been reported since. It is safe for concurrent use.
+// Teller reports the errors of one server. It reports the first of a kind at once, then once an
+// hour with the number of errors since. It is safe for concurrent use.
 type Teller struct {
-	// Logger is Mosey's own.
+	// Logger is Mosey's own log.
 	Logger *slog.Logger
 	// Server names the server, and File its log.
 	Server, File string
-	// Now is the clock; nil is the time.
+	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 
 	mu    sync.Mutex
@@ -38,13 +38,13 @@ type Teller struct {
 
 type kind struct {
 	told  time.Time
-	since int64 // how many were reported since it was told
+	since int64 // errors since the last report
 }
 
-// Tell tells an error, unless one of its shape was told within the last hour.
+// Tell reports an error, unless one of its shape was reported within the last hour.
 func (t *Teller) Tell(text string) { t.TellOf(shape(text), text) }
 
-// TellOf is Tell for an error of a kind that the caller knows.
+// TellOf is like Tell, for an error of a kind that the caller knows.
 func (t *Teller) TellOf(of, text string) {
 	text = crawl.CleanText(text, longest)
 	times, due := t.count(of)
@@ -58,8 +58,8 @@ func (t *Teller) TellOf(of, text string) {
 	t.Logger.ErrorContext(context.Background(), "a server that Mosey runs reports an error; its log has more", attrs...)
 }
 
-// count counts an error, and reports whether it is to be told. times is how many there were
-// since its kind was told last, this one included.
+// count counts an error, and reports whether to report it. times counts the errors of its kind
+// since the last report, including this one.
 func (t *Teller) count(of string) (times int64, due bool) {
 	at := time.Now()
 	if t.Now != nil {
@@ -86,9 +86,9 @@ func (t *Teller) count(of string) (times int64, due bool) {
 	return times, true
 }
 
-// differs is what differs between errors of the same kind: what is quoted, and words with a
-// digit, such as numbers, ids and names of files.
+// differs matches the variable parts of an error: quoted text, and words with a digit, such as
+// numbers, IDs and file names.
 var differs = regexp.MustCompile(`"[^"]*"|'[^']*'|[\w./:-]*[0-9][\w./:-]*`)
 
-// shape is the same for all errors of a kind.
+// shape returns the same text for all errors of a kind.
 func shape(text string) string { return differs.ReplaceAllString(text, "…") }
