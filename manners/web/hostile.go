@@ -108,8 +108,7 @@ func Hostile() []Site {
 	return append(sites, Tarpits(3, 20*time.Second)...)
 }
 
-// hostileSite returns a site with a few pages if its behaviour serves pages, else with its root
-// only.
+// hostileSite returns a site with a few pages if its behaviour serves them, else only a root.
 func hostileSite(b Named) Site {
 	s := Site{Host: b.Name, Behaviour: b.Behaviour, Pages: -1, Plain: true}
 	switch {

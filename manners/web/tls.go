@@ -50,8 +50,7 @@ func (k Certificate) known() bool {
 // broken reports whether a crawler has to refuse the certificate.
 func (k Certificate) broken() bool { return k != TLSNone && k != TLSValid }
 
-// certificates holds the certificates of one web, by address. A web without https has no
-// certificates.
+// certificates holds the certificates of one web, by address. It is empty without https.
 type certificates struct {
 	configs map[netip.Addr]*tls.Config
 	either  map[netip.Addr]bool // also serves http

@@ -1,5 +1,4 @@
-// Command crawl follows every link within the hosts of its seeds with Colly, one request a second
-// each.
+// Command crawl follows links within the hosts of its seeds with Colly, one request a second each.
 package main
 
 import (
