@@ -63,8 +63,8 @@ func (t blow) judge(e *Evidence) Verdict {
 }
 
 // lives judges that requests came after the answer. A request for the same case proves it. Requests
-// to others count after the crawler had time to read the answer. The targets in left are the ones
-// that a crawler which continues would request.
+// to others count after the crawler had time to read the answer. A crawler that continues would
+// request the targets in left.
 func (t blow) lives(e *Evidence, last web.Record, left []string) Verdict {
 	var later, own web.Log
 	for _, r := range e.All {

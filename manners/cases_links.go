@@ -9,7 +9,7 @@ import (
 const (
 	sourceMeta   = "HTML 4.01 appendix B.4.1"
 	sourceGoogle = "Google, robots meta tag and X-Robots-Tag"
-	sourceRel    = "Google, qualify outbound links" // HTML only has nofollow, and leaves following open
+	sourceRel    = "Google, qualify outbound links" // HTML does not define whether to follow
 )
 
 // linksCases returns the cases of followed links and their targets.

@@ -27,6 +27,6 @@
 // attempts. Autovacuum, checkpoints and whole blocks in the log are off. Postgres has no
 // statistics, as at the start of a crawl. Go's garbage collection is off, because it empties buffer
 // pools. Two runs differ by less than 2 %, and the bytes in Go by up to 7 %. The budget is for the
-// Postgres version in the file; another version only checks growth. The cost of domains that start
-// or wait is not counted.
+// Postgres version in the file; others only check growth. The cost of domains that start or wait is
+// not counted.
 package cost

@@ -30,8 +30,7 @@ func Serve(t *testing.T, records ...string) *Server {
 	return s
 }
 
-// Start serves a handler on one loopback port, UDP and TCP, until the test ends, and returns
-// host:port.
+// Start serves DNS on one loopback port, UDP and TCP, until the test ends. It returns host:port.
 func Start(t *testing.T, handler dns.Handler) (addr string) {
 	t.Helper()
 	stream, packets := Listen(t)

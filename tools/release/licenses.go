@@ -90,7 +90,7 @@ func (l *licenses) in(dir string) ([]text, error) {
 		t := text{name: entry.Name(), content: strings.TrimSpace(strings.ReplaceAll(string(content), "\r\n", "\n"))}
 		if found := licensecheck.Scan(content); found.Percent >= known {
 			for _, match := range found.Match {
-				if match.ID != "GooglePatentsFile" { // a grant of patents beside a license, without a name in SPDX
+				if match.ID != "GooglePatentsFile" { // a patent grant beside a license; SPDX has no name for it
 					t.ids = append(t.ids, match.ID)
 				}
 			}
