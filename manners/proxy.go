@@ -241,8 +241,8 @@ func parseHead(lines []string) (proxied, error) {
 	return proxied{authority: withPort(host), head: b.String()}, nil
 }
 
-// forwarded returns the header lines that are not for the proxy, unchanged. The Host is that of the
-// target (RFC 9112 section 3.2.2).
+// forwarded returns the header lines that are not for the proxy, unchanged. The Host is the
+// target's (RFC 9112 section 3.2.2).
 func forwarded(lines []string) []string {
 	drop := map[string]bool{
 		"connection": true, "host": true, "keep-alive": true, "proxy-authenticate": true, "proxy-authorization": true,

@@ -6,7 +6,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// rules is a case of one robots.txt: the root links to pages, some of which it allows.
+// rules is a case of one robots.txt: the root links to allowed and denied pages.
 type rules struct {
 	allow, deny []string // request targets
 	agent       bool     // the text holds {agent}, the crawler's product token

@@ -113,7 +113,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 	}
 }
 
-// firstRequestPoll is the interval at which killing checks for the first request.
+// firstRequestPoll is the interval between killing's checks for the first request.
 const firstRequestPoll = 20 * time.Millisecond
 
 // killing fires once, wait after the crawler's first request, because the time to start differs too

@@ -124,7 +124,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) (err error) {
 	return judgement(report)
 }
 
-// settle bounds the time in which the web notices the closed connections of an ended crawler.
+// settle bounds the time until the web notices the closed connections of an ended crawler.
 const settle = 200 * time.Millisecond
 
 // wait shows the progress of a crawler that the user runs.

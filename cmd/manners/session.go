@@ -157,7 +157,7 @@ func (s *session) writeFiles(dir string) error {
 	return errors.Join(errs[:]...)
 }
 
-// proxyAddr returns the address at which this machine reaches the proxy.
+// proxyAddr returns the proxy's address on this machine.
 func (s *session) proxyAddr() string {
 	addr := s.proxy.Addr()
 	for _, all := range []string{"0.0.0.0:", "[::]:"} {
@@ -205,7 +205,7 @@ func (s *session) happened(kind manners.EventKind) {
 	s.events = append(s.events, manners.Event{At: time.Since(s.web.Epoch()), Kind: kind})
 }
 
-// saveEvery is the interval at which a grown log is written.
+// saveEvery is the interval between writes of a growing log.
 const saveEvery = 3 * time.Second
 
 // saveAgainAndAgain writes the log from time to time, until the returned function is called. It

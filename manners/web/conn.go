@@ -16,7 +16,7 @@ import (
 // to the end of the answer.
 const writeChunk = 64 << 10
 
-// listener stamps the time at which it accepts each connection.
+// listener stamps each connection with its time of acceptance.
 type listener struct {
 	net.Listener
 	tls *tls.Config // nil: no TLS

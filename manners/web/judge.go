@@ -31,7 +31,7 @@ type Expectations struct {
 	// Plan is the crawled web. nil judges neither robots.txt nor coverage.
 	Plan *Plan
 
-	// Refetches is how many further 200 answers to a URL are allowed. A crawler killed between an
+	// Refetches bounds the further 200 answers to a URL. A crawler killed between an
 	// answer and its record has to repeat each request then in flight once.
 	Refetches int
 
@@ -183,7 +183,7 @@ func (j *judge) userAgents() {
 }
 
 // duplicates judges that a URL is answered with 200 once. It does not count three cases: a
-// robots.txt to which others redirect, because they share it; one that may not be cached; and an
+// robots.txt that is the redirect target of others, because they share it; one that may not be cached; and an
 // answer that settles nothing.
 func (j *judge) duplicates() {
 	shared := make(map[string]bool)

@@ -42,7 +42,7 @@ func (j *judge) robots() {
 	}
 }
 
-// knowledge is what a crawler can know of the robots.txt of an origin.
+// knowledge is the state of a crawler that has requested the robots.txt of an origin.
 type knowledge int
 
 const (

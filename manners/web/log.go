@@ -13,11 +13,11 @@ import (
 // Record is one request, or one connection without a request. Instants are durations since the
 // start of the web, on its monotonic clock; in JSON they are nanoseconds.
 type Record struct {
-	// Aborted is set if there was no complete answer. End is then the time at which the connection
+	// Aborted is set if there was no complete answer. End is then the time when the connection
 	// was seen to be closed.
 	Aborted bool `json:"aborted,omitempty"`
 
-	// Accepted is the time at which the connection was accepted.
+	// Accepted is the time when the connection was accepted.
 	Accepted time.Duration `json:"accepted"`
 
 	// Attempt counts the requests for this URL.
@@ -29,10 +29,10 @@ type Record struct {
 	// Conn numbers the connection.
 	Conn int64 `json:"conn"`
 
-	// End is the time at which the kernel had taken the last bytes of the answer.
+	// End is the time when the kernel had taken the last bytes of the answer.
 	End time.Duration `json:"end"`
 
-	// FirstByte is the time at which the first byte of the request was read.
+	// FirstByte is the time when the first byte of the request was read.
 	FirstByte time.Duration `json:"first_byte"`
 
 	// Headers are the request's headers that Options.Headers names.
@@ -49,7 +49,7 @@ type Record struct {
 
 	Method string `json:"method"`
 
-	// Read is the time at which the head of the request had been read.
+	// Read is the time when the head of the request had been read.
 	Read time.Duration `json:"read"`
 
 	RemoteAddr netip.AddrPort `json:"remote_addr"`

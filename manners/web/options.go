@@ -9,7 +9,7 @@ import (
 
 // Options describe a synthetic web. The zero value is a web of ten healthy sites.
 type Options struct {
-	// AddrsPerSubnet is how many addresses, in order, share a /24, from 1 to 250. It applies to
+	// AddrsPerSubnet counts the addresses, in order, that share a /24, from 1 to 250. It applies to
 	// sites without a Subnet. Defaults to 250.
 	AddrsPerSubnet int
 
@@ -37,7 +37,7 @@ type Options struct {
 	// 127.64.0.0/10, which Linux has on the loopback interface.
 	Network netip.Prefix
 
-	// Pages is how many pages, /p/1 and so on, a site has besides its root, unless Site.Pages is
+	// Pages counts the pages, /p/1 and so on, of a site besides its root, unless Site.Pages is
 	// set. Defaults to 30.
 	Pages int
 
@@ -51,7 +51,7 @@ type Options struct {
 	// English. A script fills the rest of PageBytes, if it is set.
 	Prose bool
 
-	// SitesPerIP is how many sites, in order, share an address, unless they have an IPGroup.
+	// SitesPerIP counts the sites, in order, that share an address, unless they have an IPGroup.
 	// Defaults to 1.
 	SitesPerIP int
 }
@@ -81,7 +81,7 @@ func (v VisitTime) has(at time.Time) bool {
 	return v.From <= clock || clock < v.To
 }
 
-// Site is one host name and what it serves.
+// Site is one host name and its content.
 type Site struct {
 	// Behaviour answers the ordinary pages. Defaults to Healthy{}.
 	Behaviour Behaviour
@@ -103,7 +103,7 @@ type Site struct {
 	// Image answers the images of the pages. It is required unless Images is 0.
 	Image Behaviour
 
-	// Images is how many images a numbered page has, each linked from this page only: /image/1 and
+	// Images counts the images of a numbered page, each linked from this page only: /image/1 and
 	// so on.
 	Images int
 
@@ -118,7 +118,7 @@ type Site struct {
 	// Other answers the request targets without content. Defaults to Status{Code: 404}.
 	Other Behaviour
 
-	// Pages is how many pages the site has besides its root. 0 is Options.Pages, -1 means no pages.
+	// Pages counts the pages of the site besides its root. 0 is Options.Pages, -1 means no pages.
 	Pages int
 
 	// Paths overrides the behaviour of single request targets (path and query), including
@@ -135,7 +135,7 @@ type Site struct {
 	// Robots is the kind of robots.txt. Defaults to RobotsAllow.
 	Robots RobotsFile
 
-	// RobotsTurns is how many answers of /robots.txt are of the kind Robots, cacheable for one
+	// RobotsTurns counts the answers of /robots.txt of the kind Robots, cacheable for one
 	// second; later answers disallow everything. 0 means all. It needs a kind that is a text
 	// without redirects.
 	RobotsTurns int

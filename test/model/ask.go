@@ -129,7 +129,7 @@ type Reply struct {
 	Shut bool
 }
 
-// visitTimeHolds is how long a Visit-time is valid, in microseconds.
+// visitTimeHolds bounds the validity of a Visit-time, in microseconds.
 const visitTimeHolds = Instant(48 * time.Hour / time.Microsecond)
 
 // shut reports whether a robots.txt of the domain wants visits at another time.

@@ -71,7 +71,7 @@ type PageRow struct {
 	// visit.
 	Last   string `json:"last"`
 	Visits int    `json:"visits"`
-	// NextDue is when the run Recrawler will request the page again; 0 is never.
+	// NextDue is the time of the next request by the run Recrawler; 0 means never.
 	NextDue   Instant `json:"next_due"`
 	Recrawler string  `json:"recrawler"`
 }

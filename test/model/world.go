@@ -33,7 +33,7 @@ type Run struct {
 	Pages  map[string]*Page
 	// Begun counts requests for pages by domain, and Images those for images.
 	Begun, Images map[string]int64
-	// Started is when it was first started; 0 means not yet.
+	// Started is the time of its first start; 0 means not yet.
 	Started Instant
 	// Recrawled is set if a person has requested a recrawl of its pages.
 	Recrawled bool

@@ -16,7 +16,7 @@ import (
 	"os/signal"
 )
 
-// The exit codes, equal to those of mosey.
+// The exit codes, as in mosey.
 const (
 	exitFailed = 1
 	exitUsage  = 2
