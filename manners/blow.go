@@ -25,7 +25,7 @@ const blowPath = "/answer"
 
 var besideBlow = []string{"/before", "/after"}
 
-// settled is the least time that a crawler must run after an answer, if the host has no other pages left.
+// settled is the least time to run on after an answer, if the host has no other pages left.
 const settled = 10 * time.Second
 
 func (t blow) make() Case {

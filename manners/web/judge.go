@@ -182,9 +182,8 @@ func (j *judge) userAgents() {
 	}
 }
 
-// duplicates judges that a URL is answered with 200 once. It does not count three cases: a
-// robots.txt that is the redirect target of others, because they share it; one that may not be cached; and an
-// answer that settles nothing.
+// duplicates judges that a URL is answered with 200 once. It skips a robots.txt that other origins
+// share by a redirect, one that may not be cached, and answers that settle nothing.
 func (j *judge) duplicates() {
 	shared := make(map[string]bool)
 	if p := j.expect.Plan; p != nil {

@@ -42,7 +42,7 @@ func (j *judge) robots() {
 	}
 }
 
-// knowledge is the state of a crawler that has requested the robots.txt of an origin.
+// knowledge is a crawler's knowledge of the robots.txt of an origin.
 type knowledge int
 
 const (

@@ -1,8 +1,8 @@
 // Command manifests checks Kubernetes manifests and a compose file by the types and the loader of
 // their consumers. It is a separate module, so that these do not choose the versions in Mosey.
 //
-//	manifests compose FILE             # loads it as Docker Compose does, with each of its profiles
-//	manifests kubernetes FILE...       # decodes each document, and refuses unknown and doubled fields
+//	manifests compose FILE            # loads it as Docker Compose does, with each of its profiles
+//	manifests kubernetes FILE...      # decodes each document, and refuses unknown and doubled fields
 //
 // It prints each error on a line of standard error, and then exits with code 1.
 package main
