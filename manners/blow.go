@@ -7,16 +7,15 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// blow is a case of one answer that a crawler has to live through. The root links to three
-// pages, and the second of them answers so. First to last or last to first, another page is
-// left to ask for after it.
+// blow is a case of one answer that a crawler has to survive. The root links to three pages; the
+// second gives this answer. So another page is left to request, in either order.
 type blow struct {
 	id, title, source, note string
 
 	answer web.Behaviour
-	robots string // the text of robots.txt; empty is an answer of 404
+	robots string // the text of robots.txt; empty answers 404
 	level  Level
-	// most bounds the requests for the answer; 0 does not.
+	// most bounds the requests for the answer; 0 means no bound.
 	most int
 	// holds judges the requests for the answer, in addition.
 	holds func(e *Evidence, got web.Log) Verdict
@@ -26,8 +25,7 @@ const blowPath = "/answer"
 
 var besideBlow = []string{"/before", "/after"}
 
-// settled is how long a crawler is to go on after an answer, if nothing else of the host is
-// left to ask for.
+// settled is the least time to run on after an answer, if the host has no other pages left.
 const settled = 10 * time.Second
 
 func (t blow) make() Case {
@@ -64,9 +62,9 @@ func (t blow) judge(e *Evidence) Verdict {
 	return worst(t.holds(e, got), lives)
 }
 
-// lives judges that requests came after the answer. One for the same case says most; others
-// count once the crawler has had time to read the answer. The targets that are left are what
-// a crawler that goes on would have asked for.
+// lives judges that requests came after the answer. A request for the same case proves it. Requests
+// to others count after the crawler had time to read the answer. A crawler that continues would
+// request the targets in left.
 func (t blow) lives(e *Evidence, last web.Record, left []string) Verdict {
 	var later, own web.Log
 	for _, r := range e.All {

@@ -18,19 +18,19 @@ const (
 	sourceHold = "CWE-400, uncontrolled resource consumption"
 )
 
-// Bounds of answers without end. A page of more than 64 MiB is none that people read. What
-// is under way in buffers counts as sent, so there is room above.
+// Bounds of endless answers. A page of more than 64 MiB is not for people. Buffered bytes count as
+// sent, so the bounds have a margin.
 const (
 	bodyMost   = 64 << 20
 	headerMost = 16 << 20
 	buffered   = 16 << 20
 	heldMost   = 2 * time.Minute
 	dripMost   = 5 * time.Minute
-	// alone is how long one slow answer may be all that a crawler does.
+	// alone bounds how long one slow answer may be the crawler's only work.
 	alone = time.Minute
 )
 
-// bombCases are about answers that are far more than they seem, or without end.
+// bombCases returns the cases of answers that are far larger than they seem, or endless.
 func bombCases() []Case {
 	cases := []Case{manyLinks()}
 	bombs := make(map[string]web.Behaviour)
@@ -89,7 +89,7 @@ func bombCases() []Case {
 	return cases
 }
 
-// holds judges that a client hung up in time on an answer without end.
+// holds judges that a client disconnected in time from an endless answer.
 func holds(size int64, time time.Duration) func(*Evidence, web.Log) Verdict {
 	return func(_ *Evidence, got web.Log) Verdict {
 		for _, r := range got {
@@ -108,8 +108,8 @@ func holds(size int64, time time.Duration) func(*Evidence, web.Log) Verdict {
 	}
 }
 
-// meanwhile judges that a slow answer of one host does not hold up the others. Where nothing
-// else was left to do, it held up nothing.
+// meanwhile judges that a slow answer of one host does not hold up the others. It passes if no
+// other work was left.
 func meanwhile(e *Evidence, got web.Log) Verdict {
 	for _, r := range got {
 		others, later := 0, 0
@@ -129,7 +129,7 @@ func meanwhile(e *Evidence, got web.Log) Verdict {
 	return pass("other hosts did not wait")
 }
 
-// tenGiB is a bomb of as much as a machine of the usual size cannot hold.
+// tenGiB is a bomb larger than the memory of a usual machine.
 func tenGiB(v *web.Visit) {
 	const parts = 10 << 10
 	one := zeroPart()
@@ -141,8 +141,8 @@ func tenGiB(v *web.Visit) {
 	}
 }
 
-// zeroPart is a member of gzip that unpacks to 1 MiB. Members may follow one another (RFC
-// 1952 section 2.2).
+// zeroPart is a gzip member that unpacks to 1 MiB. Members may follow one another (RFC 1952 section
+// 2.2).
 var zeroPart = sync.OnceValue(func() []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
@@ -153,8 +153,7 @@ var zeroPart = sync.OnceValue(func() []byte {
 	return out.Bytes()
 })
 
-// Answers without end do end, for the sake of the machine that both sides share: past what
-// a crawler may take.
+// Endless answers end past the crawler's bound, because both sides share the machine.
 const endlessMost = bodyMost + 2*buffered
 
 func endlessBody(v *web.Visit) {
@@ -174,14 +173,14 @@ func endlessRaw(text, repeat string) web.Behaviour {
 			_, err := io.WriteString(w, text)
 			more := strings.Repeat(repeat, block/len(repeat))
 			for sent := 0; sent < most && err == nil; sent += len(more) {
-				_, err = io.WriteString(w, more) // an error is a client that has left
+				_, err = io.WriteString(w, more) // an error means that the client has left
 			}
 		})
 	})
 }
 
-// robotsBomb has the bomb at robots.txt. A crawler that cannot read it may ask for pages or
-// not; other hosts go on.
+// robotsBomb serves the bomb as robots.txt. A crawler that cannot read it may request pages or not;
+// other hosts continue.
 func robotsBomb(t blow) Case {
 	c := t.make()
 	c.sites = func(Options) []web.Site {

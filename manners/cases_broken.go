@@ -8,11 +8,11 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// brokenMost is how often a broken answer may be asked for. A crawler tries again, as the
-// fault may be in the way, and RFC 9110 section 9.2.2 lets it; but not for ever.
+// brokenMost bounds the requests for a broken answer. A crawler may retry, because the fault may be
+// in the network (RFC 9110 section 9.2.2), but not for ever.
 const brokenMost = 5
 
-// brokenCases are about answers that are wrong, by mistake or not.
+// brokenCases returns the cases of invalid answers, deliberate or not.
 func brokenCases() []Case {
 	var cases []Case
 	for _, t := range []blow{{
@@ -47,7 +47,7 @@ func brokenCases() []Case {
 	return cases
 }
 
-// halfGzip answers with the first half of a member, as if it were all.
+// halfGzip answers with the first half of a member, as if it were complete.
 func halfGzip(v *web.Visit) {
 	part := zeroPart()
 	part = part[:len(part)/2]

@@ -6,11 +6,10 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// stayAway is how long a crawler leaves a host alone, at least, that asks for far more than
-// a run lasts.
+// stayAway is the least pause of a crawler for a host whose delay far exceeds a run.
 const stayAway = 10 * time.Second
 
-// crawlDelays are about Crawl-delay in robots.txt.
+// crawlDelays returns the cases of Crawl-delay in robots.txt.
 func crawlDelays() []timed {
 	wants := func(id, title, robots string, gap time.Duration) timed {
 		return timed{
@@ -34,7 +33,7 @@ func crawlDelays() []timed {
 	}
 }
 
-// longDelay judges what no run can wait for: the next page comes late, or never.
+// longDelay judges a delay longer than any run: the next page comes late, or never.
 func longDelay(e *Evidence) Verdict {
 	log := pages(e.of(e.host))
 	if len(log) > 1 {

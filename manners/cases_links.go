@@ -9,10 +9,10 @@ import (
 const (
 	sourceMeta   = "HTML 4.01 appendix B.4.1"
 	sourceGoogle = "Google, robots meta tag and X-Robots-Tag"
-	sourceRel    = "Google, qualify outbound links" // HTML has nofollow alone, and not whether to follow it
+	sourceRel    = "Google, qualify outbound links" // HTML does not define whether to follow
 )
 
-// linksCases are about which links are followed, and where they lead.
+// linksCases returns the cases of followed links and their targets.
 func linksCases() []Case {
 	var cases []Case
 	for _, t := range slices.Concat(linksMeta(), linksHeader(), linksRel(), linksReferences(), linksHTML(), linksRobots()) {
@@ -22,8 +22,8 @@ func linksCases() []Case {
 		linksRedirects(), linksRedirectChain(), linksRedirectLoop(), linksRedirectHost(), linksEmbedded(), linksElsewhere())
 }
 
-// marked is a case of two pages: one that says something of its links, and one that does
-// not. A crawler that asks for what the second links to follows links from such pages.
+// marked is a case of two pages: one marks its links, the other does not. A crawler that requests
+// the links of the second page follows links from such pages.
 func marked(id, title, source string, level Level, says page) links {
 	says.links = []string{"/below/hidden"}
 	return links{
@@ -37,20 +37,20 @@ func marked(id, title, source string, level Level, says page) links {
 	}
 }
 
-// closed has the links of the marked page not followed.
+// closed expects the links of the marked page not to be followed.
 func closed(t links, why string) links {
 	t.control = append(t.control, "/below/open")
 	t.deny, t.why = []string{"/below/hidden"}, why
 	return t
 }
 
-// opened has them followed as others are.
+// opened expects them to be followed like others.
 func opened(t links) links {
 	t.want = []string{"/below/hidden", "/below/open"}
 	return t
 }
 
-// linksMeta are about meta elements of robots.
+// linksMeta returns the cases of robots meta elements.
 func linksMeta() []links {
 	own := closed(marked("links-meta-agent", "Obeys a meta element of its own name", sourceGoogle, Opinion,
 		page{head: `<meta name="{agent}" content="nofollow">`}), "and the one page that links to it says nofollow to this crawler")
@@ -68,7 +68,7 @@ func linksMeta() []links {
 	}
 }
 
-// linksHeader are about X-Robots-Tag.
+// linksHeader returns the cases of X-Robots-Tag.
 func linksHeader() []links {
 	header := func(value string) page { return page{header: map[string]string{"X-Robots-Tag": value}} }
 	own := closed(marked("links-header-agent", "Obeys an X-Robots-Tag of its own name", sourceGoogle, Opinion,
@@ -83,8 +83,8 @@ func linksHeader() []links {
 	}
 }
 
-// linksRel are about links that say something of themselves. What ugc and sponsored say is
-// for ranking, and no wish that a page be left alone.
+// linksRel returns the cases of rel on links. ugc and sponsored concern ranking, and do not ask
+// crawlers to leave a page alone.
 func linksRel() []links {
 	return []links{{
 		id: "links-rel-nofollow", title: "Does not follow a link of rel=nofollow", source: sourceRel, level: Opinion,

@@ -8,11 +8,11 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// redirectsMost is how many requests one chain of redirects is worth: the first, and the
-// 20 redirects that the Fetch standard follows (HTTP-redirect fetch).
+// redirectsMost bounds the requests for one chain of redirects: the first, and the 20 redirects
+// that the Fetch standard follows (HTTP-redirect fetch).
 const redirectsMost = 21
 
-// linksRedirects have a redirect of each status, and of each form of Location.
+// linksRedirects has a redirect of each status, and of each form of Location.
 func linksRedirects() Case {
 	const id, host = "links-redirects", "links-redirects.test"
 	return links{
@@ -38,8 +38,8 @@ func linksRedirects() Case {
 	}.make()
 }
 
-// linksRedirectChain has five redirects, as many as RFC 9309 has a crawler follow to a
-// robots.txt. For pages no standard says how many.
+// linksRedirectChain has five redirects, as many as RFC 9309 has a crawler follow to a robots.txt.
+// No standard sets a number for pages.
 func linksRedirectChain() Case {
 	t := links{
 		id: "links-redirect-chain", level: Opinion, source: "RFC 9110 section 15.4",
@@ -91,7 +91,7 @@ func linksRedirectLoop() Case {
 	}
 }
 
-// linksRedirectHost redirects to another host, which has a robots.txt of its own.
+// linksRedirectHost redirects to another host, which has its own robots.txt.
 func linksRedirectHost() Case {
 	const id, other = "links-redirect-host", "links-redirect-host-2.test"
 	return Case{
@@ -169,7 +169,7 @@ func linksEmbedded() Case {
 	return t.make()
 }
 
-// tracked are the ways to write the one page of linksCanonical.
+// tracked returns the spellings of the one page of linksCanonical.
 func tracked() []string {
 	var targets []string
 	for _, from := range []string{"mail", "feed", "forum", "banner"} {
@@ -178,8 +178,8 @@ func tracked() []string {
 	return targets
 }
 
-// linksCanonical has one page by many names, each of which says which is the right one.
-// That can be known only once some have been read, so a crawler that asks for a few is right.
+// linksCanonical has one page under many URLs, each with the same canonical link. A crawler knows
+// this only after reading some, so it may request a few.
 func linksCanonical() Case {
 	const id = "links-canonical"
 	return Case{
@@ -243,7 +243,7 @@ func linksFragments() Case {
 	}
 }
 
-// linksForms has forms and a button that change something.
+// linksForms has forms and a button that change state.
 func linksForms() Case {
 	const id = "links-forms"
 	return Case{
@@ -277,7 +277,7 @@ func linksForms() Case {
 	}
 }
 
-// linksLogin has pages that ask for a name and a password.
+// linksLogin has pages that require a name and a password.
 func linksLogin() Case {
 	const id, most = "links-login", 3
 	members := []string{"/members/1", "/members/2", "/members/3"}

@@ -2,7 +2,7 @@ package manners
 
 import "github.com/mosey-web/mosey/manners/web"
 
-// linksReferences are about where a reference leads.
+// linksReferences returns the cases of resolving references.
 func linksReferences() []links {
 	return []links{{
 		id: "links-base", level: Must, exact: true, source: "RFC 3986 section 5.1.1, HTML standard section 4.2.3",
@@ -72,7 +72,7 @@ func linksReferences() []links {
 	}}
 }
 
-// linksHTML are about what is a link in a page.
+// linksHTML returns the cases of links in HTML.
 func linksHTML() []links {
 	return []links{{
 		id: "links-entities", level: Should, exact: true, source: "HTML standard, character reference state",
@@ -99,7 +99,7 @@ func linksHTML() []links {
 		id: "links-types", level: Opinion, source: "RFC 9110 section 8.3, MIME Sniffing standard section 7",
 		title: "Takes no file for HTML that says that it is something else",
 		root:  page{links: []string{"/file/octets", "/file/text", "/file/html"}},
-		// A crawler need not ask for files that it cannot read: the first of them are no control.
+		// A crawler need not request files that it cannot read: the first of them are no control.
 		control: []string{"/file/html", "/below/html"},
 		pages: map[string]web.Behaviour{
 			"/file/octets": text{kind: "application/octet-stream", body: `<!doctype html><a href="/below/octets">a link</a>`},
@@ -114,7 +114,7 @@ func linksHTML() []links {
 	}}
 }
 
-// linksRobots are about links to what robots.txt disallows, of all forms but an anchor.
+// linksRobots returns the cases of links that robots.txt disallows, in all forms but anchors.
 func linksRobots() []links {
 	const robots = "User-agent: *\nDisallow: /private/\n"
 	const denied = "and robots.txt disallows it"

@@ -7,13 +7,13 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// sourcePrivate is where the cases of private addresses are from. No standard of crawlers
-// speaks of them.
+// sourcePrivate is the source of the cases of private addresses. No standard of crawlers covers
+// them.
 const sourcePrivate = "OWASP, server-side request forgery prevention"
 
-// privateCases are about addresses that the public web has no business with. A crawler that
-// is judged on loopback is allowed the network of the suite, and no other of 127.0.0.0/8.
-// All of them need to see the address that is asked, which is none of a proxy's.
+// privateCases returns the cases of private addresses, which the public web must not use. A crawler
+// judged on loopback is allowed the network of the suite, and no other of 127.0.0.0/8. All cases
+// need the address of each request, which a proxy would hide.
 func privateCases() []Case {
 	link := func(id, title string, hosts ...string) Case {
 		return private(id, title, "/", func(at writer) map[string]web.Behaviour {
@@ -59,12 +59,12 @@ func privateCases() []Case {
 	}
 }
 
-// writer writes a URL of a host.
+// writer builds a URL of a host.
 type writer func(host string) string
 
-// private is a case whose pages lead to a private address. The log shows by the path which
-// case has led there: each has its own. The function at writes such a URL for a host. What
-// leads there is at the target that the case needs.
+// private is a case whose pages lead to a private address. Each case has its own path, which
+// identifies it in the log. The function at builds such a URL for a host. The page at the target
+// needs leads there.
 func private(id, title, needs string, paths func(at writer) map[string]web.Behaviour) Case {
 	own := "/" + id + "/"
 	return Case{
@@ -93,8 +93,8 @@ func private(id, title, needs string, paths func(at writer) map[string]web.Behav
 	}
 }
 
-// resolved is a case of two hosts: one that resolves as others do and links to the other,
-// whose name resolves to a private address.
+// resolved is a case of two hosts. The first resolves normally and links to the second, whose name
+// resolves to a private address.
 func resolved(id, title string, mode web.DNSMode) Case {
 	other := id + "-2.test"
 	targets := []string{"/a", "/b", "/c"}
@@ -105,7 +105,7 @@ func resolved(id, title string, mode web.DNSMode) Case {
 			second := linked(other, nil, targets...)
 			second.DNS = mode
 			for _, target := range append(targets, "/") {
-				// Each request then needs a connection of its own, and a look at the name.
+				// Each request then needs its own connection, and a lookup of the name.
 				p, _ := second.Paths[target].(page)
 				p.header = map[string]string{"Connection": "close"}
 				second.Paths[target] = p

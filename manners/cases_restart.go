@@ -10,14 +10,13 @@ import (
 
 const sourceRestart = "Mosey's own promise: a kill at any instant changes nothing for a site"
 
-// restartPages are enough for a crawler to be killed among them.
+// restartPages are enough for a kill to happen among them.
 const restartPages = 40
 
-// fromBefore is how many pages may be asked for again: the one in flight, and one whose
-// answer had not been stored.
+// fromBefore bounds the pages requested again: the one in flight, and one with an unsaved answer.
 const fromBefore = 2
 
-// restarts are about a crawler that is killed and started again.
+// restarts returns the cases of a crawler that is killed and restarted.
 func restarts() []timed {
 	return []timed{{
 		id: "restart-gap", source: sourceRestart, restart: true, title: "Keeps the delay across its own restart",
@@ -34,8 +33,8 @@ func restarts() []timed {
 	}}
 }
 
-// aroundKill are the requests of the case's host before the first kill, and after the start
-// that followed it.
+// aroundKill returns the requests of the case's host before the first kill, and after the next
+// start.
 func (e *Evidence) aroundKill() (before, after web.Log, v Verdict) {
 	kill := slices.IndexFunc(e.Events, func(ev Event) bool { return ev.Kind == Killed })
 	start := kill + slices.IndexFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })

@@ -14,7 +14,7 @@ const (
 	retryWait   = 4 * time.Second
 )
 
-// busy answers with a status and a Retry-After, which is empty for none.
+// busy answers with a status and a Retry-After; empty omits the header.
 func busy(status int, retryAfter string) web.Behaviour {
 	header := make(map[string]string)
 	if retryAfter != "" {
@@ -23,7 +23,7 @@ func busy(status int, retryAfter string) web.Behaviour {
 	return text{status: status, header: header, body: http.StatusText(status) + "\n"}
 }
 
-// busyUntil answers with a date, so long after the request, in a form of dates.
+// busyUntil answers with a date, wait after the request, in a form of dates.
 func busyUntil(status int, wait time.Duration, form string) web.Behaviour {
 	return serveFunc(func(v *web.Visit) {
 		busy(status, time.Now().UTC().Add(wait).Format(form)).Serve(v)
@@ -39,7 +39,7 @@ func busyRoot(answer web.Behaviour) func(string, Options) []web.Site {
 	}
 }
 
-// busyThird is a site of n pages. It is busy at the third request, for whichever page that is.
+// busyThird is a site of n pages. It is busy at the third request, whatever its page.
 func busyThird(n int, answer web.Behaviour) func(string, Options) []web.Site {
 	return func(host string, _ Options) []web.Site {
 		s := linked(host, nil, numbered("/p", n)...)
@@ -56,7 +56,7 @@ func busyThird(n int, answer web.Behaviour) func(string, Options) []web.Site {
 	}
 }
 
-// firstBusy is the first answer of the case's host that is 429 or 503.
+// firstBusy returns the first 429 or 503 of the case's host.
 func firstBusy(e *Evidence) (r web.Record, later web.Log, ok bool) {
 	log := e.of(e.host)
 	at := slices.IndexFunc(log, func(r web.Record) bool {
@@ -66,7 +66,7 @@ func firstBusy(e *Evidence) (r web.Record, later web.Log, ok bool) {
 		return web.Record{}, nil, false
 	}
 	for _, o := range log {
-		// What was asked for before the answer was there is not asked against it.
+		// Requests from before the end of the answer do not count against the crawler.
 		if o.Start >= log[at].End {
 			later = append(later, o)
 		}
@@ -74,8 +74,8 @@ func firstBusy(e *Evidence) (r web.Record, later web.Log, ok bool) {
 	return log[at], later, true
 }
 
-// rested judges that a host was left alone for the time that its first busy answer asks for,
-// and at least for so long.
+// rested judges that a host was left alone for the time in its first busy answer, at least for
+// least.
 func rested(least time.Duration) func(*Evidence) Verdict {
 	return func(e *Evidence) Verdict {
 		r, later, ok := firstBusy(e)
@@ -97,7 +97,7 @@ func rested(least time.Duration) func(*Evidence) Verdict {
 	}
 }
 
-// leftAlone judges a wait that is longer than any run.
+// leftAlone judges a wait longer than any run.
 func leftAlone(e *Evidence) Verdict {
 	r, later, ok := firstBusy(e)
 	end := e.end()
@@ -113,7 +113,7 @@ func leftAlone(e *Evidence) Verdict {
 	return pass("the host was left alone for %s after the answer %d", short(end-r.End), r.Status)
 }
 
-// retries are about times that Retry-After names plainly.
+// retries returns the cases of a valid Retry-After.
 func retries() []timed {
 	const second = "4"
 	var cases []timed
@@ -152,10 +152,10 @@ func retries() []timed {
 	})
 }
 
-// backoffLeast is the least wait after an error that is longer than a usual gap.
+// backoffLeast returns the least wait after an error that is longer than a usual gap.
 func backoffLeast(e *Evidence) time.Duration { return max(e.Delay, time.Second) * 3 / 2 }
 
-// retryOdd are about a Retry-After that names no time to come.
+// retryOdd returns the cases of a Retry-After without a future time.
 func retryOdd() []timed {
 	usual := func(e *Evidence) Verdict { return rested(max(e.Delay, 500*time.Millisecond))(e) }
 	odd := func(id, title string, answer web.Behaviour) timed {
@@ -179,7 +179,7 @@ func retryOdd() []timed {
 
 const againMost = 10
 
-// failures are hosts that fail without saying for how long.
+// failures returns the cases of hosts that fail without a Retry-After.
 func failures() []timed {
 	again := func(e *Evidence) Verdict { return notAtOnce(e, numbered("/p", 3)) }
 	return []timed{{
@@ -206,7 +206,7 @@ func failures() []timed {
 	}}
 }
 
-// notAtOnce judges that targets which fail are asked for again only after a pause.
+// notAtOnce judges that failing targets are requested again only after a pause.
 func notAtOnce(e *Evidence, targets []string) Verdict {
 	log, came := e.of(e.host), 0
 	for _, target := range targets {

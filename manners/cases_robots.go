@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// robotsCases are about what a robots.txt says.
+// robotsCases returns the cases of the content of robots.txt.
 func robotsCases() []Case {
 	tables := [][]rules{robotsGroups(), robotsMatches(), robotsTexts()}
 	var cases []Case
@@ -19,7 +19,7 @@ func robotsCases() []Case {
 	return append(cases, robotsOrigin(), robotsKept())
 }
 
-// robotsGroups are about which group of lines is the crawler's.
+// robotsGroups returns the cases of selecting the crawler's group of lines.
 func robotsGroups() []rules {
 	return []rules{{
 		id: "robots-first", section: "2.3", title: "Reads robots.txt before the first page",
@@ -55,7 +55,7 @@ func robotsGroups() []rules {
 	}}
 }
 
-// robotsMatches are about which paths a rule matches.
+// robotsMatches returns the cases of matching paths to rules.
 func robotsMatches() []rules {
 	return []rules{{
 		id: "robots-longest", section: "2.2.2", title: "Follows the rule that matches the most octets",
@@ -95,7 +95,7 @@ func robotsMatches() []rules {
 	}}
 }
 
-// robotsTexts are about how a robots.txt is written.
+// robotsTexts returns the cases of the syntax of robots.txt.
 func robotsTexts() []rules {
 	const private = "User-agent: *\nDisallow: /private/\n"
 	plain := func(id, title, section, body string) rules {
@@ -134,7 +134,7 @@ func longRobots() string {
 	return b.String()
 }
 
-// robotsOrigin has two hosts: what one allows says nothing of the other.
+// robotsOrigin has two hosts, because the rules of one do not apply to the other.
 func robotsOrigin() Case {
 	const id, other = "robots-origin", "robots-origin-www.test"
 	return Case{

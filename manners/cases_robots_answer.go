@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// robotsAnswerCases are about how a robots.txt is answered.
+// robotsAnswerCases returns the cases of answers to a robots.txt request.
 func robotsAnswerCases() []Case {
 	var cases []Case
 	for _, t := range robotsAnswers() {
@@ -16,7 +16,7 @@ func robotsAnswerCases() []Case {
 	return append(cases, robotsRedirects(), robotsRedirectHost(), robotsChanges(), robotsReturns())
 }
 
-// robotsAnswers are about the status of a robots.txt.
+// robotsAnswers returns the cases of the status of a robots.txt.
 func robotsAnswers() []rules {
 	answers := func(code int) web.Behaviour {
 		return text{status: code, body: http.StatusText(code) + "\n"}
@@ -80,7 +80,7 @@ func robotsRedirects() Case {
 	}
 }
 
-// robotsRedirectHost redirects robots.txt to another host, whose text is meant for the first.
+// robotsRedirectHost redirects robots.txt to another host, whose text applies to the first.
 func robotsRedirectHost() Case {
 	const id, other = "robots-redirect-host", "robots-redirect-host-2.test"
 	return Case{
@@ -101,8 +101,8 @@ func robotsRedirectHost() Case {
 	}
 }
 
-// robotsChanges has a robots.txt that denies all from the second time on. A crawler may keep
-// the first for a day, so only one that asks again, as after a restart, can break it.
+// robotsChanges has a robots.txt that denies all from the second request on. A crawler may cache
+// the first for a day, so only one that requests it again, as after a restart, can break it.
 func robotsChanges() Case {
 	const id, many = "robots-changes", 12
 	return Case{
@@ -133,7 +133,7 @@ func robotsChanges() Case {
 	}
 }
 
-// robotsReturns has a robots.txt that answers 503 at first. A patient crawler comes back.
+// robotsReturns has a robots.txt that answers 503 at first. A patient crawler retries.
 func robotsReturns() Case {
 	const id = "robots-returns"
 	return Case{

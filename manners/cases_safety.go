@@ -2,7 +2,7 @@ package manners
 
 import "slices"
 
-// safetyCases are about what is hostile or broken.
+// safetyCases returns the cases of hostile or broken sites.
 func safetyCases() []Case {
 	return slices.Concat(privateCases(), tlsCases(), trapCases(), bombCases(), brokenCases())
 }

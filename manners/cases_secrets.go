@@ -13,7 +13,7 @@ func portText(port int) string { return strconv.Itoa(port) }
 // beyond is a page of a second host. Only a page of the first links to it.
 const beyond = "/beyond"
 
-// secrets are about what a request to one host tells of another.
+// secrets returns the cases of requests to one host that reveal data of another.
 func secrets() []timed {
 	return []timed{{
 		id: "traffic-cookies", level: Must, source: "RFC 6265 section 5.4", title: "Sends the cookie of a host to no other",
@@ -82,7 +82,7 @@ func secrets() []timed {
 	}}
 }
 
-// told fails requests to a host that tell what they should not.
+// told fails requests to a host that reveal secrets.
 func told(e *Evidence, host, what string, tells func(web.Record) bool) Verdict {
 	log := e.of(host)
 	for _, r := range log {
@@ -96,10 +96,10 @@ func told(e *Evidence, host, what string, tells func(web.Record) bool) Verdict {
 	return pass("none of %s to %s had %s", counted(len(log), "request"), host, what)
 }
 
-// refusedMost is how often a page that is refused may be asked for.
+// refusedMost bounds the requests for a refused page.
 const refusedMost = 3
 
-// repeats are about requests that bring nothing new.
+// repeats returns the cases of needless requests.
 func repeats() []timed {
 	refusedStatus := func(id, title, source string, most int, statuses ...int) timed {
 		targets := make([]string, len(statuses))
@@ -161,8 +161,7 @@ func repeats() []timed {
 	}
 }
 
-// most is how often a page may be asked for. After a kill a crawler may not know of its
-// last requests.
+// most bounds the requests for a page. After a kill a crawler may not know its last requests.
 func (e *Evidence) most(n int) int {
 	for _, ev := range e.Events {
 		if ev.Kind == Killed {
@@ -172,12 +171,12 @@ func (e *Evidence) most(n int) int {
 	return n
 }
 
-// atMost judges that each target was asked for by GET at most so often.
+// atMost judges that each target was requested by GET at most this often.
 func atMost(e *Evidence, most int, targets ...string) Verdict {
 	return bounded(e, most, func(target string) []string { return []string{target} }, targets)
 }
 
-// together judges that targets which are the same were asked for by GET once, all in all.
+// together judges that equal targets were requested by GET once in total.
 func together(e *Evidence, targets ...string) Verdict {
 	return bounded(e, 1, func(string) []string { return targets }, targets[:1])
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// timed is a case about when a crawler asks.
+// timed is a case of the timing of requests.
 type timed struct {
 	id, title, source string
 
@@ -21,7 +21,7 @@ type timed struct {
 	judge func(*Evidence) Verdict
 }
 
-// make is the case. Its level is an opinion where none is set.
+// make builds the case. Its level defaults to Opinion.
 func (t timed) make(group Group) Case {
 	level := t.level
 	if level == "" {
@@ -35,14 +35,14 @@ func (t timed) make(group Group) Case {
 	}
 }
 
-// Where opinions about time are from.
+// Sources of opinions about timing.
 const (
 	sourceDelay      = "the delay that the crawler was set to"
 	sourceCrawlDelay = "Crawl-delay, as robots.txt files have had it since about 2000"
 	sourceOwners     = "what owners of sites wish for"
 )
 
-// timeCases are about when a crawler asks.
+// timeCases returns the cases of the timing of requests.
 func timeCases() []Case {
 	var cases []Case
 	for _, table := range [][]timed{
@@ -55,7 +55,7 @@ func timeCases() []Case {
 	return cases
 }
 
-// numbered are so many targets: prefix1, prefix2 and so on.
+// numbered returns n targets: prefix1, prefix2 and so on.
 func numbered(prefix string, n int) []string {
 	targets := make([]string, n)
 	for i := range targets {
@@ -64,8 +64,8 @@ func numbered(prefix string, n int) []string {
 	return targets
 }
 
-// onePlace is the sites of a case with one host of so many pages, and a robots.txt that
-// is 404 if it is empty.
+// onePlace returns the sites of a case with one host of n pages. Its robots.txt answers 404 if it
+// is empty.
 func onePlace(robots string, n int) func(string, Options) []web.Site {
 	return func(host string, _ Options) []web.Site {
 		var answer web.Behaviour
@@ -76,7 +76,7 @@ func onePlace(robots string, n int) func(string, Options) []web.Site {
 	}
 }
 
-// answered has one behaviour for each of so many pages below a healthy root.
+// answered has the same behaviour for each of n pages below a healthy root.
 func answered(n int, b web.Behaviour) func(string, Options) []web.Site {
 	return func(host string, _ Options) []web.Site {
 		s := linked(host, nil, numbered("/p", n)...)
@@ -87,7 +87,7 @@ func answered(n int, b web.Behaviour) func(string, Options) []web.Site {
 	}
 }
 
-// delayed judges only if the crawler was set to a delay.
+// delayed judges only if the crawler was given a delay.
 func delayed(judge func(*Evidence) Verdict) func(*Evidence) Verdict {
 	return func(e *Evidence) Verdict {
 		if e.Delay == 0 {
@@ -168,7 +168,7 @@ func timeGaps() []timed {
 	}}
 }
 
-// timeLoad are hosts that take their time.
+// timeLoad returns the cases of slow hosts.
 func timeLoad() []timed {
 	one := func(e *Evidence) Verdict { return gaps(pages(e.of(e.host)), 0) }
 	return []timed{{
@@ -187,7 +187,7 @@ func timeLoad() []timed {
 	}}
 }
 
-// slowly answers with a page after a while.
+// slowly answers with a page after a wait.
 func slowly(wait time.Duration) web.Behaviour {
 	return serveFunc(func(v *web.Visit) {
 		v.Wait(wait)
@@ -235,8 +235,8 @@ func timeRedirects() []timed {
 	}}
 }
 
-// redirecting is a site with three redirects: /go/1 leads to /to/1 of the same site, or
-// below the base.
+// redirecting is a site with three redirects: /go/1 leads to /to/1 of the same site, or below the
+// base.
 func redirecting(host, base string) web.Site {
 	s := linked(host, nil, numbered("/go/", 3)...)
 	for i, from := range numbered("/go/", 3) {

@@ -9,7 +9,7 @@ import (
 // RFC 9110 has automated clients refuse a bad certificate with SHOULD, not MUST.
 const sourceTLS = "RFC 9110 section 4.3.4"
 
-// tlsCases are about certificates. A client that refuses one connects and asks for nothing.
+// tlsCases returns the cases of certificates. A client that refuses one connects without a request.
 func tlsCases() []Case {
 	return []Case{
 		tlsValid(),

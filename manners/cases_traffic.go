@@ -9,7 +9,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// trafficCases are about what a crawler's requests are made of, and which of them are needed.
+// trafficCases returns the cases of the form of requests, and of needless ones.
 func trafficCases() []Case {
 	var cases []Case
 	for _, table := range [][]timed{agents(), encodings(), secrets(), repeats()} {
@@ -22,17 +22,17 @@ func trafficCases() []Case {
 
 var (
 	comment = regexp.MustCompile(`\([^()]*\)`)
-	// compatible is how crawlers name themselves within the words of a browser.
+	// compatible matches the name that a crawler adds within a browser's User-Agent.
 	compatible = regexp.MustCompile(`(?i)compatible;\s*([\w-]+)`)
-	// browsers are the products of browsers, and what they claim to be like.
+	// browsers matches the products of browsers, and their compatibility claims.
 	browsers = regexp.MustCompile(
 		`(?i)^(Mozilla|AppleWebKit|(Headless)?Chrome|Chromium|Safari|Mobile|Gecko|Firefox|Version|Edge?|OPR|Opera)(/|$)`)
-	// product is a product and its version, RFC 9110 section 10.1.5.
+	// product matches a product and its version, RFC 9110 section 10.1.5.
 	product = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+(/[!#$%&'*+.^_`|~0-9A-Za-z-]+)?$")
 	contact = regexp.MustCompile(`(?i)https?://|www\.|[^\s@]+@[^\s@]+`)
 )
 
-// productOf is the first product in a User-Agent that is no browser's.
+// productOf returns the first product in a User-Agent that is no browser's.
 func productOf(agent string) string {
 	if m := compatible.FindStringSubmatch(agent); m != nil && !strings.EqualFold(m[1], "MSIE") {
 		return m[1]
@@ -163,7 +163,7 @@ func offers(r web.Record, codings ...string) bool {
 	return false
 }
 
-// typed has what is sent as text be HTML.
+// typed declares text as HTML.
 type typed struct{ http.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.

@@ -8,12 +8,12 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// trapMost is how many pages of a trap a crawler may ask for. It cannot know a trap before
-// it has seen some: eight years of a calendar can be real. At the usual delay of a second,
-// 100 requests take less than two minutes. That does a site no harm.
+// trapMost bounds the requested pages of a trap. A crawler cannot know a trap before it has seen
+// some: eight years of a calendar can be real. At the usual delay of a second, 100 requests take
+// less than two minutes and do a site no harm.
 const trapMost = 100
 
-// trapCases are about spaces of pages without end.
+// trapCases returns the cases of endless spaces of pages.
 func trapCases() []Case {
 	trap := func(id, title, source, prefix string, shape web.TrapShape) Case {
 		return Case{
@@ -41,7 +41,7 @@ func trapCases() []Case {
 	}
 }
 
-// enter is where a trap begins.
+// enter returns the entrance of a trap.
 func enter(shape web.TrapShape) string {
 	return map[web.TrapShape]string{
 		web.TrapCalendar: "/calendar/2026/11", web.TrapPaths: "/a/b/", web.TrapQuery: "/search?page=1",
@@ -49,8 +49,8 @@ func enter(shape web.TrapShape) string {
 	}[shape]
 }
 
-// trapRedirects is a chain of redirects that has no end and no circle. A crawler that takes
-// each for a new page, in its turn, is bounded as in other traps.
+// trapRedirects is a chain of redirects without an end or a circle. A crawler that treats each as a
+// new page is bounded as in other traps.
 func trapRedirects() Case {
 	const id = "trap-redirects"
 	return Case{
@@ -68,8 +68,8 @@ func trapRedirects() Case {
 	}
 }
 
-// trapped judges that at most trapMost pages of a trap were asked for, and that the crawler
-// had left it before the run ended.
+// trapped judges that at most trapMost pages of a trap were requested, and that the crawler had
+// left it before the run ended.
 func trapped(e *Evidence, in func(target string) bool) Verdict {
 	var got web.Log
 	distinct := make(map[string]bool)
@@ -94,7 +94,7 @@ func trapped(e *Evidence, in func(target string) bool) Verdict {
 		return pass("%s of the trap asked for, and the crawler has come to its end", counted(len(distinct), "page"))
 	}
 	last := got[len(got)-1]
-	// A crawler that was still inside would have gone on after as long as it waited before.
+	// A crawler still inside would have continued at its earlier pace.
 	pace := got
 	if len(got) == 1 {
 		pace = e.Log
@@ -107,8 +107,7 @@ func trapped(e *Evidence, in func(target string) bool) Verdict {
 	return pass("%s of the trap asked for, and none in the last %s of the run", counted(len(distinct), "page"), short(quiet))
 }
 
-// longest is the longest time between the starts of two requests in a row, and at least the
-// delay.
+// longest returns the longest time between the starts of two requests in a row, at least the delay.
 func longest(log web.Log, delay time.Duration) time.Duration {
 	gap := delay
 	for i := 1; i < len(log); i++ {
@@ -117,8 +116,8 @@ func longest(log web.Log, delay time.Duration) time.Duration {
 	return gap
 }
 
-// manyLinks is a page of a million links, all of which robots.txt disallows, so that a polite
-// crawler has to do no more than read it.
+// manyLinks is a page of a million links, all disallowed by robots.txt. A polite crawler only has
+// to read it.
 func manyLinks() Case {
 	const count = 1_000_000
 	t := blow{

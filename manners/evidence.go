@@ -11,7 +11,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// EventKind is what was done to the crawler.
+// EventKind names an event of the crawler's process.
 type EventKind string
 
 // The kinds of events.
@@ -20,30 +20,30 @@ const (
 	Killed EventKind = "killed"
 	// Started is the crawler's start, the first included.
 	Started EventKind = "started"
-	// Ended is the crawler's end of its own accord, in whatever way.
+	// Ended is any other end of the crawler's process.
 	Ended EventKind = "ended"
-	// Stopped is the end of a run whose crawler had not ended. A run without either event
-	// ends with its last request.
+	// Stopped is the end of a run whose crawler had not ended. A run without either event ends with
+	// its last request.
 	Stopped EventKind = "stopped"
 )
 
 var eventKinds = []EventKind{Killed, Started, Ended, Stopped}
 
-// Event is what was done to the crawler, and when: since the start of the web.
+// Event is an event of the crawler's process. Its time is since the start of the web.
 type Event struct {
 	At   time.Duration `json:"at"`
 	Kind EventKind     `json:"event"`
 }
 
-// Evidence is what a case is judged by.
+// Evidence is the input for judging a case.
 type Evidence struct {
 	// All is the log of all hosts, Log that of the hosts of the case, both by start.
 	All, Log web.Log
 	Events   []Event
 	Options
 
-	// Silent are the connections without a request to addresses that only the hosts of
-	// the case have.
+	// Silent are the connections without a request to addresses that only the hosts of the case
+	// have.
 	Silent web.Log
 
 	host    string
@@ -54,7 +54,7 @@ type Evidence struct {
 // inside reports whether a request went to an address of the web.
 func (e *Evidence) inside(r web.Record) bool { return e.network.Contains(r.LocalAddr.Addr()) }
 
-// tolerance is how much a gap may be short because of the reading of clocks.
+// tolerance is the allowed shortfall of a gap because of the reading of clocks.
 const tolerance = 5 * time.Millisecond
 
 // seenMost bounds the requests that a verdict shows.
@@ -80,7 +80,7 @@ func unjudged(reason string, args ...any) Verdict {
 	return Verdict{Result: Unjudged, Reason: fmt.Sprintf(reason, args...)}
 }
 
-// worst is the first of the verdicts that is not passed, or else the first.
+// worst returns the first verdict that is not passed, or else the first.
 func worst(verdicts ...Verdict) Verdict {
 	for _, result := range Results() {
 		for _, v := range verdicts {
@@ -92,7 +92,7 @@ func worst(verdicts ...Verdict) Verdict {
 	return verdicts[0]
 }
 
-// hostName is a Host header without its port, in lower case.
+// hostName returns a Host header without its port, in lower case.
 func hostName(header string) string {
 	name, _, _ := strings.Cut(strings.ToLower(header), ":")
 	return name
@@ -100,7 +100,7 @@ func hostName(header string) string {
 
 const robotsPath = "/robots.txt"
 
-// of are the requests of one host.
+// of returns the requests of one host.
 func (e *Evidence) of(host string) web.Log {
 	var log web.Log
 	for _, r := range e.All {
@@ -111,10 +111,10 @@ func (e *Evidence) of(host string) web.Log {
 	return log
 }
 
-// asked are the requests for a target (path and query) of the case's first host.
+// asked returns the requests for a target (path and query) of the case's first host.
 func (e *Evidence) asked(target string) web.Log { return asked(e.of(e.host), target) }
 
-// asked are the requests of a log for a target.
+// asked returns the requests of a log for a target.
 func asked(log web.Log, target string) web.Log {
 	var found web.Log
 	for _, r := range log {
@@ -125,7 +125,7 @@ func asked(log web.Log, target string) web.Log {
 	return found
 }
 
-// pages are the requests of a log for anything but its robots.txt.
+// pages returns the requests of a log except for robots.txt.
 func pages(log web.Log) web.Log {
 	var found web.Log
 	for _, r := range log {
@@ -136,13 +136,13 @@ func pages(log web.Log) web.Log {
 	return found
 }
 
-// killed reports whether the crawler was killed, and started again afterwards.
+// killed reports whether the crawler was killed, and restarted afterwards.
 func (e *Evidence) killed() bool {
 	kill := slices.IndexFunc(e.Events, func(ev Event) bool { return ev.Kind == Killed })
 	return kill >= 0 && slices.ContainsFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })
 }
 
-// end is the end of the run.
+// end returns the end of the run.
 func (e *Evidence) end() time.Duration {
 	var at time.Duration
 	for _, r := range e.All {
@@ -156,12 +156,12 @@ func (e *Evidence) end() time.Duration {
 	return at
 }
 
-// last reports whether the last thing that was done to the crawler is of a kind.
+// last reports whether the last event is of a kind.
 func (e *Evidence) last(kind EventKind) bool {
 	return len(e.Events) > 0 && e.Events[len(e.Events)-1].Kind == kind
 }
 
-// robotsFirst fails a host that was asked for a page before its robots.txt had been answered.
+// robotsFirst fails a host that got a page request before its robots.txt was answered.
 func (e *Evidence) robotsFirst(host string) Verdict {
 	log := e.of(host)
 	first := pages(log)
@@ -179,8 +179,8 @@ func (e *Evidence) robotsFirst(host string) Verdict {
 	return fail(first[:1], "%s was asked for before robots.txt had been answered", first[0].Target)
 }
 
-// gaps fails a log in which a request began sooner after the end of the one before than
-// the gap, or before that end. A gap of 0 judges only that requests do not overlap.
+// gaps fails a log in which a request began before the end of the previous one plus the gap. A gap
+// of 0 judges only that requests do not overlap.
 func gaps(log web.Log, gap time.Duration) Verdict {
 	if len(log) < 2 {
 		return unreached("fewer than two requests came")
@@ -203,7 +203,7 @@ func gaps(log web.Log, gap time.Duration) Verdict {
 	return pass("the shortest of %d gaps was %s, want %s", len(log)-1, short(shortest), short(gap))
 }
 
-// slack is the tolerance after a request. It is seen late that a client has hung up.
+// slack returns the tolerance after a request. The server sees a client's close late.
 func slack(r web.Record) time.Duration {
 	if r.Aborted {
 		return tolerance + 20*time.Millisecond
@@ -219,7 +219,7 @@ func short(d time.Duration) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// counted is a number of things, for people.
+// counted formats a number of things for people.
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -16,7 +16,7 @@ import (
 // formatVersion is the version of the log file's format.
 const formatVersion = 1
 
-// Head is the first line of a log file: what the run was.
+// Head is the first line of a log file: the description of the run.
 type Head struct {
 	// Format is the version of the file's format, which is 1.
 	Format int `json:"manners"`
@@ -26,22 +26,22 @@ type Head struct {
 	// Started is the start of the web by the wall clock.
 	Started time.Time `json:"started"`
 
-	// Crawler says in free words what was judged.
+	// Crawler describes the crawler in free words.
 	Crawler string `json:"crawler,omitempty"`
 
-	// Version is that of the program that served the web.
+	// Version is the version of the program that served the web.
 	Version string `json:"version,omitempty"`
 }
 
-// Run is what a log file holds.
+// Run is the content of a log file.
 type Run struct {
 	Head
 
 	Events []Event
 	Log    web.Log
 
-	// Cut is set if the file ended in the middle of its last line, as one does that was
-	// being written when its writer died. All lines before are read.
+	// Cut is set if the file ended within its last line, because its writer died. All lines before
+	// are read.
 	Cut bool
 }
 
@@ -72,11 +72,11 @@ const (
 	instantMost = 10 * 365 * 24 * time.Hour
 )
 
-// errNoLog is a file of another kind.
+// errNoLog reports a file of another kind.
 var errNoLog = errors.New(`not a log of manners: its first line has no "manners"`)
 
-// ReadRun reads a log file. Events and records may come in any order. An error names the
-// line. Lines are at most 1 MiB, and instants at most ten years.
+// ReadRun reads a log file. Events and records may come in any order. An error names the line.
+// Lines are at most 1 MiB, and instants at most ten years.
 func ReadRun(from io.Reader) (Run, error) {
 	var r Run
 	in := bufio.NewReaderSize(from, 64<<10)
@@ -105,7 +105,7 @@ func ReadRun(from io.Reader) (Run, error) {
 	}
 }
 
-// readLine reads a line of bounded length, with io.EOF for one that does not end.
+// readLine reads a line of bounded length. It returns io.EOF for a line without an end.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -120,7 +120,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// take adds what a line says.
+// take adds the content of a line.
 func take(r *Run, n int, line []byte) error {
 	if n == 1 {
 		return takeHead(r, line)
@@ -183,7 +183,7 @@ func takeEvent(r *Run, line []byte) error {
 	return nil
 }
 
-// Judge judges the run by the cases that it was about.
+// Judge judges the run by its own cases.
 func (r Run) Judge() ([]Judged, error) {
 	suite, err := New(r.Options)
 	if err != nil {

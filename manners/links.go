@@ -9,37 +9,37 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// links is a case of links that are to be followed, and of others that are not.
+// links is a case of links to follow, and of others to leave alone.
 type links struct {
 	id, title, source string
 
 	agent bool // the pages hold {agent}, the crawler's product token
 	level Level
-	// robots is the text of robots.txt; empty is an answer of 404.
+	// robots is the text of robots.txt; empty answers 404.
 	robots string
 	root   page
 	pages  map[string]web.Behaviour
 	others []web.Site
 
-	// first are the pages whose links the case is about. Where one of them, or of
-	// control, was not asked for, nothing can be said.
+	// first are the pages whose links the case judges. If one of them, or of control, was not
+	// requested, the case cannot be judged.
 	first, control []string
 
-	// want are the targets that the links lead to. One that is left out does no harm.
+	// want are the targets to request. Leaving one out does no harm.
 	want []string
-	// wantOther are those on the first of the other hosts.
+	// wantOther are the targets on the first of the other hosts.
 	wantOther []string
 
-	// deny are targets that a crawler has no reason to ask for. The reason for it is why.
+	// deny are targets that a crawler has no reason to request, for the reason why.
 	deny []string
 	why  string
 
-	// exact is set if a request for what is not there, where a link was not followed,
-	// shows that the link was misread.
+	// exact is set if a request for a missing page, in place of a link, shows that the link was
+	// misread.
 	exact bool
 }
 
-// make is the case of the links.
+// make builds the case.
 func (t links) make() Case {
 	return Case{
 		ID: t.id, Group: GroupLinks, Level: t.level, Title: t.title, Source: t.source, Agent: t.agent,
@@ -108,7 +108,7 @@ func (t links) judge(e *Evidence) Verdict {
 	return cautious("%d of %s not followed: %s", len(left), counted(all, "link"), strings.Join(left, ", "))
 }
 
-// missing are the targets that a log has no request for.
+// missing returns the targets without a request in a log.
 func missing(log web.Log, targets []string) []string {
 	var left []string
 	for _, target := range targets {
@@ -119,8 +119,8 @@ func missing(log web.Log, targets []string) []string {
 	return left
 }
 
-// requested are the requests of a log for a target, however it is written: an order of the
-// query or a percent-encoding of one's own is not what links are judged by.
+// requested returns the requests of a log for a target in any spelling: links are not judged by the
+// order of the query or by percent-encoding.
 func requested(log web.Log, target string) web.Log {
 	want := plainly(target)
 	var found web.Log
@@ -132,8 +132,7 @@ func requested(log web.Log, target string) web.Log {
 	return found
 }
 
-// plainly writes a target in one of the ways that mean the same. One that is no URL stays
-// as it is.
+// plainly normalizes the spelling of a target. It returns an invalid URL unchanged.
 func plainly(target string) string {
 	u, err := url.ParseRequestURI(target)
 	if err != nil {
@@ -149,8 +148,7 @@ func plainly(target string) string {
 	return u.Path + "?" + query.Encode()
 }
 
-// strays are the requests for what is not there, but for files that crawlers look for
-// at fixed places.
+// strays returns the requests for missing pages, except for files at well-known paths.
 func strays(log web.Log) web.Log {
 	var found web.Log
 	for _, r := range log {

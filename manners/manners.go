@@ -14,20 +14,20 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// Level is how much a case weighs.
+// Level is the weight of a case.
 type Level string
 
 // The levels.
 const (
-	// Must is what a standard requires of crawlers or of HTTP clients.
+	// Must is a requirement of a standard for crawlers or HTTP clients.
 	Must Level = "must"
-	// Should is what a standard recommends.
+	// Should is a recommendation of a standard.
 	Should Level = "should"
-	// Opinion is what no standard says and owners of sites wish for.
+	// Opinion is a wish of site owners that no standard covers.
 	Opinion Level = "opinion"
 )
 
-// Group is what a case is about.
+// Group is the subject of a case.
 type Group string
 
 // The groups, in the order of reports.
@@ -44,7 +44,7 @@ func Groups() []Group {
 	return []Group{GroupRobots, GroupTime, GroupTraffic, GroupLinks, GroupSafety}
 }
 
-// Case is one thing that a crawler does well or not.
+// Case is one rule that a crawler keeps or breaks.
 type Case struct {
 	// ID names the case, and its host: ID.test.
 	ID string
@@ -52,20 +52,20 @@ type Case struct {
 	Group Group
 	Level Level
 
-	// Source is the standard and its section; for an opinion, where it is from.
+	// Source is the standard and its section; for an opinion, its origin.
 	Source string
 
-	// Title says what a crawler does that passes, in a few words.
+	// Title describes in a few words a crawler that passes.
 	Title string
 
 	// Agent is set if the case needs the crawler's product token.
 	Agent bool
 
-	// Direct is set if the case needs to see to which address the crawler connects,
-	// which a proxy hides.
+	// Direct is set if the case needs the address to which the crawler connects, which a proxy
+	// hides.
 	Direct bool
 
-	// Restart is set if the case needs the crawler to be killed and started again.
+	// Restart is set if the case needs the crawler to be killed and restarted.
 	Restart bool
 
 	// Silent is set if the case judges connections without a request too.
@@ -75,16 +75,16 @@ type Case struct {
 	sites func(Options) []web.Site
 }
 
-// Result is how a case ends.
+// Result is the outcome of a case.
 type Result string
 
 // The results.
 const (
 	Pass Result = "pass"
 	Fail Result = "fail"
-	// Cautious is a crawler that leaves out more than it was asked to. It does no harm.
+	// Cautious is a crawler that left out more than necessary, which does no harm.
 	Cautious Result = "cautious"
-	// Unreached is a case whose host the crawler did not come to, or not far enough.
+	// Unreached is a case whose host the crawler did not reach, or not far enough.
 	Unreached Result = "unreached"
 	// Unjudged is a case that this run cannot show.
 	Unjudged Result = "unjudged"
@@ -96,33 +96,32 @@ func Results() []Result { return []Result{Fail, Unreached, Cautious, Unjudged, P
 // Verdict is the judgement of one case.
 type Verdict struct {
 	Result Result
-	// Reason says what was seen.
+	// Reason describes the observation.
 	Reason string
-	// Seen are the requests that show it, at most 5.
+	// Seen are the requests that prove it, at most 5.
 	Seen []web.Record
 }
 
-// Options are what a run of the suite is about. They are stored with its log.
+// Options configure a run of the suite. They are stored with its log.
 type Options struct {
-	// Agent is the crawler's product token, as robots.txt has it: letters, "-" and "_"
-	// (RFC 9309 section 2.2.1). Without one the cases that need it are not judged.
+	// Agent is the crawler's product token in robots.txt: letters, "-" and "_" (RFC 9309 section
+	// 2.2.1). Empty leaves the cases that need it unjudged.
 	Agent string `json:"agent,omitempty"`
 
-	// Delay is the least gap between two requests to a host that the crawler was set
-	// to keep, from 0 to 1 minute. Cases judge by it where a site does not ask for more.
+	// Delay is the least gap between two requests to a host that the crawler was given, from 0 to 1
+	// minute. Cases judge by it unless a site requests more.
 	Delay time.Duration `json:"delay"`
 
-	// NameServerPort is the port of the name server; 0 is one that is free.
+	// NameServerPort is the port of the name server; 0 chooses a free one.
 	NameServerPort uint16 `json:"-"`
 
-	// Only are the IDs of the cases to serve and judge; empty is all.
+	// Only are the IDs of the cases to serve and judge; empty means all.
 	Only []string `json:"only,omitempty"`
 
-	// Port is the port of all sites; 0 is one that is free.
+	// Port is the port of all sites; 0 chooses a free one.
 	Port int `json:"port"`
 
-	// Proxied is set if the crawler comes through the suite's proxy, so that it does not
-	// choose addresses.
+	// Proxied is set if the crawler uses the suite's proxy, so that it does not choose addresses.
 	Proxied bool `json:"proxied,omitempty"`
 }
 
@@ -134,10 +133,10 @@ var token = regexp.MustCompile(`^[A-Za-z_-]{1,64}$`)
 type Suite struct {
 	cases []Case
 	opts  Options
-	plan  *web.Plan // of any port: where the hosts are
+	plan  *web.Plan // of any port; maps hosts to addresses
 }
 
-// New makes a suite. It names every option that is out of bounds.
+// New makes a suite. Its error names every option out of bounds.
 func New(opts Options) (*Suite, error) {
 	s := &Suite{opts: opts}
 	var errs []error
@@ -166,10 +165,10 @@ func New(opts Options) (*Suite, error) {
 	return s, errors.Join(errs...)
 }
 
-// anyPort stands for a port that is not known yet, where addresses alone count.
+// anyPort replaces a port that is not known yet, where only addresses count.
 const anyPort = 80
 
-// web describes the web of the suite.
+// web returns the options of the suite's web.
 func (s *Suite) web() web.Options {
 	opts := web.Options{Headers: kept, NameServerPort: s.opts.NameServerPort, Port: s.opts.Port}
 	for _, c := range s.cases {
@@ -193,10 +192,10 @@ func Cases() []Case {
 // Cases lists the cases of the suite.
 func (s *Suite) Cases() []Case { return s.cases }
 
-// Options are those of the suite, with the port that Start has chosen.
+// Options returns the options of the suite, with the port that Start has chosen.
 func (s *Suite) Options() Options { return s.opts }
 
-// kept are the headers of requests that cases look at.
+// kept are the headers of requests that cases read.
 var kept = []string{
 	"Accept-Encoding", "Authorization", "Cookie", "From", "If-Modified-Since", "If-None-Match", "Range", "Referer",
 }
@@ -211,10 +210,10 @@ func (s *Suite) Start(ctx context.Context) (*web.Web, error) {
 	return w, nil
 }
 
-// host is the first host of a case.
+// host returns the first host of a case.
 func (c Case) host() string { return c.ID + ".test" }
 
-// Hosts are the hosts of a case, the main one first.
+// Hosts returns the hosts of a case, the main one first.
 func (c Case) Hosts(opts Options) []string {
 	var hosts []string
 	for _, s := range c.sites(opts) {
@@ -231,11 +230,11 @@ type Judged struct {
 	Case
 	Verdict
 
-	// Hosts are those of the case.
+	// Hosts are the hosts of the case.
 	Hosts []string
 }
 
-// Judge judges each case by the log. The events are what was done to the crawler.
+// Judge judges each case by the log and the events of the crawler's process.
 func (s *Suite) Judge(log web.Log, events []Event) []Judged {
 	log = slices.Clone(log)
 	slices.SortStableFunc(log, func(a, b web.Record) int { return cmp.Compare(a.Start, b.Start) })
@@ -256,7 +255,7 @@ func (s *Suite) Judge(log web.Log, events []Event) []Judged {
 	return judged
 }
 
-// addrs are the addresses that only the given hosts have.
+// addrs returns the addresses that only the given hosts have.
 func (s *Suite) addrs(hosts []string) map[netip.Addr]bool {
 	own := make(map[netip.Addr]bool)
 	for _, host := range hosts {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Matrix is how several crawlers, or runs of one, fare side by side.
+// Matrix compares several crawlers, or runs of one, side by side.
 type Matrix struct {
 	Crawlers []MatrixCrawler `json:"crawlers"`
 	Cases    []MatrixCase    `json:"cases"`
@@ -22,8 +22,8 @@ type MatrixCrawler struct {
 	Results map[Result]int `json:"results"`
 }
 
-// MatrixCase is one row: a case, and its result in each run, in the order of the crawlers.
-// A run in which it was not served has none, which is "".
+// MatrixCase is one row: a case, and its result in each run, in the order of the crawlers. The
+// result is "" for a run that did not serve the case.
 type MatrixCase struct {
 	ID      string   `json:"id"`
 	Group   Group    `json:"group"`
@@ -32,7 +32,7 @@ type MatrixCase struct {
 	Results []Result `json:"results"`
 }
 
-// NewMatrix puts reports side by side. A crawler without a name is called by its number.
+// NewMatrix compares reports side by side. A crawler without a name is called by its number.
 func NewMatrix(reports []*Report) Matrix {
 	var m Matrix
 	for i, r := range reports {
@@ -64,7 +64,7 @@ func NewMatrix(reports []*Report) Matrix {
 	return m
 }
 
-// Mark is a result in a word that is short enough for a table.
+// Mark returns the result as a short word for a table.
 func (r Result) Mark() string {
 	switch r {
 	case Pass:
@@ -81,11 +81,11 @@ func (r Result) Mark() string {
 	return ""
 }
 
-// Legend says what the marks of a matrix mean.
+// Legend explains the marks of a matrix.
 const Legend = "ok: passed; FAIL: failed; shy: left out more than it was asked to; " +
 	"-: the crawler did not come, or not far enough; ?: a run of this kind cannot show it"
 
-// WriteMarkdown writes the matrix as two tables of Markdown: the sums, and the cases by group.
+// WriteMarkdown writes the matrix as two Markdown tables: the sums, and the cases by group.
 func (m Matrix) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("| crawler | requests | failed: must | should | opinion | passed | shy | not reached | not judged |\n" +
@@ -124,7 +124,7 @@ func (m Matrix) writeGroup(b *strings.Builder, g Group) {
 	}
 }
 
-// cell is a text that ends no cell of a table.
+// cell escapes a text for a table cell.
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ").Replace(s)
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// page answers with a page. In its texts {port} is what URLs have between host and path.
+// page answers with a page. In its texts {port} is the port part of URLs.
 type page struct {
 	title string
-	// head is put into the head of the page, body before the links, both as they are.
+	// head is inserted into the head of the page, body before the links, both unchanged.
 	head, body string
-	// header is sent with it.
+	// header holds headers to send.
 	header map[string]string
 	// links are the references of anchors, as written.
 	links []string
@@ -81,7 +81,7 @@ func (f serveFunc) Serve(v *web.Visit) { f(v) }
 // Truth implements web.Behaviour.
 func (serveFunc) Truth() web.Truth { return web.Truth{} }
 
-// inTurn answers the n-th request for a URL as the n-th of it does, later ones as the last.
+// inTurn answers the n-th request for a URL by its n-th element, later ones by the last.
 type inTurn []web.Behaviour
 
 // Serve implements web.Behaviour.
@@ -99,14 +99,14 @@ func send(v *web.Visit, status int, kind, body string) {
 	v.Write([]byte(body))
 }
 
-// site is a host with the pages at the given targets, and nothing else. One without a
-// robots.txt among them has none that answers: the status is 404.
+// site is a host with only the pages at the given targets. Without a robots.txt among them, its
+// robots.txt answers 404.
 func site(host string, paths map[string]web.Behaviour) web.Site {
 	return web.Site{Host: host, Pages: -1, Paths: paths, Plain: true, Robots: web.RobotsNone}
 }
 
-// linked is a site whose root links to the targets. Each target is a page. Its
-// robots.txt answers as robots does, with 404 if that is nil.
+// linked is a site whose root links to the targets. Each target is a page. Its robots.txt answers
+// as robots does, with 404 if robots is nil.
 func linked(host string, robots web.Behaviour, targets ...string) web.Site {
 	paths := map[string]web.Behaviour{"/": page{title: host, links: targets}}
 	for _, target := range targets {

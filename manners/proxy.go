@@ -18,17 +18,16 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// Proxy is an HTTP proxy (RFC 9110 section 3.7) into a web of cases, for crawlers that
-// cannot be given a resolver.
+// Proxy is an HTTP proxy (RFC 9110 section 3.7) into a web of cases, for crawlers without a
+// resolver setting.
 //
-// It copies bytes and does not interpret an answer, so that the client sees what the site
-// has sent, valid or not. Each request has a connection to the site of its own, and is sent
-// once. The client's connection ends with the answer. The proxy takes nothing from a
-// request but the headers that are meant for it (RFC 9110 section 7.6.1), and adds
-// "Connection: close".
+// It copies bytes and does not interpret an answer, so that the client gets exactly the site's
+// bytes, valid or not. Each request uses its own connection to the site, and is sent once. The
+// client's connection ends with the answer. The proxy removes only the headers of a request that
+// are meant for it (RFC 9110 section 7.6.1), and adds "Connection: close".
 //
-// It connects to the web alone: other addresses and ports are refused with 403, and names
-// that the web does not resolve with 502.
+// It connects to the web alone. It refuses other addresses and ports with 403, and names that the
+// web does not resolve with 502.
 type Proxy struct {
 	ctx      context.Context //nolint:containedctx // of all its connections
 	listener net.Listener
@@ -48,8 +47,8 @@ const (
 	proxyDialTime = 10 * time.Second
 )
 
-// ServeProxy serves a proxy into a web, which is to outlive it, until it is closed. It
-// closes the listener.
+// ServeProxy serves a proxy into a web until it is closed, and closes the listener. The web must
+// outlive it.
 func ServeProxy(l net.Listener, w *web.Web) *Proxy {
 	p := &Proxy{listener: l, web: w, room: make(chan struct{}, proxyConns)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
@@ -60,7 +59,7 @@ func ServeProxy(l net.Listener, w *web.Web) *Proxy {
 	return p
 }
 
-// Addr is the host and port of the proxy.
+// Addr returns the host and port of the proxy.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // Close ends the proxy and its connections.
@@ -87,7 +86,7 @@ func (p *Proxy) serve() {
 			if p.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // too many open files, or a client that has left
+			time.Sleep(10 * time.Millisecond) // too many open files, or the client has left
 			continue
 		}
 		p.serving.Go(func() {
@@ -111,7 +110,7 @@ func (p *Proxy) handle(client net.Conn) {
 		if errors.Is(err, errHead) {
 			refuse(client, http.StatusRequestHeaderFieldsTooLarge, err)
 		}
-		return // the client has left, or says nothing
+		return // the client has left or is silent
 	}
 	req, err := parseHead(head)
 	if err != nil {
@@ -142,8 +141,8 @@ func (p *Proxy) handle(client net.Conn) {
 	}
 }
 
-// relay copies both ways until one end is done. A client that leaves takes the connection
-// to the site with it. A site that breaks off has the client's connection broken off too.
+// relay copies both ways until one end is done. If the client leaves, it closes the connection to
+// the site. If the site breaks off, it breaks off the client's connection too.
 func relay(client net.Conn, in io.Reader, site net.Conn) {
 	var up sync.WaitGroup
 	var mu sync.Mutex
@@ -165,24 +164,24 @@ func relay(client net.Conn, in io.Reader, site net.Conn) {
 	up.Wait()
 }
 
-// reset has a connection end with a TCP reset.
+// reset ends a connection with a TCP reset.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // an error means that it is closed already
 	}
 }
 
-// refuse answers in the proxy's own name.
+// refuse sends an error answer of the proxy.
 func refuse(client net.Conn, code int, err error) {
 	body := err.Error() + "\n"
 	_, _ = fmt.Fprintf(client, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\n"+
 		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", code, http.StatusText(code), len(body), body)
 }
 
-// errHead is a head that is too long.
+// errHead reports a head that is too long.
 var errHead = fmt.Errorf("the head of the request is longer than %d bytes", proxyHeadMost)
 
-// readHead reads the lines up to the first empty one. What follows stays in the reader.
+// readHead reads the lines up to the first empty one. The rest stays in the reader.
 func readHead(in *bufio.Reader) (lines []string, err error) {
 	for size := 0; ; {
 		line, err := in.ReadString('\n')
@@ -200,7 +199,7 @@ func readHead(in *bufio.Reader) (lines []string, err error) {
 	}
 }
 
-// proxied is a request as it is sent on.
+// proxied is a request to forward.
 type proxied struct {
 	authority string // host and port
 	head      string
@@ -209,7 +208,7 @@ type proxied struct {
 
 var errForm = errors.New("this is a proxy: want CONNECT, or the whole URL as the target of the request, of scheme http")
 
-// parseHead takes the head of a request apart, and makes that for the site.
+// parseHead parses the head of a request, and builds the head for the site.
 func parseHead(lines []string) (proxied, error) {
 	method, rest, _ := strings.Cut(strings.TrimRight(lines[0], "\r\n"), " ")
 	target, version, ok := strings.Cut(rest, " ")
@@ -242,8 +241,8 @@ func parseHead(lines []string) (proxied, error) {
 	return proxied{authority: withPort(host), head: b.String()}, nil
 }
 
-// forwarded are the header lines that are not for the proxy, as they are. The Host is that
-// of the target (RFC 9112 section 3.2.2).
+// forwarded returns the header lines that are not for the proxy, unchanged. The Host is the
+// target's (RFC 9112 section 3.2.2).
 func forwarded(lines []string) []string {
 	drop := map[string]bool{
 		"connection": true, "host": true, "keep-alive": true, "proxy-authenticate": true, "proxy-authorization": true,
@@ -257,12 +256,12 @@ func forwarded(lines []string) []string {
 		}
 	}
 	for _, framing := range []string{"content-length", "transfer-encoding"} {
-		delete(drop, framing) // the body is sent as it comes
+		delete(drop, framing) // the body is sent unchanged
 	}
 	var kept []string
 	dropped := false
 	for _, line := range lines {
-		if folded := line[0] == ' ' || line[0] == '\t'; !folded { // else it belongs to the line before
+		if folded := line[0] == ' ' || line[0] == '\t'; !folded { // else it continues the previous line
 			name, _, _ := strings.Cut(line, ":")
 			dropped = drop[strings.ToLower(strings.TrimSpace(name))]
 		}
@@ -280,7 +279,7 @@ func withPort(host string) string {
 	return net.JoinHostPort(strings.Trim(host, "[]"), "80")
 }
 
-// resolve is where a request goes, or with which status it is refused.
+// resolve returns the destination of a request, or the status that refuses it.
 func (p *Proxy) resolve(authority string) (to netip.AddrPort, code int, err error) {
 	host, portText, err := net.SplitHostPort(authority)
 	port, portErr := strconv.ParseUint(portText, 10, 16)
@@ -318,8 +317,8 @@ func (p *Proxy) ours(addr netip.Addr) bool {
 	return slices.Contains(p.web.Addrs(), addr)
 }
 
-// resolves reports whether the web's name server answers for a name. Only those of the web
-// are asked for.
+// resolves reports whether the web's name server answers for a name. It only queries the web's
+// names.
 func (p *Proxy) resolves(name string) bool {
 	if _, ok := p.web.Addr(name); !ok {
 		return false

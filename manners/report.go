@@ -14,8 +14,8 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// Report is a judgement for people and programs. What crawlers have sent is in it cleaned
-// and cut. The names of its fields in JSON do not change.
+// Report is a judgement for people and programs. It holds crawlers' input cleaned and cut. The JSON
+// names of its fields do not change.
 type Report struct {
 	Crawler string    `json:"crawler,omitempty"`
 	Version string    `json:"version,omitempty"`
@@ -26,9 +26,9 @@ type Report struct {
 	Proxied bool    `json:"proxied"`
 	// Cut is set if the log ended in the middle of a line.
 	Cut bool `json:"cut"`
-	// Requests counts all of the run, connections without one included.
+	// Requests counts all requests of the run, and connections without one.
 	Requests int `json:"requests"`
-	// UserAgents are those that were seen most often, at most 5.
+	// UserAgents are the most frequent ones, at most 5.
 	UserAgents []string `json:"user_agents"`
 	// Failed counts the failed cases that are not opinions.
 	Failed  int            `json:"failed"`
@@ -56,8 +56,8 @@ type Finding struct {
 	seen map[seenKey]bool
 }
 
-// SeenRequest is a request that shows a verdict. Its times are in seconds since the start
-// of the web.
+// SeenRequest is a request that proves a verdict. Its times are in seconds since the start of the
+// web.
 type SeenRequest struct {
 	Host   string  `json:"host"`
 	Method string  `json:"method"`
@@ -67,7 +67,7 @@ type SeenRequest struct {
 	End    float64 `json:"end_seconds"`
 }
 
-// seenKey tells the requests of a log apart.
+// seenKey identifies a request within a log.
 type seenKey struct {
 	conn  int64
 	start time.Duration
@@ -75,10 +75,10 @@ type seenKey struct {
 
 func keyOf(r web.Record) seenKey { return seenKey{r.Conn, r.Start} }
 
-// Fails reports whether a finding says that a standard was not kept.
+// Fails reports whether a finding breaks a standard.
 func (f Finding) Fails() bool { return f.Result == Fail && f.Level != Opinion }
 
-// Bounds of what is shown of a crawler's words.
+// Bounds of displayed input from a crawler.
 const (
 	nameMost   = 200
 	targetMost = 120
@@ -86,7 +86,7 @@ const (
 	agentsMost = 5
 )
 
-// Report judges the run and puts it into a report.
+// Report judges the run and reports the result.
 func (r Run) Report() (*Report, error) {
 	judged, err := r.Judge()
 	if err != nil {
@@ -142,7 +142,7 @@ func finding(j Judged, hosts map[string]web.Log) Finding {
 	return f
 }
 
-// ByGroup are the findings of a group, the worst first.
+// ByGroup returns the findings of a group, the worst first.
 func (p *Report) ByGroup(g Group) []Finding {
 	var found []Finding
 	for _, f := range p.Cases {
@@ -159,7 +159,7 @@ func (p *Report) ByGroup(g Group) []Finding {
 	return found
 }
 
-// Summary is the report in one line.
+// Summary returns the report in one line.
 func (p *Report) Summary() string {
 	var parts []string
 	for _, result := range slices.Backward(Results()) {
@@ -199,8 +199,8 @@ func userAgents(log web.Log) []string {
 	return agents[:min(len(agents), agentsMost)]
 }
 
-// clean makes a text of a crawler's fit for people: what is not printed, or turns the
-// direction of a text, becomes a replacement character, and what is beyond most bytes is cut.
+// clean makes a crawler's text safe to display. It replaces characters that are not printable or
+// change the direction of the text, and cuts the text after most bytes.
 func clean(s string, most int) string {
 	cut := len(s) > most
 	if cut {

@@ -9,7 +9,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// barMost bounds the requests that are drawn of a host.
+// barMost bounds the drawn requests of a host.
 const barMost = 500
 
 // Measures of a time axis, in pixels.
@@ -21,13 +21,13 @@ const (
 	laneMost   = 8
 )
 
-// axis is what a host was asked over time. Places along it are in percent of its width.
+// axis shows the requests to a host over time. Positions along it are in percent of its width.
 type axis struct {
 	Host   string
-	Label  string // for those who do not see it
-	Note   string // what is not drawn
+	Label  string // for screen readers
+	Note   string // requests that are not drawn
 	Height int
-	Base   int // where the bars end
+	Base   int // the lower end of the bars
 	TextAt int
 	Bars   []bar
 	Lines  []line
@@ -47,7 +47,7 @@ type line struct{ X, Class, Title string }
 
 type tick struct{ X, Text, Anchor string }
 
-// axes are those of the hosts of a finding that were asked.
+// axes returns the axes of a finding's requested hosts.
 func (p *Report) axes(f Finding) []axis {
 	var all []axis
 	for i, log := range f.logs {
@@ -66,7 +66,7 @@ func (p *Report) axis(host string, log web.Log, seen map[seenKey]bool) axis {
 	}
 	first, last := log[0], log[len(log)-1]
 	a.Label = fmt.Sprintf("%d requests to %s, from %s to %s after the start", len(log), host, short(first.Start), short(last.End))
-	var lanes []time.Duration // until when each is taken
+	var lanes []time.Duration // when each lane is free again
 	for _, d := range drawn {
 		lane := slices.IndexFunc(lanes, func(end time.Duration) bool { return end <= d.rec.Start })
 		switch {
@@ -112,8 +112,8 @@ type drawn struct {
 	first     bool
 }
 
-// thinned are at most about barMost requests of a log: those that a verdict shows, and an
-// even choice of the others.
+// thinned returns at most about barMost requests of a log: those of the verdict, and an even sample
+// of the others.
 func thinned(log web.Log, seen map[seenKey]bool) []drawn {
 	var kept []drawn
 	step := (len(log) + barMost - 1) / barMost
@@ -152,7 +152,7 @@ func (d drawn) title() string {
 	return text
 }
 
-// classOf is the class of a request's bar.
+// classOf returns the CSS class of a request's bar.
 func classOf(r web.Record) string {
 	switch {
 	case r.Status < 100 || r.Status > 599 || r.Aborted || r.InFlight:
@@ -162,12 +162,12 @@ func classOf(r web.Record) string {
 	}
 }
 
-// place is how far along the axis a time is.
+// place returns the position of a time along the axis.
 func (p *Report) place(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/float64(p.span)*100, 'f', 3, 64) + "%"
 }
 
-// ticks are at most six, at round times.
+// ticks returns at most six ticks, at round times.
 func ticks(span time.Duration) []tick {
 	step := tickStep(span)
 	var all []tick

@@ -17,7 +17,7 @@ var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap
 	"join":  func(list []string) string { return strings.Join(list, ", ") },
 }).Parse(reportHTML))
 
-// htmlPage is what the page shows.
+// htmlPage is the data of the page.
 type htmlPage struct {
 	*Report
 

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The elements of a JUnit report, as far as programs agree on them.
+// The elements of a JUnit report that programs agree on.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
@@ -46,9 +46,9 @@ type (
 	}
 )
 
-// WriteJUnit writes the report as JUnit XML, a testsuite for each group. What was not
-// reached or cannot be judged is skipped. So is a failure in a matter of opinion, with a
-// message that says so: it does not fail a build.
+// WriteJUnit writes the report as JUnit XML, a testsuite for each group. Unreached and unjudged
+// cases are skipped. A failed opinion is skipped too, with a message, because it must not fail a
+// build.
 func (p *Report) WriteJUnit(w io.Writer) error {
 	all := junitSuites{Name: "manners"}
 	for _, g := range Groups() {
@@ -109,7 +109,7 @@ func seenText(seen []SeenRequest) string {
 	return text.String()
 }
 
-// String is the request in a line.
+// String formats the request in a line.
 func (r SeenRequest) String() string {
 	return fmt.Sprintf("%.3f s: %s %s%s: %s", r.Start, r.Method, r.Host, r.Target, statusText(r.Status))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// rules is a case of one robots.txt: the root links to pages, some of which it allows.
+// rules is a case of one robots.txt: the root links to allowed and denied pages.
 type rules struct {
 	allow, deny []string // request targets
 	agent       bool     // the text holds {agent}, the crawler's product token
@@ -19,7 +19,7 @@ type rules struct {
 	title   string
 }
 
-// make is the case of the rules.
+// make builds the case.
 func (t rules) make() Case {
 	level := t.level
 	if level == "" {
@@ -39,8 +39,8 @@ func (t rules) make() Case {
 	}
 }
 
-// obeyed judges that a host was asked for what its robots.txt allows, and not for what it
-// denies. The root is neither.
+// obeyed judges that the allowed targets of a host were requested, and the denied ones were not.
+// The root is neither.
 func obeyed(e *Evidence, host string, allow, deny []string) Verdict {
 	log := e.of(host)
 	if first := e.robotsFirst(host); first.Result == Fail {

@@ -12,14 +12,14 @@ type casesCmd struct {
 	JSON bool `name:"json" help:"Print JSON, a case a line."`
 }
 
-// caseDoc is a case as JSON has it.
+// caseDoc is the JSON form of a case.
 type caseDoc struct {
 	ID     string        `json:"id"`
 	Group  manners.Group `json:"group"`
 	Level  manners.Level `json:"level"`
 	Source string        `json:"source"`
 	Title  string        `json:"title"`
-	// Agent, Direct and Restart are what the case needs: --agent, no proxy, --kill-after.
+	// Agent, Direct and Restart state the needs of the case: --agent, no proxy, --kill-after.
 	Agent   bool `json:"agent"`
 	Direct  bool `json:"direct"`
 	Restart bool `json:"restart"`
@@ -49,7 +49,7 @@ func (c *casesCmd) Run(e *env) error {
 	return err
 }
 
-// needs is what a run has to have for the case to be judged.
+// needs lists the conditions under which a run can judge the case.
 func (d caseDoc) needs() string {
 	var needs []string
 	if d.Agent {
@@ -67,7 +67,7 @@ func (d caseDoc) needs() string {
 	return "; needs " + strings.Join(needs, " and ")
 }
 
-// suiteOf makes the suite of the flags.
+// suiteOf makes a suite from the flags.
 func suiteOf(opts manners.Options) (*manners.Suite, error) {
 	suite, err := manners.New(opts)
 	if err != nil {
@@ -76,7 +76,7 @@ func suiteOf(opts manners.Options) (*manners.Suite, error) {
 	return suite, nil
 }
 
-// flagNames has each line of an error begin with the name of its flag.
+// flagNames begins each line of an error with the name of its flag.
 func flagNames(err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	for i, line := range lines {

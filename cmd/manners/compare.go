@@ -10,14 +10,14 @@ import (
 	"github.com/mosey-web/mosey/manners"
 )
 
-// compareCmd puts runs side by side.
+// compareCmd compares runs side by side.
 type compareCmd struct {
 	Logs     []string `arg:"" help:"Files that manners serve has written, one of each run."`
 	JSON     bool     `name:"json" xor:"form" help:"Print JSON."`
 	Markdown bool     `xor:"form" help:"Print tables of Markdown."`
 }
 
-// Run judges all runs and prints how they compare.
+// Run judges all runs and prints their comparison.
 func (c *compareCmd) Run(e *env) error {
 	var reports []*manners.Report
 	for _, name := range c.Logs {
@@ -56,7 +56,7 @@ func readReport(name string) (report *manners.Report, err error) {
 	return report, nil
 }
 
-// printMatrix prints the cases in which the runs differ, or that failed in all.
+// printMatrix prints the cases whose results differ between runs, or that failed in all.
 func printMatrix(e *env, m manners.Matrix) error {
 	for i, c := range m.Crawlers {
 		fmt.Fprintf(e.stdout, "%2d  %s\n", i+1, c.Name)
@@ -87,7 +87,7 @@ func printMatrix(e *env, m manners.Matrix) error {
 	return err
 }
 
-// passed reports whether a case was passed in all runs.
+// passed reports whether all runs passed a case.
 func passed(row manners.MatrixCase) bool {
 	for _, r := range row.Results {
 		if r != manners.Pass {

@@ -14,19 +14,19 @@ import (
 
 // Times of a crawler that the command runs.
 const (
-	// endMost is how long it may take to end when it is asked to.
+	// endMost bounds the time to end after SIGTERM.
 	endMost = 10 * time.Second
-	// restartAfter is how long it is away when it is killed.
+	// restartAfter is the pause between a kill and the restart.
 	restartAfter = time.Second
-	// pipeMost is how long what it has left behind may keep its output open.
+	// pipeMost bounds how long left-behind child processes may hold the output open.
 	pipeMost = 2 * time.Second
 )
 
-// crawler is a crawler that runs.
+// crawler is a running crawler.
 type crawler struct {
 	cmd  *exec.Cmd
 	done chan struct{}
-	err  error // how it ended, once done is closed
+	err  error // how it ended, set before done is closed
 }
 
 func startCrawler(argv, environ []string, out io.Writer) (*crawler, error) {
@@ -40,12 +40,12 @@ func startCrawler(argv, environ []string, out io.Writer) (*crawler, error) {
 	go func() {
 		defer close(c.done)
 		c.err = cmd.Wait()
-		c.err = errors.Join(c.err, kill(cmd)) // what it has left running
+		c.err = errors.Join(c.err, kill(cmd)) // left-behind child processes
 	}()
 	return c, nil
 }
 
-// how says how the crawler has ended.
+// how describes how the crawler ended.
 func (c *crawler) how() string {
 	switch {
 	case c.err == nil:
@@ -56,7 +56,7 @@ func (c *crawler) how() string {
 	return c.err.Error()
 }
 
-// end asks the crawler to end, and ends it.
+// end terminates the crawler, and kills it after endMost.
 func (c *crawler) end() error {
 	err := terminate(c.cmd)
 	select {
@@ -69,7 +69,7 @@ func (c *crawler) end() error {
 	return err
 }
 
-// crawl runs the crawler until it ends, or for as long as the flags or the person say.
+// crawl runs the crawler until it ends, the time limit of the flags passes, or the user stops it.
 func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 	ctx, cancel := c.within(ctx)
 	defer cancel()
@@ -113,11 +113,11 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 	}
 }
 
-// firstRequestPoll is how often killing looks for the first request.
+// firstRequestPoll is the interval between killing's checks for the first request.
 const firstRequestPoll = 20 * time.Millisecond
 
-// killing fires once, wait after the crawler's first request: how long a crawler takes to
-// start differs too much between machines to count from there. It is nil if wait is 0.
+// killing fires once, wait after the crawler's first request, because the time to start differs too
+// much between machines. It is nil if wait is 0.
 func (s *session) killing(ctx context.Context, wait time.Duration) <-chan time.Time {
 	if wait == 0 {
 		return nil
@@ -147,8 +147,8 @@ func (s *session) launch(c *serveCmd) (*crawler, error) {
 	return startCrawler(c.Command, s.environ(), s.e.stderr)
 }
 
-// environ is the environment of the crawler: that of the command, and where the suite is.
-// Proxies of the machine are left out, as they lead elsewhere.
+// environ returns the crawler's environment: that of the command, and the suite's addresses. It
+// leaves out the machine's proxies, because they lead elsewhere.
 func (s *session) environ() []string {
 	var all []string
 	for _, variable := range s.e.environ {

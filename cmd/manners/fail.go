@@ -15,14 +15,14 @@ const (
 	exitUsage  = 2
 )
 
-// usageError is a mistake of the person who gave the command.
+// usageError is a mistake in the command line.
 type usageError struct{ error }
 
-// Unwrap returns the error itself.
+// Unwrap returns the wrapped error.
 func (e usageError) Unwrap() error { return e.error }
 
-// usagef makes an error that a person can fix by another command line. It names the
-// input, the mistake and the remedy.
+// usagef returns an error that the user can fix by another command line. It names the input, the
+// mistake and the remedy.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // exitCode returns the exit code for an error.
@@ -33,8 +33,7 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// fail prints an error and returns its exit code. Each of several mistakes has a line of
-// its own.
+// fail prints an error and returns its exit code. Each of several mistakes has its own line.
 func fail(w io.Writer, err error) int {
 	code := exitCode(err)
 	lines := []string{err.Error()}
@@ -47,7 +46,7 @@ func fail(w io.Writer, err error) int {
 	return code
 }
 
-// failJSON is fail for programs: it prints one JSON object.
+// failJSON implements fail for programs: it prints one JSON object.
 func failJSON(w io.Writer, err error) int {
 	code := exitCode(err)
 	data, marshalErr := json.Marshal(struct {

@@ -21,7 +21,7 @@ type judgeCmd struct {
 	All   bool   `help:"Also print the cases that passed."`
 }
 
-// Run judges. It fails if a case failed that a standard asks for.
+// Run judges the log. It fails if a case failed that a standard requires.
 func (c *judgeCmd) Run(e *env) (err error) {
 	report, err := readReport(c.Log)
 	if err != nil {
@@ -44,10 +44,10 @@ func (c *judgeCmd) Run(e *env) (err error) {
 	return errors.Join(err, judgement(report))
 }
 
-// errNobody is a run without a request, which proves nothing.
+// errNobody reports a run without a request, which proves nothing.
 var errNobody = errors.New("the crawler made no request: no case can be judged")
 
-// judgement is the error that a report ends with.
+// judgement returns the error for a report, nil if no standard was broken.
 func judgement(report *manners.Report) error {
 	switch {
 	case report.Requests == 0:
@@ -86,8 +86,8 @@ func printReport(e *env, r *manners.Report, all bool) error {
 	return err
 }
 
-// printGroup prints the cases of a group. Those that the crawler did not come to are named
-// together, unless all are to be printed.
+// printGroup prints the cases of a group. It joins the cases that the crawler did not reach into
+// one line, unless all is set.
 func printGroup(e *env, findings []manners.Finding, all bool, width int) {
 	var missed []string
 	for _, f := range findings {
@@ -117,7 +117,7 @@ func printFinding(e *env, f manners.Finding, width int) {
 	paragraph(e, room, f.ID+": "+f.Source, width)
 }
 
-// about are the lines that say what was judged.
+// about returns the lines that describe the judged run.
 func about(r *manners.Report) []string {
 	by := "by the name server"
 	if r.Proxied {
@@ -139,14 +139,14 @@ func about(r *manners.Report) []string {
 	return lines
 }
 
-// writeFile writes a file whole or not at all.
+// writeFile writes a file atomically.
 func writeFile(flag, name string, write func(io.Writer) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(name), ".manners-*")
 	if err != nil {
 		return usagef("%s: %w", flag, err)
 	}
 	err = write(file)
-	err = errors.Join(err, file.Chmod(0o644), file.Close()) // nothing in it is secret
+	err = errors.Join(err, file.Chmod(0o644), file.Close()) // the content is not secret
 	if err == nil {
 		err = os.Rename(file.Name(), name)
 	}

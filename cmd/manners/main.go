@@ -1,5 +1,5 @@
-// Command manners judges crawlers of any kind: it serves the suite's web, runs a crawler
-// against it, and judges its log. It needs no database, no Temporal and no other file.
+// Command manners judges crawlers of any kind: it serves the suite's web, runs a crawler against
+// it, and judges its log. It needs no database, no Temporal and no other file.
 package main
 
 import (
@@ -27,7 +27,7 @@ type cli struct {
 	Cases   casesCmd   `cmd:"" help:"List the cases, with their levels and sources."`
 }
 
-// env is the part of the world that a command touches.
+// env is the environment of a command.
 type env struct {
 	stdout, stderr io.Writer
 	environ        []string
@@ -35,7 +35,7 @@ type env struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// a second Ctrl-C ends the process at once; nothing is lost by that either
+	// a second Ctrl-C ends the process at once and loses nothing
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], &env{stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ()})
 	stop()
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, e *env) int {
 	return exitOK
 }
 
-// wantsJSON reports whether the arguments of the command itself have --json.
+// wantsJSON reports whether the command's own arguments include --json.
 func wantsJSON(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -87,7 +87,7 @@ func wantsJSON(args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// meant returns the command that the person meant, as far as the parser understood it.
+// meant returns the command as far as the parser recognized it.
 func meant(err error) string {
 	words := []string{"manners"}
 	if wrong, ok := errors.AsType[*kong.ParseError](err); ok && wrong.Context != nil {
@@ -100,7 +100,7 @@ func meant(err error) string {
 	return strings.Join(words, " ")
 }
 
-// release is the version of an image, whose build sets it: -ldflags "-X main.release=1.2.3".
+// release is the version of an image, set by its build: -ldflags "-X main.release=1.2.3".
 var release = ""
 
 // version returns the version of this program: the release, else the module's version.

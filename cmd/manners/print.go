@@ -17,12 +17,12 @@ import (
 	"golang.org/x/term"
 )
 
-// plain is a writer that removes control characters except line ends and tabs. Logs and
+// plain is a writer that removes control characters except line ends and tabs, because logs and
 // crawlers may hold any text.
 type plain struct {
 	mu sync.Mutex
 	to io.Writer
-	// rest is the beginning of a character that the last write has cut.
+	// rest is the beginning of a character that the last write split.
 	rest []byte
 }
 
@@ -53,8 +53,8 @@ func (p *plain) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// printable returns a space for a line end or a tab, and -1 for other control characters
-// and for those that change the direction of writing.
+// printable returns a space for a line end or a tab, and -1 for other control characters and for
+// those that change the direction of writing.
 func printable(r rune) rune {
 	switch {
 	case unicode.IsControl(r) && unicode.IsSpace(r), r == '\u2028', r == '\u2029':
@@ -65,7 +65,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// raw returns the writer beneath a plain one.
+// raw returns the writer beneath a plain writer.
 func raw(w io.Writer) io.Writer {
 	if p, ok := w.(*plain); ok {
 		return p.to
@@ -76,7 +76,7 @@ func raw(w io.Writer) io.Writer {
 // oneLine returns a text as one line of printable characters.
 func oneLine(s string) string { return strings.Map(printable, s) }
 
-// count returns a number of things in words; thing is the word for one of them.
+// count formats a number of things; thing is the singular noun.
 func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -96,8 +96,8 @@ func printLines[T any](w io.Writer, list []T) error {
 	return nil
 }
 
-// paragraph prints a text in lines that fit the terminal. The first begins with a label,
-// and the others are indented as far.
+// paragraph prints a text in lines that fit the terminal. The first line begins with a label; the
+// others are indented to its width.
 func paragraph(e *env, label, text string, width int) {
 	line, room := label, utf8.RuneCountInString(label)
 	flush := func() { fmt.Fprintln(e.stdout, fit(line, width)) }
@@ -141,8 +141,8 @@ func widthOf(w io.Writer) int {
 	return 80
 }
 
-// progressLine shows the progress of long work on standard error. It overwrites its line on
-// a terminal, and prints a line from time to time elsewhere.
+// progressLine shows the progress of long work on standard error. It overwrites its line on a
+// terminal, and prints a line from time to time elsewhere.
 type progressLine struct {
 	to       io.Writer
 	terminal bool
@@ -155,7 +155,7 @@ func newProgressLine(e *env) *progressLine {
 	return &progressLine{to: e.stderr, terminal: is, printed: time.Now()}
 }
 
-// Intervals between two states of a progress line.
+// Intervals between two updates of a progress line.
 const (
 	drawEvery  = 200 * time.Millisecond
 	printEvery = 10 * time.Second

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// apart gives a command a process group of its own, so that all that it starts can be
-// ended with it, and Ctrl-C is not for it.
+// apart gives a command its own process group, so that all its children end with it and Ctrl-C does
+// not reach it.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// terminate asks all processes of a command to end.
+// terminate sends SIGTERM to all processes of a command.
 func terminate(cmd *exec.Cmd) error { return signalGroup(cmd, syscall.SIGTERM) }
 
 // kill ends all processes of a command at once.

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// apart gives a command a process group of its own, so that Ctrl-C is not for it.
+// apart gives a command its own process group, so that Ctrl-C does not reach it.
 func apart(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// terminate ends a command, which cannot be asked to.
+// terminate kills a command, because Windows has no SIGTERM.
 func terminate(cmd *exec.Cmd) error { return kill(cmd) }
 
 // kill ends a command at once.

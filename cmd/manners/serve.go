@@ -68,7 +68,7 @@ func (c *serveCmd) check() error {
 	return errors.Join(errs...)
 }
 
-// within is the time that the flags give.
+// within returns a context with the time limit of the flags.
 func (c *serveCmd) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.For == 0 {
 		return context.WithCancel(ctx)
@@ -76,7 +76,7 @@ func (c *serveCmd) within(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, c.For)
 }
 
-// Run serves until the crawler ends, or the person says so.
+// Run serves until the crawler ends or the user stops it.
 func (c *serveCmd) Run(ctx context.Context, e *env) (err error) {
 	if err := c.check(); err != nil {
 		return err
@@ -124,11 +124,10 @@ func (c *serveCmd) Run(ctx context.Context, e *env) (err error) {
 	return judgement(report)
 }
 
-// settle is how long the web may take to see that connections of a crawler that has ended
-// are closed.
+// settle bounds the time until the web notices the closed connections of an ended crawler.
 const settle = 200 * time.Millisecond
 
-// wait shows how far a crawler is that somebody else runs.
+// wait shows the progress of a crawler that the user runs.
 func (s *session) wait(ctx context.Context, c *serveCmd) {
 	ctx, cancel := c.within(ctx)
 	defer cancel()

@@ -19,12 +19,12 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// session is a suite that is served.
+// session is a running suite.
 type session struct {
 	e     *env
 	head  manners.Head
 	hosts []string
-	proxy *manners.Proxy // nil if there is none
+	proxy *manners.Proxy // nil without a proxy
 	suite *manners.Suite
 	web   *web.Web
 
@@ -36,7 +36,7 @@ type session struct {
 	events []manners.Event
 }
 
-// open starts the web and the proxy, and writes what a crawler needs.
+// open starts the web and the proxy, and writes the files that a crawler needs.
 func (c *serveCmd) open(ctx context.Context, e *env, suite *manners.Suite) (_ *session, err error) {
 	s := &session{e: e, suite: suite, log: c.Log}
 	if s.log == "" {
@@ -45,7 +45,7 @@ func (c *serveCmd) open(ctx context.Context, e *env, suite *manners.Suite) (_ *s
 	if err := os.MkdirAll(c.Write, 0o755); err != nil {
 		return nil, usagef("--write: %w", err)
 	}
-	// the web outlives Ctrl-C: the log is taken before it ends
+	// the web outlives Ctrl-C, because the log is taken before it ends
 	if s.web, err = suite.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, fmt.Errorf("serve the web: %w", err)
 	}
@@ -67,11 +67,11 @@ func (c *serveCmd) open(ctx context.Context, e *env, suite *manners.Suite) (_ *s
 	if err := errors.Join(s.writeFiles(c.Write), setAside(s.log)); err != nil {
 		return nil, err
 	}
-	_, err = s.save() // that it can be written is to be known before a crawl of hours
+	_, err = s.save() // fails before a crawl of hours if the log cannot be written
 	return s, err
 }
 
-// listen opens the port of --proxy, on this machine alone if the address names no host.
+// listen opens the port of --proxy, on loopback if the address names no host.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -87,8 +87,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// setAside keeps the log of the run before under another name, if it has requests. It
-// refuses a file that is not a log of ours.
+// setAside renames the log of the previous run if it has requests. It refuses a file that is not a
+// log of manners.
 func setAside(name string) error {
 	switch worth, err := hasRequests(name); {
 	case err != nil:
@@ -102,8 +102,8 @@ func setAside(name string) error {
 	return nil
 }
 
-// hasRequests reports whether there is a log with requests. A file that is not a log of
-// ours is an error.
+// hasRequests reports whether a log with requests exists. It returns an error for a file that is
+// not a log of manners.
 func hasRequests(name string) (has bool, err error) {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,10 +118,10 @@ func hasRequests(name string) (has bool, err error) {
 		return false, fmt.Errorf("%s is there, and not a log of manners: name another file", name)
 	}
 	run, err := manners.ReadRun(io.MultiReader(strings.NewReader(logStart), file))
-	return err != nil || len(run.Log) > 0, nil // a damaged one is worth keeping
+	return err != nil || len(run.Log) > 0, nil // a damaged log is kept
 }
 
-// logStart is how a log begins.
+// logStart is the beginning of every log.
 const logStart = `{"manners":`
 
 // writeFiles writes the seeds, the lines for /etc/hosts and the certificate.
@@ -152,12 +152,12 @@ func (s *session) writeFiles(dir string) error {
 	if ca := s.web.RootCA(); ca != nil {
 		s.ca, errs[2] = write("ca.pem", ca)
 	} else if err := os.Remove(filepath.Join(dir, "ca.pem")); !errors.Is(err, fs.ErrNotExist) {
-		errs[2] = err // that of an earlier run is good for nothing
+		errs[2] = err // a certificate of an earlier run is useless
 	}
 	return errors.Join(errs[:]...)
 }
 
-// proxyAddr is where this machine reaches the proxy.
+// proxyAddr returns the proxy's address on this machine.
 func (s *session) proxyAddr() string {
 	addr := s.proxy.Addr()
 	for _, all := range []string{"0.0.0.0:", "[::]:"} {
@@ -168,7 +168,7 @@ func (s *session) proxyAddr() string {
 	return addr
 }
 
-// announce prints what a crawler needs.
+// announce prints the settings that a crawler needs.
 func (s *session) announce(c *serveCmd) error {
 	var b bytes.Buffer
 	row := func(name, format string, args ...any) {
@@ -198,18 +198,18 @@ func (s *session) announce(c *serveCmd) error {
 	return err
 }
 
-// happened notes what was done to the crawler.
+// happened records an event of the crawler.
 func (s *session) happened(kind manners.EventKind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events = append(s.events, manners.Event{At: time.Since(s.web.Epoch()), Kind: kind})
 }
 
-// saveEvery is how often the log is written, if there is more to write.
+// saveEvery is the interval between writes of a growing log.
 const saveEvery = 3 * time.Second
 
-// saveAgainAndAgain writes the log from time to time, until the returned function is called.
-// A log that takes long to write is written less often.
+// saveAgainAndAgain writes the log from time to time, until the returned function is called. It
+// writes a log that takes long less often.
 func (s *session) saveAgainAndAgain() (stop func()) {
 	done := make(chan struct{})
 	var saving sync.WaitGroup
@@ -242,7 +242,7 @@ func (s *session) saveAgainAndAgain() (stop func()) {
 	}
 }
 
-// save writes the log whole, in place of the one before.
+// save replaces the log by the present one.
 func (s *session) save() (manners.Run, error) {
 	s.mu.Lock()
 	run := manners.Run{Head: s.head, Events: append([]manners.Event(nil), s.events...)}

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// Behaviour is how a host answers a request. Implementations are values
-// without state: what they need to know of earlier requests is in the Visit.
-// A new one is a type with these two methods; added to Behaviours it also gets
-// a site in the Zoo.
+// Behaviour answers the requests to a host. Implementations are values without state: the Visit
+// counts earlier requests. A new behaviour is a type with these two methods. Adding it to
+// Behaviours also adds a site to the Zoo.
 type Behaviour interface {
-	// Serve answers one request. It may return early or Abort; it must stop
-	// when the request's context is done.
+	// Serve answers one request. It may return early or Abort, and must stop when the request's
+	// context is done.
 	Serve(v *Visit)
 
-	// Truth is what a patient crawler gets in the end.
+	// Truth returns the final answer that a patient crawler gets.
 	Truth() Truth
 }
 
@@ -25,12 +24,11 @@ type Truth struct {
 	// Links is set if the answer is the page with its links.
 	Links bool
 
-	// Location is where the answer redirects to, as sent.
+	// Location is the redirect target as sent.
 	Location string
 
-	// Status is the answer's status code, 0 when none settles the page: no
-	// complete answer ever comes, or one that a crawler may refuse. It may
-	// then ask again.
+	// Status is the answer's status code. 0 means that no answer settles the page: no answer is
+	// ever complete, or a crawler may refuse it. The crawler may then retry.
 	Status int
 }
 
@@ -40,8 +38,7 @@ type Named struct {
 	Name      string
 }
 
-// Behaviours is the registry: one of every behaviour a whole site can have,
-// by name, in order.
+// Behaviours returns the registry, in order of name: every behaviour that a whole site can have.
 func Behaviours() []Named {
 	return []Named{
 		{Name: "503-at-first", Behaviour: Unavailable{First: 2, RetryAfter: 2 * time.Second}},
@@ -71,8 +68,8 @@ func (Healthy) Serve(v *Visit) { v.Answer() }
 // Truth implements Behaviour.
 func (Healthy) Truth() Truth { return Truth{Status: http.StatusOK, Links: true} }
 
-// Slow answers with the page after Latency, which is to be shorter than the
-// patience of the crawler under test.
+// Slow answers with the page after Latency, which must be shorter than the timeout of the crawler
+// under test.
 type Slow struct{ Latency time.Duration }
 
 // Serve implements Behaviour.
@@ -84,8 +81,8 @@ func (b Slow) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Slow) Truth() Truth { return Healthy{}.Truth() }
 
-// Status always answers with a short error page. RetryAfter of at least a
-// second is sent in whole seconds.
+// Status always answers with a short error page. It sends a RetryAfter of at least a second, in
+// whole seconds.
 type Status struct {
 	Code       int
 	RetryAfter time.Duration
@@ -97,8 +94,7 @@ func (b Status) Serve(v *Visit) { v.fail(b.Code, b.RetryAfter) }
 // Truth implements Behaviour.
 func (b Status) Truth() Truth { return Truth{Status: b.Code} }
 
-// Unavailable fails the First page requests to the site, then is healthy.
-// Code defaults to 503.
+// Unavailable fails the First page requests to the site, then is healthy. Code defaults to 503.
 type Unavailable struct {
 	Code       int
 	First      int
@@ -117,8 +113,7 @@ func (b Unavailable) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Unavailable) Truth() Truth { return Healthy{}.Truth() }
 
-// Flaky fails the First requests for each URL, then is healthy. Code defaults
-// to 503.
+// Flaky fails the First requests for each URL, then is healthy. Code defaults to 503.
 type Flaky struct {
 	Code       int
 	First      int
@@ -144,7 +139,7 @@ func orUnavailable(code int) int {
 	return code
 }
 
-// Reset closes the connection with a TCP reset once it has read the request.
+// Reset closes the connection with a TCP reset after it has read the request.
 type Reset struct{}
 
 // Serve implements Behaviour.
@@ -182,8 +177,8 @@ func (Stall) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Stall) Truth() Truth { return Truth{} }
 
-// Redirect answers with To as its Location. In To, {port} stands for the port of
-// the web with its colon, or for nothing if it is 80. Code defaults to 301.
+// Redirect answers with the Location To. In To, {port} stands for the port of the web with its
+// colon, or for the empty string if the port is 80. Code defaults to 301.
 type Redirect struct {
 	Code int
 	To   string
@@ -210,7 +205,7 @@ func (b Redirect) code() int {
 	return b.Code
 }
 
-// Content answers with a body of its own, which has no links.
+// Content answers with its own body, which has no links.
 type Content struct {
 	Body string
 	Type string
@@ -226,9 +221,8 @@ func (b Content) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Content) Truth() Truth { return Truth{Status: http.StatusOK} }
 
-// Large answers with the page, followed by white space up to Bytes. Whether
-// the crawler reads all of it, and uses its links, is its own choice, so the
-// site is to have one page.
+// Large answers with the page, padded with white space to Bytes. The site must have one page,
+// because the crawler may choose how much it reads and whether it follows the links.
 type Large struct{ Bytes int }
 
 // Serve implements Behaviour.
@@ -248,7 +242,7 @@ func (b Large) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Large) Truth() Truth { return Truth{} }
 
-// Drip sends the head, and one byte of an endless page Every so often.
+// Drip sends the head, then one byte of an endless page per Every.
 type Drip struct{ Every time.Duration }
 
 // Serve implements Behaviour.

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Cached answers with the page and what a cache would keep it by (RFC 9110 §8.8,
-// RFC 9111), and with 304 to a condition that holds.
+// Cached answers with the page and its cache validators (RFC 9110 §8.8, RFC 9111), and with 304 if
+// the request's condition holds.
 type Cached struct {
-	// ETag is sent as it is; empty sends none.
+	// ETag is sent unchanged; empty omits the header.
 	ETag string
 
 	// LastModified is sent unless it is zero.
 	LastModified time.Time
 
-	// CacheControl is sent as it is; empty sends none.
+	// CacheControl is sent unchanged; empty omits the header.
 	CacheControl string
 
-	// Deflate marks the tag as Apache's mod_deflate does, and does not know the mark
-	// again.
+	// Deflate adds a suffix to the tag as Apache's mod_deflate does, and does not recognize it
+	// later.
 	Deflate bool
 
-	// Careless sends the page whatever the conditions.
+	// Careless sends the page regardless of conditions.
 	Careless bool
 }
 
@@ -46,7 +46,7 @@ func (b Cached) Serve(v *Visit) {
 	v.Answer()
 }
 
-// sent is the tag that goes with a body.
+// sent returns the tag that goes with a body.
 func (b Cached) sent() string {
 	if opaque, quoted := strings.CutSuffix(b.ETag, `"`); quoted && b.Deflate {
 		return opaque + `-gzip"`
@@ -54,7 +54,7 @@ func (b Cached) sent() string {
 	return b.ETag
 }
 
-// holds reports whether a request's conditions ask for a 304 (RFC 9110 §13.2.2).
+// holds reports whether the request's conditions call for a 304 (RFC 9110 §13.2.2).
 func (b Cached) holds(asked http.Header) bool {
 	if tag := asked.Get("If-None-Match"); tag != "" {
 		return slices.Contains(strings.Split(tag, ", "), b.ETag)

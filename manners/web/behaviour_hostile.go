@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// Busy fails the First page requests to the site, or all with Always, with a
-// Retry-After of any kind, then is healthy. Code defaults to 503.
+// Busy fails the First page requests to the site, or all with Always, with a Retry-After of any
+// form. Then it is healthy. Code defaults to 503.
 type Busy struct {
 	Code  int
 	First int
 
-	// Date, if not 0, makes the header the HTTP date that long after the
-	// answer, in the past when it is negative.
+	// Date, if not 0, makes the header an HTTP date: this long after the answer, or before it if
+	// negative.
 	Date time.Duration
 
-	// RetryAfter is the header as sent otherwise; none if it is empty.
+	// RetryAfter is otherwise the header as sent; empty omits it.
 	RetryAfter string
 }
 
-// Always is a Busy.First that does not end.
+// Always is a Busy.First without an end.
 const Always = -1
 
 // Serve implements Behaviour.
@@ -51,9 +51,8 @@ func (b Busy) Truth() Truth {
 	return Healthy{}.Truth()
 }
 
-// Rising answers at once while it is asked no more often than Every, and Step
-// later for each request beyond that, up to Max. Left alone, it recovers at the
-// same rate.
+// Rising answers at once up to one request per Every, and Step later for each request beyond this
+// rate, up to Max. Without requests it recovers at the same rate.
 type Rising struct{ Every, Max, Step time.Duration }
 
 // Serve implements Behaviour.
@@ -62,8 +61,7 @@ func (b Rising) Serve(v *Visit) {
 	v.Answer()
 }
 
-// latency is the level of a bucket into which each request drips and out of
-// which one drips each Every.
+// latency computes the level of a bucket: each request fills it by one and each Every drains one.
 func (b Rising) latency(recent []time.Duration) time.Duration {
 	level := 0.0
 	for i, age := range slices.Backward(recent) {
@@ -79,8 +77,8 @@ func (b Rising) latency(recent []time.Duration) time.Duration {
 // Truth implements Behaviour.
 func (Rising) Truth() Truth { return Healthy{}.Truth() }
 
-// Tarpit answers with what belongs at the URL, but only after Latency, which is
-// to be longer than the patience of the crawler under test.
+// Tarpit answers with the content of the URL, but only after Latency, which must be longer than the
+// timeout of the crawler under test.
 type Tarpit struct{ Latency time.Duration }
 
 // Serve implements Behaviour.
@@ -92,8 +90,7 @@ func (b Tarpit) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Tarpit) Truth() Truth { return Truth{} }
 
-// Login answers everything with a form for a name and a password. Code is 200,
-// 401 or 403.
+// Login answers every request with a form for a name and a password. Code is 200, 401 or 403.
 type Login struct{ Code int }
 
 const loginForm = "<!doctype html><html><head><title>Log in</title></head><body><h1>Log in</h1>" +
@@ -114,8 +111,8 @@ func (b Login) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (b Login) Truth() Truth { return Truth{Status: b.Code} }
 
-// Cookies redirects a client without a cookie to the root and sets one there,
-// so that a client that keeps no cookies goes round in a circle.
+// Cookies redirects a client without a cookie to the root and sets one there. A client that stores
+// no cookies is redirected in a circle.
 type Cookies struct{}
 
 // Serve implements Behaviour.
@@ -133,7 +130,7 @@ func (b Cookies) Truth() Truth { return b.redirect().Truth() }
 
 func (Cookies) redirect() Redirect { return Redirect{Code: http.StatusFound, To: "/"} }
 
-// Endless answers with a page that never ends, as fast as it is read.
+// Endless answers with a page that never ends, as fast as the client reads.
 type Endless struct{}
 
 // Serve implements Behaviour.
@@ -148,7 +145,7 @@ func (Endless) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Endless) Truth() Truth { return Truth{} }
 
-// Deep answers with the page, all of it within so many nested elements.
+// Deep answers with the whole page inside Levels nested elements.
 type Deep struct{ Levels int }
 
 // Serve implements Behaviour.
@@ -164,7 +161,7 @@ func (b Deep) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Deep) Truth() Truth { return Healthy{}.Truth() }
 
-// ManyLinks answers with so many links into TrapLinks.
+// ManyLinks answers with this many links into TrapLinks.
 type ManyLinks struct{ Links int }
 
 // Serve implements Behaviour.
@@ -186,8 +183,7 @@ func (b ManyLinks) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (ManyLinks) Truth() Truth { return Truth{} }
 
-// Binary answers with so many random bytes, the same each time, and says that
-// they are a page.
+// Binary answers with this many random bytes, the same each time, and declares them a page.
 type Binary struct{ Bytes int }
 
 // Serve implements Behaviour.
@@ -202,7 +198,7 @@ func (b Binary) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Binary) Truth() Truth { return Truth{Status: http.StatusOK} }
 
-// BigHeader answers with a page and one header of so many bytes.
+// BigHeader answers with a page and one header of this many bytes.
 type BigHeader struct{ Bytes int }
 
 // Serve implements Behaviour.

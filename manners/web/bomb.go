@@ -15,12 +15,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// bombBytes is what a bomb unpacks to: with the copies of a buffer that grows,
-// more than a worker may use.
+// bombBytes is the unpacked size of a bomb: with the copies of a growing buffer, it exceeds the
+// memory limit of a worker.
 const bombBytes = 256 << 20
 
-// Bomb answers with a page of zeros that unpacks to at least a thousand times
-// what is sent. Bombs lists them.
+// Bomb answers with a page of zeros that unpacks to at least a thousand times the bytes sent. Bombs
+// lists them.
 type Bomb struct {
 	body     func() []byte
 	encoding string
@@ -38,7 +38,7 @@ func (b Bomb) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Bomb) Truth() Truth { return Truth{} }
 
-// The bodies are packed when they are first asked for, and shared by all webs.
+// The bodies are packed at the first request, and shared by all webs.
 var (
 	gzipBomb   = sync.OnceValue(func() []byte { return repeated(newGzip) })
 	brotliBomb = sync.OnceValue(brotliZeros)
@@ -54,7 +54,7 @@ var (
 	})
 )
 
-// Bombs are one of every coding and some that are packed again.
+// Bombs returns one bomb of every coding and some that are packed twice.
 func Bombs() []Named {
 	return []Named{
 		{Name: "bomb-gzip", Behaviour: Bomb{body: gzipBomb, encoding: "gzip"}},
@@ -68,17 +68,17 @@ func Bombs() []Named {
 	}
 }
 
-// part is how much of a bomb is really packed, since the rest is the same.
+// part is the size that is really packed, because the rest repeats it.
 const part = 1 << 20
 
-// repeated is a bomb in a coding whose streams may follow one another: the
-// members of RFC 1952 section 2.2 and the frames of RFC 8878 section 3.
+// repeated returns a bomb in a coding that allows several streams in a row: the members of RFC 1952
+// section 2.2 and the frames of RFC 8878 section 3.
 func repeated(coder func(io.Writer) io.WriteCloser) []byte {
 	return bytes.Repeat(pack(coder, zeros(part)), bombBytes/part)
 }
 
-// brotliZeros repeats what is within one stream, which RFC 7932 has no other
-// way for: zeros after zeros, from one flush to the next.
+// brotliZeros repeats zeros from one flush to the next within one stream, because RFC 7932 does not
+// allow several streams.
 func brotliZeros() []byte {
 	var out bytes.Buffer
 	w := brotli.NewWriterLevel(&out, brotliLevel)
@@ -119,12 +119,12 @@ func newBrotli(w io.Writer) io.WriteCloser {
 func newZstd(w io.Writer) io.WriteCloser {
 	enc, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 	if err != nil {
-		panic(err) // the options are constants, and right
+		panic(err) // the options are valid constants
 	}
 	return enc
 }
 
-// pack compresses what it reads. Writing to memory does not fail.
+// pack compresses the bytes of a reader. Writing to memory does not fail.
 func pack(coder func(io.Writer) io.WriteCloser, from io.Reader) []byte {
 	var out bytes.Buffer
 	w := coder(&out)
@@ -138,7 +138,7 @@ func pack(coder func(io.Writer) io.WriteCloser, from io.Reader) []byte {
 	return out.Bytes()
 }
 
-// HalfGzip answers with the first half of a page's gzip, as if it were all.
+// HalfGzip answers with the first half of a page's gzip, as if it were complete.
 type HalfGzip struct{}
 
 // Serve implements Behaviour.

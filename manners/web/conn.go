@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// writeChunk bounds what one write hands to the kernel, so that the stamp
-// before the last one is close to the end of the answer.
+// writeChunk bounds one write to the kernel, so that the time stamp before the last write is close
+// to the end of the answer.
 const writeChunk = 64 << 10
 
-// listener stamps connections as they are accepted.
+// listener stamps each connection with its time of acceptance.
 type listener struct {
 	net.Listener
-	tls *tls.Config // nil: none is spoken
-	// either has clients speak TLS or not, as they like
+	tls *tls.Config // nil: no TLS
+	// either lets clients choose between TLS and plain HTTP
 	either bool
 	web    *Web
 }
@@ -40,9 +40,8 @@ func (l listener) Accept() (net.Conn, error) {
 	return &secureConn{Conn: tls.Server(c, l.tls), conn: c}, nil
 }
 
-// secureConn is TLS over a conn, which keeps the time of what is on the wire.
-// It is no *tls.Conn to net/http, which would log the clients that refuse the
-// certificate.
+// secureConn is TLS over a conn, which stamps the bytes on the wire. It hides the *tls.Conn from
+// net/http, which would log every client that refuses the certificate.
 type secureConn struct {
 	net.Conn
 	conn *conn
@@ -56,7 +55,7 @@ func (c *secureConn) Close() error {
 	return c.Conn.Close()
 }
 
-// wireOf is what a connection of a listener is on the wire.
+// wireOf returns the conn below a connection of a listener.
 func wireOf(c net.Conn) *conn {
 	switch c := c.(type) {
 	case *secureConn:
@@ -67,19 +66,19 @@ func wireOf(c net.Conn) *conn {
 	return c.(*conn)
 }
 
-// conn is a connection that knows when what happened on it.
+// conn is a connection that stamps its events.
 type conn struct {
 	net.Conn
 	accepted time.Duration
 	id       int64
-	secure   bool // TLS is spoken over it
+	secure   bool // the connection uses TLS
 	web      *Web
 
 	mu      sync.Mutex
-	closing bool          // what is written now is no answer any more
+	closing bool          // later writes are not part of the answer
 	failed  bool          // a write has failed
 	first   time.Duration // first byte since the last request began
-	gone    time.Duration // the connection was seen to be closed
+	gone    time.Duration // when the connection was seen to be closed
 	last    time.Duration // before the last write
 	rec     *Record       // the request in flight
 	retry   time.Time     // the date of its Retry-After
@@ -95,7 +94,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	if n > 0 && c.first == 0 {
 		c.first = now
 	}
-	// net/http ends its own reads by a deadline; anything else is the client.
+	// net/http ends its own reads by a deadline; the client causes any other error.
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.leave(now)
 	}
@@ -140,21 +139,21 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// leave notes when the connection was first seen to be closed.
+// leave records when the connection was first seen to be closed.
 func (c *conn) leave(now time.Duration) {
 	if c.gone == 0 {
 		c.gone = now
 	}
 }
 
-// cut notes that the server ends the answer here, complete or not.
+// cut records that the server ends the answer here, complete or not.
 func (c *conn) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leave(c.last)
 }
 
-// blank is the record of a connection on which no request came.
+// blank returns the record of a connection without a request.
 func (c *conn) blank() Record {
 	return Record{
 		Aborted:    true,
@@ -170,7 +169,7 @@ func (c *conn) blank() Record {
 	}
 }
 
-// begin opens the record of a request whose head has been read.
+// begin opens the record of a request after its head was read.
 func (c *conn) begin(r *http.Request, attempt int) {
 	now := c.web.now()
 	c.mu.Lock()
@@ -178,7 +177,7 @@ func (c *conn) begin(r *http.Request, attempt int) {
 	rec := c.blank()
 	rec.Read = now
 	if c.served > 0 {
-		// A byte from before the last answer's end was part of that request.
+		// A byte from before the last answer's end belonged to the earlier request.
 		rec.Start = max(c.first, c.last)
 		rec.Time = c.web.epoch.Add(rec.Start)
 	}
@@ -192,7 +191,7 @@ func (c *conn) begin(r *http.Request, attempt int) {
 	c.rec, c.first, c.written, c.failed, c.retry = &rec, 0, 0, false, time.Time{}
 }
 
-// answer notes the head of the answer.
+// answer records the head of the answer.
 func (c *conn) answer(status int, head http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,7 +202,7 @@ func (c *conn) answer(status int, head http.Header) {
 	c.rec.RetryAfter, c.retry = parseRetryAfter(head.Get("Retry-After"))
 }
 
-// complete notes that the handler has answered in full.
+// complete records that the handler has answered in full.
 func (c *conn) complete() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,7 +218,7 @@ func (c *conn) idle() {
 	c.finish()
 }
 
-// finish hands the record of the request in flight to the log. c.mu is held.
+// finish hands the record of the request in flight to the log. The caller holds c.mu.
 func (c *conn) finish() {
 	if c.rec == nil {
 		return
@@ -228,8 +227,7 @@ func (c *conn) finish() {
 	c.rec = nil
 	c.served++
 	rec.Bytes = c.written
-	// What is written to a client that has left is not an answer, even if the
-	// kernel takes it.
+	// Bytes written after the client left are not an answer, even if the kernel takes them.
 	left := c.gone != 0 && c.gone < c.last
 	rec.Aborted = rec.Aborted || c.failed || left
 	rec.End = c.last
@@ -245,8 +243,7 @@ func (c *conn) finish() {
 	c.web.record(rec)
 }
 
-// pending is the record of the request in flight, or of a connection on which
-// none has come yet.
+// pending returns the record of the request in flight, or of a connection without one so far.
 func (c *conn) pending(now time.Duration) (Record, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,7 +259,7 @@ func (c *conn) pending(now time.Duration) (Record, bool) {
 	return rec, true
 }
 
-// resetOnClose makes Close send a reset and drop what was not sent yet.
+// resetOnClose makes Close send a reset and drop unsent bytes.
 func (c *conn) resetOnClose() {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		// An error means that the connection is closed already.

@@ -12,27 +12,25 @@ import (
 	"github.com/miekg/dns"
 )
 
-// DNSMode is how a site's name resolves.
+// DNSMode selects how a site's name resolves.
 type DNSMode string
 
 // The modes.
 const (
 	// DNSAnswer answers with the site's address.
 	DNSAnswer DNSMode = "answer"
-	// DNSMissing says that there is no such name (NXDOMAIN), as for every
-	// name that no site has.
+	// DNSMissing answers that the name does not exist (NXDOMAIN), as for every name without a site.
 	DNSMissing DNSMode = "missing"
-	// DNSServFail says that the server has failed.
+	// DNSServFail answers that the server has failed.
 	DNSServFail DNSMode = "servfail"
 	// DNSSilent never answers.
 	DNSSilent DNSMode = "silent"
-	// DNSForbidden answers with Plan.Forbidden, and with the same address
-	// mapped into IPv6.
+	// DNSForbidden answers with Plan.Forbidden, and with the same address mapped into IPv6.
 	DNSForbidden DNSMode = "forbidden"
 	// DNSMixed answers with the site's address and with Plan.Forbidden.
 	DNSMixed DNSMode = "mixed"
-	// DNSRebind answers the first question for an A record with the site's
-	// address and later ones with Plan.Forbidden, none to be kept.
+	// DNSRebind answers the first question for an A record with the site's address and later
+	// questions with Plan.Forbidden. No answer may be cached.
 	DNSRebind DNSMode = "rebind"
 )
 
@@ -44,8 +42,8 @@ func (m DNSMode) known() bool {
 	return false
 }
 
-// partly reports whether the site's address is among the answers, but not the
-// only one: it is the crawler's choice whether it has to do with such a host.
+// partly reports whether the answers hold the site's address and others. The crawler may choose
+// whether it requests such a host.
 func (m DNSMode) partly() bool { return m == DNSMixed || m == DNSRebind }
 
 const dnsTTL = 60 // seconds
@@ -88,7 +86,7 @@ func startDNS(p *Plan) (*nameServer, error) {
 	return n, nil
 }
 
-// listenDNS opens a port for both protocols: the given one, or one that is free.
+// listenDNS opens one port for both protocols: the given port, or a free one.
 func listenDNS(at netip.Addr, port uint16) (net.PacketConn, net.Listener, error) {
 	var errs []error
 	for range portTries {
@@ -165,7 +163,7 @@ func (n *nameServer) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
 	n.send(w, reply)
 }
 
-// addrs are the addresses of a name, for a question that counts.
+// addrs returns the addresses of a name, and counts the question.
 func (n *nameServer) addrs(name string, s *site) []netip.Addr {
 	switch s.DNS {
 	case DNSForbidden:
@@ -190,7 +188,7 @@ func ttl(s *site) uint32 {
 	return dnsTTL
 }
 
-// send answers; a client that has gone away is not the server's trouble.
+// send sends the reply. Clients that have gone away cause no error.
 func (n *nameServer) send(w dns.ResponseWriter, reply *dns.Msg) {
 	_ = w.WriteMsg(reply)
 }
@@ -199,7 +197,7 @@ func header(name string, rrtype uint16, ttl uint32) dns.RR_Header {
 	return dns.RR_Header{Name: name, Rrtype: rrtype, Class: dns.ClassINET, Ttl: ttl}
 }
 
-// soa says how long an answer that there is nothing may be kept.
+// soa returns the record that bounds how long a negative answer may be cached.
 func soa(name string) dns.RR {
 	return &dns.SOA{
 		Hdr: header(name, dns.TypeSOA, dnsTTL), Ns: "ns.test.", Mbox: "hostmaster.test.",

@@ -8,12 +8,12 @@ import (
 // recordHandshake is the first octet of a client that speaks TLS (RFC 8446 §5.1).
 const recordHandshake = 22
 
-// eitherConn speaks TLS if its client does, which its first octet tells.
+// eitherConn speaks TLS if its client does, as the first octet shows.
 type eitherConn struct {
 	*conn
 
 	tls  *tls.Config
-	talk atomic.Pointer[secureConn] // nil until TLS is spoken
+	talk atomic.Pointer[secureConn] // nil before the TLS handshake
 	read bool
 }
 
@@ -53,7 +53,7 @@ func (c *eitherConn) Close() error {
 	return c.conn.Close()
 }
 
-// begunConn is a conn of which head has been read already.
+// begunConn is a conn whose first bytes, head, were read already.
 type begunConn struct {
 	*conn
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// HostileBehaviours is the registry of what else can be wrong with a whole
-// site, or with its one page, by name. The Zoo does not have them; Hostile has.
+// HostileBehaviours returns the registry of further faults of a whole site, or of its one page, by
+// name. Hostile uses them; the Zoo does not.
 func HostileBehaviours() []Named {
 	all := []Named{
 		{Name: "always-451", Behaviour: Status{Code: http.StatusUnavailableForLegalReasons}},
@@ -35,8 +35,8 @@ func HostileBehaviours() []Named {
 	return append(all, raws()...)
 }
 
-// busies have a Retry-After of each form. Those that never end ask for more
-// than a crawl can wait.
+// busies returns a Retry-After of each form. The endless ones declare a longer wait than a crawl
+// takes.
 func busies() []Named {
 	const tooMany = http.StatusTooManyRequests
 	return []Named{
@@ -56,8 +56,7 @@ func busies() []Named {
 	}
 }
 
-// hostileRedirects are where the roots of sites redirect to, by name. {port} is
-// that of the web, see Redirect.
+// hostileRedirects returns the redirect targets of sites' roots, by name. See Redirect for {port}.
 func hostileRedirects() []Named {
 	forbid := func(scheme string) string { return scheme + "://" + forbidden.String() + "{port}/" }
 	return []Named{
@@ -75,10 +74,9 @@ func hostileRedirects() []Named {
 
 const hostileDomain = ".hostile.test"
 
-// Hostile returns one site of everything that is hostile and not in the Zoo:
-// HostileBehaviours, redirects, traps, certificates, names that resolve to
-// Plan.Forbidden, a robots.txt that turns, three sites on one address, three
-// in one /24, and three tarpits. All names end in .hostile.test.
+// Hostile returns one site of everything that is hostile and not in the Zoo: HostileBehaviours,
+// redirects, traps, certificates, names that resolve to Plan.Forbidden, a robots.txt that changes,
+// three sites on one address, three in one /24, and three tarpits. All names end in .hostile.test.
 func Hostile() []Site {
 	var sites []Site
 	add := func(s Site) {
@@ -110,7 +108,7 @@ func Hostile() []Site {
 	return append(sites, Tarpits(3, 20*time.Second)...)
 }
 
-// hostileSite has a few pages where pages are to be had, else its root only.
+// hostileSite returns a site with a few pages if its behaviour serves them, else only a root.
 func hostileSite(b Named) Site {
 	s := Site{Host: b.Name, Behaviour: b.Behaviour, Pages: -1, Plain: true}
 	switch {
@@ -119,15 +117,14 @@ func hostileSite(b Named) Site {
 	case b.Name == "links":
 		s.Trap = TrapLinks
 	case strings.HasPrefix(b.Name, "login-4"):
-		// The form is all there is, also instead of a robots.txt.
+		// The site answers everything with the form, robots.txt included.
 		s.Robots, s.Paths = RobotsForbidden, map[string]Behaviour{robotsPath: b.Behaviour}
 	}
 	return s
 }
 
-// Tarpits returns n sites that answer everything, robots.txt too, only after
-// some time. A crawler without that much patience has to take their robots.txt
-// for unavailable.
+// Tarpits returns n sites that answer every request, robots.txt too, after the latency. A crawler
+// with a shorter timeout has to treat their robots.txt as unavailable.
 func Tarpits(n int, latency time.Duration) []Site {
 	sites := make([]Site, n)
 	for i := range sites {

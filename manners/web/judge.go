@@ -8,17 +8,15 @@ import (
 	"time"
 )
 
-// Expectations are what a crawl is judged by.
+// Expectations configure the judge.
 type Expectations struct {
-	// AskedOnly is for a Partial crawl of a web that is too large to walk: only
-	// what was asked for, and where that links to, is compared. A page must then
-	// be linked from one that was asked for.
+	// AskedOnly is for a Partial crawl of a web that is too large to walk. Only the requested URLs
+	// and their link targets are compared. A page must then be linked from a requested page.
 	AskedOnly bool
 
-	// Delay is the least time between the end of one request to a domain and
-	// the start of the next. Where a robots.txt that was answered asks for a
-	// longer Crawl-delay, that holds. 0 judges only that requests of a domain
-	// do not overlap.
+	// Delay is the least time between the end of one request to a domain and the start of the next.
+	// A longer Crawl-delay in an answered robots.txt replaces it. 0 judges only that requests of a
+	// domain do not overlap.
 	Delay time.Duration
 
 	// Delays replaces Delay for single domains.
@@ -27,39 +25,34 @@ type Expectations struct {
 	// IPDelay is like Delay for an address. 0 does not judge addresses.
 	IPDelay time.Duration
 
-	// Partial is for a crawl that was cut short: what is missing is reported
-	// but no violation.
+	// Partial is for a crawl that was cut short: missing URLs are reported but are no violation.
 	Partial bool
 
-	// Plan is the web that was crawled. Without one neither robots.txt nor
-	// coverage is judged.
+	// Plan is the crawled web. nil judges neither robots.txt nor coverage.
 	Plan *Plan
 
-	// Refetches is how many further 200 answers to a URL are allowed. A crawler
-	// killed between an answer and its record has to ask again, once for each
-	// request then in flight.
+	// Refetches bounds the further 200 answers to a URL. A crawler killed between an
+	// answer and its record has to repeat each request then in flight once.
 	Refetches int
 
-	// Rules are the choices that change what is to be fetched.
+	// Rules are the crawl's settings that change which URLs it fetches.
 	Rules Rules
 
-	// SubnetDelay is like Delay for a /24, or a /48 of IPv6. 0 does not judge
-	// subnets.
+	// SubnetDelay is like Delay for a /24, or a /48 of IPv6. 0 does not judge subnets.
 	SubnetDelay time.Duration
 
-	// Tolerance is how much a gap may be short, or an interval overlap, because of
-	// the reading of clocks. Defaults to 1 ms. It is 15 ms more after a connection
-	// that the client has closed without an answer, which is seen late.
+	// Tolerance is the allowed shortfall of a gap, or overlap, because of the reading of clocks.
+	// Defaults to 1 ms. It is 15 ms more after the client closes a connection without an answer,
+	// because the server sees the close late.
 	Tolerance time.Duration
 
-	// UserAgent has to be part of every User-Agent. Defaults to "mosey/".
+	// UserAgent must be part of every User-Agent. Defaults to "mosey/".
 	UserAgent string
 }
 
 const (
 	toleranceDefault = time.Millisecond
-	// closeSeenLate is how late it may be seen on a busy machine that a connection was
-	// closed.
+	// closeSeenLate bounds how late a busy machine sees that a connection was closed.
 	closeSeenLate = 15 * time.Millisecond
 )
 
@@ -73,49 +66,46 @@ func (e Expectations) withDefaults() Expectations {
 	return e
 }
 
-// Breach is what a violation breaks.
+// Breach names the broken rule of a violation.
 type Breach string
 
 // The kinds of violation.
 const (
-	// BreachBeforeRobots is a page asked for before its robots.txt was answered.
+	// BreachBeforeRobots is a page requested before its robots.txt was answered.
 	BreachBeforeRobots Breach = "before-robots"
 	// BreachDisallowed is a page that robots.txt disallows.
 	BreachDisallowed Breach = "disallowed"
 	// BreachDuplicate is a URL answered with 200 again.
 	BreachDuplicate Breach = "duplicate"
-	// BreachExtra is a URL that was not to be fetched for another reason: it is
-	// out of scope, behind nofollow, or not canonical.
+	// BreachExtra is a needless URL for another reason: it is out of scope, behind nofollow, or not
+	// canonical.
 	BreachExtra Breach = "extra"
-	// BreachForbidden is a connection to an address outside the web, where
-	// nothing of its sites is.
+	// BreachForbidden is a connection to an address outside the web, where no site exists.
 	BreachForbidden Breach = "forbidden"
 	// BreachGap is a request to a domain before its time.
 	BreachGap Breach = "gap"
 	// BreachIPGap is a request to an address before its time.
 	BreachIPGap Breach = "ip-gap"
-	// BreachMissing is a URL that was to be fetched and was not.
+	// BreachMissing is an expected URL that was not fetched.
 	BreachMissing Breach = "missing"
 	// BreachOverlap is a request to a domain while another is in flight.
 	BreachOverlap Breach = "overlap"
-	// BreachRetryAfter is a request to a domain before the time that an answer
-	// of 429 or 503 gave.
+	// BreachRetryAfter is a request to a domain before the time that a 429 or 503 gave.
 	BreachRetryAfter Breach = "retry-after"
-	// BreachRobotsUnavailable is a page of an origin whose robots.txt cannot
-	// be read: 429, 5xx, no answer or too many redirects.
+	// BreachRobotsUnavailable is a page of an origin whose robots.txt cannot be read: 429, 5xx, no
+	// answer or too many redirects.
 	BreachRobotsUnavailable Breach = "robots-unavailable"
 	// BreachSubnetGap is a request to a subnet before its time.
 	BreachSubnetGap Breach = "subnet-gap"
-	// BreachVisitTime is a page asked for outside of the times of the day that a robots.txt
-	// which was answered asks for.
+	// BreachVisitTime is a page requested outside the Visit-time of an answered robots.txt.
 	BreachVisitTime Breach = "visit-time"
-	// BreachUserAgent is a request that does not say who asks.
+	// BreachUserAgent is a request without the expected User-Agent.
 	BreachUserAgent Breach = "user-agent"
 )
 
 // Violation is one broken promise.
 type Violation struct {
-	// At is when, since the start of the web; 0 for what never happened.
+	// At is the time since the start of the web; 0 for an event that never happened.
 	At     time.Duration
 	Detail string
 	// Key is the domain or the address.
@@ -128,7 +118,7 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s at %.3fs: %s %s: %s", v.Breach, v.At.Seconds(), v.Key, v.URL, v.Detail)
 }
 
-// Judge compares a log with what is expected.
+// Judge compares a log with the expectations.
 func Judge(log Log, expect Expectations) Report {
 	j := judge{expect: expect.withDefaults(), log: slices.Clone(log)}
 	slices.SortStableFunc(j.log, byStart)
@@ -192,9 +182,8 @@ func (j *judge) userAgents() {
 	}
 }
 
-// duplicates judges that a URL is answered with 200 once. Three things are not
-// counted: a robots.txt that others redirect to, which is theirs too; one that
-// may not be kept; and an answer that settles nothing.
+// duplicates judges that a URL is answered with 200 once. It skips a robots.txt that other origins
+// share by a redirect, one that may not be cached, and answers that settle nothing.
 func (j *judge) duplicates() {
 	shared := make(map[string]bool)
 	if p := j.expect.Plan; p != nil {
@@ -228,7 +217,7 @@ func (j *judge) duplicates() {
 	}
 }
 
-// unsettled reports whether no answer of a URL settles it, see Truth.Status.
+// unsettled reports whether no answer settles a URL, see Truth.Status.
 func (j *judge) unsettled(u string) bool {
 	if j.expect.Plan == nil {
 		return false

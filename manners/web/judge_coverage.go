@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// coverage compares the URLs that were asked for with those to be fetched.
+// coverage compares the requested URLs with the expected ones.
 func (j *judge) coverage() {
 	p := j.expect.Plan
 	reachable := p.reachable(j.expect.Rules, j.asked())
@@ -41,7 +41,7 @@ func (j *judge) coverage() {
 	}
 }
 
-// asked are the URLs whose links count; nil means all.
+// asked returns the URLs whose links count; nil means all.
 func (j *judge) asked() map[string]bool {
 	if !j.expect.AskedOnly {
 		return nil
@@ -60,8 +60,8 @@ func missingDetail(want Expected) string {
 	return "never answered with " + statusText(want.Status)
 }
 
-// extra judges a request that Reachable does not hold. What robots.txt denies
-// is not judged twice; images and the redirects of a robots.txt may be fetched.
+// extra judges a request that Reachable does not hold. A page that robots.txt denies is not judged
+// twice. Images and the redirects of a robots.txt may be fetched.
 func (j *judge) extra(r Record) {
 	if r.Host == "" || j.isForbidden(r) {
 		return
@@ -74,7 +74,7 @@ func (j *judge) extra(r Record) {
 	j.violatef(BreachExtra, r.Domain(), r, "%s", why)
 }
 
-// needless is why a request that was not expected was wrong, "" if it was not.
+// needless returns why an unexpected request was wrong, "" if it was allowed.
 func (j *judge) needless(r Record) string {
 	p := j.expect.Plan
 	name, target, ok := p.split(r.URL())
@@ -89,7 +89,7 @@ func (j *judge) needless(r Record) string {
 	case h.site.Unseeded && j.expect.Rules.Scope == ScopeSeeds:
 		return "out of scope"
 	case target == sitemapPath, slices.Contains(h.site.special[sitemapPath].to, target) && p.allowed(h, target):
-		return "" // it might be there, and lists that
+		return "" // it might exist, and lists such targets
 	case res.missing:
 		return "no page is at this URL"
 	case !r.IsPage(), res.image, res.ctype == "image/png", !p.allowed(h, target), res.trap, h.site.DNS.partly():
@@ -98,7 +98,7 @@ func (j *judge) needless(r Record) string {
 	return "no link that may be followed leads here"
 }
 
-// traps counts the pages of traps that were asked for.
+// traps counts the requested pages of traps.
 func (j *judge) traps() {
 	p := j.expect.Plan
 	pages := make(map[string]int)

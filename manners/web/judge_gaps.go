@@ -22,8 +22,8 @@ func (j *judge) domains() {
 	j.report.Overshoot = distribution(j.report.overshoots)
 }
 
-// domainOf is the key of a record. A connection on which nothing was said
-// counts for the domain at its address, if there is only one.
+// domainOf returns the key of a record. A connection without a request counts for the domain at its
+// address, if there is only one.
 func (j *judge) domainOf(r Record) string {
 	if r.Host != "" || j.expect.Plan == nil {
 		return r.Domain()
@@ -42,8 +42,7 @@ func (j *judge) domainOf(r Record) string {
 	return only
 }
 
-// crowded are the domains whose pace is set by an address or a subnet they
-// share.
+// crowded returns the domains whose pace is set by a shared address or subnet.
 func (j *judge) crowded() map[string]bool {
 	crowded := make(map[string]bool)
 	for _, place := range j.places() {
@@ -65,7 +64,7 @@ func (j *judge) crowded() map[string]bool {
 	return crowded
 }
 
-// delay is the configured delay of a domain.
+// delay returns the configured delay of a domain.
 func (j *judge) delay(domain string) time.Duration {
 	if d, ok := j.expect.Delays[domain]; ok {
 		return d
@@ -110,7 +109,7 @@ func (j *judge) domain(key string, log Log, told []wish, crowded bool) {
 	})
 }
 
-// tolerance is by how much the gap after a request may be short.
+// tolerance returns the allowed shortfall of the gap after a request.
 func (j *judge) tolerance(prev Record) time.Duration {
 	if prev.Aborted {
 		return j.expect.Tolerance + closeSeenLate
@@ -118,22 +117,22 @@ func (j *judge) tolerance(prev Record) time.Duration {
 	return j.expect.Tolerance
 }
 
-// wish is what a robots.txt has asked for, since it was answered.
+// wish is the pace that a robots.txt requests, from its answer on.
 type wish struct {
 	delay time.Duration
-	visit VisitTime // zero is at any time
+	visit VisitTime // zero is any time
 	since time.Duration
 }
 
-// wishes are the Crawl-delays and Visit-times that the answers have told, by domain. One
-// that is read over a redirect is for the domain that redirected.
+// wishes returns the Crawl-delays and Visit-times of the answers, by domain. A robots.txt read over
+// a redirect counts for the domain that redirected.
 func (j *judge) wishes() map[string][]wish {
 	told := make(map[string][]wish)
 	p := j.expect.Plan
 	if p == nil {
 		return told
 	}
-	readers := make(map[string][]string) // hosts by the URL their rules are at
+	readers := make(map[string][]string) // hosts by the URL of their rules
 	for name, h := range p.hosts {
 		if h.role != roleRules && (p.crawlDelay(name) > 0 || p.visitTime(name) != VisitTime{}) {
 			chain := p.robotsChain(name)
@@ -153,19 +152,19 @@ func (j *judge) wishes() map[string][]wish {
 	return told
 }
 
-// visited reports whether an instant is in the time of the day that a site asks for. It cannot
-// be told of a plan that was not served. A robots.txt may be asked for at any time.
+// visited reports whether an instant is within a site's Visit-time. A plan that was not served
+// cannot be judged. A robots.txt may be requested at any time.
 func (j *judge) visited(v VisitTime, at time.Time) bool {
 	return v == VisitTime{} || j.expect.Plan.began.IsZero() || v.has(at) || v.has(at.Add(j.expect.Tolerance))
 }
 
-// steady reports whether a crawler that has work goes on after an answer as soon
-// as it may, instead of backing off.
+// steady reports whether a crawler with more work continues as soon as allowed after an answer,
+// instead of backing off.
 func (j *judge) steady(r Record) bool {
 	return r.Answered() && r.Status < 500 && r.Status != 429
 }
 
-// place is what requests of several domains have in common.
+// place is an address or subnet that several domains share.
 type place struct {
 	delay time.Duration
 	kind  Breach
@@ -213,7 +212,7 @@ func (j *judge) place(p place, key string, log Log) KeyStats {
 	return KeyStats{Delay: p.delay, Gap: distribution(gaps), Key: key, Peak: peak(log), Requests: len(log)}
 }
 
-// peak is the most requests that were in flight at once.
+// peak returns the maximum number of concurrent requests.
 func peak(log Log) int {
 	var ends []time.Duration
 	most := 0

@@ -2,17 +2,16 @@ package web
 
 import "time"
 
-// retryAfter is how long a domain is to be left alone.
+// retryAfter is an announced pause of a domain.
 type retryAfter struct {
 	since, until time.Duration
-	asked        time.Duration // what the answer said
-	from         string        // its URL
-	met          bool          // a request came after since
+	asked        time.Duration // the wait that the answer declared
+	from         string        // the answer's URL
+	met          bool          // a later request has come
 }
 
-// retryAfters judges that no domain is asked before the time that an answer of
-// 429 or 503 gave. Requests that were on their way before the answer had ended
-// could not know of it.
+// retryAfters judges that no domain is requested before the time that a 429 or 503 gave. It skips
+// requests that began before the answer ended, because their sender could not know it.
 func (j *judge) retryAfters() {
 	waits := make(map[string]*retryAfter)
 	for _, r := range j.log {
@@ -45,7 +44,7 @@ func (j *judge) retried(key string, r Record, w *retryAfter) {
 	}
 }
 
-// forbidden judges that nothing was asked of an address outside the web.
+// forbidden judges that no request went to an address outside the web.
 func (j *judge) forbidden() {
 	for _, r := range j.log {
 		if j.isForbidden(r) {

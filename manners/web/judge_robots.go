@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// robots judges every page by the last robots.txt of its origin that was
-// answered before.
+// robots judges every page by the last robots.txt of its origin that was answered before.
 func (j *judge) robots() {
 	asked := make(map[string]Log) // robots.txt requests by URL, in order of End
 	for _, r := range j.log {
@@ -43,7 +42,7 @@ func (j *judge) robots() {
 	}
 }
 
-// knowledge is what a crawler can know of the robots.txt of an origin.
+// knowledge is a crawler's knowledge of the robots.txt of an origin.
 type knowledge int
 
 const (
@@ -53,8 +52,8 @@ const (
 	knowRules
 )
 
-// knowledge returns what a crawler knows at an instant from the requests that
-// have ended, and the answer that counts.
+// knowledge returns a crawler's knowledge at an instant from the requests that have ended, and the
+// answer that counts.
 func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (knowledge, Record) {
 	chain := j.expect.Plan.robotsChain(name)
 	if len(chain) > maxRobotsRedirects+1 {
@@ -68,7 +67,7 @@ func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (
 				break
 			}
 			if found && (r.Status == http.StatusNotModified || unavailable(r) && !unavailable(last)) {
-				continue // what was answered before holds, for a day
+				continue // the earlier answer holds for a day
 			}
 			last, found = r, true
 		}
@@ -88,11 +87,11 @@ func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (
 	return knowRules, last
 }
 
-// unavailable says that an answer tells nothing (RFC 9309 section 2.3.1.4).
+// unavailable reports whether an answer gives no rules (RFC 9309 section 2.3.1.4).
 func unavailable(r Record) bool { return !told(r) || r.Status == 429 || r.Status >= 500 }
 
-// told reports whether enough of a robots.txt was sent: a crawler may hang up past
-// what it has to read of a long one (RFC 9309 section 2.5).
+// told reports whether enough of a robots.txt was sent: a crawler may close the connection after
+// the part of a long file that it has to read (RFC 9309 section 2.5).
 func told(r Record) bool {
 	return r.Answered() || (r.Status == 200 && !r.InFlight && r.Bytes >= robotsLimit)
 }

@@ -5,30 +5,29 @@ import (
 	"net/netip"
 )
 
-// network is the block that sites are in where Options.Network does not say.
+// network is the default of Options.Network.
 var network = netip.MustParsePrefix("127.64.0.0/10")
 
 var (
-	// loopback is where hostile pages try to lead.
+	// loopback is the target of hostile pages.
 	loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-	// forbidden is where hostile names resolve to. It is a loopback address
-	// as well, but a crawler that only knows 127.0.0.1 does not see that.
+	// forbidden is the address of hostile names. It is a loopback address too, but a crawler that
+	// only checks for 127.0.0.1 does not notice.
 	forbidden = netip.AddrFrom4([4]byte{127, 32, 0, 1})
 )
 
 const (
-	subnetAddrs = 250 // used of a /24, none of them special
+	subnetAddrs = 250 // used of a /24, all ordinary
 )
 
-// subnetOf is the network that shares one pace with an address: a /24, or a
-// /48 of IPv6.
+// subnetOf returns the network that shares one pace with an address: a /24, or a /48 of IPv6.
 func subnetOf(addr netip.Addr) netip.Prefix {
 	bits := 24
 	if addr.Is6() {
 		bits = 48
 	}
-	// The bits are in range, so an error means no address: no network.
+	// The bits are in range, so an error means an invalid address, hence no network.
 	prefix, _ := addr.Prefix(bits)
 	return prefix
 }
@@ -37,7 +36,7 @@ func subnetOf(addr netip.Addr) netip.Prefix {
 type layout struct {
 	opts Options
 
-	blocks  map[string]*block     // by Site.Subnet, "" of all that name none
+	blocks  map[string]*block     // by Site.Subnet, "" for the sites without one
 	groups  map[string]netip.Addr // by Site.IPGroup
 	shared  netip.Addr            // of the sites that name neither
 	sharers int
@@ -68,7 +67,7 @@ func (l *layout) place(s Site) (addr netip.Addr, err error) {
 	return l.shared, err
 }
 
-// fresh is an address that nobody has yet.
+// fresh returns an unused address.
 func (l *layout) fresh(subnet string) (netip.Addr, error) {
 	b, limit := l.blocks[subnet], subnetAddrs
 	if subnet == "" {

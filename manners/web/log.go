@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// Record is one request, or one connection on which none came. Instants are
-// durations since the start of the web, on its monotonic clock; in JSON they
-// are nanoseconds.
+// Record is one request, or one connection without a request. Instants are durations since the
+// start of the web, on its monotonic clock; in JSON they are nanoseconds.
 type Record struct {
-	// Aborted is set if there was no complete answer. End is then when the
-	// connection was seen to be closed.
+	// Aborted is set if there was no complete answer. End is then the time when the connection
+	// was seen to be closed.
 	Aborted bool `json:"aborted,omitempty"`
 
-	// Accepted is when the connection was accepted.
+	// Accepted is the time when the connection was accepted.
 	Accepted time.Duration `json:"accepted"`
 
 	// Attempt counts the requests for this URL.
@@ -30,20 +29,19 @@ type Record struct {
 	// Conn numbers the connection.
 	Conn int64 `json:"conn"`
 
-	// End is when the last bytes of the answer were handed to the kernel.
+	// End is the time when the kernel had taken the last bytes of the answer.
 	End time.Duration `json:"end"`
 
-	// FirstByte is when the first byte of the request was read.
+	// FirstByte is the time when the first byte of the request was read.
 	FirstByte time.Duration `json:"first_byte"`
 
-	// Headers are those that Options.Headers names and the request had.
+	// Headers are the request's headers that Options.Headers names.
 	Headers map[string]string `json:"headers,omitempty"`
 
 	// Host is the Host header, in lower case; empty when no request came.
 	Host string `json:"host"`
 
-	// InFlight is set if the request had not ended when the log was taken,
-	// which is what End then is.
+	// InFlight is set if the request had not ended when the log was taken. End is then that time.
 	InFlight bool `json:"in_flight,omitempty"`
 
 	// LocalAddr is the site's address.
@@ -51,21 +49,19 @@ type Record struct {
 
 	Method string `json:"method"`
 
-	// Read is when the head of the request had been read.
+	// Read is the time when the head of the request had been read.
 	Read time.Duration `json:"read"`
 
 	RemoteAddr netip.AddrPort `json:"remote_addr"`
 
-	// RetryAfter is for how long after End the answer asked to be left alone,
-	// at most 100 years. It is 0 when it did not, or in words that mean
-	// nothing, or until an instant that has passed.
+	// RetryAfter is the wait after End that the answer requested, at most 100 years. It is 0 if the
+	// header was missing or invalid, or named a past instant.
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
 
-	// Start is Accepted for the first request of a connection, else
-	// FirstByte.
+	// Start is Accepted for the first request of a connection, else FirstByte.
 	Start time.Duration `json:"start"`
 
-	// Status is the status code sent, 0 when nothing was.
+	// Status is the status code sent, 0 without an answer.
 	Status int `json:"status"`
 
 	// Target is the request target as sent: path and query.
@@ -80,7 +76,7 @@ type Record struct {
 	UserAgent string `json:"user_agent"`
 }
 
-// URL is what was asked for; empty for a connection without a request.
+// URL returns the requested URL; empty for a connection without a request.
 func (r Record) URL() string {
 	if r.Host == "" {
 		return ""
@@ -91,23 +87,23 @@ func (r Record) URL() string {
 	return "http://" + r.Host + r.Target
 }
 
-// Domain is the politeness key of the request's host.
+// Domain returns the politeness key of the request's host.
 func (r Record) Domain() string { return DomainKey(r.Host) }
 
-// IsPage tells requests for pages from those for robots.txt and from
-// connections without a request.
+// IsPage reports whether the record is a page request, unlike a robots.txt request or a connection
+// without a request.
 func (r Record) IsPage() bool { return r.Host != "" && !isRobots(r.Target) }
 
 // Answered reports whether a complete answer was sent.
 func (r Record) Answered() bool { return !r.Aborted && !r.InFlight && r.Status != 0 }
 
-// id tells records apart: a connection has one request at a time.
+// id returns a key of the record, because a connection has one request at a time.
 func (r Record) id() [2]int64 { return [2]int64{r.Conn, int64(r.Start)} }
 
-// Log is what a web was asked, in the order of Start.
+// Log lists the requests to a web, in the order of Start.
 type Log []Record
 
-// Pages are the records that ask for pages, but for what lists them.
+// Pages returns the records of page requests, without those for sitemaps.
 func (l Log) Pages() Log {
 	var pages Log
 	for _, r := range l {
@@ -133,7 +129,7 @@ func (l Log) Write(w io.Writer) error {
 	return nil
 }
 
-// ReadLog reads what Log.Write wrote.
+// ReadLog reads the output of Log.Write.
 func ReadLog(r io.Reader) (Log, error) {
 	var l Log
 	dec := json.NewDecoder(r)

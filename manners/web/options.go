@@ -7,61 +7,57 @@ import (
 	"time"
 )
 
-// Options describe a synthetic web. The zero value is a web of ten healthy
-// sites.
+// Options describe a synthetic web. The zero value is a web of ten healthy sites.
 type Options struct {
-	// AddrsPerSubnet is how many addresses, in order, share a /24, where the
-	// sites themselves do not say, from 1 to 250. Defaults to 250.
+	// AddrsPerSubnet counts the addresses, in order, that share a /24, from 1 to 250. It applies to
+	// sites without a Subnet. Defaults to 250.
 	AddrsPerSubnet int
 
-	// CrossLinks is the share of a page's filling links that lead to other
-	// sites, from 0 to 1. -1 means none. Defaults to 0.1.
+	// CrossLinks is the share of a page's filling links that lead to other sites, from 0 to 1. -1
+	// means no such links. Defaults to 0.1.
 	CrossLinks float64
 
-	// Links is about how many links a page has. A page has more when the
-	// pages below it, which it always links to, are more. Defaults to 20.
+	// Links is the approximate number of links on a page. A page has more if it has more child
+	// pages, because it links to all of them. Defaults to 20.
 	Links int
 
-	// PageBytes is about how many bytes a page has. Defaults to 6 KiB.
+	// PageBytes is the approximate size of a page. Defaults to 6 KiB.
 	PageBytes int
 
-	// Headers are the names of those of a request's headers that the log keeps, the first
-	// value of each, at most 300 bytes of it.
+	// Headers names the request headers to log: the first value of each, at most 300 bytes of it.
 	Headers []string
 
-	// NameServer is the address that the name server listens at. Defaults to
-	// 127.0.0.1.
+	// NameServer is the address of the name server. Defaults to 127.0.0.1.
 	NameServer netip.Addr
 
-	// NameServerPort is its port. 0 is one that is free.
+	// NameServerPort is its port. 0 chooses a free one.
 	NameServerPort uint16
 
-	// Network is the block that the sites' addresses are taken from: of IPv4, of 8 to
-	// 16 bits. Defaults to 127.64.0.0/10, which Linux has on the loopback interface.
+	// Network is the IPv4 block of the sites' addresses, with a prefix of 8 to 16 bits. Defaults to
+	// 127.64.0.0/10, which Linux has on the loopback interface.
 	Network netip.Prefix
 
-	// Pages is how many pages, /p/1 and so on, a site has besides its root,
-	// where the site itself does not say. Defaults to 30.
+	// Pages counts the pages, /p/1 and so on, of a site besides its root, unless Site.Pages is
+	// set. Defaults to 30.
 	Pages int
 
-	// Port is the port of all sites. 0 lets Start choose a free one; NewPlan
-	// needs one.
+	// Port is the port of all sites. 0 lets Start choose a free one; NewPlan needs one.
 	Port int
 
 	// Sites are the hosts of this web. Defaults to Uniform(10, Site{}).
 	Sites []Site
 
-	// Prose fills pages with 300 to 900 words, each site in one of eight languages,
-	// instead of English. A script fills the rest of PageBytes, if that is set.
+	// Prose fills pages with 300 to 900 words, each site in one of eight languages, instead of
+	// English. A script fills the rest of PageBytes, if it is set.
 	Prose bool
 
-	// SitesPerIP is how many sites, in order, share an address, where the
-	// sites themselves do not say. Defaults to 1.
+	// SitesPerIP counts the sites, in order, that share an address, unless they have an IPGroup.
+	// Defaults to 1.
 	SitesPerIP int
 }
 
-// VisitTime is a time of each day in UTC, from From until just before To, both counted from
-// midnight in whole minutes. One whose To is not after its From ends on the next day.
+// VisitTime is a daily time in UTC, from From until just before To, both in whole minutes since
+// midnight. It ends on the next day if To is not after From.
 type VisitTime struct{ From, To time.Duration }
 
 func (v VisitTime) valid() bool {
@@ -69,13 +65,13 @@ func (v VisitTime) valid() bool {
 		v.From%time.Minute == 0 && v.To%time.Minute == 0
 }
 
-// String is the time as robots.txt has it, such as 0600-0845.
+// String formats the time as in robots.txt, such as 0600-0845.
 func (v VisitTime) String() string {
 	minute := func(d time.Duration) int { return int(d/time.Hour)*100 + int(d%time.Hour/time.Minute) }
 	return fmt.Sprintf("%04d-%04d", minute(v.From), minute(v.To))
 }
 
-// has reports whether an instant is in the time of the day.
+// has reports whether an instant is within the visit time.
 func (v VisitTime) has(at time.Time) bool {
 	const day = 24 * time.Hour
 	clock := at.Sub(at.Truncate(day)) // days of UTC, without leap seconds
@@ -85,88 +81,81 @@ func (v VisitTime) has(at time.Time) bool {
 	return v.From <= clock || clock < v.To
 }
 
-// Site is one host name and what it serves.
+// Site is one host name and its content.
 type Site struct {
 	// Behaviour answers the ordinary pages. Defaults to Healthy{}.
 	Behaviour Behaviour
 
-	// CrawlDelay is stated in every robots.txt of the site that has rules,
-	// in seconds with up to three decimals. 0 means none, except for
-	// RobotsCrawlDelay, where it defaults to 2 s.
+	// CrawlDelay is stated in every robots.txt of the site that has rules, in seconds with up to
+	// three decimals. 0 omits it, except for RobotsCrawlDelay, where it defaults to 2 s.
 	CrawlDelay time.Duration
 
-	// VisitTime is stated in the same robots.txt files. The zero value is none.
+	// VisitTime is stated in the same robots.txt files. The zero value omits it.
 	VisitTime VisitTime
 
-	// DNS is how the name resolves. Defaults to DNSAnswer.
+	// DNS selects how the name resolves. Defaults to DNSAnswer.
 	DNS DNSMode
 
-	// Host is the name, in lower case. Defaults to site-001.test, where 001
-	// is the site's place in Options.Sites.
+	// Host is the name, in lower case. Defaults to site-001.test, where 001 is the site's position
+	// in Options.Sites.
 	Host string
 
-	// Image answers the images of the pages. It is needed where Images is not 0.
+	// Image answers the images of the pages. It is required unless Images is 0.
 	Image Behaviour
 
-	// Images is how many images a numbered page has, which no other page names:
-	// /image/1 and so on.
+	// Images counts the images of a numbered page, each linked from this page only: /image/1 and
+	// so on.
 	Images int
 
-	// IPGroup names an address that all sites with the same group share; the
-	// first of them decides its Subnet. Empty leaves it to
-	// Options.SitesPerIP.
+	// IPGroup names an address that all sites of the group share; the first of them decides its
+	// Subnet. Empty leaves the choice to Options.SitesPerIP.
 	IPGroup string
 
-	// Onward makes the filling links of a page lead only to pages that a crawl in
-	// order knows already. So each page brings four new ones, however many came
-	// before, for long benchmarks.
+	// Onward makes the filling links of a page lead only to pages that a crawl in order knows
+	// already. So each page adds four new ones, whatever its number, for long benchmarks.
 	Onward bool
 
-	// Other answers the request targets at which there is nothing else. Defaults to
-	// Status{Code: 404}.
+	// Other answers the request targets without content. Defaults to Status{Code: 404}.
 	Other Behaviour
 
-	// Pages is how many pages the site has besides its root. 0 is
-	// Options.Pages, -1 means none.
+	// Pages counts the pages of the site besides its root. 0 is Options.Pages, -1 means no pages.
 	Pages int
 
-	// Paths overrides the behaviour of single request targets (path and
-	// query), /robots.txt among them.
+	// Paths overrides the behaviour of single request targets (path and query), including
+	// /robots.txt.
 	Paths map[string]Behaviour
 
-	// Listed is the number of numbered pages in the sitemap, at /sitemap.xml. 0 lists two pages to
-	// which nothing links, and none where the site is Plain.
+	// Listed is the number of numbered pages in the sitemap, at /sitemap.xml. 0 lists two pages
+	// without links to them, or no pages if the site is Plain.
 	Listed int
 
-	// Plain leaves out everything but the numbered pages and plain links to
-	// them, for benchmarks.
+	// Plain leaves out everything but the numbered pages and plain links to them, for benchmarks.
 	Plain bool
 
 	// Robots is the kind of robots.txt. Defaults to RobotsAllow.
 	Robots RobotsFile
 
-	// RobotsTurns is how many answers of /robots.txt are of the kind Robots,
-	// and may be kept for a second only; later ones disallow everything. 0
-	// is all. It is for kinds that are a text without redirects.
+	// RobotsTurns counts the answers of /robots.txt of the kind Robots, cacheable for one
+	// second; later answers disallow everything. 0 means all. It needs a kind that is a text
+	// without redirects.
 	RobotsTurns int
 
-	// Subnet names a /24 that the sites with the same name have to
-	// themselves, each with an address of its own, or one an IPGroup. Empty
-	// leaves it to Options.AddrsPerSubnet.
+	// Subnet names a /24 that only the sites with the same name use, each with its own address, or
+	// one per IPGroup. Empty leaves the choice to Options.AddrsPerSubnet.
 	Subnet string
 
-	// TLS makes it a site of https. It then has an address of its own.
+	// TLS serves the site by https, from its own address.
 	TLS Certificate
 
-	// TLSOrHTTP has a site of https be asked by http too, on the same port. Its
-	// behaviours tell the two apart by Visit.Secure.
+	// TLSOrHTTP serves a site of https by http too, on the same port. Its behaviours use
+	// Visit.Secure to tell them apart.
 	TLSOrHTTP bool
 
 	// Trap is an endless space of pages that the root links to.
 	Trap TrapShape
 
-	// Unseeded keeps the site out of Seeds: it is found only through links,
-	// and is out of scope for a crawl of ScopeSeeds.
+	// Unseeded keeps the site out of Seeds: a crawl finds it only through links, and it is out of
+	// scope for ScopeSeeds.
 	Unseeded bool
 
 	// WWW also serves www.Host, whose pages redirect to those of Host.
@@ -182,7 +171,7 @@ const (
 	maxSites         = 60_000
 )
 
-// WithDefaults returns a copy with every unset field filled in.
+// WithDefaults returns a copy with defaults in every unset field.
 func (o Options) WithDefaults() Options {
 	if o.AddrsPerSubnet == 0 {
 		o.AddrsPerSubnet = subnetAddrs
@@ -244,8 +233,7 @@ func (s Site) withDefaults(index int, o Options) Site {
 	return s
 }
 
-// Validate names every field that is out of bounds. It is meant for options
-// with defaults.
+// Validate returns an error that names every field out of bounds. Apply WithDefaults before.
 func (o Options) Validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -296,9 +284,9 @@ func Uniform(n int, template Site) []Site {
 	return sites
 }
 
-// Zoo returns a site of every kind of robots.txt, of every registered behaviour
-// and of every DNS mode; and a host below another, a host with a www. alias,
-// two hosts on one address and one out of scope.
+// Zoo returns a site of every kind of robots.txt, of every registered behaviour and of every DNS
+// mode. It also has a host below another, a host with a www. alias, two hosts on one address and
+// one out of scope.
 func Zoo() []Site {
 	sites := []Site{
 		{Host: "plain.zoo.test", WWW: true},

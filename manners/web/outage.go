@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// outage is a network that has gone away: no connection can be made, and the name
-// server is silent. The kernel drops what asks for a connection while the queue of
-// those that are not accepted is full, as a network without a route drops it.
+// outage is a lost network: no connection can be made, and the name server is silent. The kernel
+// drops connection requests while the queue of unaccepted ones is full, as a network without a
+// route drops them.
 type outage struct {
 	mu      sync.Mutex
-	back    chan struct{} // closed when the network is back; nil while it is there
+	back    chan struct{} // closed when the network is back; nil while connected
 	fillers []net.Conn
 }
 
-// filler is where connections come from that fill the queues.
+// filler is the source address of the connections that fill the queues.
 //
 //nolint:gochecknoglobals // a constant, but for its type
 var filler = netip.MustParseAddr("127.0.0.77")
 
-// accept accepts a connection that is not one of the fillers.
+// accept accepts the next connection from a client, and skips the fillers.
 func (o *outage) accept(l net.Listener) (net.Conn, error) {
 	for {
 		c, err := l.Accept()
@@ -41,17 +41,16 @@ func (o *outage) accept(l net.Listener) (net.Conn, error) {
 		if back != nil {
 			<-back
 		}
-		_ = c.Close() // nothing was ever sent on it
+		_ = c.Close() // no data was sent on it
 	}
 }
 
-// fillSpan is how long a connection is waited for that fills a queue: on loopback one
-// that is not made at once is not made at all.
+// fillSpan bounds the wait for a connection that fills a queue, because loopback connects at once
+// or never.
 const fillSpan = 100 * time.Millisecond
 
-// Disconnect makes the network go away for new connections, and for questions to the
-// name server; or only some hosts, where they are named. Answers that have begun are
-// finished. Linux only.
+// Disconnect cuts the network for new connections and for questions to the name server. Given hosts
+// limit it to these hosts. Begun answers are finished. Linux only.
 func (w *Web) Disconnect(hosts ...string) error {
 	w.outage.mu.Lock()
 	if w.outage.back != nil {
@@ -73,10 +72,10 @@ func (w *Web) Disconnect(hosts ...string) error {
 	return errors.Join(errs...)
 }
 
-// FailNames has the name server answer all questions with a failure, or not any more.
+// FailNames starts or stops failing all questions to the name server.
 func (w *Web) FailNames(fail bool) { w.dns.failing.Store(fail) }
 
-// isOf reports whether a listener has the address of one of the hosts, or there are none.
+// isOf reports whether a listener has the address of one of the hosts. No hosts means all.
 func (w *Web) isOf(l net.Listener, hosts []string) bool {
 	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(host string) bool {
 		addr, _ := w.Addr(host)
@@ -84,13 +83,13 @@ func (w *Web) isOf(l net.Listener, hosts []string) bool {
 	})
 }
 
-// fill fills the queue of a listener, which is made as short as can be.
+// fill shortens the queue of a listener to the minimum and fills it.
 func (o *outage) fill(l net.Listener) error {
 	if err := backlog(l, 0); err != nil {
 		return err
 	}
 	dialer := net.Dialer{Timeout: fillSpan, KeepAlive: -1, LocalAddr: &net.TCPAddr{IP: filler.AsSlice()}}
-	// The first may find the queue full of one that is about to be accepted.
+	// The first dial may find the queue full of a connection that is about to be accepted.
 	for full := 0; full < 2; {
 		c, err := dialer.Dial("tcp4", l.Addr().String())
 		var timeout net.Error
@@ -109,7 +108,7 @@ func (o *outage) fill(l net.Listener) error {
 	return nil
 }
 
-// Reconnect brings the network back.
+// Reconnect restores the network.
 func (w *Web) Reconnect() error {
 	w.outage.mu.Lock()
 	defer w.outage.mu.Unlock()
@@ -122,14 +121,14 @@ func (w *Web) Reconnect() error {
 		errs = append(errs, backlog(l, syscall.SOMAXCONN))
 	}
 	for _, c := range w.outage.fillers {
-		_ = c.Close() // nothing was ever sent on it
+		_ = c.Close() // no data was sent on it
 	}
 	close(w.outage.back)
 	w.outage.back = nil
 	return errors.Join(errs...)
 }
 
-// backlog sets how many connections a listener's queue holds.
+// backlog sets the queue length of a listener.
 func backlog(l net.Listener, n int) error {
 	raw, err := l.(*net.TCPListener).SyscallConn()
 	if err != nil {

@@ -2,5 +2,5 @@ package web
 
 import "syscall"
 
-// relisten changes the backlog of a socket that listens.
+// relisten changes the backlog of a listening socket.
 func relisten(fd uintptr, n int) error { return syscall.Listen(syscall.Handle(fd), n) }

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// branching is how many pages below itself a page links to: page i links to
-// 4i+1 to 4i+4, so that all are reachable from the root, page 0.
+// branching is the number of child pages a page links to: page i links to 4i+1 to 4i+4, so that all
+// are reachable from the root, page 0.
 const branching = 4
 
-// resource is what there is at a request target.
+// resource is the content of a request target.
 type resource struct {
 	behaviour Behaviour
 	content   string    // of type ctype; "" for a page or robots.txt
 	ctype     string    // media type of content
-	href      string    // how links here are written; "" is the path
-	index     int       // of a numbered page, -1 for others
-	image     bool      // numbered pages have it as an image
+	href      string    // as written in links to it; "" is the path
+	index     int       // of a numbered page, else -1
+	image     bool      // an image of numbered pages
 	linked    linkStyle // how numbered pages link here
 	meta      string    // a tag for the head of the page
-	missing   bool      // there is nothing
-	nofollow  bool      // meta forbids to follow the links
+	missing   bool      // the target does not exist
+	nofollow  bool      // meta forbids following the links
 	robots    bool      // the site's robots.txt text
 	to        []string  // paths this page links to, besides the root
-	trap      bool      // it is in the site's trap
+	trap      bool      // part of the site's trap
 }
 
 type linkStyle int
@@ -38,12 +38,12 @@ const (
 // link is one reference in a page.
 type link struct {
 	href     string // as written, unescaped
-	target   string // the canonical URL it means; "" when it means none
+	target   string // its canonical URL; "" if invalid
 	nofollow bool
 	image    bool
 }
 
-// find returns what there is at a target of a host.
+// find returns the content of a target on a host.
 func (p *Plan) find(h host, target string) resource {
 	res := p.findUnruled(h, target)
 	if b, ok := h.site.Paths[target]; ok && h.role == roleMain {
@@ -93,10 +93,10 @@ func pageIndex(target string) (int, bool) {
 	return numbered(target, "/p/")
 }
 
-// imagePath is what the paths of a site's images start with.
+// imagePath is the prefix of a site's image paths.
 const imagePath = "/image/"
 
-// numbered reads the number, from 1 on, after a prefix.
+// numbered reads the number, at least 1, after a prefix.
 func numbered(target, prefix string) (int, bool) {
 	digits, ok := strings.CutPrefix(target, prefix)
 	if !ok || digits == "" || digits[0] == '0' || len(digits) > 7 {
@@ -113,7 +113,7 @@ func pagePath(i int) string {
 	return "/p/" + strconv.Itoa(i)
 }
 
-// links are the references of a page, in the order they are written.
+// links returns the references of a page, in the order they are written.
 func (p *Plan) links(s *site, target string, res resource) []link {
 	w := linker{plan: p, site: s, from: target, based: hasBase(s, res)}
 	if res.index < 0 {
@@ -154,7 +154,7 @@ type linker struct {
 	links  []link
 }
 
-// add links to a path of the site as it is.
+// add links to a path of the site, unchanged.
 func (w *linker) add(path string) {
 	w.links = append(w.links, link{
 		href: path, target: w.plan.URL(w.site.Host, path),
@@ -167,7 +167,7 @@ func (w *linker) below(index int) {
 	}
 }
 
-// images are those that are the page's own.
+// images links to the page's own images.
 func (w *linker) images(index int) {
 	for i := index * w.site.Images; i < (index+1)*w.site.Images; i++ {
 		w.add(imagePath + strconv.Itoa(i+1))
@@ -202,7 +202,7 @@ func (w *linker) away(hostName, path string) {
 	w.links = append(w.links, link{href: u, target: u})
 }
 
-// noise is what a crawler has to leave alone.
+// noise adds references that a crawler must ignore.
 func (w *linker) noise() {
 	for _, href := range []string{
 		"mailto:someone@example.org", "javascript:void(0)", "tel:+123456789",
@@ -236,7 +236,7 @@ func (w *linker) fill(index int) {
 	}
 }
 
-// last is the last page of a site that filling links of a page lead to.
+// last returns the last page of a site for the filling links of a page.
 func (w *linker) last(to *site, index int) int {
 	if w.site.Onward {
 		return min(branching*index, to.Pages)
@@ -244,8 +244,7 @@ func (w *linker) last(to *site, index int) int {
 	return to.Pages
 }
 
-// page links to a page of the site in one of many ways that all mean the same
-// canonical URL.
+// page links to a page of the site in one of many spellings with the same canonical URL.
 func (w *linker) page(i int) {
 	path := pagePath(i)
 	l := link{href: path, target: w.plan.URL(w.site.Host, path)}
@@ -289,7 +288,7 @@ func (w *linker) disguise(path string) string {
 	return path
 }
 
-// relative is a reference from this page, or from its base.
+// relative returns a reference from this page, or from its base.
 func (w *linker) relative(path string) string {
 	depth := strings.Count(w.from, "/") - 1
 	if w.based {
@@ -347,10 +346,10 @@ func (p *Plan) render(s *site, target string, res resource) []byte {
 	return append(b, "</body></html>\n"...)
 }
 
-// ownWords is how many words only the one page has.
+// ownWords is the length of the page's unique sentence.
 const ownWords = 24
 
-// appendOwn writes a sentence that no other page has.
+// appendOwn writes a sentence that is unique to the page.
 func appendOwn(b []byte, random splitmix) []byte {
 	b = append(b, "<p>This page alone says"...)
 	for range ownWords {
@@ -376,8 +375,8 @@ func (l link) append(b []byte) []byte {
 	return append(b, "\">a link</a></li>\n"...)
 }
 
-// splitmix is Vigna's SplitMix64, a small generator whose sequence is a
-// function of its seed on every platform.
+// splitmix is Vigna's SplitMix64, a small generator whose sequence depends only on its seed on
+// every platform.
 type splitmix uint64
 
 // below returns a number from 0 to n-1; n must be positive.

@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// Plan is a synthetic web and all that is known of it. It is immutable: two
-// plans of equal options are equal.
+// Plan describes a synthetic web completely. It is immutable: two plans of equal options are equal.
 type Plan struct {
 	hosts   map[string]host // by name, aliases included
-	began   time.Time       // when it was first served; zero if it was not
+	began   time.Time       // when it was first served; zero before
 	opts    Options
-	outside string // host of a site that is not seeded, "" if there is none
+	outside string // host of a site that is not seeded, "" if all are
 	sites   []*site
 }
 
@@ -31,13 +30,13 @@ type site struct {
 	order   []string // of the special paths, as pages link to them
 }
 
-// role is what a host name is to its site.
+// role is the purpose of a host name within its site.
 type role int
 
 const (
 	roleMain  role = iota
 	roleWWW        // redirects to main
-	roleRules      // answers robots.txt only, for RobotsOther
+	roleRules      // only answers robots.txt, for RobotsOther
 )
 
 type host struct {
@@ -76,7 +75,7 @@ func NewPlan(opts Options) (*Plan, error) {
 	return p, nil
 }
 
-// name enters the names of a site.
+// name registers the names of a site.
 func (p *Plan) name(s *site) error {
 	names := map[string]role{s.Host: roleMain}
 	if s.WWW || s.Robots == RobotsWWW {
@@ -94,18 +93,18 @@ func (p *Plan) name(s *site) error {
 	return nil
 }
 
-// Network is the block that all sites' addresses are in. It does not hold
-// 127.0.0.1, where hostile pages try to lead, nor Forbidden.
+// Network returns the block of all sites' addresses. It holds neither 127.0.0.1, the target of
+// hostile pages, nor Forbidden.
 func (p *Plan) Network() netip.Prefix { return p.opts.Network }
 
-// Forbidden is the address that hostile names resolve to, see DNSRebind. Every
-// request that arrives there, or at 127.0.0.1, is logged.
+// Forbidden returns the address that hostile names resolve to, see DNSRebind. Every request that
+// arrives there, or at 127.0.0.1, is logged.
 func (p *Plan) Forbidden() netip.Addr { return forbidden }
 
-// Port is the port of all sites.
+// Port returns the port of all sites.
 func (p *Plan) Port() int { return p.opts.Port }
 
-// Seeds are the root URLs of all sites but the unseeded ones, in order.
+// Seeds returns the root URLs of all sites but the unseeded ones, in order.
 func (p *Plan) Seeds() []string {
 	var seeds []string
 	for _, s := range p.sites {
@@ -116,7 +115,7 @@ func (p *Plan) Seeds() []string {
 	return seeds
 }
 
-// Hosts are the sites' host names, in order, without aliases.
+// Hosts returns the sites' host names, in order, without aliases.
 func (p *Plan) Hosts() []string {
 	names := make([]string, len(p.sites))
 	for i, s := range p.sites {
@@ -125,7 +124,7 @@ func (p *Plan) Hosts() []string {
 	return names
 }
 
-// Page is the page at a canonical URL of this web; nil if there is no host for it.
+// Page returns the page at a canonical URL of this web; nil if it has no such host.
 func (p *Plan) Page(rawURL string) []byte {
 	name, target, ok := p.split(rawURL)
 	if !ok {
@@ -135,7 +134,7 @@ func (p *Plan) Page(rawURL string) []byte {
 	return p.render(h.site, target, p.find(h, target))
 }
 
-// URL is the canonical URL of a request target (path and query) on a host.
+// URL returns the canonical URL of a request target (path and query) on a host.
 func (p *Plan) URL(hostName, target string) string {
 	return p.scheme(hostName) + "://" + p.authority(hostName) + target
 }
@@ -147,7 +146,7 @@ func (p *Plan) scheme(hostName string) string {
 	return "http"
 }
 
-// authority is the host name with the port, unless that is the default one.
+// authority returns the host name with the port, unless the port is the default.
 func (p *Plan) authority(hostName string) string {
 	return hostName + p.portSuffix(p.scheme(hostName))
 }
@@ -159,7 +158,7 @@ func (p *Plan) portSuffix(scheme string) string {
 	return ":" + strconv.Itoa(p.opts.Port)
 }
 
-// Addr is the address of a host name, aliases included.
+// Addr returns the address of a host name, aliases included.
 func (p *Plan) Addr(hostName string) (netip.Addr, bool) {
 	h, ok := p.hosts[hostName]
 	if !ok {
@@ -168,7 +167,7 @@ func (p *Plan) Addr(hostName string) (netip.Addr, bool) {
 	return h.site.addr, true
 }
 
-// Addrs are the distinct addresses of all sites, in order.
+// Addrs returns the distinct addresses of all sites, in order.
 func (p *Plan) Addrs() []netip.Addr {
 	distinct := make(map[netip.Addr]bool)
 	for _, s := range p.sites {
@@ -177,9 +176,9 @@ func (p *Plan) Addrs() []netip.Addr {
 	return slices.SortedFunc(maps.Keys(distinct), netip.Addr.Compare)
 }
 
-// Allowed reports whether robots.txt, once it was read, allows mosey to fetch a
-// canonical URL of this web. It is false for hosts this web does not have, and
-// where robots.txt cannot be read. Of a robots.txt that turns it is the first.
+// Allowed reports whether a robots.txt, after it was read, allows mosey to fetch a canonical URL of
+// this web. It is false for unknown hosts and unreadable robots.txt files. Of a robots.txt that
+// changes, the first version counts.
 func (p *Plan) Allowed(rawURL string) bool {
 	name, target, ok := p.split(rawURL)
 	if !ok {
@@ -199,7 +198,7 @@ func (p *Plan) allowed(h host, target string) bool {
 	return kind.allowed(target)
 }
 
-// split takes a canonical URL of this web apart.
+// split splits a canonical URL of this web.
 func (p *Plan) split(rawURL string) (name, target string, ok bool) {
 	scheme, rest, found := strings.Cut(rawURL, "://")
 	if !found {
@@ -217,8 +216,8 @@ func (p *Plan) split(rawURL string) (name, target string, ok bool) {
 	return name, "/" + target, ok
 }
 
-// robotsChain lists the canonical URLs from an origin's /robots.txt over its
-// redirects to the answer that counts.
+// robotsChain lists the canonical URLs from an origin's /robots.txt over its redirects to the
+// answer that counts.
 func (p *Plan) robotsChain(name string) []string {
 	h := p.hosts[name]
 	chain := []string{p.URL(name, robotsPath)}
@@ -239,13 +238,12 @@ func (p *Plan) robotsChain(name string) []string {
 
 func hopPath(hop int) string { return "/r/" + strconv.Itoa(hop) }
 
-// isRobots reports whether a target serves to read a robots.txt.
+// isRobots reports whether a target is a robots.txt or a redirect to one.
 func isRobots(target string) bool {
 	return target == robotsPath || strings.HasPrefix(target, "/r/")
 }
 
-// robots answers for /robots.txt and its hops, ok being false for a hop that
-// is not there.
+// robots answers for /robots.txt and its hops; ok is false for a hop that does not exist.
 func (p *Plan) robots(h host, target string) (res resource, ok bool) {
 	s, kind := h.site, robotsFiles[h.site.Robots]
 	text := resource{behaviour: Healthy{}, robots: true}
@@ -276,7 +274,7 @@ func (p *Plan) robots(h host, target string) (res resource, ok bool) {
 	return text, true
 }
 
-// crawlDelay is what the robots.txt of an origin asks for.
+// crawlDelay returns the Crawl-delay in the robots.txt of an origin.
 func (p *Plan) crawlDelay(name string) time.Duration {
 	if h, ok := p.hosts[name]; ok && statesPace(h.site.Robots) {
 		return h.site.CrawlDelay
@@ -284,7 +282,7 @@ func (p *Plan) crawlDelay(name string) time.Duration {
 	return 0
 }
 
-// visitTime is when the robots.txt of an origin asks for visits.
+// visitTime returns the Visit-time in the robots.txt of an origin.
 func (p *Plan) visitTime(name string) VisitTime {
 	if h, ok := p.hosts[name]; ok && statesPace(h.site.Robots) {
 		return h.site.VisitTime
@@ -297,7 +295,7 @@ func statesPace(kind RobotsFile) bool {
 	return robotsFiles[kind].text != nil && kind != RobotsBinary && kind != RobotsHTML
 }
 
-// resolve is where a Location leads, fragment dropped; "" when nowhere.
+// resolve returns the target of a Location without its fragment; "" if invalid.
 func resolve(base, location string) string {
 	b, err := url.Parse(base)
 	if err != nil {
@@ -311,8 +309,8 @@ func resolve(base, location string) string {
 	return u.String()
 }
 
-// DomainKey is the politeness key of a Host header: lower case, without port,
-// trailing dot and one leading "www.".
+// DomainKey returns the politeness key of a Host header: lower case, without port, trailing dot and
+// one leading "www.".
 func DomainKey(hostHeader string) string {
 	name := strings.ToLower(hostHeader)
 	if !strings.HasSuffix(name, "]") {

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// How long a page of prose is, in words.
+// The length of a page of prose, in words.
 const (
 	proseWordsLeast = 300
 	proseWordsMost  = 900
 	proseParagraph  = 60
 )
 
-// prose is running text in one language: its sentences as people write them, and words
-// made of parts of theirs, so that pages differ as those of real sites do.
+// prose is running text in one language: natural sentences, and words made of parts of theirs, so
+// that pages differ as those of real sites do.
 type prose struct {
 	tag       string
 	sentences []string
 	words     []string
 }
 
-// proses are the languages of Options.Prose; a site is in one of them.
+// proses are the languages of Options.Prose; each site uses one of them.
 var proses = func() []prose {
 	list := make([]prose, 0, len(proseTexts))
 	for _, t := range proseTexts {
@@ -62,7 +62,7 @@ func (p prose) append(b []byte, random splitmix) []byte {
 	return b
 }
 
-// made is a word that looks like the language: the beginning of one and the end of
+// made returns a word that looks like the language: the beginning of one word and the end of
 // another. Some are far more frequent than others.
 func (p prose) made(random *splitmix) string {
 	spread := 1 + random.below(len(p.words))
@@ -70,7 +70,7 @@ func (p prose) made(random *splitmix) string {
 	return string(a[:len(a)/2+1]) + string(b[len(b)/2:])
 }
 
-// proseTexts have a sentence a line.
+// proseTexts have one sentence per line.
 var proseTexts = [...]struct{ tag, text string }{
 	{"en", strings.Join(paragraphs[:], "\n")},
 	{"de", `Der Hafen wacht lange vor der Stadt auf, und die ersten Boote sind schon draußen, wenn der Bäcker seine Läden öffnet

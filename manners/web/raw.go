@@ -11,8 +11,8 @@ type Raw struct {
 	// Text is sent first.
 	Text string
 
-	// Repeat, if not empty, is sent after it until the client leaves: one
-	// each Every, or as fast as they are read when Every is 0.
+	// Repeat, if not empty, is sent after Text until the client leaves: once per Every, or as fast
+	// as the client reads if Every is 0.
 	Repeat string
 	Every  time.Duration
 }
@@ -20,7 +20,7 @@ type Raw struct {
 // Serve implements Behaviour.
 func (b Raw) Serve(v *Visit) {
 	v.Raw(func(w io.Writer, gone <-chan struct{}) {
-		// An error means that the client has left, as gone then tells too.
+		// An error means that the client has left, which also closes gone.
 		_, err := io.WriteString(w, b.Text)
 		if b.Repeat == "" || err != nil {
 			return
@@ -49,7 +49,7 @@ func (Raw) Truth() Truth { return Truth{} }
 
 const rawPage = "<!doctype html><title>Raw</title><p>Hello.</p>\n"
 
-// raws are answers that break HTTP/1.1 in one way each.
+// raws returns answers that break HTTP/1.1 in one way each.
 func raws() []Named {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	const html = ok + "Content-Type: text/html\r\n"

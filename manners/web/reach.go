@@ -2,7 +2,7 @@ package web
 
 import "net/http"
 
-// Scope is what a crawl follows.
+// Scope selects the links that a crawl follows.
 type Scope int
 
 const (
@@ -12,47 +12,42 @@ const (
 	ScopeWeb
 )
 
-// Rules are the choices of a crawl that change what it has to fetch.
+// Rules are the settings of a crawl that change which URLs it has to fetch.
 type Rules struct {
-	// FollowNofollow also follows links of rel=nofollow and pages whose meta
-	// tag says so.
+	// FollowNofollow also follows links of rel=nofollow and pages whose meta tag forbids it.
 	FollowNofollow bool
 
-	// MaxDepth is how many links or redirects from a seed a page may be. 0
-	// is no limit.
+	// MaxDepth bounds the links and redirects from a seed to a page. 0 means no limit.
 	MaxDepth int
 
 	Scope Scope
 }
 
-// Expected is a URL that a crawl has to fetch, or may.
+// Expected is a URL that a crawl must or may fetch.
 type Expected struct {
 	// Depth is the least number of links and redirects from a seed.
 	Depth int
 
-	// Optional is set if a crawl may leave it out. Its site never answers with
-	// a page, so that a crawler may have given it up; or its robots.txt may be
-	// late or may change; or only such pages link to it.
+	// Optional is set if a crawl may leave the URL out. Its site never answers with a page, so that
+	// a crawler may have given it up; its robots.txt may be late or change; or only such pages link
+	// to it.
 	Optional bool
 
 	// Robots is set if it is a robots.txt or a redirect on the way to one.
 	Robots bool
 
-	// Status is the answer the crawl has to get in the end; 0 when it only
-	// has to ask.
+	// Status is the final answer that the crawl has to get; 0 if a request is enough.
 	Status int
 
 	URL string
 }
 
-// Reachable returns every URL that a complete crawl from the seeds has to fetch
-// or may fetch, by canonical URL. It follows the links of this web, without
-// those that robots.txt denies and those into traps, and adds the robots.txt
-// files.
+// Reachable returns every URL that a complete crawl from the seeds must or may fetch, by canonical
+// URL. It follows the links of this web, except those that robots.txt denies and those into traps,
+// and adds the robots.txt files.
 func (p *Plan) Reachable(rules Rules) map[string]Expected { return p.reachable(rules, nil) }
 
-// reachable is Reachable, over the links of the pages that were asked for only,
-// unless asked is nil.
+// reachable implements Reachable, over the links of the asked pages only unless asked is nil.
 func (p *Plan) reachable(rules Rules, asked map[string]bool) map[string]Expected {
 	c := closure{
 		plan: p, rules: rules, asked: asked, found: make(map[string]Expected), seen: make(map[string]bool),
@@ -63,18 +58,18 @@ func (p *Plan) reachable(rules Rules, asked map[string]bool) map[string]Expected
 	return c.found
 }
 
-// closure is what was found so far.
+// closure collects the URLs found so far.
 type closure struct {
 	plan     *Plan
 	rules    Rules
 	asked    map[string]bool // whose links are followed; nil means all
 	found    map[string]Expected
-	loose    [][]string // where optional pages lead, by depth
-	optional bool       // all that is found from now on
+	loose    [][]string // link targets of optional pages, by depth
+	optional bool       // set for all later URLs
 	seen     map[string]bool
 }
 
-// walk goes from URLs, by depth, to all that they lead to.
+// walk follows the links from URLs, by depth, to their end.
 func (c *closure) walk(levels [][]string) {
 	for depth := 0; depth < len(levels); depth++ {
 		if c.rules.MaxDepth > 0 && depth > c.rules.MaxDepth {
@@ -107,7 +102,7 @@ func deepen(levels [][]string, depth int, urls []string) [][]string {
 	return levels
 }
 
-// listed are the sitemap of a host's site and the pages that it lists.
+// listed returns the sitemap of a host's site and its listed pages.
 func (c *closure) listed(h host, name string) []string {
 	res, has := h.site.special[sitemapPath]
 	if !has || h.role != roleMain {
@@ -122,8 +117,8 @@ func (c *closure) listed(h host, name string) []string {
 	return to
 }
 
-// visit enters one URL, and its robots.txt, into found where they are to be
-// fetched, and returns where it leads.
+// visit enters one URL and its robots.txt into found if they are to be fetched, and returns its
+// link targets.
 func (c *closure) visit(u string, depth int) []string {
 	p := c.plan
 	name, target, ok := p.split(u)
@@ -167,8 +162,7 @@ func (c *closure) visit(u string, depth int) []string {
 	return to
 }
 
-// optional reports whether a crawl may leave the pages of a site, see
-// Expected.Optional.
+// optional reports whether a crawl may leave the pages of a site, see Expected.Optional.
 func (s *site) optional(depth int) bool {
 	robots, ok := s.Paths[robotsPath]
 	if s.RobotsTurns > 0 || (ok && robots.Truth().Status == 0) {
@@ -177,8 +171,7 @@ func (s *site) optional(depth int) bool {
 	return depth > 0 && s.Behaviour.Truth().fails()
 }
 
-// fails reports whether a crawler has to take an answer for a failure of the
-// site, and not of the one page.
+// fails reports whether a crawler has to count an answer as a failure of the whole site.
 func (t Truth) fails() bool {
 	switch t.Status {
 	case 0, http.StatusUnauthorized, http.StatusForbidden,
@@ -188,8 +181,8 @@ func (t Truth) fails() bool {
 	return t.Status >= http.StatusInternalServerError
 }
 
-// expectRobots enters the robots.txt of an origin and what it redirects to. A
-// chain that is too long is only expected to be begun.
+// expectRobots enters the robots.txt of an origin and its redirect targets. Of a chain that is too
+// long, it expects only the beginning.
 func (c *closure) expectRobots(name string, depth int) {
 	chain := c.plan.robotsChain(name)
 	if len(chain) > maxRobotsRedirects+1 {

@@ -11,32 +11,30 @@ import (
 	"time"
 )
 
-// Report is the judgement of a crawl.
+// Report holds the judgement of a crawl.
 type Report struct {
-	// Answered is how many requests got a complete answer.
+	// Answered counts the requests with a complete answer.
 	Answered int
 
-	// Covered is how many of the Expected URLs were fetched.
+	// Covered counts the fetched URLs among the Expected.
 	Covered int
 
 	// Domains are the politeness keys, in order.
 	Domains []KeyStats
 
-	// Duration is from the start of the first request to the last end.
+	// Duration is the time from the start of the first request to the last end.
 	Duration time.Duration
 
-	// Expected is how many URLs a complete crawl fetches.
+	// Expected counts the URLs that a complete crawl fetches.
 	Expected int
 
-	// Extra are the URLs that were asked for without need, one for each
-	// request.
+	// Extra lists the URLs requested without need, one for each request.
 	Extra []string
 
-	// Forbidden is how many connections there were to addresses outside the
-	// web, those without a request included.
+	// Forbidden counts the connections to addresses outside the web, with or without a request.
 	Forbidden int
 
-	// Gaps is over the gaps of all domains.
+	// Gaps covers the gaps of all domains.
 	Gaps Distribution
 
 	// IPs are the addresses, in order.
@@ -45,38 +43,36 @@ type Report struct {
 	// Missing are the expected URLs that were not fetched.
 	Missing []string
 
-	// Overshoot is how much longer than the delay the gaps were. It counts gaps
-	// after a complete answer without an error; with a delay for addresses only
-	// on domains with an address of their own.
+	// Overshoot is the excess of the gaps over the delay. It counts gaps after a complete answer
+	// without an error. With a delay for addresses, it counts only domains with their own address.
 	Overshoot Distribution
 
-	// Pages is how many requests for pages got a complete answer.
+	// Pages counts the page requests with a complete answer.
 	Pages int
 
-	// Refetched is how many answers of 200 were not the first of their URL.
+	// Refetched counts the 200 answers that were not the first of their URL.
 	Refetched int
 
-	// Requests is how many there were, connections without one included.
+	// Requests counts all requests, and the connections without one.
 	Requests int
 
-	// RetryAfter is over the domains that were asked again after an answer of
-	// 429 or 503 with a Retry-After: how much later than at that instant, which
-	// is negative where it was broken.
+	// RetryAfter covers the domains requested again after a 429 or 503 with a Retry-After. It is
+	// the delay after this instant, negative for an early request.
 	RetryAfter Distribution
 
-	// RetryAfters is how many such answers there were.
+	// RetryAfters counts such answers.
 	RetryAfters int
 
-	// Silent is how many connections there were without a request.
+	// Silent counts the connections without a request.
 	Silent int
 
 	// Subnets are the /24 (and /48) of the addresses, in order.
 	Subnets []KeyStats
 
-	// TrapPages is how many requests went into traps, all that Traps count.
+	// TrapPages counts the requests into all Traps.
 	TrapPages int
 
-	// Traps are the domains with a trap that was entered, in order.
+	// Traps are the domains with an entered trap, in order.
 	Traps []TrapStats
 
 	gaps       []time.Duration
@@ -85,26 +81,26 @@ type Report struct {
 	violations []Violation
 }
 
-// TrapStats is about the trap of one domain.
+// TrapStats describes the trap of one domain.
 type TrapStats struct {
 	Key      string
 	Requests int
 }
 
-// KeyStats is about one domain or address.
+// KeyStats describes one domain or address.
 type KeyStats struct {
-	// Delay is what had to be kept in the end.
+	// Delay is the required delay at the end.
 	Delay time.Duration
-	// Gap is from the end of one request to the start of the next; it is
-	// negative where they overlap.
+	// Gap is the time from the end of one request to the start of the next; it is negative if they
+	// overlap.
 	Gap Distribution
 	Key string
-	// Peak is the most requests in flight at once.
+	// Peak is the maximum number of concurrent requests.
 	Peak     int
 	Requests int
 }
 
-// Distribution is about a number of durations.
+// Distribution summarizes a number of durations.
 type Distribution struct {
 	Max, Min, P50, P95, P99 time.Duration
 	N                       int
@@ -129,10 +125,10 @@ func (d Distribution) String() string {
 		short(d.Min), short(d.P50), short(d.P99), short(d.Max), d.N)
 }
 
-// Violations are the broken promises, in order of time.
+// Violations returns the violations, in order of time.
 func (r Report) Violations() []Violation { return r.violations }
 
-// PagesPerSecond is how many pages were answered in a second.
+// PagesPerSecond returns the rate of answered pages.
 func (r Report) PagesPerSecond() float64 {
 	if r.Duration <= 0 {
 		return 0
@@ -145,7 +141,7 @@ const (
 	shownViolations = 20
 )
 
-// String is the report for a person to read.
+// String formats the report for people.
 func (r Report) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -174,7 +170,7 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// rows shows the keys that came closest to their delay.
+// rows prints the keys that came closest to their delay.
 func (r Report) rows(row func(string, ...any), name string, keys []KeyStats) {
 	keys = slices.Clone(keys)
 	slices.SortStableFunc(keys, func(a, b KeyStats) int {
@@ -190,7 +186,7 @@ func (r Report) rows(row func(string, ...any), name string, keys []KeyStats) {
 	}
 }
 
-// slack is what was left of a key's shortest gap; keys without one come last.
+// slack returns the difference of a key's shortest gap and its delay; keys without gaps come last.
 func (k KeyStats) slack() time.Duration {
 	if k.Gap.N == 0 {
 		return 1<<63 - 1

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// maxRetryAfter stands for whatever is longer, and leaves room to add to it.
+// maxRetryAfter replaces longer waits, and leaves a margin for additions.
 const maxRetryAfter = 100 * 365 * 24 * time.Hour
 
-// parseRetryAfter reads a header by RFC 9110 section 10.2.3: a number of whole
-// seconds, or an HTTP date. Anything else asks for nothing.
+// parseRetryAfter reads a header by RFC 9110 section 10.2.3: a number of whole seconds, or an HTTP
+// date. Any other value means no wait.
 func parseRetryAfter(header string) (wait time.Duration, date time.Time) {
 	if header != "" && strings.Trim(header, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(header, 10, 64)
 		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
-			return maxRetryAfter, time.Time{} // out of range, as it has digits only
+			return maxRetryAfter, time.Time{} // out of range, because it has digits only
 		}
 		return time.Duration(seconds) * time.Second, time.Time{}
 	}
@@ -27,7 +27,7 @@ func parseRetryAfter(header string) (wait time.Duration, date time.Time) {
 	return 0, date
 }
 
-// until is the wait that is left at an instant, by the wall clock.
+// until returns the remaining wait at an instant, by the wall clock.
 func until(date, now time.Time) time.Duration {
 	return min(max(date.Sub(now), 0), maxRetryAfter)
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// RobotsFile names what a site's /robots.txt is.
+// RobotsFile names a kind of /robots.txt.
 type RobotsFile string
 
-// The kinds. "Closed" is a file that leaves a polite crawler nothing to fetch.
+// The kinds. "Closed" means that a polite crawler may fetch no page.
 const (
 	// RobotsAllow allows everything.
 	RobotsAllow RobotsFile = "allow"
@@ -20,8 +20,8 @@ const (
 	RobotsBOM RobotsFile = "bom"
 	// RobotsBinary is 4 KiB of binary; closed.
 	RobotsBinary RobotsFile = "binary"
-	// RobotsChain is RobotsDisallow behind the five redirects that RFC 9309
-	// section 2.3.1.2 asks a crawler to follow.
+	// RobotsChain is RobotsDisallow behind the five redirects that RFC 9309 section 2.3.1.2 asks a
+	// crawler to follow.
 	RobotsChain RobotsFile = "chain"
 	// RobotsCrawlDelay allows everything, with the site's Crawl-delay.
 	RobotsCrawlDelay RobotsFile = "crawl-delay"
@@ -37,11 +37,10 @@ const (
 	RobotsHTML RobotsFile = "html"
 	// RobotsHang never answers; closed.
 	RobotsHang RobotsFile = "hang"
-	// RobotsHuge is longer than 500 KiB, the rule of RobotsDisallow being
-	// among the last lines before that.
+	// RobotsHuge is longer than 500 KiB, with the rule of RobotsDisallow among the last lines
+	// before this limit.
 	RobotsHuge RobotsFile = "huge"
-	// RobotsMany is a chain of six redirects, one more than is followed;
-	// closed.
+	// RobotsMany is a chain of six redirects, one more than a crawler follows; closed.
 	RobotsMany RobotsFile = "many"
 	// RobotsNone answers 404: all allowed.
 	RobotsNone RobotsFile = "none"
@@ -49,7 +48,7 @@ const (
 	RobotsOther RobotsFile = "other"
 	// RobotsReset resets the connection; closed.
 	RobotsReset RobotsFile = "reset"
-	// RobotsToken allows mosey all but /private/ and others nothing.
+	// RobotsToken allows mosey all but /private/ and disallows all for others.
 	RobotsToken RobotsFile = "token"
 	// RobotsTokenDeny denies mosey everything and others nothing; closed.
 	RobotsTokenDeny RobotsFile = "token-deny"
@@ -68,14 +67,13 @@ const (
 const (
 	robotsPath = "/robots.txt"
 
-	// maxRobotsRedirects is how many redirects a robots.txt may be away,
-	// RFC 9309 section 2.3.1.2.
+	// maxRobotsRedirects bounds the redirects to a robots.txt, RFC 9309 section 2.3.1.2.
 	maxRobotsRedirects = 5
 
 	robotsLimit = 500 << 10 // RFC 9309 section 2.5
 )
 
-// robotsFile is what a kind serves and, by construction, means for mosey.
+// robotsFile defines the answer of a kind and, by construction, its meaning for mosey.
 type robotsFile struct {
 	allowed   func(target string) bool
 	behaviour Behaviour           // nil: the text
@@ -95,7 +93,7 @@ func allowPublic(target string) bool {
 	return !strings.HasPrefix(target, "/private/")
 }
 
-// allowWildcard is by hand what the rules of wildcardRules say.
+// allowWildcard implements wildcardRules by hand.
 func allowWildcard(target string) bool {
 	switch {
 	case target == "/private/open":
@@ -152,7 +150,7 @@ func RobotsFiles() []RobotsFile {
 	return kinds
 }
 
-// robotsText is the n-th answer of a site's /robots.txt.
+// robotsText returns the n-th answer of a site's /robots.txt.
 func (s *site) robotsText(n int) string {
 	if s.turned(n) {
 		return robotsFiles[RobotsDeny].text(s.Site)
@@ -163,12 +161,12 @@ func (s *site) robotsText(n int) string {
 // turned reports whether the n-th answer disallows everything, see RobotsTurns.
 func (s *site) turned(n int) bool { return s.RobotsTurns > 0 && n > s.RobotsTurns }
 
-// rules is a text with the site's Crawl-delay in the last of its groups.
+// rules returns a text with the site's Crawl-delay in its last group.
 func rules(text string) func(Site) string {
 	return func(s Site) string { return text + paceLines(s) }
 }
 
-// paceLines say when a site wants to be asked.
+// paceLines returns the Crawl-delay and Visit-time lines of a site.
 func paceLines(s Site) (lines string) {
 	if s.CrawlDelay != 0 {
 		lines = "Crawl-delay: " + strconv.FormatFloat(s.CrawlDelay.Seconds(), 'f', -1, 64) + "\n"

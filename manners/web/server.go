@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Web is a plan that is being served.
+// Web serves a plan.
 type Web struct {
 	*Plan
 
@@ -37,21 +37,20 @@ type Web struct {
 	err      error
 	live     map[*conn]struct{}
 	log      Log
-	stop     func() bool // forgets the context of Start
+	stop     func() bool // removes the context of Start
 	visits   map[*site]*visits
 }
 
-// visits are the requests to a site for anything but robots.txt.
+// visits counts the requests to a site, except for robots.txt.
 type visits struct {
 	count  int
-	recent []time.Duration // when the last ones came, newest first
+	recent []time.Duration // times of the last requests, newest first
 }
 
 // maxRecent bounds visits.recent.
 const maxRecent = 32
 
-// portTries is how many ports Start looks at for one that is free on all
-// addresses.
+// portTries bounds how many ports Start tries until one is free on all addresses.
 const portTries = 50
 
 // Start serves a web until ctx is done or Close is called.
@@ -102,7 +101,7 @@ func Start(ctx context.Context, opts Options) (*Web, error) {
 	return w, nil
 }
 
-// TB is what StartT needs of a testing.TB, which a program does not link.
+// TB is the part of testing.TB that StartT needs, so that programs do not link testing.
 type TB interface {
 	Cleanup(clean func())
 	Context() context.Context
@@ -111,7 +110,7 @@ type TB interface {
 	Helper()
 }
 
-// StartT is Start for a test, at whose end the web is closed.
+// StartT starts a web for a test, and closes it at the test's end.
 func StartT(t TB, opts Options) *Web {
 	t.Helper()
 	w, err := Start(t.Context(), opts)
@@ -148,8 +147,8 @@ func (w *Web) listen(ctx context.Context, opts Options) error {
 	return err
 }
 
-// anyPort is a port outside the ranges from which systems hand out free ports. So no client
-// of an earlier server on the port can come back and be taken for the crawler.
+// anyPort returns a port outside the ranges that systems assign. So no client of an earlier server
+// on the port can come back and be mistaken for the crawler.
 func anyPort() int { return 11_000 + rand.IntN(20_000) }
 
 func listenAll(ctx context.Context, addrs []netip.Addr, port int) ([]net.Listener, error) {
@@ -168,15 +167,15 @@ func listenAll(ctx context.Context, addrs []netip.Addr, port int) ([]net.Listene
 
 func closeAll(listeners []net.Listener) {
 	for _, l := range listeners {
-		_ = l.Close() // nothing has been served on it
+		_ = l.Close() // no connection was served on it
 	}
 }
 
-// DNSAddr is the host and port of the name server, for UDP and TCP.
+// DNSAddr returns the host and port of the name server, for UDP and TCP.
 func (w *Web) DNSAddr() string { return w.dns.addr }
 
-// Close stops serving and ends the requests in flight. It returns the first
-// error of serving, if there was one, and may be called again.
+// Close stops serving and ends the requests in flight. It returns the first error of serving, if
+// any. Further calls are allowed.
 func (w *Web) Close() error {
 	w.mu.Lock()
 	closed, stop := w.closed, w.stop
@@ -213,12 +212,11 @@ func (w *Web) fail(err error) {
 	}
 }
 
-// settle is how long Log waits for answers that are being sent.
+// settle bounds how long Log waits for answers that are being sent.
 const settle = 100 * time.Millisecond
 
-// Log is a copy of what was asked so far, requests in flight included. A
-// client can have an answer before the server knows that it has sent it, so
-// Log waits a moment for answers that have begun.
+// Log returns a copy of the requests so far, including those in flight. A client can have an answer
+// before the server knows that it was sent, so Log waits a moment for begun answers.
 func (w *Web) Log() Log {
 	for deadline := time.Now().Add(settle); ; time.Sleep(time.Millisecond) {
 		log, answering := w.snapshot()
@@ -231,14 +229,13 @@ func (w *Web) Log() Log {
 
 func byStart(a, b Record) int { return cmp.Compare(a.Start, b.Start) }
 
-// snapshot tells also whether there is a request in flight whose answer has
-// begun.
+// snapshot also reports whether a request in flight has a begun answer.
 func (w *Web) snapshot() (log Log, answering bool) {
 	w.mu.Lock()
 	live := slices.Collect(maps.Keys(w.live))
 	w.mu.Unlock()
-	// Requests in flight first: one that ends in between is then in the log
-	// too, and taken from there.
+	// Requests in flight come first: one that ends in between is then in the log too, and taken
+	// from there.
 	now := w.now()
 	pending := make(map[[2]int64]Record)
 	for _, c := range live {
@@ -259,7 +256,7 @@ func (w *Web) snapshot() (log Log, answering bool) {
 	return log, answering
 }
 
-// Requests is how many have ended so far, connections without one included.
+// Requests counts the ended requests, and the connections without one.
 func (w *Web) Requests() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -269,7 +266,7 @@ func (w *Web) Requests() int {
 // WriteLog writes the log as JSON, one record a line.
 func (w *Web) WriteLog(out io.Writer) error { return w.Log().Write(out) }
 
-// Epoch is the start of the web, from which the instants of its log count.
+// Epoch returns the start of the web, the zero of the instants of its log.
 func (w *Web) Epoch() time.Time { return w.epoch }
 
 func (w *Web) now() time.Duration { return time.Since(w.epoch) }
@@ -284,10 +281,10 @@ func (w *Web) newConn(raw net.Conn, secure bool) *conn {
 	return c
 }
 
-// headerMost bounds a header in the log.
+// headerMost bounds a header in the log, in bytes.
 const headerMost = 300
 
-// headers are those of a request that are to be kept.
+// headers returns the headers of a request to log.
 func (w *Web) headers(r *http.Request) map[string]string {
 	var kept map[string]string
 	for _, name := range w.opts.Headers {
@@ -367,7 +364,7 @@ func (p *Plan) content(s *site, v *Visit, res resource) (contentType string, bod
 	return contentHTML, p.render(s, v.R.RequestURI, res)
 }
 
-// responseWriter tells the connection about the head of the answer.
+// responseWriter notifies the connection of the head of the answer.
 type responseWriter struct {
 	http.ResponseWriter
 	conn *conn
@@ -383,5 +380,5 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap serves http.ResponseController.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

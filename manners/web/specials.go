@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// addSpecials gives a site the pages that are not numbered: private ones, ones
-// behind nofollow, redirects of all sorts, missing pages and other content.
+// addSpecials adds the pages that are not numbered: private ones, ones behind nofollow, redirects
+// of all sorts, missing pages and other content.
 func (p *Plan) addSpecials(s *site) {
 	if s.Plain && s.Listed == 0 {
 		return
@@ -41,10 +41,10 @@ func (p *Plan) addSpecials(s *site) {
 	}
 }
 
-// sitemapPath is where a crawler looks for a sitemap that robots.txt does not name.
+// sitemapPath is the sitemap that a crawler requests if robots.txt names no other.
 const sitemapPath = "/sitemap.xml"
 
-// addSitemap lists numbered pages, or pages to which nothing links.
+// addSitemap lists numbered pages, or pages without links to them.
 func (p *Plan) addSitemap(s *site, add func(string, resource)) {
 	listed := []string{"/listed/1", "/listed/2"}
 	for n := range s.Listed {
@@ -122,8 +122,7 @@ func (p *Plan) addRedirects(s *site, add func(string, resource)) {
 	}
 }
 
-// paragraphs are what pages are made of: prose, so that its language can be
-// told.
+// paragraphs fill the pages with prose, so that its language can be detected.
 var paragraphs = [...]string{
 	"The harbour wakes long before the town does, and the first boats are already out when the baker opens his shutters and sets the loaves in the window to cool.",
 	"She kept the letters in a biscuit tin under the stairs, tied with kitchen string, and read one every winter when the snow had closed the road to the valley.",

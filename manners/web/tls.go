@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Certificate is what a site's certificate is worth.
+// Certificate selects the validity of a site's certificate.
 type Certificate string
 
 // The kinds.
@@ -24,7 +24,7 @@ const (
 	TLSNone Certificate = ""
 	// TLSValid is issued by Web.RootCA.
 	TLSValid Certificate = "valid"
-	// TLSExpired has been valid until an hour ago.
+	// TLSExpired expired an hour ago.
 	TLSExpired Certificate = "expired"
 	// TLSSelfSigned is issued by itself.
 	TLSSelfSigned Certificate = "self-signed"
@@ -50,14 +50,14 @@ func (k Certificate) known() bool {
 // broken reports whether a crawler has to refuse the certificate.
 func (k Certificate) broken() bool { return k != TLSNone && k != TLSValid }
 
-// certificates are those of one web, by address. A web without https has none.
+// certificates holds the certificates of one web, by address. It is empty without https.
 type certificates struct {
 	configs map[netip.Addr]*tls.Config
-	either  map[netip.Addr]bool // also speaks http
+	either  map[netip.Addr]bool // also serves http
 	root    []byte              // PEM
 }
 
-// listenerOf speaks what the site at the address of a listener speaks.
+// listenerOf wraps the listener with the protocol of the site at its address.
 func (c *certificates) listenerOf(l net.Listener, w *Web) listener {
 	addr := addrPort(l.Addr()).Addr()
 	return listener{Listener: l, tls: c.configs[addr], either: c.either[addr], web: w}
@@ -88,9 +88,8 @@ func issue(p *Plan, now time.Time) (*certificates, error) {
 	return certs, nil
 }
 
-// RootCA is the certificate that a crawler has to trust, in PEM: Go programs
-// read it from the file named by SSL_CERT_FILE. It is nil when no site has
-// TLS.
+// RootCA returns the PEM certificate that a crawler has to trust: Go programs read it from the file
+// named by SSL_CERT_FILE. It is nil if no site has TLS.
 func (w *Web) RootCA() []byte { return w.certs.root }
 
 type authority struct {
@@ -123,7 +122,7 @@ func newTemplate(now time.Time, name string) *x509.Certificate {
 	}
 }
 
-// leaf is the certificate of a site, with the fault that its kind asks for.
+// leaf returns the certificate of a site, with the fault of its kind.
 func (a authority) leaf(s *site, now time.Time) (tls.Certificate, error) {
 	template := newTemplate(now, s.Host)
 	template.DNSNames = []string{s.Host, "www." + s.Host, "rules." + s.Host}

@@ -8,27 +8,24 @@ import (
 	"strings"
 )
 
-// TrapShape is an endless space of pages. Each of them is a function of its URL,
-// answers with 200 (but for TrapRedirects) and leads to more; what the pages
-// say is the same, or nearly so. No crawl can be asked to fetch all of them,
-// nor blamed for any, so the judge only counts them.
+// TrapShape names an endless space of pages. Each page is a function of its URL, answers with 200
+// (except TrapRedirects) and leads to more; their texts are the same, or nearly so. The judge only
+// counts the pages, because a crawl need not fetch all and may fetch any.
 type TrapShape string
 
 // The kinds.
 const (
 	// TrapNone means no trap.
 	TrapNone TrapShape = ""
-	// TrapCalendar is a calendar whose months lead to the next and the one
-	// before, in any year.
+	// TrapCalendar is a calendar whose months link to the next and the previous, in any year.
 	TrapCalendar TrapShape = "calendar"
-	// TrapLinks is what the million links of ManyLinks lead to.
+	// TrapLinks holds the targets of the million links of ManyLinks.
 	TrapLinks TrapShape = "links"
-	// TrapPaths is one page whose relative links append to its path:
-	// /a/b/a/b/ and so on.
+	// TrapPaths is one page whose relative links append to its path: /a/b/a/b/ and so on.
 	TrapPaths TrapShape = "paths"
 	// TrapQuery is a search whose filters combine in any order.
 	TrapQuery TrapShape = "query"
-	// TrapRedirects is a chain of redirects without end.
+	// TrapRedirects is an endless chain of redirects.
 	TrapRedirects TrapShape = "redirects"
 	// TrapSession has a few pages whose links carry a new sid= each time.
 	TrapSession TrapShape = "session"
@@ -36,15 +33,15 @@ const (
 	TrapSessionPath TrapShape = "session-path"
 )
 
-// trap is what a kind means.
+// trap defines a kind.
 type trap struct {
 	enter string // the request target that the site's root links to
 
-	// page is what is at a target, if that is in the trap.
+	// page returns the resource of a target, and whether the trap has it
 	page func(target string) (resource, bool)
 }
 
-// traps has all kinds but TrapNone.
+// traps defines all kinds but TrapNone.
 var traps = map[TrapShape]trap{
 	TrapCalendar:    {enter: "/calendar/2026/11", page: calendarPage},
 	TrapLinks:       {enter: "/l/0", page: linkPage},
@@ -65,7 +62,7 @@ func TrapShapes() []TrapShape {
 	return kinds
 }
 
-// trapPage is a page that links to targets.
+// trapPage returns a page that links to targets.
 func trapPage(targets ...string) (resource, bool) {
 	return resource{behaviour: Healthy{}, index: -1, to: targets, trap: true}, true
 }
@@ -118,7 +115,7 @@ func redirectPage(target string) (resource, bool) {
 	return resource{behaviour: Redirect{Code: 302, To: "/hop/" + strconv.Itoa(n+1)}, index: -1, trap: true}, true
 }
 
-// filters and filterValues are what TrapQuery combines.
+// filters and filterValues combine to the URLs of TrapQuery.
 var (
 	filters      = [...]string{"brand", "colour", "size", "sort", "view"}
 	filterValues = [...]string{"first", "second", "third"}
@@ -153,7 +150,7 @@ func queryPage(target string) (resource, bool) {
 	return trapPage(to...)
 }
 
-// sessionPages is how many pages there are but for the ids.
+// sessionPages counts the pages without regard to ids.
 const sessionPages = 5
 
 func sessionPage(target string) (resource, bool) {
@@ -180,7 +177,7 @@ func sessionPathPage(target string) (resource, bool) {
 	return trapPage(to...)
 }
 
-// nextID is the id that the links of a page carry.
+// nextID returns the id in the links of a page.
 func nextID(page, id string) string {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(page + "/" + id)) // a hash takes every write

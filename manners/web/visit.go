@@ -14,30 +14,28 @@ const (
 	png         = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x06\x00\x00\x00\x1f\x15\xc4\x89"
 )
 
-// Visit is one request to be answered by a Behaviour.
+// Visit is one request for a Behaviour to answer.
 type Visit struct {
 	// Attempt counts the requests for this URL, this one included.
 	Attempt int
 
 	R *http.Request
 
-	// Recent are the ages of the site's requests before this one for anything
-	// but robots.txt, newest first, at most 32.
+	// Recent are the ages of the site's earlier requests except for robots.txt, newest first, at
+	// most 32.
 	Recent []time.Duration
 
-	// SiteVisit counts the requests to this site for anything but
-	// robots.txt, this one included.
+	// SiteVisit counts the requests to this site except for robots.txt, this one included.
 	SiteVisit int
 
-	// W answers; through an http.ResponseController it can also be hijacked,
-	// for answers that are not HTTP.
+	// W answers. An http.ResponseController can hijack it for answers that are not HTTP.
 	W http.ResponseWriter
 
 	conn    *conn
 	content func() (contentType string, body []byte)
 }
 
-// Answer sends the content that belongs at the URL.
+// Answer sends the content of the URL.
 func (v *Visit) Answer() {
 	contentType, body := v.content()
 	v.W.Header().Set("Content-Type", contentType)
@@ -45,22 +43,21 @@ func (v *Visit) Answer() {
 	v.Write(body)
 }
 
-// Write sends part of a body and aborts when the client is gone.
+// Write sends part of a body and aborts if the client is gone.
 func (v *Visit) Write(p []byte) {
 	if _, err := v.W.Write(p); err != nil && v.R.Method != http.MethodHead {
 		v.Abort()
 	}
 }
 
-// Flush hands what was written to the kernel and aborts when the client is
-// gone.
+// Flush hands the written bytes to the kernel and aborts if the client is gone.
 func (v *Visit) Flush() {
 	if err := http.NewResponseController(v.W).Flush(); err != nil {
 		v.Abort()
 	}
 }
 
-// Wait sleeps for d and aborts when the client goes away before.
+// Wait sleeps for d and aborts if the client leaves before.
 func (v *Visit) Wait(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -74,8 +71,7 @@ func (v *Visit) Wait(d time.Duration) {
 // Secure reports whether the request came by https.
 func (v *Visit) Secure() bool { return v.conn.secure }
 
-// Abort closes the connection without completing the answer. It does not
-// return.
+// Abort closes the connection without completing the answer. It does not return.
 func (v *Visit) Abort() { panic(http.ErrAbortHandler) }
 
 // Reset closes the connection with a TCP reset. It does not return.
@@ -84,9 +80,8 @@ func (v *Visit) Reset() {
 	v.Abort()
 }
 
-// Raw takes the connection from net/http, hands it to talk, and closes it
-// afterwards. talk must return when a write fails or gone is closed, which is
-// when the client leaves.
+// Raw takes the connection from net/http, hands it to talk, and closes it afterwards. talk must
+// return when a write fails or gone is closed, which happens when the client leaves.
 func (v *Visit) Raw(talk func(w io.Writer, gone <-chan struct{})) {
 	c, _, err := http.NewResponseController(v.W).Hijack()
 	if err != nil {
@@ -103,11 +98,11 @@ func (v *Visit) Raw(talk func(w io.Writer, gone <-chan struct{})) {
 	<-gone
 }
 
-// Fill replaces each {port} of a text by what URLs of this web's http sites have between
-// host and path: such as ":8080", and nothing for port 80.
+// Fill replaces each {port} of a text by the port part of this web's http URLs: such as ":8080",
+// and nothing for port 80.
 func (v *Visit) Fill(text string) string { return fillPort(text, v.portSuffix()) }
 
-// portSuffix is what a URL of this web has between host and path.
+// portSuffix returns the port part of this web's URLs.
 func (v *Visit) portSuffix() string { return v.conn.web.portSuffix("http") }
 
 func (v *Visit) fail(code int, retryAfter time.Duration) {

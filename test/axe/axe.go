@@ -1,5 +1,5 @@
-// Package axe holds axe-core 4.14.1 (github.com/dequelabs/axe-core, MPL-2.0), which finds
-// what keeps people from using a web page.
+// Package axe holds axe-core 4.14.1 (github.com/dequelabs/axe-core, MPL-2.0), which checks the
+// accessibility of a web page.
 package axe
 
 import _ "embed" // the script

@@ -15,12 +15,12 @@ import (
 type Block struct {
 	// Document is its path from the root of the tree, such as docs/runs.md.
 	Document string
-	// Language is "sh" or what else the fence names. An indented block of commands has "sh", too.
+	// Language is "sh" or another name at the fence. Indented commands are "sh", too.
 	Language string
 	Text     string
 }
 
-// Name is the document and the first line of the block, without its comment and spaces at the end.
+// Name returns the document and the first line of the block, without its comment and end spaces.
 func (b Block) Name() string {
 	first, _, _ := strings.Cut(b.Text, "\n")
 	first, _, _ = strings.Cut(first, " # ")
@@ -41,10 +41,10 @@ func Documents(t testing.TB, root string) []string {
 	return names
 }
 
-// command matches the beginning of an indented block that is a command for a shell.
+// command matches the beginning of an indented block of shell commands.
 var command = regexp.MustCompile(`^(?:[A-Z_]+=\S* )*(?:mosey|worker|temporal|tctl|docker|kubectl|go|git|curl|manners)\s`)
 
-// Blocks returns the fenced blocks of README.md and docs/*.md, and the indented ones that are commands.
+// Blocks returns the fenced blocks of README.md and docs/*.md, and the indented command blocks.
 func Blocks(t testing.TB, root string) (all []Block) {
 	t.Helper()
 	for _, name := range Documents(t, root) {

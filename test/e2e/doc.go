@@ -1,4 +1,4 @@
-// Package e2e tests Mosey as it ships: the built binaries, with the embedded
-// Temporal and Postgres and with worker processes that are killed. The log of
-// the synthetic web (manners/web) is the only judge.
+// Package e2e tests the released form of Mosey: the built binaries, with the embedded Temporal and
+// Postgres and with killed worker processes. The log of the synthetic web (manners/web) is the only
+// judge.
 package e2e

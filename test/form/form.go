@@ -1,4 +1,4 @@
-// Package form tells tests whether they run in the short form (`go test -short`) or the long one.
+// Package form selects between the short form of tests (`go test -short`) and the long one.
 package form
 
 import "testing"

@@ -1,10 +1,10 @@
-// Command manifests checks Kubernetes' manifests and a compose file by the types and the loader of
-// those who read them. It is a module of its own, so that these choose no version of what Mosey ships.
+// Command manifests checks Kubernetes manifests and a compose file by the types and the loader of
+// their consumers. It is a separate module, so that these do not choose the versions in Mosey.
 //
-//	manifests compose FILE             # loads it as Docker Compose does, with each of its profiles
-//	manifests kubernetes FILE...       # decodes each document, and refuses unknown and doubled fields
+//	manifests compose FILE            # loads it as Docker Compose does, with each of its profiles
+//	manifests kubernetes FILE...      # decodes each document, and refuses unknown and doubled fields
 //
-// What is wrong is said on standard error, a line each, and makes the exit code 1.
+// It prints each error on a line of standard error, and then exits with code 1.
 package main
 
 import (
@@ -49,7 +49,7 @@ func check(args []string) error {
 	return errors.New("want: compose FILE, or kubernetes FILE...")
 }
 
-// compose loads a file with no environment but what its own defaults say.
+// compose loads a file with its own defaults as the only environment.
 func compose(name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -67,7 +67,7 @@ func compose(name string) error {
 	return nil
 }
 
-// scaledObject is KEDA's, as far as it is used: its own types bring eight hundred packages along.
+// scaledObject holds the used fields of KEDA's type, because importing it adds 800 packages.
 type scaledObject struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -97,7 +97,7 @@ type scaledObject struct {
 	} `json:"spec"`
 }
 
-// kinds are what may be in a manifest.
+// kinds maps the allowed kinds of a manifest.
 func kinds() map[string]any {
 	return map[string]any{
 		"apps/v1 Deployment":                 new(appsv1.Deployment),

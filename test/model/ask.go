@@ -9,7 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// spent says which budget leaves no request of a kind to a domain; empty means none.
+// spent names the budget that leaves no request of a kind to a domain; "" if all have some left.
 func (w *World) spent(r *Run, domain string, image bool) string {
 	set := r.Settings
 	over := func(begun, most int64) bool { return most >= 0 && begun >= most }
@@ -36,8 +36,8 @@ func (w *World) spent(r *Run, domain string, image bool) string {
 	return ""
 }
 
-// Ask is a request that begins now for a page of a run; a prerequisite, such as robots.txt,
-// has none. The errors are the promises that it breaks.
+// Ask begins a request for a page of a run, or for a prerequisite without a page, such as
+// robots.txt. It returns the promises that the request breaks.
 func (w *World) Ask(run, domain, url string, prerequisite, image bool) (broken []string) {
 	deny := func(format string, args ...any) {
 		broken = append(broken, fmt.Sprintf("asked for %s of run %s: ", url, run)+fmt.Sprintf(format, args...))
@@ -101,35 +101,35 @@ func (w *World) Ask(run, domain, url string, prerequisite, image bool) (broken [
 	return broken
 }
 
-// Class is what an answer means.
+// Class classifies an answer.
 type Class int
 
 // The classes of answers.
 const (
-	// Final: there is no more to ask.
+	// Final: the visit is complete.
 	Final Class = iota
-	// Transient: it is to be tried again.
+	// Transient: it will be retried.
 	Transient
-	// TakenBack: trouble of our own, which counts for nothing.
+	// TakenBack: a failure on our side, which does not count.
 	TakenBack
-	// Dead: the worker died; it counts, and is tried again.
+	// Dead: the worker died; the request counts, and will be retried.
 	Dead
 )
 
-// Reply is how a request ends.
+// Reply is the result of a request.
 type Reply struct {
 	Class Class
 	Found []Found
-	// After is how long the server asks to be left alone; Penalty is what its failures so
-	// far have earned it, where it has not said itself.
+	// After is the wait that the server requests. Penalty is the backoff for its failures if it
+	// requests no wait.
 	After, Penalty Instant
-	// Good says that the page was read, and Unreached that there was no sign of the site.
+	// Good is set if the page was read, and Unreached if the site gave no sign of life.
 	Good, Unreached bool
-	// Shut says that the robots.txt which was read wants visits at another time of the day.
+	// Shut is set if the fetched robots.txt wants visits at another time of the day.
 	Shut bool
 }
 
-// visitTimeHolds is for how long a Visit-time counts, in microseconds.
+// visitTimeHolds bounds the validity of a Visit-time, in microseconds.
 const visitTimeHolds = Instant(48 * time.Hour / time.Microsecond)
 
 // shut reports whether a robots.txt of the domain wants visits at another time.
@@ -142,7 +142,7 @@ func (d *Domain) shut(now Instant) bool {
 	return false
 }
 
-// Answer is the end of a request.
+// Answer ends a request.
 func (w *World) Answer(run, domain, url string, prerequisite bool, reply Reply) {
 	d, r := w.Domain(domain), w.Runs[run]
 	d.Flying = false
@@ -191,8 +191,8 @@ func (w *World) Answer(run, domain, url string, prerequisite bool, reply Reply) 
 
 func (p *Page) close(o Outcome) { p.Closed, p.Outcome = true, o }
 
-// Skip is a page that was closed without a request, for a reason. It returns why that
-// reason does not hold; empty if it does.
+// Skip closes a page without a request, for a reason. It returns why the reason does not hold;
+// empty if it does.
 func (w *World) Skip(r *Run, url, reason string) string {
 	p := r.Pages[url]
 	if p == nil {
@@ -215,7 +215,7 @@ func (w *World) Skip(r *Run, url, reason string) string {
 			return ""
 		}
 	case reasons.Scheme:
-		// it was seeded without one, and cannot be reached by https
+		// it was seeded without a scheme, and cannot be reached by https
 		if p.Bare {
 			r.want(strings.Replace(url, "https:", "http:", 1), &Page{Domain: p.Domain})
 			return ""

@@ -8,8 +8,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Compare says what the rows say that the model does not, in words. What the rows alone
-// decide, such as why a page was skipped, it takes over if it is allowed.
+// Compare describes the differences between the rows and the model. It adopts decisions of the rows
+// alone, such as why a page was skipped, if they are allowed.
 func (w *World) Compare(rows Rows) (wrong []string) {
 	for name, r := range w.Runs {
 		wrong = append(wrong, w.compareRun(r, rows.Runs[name], rows)...)
@@ -50,10 +50,10 @@ func (w *World) Compare(rows Rows) (wrong []string) {
 	return wrong
 }
 
-// compareRun takes over what a run has become by itself.
+// compareRun adopts the run's own status changes.
 func (w *World) compareRun(r *Run, row RunRow, rows Rows) (wrong []string) {
 	if row.Status == "" {
-		return nil // it is not stored yet
+		return nil // the run is not stored yet
 	}
 	if most := micros(*r.Settings.MaxTime); row.Spent == "time" && (r.Started == 0 || w.Now < r.Started+most) && most > 0 {
 		wrong = append(wrong, fmt.Sprintf("the time of run %s is over: it began %d ms ago", r.Name, (w.Now-r.Started)/1000))
@@ -76,7 +76,7 @@ func (w *World) compareRun(r *Run, row RunRow, rows Rows) (wrong []string) {
 	return wrong
 }
 
-// comparePage compares what a run has done about a page.
+// comparePage compares a run's progress on a page.
 func (w *World) comparePage(row PageRow) string {
 	r := w.Runs[row.Run]
 	p := r.Pages[row.URL]
@@ -95,14 +95,14 @@ func (w *World) comparePage(row PageRow) string {
 	case row.Open == 1 && row.Flying == 0 && p.Closed && !p.again(r):
 		return "it is pending, though its visit is over"
 	}
-	// a visit is a row that says so, and each of its further attempts may be
+	// a row records a visit, and each of its further attempts may too
 	if row.Visits < p.Visits {
 		return fmt.Sprintf("it was visited again %d times, and %d rows begin a further visit", p.Visits, row.Visits)
 	}
 	return ""
 }
 
-// Owed says what is left to be asked for of a run once nothing is in its way.
+// Owed lists the pages that a run still has to request when nothing blocks it.
 func (r *Run) Owed() (owed []string) {
 	if r.Status == crawl.RunStopped {
 		return nil

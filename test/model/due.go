@@ -6,14 +6,14 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Rows are the rows of a crawl as they are stored, those that bear on the model.
+// Rows are the stored rows of a crawl that the model covers.
 type Rows struct {
 	Now     Instant               `json:"now"`
 	Runs    map[string]RunRow     `json:"runs"`
 	Domains map[string]*DomainRow `json:"domains"`
 	// Work is each run's part in each domain.
 	Work []WorkRow `json:"work"`
-	// Pages are the crawls of each page in each run, summed up.
+	// Pages sum up the crawls of each page in each run.
 	Pages []PageRow `json:"pages"`
 }
 
@@ -27,8 +27,7 @@ type RunRow struct {
 // DomainRow is a row of domains, with its controls and its slot.
 type DomainRow struct {
 	Status string `json:"status"`
-	// Deferred is next_crawl_after, Opens is opens_at, and Claim when the claim ends; 0 is
-	// null.
+	// Deferred is next_crawl_after, Opens is opens_at, and Claim the end of the claim; 0 is null.
 	Deferred Instant `json:"deferred"`
 	Opens    Instant `json:"opens"`
 	Claim    Instant `json:"claim"`
@@ -37,11 +36,11 @@ type DomainRow struct {
 	Listed    bool      `json:"listed"`
 	Free      Instant   `json:"free"`
 	Held      bool      `json:"held"`
-	// Health has what its failures have earned it.
+	// Health holds the domain's record of failures.
 	Health crawl.Health `json:"health"`
 }
 
-// WorkRow is a row of run_domains, with what is pending.
+// WorkRow is a row of run_domains, with its pending crawls.
 type WorkRow struct {
 	Run    string `json:"run"`
 	Domain string `json:"domain"`
@@ -50,8 +49,8 @@ type WorkRow struct {
 	Begun  int64   `json:"begun"`
 	Images int64   `json:"images"`
 	Bytes  int64   `json:"bytes"`
-	// NextPage and NextImage are the least scheduled_for of what is pending and not in
-	// flight, of images and of all else; 0 means none. Flying says that something is in flight.
+	// NextPage and NextImage are the least scheduled_for of the crawls pending and not in flight:
+	// of images, and of all others. 0 means no such crawl. Flying is set if a crawl is in flight.
 	NextPage  Instant `json:"next_page"`
 	NextImage Instant `json:"next_image"`
 	Flying    bool    `json:"flying"`
@@ -62,24 +61,24 @@ type PageRow struct {
 	Run    string `json:"run"`
 	Domain string `json:"domain"`
 	URL    string `json:"url"`
-	// Asked are closed rows of requests that count, TakenBack those that do not. Open rows
-	// are pending, or in flight.
+	// Asked counts the closed rows of requests that count, TakenBack those of the others. Open
+	// counts the rows that are pending or in flight.
 	Asked     int `json:"asked"`
 	TakenBack int `json:"taken_back"`
 	Open      int `json:"open"`
 	Flying    int `json:"flying"`
-	// Last is why the last closed row was skipped, and Visits are the rows that begin a
-	// further visit.
+	// Last is why the last closed row was skipped. Visits counts the rows that begin a further
+	// visit.
 	Last   string `json:"last"`
 	Visits int    `json:"visits"`
-	// NextDue is when the page is to be asked for again, by the run Recrawler; 0 is not.
+	// NextDue is the time of the next request by the run Recrawler; 0 means never.
 	NextDue   Instant `json:"next_due"`
 	Recrawler string  `json:"recrawler"`
 }
 
-// Due is when a domain is due for a run, from primary rows alone: 0 if the run has nothing
-// pending there, Never where it is not before somebody changes something. The budgets and the
-// status of the whole run are no part of it: they are looked at when the run dispatches.
+// Due computes when a domain is due for a run, from primary rows alone. 0 means that the run has no
+// pending crawls there, Never that somebody has to change something first. It ignores the budgets
+// and the status of the whole run, because the dispatch checks them.
 func (w *World) Due(rows Rows, work WorkRow) Instant {
 	if work.NextPage == 0 && work.NextImage == 0 && !work.Flying {
 		return 0
@@ -94,7 +93,7 @@ func (w *World) Due(rows Rows, work WorkRow) Instant {
 	if work.NextPage != 0 && !bytesSpent && !pagesSpent {
 		due = min(due, work.NextPage)
 	}
-	// what is over the budget of images is skipped without a request
+	// images over their budget are skipped without a request
 	if work.NextImage != 0 && !bytesSpent {
 		due = min(due, work.NextImage)
 	}
@@ -104,7 +103,7 @@ func (w *World) Due(rows Rows, work WorkRow) Instant {
 	return max(due, d.notBefore(rows.Now))
 }
 
-// notBefore is the instant before which nothing of a domain may be asked, whatever is due.
+// notBefore returns the instant before which no request to a domain is allowed.
 func (d *DomainRow) notBefore(now Instant) (least Instant) {
 	for _, end := range d.Forbidden {
 		if end > now {
@@ -123,8 +122,8 @@ func (d *DomainRow) notBefore(now Instant) (least Instant) {
 // Claimed reports whether a workflow has the right to serve a domain.
 func (d *DomainRow) Claimed(now Instant) bool { return d.Claim > now }
 
-// MayEnd says why a run, if not a standing one, must not be done now. It is empty if the
-// run may end: nothing of it is due, or nothing of it may be asked.
+// MayEnd returns why a run, unless a standing one, must not be done now. It is empty if the run may
+// end: no crawl of it is due, or none is allowed.
 func (w *World) MayEnd(r *Run, rows Rows) (why string) {
 	if w.wholeSpent(r, rows) {
 		return ""
@@ -145,8 +144,7 @@ func (w *World) MayEnd(r *Run, rows Rows) (why string) {
 	return ""
 }
 
-// wholeSpent reports whether a budget of the whole run leaves no request for a
-// page.
+// wholeSpent reports whether a budget of the whole run leaves no request for a page.
 func (w *World) wholeSpent(r *Run, rows Rows) bool {
 	all := int64(0)
 	for _, n := range r.Begun {
@@ -156,8 +154,8 @@ func (w *World) wholeSpent(r *Run, rows Rows) bool {
 	return rows.Runs[r.Name].Spent != "" || most >= 0 && all >= most
 }
 
-// MustEnd reports whether a run has nothing left to ask for until somebody changes
-// something, so that its dispatcher has to end it. Work behind a pause keeps it going.
+// MustEnd reports whether a run has no requests left until somebody changes something, so that its
+// dispatcher has to end it. Work behind a pause keeps it running.
 func (w *World) MustEnd(r *Run, rows Rows) bool {
 	set := r.Settings
 	if set.Stays() || r.Status != crawl.RunRunning {
@@ -181,7 +179,7 @@ func (w *World) MustEnd(r *Run, rows Rows) bool {
 	return true
 }
 
-// Starved names what is due and may be asked, but nobody looks.
+// Starved lists the due and allowed domains that nobody requests.
 func (w *World) Starved(rows Rows) (starved []string) {
 	for _, work := range rows.Work {
 		r, d := w.Runs[work.Run], rows.Domains[work.Domain]
@@ -197,8 +195,8 @@ func (w *World) Starved(rows Rows) (starved []string) {
 	return starved
 }
 
-// Unreachable reports whether all that is pending of a run is on domains without a sign of
-// life for ten minutes.
+// Unreachable reports whether all pending crawls of a run are on domains without a sign of life for
+// ten minutes.
 func (w *World) Unreachable(r *Run, rows Rows) bool {
 	gone := 0
 	for _, work := range rows.Work {
@@ -215,15 +213,15 @@ func (w *World) Unreachable(r *Run, rows Rows) bool {
 
 const second Instant = 1_000_000
 
-// CompareDue compares when each domain is due for each run with what is stored.
+// CompareDue compares the computed and the stored due times of each domain for each run.
 func (w *World) CompareDue(rows Rows) (wrong []string) {
 	for _, work := range rows.Work {
 		d := rows.Domains[work.Domain]
 		want := w.Due(rows, work)
-		if d.Claim != 0 { // one that has run out, too, until somebody ends it
+		if d.Claim != 0 { // also an expired claim, until somebody ends it
 			want = 0
 		}
-		// what is due at once is due whenever it was made so
+		// all past due times are equal
 		if want == work.Due || want != 0 && work.Due != 0 && max(want, work.Due) <= rows.Now {
 			continue
 		}
@@ -232,7 +230,7 @@ func (w *World) CompareDue(rows Rows) (wrong []string) {
 	return wrong
 }
 
-// in says when an instant is, seen from another.
+// in formats an instant relative to now.
 func in(t, now Instant) string {
 	switch t {
 	case 0:
@@ -243,8 +241,7 @@ func in(t, now Instant) string {
 	return fmt.Sprintf("%d ms", (t-now)/1000)
 }
 
-// Recrawlable names pages that no run will ever ask for again, although theirs crawls its
-// pages again.
+// Recrawlable lists the pages that no run will request again, although their run recrawls.
 func (w *World) Recrawlable(rows Rows) (lost []string) {
 	for _, row := range rows.Pages {
 		r := w.Runs[row.Run]

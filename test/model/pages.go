@@ -7,22 +7,22 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// want makes a page part of a run, once.
+// want adds a page to a run, once.
 func (r *Run) want(url string, p *Page) {
 	if r.Pages[url] == nil {
 		r.Pages[url] = p
 	}
 }
 
-// Found is what a page says of another.
+// Found is a page's reference to another.
 type Found struct {
 	URL, Domain string
 	Image       bool
-	// Moved is set if the page is there now.
+	// Moved is set for the target of a redirect.
 	Moved bool
 }
 
-// follow makes what a page has named part of its run, as far as the settings let it be.
+// follow adds a page's references to its run, as far as the settings allow.
 func (r *Run) follow(from *Page, found []Found, late bool) {
 	set := r.Settings
 	for _, f := range found {
@@ -31,7 +31,7 @@ func (r *Run) follow(from *Page, found []Found, late bool) {
 			depth = from.Depth
 		}
 		switch {
-		case f.Moved && depth == 0 && !from.Image: // a seed takes its scope along
+		case f.Moved && depth == 0 && !from.Image: // the target of a seed is in scope, too
 			r.Seeded[f.Domain] = true
 			r.meant(f.URL)
 			r.want(f.URL, &Page{Domain: f.Domain, Late: late})
@@ -47,25 +47,25 @@ func (r *Run) follow(from *Page, found []Found, late bool) {
 	}
 }
 
-// meant has a page asked for after all that was passed over as not reached by https.
+// meant reopens a page that was skipped because https did not reach it.
 func (r *Run) meant(url string) {
 	if p := r.Pages[url]; p != nil && p.Skip == string(reasons.Scheme) {
 		p.reopen()
 	}
 }
 
-// reopen has a page asked for that was passed over.
+// reopen makes a skipped page pending again.
 func (p *Page) reopen() { p.Closed, p.Outcome, p.Skip = false, Open, "" }
 
-// revisit is the beginning of a further visit of a page.
+// revisit begins a further visit of a page.
 func (p *Page) revisit() {
 	p.reopen()
 	p.Tried, p.Again = 0, true
 	p.Visits++
 }
 
-// again takes over that a closed page is asked for again, if there may be a cause for it:
-// settings that want it now, or a further visit. It returns false if there is none.
+// again reopens a closed page if there may be a cause for it: changed settings, or a further visit.
+// Otherwise it returns false.
 func (p *Page) again(r *Run) bool {
 	switch {
 	case r.Settings.Recrawls() || r.Recrawled:
@@ -78,7 +78,7 @@ func (p *Page) again(r *Run) bool {
 	return true
 }
 
-// deeper is a depth as a number that grows; -1 is no limit.
+// deeper converts a depth to a comparable number; -1 means no limit.
 func deeper(depth int) int {
 	if depth < 0 {
 		return math.MaxInt
@@ -86,8 +86,8 @@ func deeper(depth int) int {
 	return depth
 }
 
-// widen takes up what the run's pages have named, as far as its present settings let it.
-// It goes on beside the crawl, since there may be much of it.
+// widen adds the references of the run's pages as far as its present settings allow. It runs beside
+// the crawl, because there may be many.
 func (r *Run) widen() {
 	for more := true; more; {
 		known := len(r.Pages)

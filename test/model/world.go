@@ -11,33 +11,33 @@ import (
 // Instant is a time on the database's clock, in microseconds since the epoch.
 type Instant int64
 
-// Never is the instant that does not come.
+// Never is an instant that does not come.
 const Never Instant = math.MaxInt64
 
-// World is all that a crawl is about.
+// World is the state of a crawl.
 type World struct {
 	Now     Instant
 	Runs    map[string]*Run
 	Domains map[string]*Domain
 }
 
-// Run is what is wanted of a run, and what it has done.
+// Run holds the settings of a run, and its progress.
 type Run struct {
 	Name     string
 	Status   crawl.RunStatus
 	Settings settings.Settings
-	// Until is when its pause ends; Never is not by itself.
+	// Until is the end of its pause; Never means no automatic end.
 	Until Instant
 	// Seeded are the domains that a person has named.
 	Seeded map[string]bool
 	Pages  map[string]*Page
 	// Begun counts requests for pages by domain, and Images those for images.
 	Begun, Images map[string]int64
-	// Started is when it was first to go on; 0 is not yet.
+	// Started is the time of its first start; 0 means not yet.
 	Started Instant
-	// Recrawled is set if a person has had it ask for its pages again.
+	// Recrawled is set if a person has requested a recrawl of its pages.
 	Recrawled bool
-	// Resumes is set if a person has just added pages: a run that is done goes on with them at once.
+	// Resumes is set if a person has just added pages, so that a finished run resumes at once.
 	Resumes bool
 }
 
@@ -48,15 +48,15 @@ type Page struct {
 	// Bare is set if it was seeded without a scheme.
 	Bare  bool
 	Depth int
-	// Asked counts the requests that were begun for it and count: what was taken back does
-	// not. Tried are those of the present visit.
+	// Asked counts the begun requests for it, without those taken back. Tried counts those of the
+	// present visit.
 	Asked, Tried int
-	// Closed is set if the visit has come to its end, by Outcome.
+	// Closed is set if the visit has ended, by Outcome.
 	Closed  bool
 	Outcome Outcome
 	// Skip is why it was closed without a request.
 	Skip string
-	// Good is set if it was read when it was answered last, and found is what it named.
+	// Good is set if the last answer was read, and found holds its references.
 	Good  bool
 	found []Found
 	// Late is set if it may not have a row yet.
@@ -66,14 +66,14 @@ type Page struct {
 	Visits int
 }
 
-// Outcome is what a visit has come to.
+// Outcome is the result of a visit.
 type Outcome int
 
-// What a visit can come to.
+// The outcomes of a visit.
 const (
-	// Open: it is still to be asked for.
+	// Open: the page is still to be requested.
 	Open Outcome = iota
-	// Answered: the site has said what there is, if only that there is nothing.
+	// Answered: the site has answered, even if only that the page does not exist.
 	Answered
 	// GivenUp: the last attempt has failed.
 	GivenUp
@@ -81,36 +81,36 @@ const (
 	Skipped
 )
 
-// Domain is what is known of a domain.
+// Domain is the state of a domain.
 type Domain struct {
-	// Controls are the ends of what people have decided, by kind; Never is no end.
+	// Controls are the ends of people's decisions, by kind; Never is no end.
 	Controls map[crawl.ControlType]Instant
-	// Budget is the domain's own, nil means none, and Delay its own least delay, in microseconds.
+	// Budget is the domain's own; nil means unset. Delay is its own least delay, in microseconds.
 	Budget *int64
 	Delay  Instant
-	// Closed is set if its window is.
+	// Closed is set if its window is closed.
 	Closed bool
-	// Flying is set if a request is in flight; Free is when the next may begin at the
-	// earliest, as far as is certain.
+	// Flying is set if a request is in flight. Free is the earliest certain start of the next
+	// request.
 	Flying bool
 	Free   Instant
-	// Gone is since when nothing of it could be reached; 0 is that it could.
+	// Gone is the time since when the domain could not be reached; 0 means reachable.
 	Gone Instant
 	// Ruled is set if its robots.txt was answered.
 	Ruled bool
-	// Shut is of each origin whose robots.txt wants visits at another time of the day (Visit-time)
-	// until when that counts: two days after it was read.
+	// Shut holds, for each origin whose robots.txt wants visits at another time of the day
+	// (Visit-time), the end of its validity: two days after it was read.
 	Shut map[string]Instant
-	// Read is when each page was last answered, by whichever run.
+	// Read is the time of each page's last answer, in any run.
 	Read map[string]Instant
 }
 
-// NewWorld has nothing in it.
+// NewWorld returns an empty world.
 func NewWorld() *World {
 	return &World{Runs: map[string]*Run{}, Domains: map[string]*Domain{}}
 }
 
-// Domain returns a domain, known or not.
+// Domain returns a domain, and adds it if it is unknown.
 func (w *World) Domain(name string) *Domain {
 	d := w.Domains[name]
 	if d == nil {
@@ -120,7 +120,7 @@ func (w *World) Domain(name string) *Domain {
 	return d
 }
 
-// Pass has time pass: every instant that is kept comes nearer by so much.
+// Pass advances the time by a span: it moves every stored instant back.
 func (w *World) Pass(span Instant) {
 	earlier := func(t *Instant) {
 		if *t != Never && *t != 0 {
@@ -168,7 +168,7 @@ func (w *World) Ensure(name string, set settings.Settings) *Run {
 	return r
 }
 
-// Seed makes pages of a domain part of a run. It lifts a stop of the domain.
+// Seed adds pages of a domain to a run. It lifts a stop of the domain.
 func (w *World) Seed(r *Run, domain, url string, bare bool) {
 	r.Seeded[domain], r.Resumes = true, true
 	delete(w.Domain(domain).Controls, crawl.ControlStop)
@@ -180,8 +180,8 @@ func (w *World) Control(domain string, kind crawl.ControlType, until Instant) {
 	w.Domain(domain).Controls[kind] = until
 }
 
-// Forbids says what lets nothing be asked of a domain now: a block before a stop before a
-// pause; empty means nothing.
+// Forbids returns the control that forbids requests to a domain now: a block before a stop before a
+// pause; empty means that requests are allowed.
 func (d *Domain) Forbids(now Instant) crawl.ControlType {
 	for _, kind := range []crawl.ControlType{crawl.ControlBlock, crawl.ControlStop, crawl.ControlPause} {
 		if end, is := d.Controls[kind]; is && end > now {
@@ -191,7 +191,7 @@ func (d *Domain) Forbids(now Instant) crawl.ControlType {
 	return ""
 }
 
-// Change does to a run what a person says, and reports whether that can be done to it.
+// Change applies a person's action to a run, and reports whether the run allows it.
 func (r *Run) Change(kind crawl.RunAction, until Instant) bool {
 	next, err := r.Status.Apply(kind)
 	if err != nil {
@@ -204,8 +204,8 @@ func (r *Run) Change(kind crawl.RunAction, until Instant) bool {
 	return true
 }
 
-// Start has a run go on, whatever it was: a person's seeds do, and those of a schedule where
-// no person has stopped it. One that is paused stays so.
+// Start resumes a run in any state. A person's seeds do so, and a schedule's unless a person has
+// stopped the run. A paused run stays paused.
 func (w *World) Start(r *Run, schedule bool) {
 	if r.Started == 0 {
 		r.Started = w.Now
@@ -215,7 +215,7 @@ func (w *World) Start(r *Run, schedule bool) {
 	}
 }
 
-// status is what the run is at an instant, if its dispatcher looks.
+// status returns the run's status at an instant, as its dispatcher would update it.
 func (r *Run) status(now Instant) crawl.RunStatus {
 	if r.Status == crawl.RunPaused && r.Until <= now {
 		return crawl.RunRunning
@@ -225,7 +225,7 @@ func (r *Run) status(now Instant) crawl.RunStatus {
 
 func micros(d settings.Duration) Instant { return Instant(d / 1000) }
 
-// overlay is settings with those that are set of others.
+// overlay replaces settings by the set fields of others.
 func overlay(set, with settings.Settings) settings.Settings {
 	into, from := reflect.ValueOf(&set).Elem(), reflect.ValueOf(with)
 	for i := range into.NumField() {

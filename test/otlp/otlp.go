@@ -1,4 +1,4 @@
-// Package otlp receives the traces that OpenTelemetry exports by OTLP, and keeps them.
+// Package otlp receives the traces that OpenTelemetry exports by OTLP, and stores them.
 package otlp
 
 import (
@@ -20,24 +20,24 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Span is one that was received.
+// Span is a received span.
 type Span struct {
 	*trace.Span
 
 	Attrs map[string]any
-	// Resource is what it says of the process.
+	// Resource describes the process.
 	Resource map[string]any
 }
 
-// Took is from its beginning to its end.
+// Took returns the duration of the span.
 func (s Span) Took() time.Duration { return time.Duration(s.EndTimeUnixNano - s.StartTimeUnixNano) }
 
-// Failed reports whether it did.
+// Failed reports whether the span has an error status.
 func (s Span) Failed() bool { return s.GetStatus().GetCode() == trace.Status_STATUS_CODE_ERROR }
 
-// Receiver is a server that takes traces.
+// Receiver is a server that receives traces.
 type Receiver struct {
-	// URL is for OTEL_EXPORTER_OTLP_ENDPOINT.
+	// URL is the value for OTEL_EXPORTER_OTLP_ENDPOINT.
 	URL string
 
 	// answer, if set, answers in place of the receiver.
@@ -48,13 +48,13 @@ type Receiver struct {
 	requests int
 }
 
-// Start starts one that ends with the test.
+// Start starts a receiver that ends with the test.
 func Start(t testing.TB) *Receiver {
 	t.Helper()
 	return StartThat(t, nil)
 }
 
-// StartThat starts one that keeps nothing, and answers so.
+// StartThat starts a receiver that stores nothing, and replies with answer.
 func StartThat(t testing.TB, answer func(http.ResponseWriter)) *Receiver {
 	t.Helper()
 	r := &Receiver{answer: answer}
@@ -64,7 +64,7 @@ func StartThat(t testing.TB, answer func(http.ResponseWriter)) *Receiver {
 	return r
 }
 
-// StartGRPC starts one that speaks gRPC.
+// StartGRPC starts a receiver that speaks gRPC.
 func StartGRPC(t testing.TB) *Receiver {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -94,7 +94,7 @@ func (s service) Export(
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// ServeHTTP takes a request as the specification of OTLP has it.
+// ServeHTTP receives a request by the specification of OTLP.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	r.requests++
@@ -162,23 +162,23 @@ func attributes(list []*common.KeyValue) map[string]any {
 	return all
 }
 
-// Requests is how many there were.
+// Requests counts the requests so far.
 func (r *Receiver) Requests() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.requests
 }
 
-// Trace is the spans of one trace: its root, and the others by whose children they are.
+// Trace holds the spans of one trace: its root, and the others by parent.
 type Trace struct {
 	Root     Span
 	Children map[string][]Span
 }
 
-// Of are the children of a span, in the order in which they came.
+// Of returns the children of a span, in the order of arrival.
 func (tr Trace) Of(s Span) []Span { return tr.Children[string(s.SpanId)] }
 
-// Names are those of the children of a span.
+// Names returns the names of the children of a span.
 func (tr Trace) Names(s Span) (names []string) {
 	for _, child := range tr.Of(s) {
 		names = append(names, child.Name)
@@ -186,7 +186,7 @@ func (tr Trace) Names(s Span) (names []string) {
 	return names
 }
 
-// Child is the first child of a span with a name.
+// Child returns the first child of a span with a name.
 func (tr Trace) Child(t testing.TB, s Span, name string) Span {
 	t.Helper()
 	for _, child := range tr.Of(s) {
@@ -198,8 +198,8 @@ func (tr Trace) Child(t testing.TB, s Span, name string) Span {
 	return Span{}
 }
 
-// Traces are what was received, in the order in which the roots came. Each has one root, within
-// whose time the others are, and each span the parent it names.
+// Traces returns the received traces, in the order of their roots' arrival. It checks that each
+// trace has one root, whose time covers the others, and that each span has the parent it names.
 func (r *Receiver) Traces(t testing.TB) (all []Trace) {
 	t.Helper()
 	r.mu.Lock()

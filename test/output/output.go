@@ -1,4 +1,4 @@
-// Package output keeps what a command under test prints.
+// Package output stores the output of a command under test.
 package output
 
 import (
@@ -12,27 +12,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Buffer is what has been printed so far. It may be read while it is written to.
+// Buffer holds the output so far. It may be read during writes.
 type Buffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-// Write adds to it.
+// Write appends to the buffer.
 func (b *Buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.Write(p)
 }
 
-// String is all of it.
+// String returns the whole output.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
 }
 
-// Lines decodes text that has one JSON value a line.
+// Lines decodes text that has one JSON value per line.
 func Lines[T any](t testing.TB, text string) (all []T) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -43,7 +43,7 @@ func Lines[T any](t testing.TB, text string) (all []T) {
 	return all
 }
 
-// Broken is a pipe that nobody reads from.
+// Broken is a pipe without a reader.
 type Broken struct{}
 
 // Write fails.

@@ -1,6 +1,6 @@
-// Command parquet prints what Apache Arrow reads in a Parquet file: the schema, and then
-// each row as a line of JSON. Tests hold what Mosey writes against it. It is a module of
-// its own so that Arrow does not choose the versions of what Mosey ships.
+// Command parquet prints the content of a Parquet file as Apache Arrow reads it: the schema, and
+// then each row as a line of JSON. Tests compare Mosey's output with it. It is a separate module so
+// that Arrow does not choose the versions in Mosey.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package programs gives tests the programs of this tree.
+// Package programs provides tests with the programs of this tree.
 package programs
 
 import (
@@ -13,13 +13,13 @@ import (
 	"sync"
 )
 
-// Variable names a directory that holds the programs already. `go tool task test` sets it, so
-// that each program is linked once for all packages.
+// Variable names a directory that holds the programs already. `go tool task test` sets it, so that
+// each program is linked once for all packages.
 const Variable = "MOSEY_TEST_PROGRAMS"
 
-// Dir returns the directory with the programs mosey, worker and manners. It builds them into a
-// new directory if the environment names none. They are never built with -race, because that
-// would compile the Temporal server a second time. remove deletes a directory that Dir made.
+// Dir returns the directory with the programs mosey, worker and manners. It builds them into a new
+// directory if the environment names none. They are never built with -race, because that would
+// compile the Temporal server a second time. remove deletes a directory that Dir made.
 func Dir() (dir string, remove func() error, err error) {
 	if dir := os.Getenv(Variable); dir != "" {
 		return dir, func() error { return nil }, nil
@@ -31,15 +31,15 @@ func Dir() (dir string, remove func() error, err error) {
 	remove = func() error { return os.RemoveAll(dir) }
 	out, err := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "github.com/mosey-web/mosey/cmd/...").CombinedOutput()
 	if err != nil {
-		_ = remove() // the build's error says more
+		_ = remove() // the build's error is more helpful
 		return "", nil, fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
 	return dir, remove, nil
 }
 
-// Temporal builds Temporal's command-line client into a directory and returns its path. It is built of
-// the sources of the module that test/temporal requires. Its
-// development server is left out: see test/temporal/devserver.
+// Temporal builds Temporal's command-line client into a directory and returns its path. It uses the
+// sources of the module that test/temporal requires, without its development server: see
+// test/temporal/devserver.
 func Temporal(dir string) (program string, err error) {
 	module := filepath.Join("..", "temporal")
 	sources, err := os.MkdirTemp("", "mosey-temporal-")
@@ -79,7 +79,7 @@ func Temporal(dir string) (program string, err error) {
 	if _, err := goCommand(sources, "mod", "edit", "-replace="+temporalCLI+"=./cli"); err != nil {
 		return "", err
 	}
-	// The paths of the sources are new each time; without them Go's cache serves again.
+	// The sources' paths are new each time; -trimpath omits them, so that Go's cache hits.
 	_, err = goCommand(sources, "build", "-trimpath", "-ldflags=-s -w", "-o", program, temporalCLI+"/cmd/temporal")
 	return program, err
 }
@@ -87,8 +87,8 @@ func Temporal(dir string) (program string, err error) {
 // temporalCLI is the module of Temporal's command-line client.
 const temporalCLI = "github.com/temporalio/cli"
 
-// Depend makes Go's test cache depend on the sources of the programs: the cache knows only the
-// files that a test looks at, and would keep a result for other sources.
+// Depend makes Go's test cache depend on the sources of the programs, because the cache only knows
+// the files that a test opens and would keep a stale result.
 var Depend = sync.OnceValue(func() error { //nolint:gochecknoglobals // computed once for the process
 	return filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
 		switch {

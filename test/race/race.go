@@ -1,11 +1,10 @@
-// Package race tells tests whether the race detector runs.
+// Package race reports to tests whether the race detector runs.
 package race
 
 import "testing"
 
-// SkipSerial skips a test under the race detector. It is for tests that compute for long
-// and share nothing between goroutines: the detector would find nothing, and make them ten
-// times as long.
+// SkipSerial skips a test under the race detector. It is for long computations that share nothing
+// between goroutines: the detector would find nothing, and take ten times as long.
 func SkipSerial(t testing.TB) {
 	t.Helper()
 	if Enabled {

@@ -1,3 +1,3 @@
-// Package release runs the program that makes releases, tools/release, in trees of its own,
-// and looks into what it makes. It has nothing but tests.
+// Package release runs the release program, tools/release, in its own trees, and checks the files
+// it makes. It contains only tests.
 package release

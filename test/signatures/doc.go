@@ -1,4 +1,3 @@
-// Package signatures verifies HTTP Message Signatures (RFC 9421) as a site does that knows Web Bot
-// Auth. It is written from the RFC, and shares no code with what signs: it reads structured fields
-// by itself.
+// Package signatures verifies HTTP Message Signatures (RFC 9421) as a site with Web Bot Auth does.
+// It implements the RFC independently of the signing code, and parses structured fields itself.
 package signatures

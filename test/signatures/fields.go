@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// member is a member of a dictionary, or an item of a list. text is how it stands there, with its
+// member is a member of a dictionary, or an item of a list. text is its source, with its
 // parameters.
 type member struct {
 	key   string
@@ -40,7 +40,7 @@ func (s *scanner) spaces() {
 	}
 }
 
-// while takes the bytes that are in a set.
+// while consumes the bytes that are in a set.
 func (s *scanner) while(set string) string {
 	begin := s.at
 	for !s.end() && strings.IndexByte(set, s.text[s.at]) >= 0 {
@@ -153,7 +153,7 @@ func dictionary(text string) (members []member, err error) {
 	}
 }
 
-// find is the member of a key.
+// find returns the member of a key.
 func find(members []member, key string) (m member, found bool) {
 	for _, m := range members {
 		if m.key == key {

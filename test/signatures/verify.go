@@ -46,16 +46,16 @@ func ReadDirectory(body []byte) (Keys, error) {
 	return keys, nil
 }
 
-// Verified is what a good signature says.
+// Verified holds the content of a valid signature.
 type Verified struct {
 	KeyID, Agent, Nonce string
 	Created, Expires    time.Time
-	// Covers are the components, as they stand in Signature-Input.
+	// Covers are the components as written in Signature-Input.
 	Covers []string
 }
 
-// Verify checks the one signature of a request that came to a server of a scheme: that a key made it
-// for this authority and Signature-Agent, and that it is for now. It is strict where Web Bot Auth is.
+// Verify checks the one signature of a request to a server of a scheme. A known key must have made
+// it for this authority and Signature-Agent, and it must be valid now, as Web Bot Auth requires.
 func Verify(r *http.Request, scheme string, keys Keys, now time.Time) (Verified, error) {
 	agentHeader := strings.Join(r.Header.Values("Signature-Agent"), ", ")
 	return verify(r.Header, keys, now, "web-bot-auth", func(c member) (string, bool) {
@@ -81,7 +81,7 @@ func Verify(r *http.Request, scheme string, keys Keys, now time.Time) (Verified,
 	}, "@authority", "signature-agent")
 }
 
-// VerifyDirectory checks that each key of a directory that was asked for at an authority says so itself.
+// VerifyDirectory checks that each key of a directory requested at an authority signs for itself.
 func VerifyDirectory(header http.Header, body []byte, authority string, now time.Time) (Keys, error) {
 	keys, err := ReadDirectory(body)
 	if err != nil {
@@ -147,7 +147,7 @@ func verify(
 	return check(inputs[0], signatures[0], keys, now, tag, valueOf, needed...)
 }
 
-// check does RFC 9421, 3.2, for one signature.
+// check verifies one signature by RFC 9421, 3.2.
 func check(
 	input, signature member, keys Keys, now time.Time, tag string, valueOf func(member) (string, bool), needed ...string,
 ) (v Verified, err error) {

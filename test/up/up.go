@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Dir makes a directory for data, which is removed when the test ends. It is like
-// t.TempDir, but that is closed to the user that Postgres runs as when the test runs as
-// root, and its path may be too long for a socket.
+// Dir makes a directory for data, which is removed when the test ends. It replaces t.TempDir, which
+// the Postgres user cannot open if the test runs as root, and whose path may be too long for a
+// socket.
 func Dir(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "mosey-")
@@ -23,9 +23,8 @@ func Dir(tb testing.TB) string {
 	return dir
 }
 
-// Start starts a command that is `mosey up`, waits until it is ready, and returns the
-// addresses of its Temporal and of its database. Who calls it stops the command, also
-// where it does not become ready.
+// Start starts a `mosey up` command, waits until it is ready, and returns the addresses of its
+// Temporal and of its database. The caller must stop the command, even if it does not become ready.
 func Start(tb testing.TB, cmd *exec.Cmd) (temporal, database string) {
 	tb.Helper()
 	out, err := cmd.StdoutPipe()

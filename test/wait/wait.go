@@ -10,8 +10,8 @@ import (
 
 // Until calls condition every tick until it holds, for at most limit, in the goroutine of the test.
 //
-// require.Eventually calls it in another goroutine: there a failed require ends that goroutine alone,
-// and the test waits for the whole limit and then says that the condition never held.
+// require.Eventually uses another goroutine. There a failed require ends only that goroutine, and
+// the test waits for the whole limit and then reports that the condition never held.
 func Until(t testing.TB, condition func() bool, limit, tick time.Duration, msgAndArgs ...any) {
 	t.Helper()
 	for end := time.Now().Add(limit); !condition(); time.Sleep(tick) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Server is a name server. Names that it has no record of do not exist.
+// Server is a name server. Names without a record do not exist.
 type Server struct {
 	// Addr is its host and port, for UDP and TCP.
 	Addr string
@@ -20,8 +20,8 @@ type Server struct {
 	records []dns.RR
 }
 
-// Serve starts a name server with records in the form of zone files, such as "a.test. 60 IN A 192.0.2.1". It ends with
-// the test.
+// Serve starts a name server with records in zone file format, such as "a.test. 60 IN A 192.0.2.1".
+// It ends with the test.
 func Serve(t *testing.T, records ...string) *Server {
 	t.Helper()
 	s := new(Server)
@@ -30,7 +30,7 @@ func Serve(t *testing.T, records ...string) *Server {
 	return s
 }
 
-// Start has a handler answer on UDP and TCP, on one port of loopback, until the test ends. It returns the host and port.
+// Start serves DNS on one loopback port, UDP and TCP, until the test ends. It returns host:port.
 func Start(t *testing.T, handler dns.Handler) (addr string) {
 	t.Helper()
 	stream, packets := Listen(t)
@@ -62,7 +62,7 @@ func (s *Server) Set(t *testing.T, records ...string) {
 	s.records = parsed
 }
 
-// Pointer is the record that gives an address a name.
+// Pointer returns the record that maps an address to a name.
 func Pointer(t *testing.T, addr, host string) string {
 	t.Helper()
 	name, err := dns.ReverseAddr(addr)
@@ -90,7 +90,7 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
 	if !exists {
 		reply.Rcode = dns.RcodeNameError
 	}
-	_ = w.WriteMsg(reply) // who has gone away needs no answer
+	_ = w.WriteMsg(reply) // a client that has left needs no answer
 }
 
 // Listen opens a port that is free for both protocols.

@@ -25,8 +25,7 @@ func (f file) mode() fs.FileMode {
 	return 0o644
 }
 
-// packTar writes a .tar.gz of the files in one folder. The same files and time are the same
-// bytes.
+// packTar writes a .tar.gz of the files in one folder. Equal files and times give equal bytes.
 func packTar(w io.Writer, folder string, files []file, modified time.Time) error {
 	compressed, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
@@ -64,5 +63,5 @@ func packZip(w io.Writer, folder string, files []file, modified time.Time) error
 	return archive.Close()
 }
 
-// joinClose closes what could not be written.
+// joinClose closes a file after a failed write.
 func joinClose(err error, c io.Closer) error { return errors.Join(err, c.Close()) }

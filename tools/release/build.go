@@ -30,7 +30,7 @@ type target struct{ program, goos, goarch string }
 
 func (t target) String() string { return t.program + "/" + t.goos + "/" + t.goarch }
 
-// binary is the name of the program's file.
+// binary returns the name of the program's file.
 func (t target) binary() string {
 	if t.goos == "windows" {
 		return t.program + ".exe"
@@ -38,7 +38,7 @@ func (t target) binary() string {
 	return t.program
 }
 
-// name is that of the archive, without what tells its format. It begins with mosey.
+// name returns the archive's name without its extension. It begins with mosey.
 func (t target) name(version string) string {
 	program := t.program
 	if program != "mosey" {
@@ -47,7 +47,7 @@ func (t target) name(version string) string {
 	return strings.Join([]string{program, strings.TrimPrefix(version, "v"), t.goos, t.goarch}, "_")
 }
 
-// targets are all that a release has.
+// targets returns all targets of a release.
 func targets() (list []target) {
 	for _, program := range []string{"mosey", "worker", "manners"} {
 		for _, goos := range []string{"linux", "darwin", "windows"} {
@@ -59,7 +59,7 @@ func targets() (list []target) {
 	return list
 }
 
-// chosen are the targets that -only names; all if it is empty.
+// chosen returns the targets that -only names; all if it is empty.
 func chosen(only string) ([]target, error) {
 	all := targets()
 	if only == "" {
@@ -79,9 +79,9 @@ func chosen(only string) ([]target, error) {
 // builder makes the files of a release, one target after the other.
 type builder struct {
 	from source
-	// tree is a clone of the commit alone. Go stamps a program with the newest tag that it
-	// finds: the clone has this version's and no other, so that a commit gives the same
-	// bytes before and after it is tagged.
+	// tree is a clone of the commit alone. Go stamps a program with the newest tag that it finds.
+	// The clone has only this version's tag, so that a commit gives the same bytes before and after
+	// tagging.
 	tree     string
 	bin      string
 	env      []string
@@ -100,7 +100,7 @@ func newBuilder(ctx context.Context, from source, work string) (*builder, error)
 			return nil, err
 		}
 	}
-	// What the user's environment says of how to compile would be seen in the bytes.
+	// The user's compile settings would change the bytes.
 	b.env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0")
 	line, err := b.golang(ctx, "list", "-m", "-f", "{{.Path}} {{.GoVersion}}")
 	if err != nil {
@@ -163,11 +163,11 @@ func (b *builder) release(ctx context.Context, t target, stdout io.Writer) error
 	return nil
 }
 
-// releaseTags leave out a transport of Google's storage client that Temporal links for archives. Temporal's own
-// releases do the same.
+// releaseTags omits a transport of Google's storage client that Temporal links for archives.
+// Temporal's own releases do the same.
 const releaseTags = "disable_grpc_modules"
 
-// build builds a program and reads what it says of itself.
+// build builds a program and reads its build information.
 func (b *builder) build(ctx context.Context, t target, program string) (*buildinfo.BuildInfo, error) {
 	if _, err := b.golang(ctx, "build", "-trimpath", "-buildvcs=true", "-tags="+releaseTags,
 		"-ldflags=-s -w -X "+releaseVariable+"="+strings.TrimPrefix(b.from.version, "v"),
@@ -181,7 +181,7 @@ func (b *builder) build(ctx context.Context, t target, program string) (*buildin
 	return info, b.checkStamp(info)
 }
 
-// checkStamp refuses a program that would not say which commit it is of.
+// checkStamp refuses a program that does not state its commit.
 func (b *builder) checkStamp(info *buildinfo.BuildInfo) error {
 	got := map[string]string{"version": info.Main.Version}
 	for _, s := range info.Settings {
@@ -198,7 +198,7 @@ func (b *builder) checkStamp(info *buildinfo.BuildInfo) error {
 	return nil
 }
 
-// contents are the files of an archive, the program first.
+// contents returns the files of an archive, the program first.
 func (b *builder) contents(program string, t target, parts []part) ([]file, error) {
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -219,7 +219,7 @@ func (b *builder) contents(program string, t target, parts []part) ([]file, erro
 	return append(files, file{name: noticesName, content: notices(t, parts)}), nil
 }
 
-// write writes a file of the release and notes its checksum.
+// write writes a file of the release and records its checksum.
 func (b *builder) write(name string, content func(io.Writer) error) (err error) {
 	out, err := os.Create(filepath.Join(b.from.dist, name)) //nolint:gosec // where the person who runs it is
 	if err != nil {
@@ -233,8 +233,8 @@ func (b *builder) write(name string, content func(io.Writer) error) (err error) 
 	return out.Close()
 }
 
-// finish writes what tells of all the other files. The checksums are last: where they are
-// missing, the release is not complete.
+// finish writes the notes, then the checksums of all other files. A release without checksums is
+// incomplete.
 func (b *builder) finish() error {
 	notes := func(w io.Writer) error {
 		_, err := io.WriteString(w, b.from.notes+"\n")

@@ -16,33 +16,33 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// part is a module that a program is linked of.
+// part is a module linked into a program.
 type part struct {
 	path, version string
 	texts         []text
 }
 
-// text is a license, or what a license asks to be passed on with it.
+// text is a license, or a notice that a license requires to be distributed.
 type text struct {
 	name    string // of the file, below the module
 	content string
 	ids     []string // SPDX's names of the licenses in it
 }
 
-// unstated is the license of a module that says nothing of one.
+// unstated is the license of a module without a statement.
 const unstated = "none is stated"
 
-// told are the licenses of modules whose files do not tell, found out by a person.
+// told holds licenses that the modules' files do not state, found by a person.
 var told = map[string]string{
-	// Its sources are under the MIT license of their repository, whose file is not in the module.
+	// Its repository is under the MIT license, whose file is not in the module.
 	"github.com/cactus/go-statsd-client/statsd": "MIT",
-	// Temporal's own, and a part of its API: neither the module nor its sources name a license.
+	// It is a part of Temporal's API: neither the module nor its sources name a license.
 	"github.com/nexus-rpc/nexus-proto-annotations": unstated,
-	// Its LICENSE puts it into the public domain, in words of its own.
+	// Its LICENSE puts it into the public domain, in its own wording.
 	"github.com/xi2/xz": "LicenseRef-public-domain",
 }
 
-// ids are the licenses of all that is linked of a module.
+// ids returns the licenses of a module's linked packages.
 func (m part) ids() []string {
 	var all []string
 	for _, t := range m.texts {
@@ -55,7 +55,7 @@ func (m part) ids() []string {
 	return slices.Compact(all)
 }
 
-// legal are the names of files that go with a program.
+// legal matches the names of files to distribute with a program.
 var legal = regexp.MustCompile(`(?i)^(li[cs]en[cs]e|copying|copyright|notice|unlicense|patents)s?([-._].*)?$`)
 
 // licenses reads the texts of licenses, each once.
@@ -65,11 +65,11 @@ type licenses struct {
 
 func newLicenses() *licenses { return &licenses{folders: map[string][]text{}} }
 
-// known is how much of a file licensecheck has to recognise to name its license. The rest
-// is names and years.
+// known is the percentage of a file that licensecheck has to recognise to name its license. The
+// rest is names and years.
 const known = 75
 
-// in are the texts in a directory.
+// in returns the texts in a directory.
 func (l *licenses) in(dir string) ([]text, error) {
 	if texts, found := l.folders[dir]; found {
 		return texts, nil
@@ -90,7 +90,7 @@ func (l *licenses) in(dir string) ([]text, error) {
 		t := text{name: entry.Name(), content: strings.TrimSpace(strings.ReplaceAll(string(content), "\r\n", "\n"))}
 		if found := licensecheck.Scan(content); found.Percent >= known {
 			for _, match := range found.Match {
-				if match.ID != "GooglePatentsFile" { // a grant of patents beside a license, without a name in SPDX
+				if match.ID != "GooglePatentsFile" { // a patent grant beside a license; SPDX has no name for it
 					t.ids = append(t.ids, match.ID)
 				}
 			}
@@ -101,8 +101,7 @@ func (l *licenses) in(dir string) ([]text, error) {
 	return texts, nil
 }
 
-// collect adds the texts between a package and the top of its module, which begins the
-// names of the files.
+// collect adds the texts between a package and the top of its module. File names begin at the top.
 func (l *licenses) collect(into map[string]text, top, dir string) error {
 	for {
 		texts, err := l.in(dir)
@@ -124,8 +123,8 @@ func (l *licenses) collect(into map[string]text, top, dir string) error {
 	}
 }
 
-// parts are what a program is linked of, Go's standard library first, with their licenses.
-// A module without a license is an error: a person has to look.
+// parts returns the linked modules of a program, Go's standard library first, with their licenses.
+// It returns an error for a module without a license, because a person has to check it.
 func (b *builder) parts(ctx context.Context, t target, info *buildinfo.BuildInfo) ([]part, error) {
 	texts, err := b.texts(ctx, t)
 	if err != nil {
@@ -155,11 +154,11 @@ func partOf(dep *debug.Module) part {
 	return part{path: dep.Path, version: dep.Version}
 }
 
-// linked has go list print, for each package of a program: its module, or std, the top of
-// that, and the package's directory. Mosey's own packages have no line.
+// linked makes go list print, for each package of a program: its module, or std, the top of the
+// module, and the package's directory. Mosey's own packages have no line.
 const linked = `{{with .Module}}{{if not .Main}}{{.Path}}	{{.Dir}}	{{$.Dir}}{{end}}{{else}}std	{{.Root}}	{{.Dir}}{{end}}`
 
-// texts are those of all modules, by path and by file.
+// texts returns the texts of all modules, by path and by file.
 func (b *builder) texts(ctx context.Context, t target) (map[string]map[string]text, error) {
 	out, err := b.golang(ctx, "list", "-deps", "-f", linked, "./cmd/"+t.program)
 	if err != nil {
@@ -182,7 +181,7 @@ func (b *builder) texts(ctx context.Context, t target) (map[string]map[string]te
 	return texts, nil
 }
 
-// notices is the file that names all modules and has the texts of their licenses, each once.
+// notices returns the file that names all modules and has the texts of their licenses, each once.
 func notices(t target, parts []part) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s for %s/%s contains the following modules, under these licenses.\n\n", t.binary(), t.goos, t.goarch)

@@ -1,5 +1,5 @@
-// Command release builds and packs what is released of Mosey, from a commit, into dist/.
-// It does not tag and does not push: it prints what remains to be done.
+// Command release builds and packs a release of Mosey, from a commit, into dist/. It does not tag
+// and does not push: it prints the remaining steps.
 //
 //	go tool task release VERSION=v0.1.0
 //
@@ -16,20 +16,20 @@ import (
 	"os/signal"
 )
 
-// The exit codes, as those of mosey.
+// The exit codes, as in mosey.
 const (
 	exitFailed = 1
 	exitUsage  = 2
 )
 
-// options are what the command line asks for.
+// options are the command line's arguments.
 type options struct {
 	version  string
 	snapshot bool
 	only     string
 }
 
-// refusal is a release that does not begin, for a reason that a person has to mend.
+// refusal is a release that does not begin, for a reason that a person has to fix.
 type refusal struct{ error }
 
 func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
@@ -82,7 +82,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, nil
 }
 
-// release checks all that can be refused before it builds anything.
+// release makes all checks that can refuse the release before it builds anything.
 func release(ctx context.Context, o options, stdout io.Writer) (err error) {
 	if err := checkVersion(o.version); err != nil {
 		return err
@@ -116,7 +116,7 @@ func release(ctx context.Context, o options, stdout io.Writer) (err error) {
 	return nil
 }
 
-// tellRest prints what people do after it.
+// tellRest prints the remaining steps for people.
 func tellRest(stdout io.Writer, from source) {
 	fmt.Fprintf(stdout, "\nMosey %s of commit %s is in %s. Nothing was tagged or pushed.\n", from.version, from.commit, from.dist)
 	if from.snapshot {

@@ -11,8 +11,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// billOfMaterials is what a program is made of. It has no serial number, and the commit's
-// time: the same program has the same bill.
+// billOfMaterials lists the parts of a program. It has no serial number, and the commit's time, so
+// that the same program has the same bill.
 func billOfMaterials(from source, t target, goVersion string, program []byte, parts []part) *cdx.BOM {
 	sum := sha256.Sum256(program)
 	whole := library(part{path: "github.com/mosey-web/mosey", version: from.version})
@@ -50,7 +50,7 @@ func writeBill(w io.Writer, bom *cdx.BOM) error {
 	return cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).SetEscapeHTML(false).EncodeVersion(bom, cdx.SpecVersion1_6)
 }
 
-// library is a module as a part.
+// library returns a module as a component.
 func library(m part) cdx.Component {
 	url := "pkg:golang/" + m.path + "@" + strings.ReplaceAll(m.version, "+", "%2B")
 	c := cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: url, Name: m.path, Version: m.version, PackageURL: url}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// source is the commit that is released.
+// source is the commit of the release.
 type source struct {
 	root     string // of the tree
 	dist     string // where the files go
@@ -22,7 +22,7 @@ type source struct {
 	snapshot bool
 	commit   string
 	time     time.Time // of the commit: that of all files of the release
-	notes    string    // what the changelog says of the version
+	notes    string    // the version's section of the changelog
 }
 
 func newSource(ctx context.Context, o options) (source, error) {
@@ -49,7 +49,7 @@ func newSource(ctx context.Context, o options) (source, error) {
 	return s, nil
 }
 
-// checkVersion refuses what Go does not take as the tag of a release, too.
+// checkVersion refuses versions that Go refuses as a release tag.
 func checkVersion(version string) error {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return refuse("version %q: want v and a semantic version without build metadata, such as v0.1.0 or v1.0.0-rc.1", version)
@@ -57,7 +57,7 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// checkTree refuses a tree with changes: what is released is a commit.
+// checkTree refuses a tree with changes, because a release is a commit.
 func (s source) checkTree(ctx context.Context) error {
 	status, err := git(ctx, s.root, "status", "--porcelain")
 	if err != nil {
@@ -76,7 +76,7 @@ func (s source) checkTree(ctx context.Context) error {
 	return refuse("the tree has changes that are in no commit: commit or remove them\n  %s%s", strings.Join(lines, "\n  "), more)
 }
 
-// head is the commit that is checked out, and its time.
+// head returns the checked-out commit, and its time.
 func head(ctx context.Context, root string) (commit string, at time.Time, err error) {
 	line, err := git(ctx, root, "log", "-1", "--format=%H %ct")
 	if err != nil {
@@ -90,7 +90,7 @@ func head(ctx context.Context, root string) (commit string, at time.Time, err er
 	return commit, time.Unix(unix, 0).UTC(), nil
 }
 
-// checkTag refuses a version that another commit has.
+// checkTag refuses a version whose tag is on another commit.
 func (s source) checkTag(ctx context.Context) error {
 	tagged, err := git(ctx, s.root, "for-each-ref", "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)",
 		"refs/tags/"+s.version)
@@ -103,7 +103,7 @@ func (s source) checkTag(ctx context.Context) error {
 	return nil
 }
 
-// changes is the version's section of the changelog.
+// changes returns the version's section of the changelog.
 func (s source) changes() (string, error) {
 	text, err := os.ReadFile(filepath.Join(s.root, "CHANGELOG.md"))
 	if err != nil {
@@ -121,7 +121,7 @@ func (s source) changes() (string, error) {
 	return notes, nil
 }
 
-// section is what a changelog has under a version's heading, without it.
+// section returns the text below a version's heading in a changelog.
 func section(changelog, version string) string {
 	var notes strings.Builder
 	inside := false
@@ -136,12 +136,12 @@ func section(changelog, version string) string {
 	return strings.TrimSpace(notes.String())
 }
 
-// git runs git and returns what it prints.
+// git runs git and returns its output.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return output(exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...))
 }
 
-// output runs a command and returns what it prints; an error has what it complains of.
+// output runs a command and returns its output; an error includes its standard error.
 func output(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.Output()
 	if err != nil {

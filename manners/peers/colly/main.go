@@ -1,4 +1,4 @@
-// Command crawl follows every link within the hosts of its seeds with Colly, one request a second and a host.
+// Command crawl follows links within the hosts of its seeds with Colly, one request a second each.
 package main
 
 import (
@@ -45,7 +45,7 @@ func crawl(seeds, agent string, robots bool) error {
 		}
 		limited[u.Host] = true
 		c.AllowedDomains = append(c.AllowedDomains, u.Hostname())
-		// A rule counts for all hosts that it matches together, so each host has a rule of its own.
+		// A rule limits all hosts that it matches together, so each host has its own rule.
 		if err := c.Limit(&colly.LimitRule{DomainGlob: u.Host, Parallelism: 1, Delay: time.Second}); err != nil {
 			return fmt.Errorf("limit %s: %w", u.Host, err)
 		}
@@ -59,7 +59,7 @@ func crawl(seeds, agent string, robots bool) error {
 	return nil
 }
 
-// visit logs why a URL is not fetched. A second visit and a link to another host are not worth a line.
+// visit logs why a URL is not fetched, except for a second visit or a link to another host.
 func visit(do func(string) error, u string) {
 	var again *colly.AlreadyVisitedError
 	if err := do(u); err != nil && !errors.As(err, &again) && !errors.Is(err, colly.ErrForbiddenDomain) {

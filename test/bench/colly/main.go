@@ -1,9 +1,9 @@
-// Command colly is a crawler made with Colly, beside which Mosey is measured: it keeps one
-// row a page in Postgres and follows the links within the hosts of its seeds. With -signals
-// it also keeps what Mosey keeps of a page: its language, its words and its links. It is what
-// people make with Colly in an afternoon, so that it forgets all that it has to do when it ends.
+// Command colly is a crawler made with Colly, as a baseline for Mosey: it stores one row per page
+// in Postgres and follows the links within the hosts of its seeds. With -signals it also stores
+// each page's language, words and links, as Mosey does. It represents an afternoon's work with
+// Colly, so it loses its queue when it ends.
 //
-// Seeds come on standard input, one a line. It ends when there is nothing left to fetch.
+// It reads seeds from standard input, one per line, and ends when all pages are fetched.
 package main
 
 import (
@@ -82,7 +82,7 @@ func readSeeds(in io.Reader) (seeds []*url.URL, err error) {
 	return seeds, lines.Err()
 }
 
-// newCollector makes a collector that is as polite as Colly can be made by its settings.
+// newCollector makes a collector with the most polite settings of Colly.
 func newCollector(seeds []*url.URL) (*colly.Collector, error) {
 	c := colly.NewCollector(colly.Async(true), colly.UserAgent("colly/2.3 (+https://example.org/bot)"))
 	c.IgnoreRobotsTxt = false
@@ -96,7 +96,7 @@ func newCollector(seeds []*url.URL) (*colly.Collector, error) {
 	return c, nil
 }
 
-// transport resolves names where it is told to.
+// transport resolves names at the configured name server.
 func transport() *http.Transport {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, *server)
@@ -110,8 +110,8 @@ const (
 	linksKey = "links"
 )
 
-// crawl has a collector store each page and follow its links to some hosts. AllowedDomains of
-// Colly would do that too, but looks at each host for each link.
+// crawl makes a collector store each page and follow its links to some hosts. Colly's
+// AllowedDomains would do so too, but checks each host for each link.
 func crawl(ctx context.Context, c *colly.Collector, hosts map[string]bool, s *store) {
 	c.OnHTML("html", func(e *colly.HTMLElement) {
 		p := page{title: e.DOM.Find("title").First().Text()}
@@ -141,7 +141,7 @@ func crawl(ctx context.Context, c *colly.Collector, hosts map[string]bool, s *st
 	})
 }
 
-// page is what is kept of one.
+// page is a stored page.
 type page struct {
 	url, domain, title string
 	status, bytes      int
@@ -151,7 +151,7 @@ type page struct {
 
 type link struct{ to, anchor string }
 
-// store keeps pages in Postgres.
+// store writes pages to Postgres.
 type store struct {
 	pool      *pgxpool.Pool
 	languages lingua.LanguageDetector // nil without -signals
@@ -179,7 +179,7 @@ func openStore(ctx context.Context, database string, signals bool) (*store, erro
 	sql := schema
 	if signals {
 		sql += signalsSchema
-		// as package internal/language/models has them
+		// like package internal/language/models
 		s.languages = lingua.NewLanguageDetectorBuilder().
 			FromAllLanguages().WithLowAccuracyMode().WithPreloadedLanguageModels().Build()
 	}
@@ -213,10 +213,10 @@ func (s *store) save(ctx context.Context, p page) {
 	}
 }
 
-// window is how much of a text tells its language, in bytes.
+// window is the length of text used to detect its language, in bytes.
 const window = 250
 
-// stemmed are the languages whose words Postgres brings to their stems.
+// stemmed maps the languages whose words Postgres stems.
 var stemmed = map[lingua.Language]string{
 	lingua.English: "english", lingua.German: "german", lingua.French: "french", lingua.Spanish: "spanish",
 	lingua.Italian: "italian", lingua.Dutch: "dutch", lingua.Portuguese: "portuguese", lingua.Swedish: "swedish",
@@ -224,7 +224,7 @@ var stemmed = map[lingua.Language]string{
 	lingua.Hungarian: "hungarian", lingua.Romanian: "romanian",
 }
 
-// language names the language of a text, and how Postgres takes its words.
+// language returns the language of a text, and its Postgres text search configuration.
 func (s *store) language(text string) (code, config string) {
 	text = strings.TrimSpace(text)
 	if end := window; len(text) > end {
