@@ -19,7 +19,7 @@ type Facts struct {
 	Runs []RunFacts `json:"runs"`
 }
 
-// Spared returns the time for which the domain's attempts have been taken back.
+// Spared returns how long the domain's attempts have been taken back.
 func (f Facts) Spared() time.Duration {
 	if f.Domain.SparedSince.IsZero() {
 		return 0
@@ -54,8 +54,8 @@ type DomainFacts struct {
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
 	// Bare is set if pages of the domain were seeded without a scheme.
 	Bare bool `json:"bare,omitempty"`
-	// RefusedSince is the start of the time for which our own rule forbids all of its addresses; zero
-	// means not forbidden.
+	// RefusedSince starts the period in which our own rule forbids all of its addresses; zero means
+	// not forbidden.
 	RefusedSince time.Time `json:"refused_since,omitzero"`
 	Controls     Controls  `json:"controls,omitempty"`
 	// CrawlDelay is the largest Crawl-delay among the domain's origins.
@@ -69,8 +69,8 @@ type DomainFacts struct {
 	// that answered the last request for it.
 	Origins   int `json:"origins,omitempty"`
 	Reachable int `json:"reachable_origins,omitempty"`
-	// SparedSince is the start of the time for which attempts are taken back, because the domain or
-	// our network may be failing; zero means not taken back.
+	// SparedSince starts the period in which attempts are taken back, because the domain or our
+	// network may be failing; zero means not taken back.
 	SparedSince time.Time `json:"spared_since,omitzero"`
 	// SlotFree is the earliest time of the next request, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
@@ -96,7 +96,7 @@ type RunFacts struct {
 	Settings settings.Settings `json:"-"`
 	// Seed reports whether the run has seeds on the domain.
 	Seed bool `json:"seed"`
-	// Spent names the requests for which the budgets of the run, and of the domain in it, are used up
+	// Spent names the requests with a spent budget of the run, or of the domain in it
 	// (functions/due.sql).
 	Spent Spent `json:"spent,omitempty"`
 	// DomainStarted counts page requests to the domain, and ImagesStarted image requests.
@@ -113,9 +113,9 @@ type RunFacts struct {
 	// Crawl is the first due crawl, if any. LockedAt is the start of the crawl in flight, if any.
 	Crawl    *CrawlFacts `json:"crawl"`
 	LockedAt time.Time   `json:"locked_at,omitzero"`
-	// Due is the time at which the domain is due within the run's budgets, computed by the database.
-	// Waits is the reason for waiting. Due is set if Crawl is nil, or if the budgets leave only an
-	// image. Zero means not before something changes.
+	// Due is the domain's next due time within the run's budgets, computed by the database. Waits is
+	// the reason for waiting. Due is set if Crawl is nil, or if the budgets leave only an image. Zero
+	// means not before something changes.
 	Due   time.Time      `json:"due,omitzero"`
 	Waits reasons.Reason `json:"waits,omitempty"`
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Discovery is the way in which a page names an image. It is stored.
+// Discovery is a page's way of naming an image. It is stored.
 type Discovery string
 
-// The ways in which pages name images. The first of this list counts if a page uses several.
+// The ways of naming images. The first of this list counts if a page uses several.
 const (
 	DiscoveryImg       Discovery = "img"           // the src of an img element
 	DiscoverySrcset    Discovery = "srcset"        // a candidate of an img element's srcset
@@ -64,7 +64,7 @@ var ImageFormats = []ImageFormat{ImageJPEG, ImagePNG, ImageGIF, ImageWebP, Image
 // Distance.
 type ImageHash uint64
 
-// Distance returns the number of bits in which two hashes differ (Hamming), from 0 to 64.
+// Distance returns the number of different bits of two hashes (Hamming), from 0 to 64.
 func (h ImageHash) Distance(other ImageHash) int { return bits.OnesCount64(uint64(h ^ other)) }
 
 // String returns the hash as 16 hexadecimal digits, a common notation.

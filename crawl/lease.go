@@ -24,8 +24,8 @@ type Start struct {
 	RetryPriority *int `json:"retry_priority,omitempty"`
 	// Shared lists the slots that the request shares with other domains.
 	Shared []SharedSlot `json:"shared"`
-	// Hold is the time for which the domain's slot stays closed if nothing releases it. Span is the
-	// longest duration of a request, after which shared slots are closed for their own delay.
+	// Hold is the time before the domain's slot reopens if nothing releases it. Span is the longest
+	// duration of a request, after which shared slots are closed for their own delay.
 	Hold Millis `json:"hold_ms"`
 	Span Millis `json:"span_ms"`
 	// Queued is set if the caller has waited for its turn in a shared slot's queue.

@@ -79,7 +79,7 @@ type Finish struct {
 	Opens time.Time
 	// Reason names the reason for its end.
 	Reason string
-	// Yields lists the runs in which it makes way for waiting domains.
+	// Yields lists the runs in which it lets waiting domains pass.
 	Yields []int64
 }
 

@@ -29,7 +29,7 @@ type WorkerUse struct {
 // WorkerShare is a worker's share of the requests that all workers may have in flight.
 type WorkerShare struct {
 	Share int
-	// Lease is the time for which it may begin requests in its share, counted from its call.
+	// Lease is the duration of its right to begin requests in its share, counted from its call.
 	Lease time.Duration
 	// MaxFetches is the limit of all workers; 0 means no limit.
 	MaxFetches int
