@@ -10,8 +10,8 @@ const (
 
 // Rates is the distribution of a domain's pages over rates of change: shares that add up to 1, of
 // the pages that change once in 1024 days, in 512 days, … 32 times a day. It is the prior of a
-// page until its own visits show more. Nil means the distribution of the web at large. It is an on-disk
-// format.
+// page until its own visits show more. Nil means the distribution of the web at large. It is an
+// on-disk format.
 type Rates []float64
 
 var rates = func() (r [rateClasses]float64) {

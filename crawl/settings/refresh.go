@@ -13,7 +13,7 @@ const (
 var Onlys = []Only{OnlyPages, OnlyImages}
 
 // Refresh returns the settings of a run that requests again the pages of a run with settings s, all
-// set. They are those of s, except that the new run follows no links and has no limits. It accepts
+// set. They equal s, except that the new run follows no links and has no limits. It accepts
 // pages that were fetched just before, and ends when it has requested all. It takes no images if
 // only pages are wanted. Fields set in own win.
 func (s Settings) Refresh(only Only, own Settings) Settings {

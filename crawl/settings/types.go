@@ -38,8 +38,8 @@ type GroupBy string
 
 // The ways of grouping domains.
 const (
-	GroupByHost       GroupBy = "host"              // requests each host by itself
-	GroupByRegistered GroupBy = "registered-domain" // keeps one delay for all hosts of a registered domain
+	GroupByHost       GroupBy = "host"              // one delay for each host
+	GroupByRegistered GroupBy = "registered-domain" // one delay for all hosts of a registered domain
 )
 
 // Purpose is the purpose of a crawl. Publishers allow and forbid uses by purpose.
@@ -79,7 +79,7 @@ type WhenDone string
 const (
 	WhenDoneEnd     WhenDone = "end"     // ends it
 	WhenDoneWait    WhenDone = "wait"    // keeps it for new seeds
-	WhenDoneRecrawl WhenDone = "recrawl" // keeps it, and fetches its pages again as often as they change
+	WhenDoneRecrawl WhenDone = "recrawl" // keeps it, and fetches changing pages again
 )
 
 // The values of Settings.Skip.
