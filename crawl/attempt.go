@@ -121,8 +121,8 @@ type Attempt struct {
 // bareRobotsFresh is the time before a robots.txt that could not be stored is requested again.
 const bareRobotsFresh = 24 * time.Hour
 
-// Bare returns the attempt without the contents of its answer. It keeps only the fields for the
-// guard, the totals and an audit, which the database cannot refuse. A bare robots.txt forbids
+// Bare returns the attempt without the contents of its answer. It keeps only fields that the
+// database cannot refuse, for the guard, the totals and an audit. A bare robots.txt forbids
 // everything.
 func (a Attempt) Bare(why string) Attempt {
 	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
@@ -147,11 +147,9 @@ func (a Attempt) Bare(why string) Attempt {
 	return a
 }
 
-// attemptErrorMax bounds Attempt.Error, in bytes.
 const attemptErrorMax = 1000
 
-// Clean returns the attempt with errors cleaned for storage and display. Its other texts are
-// cleaned when they are read.
+// Clean returns the attempt with clean errors. Its other texts are cleaned when they are read.
 func (a Attempt) Clean() Attempt {
 	a.Error, a.GiveUpReason = CleanText(a.Error, attemptErrorMax), CleanText(a.GiveUpReason, attemptErrorMax)
 	return a
@@ -186,8 +184,8 @@ type PageUpdate struct {
 	SimHash  *int64 `json:"simhash,omitempty"`
 	NoIndex  bool   `json:"noindex,omitempty"`
 	NoFollow bool   `json:"nofollow,omitempty"`
-	// Usage is the publisher's statement on the page's use, as JSON, if any. Without Signals it counts
-	// only if Said is set.
+	// Usage is the publisher's statement on the page's use, as JSON. Without Signals it counts only
+	// with Said.
 	Usage json.RawMessage `json:"usage,omitempty"`
 	Said  bool            `json:"said,omitempty"`
 	// Trap is the rule that places the page in an endless space; empty means no trap.
@@ -205,8 +203,8 @@ type VisitUpdate struct {
 
 // Signals holds the statements of a page about itself, as package extract reads them.
 type Signals struct {
-	// Title is the text of the first non-empty title element: UTF-8, without control characters, white
-	// space collapsed, bounded.
+	// Title is the first non-empty title: UTF-8, bounded, no control characters, collapsed white
+	// space.
 	Title string `json:"title,omitempty"`
 	// Canonical is the first valid link rel=canonical, resolved and canonical.
 	Canonical string `json:"canonical_url,omitempty"`
@@ -236,8 +234,7 @@ const FeedsMax = 4
 type Charge struct {
 	// Patterns are the page's patterns, the widest first.
 	Patterns []string `json:"patterns"`
-	// Duplicate is set if the page brought nothing new. Copy is set if its canonical URL is another
-	// page.
+	// Duplicate is set if the page brought nothing new, Copy if its canonical URL is another page.
 	Duplicate bool `json:"duplicate,omitempty"`
 	Copy      bool `json:"copy,omitempty"`
 	// Redirect is set if the page redirects to another. It brings nothing new if that page is known.
@@ -279,8 +276,7 @@ type Link struct {
 	Origin   string     `json:"origin"`
 	Kind     kinds.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
-	// Registered is the registered domain of Domain. It is empty if both are equal, or for a link
-	// within Domain.
+	// Registered is the registered domain of Domain; empty if they are equal, or for an internal link.
 	Registered string `json:"registered,omitempty"`
 	NoFollow   bool   `json:"nofollow,omitempty"`
 	// Rel holds the link's marks, and Anchor its text.

@@ -33,8 +33,7 @@ type Control struct {
 	// Value is the milliseconds of a delay, the pages of a budget, or the text of a window.
 	Value  json.RawMessage `json:"value,omitempty"`
 	Reason string          `json:"reason,omitempty"`
-	// List names the blocking list, and Entry its entry. If empty, the domain is not on the allow
-	// list.
+	// List and Entry name the blocking list and its entry; empty means missing on the allow list.
 	List  string `json:"list,omitempty"`
 	Entry string `json:"entry,omitempty"`
 	// SetBy names the person or program that made the decision.

@@ -14,8 +14,8 @@ type Facts struct {
 	// Now is the time of reading, on the database's clock.
 	Now    time.Time   `json:"now"`
 	Domain DomainFacts `json:"domain"`
-	// Runs lists the running runs with pending pages there. They take turns: the first has waited
-	// longest for a request.
+	// Runs lists the running runs with pending pages there, the longest waiting first: they take
+	// turns.
 	Runs []RunFacts `json:"runs"`
 }
 
@@ -49,13 +49,12 @@ type DomainFacts struct {
 	// Status is empty for an unknown domain.
 	Status DomainStatus `json:"status"`
 	Reason string       `json:"reason,omitempty"`
-	// DeferredUntil ends a deferral, or the time for which a domain is given up. Zero means not
-	// deferred, or given up until a person lifts it.
+	// DeferredUntil ends a deferral, or the giving up of a domain. Zero means not deferred, or given
+	// up until a person lifts it.
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
 	// Bare is set if pages of the domain were seeded without a scheme.
 	Bare bool `json:"bare,omitempty"`
-	// RefusedSince starts the period in which our own rule forbids all of its addresses; zero means
-	// not forbidden.
+	// RefusedSince is the start of our own rule's ban on all of its addresses; zero means no ban.
 	RefusedSince time.Time `json:"refused_since,omitzero"`
 	Controls     Controls  `json:"controls,omitempty"`
 	// CrawlDelay is the largest Crawl-delay among the domain's origins.
@@ -69,8 +68,8 @@ type DomainFacts struct {
 	// that answered the last request for it.
 	Origins   int `json:"origins,omitempty"`
 	Reachable int `json:"reachable_origins,omitempty"`
-	// SparedSince starts the period in which attempts are taken back, because the domain or our
-	// network may be failing; zero means not taken back.
+	// SparedSince is the start of taking attempts back, because the domain or our network may be
+	// failing; zero means not taken back.
 	SparedSince time.Time `json:"spared_since,omitzero"`
 	// SlotFree is the earliest time of the next request, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
@@ -96,8 +95,7 @@ type RunFacts struct {
 	Settings settings.Settings `json:"-"`
 	// Seed reports whether the run has seeds on the domain.
 	Seed bool `json:"seed"`
-	// Spent names the requests with a spent budget of the run, or of the domain in it
-	// (functions/due.sql).
+	// Spent names the requests with a spent budget of the run or domain (functions/due.sql).
 	Spent Spent `json:"spent,omitempty"`
 	// DomainStarted counts page requests to the domain, and ImagesStarted image requests.
 	DomainStarted int64 `json:"domain_started"`
@@ -146,8 +144,7 @@ type CrawlFacts struct {
 	ScheduledFor time.Time `json:"scheduled_for"`
 	LockedAt     time.Time `json:"locked_at,omitzero"`
 	Outcome      Outcome   `json:"outcome,omitempty"`
-	// Visit is the state at the last visit. Usage is the publisher's statement on its use then, as
-	// JSON.
+	// Visit is the state at the last visit, and Usage the publisher's statement then, as JSON.
 	Visit Visit `json:"visit"`
 	// Extractor is the ExtractorVersion that read the page; 0 means not read.
 	Extractor int             `json:"extractor,omitempty"`
@@ -171,8 +168,7 @@ type CrawlFacts struct {
 	Pages  bool   `json:"pages,omitempty"`
 	// Answered is set if the last request had a final answer other than a success.
 	Answered *Answered `json:"answered,omitempty"`
-	// Vouched lists the domains, at most 100, that declare the sitemap as theirs: it may list their
-	// pages.
+	// Vouched lists the domains, at most 100, that declare the sitemap: it may list their pages.
 	Vouched []string `json:"vouched,omitempty"`
 	// Robots is nil if the origin's robots.txt has never been fetched.
 	Robots *RobotsFacts `json:"robots"`
@@ -195,8 +191,7 @@ type Answered struct {
 // halves the counts (pattern_count in the database).
 type PatternFacts struct {
 	Pattern string `json:"pattern"`
-	// Seen counts the pages that were read, Duplicates the pages without news, Copies the duplicates
-	// with another canonical URL.
+	// Seen counts read pages, Duplicates pages without news, Copies duplicates of a canonical URL.
 	Seen       int `json:"seen"`
 	Duplicates int `json:"duplicates"`
 	Copies     int `json:"copies,omitempty"`
@@ -217,8 +212,7 @@ type RobotsFacts struct {
 	Agent string `json:"agent,omitempty"`
 	// TDMKnown is set if the origin's tdmrep.json has been requested.
 	TDMKnown bool `json:"tdm_known,omitempty"`
-	// Unreached counts consecutive requests without an answer. Read is set if a robots.txt was ever
-	// read.
+	// Unreached counts consecutive unanswered requests. Read is set if a robots.txt was ever read.
 	Unreached int  `json:"unreached,omitempty"`
 	Read      bool `json:"read,omitempty"`
 }

@@ -24,8 +24,7 @@ type Health struct {
 	Probing      bool `json:"probing,omitempty"`
 	// GivenUp counts how often the domain was given up since its last good answer.
 	GivenUp int `json:"given_up,omitempty"`
-	// NoNameSince is the first lookup that missed its name, on the database's clock; zero if the last
-	// lookup found it.
+	// NoNameSince is the first failed lookup of its name, on the database's clock; zero if found last.
 	NoNameSince time.Time `json:"no_name_since,omitzero"`
 	// AwaySince is the start of the time without connections; zero if the last request had one.
 	AwaySince time.Time `json:"away_since,omitzero"`

@@ -29,8 +29,7 @@ type FoundImage struct {
 	Domain    string    `json:"domain"`
 	Origin    string    `json:"origin"`
 	Discovery Discovery `json:"discovery"`
-	// Registered is the registered domain of Domain. It is empty if both are equal, or for an image of
-	// the page's domain.
+	// Registered is the registered domain of Domain; empty if they are equal, or if it is the page's.
 	Registered string `json:"registered,omitempty"`
 	// Alt is its replacement text, and Caption that of its figure: cleaned like a title, bounded.
 	Alt     string `json:"alt,omitempty"`
@@ -60,8 +59,7 @@ const (
 // ImageFormats lists every recognized format.
 var ImageFormats = []ImageFormat{ImageJPEG, ImagePNG, ImageGIF, ImageWebP, ImageBMP, ImageTIFF, ImageAVIF, ImageHEIC}
 
-// ImageHash is a perceptual hash of 64 bits: pictures that look alike have hashes with a small
-// Distance.
+// ImageHash is a perceptual hash of 64 bits: similar pictures have a small Distance.
 type ImageHash uint64
 
 // Distance returns the number of different bits of two hashes (Hamming), from 0 to 64.

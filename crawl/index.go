@@ -62,8 +62,7 @@ type IndexedPage struct {
 // ChunkKind is the kind of content of an index chunk. It is an on-disk format.
 type ChunkKind int16
 
-// Segment is an immutable part of the index. A page that is read again is added to another segment,
-// with a higher version.
+// Segment is an immutable part of the index. Another segment gets a new version of a page.
 type Segment struct {
 	ID int64
 	// Pages counts its pages, including pages with newer versions elsewhere.

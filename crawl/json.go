@@ -10,8 +10,7 @@ import (
 )
 
 // JSONFault describes an error in a person's JSON, from encoding/json or a type's own
-// UnmarshalJSON. The result wraps ErrInvalid. It returns nil, and an error that already wraps it,
-// unchanged.
+// UnmarshalJSON. The result wraps ErrInvalid. It returns nil, and such an error, unchanged.
 func JSONFault(err error) error {
 	if err == nil || errors.Is(err, ErrInvalid) {
 		return err

@@ -19,8 +19,7 @@ type Start struct {
 	Kind   kinds.Kind `json:"kind"`
 	// Prerequisite marks a request that a page depends on.
 	Prerequisite bool `json:"prerequisite,omitempty"`
-	// RetryPriority is the priority of a retry, if this attempt fails or its worker dies; nil means no
-	// retry.
+	// RetryPriority is a retry's priority, if this fails or its worker dies; nil means no retry.
 	RetryPriority *int `json:"retry_priority,omitempty"`
 	// Shared lists the slots that the request shares with other domains.
 	Shared []SharedSlot `json:"shared"`

@@ -10,8 +10,7 @@ import (
 // The Temporal task queues of every Mosey worker.
 const (
 	TaskQueue = "mosey" // workflows and fetches
-	// ControlTaskQueue serves dispatch, seeding, finishing and people's commands, which never wait
-	// behind fetches.
+	// ControlTaskQueue serves dispatch, seeding, finishing and commands, never behind fetches.
 	ControlTaskQueue = "mosey-control"
 )
 
@@ -60,8 +59,8 @@ const RunNameMax = 100
 
 var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// ValidateRunName checks a run's name: at most RunNameMax bytes that survive in workflow IDs, URLs
-// and shells.
+// ValidateRunName checks a run's name: at most RunNameMax bytes, safe in workflow IDs, URLs and
+// shells.
 func ValidateRunName(name string) error {
 	switch {
 	case name == "":
@@ -75,8 +74,8 @@ func ValidateRunName(name string) error {
 }
 
 // AgentOf returns the product token of a User-Agent for robots.txt: the text before the first slash
-// or space, in lower case. RFC 9309 §2.2.1 allows letters, '_' and '-'; other characters are an
-// error that wraps ErrInvalid.
+// or space, in lower case. RFC 9309 §2.2.1 allows letters, '_' and '-'; else the error wraps
+// ErrInvalid.
 func AgentOf(userAgent string) (string, error) {
 	token := strings.ToLower(userAgent)
 	if i := strings.IndexAny(token, "/ \t"); i >= 0 {

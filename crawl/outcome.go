@@ -7,8 +7,7 @@ type Outcome string
 // The outcomes an attempt can have.
 const (
 	OutcomeSuccess Outcome = "success" // any answer below 400, redirects included
-	// OutcomeFailed is an attempt without a usable answer: DNS, TLS, a reset connection, malformed
-	// HTTP, or a dead worker.
+	// OutcomeFailed has no usable answer: DNS, TLS, a reset, malformed HTTP, or a dead worker.
 	OutcomeFailed        Outcome = "failed"
 	OutcomeTimeout       Outcome = "timeout"        // an attempt that exceeded a time limit
 	OutcomeBlockedRobots Outcome = "blocked_robots" // disallowed by robots.txt, not requested
@@ -47,8 +46,7 @@ const (
 	DomainActive    DomainStatus = "active"    // has a workflow, or is about to have one
 	DomainExhausted DomainStatus = "exhausted" // has nothing left to crawl
 	DomainBlocked   DomainStatus = "blocked"   // was stopped by a person, or refuses all requests
-	// DomainUnreachable gives no usable answers. Like a domain that refuses all requests, it is
-	// retried later.
+	// DomainUnreachable gives no usable answers. Like a refusing domain, it is retried later.
 	DomainUnreachable DomainStatus = "unreachable"
 )
 

@@ -48,8 +48,7 @@ func LatestRuns(runs []Run, most int) []Run {
 
 // Activity counts the domains that keep a run active.
 type Activity struct {
-	// Active counts the domains that the run has claimed. Busy counts all claimed domains with work
-	// for it.
+	// Active counts the domains claimed by the run, Busy all claimed domains with work for it.
 	Active, Busy int
 	// Held counts the domains with work for it that are paused, or outside of their window.
 	Held int
@@ -63,8 +62,8 @@ type Left struct {
 	Due bool
 	// Budget is the run's spent budget, other than of pages.
 	Budget Budget
-	// Started counts requests if the run has a budget. Spent counts the domains, up to LeftBound,
-	// without a remaining budget.
+	// Started counts requests if the run has a budget, Spent domains without a budget, up to
+	// LeftBound.
 	Started, Spent int64
 }
 
@@ -79,7 +78,7 @@ type Finish struct {
 	Opens time.Time
 	// Reason names the reason for its end.
 	Reason string
-	// Yields lists the runs in which it lets waiting domains pass.
+	// Yields lists the runs that it yields to waiting domains.
 	Yields []int64
 }
 

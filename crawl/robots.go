@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// RobotsVerdict is the result of a fetch of robots.txt: the labels of the database type
-// robots_verdict.
+// RobotsVerdict is the result of a robots.txt fetch: the labels of database type robots_verdict.
 type RobotsVerdict string
 
 // The verdicts a robots.txt can have (RFC 9309 §2.3.1).
@@ -42,8 +41,7 @@ type Robots struct {
 	// ETag and LastModified are the validators for the next request.
 	ETag         string    `json:"etag,omitempty"`
 	LastModified time.Time `json:"last_modified,omitzero"`
-	// Failed is set if it could not be read. The verdict is RobotsUnreachable, or the verdict of the
-	// last copy.
+	// Failed is set if it could not be read: the verdict is RobotsUnreachable, or the last copy's.
 	Failed bool `json:"failed,omitempty"`
 	// Unreached counts consecutive requests without any answer from a host with a known name. A
 	// conclusive failure counts more than once.

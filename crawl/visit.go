@@ -7,17 +7,15 @@ import (
 	"time"
 )
 
-// Visit holds the state of a page's last successful fetch, to fetch the page as seldom, and as
-// little of it, as possible. The zero value means a page never fetched. The JSON is an on-disk
-// format.
+// Visit holds the state of a page's last successful fetch, to fetch as seldom and as little as
+// possible. The zero value means a page never fetched. The JSON is an on-disk format.
 type Visit struct {
 	// At is the time of the complete answer.
 	At time.Time `json:"at,omitzero"`
-	// FreshUntil ends the freshness that the server declared, at most freshness.Max after At; zero
-	// means not declared.
+	// FreshUntil ends the declared freshness, at most freshness.Max after At; zero means undeclared.
 	FreshUntil time.Time `json:"fresh_until,omitzero"`
-	// ETag is the entity tag to send back (RFC 9110 §8.8.3), such as `"abc"` or `W/"abc"`; empty if
-	// missing or malformed.
+	// ETag is the entity tag to send back (RFC 9110 §8.8.3), such as `W/"abc"`; empty if missing or
+	// malformed.
 	ETag string `json:"etag,omitempty"`
 	// LastModified is the header (RFC 9110 §8.8.2); zero if missing, or in the future.
 	LastModified time.Time `json:"last_modified,omitzero"`
@@ -53,8 +51,7 @@ func (h *ContentHash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// SimHash is a fingerprint of a text. Texts that differ in few words differ in few bits of it. It
-// is stored as int64.
+// SimHash is a fingerprint of a text. Similar texts differ in few bits. It is stored as int64.
 type SimHash uint64
 
 // Distance returns the number of different bits: 0 to 64, about 32 for unrelated texts.

@@ -47,8 +47,7 @@ type FleetLimit struct {
 	SetAt      time.Time `json:"set_at,omitzero"`
 }
 
-// Outage is a time without network at a worker, as far as it could detect. Failures meanwhile do
-// not count against a site.
+// Outage is a detected time without network at a worker. Failures then do not count against a site.
 type Outage struct {
 	// Worker is the identity of the process.
 	Worker string `json:"worker,omitempty"`

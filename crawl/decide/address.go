@@ -11,16 +11,14 @@ import (
 
 const (
 	// refusedLeast is the first deferral of a domain without allowed addresses. It grows with the time
-	// since then. A lying resolver, as on a network with a login, soon ends; a private host stays
-	// private.
+	// since then. A lying resolver, as on a network with a login, soon ends; a private host does not.
 	refusedLeast = 15 * time.Minute
 	refusedMost  = 24 * time.Hour
 )
 
 // RefuseAddress decides about a host whose addresses are all forbidden, by our own rule or by a
 // list. That proves nothing about the site: its domain is deferred, and nothing of it is closed. A
-// worker that may request the address continues at once. All workers do once a list's entry is
-// removed.
+// worker that may request it continues at once, and all do once a list's entry is removed.
 func RefuseAddress(f crawl.Facts, host string, r crawl.Refusal) Decision {
 	wait := refusedLeast
 	if since := f.Domain.RefusedSince; !since.IsZero() {

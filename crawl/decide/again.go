@@ -69,8 +69,8 @@ func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Ti
 	return document(h), recrawl.Due(fetched, h, p), nil
 }
 
-// FirstAgain returns a fetched page's due time in a run that only now requests pages again; zero
-// means never.
+// FirstAgain returns a fetched page's due time in a run that now starts to recrawl; zero means
+// never.
 func FirstAgain(history json.RawMessage, fetched time.Time) (time.Time, error) {
 	var h recrawl.History
 	if err := read(history, &h); err != nil {
@@ -105,7 +105,6 @@ func visitOf(c crawl.CrawlFacts, at crawl.Attempt, now time.Time) recrawl.Visit 
 	return v
 }
 
-// stored reads the stored changes of a page and of its domain.
 func stored(
 	history json.RawMessage, dom crawl.DomainFacts,
 ) (h recrawl.History, p recrawl.Plan, s recrawl.Source, err error) {
@@ -135,8 +134,7 @@ func document(doc any) json.RawMessage {
 	return data
 }
 
-// Plan shares the requests that a domain allows among its pages. least is the shortest delay
-// between two requests.
+// Plan shares the requests that a domain allows among its pages. least is the shortest delay.
 func Plan(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error) {
 	var last recrawl.Plan
 	if err := read(kept.Plan, &last); err != nil {

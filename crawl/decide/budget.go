@@ -33,8 +33,8 @@ func limit(n int64) *int64 {
 	return &n
 }
 
-// BudgetSpent reports whether the budgets forbid the first crawl in line. Budgets of pages do not
-// count for images.
+// BudgetSpent reports whether the budgets forbid the first crawl in line. Images ignore page
+// budgets.
 func BudgetSpent(run crawl.RunFacts) bool {
 	image := run.Crawl != nil && run.Crawl.Kind.Image()
 	return run.Spent == crawl.SpentAll || run.Spent == crawl.SpentPages && !image

@@ -19,8 +19,7 @@ type Facts struct {
 
 	// Windows holds the windows of [WindowTexts], and the site's own, which expire. All must be open.
 	Windows []politeness.Windows
-	// Ruling is the origin's ruling on the crawl of [Pick]; nil if its robots.txt has no rules to
-	// read.
+	// Ruling is the origin's ruling on the crawl of [Pick]; nil if its robots.txt has no rules.
 	Ruling *Ruling
 	// Agent is the product token for robots.txt; empty accepts any.
 	Agent string
@@ -34,8 +33,7 @@ type Ruling struct {
 	Allowed bool
 	Line    int
 	Rule    string
-	// FrontAllowed and WorkedAllowed are the verdicts on the origin's front page and on Worked, for a
-	// probe.
+	// FrontAllowed and WorkedAllowed are the verdicts on a probe of the front page and of Worked.
 	FrontAllowed  bool
 	WorkedAllowed bool
 	// TDMAllowed reports whether robots.txt allows a request for tdmrep.json, by TDMLine.
@@ -118,8 +116,7 @@ func Decide(f Facts, now time.Time) Decision {
 	return d
 }
 
-// Crawl is Decide for the crawl of the first run in the facts, due or not, for queries about a
-// page.
+// Crawl is Decide for the first run's crawl, due or not, for queries about a page.
 func Crawl(f Facts, now time.Time) Decision {
 	d := Decision{Pace: PaceOf(f.Facts)}
 	if len(f.Runs) == 0 || f.Runs[0].Crawl == nil {

@@ -27,8 +27,7 @@ func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 }
 
 const (
-	// askedPriority is the least priority of a page requested by a person (recrawls_now in the
-	// database).
+	// askedPriority is the least priority of a person's request (recrawls_now in the database).
 	askedPriority = 100
 	// lastPriority is the greatest priority of a page that comes after all new pages of its run. Such
 	// a page is read again (refresh_priority) or retried, or nothing was requested of its port.
@@ -74,7 +73,7 @@ func Wanting(f crawl.Facts) (names []string) {
 // retryAfterFresh puts retries after all first attempts: it exceeds the depth of any crawl.
 const retryAfterFresh = 10_000
 
-// RetryPriority returns the priority of a retry, after all first attempts: failing pages delay no
+// RetryPriority returns the priority of a retry: after all first attempts, so that it delays no
 // others.
 func RetryPriority(c crawl.CrawlFacts) int {
 	if fixed := c.Kind.Traits().Priority; fixed != 0 {
@@ -113,7 +112,7 @@ func Yields(run crawl.RunFacts) bool {
 	return run.Crowded && after > 0 && (run.Yielded || run.DomainStarted+run.ImagesStarted-run.TurnStarted >= after)
 }
 
-// yielding returns the runs with a due crawl in which the domain yields.
+// yielding returns the runs with a due crawl that the domain yields.
 func yielding(f crawl.Facts, now time.Time) (ids []int64, first *crawl.RunFacts) {
 	for i := range f.Runs {
 		r := &f.Runs[i]
@@ -151,8 +150,8 @@ func End(f Facts, reason string) (crawl.Finish, bool) {
 	return end, true
 }
 
-// windowsOpen returns the instant at which all windows are open after the slot is free; zero if
-// they are open then.
+// windowsOpen returns the opening of all windows after the slot is free; zero if they are open
+// then.
 func windowsOpen(f Facts, now time.Time) time.Time {
 	slot := slotFree(f, now)
 	if wait := politeness.WaitAll(slot, f.Windows); wait > 0 {

@@ -31,8 +31,8 @@ func ChargePage(c crawl.CrawlFacts, u urls.URL, said *traps.Said, canonical stri
 	return charge
 }
 
-// ChargeRedirect charges a redirecting page, which is judged with its target. It returns nil if
-// both have the same address.
+// ChargeRedirect charges a redirecting page, judged with its target. It returns nil for equal
+// addresses.
 func ChargeRedirect(c crawl.CrawlFacts, u, to urls.URL) *crawl.Charge {
 	charge := chargeOf(c, u)
 	if charge == nil || urls.SameAddress(u, to) {

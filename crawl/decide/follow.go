@@ -18,7 +18,6 @@ func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (foll
 	return followAt(run, c.Depth+1, said)
 }
 
-// followAt is FollowLinks for pages at a depth.
 func followAt(run crawl.RunFacts, depth int, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	if allowed, _ := usage.Allows(*run.Settings.Purpose, said); !allowed {
 		return nil, false
@@ -139,8 +138,7 @@ func Widens(before, after settings.Settings) bool {
 	return deeper || wider || more || *after.MaxRedirects > *before.MaxRedirects
 }
 
-// BearsOnDue reports whether a change of settings affects the due times of domains
-// (functions/due.sql).
+// BearsOnDue reports whether new settings affect the due times of domains (functions/due.sql).
 func BearsOnDue(before, after settings.Settings) bool {
 	return *before.MaxPagesPerDomain != *after.MaxPagesPerDomain || *before.MaxPagesPerRegistered != *after.MaxPagesPerRegistered ||
 		*before.MaxBytesPerDomain != *after.MaxBytesPerDomain || (*before.MaxPages < 0) != (*after.MaxPages < 0) ||

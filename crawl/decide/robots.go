@@ -22,8 +22,7 @@ const (
 	robotsDeferred // likewise
 )
 
-// robots decides by the origin's robots.txt (RFC 9309 §2.3.1), and its other statements on the use
-// of pages.
+// robots decides by the origin's robots.txt (RFC 9309 §2.3.1) and its statements on use.
 func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	r := d.Crawl.Robots
 	d.Prerequisite = kinds.Robots
@@ -68,8 +67,8 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	return robotsAllowed
 }
 
-// RobotsFreshLeast is the minimum lifetime of a robots.txt, whatever its Cache-Control. It must not
-// be requested before each page.
+// RobotsFreshLeast is the minimum lifetime of a robots.txt, whatever its Cache-Control. A request
+// for it before each page would not be polite.
 const RobotsFreshLeast = 10 * time.Minute
 
 // RereadsRobots reports whether a page's status makes a robots.txt outdated before it expires: the
@@ -91,11 +90,9 @@ func Outdated(f Facts, agent string, v crawl.RobotsVerdict) bool {
 func WantsTDM(run crawl.RunFacts) bool { return *run.Settings.Purpose == settings.PurposeAITrain }
 
 const (
-	// RobotsTries is the number of quick attempts at robots.txt before its origin is deferred, or
-	// requested over HTTP.
+	// RobotsTries is the number of quick attempts at robots.txt before a deferral, or HTTP.
 	RobotsTries = 4
-	// SchemeHolds is the lifetime of the scheme of seeds, as of a robots.txt. Later seeds are
-	// requested over HTTPS again.
+	// SchemeHolds is the lifetime of the scheme of seeds. Later seeds use HTTPS again.
 	SchemeHolds = 24 * time.Hour
 )
 
@@ -113,9 +110,8 @@ func ports(f Facts, d *Decision) bool {
 	return d.pass(reasons.Ports, fmt.Sprintf("%d other origins of its host were requested", f.Domain.Origins))
 }
 
-// FallsBack reports whether seeds without a scheme are requested over HTTP: all attempts over HTTPS
-// were without an answer, and it was never read. An unresolved name proves nothing about the
-// scheme.
+// FallsBack reports whether seeds without a scheme are requested over HTTP: no attempt over HTTPS
+// ever had an answer. An unresolved name proves nothing.
 func FallsBack(origin string, r crawl.RobotsFacts) bool {
 	return strings.HasPrefix(origin, "https://") && r.Verdict == crawl.RobotsUnreachable &&
 		r.Unreached >= RobotsTries && !r.Read

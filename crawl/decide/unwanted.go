@@ -35,8 +35,7 @@ func unwanted(set settings.Settings, raw string) (why string, reason reasons.Rea
 	return "", ""
 }
 
-// WantsOthers reports whether new settings include other URLs, or more images: skipped URLs are
-// decided again.
+// WantsOthers reports whether new settings add URLs or images: skipped URLs are decided again.
 func WantsOthers(before, after settings.Settings) bool {
 	return !slices.Equal(*before.Exclude, *after.Exclude) || !slices.Equal(*before.Include, *after.Include) ||
 		before.Skips(settings.SkipExtensions) != after.Skips(settings.SkipExtensions) ||

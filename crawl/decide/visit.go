@@ -15,8 +15,7 @@ func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
 	return crawl.Visit{At: c.Visit.At}
 }
 
-// wantsMore reports whether the last visit lacks the images of a page, or the bytes of an image,
-// that a run needs.
+// wantsMore reports whether the last visit lacks images, or an image's bytes, that a run needs.
 func wantsMore(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	set := run.Settings
 	switch {

@@ -22,8 +22,7 @@ const (
 	Max = 30 * 24 * time.Hour
 	// etagMax caps an entity tag, in bytes, which is sent back with each request.
 	etagMax = 1000
-	// clockSlack is the tolerated difference between the clocks of two servers, or of a server and
-	// ours.
+	// clockSlack is the tolerated difference between two clocks, ours or a server's.
 	clockSlack = time.Minute
 	// maxSeconds is the largest number of seconds in a Duration, with a margin for additions.
 	maxSeconds = math.MaxInt64 / int64(time.Second) / 2
@@ -173,8 +172,7 @@ func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool
 	return min(max(max(lifetime, 0)-age, 0), Max), true
 }
 
-// cacheControl returns the lifetime by Cache-Control, if it decides. The first of two directives
-// applies (§4.2.1).
+// cacheControl returns the lifetime by Cache-Control, if any. The first directive applies (§4.2.1).
 func cacheControl(h http.Header) (lifetime time.Duration, said bool) {
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")

@@ -1,6 +1,6 @@
 // Package kinds holds the table of the kinds of requests. Two kinds differ only in their [Traits],
-// and in the reading of answers, which is in package internal/read. The database uses the same
-// table: see [SQL].
+// and in the reading of answers (package internal/read). The database uses the same table: see
+// [SQL].
 package kinds
 
 import (
@@ -53,8 +53,7 @@ type Traits struct {
 	Again bool
 	// AgainWithin caps the wait until then; 0 means no cap.
 	AgainWithin time.Duration
-	// Oftener is the factor by which it may be fetched more often than a page (min_refetch); 0 means
-	// 1.
+	// Oftener multiplies a page's allowed frequency of fetches (min_refetch); 0 means 1.
 	Oftener int
 }
 
@@ -157,7 +156,6 @@ func All() []Kind {
 // Names lists all kinds for Markdown.
 func Names() string { return list(All(), "`") }
 
-// list joins kinds by commas, each in quotes.
 func list(all []Kind, quote string) string {
 	names := make([]string, len(all))
 	for i, k := range all {

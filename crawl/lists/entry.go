@@ -36,7 +36,7 @@ const (
 
 // Entry is an entry of a list.
 type Entry struct {
-	// Text is its canonical form, by which it is stored and removed.
+	// Text is its canonical form, the key to store and remove it.
 	Text  string
 	Match Match
 	// Network is set only for MatchNetwork.
@@ -76,7 +76,6 @@ func Parse(text string) (Entry, error) {
 	return Entry{Text: domain, Match: MatchHost}, nil
 }
 
-// parseNetwork reads a network or a single address.
 func parseNetwork(text string) (netip.Prefix, bool) {
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return network.Masked(), true

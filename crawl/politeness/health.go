@@ -14,8 +14,7 @@ import (
 const (
 	HealthSamples = 20 // stored answers, each of another URL
 	healthLeast   = 5  // answers needed to judge a domain
-	// failuresInARow is the number of consecutive failing URLs that makes failures of pages count as
-	// the domain's.
+	// failuresInARow is the number of consecutive failing URLs that counts as a domain's failure.
 	failuresInARow = 3
 
 	// BreakerErrors is the share of errors, and BreakerSlow the 95th percentile of the answer times,
@@ -88,7 +87,6 @@ func Observe(
 	return h, j
 }
 
-// failingInARow reports whether each of the last few URLs has failed.
 func failingInARow(h crawl.Health) bool {
 	last := h.Samples[max(len(h.Samples)-failuresInARow, 0):]
 	return len(last) == failuresInARow && !slices.ContainsFunc(last, func(s crawl.Sample) bool { return !s.Error })

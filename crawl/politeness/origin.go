@@ -11,12 +11,11 @@ import (
 // besides any origin; the third helps when an origin fails.
 const AnsweringMax = 3
 
-// answeringStep is the precision of the stored answer times: a change with each answer would cost
-// each page.
+// answeringStep is the precision of the stored times: a change with each answer would be costly.
 const answeringStep = 10 // seconds
 
-// ObserveOrigin returns the health after a request to an origin at an instant: a good answer, or a
-// failure of the whole origin.
+// ObserveOrigin returns the health after an origin's good answer, or its failure as a whole, at an
+// instant.
 func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) crawl.Health {
 	key, at := URLKey(origin), now.Unix()
 	if front := h.Answering; answered && len(front) > 0 && front[0].Origin == key && at-front[0].At < answeringStep {

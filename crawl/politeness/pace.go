@@ -7,8 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Delay returns the largest of the waits, and its rule. Ties go to the rule named first in
-// [crawl.Waits].
+// Delay returns the largest wait and its rule. Ties go to the first rule in [crawl.Waits].
 func Delay(w crawl.Waits) (time.Duration, reasons.Reason) {
 	delay, reason := max(w.Configured, 0), reasons.Delay
 	for _, c := range []struct {
@@ -42,8 +41,7 @@ const (
 	// TroubleOrigin is an origin without a connection, TLS or a readable robots.txt, while another
 	// origin of the domain answers. The origin is deferred, and the domain keeps its pace.
 	TroubleOrigin
-	// TroubleServer is a 429, a 503, any answer with a Retry-After, or a broken connection: the wait
-	// of the domain doubles.
+	// TroubleServer is a 429, 503, Retry-After, or broken connection: the domain's wait doubles.
 	TroubleServer
 	TroubleSetup // DNS or TLS: the wait quadruples
 )

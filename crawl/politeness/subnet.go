@@ -8,8 +8,7 @@ const (
 	subnetBits6 = 48
 )
 
-// Subnet returns the subnet of an address, such as 192.0.2.0/24 or 2001:db8::/48; empty if the
-// address is invalid.
+// Subnet returns the subnet of an address, such as 192.0.2.0/24 or 2001:db8::/48; empty if invalid.
 func Subnet(addr netip.Addr) string {
 	addr = addr.Unmap().WithZone("")
 	bits := subnetBits6

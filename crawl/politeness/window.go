@@ -50,8 +50,7 @@ func ParseWindows(texts ...string) (Windows, error) {
 	return w, nil
 }
 
-// Until returns the same windows, limited to the time before an instant. From then on they are
-// open.
+// Until returns the same windows, which expire at an instant: from then on they are open.
 func (w Windows) Until(t time.Time) Windows {
 	w.until = t
 	return w
@@ -101,8 +100,7 @@ func (w Windows) Wait(now time.Time) time.Duration {
 	}
 }
 
-// WaitAll returns the time until all windows are open at once, at most a month: they may never
-// meet.
+// WaitAll returns the time until all windows are open, at most a month: they may never meet.
 func WaitAll(now time.Time, all []Windows) time.Duration {
 	at := now
 	for at.Sub(now) < windowHorizon {
@@ -118,8 +116,8 @@ func WaitAll(now time.Time, all []Windows) time.Duration {
 	return min(at.Sub(now), windowHorizon)
 }
 
-// Closes returns the instant at which all open windows will have closed; now if all are closed. It
-// returns false if that is more than a month away, or never.
+// Closes returns the end of all windows open now; now if all are closed. It returns false if that
+// is more than a month away, or never.
 func (w Windows) Closes(now time.Time) (time.Time, bool) {
 	if len(w.windows) == 0 {
 		return time.Time{}, false

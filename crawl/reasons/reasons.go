@@ -49,7 +49,6 @@ const (
 	Reserved    Reason = "reserved"
 )
 
-// table has one row a reason.
 var table = map[Reason]Row{
 	// Reasons for a closed slot.
 	Delay:      {Of: Slot, Words: "the run's delay is not over"},

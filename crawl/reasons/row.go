@@ -11,8 +11,7 @@ import (
 type Row struct {
 	// Of is the subject that is not requested.
 	Of Subject
-	// Words explain the reason to people. Remedy tells how to request the skipped page, or where to
-	// find more.
+	// Words explain the reason to people. Remedy tells how to request the page, or where to look.
 	Words, Remedy string
 	// Control is the kind of a person's control that forbids requests for this reason.
 	Control string
@@ -23,8 +22,7 @@ type Row struct {
 	Status string
 	// EndsWithNews is set if new work may end the wait.
 	EndsWithNews bool
-	// Defers is set if the domain's workflow ends for a long wait, and is restarted in time. It sleeps
-	// through other waits.
+	// Defers is set if a long wait ends the domain's workflow. It sleeps through other waits.
 	Defers bool
 	// HoldsRun is set if a waiting domain keeps its run from ending. The condition of the index
 	// run_domains_held names these reasons, too.
@@ -74,8 +72,7 @@ const (
 // Row returns the row of a reason; it is zero for an unknown reason.
 func (r Reason) Row() Row { return table[r] }
 
-// OfControl returns the reason for which a kind of control forbids requests; empty if it forbids no
-// requests.
+// OfControl returns a kind of control's reason for forbidding requests; empty if it does not.
 func OfControl(kind string) Reason {
 	for r, row := range table {
 		if row.Control == kind && kind != "" {

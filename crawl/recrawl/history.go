@@ -31,11 +31,10 @@ const (
 )
 
 const (
-	// memory is the factor by which each visit discounts earlier ones: about the last thirty count.
+	// memory is each visit's discount of earlier ones: about the last thirty count.
 	memory     = 0.97
 	gapClasses = 13 // classes of gaps: 1 h, 2 h, 4 h, … 4096 h
-	// dateLeast is the least age of a date. Servers that make pages on request date them at this
-	// moment.
+	// dateLeast is the least age of a date. Servers date generated pages at this moment.
 	dateLeast = time.Minute
 )
 
@@ -62,8 +61,8 @@ type Visit struct {
 }
 
 // History summarizes the changes that visits to a page, and lists that name it, have revealed. The
-// zero value is a page that was visited once. It is bounded, about 150 bytes of JSON, which is an
-// on-disk format.
+// zero value is a page that was visited once. It is bounded, about 150 bytes of JSON, an on-disk
+// format.
 type History struct {
 	// Visits counts the visits after the first that found the page, Changes the visits with a change.
 	Visits  int `json:"visits,omitzero"`
@@ -74,8 +73,7 @@ type History struct {
 	Quiet float64 `json:"quiet,omitzero"`
 	// Dated counts the changes with a known time.
 	Dated float64 `json:"dated,omitzero"`
-	// Gaps counts the changes of unknown time: the i-th element counts the changes in gaps of 2^i
-	// hours.
+	// Gaps counts the changes of unknown time: element i counts those in gaps of 2^i hours.
 	Gaps []float64 `json:"gaps,omitempty"`
 	// Missing counts the last consecutive 404 and 410, Gone the 410 among them.
 	Missing int `json:"missing,omitzero"`
@@ -185,8 +183,7 @@ func compact(gaps []float64) []float64 {
 func (h History) Faded() bool { return h.Missing >= FadeMissing || h.Gone >= FadeGone }
 
 // Again returns the history of a page named anew: by a seed, by a new link, or by a list that
-// announces a change. A faded page is requested once more, and fades out at once if it is still
-// missing.
+// announces a change. A faded page gets one more request, and fades out at once if still missing.
 func (h History) Again() History {
 	h.Missing = min(h.Missing, FadeMissing-1)
 	h.Gone = min(h.Gone, FadeGone-1)

@@ -11,8 +11,8 @@ type Plan struct {
 	Even float64 `json:"even,omitzero"`
 	// Rates is the distribution of the pages' change rates.
 	Rates Rates `json:"rates,omitempty"`
-	// Lean corrects for fewer or more requests than planned: the threshold is made for Lean times the
-	// allowed requests. 0 means 1.
+	// Lean corrects for unplanned requests: the threshold is for Lean times the allowed ones. 0 means
+	// 1.
 	Lean float64 `json:"lean,omitzero"`
 }
 

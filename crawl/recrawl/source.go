@@ -10,8 +10,7 @@ import "time"
 // dates: both are wrong as often as they are right. So the cause of a wrong list does not matter,
 // and a list gains nothing by lying.
 type Source struct {
-	// Told counts the announced changes, Missed the unannounced ones. Old visits count less, as in
-	// Alarms and Quiet.
+	// Told counts announced changes, Missed unannounced ones. Old visits count less, in all fields.
 	Told   float64 `json:"told,omitzero"`
 	Missed float64 `json:"missed,omitzero"`
 	// Alarms counts announcements without a change, Quiet the visits without both.
@@ -20,8 +19,7 @@ type Source struct {
 }
 
 const (
-	// sourceMemory is the factor by which each visit discounts earlier ones: about the last hundred
-	// count.
+	// sourceMemory is each visit's discount of earlier ones: about the last hundred count.
 	sourceMemory = 0.99
 	// believed bounds the odds of a change below which the time counts as time without one.
 	believed    = 0.5
@@ -72,7 +70,7 @@ type Hint struct {
 	Source Source
 }
 
-// Hint returns the history after a list was read. The last list counts; only more credible news
+// Hint returns the history after a list was read. The last list counts, but only more credible news
 // replace news.
 func (h History) Hint(hint Hint) History {
 	since := days(hint.Since)

@@ -31,8 +31,7 @@ type Violation struct {
 
 // Audit is the result of an audit of the rows.
 type Audit struct {
-	// Since is the start of the gaps: earlier attempts may have been moved to files. Zero means that
-	// all are stored.
+	// Since is the start of the gaps: earlier attempts may be in files. Zero means all are stored.
 	Since   time.Time `json:"since,omitzero"`
 	Domains Gaps      `json:"domains"`
 	IPs     Gaps      `json:"ips"`
@@ -47,8 +46,7 @@ type Audit struct {
 	// RobotsChecked counts page requests that were checked again against the robots.txt of their time.
 	RobotsChecked    int64 `json:"robots_checked"`
 	RobotsViolations int64 `json:"robots_violations"`
-	// RobotsGone counts page requests whose robots.txt is no longer stored: it was replaced, or its
-	// domain is forgotten.
+	// RobotsGone counts page requests without a stored robots.txt: replaced, or its domain forgotten.
 	RobotsGone int64 `json:"robots_gone,omitempty"`
 	// Violations lists the first violations.
 	Violations []Violation `json:"violations,omitempty"`

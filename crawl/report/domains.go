@@ -18,7 +18,7 @@ type DomainListing struct {
 	// Source is the kind of list that named it, and Rank its position there.
 	Source string `json:"source,omitempty"`
 	Rank   int    `json:"seed_rank,omitempty"`
-	// Score sets the order in which the dispatcher takes domains.
+	// Score orders the domains for the dispatcher.
 	Score         float64   `json:"priority_score"`
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
 	Claimed       string    `json:"claimed_by,omitempty"`
@@ -28,8 +28,7 @@ type DomainListing struct {
 
 // DomainCounts holds a domain's counts over all runs.
 type DomainCounts struct {
-	// Crawled counts fetches of pages, Discovered known pages, up to a million, and Bytes the bytes of
-	// bodies.
+	// Crawled counts page fetches, Discovered known pages, up to a million, and Bytes those of bodies.
 	Crawled    int64 `json:"pages_crawled"`
 	Discovered int64 `json:"pages_discovered"`
 	Bytes      int64 `json:"bytes"`
@@ -50,8 +49,7 @@ type DomainCounts struct {
 	CountedAt time.Time `json:"counted_at,omitzero"`
 }
 
-// DomainSorts lists the orders of domains, the first by default: by name, by best rank, or by the
-// largest other value.
+// DomainSorts lists the orders of domains, the first by default; ranks ascend, numbers descend.
 var DomainSorts = []string{"priority", "name", "rank", "pages", "found", "bytes", "errors", "slow", "last"}
 
 // DomainQuery selects domains to list: empty fields select all.

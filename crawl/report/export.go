@@ -12,8 +12,7 @@ import (
 type ExportFilter struct {
 	// Domain limits the rows to a domain, and links to its pages' links.
 	Domain string `json:"domain,omitempty"`
-	// Since selects pages fetched, crawls completed and links seen first or last at this instant or
-	// later.
+	// Since selects pages fetched, crawls completed and links that came or went since this instant.
 	Since time.Time `json:"since,omitzero"`
 	// Before selects crawls that were completed earlier. Movable selects crawls that only a history
 	// needs: a later crawl of the same page in the same run has the same outcome.
@@ -21,8 +20,7 @@ type ExportFilter struct {
 	Movable bool      `json:"movable,omitempty"`
 	// Language is a prefix of a page's tag, in whole subtags.
 	Language string `json:"language,omitempty"`
-	// RunID limits pages, crawls and domains to a run. Outcomes of pages and sums of domains then
-	// count only this run.
+	// RunID limits pages, crawls and domains to a run. Outcomes and sums then count only it.
 	RunID *int64 `json:"run_id,omitempty"`
 	// Outcome selects crawls with this outcome, and pages whose last attempt had it.
 	Outcome crawl.Outcome `json:"outcome,omitempty"`
@@ -50,8 +48,7 @@ type PageRow struct {
 	Outcome     crawl.Outcome
 	StatusCode  int
 	ContentType string
-	// NoIndex, NoFollow and Duplicate are of the last visit. Duplicate is set if it brought nothing
-	// beyond another page.
+	// NoIndex, NoFollow and Duplicate (nothing beyond another page) are of the last visit.
 	NoIndex, NoFollow, Duplicate bool
 	// Usage is a usage.Usage; nil if its publisher declares nothing.
 	Usage     json.RawMessage
@@ -105,8 +102,7 @@ type CrawlRow struct {
 	Lost bool
 	// Worker made the request; empty means no request.
 	Worker string
-	// Attempt is its number in the visit to its page, from 1. Again is set if it began a further
-	// visit.
+	// Attempt is its number in the visit, from 1. Again is set if it began a further visit.
 	Attempt int
 	Again   bool
 	// RobotsVersion names the deciding robots.txt; nil if there was no such file.
@@ -117,8 +113,7 @@ type CrawlRow struct {
 	Subnet, Registered                    string
 }
 
-// MovedCrawl names an exported crawl to delete. It includes its end, so that the file of another
-// database deletes nothing.
+// MovedCrawl names an exported crawl to delete. The end guards against files of other databases.
 type MovedCrawl struct {
 	ID          int64
 	CompletedAt time.Time

@@ -40,10 +40,9 @@ type ImageRow struct {
 	// Success is nil before the first fetch; false means that the last fetch failed, for Problem.
 	Success *bool
 	Problem crawl.ImageProblem
-	// StoredAt and ThumbnailAt are the times at which the object store received them.
+	// StoredAt and ThumbnailAt are the times of storing the bytes and the thumbnail.
 	StoredAt, ThumbnailAt time.Time
-	// Pages counts the pages that name it, up to ImagePagesBound. The other fields are of the first
-	// page.
+	// Pages counts pages that name it, up to ImagePagesBound. The other fields are of the first page.
 	Pages     int64
 	Source    string
 	Discovery crawl.Discovery
@@ -58,8 +57,7 @@ const ImagePagesBound = 1000
 type ImageNear struct {
 	ImageRow
 
-	// Distance counts the different bits of their hashes. Images counts the URLs with this content, up
-	// to ImagePagesBound.
+	// Distance is that of their hashes. Images counts URLs with this content, up to ImagePagesBound.
 	Distance int
 	Images   int64
 }
@@ -72,8 +70,7 @@ const (
 	ImageDHashMax    = 16
 )
 
-// ImageCopies lists images with the same bytes (SHA256), or with different bytes and the same look
-// (PHash).
+// ImageCopies lists images with equal bytes (SHA256), or only an equal look (PHash).
 type ImageCopies struct {
 	SHA256   string `json:"sha256,omitempty"`
 	PHash    string `json:"phash,omitempty"`

@@ -48,8 +48,7 @@ type Links struct {
 
 // Ranks is the progress of the computation of ranks, or its result.
 type Ranks struct {
-	// Step is the present step; empty at the end. Its progress is Done of Of; an Of of 0 means
-	// unknown.
+	// Step is the present step; empty at the end. Its progress is Done of Of; Of 0 means unknown.
 	Step string `json:"step,omitempty"`
 	Done int64  `json:"-"`
 	Of   int64  `json:"-"`
@@ -101,8 +100,7 @@ type SearchOutline struct {
 
 // Outdated counts pages that must be read again to find their contents.
 type Outdated struct {
-	// Pages counts the requestable pages of Domains. Closed counts pages of domains that are paused,
-	// stopped, blocked or given up.
+	// Pages counts requestable pages, of Domains. Closed counts pages of closed or given-up domains.
 	Pages   int64 `json:"pages"`
 	Domains int64 `json:"domains"`
 	Closed  int64 `json:"closed"`

@@ -50,8 +50,7 @@ type Run struct {
 	// pending pages within the budgets, without pages found meanwhile. 0 means unknown.
 	PagesPerSecond float64           `json:"pages_per_second"`
 	ETA            settings.Duration `json:"eta,omitempty"`
-	// Longest lists the domains with most pending pages, Failing the domains with most failed
-	// requests.
+	// Longest lists the domains with most pending pages, Failing those with most failures.
 	Longest []QueuedDomain `json:"longest,omitempty"`
 	Failing []RunDomain    `json:"failing,omitempty"`
 	Slowest []RunDomain    `json:"slowest,omitempty"`

@@ -100,8 +100,7 @@ type Progress struct {
 
 	Domains     int64 `json:"domains"`
 	SeedDomains int64 `json:"seed_domains"`
-	// Workers counts the running workers, whatever their run. WorkerSeenAt is the last sign of a
-	// worker; zero means never.
+	// Workers counts all running workers. WorkerSeenAt is the last sign of one; zero means never.
 	Workers      int64     `json:"workers"`
 	WorkerSeenAt time.Time `json:"worker_seen_at,omitzero"`
 	// Active counts the domains with a workflow for the run. Elsewhere counts the domains with work
@@ -117,8 +116,7 @@ type Progress struct {
 	Due int64 `json:"due_domains"`
 	// Waiting lists active domains, the next to be requested first.
 	Waiting []Waiting `json:"waiting,omitempty"`
-	// NotDue counts the other domains with pending crawls by their reason for waiting, up to
-	// NotDueBound.
+	// NotDue counts the other pending domains by reason, among the first NotDueBound.
 	NotDue []NotDue `json:"not_due,omitempty"`
 	// Outages lists the workers without network now, whatever their run.
 	Outages []crawl.Outage `json:"outages,omitempty"`
@@ -144,8 +142,7 @@ type Waiting struct {
 type NotDue struct {
 	Reason  reasons.Reason `json:"reason"`
 	Domains int64          `json:"domains"`
-	// Domain is an example. Until is the first end of their waits; zero means not before something
-	// changes.
+	// Domain is an example. Until ends the first wait; zero means not before something changes.
 	Domain string    `json:"domain"`
 	Until  time.Time `json:"until,omitzero"`
 }
@@ -247,8 +244,7 @@ type DomainRun struct {
 	Run    string          `json:"run"`
 	Status crawl.RunStatus `json:"status"`
 	Seed   bool            `json:"seed"`
-	// Started counts page requests against Budget; -1 means no limit. RunStarted is counted only if
-	// the run has a budget.
+	// Started counts page requests against Budget; -1 means no limit. RunStarted needs a RunBudget.
 	Started    int64 `json:"pages_started"`
 	Budget     int64 `json:"max_pages"`
 	RunStarted int64 `json:"run_pages_started"`
@@ -315,8 +311,7 @@ type Finder struct {
 	Run crawl.RunFacts
 	// Depth is the least depth of its pages that link to the page.
 	Depth int
-	// Taken is set if the page's domain is part of the run. Subdomains counts the run's domains of its
-	// registered domain.
+	// Taken is set if the run has the page's domain. Subdomains counts those of its registered domain.
 	Taken      bool
 	Subdomains int64
 }

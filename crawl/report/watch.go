@@ -23,8 +23,7 @@ type Watch struct {
 	Pending   int64             `json:"pending"`
 	Due       int64             `json:"due_domains"`
 	OldestDue settings.Duration `json:"oldest_due"`
-	// Domains counts domains by status; nil if they are too many. DomainsAbout is their estimated
-	// number.
+	// Domains counts domains by status; nil if they are too many. DomainsAbout estimates them.
 	Domains      map[crawl.DomainStatus]int64 `json:"domains,omitempty"`
 	DomainsAbout int64                        `json:"domains_about"`
 	// KeywordsWaiting counts pages that no search finds yet, up to KeywordsBound.
@@ -43,8 +42,7 @@ type WaitingFor struct {
 // WatchBound limits the counts of a Watch.
 const WatchBound = 50_000
 
-// EndedGaps counts the gaps that ended in a period, for one kind of key: domain, address, subnet or
-// registered.
+// EndedGaps counts the gaps ended in a period, by a kind: domain, address, subnet or registered.
 type EndedGaps struct {
 	Kind string
 	// Gaps counts all gaps, and Violations the gaps that were shorter than required.

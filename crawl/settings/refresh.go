@@ -13,9 +13,9 @@ const (
 var Onlys = []Only{OnlyPages, OnlyImages}
 
 // Refresh returns the settings of a run that requests again the pages of a run with settings s, all
-// set. They equal s, except that the new run follows no links and has no limits. It accepts
-// pages that were fetched just before, and ends when it has requested all. It takes no images if
-// only pages are wanted. Fields set in own win.
+// set. They equal s, but the new run follows no links and has no limits. It accepts pages that were
+// fetched just before, and ends when it has requested all. It takes no images if only pages are
+// wanted. Fields set in own win.
 func (s Settings) Refresh(only Only, own Settings) Settings {
 	zero, span, end, off := 0, Duration(0), WhenDoneEnd, ImagesOff
 	changed := Settings{MaxDepth: &zero, MinRefetch: &span, WhenDone: &end}

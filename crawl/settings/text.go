@@ -12,7 +12,7 @@ import (
 )
 
 // Parse reads settings in the form name=value. Commas separate the elements of a list; an empty
-// text is an empty list. A name may use - for _. Errors wrap ErrInvalid. [Settings.Validate] checks
+// text is an empty list. Names may use - for _. Errors wrap ErrInvalid. [Settings.Validate] checks
 // bounds.
 func Parse(pairs []string) (Settings, error) {
 	var s Settings
@@ -149,9 +149,8 @@ func (d Setting) text(value reflect.Value) string {
 	return fmt.Sprint(value)
 }
 
-// UnmarshalJSON reads settings. Unknown fields do not fail here, because a later version may have
-// written the history. Validate refuses them, so that a mistyped delay does not pass for the
-// default.
+// UnmarshalJSON reads settings. Unknown fields do not fail, because a later version may have
+// written them. Validate refuses them, so that a mistyped delay does not mean the default.
 func (s *Settings) UnmarshalJSON(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

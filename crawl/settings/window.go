@@ -10,13 +10,12 @@ import (
 // Window is one window of the week.
 type Window struct {
 	Days Weekdays
-	// From and To are counted from midnight by the wall clock. A window ends on the next day if its To
-	// is not after its From.
+	// From and To count from midnight by the wall clock. Unless To is after From, it ends the next
+	// day.
 	From, To time.Duration
 	// Zone is the IANA name of a time zone; empty means UTC.
 	Zone string
 
-	// text is the parsed text
 	text string
 }
 

@@ -12,8 +12,7 @@ const (
 	PatternGrace = 50
 	// PatternCredit is the number of further pages for each page with news.
 	PatternCredit = 3
-	// PatternTrial is the grace of a pattern without news after a wider pattern has used up its own
-	// grace.
+	// PatternTrial is the grace of a pattern without news after a wider pattern's grace.
 	PatternTrial = 5
 	// PatternDebt limits the wider pattern's debt beyond its grace for a trial.
 	PatternDebt = 50
@@ -37,8 +36,7 @@ func Balance(p crawl.PatternFacts) int {
 
 // Budget returns the number of further pages that the last of the patterns, the whole pattern, may
 // bring. The wider patterns (see [Patterns]) only shorten its grace until it has brought news. So
-// filters that combine in any order, each combination a pattern of its own, do not each get a full
-// grace.
+// filters that combine in any order, each a pattern of its own, do not each get a full grace.
 func Budget(patterns []crawl.PatternFacts) int {
 	if len(patterns) == 0 {
 		return PatternGrace

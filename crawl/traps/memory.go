@@ -13,19 +13,17 @@ const (
 	// chunksMost limits the stored hashes of shared text, four bytes each. A page has at most
 	// chunksPage of them; larger chunks keep to this limit.
 	chunksMost, chunksPage = 1024, 640
-	// titlesMost limits the stored titles, four bytes each, and lastMost the fingerprints, twelve
-	// bytes each.
+	// titlesMost limits the stored titles, four bytes each, lastMost the fingerprints, twelve each.
 	titlesMost, lastMost = 256, 64
-	// pagesAged is the number of counted pages at which the count is halved. Learning uses all of the
-	// first pagesEach pages, and one in learnOneIn later pages.
+	// pagesAged is the number of counted pages that halves the count. Learning uses all of the first
+	// pagesEach pages, and one in learnOneIn later pages.
 	pagesAged, pagesEach, learnOneIn = 64, 16, 4
 	// sharedOneIn is the share of pages, one in so many, that makes a text count as shared.
 	sharedOneIn = 8
 )
 
-// OwnLeast is the least number of words, or of numbers, beyond the shared text that makes a page's
-// own text. Texts are compared in pieces of some words, so that one or two changed words count as
-// about this many.
+// OwnLeast is the least number of words, or of numbers, that makes a page's own text. Texts are
+// compared in pieces of some words, so that one or two changed words count as about this many.
 const OwnLeast = 12
 
 // nearLeast is the least number of words in texts whose fingerprints count as the same despite a
@@ -36,8 +34,7 @@ const nearLeast = 100
 // fingerprints of the last pages with news, without the shared text. It is stored with the pattern;
 // the zero value is for a pattern without pages.
 type Memory struct {
-	// level is the size of the chunks. pages counts the pages learned from, halved together with the
-	// counts.
+	// level is the size of the chunks. pages counts the learned pages, halved with the counts.
 	level, pages int
 	// chunks are sorted by hash.
 	chunks []chunkCount
@@ -77,8 +74,8 @@ func (m Memory) News(s *Said, url string) bool {
 	return enough && !slices.ContainsFunc(m.last, func(o own) bool { return o.hash.Distance(mine) <= near })
 }
 
-// own fingerprints the text of a page beyond the shared text. It returns its number of words, and
-// whether they suffice to judge.
+// own fingerprints a page's text beyond the shared text. It counts its words, and reports whether
+// they suffice.
 func (m Memory) own(s *Said) (hash crawl.SimHash, words int, enough bool) {
 	var f fingerprint
 	plain, numbers := 0, 0
@@ -113,15 +110,13 @@ func (m Memory) shares(hash uint32) bool {
 	return found && int(m.chunks[i].pages) >= min(m.pages, max(2, (m.pages+sharedOneIn-1)/sharedOneIn))
 }
 
-// find returns the position of a chunk.
 func (m Memory) find(hash uint32) (int, bool) {
 	order := func(c chunkCount, hash uint32) int { return cmp.Compare(c.hash, hash) }
 	return slices.BinarySearchFunc(m.chunks, hash, order)
 }
 
-// Learn returns the memory with a page that brought news. canonical is another page that the page
-// declares as its canonical URL, or empty. Learn reports whether the shared text must be stored
-// anew.
+// Learn returns the memory with a page that brought news. canonical is its canonical URL if that is
+// another page, or empty. Learn reports whether the shared text must be stored anew.
 func (m Memory) Learn(s *Said, canonical string) (Memory, bool) {
 	if s.title != 0 && !slices.Contains(m.titles, s.title) {
 		m.titles = newest(s.title, m.titles, titlesMost)
@@ -185,8 +180,7 @@ func (m Memory) share(s *Said) Memory {
 	return m
 }
 
-// merged adds the hashes of one page to counts, which have capacity for them. Both are sorted, and
-// so is the result.
+// merged adds a page's hashes to counts, which have capacity for them. All are sorted.
 func merged(counts []chunkCount, fresh []uint32) []chunkCount {
 	at := len(counts) - 1
 	counts = counts[:len(counts)+len(fresh)]
@@ -235,8 +229,8 @@ func (m Memory) Fingerprints() []byte {
 	return b
 }
 
-// Remember reads the output of [Memory.Shared] and [Memory.Fingerprints]. An empty or unreadable
-// part counts as empty.
+// Remember reads the output of [Memory.Shared] and [Memory.Fingerprints]. Unreadable parts count as
+// empty.
 func Remember(shared, fingerprints []byte) (m Memory) {
 	if len(shared) >= 3 && shared[0] == memoryFormat {
 		m.level, m.pages = min(int(shared[1]), levelMost), min(int(shared[2]), pagesAged)

@@ -53,11 +53,9 @@ func appendPathPattern(b []byte, path string) []byte {
 	return b
 }
 
-// wordMax is the longest value, in bytes, that counts as a word, as in action=history. A longer
-// value is a text.
+// wordMax is the longest word, in bytes, as in action=history. A longer value is a text.
 const wordMax = 40
 
-// queryPattern returns the pattern of a query with its question mark.
 func queryPattern(query string, words bool) string {
 	var params []string
 	for param := range strings.SplitSeq(query, "&") {
@@ -123,7 +121,6 @@ func appendPattern(b []byte, s string) []byte {
 	return b
 }
 
-// appendWordPattern appends a run of letters and digits.
 func appendWordPattern(b []byte, word string) []byte {
 	if urls.IsDrawn(word, 8, 2) || isHexNumber(word) {
 		return append(b, 'X')
@@ -138,8 +135,7 @@ func appendWordPattern(b []byte, word string) []byte {
 	return b
 }
 
-// isHexNumber reports whether a word is a long number of hexadecimal digits: eight or more, of both
-// kinds.
+// isHexNumber reports whether a word is eight or more hexadecimal digits, of both kinds.
 func isHexNumber(word string) bool {
 	letters, numbers := 0, 0
 	for i := range len(word) {
@@ -240,8 +236,8 @@ func onlyCalendar(segment string) bool {
 	return segment == "cal" || strings.Contains(segment, "calend") || strings.Contains(segment, "kalend")
 }
 
-// calendarParam reports whether a parameter of this name has a date as its value, even a date that
-// could be a mere number.
+// calendarParam reports whether a parameter of this name is a date, even if it could be a mere
+// number.
 func calendarParam(name string) bool {
 	switch strings.ToLower(name) {
 	case "cal_date", "date", "event_date", "eventdate", "month", "start_date", "startdate",

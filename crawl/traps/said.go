@@ -9,8 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Said is the text of a page, as a hash for each word: enough to detect repetition on another page.
-// [Read] makes it.
+// Said is the text of a page as a hash for each word, to detect repetition. [Read] makes it.
 type Said struct {
 	// title is a hash of the title's words that are not in the URL; 0 without such words.
 	title uint32
@@ -35,8 +34,7 @@ var saids = sync.Pool{New: func() any { return new(Said) }}
 // A Said with more words or chunks is not reused: most pages have a tenth.
 const wordsKept, chunksKept = 16 << 10, 8 << 10
 
-// Release returns the memory of Read's result, which must not be used afterwards. Calling it is
-// optional.
+// Release optionally frees the result of Read, which must not be used afterwards.
 func (s *Said) Release() {
 	if cap(s.words) <= wordsKept && cap(s.cut) <= chunksKept {
 		saids.Put(s)
@@ -87,8 +85,7 @@ func (s *Said) SimHash() (h crawl.SimHash, words int) {
 	return f.simHash(), f.count
 }
 
-// chunk is a run of words. Only its own words decide its end, so that text inserted between two
-// chunks leaves them unchanged.
+// chunk is a run of words. Only they decide its end, so that inserted text leaves others unchanged.
 type chunk struct {
 	words []word
 	// wording is a hash of the words that are not numbers, and full of all words. wording is 0 without

@@ -117,8 +117,7 @@ var alphabetWord = func() (lower [0x460]rune) {
 	return lower
 }()
 
-// lowered returns the lower case of a word character, and whether it is a word by itself; 0 for
-// other characters.
+// lowered returns a word character in lower case, or 0, and whether it is a word by itself.
 func lowered(r rune) (lower rune, alone bool) {
 	part, alone := wordRune(r)
 	if !part {
@@ -127,8 +126,7 @@ func lowered(r rune) (lower rune, alone bool) {
 	return unicode.ToLower(r), alone
 }
 
-// appendWords appends the words of a text, in lower case: the hash of each (FNV-1a), and whether it
-// is a number.
+// appendWords appends the lower-case words of a text, as FNV-1a hashes, and marks numbers.
 func appendWords(words []word, text string) []word {
 	hash, inWord, number := uint64(fnvOffset), false, true
 	for i := 0; i < len(text); {
@@ -190,8 +188,7 @@ func wordRune(r rune) (part, alone bool) {
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r), false
 }
 
-// mix spreads a hash over all bits (the finalizer of MurmurHash3), so that each bit votes by
-// itself. FNV does not.
+// mix spreads a hash over all bits (MurmurHash3's finalizer): FNV alone does not.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd

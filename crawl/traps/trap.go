@@ -18,8 +18,7 @@ const day = 24 * time.Hour
 const (
 	// PathDepthMax is the limit of Heritrix (TooManyPathSegmentsDecideRule).
 	PathDepthMax = 20
-	// PathLengthMax fits a title of 100 characters in three segments, in a script of nine bytes for
-	// every character.
+	// PathLengthMax fits a title of 100 characters of nine bytes, in three segments.
 	PathLengthMax = 1024
 	// QueryParamsMax is far above the number in forms and below that in endless facets.
 	QueryParamsMax = 20
@@ -49,17 +48,14 @@ func Find(u urls.URL, now time.Time) (crawl.Trap, bool) {
 	return t, t.Rule != ""
 }
 
-// trap returns a trap with its evidence.
 func trap(kind crawl.TrapRule, evidence string, args ...any) crawl.Trap {
 	return crawl.Trap{Rule: kind, Evidence: fmt.Sprintf(evidence, args...)}
 }
 
-// shown cuts a part of a URL for evidence.
 func shown(part string) string { return urls.Shorten(part, 100) }
 
 // repeatTrap finds a segment three times in a row (Heritrix's PathologicalPathDecideRule), or
-// several segments twice. Numbers repeat legitimately, such as the coordinates of a map, and so do
-// empty segments.
+// several segments twice. Numbers, such as a map's coordinates, and empty segments may repeat.
 func repeatTrap(segments []string) crawl.Trap {
 	for size := 1; size <= len(segments)/2; size++ {
 		times := 2
@@ -149,8 +145,8 @@ func sessionTrap(segments []string, params []param) crawl.Trap {
 	return crawl.Trap{}
 }
 
-// sessionName reports whether a parameter's name may be a session's. newsid and assessmentid, for
-// instance, are not.
+// sessionName reports whether a parameter's name may be a session's, unlike newsid and
+// assessmentid.
 func sessionName(name string) bool {
 	lower := strings.ToLower(name)
 	if before, _, found := strings.Cut(lower, "sess"); found {

@@ -58,8 +58,7 @@ func appendPath(b []byte, path string) []byte {
 	return b
 }
 
-// dropSessionParams removes the path parameters (";name=value") that hold a session from the
-// canonical segment b[start:].
+// dropSessionParams removes path parameters (";name=value") with a session from segment b[start:].
 func dropSessionParams(b []byte, start int) []byte {
 	i := bytes.IndexByte(b[start:], ';')
 	if i < 0 {
@@ -80,8 +79,7 @@ func dropSessionParams(b []byte, start int) []byte {
 	return b[:kept]
 }
 
-// appendQuery appends "?" and the canonical form of a URL's query to b, or nothing if the query
-// becomes empty.
+// appendQuery appends "?" and the canonical query to b, or nothing if it becomes empty.
 func appendQuery(b []byte, query string) []byte {
 	start := len(b)
 	separator := byte('?')

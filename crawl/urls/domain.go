@@ -67,8 +67,7 @@ func registrable(key string) string {
 	return key[strings.LastIndexByte(key[:len(key)-len(suffix)-1], '.')+1:]
 }
 
-// isAddress reports whether a canonical host is an IP address: no top-level domain begins with a
-// digit.
+// isAddress reports whether a canonical host is an IP address: no TLD begins with a digit.
 func isAddress(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return strings.Contains(host, ":") || last != "" && isDigit(last[0])

@@ -3,8 +3,8 @@ package urls
 // uuidLength is the length of a UUID as text (RFC 9562 §4).
 const uuidLength = 36
 
-// IsSessionID reports whether a value could be a session's: long and random. 16 characters hold 64
-// bits in hexadecimal.
+// IsSessionID reports whether a value could be a session's: random, and at least 64 bits in
+// hexadecimal.
 func IsSessionID(value string) bool { return IsDrawn(value, 16, 4) }
 
 // IsDrawn reports whether a text looks random: a UUID, or at least length letters and digits with
@@ -24,8 +24,7 @@ func IsDrawn(s string, length, changes int) bool {
 	return len(s) >= length && changes <= 0
 }
 
-// LeadingUUID returns the length of a UUID at the start of a text, if it ends there; 0 without a
-// UUID.
+// LeadingUUID returns the length of a complete UUID that a text begins with; 0 without one.
 func LeadingUUID(s string) int {
 	if len(s) < uuidLength || len(s) > uuidLength && (isDigit(s[uuidLength]) || isAlpha(s[uuidLength])) {
 		return 0

@@ -22,8 +22,7 @@ var (
 // canonicalHost returns the canonical form of a URL's host, without the port: a name in lower-case
 // ASCII without a trailing dot, an IPv4 address in dotted decimal, or an IPv6 address in brackets.
 //
-// It is stricter than the WHATWG host parser: names fulfil HostName, and IPv4 addresses are in
-// ASCII.
+// It is stricter than the WHATWG host parser: names fulfil HostName, IPv4 addresses are ASCII.
 func canonicalHost(raw string) (string, error) {
 	if host, ok := plainName(raw); ok {
 		return HostName(host)

@@ -75,15 +75,13 @@ func ReadPage(raw string) (Name, error) {
 	return n, typed(err, "URL", wantPage)
 }
 
-// ReadDomain returns the key of a typed domain, see [DomainOf]. Its errors are like those of
-// [ReadPage].
+// ReadDomain returns a typed domain's key, see [DomainOf]. Its errors are like [ReadPage]'s.
 func ReadDomain(raw string) (string, error) {
 	domain, err := DomainOf(raw)
 	return domain, typed(err, "domain", "a host name, such as example.org")
 }
 
-// ReadPageOrDomain is [ReadName] for a page or a domain: a host alone is a domain. Its errors are
-// like those of [ReadPage].
+// ReadPageOrDomain is [ReadName]: a host alone is a domain. Its errors are like [ReadPage]'s.
 func ReadPageOrDomain(raw string) (Name, error) {
 	n, err := ReadName(raw)
 	if n.Bare && !strings.ContainsAny(raw, authorityEnders) {

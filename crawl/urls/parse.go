@@ -56,8 +56,7 @@ func parseAbsolute(s string) (URL, error) {
 	return assemble(scheme, host, port, target)
 }
 
-// assemble writes the canonical form. Only target, the path with query and fragment, is not
-// canonical yet.
+// assemble writes the canonical form. Only target (path, query, fragment) is not canonical yet.
 func assemble(scheme, host string, port uint16, target string) (URL, error) {
 	target, _, _ = strings.Cut(target, "#")
 	path, query, hasQuery := strings.Cut(target, "?")

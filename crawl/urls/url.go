@@ -21,13 +21,11 @@ const maxRawLength = 4 * MaxLength
 var (
 	// ErrScheme reports a scheme that is missing, or is neither http nor https.
 	ErrScheme = errors.New("scheme is not http or https")
-	// ErrUserinfo reports a user name or a password in the URL. Crawling it would use, and store,
-	// somebody's credentials.
+	// ErrUserinfo reports a user name or a password: a crawl would use and store credentials.
 	ErrUserinfo = errors.New("user names and passwords are refused")
 	// ErrTooLong reports a canonical form longer than MaxLength, or an input too long to be parsed.
 	ErrTooLong = fmt.Errorf("longer than %d bytes", MaxLength)
-	// ErrHost reports a host that is missing, or is neither an IP address nor a name that DNS could
-	// hold.
+	// ErrHost reports a host that is missing, or invalid as an IP address and as a DNS name.
 	ErrHost = errors.New("host is missing or malformed")
 	// ErrSyntax reports a malformed port.
 	ErrSyntax = errors.New("malformed")
@@ -126,7 +124,7 @@ func Parse(raw string) (URL, error) {
 	return u, nil
 }
 
-// ParseAll parses URLs. It joins all faults, each of which wraps [crawl.ErrInvalid].
+// ParseAll parses URLs. It joins all faults; each wraps [crawl.ErrInvalid].
 func ParseAll(raw []string) ([]URL, error) {
 	return parseAll(raw, Parse, "an absolute http or https URL, such as https://example.org/")
 }
@@ -164,8 +162,7 @@ func (u URL) Scheme() string {
 	return scheme
 }
 
-// Host returns the host without its port: a name, or an IP address, an IPv6 address without its
-// brackets.
+// Host returns the host without its port: a name or an IP address, without brackets.
 func (u URL) Host() string {
 	if u.s == "" {
 		return ""

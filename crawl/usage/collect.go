@@ -87,8 +87,7 @@ func LinkTo(value, rel string) (target string, found bool) {
 	return "", false
 }
 
-// parseLinks yields the targets and the media types of the links of a relation in a value of the
-// header Link.
+// parseLinks yields the targets and media types of a relation's links in a value of Link.
 func parseLinks(value, rel string) iter.Seq2[string, string] {
 	return func(yield func(target, mediaType string) bool) {
 		value := value[:min(len(value), MaxValueBytes)]
@@ -143,8 +142,7 @@ func (p *Usage) AddTDM(rule TDMRule) {
 	p.setPolicy(policyURL(rule.Policy))
 }
 
-// addReservation reads a tdm-reservation: 1 or 0; other values are ignored. Proxies join repeated
-// headers with commas.
+// addReservation reads a tdm-reservation: only 1 reserves. Proxies join headers with commas.
 func (p *Usage) addReservation(value string, by Source) {
 	for field := range strings.SplitSeq(bounded(value), ",") {
 		if strings.TrimSpace(field) == "1" {

@@ -33,10 +33,10 @@
 //	Content-Usage search      n          -          -
 //	noarchive                 -          -          forbidden
 //
-// The other signals forbid no purpose. With noindex, or an unavailable_after that has passed, a
-// page may be fetched and recorded but belongs in no index: see [Indexable]. [FollowLinks] reads
-// nofollow. [AllowsImages] reads noimageai and noimageindex. nosnippet and Content-Signal ai-input
-// are stored for users of the data.
+// The other signals forbid no purpose. A page with noindex, or a past unavailable_after, may be
+// recorded but belongs in no index: see [Indexable]. [FollowLinks] reads nofollow. [AllowsImages]
+// reads noimageai and noimageindex. nosnippet and Content-Signal ai-input are stored for users of
+// the data.
 //
 // Everything is bounded, and nothing fails: an unreadable signal is ignored.
 package usage

@@ -50,8 +50,7 @@ func Indexable(p Usage, now time.Time) (bool, string) {
 	return true, ""
 }
 
-// Listed reports whether searches may find a page at a time, whatever the purpose of the run that
-// reads it.
+// Listed reports whether searches may find a page at a time, whatever its run's purpose.
 func Listed(p Usage, now time.Time) bool {
 	indexable, _ := Indexable(p, now)
 	search, _ := Allows(settings.PurposeSearch, p)

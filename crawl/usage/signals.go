@@ -103,7 +103,6 @@ func (s *Signal) merge(other Signal) {
 	}
 }
 
-// refusal returns the source of a "no".
 func (s *Signal) refusal() Source {
 	if s.Answer != No {
 		return ""
@@ -174,8 +173,7 @@ func (d *directives) address(name string) {
 	}
 }
 
-// words reads directives without a value. It ignores unknown directives, and defaults such as
-// "index" and "all".
+// words reads directives without a value. It ignores unknown and default ones ("all").
 func (d *directives) words(text string) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ';' || unicode.IsSpace(r) }) {
 		switch i := slices.Index(directiveNames, strings.ToLower(word)); {

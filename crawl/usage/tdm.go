@@ -19,8 +19,7 @@ const (
 	// MaxTDMBytes is the maximum size of a tdmrep.json.
 	MaxTDMBytes = 256 << 10
 
-	// MaxTDMRules limits the stored rules, the first ones, and MaxLocationBytes the length of a rule's
-	// path.
+	// MaxTDMRules limits the stored rules, the first ones, MaxLocationBytes the length of a path.
 	MaxTDMRules      = 500
 	MaxLocationBytes = 2048
 
@@ -31,8 +30,7 @@ const (
 // TDM is a tdmrep.json: the rules of one origin, in their order.
 type TDM []TDMRule
 
-// TDMRule declares for some paths of an origin whether the rights to text and data mining are
-// reserved.
+// TDMRule declares whether the TDM rights to some paths of an origin are reserved.
 type TDMRule struct {
 	// Location is a pattern of paths, as in robots.txt.
 	Location string `json:"location"`
@@ -73,9 +71,8 @@ func ParseTDM(body []byte) (TDM, error) {
 	return rules, nil
 }
 
-// Match returns the rule for a path with its query, as in a request target. By the protocol the
-// first rule with a matching location applies. matches compares a location with the path by the
-// rules for robots.txt.
+// Match returns the rule for a path with its query, as in a request target. The first matching rule
+// applies. matches compares a location with the path by the rules for robots.txt.
 func (t TDM) Match(pathAndQuery string, matches func(pattern, pathAndQuery string) bool) (TDMRule, bool) {
 	for _, rule := range t {
 		if matches(rule.Location, pathAndQuery) {

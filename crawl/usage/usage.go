@@ -83,8 +83,8 @@ type Usage struct {
 	LicenseBy Source `json:"license_by,omitempty"`
 }
 
-// The sources of the signals that are stored with a page. Signals of robots.txt and tdmrep.json are
-// known anew at each visit.
+// The sources of the signals that are stored with a page. Each visit reads robots.txt and
+// tdmrep.json anew.
 var (
 	saidOnPage   = []Source{SourceMetaRobots, SourceMetaToken, SourceMetaTDM, SourceLinkLicense}
 	saidByHeader = []Source{SourceHeader, SourceHeaderToken, SourceHeaderTDM, SourceHeaderSignal, SourceHeaderUsage, SourceHeaderLicense}
@@ -135,8 +135,7 @@ func (p *Usage) AddLicense(license string, by Source) {
 	}
 }
 
-// Known returns the certain statements: without the possible reservation of an unreadable
-// tdmrep.json.
+// Known returns the statements without the possible reservation of an unreadable tdmrep.json.
 func (p *Usage) Known() Usage {
 	known := *p
 	if known.TDMReserved == SourceUnreadTDM {
@@ -164,8 +163,7 @@ func (p *Usage) setPolicy(policy string) {
 	}
 }
 
-// bounded cuts a list at the last comma within MaxValueBytes: half a word may be
-// another word.
+// bounded cuts a list at the last comma within MaxValueBytes: half a word may be another.
 func bounded(list string) string {
 	if len(list) <= MaxValueBytes {
 		return list

@@ -48,7 +48,6 @@ func (p page) script(names string) bool {
 	return slices.Contains(strings.Fields(names), p.path[strings.LastIndexByte(p.path, '/')+1:])
 }
 
-// number reports whether a parameter is a number.
 func (p page) number(name string) bool {
 	value := p.params[name]
 	return value != "" && strings.Trim(value, "0123456789") == ""
@@ -125,7 +124,6 @@ var known = []variant{
 	}},
 }
 
-// mediaWiki reports whether a URL may be of a wiki's page.
 func (p page) mediaWiki() bool {
 	return p.script("index.php") && p.has("title", "oldid", "diff") || strings.Contains(p.path, "/wiki/")
 }
@@ -143,8 +141,8 @@ func Known(u urls.URL) string {
 	return ""
 }
 
-// extensions lists the extensions of files that cannot be parsed. No extension is also the end of a
-// host name or of a script.
+// extensions lists the extensions of files that cannot be parsed. None also ends a host name or a
+// script.
 var extensions = func() map[string]string {
 	all := make(map[string]string)
 	for kind, names := range map[string]string{

@@ -23,8 +23,8 @@ func Match(u urls.URL, patterns []string) (string, bool) {
 }
 
 // Matches reports whether a text matches a pattern with the wildcards of robots.txt. It never
-// backtracks: each piece between two wildcards is matched at its first occurrence, which leaves the
-// most text for the later pieces.
+// backtracks: each piece between two wildcards is matched at its first occurrence, which leaves
+// most text for the rest.
 func Matches(pattern, text string) bool {
 	pattern, anchored := strings.CutSuffix(pattern, "$")
 	piece, rest, more := strings.Cut(pattern, "*")
