@@ -191,7 +191,7 @@ type Answered struct {
 // halves the counts (pattern_count in the database).
 type PatternFacts struct {
 	Pattern string `json:"pattern"`
-	// Seen counts read pages, Duplicates pages without news, Copies duplicates of a canonical URL.
+	// Seen counts read pages, Duplicates those without news, Copies those of another canonical URL.
 	Seen       int `json:"seen"`
 	Duplicates int `json:"duplicates"`
 	Copies     int `json:"copies,omitempty"`

@@ -29,7 +29,7 @@ type FoundImage struct {
 	Domain    string    `json:"domain"`
 	Origin    string    `json:"origin"`
 	Discovery Discovery `json:"discovery"`
-	// Registered is the registered domain of Domain; empty if they are equal, or if it is the page's.
+	// Registered is the registered domain of Domain; empty if they are equal, or on the page's domain.
 	Registered string `json:"registered,omitempty"`
 	// Alt is its replacement text, and Caption that of its figure: cleaned like a title, bounded.
 	Alt     string `json:"alt,omitempty"`

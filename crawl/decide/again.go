@@ -15,7 +15,7 @@ import (
 // history. It returns nil for a run that requests no page again.
 func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at crawl.Attempt, now time.Time) (*crawl.Recrawl, error) {
 	if !comesAgain(run, c) {
-		return nil, nil //nolint:nilnil // nothing to store
+		return nil, nil //nolint:nilnil // there is nothing to keep
 	}
 	h, p, s, err := stored(c.History, dom)
 	if err != nil {

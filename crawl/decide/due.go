@@ -49,7 +49,8 @@ func requestable(r crawl.RunFacts, now time.Time) bool {
 	return r.Crawl != nil && !r.Crawl.ScheduledFor.After(now) && !BudgetSpent(r)
 }
 
-// wanting returns the runs that may still make requests of a domain, or all if there are none.
+// wanting returns the runs that may still make requests of a domain, or all runs without such a
+// run.
 func wanting(f crawl.Facts) []crawl.RunFacts {
 	runs := slices.DeleteFunc(slices.Clone(f.Runs), func(r crawl.RunFacts) bool {
 		return BudgetSpent(r) && r.Due.IsZero()

@@ -172,7 +172,7 @@ func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool
 	return min(max(max(lifetime, 0)-age, 0), Max), true
 }
 
-// cacheControl returns the lifetime by Cache-Control, if any. The first directive applies (§4.2.1).
+// cacheControl returns the lifetime by Cache-Control. The first directive applies (§4.2.1).
 func cacheControl(h http.Header) (lifetime time.Duration, said bool) {
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")

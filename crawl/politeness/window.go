@@ -11,9 +11,9 @@ import (
 // open.
 //
 // A window follows the local clock of its time zone: it is open while that clock shows a time from
-// its start to just before its end. So a window within the hour that summer time skips stays closed
-// that day, a window within the hour that winter time repeats opens twice, and a window around
-// either is an hour shorter or longer. Windows that overlap or touch count as one.
+// its start to just before its end. A window within the hour that summer time skips stays closed
+// that day. A window within the hour that winter time repeats opens twice. A window around either
+// is an hour shorter or longer. Windows that overlap or touch count as one.
 //
 // Time zones come from the machine, or else from the program; so a program that offers windows
 // should import [time/tzdata].

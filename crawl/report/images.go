@@ -57,7 +57,7 @@ const ImagePagesBound = 1000
 type ImageNear struct {
 	ImageRow
 
-	// Distance is that of their hashes. Images counts URLs with this content, up to ImagePagesBound.
+	// Distance compares their hashes. Images counts URLs with this content, up to ImagePagesBound.
 	Distance int
 	Images   int64
 }
