@@ -8,41 +8,41 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Attempt is the record of a request, or of a page for which none is made, as one document.
+// Attempt records a request, or a page that needed no request, as one document.
 type Attempt struct {
 	CrawlID int64  `json:"crawl_id"`
 	Domain  string `json:"domain"`
-	// FactsOf is the domain whose facts are wanted next; empty is Domain.
+	// FactsOf names the domain whose facts are returned next; empty means Domain.
 	FactsOf string `json:"facts_of,omitempty"`
-	// Reached says that the domain was reached, if only to refuse.
+	// Reached reports whether the domain was reached, even if it refused.
 	Reached bool `json:"reached,omitempty"`
-	// Requested is false when no request was made; then no lease is held.
+	// Requested is false if no request was made; then no lease is held.
 	Requested bool `json:"requested,omitempty"`
-	// IP is the address requested, and Shared the slots leased beside the domain's.
+	// IP is the requested address. Shared lists the slots leased beside the domain's slot.
 	IP     string       `json:"ip,omitempty"`
 	Shared []SharedSlot `json:"-"`
 
 	Outcome Outcome `json:"outcome"`
-	// StatusCode is 0 where there was no answer.
+	// StatusCode is 0 if there was no answer.
 	StatusCode  int    `json:"status_code,omitempty"`
 	Error       string `json:"error,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
 	Bytes       int64  `json:"bytes,omitempty"`
-	// Truncated says that the body went on past what is read of one.
+	// Truncated is set if the body exceeds the read limit.
 	Truncated bool `json:"truncated,omitempty"`
-	// Duration is how long the request took.
+	// Duration is the duration of the request.
 	Duration Span `json:"duration_ms"`
-	// EndedAt is its end, on this process's monotonic clock. The document has the time since then.
+	// EndedAt is its end on this process's monotonic clock. The document holds the time since then.
 	EndedAt time.Time `json:"-"`
-	// Ended is the same on the database's clock, once that has named it.
+	// Ended is the same instant on the database's clock, once known.
 	Ended time.Time `json:"ended_at,omitzero"`
 
-	// Outlasted is set if the request outlasted its leases, as when its process was stopped for a
-	// while. Others may have made requests meanwhile, and an audit only counts it.
+	// Outlasted is set if the request outlasted its leases, for example because its process was
+	// stopped. Other requests may have been made meanwhile. Only an audit counts it.
 	Outlasted bool `json:"outlasted,omitempty"`
 
-	// Delay, IPDelay, SubnetDelay and RegisteredDelay are how long the domain, the address, its
-	// subnet and the registered domain must be left alone, counted from EndedAt, and Reason why.
+	// Delay, IPDelay, SubnetDelay and RegisteredDelay block the domain, the address, its subnet and
+	// the registered domain, counted from EndedAt. Reason names the cause.
 	Delay           Millis         `json:"delay_ms"`
 	Reason          reasons.Reason `json:"reason"`
 	IPDelay         Millis         `json:"ip_delay_ms,omitempty"`
@@ -50,80 +50,80 @@ type Attempt struct {
 	SubnetDelay     Millis         `json:"subnet_delay_ms,omitempty"`
 	Registered      string         `json:"registered,omitempty"`
 	RegisteredDelay Millis         `json:"registered_delay_ms,omitempty"`
-	// RetryAfter is what the server asked for; 0 is nothing.
+	// RetryAfter is the wait that the server requested; 0 means no wait.
 	RetryAfter Millis `json:"retry_after_ms,omitempty"`
-	// RetryIn is when to try again, counted from EndedAt; nil is never. With RetryFirst the page keeps its
-	// place among the pending ones, and its run its turn: it is the first once its domain's slot is free.
+	// RetryIn is the wait before a retry, counted from EndedAt; nil means no retry. With RetryFirst
+	// the page and its run keep their turn: the page comes first once its domain's slot is free.
 	RetryIn    *Millis `json:"retry_in_ms,omitempty"`
 	RetryFirst bool    `json:"retry_first,omitempty"`
-	// RobotsVersion names the robots.txt that allowed the request.
+	// RobotsVersion identifies the robots.txt that allowed the request.
 	RobotsVersion int64 `json:"robots_version,omitempty"`
-	// Health is the domain's health after the answer; nil leaves it. GiveUp, if not
-	// empty, is the status with which the domain is given up, for GiveUpReason. It is
-	// asked again after GiveUpFor, counted from EndedAt.
+	// Health is the domain's health after the answer; nil leaves it unchanged. GiveUp is the status of
+	// a domain that is given up, for GiveUpReason; empty means not given up. The domain is retried
+	// after GiveUpFor, counted from EndedAt.
 	Health       *Health      `json:"health,omitempty"`
 	GiveUp       DomainStatus `json:"give_up,omitempty"`
 	GiveUpReason string       `json:"give_up_reason,omitempty"`
 	GiveUpFor    Millis       `json:"give_up_ms,omitempty"`
 
-	// Skipped is why no request was made, where the reason lies with the page; of OutcomeSuccess
-	// why the answer gave neither text nor links nor an image.
+	// Skipped is the page's reason for making no request. For OutcomeSuccess, it is the reason why the
+	// answer gave neither text nor links nor an image.
 	Skipped reasons.Reason `json:"skipped,omitempty"`
-	// Unchanged says in words why the page counts as what it was at the last visit.
+	// Unchanged explains why the page counts as unchanged since the last visit.
 	Unchanged string `json:"unchanged,omitempty"`
-	// Page is what was found out about the page; nil is nothing.
+	// Page holds the findings about the page; nil means no findings.
 	Page *PageUpdate `json:"page,omitempty"`
-	// Recrawl is when the page is asked for again; nil is what was said before.
+	// Recrawl schedules the next request for the page; nil keeps the earlier schedule.
 	Recrawl *Recrawl `json:"recrawl,omitempty"`
 	// Charge is set at the first visit of a page, and after a visit that brought nothing new.
 	Charge *Charge `json:"charge,omitempty"`
 
 	Links []Link `json:"links,omitempty"`
-	// AllLinks deletes the earlier links of the page that are not among Links.
+	// AllLinks deletes the earlier links of the page that are not in Links.
 	AllLinks bool `json:"all_links,omitempty"`
-	// AllSitemaps deletes the sitemaps and feeds likewise.
+	// AllSitemaps likewise deletes the sitemaps and feeds.
 	AllSitemaps bool `json:"all_sitemaps,omitempty"`
-	// LinksForbidden is set if the publisher forbids the purpose of the run. It deletes the links
-	// of the page, and its statements on images.
+	// LinksForbidden is set if the publisher forbids the run's purpose. It deletes the links of the
+	// page, and its statements on images.
 	LinksForbidden bool `json:"links_forbidden,omitempty"`
-	// Redirect says that Links is the one target of a redirect.
+	// Redirect is set if Links holds the single target of a redirect.
 	Redirect bool `json:"redirect,omitempty"`
-	// Follow says how the links become part of the run; nil is not at all.
+	// Follow adds the links to the run; nil adds no links.
 	Follow *Follow `json:"follow,omitempty"`
-	// FollowKnown is the same for the links known from the last visit.
+	// FollowKnown does the same for the links known from the last visit.
 	FollowKnown *KnownLinks `json:"follow_known,omitempty"`
 
-	// Images are the images that the page names, in its order, and FollowImages how they become
-	// part of the run; nil is not at all. AllImages says that the page names no others now.
+	// Images lists the page's images in document order. FollowImages adds them to the run; nil adds no
+	// images. AllImages is set if the page has no other images now.
 	Images       []FoundImage `json:"images,omitempty"`
 	FollowImages *Follow      `json:"follow_images,omitempty"`
 	AllImages    bool         `json:"all_images,omitempty"`
-	// ImagesForbidden likewise deletes all that the page said of its images before.
+	// ImagesForbidden likewise deletes the page's earlier statements on images.
 	ImagesForbidden bool `json:"images_forbidden,omitempty"`
-	// Image is what was found out about the image that was fetched; nil is nothing.
+	// Image holds the findings about the fetched image; nil means no findings.
 	Image *ImageUpdate `json:"image,omitempty"`
 
-	// Robots is what was found out about the origin's robots.txt; nil is nothing.
+	// Robots holds the findings about the origin's robots.txt; nil means no findings.
 	Robots *Robots `json:"robots,omitempty"`
 
-	// Index is what the page is found by; nil where it was not read, or is not to be.
+	// Index holds the page's search terms; nil if the page was not read, or must not be indexed.
 	Index *Index `json:"index,omitempty"`
 
-	// Login says that a login page came in place of the page.
+	// Login is set if a login page was served in place of the page.
 	Login bool `json:"-"`
 
-	// URL, Kind and Run are for the log. They are stored with the crawl, or the request, already.
+	// URL, Kind and Run are for the log. The crawl or the request already stores them.
 	URL  string     `json:"-"`
 	Kind kinds.Kind `json:"-"`
 	Run  string     `json:"-"`
 }
 
-// bareRobotsFresh is the time for which a robots.txt that could not be stored is not requested
-// again.
+// bareRobotsFresh is the time before a robots.txt that could not be stored is requested again.
 const bareRobotsFresh = 24 * time.Hour
 
-// Bare is the attempt without all that its answer said: only what the guard, the totals and an
-// audit need, and nothing that the database could refuse. A bare robots.txt forbids everything.
+// Bare returns the attempt without the contents of its answer. It keeps only fields that the
+// database cannot refuse, for the guard, the totals and an audit. A bare robots.txt forbids
+// everything.
 func (a Attempt) Bare(why string) Attempt {
 	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
 	a.ContentType, a.GiveUpReason, a.Unchanged = "", "", ""
@@ -147,11 +147,9 @@ func (a Attempt) Bare(why string) Attempt {
 	return a
 }
 
-// attemptErrorMax bounds Attempt.Error, in bytes.
 const attemptErrorMax = 1000
 
-// Clean is the attempt with errors that are fit to store and to show. Its other texts are cleaned
-// where they are read.
+// Clean returns the attempt with clean errors. Its other texts are cleaned when they are read.
 func (a Attempt) Clean() Attempt {
 	a.Error, a.GiveUpReason = CleanText(a.Error, attemptErrorMax), CleanText(a.GiveUpReason, attemptErrorMax)
 	return a
@@ -163,40 +161,39 @@ type Span time.Duration
 // MarshalJSON writes whole milliseconds.
 func (s Span) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Milliseconds()) }
 
-// PageUpdate is what an attempt has found out about a page.
+// PageUpdate holds an attempt's findings about a page.
 type PageUpdate struct {
-	// Failed says that the page has failed for good.
+	// Failed reports whether the page has failed permanently.
 	Failed bool `json:"failed,omitempty"`
 	// Visit is set if the page was read, or is unchanged.
 	Visit *VisitUpdate `json:"visit,omitempty"`
-	// Signals is set if the page was read, and so are the fields below; those of its use also with
-	// Said.
+	// Signals and the fields below are set if the page was read. Usage is also set with Said.
 	Signals *Signals `json:"signals,omitempty"`
-	// Language is the tag of BCP 47 that the page's text has; empty is undetermined.
+	// Language is the BCP 47 tag of the page's text; empty means undetermined.
 	Language string `json:"language,omitempty"`
-	// Extractor is the [ExtractorVersion] that has read the page.
+	// Extractor is the [ExtractorVersion] that read the page.
 	Extractor int `json:"extractor,omitempty"`
-	// Images says that its images were recorded, too.
+	// Images reports whether the page's images were recorded, too.
 	Images bool `json:"images,omitempty"`
-	// IsPage says that it is a page, whatever it was taken for.
+	// IsPage is set if the answer is a page, whatever its expected kind.
 	IsPage bool `json:"is_page,omitempty"`
-	// Outdated is set if the page must be read at its next visit, changed or not: it is gone.
+	// Outdated is set if the page is gone: the next visit must read it, changed or not.
 	Outdated bool `json:"outdated,omitempty"`
-	// Unlisted is set if the page must not be found any more.
+	// Unlisted is set if the page must leave the search index.
 	Unlisted bool   `json:"unlisted,omitempty"`
 	SimHash  *int64 `json:"simhash,omitempty"`
 	NoIndex  bool   `json:"noindex,omitempty"`
 	NoFollow bool   `json:"nofollow,omitempty"`
-	// Usage is the publisher's statement on the page's use, as JSON, if any. Without Signals it
-	// counts only if Said is set.
+	// Usage is the publisher's statement on the page's use, as JSON. Without Signals it counts only
+	// with Said.
 	Usage json.RawMessage `json:"usage,omitempty"`
 	Said  bool            `json:"said,omitempty"`
-	// Trap is why the page is taken for a part of an endless space; empty is not.
+	// Trap is the rule that places the page in an endless space; empty means no trap.
 	Trap         TrapRule `json:"trap,omitempty"`
 	TrapEvidence string   `json:"trap_evidence,omitempty"`
 }
 
-// VisitUpdate is a Visit as a document has it: its time is the attempt's.
+// VisitUpdate is a Visit in a document: the attempt supplies its time.
 type VisitUpdate struct {
 	ETag         string      `json:"etag,omitempty"`
 	LastModified time.Time   `json:"last_modified,omitzero"`
@@ -204,16 +201,16 @@ type VisitUpdate struct {
 	Content      ContentHash `json:"content,omitzero"`
 }
 
-// Signals are the statements of a page on itself, as package extract reads them.
+// Signals holds the statements of a page about itself, as package extract reads them.
 type Signals struct {
-	// Title is the text of the first title element with any: UTF-8, without control characters,
-	// white space collapsed, bounded.
+	// Title is the first non-empty title: UTF-8, bounded, no control characters, collapsed white
+	// space.
 	Title string `json:"title,omitempty"`
 	// Canonical is the first valid link rel=canonical, resolved and canonical.
 	Canonical string `json:"canonical_url,omitempty"`
-	// Generator is the software that the page names as its maker, cleaned as a title is.
+	// Generator is the software named by the page's generator, cleaned like a title.
 	Generator string `json:"generator,omitempty"`
-	// Description is what the page says it is about, cleaned as a title is.
+	// Description is the page's own description, cleaned like a title.
 	Description string `json:"description,omitempty"`
 	// Published and Modified are in UTC, between the years 1980 and 2100; zero means unknown.
 	Published time.Time `json:"published,omitzero"`
@@ -222,48 +219,46 @@ type Signals struct {
 	Icon string `json:"icon,omitempty"`
 	// Feeds are the URLs of its RSS, Atom and JSON feeds, canonical, at most FeedsMax.
 	Feeds []string `json:"feeds,omitempty"`
-	// Images counts its images; nil where they were not looked for.
+	// Images counts its images; nil if they were not counted.
 	Images *ImageCounts `json:"images,omitempty"`
 }
 
-// ExtractorVersion counts the ways in which pages were read. A page that an earlier one has read is
-// read again at its next fetch, even if unchanged. Raise it to find more, or better, on pages.
+// ExtractorVersion numbers the page readers. The next fetch reads a page again if an earlier
+// version read it, even if it is unchanged. Raise it to extract more, or better, data.
 const ExtractorVersion = 3
 
 // FeedsMax caps Signals.Feeds. Pages have two, one of posts and one of comments.
 const FeedsMax = 4
 
-// Charge is what a page counts for in its patterns.
+// Charge adds a page to the counts of its patterns.
 type Charge struct {
-	// Patterns are the page's, the widest first.
+	// Patterns are the page's patterns, the widest first.
 	Patterns []string `json:"patterns"`
-	// Duplicate says that the page brought nothing new, Copy that its canonical URL is another
-	// page.
+	// Duplicate is set if the page brought nothing new, Copy if its canonical URL is another page.
 	Duplicate bool `json:"duplicate,omitempty"`
 	Copy      bool `json:"copy,omitempty"`
-	// Redirect says that the page leads to another, and brings nothing new if that is known
-	// already.
+	// Redirect is set if the page redirects to another. It brings nothing new if that page is known.
 	Redirect bool `json:"redirect,omitempty"`
 	// Shared and Fingerprints replace the memory of the widest pattern; empty leaves it.
 	Shared       []byte `json:"shared,omitempty"`
 	Fingerprints []byte `json:"fingerprints,omitempty"`
 }
 
-// Rel are marks of a link (rel="ugc", rel="sponsored"), as bits. It is an on-disk format.
+// Rel holds the marks of a link (rel="ugc", rel="sponsored") as bits. It is an on-disk format.
 type Rel uint8
 
 // The marks of links.
 const (
-	RelUGC       Rel = 1 << iota // a link that a user of the site has made
-	RelSponsored                 // a link that was paid for
-	RelCanonical                 // the page's own canonical URL, which no reader sees
+	RelUGC       Rel = 1 << iota // made by a user of the site
+	RelSponsored                 // paid for
+	RelCanonical                 // the page's own canonical URL, which readers do not see
 	RelAlternate                 // the page in another language, likewise
 )
 
-// InHead reports whether a link is one that no reader of its page sees.
+// InHead reports whether readers of the page do not see the link.
 func (r Rel) InHead() bool { return r&(RelCanonical|RelAlternate) != 0 }
 
-// Names are the marks as pages write them.
+// Names returns the marks as pages write them.
 func (r Rel) Names() []string {
 	var names []string
 	for i, name := range []string{"ugc", "sponsored", "canonical", "alternate"} {
@@ -281,50 +276,49 @@ type Link struct {
 	Origin   string     `json:"origin"`
 	Kind     kinds.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
-	// Registered is the registered domain of Domain; empty if it is Domain itself, or for a link
-	// within it.
+	// Registered is the registered domain of Domain; empty if they are equal, or for an internal link.
 	Registered string `json:"registered,omitempty"`
 	NoFollow   bool   `json:"nofollow,omitempty"`
-	// Rel is what it says of who is behind it, and Anchor its text.
+	// Rel holds the link's marks, and Anchor its text.
 	Rel    Rel    `json:"rel,omitempty"`
 	Anchor string `json:"anchor,omitempty"`
-	// Priority is that of its crawl; nil is what its depth makes of it.
+	// Priority is the priority of its crawl; nil means that its depth determines it.
 	Priority *int `json:"priority,omitempty"`
-	// Trap is why it is not to be crawled; empty where it is.
+	// Trap is the rule that forbids crawling it; empty means no trap.
 	Trap         TrapRule `json:"trap,omitempty"`
 	TrapEvidence string   `json:"trap_evidence,omitempty"`
 }
 
-// Follow says how pages found become part of a run.
+// Follow defines how found pages are added to a run.
 type Follow struct {
 	Depth     int `json:"depth"`
 	Redirects int `json:"redirects,omitempty"`
 	// SeedsOnly leaves out domains that the run has not seeded.
 	SeedsOnly bool `json:"seeds_only,omitempty"`
-	// MaxSubdomains limits the domains of one registered domain in a run; nil is no limit.
+	// MaxSubdomains limits the domains of one registered domain in a run; nil means no limit.
 	MaxSubdomains *int64 `json:"max_subdomains,omitempty"`
-	// Seed makes their domains seeded.
+	// Seed marks their domains as seeded.
 	Seed bool `json:"seed,omitempty"`
 }
 
-// KnownLinks says it for the links of each kind that a page had at its last visit.
+// KnownLinks holds a Follow for each kind of link that a page had at its last visit.
 type KnownLinks struct {
 	Link     *Follow `json:"link,omitempty"`
 	Redirect *Follow `json:"redirect,omitempty"`
 	Sitemap  *Follow `json:"sitemap,omitempty"`
 	Feed     *Follow `json:"feed,omitempty"`
-	// Image is for the images that it names.
+	// Image applies to the page's images.
 	Image *Follow `json:"image,omitempty"`
 }
 
-// Recorded is what became of an attempt.
+// Recorded is the result of recording an attempt.
 type Recorded struct {
-	// Closed is false if the attempt was closed before, as dead: then nothing was recorded.
+	// Closed is false if the attempt was already closed as dead: then nothing was recorded.
 	Closed bool
-	// News says that other domains have become due, unknown to the dispatcher.
+	// News reports whether other domains have become due without the dispatcher's knowledge.
 	News bool
-	// Facts are the domain's now.
+	// Facts are the domain's facts now.
 	Facts Facts
-	// Ended is for Attempt.Ended, should it have to be recorded again.
+	// Ended is the value for Attempt.Ended if it must be recorded again.
 	Ended time.Time
 }

@@ -11,35 +11,35 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// ControlType is what a person can decide about a domain. The values are stored.
+// ControlType is a kind of decision about a domain, made by a person. The values are stored.
 type ControlType string
 
-// The decisions a person can make.
+// The decisions that a person can make.
 const (
-	ControlPause  ControlType = "pause"  // makes no request until it is lifted or its time is over
+	ControlPause  ControlType = "pause"  // makes no request until it is lifted or has expired
 	ControlStop   ControlType = "stop"   // makes no request until the domain is seeded again
 	ControlBlock  ControlType = "block"  // makes no request, in any run, until it is lifted
-	ControlDelay  ControlType = "delay"  // sets a least delay beside those of the runs and of robots.txt
-	ControlBudget ControlType = "budget" // sets the requests that each run may make
-	ControlWindow ControlType = "window" // sets when requests may be made, beside the windows of the runs
+	ControlDelay  ControlType = "delay"  // sets a minimum delay beside runs and robots.txt
+	ControlBudget ControlType = "budget" // sets the number of requests that each run may make
+	ControlWindow ControlType = "window" // sets hours of requests, beside the windows of the runs
 )
 
-// ControlTypes are all of them.
+// ControlTypes lists every ControlType.
 var ControlTypes = []ControlType{ControlPause, ControlStop, ControlBlock, ControlDelay, ControlBudget, ControlWindow}
 
-// Control is what a person has decided about a domain.
+// Control is a person's decision about a domain.
 type Control struct {
 	Type ControlType `json:"kind"`
 	// Value is the milliseconds of a delay, the pages of a budget, or the text of a window.
 	Value  json.RawMessage `json:"value,omitempty"`
 	Reason string          `json:"reason,omitempty"`
-	// List is the list that blocks it, by Entry; without one the domain is not on the allow list.
+	// List and Entry name the blocking list and its entry; empty means missing on the allow list.
 	List  string `json:"list,omitempty"`
 	Entry string `json:"entry,omitempty"`
-	// SetBy names who or what made the decision.
+	// SetBy names the person or program that made the decision.
 	SetBy string    `json:"set_by"`
 	SetAt time.Time `json:"set_at,omitzero"`
-	// Until is when it ends by itself; zero is not before it is lifted.
+	// Until is the time of expiry; zero means no expiry.
 	Until time.Time `json:"until,omitzero"`
 	// Decision identifies the decision, so that it is stored once; empty does not.
 	Decision string `json:"-"`
@@ -51,7 +51,7 @@ const (
 	ControlByMax     = 200
 )
 
-// Validate checks a control that is to be stored at an instant. Errors wrap ErrInvalid.
+// Validate checks a control that will be stored at an instant. Errors wrap ErrInvalid.
 func (c Control) Validate(now time.Time) error {
 	switch {
 	case len(c.Reason) > ControlReasonMax:
@@ -64,7 +64,7 @@ func (c Control) Validate(now time.Time) error {
 	return nil
 }
 
-// Listed says which list blocks a domain, and by what; empty where none does.
+// Listed returns the blocking list and its entry; empty if no list blocks the domain.
 func (c Control) Listed() string {
 	switch {
 	case c.List == "":
@@ -75,18 +75,18 @@ func (c Control) Listed() string {
 	return "on the " + c.List + " list (" + c.Entry + ")"
 }
 
-// Controls are those in force for a domain, at most one of a kind.
+// Controls are a domain's controls in force, at most one of a kind.
 type Controls []Control
 
-// Refusal is why no address of a host may be asked.
+// Refusal explains why every address of a host is forbidden.
 type Refusal struct {
-	// Addr is one of them.
+	// Addr is one of the addresses.
 	Addr netip.Addr
-	// Listed is the list that forbids it; zero means that the address is not public.
+	// Listed names the forbidding list; zero means that the address is not public.
 	Listed Control
 }
 
-// Forbidding returns the control of the first rank that lets no request be made at an instant.
+// Forbidding returns the control of the first rank that forbids requests at an instant.
 func (cs Controls) Forbidding(now time.Time) (first Control, found bool) {
 	rank := func(c Control) int { return reasons.OfControl(string(c.Type)).Row().Rank }
 	for _, c := range cs {
@@ -98,63 +98,63 @@ func (cs Controls) Forbidding(now time.Time) (first Control, found bool) {
 	return first, found
 }
 
-// Delay is the least delay that a person has set; 0 where none is.
+// Delay returns the minimum delay set by a person; 0 if not set.
 func (cs Controls) Delay() time.Duration {
 	var ms Millis
 	cs.value(ControlDelay, &ms)
 	return time.Duration(ms)
 }
 
-// Budget is the requests that each run may make; false where none is set.
+// Budget returns the number of requests that each run may make; false if not set.
 func (cs Controls) Budget() (pages int64, set bool) {
 	set = cs.value(ControlBudget, &pages)
 	return pages, set
 }
 
-// Window is the text of the windows that a person has set; empty where none are.
+// Window returns the text of the windows set by a person; empty if not set.
 func (cs Controls) Window() string {
 	var text string
 	cs.value(ControlWindow, &text)
 	return text
 }
 
-// value reads the value of the control of a kind; without one it leaves v as it is.
+// value reads the value of the control of a kind. It leaves v unchanged without a control.
 func (cs Controls) value(kind ControlType, v any) bool {
 	i := slices.IndexFunc(cs, func(c Control) bool { return c.Type == kind })
 	return i >= 0 && json.Unmarshal(cs[i].Value, v) == nil
 }
 
-// RunAction is what is done to a run. The values are stored.
+// RunAction is an action on a run. The values are stored.
 type RunAction string
 
-// What can be done to a run.
+// The actions on a run.
 const (
-	ChangeCreate RunAction = "create" // makes it
+	ChangeCreate RunAction = "create" // creates it
 	ChangeSet    RunAction = "set"    // changes settings, from the next request on
 	ChangePause  RunAction = "pause"  // begins no request until it is resumed, or until an instant
 	ChangeResume RunAction = "resume" // continues a run that was paused, stopped or done
 	ChangeStop   RunAction = "stop"   // ends it until it is resumed
 )
 
-// RunChange is what somebody has done to a run.
+// RunChange is a person's or a program's action on a run.
 type RunChange struct {
 	Action RunAction `json:"kind"`
-	// Settings are those that ChangeSet changes; the fields that are nil stay.
+	// Settings holds the settings that ChangeSet changes; nil fields keep their value.
 	Settings settings.Settings `json:"settings,omitzero"`
 	Reason   string            `json:"reason,omitempty"`
-	// Until is when a pause ends by itself; zero is not before it is resumed.
+	// Until ends a pause; zero means that the pause lasts until the run is resumed.
 	Until time.Time `json:"until,omitzero"`
-	// SetBy names who or what made it.
+	// SetBy names the person or program that made the change.
 	SetBy string    `json:"set_by"`
 	SetAt time.Time `json:"set_at,omitzero"`
-	// Decision names it where it is stored, so that it is made once; empty does not.
+	// Decision identifies the change, so that it is made once; empty does not.
 	Decision string `json:"-"`
-	// Was and Value are, of one that was made, the changed settings before and after.
+	// Was and Value hold the changed settings of a completed change, before and after.
 	Was   map[string]json.RawMessage `json:"was,omitempty"`
 	Value map[string]json.RawMessage `json:"value,omitempty"`
 }
 
-// Validate checks a change that is to be made at an instant. Errors wrap ErrInvalid.
+// Validate checks a change that will be made at an instant. Errors wrap ErrInvalid.
 func (c RunChange) Validate(now time.Time) error {
 	if err := (Control{Reason: c.Reason, SetBy: c.SetBy, Until: c.Until}).Validate(now); err != nil {
 		return err

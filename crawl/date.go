@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The forms of a date with a zone that is a part of it, and of one without.
+// The formats of dates that include a zone, and of dates without a zone.
 var (
 	zonedLayouts = []string{
 		time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05-0700", "2006-01-02T15:04-0700", "2006-01-02 15:04:05Z07:00",
@@ -20,7 +20,7 @@ var (
 	}
 )
 
-// ParseTime is [ParseDate] for when something was written, between the years 1980 and 2100.
+// ParseTime is [ParseDate] for dates of publication, between the years 1980 and 2100.
 func ParseTime(text string) time.Time {
 	if at := ParseDate(text); 1980 <= at.Year() && at.Year() <= 2100 {
 		return at
@@ -28,10 +28,10 @@ func ParseTime(text string) time.Time {
 	return time.Time{}
 }
 
-// ParseDate reads a date as pages, headers, feeds and sitemaps have it: RFC 3339, RFC 822,
-// RFC 850, the forms of HTML (section 2.3.5) and what else is common. Without a zone, or with
-// one that RFC 822 does not know, it is in UTC. It returns the date in UTC, between the years
-// 1970 and 9999, which JSON and Postgres can hold; zero if the text is no such date.
+// ParseDate reads a date of a page, header, feed or sitemap: RFC 3339, RFC 822, RFC 850, the forms
+// of HTML (section 2.3.5) and other common forms. UTC replaces a zone that is missing or unknown to
+// RFC 822. It returns the date in UTC, between the years 1970 and 9999, which JSON and Postgres can
+// hold. It returns zero if the text is no such date.
 func ParseDate(text string) time.Time {
 	const longest = 64 // "Wednesday, 30 September 2026 15:00:00.000000000 +0000" has 53
 	if text == "" || len(text) > longest {
@@ -62,12 +62,12 @@ func parseAny(text string, layouts []string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// zones are the names of RFC 822, section 5.1, that are not UTC: their hours from it.
+// zones maps the zones of RFC 822, section 5.1, other than UTC, to their hours from UTC.
 var zones = map[string]int{
 	"EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7, "PDT": -7, "PST": -8,
 }
 
-// cutZone takes the zone off the end of a date, "-0700" or a name, and returns its offset from UTC.
+// cutZone cuts the zone off the end of a date, "-0700" or a name, and returns its offset from UTC.
 func cutZone(text string) (date string, offset time.Duration) {
 	at := strings.LastIndexByte(text, ' ')
 	if at < 0 {

@@ -9,18 +9,18 @@ import (
 
 // Errors that any layer may return and callers test with errors.Is.
 var (
-	// ErrNotFound says that the thing asked for is not stored.
+	// ErrNotFound reports that a requested item is not stored.
 	ErrNotFound = errors.New("not found")
-	// ErrFull says that a store has no room for it.
+	// ErrFull reports that a store is full.
 	ErrFull = errors.New("there is no room")
 	// ErrInvalid is [settings.ErrInvalid].
 	ErrInvalid = settings.ErrInvalid
-	// ErrRefused says that the database will never take a value.
+	// ErrRefused reports that the database will never accept a value.
 	ErrRefused = errors.New("refused by the database")
 )
 
-// NotNow returns an error that wraps ErrInvalid, without its text: the input is valid, and the present
-// state of its subject forbids the request. The format names the state and a remedy.
+// NotNow returns an error that wraps ErrInvalid, without its text, for a valid input that the
+// present state of its subject forbids. The format names the state and a remedy.
 func NotNow(format string, args ...any) error { return notNow{fmt.Errorf(format, args...)} }
 
 type notNow struct{ error }

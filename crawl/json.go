@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// JSONFault describes an error of JSON that a person has written, from encoding/json or a type's
-// own UnmarshalJSON. The result wraps ErrInvalid; an error that does so already, or nil, is
-// returned as it is.
+// JSONFault describes an error in a person's JSON, from encoding/json or a type's own
+// UnmarshalJSON. The result wraps ErrInvalid. It returns nil, and such an error, unchanged.
 func JSONFault(err error) error {
 	if err == nil || errors.Is(err, ErrInvalid) {
 		return err

@@ -7,39 +7,38 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Start asks the guard for a lease: the right to make one request now. It is one document.
+// Start requests a lease from the guard: the right to make one request now. It is one document.
 type Start struct {
 	// CrawlID is the crawl to begin; 0 for a prerequisite, which gets a row by this.
 	CrawlID int64 `json:"crawl_id"`
 	RunID   int64 `json:"run_id"`
-	// Domain is the one asked, which a redirect of robots.txt may have chosen.
+	// Domain is the requested domain, which a redirect of robots.txt may have chosen.
 	Domain string     `json:"domain"`
 	Origin string     `json:"origin"`
 	URL    string     `json:"url"`
 	Kind   kinds.Kind `json:"kind"`
-	// Prerequisite marks what is asked for because a page needs it.
+	// Prerequisite marks a request that a page depends on.
 	Prerequisite bool `json:"prerequisite,omitempty"`
-	// RetryPriority is the priority of another try, if this one fails or its worker dies; nil is no
-	// other.
+	// RetryPriority is a retry's priority, if this fails or its worker dies; nil means no retry.
 	RetryPriority *int `json:"retry_priority,omitempty"`
-	// Shared are the slots that the request shares with other domains.
+	// Shared lists the slots that the request shares with other domains.
 	Shared []SharedSlot `json:"shared"`
-	// Hold is the time for which the domain's slot stays closed if nothing releases it. Span is the
-	// longest time of a request, after which shared slots are closed for their own delay.
+	// Hold is the time before the domain's slot reopens if nothing releases it. Span is the longest
+	// duration of a request, after which shared slots are closed for their own delay.
 	Hold Millis `json:"hold_ms"`
 	Span Millis `json:"span_ms"`
-	// Queued means that the caller has waited for its place in a shared slot's queue.
+	// Queued is set if the caller has waited for its turn in a shared slot's queue.
 	Queued bool `json:"queued"`
-	// RunBudget, DomainBudget and RegisteredBudget limit the requests that the run may have begun
-	// in all, to the domain, and to its registered domain; nil is no limit.
+	// RunBudget, DomainBudget and RegisteredBudget limit the run's requests in all, to the domain, and
+	// to its registered domain; nil means no limit.
 	RunBudget        *int64 `json:"run_budget,omitempty"`
 	DomainBudget     *int64 `json:"domain_budget,omitempty"`
 	RegisteredBudget *int64 `json:"registered_budget,omitempty"`
-	// ImageBudget is the limit in place of them for images (kinds.Image).
+	// ImageBudget replaces these limits for images (kinds.Image).
 	ImageBudget *int64 `json:"image_budget,omitempty"`
-	// Claim is how long the domain's claim is renewed for.
+	// Claim is the duration of the renewed claim on the domain.
 	Claim Millis `json:"claim_ms"`
-	// Worker is the id of the worker that makes the request; 0 means that it has none.
+	// Worker is the id of the worker that makes the request; 0 means no worker.
 	Worker int32 `json:"worker,omitempty"`
 }
 
@@ -52,19 +51,18 @@ type SharedSlot struct {
 // Lease is the guard's answer.
 type Lease struct {
 	Granted bool
-	// CrawlID is the crawl that has the lease, when granted.
+	// CrawlID is the crawl that holds the lease, if granted.
 	CrawlID int64
-	// Wait is the time to wait before asking again, if not granted, and Reason why. With
-	// reasons.Stale, or if a person forbids the request, there is nothing to wait for.
+	// Wait is the time before the next request for a lease, if not granted, and Reason its cause. A
+	// wait is useless with reasons.Stale, or if a person forbids the request.
 	Wait   time.Duration
 	Reason reasons.Reason
 }
 
-// How long claims last: the right of one workflow to serve a domain.
+// The durations of claims: the right of one workflow to serve a domain.
 const (
-	// ClaimStart is the time that a dispatcher's claim lasts unless the domain's first request
-	// renews it.
+	// ClaimStart is the duration of a dispatcher's claim before the domain's first request renews it.
 	ClaimStart = time.Minute
-	// ClaimRenewed is how long a request's lasts. A longer wait renews it first.
+	// ClaimRenewed is the duration of a request's claim. A longer wait renews it first.
 	ClaimRenewed = 30 * time.Minute
 )

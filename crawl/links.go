@@ -1,32 +1,32 @@
 package crawl
 
-// Rank is the worth of a domain or a page by who links to it, as computed last.
+// Rank is the last computed worth of a domain or a page by its links.
 type Rank struct {
 	// Domains counts the registered domains that link to it.
 	Domains int `json:"domains"`
-	// Score is from 0 to 1; each 0.2 is ten times as much.
+	// Score is from 0 to 1; each 0.2 means ten times as much.
 	Score float64 `json:"score"`
 }
 
-// RankedDomain is a domain and what it is worth.
+// RankedDomain is a domain and its worth.
 type RankedDomain struct {
 	Domain string `json:"domain"`
 	Rank
 }
 
-// RankedPage is a page and what it is worth.
+// RankedPage is a page and its worth.
 type RankedPage struct {
 	ID int64
 	Rank
 }
 
-// PageRanks are the worth of the pages with ids in (After, Upto]; a page that is missing has none.
+// PageRanks holds the worth of the pages with ids in (After, Upto]; a missing page has no worth.
 type PageRanks struct {
 	After, Upto int64
 	Pages       []RankedPage
 }
 
-// IDs are those of the pages that are worth something.
+// IDs returns the ids of the pages.
 func (p PageRanks) IDs() []int64 {
 	ids := make([]int64, len(p.Pages))
 	for i, r := range p.Pages {
@@ -35,7 +35,7 @@ func (p PageRanks) IDs() []int64 {
 	return ids
 }
 
-// Anchors are what other domains call a page of a domain.
+// Anchors holds the texts of other domains' links to a page.
 type Anchors struct {
 	Page   int64
 	Domain string
@@ -45,7 +45,7 @@ type Anchors struct {
 // Anchor is the text of a link from a domain.
 type Anchor struct{ Domain, Text string }
 
-// AnchorTerms are the terms of what others call a page.
+// AnchorTerms holds the terms of other domains' links to a page.
 type AnchorTerms struct {
 	Page  int64  `json:"page_id"`
 	Terms string `json:"terms"`

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Millis is a duration that documents write as whole milliseconds, rounded up, so
-// that a wait of that long never ends early. In JSON null is 0.
+// Millis is a duration that documents write as whole milliseconds, rounded up, so that its wait
+// never ends early. In JSON null means 0.
 type Millis time.Duration
 
 // MarshalJSON writes whole milliseconds.
@@ -16,7 +16,7 @@ func (m Millis) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, m.Count(), 10), nil
 }
 
-// Count is the number of whole milliseconds, rounded up.
+// Count returns the number of whole milliseconds, rounded up.
 func (m Millis) Count() int64 {
 	d := time.Duration(m)
 	n := int64(d / time.Millisecond)
@@ -26,7 +26,7 @@ func (m Millis) Count() int64 {
 	return n
 }
 
-// UnmarshalJSON reads whole milliseconds, and cuts them to the longest Duration.
+// UnmarshalJSON reads whole milliseconds, and caps them at the longest Duration.
 func (m *Millis) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*m = 0
@@ -40,7 +40,7 @@ func (m *Millis) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MillisOf is a number of milliseconds.
+// MillisOf converts a number of milliseconds. It caps it at the longest Duration.
 func MillisOf(n int64) Millis {
 	const most = math.MaxInt64 / int64(time.Millisecond)
 	return Millis(time.Duration(min(max(n, -most), most)) * time.Millisecond)

@@ -10,29 +10,28 @@ import (
 // The Temporal task queues of every Mosey worker.
 const (
 	TaskQueue = "mosey" // workflows and fetches
-	// ControlTaskQueue has dispatch, seeding, finishing and people's commands, which never wait
-	// behind fetches.
+	// ControlTaskQueue serves dispatch, seeding, finishing and commands, never behind fetches.
 	ControlTaskQueue = "mosey-control"
 )
 
-// ProductToken is the name robots.txt knows the crawler by (RFC 9309 §2.2.1).
+// ProductToken is the crawler's name in robots.txt (RFC 9309 §2.2.1).
 const ProductToken = "mosey"
 
-// SeedWorkflowID names the nth seeding of a run.
+// SeedWorkflowID returns the workflow ID of a run's nth seeding.
 func SeedWorkflowID(run string, n int64) string {
 	return "seed/" + run + "/" + strconv.FormatInt(n, 10)
 }
 
-// CrawlWorkflowID names a run's dispatcher.
+// CrawlWorkflowID returns the workflow ID of a run's dispatcher.
 func CrawlWorkflowID(run string) string { return "crawl/" + run }
 
-// DatabaseWorkflowID is the workflow that tells whose a namespace is.
+// DatabaseWorkflowID identifies the workflow that names the owner of a namespace.
 const DatabaseWorkflowID = "mosey/database"
 
-// DomainWorkflowID names a domain's workflow: one, whatever the number of runs.
+// DomainWorkflowID returns the ID of a domain's only workflow, whatever the number of runs.
 func DomainWorkflowID(domain string) string { return "domain/" + domain }
 
-// WorkflowSubject is the domain or the run that a workflow's ID names, if any.
+// WorkflowSubject returns the domain or the run that a workflow's ID names, if any.
 func WorkflowSubject(id string) (domain, run string) {
 	kind, name, _ := strings.Cut(id, "/")
 	switch kind {
@@ -48,20 +47,20 @@ func WorkflowSubject(id string) (domain, run string) {
 	return "", ""
 }
 
-// Temporal search attributes, of keywords. Their names are an on-disk format.
+// Temporal search attributes of type keyword. Their names are an on-disk format.
 const (
 	AttrDomain = "MoseyDomain" // the domain of a DomainWorkflow
-	AttrRun    = "MoseyRun"    // the runs that a workflow works for
-	AttrStatus = "MoseyStatus" // what a workflow is doing
+	AttrRun    = "MoseyRun"    // the runs that a workflow serves
+	AttrStatus = "MoseyStatus" // a workflow's present activity
 )
 
-// RunNameMax is the longest name a run may have, in bytes.
+// RunNameMax is the maximum length of a run's name, in bytes.
 const RunNameMax = 100
 
 var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// ValidateRunName checks a run's name: at most RunNameMax bytes that survive in workflow IDs, URLs
-// and shells.
+// ValidateRunName checks a run's name: at most RunNameMax bytes, safe in workflow IDs, URLs and
+// shells.
 func ValidateRunName(name string) error {
 	switch {
 	case name == "":
@@ -74,8 +73,9 @@ func ValidateRunName(name string) error {
 	return nil
 }
 
-// AgentOf is the product token of a User-Agent for robots.txt: all before the first slash or space,
-// in lower case. RFC 9309 §2.2.1 allows letters, '_' and '-'; anything else wraps ErrInvalid.
+// AgentOf returns the product token of a User-Agent for robots.txt: the text before the first slash
+// or space, in lower case. RFC 9309 §2.2.1 allows letters, '_' and '-'; else the error wraps
+// ErrInvalid.
 func AgentOf(userAgent string) (string, error) {
 	token := strings.ToLower(userAgent)
 	if i := strings.IndexAny(token, "/ \t"); i >= 0 {

@@ -1,23 +1,22 @@
 package crawl
 
-// Outcome is how an attempt to fetch a page ended; empty is pending or in flight. The values are an
-// on-disk format: the labels of the database type crawl_outcome.
+// Outcome is the result of an attempt to fetch a page; empty means pending or in flight. The values
+// are an on-disk format: the labels of the database type crawl_outcome.
 type Outcome string
 
 // The outcomes an attempt can have.
 const (
 	OutcomeSuccess Outcome = "success" // any answer below 400, redirects included
-	// OutcomeFailed is an attempt without a usable answer: DNS, TLS, a reset connection, malformed
-	// HTTP, or a dead worker.
+	// OutcomeFailed has no usable answer: DNS, TLS, a reset, malformed HTTP, or a dead worker.
 	OutcomeFailed        Outcome = "failed"
-	OutcomeTimeout       Outcome = "timeout"        // an attempt that ran into one of the time limits
-	OutcomeBlockedRobots Outcome = "blocked_robots" // a page its robots.txt disallows: no request was made
+	OutcomeTimeout       Outcome = "timeout"        // an attempt that exceeded a time limit
+	OutcomeBlockedRobots Outcome = "blocked_robots" // disallowed by robots.txt, not requested
 	OutcomeBlocked4xx    Outcome = "blocked_4xx"    // an answer from 400 to 499
 	OutcomeBlocked5xx    Outcome = "blocked_5xx"    // an answer from 500 to 599
-	OutcomeSkipped       Outcome = "skipped"        // a page that is fresh, or a trap: no request was made
+	OutcomeSkipped       Outcome = "skipped"        // a fresh page, or a trap: not requested
 )
 
-// Outcomes lists every outcome, in the order reports show them.
+// Outcomes lists every outcome in the order of reports.
 func Outcomes() []Outcome {
 	return []Outcome{
 		OutcomeSuccess, OutcomeBlockedRobots, OutcomeBlocked4xx,
@@ -25,7 +24,7 @@ func Outcomes() []Outcome {
 	}
 }
 
-// OutcomeOfStatus classes an HTTP status code; others than 100 to 599 are OutcomeFailed.
+// OutcomeOfStatus classifies an HTTP status code; codes outside 100 to 599 are OutcomeFailed.
 func OutcomeOfStatus(code int) Outcome {
 	switch code / 100 {
 	case 1, 2, 3:
@@ -47,12 +46,11 @@ const (
 	DomainActive    DomainStatus = "active"    // has a workflow, or is about to have one
 	DomainExhausted DomainStatus = "exhausted" // has nothing left to crawl
 	DomainBlocked   DomainStatus = "blocked"   // was stopped by a person, or refuses all requests
-	// DomainUnreachable does not answer as it should. Like a domain that refuses all requests, it
-	// is tried again later.
+	// DomainUnreachable gives no usable answers. Like a refusing domain, it is retried later.
 	DomainUnreachable DomainStatus = "unreachable"
 )
 
-// DomainStatuses lists them in the order in which they are shown.
+// DomainStatuses lists every DomainStatus in display order.
 var DomainStatuses = []DomainStatus{DomainPending, DomainActive, DomainExhausted, DomainBlocked, DomainUnreachable}
 
 // RunStatus is the state of a run: the labels of the database type run_status.
@@ -66,21 +64,21 @@ const (
 	RunDone    RunStatus = "done"    // has nothing due, or has spent its budget
 )
 
-// TrapRule is the kind of endless space that a URL may be part of. The values are stored.
+// TrapRule is a kind of endless space that a URL may be part of. The values are stored.
 type TrapRule string
 
 // The kinds of traps. Package traps has the bounds.
 const (
 	TrapDepth   TrapRule = "path depth"        // a path of too many segments
 	TrapLength  TrapRule = "path length"       // a path of too many bytes
-	TrapRepeat  TrapRule = "repeated segments" // a path that repeats itself, by links with a wrong base
+	TrapRepeat  TrapRule = "repeated segments" // a repetitive path, by links with a wrong base
 	TrapDate    TrapRule = "far date"          // a date so far off that only a calendar can name it
 	TrapSession TrapRule = "session id"        // a value like a session id, of an unknown name
 	TrapQuery   TrapRule = "query parameters"  // a query of too many parameters
 	TrapPattern TrapRule = "pattern"           // a pattern of URLs whose pages brought nothing new
 )
 
-// Trap is the rule, and the evidence in words. The zero value is no trap.
+// Trap is a trap's rule and its evidence as text. The zero value means no trap.
 type Trap struct {
 	Rule     TrapRule `json:"kind"`
 	Evidence string   `json:"evidence"`

@@ -7,11 +7,11 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Recrawl is what an attempt has told of when its page is to be asked for again.
+// Recrawl is an attempt's schedule for its page's next request.
 type Recrawl struct {
 	// History is a recrawl.History.
 	History json.RawMessage `json:"history"`
-	// In is how long after the attempt's end; nil is not by itself.
+	// In is the wait after the attempt's end; nil means no automatic request.
 	In *Millis `json:"in_ms,omitempty"`
 	// Source is the domain's recrawl.Source, if it has changed.
 	Source json.RawMessage `json:"source,omitempty"`
@@ -23,32 +23,32 @@ type DomainRecrawl struct {
 	Source json.RawMessage `json:"source,omitempty"`
 }
 
-// RecrawlOf says which pages are asked for again, and where.
+// RecrawlOf selects the pages to request again, and their run.
 type RecrawlOf struct {
-	// RunID is the run of the pages, and IntoID the one that requests them, perhaps the same.
+	// RunID is the run of the pages. IntoID is the run that requests them, perhaps the same.
 	RunID, IntoID int64
-	// Domain is the only one whose pages are asked for; empty is all.
+	// Domain limits the pages to one domain; empty means all domains.
 	Domain string
-	// Before is when they were fetched last.
+	// Before is the upper bound of their last fetch.
 	Before time.Time
-	// Only is what of them is asked for; empty is pages and images.
+	// Only limits the kinds of pages; empty means pages and images.
 	Only settings.Only
 }
 
-// RecrawlProgress is how far a run has come in asking for its old pages again.
+// RecrawlProgress is a run's progress in requesting its old pages again.
 type RecrawlProgress struct {
-	// Page is the last that was looked at.
+	// Page is the last checked page.
 	Page int64 `json:"page"`
-	// Pending counts those that are pending by it.
+	// Pending counts the pages that this made pending.
 	Pending int `json:"pending"`
 }
 
-// News is what a sitemap or a feed says of a page: that it was changed at an instant.
+// News is a page's time of change, declared by a sitemap or a feed.
 type News struct {
 	Domain  string    `json:"domain"`
 	URL     string    `json:"url"`
 	Changed time.Time `json:"changed"`
 }
 
-// NewsMax caps how much of that is taken from one sitemap or feed.
+// NewsMax caps the news read from one sitemap or feed.
 const NewsMax = 1000

@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Run is a stored run: every setting is set.
+// Run is a stored run. Every setting is set.
 type Run struct {
 	ID         int64             `json:"-"`
 	Name       string            `json:"run"`
@@ -16,25 +16,25 @@ type Run struct {
 	Settings   settings.Settings `json:"settings"`
 	StartedAt  time.Time         `json:"started_at"`
 	FinishedAt time.Time         `json:"finished_at,omitzero"`
-	// BeganAt is the first pass of its dispatcher, if any: MaxTime counts from then.
+	// BeganAt is the first pass of its dispatcher, if any: the start of MaxTime.
 	BeganAt time.Time `json:"began_at,omitzero"`
-	// PausedUntil is when a pause ends by itself; zero is not before it is resumed.
+	// PausedUntil ends a pause; zero means that it lasts until the run is resumed.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// OpensAt is the opening of its closed window, and LookedAt the last pass of its dispatcher.
 	OpensAt  time.Time `json:"opens_at,omitzero"`
 	LookedAt time.Time `json:"looked_at,omitzero"`
-	// Crowded says that more domains are due than may be active.
+	// Crowded is set if more domains are due than may be active.
 	Crowded bool `json:"-"`
-	// PagesStarted counts requests begun for pages, while MaxPages limits them.
+	// PagesStarted counts page requests begun, while MaxPages limits them.
 	PagesStarted int64 `json:"-"`
-	// Spent is the budget that lets the run make no further request, but for that of pages.
+	// Spent is the budget, other than of pages, that forbids all further requests of the run.
 	Spent Budget `json:"spent,omitempty"`
-	// Widening says that links of what it has crawled are to be looked at again.
+	// Widening is set if the links of its crawled pages must be checked again.
 	Widening bool `json:"-"`
 }
 
-// LatestRuns returns the runs that run, and the latest of the others, most in all if fewer run. Runs
-// are in the order of their start.
+// LatestRuns returns the running runs and the latest others, most in all if fewer are running. The
+// runs are in the order of their start.
 func LatestRuns(runs []Run, most int) []Run {
 	left := max(len(runs)-most, 0) // to leave out
 	return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool {
@@ -46,47 +46,46 @@ func LatestRuns(runs []Run, most int) []Run {
 	})
 }
 
-// Activity is what keeps a run going.
+// Activity counts the domains that keep a run active.
 type Activity struct {
-	// Active counts the domains that the run has claimed, Busy all claimed domains with work for
-	// it.
+	// Active counts the domains claimed by the run, Busy all claimed domains with work for it.
 	Active, Busy int
 	// Held counts the domains with work for it that are paused, or outside of their window.
 	Held int
 }
 
-// Left is what a run has left when nothing of it is due.
+// Left describes the remaining work of a run without due pages.
 type Left struct {
-	// Pending says that there are pages, which cannot be requested now.
+	// Pending is set if there are pages that cannot be requested now.
 	Pending bool
-	// Due says that some may be requested all the same, as far as the run's windows let it.
+	// Due is set if some pages may still be requested, apart from the run's windows.
 	Due bool
-	// Budget is the budget of the run that is spent, but for that of pages.
+	// Budget is the run's spent budget, other than of pages.
 	Budget Budget
-	// Started counts requests, while the run has a budget, and Spent the domains, up to LeftBound,
-	// that have no more budget.
+	// Started counts requests if the run has a budget, Spent domains without a budget, up to
+	// LeftBound.
 	Started, Spent int64
 }
 
-// LeftBound is where Left stops counting.
+// LeftBound is the limit of the counts in Left.
 const LeftBound = 1000
 
-// Finish says when a domain whose workflow ends is to be looked at again.
+// Finish sets the next check of a domain whose workflow ends.
 type Finish struct {
-	// Deferred is until when the domain is not to be asked; zero is not deferred.
+	// Deferred ends the domain's deferral; zero means not deferred.
 	Deferred time.Time
-	// Opens is until when its windows are closed; zero is not.
+	// Opens is the opening of its closed windows; zero means open.
 	Opens time.Time
-	// Reason says in a word why it ends.
+	// Reason names the reason for its end.
 	Reason string
-	// Yields are the runs of which it makes room for domains that wait.
+	// Yields lists the runs that it yields to waiting domains.
 	Yields []int64
 }
 
 // Budget is a limit of a whole run. The values are stored.
 type Budget string
 
-// The budgets of a whole run but for that of pages, which is exact.
+// The budgets of a whole run, other than of pages, which is exact.
 const (
 	BudgetBytes Budget = "bytes" // Settings.MaxBytes
 	BudgetTime  Budget = "time"  // Settings.MaxTime

@@ -6,13 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// CleanText makes text from elsewhere fit to store and to show: valid UTF-8 of at
-// most limit bytes, cut between characters. Line ends and tabs become spaces. Other
-// control characters are dropped, since Postgres refuses NUL and terminals obey
-// escapes, and so are the marks that have a line read in another order.
+// CleanText makes foreign text fit for storage and display: valid UTF-8 of at most limit bytes, cut
+// between characters. Line ends and tabs become spaces. It drops other control characters, because
+// Postgres refuses NUL and terminals obey escapes. It also drops marks that reorder a line.
 func CleanText(text string, limit int) string {
 	var b strings.Builder
-	for _, r := range text { // an octet that is no UTF-8 is U+FFFD
+	for _, r := range text { // an octet that is not UTF-8 is U+FFFD
 		switch {
 		case unicode.IsControl(r) && unicode.IsSpace(r), r == '\u2028', r == '\u2029':
 			r = ' '

@@ -7,31 +7,28 @@ import (
 	"time"
 )
 
-// Visit is what to remember of a page's last successful fetch in order to fetch
-// it as seldom, and as little of it, as possible. The zero value is a page never
-// fetched. The JSON is an on-disk format.
+// Visit holds the state of a page's last successful fetch, to fetch as seldom and as little as
+// possible. The zero value means a page never fetched. The JSON is an on-disk format.
 type Visit struct {
-	// At is when the answer had arrived.
+	// At is the time of the complete answer.
 	At time.Time `json:"at,omitzero"`
-	// FreshUntil is the time until which the server promised no change, at most freshness.Max after
-	// At; zero is no promise.
+	// FreshUntil ends the declared freshness, at most freshness.Max after At; zero means undeclared.
 	FreshUntil time.Time `json:"fresh_until,omitzero"`
-	// ETag is the entity tag as it is sent back (RFC 9110 §8.8.3), such as `"abc"` or `W/"abc"`;
-	// empty if missing or malformed.
+	// ETag is the entity tag to send back (RFC 9110 §8.8.3), such as `W/"abc"`; empty if missing or
+	// malformed.
 	ETag string `json:"etag,omitempty"`
 	// LastModified is the header (RFC 9110 §8.8.2); zero if missing, or in the future.
 	LastModified time.Time `json:"last_modified,omitzero"`
-	// Content is the hash of the text that a reader sees, or of the body if that is too short, or
-	// no page; zero if unknown.
+	// Content is the hash of the visible text, or of the body if the text is too short or the body is
+	// not a page; zero if unknown.
 	Content ContentHash `json:"content,omitzero"`
 }
 
-// ContentHash is the first 16 bytes of the SHA-256 of a content; zero is no content. Two contents
-// of one hash could be made on purpose with about 2^64 tries, and would gain nobody but a page less
-// crawled. It is an on-disk format.
+// ContentHash is the first 16 bytes of a content's SHA-256; zero means no content. Two contents
+// with one hash need about 2^64 tries, and gain only a page less crawled. It is an on-disk format.
 type ContentHash [16]byte
 
-// String is the hash in hexadecimal digits; empty for the zero value.
+// String returns the hash in hexadecimal digits; empty for the zero value.
 func (h ContentHash) String() string {
 	if h == (ContentHash{}) {
 		return ""
@@ -39,10 +36,10 @@ func (h ContentHash) String() string {
 	return hex.EncodeToString(h[:])
 }
 
-// MarshalText writes the hash as String does.
+// MarshalText writes the hash in the format of String.
 func (h ContentHash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the format of MarshalText.
 func (h *ContentHash) UnmarshalText(text []byte) error {
 	*h = ContentHash{}
 	if n := hex.EncodedLen(len(h)); len(text) != 0 && len(text) != n {
@@ -54,9 +51,8 @@ func (h *ContentHash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// SimHash is a fingerprint of a text of which few bits differ where few words do. It is stored as
-// int64.
+// SimHash is a fingerprint of a text. Similar texts differ in few bits. It is stored as int64.
 type SimHash uint64
 
-// Distance is how many bits differ: 0 to 64, about 32 for unrelated texts.
+// Distance returns the number of different bits: 0 to 64, about 32 for unrelated texts.
 func (h SimHash) Distance(other SimHash) int { return bits.OnesCount64(uint64(h ^ other)) }

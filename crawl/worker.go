@@ -4,58 +4,57 @@ import "time"
 
 // Worker is a process that serves the task queues.
 type Worker struct {
-	// Identity is how Temporal knows it, too: mosey/VERSION PID@HOST.
+	// Identity is its identity in Temporal, too: mosey/VERSION PID@HOST.
 	Identity string
 	Host     string
 	Version  string
 	BuildID  string
 	Role     string
-	// Most is its own limit of requests in flight, and Span the longest time of one.
+	// Most is its own limit of concurrent requests, and Span the longest duration of a request.
 	Most int
 	Span time.Duration
 }
 
-// WorkerUse is what a worker does with its share of the requests in flight.
+// WorkerUse is a worker's use of its share of the requests in flight.
 type WorkerUse struct {
 	// Asked counts its calls, from 1.
 	Asked    int64
 	InFlight int
-	// Held is how many it can have in flight at the most until it hears the answer.
+	// Held is the maximum that it can have in flight before it receives the answer.
 	Held int
-	// Wanted is how many it had in flight if it could.
+	// Wanted is the number that it would have in flight without a limit.
 	Wanted int
 }
 
 // WorkerShare is a worker's share of the requests that all workers may have in flight.
 type WorkerShare struct {
 	Share int
-	// Lease is how long it may begin requests in its share, from when it has asked.
+	// Lease is the duration of its right to begin requests in its share, counted from its call.
 	Lease time.Duration
-	// MaxFetches is the limit of all workers; 0 is none.
+	// MaxFetches is the limit of all workers; 0 means no limit.
 	MaxFetches int
 }
 
 // FleetLimitMost bounds FleetLimit.MaxFetches.
 const FleetLimitMost = 1_000_000
 
-// FleetLimit is what a person has decided about all workers.
+// FleetLimit is a person's limit for all workers.
 type FleetLimit struct {
-	// MaxFetches is how many requests they may have in flight together; 0 is no limit.
+	// MaxFetches is the maximum number of requests in flight in all workers; 0 means no limit.
 	MaxFetches int       `json:"max_fetches"`
 	Reason     string    `json:"reason,omitempty"`
 	SetBy      string    `json:"set_by,omitempty"`
 	SetAt      time.Time `json:"set_at,omitzero"`
 }
 
-// Outage is a time during which the network of a worker was down, as far as it could tell. Nothing
-// that failed meanwhile is held against a site.
+// Outage is a detected time without network at a worker. Failures then do not count against a site.
 type Outage struct {
 	// Worker is the identity of the process.
 	Worker string `json:"worker,omitempty"`
-	// Since is when it began; zero is no outage.
+	// Since is the start; zero means no outage.
 	Since time.Time `json:"since,omitzero"`
-	// Ended is zero while it lasts.
+	// Ended is zero during the outage.
 	Ended time.Time `json:"ended,omitzero"`
-	// Reason says what was seen.
+	// Reason describes the observed failure.
 	Reason string `json:"reason,omitempty"`
 }

@@ -10,17 +10,15 @@ import (
 )
 
 const (
-	// refusedLeast is the first deferral of a domain whose addresses are all forbidden. It grows
-	// with the time since then. A resolver that lies, as on a network with a login, soon ends; a
-	// private host stays one.
+	// refusedLeast is the first deferral of a domain without allowed addresses. It grows with the time
+	// since then. A lying resolver, as on a network with a login, soon ends; a private host does not.
 	refusedLeast = 15 * time.Minute
 	refusedMost  = 24 * time.Hour
 )
 
-// RefuseAddress decides about a domain with a host whose addresses are all forbidden, by our own
-// rule or by a list. That says nothing about the site: the domain is deferred, and nothing of it
-// closed. A worker that may request the address continues at once, and all do after an entry of a
-// list is removed.
+// RefuseAddress decides about a host whose addresses are all forbidden, by our own rule or by a
+// list. That proves nothing about the site: its domain is deferred, and nothing of it is closed. A
+// worker that may request it continues at once, and all do once a list's entry is removed.
 func RefuseAddress(f crawl.Facts, host string, r crawl.Refusal) Decision {
 	wait := refusedLeast
 	if since := f.Domain.RefusedSince; !since.IsZero() {

@@ -11,8 +11,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/recrawl"
 )
 
-// Again says when the page of a finished attempt is requested again, and stores how often it
-// changes. It is nil for a run that requests no page again.
+// Again schedules the next request for the page of a finished attempt, and stores its change
+// history. It returns nil for a run that requests no page again.
 func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at crawl.Attempt, now time.Time) (*crawl.Recrawl, error) {
 	if !comesAgain(run, c) {
 		return nil, nil //nolint:nilnil // there is nothing to keep
@@ -42,7 +42,7 @@ func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at cra
 	return again, nil
 }
 
-// AgainUnasked is the same of a page for which no request was made, as decided.
+// AgainUnasked is Again for a page that was decided without a request.
 func AgainUnasked(d Decision, now time.Time) *crawl.Recrawl {
 	if d.Run == nil || d.Crawl == nil || !comesAgain(*d.Run, *d.Crawl) {
 		return nil
@@ -58,8 +58,8 @@ func AgainUnasked(d Decision, now time.Time) *crawl.Recrawl {
 	return &crawl.Recrawl{History: document(h), In: new(crawl.Millis(wait))}
 }
 
-// Hinted says when a page is due that has changed according to a sitemap: at once, if the sitemaps
-// of its domain are believed.
+// Hinted returns the due time of a page that has changed according to a sitemap: at once, if the
+// sitemaps of its domain are believed.
 func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Time) (json.RawMessage, time.Time, error) {
 	h, p, s, err := stored(history, dom)
 	if err != nil {
@@ -69,7 +69,7 @@ func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Ti
 	return document(h), recrawl.Due(fetched, h, p), nil
 }
 
-// FirstAgain says when a fetched page is due in a run that requests pages again only now; zero is
+// FirstAgain returns a fetched page's due time in a run that now starts to recrawl; zero means
 // never.
 func FirstAgain(history json.RawMessage, fetched time.Time) (time.Time, error) {
 	var h recrawl.History
@@ -105,7 +105,6 @@ func visitOf(c crawl.CrawlFacts, at crawl.Attempt, now time.Time) recrawl.Visit 
 	return v
 }
 
-// stored reads what is stored of a page's changes, and of its domain's.
 func stored(
 	history json.RawMessage, dom crawl.DomainFacts,
 ) (h recrawl.History, p recrawl.Plan, s recrawl.Source, err error) {
@@ -116,7 +115,7 @@ func stored(
 	return h, p, s, err
 }
 
-// read reads a stored document; an empty one is the zero value.
+// read reads a stored document; an empty document is the zero value.
 func read(data json.RawMessage, doc any) error {
 	if len(data) == 0 {
 		return nil
@@ -135,8 +134,7 @@ func document(doc any) json.RawMessage {
 	return data
 }
 
-// Plan shares the requests that a domain allows among its pages. least is the shortest delay
-// between two.
+// Plan shares the requests that a domain allows among its pages. least is the shortest delay.
 func Plan(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error) {
 	var last recrawl.Plan
 	if err := read(kept.Plan, &last); err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Budgets are how many requests a run may have begun; nil is no limit.
+// Budgets limits the requests that a run may begin; nil means no limit.
 type Budgets struct {
 	InAll *int64
-	// OfDomain are those to a domain, OfRegistered those to all of its registered domain.
+	// OfDomain limits requests to a domain, OfRegistered to all of its registered domain.
 	OfDomain, OfRegistered *int64
-	// OfImages are those for images to a domain, which count for none of the others.
+	// OfImages limits image requests to a domain, which no other budget counts.
 	OfImages *int64
 }
 
-// BudgetsOf are those of a run, and of a domain in it.
+// BudgetsOf returns the budgets of a run, and of a domain in it.
 func BudgetsOf(run crawl.RunFacts) Budgets {
 	set := run.Settings
 	return Budgets{
@@ -33,14 +33,14 @@ func limit(n int64) *int64 {
 	return &n
 }
 
-// BudgetSpent reports whether the budgets forbid the first crawl in line. Those of pages do not
-// count for images.
+// BudgetSpent reports whether the budgets forbid the first crawl in line. Images ignore page
+// budgets.
 func BudgetSpent(run crawl.RunFacts) bool {
 	image := run.Crawl != nil && run.Crawl.Kind.Image()
 	return run.Spent == crawl.SpentAll || run.Spent == crawl.SpentPages && !image
 }
 
-// EndOfRun says why a run ends of which nothing is due and no domain is active.
+// EndOfRun returns the reason for the end of a run without due pages and active domains.
 func EndOfRun(set settings.Settings, left crawl.Left) string {
 	const nothing = "nothing left that is due"
 	switch budget := limit(*set.MaxPages); {

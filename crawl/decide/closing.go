@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/freshness"
 )
 
-// Closing is what to record of a crawl that ends now, for good, without a request.
+// Closing returns the record of a crawl that ends now, permanently, without a request.
 func Closing(d Decision, domain string, now time.Time) crawl.Attempt {
 	at := crawl.Attempt{
 		CrawlID: d.Crawl.ID, Domain: domain, Outcome: d.Outcome, Error: d.Why, EndedAt: now,
@@ -23,7 +23,7 @@ func Closing(d Decision, domain string, now time.Time) crawl.Attempt {
 		at.Page = &crawl.PageUpdate{Trap: d.Trap.Rule, TrapEvidence: d.Trap.Evidence}
 		return at
 	}
-	// What an answer of 4xx linked to, if it ever did, is gone with it.
+	// Links from an answer of 4xx, if any, are gone with it.
 	if d.Reason.Row().Unwanted || d.Crawl.Answered != nil {
 		return at
 	}
@@ -32,8 +32,8 @@ func Closing(d Decision, domain string, now time.Time) crawl.Attempt {
 	return at
 }
 
-// refused records that a page is forbidden. It leaves the index only for a statement of its
-// publisher, and stays if that cannot be known for now.
+// refused records that a page is forbidden. Only a statement of its publisher removes it from the
+// index. An unknown statement does not.
 func refused(d Decision, at *crawl.Attempt) {
 	c := *d.Crawl
 	at.Page = &crawl.PageUpdate{Failed: true}
@@ -42,15 +42,15 @@ func refused(d Decision, at *crawl.Attempt) {
 		at.Image = &crawl.ImageUpdate{Problem: crawl.ImageForbidden, Forget: d.ByUse}
 	case d.ByUse && leaves(c):
 		Forget(c, at)
-		said, _ := KeptUsage(c) // the page itself has said nothing new
+		said, _ := KeptUsage(c) // the page itself made no new statement
 		at.Page.Usage, at.Page.NoIndex, at.Page.NoFollow = c.Usage, said.NoIndex.Said(), said.NoFollow.Said()
 	case d.ByRule:
 		Gone(c, at)
 	}
 }
 
-// Gone removes a page from the index, with its links and its images. Once it is back it is read
-// anew, even if unchanged. It does nothing for a page that was never read, or for an image.
+// Gone removes a page from the index, with its links and images. Its next successful fetch is read,
+// even if unchanged. Gone ignores images and pages that were never read.
 func Gone(c crawl.CrawlFacts, at *crawl.Attempt) {
 	if !leaves(c) {
 		return
@@ -59,12 +59,12 @@ func Gone(c crawl.CrawlFacts, at *crawl.Attempt) {
 	at.Page.Unlisted, at.Page.Outdated = true, true
 }
 
-// GoneFor reports whether an answer says for good that the page is gone, or forbidden to us.
+// GoneFor reports whether an answer is final: the page is gone, or forbidden to us.
 func GoneFor(at crawl.Attempt) bool {
 	return at.Outcome == crawl.OutcomeBlocked4xx && freshness.FinalAnswer(at.StatusCode)
 }
 
-// Forget has nothing kept of what a page says: its publisher forbids the purpose of the run.
+// Forget deletes all contents of a page whose publisher forbids the run's purpose.
 func Forget(c crawl.CrawlFacts, at *crawl.Attempt) {
 	p := at.Page
 	p.Signals, p.SimHash, p.Language = &crawl.Signals{}, nil, ""

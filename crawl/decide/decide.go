@@ -13,47 +13,45 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// Facts is what a decision is made from.
+// Facts holds the input of a decision.
 type Facts struct {
 	crawl.Facts
 
-	// Windows are those of [WindowTexts], and those that the site asks for, which expire. All have
-	// to be open.
+	// Windows holds the windows of [WindowTexts], and the site's own, which expire. All must be open.
 	Windows []politeness.Windows
-	// Ruling is the origin's for the crawl of [Pick]; nil if its robots.txt has no rules to read.
+	// Ruling is the origin's ruling on the crawl of [Pick]; nil if its robots.txt has no rules.
 	Ruling *Ruling
-	// Agent is the product token to read robots.txt for; empty accepts any.
+	// Agent is the product token for robots.txt; empty accepts any.
 	Agent string
-	// AllowMalformed lets a robots.txt that cannot be understood allow everything.
+	// AllowMalformed allows everything if a robots.txt cannot be parsed.
 	AllowMalformed bool
 }
 
-// Ruling is what an origin says about one page before it is requested.
+// Ruling is an origin's statement on one page before the request.
 type Ruling struct {
-	// Allowed by the rule of a line of robots.txt; Rule is empty where none matches.
+	// Allowed is the verdict of Rule, a line of robots.txt; Rule is empty if no rule matches.
 	Allowed bool
 	Line    int
 	Rule    string
-	// FrontAllowed and WorkedAllowed are the same of the origin's front page and of Worked, for a
-	// probe.
+	// FrontAllowed and WorkedAllowed are the verdicts on a probe of the front page and of Worked.
 	FrontAllowed  bool
 	WorkedAllowed bool
-	// TDMAllowed reports whether robots.txt lets tdmrep.json be asked for, by TDMLine.
+	// TDMAllowed reports whether robots.txt allows a request for tdmrep.json, by TDMLine.
 	TDMAllowed bool
 	TDMLine    int
-	// Usage is what robots.txt and tdmrep.json say about the page's use.
+	// Usage is the statement of robots.txt and tdmrep.json on the page's use.
 	Usage usage.Usage
 }
 
-// Action is what to do.
+// Action is the next action.
 type Action string
 
 // The actions. Skip and Refuse close the crawl without a request.
 const (
 	Request Action = "request" // the crawl's page, now
-	// Probe asks for another page of the origin, to find out how a domain is that has rested.
+	// Probe requests another page of the origin, to test a domain that has rested.
 	Probe             Action = "probe"
-	FetchPrerequisite Action = "prerequisite" // asks for the origin's robots.txt, or its tdmrep.json, first
+	FetchPrerequisite Action = "prerequisite" // first requests its robots.txt or tdmrep.json
 	Skip              Action = "skip"         // the page is fresh, or a trap
 	Refuse            Action = "refuse"       // its publisher forbids it
 	DeferOrigin       Action = "defer origin" // puts off all pending crawls of the origin
@@ -63,44 +61,44 @@ const (
 	Done              Action = "done"         // the crawl is closed
 )
 
-// Decision is what to do next about a domain, or about one crawl of it.
+// Decision is the next action for a domain, or for one crawl of it.
 type Decision struct {
 	Do Action
-	// Run and Crawl are what it is about; nil where nothing is due.
+	// Run and Crawl are its subject; nil if nothing is due.
 	Run   *crawl.RunFacts
 	Crawl *crawl.CrawlFacts
 	// Prerequisite is for FetchPrerequisite, and URL for Probe.
 	Prerequisite kinds.Kind
 	URL          string
-	// Until is when a wait or a deferral ends; zero where that is not known.
+	// Until ends a wait or a deferral; zero means unknown.
 	Until time.Time
-	// Reason is the rule that decided, and Why says it in words.
+	// Reason is the deciding rule, and Why explains it.
 	Reason reasons.Reason
 	Why    string
-	// Outcome is what Skip and Refuse record, with the Trap if it is one.
+	// Outcome is the outcome that Skip and Refuse record, with the Trap, if any.
 	Outcome crawl.Outcome
 	Trap    crawl.Trap
 	// ByRule is set if a rule of robots.txt refuses the page, ByUse if the publisher's statement on
 	// its use does. Neither is set if the statement could not be read.
 	ByRule bool
 	ByUse  bool
-	// Pace is how the domain may be asked.
+	// Pace is the pace of requests to the domain.
 	Pace Pace
-	// Usage is what is known of the page's use before it is requested.
+	// Usage is the known statement on the page's use before the request.
 	Usage usage.Usage
 }
 
-// IdleMost is the longest time that a workflow stays for a crawl that is not due yet, unless the
-// domain's delay is longer. Then it ends, and the dispatcher starts it again in time.
+// IdleMost is the longest wait of a workflow for a crawl that is not due yet, unless the domain's
+// delay is longer. Then it ends, and the dispatcher starts it again in time.
 const IdleMost = politeness.BackoffMax
 
-// staysFor is how long a workflow stays for what is not due yet.
+// staysFor returns the longest wait of a workflow for a crawl that is not due yet.
 func staysFor(p Pace) time.Duration {
 	delay, _ := politeness.Delay(p.Waits)
 	return max(IdleMost, delay)
 }
 
-// Decide says what to do next about a domain.
+// Decide returns the next action for a domain.
 func Decide(f Facts, now time.Time) Decision {
 	d := Decision{Pace: PaceOf(f.Facts)}
 	if closed(f.Domain, now, &d) {
@@ -118,8 +116,7 @@ func Decide(f Facts, now time.Time) Decision {
 	return d
 }
 
-// Crawl is Decide for the crawl of the first run in the facts, due or not, for those who ask about
-// a page.
+// Crawl is Decide for the first run's crawl, due or not, for queries about a page.
 func Crawl(f Facts, now time.Time) Decision {
 	d := Decision{Pace: PaceOf(f.Facts)}
 	if len(f.Runs) == 0 || f.Runs[0].Crawl == nil {
@@ -147,7 +144,7 @@ func Crawl(f Facts, now time.Time) Decision {
 	return d
 }
 
-// Closed reports whether nothing of a domain may be requested, and why.
+// Closed reports whether all requests to a domain are forbidden, and why.
 func Closed(dom crawl.DomainFacts, now time.Time) (why string, is bool) {
 	var d Decision
 	is = closed(dom, now, &d)
@@ -168,7 +165,7 @@ func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	case dom.DeferredUntil.After(now):
 		d.Until, d.Reason = dom.DeferredUntil, reasons.Deferred
 	case state == "deferred", !dom.DeferredUntil.IsZero():
-		return false // it is not given up, or it is time to ask again
+		return false // not given up, or due for a retry
 	}
 	d.Do, d.Why = Finish, "the domain is "+state
 	if dom.Reason != "" {
@@ -191,11 +188,11 @@ func explainControl(c crawl.Control) string {
 	return text
 }
 
-// idle decides for a domain of which nothing is due.
+// idle decides for a domain without due crawls.
 func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 	free := f.Domain.SlotFree
 	if free.After(now) && f.Domain.SlotReason == reasons.InFlight {
-		// The worker that holds the lease may have died: its page is tried again when that ends.
+		// The worker that holds the lease may have died: its page is retried when the lease ends.
 		d.Do, d.Until, d.Reason, d.Why = Wait, free, reasons.InFlight, "a request is in flight"
 		return d
 	}
@@ -214,7 +211,7 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 		d.Do, d.Until, d.Reason, d.Why = Finish, due, reasons.Scheduled, "nothing is due"
 		return d
 	}
-	// Something due that cannot be had is being fetched elsewhere just now.
+	// A due crawl that cannot be leased is being fetched elsewhere.
 	d.Do, d.Reason, d.Why = Wait, reasons.Scheduled, "nothing is due yet"
 	d.Until = latest(due, free, now.Add(time.Second))
 	return d
@@ -255,8 +252,8 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 	return d
 }
 
-// probe is the page of the origin that shows best how its domain is: one that has worked, else the
-// front page, else the crawl's own. The front page of a host with images alone is often refused.
+// probe returns the page that best tests the origin: a page that has worked, else the front page,
+// else the crawl's own. An image host often refuses its front page.
 func probe(f Facts, c crawl.CrawlFacts) string {
 	front := c.Origin + "/"
 	switch {
@@ -269,7 +266,7 @@ func probe(f Facts, c crawl.CrawlFacts) string {
 }
 
 // DefersDomain reports whether a wait defers the domain and so ends its workflow. Only a server's
-// own wish counts; a Crawl-delay of any size is slept through.
+// own request counts; the workflow sleeps through a Crawl-delay of any size.
 func DefersDomain(run crawl.RunFacts, wait time.Duration, why reasons.Reason) bool {
 	return politeness.Defers(wait, why, time.Duration(*run.Settings.DeferAfter))
 }
@@ -296,7 +293,7 @@ func skip(now time.Time, d *Decision) bool {
 	if c.Kind.Image() {
 		return skipImage(d)
 	}
-	// Seeds are a person's decision, and what is not a document has bounds of its own.
+	// Seeds are a person's decision, and other kinds than documents have bounds of their own.
 	if c.Depth == 0 || !c.Kind.Document() {
 		return false
 	}
@@ -304,7 +301,7 @@ func skip(now time.Time, d *Decision) bool {
 		return d.pass(reason, why)
 	}
 	if wasNews(*c) {
-		return false // what was good before stays so
+		return false // earlier news stays
 	}
 	if trap, found := traps.FindPattern(c.Patterns); found {
 		d.Trap = trap
@@ -313,18 +310,18 @@ func skip(now time.Time, d *Decision) bool {
 	return false
 }
 
-// minRefetch is how lately what a run has of one kind may have been fetched.
+// minRefetch returns the minimum age of a run's last fetch of this kind.
 func minRefetch(run crawl.RunFacts, c crawl.CrawlFacts) time.Duration {
 	switch {
 	case wantsMore(run, c):
-		return 0 // what was fetched is not what the run wants
+		return 0 // the run needs more than was fetched
 	case c.Again:
-		return 0 // how often the page changes has said when
+		return 0 // scheduled by the page's changes
 	}
 	return time.Duration(*run.Settings.MinRefetch) / time.Duration(max(c.Kind.Traits().Oftener, 1))
 }
 
-// pass decides to close the crawl without a request. It returns true.
+// pass closes the crawl without a request. It returns true.
 func (d *Decision) pass(reason reasons.Reason, why string) bool {
 	d.Do, d.Outcome, d.Reason, d.Why = Skip, crawl.OutcomeSkipped, reason, why
 	return true

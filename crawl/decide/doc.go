@@ -1,7 +1,7 @@
-// Package decide says what to do next about a domain, from its stored state. FetchPages carries a
-// Decision out and mosey why prints it, so that the two cannot disagree: every rule on when a page
-// is requested, skipped, refused or deferred is here. The numbers (delays, budgets of patterns,
-// freshness) are in the packages beside this one.
+// Package decide computes the next action for a domain from its stored state. FetchPages executes a
+// Decision and mosey why prints it, so that they cannot disagree. Every rule that requests, skips,
+// refuses or defers a page is here. The packages beside this one compute the numbers: delays,
+// budgets of patterns, freshness.
 //
-// All of it is pure: no I/O, and no clock but the one that is passed in.
+// The package is pure: no I/O, and no clock except the time passed in.
 package decide

@@ -9,9 +9,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Pick is the run whose first due crawl is requested next, if any: runs take turns. Pages that a person
-// has asked for come before, and those that come last in their run after all others, whatever the run.
-// Pick passes over runs with a spent budget, and those that make room for others.
+// Pick returns the run whose first due crawl is requested next, if any: runs take turns. Pages
+// requested by a person come first, and pages that come last in their run come after all others.
+// Pick skips runs with a spent budget, and runs that yield to others.
 func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 	var best *crawl.RunFacts
 	for i := range f.Runs {
@@ -27,14 +27,14 @@ func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 }
 
 const (
-	// askedPriority is the least priority of a page that a person has asked for (recrawls_now in the database).
+	// askedPriority is the least priority of a person's request (recrawls_now in the database).
 	askedPriority = 100
-	// lastPriority is the greatest priority of a page that comes after all new pages of its run. Such a page
-	// is read again (refresh_priority) or tried again, or nothing was requested of its port.
+	// lastPriority is the greatest priority of a page that comes after all new pages of its run. Such
+	// a page is read again (refresh_priority) or retried, or nothing was requested of its port.
 	lastPriority = -500
 )
 
-// class is the less the sooner a crawl is requested, among those of several runs.
+// class ranks the crawls of several runs; a lower class is requested sooner.
 func class(c crawl.CrawlFacts) int {
 	switch {
 	case c.Priority >= askedPriority:
@@ -49,7 +49,8 @@ func requestable(r crawl.RunFacts, now time.Time) bool {
 	return r.Crawl != nil && !r.Crawl.ScheduledFor.After(now) && !BudgetSpent(r)
 }
 
-// wanting are the runs that may still make requests of a domain, or all if there are none.
+// wanting returns the runs that may still make requests of a domain, or all runs without such a
+// run.
 func wanting(f crawl.Facts) []crawl.RunFacts {
 	runs := slices.DeleteFunc(slices.Clone(f.Runs), func(r crawl.RunFacts) bool {
 		return BudgetSpent(r) && r.Due.IsZero()
@@ -70,11 +71,11 @@ func Wanting(f crawl.Facts) (names []string) {
 	return names
 }
 
-// retryAfterFresh puts second tries after all first ones: it is more than the depth of any crawl.
+// retryAfterFresh puts retries after all first attempts: it exceeds the depth of any crawl.
 const retryAfterFresh = 10_000
 
-// RetryPriority is the priority of another try, after all first tries: failing pages hold no others
-// up.
+// RetryPriority returns the priority of a retry: after all first attempts, so that it delays no
+// others.
 func RetryPriority(c crawl.CrawlFacts) int {
 	if fixed := c.Kind.Traits().Priority; fixed != 0 {
 		return fixed - 1
@@ -85,14 +86,14 @@ func RetryPriority(c crawl.CrawlFacts) int {
 	return c.Priority - retryAfterFresh
 }
 
-// RetriesFirst reports whether a page whose domain failed is the first that is requested next. The last
-// attempt of a page comes after the first ones of all, so that a site's outage costs no page.
+// RetriesFirst reports whether a page of a failing domain is requested next. The last attempt of a
+// page comes after all first attempts, so that a site's outage costs no page.
 func RetriesFirst(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	c.Attempt++
 	return !LastAttempt(run, c)
 }
 
-// LastAttempt reports whether a page is not tried again should this attempt fail.
+// LastAttempt reports whether a failure of this attempt is final.
 func LastAttempt(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	return c.Attempt >= *run.Settings.MaxAttempts
 }
@@ -106,13 +107,13 @@ func latest(times ...time.Time) (last time.Time) {
 	return last
 }
 
-// Yields reports whether a domain makes room for others that wait: it has had its turn.
+// Yields reports whether a domain has had its turn and yields to waiting domains.
 func Yields(run crawl.RunFacts) bool {
 	after := *run.Settings.YieldAfter
 	return run.Crowded && after > 0 && (run.Yielded || run.DomainStarted+run.ImagesStarted-run.TurnStarted >= after)
 }
 
-// yielding are the runs that have something due of which the domain makes room.
+// yielding returns the runs with a due crawl that the domain yields.
 func yielding(f crawl.Facts, now time.Time) (ids []int64, first *crawl.RunFacts) {
 	for i := range f.Runs {
 		r := &f.Runs[i]
@@ -126,8 +127,8 @@ func yielding(f crawl.Facts, now time.Time) (ids []int64, first *crawl.RunFacts)
 	return ids, first
 }
 
-// End says how a domain's workflow ends; false if something is due, or in flight. A
-// domain that may not be asked at all can always end ([Decide]), even if pages are due.
+// End returns the end of a domain's workflow; false if a crawl is due, or in flight. A domain that
+// may not be requested can always end ([Decide]), even with due pages.
 func End(f Facts, reason string) (crawl.Finish, bool) {
 	if deferred := f.Domain.DeferredUntil; deferred.After(f.Now) {
 		return crawl.Finish{Deferred: deferred, Reason: f.Domain.Reason}, true
@@ -150,7 +151,7 @@ func End(f Facts, reason string) (crawl.Finish, bool) {
 	return end, true
 }
 
-// windowsOpen is when all windows of a domain are open after its slot is free; zero if they are
+// windowsOpen returns the opening of all windows after the slot is free; zero if they are open
 // then.
 func windowsOpen(f Facts, now time.Time) time.Time {
 	slot := slotFree(f, now)
@@ -162,7 +163,7 @@ func windowsOpen(f Facts, now time.Time) time.Time {
 
 func slotFree(f Facts, now time.Time) time.Time { return latest(f.Domain.SlotFree, now) }
 
-// explainWindows says which windows are closed. What the site asks for comes first.
+// explainWindows names the closed windows. The site's own windows come first.
 func explainWindows(f Facts, now time.Time) string {
 	slot := slotFree(f, now)
 	for _, w := range f.Windows {
@@ -173,7 +174,7 @@ func explainWindows(f Facts, now time.Time) string {
 	return reasons.Window.Row().Words
 }
 
-// Deferral says it for a domain that is deferred, whatever is due.
+// Deferral returns the Finish of a deferred domain, whatever is due.
 func Deferral(f crawl.Facts, wait time.Duration, reason string) crawl.Finish {
 	return crawl.Finish{Deferred: f.Now.Add(max(wait, 0)), Reason: reason}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// ChargePage says what a page counts for in its patterns, by its text and its canonical URL, if
-// any. It is nil for a page without patterns, or with news at an earlier visit.
+// ChargePage charges a page to its patterns, by its text and its canonical URL, if any. It returns
+// nil for a page without patterns, or with news at an earlier visit.
 func ChargePage(c crawl.CrawlFacts, u urls.URL, said *traps.Said, canonical string) *crawl.Charge {
 	charge := chargeOf(c, u)
 	if charge == nil {
@@ -31,8 +31,8 @@ func ChargePage(c crawl.CrawlFacts, u urls.URL, said *traps.Said, canonical stri
 	return charge
 }
 
-// ChargeRedirect is the same for a page that redirects, and is judged with its target. It is nil if
-// both are the same address.
+// ChargeRedirect charges a redirecting page, judged with its target. It returns nil for equal
+// addresses.
 func ChargeRedirect(c crawl.CrawlFacts, u, to urls.URL) *crawl.Charge {
 	charge := chargeOf(c, u)
 	if charge == nil || urls.SameAddress(u, to) {
@@ -42,7 +42,7 @@ func ChargeRedirect(c crawl.CrawlFacts, u, to urls.URL) *crawl.Charge {
 	return charge
 }
 
-// ChargeUnchanged says it for a page that has not changed.
+// ChargeUnchanged charges a page that has not changed.
 func ChargeUnchanged(c crawl.CrawlFacts, u urls.URL) *crawl.Charge {
 	charge := chargeOf(c, u)
 	if charge == nil || c.Visit.At.IsZero() {
@@ -60,7 +60,7 @@ func chargeOf(c crawl.CrawlFacts, u urls.URL) *crawl.Charge {
 	return &crawl.Charge{Patterns: patterns}
 }
 
-// wasNews reports whether a page was fetched before and brought something new then.
+// wasNews reports whether a page brought news at an earlier visit.
 func wasNews(c crawl.CrawlFacts) bool { return !c.Visit.At.IsZero() && !c.Duplicate }
 
 func memoryOf(c crawl.CrawlFacts, pattern string) traps.Memory {

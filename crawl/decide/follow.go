@@ -11,14 +11,13 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// FollowLinks says how the links of a page become part of its run, and whether they are stored: not
-// if its publisher forbids the run's purpose. follow is nil then, and at the depth limit of the
-// run.
+// FollowLinks returns the Follow for the links of a page, and whether they are stored. They are not
+// stored if the publisher forbids the run's purpose. follow is nil then, and at the run's depth
+// limit.
 func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	return followAt(run, c.Depth+1, said)
 }
 
-// followAt is the same for pages at a depth.
 func followAt(run crawl.RunFacts, depth int, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	if allowed, _ := usage.Allows(*run.Settings.Purpose, said); !allowed {
 		return nil, false
@@ -29,7 +28,7 @@ func followAt(run crawl.RunFacts, depth int, said usage.Usage) (follow *crawl.Fo
 	return further(run, crawl.Follow{Depth: min(depth, math.MaxInt16)}), true
 }
 
-// NotFollowed says in words why a run does not follow a link to a page; empty if it does.
+// NotFollowed explains why a run does not follow a link to a page; empty if it does.
 func NotFollowed(f report.Finder) string {
 	follow, _ := FollowLinks(f.Run, crawl.CrawlFacts{Depth: f.Depth}, usage.Usage{})
 	switch {
@@ -43,9 +42,9 @@ func NotFollowed(f report.Finder) string {
 	return ""
 }
 
-// FollowRedirect is the same for the target of a redirect, which is followed whatever it says of
-// its own use: the target is judged by itself. A seed that has moved to another domain takes its
-// scope along.
+// FollowRedirect returns the Follow for the target of a redirect. The page's statement on its use
+// does not count, because the target is judged by itself. A seed that has moved to another domain
+// takes its scope along.
 func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 	if c.Redirects >= *run.Settings.MaxRedirects {
 		return nil
@@ -61,7 +60,7 @@ func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 	return further(run, follow)
 }
 
-// further has a run's scope bound to which domains links are followed.
+// further limits the domains of followed links by the run's scope.
 func further(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
 	follow.SeedsOnly = *run.Settings.Scope != settings.ScopeWeb
 	if !follow.SeedsOnly {
@@ -70,8 +69,8 @@ func further(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
 	return &follow
 }
 
-// FollowAnnounced is the same for the pages of a sitemap or a feed: they are as far from a seed as
-// that is, however many sitemaps lead to it, and never seeds themselves.
+// FollowAnnounced returns the Follow for the pages of a sitemap or a feed. They have its distance
+// from a seed, however many sitemaps lead to it, and are never seeds.
 func FollowAnnounced(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	return followAt(run, max(c.Depth, 1), said)
 }
@@ -79,7 +78,7 @@ func FollowAnnounced(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (
 // indexesMax limits the nesting of sitemaps, with redirects; sitemaps.org allows one level.
 const indexesMax = 4
 
-// FollowSitemapIndex is the same for the sitemaps that one lists.
+// FollowSitemapIndex returns the Follow for the sitemaps in a sitemap index.
 func FollowSitemapIndex(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	follow, stored = FollowAnnounced(run, c, said)
 	if follow == nil || c.Redirects >= indexesMax || !*run.Settings.Sitemaps {
@@ -89,7 +88,7 @@ func FollowSitemapIndex(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage
 	return follow, stored
 }
 
-// FollowKnown is the same for a page that is not read again, and keeps its links.
+// FollowKnown returns the Follows for a page that is not read again, and keeps its links.
 func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) *crawl.KnownLinks {
 	known := &crawl.KnownLinks{Redirect: FollowRedirect(run, c)}
 	if c.Kind.Announces() {
@@ -100,7 +99,7 @@ func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) *craw
 	links, _ := FollowLinks(run, c, said)
 	known.Image, _ = FollowImages(run, c, said)
 	if *run.Settings.Sitemaps {
-		known.Sitemap = links // the site's, whatever the page says of its own links
+		known.Sitemap = links // the site's sitemaps, independent of the page's nofollow
 	}
 	if follow, _ := usage.FollowLinks(said); follow {
 		known.Link = links
@@ -111,8 +110,8 @@ func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) *craw
 	return known
 }
 
-// FollowSkipped is the same for a page that is not requested, by the last statement of its
-// publisher: one that cannot be read may forbid it.
+// FollowSkipped is FollowKnown for a page that is not requested, by the publisher's last statement:
+// an unreadable statement may forbid it.
 func FollowSkipped(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.KnownLinks {
 	said, readable := KeptUsage(c)
 	known := FollowKnown(run, c, said)
@@ -122,7 +121,7 @@ func FollowSkipped(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.KnownLinks {
 	return known
 }
 
-// KeptUsage is the publisher's statement at the last visit, and whether it could be read.
+// KeptUsage returns the publisher's statement at the last visit, and whether it is readable.
 func KeptUsage(c crawl.CrawlFacts) (said usage.Usage, readable bool) {
 	if len(c.Usage) == 0 {
 		return said, true
@@ -131,8 +130,7 @@ func KeptUsage(c crawl.CrawlFacts) (said usage.Usage, readable bool) {
 	return said, err == nil
 }
 
-// Widens reports whether new settings follow links that the old ones did not: links are checked
-// again.
+// Widens reports whether new settings follow more links than the old ones: links are checked again.
 func Widens(before, after settings.Settings) bool {
 	deeper := beyond(*before.MaxDepth, *after.MaxDepth)
 	wider := *before.Scope != settings.ScopeWeb && *after.Scope == settings.ScopeWeb
@@ -140,14 +138,14 @@ func Widens(before, after settings.Settings) bool {
 	return deeper || wider || more || *after.MaxRedirects > *before.MaxRedirects
 }
 
-// BearsOnDue reports whether a change of settings affects when domains are due (functions/due.sql).
+// BearsOnDue reports whether new settings affect the due times of domains (functions/due.sql).
 func BearsOnDue(before, after settings.Settings) bool {
 	return *before.MaxPagesPerDomain != *after.MaxPagesPerDomain || *before.MaxPagesPerRegistered != *after.MaxPagesPerRegistered ||
 		*before.MaxBytesPerDomain != *after.MaxBytesPerDomain || (*before.MaxPages < 0) != (*after.MaxPages < 0) ||
 		before.TakesImages() != after.TakesImages()
 }
 
-// beyond reports whether a limit is past another; -1 means none.
+// beyond reports whether a limit exceeds another; -1 means unlimited.
 func beyond[T int | int64](before, after T) bool {
 	return before != settings.Unlimited && (after == settings.Unlimited || after > before)
 }

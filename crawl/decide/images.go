@@ -9,7 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/variants"
 )
 
-// skipImage closes the crawl of an image that its run does not want, or has no budget for.
+// skipImage closes the crawl of an image outside its run's settings or budget.
 func skipImage(d *Decision) bool {
 	set := d.Run.Settings
 	switch budget := limit(*set.MaxImagesPerDomain); {
@@ -20,7 +20,7 @@ func skipImage(d *Decision) bool {
 	}
 	u, err := urls.Parse(d.Crawl.URL)
 	if err != nil {
-		return false // the request says so
+		return false // the request reports it
 	}
 	if p, found := variants.Match(u, *set.Exclude); found {
 		return d.pass(reasons.Excluded, "the run excludes "+p+" (--exclude)")
@@ -28,8 +28,8 @@ func skipImage(d *Decision) bool {
 	return false
 }
 
-// FollowImages says how the images of a page become part of its run, and whether they are stored:
-// not if its publisher forbids the run's purpose.
+// FollowImages returns the Follow for a page's images, and whether they are stored. They are not
+// stored if the publisher forbids the run's purpose.
 func FollowImages(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	set := run.Settings
 	if allowed, _ := usage.AllowsImages(*set.Purpose, said); !allowed || !set.TakesImages() {
@@ -38,7 +38,7 @@ func FollowImages(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (fol
 	return imageScope(run, crawl.Follow{Depth: max(c.Depth, 1)}), true
 }
 
-// imageScope has a run's scope of images bound which domains are asked for them.
+// imageScope limits the domains of requested images by the run's scope of images.
 func imageScope(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
 	if *run.Settings.ImageScope == settings.ImageScopeSeeds {
 		follow.SeedsOnly = true

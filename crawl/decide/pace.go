@@ -7,18 +7,18 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Pace is the strictest pace of all runs that want a domain, of people, and of robots.txt.
+// Pace is the strictest pace of all runs that need a domain, of people, and of robots.txt.
 type Pace struct {
-	// Waits has the fields that do not depend on an answer.
+	// Waits holds the fields that do not depend on an answer.
 	Waits crawl.Waits
-	// IPDelay and SubnetDelay are 0 where they are off.
+	// IPDelay and SubnetDelay are 0 if disabled.
 	IPDelay     time.Duration
 	SubnetDelay time.Duration
-	// RegisteredDelay is that between all domains of a registered domain; 0 if each counts alone.
+	// RegisteredDelay is the delay between all domains of a registered domain; 0 if each counts alone.
 	RegisteredDelay time.Duration
 }
 
-// PaceOf is the pace that a domain's facts ask for.
+// PaceOf returns the pace required by a domain's facts.
 func PaceOf(f crawl.Facts) Pace {
 	p := Pace{Waits: crawl.Waits{
 		Domain: f.Domain.Controls.Delay(), CrawlDelay: time.Duration(f.Domain.CrawlDelay),
@@ -36,7 +36,7 @@ func PaceOf(f crawl.Facts) Pace {
 	return p
 }
 
-// And is the stricter of two paces.
+// And returns the stricter of two paces.
 func (p Pace) And(o Pace) Pace {
 	p.Waits.Configured = max(p.Waits.Configured, o.Waits.Configured)
 	p.Waits.Domain = max(p.Waits.Domain, o.Waits.Domain)
@@ -47,8 +47,8 @@ func (p Pace) And(o Pace) Pace {
 	return p
 }
 
-// WindowTexts are the windows of the runs that want a domain, and of a person, as written. All have
-// to be open, and so have the times that its site asks for ([crawl.DomainFacts]).
+// WindowTexts returns the windows of a domain's runs, and of a person, as written. All must be
+// open, like the windows of its site ([crawl.DomainFacts]).
 func WindowTexts(f crawl.Facts) []string {
 	var texts []string
 	for _, r := range wanting(f) {
@@ -62,7 +62,7 @@ func WindowTexts(f crawl.Facts) []string {
 	return texts
 }
 
-// Breaker is how patient a run's circuit breaker is.
+// Breaker returns the settings of a run's circuit breaker.
 func Breaker(run crawl.RunFacts) crawl.BreakerSettings {
 	return crawl.BreakerSettings{
 		Graylist: time.Duration(*run.Settings.Graylist), Most: *run.Settings.MaxGraylistings,

@@ -16,14 +16,13 @@ import (
 type robotsAnswer int
 
 const (
-	robotsUnknown robotsAnswer = iota // it is to be fetched first
+	robotsUnknown robotsAnswer = iota // it must be fetched first
 	robotsAllowed
 	robotsRefused  // the decision is made
 	robotsDeferred // likewise
 )
 
-// robots decides by the origin's robots.txt (RFC 9309 §2.3.1), and its other statements on the use
-// of pages.
+// robots decides by the origin's robots.txt (RFC 9309 §2.3.1) and its statements on use.
 func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	r := d.Crawl.Robots
 	d.Prerequisite = kinds.Robots
@@ -45,7 +44,7 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	case crawl.RobotsRules, crawl.RobotsAllowAll, crawl.RobotsUnknown:
 	}
 	if f.Ruling == nil {
-		// fail closed: what cannot be read is asked for again
+		// fail closed: an unreadable robots.txt is requested again
 		return robotsUnknown
 	}
 	if WantsTDM(*d.Run) && !r.TDMKnown {
@@ -68,13 +67,13 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	return robotsAllowed
 }
 
-// RobotsFreshLeast is the shortest life of a robots.txt, whatever its Cache-Control says. A request for it
-// before each page would not be polite.
+// RobotsFreshLeast is the minimum lifetime of a robots.txt, whatever its Cache-Control. A request
+// for it before each page would not be polite.
 const RobotsFreshLeast = 10 * time.Minute
 
-// RereadsRobots reports whether a page's status has a robots.txt requested again before it expires: the
-// page is refused or fails, and the origin had no robots.txt when that was last requested. A site that
-// begins to refuse may have one by now. A page that is missing says nothing of its site.
+// RereadsRobots reports whether a page's status makes a robots.txt outdated before it expires: the
+// page is refused or fails, and the origin had no robots.txt at the last request. A site that
+// begins to refuse may have added one. A missing page proves nothing about its site.
 func RereadsRobots(r *crawl.RobotsFacts, status int, now time.Time) bool {
 	if status < http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusGone {
 		return false
@@ -87,25 +86,22 @@ func Outdated(f Facts, agent string, v crawl.RobotsVerdict) bool {
 	return f.Agent != "" && (agent != f.Agent || v == crawl.RobotsDisallowAll && f.AllowMalformed)
 }
 
-// WantsTDM reports whether a run has to know its origins' tdmrep.json, which may forbid its
-// purpose.
+// WantsTDM reports whether a run needs its origins' tdmrep.json, which may forbid its purpose.
 func WantsTDM(run crawl.RunFacts) bool { return *run.Settings.Purpose == settings.PurposeAITrain }
 
 const (
-	// RobotsTries is how often robots.txt is tried in quick succession before its origin is put
-	// off, or requested over http.
+	// RobotsTries is the number of quick attempts at robots.txt before a deferral, or HTTP.
 	RobotsTries = 4
-	// SchemeHolds is the time for which the scheme of seeds holds, as a robots.txt does. Later ones
-	// are requested over https again.
+	// SchemeHolds is the lifetime of the scheme of seeds. Later seeds use HTTPS again.
 	SchemeHolds = 24 * time.Hour
 )
 
-// OriginsMax is how many origins of a domain are requested. Beyond it, pages on ports that were never
-// requested are passed over unless they are seeds: links to 60,000 ports are cheap to write, and each
-// costs a request for robots.txt, which is stored.
+// OriginsMax limits the origins of a domain. Beyond it, pages on new ports are skipped unless they
+// are seeds. Links to 60,000 ports are cheap to write, and each costs a request for robots.txt,
+// which is stored.
 const OriginsMax = 16
 
-// ports passes over a page on one port too many of its host.
+// ports skips a page on one port too many of its host.
 func ports(f Facts, d *Decision) bool {
 	c := d.Crawl
 	if c.Robots != nil || c.Depth == 0 || f.Domain.Origins < OriginsMax {
@@ -114,15 +110,14 @@ func ports(f Facts, d *Decision) bool {
 	return d.pass(reasons.Ports, fmt.Sprintf("%d other origins of its host were requested", f.Domain.Origins))
 }
 
-// FallsBack reports whether seeds without a scheme are requested over http: https had no answer in
-// all its tries, and was never read. A name that cannot be resolved says nothing of the scheme.
+// FallsBack reports whether seeds without a scheme are requested over HTTP: no attempt over HTTPS
+// ever had an answer. An unresolved name proves nothing.
 func FallsBack(origin string, r crawl.RobotsFacts) bool {
 	return strings.HasPrefix(origin, "https://") && r.Verdict == crawl.RobotsUnreachable &&
 		r.Unreached >= RobotsTries && !r.Read
 }
 
-// scheme passes over a seed that is requested over http instead. Other URLs are requested as they
-// are.
+// scheme skips a seed that is requested over HTTP instead. Other URLs keep their scheme.
 func scheme(now time.Time, d *Decision) bool {
 	c := d.Crawl
 	if !c.Bare || c.Robots == nil || !c.Robots.ExpiresAt.After(now) || !FallsBack(c.Origin, *c.Robots) {

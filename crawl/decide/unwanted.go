@@ -9,12 +9,11 @@ import (
 	"github.com/mosey-web/mosey/crawl/variants"
 )
 
-// unwanted says, in words and as a reason, why a run does not want a URL; both are empty if it
-// does.
+// unwanted explains why a run excludes a URL; both results are empty if it does not.
 func unwanted(set settings.Settings, raw string) (why string, reason reasons.Reason) {
 	u, err := urls.Parse(raw)
 	if err != nil {
-		return "", "" // the request says so
+		return "", "" // the request reports it
 	}
 	if p, found := variants.Match(u, *set.Exclude); found {
 		return "the run excludes " + p + " (--exclude)", reasons.Excluded
@@ -36,8 +35,7 @@ func unwanted(set settings.Settings, raw string) (why string, reason reasons.Rea
 	return "", ""
 }
 
-// WantsOthers reports whether new settings want other URLs, or more images: skipped ones are
-// decided again.
+// WantsOthers reports whether new settings add URLs or images: skipped URLs are decided again.
 func WantsOthers(before, after settings.Settings) bool {
 	return !slices.Equal(*before.Exclude, *after.Exclude) || !slices.Equal(*before.Include, *after.Include) ||
 		before.Skips(settings.SkipExtensions) != after.Skips(settings.SkipExtensions) ||

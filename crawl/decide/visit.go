@@ -5,9 +5,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// LastVisit is the last visit of a page, as far as it counts for a run. After an earlier extractor,
-// or without something that the run wants, only its time counts: the page is read again, even if
-// unchanged.
+// LastVisit returns the last visit of a page as far as it counts for a run. Only its time counts
+// after an earlier extractor, or if the run needs more: the page is read again, even if unchanged.
 func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
 	unread := c.Kind.Image() && c.Image == nil // it was a page, or had a problem
 	if c.Extractor >= crawl.ExtractorVersion && !unread && !wantsMore(run, c) {
@@ -16,8 +15,7 @@ func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
 	return crawl.Visit{At: c.Visit.At}
 }
 
-// wantsMore reports whether the last visit lacks something that a run wants: the images of a page,
-// or the bytes of an image.
+// wantsMore reports whether the last visit lacks images, or an image's bytes, that a run needs.
 func wantsMore(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	set := run.Settings
 	switch {

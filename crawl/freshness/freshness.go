@@ -1,5 +1,5 @@
-// Package freshness decides when a page is worth asking for again, and whether an answer brings
-// anything new: RFC 9111 and the conditional requests of RFC 9110.
+// Package freshness decides when a page should be requested again, and whether an answer is new:
+// RFC 9111 and the conditional requests of RFC 9110.
 package freshness
 
 import (
@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// Max caps the time for which a server can call a page fresh, so that a max-age of a hundred
-	// years does not hide it for ever. RFC 9111 §4.2 lets a cache ask sooner.
+	// Max caps the freshness that a server can declare, so that a max-age of a hundred years does not
+	// hide a page for ever. RFC 9111 §4.2 allows earlier requests.
 	Max = 30 * 24 * time.Hour
 	// etagMax caps an entity tag, in bytes, which is sent back with each request.
 	etagMax = 1000
-	// clockSlack is how far the clocks of two servers, or of one and ours, may differ.
+	// clockSlack is the tolerated difference between two clocks, ours or a server's.
 	clockSlack = time.Minute
-	// maxSeconds is the largest number of seconds in a Duration, with room to add to it.
+	// maxSeconds is the largest number of seconds in a Duration, with a margin for additions.
 	maxSeconds = math.MaxInt64 / int64(time.Second) / 2
 )
 
-// NewVisit returns what to remember of a 200 answer that arrived at an instant.
+// NewVisit returns the stored state of a 200 answer that arrived at an instant.
 func NewVisit(h http.Header, answered time.Time, content crawl.ContentHash) crawl.Visit {
 	v := crawl.Visit{At: answered, ETag: entityTag(h.Get("ETag")), Content: content}
 	if fresh, _ := Lifetime(h, answered); fresh > 0 {
@@ -40,7 +40,7 @@ func NewVisit(h http.Header, answered time.Time, content crawl.ContentHash) craw
 	return v
 }
 
-// Revalidated updates a visit by a 304 answer (RFC 9111 §4.3.4): new values win over known ones.
+// Revalidated updates a visit by a 304 answer (RFC 9111 §4.3.4): new values win over known values.
 func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
 	next := NewVisit(h, answered, v.Content)
 	if next.ETag == "" {
@@ -52,9 +52,9 @@ func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
 	return next
 }
 
-// Due returns when a page may be requested again, and the rule that decides. A page that its server
-// calls fresh waits (reasons.Fresh), and so does one within minRefetch of its last visit
-// (reasons.MinRefetch). It is the zero time if there was no visit.
+// Due returns the time of the next allowed request for a page, and the deciding rule. A page waits
+// while its server declares it fresh (reasons.Fresh), and within minRefetch of its last visit
+// (reasons.MinRefetch). Due returns the zero time if there was no visit.
 func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, reasons.Reason) {
 	if v.At.IsZero() {
 		return time.Time{}, ""
@@ -70,8 +70,8 @@ func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, reasons.Reason) {
 	return due, reasons.MinRefetch
 }
 
-// FinalAnswer reports whether a status says for a while that a page is gone, or not for us. A 4xx
-// that asks to try again does not (RFC 9110 §15.5.9, RFC 8470, RFC 6585).
+// FinalAnswer reports whether a status declares a page gone, or forbidden to us, for a while. A 4xx
+// that requests a retry does not (RFC 9110 §15.5.9, RFC 8470, RFC 6585).
 func FinalAnswer(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -81,11 +81,11 @@ func FinalAnswer(status int) bool {
 }
 
 // Conditions adds conditional headers to a request, so that the server answers 304, without a body,
-// if the page is unchanged: If-None-Match (RFC 9110 §13.1.2), where a weak tag is as good as a
-// strong one, and If-Modified-Since (§13.1.3), for servers without tags.
+// if the page is unchanged. They are If-None-Match (RFC 9110 §13.1.2), where a weak tag is as good
+// as a strong tag, and If-Modified-Since (§13.1.3), for servers without tags.
 //
-// Apache adds a suffix to the tag of a compressed answer, and later does not
-// recognise the suffix. Such a tag is sent with and without it.
+// Apache adds a suffix to the tag of a compressed answer, and later does not recognise the suffix.
+// Such a tag is sent with and without it.
 func Conditions(v crawl.Visit, h http.Header) {
 	if v.ETag != "" {
 		tags := v.ETag
@@ -99,12 +99,12 @@ func Conditions(v crawl.Visit, h http.Header) {
 	}
 }
 
-// Unchanged says in words why an answer shows that the page has not changed since the last visit,
-// also if the server ignores conditional requests. It is empty if the page has changed, or if there
-// was no visit. next is the NewVisit of the answer; a 304 needs only its status.
+// Unchanged explains why an answer shows that the page has not changed since the last visit, even
+// if the server ignores conditional requests. It is empty if the page has changed, or if there was
+// no visit. next is the NewVisit of the answer; a 304 needs only its status.
 //
-// A 200 answer shows it only by the same validator or the same content. A date before the last
-// visit does not, since files keep their dates when they are copied to the server (rsync, tar, a
+// A 200 answer needs the same validator or the same content. A date before the last visit proves
+// nothing, because files keep their dates when they are copied to the server (rsync, tar, a
 // package). The date is the validator unless both answers have a tag, but only if the page had not
 // just changed when it was fetched: a page that changes twice within a second keeps its date (RFC
 // 9110 §8.8.2.2).
@@ -140,14 +140,14 @@ func withoutCoding(tag string) string {
 	return tag
 }
 
-// opaqueTag is equal for two tags of the same state of a page, compressed or not.
+// opaqueTag returns equal texts for two tags of the same state of a page, compressed or not.
 func opaqueTag(tag string) string { return strings.TrimPrefix(withoutCoding(tag), "W/") }
 
-// Lifetime is how long an answer that arrived at an instant stays fresh from now on, at most Max;
-// said is false if the answer does not say. It is the lifetime of RFC 9111 §4.2.1, from max-age,
-// else from Expires and Date, less the Age of the answer (§4.2.3). With no-store, no-cache, `Vary:
-// *` and malformed values it is 0. s-maxage is for shared caches and ignored (§5.2.2.10).
-// Heuristics (§4.2.2) are ignored, since the minimum refetch time takes their place.
+// Lifetime returns the remaining freshness of an answer that arrived at an instant, at most Max;
+// said is false if the answer declares no lifetime. It is the lifetime of RFC 9111 §4.2.1, from
+// max-age, else from Expires and Date, less the Age of the answer (§4.2.3). It is 0 with no-store,
+// no-cache, `Vary: *` and malformed values. s-maxage is for shared caches and ignored (§5.2.2.10).
+// Heuristics (§4.2.2) are ignored, because the minimum refetch time replaces them.
 func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool) {
 	if strings.Contains(strings.Join(h.Values("Vary"), ","), "*") {
 		return 0, true
@@ -162,7 +162,7 @@ func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool
 		if err != nil {
 			return 0, true // "0", which is common, is in the past (§5.3)
 		}
-		// what both clocks say is the server's
+		// both times are by the server's clock
 		lifetime = expires.Sub(date(h, answered))
 	}
 	age, ok := deltaSeconds(strings.TrimSpace(h.Get("Age")))
@@ -172,8 +172,7 @@ func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool
 	return min(max(max(lifetime, 0)-age, 0), Max), true
 }
 
-// cacheControl is the lifetime by Cache-Control, if it decides. Of two directives the first holds
-// (§4.2.1).
+// cacheControl returns the lifetime by Cache-Control. The first directive applies (§4.2.1).
 func cacheControl(h http.Header) (lifetime time.Duration, said bool) {
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
@@ -185,7 +184,7 @@ func cacheControl(h http.Header) (lifetime time.Duration, said bool) {
 				continue
 			}
 			said = true
-			// both forms are to be read (§5.2); what is in neither is stale (§4.2.1)
+			// both forms must be accepted (§5.2); other forms are stale (§4.2.1)
 			lifetime, _ = deltaSeconds(strings.Trim(strings.TrimSpace(value), `"`))
 		}
 	}
@@ -204,7 +203,7 @@ func deltaSeconds(s string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// date is the Date header, or when the answer arrived.
+// date returns the Date header, or the time of arrival.
 func date(h http.Header, answered time.Time) time.Time {
 	if at, err := http.ParseTime(h.Get("Date")); err == nil {
 		return at
@@ -212,8 +211,8 @@ func date(h http.Header, answered time.Time) time.Time {
 	return answered
 }
 
-// entityTag is a tag (RFC 9110 §8.8.3) that may be sent back; empty if it is malformed, too long,
-// or not UTF-8, which would be stored as another tag.
+// entityTag returns a tag (RFC 9110 §8.8.3) to send back; empty if it is malformed, too long, or
+// not UTF-8, which would be stored as another tag.
 func entityTag(tag string) string {
 	opaque, quoted := strings.CutPrefix(strings.TrimPrefix(tag, "W/"), `"`)
 	opaque, closed := strings.CutSuffix(opaque, `"`)

@@ -1,6 +1,6 @@
-// Package kinds is the table of the kinds of requests. All that differs between
-// two kinds is in their [Traits], but for how an answer is read, which package
-// internal/read has. The database asks the same table: see [SQL].
+// Package kinds holds the table of the kinds of requests. Two kinds differ only in their [Traits],
+// and in the reading of answers (package internal/read). The database uses the same table: see
+// [SQL].
 package kinds
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Kind is what is asked of a site. It is stored with each page and each crawl.
+// Kind is a kind of request to a site. It is stored with each page and each crawl.
 type Kind string
 
 // The kinds of requests.
@@ -23,44 +23,44 @@ const (
 	Image   Kind = "image"   // of a page
 )
 
-// Traits are the differences between kinds. The zero value of a field is the most frequent one.
+// Traits holds the differences between kinds. The zero value of a field is the most frequent value.
 type Traits struct {
-	// Accept is the request's header of that name.
+	// Accept is the Accept header of the request.
 	Accept string
-	// MaxBytes caps the body; 0 is the Fetcher's own limit.
+	// MaxBytes caps the body; 0 means the Fetcher's own limit.
 	MaxBytes int64
-	// Large keeps bodies in files and leaves most permits for requests to other kinds, because
-	// one takes long. It holds its permit until the attempt is recorded, which bounds the bodies
-	// that wait to be read.
+	// Large stores bodies in files and leaves most permits for requests to other kinds, because a
+	// large body takes long. It holds its permit until the attempt is recorded, which bounds the
+	// bodies that wait to be read.
 	Large bool
 	// Takes reports whether a body of a media type is read.
 	Takes func(mediaType string) bool
-	// SameBytes takes a body for unchanged if its bytes are; otherwise its content decides.
+	// SameBytes compares the bytes of a body to find it unchanged; otherwise its content decides.
 	SameBytes bool
 
-	// Path is where each origin has its one file of this kind, which is fetched before the
-	// origin's pages and is not in the frontier. It is empty for kinds that links lead to.
+	// Path is the path of each origin's only file of this kind. It is fetched before the origin's
+	// pages and is not in the frontier. It is empty for kinds that links lead to.
 	Path   string
 	Budget Budget
-	// Priority is the place of a crawl in the frontier; 0 orders by depth and rank.
+	// Priority is a fixed priority in the frontier; 0 orders by depth and rank.
 	Priority int
 	Follow   Follow
-	// Nested says that files of the kind name each other, and that those of other domains
-	// have to be vouched for. Of those named in one place each comes later than the last.
+	// Nested is set if files of the kind name each other. Files of other domains need a voucher. Files
+	// named in one place come one after another.
 	Nested bool
 
-	// Again says that the run asks for it again, if it does so for pages.
+	// Again is set if a run that requests pages again also requests this kind again.
 	Again bool
-	// AgainWithin caps the wait until then; 0 is no cap.
+	// AgainWithin caps the wait until then; 0 means no cap.
 	AgainWithin time.Duration
-	// Oftener is how many times as often as a page it may be fetched (min_refetch); 0 is 1.
+	// Oftener multiplies a page's allowed frequency of fetches (min_refetch); 0 means 1.
 	Oftener int
 }
 
-// Budget is the budget to which a request is charged.
+// Budget is the budget that a request counts against.
 type Budget int
 
-// The budgets. Only requests that are charged count in the run's totals, as pages or images.
+// The budgets. Only requests with a budget count in the run's totals, as pages or images.
 const (
 	BudgetNone Budget = iota
 	BudgetPages
@@ -75,28 +75,28 @@ const (
 	FollowNothing Follow = iota
 	// FollowLinks follows links, one further from a seed, and takes the images.
 	FollowLinks
-	// FollowAnnounced takes the pages that it names, as far from a seed as it is.
+	// FollowAnnounced takes the pages that it names, at its own distance from a seed.
 	FollowAnnounced
 )
 
-// TDMPath is where an origin has its tdmrep.json (W3C TDM Reservation Protocol).
+// TDMPath is the path of an origin's tdmrep.json (W3C TDM Reservation Protocol).
 const TDMPath = "/.well-known/tdmrep.json"
 
 // announcedAgain caps the wait for a kind that announces new pages.
 const announcedAgain = 24 * time.Hour
 
-// table has the kinds in the order in which they are shown. The first is the kind of a page.
+// table holds the kinds in display order. The first is the kind of a page.
 var table = []struct {
 	kind   Kind
 	traits Traits
 }{
 	{Page, Traits{
-		// prefers what can be parsed
+		// prefers formats that can be parsed
 		Accept: "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1", Takes: document,
 		Budget: BudgetPages, Follow: FollowLinks, Again: true,
 	}},
 	{Robots, Traits{
-		// one octet more than counts, which shows that the last line is cut
+		// one octet more than counts, to show that the last line is cut
 		Accept: "text/plain,*/*;q=0.5", MaxBytes: 500<<10 + 1, Takes: anything, Path: "/robots.txt",
 	}},
 	{TDM, Traits{
@@ -112,17 +112,17 @@ var table = []struct {
 		Follow: FollowAnnounced, Again: true, AgainWithin: announcedAgain, Oftener: 24,
 	}},
 	{Image, Traits{
-		// names first what its fingerprints can be made of
+		// names first the formats with fingerprints
 		Accept:   "image/jpeg,image/png,image/webp,image/gif,image/*;q=0.5,*/*;q=0.1",
 		MaxBytes: 20_000_000, Large: true, Takes: image,
-		// before any page, of news too: the images of a page come with it, and a budget of
-		// pages that is spent does not hide them
+		// before any page, even news: the images of a page come with it, and a spent budget of pages does
+		// not hide them
 		Priority: 3, Budget: BudgetImages, Again: true,
 	}},
 }
 
-// Traits returns the kind's row of the table, which callers must not change. A kind that only a
-// later version knows has the traits of a page.
+// Traits returns the kind's row of the table, which callers must not change. A kind unknown to this
+// version has the traits of a page.
 func (k Kind) Traits() *Traits {
 	for i := range table {
 		if table[i].kind == k {
@@ -138,13 +138,13 @@ func (k Kind) Counted() bool { return k.Traits().Budget == BudgetPages }
 // Image reports whether requests count as images of their run.
 func (k Kind) Image() bool { return k.Traits().Budget == BudgetImages }
 
-// Document reports whether it is read for its links and its words.
+// Document reports whether the kind is read for its links and its words.
 func (k Kind) Document() bool { return k.Traits().Follow == FollowLinks }
 
-// Announces reports whether it announces pages, as sitemaps and feeds do.
+// Announces reports whether the kind announces pages, like sitemaps and feeds.
 func (k Kind) Announces() bool { return k.Traits().Follow == FollowAnnounced }
 
-// All are the kinds, in the order in which they are shown.
+// All returns the kinds in display order.
 func All() []Kind {
 	all := make([]Kind, len(table))
 	for i, row := range table {
@@ -156,7 +156,6 @@ func All() []Kind {
 // Names lists all kinds for Markdown.
 func Names() string { return list(All(), "`") }
 
-// list joins kinds by commas, each in quotes.
 func list(all []Kind, quote string) string {
 	names := make([]string, len(all))
 	for i, k := range all {
@@ -167,15 +166,15 @@ func list(all []Kind, quote string) string {
 
 func anything(string) bool { return true }
 
-// document takes what may be a page. XML is one if it turns out to be XHTML.
+// document accepts media types of pages. XML is a page if it turns out to be XHTML.
 func document(mediaType string) bool {
 	return slices.Contains([]string{
 		"text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml", "",
 	}, mediaType)
 }
 
-// image takes what may be an image. Some servers do not say what a file is; what they call
-// something else is not an image.
+// image accepts media types of images. Some servers do not declare the type of a file. A file
+// declared as another type is not an image.
 func image(mediaType string) bool {
 	switch mediaType {
 	case "", "application/octet-stream", "binary/octet-stream":
@@ -186,14 +185,14 @@ func image(mediaType string) bool {
 	return strings.HasPrefix(mediaType, "image/")
 }
 
-// announcing takes what may be a sitemap or a feed. Many servers call them something else.
+// announcing accepts media types of sitemaps and feeds. Many servers declare other types.
 func announcing(mediaType string) bool {
 	family, _, _ := strings.Cut(mediaType, "/")
 	return !slices.Contains([]string{"image", "audio", "video", "font"}, family)
 }
 
-// SQL is the table as functions of the database, for db/functions/kinds.sql. Each is one
-// expression that the planner can take into the statement that calls it.
+// SQL returns the table as functions of the database, for db/functions/kinds.sql. Each is one
+// expression that the planner can inline into the calling statement.
 func SQL() string {
 	var b strings.Builder
 	b.WriteString("-- The kinds of requests that have something in the table of crawl/kinds (go tool task generate):\n")

@@ -1,5 +1,5 @@
-// Package lists reads the entries of the block list and the allow list. Nothing on the
-// block list is crawled. If the allow list has entries, only what is on it is crawled.
+// Package lists reads the entries of the block list and the allow list. Entries of the block list
+// are never crawled. If the allow list has entries, only they are crawled.
 package lists
 
 import (
@@ -20,31 +20,31 @@ const (
 	Block List = "block"
 )
 
-// Match is what an entry is about. The values are stored.
+// Match is the scope of an entry. The values are stored.
 type Match string
 
 const (
 	// MatchHost is one host, "shop.example.org", with or without "www.".
 	MatchHost Match = "host"
-	// MatchDomain is a registered domain, "example.org", and all below it.
+	// MatchDomain is a registered domain, "example.org", and all hosts below it.
 	MatchDomain Match = "domain"
-	// MatchBelow is all below a host, "*.example.org", and not the host itself.
+	// MatchBelow matches all hosts below a host, "*.example.org", and not the host itself.
 	MatchBelow Match = "below"
-	// MatchNetwork is the addresses of a network, "192.0.2.0/24".
+	// MatchNetwork matches the addresses of a network, "192.0.2.0/24".
 	MatchNetwork Match = "network"
 )
 
 // Entry is an entry of a list.
 type Entry struct {
-	// Text is its canonical form, by which it is stored and taken off the list again.
+	// Text is its canonical form, the key to store and remove it.
 	Text  string
 	Match Match
-	// Network is set of a MatchNetwork only.
+	// Network is set only for MatchNetwork.
 	Network netip.Prefix
 }
 
-// Parse reads an entry as a person writes it; a URL of a front page is its host. Errors wrap crawl.ErrInvalid and name the
-// entry and what is wanted.
+// Parse reads a typed entry; a URL of a front page means its host. Errors wrap crawl.ErrInvalid and
+// name the entry and the valid forms.
 func Parse(text string) (Entry, error) {
 	text = strings.TrimSpace(text)
 	if network, ok := parseNetwork(text); ok {
@@ -76,7 +76,6 @@ func Parse(text string) (Entry, error) {
 	return Entry{Text: domain, Match: MatchHost}, nil
 }
 
-// parseNetwork reads a network or a single address.
 func parseNetwork(text string) (netip.Prefix, bool) {
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return network.Masked(), true
@@ -96,9 +95,8 @@ func refuse(text string) error {
 		crawl.ErrInvalid, urls.Shorten(text, most))
 }
 
-// ParseLine reads a line of a file of entries: an entry, perhaps with a comment after a
-// "#", or a line of a hosts file ("0.0.0.0 ads.example.org"). found is false for a line
-// without an entry.
+// ParseLine reads a line of a file of entries: an entry, perhaps with a comment after a "#", or a
+// line of a hosts file ("0.0.0.0 ads.example.org"). found is false for a line without an entry.
 func ParseLine(line string) (e Entry, found bool, err error) {
 	line, _, _ = strings.Cut(line, "#")
 	fields := strings.Fields(strings.TrimPrefix(line, "\ufeff"))

@@ -1,3 +1,3 @@
-// Package politeness computes how long to leave a host alone: from its runs, people's decisions,
-// its robots.txt, its last answers, the time of day, and the addresses that it shares with others.
+// Package politeness computes the wait between requests to a host: from its runs, people's
+// decisions, its robots.txt, its last answers, the time of day, and its shared addresses.
 package politeness

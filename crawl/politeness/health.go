@@ -10,59 +10,59 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// The laws of [crawl.Health].
+// The constants of [crawl.Health].
 const (
-	HealthSamples = 20 // answers that are remembered, each of another URL
-	healthLeast   = 5  // answers that it takes to judge a domain
-	// failuresInARow is how many URLs in a row fail before trouble of pages counts as the domain's.
+	HealthSamples = 20 // stored answers, each of another URL
+	healthLeast   = 5  // answers needed to judge a domain
+	// failuresInARow is the number of consecutive failing URLs that counts as a domain's failure.
 	failuresInARow = 3
 
-	// BreakerErrors is the share of errors above which a domain is graylisted, and
-	// BreakerSlow the 95th percentile of the answer times.
+	// BreakerErrors is the share of errors, and BreakerSlow the 95th percentile of the answer times,
+	// above which a domain is graylisted.
 	BreakerErrors  = 0.5
 	BreakerSlow    = 10 * time.Second
 	graylistGrowth = 3 // longest graylisting, as a multiple of the first
 
-	SlowdownMax   = time.Minute            // largest delay that rising answer times earn
+	SlowdownMax   = time.Minute            // largest delay due to rising answer times
 	slowdownLeast = 500 * time.Millisecond // the 95th percentile below which a domain never counts as slow
 )
 
-// Answer is one answer to be observed, or the lack of one.
+// Answer is one observed answer, or its absence.
 type Answer struct {
 	crawl.Sample
 
-	// Trouble classes the answer for the back-off. Hinted is set if the server named a wait.
+	// Trouble classifies the answer for the back-off. Hinted is set if the server named a wait.
 	Trouble Trouble
 	Hinted  bool
-	// Probe is set if the answer shows the health of the domain, as that of a page does. Many sites
-	// send robots.txt even to crawlers that they refuse everything else.
+	// Probe is set if the answer, for example to a page, shows the domain's health. Many sites send
+	// robots.txt even to crawlers that they otherwise refuse.
 	Probe bool
 }
 
-// Judgement is what a breaker makes of an answer.
+// Judgement is a breaker's verdict on an answer.
 type Judgement struct {
-	// Trouble is the answer's; that of a page becomes the domain's if others fail too.
+	// Trouble is the answer's; a page's trouble becomes the domain's if others fail too.
 	Trouble Trouble
-	// Graylist is how long to leave the domain alone; 0 means not graylisted.
+	// Graylist is the wait of a graylisted domain; 0 means not graylisted.
 	Graylist time.Duration
 	// GiveUp is crawl.DomainUnreachable or crawl.DomainBlocked if the domain is given up, for For.
 	GiveUp crawl.DomainStatus
 	For    time.Duration
-	// Why is the reason in words, if Graylist or GiveUp is set.
+	// Why explains a set Graylist or GiveUp.
 	Why string
 }
 
-// URLKey tells a URL from others in a [crawl.Sample], and an origin in a [crawl.OriginAnswer].
+// URLKey identifies a URL in a [crawl.Sample], and an origin in a [crawl.OriginAnswer].
 func URLKey(url string) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(url)) // never fails
 	return h.Sum32()
 }
 
-// Observe returns the health after an answer, and the breaker's judgement. Each URL counts once, with its
-// last answer. Each failure of the domain at a page counts ([TroubleServer], [TroubleSetup]). Failures of an
-// origin do not count ([TroubleOrigin]). delay is the domain's normal delay; jitter is
-// in [0,1).
+// Observe returns the health after an answer, and the breaker's judgement. Each URL counts once,
+// with its last answer. Each failure of the domain at a page counts ([TroubleServer],
+// [TroubleSetup]). Failures of an origin do not count ([TroubleOrigin]). delay is the domain's
+// normal delay; jitter is in [0,1).
 func Observe(
 	h crawl.Health, a Answer, delay time.Duration, jitter float64, set crawl.BreakerSettings,
 ) (crawl.Health, Judgement) {
@@ -72,7 +72,7 @@ func Observe(
 	samples := slices.DeleteFunc(slices.Clone(h.Samples), func(s crawl.Sample) bool {
 		return a.URL != 0 && s.URL == a.URL && (!a.Probe || a.Trouble < TroubleServer)
 	})
-	// A robots.txt that can be read says nothing about how the pages are answered.
+	// A readable robots.txt proves nothing about the answers to pages.
 	if a.Probe || !a.Good() {
 		samples = append(samples, a.Sample)
 	}
@@ -87,18 +87,16 @@ func Observe(
 	return h, j
 }
 
-// failingInARow reports whether each of the last few URLs has failed.
 func failingInARow(h crawl.Health) bool {
 	last := h.Samples[max(len(h.Samples)-failuresInARow, 0):]
 	return len(last) == failuresInARow && !slices.ContainsFunc(last, func(s crawl.Sample) bool { return !s.Error })
 }
 
-// Penalty is the wait of a domain after failures. A failure doubles it ([TroubleServer]) or
-// quadruples it ([TroubleSetup]), from BackoffBase or the delay if that is larger. Jitter in [0,1)
-// adds up to a quarter. The cap is BackoffMax, or the delay if that is larger. A success halves the
-// penalty, and drops it below BackoffBase, so that a server that has just recovered is not
-// overloaded again. A failure with a wait named by the server, or of the page alone
-// ([TroublePage]), leaves it unchanged.
+// Penalty returns the wait of a domain after failures. A failure doubles it ([TroubleServer]) or
+// quadruples it ([TroubleSetup]), from BackoffBase or a larger delay. Jitter in [0,1) adds up to a
+// quarter. The cap is BackoffMax, or a larger delay. A success halves the penalty, and drops it
+// below BackoffBase, so that a recovering server is not overloaded again. A failure with a wait
+// named by the server, or of the page alone ([TroublePage]), leaves it unchanged.
 func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, jitter float64) time.Duration {
 	switch {
 	case tr == TroubleNone:
@@ -112,11 +110,11 @@ func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, j
 	return Jittered(backoff(tr, float64(prev), delay), delay, jitter)
 }
 
-// adapt moves the slowdown. While the 95th percentile is twice that of calm times, each further
-// slow answer makes the slowdown grow by half, from the delay, up to SlowdownMax. Once the
-// percentile is down again, each answer shrinks it by a tenth. The calm time falls at once and
-// rises slowly, so that a site that is always slow does not count as one in trouble. Errors do not
-// count as calm, since they are often quick (as in Scrapy's AutoThrottle); they earn a penalty.
+// adapt moves the slowdown. While the 95th percentile is twice the calm time, each further slow
+// answer raises the slowdown by half, from the delay, up to SlowdownMax. Below that, each answer
+// shrinks it by a tenth. The calm time falls at once and rises slowly, so that a constantly slow
+// site does not count as failing. Errors do not count as calm, because they are often quick (as in
+// Scrapy's AutoThrottle); they raise the penalty.
 func adapt(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
 	took := answerTimes(h)
 	if s.Error || len(took) < healthLeast {
@@ -144,8 +142,8 @@ func adapt(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
 	return h
 }
 
-// judge is the breaker. It is open while Probing is set: the domain rests, then
-// one probe decides. Other requests, such as for robots.txt, do not decide.
+// judge is the breaker. It is open while Probing is set: the domain rests, then one probe decides.
+// Other requests, such as for robots.txt, do not decide.
 func judge(h crawl.Health, a Answer, set crawl.BreakerSettings) (crawl.Health, Judgement) {
 	good := a.Good() && time.Duration(a.Took) <= BreakerSlow
 	why := trouble(h)
@@ -155,7 +153,7 @@ func judge(h crawl.Health, a Answer, set crawl.BreakerSettings) (crawl.Health, J
 	case h.Probing && !a.Probe:
 		return h, Judgement{}
 	case h.Probing && good:
-		// what was before the rest says nothing about now
+		// answers before the rest prove nothing about the present
 		h.Probing, h.Graylistings, h.Samples = false, 0, h.Samples[len(h.Samples)-1:]
 	case h.Probing:
 		return open(h, "the probe failed", set)
@@ -187,7 +185,7 @@ func open(h crawl.Health, why string, set crawl.BreakerSettings) (crawl.Health, 
 	return h, Judgement{Graylist: wait, Why: why}
 }
 
-// Describe says in words how healthy a domain is.
+// Describe returns a description of a domain's health.
 func Describe(h crawl.Health) string {
 	if len(h.Samples) == 0 {
 		return "not known yet"
@@ -212,7 +210,7 @@ func Describe(h crawl.Health) string {
 	return text
 }
 
-// trouble says in words why the breaker opens; empty if it does not.
+// trouble returns the reason for opening the breaker; empty if it stays closed.
 func trouble(h crawl.Health) string {
 	took := answerTimes(h)
 	switch {
@@ -226,8 +224,8 @@ func trouble(h crawl.Health) string {
 	return ""
 }
 
-// ErrorShare is the share of errors among the samples, from 0 to 1. Refusals count only if no
-// sample was answered well: a site may have pages that are not for everybody.
+// ErrorShare returns the share of errors among the samples, from 0 to 1. Refusals count only
+// without any good answer, because a site may have private pages.
 func ErrorShare(h crawl.Health) float64 {
 	welcome := slices.ContainsFunc(h.Samples, crawl.Sample.Good)
 	return share(h, func(s crawl.Sample) bool { return s.Error || s.Refused && !welcome })
@@ -246,11 +244,11 @@ func share(h crawl.Health, is func(crawl.Sample) bool) float64 {
 	return float64(n) / float64(len(h.Samples))
 }
 
-// P95 is the 95th percentile of the answer times, without errors; 0 without answers. It is the
-// second longest (nearest rank), also of fewer samples, so that one slow answer never decides.
+// P95 returns the 95th percentile of the answer times, without errors; 0 without answers. It is the
+// second longest (nearest rank), even of fewer samples, so that one slow answer never decides.
 func P95(h crawl.Health) time.Duration { return percentile95(answerTimes(h)) }
 
-// Occupies is the same percentile of all requests, answered or not.
+// Occupies returns the same percentile of all requests, answered or not.
 func Occupies(h crawl.Health) time.Duration {
 	took := make([]settings.Duration, len(h.Samples))
 	for i, s := range h.Samples {
@@ -278,19 +276,19 @@ func percentile95(took []settings.Duration) time.Duration {
 	return time.Duration(took[max(len(took)-2, 0)])
 }
 
-// LatencyDelay is factor times the time of an answer (Heritrix's delayFactor); 0 turns it off.
+// LatencyDelay returns factor times an answer's time (Heritrix's delayFactor); 0 turns it off.
 func LatencyDelay(took time.Duration, factor float64) time.Duration {
 	return time.Duration(min(float64(max(took, 0))*max(factor, 0), float64(settings.DelayMax)))
 }
 
-// The shortest and the longest time for which a domain or an origin is given up, never for good.
+// The shortest and the longest time before a given-up domain or origin is retried.
 const (
 	GiveUpFirst = time.Hour
 	GiveUpMost  = 30 * 24 * time.Hour
 )
 
-// GiveUp is how long to leave a domain alone that was out of reach so many times
-// in a row, from 1: GiveUpFirst, doubled each time, up to GiveUpMost.
+// GiveUp returns the wait after times consecutive failures to reach a domain, from 1: GiveUpFirst,
+// doubled each time, up to GiveUpMost.
 func GiveUp(times int) time.Duration {
 	wait := GiveUpFirst
 	for ; times > 1 && wait < GiveUpMost; times-- {
@@ -299,7 +297,7 @@ func GiveUp(times int) time.Duration {
 	return min(wait, GiveUpMost)
 }
 
-// noNameLeast is how long a name has to be missing, since a zone may be broken for a while.
+// noNameLeast is the least duration of a missing name, because a zone may be broken for a while.
 const noNameLeast = time.Hour
 
 // NameGone reports whether the name of a domain has been missing for long enough.
@@ -307,7 +305,7 @@ func NameGone(h crawl.Health, now time.Time) bool {
 	return !h.NoNameSince.IsZero() && now.Sub(h.NoNameSince) >= noNameLeast
 }
 
-// ObserveName is the health after a look-up of the domain's name at an instant.
+// ObserveName returns the health after a look-up of the domain's name at an instant.
 func ObserveName(h crawl.Health, missing bool, now time.Time) crawl.Health {
 	switch {
 	case !missing:
@@ -318,17 +316,17 @@ func ObserveName(h crawl.Health, missing bool, now time.Time) crawl.Health {
 	return h
 }
 
-// awayMost is how long a domain is asked in vain if no connection to it can be made. A
-// failure that is awayForgotten times as old no longer counts.
+// awayMost is the longest duration of attempts without any connection. A failure older than
+// awayForgotten times awayMost no longer counts.
 const (
 	awayMost      = 6 * time.Minute
 	awayForgotten = 10
 )
 
-// ObserveAway is the health after a request that has been tried since an instant; away means
-// that no connection could be made. It also reports whether to give the domain up: after the
-// wait, at the next try, it would have been away for too long. A domain with a long delay,
-// which is rarely asked, has three tries.
+// ObserveAway returns the health after a request that has been tried since an instant. away is set
+// if no connection could be made. It also reports whether to give the domain up: after the wait, at
+// the next attempt, it would have been away for too long. A rarely requested domain with a long
+// delay has three attempts.
 func ObserveAway(h crawl.Health, away bool, since, now time.Time, wait, delay time.Duration) (crawl.Health, bool) {
 	if !away {
 		h.AwaySince = time.Time{}

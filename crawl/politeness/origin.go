@@ -7,16 +7,15 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// AnsweringMax is how many answering origins of a domain are remembered. Two would do to know one
-// besides any origin; the third keeps the memory when an origin fails.
+// AnsweringMax limits the stored answering origins of a domain. Two would suffice to know one
+// besides any origin; the third helps when an origin fails.
 const AnsweringMax = 3
 
-// answeringStep is the precision of the times at which origins answered: a memory that changes with
-// each answer would cost each page.
+// answeringStep is the precision of the stored times: a change with each answer would be costly.
 const answeringStep = 10 // seconds
 
-// ObserveOrigin returns the health after a request to an origin at an instant: it answered well, or
-// it failed as a whole.
+// ObserveOrigin returns the health after an origin's good answer, or its failure as a whole, at an
+// instant.
 func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) crawl.Health {
 	key, at := URLKey(origin), now.Unix()
 	if front := h.Answering; answered && len(front) > 0 && front[0].Origin == key && at-front[0].At < answeringStep {
@@ -30,8 +29,8 @@ func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) 
 	return h
 }
 
-// AnsweredElsewhere returns when another origin of the domain last answered well. It is zero if no
-// other origin has, or if each has failed since.
+// AnsweredElsewhere returns the last good answer of another origin of the domain. It is zero if no
+// other origin has one, or if each has failed since.
 func AnsweredElsewhere(h crawl.Health, origin string) time.Time {
 	key := URLKey(origin)
 	for _, o := range h.Answering {

@@ -7,8 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Delay is the largest of the waits, and its rule. Ties go to the rule named first in
-// [crawl.Waits].
+// Delay returns the largest wait and its rule. Ties go to the first rule in [crawl.Waits].
 func Delay(w crawl.Waits) (time.Duration, reasons.Reason) {
 	delay, reason := max(w.Configured, 0), reasons.Delay
 	for _, c := range []struct {
@@ -30,37 +29,35 @@ func Delay(w crawl.Waits) (time.Duration, reasons.Reason) {
 	return delay, reason
 }
 
-// Trouble classes a failed attempt by what it means for the next one.
+// Trouble classifies a failed attempt by its consequence for the next attempt.
 type Trouble int
 
-// The kinds of trouble.
+// The classes of failures.
 const (
-	TroubleNone Trouble = iota // needs no retry: the attempt succeeded or failed for good
-	// TroublePage is a 5xx other than 503, or a timeout. It is the page's own trouble as long as
-	// other pages are answered: the page is tried again later, the domain is not slowed down.
+	TroubleNone Trouble = iota // needs no retry: the attempt succeeded or failed permanently
+	// TroublePage is a 5xx other than 503, or a timeout. Only the page has failed if other pages are
+	// answered: it is retried later, without slowing the domain down.
 	TroublePage
-	// TroubleOrigin is an origin that has no connection, no TLS or no readable robots.txt, while another
+	// TroubleOrigin is an origin without a connection, TLS or a readable robots.txt, while another
 	// origin of the domain answers. The origin is deferred, and the domain keeps its pace.
 	TroubleOrigin
-	// TroubleServer is a 429, a 503, any answer with a Retry-After, or a broken
-	// connection: the wait of the domain doubles.
+	// TroubleServer is a 429, 503, Retry-After, or broken connection: the domain's wait doubles.
 	TroubleServer
 	TroubleSetup // DNS or TLS: the wait quadruples
 )
 
 const (
-	// BackoffBase is the least that a first failure's wait is a multiple of.
+	// BackoffBase is the minimum base of a first failure's wait.
 	BackoffBase = time.Second
-	// BackoffFactor is how many times as long each wait is as the last one, for [TroubleServer].
+	// BackoffFactor is the growth of each wait for [TroubleServer].
 	BackoffFactor = 2
-	// BackoffMax caps the exponential wait. A Retry-After is not capped by it.
+	// BackoffMax caps the exponential wait, but not a Retry-After.
 	BackoffMax = 300 * time.Second
 )
 
-// Backoff is the wait after the failures-th failure in a row (from 1): BackoffBase
-// or the delay if that is larger, doubled for each failure ([TroubleServer]) or
-// quadrupled ([TroubleSetup]), with jitter in [0,1) adding up to a quarter, and
-// capped at BackoffMax, or at the delay where that is larger.
+// Backoff returns the wait after the failures-th consecutive failure (from 1). It is BackoffBase or
+// a larger delay, doubled for each failure ([TroubleServer]) or quadrupled ([TroubleSetup]). jitter
+// in [0,1) adds up to a quarter. The cap is BackoffMax, or a larger delay.
 func Backoff(t Trouble, failures int, delay time.Duration, jitter float64) time.Duration {
 	if t == TroubleNone || failures < 1 {
 		return 0
@@ -76,8 +73,8 @@ func Backoff(t Trouble, failures int, delay time.Duration, jitter float64) time.
 	return Jittered(wait, delay, jitter)
 }
 
-// backoff is the wait after one more failure: the last wait, or BackoffBase or the
-// delay if that is larger, times the trouble's factor, up to the limit.
+// backoff returns the wait after one more failure: the last wait, BackoffBase or the delay,
+// whichever is largest, times the trouble's factor, up to the limit.
 func backoff(t Trouble, prev float64, delay time.Duration) float64 {
 	factor := float64(BackoffFactor)
 	if t == TroubleSetup {
@@ -91,8 +88,8 @@ func Jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
 	return time.Duration(min(wait*(1+min(max(jitter, 0), 1)/4), float64(max(BackoffMax, delay))))
 }
 
-// Defers reports whether a wait defers the domain: its workflow ends, and the dispatcher starts it
-// again in time. Only a server's own wish counts; a Crawl-delay of any size is slept through.
+// Defers reports whether a wait defers the domain: its workflow ends, and the dispatcher restarts
+// it in time. Only a server's own request counts; the workflow sleeps through a Crawl-delay.
 func Defers(wait time.Duration, reason reasons.Reason, after time.Duration) bool {
 	return reason.Row().Defers && wait > after
 }

@@ -24,10 +24,10 @@ func ParseRetryAfter(header string, now time.Time) (time.Duration, bool) {
 	return wait, wait > 0
 }
 
-// maxRetryAfter is the largest number of seconds in a Duration, with room to add to it.
+// maxRetryAfter is the largest number of seconds in a Duration, with a margin for additions.
 const maxRetryAfter = math.MaxInt64 / int64(time.Second) / 2
 
-// parseSeconds reads a number of seconds, and rounds a fraction, which the RFC forbids, up.
+// parseSeconds reads a number of seconds. It rounds up a fraction, which the RFC forbids.
 func parseSeconds(s string) (time.Duration, bool) {
 	whole, frac, _ := strings.Cut(s, ".")
 	if whole == "" || !digits(whole) || !digits(frac) {

@@ -2,14 +2,13 @@ package politeness
 
 import "net/netip"
 
-// The sizes of one subnet: that of one customer of a provider.
+// The sizes of a subnet: that of one customer of a provider.
 const (
 	subnetBits4 = 24
 	subnetBits6 = 48
 )
 
-// Subnet is the subnet of an address, such as 192.0.2.0/24 or 2001:db8::/48; empty if it is
-// invalid.
+// Subnet returns the subnet of an address, such as 192.0.2.0/24 or 2001:db8::/48; empty if invalid.
 func Subnet(addr netip.Addr) string {
 	addr = addr.Unmap().WithZone("")
 	bits := subnetBits6

@@ -7,16 +7,16 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Windows are the times of the week at which a domain may be requested. The zero value is open
-// always.
+// Windows holds the times of the week at which a domain may be requested. The zero value is always
+// open.
 //
-// A window follows the local clock of its time zone: it is open whenever that clock shows a time
-// from its start to just before its end. So a window within the hour that summer time skips does
-// not open that day, a window within the hour that winter time repeats opens twice, and a window
-// around either is an hour shorter or longer. Windows that overlap or touch count as one.
+// A window follows the local clock of its time zone: it is open while that clock shows a time from
+// its start to just before its end. A window within the hour that summer time skips stays closed
+// that day. A window within the hour that winter time repeats opens twice. A window around either
+// is an hour shorter or longer. Windows that overlap or touch count as one.
 //
-// Time zones are the machine's, or if it has none, those linked into the program;
-// so a program that offers windows should import [time/tzdata].
+// Time zones come from the machine, or else from the program; so a program that offers windows
+// should import [time/tzdata].
 type Windows struct {
 	windows []window
 	until   time.Time
@@ -50,13 +50,13 @@ func ParseWindows(texts ...string) (Windows, error) {
 	return w, nil
 }
 
-// Until returns the same windows, which hold before an instant only. From then on they are open.
+// Until returns the same windows, which expire at an instant: from then on they are open.
 func (w Windows) Until(t time.Time) Windows {
 	w.until = t
 	return w
 }
 
-// HoldUntil is when the windows hold no longer; zero is never.
+// HoldUntil returns the instant of their expiry; zero means no expiry.
 func (w Windows) HoldUntil() time.Time { return w.until }
 
 // ValidateSettings checks settings, and that the time zones of their window are known.
@@ -66,7 +66,7 @@ func ValidateSettings(s settings.Settings) error {
 		return faults
 	}
 	if _, err := settings.ParseWindows(*s.Window); err != nil {
-		return faults // of which it is one
+		return faults // faults include it
 	}
 	_, err := ParseWindows(*s.Window)
 	return errors.Join(faults, err)
@@ -74,13 +74,13 @@ func ValidateSettings(s settings.Settings) error {
 
 const windowHorizon = 31 * day
 
-// Wait is the time from now until a window opens; 0 if one is open.
+// Wait returns the time from now until a window opens; 0 if a window is open.
 func (w Windows) Wait(now time.Time) time.Duration {
 	if len(w.windows) == 0 {
 		return 0
 	}
-	// Each step goes to the start of a window or to a change of a zone's clock. The loop ends,
-	// because only clocks that change every week could keep a weekly window from opening.
+	// Each step advances to the start of a window or to a change of a zone's clock. The loop ends,
+	// because only a weekly change of clocks could keep a weekly window closed.
 	now = now.Round(0) // the wall clock alone, as zones have no other
 	for at := now; ; {
 		next := w.until
@@ -100,7 +100,7 @@ func (w Windows) Wait(now time.Time) time.Duration {
 	}
 }
 
-// WaitAll is the time until all windows are open at once, at most a month: they may never meet.
+// WaitAll returns the time until all windows are open, at most a month: they may never meet.
 func WaitAll(now time.Time, all []Windows) time.Duration {
 	at := now
 	for at.Sub(now) < windowHorizon {
@@ -116,8 +116,8 @@ func WaitAll(now time.Time, all []Windows) time.Duration {
 	return min(at.Sub(now), windowHorizon)
 }
 
-// Closes is when all windows that are open now will have closed; now itself if none is open. It
-// returns false if that is more than a month away, or never.
+// Closes returns the end of all windows open now; now if all are closed. It returns false if that
+// is more than a month away, or never.
 func (w Windows) Closes(now time.Time) (time.Time, bool) {
 	if len(w.windows) == 0 {
 		return time.Time{}, false
@@ -141,8 +141,8 @@ func (w Windows) Closes(now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// at reports whether the window is open at an instant, and until when that surely
-// holds: until the window starts or ends, or its zone's clock changes.
+// at reports whether the window is open at an instant, and until when that holds at least: until
+// the window starts or ends, or its zone's clock changes.
 func (w window) at(t time.Time) (open bool, until time.Time) {
 	local := t.In(w.zone)
 	hour, minute, second := local.Clock()

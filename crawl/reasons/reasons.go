@@ -1,10 +1,10 @@
 package reasons
 
-// Reason is the rule that decided a wait or a skip, or left an answer unread. The values are stored with slots,
-// domains and crawls, and shown to people.
+// Reason is the rule that decided a wait or a skip, or left an answer unread. The values are stored
+// with slots, domains and crawls, and shown to people.
 type Reason string
 
-// The reasons. What each means is in the table.
+// The reasons. The table has their meanings.
 const (
 	Delay       Reason = "delay"
 	Domain      Reason = "domain delay"
@@ -49,9 +49,8 @@ const (
 	Reserved    Reason = "reserved"
 )
 
-// table has one row a reason.
 var table = map[Reason]Row{
-	// What a slot is closed for.
+	// Reasons for a closed slot.
 	Delay:      {Of: Slot, Words: "the run's delay is not over"},
 	Domain:     {Of: Slot, Words: "the delay that a person has set for it is not over"},
 	CrawlDelay: {Of: Slot, Words: "the Crawl-delay of its robots.txt is not over"},
@@ -66,7 +65,7 @@ var table = map[Reason]Row{
 	Registered: {Of: SharedSlot, Words: "another host belongs to the same registered domain"},
 	Robots:     {Of: Slot, Words: "its robots.txt could not be fetched", Status: StatusWaiting, Defers: true},
 
-	// Why a domain is not asked.
+	// Reasons for not requesting a domain.
 	Window:    {Of: Site, Words: "its window is closed", Rank: 6, Status: StatusWaiting, EndsWithNews: true, HoldsRun: true},
 	Scheduled: {Of: Site, Words: "its pages are not due yet", Status: StatusWaiting, EndsWithNews: true, Defers: true},
 	Yields:    {Of: Site, Words: "it makes room for others that wait"},
@@ -77,7 +76,7 @@ var table = map[Reason]Row{
 	Listed:    {Of: Site, Words: "a list keeps it from being crawled", Rank: 1},
 	Budget:    {Of: Site, Words: "the budget for it is spent"},
 
-	// Why a page is skipped.
+	// Reasons for skipping a page.
 	Fresh: {
 		Of: Page, Words: "their servers said that they stay as they are", Remedy: "mosey why URL tells until when", Known: true,
 	},
@@ -120,12 +119,12 @@ var table = map[Reason]Row{
 		Again: []Event{ImageFound},
 	},
 
-	// Why an attempt was not made, or counts for nothing.
+	// Reasons for an attempt that was not made, or does not count.
 	Stale:     {Of: Attempt, Words: "another worker has it, its run has stopped, or a budget is spent"},
 	TakenBack: {Of: Attempt, Words: "trouble of our own ended it"},
 	NotMade:   {Of: Attempt, Words: "trouble of our own came before the request"},
 
-	// Why an answer below 400 gave nothing. The error of its attempt has the details.
+	// Reasons for an empty answer below 400. The error of its attempt has the details.
 	NoTarget: {Of: Answer, Words: "redirects to no other page", Remedy: "mosey page URL names their targets"},
 	Empty: {
 		Of: Answer, Words: "no text, link or image", Remedy: "Mosey runs no scripts, which may draw the page in a browser",

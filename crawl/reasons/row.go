@@ -7,43 +7,41 @@ import (
 	"strings"
 )
 
-// Row is what is declared of a reason.
+// Row holds the declarations of a reason.
 type Row struct {
 	// Of is the subject that is not requested.
 	Of Subject
-	// Words explain the reason to people. Remedy says how to have the skipped page requested,
-	// or where to look further.
+	// Words explain the reason to people. Remedy tells how to request the page, or where to look.
 	Words, Remedy string
 	// Control is the kind of a person's control that forbids requests for this reason.
 	Control string
-	// Rank decides which of several reasons for an equally long wait of a domain is named: the
-	// lowest. Zero means that the reason defers no domain.
+	// Rank decides between reasons for an equally long wait of a domain: the lowest is named. Zero
+	// means that the reason defers no domain.
 	Rank int
-	// Status is what Temporal's UI shows of a domain that waits; empty is crawling.
+	// Status is the status of a waiting domain in Temporal's UI; empty means crawling.
 	Status string
 	// EndsWithNews is set if new work may end the wait.
 	EndsWithNews bool
-	// Defers is set if the domain's workflow ends for a long wait, and is started again
-	// in time. It sleeps through other waits.
+	// Defers is set if a long wait ends the domain's workflow. It sleeps through other waits.
 	Defers bool
-	// HoldsRun is set if a run does not end while a domain of it waits. The condition of
-	// the index run_domains_held names these reasons, too.
+	// HoldsRun is set if a waiting domain keeps its run from ending. The condition of the index
+	// run_domains_held names these reasons, too.
 	HoldsRun bool
-	// Known is set for a page that is as its last visit has found it.
+	// Known is set for a page in the state of its last visit.
 	Known bool
-	// Unwanted is set for a page that its run does not want: its former links are not followed.
+	// Unwanted is set for a page that its run excludes: its former links are not followed.
 	Unwanted bool
-	// Again are the events that have a skipped page decided again.
+	// Again lists the events that decide a skipped page again.
 	Again []Event
 }
 
-// Subject is what a reason keeps from being asked.
+// Subject is the kind of object that a reason keeps from being requested.
 type Subject int
 
 // The subjects.
 const (
 	Slot       Subject = iota + 1 // a domain whose slot is closed
-	SharedSlot                    // a domain that waits in the queue of a slot that it shares with others
+	SharedSlot                    // a domain in the queue of a slot shared with others
 	Site                          // a domain, whatever its slot
 	Page
 	Image
@@ -51,7 +49,7 @@ const (
 	Answer  // the content of an answer, which the reason keeps from being read
 )
 
-// Event is what may have a skipped page decided again.
+// Event is an event that may decide a skipped page again.
 type Event string
 
 // The events.
@@ -63,18 +61,18 @@ const (
 	ImageFound      Event = "image found"      // the page is found to be an image
 )
 
-// Values of the search attribute MoseyStatus of a domain that waits.
+// Values of the search attribute MoseyStatus of a waiting domain.
 const (
-	StatusWaiting    = "waiting"    // for its window, for a page's time, or because its server asked for it
+	StatusWaiting    = "waiting"    // for its window, for a page's time, or at its server's request
 	StatusGraylisted = "graylisted" // its answers were mostly errors or slow
 	StatusDeferred   = "deferred"   // its workflow ends until an instant
 	StatusPaused     = "paused"     // a person forbids all requests
 )
 
-// Row returns the row of a reason; it is zero for an unknown one.
+// Row returns the row of a reason; it is zero for an unknown reason.
 func (r Reason) Row() Row { return table[r] }
 
-// OfControl is the reason for which a kind of control forbids requests; empty if it forbids none.
+// OfControl returns a kind of control's reason for forbidding requests; empty if it does not.
 func OfControl(kind string) Reason {
 	for r, row := range table {
 		if row.Control == kind && kind != "" {
@@ -89,7 +87,7 @@ func that(has func(Row) bool) []Reason {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(table)), func(r Reason) bool { return !has(table[r]) })
 }
 
-// SQL writes what the database asks of the table, as functions.
+// SQL writes the table's columns for the database as functions.
 func SQL() string {
 	var b strings.Builder
 	b.WriteString(`-- The reasons that have something in the table of crawl/reasons. The planner takes the call for

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// The rule for one page: a week at first, half of it after a change, half as much again after none,
-// between Least and Most.
+// The rule for one page: a week at first, half of it after a change, half as much again without a
+// change, between Least and Most.
 const (
 	Least = time.Hour
 	Most  = 180 * 24 * time.Hour
 )
 
 const (
-	FadeMissing = 5                   // 404s in a row after which a page fades out
+	FadeMissing = 5                   // consecutive 404s after which a page fades out
 	FadeGone    = 2                   // the same for 410: one can be a mistake
-	PassMost    = 30 * 24 * time.Hour // longest time until a page that is passed over comes again
+	PassMost    = 30 * 24 * time.Hour // longest time until a skipped page returns
 )
 
 // The rule, in days.
@@ -27,27 +27,26 @@ const (
 	onChange    = 0.5
 	onNone      = 1.5
 	onMissing   = 2.0
-	missingDays = 1.0 // the least interval that is doubled while a page is missing
+	missingDays = 1.0 // the minimum interval that a missing page doubles
 )
 
 const (
-	// memory is the factor by which each visit discounts earlier ones: about the last thirty count.
+	// memory is each visit's discount of earlier ones: about the last thirty count.
 	memory     = 0.97
 	gapClasses = 13 // classes of gaps: 1 h, 2 h, 4 h, … 4096 h
-	// dateLeast is the least age of a date. Servers that make pages on request date them at this
-	// moment.
+	// dateLeast is the least age of a date. Servers date generated pages at this moment.
 	dateLeast = time.Minute
 )
 
-// Found is what a visit found.
+// Found is the result of a visit.
 type Found int
 
-// What a visit finds.
+// The results of visits.
 const (
-	Failed    Found = iota // says nothing about the page: no answer, 429, 5xx
+	Failed    Found = iota // proves nothing about the page: no answer, 429, 5xx
 	Unchanged              // the page as it was at the last visit: see freshness.Unchanged
 	Changed                // another page than at the last visit
-	Missing                // a 404, or an answer that counts as one
+	Missing                // a 404, or an equivalent answer
 	Gone                   // a 410
 )
 
@@ -56,42 +55,42 @@ type Visit struct {
 	Found Found
 	// Since is the time since the last visit that found the page; 0 at the first.
 	Since time.Duration
-	// ChangedAgo is the time since the last change, by Last-Modified or by a list that is believed;
-	// 0 if unknown. Less than a minute, or a time before the last visit, is not believed.
+	// ChangedAgo is the time since the last change, by Last-Modified or a believed list; 0 means
+	// unknown. Less than a minute, or a time before the last visit, is not believed.
 	ChangedAgo time.Duration
 }
 
-// History sums up what visits to a page, and lists that name it, have shown of how
-// often it changes. The zero value is a page that was visited once. It is bounded,
-// about 150 bytes of JSON, which is an on-disk format.
+// History summarizes the changes that visits to a page, and lists that name it, have revealed. The
+// zero value is a page that was visited once. It is bounded, about 150 bytes of JSON, an on-disk
+// format.
 type History struct {
-	// Visits counts the visits after the first that found the page, Changes those with a change.
+	// Visits counts the visits after the first that found the page, Changes the visits with a change.
 	Visits  int `json:"visits,omitzero"`
 	Changes int `json:"changes,omitzero"`
-	// Days is the interval of the rule; 0 is a week.
+	// Days is the interval of the rule; 0 means a week.
 	Days float64 `json:"days,omitzero"`
-	// Quiet is the days without a change. Old evidence counts less, as in Dated and Gaps.
+	// Quiet counts the days without a change. Old evidence counts less, as in Dated and Gaps.
 	Quiet float64 `json:"quiet,omitzero"`
-	// Dated is how many changes there were whose time is known.
+	// Dated counts the changes with a known time.
 	Dated float64 `json:"dated,omitzero"`
-	// Gaps counts the changes of unknown time: the i-th element those in gaps of 2^i hours.
+	// Gaps counts the changes of unknown time: element i counts those in gaps of 2^i hours.
 	Gaps []float64 `json:"gaps,omitempty"`
-	// Missing counts the last 404 and 410 in a row, Gone the 410 among them.
+	// Missing counts the last consecutive 404 and 410, Gone the 410 among them.
 	Missing int `json:"missing,omitzero"`
 	Gone    int `json:"gone,omitzero"`
-	// Passed is how often in a row its time came and it was passed over, without a request.
+	// Passed counts the consecutive due times that were skipped without a request.
 	Passed int `json:"passed,omitzero"`
-	// Listed is how many days after the last visit a list that names the page was read.
+	// Listed is the reading time of a list that names the page, in days after the last visit.
 	Listed float64 `json:"listed,omitzero"`
-	// News is whether that list says that the page has changed since the last visit.
+	// News is set if that list declares a change since the last visit.
 	News bool `json:"news,omitzero"`
 	// Odds is the factor of the list on the odds that the page has changed: see [Source].
 	Odds float64 `json:"odds,omitzero"`
-	// Calm is the days after the last visit without a change, by a list that is believed.
+	// Calm counts the days after the last visit without a change, by a believed list.
 	Calm float64 `json:"calm,omitzero"`
 }
 
-// Visit is the history after a visit. The hints of lists before it are used up.
+// Visit returns the history after a visit. It consumes the earlier hints of lists.
 func (h History) Visit(v Visit) History {
 	if v.Found == Failed {
 		return h
@@ -137,8 +136,8 @@ func (h History) observe(v Visit, calm float64, news bool) History {
 		h.Dated++
 		h.Quiet += days(v.ChangedAgo)
 	default:
-		// A visit that follows news comes just after a change. Its gap would make the page
-		// seem to change ever faster, if the time before the news did not count.
+		// A visit that follows news comes just after a change. Count the time before the news, or its
+		// gap would make the page seem to change ever faster.
 		calm = min(calm, since)
 		h.Quiet += calm
 		addGap(gaps, since-calm)
@@ -147,9 +146,8 @@ func (h History) observe(v Visit, calm float64, news bool) History {
 	return h
 }
 
-// Pass is the history of a page that was due and was passed over, because of robots.txt or its URL,
-// and when to look again: ever more rarely, down to once in PassMost, or as rarely as the page
-// changes.
+// Pass returns the history of a due page that was skipped because of robots.txt or its URL, and the
+// wait before the next check. The wait grows to PassMost, or to the page's interval.
 func (h History) Pass() (History, time.Duration) {
 	wait := h.ruleDays() * math.Pow(onNone, float64(h.Passed))
 	h.Passed++
@@ -181,12 +179,11 @@ func compact(gaps []float64) []float64 {
 	return gaps[:last:last]
 }
 
-// Faded reports whether the page is no longer asked for by itself.
+// Faded reports whether the page is no longer requested automatically.
 func (h History) Faded() bool { return h.Missing >= FadeMissing || h.Gone >= FadeGone }
 
-// Again is the history of a page that is named anew: by a seed, by a new link, or by a
-// list that announces a change. If the page had faded out, it is asked for once more,
-// and fades out at once if it is still missing.
+// Again returns the history of a page named anew: by a seed, by a new link, or by a list that
+// announces a change. A faded page gets one more request, and fades out at once if still missing.
 func (h History) Again() History {
 	h.Missing = min(h.Missing, FadeMissing-1)
 	h.Gone = min(h.Gone, FadeGone-1)

@@ -9,22 +9,21 @@ import (
 const Never = time.Duration(math.MaxInt64)
 
 const (
-	// leastShare bounds the wait for pages that change too fast to be worth a visit, in even
-	// shares. It is enough to notice that one has calmed down, and cheap.
+	// leastShare bounds the wait for pages that change too fast to be worth a visit, in even shares.
+	// It is cheap, and enough to notice that a page has calmed down.
 	leastShare = 16
-	// probes is how often a page that always changed is visited early, each time after probe times
-	// as long.
+	// probes counts the early visits to a page that always changed, each after probe times as long.
 	probes = 2
 	probe  = 0.25
 	// scarce is the even share, in days, above which probes would not pay within a year.
 	scarce = 45.0
-	// newsBelieved is the factor of news on the odds of a change that makes a page due without a
-	// threshold, as those of an unknown list do.
+	// newsBelieved is the least factor of news on the odds of a change that makes a page due without a
+	// threshold. The news of an unknown list exceeds it.
 	newsBelieved = 1.5
 	bisections   = 10 // they find an interval among all within a percent
 )
 
-// Due is when a page is to be requested again after a visit; zero if it has faded out.
+// Due returns the page's next request after a visit; zero if it has faded out.
 func Due(last time.Time, h History, p Plan) time.Time {
 	if wait := Interval(h, p); wait != Never {
 		return last.Add(wait)
@@ -32,13 +31,12 @@ func Due(last time.Time, h History, p Plan) time.Time {
 	return time.Time{}
 }
 
-// Interval is how long after its last visit a page is to be asked for again: between
-// Least and Most, or Never.
+// Interval returns the wait after the last visit to a page: between Least and Most, or Never.
 //
-// The page is due when the value of asking reaches the threshold; news from a list may make it due
-// at once. The first interval is the domain's even share. After n visits it may be up to 1+n times
-// as long or as short, so that chance does not decide. Only a page that always changed is visited
-// sooner, twice.
+// The page is due when the value of a request reaches the threshold; news from a list may make it
+// due at once. The first interval is the domain's even share. After n visits it may be up to 1+n
+// times as long or as short, so that chance does not decide. Only a page that always changed is
+// visited sooner, twice.
 //
 // A missing page follows the rule, and so do all pages without a plan, until there are news.
 func Interval(h History, p Plan) time.Duration {
@@ -60,7 +58,7 @@ func intervalDays(h History, likely *shares, p Plan) float64 {
 		if h.News {
 			low = leastDays
 		}
-		// until the list was read nobody knew what it says
+		// before its reading, nobody knows the list's statement
 		low = min(max(low, h.Listed), mostDays)
 		high = max(low, high)
 	}
@@ -82,7 +80,7 @@ func intervalDays(h History, likely *shares, p Plan) float64 {
 	return high
 }
 
-// bounds are the shortest and the longest interval that so few visits allow for.
+// bounds returns the shortest and the longest interval that so few visits allow.
 func bounds(h History, p Plan) (low, high float64) {
 	if !(p.Even > 0) {
 		return leastDays, mostDays
@@ -101,12 +99,12 @@ func bounds(h History, p Plan) (low, high float64) {
 	return min(max(low, leastDays), mostDays), min(max(high, leastDays), mostDays)
 }
 
-// belief is what a visit would be worth at each rate, weighed by how likely the rate is.
+// belief is the value of a visit at each rate, weighed by the rate's likelihood.
 type belief struct {
-	worth  shares // of each rate: how likely it is, times the time between two changes
+	worth  shares // of each rate: its likelihood, times the time between two changes
 	listed float64
-	// less is how much less likely a list makes it, at each rate, that the page is
-	// current: a factor. logLess is its logarithm. told is set if a list has spoken.
+	// less is the list's factor, at each rate, on the chance that the page is current. logLess is its
+	// logarithm. told is set if there is a list.
 	told          bool
 	less, logLess [rateClasses]float64
 }
@@ -127,14 +125,14 @@ func believe(likely *shares, h History) (b belief) {
 	return b
 }
 
-// value is what it is worth to ask for the page t days after the last visit, in days.
+// value returns the value of a request t days after the last visit, in days.
 //
 // With changes as a Poisson process of rate r the page is still current with a chance of f = e^-rt,
-// and asking is worth (1 - f (1+rt)) / r. If this value is the same for all pages, as many as
+// and a request is worth (1 - f (1+rt)) / r. If this value is the same for all pages, as many as
 // possible are current (Cho and Garcia-Molina 2003, Azar et al. 2018). It grows with t to 1/r, so
 // that a page that changes too fast never reaches the threshold. The result is the mean over the
-// rates, by their likelihood. A list's word changes f, and the value is taken at the time that has
-// this f, as Busa-Fekete et al. (2025) do for signals with known errors.
+// rates, by their likelihood. A list changes f, and the value is computed at the time with this f,
+// as Busa-Fekete et al. (2025) do for signals with known errors.
 func (b *belief) value(t float64) float64 {
 	f := math.Exp(-slowest * t) // rates double from class to class, so that f is squared
 	sum := 0.0

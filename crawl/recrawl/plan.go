@@ -2,17 +2,17 @@ package recrawl
 
 import "math"
 
-// Plan shares the requests to a domain out among its pages. With the zero value each
-// page follows the rule. It is an on-disk format, stored in the domain's row.
+// Plan distributes the requests to a domain among its pages. With the zero value each page follows
+// the rule. It is an on-disk format, stored in the domain's row.
 type Plan struct {
-	// Threshold is the value at which a page is due, in days: see Interval. 0 is no plan.
+	// Threshold is the value at which a page is due, in days: see Interval. 0 means no plan.
 	Threshold float64 `json:"threshold,omitzero"`
-	// Even is how many days would lie between two visits to a page if all had the same.
+	// Even is the number of days between two visits to a page if all pages had the same.
 	Even float64 `json:"even,omitzero"`
-	// Rates is how often the pages change.
+	// Rates is the distribution of the pages' change rates.
 	Rates Rates `json:"rates,omitempty"`
-	// Lean corrects for fewer or more requests than planned: the threshold is made for Lean times
-	// the requests allowed. 0 is 1.
+	// Lean corrects for unplanned requests: the threshold is for Lean times the allowed ones. 0 means
+	// 1.
 	Lean float64 `json:"lean,omitzero"`
 }
 
@@ -21,19 +21,18 @@ const (
 	leanGain  = 0.3
 	leanLeast = 0.1
 	leanMost  = 4.0
-	// thresholdLeast and thresholdMost bound thresholds, in days; thresholdExact is their
-	// precision.
+	// thresholdLeast and thresholdMost bound thresholds, in days; thresholdExact is their precision.
 	thresholdLeast = 1e-5
 	thresholdMost  = 1e5
 	thresholdExact = 1.01
 )
 
-// NewPlan shares perDay requests a day out among the pages of a domain, not counting those for
-// robots.txt and lists. A sample of the pages will do, with their part of the requests. Pages that
-// have faded out do not count; without pages, or without requests, there is no plan.
+// NewPlan distributes perDay requests a day among the pages of a domain, without the requests for
+// robots.txt and lists. It also accepts a sample of the pages with their part of the requests.
+// Faded pages do not count. There is no plan without pages or requests.
 //
-// It corrects the last plan by the number of requests a day that were made under it;
-// below zero if that is unknown or too early to say. It takes some 20 µs a page.
+// It corrects the last plan by made, the daily requests under it; below zero if that is unknown or
+// too early. It takes some 20 µs a page.
 func NewPlan(pages []History, perDay float64, last Plan, made float64) Plan {
 	pages, likely := living(pages)
 	if len(pages) == 0 || !(perDay > 0) {
@@ -59,7 +58,7 @@ func (p Plan) lean(perDay, made float64) float64 {
 	return min(max(lean, leanLeast), leanMost)
 }
 
-// RulePerDay is how many requests a day the rule makes for the pages, at most one for each.
+// RulePerDay returns the rule's number of requests a day for the pages, at most one for each.
 func RulePerDay(pages []History) float64 {
 	sum := 0.0
 	for _, h := range pages {
@@ -101,7 +100,7 @@ func threshold(pages []History, likely []shares, perDay float64, p Plan) float64
 	return high
 }
 
-// asked is how many requests a day the pages ask for: never more at a higher threshold.
+// asked returns the pages' requests per day under a plan: never more at a higher threshold.
 func asked(pages []History, likely []shares, p Plan) float64 {
 	sum := 0.0
 	for i, h := range pages {

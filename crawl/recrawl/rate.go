@@ -3,15 +3,15 @@ package recrawl
 import "math"
 
 const (
-	// rateClasses is how many classes of change rates there are, each twice as fast as the last.
+	// rateClasses is the number of classes of change rates, each twice as fast as the last.
 	rateClasses = 16
 	slowest     = 1.0 / 1024 // the rate of the first class, in changes a day
 )
 
-// Rates is how the pages of a domain are distributed over rates of change: shares that add
-// up to 1, of the pages that change once in 1024 days, in 512 days, … 32 times a day. A
-// page is believed to be like this until its own visits show more. Nil is the distribution
-// of the web at large. It is an on-disk format.
+// Rates is the distribution of a domain's pages over rates of change: shares that add up to 1, of
+// the pages that change once in 1024 days, in 512 days, … 32 times a day. It is the prior of a
+// page until its own visits show more. Nil means the distribution of the web at large. It is an
+// on-disk format.
 type Rates []float64
 
 var rates = func() (r [rateClasses]float64) {
@@ -29,11 +29,10 @@ var logChanged = func() (t [rateClasses + gapClasses - 1]float64) {
 	return t
 }()
 
-// web is the distribution if nothing is known: log-normal, with the median at a change
-// in 30 days, and so wide that all from minutes to years is possible. Cho and
-// Garcia-Molina (2000) saw half of the pages change within 50 days and a quarter of them
-// every day. Adar et al. (2009) saw more changes of pages that people visit. Ntoulas et
-// al. (2004) saw half of the pages never change in a year.
+// web is the distribution without data: log-normal, with the median at a change in 30 days, and
+// wide enough for minutes to years. Cho and Garcia-Molina (2000) saw half of the pages change
+// within 50 days and a quarter of them every day. Adar et al. (2009) saw more changes of pages that
+// people visit. Ntoulas et al. (2004) saw half of the pages never change in a year.
 var web = func() (w shares) {
 	const median, spread = 30, 3
 	sum := 0.0
@@ -48,14 +47,14 @@ var web = func() (w shares) {
 	return w
 }()
 
-// shares is how likely, or how common, each class of rates is.
+// shares holds the likelihood, or the frequency, of each class of rates.
 type shares [rateClasses]float64
 
-// likelihood is how well each class explains the visits, compared with the best one. Changes are a
-// Poisson process of rate r. A visit after t that finds no change has a likelihood of e^-rt, and
-// one that finds a change has 1 - e^-rt. A change known to be s ago has r e^-rs. That is the
-// estimator of Cho and Garcia-Molina for visits at irregular intervals ("Estimating frequency of
-// change", 2003). Unlike their estimators, classes are not biased if all visits found a change.
+// likelihood rates each class's fit to the visits, compared with the best class. Changes are a
+// Poisson process of rate r. A visit after t without a change has a likelihood of e^-rt, and with a
+// change 1 - e^-rt. A change known to be s ago has r e^-rs. That is the estimator of Cho and
+// Garcia-Molina for visits at irregular intervals ("Estimating frequency of change", 2003). Unlike
+// their estimators, classes are not biased if all visits found a change.
 func likelihood(h History) (l shares) {
 	best := math.Inf(-1)
 	for k := range l {
@@ -71,7 +70,7 @@ func likelihood(h History) (l shares) {
 	return l
 }
 
-// given weighs a likelihood by how common the classes are.
+// given weighs a likelihood by the frequency of the classes.
 func (l shares) given(prior *shares) shares {
 	sum := 0.0
 	for k := range l {
@@ -87,7 +86,7 @@ func (l shares) given(prior *shares) shares {
 // rareShare is the least share of a class, so that no page is impossible.
 const rareShare = 1e-6
 
-// prior is r, or the shares of the web at large if r is empty.
+// prior returns r, or the shares of the web at large if r is empty.
 func (r Rates) prior() *shares {
 	if len(r) != rateClasses {
 		return &web
@@ -100,14 +99,14 @@ func (r Rates) prior() *shares {
 }
 
 const (
-	// fitRounds is how often the shares are fitted: each plan continues from the last.
+	// fitRounds is the number of rounds of the fit: each plan continues from the last.
 	fitRounds = 10
 	fitDoubt  = 5 // the weight of the web at large in a domain's shares, in pages
 )
 
-// fit estimates how pages are distributed over the rates, from their likelihoods and the
-// last shares, by expectation and maximization. It is empirical Bayes: the pages of a
-// domain show together what a single page cannot show by its few visits.
+// fit estimates the distribution of pages over the rates, from their likelihoods and the last
+// shares, by expectation and maximization. It is empirical Bayes: the pages of a domain together
+// show more than a page with few visits.
 func fit(likely []shares, last Rates) Rates {
 	prior := *last.prior()
 	for range fitRounds {

@@ -2,34 +2,31 @@ package recrawl
 
 import "time"
 
-// Source counts how often a sitemap or a feed was right about changes, and so how far
-// it is believed. The zero value is an unknown list. It is an on-disk format, stored in
-// the row of a list or of its domain.
+// Source counts the correct and wrong hints of a sitemap or a feed, and so its credibility. The
+// zero value is an unknown list. It is an on-disk format, stored in the row of a list or of its
+// domain.
 //
-// A list that announces a change of every page is no evidence, and a list with fixed
-// dates is not either: both are wrong as often as they are right. So the cause of a
-// wrong list does not matter, and a list gains nothing by lying.
+// A list that announces a change of every page is no evidence, and neither is a list with fixed
+// dates: both are wrong as often as they are right. So the cause of a wrong list does not matter,
+// and a list gains nothing by lying.
 type Source struct {
-	// Told counts the changes that the list had announced, Missed those that it had not. Old visits
-	// count less, as in Alarms and Quiet.
+	// Told counts announced changes, Missed unannounced ones. Old visits count less, in all fields.
 	Told   float64 `json:"told,omitzero"`
 	Missed float64 `json:"missed,omitzero"`
-	// Alarms counts visits without a change although the list had announced one, Quiet those
-	// without both.
+	// Alarms counts announcements without a change, Quiet the visits without both.
 	Alarms float64 `json:"alarms,omitzero"`
 	Quiet  float64 `json:"quiet,omitzero"`
 }
 
 const (
-	// sourceMemory is the factor by which each visit discounts earlier ones: about the last hundred
-	// count.
+	// sourceMemory is each visit's discount of earlier ones: about the last hundred count.
 	sourceMemory = 0.99
 	// believed bounds the odds of a change below which the time counts as time without one.
 	believed    = 0.5
-	leastListed = 0.001 // the shortest time that is kept, in days
+	leastListed = 0.001 // the shortest stored time, in days
 )
 
-// Visit is the source after a visit to a page that it names. h is the history before.
+// Visit returns the source after a visit to a page that it names. h is the history before.
 func (s Source) Visit(h History, v Visit) Source {
 	if h.Listed <= 0 || v.Since <= 0 || (v.Found != Changed && v.Found != Unchanged) {
 		return s
@@ -42,7 +39,7 @@ func (s Source) Visit(h History, v Visit) Source {
 	case v.Found == Changed && h.News:
 		s.Told++
 	case v.Found == Changed:
-		// the change may have come after the list was read, and is not held against it then
+		// a change after the list was read does not count against it
 		s.Missed += min(h.Listed/days(v.Since), 1)
 	case h.News:
 		s.Alarms++
@@ -52,8 +49,8 @@ func (s Source) Visit(h History, v Visit) Source {
 	return Source{Told: short(s.Told), Missed: short(s.Missed), Alarms: short(s.Alarms), Quiet: short(s.Quiet)}
 }
 
-// odds is the factor by which the source's word multiplies the odds that a page has
-// changed. News of an unknown source double them; no news change them little.
+// odds returns the factor of the source's hint on the odds that a page has changed. News of an
+// unknown source double them; no news change them little.
 func (s Source) odds(news bool) float64 {
 	told := (s.Told + 1) / (s.Told + s.Missed + 2)
 	alarms := (s.Alarms + 0.5) / (s.Alarms + s.Quiet + 2)
@@ -63,18 +60,18 @@ func (s Source) odds(news bool) float64 {
 	return (1 - told) / (1 - alarms)
 }
 
-// Hint is what a list says about a page.
+// Hint is a list's statement about a page.
 type Hint struct {
-	// Since is how long after the page's last visit the list was read.
+	// Since is the time from the page's last visit to the reading of the list.
 	Since time.Duration
-	// News is set if the list says that the page has changed since: by a later lastmod, or by a new
-	// entry of a feed. A date without a time of day is news from the next day on.
+	// News is set if the list declares a change since then: by a later lastmod, or by a new entry of a
+	// feed. A date without a time of day is news from the next day on.
 	News   bool
 	Source Source
 }
 
-// Hint is the history after a list was read. The last list counts; only more credible news replace
-// news.
+// Hint returns the history after a list was read. The last list counts, but only more credible news
+// replace news.
 func (h History) Hint(hint Hint) History {
 	since := days(hint.Since)
 	odds := hint.Source.odds(hint.News)

@@ -6,9 +6,9 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Gaps measures the gaps between requests to the same keys, in milliseconds. A gap is from the
-// end of one request to the start of the next, measured by the worker that made them. Over is how
-// much longer a gap was than required.
+// Gaps measures the gaps between requests to the same keys, in milliseconds. A gap is from the end
+// of one request to the start of the next, measured by the worker that made them. Over is the
+// excess of a gap over the required one.
 type Gaps struct {
 	Requests   int64   `json:"requests"`
 	Gaps       int64   `json:"gaps"`
@@ -31,26 +31,24 @@ type Violation struct {
 
 // Audit is the result of an audit of the rows.
 type Audit struct {
-	// Since is the begin of the gaps: earlier attempts may have been moved to files. Zero means that
-	// all are stored.
+	// Since is the start of the gaps: earlier attempts may be in files. Zero means all are stored.
 	Since   time.Time `json:"since,omitzero"`
 	Domains Gaps      `json:"domains"`
 	IPs     Gaps      `json:"ips"`
 	Subnets Gaps      `json:"subnets"`
-	// Registered are registered domains whose hosts were asked as one.
+	// Registered measures registered domains whose hosts share one delay.
 	Registered Gaps `json:"registered_domains"`
-	// Lost counts requests whose worker died: when they ended is not known.
+	// Lost counts requests with an unknown end, because their worker died.
 	Lost int64 `json:"lost"`
-	// RetryAfters counts answers that asked for a wait, and those not obeyed.
+	// RetryAfters counts answers that requested a wait, and RetryAfterViolations the violated waits.
 	RetryAfters          int64 `json:"retry_afters"`
 	RetryAfterViolations int64 `json:"retry_after_violations"`
-	// RobotsChecked counts page requests that the robots.txt of their time has decided again.
+	// RobotsChecked counts page requests that were checked again against the robots.txt of their time.
 	RobotsChecked    int64 `json:"robots_checked"`
 	RobotsViolations int64 `json:"robots_violations"`
-	// RobotsGone counts page requests whose robots.txt is no longer stored: later changes have replaced
-	// it, or its domain is forgotten.
+	// RobotsGone counts page requests without a stored robots.txt: replaced, or its domain forgotten.
 	RobotsGone int64 `json:"robots_gone,omitempty"`
-	// Violations lists the first of them.
+	// Violations lists the first violations.
 	Violations []Violation `json:"violations,omitempty"`
 }
 
@@ -66,11 +64,11 @@ type AuditedPage struct {
 	URL       string
 	Origin    string
 	StartedAt time.Time
-	// Fetched is when the robots.txt that allowed it was fetched, and Version when one with the same
-	// contents was fetched first, in microseconds since the epoch; 0 is not known.
+	// Fetched is the fetch time of the robots.txt that allowed it. Version is the first fetch time of
+	// the same contents, in microseconds since the epoch; 0 means unknown.
 	Fetched, Version int64
-	// Agent is the product token that the robots.txt was read for.
+	// Agent is the product token that selected its rules.
 	Agent string
-	// Verdict is empty where Version is 0.
+	// Verdict is empty if Version is 0.
 	Verdict crawl.RobotsVerdict
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// DomainListing is a domain among others. What is counted is as of the last count.
+// DomainListing is an entry of a list of domains. Its counts are as of the last count.
 type DomainListing struct {
 	Domain string             `json:"domain"`
 	Status crawl.DomainStatus `json:"status"`
 	Reason string             `json:"reason,omitempty"`
-	// Source is the kind of list that has named it, and Rank its place there.
+	// Source is the kind of list that named it, and Rank its position there.
 	Source string `json:"source,omitempty"`
 	Rank   int    `json:"seed_rank,omitempty"`
-	// Score is the order in which the dispatcher takes domains.
+	// Score orders the domains for the dispatcher.
 	Score         float64   `json:"priority_score"`
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
 	Claimed       string    `json:"claimed_by,omitempty"`
@@ -26,49 +26,48 @@ type DomainListing struct {
 	DomainCounts
 }
 
-// DomainCounts is what is known of a domain over all runs.
+// DomainCounts holds a domain's counts over all runs.
 type DomainCounts struct {
-	// Crawled counts fetches of pages, Discovered known pages, up to a million, and Bytes those of
-	// bodies.
+	// Crawled counts page fetches, Discovered known pages, up to a million, and Bytes those of bodies.
 	Crawled    int64 `json:"pages_crawled"`
 	Discovered int64 `json:"pages_discovered"`
 	Bytes      int64 `json:"bytes"`
-	// ImagesFound counts the images that its pages name, and ImagesStored those with recorded
+	// ImagesFound counts the images that its pages name, and ImagesStored the images with recorded
 	// content, among 100,000 at the most.
 	ImagesFound  int64 `json:"images_found"`
 	ImagesStored int64 `json:"images_stored"`
-	// ErrorRate is the share of the requests for pages that failed, among the last hundred requests.
-	// YieldRate is the share of these that brought something new; nil without requests. AvgResponse and AvgBytes are of the same.
+	// ErrorRate is the share of failed page requests among the last hundred requests. YieldRate is
+	// their share that brought something new. Both are nil without requests. AvgResponse and AvgBytes
+	// average the same requests.
 	ErrorRate   *float32          `json:"error_rate,omitempty"`
 	YieldRate   *float32          `json:"yield_rate,omitempty"`
 	AvgResponse settings.Duration `json:"avg_response,omitempty"`
 	AvgBytes    int64             `json:"avg_page_bytes,omitempty"`
 	First       time.Time         `json:"first_crawled_at,omitzero"`
 	Last        time.Time         `json:"last_crawled_at,omitzero"`
-	// CountedAt is when this was counted; zero is never.
+	// CountedAt is the time of the count; zero means never.
 	CountedAt time.Time `json:"counted_at,omitzero"`
 }
 
-// DomainSorts are the orders of lists of domains, the first by default: by name, by best rank, or
-// by most of the others.
+// DomainSorts lists the orders of domains, the first by default; ranks ascend, numbers descend.
 var DomainSorts = []string{"priority", "name", "rank", "pages", "found", "bytes", "errors", "slow", "last"}
 
-// DomainQuery says which domains to list: empty fields are all.
+// DomainQuery selects domains to list: empty fields select all.
 type DomainQuery struct {
 	Status crawl.DomainStatus
 	Source string
-	// Errors is the least recent share of failures, from 0 to 1. Rank is the last place on a list.
+	// Errors is the least recent share of failures, from 0 to 1. Rank is the last position on a list.
 	Errors float32
 	Rank   int
-	Due    bool // of a run that is running
-	// Waits selects domains that are served and wait for this reason.
+	Due    bool // due in a running run
+	// Waits selects domains with a workflow that wait for this reason.
 	Waits    reasons.Reason
 	Language string // of a page
 	Sort     string // one of DomainSorts
 	Limit    int    // at least 1
 }
 
-// Check reports the first fault of a query; the text begins with the name of the field.
+// Check returns the first fault of a query; its text begins with the name of the field.
 func (q DomainQuery) Check() error {
 	switch {
 	case q.Status != "" && !slices.Contains(crawl.DomainStatuses, q.Status):
@@ -85,14 +84,14 @@ func (q DomainQuery) Check() error {
 	return nil
 }
 
-// DomainHistory is the past of a domain, the latest first.
+// DomainHistory lists the past of a domain, the latest first.
 type DomainHistory struct {
 	Attempts []Crawl       `json:"attempts"`
 	Controls []PastControl `json:"controls,omitempty"`
 	Robots   []RobotsFetch `json:"robots,omitempty"`
 }
 
-// PastControl is a decision of a person about a domain, and who took it back.
+// PastControl is a person's decision about a domain, and its lifting.
 type PastControl struct {
 	crawl.Control
 
@@ -105,6 +104,6 @@ type RobotsFetch struct {
 	Origin    string              `json:"origin"`
 	Verdict   crawl.RobotsVerdict `json:"verdict"`
 	FetchedAt time.Time           `json:"fetched_at"`
-	// Changed is set if it is the first known fetch, or differs from the one before.
+	// Changed is set if it is the first known fetch, or differs from the fetch before.
 	Changed bool `json:"changed"`
 }

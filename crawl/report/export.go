@@ -8,34 +8,32 @@ import (
 	"github.com/mosey-web/mosey/crawl/kinds"
 )
 
-// ExportFilter leaves rows out of an export; zero values do not.
+// ExportFilter filters the rows of an export; zero values select all.
 type ExportFilter struct {
-	// Domain limits the rows to a domain; links to those on its pages.
+	// Domain limits the rows to a domain, and links to its pages' links.
 	Domain string `json:"domain,omitempty"`
-	// Since selects pages that were fetched, crawls that were completed and links that came or
-	// went at this instant or later.
+	// Since selects pages fetched, crawls completed and links that came or went since this instant.
 	Since time.Time `json:"since,omitzero"`
-	// Before selects crawls that were completed earlier, and Movable those of them that history alone
-	// needs: a later crawl of the same page in the same run has ended alike.
+	// Before selects crawls that were completed earlier. Movable selects crawls that only a history
+	// needs: a later crawl of the same page in the same run has the same outcome.
 	Before  time.Time `json:"before,omitzero"`
 	Movable bool      `json:"movable,omitempty"`
-	// Language is the beginning of a page's tag, of whole subtags.
+	// Language is a prefix of a page's tag, in whole subtags.
 	Language string `json:"language,omitempty"`
-	// RunID limits pages, crawls and domains to a run. Outcomes of pages and sums of domains are then
-	// those in this run.
+	// RunID limits pages, crawls and domains to a run. Outcomes and sums then count only it.
 	RunID *int64 `json:"run_id,omitempty"`
-	// Outcome selects crawls that ended so, and pages whose last attempt did.
+	// Outcome selects crawls with this outcome, and pages whose last attempt had it.
 	Outcome crawl.Outcome `json:"outcome,omitempty"`
 }
 
-// ExportKey is the place after which an export continues. The zero value is the beginning.
+// ExportKey is the last exported position. The zero value is the beginning.
 type ExportKey struct {
 	ID  int64     `json:"id,omitempty"`
 	URL string    `json:"url,omitempty"`
 	At  time.Time `json:"at,omitzero"`
 }
 
-// PageRow is a page as it is exported. Zero values are unknown.
+// PageRow is an exported page. Zero values are unknown.
 type PageRow struct {
 	crawl.Signals
 
@@ -50,8 +48,7 @@ type PageRow struct {
 	Outcome     crawl.Outcome
 	StatusCode  int
 	ContentType string
-	// NoIndex, NoFollow and Duplicate are of the last visit. Duplicate says that it brought nothing
-	// that another page had not.
+	// NoIndex, NoFollow and Duplicate (nothing beyond another page) are of the last visit.
 	NoIndex, NoFollow, Duplicate bool
 	// Usage is a usage.Usage; nil if its publisher declares nothing.
 	Usage     json.RawMessage
@@ -59,12 +56,12 @@ type PageRow struct {
 	Content   []byte
 	SimHash   *int64
 	Extractor int
-	// LastModified and FreshUntil are as its server says.
+	// LastModified and FreshUntil are declared by its server.
 	LastModified, FreshUntil     time.Time
 	FoundAt, FetchedAt, FailedAt time.Time
 }
 
-// LinkRow is a link as it is exported; Link is of the page that it leads to.
+// LinkRow is an exported link; Link describes its target.
 type LinkRow struct {
 	Link
 
@@ -74,7 +71,7 @@ type LinkRow struct {
 	ToID       int64
 }
 
-// CrawlRow is a closed crawl as it is exported. Nil and zero values are unknown.
+// CrawlRow is an exported closed crawl. Nil and zero values are unknown.
 type CrawlRow struct {
 	ID           int64
 	PageID       int64
@@ -97,45 +94,44 @@ type CrawlRow struct {
 	Redirects    int
 	ScheduledFor time.Time
 	CompletedAt  time.Time
-	// Duration is nil if no request was made. Delay is the wait of the domain afterwards, for
-	// DelayReason; RetryAfter is the wait that the server asked for.
+	// Duration is nil if no request was made. Delay is the domain's wait afterwards, for DelayReason;
+	// RetryAfter is the wait that the server requested.
 	Duration, Delay, RetryAfter *crawl.Millis
 	DelayReason                 string
-	// Lost says that the worker died: the request may have been made.
+	// Lost is set if the worker died: the request may have been made.
 	Lost bool
-	// Worker made the request; empty if none was made.
+	// Worker made the request; empty means no request.
 	Worker string
-	// Attempt is its number in the visit to its page, from 1. Again says that it began a further visit.
+	// Attempt is its number in the visit, from 1. Again is set if it began a further visit.
 	Attempt int
 	Again   bool
-	// RobotsVersion names the robots.txt that decided; nil if none did.
+	// RobotsVersion names the deciding robots.txt; nil if there was no such file.
 	RobotsVersion *int64
 	// IPDelay, SubnetDelay and RegisteredDelay are the waits of the address, of Subnet and of
-	// Registered, the registered domain; nil if there was none.
+	// Registered, the registered domain; nil means no wait.
 	IPDelay, SubnetDelay, RegisteredDelay *crawl.Millis
 	Subnet, Registered                    string
 }
 
-// MovedCrawl names an exported crawl that is to be deleted: with its end, so that the file of another
-// database deletes nothing.
+// MovedCrawl names an exported crawl to delete. The end guards against files of other databases.
 type MovedCrawl struct {
 	ID          int64
 	CompletedAt time.Time
 }
 
-// Moved is how much of the history is in files instead. The zero value means that all of it is stored.
+// Moved describes the history in files. The zero value means that all of it is stored.
 type Moved struct {
-	// Before is the end of the time of which attempts may have been moved.
+	// Before is the upper bound of attempts that may have been moved.
 	Before time.Time `json:"before"`
-	// Attempts counts those of the domain that were.
+	// Attempts counts the domain's moved attempts.
 	Attempts int64 `json:"attempts"`
 }
 
-// DomainRow is a domain as it is exported, its totals over all runs.
+// DomainRow is an exported domain, its totals over all runs.
 type DomainRow struct {
 	ID int64
 	DomainListing
-	// Controls are the kinds of people's decisions in force.
+	// Controls lists the kinds of people's decisions in force.
 	Controls []string
 	// CrawlDelay is the largest of its robots.txt files, or zero.
 	CrawlDelay crawl.Millis

@@ -6,7 +6,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// ImageFilter selects images, the latest first; zero values leave none out.
+// ImageFilter selects images, the latest first; zero values select all.
 type ImageFilter struct {
 	Domain              string // its pages name them
 	MinWidth, MinHeight int
@@ -16,17 +16,17 @@ type ImageFilter struct {
 	Most                int
 }
 
-// ImageStatus is how far an image has come.
+// ImageStatus is the state of an image.
 type ImageStatus string
 
-// The statuses of images.
+// The states of images.
 const (
 	ImageRecorded ImageStatus = ""
 	ImagePending  ImageStatus = "pending"
 	ImageFailed   ImageStatus = "failed"
 )
 
-// ImageRow is an image as it is listed and exported. Zero values are unknown.
+// ImageRow is a listed or exported image. Zero values are unknown.
 type ImageRow struct {
 	ID                 string // a UUID of version 7
 	PageID             int64
@@ -36,13 +36,13 @@ type ImageRow struct {
 
 	ContentType  string
 	DiscoveredAt time.Time
-	LastSeenAt   time.Time // when it was answered last
-	// Success is nil before the first fetch; false says that the last fetch failed, for Problem.
+	LastSeenAt   time.Time // its last successful answer
+	// Success is nil before the first fetch; false means that the last fetch failed, for Problem.
 	Success *bool
 	Problem crawl.ImageProblem
-	// StoredAt and ThumbnailAt are when its bytes and its thumbnail came to the object store.
+	// StoredAt and ThumbnailAt are the times of storing the bytes and the thumbnail.
 	StoredAt, ThumbnailAt time.Time
-	// Pages counts the pages that name it, up to ImagePagesBound. The other fields are of the first.
+	// Pages counts pages that name it, up to ImagePagesBound. The other fields are of the first page.
 	Pages     int64
 	Source    string
 	Discovery crawl.Discovery
@@ -50,40 +50,38 @@ type ImageRow struct {
 	Caption   string
 }
 
-// ImagePagesBound is how far pages are counted that name an image.
+// ImagePagesBound limits the count of pages that name an image.
 const ImagePagesBound = 1000
 
 // ImageNear is an image that looks like another.
 type ImageNear struct {
 	ImageRow
 
-	// Distance counts the bits in which their hashes differ. Images counts the URLs with this
-	// content, up to ImagePagesBound.
+	// Distance compares their hashes. Images counts URLs with this content, up to ImagePagesBound.
 	Distance int
 	Images   int64
 }
 
-// ImageDistanceMax bounds the distance of the pHashes of two images that are alike, and
-// ImageDHashMax that of their dHashes (images_near in the database), which differ between
-// pictures with the same layout, such as pages of text.
+// ImageDistanceMax and ImageDHashMax bound the pHash and dHash distances of similar images
+// (images_near in the database). The dHashes differ between pictures with the same layout, such as
+// pages of text.
 const (
 	ImageDistanceMax = 8
 	ImageDHashMax    = 16
 )
 
-// ImageCopies are images that have the same bytes (SHA256), or that look the same (PHash)
-// and have not.
+// ImageCopies lists images with equal bytes (SHA256), or only an equal look (PHash).
 type ImageCopies struct {
 	SHA256   string `json:"sha256,omitempty"`
 	PHash    string `json:"phash,omitempty"`
 	Contents int64  `json:"contents"`
 	Images   int64  `json:"images"`
 	Domains  int64  `json:"domains,omitempty"`
-	// URLs are the first of them.
+	// URLs lists the first images.
 	URLs []string `json:"urls"`
 }
 
-// ProvenanceRow is a page that names an image, as it is exported.
+// ProvenanceRow is an exported page that names an image.
 type ProvenanceRow struct {
 	ID            string
 	ImageID       string
@@ -93,7 +91,7 @@ type ProvenanceRow struct {
 	Domain        string
 	Discovery     crawl.Discovery
 	Alt, Caption  string
-	Width, Height int // as the page says, in CSS pixels
+	Width, Height int // declared by the page, in CSS pixels
 	Variants      []string
 	DiscoveredAt  time.Time
 	GoneAt        time.Time

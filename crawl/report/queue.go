@@ -10,56 +10,56 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Queue is what is pending of running runs, or of one run.
+// Queue summarizes the pending crawls of running runs, or of one run.
 type Queue struct {
-	// Domains are those with most pending, and Total counts all that have any.
+	// Domains lists the domains with most pending crawls, and Total counts all with any.
 	Domains []QueuedDomain `json:"domains"`
 	Total   int64          `json:"total_domains"`
 	Pending int64          `json:"total_pending"`
 	Due     int64          `json:"total_due"`
-	// Open counts the pending pages that the budgets let runs request. Left is the least time that the
-	// domain with most work needs for these: its wait, and its delay for each page.
+	// Open counts the pending pages within the runs' budgets. Left is the least time for the domain
+	// with most of this work: its wait, and its delay for each page.
 	Open int64             `json:"total_within_budgets"`
 	Left settings.Duration `json:"-"`
 }
 
-// QueuedDomain is what is pending of a domain.
+// QueuedDomain summarizes the pending crawls of a domain.
 type QueuedDomain struct {
 	Domain string             `json:"domain"`
 	Status crawl.DomainStatus `json:"status"`
-	// Pending counts crawls that are not closed. Due counts those whose time has come, if the domain is
-	// not deferred, as far as its budgets reach.
+	// Pending counts crawls that are not closed. Due counts the due crawls within its budgets, if the
+	// domain is not deferred.
 	Pending  int64 `json:"pending"`
 	Due      int64 `json:"due"`
 	InFlight int64 `json:"in_flight"`
-	// Oldest is when the first of them became due, or will.
+	// Oldest is the due time of the first pending crawl, past or future.
 	Oldest time.Time `json:"oldest"`
-	// NextDue is when the next becomes due that is not; zero is never.
+	// NextDue is the due time of the next crawl that is not due yet; zero means never.
 	NextDue time.Time `json:"next_due,omitzero"`
-	// Waits is why the domain is not requested now; empty if it may be. Until is when that ends; zero
-	// if something has to change first.
+	// Waits is the reason for not requesting the domain now; empty if it may be requested. Until ends
+	// the wait; zero if something must change first.
 	Waits reasons.Reason `json:"waits,omitempty"`
 	Until time.Time      `json:"until,omitzero"`
 }
 
-// Run is a run in detail.
+// Run describes a run in detail.
 type Run struct {
 	Progress
 
 	// PagesPerSecond is the rate of the active domains in RateSpan. ETA estimates the time for the
-	// pending pages that the budgets allow, without those that are found meanwhile. 0 is unknown.
+	// pending pages within the budgets, without pages found meanwhile. 0 means unknown.
 	PagesPerSecond float64           `json:"pages_per_second"`
 	ETA            settings.Duration `json:"eta,omitempty"`
-	// Longest are the domains with most pending pages, Failing those with most failed requests.
+	// Longest lists the domains with most pending pages, Failing those with most failures.
 	Longest []QueuedDomain `json:"longest,omitempty"`
 	Failing []RunDomain    `json:"failing,omitempty"`
 	Slowest []RunDomain    `json:"slowest,omitempty"`
-	// Subdomains are registered domains at the limit of domains (max_subdomains) in the run.
+	// Subdomains lists registered domains at the run's limit of domains (max_subdomains).
 	Subdomains []RunSubdomains `json:"at_max_subdomains,omitempty"`
-	// Skipped says why pages were passed over, the most frequent reason first.
+	// Skipped lists the reasons for skipping pages, the most frequent first.
 	Budgets []BudgetUse `json:"budgets,omitempty"`
 	Skipped []SkipRule  `json:"skipped_by,omitempty"`
-	// Changes are those by people and workflows, the latest first.
+	// Changes lists the changes by people and workflows, the latest first.
 	Changes []crawl.RunChange `json:"changes,omitempty"`
 }
 
@@ -88,15 +88,15 @@ func (p Progress) BudgetUses(now time.Time) (all []BudgetUse) {
 	return all
 }
 
-// SkipRule is a reason for which pages of a run were passed over, or crawl.OutcomeBlockedRobots.
+// SkipRule is a reason for skipping pages of a run, or crawl.OutcomeBlockedRobots.
 type SkipRule struct {
 	Reason reasons.Reason `json:"reason"`
 	Pages  int64          `json:"pages"`
-	// Examples are some of them, of different domains, among the latest attempts there.
+	// Examples lists pages of different domains, among the latest attempts there.
 	Examples []string `json:"examples,omitempty"`
 }
 
-// SkipRules are the reasons for which pages were skipped.
+// SkipRules returns the reasons for skipping pages.
 func (t Totals) SkipRules() []SkipRule {
 	all := make([]SkipRule, 0, len(t.Skips))
 	for reason, n := range t.Skips {
@@ -127,11 +127,11 @@ type RunDomain struct {
 	Response settings.Duration `json:"avg_response,omitempty"`
 }
 
-// RateSpan is the span of time for the rate of a run.
+// RateSpan is the period for the rate of a run.
 const RateSpan = 5 * time.Minute
 
-// Estimate returns the time for the open pages of a queue at a rate, but at least the time that the
-// domain with most work needs. 0 is unknown. The most is about a century.
+// Estimate returns the time for the open pages of a queue at a rate, but at least the time for the
+// domain with most work. 0 means unknown. The maximum is about a century.
 func (q Queue) Estimate(perSecond float64) time.Duration {
 	if q.Open == 0 || perSecond <= 0 {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Totals counts attempts by how they ended.
+// Totals counts attempts by outcome.
 type Totals struct {
 	Success       int64 `json:"success"`
 	BlockedRobots int64 `json:"blocked_robots"`
@@ -18,22 +18,22 @@ type Totals struct {
 	Blocked5xx    int64 `json:"blocked_5xx"`
 	Timeout       int64 `json:"timeout"`
 	Failed        int64 `json:"failed"`
-	// Skipped counts attempts that were closed without a request; Skips is the same by reason.
+	// Skipped counts attempts that were closed without a request; Skips counts them by reason.
 	Skipped int64                    `json:"skipped"`
 	Skips   map[reasons.Reason]int64 `json:"skips,omitempty"`
 	Bytes   int64                    `json:"bytes"`
-	// Asked counts attempts for which a request was made, or tried.
+	// Asked counts attempts with a request, made or tried.
 	Asked int64 `json:"requests"`
-	// NoFollow counts pages whose publisher lets none of their links be followed.
+	// NoFollow counts pages whose publisher forbids following all links.
 	NoFollow int64 `json:"nofollow,omitempty"`
-	// ImagesFound counts the images that pages name. ImagesAsked counts requests for images, which
-	// Asked does not count. ImagesStored counts images whose content was recorded.
+	// ImagesFound counts the images that pages name. ImagesAsked counts requests for images, not
+	// counted by Asked. ImagesStored counts images with recorded content.
 	ImagesFound  int64 `json:"images_found,omitempty"`
 	ImagesAsked  int64 `json:"images_requests,omitempty"`
 	ImagesStored int64 `json:"images_stored,omitempty"`
 }
 
-// Since subtracts earlier totals of the same.
+// Since subtracts earlier totals of the same subject.
 func (t Totals) Since(before Totals) Totals {
 	t.Success -= before.Success
 	t.BlockedRobots -= before.BlockedRobots
@@ -66,7 +66,7 @@ type OutcomeCount struct {
 	N       int64
 }
 
-// Outcomes lists all outcomes in the order in which they are shown, even if they did not occur.
+// Outcomes lists all outcomes in display order, even if they did not occur.
 func (t Totals) Outcomes() []OutcomeCount {
 	return []OutcomeCount{
 		{crawl.OutcomeSuccess, t.Success},
@@ -79,53 +79,51 @@ func (t Totals) Outcomes() []OutcomeCount {
 	}
 }
 
-// Attempts is the number of closed crawls.
+// Attempts returns the number of closed crawls.
 func (t Totals) Attempts() int64 {
 	return t.Success + t.Blocked4xx + t.Blocked5xx + t.Timeout + t.Failed + t.BlockedRobots + t.Skipped
 }
 
-// Requests is the number of attempts for which a request was made, or tried.
+// Requests returns the number of attempts with a request, made or tried.
 func (t Totals) Requests() int64 { return t.Asked }
 
-// How far reports count pending crawls, and pages that wait for their keywords.
+// The limits of the counts of pending crawls, and of pages that wait for their keywords.
 const (
 	FrontierBound = 1_000_000
 	KeywordsBound = 20_000
 )
 
-// Progress is how far a run has come.
+// Progress is the progress of a run.
 type Progress struct {
 	crawl.Run
 	Totals
 
 	Domains     int64 `json:"domains"`
 	SeedDomains int64 `json:"seed_domains"`
-	// Workers counts the workers that run, whatever their run. WorkerSeenAt is when the last one was
-	// heard of; zero is never.
+	// Workers counts all running workers. WorkerSeenAt is the last sign of one; zero means never.
 	Workers      int64     `json:"workers"`
 	WorkerSeenAt time.Time `json:"worker_seen_at,omitzero"`
-	// Active is the number of domains with a workflow for the run. Elsewhere counts the domains with
-	// work for it that another run has claimed.
+	// Active counts the domains with a workflow for the run. Elsewhere counts the domains with work
+	// for it that another run has claimed.
 	Active    int64 `json:"active_domains"`
 	Elsewhere int64 `json:"domains_elsewhere,omitempty"`
-	// Pending counts crawls that are not closed, up to FrontierBound; of these Deferred have a time
-	// in the future. InFlight counts the requests in flight, also for robots.txt.
+	// Pending counts crawls that are not closed, up to FrontierBound; Deferred counts the future ones.
+	// InFlight counts the requests in flight, including robots.txt.
 	Pending  int64 `json:"pending"`
 	InFlight int64 `json:"in_flight"`
 	Deferred int64 `json:"deferred"`
-	// Due counts the domains that are due and that nobody serves, up to LeftBound.
+	// Due counts the due domains without a workflow, up to LeftBound.
 	Due int64 `json:"due_domains"`
 	// Waiting lists active domains, the next to be requested first.
 	Waiting []Waiting `json:"waiting,omitempty"`
-	// NotDue says why other domains with pending crawls are not requested, by reason, of the
-	// first NotDueBound of them.
+	// NotDue counts the other pending domains by reason, among the first NotDueBound.
 	NotDue []NotDue `json:"not_due,omitempty"`
-	// Outages lists workers that cannot reach anything just now, whatever their run.
+	// Outages lists the workers without network now, whatever their run.
 	Outages []crawl.Outage `json:"outages,omitempty"`
 	// Limited is set while requests wait for the limit of all workers, whatever their run.
 	Limited *FleetUse `json:"limited,omitempty"`
-	// KeywordsWaiting counts fetched pages of all runs that no search finds yet, up to
-	// KeywordsBound. It is set on demand, like Detail.
+	// KeywordsWaiting counts fetched pages of all runs that no search finds yet, up to KeywordsBound.
+	// It is set on demand, like Detail.
 	KeywordsWaiting int `json:"keywords_waiting"`
 	*Detail
 }
@@ -140,12 +138,11 @@ type Waiting struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// NotDue are domains with something pending that are not asked, for one reason.
+// NotDue counts domains with pending crawls that are not requested, for one reason.
 type NotDue struct {
 	Reason  reasons.Reason `json:"reason"`
 	Domains int64          `json:"domains"`
-	// Domain is one of them, and Until when the first may be asked; zero is not before
-	// something changes.
+	// Domain is an example. Until ends the first wait; zero means not before something changes.
 	Domain string    `json:"domain"`
 	Until  time.Time `json:"until,omitzero"`
 }
@@ -153,15 +150,15 @@ type NotDue struct {
 // NotDueBound bounds the domains that NotDue covers.
 const NotDueBound = 10_000
 
-// Detail names what keeps a run from more. Each list is bounded, and its total is not.
+// Detail lists the obstacles of a run. Each list is bounded, and its total is not.
 type Detail struct {
-	// Troubled cannot be asked now.
+	// Troubled cannot be requested now.
 	Troubled      []Troubled `json:"troubled,omitempty"`
 	TroubledTotal int        `json:"troubled_total,omitempty"`
-	// Forbidden are domains that a person lets not be asked.
+	// Forbidden lists domains that a person has closed to requests.
 	Forbidden      []Forbidden `json:"forbidden,omitempty"`
 	ForbiddenTotal int         `json:"forbidden_total,omitempty"`
-	// NoFollowDomains are seeded domains of which no page lets a link be followed.
+	// NoFollowDomains lists seeded domains whose pages all forbid following links.
 	NoFollowDomains []string `json:"nofollow_domains,omitempty"`
 }
 
@@ -171,62 +168,62 @@ type Forbidden struct {
 	crawl.Control
 }
 
-// TroubleState is why a run cannot request a domain or an origin now.
+// TroubleState is a run's reason for not requesting a domain or an origin now.
 type TroubleState string
 
 // The states of domains, and of an origin.
 const (
-	TroubledUnreachable TroubleState = "unreachable"            // given up: it did not answer as it should
+	TroubledUnreachable TroubleState = "unreachable"            // given up: it gave no usable answers
 	TroubledBlocked     TroubleState = "blocked"                // given up: it refused all requests
-	TroubledDeferred    TroubleState = "deferred"               // its server has asked for a long wait
+	TroubledDeferred    TroubleState = "deferred"               // its server requested a long wait
 	TroubledRobots      TroubleState = "robots.txt unreachable" // of an origin
 )
 
 // Troubled is a domain or an origin with pending pages that a run cannot request now.
 type Troubled struct {
-	// Name is the domain, or the origin of TroubledRobots, which Domain is of.
+	// Name is the domain, or the origin for TroubledRobots. Domain is the origin's domain.
 	Name   string       `json:"name"`
 	Domain string       `json:"domain"`
 	State  TroubleState `json:"state"`
-	// Until is when it is asked again by itself, without a person or a new run.
+	// Until is the next automatic request, without a person or a new run.
 	Until  time.Time `json:"until"`
 	Reason string    `json:"reason"`
 }
 
-// Domain is what is known about a domain.
+// Domain describes a domain.
 type Domain struct {
 	DomainListing
-	// Controls are what people have decided about it.
+	// Controls lists people's decisions about it.
 	Controls crawl.Controls `json:"controls,omitempty"`
-	// Forgotten is set if its contents were erased, or are to be.
+	// Forgotten is set if its contents were erased, or will be.
 	Forgotten *Forgotten `json:"forgotten,omitempty"`
 	// Moved is nil if all of its attempts are stored.
 	Moved *Moved `json:"moved,omitempty"`
-	// SlotFree is the instant before which no request may be made, for SlotReason.
+	// SlotFree is the earliest time of the next request, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
 	Health     crawl.Health   `json:"health"`
-	// Pending counts crawls that are not closed; PendingMore says that there are more. NextDue
-	// is when the first of the counted ones is due.
+	// Pending counts crawls that are not closed; PendingMore is set if there are more. NextDue is the
+	// first due time of the counted crawls.
 	Pending     int64     `json:"pending"`
 	PendingMore bool      `json:"pending_more,omitempty"`
 	NextDue     time.Time `json:"next_due,omitzero"`
 	ScoredAt    time.Time `json:"priority_computed_at,omitzero"`
-	// Priority has the parts of its Score now (db/functions/priorities.sql), but no zeros.
+	// Priority holds the parts of its Score now (db/functions/priorities.sql), without zeros.
 	Priority map[string]float32 `json:"priority_parts,omitempty"`
-	// LastRun is the run that has claimed it last. Version grows with each change of its row.
+	// LastRun is the last run that claimed it. Version grows with each change of its row.
 	LastRun string `json:"last_crawl_run,omitempty"`
 	Version int64  `json:"version"`
-	// UI is the address of its workflow in Temporal's web UI, if it is known.
+	// UI is the address of its workflow in Temporal's web UI, if known.
 	UI string `json:"ui,omitempty"`
-	// Traps are patterns of URLs that are no longer requested, at most ten.
+	// Traps lists patterns of URLs that are no longer requested, at most ten.
 	Traps  []crawl.Trap `json:"traps,omitempty"`
 	Robots []Robots     `json:"robots"`
 	Runs   []DomainRun  `json:"runs"`
 	Recent []Crawl      `json:"recent"`
 }
 
-// Robots is what is known about an origin's robots.txt.
+// Robots describes an origin's robots.txt.
 type Robots struct {
 	Origin     string              `json:"origin"`
 	Verdict    crawl.RobotsVerdict `json:"verdict"`
@@ -242,50 +239,49 @@ type Robots struct {
 	ExpiresAt  time.Time           `json:"expires_at"`
 }
 
-// DomainRun is a domain's part in a run.
+// DomainRun is a domain's state in a run.
 type DomainRun struct {
 	Run    string          `json:"run"`
 	Status crawl.RunStatus `json:"status"`
 	Seed   bool            `json:"seed"`
-	// Started counts page requests against Budget; -1 is no limit. The run's own
-	// are counted only where it has a budget.
+	// Started counts page requests against Budget; -1 means no limit. RunStarted needs a RunBudget.
 	Started    int64 `json:"pages_started"`
 	Budget     int64 `json:"max_pages"`
 	RunStarted int64 `json:"run_pages_started"`
 	RunBudget  int64 `json:"run_max_pages"`
-	// BudgetSpent says that a budget leaves no further request.
+	// BudgetSpent is set if a budget allows no further request.
 	BudgetSpent bool   `json:"budget_spent,omitempty"`
 	Window      string `json:"window,omitempty"`
 	Totals
 }
 
-// Page is what is known about a page, newest attempt first.
+// Page describes a page, newest attempt first.
 type Page struct {
 	URL    string     `json:"url"`
 	Domain string     `json:"domain"`
 	Kind   kinds.Kind `json:"kind"`
 	Status string     `json:"status"`
-	// Language is a tag of BCP 47; empty is undetermined.
+	// Language is a tag of BCP 47; empty means undetermined.
 	Language string `json:"language,omitempty"`
 	crawl.Signals
 	RedirectTo string          `json:"redirect_to,omitempty"`
 	NoIndex    bool            `json:"noindex"`
 	NoFollow   bool            `json:"nofollow"`
 	Usage      json.RawMessage `json:"usage,omitempty"`
-	// Extractor is the ExtractorVersion that has read it, or 0.
+	// Extractor is the ExtractorVersion that read it, or 0.
 	Extractor int `json:"extractor,omitempty"`
-	// FreshUntil is when the freshness that its server declared ends.
+	// FreshUntil ends the freshness that its server declared.
 	FreshUntil time.Time  `json:"fresh_until,omitzero"`
 	Trap       crawl.Trap `json:"trap,omitzero"`
 	LinksOut   int64      `json:"links_out"`
 	LinksIn    int64      `json:"links_in"`
-	// LinksMore says that more links lead to it than were counted.
+	// LinksMore is set if more links lead to it than were counted.
 	LinksMore bool `json:"links_in_more,omitempty"`
-	// NoFollowIn counts the links to it that say nofollow.
+	// NoFollowIn counts the links to it with nofollow.
 	NoFollowIn int64 `json:"nofollow_in,omitempty"`
 	// Image is nil if no known page names it as an image.
 	Image *Image `json:"image,omitempty"`
-	// Finders are runs that have read a page with a link to it.
+	// Finders lists runs that have read a page with a link to it.
 	Finders   []Finder  `json:"-"`
 	FetchedAt time.Time `json:"fetched_at,omitzero"`
 	FailedAt  time.Time `json:"failed_at,omitzero"`
@@ -295,9 +291,9 @@ type Page struct {
 	Moved *Moved `json:"moved,omitempty"`
 }
 
-// Image is what is known of an image. Zero values are unknown.
+// Image describes an image. Zero values are unknown.
 type Image struct {
-	// Pages is how many pages name it, up to ImagePagesBound, and Source the first of them.
+	// Pages counts the pages that name it, up to ImagePagesBound. Source is the first page.
 	Pages     int64              `json:"pages"`
 	Source    string             `json:"source_page_url,omitempty"`
 	Discovery crawl.Discovery    `json:"discovery_type,omitempty"`
@@ -315,8 +311,7 @@ type Finder struct {
 	Run crawl.RunFacts
 	// Depth is the least depth of its pages that link to the page.
 	Depth int
-	// Taken says that the page's domain is part of the run, and Subdomains counts the
-	// domains of its registered domain that are.
+	// Taken is set if the run has the page's domain. Subdomains counts those of its registered domain.
 	Taken      bool
 	Subdomains int64
 }
@@ -339,12 +334,12 @@ type Crawl struct {
 	ContentType string            `json:"content_type,omitempty"`
 	IP          string            `json:"ip,omitempty"`
 	Duration    settings.Duration `json:"duration,omitzero"`
-	// Delay is the wait of the domain afterwards, for DelayReason; RetryAfter is the wait that its
-	// server asked for. Only a history has them.
+	// Delay is the domain's wait afterwards, for DelayReason; RetryAfter is the wait that its server
+	// requested. Only a history has them.
 	Delay       settings.Duration `json:"delay,omitzero"`
 	DelayReason reasons.Reason    `json:"delay_reason,omitempty"`
 	RetryAfter  settings.Duration `json:"retry_after,omitzero"`
-	// Worker is the identity of the worker that made the request; empty if none did.
+	// Worker is the identity of the worker that made the request; empty means no request.
 	Worker string `json:"worker,omitempty"`
 
 	ScheduledFor time.Time `json:"scheduled_for,omitzero"`
@@ -352,12 +347,12 @@ type Crawl struct {
 	CompletedAt  time.Time `json:"completed_at,omitzero"`
 }
 
-// Forgotten is that what a domain's pages said is to be erased, or was.
+// Forgotten is a request to erase the contents of a domain's pages, or its completion.
 type Forgotten struct {
 	Domain  string    `json:"domain"`
 	AskedAt time.Time `json:"asked_at"`
 	By      string    `json:"asked_by"`
 	Reason  string    `json:"reason"`
-	// DoneAt is when all of it was gone; zero while something may be left.
+	// DoneAt is the time of complete erasure; zero if some contents may be left.
 	DoneAt time.Time `json:"done_at,omitzero"`
 }

@@ -1,4 +1,4 @@
-// Package seeds has what a crawl begins with.
+// Package seeds defines the pages that a crawl begins with.
 package seeds
 
 import (
@@ -7,43 +7,43 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Source is what kind of list has named a domain. The values are stored.
+// Source is the kind of list that named a domain. The values are stored.
 type Source string
 
-// The sources there are.
+// The kinds of lists.
 const (
 	URLs     Source = "urls"     // given one by one, or one a line
-	CSV      Source = "csv"      // a table with a column of them
+	CSV      Source = "csv"      // a table with a column of URLs
 	Tranco   Source = "tranco"   // the list of https://tranco-list.eu: rank and domain
 	Majestic Source = "majestic" // the list of https://majestic.com/reports/majestic-million
 	OPML     Source = "opml"     // a list of feeds and their sites
-	Sitemap  Source = "sitemap"  // a file or index of a site's pages, as sitemaps.org says
+	Sitemap  Source = "sitemap"  // a file or index of a site's pages (sitemaps.org)
 )
 
-// Seed is a page to begin with. The database takes it as this document.
+// Seed is a page to begin with. The database receives this document.
 type Seed struct {
 	URL    string `json:"url"`
 	Domain string `json:"domain"`
-	// Registered is the registered domain that Domain is part of; empty if it is one.
+	// Registered is the registered domain above Domain; empty if Domain is registered itself.
 	Registered string `json:"registered,omitempty"`
 	Origin     string `json:"origin"`
 	// Kind is empty for a page.
 	Kind     kinds.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
-	// Rank is the domain's place on its list, from 1; 0 means none.
+	// Rank is the domain's position on its list, from 1; 0 means no list.
 	Rank int32 `json:"rank,omitempty"`
-	// Bare is set without a scheme: http is meant if https cannot be reached.
+	// Bare is set without a scheme: http is used if https cannot be reached.
 	Bare bool `json:"bare,omitempty"`
 }
 
-// Of is the seed of a page.
+// Of returns the seed of a page.
 func Of(u urls.URL) Seed {
 	return Seed{
 		URL: u.String(), Domain: u.Domain(), Registered: u.PartOf(), Origin: u.Origin(), Patterns: traps.Patterns(u),
 	}
 }
 
-// Parse reads a seed as a person writes it, see urls.ParseSeed.
+// Parse reads a typed seed, see urls.ParseSeed.
 func Parse(raw string) (Seed, error) {
 	u, err := urls.ParseSeed(raw)
 	if err != nil {
@@ -54,7 +54,7 @@ func Parse(raw string) (Seed, error) {
 	return s, nil
 }
 
-// WithHTTP is a bare seed by http. Its port stays, unless it is the default.
+// WithHTTP returns a bare seed over HTTP. Its port stays, unless it is the default.
 func (s Seed) WithHTTP() (Seed, error) {
 	u, err := urls.Parse(s.URL)
 	if err != nil {
@@ -68,16 +68,16 @@ func (s Seed) WithHTTP() (Seed, error) {
 	return plain, nil
 }
 
-// Stored counts what came of seeds.
+// Stored counts stored and rejected seeds.
 type Stored struct {
-	// Added are new to the run, Known it has already.
+	// Added counts seeds new to the run, Known the run's earlier seeds.
 	Added int `json:"added"`
 	Known int `json:"known"`
-	// Listed are of domains that a list keeps from being crawled.
+	// Listed counts seeds of domains that a list forbids.
 	Listed int `json:"listed,omitempty"`
 }
 
-// Add adds up.
+// Add adds the counts of t.
 func (s *Stored) Add(t Stored) {
 	s.Added += t.Added
 	s.Known += t.Known

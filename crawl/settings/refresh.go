@@ -1,21 +1,21 @@
 package settings
 
-// Only is what of a run is asked for again, where that is not all of it.
+// Only limits the part of a run that is requested again.
 type Only string
 
-// What can be asked for again alone; empty is both.
+// The parts of a run; empty means both.
 const (
 	OnlyPages  Only = "pages"
 	OnlyImages Only = "images"
 )
 
-// Onlys are all of them.
+// Onlys lists every Only.
 var Onlys = []Only{OnlyPages, OnlyImages}
 
-// Refresh returns the settings of a run that asks again for pages of a run with settings s, all of
-// which are set. They are those of s, with these exceptions. The new run follows no links and has
-// no limits. It takes pages that were fetched just before, and ends when it has asked for all.
-// Where only pages are wanted it takes no images. What own sets wins.
+// Refresh returns the settings of a run that requests again the pages of a run with settings s, all
+// set. They equal s, but the new run follows no links and has no limits. It accepts pages that were
+// fetched just before, and ends when it has requested all. It takes no images if only pages are
+// wanted. Fields set in own win.
 func (s Settings) Refresh(only Only, own Settings) Settings {
 	zero, span, end, off := 0, Duration(0), WhenDoneEnd, ImagesOff
 	changed := Settings{MaxDepth: &zero, MinRefetch: &span, WhenDone: &end}

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Setting is what the tags of a field of [Settings] declare.
+// Setting holds the declarations in the tags of a field of [Settings].
 type Setting struct {
-	// Name is that in JSON, such as max_depth.
+	// Name is the name in JSON, such as max_depth.
 	Name  string
 	Group string
 	Help  string
-	// Default is written as people write it.
+	// Default is the default in the form that people write.
 	Default string
-	// Values are those that it may have; none without such a list.
+	// Values lists the allowed values; nil means no such list.
 	Values []string
 	Unit   string
 	// Flag is set if mosey crawl has a flag for it, Expert if hardly anybody changes it.
@@ -29,16 +29,16 @@ type Setting struct {
 	check     func(name string, value any) error
 }
 
-// All are the settings in the order in which they are declared.
+// All returns the settings in the order of their declaration.
 func All() []Setting { return slices.Clone(table) }
 
-// Lookup returns the setting of a name.
+// Lookup returns the setting with a name.
 func Lookup(name string) (Setting, bool) {
 	d, known := byName[name]
 	return d, known
 }
 
-// List reports whether it has several values.
+// List reports whether the setting is a list.
 func (d Setting) List() bool { return d.kind.Kind() == reflect.Slice }
 
 // table and byName hold the declarations; defaults has all fields set.
@@ -48,7 +48,7 @@ var (
 	defaults = defaultsOf(table)
 )
 
-// declarations reads the tags. It panics on one that cannot be read: tests see that.
+// declarations reads the tags. It panics on an invalid tag: tests detect that.
 func declarations() (all []Setting) {
 	for field := range reflect.TypeFor[Settings]().Fields() {
 		if field.IsExported() {
@@ -136,7 +136,7 @@ func (s Settings) WithDefaults() Settings {
 		if field := d.of(&s); field.IsNil() {
 			value := d.of(&defaults).Elem()
 			if d.List() {
-				value, _ = d.parse(d.Default) // one of its own
+				value, _ = d.parse(d.Default) // a separate copy
 			}
 			field.Set(pointer(value))
 		}
@@ -144,10 +144,10 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// durationType is that of lengths of time, which are numbers to package reflect.
+// durationType is the type of durations, which are numbers to package reflect.
 var durationType = reflect.TypeFor[Duration]()
 
-// Bounds say in words what values it may have.
+// Bounds describes the allowed values.
 func (d Setting) Bounds() string {
 	switch {
 	case d.kind.Kind() == reflect.Bool:
@@ -184,5 +184,5 @@ func orList(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Duration reports whether it is a length of time.
+// Duration reports whether the setting is a duration.
 func (d Setting) Duration() bool { return d.kind == durationType }

@@ -1,19 +1,19 @@
 package settings
 
-// Settings is how a run crawls. A nil field is not set: creating a run fills it
-// with its default, changing a run leaves what is stored.
+// Settings holds the settings of a run. A nil field is not set: a new run gets its default, and a
+// changed run keeps the stored value.
 //
-// A field's tags are all that is said of a setting:
+// A field's tags declare the setting:
 //
 //   - json: its name
 //   - group: the part of docs/settings.md that lists it
 //   - flag: mosey crawl has a flag for it
-//   - default: as people write it, or as the flag of [Settings.WithDefaults] has it
-//   - min and max: its bounds, as people write them; without max as large as the type allows
-//   - values: the values it may have, the elements of a list
+//   - default: in the form that people write, or of the flag of [Settings.WithDefaults]
+//   - min and max: its bounds, as people write them; without max the type is the bound
+//   - values: the allowed values, the elements of a list
 //   - word: a word for one value beside the bounds, such as auto:0
-//   - check: a check of its own, one of those in checks
-//   - unit: what a number counts
+//   - check: an additional check, by its name in checks
+//   - unit: the unit of a number
 //   - help: one or two sentences, without the default
 type Settings struct {
 	Delay           *Duration `json:"delay,omitempty" group:"politeness" flag:"" default:"10s" min:"0s" max:"8760h" help:"Least time between two requests to a domain. robots.txt can make it longer."`
@@ -59,6 +59,6 @@ type Settings struct {
 	YieldAfter       *int64 `json:"yield_after,omitempty" group:"order" default:"500" min:"0" unit:"requests" help:"Requests after which a domain makes room for others that wait; 0 is never."`
 	PagesPerActivity *int   `json:"pages_per_activity,omitempty" group:"order" expert:"" default:"auto" word:"auto:0" min:"1" max:"1000" unit:"pages" help:"Pages one Temporal activity may fetch; auto is one while Temporal is at ease and there is a delay to wait for, else more."`
 
-	// unknown is a field of the JSON that there is no setting for.
+	// unknown is a field of the JSON without a setting.
 	unknown string
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Parse reads settings as people give them one by one, name=value. The parts of a list
-// are divided by commas; none is an empty one. A name may have - for _. Errors wrap
-// ErrInvalid. Bounds are left to [Settings.Validate].
+// Parse reads settings in the form name=value. Commas separate the elements of a list; an empty
+// text is an empty list. Names may use - for _. Errors wrap ErrInvalid. [Settings.Validate] checks
+// bounds.
 func Parse(pairs []string) (Settings, error) {
 	var s Settings
 	for _, pair := range pairs {
@@ -43,7 +43,7 @@ func noSetting(name string) error {
 
 const none = "none"
 
-// CheckText reports what is wrong with the text of a value, bounds aside.
+// CheckText returns an error if the text of a value is invalid, apart from bounds.
 func (d Setting) CheckText(text string) error {
 	_, err := d.parse(text)
 	return err
@@ -57,14 +57,14 @@ func (d Setting) parse(text string) (reflect.Value, error) {
 		return reflect.ValueOf(parts(text)), nil
 	}
 	value, ok := scalar(text, d.kind)
-	// what the word stands for is no number to write
+	// the value of the word is not a number to write
 	if !ok || d.word != "" && (less(value, d.low) || less(d.high, value)) {
 		return value, d.refuse(strconv.Quote(text), d.wants())
 	}
 	return value, nil
 }
 
-// wants says what kind of text a value is read from.
+// wants describes the text that a value is read from.
 func (d Setting) wants() string {
 	switch kind := d.kind.Kind(); {
 	case d.kind == durationType:
@@ -99,7 +99,7 @@ func scalar(text string, kind reflect.Type) (reflect.Value, bool) {
 	case reflect.Float64:
 		n, err := strconv.ParseFloat(text, 64)
 		v.SetFloat(n)
-		return v, err == nil && n-n == 0 // neither infinite nor no number
+		return v, err == nil && n-n == 0 // neither infinite nor NaN
 	default:
 		v.SetString(text)
 		return v, true
@@ -113,8 +113,8 @@ func parts(text string) []string {
 	return slices.DeleteFunc(strings.Split(text, ","), func(part string) bool { return part == "" })
 }
 
-// Text is the stored JSON of a setting as Parse reads it. That of an unknown setting, as of an
-// earlier version, is returned as it is.
+// Text returns the stored JSON of a setting in the form that Parse reads. It returns the JSON of an
+// unknown setting, as of an earlier version, unchanged.
 func Text(name string, data json.RawMessage) string {
 	d, known := Lookup(name)
 	if !known {
@@ -127,7 +127,7 @@ func Text(name string, data json.RawMessage) string {
 	return d.text(value.Elem())
 }
 
-// Of is the setting's value of some that are all set, as Parse reads it.
+// Of returns the setting's value in s, whose fields are all set, in the form that Parse reads.
 func (d Setting) Of(s Settings) string { return d.text(d.of(&s).Elem()) }
 
 func (d Setting) text(value reflect.Value) string {
@@ -149,8 +149,8 @@ func (d Setting) text(value reflect.Value) string {
 	return fmt.Sprint(value)
 }
 
-// UnmarshalJSON reads settings. Validate refuses unknown fields: a mistyped delay must not pass for
-// the default. Reading them does not fail, as a later version may have written the history.
+// UnmarshalJSON reads settings. Unknown fields do not fail, because a later version may have
+// written them. Validate refuses them, so that a mistyped delay does not mean the default.
 func (s *Settings) UnmarshalJSON(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrInvalid says that an input was refused; the message says which and why.
+// ErrInvalid reports an invalid input; the message names the input and the fault.
 var ErrInvalid = errors.New("invalid input")
 
 // Unlimited, as a budget or a depth, sets no limit.
@@ -18,13 +18,13 @@ const Unlimited = -1
 const DelayMax = 365 * 24 * time.Hour
 
 const (
-	// PagesPerActivityAuto, as Settings.PagesPerActivity, leaves it to the activities: one
-	// page each while Temporal is at ease, else more.
+	// PagesPerActivityAuto, as Settings.PagesPerActivity, lets the activities decide: one page each
+	// without load on Temporal, else more.
 	PagesPerActivityAuto = 0
 	PagesPerActivityMax  = 1000
 )
 
-// Scope says which discovered pages a run crawls.
+// Scope selects the discovered pages that a run crawls.
 type Scope string
 
 // The scopes a run can have.
@@ -33,16 +33,16 @@ const (
 	ScopeWeb   Scope = "web"   // goes wherever links lead
 )
 
-// GroupBy says which domains are asked as one.
+// GroupBy selects the domains that share one delay.
 type GroupBy string
 
-// How a run may group domains.
+// The ways of grouping domains.
 const (
-	GroupByHost       GroupBy = "host"              // asks each host by itself
-	GroupByRegistered GroupBy = "registered-domain" // keeps one delay for all hosts of a registered domain
+	GroupByHost       GroupBy = "host"              // one delay for each host
+	GroupByRegistered GroupBy = "registered-domain" // one delay for all hosts of a registered domain
 )
 
-// Purpose is what a crawl is for. Publishers allow and forbid by it.
+// Purpose is the purpose of a crawl. Publishers allow and forbid uses by purpose.
 type Purpose string
 
 // The purposes a run can have.
@@ -52,53 +52,52 @@ const (
 	PurposeArchive Purpose = "archive"  // to keep copies
 )
 
-// Images is what a run does about the images of its pages.
+// Images is a run's treatment of the images of its pages.
 type Images string
 
-// What a run may do about images.
+// The treatments of images.
 const (
 	ImagesOff      Images = "off"      // requests and records no images
 	ImagesMetadata Images = "metadata" // fetches them for their fingerprints and their metadata
 	ImagesStore    Images = "store"    // also keeps their bytes
 )
 
-// ImageScope says which hosts a run asks for images.
+// ImageScope selects the hosts that a run requests images from.
 type ImageScope string
 
 // The scopes that images can have.
 const (
-	ImageScopeSeeds ImageScope = "seeds" // asks only the domains that were seeded
-	// ImageScopeAny requests images from any host, and nothing else from those outside of the run's
-	// scope.
+	ImageScopeSeeds ImageScope = "seeds" // requests only the seeded domains
+	// ImageScopeAny requests images from any host, and only images from hosts outside the run's scope.
 	ImageScopeAny ImageScope = "any"
 )
 
-// WhenDone is what becomes of a run with nothing left to request.
+// WhenDone is the fate of a run with nothing left to request.
 type WhenDone string
 
-// What a run may do with nothing left to request.
+// The fates of a run with nothing left to request.
 const (
 	WhenDoneEnd     WhenDone = "end"     // ends it
 	WhenDoneWait    WhenDone = "wait"    // keeps it for new seeds
-	WhenDoneRecrawl WhenDone = "recrawl" // keeps it, and fetches its pages again as often as they change
+	WhenDoneRecrawl WhenDone = "recrawl" // keeps it, and fetches changing pages again
 )
 
-// What Settings.Skip may have.
+// The values of Settings.Skip.
 const (
 	SkipExtensions = "extensions" // URLs of files that cannot be parsed, by their ending
 	SkipVariants   = "variants"   // URLs of other views of a page; see package variants
 )
 
-// Skips reports whether the settings, all of which are set, leave such URLs out.
+// Skips reports whether the settings, all set, leave out such URLs.
 func (s Settings) Skips(what string) bool { return slices.Contains(*s.Skip, what) }
 
-// Recrawls reports whether a run asks for its pages again.
+// Recrawls reports whether a run requests its pages again.
 func (s Settings) Recrawls() bool { return s.WhenDone != nil && *s.WhenDone == WhenDoneRecrawl }
 
-// Stays reports whether a run goes on with nothing left to request.
+// Stays reports whether a run continues with nothing left to request.
 func (s Settings) Stays() bool { return s.WhenDone != nil && *s.WhenDone != WhenDoneEnd }
 
-// TakesImages reports whether the settings, all of which are set, have images fetched.
+// TakesImages reports whether the settings, all set, request images.
 func (s Settings) TakesImages() bool { return *s.Images != ImagesOff }
 
 // Duration is a time.Duration that JSON writes as text ("10s", "1h30m").

@@ -64,7 +64,7 @@ func less(a, b reflect.Value) bool {
 	if a.CanInt() {
 		return a.Int() < b.Int()
 	}
-	return !(a.Float() >= b.Float()) // nor is it no number
+	return !(a.Float() >= b.Float()) // nor is it NaN
 }
 
 func checkPatterns(name string, value any) error {

@@ -10,25 +10,24 @@ import (
 // Window is one window of the week.
 type Window struct {
 	Days Weekdays
-	// From and To are counted from midnight by the clock on the wall. A window whose To is not
-	// after its From ends on the next day.
+	// From and To count from midnight by the wall clock. Unless To is after From, it ends the next
+	// day.
 	From, To time.Duration
-	// Zone is the IANA name of a time zone; empty is UTC.
+	// Zone is the IANA name of a time zone; empty means UTC.
 	Zone string
 
-	// text is what it was read from
 	text string
 }
 
 // Weekdays is a set of days, one bit a [time.Weekday].
 type Weekdays uint8
 
-// Has reports whether a day is one of the set.
+// Has reports whether the set contains a day.
 func (d Weekdays) Has(day time.Weekday) bool { return d&(1<<day) != 0 }
 
 const day = 24 * time.Hour
 
-// Bounds of what ParseWindows reads.
+// The bounds of the input of ParseWindows.
 const (
 	windowTextMax = 1000 // bytes, of each text
 	windowsMax    = 32
@@ -36,20 +35,20 @@ const (
 
 const zoneChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_+-"
 
-// weekdayNames are the least that the name of a day has; any longer part of it will do.
+// weekdayNames are the shortest names of the days; any longer prefix is also valid.
 var weekdayNames = [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
-// ParseWindows reads windows such as "Mon-Fri 22:00-06:00 Europe/Berlin": days,
-// times, and an IANA time zone, UTC where there is none.
+// ParseWindows reads windows such as "Mon-Fri 22:00-06:00 Europe/Berlin": days, times, and an IANA
+// time zone, UTC by default.
 //
 // Days are names, ranges and lists of both: "Mon", "Saturday", "Mon-Fri", "Fri-Mon",
-// "Mon,Wed,Fri-Sun". Times are from 00:00 to 24:00; a window that ends before it starts ends the
+// "Mon,Wed,Fri-Sun". Times are from 00:00 to 24:00. A window that ends before it starts ends the
 // next day, and belongs to the day it starts on. A text may hold several windows, separated by
-// commas: "Mon-Fri 22:00-06:00, Sat-Sun 00:00-24:00". If one of them names a zone all must, lest
-// somebody take one for the zone of all.
+// commas: "Mon-Fri 22:00-06:00, Sat-Sun 00:00-24:00". If one of them names a zone all must, so that
+// nobody applies it to all.
 //
-// Errors wrap ErrInvalid and name the input, its fault, and what would be right. Only ParseWindows
-// of package politeness checks that a time zone exists, since that takes files.
+// Errors wrap ErrInvalid and name the input, its fault, and the remedy. Only ParseWindows of
+// package politeness checks that a time zone exists, because that needs files.
 func ParseWindows(texts ...string) ([]Window, error) {
 	var windows []Window
 	zoned := 0
@@ -60,7 +59,7 @@ func ParseWindows(texts ...string) ([]Window, error) {
 		}
 		days := ""
 		for part := range strings.SplitSeq(text, ",") {
-			// a part without times is one of a list of days
+			// a part without times belongs to a list of days
 			days += part
 			if len(strings.Fields(part)) < 2 {
 				days += ","
@@ -120,7 +119,7 @@ func parseWindow(text string) (Window, error) {
 	return w, nil
 }
 
-// UnknownZone is the error for a window whose time zone does not exist.
+// UnknownZone returns the error for a window whose time zone does not exist.
 func (w Window) UnknownZone() error {
 	return w.refuse("time zone %q is not known: want an IANA name, such as Europe/Berlin or UTC", w.Zone)
 }

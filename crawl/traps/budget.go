@@ -8,27 +8,24 @@ import (
 
 // The constants of Budget.
 const (
-	// PatternGrace is how many pages without news every pattern may bring.
+	// PatternGrace is the number of pages without news that every pattern may bring.
 	PatternGrace = 50
-	// PatternCredit is how many more a page with news earns it.
+	// PatternCredit is the number of further pages for each page with news.
 	PatternCredit = 3
-	// PatternTrial is the grace of a pattern without news if a wider one that it
-	// belongs to has used up its own.
+	// PatternTrial is the grace of a pattern without news after a wider pattern's grace.
 	PatternTrial = 5
-	// PatternDebt is how far the wider pattern may be beyond its grace for a trial to
-	// be given.
+	// PatternDebt limits the wider pattern's debt beyond its grace for a trial.
 	PatternDebt = 50
-	// CopiesPerDuplicate is how many duplicates with a canonical URL of another page
-	// count as one page without news. They are legitimate, but may be endless all the
-	// same.
+	// CopiesPerDuplicate is the number of duplicates with a canonical URL of another page that count
+	// as one page without news. They are legitimate, but may be endless.
 	CopiesPerDuplicate = 4
 )
 
-// Balance is how many more pages a pattern may bring by itself: PatternGrace,
-// plus PatternCredit for each page with news, less one for each without.
+// Balance returns the number of further pages that a pattern may bring by itself: PatternGrace,
+// plus PatternCredit for each page with news, less one for each page without news.
 //
-// So a calendar of empty months costs PatternGrace requests, while a pattern
-// never ends if at least a quarter of its pages has news.
+// So a calendar of empty months costs PatternGrace requests, and a pattern with news on at least a
+// quarter of its pages never ends.
 func Balance(p crawl.PatternFacts) int {
 	seen := max(p.Seen, 0)
 	copies := min(max(p.Copies, 0), seen)
@@ -37,10 +34,9 @@ func Balance(p crawl.PatternFacts) int {
 	return PatternGrace + PatternCredit*news - duplicates - copies/CopiesPerDuplicate
 }
 
-// Budget is how many more pages the last of the patterns, the whole one, may
-// bring. The wider patterns (see [Patterns]) only shorten its grace until it has
-// brought news. So filters that combine in any order, each combination a pattern
-// of its own, do not each get a full grace.
+// Budget returns the number of further pages that the last of the patterns, the whole pattern, may
+// bring. The wider patterns (see [Patterns]) only shorten its grace until it has brought news. So
+// filters that combine in any order, each a pattern of its own, do not each get a full grace.
 func Budget(patterns []crawl.PatternFacts) int {
 	if len(patterns) == 0 {
 		return PatternGrace

@@ -1,3 +1,3 @@
-// Package traps recognises endless spaces: by a URL alone, by how much news the
-// pages of its pattern have brought, and by texts that repeat each other.
+// Package traps recognises endless spaces: by a URL alone, by the news of its pattern's pages, and
+// by repetitive texts.
 package traps

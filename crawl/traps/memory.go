@@ -10,37 +10,31 @@ import (
 
 // The bounds of a Memory. Encoded it has at most 6 KB.
 const (
-	// chunksMost is how many hashes of text that the pages share are kept, four bytes
-	// each. A page has at most chunksPage of them; if it has more, its chunks are made
-	// larger.
+	// chunksMost limits the stored hashes of shared text, four bytes each. A page has at most
+	// chunksPage of them; larger chunks keep to this limit.
 	chunksMost, chunksPage = 1024, 640
-	// titlesMost is how many titles are kept, four bytes each, and lastMost how many
-	// fingerprints, twelve bytes each.
+	// titlesMost limits the stored titles, four bytes each, lastMost the fingerprints, twelve each.
 	titlesMost, lastMost = 256, 64
-	// pagesAged is how many pages are counted before half of the count is
-	// forgotten. The first pagesEach pages are all learned from, later ones one
-	// in learnOneIn.
+	// pagesAged is the number of counted pages that halves the count. Learning uses all of the first
+	// pagesEach pages, and one in learnOneIn later pages.
 	pagesAged, pagesEach, learnOneIn = 64, 16, 4
-	// sharedOneIn is the share of pages, one in so many, that must have a text for it
-	// to count as shared.
+	// sharedOneIn is the share of pages, one in so many, that makes a text count as shared.
 	sharedOneIn = 8
 )
 
-// OwnLeast is how many words, or how many numbers, a page must have that its
-// pattern's pages do not share, to say something of its own. Texts are compared in
-// pieces of some words, so that one or two changed words count as about this many.
+// OwnLeast is the least number of words, or of numbers, that makes a page's own text. Texts are
+// compared in pieces of some words, so that one or two changed words count as about this many.
 const OwnLeast = 12
 
-// nearLeast is how many words a text needs for fingerprints that differ in a few
-// bits to count as the same. In a shorter text each word decides too many bits.
+// nearLeast is the least number of words in texts whose fingerprints count as the same despite a
+// few different bits. In a shorter text each word decides too many bits.
 const nearLeast = 100
 
-// Memory is what pages of a pattern are compared with: the text that they share, and
-// the titles and fingerprints of the last pages with news, without the shared text.
-// It is stored with the pattern; the zero value is for a pattern without pages.
+// Memory holds the state to compare pages of a pattern with: their shared text, and the titles and
+// fingerprints of the last pages with news, without the shared text. It is stored with the pattern;
+// the zero value is for a pattern without pages.
 type Memory struct {
-	// level is the size of the chunks. pages is how many pages were learned from,
-	// halved together with the counts.
+	// level is the size of the chunks. pages counts the learned pages, halved with the counts.
 	level, pages int
 	// chunks are sorted by hash.
 	chunks []chunkCount
@@ -54,16 +48,16 @@ type chunkCount struct {
 	pages uint8
 }
 
-// own is the text of a page without what its pattern shares.
+// own is the text of a page without its pattern's shared text.
 type own struct {
 	hash crawl.SimHash
 	// canonical is the hash of its canonical URL if that is another page; else 0.
 	canonical uint32
 }
 
-// News reports whether a page has a title, or a text beside the shared one, that no
-// page of its pattern has had. A page with too little text to tell counts as news, and
-// so does the canonical URL of one of the last pages.
+// News reports whether a page has a title or a text, beside the shared text, that is new to its
+// pattern. A page with too little text counts as news, and so does the canonical URL of one of the
+// last pages.
 func (m Memory) News(s *Said, url string) bool {
 	if s.title != 0 && !slices.Contains(m.titles, s.title) || len(s.words) < SimHashWordsLeast {
 		return true
@@ -80,8 +74,8 @@ func (m Memory) News(s *Said, url string) bool {
 	return enough && !slices.ContainsFunc(m.last, func(o own) bool { return o.hash.Distance(mine) <= near })
 }
 
-// own fingerprints the text of a page that its pattern does not share. It returns
-// how many words that is, and whether they are enough to judge.
+// own fingerprints a page's text beyond the shared text. It counts its words, and reports whether
+// they suffice.
 func (m Memory) own(s *Said) (hash crawl.SimHash, words int, enough bool) {
 	var f fingerprint
 	plain, numbers := 0, 0
@@ -107,8 +101,7 @@ func (m Memory) own(s *Said) (hash crawl.SimHash, words int, enough bool) {
 	return f.simHash(), f.count, plain >= OwnLeast || numbers >= OwnLeast
 }
 
-// shares reports whether the pages share a text. An empty text is always
-// shared.
+// shares reports whether the pages share a text. An empty text is always shared.
 func (m Memory) shares(hash uint32) bool {
 	if hash == 0 {
 		return true
@@ -117,15 +110,13 @@ func (m Memory) shares(hash uint32) bool {
 	return found && int(m.chunks[i].pages) >= min(m.pages, max(2, (m.pages+sharedOneIn-1)/sharedOneIn))
 }
 
-// find returns the place of a chunk.
 func (m Memory) find(hash uint32) (int, bool) {
 	order := func(c chunkCount, hash uint32) int { return cmp.Compare(c.hash, hash) }
 	return slices.BinarySearchFunc(m.chunks, hash, order)
 }
 
-// Learn returns the memory with a page that brought news; canonical is another page
-// that it names as its canonical URL, or empty. It reports whether the shared text
-// has to be stored anew.
+// Learn returns the memory with a page that brought news. canonical is its canonical URL if that is
+// another page, or empty. Learn reports whether the shared text must be stored anew.
 func (m Memory) Learn(s *Said, canonical string) (Memory, bool) {
 	if s.title != 0 && !slices.Contains(m.titles, s.title) {
 		m.titles = newest(s.title, m.titles, titlesMost)
@@ -175,7 +166,7 @@ func (m Memory) share(s *Said) Memory {
 	fresh := slices.Compact(s.fresh)
 	m.pages++
 	if len(counts)+len(fresh) > chunksMost {
-		// what one page alone has said makes room
+		// text of only one page is dropped
 		counts = slices.DeleteFunc(counts, func(c chunkCount) bool { return c.pages == 1 })
 	}
 	m.chunks = merged(counts, fresh[:min(len(fresh), chunksMost-len(counts))])
@@ -189,8 +180,7 @@ func (m Memory) share(s *Said) Memory {
 	return m
 }
 
-// merged adds the hashes of one page to counts, which have room for them. Both are
-// sorted, and so is the result.
+// merged adds a page's hashes to counts, which have capacity for them. All are sorted.
 func merged(counts []chunkCount, fresh []uint32) []chunkCount {
 	at := len(counts) - 1
 	counts = counts[:len(counts)+len(fresh)]
@@ -207,14 +197,14 @@ func merged(counts []chunkCount, fresh []uint32) []chunkCount {
 }
 
 const (
-	// memoryFormat is the first byte of a stored part. A part with another one is ignored.
+	// memoryFormat is the first byte of a stored part. Parts with another byte are ignored.
 	memoryFormat = 1
 	// levelMost is the largest level: its chunks have more words than a text.
 	levelMost = 20
 )
 
-// Shared encodes the part of the memory that seldom changes: its format, the level,
-// the pages, and for each chunk its hash and how many pages have it.
+// Shared encodes the part of the memory that seldom changes: its format, the level, the pages, and
+// for each chunk its hash and its number of pages.
 func (m Memory) Shared() []byte {
 	b := make([]byte, 0, 3+4*len(m.chunks))
 	b = append(b, memoryFormat, byte(m.level), byte(m.pages)) //nolint:gosec // at most levelMost and pagesAged
@@ -224,8 +214,8 @@ func (m Memory) Shared() []byte {
 	return b
 }
 
-// Fingerprints encodes the other part: its format, how many titles, the titles,
-// and for each fingerprint its hash and that of the canonical URL.
+// Fingerprints encodes the other part: its format, the number of titles, the titles, and for each
+// fingerprint its hash and that of the canonical URL.
 func (m Memory) Fingerprints() []byte {
 	b := make([]byte, 0, 3+4*len(m.titles)+12*len(m.last))
 	b = binary.BigEndian.AppendUint16(append(b, memoryFormat), uint16(len(m.titles))) //nolint:gosec // at most titlesMost
@@ -239,8 +229,8 @@ func (m Memory) Fingerprints() []byte {
 	return b
 }
 
-// Remember reads what [Memory.Shared] and [Memory.Fingerprints] have written. An
-// empty or unreadable part counts as nothing remembered.
+// Remember reads the output of [Memory.Shared] and [Memory.Fingerprints]. Unreadable parts count as
+// empty.
 func Remember(shared, fingerprints []byte) (m Memory) {
 	if len(shared) >= 3 && shared[0] == memoryFormat {
 		m.level, m.pages = min(int(shared[1]), levelMost), min(int(shared[2]), pagesAged)

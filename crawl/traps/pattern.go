@@ -9,15 +9,16 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Patterns are what a URL has in common with URLs that differ only in numbers, the widest
-// first. They are its path, the path with the names of its parameters, and the whole pattern.
-// Only the whole pattern is enforced. A path of words alone is not shared, and has no pattern.
+// Patterns returns the common parts of a URL and the URLs that differ from it only in numbers, the
+// widest first. They are its path, the path with the names of its parameters, and the whole
+// pattern. Only the whole pattern is enforced. A path of words alone is not shared, and has no
+// pattern.
 //
-// The whole pattern has the path and the names of the query's parameters, with those values
+// The whole pattern has the path and the names of the query's parameters, and the parameter values
 // that are words. D stands for a date, X for a random part (a UUID, a long hexadecimal number,
-// letters and digits in turn), and N for any other number. Parameters are sorted, and given
-// once. Scheme and host are left out, since patterns are counted by domain. A pattern is never
-// longer than the URL.
+// letters and digits in turn), and N for any other number. Parameters are sorted, without
+// repetition. Scheme and host are left out, because patterns are counted by domain. A pattern is
+// never longer than the URL.
 func Patterns(u urls.URL) []string {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
 	var space [256]byte // most need no more, and many no string
@@ -52,11 +53,9 @@ func appendPathPattern(b []byte, path string) []byte {
 	return b
 }
 
-// wordMax is how long a value may be, in bytes, to count as a word, as in
-// action=history. A longer one is a text.
+// wordMax is the longest word, in bytes, as in action=history. A longer value is a text.
 const wordMax = 40
 
-// queryPattern is the pattern of a query with its question mark.
 func queryPattern(query string, words bool) string {
 	var params []string
 	for param := range strings.SplitSeq(query, "&") {
@@ -72,8 +71,8 @@ func queryPattern(query string, words bool) string {
 	return "?" + strings.Join(slices.Compact(params), "&")
 }
 
-// isWord reports whether a value, as it stands in a URL, is a word: letters, with
-// or without numbers, but not a date or a random value.
+// isWord reports whether a value, as written in a URL, is a word: letters, with or without numbers,
+// but not a date or a random value.
 func isWord(value string) bool {
 	if value == "" || len(value) > wordMax || urls.IsDrawn(value, 8, 2) || isHexNumber(value) {
 		return false
@@ -82,7 +81,7 @@ func isWord(value string) bool {
 	return !date && (strings.Contains(value, "%") || slices.ContainsFunc([]byte(value), isAlpha))
 }
 
-// Parents are the wider patterns of a pattern, the widest first.
+// Parents returns the wider patterns of a pattern, the widest first.
 func Parents(pattern string) []string {
 	path, query, found := strings.Cut(pattern, "?")
 	if !found {
@@ -122,7 +121,6 @@ func appendPattern(b []byte, s string) []byte {
 	return b
 }
 
-// appendWordPattern appends a run of letters and digits.
 func appendWordPattern(b []byte, word string) []byte {
 	if urls.IsDrawn(word, 8, 2) || isHexNumber(word) {
 		return append(b, 'X')
@@ -137,8 +135,7 @@ func appendWordPattern(b []byte, word string) []byte {
 	return b
 }
 
-// isHexNumber reports whether a word is a long number of hexadecimal digits: eight or
-// more, of both kinds.
+// isHexNumber reports whether a word is eight or more hexadecimal digits, of both kinds.
 func isHexNumber(word string) bool {
 	letters, numbers := 0, 0
 	for i := range len(word) {
@@ -154,8 +151,8 @@ func isHexNumber(word string) bool {
 	return letters > 0 && numbers > 0 && len(word) >= 8
 }
 
-// segmentDate reads a date that path segments begin with, "2026/11" or
-// "2026/11/21", and says how many of them; 0 where they begin with none.
+// segmentDate reads a date at the start of path segments, "2026/11" or "2026/11/21", and returns
+// its number of segments; 0 without a date.
 func segmentDate(segments []string) (d time.Time, n int) {
 	if len(segments) < 2 {
 		return d, 0
@@ -173,8 +170,8 @@ func segmentDate(segments []string) (d time.Time, n int) {
 	return d, n
 }
 
-// leadingDate reads a date at the start of a text, "2026-11-21", or one that is
-// the whole text, "2026-11", and says what follows it.
+// leadingDate reads a date at the start of a text, "2026-11-21", or the whole text, "2026-11", and
+// returns the rest of it.
 func leadingDate(s string) (d time.Time, rest string, ok bool) {
 	if len(s) < 7 || s[4] != '-' {
 		return d, "", false
@@ -205,9 +202,8 @@ func bareDate(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// dateOf reads the parts of a date, and returns the first day of its month. Other years
-// count as mere numbers: a calendar goes from month to month, so it is stopped before it
-// gets there.
+// dateOf reads the parts of a date, and returns the first day of its month. Other years count as
+// mere numbers: a calendar goes from month to month, and is stopped before it gets there.
 func dateOf(year, month, day string) (time.Time, bool) {
 	y, ok1 := number(year, 1900, 2199)
 	m, ok2 := number(month, 1, 12)
@@ -227,21 +223,21 @@ func number(s string, low, high int) (n int, ok bool) {
 	return n, n >= low && n <= high
 }
 
-// calendarName reports whether a path segment is called as a calendar would be.
+// calendarName reports whether a path segment has a name common for calendars.
 func calendarName(segment string) bool {
 	lower := strings.ToLower(segment)
 	return strings.Contains(lower, "event") || strings.Contains(lower, "agenda") || onlyCalendar(segment)
 }
 
-// onlyCalendar reports whether only a calendar would call a path segment so. A
-// folder of events may also have reports on the past.
+// onlyCalendar reports whether a path segment has a name used only for calendars. A folder of
+// events may also have reports on the past.
 func onlyCalendar(segment string) bool {
 	segment = strings.ToLower(segment)
 	return segment == "cal" || strings.Contains(segment, "calend") || strings.Contains(segment, "kalend")
 }
 
-// calendarParam reports whether a parameter of this name has a date as its value,
-// even one that could be a mere number.
+// calendarParam reports whether a parameter of this name is a date, even if it could be a mere
+// number.
 func calendarParam(name string) bool {
 	switch strings.ToLower(name) {
 	case "cal_date", "date", "event_date", "eventdate", "month", "start_date", "startdate",

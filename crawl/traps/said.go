@@ -9,46 +9,41 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Said is the text of a page, word for word as hashes: enough to tell whether
-// another page says the same. [Read] makes it.
+// Said is the text of a page as a hash for each word, to detect repetition. [Read] makes it.
 type Said struct {
 	// title is a hash of the title's words that are not in the URL; 0 without such words.
 	title uint32
 	words []word
 
-	// cut is the text in chunks of a level; empty until it is asked for.
+	// cut is the text in chunks of a level; empty before chunks computes it.
 	cut   []chunk
 	level int
-	// fresh is room for hashes that a Memory lacks.
+	// fresh is a buffer for hashes that a Memory lacks.
 	fresh []uint32
 }
 
-// word is a word of a text. A word that is also in the URL (echo) is not news,
-// wherever it stands.
+// word is a word of a text. A word that is also in the URL (echo) is not news, wherever it is.
 type word struct {
 	hash         uint64
 	number, echo bool
 }
 
-// saids are kept for the next pages, so that reading a page allocates nothing
-// else.
+// saids are reused for the next pages, so that reading a page allocates nothing else.
 var saids = sync.Pool{New: func() any { return new(Said) }}
 
-// A Said with more words or chunks is not kept: most pages have a tenth.
+// A Said with more words or chunks is not reused: most pages have a tenth.
 const wordsKept, chunksKept = 16 << 10, 8 << 10
 
-// Release gives back the memory of what Read returned, which is not to be used
-// afterwards. It need not be called.
+// Release optionally frees the result of Read, which must not be used afterwards.
 func (s *Said) Release() {
 	if cap(s.words) <= wordsKept && cap(s.cut) <= chunksKept {
 		saids.Put(s)
 	}
 }
 
-// Read reads a page's title and text once, in time linear in both. The caller
-// bounds their length.
+// Read reads a page's title and text once, in time linear in both. The caller bounds their length.
 func Read(u urls.URL, title, text string) *Said {
-	s, _ := saids.Get().(*Said) // there is nothing else
+	s, _ := saids.Get().(*Said) // the pool has no other type
 	s.cut = s.cut[:0]
 	plain, err := url.PathUnescape(u.String())
 	if err != nil {
@@ -77,25 +72,24 @@ func Read(u urls.URL, title, text string) *Said {
 	return s
 }
 
-// SimHash fingerprints the text and counts its words. Words are runs of letters and digits,
-// in whatever case; a character of a script that writes no spaces is a word. It takes time
-// linear in the text. A text without words has the fingerprint 0.
+// SimHash fingerprints the text and counts its words. Words are runs of letters and digits, in any
+// case; a character of a script without spaces is a word. It takes time linear in the text. A text
+// without words has the fingerprint 0.
 //
-// Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC
-// 2002; Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling",
-// WWW 2007. Every three words in a row weigh the same, as often as they occur.
+// Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002; Manku, Jain and
+// Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007. Every three consecutive words
+// weigh the same, as often as they occur.
 func (s *Said) SimHash() (h crawl.SimHash, words int) {
 	var f fingerprint
 	f.addAll(s.words)
 	return f.simHash(), f.count
 }
 
-// chunk is some words in a row. Its words alone decide where it ends, so that text
-// inserted between two chunks leaves them unchanged.
+// chunk is a run of words. Only they decide its end, so that inserted text leaves others unchanged.
 type chunk struct {
 	words []word
-	// wording is a hash of the words that are not numbers, and full of all words.
-	// wording is 0 without such words, full is 0 if all words are in wording.
+	// wording is a hash of the words that are not numbers, and full of all words. wording is 0 without
+	// such words, full is 0 if all words are in wording.
 	wording, full uint32
 	// plain and numbers count the words and numbers that are not an echo.
 	plain, numbers int32
@@ -104,14 +98,13 @@ type chunk struct {
 }
 
 const (
-	// chunkBits makes chunks of four words on average at level 0, each level doubles
-	// them.
+	// chunkBits makes chunks of four words on average at level 0; each level doubles them.
 	chunkBits = 2
 	// chunkWords and chunkNumbers end a chunk at level 0.
 	chunkWords, chunkNumbers = 8, 24
 )
 
-// chunks cuts the text into chunks. Numbers do not decide where.
+// chunks cuts the text into chunks. Numbers do not decide the cuts.
 func (s *Said) chunks(level int) []chunk {
 	if len(s.cut) > 0 && s.level == level {
 		return s.cut
@@ -171,7 +164,7 @@ func newChunk(words []word) chunk {
 	return c
 }
 
-// entryHash cuts a hash to the bits that a Memory keeps. Only 0 becomes 0.
+// entryHash cuts a hash to the bits that a Memory stores. Only 0 becomes 0.
 func entryHash(h uint64) uint32 {
 	if h == 0 {
 		return 0
@@ -179,7 +172,7 @@ func entryHash(h uint64) uint32 {
 	return max(uint32(h>>40), 1)
 }
 
-// hashOf is a short hash of a URL; 0 for an empty one.
+// hashOf returns a short hash of a URL; 0 for an empty URL.
 func hashOf(url string) uint32 {
 	if url == "" {
 		return 0

@@ -9,21 +9,20 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// HashContent is the hash of a content, also of an empty one.
+// HashContent returns the hash of a content, even if empty.
 func HashContent(content []byte) crawl.ContentHash {
 	sum := sha256.Sum256(content)
 	return crawl.ContentHash(sum[:len(crawl.ContentHash{})])
 }
 
 const (
-	// NearDuplicate is how many bits may differ between the fingerprints of texts
-	// that count as the same, as Manku et al. found best for pages of the web.
+	// NearDuplicate is the largest number of different bits in the fingerprints of equal texts, the
+	// best value for web pages according to Manku et al.
 	NearDuplicate = 3
-	// SimHashWordsLeast is how many words a text needs for its fingerprint to mean
-	// something: in a shorter one each word decides too many bits.
+	// SimHashWordsLeast is the least number of words for a meaningful fingerprint: in a shorter text
+	// each word decides too many bits.
 	SimHashWordsLeast = 20
-	// shingle is how many words in a row are hashed together, so that their order
-	// counts.
+	// shingle is the number of consecutive words hashed together, so that their order counts.
 	shingle = 3
 )
 
@@ -60,14 +59,14 @@ func shingleHash(words [shingle]uint64) (hash uint64) {
 	return hash
 }
 
-// votes counts for each bit how many hashes have it set.
+// votes counts for each bit the hashes that have it set.
 type votes struct {
 	hashes int
 	sums   [64]int
-	// lanes are counters of eight bits that are not in sums yet: those of lane i are
-	// for the bits i, i+8, i+16, … So a hash costs eight additions, not 64.
+	// lanes are counters of eight bits that are not in sums yet: lane i counts the bits i, i+8, i+16,
+	// … So a hash costs eight additions, not 64.
 	lanes [8]uint64
-	// inLanes is how many hashes they have counted.
+	// inLanes is the number of hashes that they have counted.
 	inLanes uint8
 }
 
@@ -82,7 +81,7 @@ func (v *votes) add(hash uint64) {
 	}
 }
 
-// empty moves what the lanes have counted to the sums.
+// empty adds the counts of the lanes to the sums.
 func (v *votes) empty() {
 	for i, lane := range v.lanes {
 		for octet := range 8 {
@@ -92,7 +91,7 @@ func (v *votes) empty() {
 	v.lanes, v.inLanes = [8]uint64{}, 0
 }
 
-// result has the bits that more than half of the hashes have.
+// result returns the bits that more than half of the hashes have.
 func (v *votes) result() (h crawl.SimHash) {
 	v.empty()
 	for i, sum := range v.sums {
@@ -109,8 +108,8 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// alphabetWord is the lower case of the characters that words are made of, and 0 of others,
-// up to those of Latin, Greek and Cyrillic that are used today.
+// alphabetWord holds the lower case of word characters, and 0 for others, up to the last Latin,
+// Greek and Cyrillic letters in use today.
 var alphabetWord = func() (lower [0x460]rune) {
 	for c := range lower {
 		lower[c], _ = lowered(rune(c))
@@ -118,8 +117,7 @@ var alphabetWord = func() (lower [0x460]rune) {
 	return lower
 }()
 
-// lowered is the lower case of a character that is part of words, and whether it is a
-// word by itself; 0 for other characters.
+// lowered returns a word character in lower case, or 0, and whether it is a word by itself.
 func lowered(r rune) (lower rune, alone bool) {
 	part, alone := wordRune(r)
 	if !part {
@@ -128,8 +126,7 @@ func lowered(r rune) (lower rune, alone bool) {
 	return unicode.ToLower(r), alone
 }
 
-// appendWords appends the words of a text, in lower case: the hash of each (FNV-1a),
-// and whether it is a number.
+// appendWords appends the lower-case words of a text, as FNV-1a hashes, and marks numbers.
 func appendWords(words []word, text string) []word {
 	hash, inWord, number := uint64(fnvOffset), false, true
 	for i := 0; i < len(text); {
@@ -182,7 +179,7 @@ func wordRune(r rune) (part, alone bool) {
 	if r < utf8.RuneSelf {
 		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9', false
 	}
-	const first = 0xe00 // that of Thai, the lowest of scripts without spaces
+	const first = 0xe00 // of Thai, the lowest of scripts without spaces
 	if r >= first && unicode.In(
 		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 	) {
@@ -191,8 +188,7 @@ func wordRune(r rune) (part, alone bool) {
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r), false
 }
 
-// mix spreads a hash over all bits (the finalizer of MurmurHash3), so that each
-// bit votes by itself. FNV does not do that.
+// mix spreads a hash over all bits (MurmurHash3's finalizer): FNV alone does not.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd

@@ -16,21 +16,20 @@ const day = 24 * time.Hour
 
 // The bounds of a URL that is not a trap.
 const (
-	// PathDepthMax is Heritrix's (TooManyPathSegmentsDecideRule).
+	// PathDepthMax is the limit of Heritrix (TooManyPathSegmentsDecideRule).
 	PathDepthMax = 20
-	// PathLengthMax leaves room for a title of 100 characters in three segments,
-	// in a script whose every character is nine bytes long.
+	// PathLengthMax fits a title of 100 characters of nine bytes, in three segments.
 	PathLengthMax = 1024
-	// QueryParamsMax is far above what forms have and below what facets pile up.
+	// QueryParamsMax is far above the number in forms and below that in endless facets.
 	QueryParamsMax = 20
-	// DateAheadMax and DateBackMax are how far a date may be from now, back only in
-	// what is called a calendar: archives of newspapers go back for centuries.
+	// DateAheadMax and DateBackMax limit the distance of a date from now. Past dates count only in
+	// calendars, because archives of newspapers go back for centuries.
 	DateAheadMax = 2 * 366 * day
 	DateBackMax  = 100 * 366 * day
 )
 
-// Find reports whether a URL looks like a trap by itself, without regard to other
-// pages. The evidence is at most 300 bytes of printable text, fit to store.
+// Find reports whether a URL looks like a trap by itself, without regard to other pages. The
+// evidence is at most 300 bytes of printable text, fit for storage.
 func Find(u urls.URL, now time.Time) (crawl.Trap, bool) {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
 	segments := strings.Split(strings.Trim(path, "/"), "/")
@@ -49,24 +48,21 @@ func Find(u urls.URL, now time.Time) (crawl.Trap, bool) {
 	return t, t.Rule != ""
 }
 
-// trap is one with its evidence.
 func trap(kind crawl.TrapRule, evidence string, args ...any) crawl.Trap {
 	return crawl.Trap{Rule: kind, Evidence: fmt.Sprintf(evidence, args...)}
 }
 
-// shown cuts a part of a URL for evidence.
 func shown(part string) string { return urls.Shorten(part, 100) }
 
-// repeatTrap looks for a segment three times in a row (Heritrix's
-// PathologicalPathDecideRule), or several twice. Numbers repeat honestly, such as
-// the coordinates of a map, and so do empty segments.
+// repeatTrap finds a segment three times in a row (Heritrix's PathologicalPathDecideRule), or
+// several segments twice. Numbers, such as a map's coordinates, and empty segments may repeat.
 func repeatTrap(segments []string) crawl.Trap {
 	for size := 1; size <= len(segments)/2; size++ {
 		times := 2
 		if size == 1 {
 			times = 3
 		}
-		// run is how many segments in a row are as those size before them
+		// run counts consecutive segments equal to the segment size before them
 		for i, run := size, 0; i < len(segments); i++ {
 			if segments[i] != segments[i-size] {
 				run = 0
@@ -84,8 +80,8 @@ func repeatTrap(segments []string) crawl.Trap {
 	return crawl.Trap{}
 }
 
-// dateTrap looks for a date that is too far from now. A number that could also
-// name an item, as in /items/2050/3, is left to the pattern's budget.
+// dateTrap finds a date that is too far from now. It leaves a number that could also name an item,
+// as in /items/2050/3, to the pattern's budget.
 func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
 	calendar := slices.ContainsFunc(segments, onlyCalendar)
 	far := func(text string, at time.Time) crawl.Trap {
@@ -124,8 +120,7 @@ func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
 	return crawl.Trap{}
 }
 
-// sessionTrap looks for session ids that package urls does not drop by their
-// name.
+// sessionTrap finds session ids that package urls does not drop by their name.
 func sessionTrap(segments []string, params []param) crawl.Trap {
 	for _, p := range params {
 		if sessionName(p.name) && urls.IsSessionID(p.value) {
@@ -150,8 +145,8 @@ func sessionTrap(segments []string, params []param) crawl.Trap {
 	return crawl.Trap{}
 }
 
-// sessionName reports whether a parameter's name may be a session's. newsid and
-// assessmentid, for instance, are not.
+// sessionName reports whether a parameter's name may be a session's, unlike newsid and
+// assessmentid.
 func sessionName(name string) bool {
 	lower := strings.ToLower(name)
 	if before, _, found := strings.Cut(lower, "sess"); found {
@@ -169,8 +164,7 @@ func sessionName(name string) bool {
 	return !isAlpha(last) && !isDigit(last) || 'a' <= last && last <= 'z' && sid[0] == 'S'
 }
 
-// param is a parameter of a query or a segment. The value is decoded where that
-// is possible.
+// param is a parameter of a query or a segment. The value is decoded if possible.
 type param struct{ name, value string }
 
 func splitParams(text, separator string) []param {

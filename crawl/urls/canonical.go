@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Which bytes stand for themselves in a canonical URL, by component.
+// The bytes that stand for themselves in a canonical URL, by component.
 const (
 	inPath  = 1 << iota // RFC 3986 pchar, and the brackets that browsers leave
 	inQuery             // likewise with "/" and "?", without "'" (WHATWG)
@@ -58,14 +58,13 @@ func appendPath(b []byte, path string) []byte {
 	return b
 }
 
-// dropSessionParams removes the path parameters (";name=value") that hold a
-// session from the canonical segment b[start:].
+// dropSessionParams removes path parameters (";name=value") with a session from segment b[start:].
 func dropSessionParams(b []byte, start int) []byte {
 	i := bytes.IndexByte(b[start:], ';')
 	if i < 0 {
 		return b
 	}
-	kept := start + i // what precedes the first ";" is not a parameter
+	kept := start + i // text before the first ";" is not a parameter
 	for rest := b[kept:]; len(rest) > 0; {
 		end := len(rest)
 		if j := bytes.IndexByte(rest[1:], ';'); j >= 0 {
@@ -80,8 +79,7 @@ func dropSessionParams(b []byte, start int) []byte {
 	return b[:kept]
 }
 
-// appendQuery appends "?" and the canonical form of a URL's query to b, or
-// nothing if no query is left.
+// appendQuery appends "?" and the canonical query to b, or nothing if it becomes empty.
 func appendQuery(b []byte, query string) []byte {
 	start := len(b)
 	separator := byte('?')

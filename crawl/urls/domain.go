@@ -10,9 +10,9 @@ import (
 // in lower case and punycode, without a trailing dot, a port, and leading "www." labels. An IP
 // address is its own key, an IPv6 address without brackets.
 //
-// "www." stays where what follows could not be a site of its own: on a single
-// label ("www.com") and on a public suffix ("www.gov.uk", "www.github.io").
-// Every "www." is removed, not one only, so that the key of a key is itself.
+// "www." stays if the rest could not be a site of its own: on a single label ("www.com") and on a
+// public suffix ("www.gov.uk", "www.github.io"). Every "www." is removed, so that the key of a key
+// is itself.
 //
 // name may also be a URL or a host with a path, see [ReadName]. Errors are of type [*Error].
 func DomainOf(name string) (string, error) {
@@ -34,9 +34,9 @@ func domainKey(host string) string {
 	}
 }
 
-// RegistrableDomain returns the part of a domain that somebody registered: the
-// public suffix and one label more, "example.co.uk" for "a.b.example.co.uk".
-// IP addresses, single labels and public suffixes return themselves.
+// RegistrableDomain returns the registered part of a domain: the public suffix and one label more,
+// "example.co.uk" for "a.b.example.co.uk". IP addresses, single labels and public suffixes return
+// themselves.
 //
 // domain is treated as by [DomainOf] first. Errors are of type [*Error].
 func RegistrableDomain(domain string) (string, error) {
@@ -47,7 +47,7 @@ func RegistrableDomain(domain string) (string, error) {
 	return registrable(key), nil
 }
 
-// Registered is [RegistrableDomain] of a domain as it is stored; one that is not valid is its own.
+// Registered is [RegistrableDomain] for a stored domain; it returns an invalid domain unchanged.
 func Registered(domain string) string {
 	if registered, err := RegistrableDomain(domain); err == nil {
 		return registered
@@ -67,15 +67,14 @@ func registrable(key string) string {
 	return key[strings.LastIndexByte(key[:len(key)-len(suffix)-1], '.')+1:]
 }
 
-// isAddress reports whether a canonical host is an IP address: no top-level domain begins with
-// a digit.
+// isAddress reports whether a canonical host is an IP address: no TLD begins with a digit.
 func isAddress(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return strings.Contains(host, ":") || last != "" && isDigit(last[0])
 }
 
-// PartOf is the registered domain above the URL's domain, see
-// [RegistrableDomain]; empty if the domain is registered itself.
+// PartOf returns the registered domain above the URL's domain, see [RegistrableDomain]; empty if
+// the domain is registered itself.
 func (u URL) PartOf() string {
 	key := u.Domain()
 	if registered := registrable(key); registered != key {

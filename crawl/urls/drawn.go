@@ -1,14 +1,14 @@
 package urls
 
-// uuidLength is that of a UUID as text (RFC 9562 §4).
+// uuidLength is the length of a UUID as text (RFC 9562 §4).
 const uuidLength = 36
 
-// IsSessionID reports whether a value could be a session's: long, and drawn at
-// random. 16 characters hold 64 bits in hexadecimal.
+// IsSessionID reports whether a value could be a session's: random, and at least 64 bits in
+// hexadecimal.
 func IsSessionID(value string) bool { return IsDrawn(value, 16, 4) }
 
-// IsDrawn reports whether a text looks drawn at random rather than written: a UUID, or at least so
-// many letters and digits that change from the one to the other and back so many times.
+// IsDrawn reports whether a text looks random: a UUID, or at least length letters and digits with
+// so many changes between the two.
 func IsDrawn(s string, length, changes int) bool {
 	if len(s) == uuidLength && LeadingUUID(s) > 0 {
 		return true
@@ -24,8 +24,7 @@ func IsDrawn(s string, length, changes int) bool {
 	return len(s) >= length && changes <= 0
 }
 
-// LeadingUUID is the length of the UUID that a text begins with, if that ends
-// there; 0 if there is none.
+// LeadingUUID returns the length of a complete UUID that a text begins with; 0 without one.
 func LeadingUUID(s string) int {
 	if len(s) < uuidLength || len(s) > uuidLength && (isDigit(s[uuidLength]) || isAlpha(s[uuidLength])) {
 		return 0

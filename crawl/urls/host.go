@@ -13,7 +13,7 @@ const (
 	maxLabelLength = 63
 )
 
-// Names that DNS could hold, and that are refused nevertheless.
+// Names that DNS could hold, but that are refused.
 var (
 	errHyphen   = fmt.Errorf("%w: a label of a name neither begins nor ends with a hyphen", ErrHost)
 	errReserved = fmt.Errorf("%w: .invalid and .onion are reserved, and no name server knows them", ErrHost)
@@ -22,8 +22,7 @@ var (
 // canonicalHost returns the canonical form of a URL's host, without the port: a name in lower-case
 // ASCII without a trailing dot, an IPv4 address in dotted decimal, or an IPv6 address in brackets.
 //
-// It is stricter than the WHATWG host parser: names fulfil HostName, and IPv4 addresses are written
-// in ASCII.
+// It is stricter than the WHATWG host parser: names fulfil HostName, IPv4 addresses are ASCII.
 func canonicalHost(raw string) (string, error) {
 	if host, ok := plainName(raw); ok {
 		return HostName(host)
@@ -31,8 +30,7 @@ func canonicalHost(raw string) (string, error) {
 	if raw == "" || strings.LastIndexByte(raw, '[') > 0 {
 		return "", ErrHost
 	}
-	// The library does what is hard: IDNA, percent-encoded hosts, and the many
-	// spellings of an IP address.
+	// The library handles IDNA, percent-encoded hosts, and the many spellings of an IP address.
 	parsed, err := whatwg.Parse("http://" + raw + "/")
 	if err != nil {
 		return "", ErrHost
@@ -42,7 +40,7 @@ func canonicalHost(raw string) (string, error) {
 	case parsed.IsIPv6():
 		return checkedIPv6(host)
 	case parsed.IsIPv4():
-		// The library's number parser takes a sign; a browser's does not.
+		// The library's number parser accepts a sign; a browser's does not.
 		if strings.Trim(raw, "0123456789abcdefABCDEFxX.") != "" {
 			return "", ErrHost
 		}
@@ -90,9 +88,9 @@ func plainName(s string) (string, bool) {
 
 func isNameByte(c byte) bool { return isAlpha(c) || isDigit(c) || c == '-' || c == '_' }
 
-// HostName returns a host name in lower case and without a trailing dot. It refuses names that can
-// never be resolved. Labels consist of letters, digits, hyphens inside (RFC 952 and RFC 1123,
-// section 2.1), and underscores, which some sites do use. Errors wrap [ErrHost].
+// HostName returns a host name in lower case and without a trailing dot. It refuses names that
+// never resolve. Labels consist of letters, digits, hyphens inside (RFC 952 and RFC 1123, section
+// 2.1), and underscores, which some sites do use. Errors wrap [ErrHost].
 func HostName(host string) (string, error) {
 	host = strings.TrimSuffix(host, ".")
 	if host == "" || len(host) > maxHostLength {

@@ -9,18 +9,18 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Name is a page or a domain as a person types it: a URL, a host with a path, or a host.
+// Name is a page or a domain in the form that a person types: a URL, a host with a path, or a host.
 type Name struct {
 	// Page is the named page. Its scheme is https if none was typed.
 	Page URL
-	// Bare is set if no scheme was typed, so that Page may be one of http.
+	// Bare is set if no scheme was typed, so that Page may be reachable over HTTP only.
 	Bare bool
 	// Host is set if only a host was typed, perhaps with a port. It can stand for its domain.
 	Host bool
 }
 
-// ReadName reads a page or a domain as a person types it, for every command, form and seed. Errors
-// are of type [*Error]. It is as pure as [Parse].
+// ReadName reads a typed page or domain, for every command, form and seed. Errors are of type
+// [*Error]. It is as pure as [Parse].
 //
 //workflowcheck:ignore
 func ReadName(raw string) (Name, error) {
@@ -45,7 +45,7 @@ func ReadName(raw string) (Name, error) {
 // IsSite reports whether the name is a host or its front page, and so can stand for a whole domain.
 func (n Name) IsSite() bool { return n.Host || n.Page.RequestTarget() == "/" }
 
-// typedError refuses a name that a person typed. It wraps [crawl.ErrInvalid].
+// typedError refuses a typed name. It wraps [crawl.ErrInvalid].
 type typedError struct {
 	reason     *Error
 	what, want string
@@ -75,15 +75,13 @@ func ReadPage(raw string) (Name, error) {
 	return n, typed(err, "URL", wantPage)
 }
 
-// ReadDomain returns the key of the domain that a person names, see [DomainOf]. Its errors are like
-// those of [ReadPage].
+// ReadDomain returns a typed domain's key, see [DomainOf]. Its errors are like [ReadPage]'s.
 func ReadDomain(raw string) (string, error) {
 	domain, err := DomainOf(raw)
 	return domain, typed(err, "domain", "a host name, such as example.org")
 }
 
-// ReadPageOrDomain is [ReadName] for an input that may be either: a host alone is a domain. Its errors
-// are like those of [ReadPage].
+// ReadPageOrDomain is [ReadName]: a host alone is a domain. Its errors are like [ReadPage]'s.
 func ReadPageOrDomain(raw string) (Name, error) {
 	n, err := ReadName(raw)
 	if n.Bare && !strings.ContainsAny(raw, authorityEnders) {

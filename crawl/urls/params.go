@@ -2,15 +2,15 @@ package urls
 
 import "bytes"
 
-// maxParamName is how many bytes of a name are compared: more than the longest
-// name below has, so that a name that is cut equals none of them.
+// maxParamName is the number of compared bytes of a name. It exceeds the longest name below, so
+// that a cut name equals none of them.
 const maxParamName = 20
 
 // isSessionParam reports whether a parameter carries a session id, by its name without regard to
-// case. The names are those that Apache Nutch (regex-normalize.xml) and Heritrix (StripSessionIDs,
-// StripSessionCFIDs) remove, and those of a few more common programs. If they stayed, each visit
-// would make a new URL of a page. A name with other uses, such as sid for stories and session_id
-// for the talks of a conference, counts only with a value that looks like a session's.
+// case. Apache Nutch (regex-normalize.xml) and Heritrix (StripSessionIDs, StripSessionCFIDs) remove
+// these names; a few more are of common programs. Otherwise each visit would make a new URL of a
+// page. A name with other uses, such as sid for stories and session_id for the talks of a
+// conference, counts only with a value that looks like a session's.
 func isSessionParam(name, value []byte) bool {
 	var space [maxParamName]byte
 	switch name = lowerParam(space[:0], name); string(name) {
@@ -27,9 +27,9 @@ func isSessionParam(name, value []byte) bool {
 }
 
 // isTrackingParam reports whether a query parameter, by its name without regard to case, identifies
-// a visitor or where they came from, and says nothing about the page. These are the click and mail
-// ids on the query-stripping lists of Firefox and Brave, and the campaign parameters that makers of
-// web analytics document.
+// a visitor or their origin, without effect on the page. These are the click and mail ids on the
+// query-stripping lists of Firefox and Brave, and the campaign parameters that makers of web
+// analytics document.
 func isTrackingParam(name []byte) bool {
 	var space [maxParamName]byte
 	switch name = lowerParam(space[:0], name); string(name) {
@@ -52,7 +52,7 @@ func isTrackingParam(name []byte) bool {
 	case "pk_campaign", "pk_cid", "pk_content": // Matomo, when it was Piwik
 	case "pk_keyword", "pk_kwd", "pk_medium", "pk_source": // Matomo, likewise
 	default:
-		// families: Google Analytics and everybody after it, Matomo, HubSpot Ads
+		// families: Google Analytics and its imitators, Matomo, HubSpot Ads
 		family := string(name[:min(len(name), 4)])
 		return len(name) > 4 && (family == "utm_" || family == "mtm_" || family == "hsa_")
 	}

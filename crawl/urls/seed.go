@@ -13,9 +13,9 @@ func ParseSeeds(raw []string) ([]URL, error) { return parseAll(raw, ParseSeed, w
 // IsBare reports whether a seed is a host without a scheme.
 func IsBare(raw string) bool { return !strings.Contains(raw, "://") }
 
-// ParseSeed is [ReadName] for a seed. It refuses a single label without a scheme, other than localhost,
-// because that may be a mistyped file or run. Only the site can tell whether a page without a scheme
-// is one of http.
+// ParseSeed is [ReadName] for a seed. It refuses a single label without a scheme, other than
+// localhost, because that may be a mistyped file or run. Only the site decides whether a page
+// without a scheme needs HTTP.
 //
 //workflowcheck:ignore
 func ParseSeed(raw string) (URL, error) {
@@ -35,7 +35,7 @@ func readSeed(raw string) (Name, error) {
 	return n, nil
 }
 
-// WithHTTP is the same page by http. A default port becomes http's default.
+// WithHTTP returns the same page over HTTP. A default port becomes HTTP's default.
 func (u URL) WithHTTP() (URL, error) {
 	return Parse("http" + strings.TrimPrefix(u.String(), "https"))
 }

@@ -9,33 +9,31 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// MaxLength caps the canonical form of a URL, in bytes. RFC 9110, section 4.1 asks for 8,000 to be
-// supported; in practice a longer one is a trap or a data structure, not the address of a page.
+// MaxLength caps the canonical form of a URL, in bytes. RFC 9110, section 4.1 recommends supporting
+// 8,000; in practice a longer URL is a trap or a data structure, not the address of a page.
 const MaxLength = 2048
 
-// maxRawLength caps what is parsed at all, in bytes: far above MaxLength,
-// because fragments and tracking parameters do not count towards that.
+// maxRawLength caps the parsed text, in bytes: far above MaxLength, because fragments and tracking
+// parameters do not count towards that.
 const maxRawLength = 4 * MaxLength
 
-// Reasons for which a URL is refused. They are found in an [Error] by errors.Is.
+// Reasons for refusing a URL. errors.Is finds them in an [Error].
 var (
-	// ErrScheme: there is no scheme, or one other than http and https.
+	// ErrScheme reports a scheme that is missing, or is neither http nor https.
 	ErrScheme = errors.New("scheme is not http or https")
-	// ErrUserinfo: the URL carries a user name or a password. Crawling it
-	// would use, and store, somebody's credentials.
+	// ErrUserinfo reports a user name or a password: a crawl would use and store credentials.
 	ErrUserinfo = errors.New("user names and passwords are refused")
-	// ErrTooLong: the canonical form exceeds MaxLength, or the input is
-	// too long to be parsed at all.
+	// ErrTooLong reports a canonical form longer than MaxLength, or an input too long to be parsed.
 	ErrTooLong = fmt.Errorf("longer than %d bytes", MaxLength)
-	// ErrHost: the host is missing, or is neither an IP address nor a name that DNS could hold.
+	// ErrHost reports a host that is missing, or invalid as an IP address and as a DNS name.
 	ErrHost = errors.New("host is missing or malformed")
-	// ErrSyntax: the port is malformed.
+	// ErrSyntax reports a malformed port.
 	ErrSyntax = errors.New("malformed")
 )
 
-// Error says which URL or host was refused, and why.
+// Error reports a refused URL or host, and the reason.
 type Error struct {
-	Input  string // what was given, without credentials, cut to about 100 bytes
+	Input  string // the input, without credentials, cut to about 100 bytes
 	Reason error  // one of the Err… errors
 }
 
@@ -58,9 +56,9 @@ func refuse(input string, reason error) *Error {
 	return &Error{Input: strings.Clone(input), Reason: reason}
 }
 
-// WithoutCredentials removes the user name and password from what may not be a URL, because
-// errors are printed and stored. The authority of such a text cannot be trusted to
-// end where it seems to, as in https://user:a/b@host/.
+// WithoutCredentials removes the user name and password from a text that may not be a URL, because
+// errors are printed and stored. The authority of such a text may end later than it seems, as in
+// https://user:a/b@host/.
 func WithoutCredentials(input string) string {
 	at := strings.LastIndexByte(input, '@')
 	if at < 0 {
@@ -84,28 +82,27 @@ func WithoutCredentials(input string) string {
 	return input[:start] + "…" + input[at:]
 }
 
-// URL is the canonical form of an absolute http or https URL. Two URLs are the
-// same page to Mosey if and only if they are ==.
+// URL is the canonical form of an absolute http or https URL. Two URLs are the same page to Mosey
+// if and only if they are ==.
 //
-// The canonical form is what a browser would send (WHATWG URL Standard), made
-// valid by RFC 3986, and normalised further where that cannot change the page:
+// The canonical form is a browser's form (WHATWG URL Standard), made valid by RFC 3986, and
+// normalised further if that cannot change the page:
 //
-//   - The scheme and host are in lower case; an international host is in
-//     punycode, an IPv4 address in dotted decimal; the host's trailing dot, a
-//     default port and the fragment are dropped; an empty path is "/".
+//   - The scheme and host are in lower case; an international host is in punycode, an IPv4 address
+//     in dotted decimal; the host's trailing dot, a default port and the fragment are dropped; an
+//     empty path is "/".
 //   - Dot segments are resolved. Empty segments and trailing slashes stay.
-//   - Percent-encodings have upper-case digits. Those of unreserved characters
-//     are decoded (RFC 3986, section 6.2.2), those of reserved ones stay as
-//     they are. What may not stand raw is encoded as UTF-8, bytes that are not
-//     UTF-8 as U+FFFD, and a "%" that encodes nothing as "%25".
-//   - Query parameters keep their order. Those that hold a session or track a
-//     visitor are removed, and so are session ids in path parameters, such as
-//     ";jsessionid=…". An empty query is dropped.
+//   - Percent-encodings have upper-case digits. Those of unreserved characters are decoded (RFC
+//     3986, section 6.2.2), those of reserved characters stay. Other raw characters are encoded as
+//     UTF-8, bytes that are not UTF-8 as U+FFFD, and a "%" that encodes nothing as "%25".
+//   - Query parameters keep their order. Parameters that hold a session or track a visitor are
+//     removed, and so are session ids in path parameters, such as ";jsessionid=…". An empty query
+//     is dropped.
 //
-// It is ASCII, at most MaxLength bytes, has no userinfo, and is a fixed
-// point: parsing it, here or with net/url, and writing it gives it back.
+// It is ASCII, at most MaxLength bytes, has no userinfo, and is a fixed point: parsing it, here or
+// with net/url, and writing it returns it.
 //
-// The zero value is not valid: its methods return zero values, but for Resolve.
+// The zero value is not valid: its methods, except Resolve, return zero values.
 type URL struct {
 	s         string // the canonical form
 	hostEnd   uint16 // offset in s of the byte past the host
@@ -113,10 +110,10 @@ type URL struct {
 	port      uint16 // the effective port
 }
 
-// Parse returns the canonical form of an absolute URL, read as a browser
-// would: white space around it and line breaks and tabs inside it are ignored,
-// and "\" is "/". Errors are of type [*Error]. It is pure, though the standard
-// library interns parts of IPv6 addresses in a way that looks otherwise.
+// Parse returns the canonical form of an absolute URL, read like in a browser: white space around
+// it and line breaks and tabs inside it are ignored, and "\" is "/". Errors are of type [*Error].
+// It is pure, although the standard library interns parts of IPv6 addresses in a way that looks
+// impure.
 //
 //workflowcheck:ignore
 func Parse(raw string) (URL, error) {
@@ -127,7 +124,7 @@ func Parse(raw string) (URL, error) {
 	return u, nil
 }
 
-// ParseAll parses URLs. It joins all faults, each of which wraps [crawl.ErrInvalid].
+// ParseAll parses URLs. It joins all faults; each wraps [crawl.ErrInvalid].
 func ParseAll(raw []string) ([]URL, error) {
 	return parseAll(raw, Parse, "an absolute http or https URL, such as https://example.org/")
 }
@@ -146,8 +143,8 @@ func parseAll(raw []string, parse func(string) (URL, error), want string) ([]URL
 	return parsed, errors.Join(faults...)
 }
 
-// Resolve returns the URL that ref, absolute or relative, denotes on a page of the URL u (or of the
-// base URL u). Errors are of type [*Error]. On the zero value it is Parse.
+// Resolve returns the URL of ref, absolute or relative, on a page of the URL u (or of the base URL
+// u). Errors are of type [*Error]. On the zero value it is Parse.
 func (u URL) Resolve(ref string) (URL, error) {
 	target, reason := u.resolve(clean(ref))
 	if reason != nil {
@@ -165,8 +162,7 @@ func (u URL) Scheme() string {
 	return scheme
 }
 
-// Host returns the host without its port: a name, or an IP address, an IPv6
-// address without its brackets.
+// Host returns the host without its port: a name or an IP address, without brackets.
 func (u URL) Host() string {
 	if u.s == "" {
 		return ""
@@ -175,18 +171,18 @@ func (u URL) Host() string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// Port returns the port to connect to, the scheme's default where the URL has none.
+// Port returns the effective port, the scheme's default unless the URL has a port.
 func (u URL) Port() uint16 { return u.port }
 
 // Origin returns scheme, host and port, such as "https://example.org" or
-// "https://example.org:8443": what one robots.txt is valid for (RFC 9309, section 2.3).
+// "https://example.org:8443": the scope of one robots.txt (RFC 9309, section 2.3).
 func (u URL) Origin() string { return u.s[:u.pathStart] }
 
-// RequestTarget returns path and query, such as "/a?b=c": the origin-form of
-// RFC 9112, section 3.2.1, and what robots.txt rules are matched against.
+// RequestTarget returns path and query, such as "/a?b=c": the origin-form of RFC 9112, section
+// 3.2.1, which robots.txt rules are matched against.
 func (u URL) RequestTarget() string { return u.s[u.pathStart:] }
 
-// Domain returns the key of the domain that the URL belongs to, as [DomainOf] does for its host.
+// Domain returns the key of the URL's domain, like [DomainOf] for its host.
 //
 //workflowcheck:ignore
 func (u URL) Domain() string { return domainKey(u.Host()) }
@@ -194,7 +190,7 @@ func (u URL) Domain() string { return domainKey(u.Host()) }
 // MarshalText returns the canonical form, empty for the zero value.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.s), nil }
 
-// UnmarshalText sets u to what Parse returns for text, or to the zero value for an empty text.
+// UnmarshalText sets u to the result of Parse, or to the zero value for an empty text.
 func (u *URL) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*u = URL{}
@@ -208,7 +204,7 @@ func (u *URL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Shorten is a URL cut to limit bytes for a one-line summary, the middle left out.
+// Shorten returns a URL cut to limit bytes for a one-line summary, without its middle.
 func Shorten(u string, limit int) string {
 	const ellipsis = "…"
 	if len(u) <= limit || limit <= 2*len(ellipsis) {
@@ -219,8 +215,8 @@ func Shorten(u string, limit int) string {
 	return strings.ToValidUTF8(u[:head], "") + ellipsis + strings.ToValidUTF8(u[len(u)-tail:], "")
 }
 
-// SameAddress reports whether two URLs are the same but for scheme, port, "www." and a slash at the
-// end of the path: as a site writes one address in several ways, and redirects the others.
+// SameAddress reports whether two URLs differ only in scheme, port, "www." and a slash at the end
+// of the path: a site writes one address in several ways, and redirects the others.
 func SameAddress(a, b URL) bool {
 	if a.Domain() != b.Domain() {
 		return false

@@ -10,8 +10,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// AddMeta adds a meta element by its name and content. Names that say nothing
-// here are ignored; neither case nor white space around a name matter.
+// AddMeta adds a meta element by its name and content. It ignores unknown names; neither case nor
+// white space around a name matter.
 func (p *Usage) AddMeta(name, content string) {
 	const longest = 32 // beyond all names, with generous white space
 	if len(name) > longest {
@@ -29,8 +29,8 @@ func (p *Usage) AddMeta(name, content string) {
 	}
 }
 
-// AddHeader adds what an answer's header says: X-Robots-Tag, tdm-reservation,
-// tdm-policy, Content-Signal and Content-Usage, of each at most MaxValues values.
+// AddHeader adds the signals of an answer's header: X-Robots-Tag, tdm-reservation, tdm-policy,
+// Content-Signal and Content-Usage, of each at most MaxValues values.
 func (p *Usage) AddHeader(header http.Header) {
 	for _, value := range values(header, "X-Robots-Tag") {
 		(&directives{said: p, by: SourceHeader, addressed: true}).read(value)
@@ -52,9 +52,9 @@ func (p *Usage) AddHeader(header http.Header) {
 // RSLType is the media type of a document of Really Simple Licensing (RSL 1.0).
 const RSLType = "application/rsl+xml"
 
-// AddLinks adds the terms of service and the licence that an answer's header names (Link, RFC
-// 8288; both relations are registered with IANA). Their addresses may be relative to that of the
-// page. Of several licences one of [RSLType] comes first.
+// AddLinks adds the terms of service and the licence that an answer's header names (Link, RFC 8288;
+// both relations are registered with IANA). Their addresses may be relative to the page's. A
+// licence of [RSLType] has precedence.
 func (p *Usage) AddLinks(page urls.URL, header http.Header) {
 	links := values(header, "Link")
 	if p.Terms == "" {
@@ -64,8 +64,7 @@ func (p *Usage) AddLinks(page urls.URL, header http.Header) {
 	p.AddLicense(linkTo(page, links, "license", ""), SourceHeaderLicense)
 }
 
-// linkTo is the target of the first link of a relation, and of a media type where one is named,
-// that can be used.
+// linkTo returns the first usable target of a link of a relation, and of a media type, if given.
 func linkTo(page urls.URL, links []string, rel, media string) string {
 	for _, value := range links {
 		for target, mediaType := range parseLinks(value, rel) {
@@ -80,7 +79,7 @@ func linkTo(page urls.URL, links []string, rel, media string) string {
 	return ""
 }
 
-// LinkTo is the target of the first link of a relation in a value of the header Link.
+// LinkTo returns the target of the first link of a relation in a value of the header Link.
 func LinkTo(value, rel string) (target string, found bool) {
 	for target := range parseLinks(value, rel) {
 		return target, true
@@ -88,8 +87,7 @@ func LinkTo(value, rel string) (target string, found bool) {
 	return "", false
 }
 
-// parseLinks yields the targets and the media types of the links of a relation in a value of the
-// header Link.
+// parseLinks yields the targets and media types of a relation's links in a value of Link.
 func parseLinks(value, rel string) iter.Seq2[string, string] {
 	return func(yield func(target, mediaType string) bool) {
 		value := value[:min(len(value), MaxValueBytes)]
@@ -111,7 +109,7 @@ func parseLinks(value, rel string) iter.Seq2[string, string] {
 			}
 			params := rest[:min(n, len(rest))]
 			value = rest[len(params):]
-			// the parameters are written as those of a media type
+			// the parameters have the syntax of a media type's
 			_, set, err := mime.ParseMediaType("link/link" + params)
 			related := slices.Contains(strings.Fields(strings.ToLower(set["rel"])), rel)
 			if err == nil && related && !yield(target, set["type"]) {
@@ -121,9 +119,9 @@ func parseLinks(value, rel string) iter.Seq2[string, string] {
 	}
 }
 
-// AddRobots adds what the robots.txt group that binds us says of a page. The signals are the
-// values of its Content-Signal lines. The usages are the preferences of its Content-Usage lines
-// that match the page's path. Of each at most MaxValues are read.
+// AddRobots adds the statements on a page in our robots.txt group. The signals are the values of
+// its Content-Signal lines. The usages are the preferences of its Content-Usage lines that match
+// the page's path. At most MaxValues of each are read.
 func (p *Usage) AddRobots(signals, usages []string) {
 	for _, line := range signals[:min(len(signals), MaxValues)] {
 		p.ContentSignals.add(line, SourceRobotsSignals)
@@ -144,8 +142,7 @@ func (p *Usage) AddTDM(rule TDMRule) {
 	p.setPolicy(policyURL(rule.Policy))
 }
 
-// addReservation reads a tdm-reservation: 1 or 0, anything else says nothing.
-// Proxies join repeated headers with commas.
+// addReservation reads a tdm-reservation: only 1 reserves. Proxies join headers with commas.
 func (p *Usage) addReservation(value string, by Source) {
 	for field := range strings.SplitSeq(bounded(value), ",") {
 		if strings.TrimSpace(field) == "1" {

@@ -1,31 +1,28 @@
-// Package usage reads what the publisher of a page says about its use, beyond
-// whether it may be fetched, and decides what a crawl may do with the page.
+// Package usage reads the publisher's statements on the use of a page, beyond whether it may be
+// fetched, and decides the permitted uses of the page by a crawl.
 //
 // # Signals
 //
-//   - meta name="robots" and X-Robots-Tag, with Google's values (Google Search
-//     Central, "Robots meta tag, data-nosnippet, and X-Robots-Tag
-//     specifications") and noai and noimageai (DeviantArt, 2022). Both may be
-//     addressed to one crawler: meta name="mosey", "X-Robots-Tag: mosey: …".
-//   - tdm-reservation and tdm-policy, as header, as meta element and in
-//     /.well-known/tdmrep.json (W3C Community Group Report "TDM Reservation
-//     Protocol").
+//   - meta name="robots" and X-Robots-Tag, with Google's values (Google Search Central, "Robots
+//     meta tag, data-nosnippet, and X-Robots-Tag specifications") and noai and noimageai
+//     (DeviantArt, 2022). Both may be addressed to one crawler: meta name="mosey", "X-Robots-Tag:
+//     mosey: …".
+//   - tdm-reservation and tdm-policy, as header, as meta element and in /.well-known/tdmrep.json
+//     (W3C Community Group Report "TDM Reservation Protocol").
 //   - Content-Signal, as header and in robots.txt (contentsignals.org,
 //     draft-romm-aipref-contentsignals).
 //   - Content-Usage, as header and, for a path, in robots.txt (draft-ietf-aipref-attach-04,
-//     draft-ietf-aipref-vocab-06): train-ai, ai-use and search mean what ai-train, ai-input and
-//     search mean in a Content-Signal, and are stored as these.
+//     draft-ietf-aipref-vocab-06): train-ai, ai-use and search mean the same as ai-train, ai-input
+//     and search in a Content-Signal, and are stored as these.
 //
 // # Merging
 //
-// The most restrictive signal wins, in any medium, and whether it is addressed to
-// all crawlers or to us: for this case Google documents "the sum of the negative
-// rules". So "index" to us does not lift a "noindex" to all. Likewise a
-// tdm-reservation of 0 does not lift a 1 of another medium, which is stricter than
-// the TDM Reservation Protocol, where the page supersedes the header and the
-// header the file.
+// The most restrictive signal wins, in any medium, addressed to all crawlers or to us: for this
+// case Google documents "the sum of the negative rules". So "index" to us does not lift a "noindex"
+// to all. Likewise a tdm-reservation of 0 does not lift a 1 of another medium. That is stricter
+// than the TDM Reservation Protocol, where the page supersedes the header and the header the file.
 //
-// # What forbids what
+// # Forbidden purposes
 //
 //	                          search     ai-train   archive
 //	noai                      -          forbidden  -
@@ -36,11 +33,10 @@
 //	Content-Usage search      n          -          -
 //	noarchive                 -          -          forbidden
 //
-// The other signals forbid no purpose. With noindex, or an unavailable_after that has
-// passed, a page may be fetched and recorded but belongs in no index: see [Indexable].
-// [FollowLinks] reads nofollow. [AllowsImages] reads noimageai and noimageindex.
-// nosnippet and Content-Signal ai-input are stored for those who use the data.
+// The other signals forbid no purpose. A page with noindex, or a past unavailable_after, may be
+// recorded but belongs in no index: see [Indexable]. [FollowLinks] reads nofollow. [AllowsImages]
+// reads noimageai and noimageindex. nosnippet and Content-Signal ai-input are stored for users of
+// the data.
 //
-// Everything is bounded, and nothing fails: a signal that cannot be read is
-// ignored.
+// Everything is bounded, and nothing fails: an unreadable signal is ignored.
 package usage

@@ -7,16 +7,15 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Allows reports whether a page may be used for a purpose, by the table in the
-// package's documentation, and if not why in words. An unknown purpose is never
-// allowed.
+// Allows reports whether a page may be used for a purpose, by the table in the package's
+// documentation, and if not the reason. An unknown purpose is never allowed.
 func Allows(purpose settings.Purpose, p Usage) (bool, string) {
 	p.NoIndex, p.NoImageIndex, p.NoImageAI = "", "", "" // these three forbid only the use of its images
 	return AllowsImages(purpose, p)
 }
 
-// AllowsImages reports whether the images that a page names may be used for a purpose, and
-// if not why. It is also for an image by itself: by what its own header says, and its origin.
+// AllowsImages reports whether a page's images may be used for a purpose, and if not the reason. It
+// is also for an image by itself: by the statements of its own header and its origin.
 func AllowsImages(purpose settings.Purpose, p Usage) (bool, string) {
 	switch purpose {
 	case settings.PurposeSearch:
@@ -51,27 +50,26 @@ func Indexable(p Usage, now time.Time) (bool, string) {
 	return true, ""
 }
 
-// Listed reports whether a page may be found by those who search at a time, whatever the
-// purpose of the run that reads it.
+// Listed reports whether searches may find a page at a time, whatever its run's purpose.
 func Listed(p Usage, now time.Time) bool {
 	indexable, _ := Indexable(p, now)
 	search, _ := Allows(settings.PurposeSearch, p)
 	return indexable && search
 }
 
-// FollowLinks reports whether the links of a page may be followed, and if not why.
-// Links may be marked one by one, too, which the page's signals do not tell.
+// FollowLinks reports whether the links of a page may be followed, and if not why. The page's
+// signals do not include the marks of single links.
 func FollowLinks(p Usage) (bool, string) {
 	return unless("following links", objection{"nofollow", p.NoFollow})
 }
 
-// objection is a signal that forbids something, if it has a source.
+// objection is a forbidding signal, if it has a source.
 type objection struct {
 	what string
 	by   Source
 }
 
-// unless allows use if no objection holds; else the first is the reason.
+// unless allows use without an objection; else the first objection is the reason.
 func unless[T ~string](use T, objections ...objection) (bool, string) {
 	for _, o := range objections {
 		if o.by.Said() {

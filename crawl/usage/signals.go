@@ -11,12 +11,11 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// ContentSignals are the preferences of contentsignals.org and of the IETF's working group
-// AIPREF, which are about the same three uses.
+// ContentSignals holds the preferences of contentsignals.org and of the IETF's working group
+// AIPREF, which cover the same three uses.
 type ContentSignals struct {
-	// Search is about building a search index and showing links and short
-	// extracts, AIInput about using the page as input of a model, as in answers
-	// to questions, AITrain about training models.
+	// Search covers building a search index and showing links and short extracts. AIInput covers the
+	// page as input of a model, as in answers to questions. AITrain covers training models.
 	Search  Signal `json:"search,omitzero"`
 	AIInput Signal `json:"ai_input,omitzero"`
 	AITrain Signal `json:"ai_train,omitzero"`
@@ -31,15 +30,14 @@ type Signal struct {
 // Answer is the value of a content signal.
 type Answer string
 
-// The answers. Where a publisher gives both, "no" wins.
+// The answers. "no" wins over "yes".
 const (
 	Unset Answer = ""
 	Yes   Answer = "yes"
 	No    Answer = "no"
 )
 
-// add reads a list such as "search=yes, ai-train=no". Unknown signals and
-// values are ignored.
+// add reads a list such as "search=yes, ai-train=no". Unknown signals and values are ignored.
 func (c *ContentSignals) add(list string, by Source) {
 	for field := range strings.SplitSeq(bounded(list), ",") {
 		name, value, _ := strings.Cut(strings.ToLower(field), "=")
@@ -58,10 +56,10 @@ func (c *ContentSignals) add(list string, by Source) {
 	}
 }
 
-// addUsage reads the preferences of a Content-Usage header or line, a dictionary of RFC 9651
-// such as "train-ai=n, search=y" (draft-ietf-aipref-vocab-06 §6). As the RFC demands, one that
-// is no dictionary says nothing at all. Unknown labels and values are ignored. The labels of
-// earlier drafts are read as well, so that nobody who has adopted one is overlooked.
+// addUsage reads the preferences of a Content-Usage header or line, a dictionary of RFC 9651 such
+// as "train-ai=n, search=y" (draft-ietf-aipref-vocab-06 §6). As the RFC demands, an invalid
+// dictionary is ignored as a whole. So are unknown labels and values. The labels of earlier drafts
+// are also read, because publishers may still use them.
 func (c *ContentSignals) addUsage(list string, by Source) {
 	if len(list) > MaxValueBytes {
 		return
@@ -85,7 +83,7 @@ func (c *ContentSignals) addUsage(list string, by Source) {
 		}
 		return s
 	}
-	// of the drafts up to 05: all that is automated, unless something is said of a part
+	// of the drafts up to 05: all automated use, unless a part has its own value
 	all := said("bots")
 	for _, f := range []struct {
 		to   *Signal
@@ -105,7 +103,6 @@ func (s *Signal) merge(other Signal) {
 	}
 }
 
-// refusal is the source of a "no".
 func (s *Signal) refusal() Source {
 	if s.Answer != No {
 		return ""
@@ -113,12 +110,12 @@ func (s *Signal) refusal() Source {
 	return s.By
 }
 
-// directives reads one list of directives, such as "noarchive, nofollow" or
-// "otherbot: noindex, mosey: unavailable_after: 25 Jun 2010 15:00:00 PST". Words
-// may also be separated by spaces or semicolons, as they often are.
+// directives reads one list of directives, such as "noarchive, nofollow" or "otherbot: noindex,
+// mosey: unavailable_after: 25 Jun 2010 15:00:00 PST". Spaces or semicolons often separate words,
+// too.
 type directives struct {
 	said      *Usage
-	by        Source // empty while the list talks to another crawler
+	by        Source // empty while the list addresses another crawler
 	addressed bool   // names before a colon are crawlers
 }
 
@@ -146,7 +143,7 @@ func (d *directives) read(list string) {
 				named = false
 			case "max-snippet":
 				if strings.TrimSpace(value) == "0" {
-					d.words("nosnippet") // the same in other words
+					d.words("nosnippet") // the same meaning
 				}
 				named = false
 			case "max-image-preview", "max-video-preview": // about how results look
@@ -160,8 +157,8 @@ func (d *directives) read(list string) {
 	}
 }
 
-// address turns to the crawler that is named, in lower case. In a meta element, whose
-// name says who is meant, a colon is a slip for a comma.
+// address selects the named crawler, in lower case. In a meta element, whose name is the addressee,
+// a colon is a slip for a comma.
 func (d *directives) address(name string) {
 	product, _, _ := strings.Cut(name, "/")
 	switch {
@@ -176,8 +173,7 @@ func (d *directives) address(name string) {
 	}
 }
 
-// words reads directives without a value. Unknown ones are ignored, and those that only
-// state the default, such as "index" and "all".
+// words reads directives without a value. It ignores unknown and default ones ("all").
 func (d *directives) words(text string) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ';' || unicode.IsSpace(r) }) {
 		switch i := slices.Index(directiveNames, strings.ToLower(word)); {
@@ -193,7 +189,7 @@ func (d *directives) words(text string) {
 // directiveNames are the directives without a value, in the order of [Usage.sources].
 var directiveNames = []string{"noindex", "nofollow", "noarchive", "nosnippet", "noimageindex", "noai", "noimageai"}
 
-// sources returns the fields that only have a source: those of directiveNames, and TDMReserved.
+// sources returns the fields with only a source: those of directiveNames, and TDMReserved.
 func (p *Usage) sources() [8]*Source {
 	return [...]*Source{
 		&p.NoIndex, &p.NoFollow, &p.NoArchive, &p.NoSnippet, &p.NoImageIndex, &p.NoAI, &p.NoImageAI, &p.TDMReserved,

@@ -12,44 +12,41 @@ import (
 	"github.com/mosey-web/mosey/crawl/kinds"
 )
 
-// TDMPath is where an origin has its file of TDM rules.
+// TDMPath is the path of an origin's file of TDM rules.
 const TDMPath = kinds.TDMPath
 
 const (
-	// MaxTDMBytes is the size of the largest tdmrep.json that is read.
+	// MaxTDMBytes is the maximum size of a tdmrep.json.
 	MaxTDMBytes = 256 << 10
 
-	// MaxTDMRules is how many of its rules are kept, the first ones, and
-	// MaxLocationBytes how long the path of a kept rule may be.
+	// MaxTDMRules limits the stored rules, the first ones, MaxLocationBytes the length of a path.
 	MaxTDMRules      = 500
 	MaxLocationBytes = 2048
 
-	// MaxPolicyBytes is how long the URL of a TDM policy may be.
+	// MaxPolicyBytes limits the length of a TDM policy's URL.
 	MaxPolicyBytes = 2048
 )
 
 // TDM is a tdmrep.json: the rules of one origin, in their order.
 type TDM []TDMRule
 
-// TDMRule says for some paths of an origin whether the rights to text and data
-// mining are reserved.
+// TDMRule declares whether the TDM rights to some paths of an origin are reserved.
 type TDMRule struct {
 	// Location is a pattern of paths, as in robots.txt.
 	Location string `json:"location"`
 
 	Reserved bool `json:"reserved"`
 
-	// Unread is set where the file could not be read, and may reserve all.
+	// Unread is set if the file could not be read, and may reserve all.
 	Unread bool `json:"unread,omitempty"`
 
 	// Policy is the http or https URL of the terms, or empty.
 	Policy string `json:"policy,omitempty"`
 }
 
-// ParseTDM reads the body of a tdmrep.json. Rules without a usable location and
-// tdm-reservation are skipped. It returns an error if the body is not an array,
-// such as the HTML page that many servers send for every path: such an origin
-// has no rules.
+// ParseTDM reads the body of a tdmrep.json. It skips rules without a usable location and
+// tdm-reservation. It returns an error if the body is not an array, such as the HTML page that many
+// servers send for every path: such an origin has no rules.
 func ParseTDM(body []byte) (TDM, error) {
 	if len(body) > MaxTDMBytes {
 		return nil, fmt.Errorf("tdmrep.json has %d bytes: at most %d are read", len(body), MaxTDMBytes)
@@ -74,9 +71,8 @@ func ParseTDM(body []byte) (TDM, error) {
 	return rules, nil
 }
 
-// Match returns the rule for a path with its query, as in a request target. By
-// the protocol that is the first whose location matches. matches compares a
-// location with the path by the rules for robots.txt.
+// Match returns the rule for a path with its query, as in a request target. The first matching rule
+// applies. matches compares a location with the path by the rules for robots.txt.
 func (t TDM) Match(pathAndQuery string, matches func(pattern, pathAndQuery string) bool) (TDMRule, bool) {
 	for _, rule := range t {
 		if matches(rule.Location, pathAndQuery) {
@@ -86,7 +82,7 @@ func (t TDM) Match(pathAndQuery string, matches func(pattern, pathAndQuery strin
 	return TDMRule{}, false
 }
 
-// reservation reads 1 or 0, also as the strings and booleans that some write.
+// reservation reads 1 or 0, and the strings and booleans that some publishers write.
 func reservation(raw json.RawMessage) (reserved, ok bool) {
 	switch strings.Trim(string(raw), `"`) {
 	case "1", "true":
@@ -106,7 +102,7 @@ func text(raw json.RawMessage) (string, bool) {
 	return s, !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// policyURL returns the URL of a policy, or nothing if it is unusable.
+// policyURL returns the URL of a policy; empty if it is unusable.
 func policyURL(value string) string {
 	value = strings.TrimSpace(value)
 	if value == "" || len(value) > MaxPolicyBytes || !utf8.ValidString(value) {

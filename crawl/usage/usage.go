@@ -10,16 +10,15 @@ import (
 const Token = "mosey"
 
 const (
-	// MaxValueBytes is how much of one header value, meta element or line is
-	// read, up to the last comma within, in bytes.
+	// MaxValueBytes limits the read part of one header value, meta element or line, up to the last
+	// comma within, in bytes.
 	MaxValueBytes = 4 << 10
 
-	// MaxValues is how many values of one header are read.
+	// MaxValues limits the values read from one header.
 	MaxValues = 32
 )
 
-// Source is the medium of a signal in words, such as "meta robots". It is empty
-// where nothing was said.
+// Source is the medium of a signal as text, such as "meta robots". It is empty without a signal.
 type Source string
 
 // The sources.
@@ -44,58 +43,55 @@ const (
 // Said reports whether there is a source at all.
 func (s Source) Said() bool { return s != "" }
 
-// Usage is what the publisher of a page says about its use. Each field names
-// the source that said it; its zero value means that nothing is said. The Add
-// methods only ever make it more restrictive; of several sources the first is
-// kept.
+// Usage holds the publisher's statements on the use of a page. Each field names the source of its
+// statement; the zero value means no statement. The Add methods only ever make it more restrictive;
+// the first of several sources is stored.
 type Usage struct {
-	// NoIndex asks to keep the page out of indexes, NoFollow not to follow its
-	// links, NoArchive not to keep copies. "none" is NoIndex and NoFollow.
+	// NoIndex forbids indexing the page, NoFollow following its links, NoArchive keeping copies.
+	// "none" is NoIndex and NoFollow.
 	NoIndex   Source `json:"noindex,omitempty"`
 	NoFollow  Source `json:"nofollow,omitempty"`
 	NoArchive Source `json:"noarchive,omitempty"`
 
-	// NoSnippet asks not to show extracts of the page, NoImageIndex to keep its
-	// images out of indexes.
+	// NoSnippet forbids showing extracts of the page, NoImageIndex indexing its images.
 	NoSnippet    Source `json:"nosnippet,omitempty"`
 	NoImageIndex Source `json:"noimageindex,omitempty"`
 
-	// NoAI asks not to use the page for training, NoImageAI its images.
+	// NoAI forbids training on the page, NoImageAI on its images.
 	NoAI      Source `json:"noai,omitempty"`
 	NoImageAI Source `json:"noimageai,omitempty"`
 
-	// UnavailableAfter is the earliest time after which the page should leave an index,
-	// in UTC, between the years 1970 and 9999. Zero is never.
+	// UnavailableAfter is the earliest time after which the page should leave an index, in UTC,
+	// between the years 1970 and 9999. Zero means never.
 	UnavailableAfter   time.Time `json:"unavailable_after,omitzero"`
 	UnavailableAfterBy Source    `json:"unavailable_after_by,omitempty"`
 
-	// TDMReserved says that the rights to text and data mining are reserved.
-	// TDMPolicy is the http or https URL of the terms, at most MaxPolicyBytes
-	// long: the last one added, so that it is the page's own where files,
-	// headers and pages are added in this order.
+	// TDMReserved is set if the rights to text and data mining are reserved. TDMPolicy is the http or
+	// https URL of the terms, at most MaxPolicyBytes long. The last added URL wins: the page's own, if
+	// files, headers and pages are added in this order.
 	TDMReserved Source `json:"tdm_reserved,omitempty"`
 	TDMPolicy   string `json:"tdm_policy,omitempty"`
 
 	ContentSignals ContentSignals `json:"content_signals,omitzero"`
 
-	// Terms is the http or https URL of the site's terms of service, at most MaxPolicyBytes long,
-	// as the header of the answer names it. License is that of the page's licence, such as a
-	// document of Really Simple Licensing (RSL): as the page names it, else its header, else
-	// robots.txt. Both are for people to read: nothing follows of them.
+	// Terms is the http or https URL of the site's terms of service in the answer's header, at most
+	// MaxPolicyBytes long. License is the URL of the page's licence, such as a document of Really
+	// Simple Licensing (RSL). It is named by the page, else its header, else robots.txt. Both are for
+	// people to read and have no further effect.
 	Terms     string `json:"terms,omitempty"`
 	License   string `json:"license,omitempty"`
 	LicenseBy Source `json:"license_by,omitempty"`
 }
 
-// The signals that are stored with a page. Those of robots.txt and tdmrep.json
-// are known anew at each visit.
+// The sources of the signals that are stored with a page. Each visit reads robots.txt and
+// tdmrep.json anew.
 var (
 	saidOnPage   = []Source{SourceMetaRobots, SourceMetaToken, SourceMetaTDM, SourceLinkLicense}
 	saidByHeader = []Source{SourceHeader, SourceHeaderToken, SourceHeaderTDM, SourceHeaderSignal, SourceHeaderUsage, SourceHeaderLicense}
 )
 
-// AddKept adds the signals of the last visit to a page that has not changed:
-// those in the page, and those in its header if this answer may leave them out.
+// AddKept adds the signals of the last visit to an unchanged page: the page's own, and its header's
+// if this answer may leave them out.
 func (p *Usage) AddKept(last Usage, header bool) {
 	kept := func(by Source) bool {
 		return slices.Contains(saidOnPage, by) || header && slices.Contains(saidByHeader, by)
@@ -129,17 +125,17 @@ func (p *Usage) AddKept(last Usage, header bool) {
 	}
 }
 
-// licensors are the sources of a licence, the first the weakest.
+// licensors are the sources of a licence, the weakest first.
 var licensors = []Source{"", SourceRobotsLicense, SourceHeaderLicense, SourceLinkLicense}
 
-// AddLicense adds the URL of a licence, unless a source that comes before has named one.
+// AddLicense adds the URL of a licence, unless a stronger source has named a licence.
 func (p *Usage) AddLicense(license string, by Source) {
 	if license = policyURL(license); license != "" && slices.Index(licensors, by) > slices.Index(licensors, p.LicenseBy) {
 		p.License, p.LicenseBy = license, by
 	}
 }
 
-// Known is what is certain: without what a tdmrep.json may say that could not be read.
+// Known returns the statements without the possible reservation of an unreadable tdmrep.json.
 func (p *Usage) Known() Usage {
 	known := *p
 	if known.TDMReserved == SourceUnreadTDM {
@@ -148,7 +144,7 @@ func (p *Usage) Known() Usage {
 	return known
 }
 
-// mark keeps the first source.
+// mark sets the source, unless it is already set.
 func mark(field *Source, by Source) {
 	if *field == "" {
 		*field = by
@@ -167,8 +163,7 @@ func (p *Usage) setPolicy(policy string) {
 	}
 }
 
-// bounded cuts a list at the last comma within MaxValueBytes: half a word may be
-// another word.
+// bounded cuts a list at the last comma within MaxValueBytes: half a word may be another.
 func bounded(list string) string {
 	if len(list) <= MaxValueBytes {
 		return list

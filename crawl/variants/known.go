@@ -1,6 +1,5 @@
-// Package variants recognises URLs that are not worth a request: other views of
-// pages, as common software makes them, files that cannot be parsed, and URLs that a
-// person has excluded.
+// Package variants recognises URLs that are not worth a request: other views of pages, as common
+// software makes them, files that cannot be parsed, and URLs excluded by a person.
 package variants
 
 import (
@@ -11,8 +10,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// page is a URL taken apart: its path, and its parameters, which some software parts
-// by semicolons. Names of parameters are in lower case.
+// page is a parsed URL: its path, and its parameters, which some software separates by semicolons.
+// Names of parameters are in lower case.
 type page struct {
 	path, query string
 	params      map[string]string
@@ -38,8 +37,7 @@ func (p page) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, found := p.params[name]; return found })
 }
 
-// is reports whether a parameter has one of the values, separated by spaces, in
-// whatever case.
+// is reports whether a parameter has one of the values, separated by spaces, in any case.
 func (p page) is(name, values string) bool {
 	value, found := p.params[name]
 	return found && slices.Contains(strings.Fields(values), strings.ToLower(value))
@@ -50,20 +48,19 @@ func (p page) script(names string) bool {
 	return slices.Contains(strings.Fields(names), p.path[strings.LastIndexByte(p.path, '/')+1:])
 }
 
-// number reports whether a parameter is a number.
 func (p page) number(name string) bool {
 	value := p.params[name]
 	return value != "" && strings.Trim(value, "0123456789") == ""
 }
 
-// variant is a rule: what it is about, and which URLs.
+// variant is a rule: its description, and the test of a URL.
 type variant struct {
 	what string
 	is   func(page) bool
 }
 
-// known are the variants of common software, documented in docs/politeness.md. Each
-// rule is so narrow that a page of other software is unlikely to match.
+// known holds the variants of common software, documented in docs/politeness.md. Each rule is so
+// narrow that a page of other software is unlikely to match.
 var known = []variant{
 	{"a directory sorted otherwise (Apache, nginx)", func(p page) bool {
 		return strings.HasSuffix(p.path, "/") && (oneOf(p.params["c"], "NMSD") && oneOf(p.params["o"], "AD") && len(p.params) == 2 ||
@@ -127,14 +124,13 @@ var known = []variant{
 	}},
 }
 
-// mediaWiki reports whether a URL may be that of a wiki's page.
 func (p page) mediaWiki() bool {
 	return p.script("index.php") && p.has("title", "oldid", "diff") || strings.Contains(p.path, "/wiki/")
 }
 
 func oneOf(value, letters string) bool { return len(value) == 1 && strings.Contains(letters, value) }
 
-// Known says in words which known variant of a page a URL is; empty if it is none of them.
+// Known names the known variant of a page that a URL is; empty if it is not a known variant.
 func Known(u urls.URL) string {
 	p := pageOf(u)
 	for _, v := range known {
@@ -145,8 +141,8 @@ func Known(u urls.URL) string {
 	return ""
 }
 
-// extensions are those of files that cannot be parsed. None of them is also the end
-// of a host name or of a script.
+// extensions lists the extensions of files that cannot be parsed. None also ends a host name or a
+// script.
 var extensions = func() map[string]string {
 	all := make(map[string]string)
 	for kind, names := range map[string]string{
@@ -165,9 +161,9 @@ var extensions = func() map[string]string {
 	return all
 }()
 
-// Extension says in words what kind of file a URL leads to, if its extension is
-// known and the file cannot be parsed; else it is empty. A name with a colon is a
-// page about the file, such as File:Map.png of a wiki.
+// Extension names the kind of file of a URL, if its extension is known and the file cannot be
+// parsed; else it is empty. A name with a colon is a page about the file, such as File:Map.png of a
+// wiki.
 func Extension(u urls.URL) string {
 	path, _, _ := strings.Cut(u.RequestTarget(), "?")
 	name := path[strings.LastIndexByte(path, '/')+1:]

@@ -6,10 +6,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Match returns the first of the patterns that a URL matches. A pattern is read as a
-// line of robots.txt (RFC 9309 §2.2.3): it matches what begins like it, "*" is
-// anything, "$" at its end is the end. One that begins with "/" is for the path and
-// the query, any other for the whole URL.
+// Match returns the first of the patterns that a URL matches. A pattern has the syntax of a
+// robots.txt line (RFC 9309 §2.2.3): it matches a prefix, "*" is any text, "$" at its end is the
+// end. A pattern that begins with "/" is for the path and the query, any other for the whole URL.
 func Match(u urls.URL, patterns []string) (string, bool) {
 	for _, p := range patterns {
 		text := u.String()
@@ -23,9 +22,9 @@ func Match(u urls.URL, patterns []string) (string, bool) {
 	return "", false
 }
 
-// Matches reports whether a text matches a pattern with the wildcards of robots.txt.
-// It never backtracks: each piece between two wildcards is taken where it first
-// occurs, which leaves the most for the pieces that follow.
+// Matches reports whether a text matches a pattern with the wildcards of robots.txt. It never
+// backtracks: each piece between two wildcards is matched at its first occurrence, which leaves
+// most text for the rest.
 func Matches(pattern, text string) bool {
 	pattern, anchored := strings.CutSuffix(pattern, "$")
 	piece, rest, more := strings.Cut(pattern, "*")
