@@ -52,7 +52,7 @@ SELECT widening FROM crawl_runs WHERE id = @id;
 -- name: RunWidened :exec
 UPDATE crawl_runs SET widening = sqlc.narg('next')::jsonb WHERE id = @id AND widening = @was::jsonb;
 
--- Returns pages of a run after one of a domain, unless their links are unknown to the run.
+-- Returns pages of a run after one of a domain, and whether the run has read or knows their links.
 -- name: RunCrawled :many
 SELECT rd.domain, c.page_id, c.kind, c.depth, c.redirects, c.known::boolean AS known, (
     SELECT p.usage FROM pages AS p WHERE p.id = c.page_id
