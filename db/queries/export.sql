@@ -17,7 +17,7 @@ LEFT JOIN LATERAL (
     SELECT y.outcome, y.status_code, y.content_type FROM (
         SELECT x.id, x.completed_at, x.outcome, x.status_code, x.content_type FROM page_crawls AS x
         WHERE x.page_id = p.id AND x.outcome <> 'skipped' AND coalesce(x.run_id = sqlc.narg(run_id)::bigint, true)
-        OFFSET 0 -- reads the attempts at the page instead of those of all pages by time
+        OFFSET 0 -- reads the attempts at the page instead of all attempts by time
     ) AS y
     ORDER BY y.completed_at DESC, y.id DESC LIMIT 1
 ) AS c ON true

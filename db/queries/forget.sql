@@ -41,7 +41,7 @@ SELECT pages_forget(@pages::bigint [])::bigint AS changed;
 SELECT DISTINCT i.page_id FROM provenance AS o INNER JOIN images AS i ON o.image_id = i.id
 WHERE o.page_id = ANY(@pages::bigint []) AND i.domain <> @domain;
 
--- Filters some images to those that no page of another domain names now.
+-- Returns the given images that no page of another domain names now.
 -- name: ForgetAlone :many
 SELECT i.page_id FROM images AS i
 WHERE

@@ -84,7 +84,7 @@ FROM image_contents AS c INNER JOIN images AS i ON i.sha256_hash = c.sha256_hash
 WHERE c.phash IS NOT NULL AND NOT c.flat
 GROUP BY c.phash HAVING count(DISTINCT c.sha256_hash) > 1 ORDER BY images DESC, c.phash LIMIT @max;
 
--- Filters contents to those that an image has and that have data in the object store.
+-- Returns the given contents that an image has and that have data in the object store.
 -- name: ImagesStored :many
 SELECT c.sha256_hash FROM image_contents AS c
 WHERE
