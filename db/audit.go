@@ -69,8 +69,8 @@ func auditShared(ctx context.Context, q *dbsqlc.Queries, kind string, a *report.
 	return report.Gaps(g), nil
 }
 
-// AuditPages calls fn for every request for a page, oldest first, until fn returns an error.
-// runID, if not nil, limits it to a run.
+// AuditPages calls fn for every request for a page, oldest first, until fn returns an error. runID,
+// if not nil, limits it to a run.
 func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(report.AuditedPage) error) error {
 	for after := int64(0); ; {
 		rows, err := s.q.AuditPages(ctx, dbsqlc.AuditPagesParams{After: after, RunID: runID, Max: auditBatch})

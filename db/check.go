@@ -64,8 +64,7 @@ func (s *Store) CheckTotals(ctx context.Context, domains []string) ([]Discrepanc
 		})
 }
 
-// RepairTotals recounts the totals of a domain in all its runs. Attempts that end meanwhile wait,
-// and are counted on top.
+// RepairTotals recounts the totals of a domain in all its runs. Attempts meanwhile wait.
 func (s *Store) RepairTotals(ctx context.Context, domain string) error {
 	return s.change(ctx, "count the totals of "+domain, func(q *dbsqlc.Queries) error {
 		if _, err := q.RunDomainsLock(ctx, domain); err != nil {
@@ -125,8 +124,8 @@ func (s *Store) RepairOpen(ctx context.Context, domain string, crawlID int64) er
 	})
 }
 
-// CheckKeywords finds pages that this program has read but that lack their terms. It checks the
-// ids after one and up to another.
+// CheckKeywords finds pages with ids in (after, upto] that this program has read, but without
+// terms.
 func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for pages without terms",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckKeywordsRow, error) {
@@ -135,15 +134,14 @@ func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrep
 		func(r dbsqlc.CheckKeywordsRow) Discrepancy { return Discrepancy{ID: r.ID, What: r.Url} })
 }
 
-// RepairKeywords marks pages to be read anew at their next request, if they still lack their
-// terms.
+// RepairKeywords makes the next request to these pages read them anew, if they still lack terms.
 func (s *Store) RepairKeywords(ctx context.Context, pages []int64) error {
 	_, err := retryConflicts(ctx, "have pages read anew", func() (int64, error) { return s.q.RepairKeywords(ctx, pages) })
 	return err
 }
 
-// CheckRevisits finds pages without a time for the next visit, in runs that visit pages again. It
-// checks the ids after one and up to another.
+// CheckRevisits finds pages with ids in (after, upto] to be visited again, but without a time for
+// it.
 func (s *Store) CheckRevisits(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for pages without a next visit",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckRevisitsRow, error) {

@@ -18,8 +18,7 @@ import (
 // ErrURL reports an invalid database URL.
 var ErrURL = errors.New("database URL")
 
-// parseURL parses a database URL. It omits the password from errors, because pgx omits only some
-// passwords and quotes pieces of others.
+// parseURL parses a database URL. Its errors omit the password, which pgx omits only in part.
 func parseURL(url string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	// pgxpool does not distinguish its own default from a given value
@@ -81,8 +80,8 @@ var serverProbes = map[string]string{
 	"tcp_user_timeout": "60000",
 }
 
-// noticeVanished makes both ends of a pool's connections detect the loss of the other. Settings of
-// the URL take precedence.
+// noticeVanished makes both ends of connections detect the loss of the other, unless the URL sets
+// so.
 func noticeVanished(cfg *pgxpool.Config) {
 	host := cfg.ConnConfig.Host
 	if isLocal(host) {
@@ -102,8 +101,7 @@ func noticeVanished(cfg *pgxpool.Config) {
 	}
 }
 
-// isLocal reports whether a host of a database URL is this machine: a socket or a loopback
-// address.
+// isLocal reports whether a host of a database URL is this machine, by socket or loopback address.
 func isLocal(host string) bool {
 	if strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" {
 		return true
@@ -138,8 +136,7 @@ func beginAs(roles ...string) func(context.Context, *pgx.Conn) error {
 	}
 }
 
-// OpenReader is Open for read-only transactions. Without the reader's role, the login reads by the
-// worker's or with its own rights.
+// OpenReader is Open for read-only transactions, by the reader's role if the login has it.
 func OpenReader(ctx context.Context, url string) (*Store, error) {
 	return open(ctx, url, readOnly)
 }

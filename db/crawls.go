@@ -12,8 +12,7 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// Next returns the facts of a domain, after closing attempts of dead workers whose lease has
-// ended. It claims nothing.
+// Next closes attempts of dead workers whose lease has ended, and returns the facts of a domain.
 func (s *Store) Next(ctx context.Context, domain string) (crawl.Facts, error) {
 	data, err := retryConflicts(ctx, "facts of "+domain, func() ([]byte, error) { return s.q.DomainNext(ctx, domain) })
 	return s.facts(data, err)
@@ -25,8 +24,7 @@ func (s *Store) Facts(ctx context.Context, domain string) (crawl.Facts, error) {
 	return s.facts(data, translate("facts of "+domain, err))
 }
 
-// PageFacts returns the facts of a page: for each run of its domain, the run's last crawl of the
-// page, open or closed.
+// PageFacts returns the facts of a page: its last crawl in each run of its domain, open or closed.
 func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts, error) {
 	data, err := s.q.PageFacts(ctx, dbsqlc.PageFactsParams{Domain: domain, Url: url})
 	return s.facts(data, translate("facts of "+url, err))
@@ -55,9 +53,8 @@ func (s *Store) Keep(ctx context.Context, domain string, crawlID int64, hold tim
 	return translate(op, s.q.CrawlKeep(ctx, dbsqlc.CrawlKeepParams{Domain: domain, CrawlID: crawlID, HoldMs: ms(hold)}))
 }
 
-// TakeBack is Abandon for an attempt that had a connection to the site. Its row stays, because
-// every request has a row, but counts for nothing. robots is the version of the robots.txt that
-// allowed it.
+// TakeBack is Abandon for an attempt that had a connection to the site. Its row stays for audits,
+// but counts for nothing. robots is the version of the robots.txt that allowed it.
 func (s *Store) TakeBack(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64,
 ) error {

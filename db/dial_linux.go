@@ -8,8 +8,7 @@ import (
 // tcpUserTimeout is TCP_USER_TIMEOUT, which package syscall lacks.
 const tcpUserTimeout = 18
 
-// boundSilence bounds the time that sent data may lack an acknowledgment, because there are no
-// probes meanwhile.
+// boundSilence bounds the wait for acknowledgments of sent data, because there are no probes then.
 func boundSilence(network, _ string, c syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return nil

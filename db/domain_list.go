@@ -38,7 +38,6 @@ func domainListing(d dbsqlc.Domain) report.DomainListing {
 }
 
 const (
-	// domainsCounted is the number of domains in one transaction.
 	domainsCounted = 500
 	// domainsPrioritized is the number of domains in one transaction that computes priorities, and
 	// prioritizeParallel the number of such transactions at a time.
@@ -46,8 +45,7 @@ const (
 	prioritizeParallel = 4
 )
 
-// CountDomains counts the pages and attempts of all domains. It reports the approximate number of
-// finished domains to told now and then.
+// CountDomains counts the pages and attempts of all domains, and reports its progress to told.
 func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) error {
 	return batches(ctx, "count domains", domainsCounted, told, func(after int64) (int64, error) {
 		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Most: domainsCounted})
@@ -97,8 +95,7 @@ func (s *Store) GroupDomains(ctx context.Context, told func(domains int64)) erro
 	})
 }
 
-// batches calls next with its last result until that is 0, and reports the approximate number of
-// rows to told.
+// batches calls next with its last result until that is 0, and reports its progress to told.
 func batches(ctx context.Context, what string, size int64, told func(int64), next func(after int64) (int64, error)) error {
 	for after, n := int64(0), size; ; n += size {
 		last, err := retryConflicts(ctx, what, func() (int64, error) { return next(after) })

@@ -17,8 +17,7 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// CrowdRun stores whether a run has more due domains than may be active. full is set at that
-// limit.
+// CrowdRun stores whether a run has more due domains than may be active. full is set at the limit.
 func (s *Store) CrowdRun(ctx context.Context, runID int64, full bool) error {
 	return translate("look whether domains wait", s.q.RunCrowd(ctx, dbsqlc.RunCrowdParams{RunID: runID, IsFull: full}))
 }
@@ -210,8 +209,7 @@ func stopped(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
 	return found
 }
 
-// ResetTraps clears the counts of a domain's URL patterns. Running runs decide again about pages
-// that these patterns have stopped.
+// ResetTraps clears the counts of a domain's URL patterns, and decides again about stopped pages.
 func (s *Store) ResetTraps(ctx context.Context, domain string) error {
 	return retry(ctx, "reset the traps of "+domain, func() error { return s.q.DomainResetPatterns(ctx, domain) })
 }

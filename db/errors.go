@@ -12,8 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// SQLSTATE codes (appendix A of the manual of Postgres). After the first three a retry may
-// succeed.
+// SQLSTATE codes (appendix A of the manual of Postgres). A retry may succeed after the first three.
 const (
 	codeSerializationFailure = "40001"
 	codeDeadlockDetected     = "40P01"

@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// exportBatch is the number of rows in one statement. Links may exceed it, because the last
-	// page comes with all its links.
+	// exportBatch is the number of rows in one statement, but links of the last page may exceed it.
 	exportBatch = 5000
 	// exportLinkPages is the number of pages if the number of their links is unknown.
 	exportLinkPages = 100
@@ -73,7 +72,6 @@ func (s *Store) exportPagesOfDomain(
 	return ids, next, err
 }
 
-// lastOf adds the key of the last id of a query.
 func lastOf(ids []int64, err error) ([]int64, report.ExportKey, error) {
 	var last report.ExportKey
 	if len(ids) > 0 {
@@ -82,8 +80,7 @@ func lastOf(ids []int64, err error) ([]int64, report.ExportKey, error) {
 	return ids, last, err
 }
 
-// exportPagesWith returns the ids of the next pages with links, or images: of all such pages by
-// keys, or of a domain's pages.
+// exportPagesWith returns the ids of the next pages with links or images, of one domain or of all.
 func (s *Store) exportPagesWith(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey, keys func() ([]int64, error),
 ) (ids []int64, next report.ExportKey, err error) {
@@ -120,8 +117,7 @@ func (s *Store) ExportLinks(
 	return links, next, translate("read links", err)
 }
 
-// ExportCrawls reads closed crawls as ExportPages reads pages; of one domain in the order of their
-// ends.
+// ExportCrawls reads closed crawls as ExportPages reads pages; of one domain in the order of ends.
 func (s *Store) ExportCrawls(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey,
 ) (crawls []report.CrawlRow, next report.ExportKey, err error) {

@@ -21,8 +21,7 @@ func (s *Store) NoteForgotten(ctx context.Context, domain string) error {
 	return translate("store that "+domain+" is forgotten", s.q.ForgetDone(ctx, domain))
 }
 
-// Forgotten reports whether the texts of a domain's pages were erased, or are to be; nil means
-// neither.
+// Forgotten reports whether a domain's texts are erased, or are to be; nil means neither.
 func (s *Store) Forgotten(ctx context.Context, domain string) (*report.Forgotten, error) {
 	row, err := s.q.ForgottenGet(ctx, domain)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -41,9 +40,8 @@ func forgotten(r dbsqlc.Forgotten) report.Forgotten {
 	return report.Forgotten{Domain: r.Domain, AskedAt: r.AskedAt, By: r.AskedBy, Reason: r.Reason, DoneAt: valueOf(r.DoneAt)}
 }
 
-// InFlight returns the end of the lease of a request to a domain, and the end of its claim; zero
-// means not held. It closes an attempt whose lease has ended, so that its results are not
-// recorded.
+// InFlight returns the end of the lease of a request to a domain, and of its claim; zero means not
+// held. It first closes an attempt whose lease has ended.
 func (s *Store) InFlight(ctx context.Context, domain string) (request, claim time.Time, err error) {
 	err = retry(ctx, "look what is in flight of "+domain, func() error {
 		if err := s.q.DomainsReap(ctx, []string{domain}); err != nil {
@@ -75,8 +73,7 @@ func (s *Store) ForgetRobots(ctx context.Context, domain string) (int64, error) 
 	return retryConflicts(ctx, "erase its robots.txt", func() (int64, error) { return s.q.ForgetRobots(ctx, domain) })
 }
 
-// ForgetPatterns erases the next patterns of a domain's URLs, and returns the last; empty at the
-// end.
+// ForgetPatterns erases the next patterns of a domain, and returns the last; empty at the end.
 func (s *Store) ForgetPatterns(ctx context.Context, domain, after string) (last string, changed int64, err error) {
 	row, err := retryConflicts(ctx, "erase what pages share", func() (dbsqlc.ForgetPatternsRow, error) {
 		return s.q.ForgetPatterns(ctx, dbsqlc.ForgetPatternsParams{Domain: domain, After: after, Most: ForgetStep})
@@ -118,8 +115,8 @@ func (s *Store) ForgetImages(ctx context.Context, images []int64) (int64, error)
 	return retryConflicts(ctx, "erase what images were", func() (int64, error) { return s.q.ForgetImages(ctx, images) })
 }
 
-// UnusedContents returns the next contents after after that no image has, and the last content
-// read; empty at the end.
+// UnusedContents returns the next contents without an image, and the last one read; empty at the
+// end.
 func (s *Store) UnusedContents(ctx context.Context, after string) (unused []OwnContent, last string, err error) {
 	rows, err := s.q.ForgetContentsAfter(ctx, dbsqlc.ForgetContentsAfterParams{After: after, Most: ForgetStep})
 	for _, r := range rows {
@@ -176,8 +173,7 @@ func (s *Store) linkedOf(ctx context.Context, domain string) (map[int64]bool, er
 	}
 }
 
-// isForgotten reports whether the dead pages of a segment include a page of a domain or a page in
-// linked.
+// isForgotten reports whether dead pages of a segment are in linked or on a domain.
 func (s *Store) isForgotten(ctx context.Context, domain string, linked map[int64]bool, dead []int64) (bool, error) {
 	if slices.ContainsFunc(dead, func(page int64) bool { return linked[page] }) {
 		return true, nil

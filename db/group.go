@@ -11,15 +11,13 @@ const (
 	// groupMax and groupBytes bound the documents of one transaction.
 	groupMax   = 64
 	groupBytes = 4 << 20
-	// groupLanes is the number of concurrent groups: while one waits for the disk, another uses
-	// the processor.
+	// groupLanes is the number of groups at a time: one waits for the disk, another computes.
 	groupLanes = 2
 	// groupsAhead bounds the documents that wait before room blocks.
 	groupsAhead = 2 * groupMax
 	// groupsPause bounds the wait of an idle lane for callers that left room.
 	groupsPause = 5 * time.Millisecond
-	// lingerMost bounds the wait of a document for others, which is one lingerShare-th of its
-	// spare time.
+	// lingerMost bounds a document's wait for others: one lingerShare-th of its spare time.
 	lingerMost  = 20 * time.Millisecond
 	lingerShare = 50
 	// groupSpan bounds the transaction of a group, but not of a document that is taken alone.
@@ -33,8 +31,8 @@ const (
 // failed group are taken alone, so that a bad one harms only itself. R is the result of a
 // document. Goroutines run only while a document or a caller waits.
 type groups[R any] struct {
-	// together takes an array of documents in one transaction, and returns their results by their
-	// places from 1; alone takes an array of one.
+	// together takes an array of documents in one transaction, and alone an array of one. Results
+	// are keyed by place, from 1.
 	together func(ctx context.Context, docs []byte) (map[int]R, error)
 	alone    func(ctx context.Context, docs []byte) (R, error)
 	// most bounds the documents of a group; each waits for others for at least least.
@@ -68,9 +66,8 @@ func byPlace[Row, R any](rows []Row, of func(Row) (place int32, value R)) map[in
 	return values
 }
 
-// Lockstep makes groups of n attempts, on any machine, for tests that count the costs of a page.
-// Call it before the store is used. A group that is incomplete after ten seconds is taken as it
-// is.
+// Lockstep makes attempts begin, release and be recorded in groups of n, for tests that count
+// costs. Call it before the store is used. An incomplete group waits at most ten seconds.
 func (s *Store) Lockstep(n int) {
 	s.begins.most, s.begins.least = n, lockstepMost
 	s.releases.most, s.releases.least = n, lockstepMost

@@ -42,8 +42,8 @@ func crawlReport(r dbsqlc.HistoryRow) report.Crawl {
 	}
 }
 
-// DomainHistory returns the latest attempts, controls and fetches of robots.txt of a domain, at
-// most most of each kind.
+// DomainHistory returns at most most attempts, controls and robots.txt fetches each, the latest
+// first.
 func (s *Store) DomainHistory(ctx context.Context, domain string, most int) (h report.DomainHistory, err error) {
 	if h.Attempts, err = s.History(ctx, domain, "", time.Time{}, most); err != nil {
 		return h, err

@@ -70,8 +70,7 @@ func hashOf(bits *int64) *crawl.ImageHash {
 }
 
 // ImageHash returns the hashes of a content, by its SHA-256 or, if that is empty, by a canonical
-// URL. It returns crawl.ErrNotFound for an image that is unknown or was not recorded. The hashes
-// are nil if the image was not decoded.
+// URL, or crawl.ErrNotFound if it is unknown. The hashes are nil if the image was not decoded.
 func (s *Store) ImageHash(ctx context.Context, sha256, url string) (crawl.ImageContent, error) {
 	row, err := s.q.ImageHash(ctx, dbsqlc.ImageHashParams{Sha256: valueOrNil(sha256), Url: valueOrNil(url)})
 	if err != nil {
@@ -108,8 +107,8 @@ func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance,
 // imageURLsShown bounds the URLs of equal images.
 const imageURLsShown = 5
 
-// ImageCopies lists contents with several URLs, the most first; with alike, contents that look the
-// same but differ in their bytes.
+// ImageCopies lists contents with several URLs, the most first; with alike, different contents that
+// look the same.
 func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]report.ImageCopies, error) {
 	all, err := readAll(ctx, s, func(q *dbsqlc.Queries) (all []report.ImageCopies, err error) {
 		limit := int32(most) //nolint:gosec // bounded by the caller
@@ -129,7 +128,7 @@ func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]report
 	return all, translate("list images that are the same", err)
 }
 
-// StoredImages returns the given contents with bytes, or a small picture, in the object store.
+// StoredImages returns the given contents that should have data in the object store.
 func (s *Store) StoredImages(ctx context.Context, sha256 []string) ([]string, error) {
 	stored, err := s.q.ImagesStored(ctx, sha256)
 	return stored, translate("look up images that are stored", err)
@@ -160,8 +159,7 @@ func (s *Store) ImagesClock(ctx context.Context) (time.Time, error) {
 	return now, translate("read the database's clock", err)
 }
 
-// ExportImages reads images as ExportPages reads pages; of a domain the images that its pages
-// name.
+// ExportImages reads images as ExportPages reads pages; of a domain the images on its pages.
 func (s *Store) ExportImages(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey,
 ) (images []report.ImageRow, next report.ExportKey, err error) {

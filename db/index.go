@@ -17,12 +17,11 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// mergeLock is the advisory lock of the one process that merges small segments. The next number is
-// the lock for large segments.
+// mergeLock is the advisory lock of the one process that merges small segments, and the next number
+// of the one for large segments.
 const mergeLock = 0x6d6f736579_06
 
-// indexLocked runs fn on a connection that holds advisory locks. It returns false if another
-// process holds one.
+// indexLocked runs fn on a connection that holds advisory locks, or returns false without them.
 func (s *Store) indexLocked(
 	ctx context.Context, op string, locks []int64, fn func(*pgxpool.Conn) error,
 ) (locked bool, err error) {
@@ -44,9 +43,9 @@ func (s *Store) indexLocked(
 	return true, fn(conn)
 }
 
-// MergeIndex merges index segments of about the same size, small or large, if there are enough.
-// Otherwise it rewrites a segment with many dead pages, if any. It reports whether it did either;
-// false, too, while another process merges.
+// MergeIndex merges index segments of about the same size, small or large, if there are enough, or
+// else rewrites one with many dead pages. It returns false without work and while another one
+// merges.
 func (s *Store) MergeIndex(ctx context.Context, large bool) (merged bool, err error) {
 	lock := int64(mergeLock)
 	if large {
@@ -63,7 +62,6 @@ func (s *Store) MergeIndex(ctx context.Context, large bool) (merged bool, err er
 	return merged, err
 }
 
-// toMerge returns the segments to merge next.
 func (s *Store) toMerge(ctx context.Context, q *dbsqlc.Queries, large bool) ([]crawl.Segment, error) {
 	segments, err := segmentsOf(ctx, q)
 	if err != nil {
@@ -86,7 +84,6 @@ func (s *Store) toMerge(ctx context.Context, q *dbsqlc.Queries, large bool) ([]c
 	return []crawl.Segment{one}, nil
 }
 
-// merge makes one segment of several.
 func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, some []crawl.Segment, large bool) error {
 	q := dbsqlc.New(conn)
 	if err := q.IndexMergesEnd(ctx, large); err != nil {

@@ -20,24 +20,20 @@ type keywords struct {
 	wake chan struct{}
 }
 
-// KeywordsWake returns a channel that has a value if this process has recorded such a page since
-// the last receive.
+// KeywordsWake has a value after this process has recorded a page that waits to be indexed.
 func (s *Store) KeywordsWake() <-chan struct{} { return s.keywords.wake }
 
 const (
-	// keywordsBytes bounds the terms in one transaction, and so the memory; the last page may
-	// exceed it.
+	// keywordsBytes bounds the terms of a transaction, and so the memory, except for the last page.
 	keywordsBytes = 4 << 20
 	// chunksAtOnce is the number of bytes that one statement stores.
 	chunksAtOnce = 4 << 20
-	// foldedAtOnce is the number of pages in one transaction of FoldAnchors. It locks their rows,
-	// which a crawl may have to delete.
+	// foldedAtOnce is the number of pages in a transaction of FoldAnchors, which locks their rows.
 	foldedAtOnce = 50
 )
 
-// WriteKeywords indexes at most most waiting pages after one, by id, in one transaction and as one
-// segment. It skips pages that another process is writing. It returns the last page, 0 if no page
-// waits, and the number of pages.
+// WriteKeywords indexes at most most waiting pages after one, by id, as one segment. It skips pages
+// that another process is writing. It returns the last page, 0 if no page waits, and their number.
 func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error) {
 	s.keywords.mu.Lock()
 	defer s.keywords.mu.Unlock()
@@ -152,8 +148,7 @@ func writeChunks(
 }
 
 // GiveUpKeywords drops the terms of the first waiting page after one, because they cannot be
-// stored, and returns the page; 0 if no page waits. The page is then read anew, like one of an
-// earlier extractor.
+// stored, so that the page is read anew. It returns the page, 0 if no page waits.
 func (s *Store) GiveUpKeywords(ctx context.Context, after int64) (int64, error) {
 	id, err := s.q.KeywordsGiveUp(ctx, after)
 	return id, translate("give keywords up", err)
@@ -165,8 +160,7 @@ func (s *Store) KeywordsWaiting(ctx context.Context, most int) (int, error) {
 	return int(n), translate("count the pages that wait to be indexed", err)
 }
 
-// FoldAnchors replaces the terms that other pages use for pages, and returns the number of changed
-// pages.
+// FoldAnchors replaces the terms of other pages for pages, and returns the number of changed pages.
 func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error) {
 	said := map[int64]string{}
 	var ids []int64

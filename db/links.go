@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// linksLooked is the least number of links to a page that are read; some pages have half a
-	// million.
+	// linksLooked is the least number of links to a page to read; some have half a million.
 	linksLooked = 2_000
 	// linkedPages bounds the pages whose links a report about a domain reads.
 	linkedPages = 100_000

@@ -31,8 +31,8 @@ const (
 	networksKnown = time.Second
 )
 
-// AddToList adds entries to a list, or changes their reasons, and returns the number of new ones.
-// They hold from the next request on.
+// AddToList adds entries to a list from the next request on, or changes their reasons. It returns
+// the number of new ones.
 func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.Entry, reason, by string) (added int, err error) {
 	for some := range slices.Chunk(entries, listChunk) {
 		p := dbsqlc.ListAddParams{List: string(list), Reason: reason, By: by}
@@ -57,8 +57,8 @@ func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.
 	return added, nil
 }
 
-// RemoveFromList removes entries from a list, or all of them, and returns their number. The
-// domains that they forbade are decided again.
+// RemoveFromList removes entries from a list, or all, and decides again about the domains that they
+// forbade. It returns the number of entries.
 func (s *Store) RemoveFromList(ctx context.Context, list lists.List, all bool, entries []lists.Entry) (removed int, err error) {
 	p := dbsqlc.ListRemoveParams{List: string(list)}
 	if !all {

@@ -94,8 +94,7 @@ func up(ctx context.Context, provider *goose.Provider) (applied int, err error) 
 // functionsLock is the advisory lock under which functions are replaced.
 const functionsLock = 0x6d6f736579 // "mosey"
 
-// applyFunctions runs the files of functions and roles if one of them, or the list of migrations,
-// has changed since the last time.
+// applyFunctions runs the files of functions and roles if a file or the list of migrations changed.
 func applyFunctions(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (changed bool, err error) {
 	scripts, hash, err := readFunctions(from)
 	if err != nil {
@@ -247,8 +246,7 @@ func newProvider(pool *pgxpool.Pool, from fs.FS) (*goose.Provider, func() error,
 const (
 	// migratorName is the application_name of connections that migrate.
 	migratorName = "mosey migrate"
-	// lockTimeout bounds the wait of a migration step for a lock on a table, because all other
-	// users of the table queue behind it.
+	// lockTimeout bounds a step's wait for a table lock, because all other users queue behind it.
 	lockTimeout = 2 * time.Second
 	// lockPause is the time for these users before a retry.
 	lockPause = time.Second

@@ -21,8 +21,7 @@ func (s *Store) BeginMoving(ctx context.Context, before time.Time) error {
 	return translate("note what is moved", s.q.MovedNote(ctx, before))
 }
 
-// MayMove returns crawl.ErrInvalid if the session's role may not delete history, such as a
-// worker's.
+// MayMove returns crawl.ErrInvalid if the session's role may not delete history.
 func (s *Store) MayMove(ctx context.Context) error {
 	rights, err := s.Rights(ctx)
 	if err == nil && !rights.Deletes {

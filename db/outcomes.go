@@ -40,8 +40,7 @@ func (s *Store) Outcomes(ctx context.Context, runID int64, since time.Time, step
 	return over, translate("how attempts have ended", err)
 }
 
-// AddUpOutcomes adds up the attempts since the last call by outcome. One process calls it at a
-// time, every minute or so.
+// AddUpOutcomes adds up new attempts by outcome. One process calls it, every minute or so.
 func (s *Store) AddUpOutcomes(ctx context.Context) error {
 	return retry(ctx, "add up outcomes", func() error { return s.q.OutcomesAddUp(ctx) })
 }

@@ -26,8 +26,7 @@ var (
 		"or connect to Postgres itself", ErrPooler)
 )
 
-// supportPoolers makes the connections of a pool work behind a session pooler. Behind any other
-// pooler the first connection fails.
+// supportPoolers makes connections work behind a session pooler, and fail behind any other pooler.
 func supportPoolers(cfg *pgxpool.Config) {
 	var checked atomic.Bool
 	cfg.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) error {

@@ -65,8 +65,7 @@ func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, pa
 }
 
 type pageDomains struct {
-	// names are the domains from 1. byID has the number of a page's domain, 0 for an unknown page,
-	// and silentBit.
+	// names are the domains from 1. byID has a page's domain, 0 for an unknown page, and silentBit.
 	names []string
 	byID  []uint32
 }

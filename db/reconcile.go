@@ -39,8 +39,7 @@ func (l *Lead) Leave() {
 	_ = l.conn.Hijack().Close(ctx)
 }
 
-// RunsWanting returns the names of runs whose dispatcher may not know of due work, because it has
-// not checked within grace.
+// RunsWanting returns the runs whose dispatcher has not checked within grace and may miss due work.
 func (s *Store) RunsWanting(ctx context.Context, grace time.Duration) ([]string, error) {
 	names, err := s.q.RunsWanting(ctx, ms(grace))
 	return names, translate("look what runs want", err)

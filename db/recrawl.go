@@ -56,8 +56,8 @@ func (s *Store) RecrawlOlder(
 }
 
 // RefreshRun returns the run that requests pages of a run again; with an empty name, the run
-// itself. A new run gets the settings of the other, changed by settings.Refresh, and then by own.
-// by is the person who sets them.
+// itself. A new run has the other's settings, changed by settings.Refresh and by own, in the name
+// of by.
 func (s *Store) RefreshRun(
 	ctx context.Context, of crawl.Run, name, by string, only settings.Only, own settings.Settings,
 ) (crawl.Run, error) {
@@ -134,9 +134,8 @@ func (s *Store) pagesNamed(ctx context.Context, runID int64, pages []urls.URL) (
 	return ids, others, nil
 }
 
-// ScheduleRevisits sets the next visits of pages that a run crawled before it began to recrawl.
-// due returns the time of each by its history; zero means never. A call reads some thousand pages,
-// and reports whether all are done.
+// ScheduleRevisits sets the next visits of pages that a run crawled before it began to recrawl, by
+// their history; a zero due means never. A call reads some pages, and reports whether all are done.
 func (s *Store) ScheduleRevisits(
 	ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),
 ) (done bool, err error) {
@@ -177,9 +176,8 @@ func (s *Store) ScheduleRevisits(
 	return p.Next == nil, err
 }
 
-// HintRecrawl updates by hint when pages of a run are due that a sitemap or a feed reports as
-// changed. It skips pending pages, and pages that the run does not request again. told has the
-// news of at most crawl.NewsMax pages.
+// HintRecrawl updates by hint when pages of a run are due that a list reports as changed in told.
+// It skips pending pages and pages without another visit. told has at most crawl.NewsMax pages.
 func (s *Store) HintRecrawl(
 	ctx context.Context, runID int64, told []crawl.News,
 	hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
@@ -249,8 +247,8 @@ func (s *Store) PlanRecrawl(
 	return translate("plan "+domain, s.q.RecrawlPlan(ctx, dbsqlc.RecrawlPlanParams{Domain: domain, Plan: doc}))
 }
 
-// Outdated counts the pages to be read again because an earlier extractor has read them; of one
-// domain, unless that is empty.
+// Outdated counts the pages that an earlier extractor has read, on a domain or, if it is empty, on
+// all.
 func (s *Store) Outdated(ctx context.Context, domain string) (report.Outdated, error) {
 	row, err := readAll(ctx, s, func(q *dbsqlc.Queries) (dbsqlc.ReprocessDueRow, error) {
 		return q.ReprocessDue(ctx, dbsqlc.ReprocessDueParams{Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain)})
@@ -259,8 +257,8 @@ func (s *Store) Outdated(ctx context.Context, domain string) (report.Outdated, e
 	return out, translate("count the pages to read again", err)
 }
 
-// StageOutdated hands these pages over to a run's next SeedWorkflow, without the Closed ones, and
-// returns their number.
+// StageOutdated hands these pages, except Closed ones, to a run's next SeedWorkflow, and counts
+// them.
 func (s *Store) StageOutdated(ctx context.Context, runID int64, domain string) (int64, error) {
 	n, err := s.q.ReprocessStage(ctx, dbsqlc.ReprocessStageParams{
 		RunID: runID, Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain),

@@ -28,8 +28,7 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 	return r, nil
 }
 
-// storable completes a robots.txt: it holds for a moment at least, and counts as failed if it
-// cannot be reached.
+// storable completes a robots.txt: it holds for a moment at least, and fails if it is unreachable.
 func storable(r crawl.Robots) crawl.Robots {
 	r.Fresh = max(r.Fresh, crawl.Millis(time.Millisecond))
 	r.Failed = r.Failed || r.Verdict == crawl.RobotsUnreachable

@@ -10,8 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// document encodes v as JSON that Postgres can store: a NUL in a text becomes U+FFFD, as invalid
-// UTF-8 does in encoding/json.
+// document encodes v as JSON for Postgres, which cannot store a NUL: it becomes U+FFFD.
 func document(what string, v any) ([]byte, error) {
 	doc, err := json.Marshal(v)
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// ChangeRun changes an existing run, stores the author, and returns the run. The change holds from
-// the next request on. A change whose decision was stored before has no effect. Errors wrap
-// crawl.ErrNotFound or crawl.ErrInvalid.
+// ChangeRun changes an existing run from the next request on, stores the author, and returns the
+// run. A repeated decision has no effect. Errors wrap crawl.ErrNotFound or crawl.ErrInvalid.
 func (s *Store) ChangeRun(ctx context.Context, name string, c crawl.RunChange) (crawl.Run, error) {
 	if err := c.Validate(time.Now()); err != nil {
 		return crawl.Run{}, err
@@ -97,8 +96,7 @@ func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c
 	return row, s.applyChanges(ctx, q, row, old)
 }
 
-// applyChanges decides again about pages that a run has crawled or skipped, if its new settings
-// want more.
+// applyChanges decides again about crawled or skipped pages if the new settings want more.
 func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun, old []byte) error {
 	before, err := s.settingsOf(old)
 	after, err2 := s.settingsOf(row.Settings)

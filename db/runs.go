@@ -60,8 +60,7 @@ func (s *Store) WidenRun(
 	return added, done, err
 }
 
-// reach has the facts of a page that decide about its links: its kind, its distance from a seed,
-// and its publisher's statement about its use.
+// reach has a page's kind, its distance from a seed, and its publisher's statement about its use.
 type reach struct {
 	kind             kinds.Kind
 	depth, redirects int16
@@ -155,15 +154,13 @@ func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []rep
 	return list, total, translate("what a run has trouble with", err)
 }
 
-// StopRun stops a run without a person's decision (see ChangeRun). It returns false if the run was
-// neither running nor paused.
+// StopRun stops a run without a person's decision. It returns false if it did not run or pause.
 func (s *Store) StopRun(ctx context.Context, id int64, reason string) (bool, error) {
 	n, err := s.q.RunStop(ctx, dbsqlc.RunStopParams{ID: id, Reason: reason})
 	return n > 0, translate("stop run", err)
 }
 
-// EndRun marks a running run done, unless one of its domains is due or served. It reports whether
-// it did.
+// EndRun marks a running run done unless one of its domains is due or served, or returns false.
 func (s *Store) EndRun(ctx context.Context, id int64, reason string) (bool, error) {
 	var n int64
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
@@ -188,24 +185,21 @@ func (s *Store) NextSeeding(ctx context.Context, id int64) (int64, error) {
 	return n, translate("count a seeding", err)
 }
 
-// ActivityUpTo counts the active domains of a run, for a dispatcher with the limit most; 0 means
-// no limit. While it has fewer, Active may include domains that are about to end, and Busy is at
-// most 1.
+// ActivityUpTo counts the active domains of a run, exactly if most is 0. With fewer than most,
+// Active may include domains that are about to end, and Busy is at most 1.
 func (s *Store) ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.Activity, error) {
 	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.LeftBound, Most: int64(most)})
 	a := crawl.Activity{Active: int(row.Active), Busy: int(row.Busy), Held: int(row.Held)}
 	return a, translate("count active domains", err)
 }
 
-// RunLooked stores that a run's dispatcher checks for work now, and when the run's window opens;
-// zero means open.
+// RunLooked stores that a run's dispatcher checks now, and when its window opens; zero means open.
 func (s *Store) RunLooked(ctx context.Context, runID int64, opens time.Time) error {
 	err := s.q.RunLooked(ctx, dbsqlc.RunLookedParams{ID: runID, Opens: timeOrNil(opens)})
 	return translate("note when a run is looked at", err)
 }
 
-// NextDue returns when the run may make its next request, and the present time, both on the
-// database's clock. A zero due means never.
+// NextDue returns when the run may make its next request (zero: never), and the database's time.
 func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, err error) {
 	row, err := s.q.RunNextDue(ctx, runID)
 	if err != nil {

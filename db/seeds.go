@@ -19,9 +19,8 @@ func (s *Store) AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (in
 	return stored.Added, err
 }
 
-// StoreSeeds stores seeds of a source and adds them to a run, in one transaction. It skips seeds
-// that the run already has or that a list forbids. Bare seeds become http if their site was
-// recently reached by http alone.
+// StoreSeeds stores seeds of a source and adds them to a run, in one transaction. It skips seeds in
+// the run or forbidden by a list. Bare seeds become http if only http recently reached their site.
 func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.Stored, error) {
 	all, err := s.byHTTP(ctx, all)
 	if err != nil {
@@ -73,8 +72,7 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 	return all, nil
 }
 
-// SeedFileStored returns the number of stored entries of a version of a list before an
-// interruption; 0 if there was none.
+// SeedFileStored returns the number of stored entries of an interrupted version of a list, or 0.
 func (s *Store) SeedFileStored(ctx context.Context, runID int64, file, version string) (int64, error) {
 	n, err := orZero(s.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runID, File: file, Version: version}))
 	return n, translate("how far a file was stored", err)

@@ -106,8 +106,8 @@ func (s *Store) Sessions(ctx context.Context) (v Sessions, err error) {
 const selectAge = `SELECT greatest(age(datfrozenxid), mxid_age(datminmxid))::bigint,
 	current_setting('autovacuum_freeze_max_age')::bigint FROM pg_database WHERE datname = current_database()`
 
-// Age returns the age in transactions of the oldest row that is not frozen. From freeze on the
-// server freezes rows by itself.
+// Age returns the age in transactions of the oldest unfrozen row, and the age of automatic
+// freezing.
 func (s *Store) Age(ctx context.Context) (age, freeze int64, err error) {
 	err = s.cataloged(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, selectAge).Scan(&age, &freeze) })
 	return age, freeze, translate("look at the age of the database", err)
@@ -190,8 +190,7 @@ func catalog[T any](ctx context.Context, s *Store, op, query string) (list []T, 
 	return list, translate(op, err)
 }
 
-// cataloged runs queries of catalogs, each bounded by watchSpan, because plans may read all of
-// them.
+// cataloged runs queries of whole catalogs, each bounded by watchSpan.
 func (s *Store) cataloged(ctx context.Context, fn func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		settings := append([]string{fmt.Sprintf("statement_timeout = %d", watchSpan.Milliseconds())}, forWholeTables...)
@@ -215,8 +214,8 @@ func (s *Store) Analyze(ctx context.Context, tables []string) error {
 }
 
 // CloseRestored closes the slots of a database that was restored from a backup of that age, before
-// any requests (see the query SlotsRestored). It returns the number of closed slots, and needs the
-// rights of the owner.
+// any requests (see the query SlotsRestored). It returns their number, and needs the owner's
+// rights.
 func (s *Store) CloseRestored(ctx context.Context, age time.Duration) (closed int64, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		row, err := s.q.WithTx(tx).SlotsRestored(ctx, ms(max(age, 0)))
@@ -231,8 +230,7 @@ func (s *Store) CloseRestored(ctx context.Context, age time.Duration) (closed in
 	return closed, translate("close the slots after a restore", err)
 }
 
-// ReadTables reads every row of every table, and so verifies the checksum of each block. It
-// reports each table to reading first.
+// ReadTables reads every row, and so verifies all checksums. It reports each table before it.
 func (s *Store) ReadTables(ctx context.Context, reading func(table string)) error {
 	rows, err := s.pool.Query(ctx, `
 		SELECT c.oid::regclass::text FROM pg_class c

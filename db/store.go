@@ -47,8 +47,7 @@ type Store struct {
 	shownBound int32
 }
 
-// PoolConnsDefault is the size of the pool of a process. A page needs a connection for some
-// milliseconds.
+// PoolConnsDefault is the size of a process's pool. A page needs a connection for milliseconds.
 const PoolConnsDefault = 16
 
 // Open connects to the database at url (a Postgres URL or key=value string; its pool_* parameters
@@ -67,9 +66,9 @@ func OpenTraced(ctx context.Context, url string, tracer pgx.QueryTracer) (*Store
 	})
 }
 
-// OpenPages is OpenReader for pages in a browser, which must not slow the crawl. It has at most
-// six connections, ends each statement after two seconds (TimedOut), and counts at most 10,000
-// pending pages of a domain.
+// OpenPages is OpenReader for pages in a browser, which must not slow the crawl. It has at most six
+// connections, two seconds for a statement (TimedOut), and counts at most 10,000 pending pages of a
+// domain.
 func OpenPages(ctx context.Context, url string) (*Store, error) {
 	s, err := openReading(ctx, url, 2*time.Second, 6)
 	if err == nil {
@@ -117,16 +116,14 @@ func open(ctx context.Context, url string, more func(*pgxpool.Config)) (*Store, 
 }
 
 // sessionSettings are the settings of a session. A server's own time-out and jit must not break or
-// slow the functions. Every statement is a few steps along an index, whatever its parameters, so
-// planning each anew would cost more than running it. A cached plan must not read a whole table
-// that was small when it was made.
+// slow the functions. A statement is a few steps along an index, so planning it costs more than
+// running it. A cached plan must not read a whole table that was small when it was made.
 var sessionSettings = map[string]string{
 	"application_name": "mosey", "statement_timeout": "0", "jit": "off", "plan_cache_mode": "force_generic_plan",
 	"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
 }
 
-// forWholeTables are the settings for statements that read whole tables, such as an audit: a
-// parallel plan for the parameters.
+// forWholeTables are the settings for statements that read whole tables: a plan by the parameters.
 var forWholeTables = []string{
 	"enable_seqscan = on", "enable_hashjoin = on", "enable_mergejoin = on",
 	"plan_cache_mode = force_custom_plan", "max_parallel_workers_per_gather = 2",

@@ -89,9 +89,8 @@ func domainsByStatus(ctx context.Context, q *dbsqlc.Queries, about int64) (map[c
 	return counts, err
 }
 
-// EndedGaps returns the gaps that ended after since and by until, on the database's clock, by
-// kind. bounds are the buckets of lateness in seconds, ascending. It omits gaps of domains that
-// are no longer served.
+// EndedGaps returns the gaps of served domains that ended in (since, until], on the database's
+// clock, by kind. bounds are the buckets of lateness in seconds, ascending.
 func (s *Store) EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) (all []report.EndedGaps, err error) {
 	rows, err := read(ctx, s, watchSpan, func(q *dbsqlc.Queries) ([]dbsqlc.WatchGapsRow, error) {
 		return q.WatchGaps(ctx, dbsqlc.WatchGapsParams{Since: since, Until: until, Bounds: bounds})

@@ -20,8 +20,7 @@ func (s *Store) StartWorker(ctx context.Context, w crawl.Worker) (int32, error) 
 	return id, translate("store worker "+w.Identity, err)
 }
 
-// RenewShare stores the state of a worker, and returns its share of the limit on requests in
-// flight.
+// RenewShare stores the state of a worker, and returns its share of the fleet's limit.
 func (s *Store) RenewShare(ctx context.Context, id int32, u crawl.WorkerUse) (crawl.WorkerShare, error) {
 	r, err := s.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{
 		ID: id, Asked: u.Asked, InFlight: int32(u.InFlight), Held: int32(u.Held), Wanted: int32(u.Wanted), //nolint:gosec // of one process

@@ -2,14 +2,13 @@
 -- links, found pages, their crawls, retries, totals. p is an array of crawl.Attempt. A crawl that
 -- is already closed, because its slow worker seemed dead, changes nothing.
 --
--- Returns for each attempt the facts of its domain, whether this call closed the crawl, and
--- whether other domains of the run became due unknown to the dispatcher. With p_hurried it does
--- not wait long for locks: each attempt is then recorded alone.
+-- Returns for each attempt the facts of its domain, whether this call closed the crawl, and whether
+-- other domains of the run became due unknown to the dispatcher. With p_hurried it does not wait
+-- long for locks: each attempt is then recorded alone.
 --
--- Each statement handles the group in the order of its keys, so that two groups rarely deadlock.
--- It names all keys of its changes and no condition of a partial index, so that the planner cannot
--- scan all pending rows. Rare steps are looked up in the document first, which costs less than a
--- statement.
+-- Each statement handles the group in the order of its keys, so that two groups rarely deadlock. It
+-- names all keys of its changes and no condition of a partial index, so that the planner cannot
+-- scan all pending rows. Rare steps are looked up in the document first, because that costs less.
 CREATE OR REPLACE FUNCTION attempts_record(p jsonb, p_hurried boolean) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -90,7 +89,7 @@ BEGIN
             PERFORM robots_save(d);
         END LOOP;
     END IF;
-    -- a domain without a claim is not finished: after a filter of seeds, or if its worker seemed
+    -- without a claim nobody finishes the domain: after a filter of seeds, or if its worker seemed
     -- dead
     v_unserved := ARRAY(
         SELECT DISTINCT a.domain FROM unnest(v_closed) a

@@ -1,5 +1,4 @@
--- Returns a run's limit of pages of a domain; null means no limit. p_own is the domain's own
--- budget.
+-- Returns a run's limit of pages of a domain, or null. p_own is the domain's own budget.
 CREATE OR REPLACE FUNCTION pages_budget(p_settings jsonb, p_own bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
@@ -39,8 +38,8 @@ BEGIN
 END
 $$;
 
--- Returns the requests that spent budgets of a domain in a run forbid: 'pages', 'all', or ''. With
--- r it includes budgets of the run.
+-- Returns the requests that spent budgets of a domain, and with r of the run, forbid: 'pages',
+-- 'all' or ''.
 CREATE OR REPLACE FUNCTION budget_spent(rd run_domains, p_settings jsonb, p_own bigint, r crawl_runs DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE

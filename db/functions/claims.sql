@@ -63,8 +63,7 @@ BEGIN
 END
 $$;
 
--- Renews short claims at the start of requests. With p_take, for pages, it takes expired ones
--- again.
+-- Renews short claims when requests start. With p_take, for pages, it takes expired ones again.
 CREATE OR REPLACE FUNCTION claims_renew(p_domains text[], p_span interval, p_take boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE domains d SET

@@ -1,7 +1,7 @@
 -- Adds stored pages in scope to runs: their domains, and a pending crawl for each page and run. It
 -- omits pages that are part of their run, unless the run wants a skipped page after all
 -- (crawl_passed_over). It also omits domains that a list forbids and, with seeds_only, other
--- domains. Returns the number of new crawls, and the runs in which domains have become due.
+-- domains. Returns the number of new crawls, and the runs with newly due domains.
 CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT news bigint[]) LANGUAGE plpgsql AS $$
 DECLARE
     v found_page[];
@@ -112,8 +112,7 @@ BEGIN
         CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, f.kind = ANY (kinds('image'))) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f LEFT JOIN LATERAL (
-        -- Other pages of its pattern were duplicates. A page comes last if its host was requested,
-        -- but not its port.
+        -- Other pages of its pattern were duplicates. A page on a new port of a known host is last.
         SELECT pattern_penalty(u.seen, u.duplicates + u.copies) AS penalty,
             CASE WHEN (f.follow ->> 'depth')::integer > 0 AND f.url ~ '^https?://[^/]+:[0-9]+/' THEN (
                 SELECT NOT bool_or(r.origin = x.origin) FROM robots r WHERE r.domain = x.domain
@@ -162,8 +161,7 @@ CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, 
     )
 $$;
 
--- Decides closed crawls of domains again, unless others follow them. Returns domains of new
--- crawls.
+-- Decides closed crawls of domains again, unless others follow. Returns domains of new crawls.
 CREATE OR REPLACE FUNCTION crawls_repeat(p_domains text[], p_crawls bigint[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_domains text[];

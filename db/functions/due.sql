@@ -79,8 +79,7 @@ BEGIN
 END
 $$;
 
--- Returns the end of the lease of a run's crawl of a domain; null means that no crawl is in
--- flight.
+-- Returns the end of the lease of a run's crawl of a domain; null means no crawl in flight.
 CREATE OR REPLACE FUNCTION crawl_flying(p_domain text, p_run_id bigint) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
@@ -115,7 +114,7 @@ END
 $$;
 
 -- Stores when domains are due in all their runs; null for a claimed domain, whose workflow looks
--- for work. Returns the runs in which a domain is due sooner. A caller that has made crawls
+-- for work. Returns the runs with a domain that is due sooner. A caller that has made crawls
 -- pending locks the domains' rows, at least FOR KEY SHARE. Later times are computed again under a
 -- lock that waits for such callers, so that no new crawl is missed.
 CREATE OR REPLACE FUNCTION due_update(p_domains text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
@@ -150,8 +149,7 @@ BEGIN
 END
 $$;
 
--- Reports whether stored and computed values of a domain in a run differ. All past times are
--- equal.
+-- Reports whether stored and computed values of a domain in a run differ. Past times are equal.
 CREATE OR REPLACE FUNCTION due_differs(rd run_domains, u run_due, p_now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT (rd.next_due_at IS NULL, greatest(rd.next_due_at, p_now), rd.images_due_at IS NULL, greatest(rd.images_due_at, p_now), rd.waits)
         IS DISTINCT FROM (u.at IS NULL, greatest(u.at, p_now), u.images_at IS NULL, greatest(u.images_at, p_now), u.reason)
@@ -167,8 +165,7 @@ CREATE OR REPLACE FUNCTION finishes_await(p_run_id bigint) RETURNS void LANGUAGE
     ORDER BY d.domain || '' FOR KEY SHARE
 $$;
 
--- Recomputes when the windows of a run's domains open, if its window (p_was) or status has
--- changed.
+-- Recomputes when the windows of a run's domains open, after a change of its window or status.
 CREATE OR REPLACE FUNCTION run_windows(p_run_id bigint, p_was text DEFAULT '') RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF concat(p_was, (SELECT r.settings ->> 'window' FROM crawl_runs r WHERE r.id = p_run_id)) <> '' THEN

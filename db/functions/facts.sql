@@ -31,8 +31,7 @@ BEGIN
                 AND x.locked_at IS NULL AND x.scheduled_for <= t
             ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1
         ) c ON true CROSS JOIN LATERAL (
-            -- whether to look up when a crawl is due: if none is due, or without a budget for
-            -- pages
+            -- look up when a crawl is due: if none is due, or without a budget for pages
             SELECT CASE
                 WHEN c.id IS NULL THEN EXISTS (
                     SELECT 1 FROM page_crawls x

@@ -1,5 +1,4 @@
--- Returns a UUID of version 7 (RFC 9562, section 5.7): the first 48 bits are milliseconds, so that
--- rows of the same time are stored together.
+-- Returns a UUID of version 7 (RFC 9562, section 5.7), so that rows of the same time are adjacent.
 CREATE OR REPLACE FUNCTION uuid_v7() RETURNS uuid LANGUAGE sql VOLATILE AS $$
     SELECT encode(set_bit(set_bit(overlay(
         uuid_send(gen_random_uuid())
@@ -217,12 +216,12 @@ CREATE OR REPLACE FUNCTION image_band_near(p_hash bigint, p_band bigint) RETURNS
     SELECT array_agg(DISTINCT (p_hash & p_band) # a.bits # b.bits) FROM flips a CROSS JOIN flips b
 $$;
 
--- Returns the contents whose pHash differs from p_phash in at most p_distance bits, up to 8.
--- Unless p_dhash is null, their dHash differs in at most 16 bits, which separates pictures with
--- the same layout, such as pages of text. It uses multi-index hashing (Norouzi, Punjani and Fleet:
--- Fast Search in Hamming Space with Multi-Index Hashing, 2012): of 3 bands one differs in at most
--- 2 bits. It omits flat pictures. Each band costs some 250 descents of its index. A bitmap would
--- read thousands of blocks.
+-- Returns the contents whose pHash differs from p_phash in at most p_distance bits, up to 8. Unless
+-- p_dhash is null, their dHash differs in at most 16 bits, which separates pictures with the same
+-- layout, such as pages of text. It uses multi-index hashing (Norouzi, Punjani and Fleet: Fast
+-- Search in Hamming Space with Multi-Index Hashing, 2012): of 3 bands one differs in at most 2
+-- bits. It omits flat pictures. Each band costs some 250 descents of its index; a bitmap would read
+-- thousands of blocks.
 CREATE OR REPLACE FUNCTION images_near(p_phash bigint, p_dhash bigint, p_distance integer) RETURNS TABLE (sha256_hash text, distance integer)
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE

@@ -28,8 +28,7 @@ END
 $$;
 
 -- Returns the list entry that forbids a domain or, with p_ip, its requests to that address, as
--- crawl.Control, or null. An allow list with networks decides by address if it does not name a
--- domain.
+-- crawl.Control, or null. An allow list with networks decides about unlisted domains by address.
 CREATE OR REPLACE FUNCTION domain_listed(p_domain text, p_ip inet DEFAULT NULL) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     e list_entries;

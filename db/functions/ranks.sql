@@ -6,7 +6,6 @@ CREATE OR REPLACE FUNCTION page_worths(p_page_id bigint, p_domain text) RETURNS 
 $$;
 
 -- Returns the priority of a page at a depth. Each factor of ten of its worth saves a link.
--- p_penalty is the penalty of its pattern.
 CREATE OR REPLACE FUNCTION page_priority(p_depth integer, p_score real, p_penalty integer) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
     SELECT (least(0, floor(5 * coalesce(p_score, 0)) - p_depth) - coalesce(p_penalty, 0))::smallint
 $$;

@@ -33,8 +33,7 @@ BEGIN
 END
 $$;
 
--- Returns the priority of a page that is requested again: after new pages, except sitemaps and
--- feeds.
+-- Returns the priority of a repeated request: after new pages, except sitemaps and feeds.
 CREATE OR REPLACE FUNCTION refresh_priority(p_kind text, p_depth integer, p_score real) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(
         kind_priority(p_kind), page_priority(p_depth, p_score, CASE WHEN p_kind = ANY (kinds('announces')) THEN 0 ELSE 500 END)

@@ -31,8 +31,7 @@ BEGIN
 END
 $$;
 
--- Counts the domains, up to a bound, that a run may request after a pause or once their window
--- opens.
+-- Counts the domains, up to a bound, that a run may request after a pause or in their window.
 CREATE OR REPLACE FUNCTION run_held(p_run_id bigint, p_most integer) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_open CONSTANT text := run_open(p_run_id);

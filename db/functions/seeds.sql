@@ -44,7 +44,7 @@ BEGIN
     ) s
     LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
     ON CONFLICT (run_id, domain) DO UPDATE SET seed = true;
-    -- due in the order in which they were given
+    -- due in the given order
     INSERT INTO page_crawls (page_id, domain, scheduled_for, run_id, url, kind, bare)
     SELECT p.id, s.domain, now() - ((SELECT max(x.n) FROM unnest(v_fresh) x) - s.n) * interval '1 microsecond', p_run_id, s.url, s.kind, nullif(s.bare, false)
     FROM (SELECT DISTINCT ON (x.domain, x.url) x.* FROM unnest(v_fresh) x ORDER BY x.domain, x.url, x.bare, x.n) s

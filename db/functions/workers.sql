@@ -9,8 +9,7 @@
 -- A worker that reports one revives all that were valid at its last report. If the clock is put
 -- back, a dead worker's requests count for longer.
 --
--- p_asked counts the worker's calls. A late call or an unknown worker changes nothing and gets
--- null.
+-- p_asked counts the calls. A late call changes nothing and returns null, like an unknown worker.
 CREATE OR REPLACE FUNCTION worker_renew(p_id integer, p_asked bigint, p_in_flight integer, p_held integer, p_wanted integer)
 RETURNS worker_share LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
 DECLARE

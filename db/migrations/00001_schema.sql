@@ -1,8 +1,7 @@
 -- +goose Up
 
--- Types, tables, indexes and plain SQL constraints. The functions that change rows are in
--- ../functions, a file for each subject. The tables carry no policy: package decide chooses the
--- next action in Go, from these rows.
+-- Types, tables, indexes and plain SQL constraints. The functions in ../functions change rows, a
+-- file for each subject. The tables carry no policy: package decide chooses the next action in Go.
 
 CREATE TYPE run_status AS ENUM ('running', 'stopped', 'done', 'paused');
 CREATE TYPE domain_status AS ENUM ('pending', 'active', 'exhausted', 'blocked', 'unreachable');
@@ -22,14 +21,12 @@ CREATE TABLE installation (
     oldest bigint NOT NULL DEFAULT 1,
     -- a hash of the files in ../functions that were applied last
     functions text NOT NULL DEFAULT '',
-    -- Attempts that ended earlier may be in files (mosey export crawls --move). Null means that
-    -- all are here.
+    -- Attempts before it may be in files (mosey export crawls --move); null means all are here.
     moved_before timestamptz
 );
 INSERT INTO installation DEFAULT VALUES;
 
--- A named crawl. Its totals are the sums over run_domains, so that pages do not update a row that
--- all of them share.
+-- A named crawl. Its totals are the sums over run_domains, because pages must not share a row.
 CREATE TABLE crawl_runs (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE,
@@ -46,8 +43,7 @@ CREATE TABLE crawl_runs (
     -- more domains are due than may be active
     crowded boolean NOT NULL DEFAULT false,
     seedings bigint NOT NULL DEFAULT 0,
-    -- The progress of reading the links of crawled pages again after a wider depth or scope:
-    -- crawl.Widening. Null means done.
+    -- The progress of reading links again after a wider depth or scope: crawl.Widening, or null.
     widening jsonb,
     -- The progress of scheduling pages again, in a run that has begun to recrawl. Null means done.
     revisits_from bigint,
@@ -65,8 +61,7 @@ CREATE TABLE crawl_runs (
     CONSTRAINT crawl_runs_finished_or_running CHECK ((status = 'done') = (finished_at IS NOT NULL))
 );
 
--- The person who made, changed, paused, resumed or stopped a run: crawl.RunChange. was and value
--- are the changed settings, before and after.
+-- The author of each change of a run: crawl.RunChange. was and value are the changed settings.
 CREATE TABLE run_changes (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
@@ -96,8 +91,7 @@ CREATE TABLE domains (
     priority_computed_at timestamptz,
     -- no requests before; null means not deferred
     next_crawl_after timestamptz,
-    -- No requests before, because its windows, or the windows of the runs with work for it, are
-    -- closed. Null means unknown.
+    -- No requests before, because its windows or those of its runs are closed. Null means unknown.
     opens_at timestamptz,
     claimed_by text,
     claim_expires_at timestamptz,
@@ -105,8 +99,7 @@ CREATE TABLE domains (
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     -- A domain is deferred if all its addresses are private and the worker may not request their
-    -- network. refused_ip is one of them: a worker that may request it lifts the deferral at once.
-    -- refused_since is the start of the deferral.
+    -- network. A worker that may request refused_ip, one of them, lifts the deferral at once.
     refused_ip inet,
     refused_since timestamptz,
     -- seeded without a scheme: http is meant if https cannot be reached
@@ -114,15 +107,13 @@ CREATE TABLE domains (
     -- the kind of list with the domain (crawl.SeedSource), and its rank there, from 1
     source text,
     seed_rank integer,
-    -- Counts over all runs, updated when the workflow ends and by mosey rank, so that pages do not
-    -- update this row.
+    -- Counts over all runs, updated when the workflow ends and by mosey rank, not by pages.
     pages_crawled bigint NOT NULL DEFAULT 0,
     pages_discovered bigint NOT NULL DEFAULT 0,
     images_found bigint NOT NULL DEFAULT 0,
     images_stored bigint NOT NULL DEFAULT 0,
     bytes bigint NOT NULL DEFAULT 0,
-    -- Of the last 100 requests: the shares of failures and of news, and the average duration and
-    -- size of an answer. Null means no requests.
+    -- Of the last 100 requests: shares of failures and news, average duration and size, or null.
     error_rate real,
     yield_rate real,
     avg_response_ms integer,
@@ -161,8 +152,7 @@ CREATE TABLE domain_controls (
     until timestamptz,
     lifted_at timestamptz,
     lifted_by text,
-    -- Identifies the decision, so that it is stored once even if its answer was lost. Null if
-    -- unknown.
+    -- Identifies the decision, so that it is stored once even if its answer was lost, or null.
     decision text,
     CONSTRAINT domain_controls_kind_known CHECK (kind IN ('pause', 'stop', 'block', 'delay', 'budget', 'window')),
     CONSTRAINT domain_controls_value_where_wanted CHECK ((value IS NULL) = (kind IN ('pause', 'stop', 'block'))),
@@ -214,17 +204,15 @@ CREATE TABLE registered_domains (
 
 -- A domain's part in a run: its totals, and when it is due (functions/due.sql). Only the one
 -- request in flight on the domain updates the totals. A foreign key to the run would lock a row
--- that all domains share, and would find nothing: runs are never deleted, and each writer has just
--- read its run.
+-- that all domains share. It would find nothing, because runs are never deleted.
 CREATE TABLE run_domains (
     run_id bigint NOT NULL,
     domain text NOT NULL,
     registered text,
     seed boolean NOT NULL DEFAULT false,
-    -- When the first pending page is due. Null means that no page is pending, or that the domain
-    -- is claimed. Infinity means not before a change. images_due_at is the same for images alone,
-    -- set if the run limits its pages and takes images. waits is the reason for the delay
-    -- (reasons.Reason).
+    -- When the first pending page is due. Null means not pending, or a claimed domain. Infinity
+    -- means not before a change. images_due_at is the same for images alone, set if the run limits
+    -- its pages and takes images. waits is the reason for the delay (reasons.Reason).
     next_due_at timestamptz,
     images_due_at timestamptz,
     waits text NOT NULL DEFAULT '',
@@ -234,8 +222,7 @@ CREATE TABLE run_domains (
     turns integer NOT NULL DEFAULT 0,
     -- The number of requests at its last claim. Null after it has made room, until its next turn.
     turn_started bigint DEFAULT 0,
-    -- The start of its last request. Runs with pages of one domain take turns, the longest wait
-    -- first.
+    -- The start of its last request. Runs with pages of one domain take turns, longest wait first.
     served_at timestamptz,
     -- begun requests for pages, and for images
     pages_started bigint NOT NULL DEFAULT 0,
@@ -285,8 +272,7 @@ CREATE TABLE run_outcomes (
 );
 
 -- Outcomes that are not added up there yet: a row for each outcome of attempts that were recorded
--- together. Without an index or key, recording costs little and waits for nobody. A worker adds
--- the rows up each minute (OutcomesAddUp).
+-- together. Without an index or key, recording costs little. OutcomesAddUp runs each minute.
 CREATE TABLE run_outcomes_new (
     ended_at timestamptz NOT NULL,
     run_id bigint NOT NULL,
@@ -294,8 +280,7 @@ CREATE TABLE run_outcomes_new (
     attempts bigint NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_insert_threshold = -1);
 
--- Requests of a run to all domains of a registered domain; kept only while its settings limit
--- them.
+-- Requests of a run to a registered domain; kept only while its settings limit them.
 CREATE TABLE run_registered (
     run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
     registered text NOT NULL,
@@ -338,8 +323,7 @@ CREATE TABLE pages (
     updated_at timestamptz NOT NULL DEFAULT now(),
     -- its last visit brought only content of another page
     duplicate boolean NOT NULL DEFAULT false,
-    -- The version of the extractor that has read the page (crawl.ExtractorVersion). Null if
-    -- unread, or if the page must be read anew.
+    -- The version of its extractor (crawl.ExtractorVersion). Null if unread or to be read anew.
     extractor smallint,
     -- how often its visits found changes: recrawl.History
     history jsonb,
@@ -358,8 +342,7 @@ CREATE INDEX pages_content ON pages (domain, content_hash) WHERE content_hash IS
 -- domains with pages in a language
 CREATE INDEX pages_language ON pages (language, domain) WHERE language IS NOT NULL;
 
--- The news of the pages of a pattern of URLs (traps.Pattern). Go decides whether it is too little
--- (traps.Budget).
+-- The news of pages by pattern of URLs (traps.Pattern). Go decides about its limits (traps.Budget).
 CREATE TABLE url_patterns (
     domain text NOT NULL,
     pattern text NOT NULL,
@@ -458,9 +441,9 @@ CREATE TABLE page_crawls (
 -- beginning an attempt changes no indexed value (a HOT update).
 --
 -- Closing it leaves a dead row with entries in all indexes. By default (a fifth) hundreds of
--- millions of them would gather in a large table, and one vacuum would read all indexes many
--- times. A closed row never changes, so it is frozen at once: the vacuum against wraparound skips
--- its page.
+-- millions of them would gather in a large table, and one vacuum would read all indexes many times.
+-- A closed row never changes. It is frozen at once, so that the vacuum against wraparound skips its
+-- page.
 ) WITH (
     fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02,
     autovacuum_analyze_scale_factor = 0.02, autovacuum_freeze_min_age = 0
@@ -520,9 +503,8 @@ CREATE INDEX page_links_to ON page_links (to_page_id);
 -- Each page needs the redirects to it. Only people need its other links.
 CREATE INDEX page_links_redirects ON page_links (to_page_id) WHERE kind = 'redirect';
 
--- The worth of domains and pages by their incoming links, as last computed by mosey rank (package
--- rank). Nothing else writes here, so that recording a link does not change a row that many links
--- may share.
+-- The worth of domains and pages by incoming links, from the last mosey rank (package rank).
+-- Nothing else writes here, so that recording a link does not change a row that many links share.
 CREATE TABLE domain_ranks (
     domain text PRIMARY KEY,
     -- the number of registered domains with links to it
@@ -546,8 +528,7 @@ CREATE TABLE page_keywords (
     domain text NOT NULL,
     -- as in pages
     language varchar(35),
-    -- The current version of the page, 0 before the first: the index has older ones, too, until
-    -- merges remove them.
+    -- The current version of the page, 0 before the first. Until merges the index has older ones.
     version bigint NOT NULL DEFAULT 0,
     -- the index does not have these terms yet
     waiting boolean NOT NULL DEFAULT true,
@@ -565,7 +546,7 @@ CREATE TABLE page_keywords (
     -- the terms of other domains for the page (mosey rank), or null
     anchors text
 -- Long texts are stored apart, so that indexing a page does not write them again. Each page leaves
--- a dead row for vacuum.
+-- a dead row, which vacuum removes.
 ) WITH (toast_tuple_target = 1024, autovacuum_vacuum_scale_factor = 0.05);
 
 CREATE INDEX page_keywords_waiting ON page_keywords (page_id) WHERE waiting;
@@ -582,8 +563,7 @@ CREATE TABLE index_segments (
     -- when its dead or outdated pages were last counted
     checked_at timestamptz NOT NULL DEFAULT now(),
     -- For the target of a merge: whether it merges large segments, beside which small ones are
-    -- merged. An aborted merge leaves such a row and chunks, which the next merge deletes. Null
-    -- means complete.
+    -- merged. The next merge deletes the rows and chunks of an aborted one. Null means complete.
     merging boolean
 );
 
@@ -604,8 +584,7 @@ ALTER TABLE index_chunks ALTER COLUMN data SET STORAGE EXTERNAL;
 ALTER TABLE index_chunks ALTER COLUMN key SET STORAGE PLAIN;
 
 -- Contents of robots.txt, each stored once for all origins. A body, for audits, is stored as
--- received: 1 KB as a rule, 500 KiB at most. The group for our agent is stored in canonical form,
--- as UTF-8.
+-- received: 1 KB as a rule, 500 KiB at most. The group for our agent is canonical, as UTF-8.
 CREATE TABLE robots_contents (
     hash bytea PRIMARY KEY,
     content bytea NOT NULL,
@@ -636,8 +615,7 @@ CREATE TABLE robots (
     -- consecutive failed fetches, and the first failure
     failures integer NOT NULL DEFAULT 0,
     failing_since timestamptz,
-    -- The number of consecutive requests without any answer, although the host name was resolved:
-    -- the attempts by https.
+    -- Consecutive requests without any answer despite a resolved host name: attempts by https.
     unreached integer NOT NULL DEFAULT 0,
     -- when the verdict was last read from an answer; null means never
     read_at timestamptz,
@@ -665,8 +643,7 @@ CREATE TABLE robots_history (
 CREATE INDEX robots_history_rules ON robots_history (rules_hash);
 CREATE INDEX robots_history_body ON robots_history (body_hash) WHERE body_hash IS NOT NULL;
 
--- The guard: key (domain:<domain>, ip:<address>, subnet:<network>) admits no request before
--- free_at.
+-- The guard: key (domain:<domain>, ip:<address>, subnet:<network>) is closed before free_at.
 CREATE TABLE politeness_slots (
     key text PRIMARY KEY,
     free_at timestamptz NOT NULL DEFAULT 'epoch',
@@ -675,9 +652,8 @@ CREATE TABLE politeness_slots (
     reason text NOT NULL DEFAULT '',
     -- the end of the queue for an address or a subnet
     tail timestamptz NOT NULL DEFAULT 'epoch',
-    -- Domains that share an address or a subnet keep the strictest delay that any of them wants.
-    -- ended_at is the end of the last request, strict_ms the strictest recent delay, and
-    -- strict_until its end.
+    -- Domains that share an address or a subnet keep the strictest wanted delay. ended_at is the
+    -- end of the last request, strict_ms the strictest recent delay, and strict_until its end.
     ended_at timestamptz,
     strict_ms bigint,
     strict_until timestamptz,
@@ -696,8 +672,7 @@ CREATE TABLE domain_health (
     updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
 
--- Times without any reachable host for a worker, because its own network seemed down. seen_at is
--- the worker's last report.
+-- Times without a reachable host for a worker, by its own network; seen_at is its last report.
 CREATE TABLE outages (
     worker text NOT NULL,
     began_at timestamptz NOT NULL,
@@ -708,8 +683,7 @@ CREATE TABLE outages (
 );
 
 -- Processes that serve the task queues, also dead ones, because attempts name them. Each has a
--- share of fleet_limit, for a time. It begins no request after share_until, and its last one has
--- ended by counts_until.
+-- share of fleet_limit. It begins no request after share_until. Its last one ends by counts_until.
 CREATE TABLE workers (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- the identity in Temporal: mosey/VERSION PID@HOST
@@ -805,9 +779,8 @@ CREATE TABLE image_contents (
 );
 
 -- The three bands of a hash (image_band_near): every third bit, so that each band has its part of
--- the low frequencies, which are less random. Two hashes that differ in at most 8 bits differ in
--- at most 2 in one band. Each index has the whole hash, so that only rows of similar images are
--- read.
+-- the less random low frequencies. Hashes that differ in at most 8 bits differ in at most 2 in one
+-- band. Each index has the whole hash, so that only rows of similar images are read.
 CREATE INDEX image_contents_band1 ON image_contents ((phash & -7905747460161236407), phash)
 WHERE phash IS NOT NULL AND NOT flat;
 CREATE INDEX image_contents_band2 ON image_contents ((phash & 2635249153387078802), phash)
@@ -815,8 +788,7 @@ WHERE phash IS NOT NULL AND NOT flat;
 CREATE INDEX image_contents_band3 ON image_contents ((phash & 5270498306774157604), phash)
 WHERE phash IS NOT NULL AND NOT flat;
 
--- An image: one row a URL, from when a page names it. Facts of its bytes are copied from
--- image_contents.
+-- An image: one row a URL, from when a page names it, with copied facts of image_contents.
 CREATE TABLE images (
     id uuid PRIMARY KEY,
     -- the page of this URL, of kind image
@@ -922,8 +894,7 @@ CREATE TYPE start_attempt AS (
     reason text
 );
 
--- The result of beginning. wait_ms is the wait before the next try if it was not granted. crawl_id
--- is the crawl with the lease.
+-- The result of beginning. wait_ms precedes the next try unless granted. crawl_id has the lease.
 CREATE TYPE begun_attempt AS (
     n integer,
     granted boolean,
