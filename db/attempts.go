@@ -109,8 +109,7 @@ func (s *Store) release(ctx context.Context, a crawl.Attempt) (time.Time, error)
 	return s.releases.do(ctx, a.Domain, 0, len(doc), func(w *bytes.Buffer) { writeEnded(w, a, doc) })
 }
 
-// writeEnded adds the time since the attempt ended, rounded down so that its end is never too
-// early.
+// writeEnded adds the time since the attempt ended, rounded down so that the end is not too early.
 func writeEnded(w *bytes.Buffer, a crawl.Attempt, doc []byte) {
 	fmt.Fprintf(w, `{"since_end_ms":%d,`, max(time.Since(a.EndedAt).Milliseconds(), 0))
 	w.Write(doc[1:])

@@ -124,8 +124,7 @@ func (s *Store) RepairOpen(ctx context.Context, domain string, crawlID int64) er
 	})
 }
 
-// CheckKeywords finds pages with ids in (after, upto] that this program has read, but without
-// terms.
+// CheckKeywords finds pages with ids in (after, upto] that this program has read, without terms.
 func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for pages without terms",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckKeywordsRow, error) {
@@ -140,8 +139,7 @@ func (s *Store) RepairKeywords(ctx context.Context, pages []int64) error {
 	return err
 }
 
-// CheckRevisits finds pages with ids in (after, upto] to be visited again, but without a time for
-// it.
+// CheckRevisits finds pages with ids in (after, upto] that lack a time for their next visit.
 func (s *Store) CheckRevisits(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for pages without a next visit",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckRevisitsRow, error) {

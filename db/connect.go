@@ -80,8 +80,8 @@ var serverProbes = map[string]string{
 	"tcp_user_timeout": "60000",
 }
 
-// noticeVanished makes both ends of connections detect the loss of the other, unless the URL sets
-// so.
+// noticeVanished makes both ends of a connection detect its loss. Settings of the URL take
+// precedence.
 func noticeVanished(cfg *pgxpool.Config) {
 	host := cfg.ConnConfig.Host
 	if isLocal(host) {
@@ -136,7 +136,8 @@ func beginAs(roles ...string) func(context.Context, *pgx.Conn) error {
 	}
 }
 
-// OpenReader is Open for read-only transactions, by the reader's role if the login has it.
+// OpenReader is Open for read-only transactions. If the login lacks the reader's role, it uses the
+// worker's or its own rights.
 func OpenReader(ctx context.Context, url string) (*Store, error) {
 	return open(ctx, url, readOnly)
 }

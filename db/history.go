@@ -42,8 +42,7 @@ func crawlReport(r dbsqlc.HistoryRow) report.Crawl {
 	}
 }
 
-// DomainHistory returns at most most attempts, controls and robots.txt fetches each, the latest
-// first.
+// DomainHistory returns a domain's latest attempts, controls and robots.txt fetches, most of each.
 func (s *Store) DomainHistory(ctx context.Context, domain string, most int) (h report.DomainHistory, err error) {
 	if h.Attempts, err = s.History(ctx, domain, "", time.Time{}, most); err != nil {
 		return h, err

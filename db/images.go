@@ -70,7 +70,8 @@ func hashOf(bits *int64) *crawl.ImageHash {
 }
 
 // ImageHash returns the hashes of a content, by its SHA-256 or, if that is empty, by a canonical
-// URL, or crawl.ErrNotFound if it is unknown. The hashes are nil if the image was not decoded.
+// URL. It returns crawl.ErrNotFound for an unknown or unrecorded image. The hashes are nil if it
+// was not decoded.
 func (s *Store) ImageHash(ctx context.Context, sha256, url string) (crawl.ImageContent, error) {
 	row, err := s.q.ImageHash(ctx, dbsqlc.ImageHashParams{Sha256: valueOrNil(sha256), Url: valueOrNil(url)})
 	if err != nil {
@@ -107,8 +108,7 @@ func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance,
 // imageURLsShown bounds the URLs of equal images.
 const imageURLsShown = 5
 
-// ImageCopies lists contents with several URLs, the most first; with alike, different contents that
-// look the same.
+// ImageCopies lists contents with several URLs, the most first; with alike, the same by looks only.
 func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]report.ImageCopies, error) {
 	all, err := readAll(ctx, s, func(q *dbsqlc.Queries) (all []report.ImageCopies, err error) {
 		limit := int32(most) //nolint:gosec // bounded by the caller
@@ -179,7 +179,7 @@ func (s *Store) ExportImages(
 	return images, next, translate("read images", err)
 }
 
-// ExportProvenance reads the pages of images, as ExportLinks reads links.
+// ExportProvenance reads the pages that name images, as ExportLinks reads links.
 func (s *Store) ExportProvenance(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey,
 ) (rows []report.ProvenanceRow, next report.ExportKey, err error) {

@@ -56,8 +56,8 @@ func (s *Store) RecrawlOlder(
 }
 
 // RefreshRun returns the run that requests pages of a run again; with an empty name, the run
-// itself. A new run has the other's settings, changed by settings.Refresh and by own, in the name
-// of by.
+// itself. A new run has the other's settings, changed by settings.Refresh and own. by is their
+// author.
 func (s *Store) RefreshRun(
 	ctx context.Context, of crawl.Run, name, by string, only settings.Only, own settings.Settings,
 ) (crawl.Run, error) {
@@ -247,8 +247,8 @@ func (s *Store) PlanRecrawl(
 	return translate("plan "+domain, s.q.RecrawlPlan(ctx, dbsqlc.RecrawlPlanParams{Domain: domain, Plan: doc}))
 }
 
-// Outdated counts the pages that an earlier extractor has read, on a domain or, if it is empty, on
-// all.
+// Outdated counts the pages, of one domain or, if it is empty, of all, that an earlier extractor
+// read.
 func (s *Store) Outdated(ctx context.Context, domain string) (report.Outdated, error) {
 	row, err := readAll(ctx, s, func(q *dbsqlc.Queries) (dbsqlc.ReprocessDueRow, error) {
 		return q.ReprocessDue(ctx, dbsqlc.ReprocessDueParams{Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain)})
@@ -257,8 +257,7 @@ func (s *Store) Outdated(ctx context.Context, domain string) (report.Outdated, e
 	return out, translate("count the pages to read again", err)
 }
 
-// StageOutdated hands these pages, except Closed ones, to a run's next SeedWorkflow, and counts
-// them.
+// StageOutdated hands these pages, except Closed ones, to a run's next SeedWorkflow.
 func (s *Store) StageOutdated(ctx context.Context, runID int64, domain string) (int64, error) {
 	n, err := s.q.ReprocessStage(ctx, dbsqlc.ReprocessStageParams{
 		RunID: runID, Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain),

@@ -154,7 +154,8 @@ func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []rep
 	return list, total, translate("what a run has trouble with", err)
 }
 
-// StopRun stops a run without a person's decision. It returns false if it did not run or pause.
+// StopRun stops a run without a person's decision, or returns false unless it was running or
+// paused.
 func (s *Store) StopRun(ctx context.Context, id int64, reason string) (bool, error) {
 	n, err := s.q.RunStop(ctx, dbsqlc.RunStopParams{ID: id, Reason: reason})
 	return n > 0, translate("stop run", err)

@@ -106,8 +106,7 @@ func (s *Store) Sessions(ctx context.Context) (v Sessions, err error) {
 const selectAge = `SELECT greatest(age(datfrozenxid), mxid_age(datminmxid))::bigint,
 	current_setting('autovacuum_freeze_max_age')::bigint FROM pg_database WHERE datname = current_database()`
 
-// Age returns the age in transactions of the oldest unfrozen row, and the age of automatic
-// freezing.
+// Age returns the age in transactions of the oldest unfrozen row, and the age of forced freezing.
 func (s *Store) Age(ctx context.Context) (age, freeze int64, err error) {
 	err = s.cataloged(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, selectAge).Scan(&age, &freeze) })
 	return age, freeze, translate("look at the age of the database", err)

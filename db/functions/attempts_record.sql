@@ -89,8 +89,7 @@ BEGIN
             PERFORM robots_save(d);
         END LOOP;
     END IF;
-    -- without a claim nobody finishes the domain: after a filter of seeds, or if its worker seemed
-    -- dead
+    -- a domain without a claim is not finished: after a seed filter, or if its worker seemed dead
     v_unserved := ARRAY(
         SELECT DISTINCT a.domain FROM unnest(v_closed) a
         WHERE (SELECT d.claimed_by FROM domains d WHERE d.domain = a.domain) IS NULL

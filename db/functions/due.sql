@@ -161,7 +161,7 @@ CREATE OR REPLACE FUNCTION finishes_await(p_run_id bigint) RETURNS void LANGUAGE
     SELECT FROM domains d
     WHERE d.claimed_by IS NOT NULL AND (p_run_id IS NULL
         OR EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain))
-    -- | '' makes a sort: for the order alone, Postgres would read all domains by name
+    -- || '' makes a sort: for the order alone, Postgres would read all domains by name
     ORDER BY d.domain || '' FOR KEY SHARE
 $$;
 

@@ -127,7 +127,8 @@ BEGIN
 END
 $$;
 
--- Returns the kind of a link's request. A plain link leads to a page, even to a named sitemap.
+-- Returns the kind of a link's request. A plain link leads to a page, even if a sitemap link
+-- exists.
 CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN p_link = ANY (kinds('announces')) THEN p_link

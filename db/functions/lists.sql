@@ -12,7 +12,8 @@ BEGIN
 END
 $$;
 
--- Returns the most specific entry of a domain on a list, or null. Only workers know addresses.
+-- Returns the most specific entry of a domain on a list, or null. Entries of networks match
+-- addresses, which only a worker knows.
 CREATE OR REPLACE FUNCTION list_entry(p_list text, p_domain text) RETURNS list_entries LANGUAGE plpgsql STABLE AS $$
 DECLARE
     e list_entries;
