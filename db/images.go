@@ -108,7 +108,8 @@ func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance,
 // imageURLsShown bounds the URLs of equal images.
 const imageURLsShown = 5
 
-// ImageCopies lists contents with several URLs, the most first; with alike, the same by looks only.
+// ImageCopies lists contents with several URLs, the most first. With alike it lists contents that
+// look the same but differ in their bytes.
 func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]report.ImageCopies, error) {
 	all, err := readAll(ctx, s, func(q *dbsqlc.Queries) (all []report.ImageCopies, err error) {
 		limit := int32(most) //nolint:gosec // bounded by the caller
