@@ -13,11 +13,11 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// Begin acquires the slots for one attempt and claims its row, or returns how long to wait and
-// why. The slots stay closed even if the process dies.
+// Begin acquires the slots for one attempt and claims its row, or returns the wait and its reason.
+// The slots stay closed even if the process dies.
 //
-// Attempts without a budget begin in groups. Begin waits for its group even if ctx ends,
-// because an unused lease would keep its domain waiting.
+// Attempts without a budget begin in groups. Begin waits for its group even if ctx ends, because
+// an unused lease would keep its domain waiting.
 func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, error) {
 	op := "begin crawl of " + start.URL
 	doc, err := document("the start of a crawl", start)
@@ -59,12 +59,12 @@ func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.CrawlBeginRow] {
 	)
 }
 
-// Record closes an attempt and stores all that follows from it in one transaction: see
-// attempts_record. It releases the slots shared with other domains before, so that these do
-// not wait for the rest. Recorded.Ended is set then, even if the rest fails.
+// Record closes an attempt and stores its results in one transaction (see attempts_record). It
+// first releases the shared slots, so that other domains do not wait for the rest. Recorded.Ended
+// is set then, even if the rest fails.
 //
-// Attempts of different domains that end while others are being recorded share the next
-// transaction. An attempt whose domain rests for a while waits some milliseconds for others.
+// Attempts of different domains that end during a transaction share the next one. An attempt whose
+// domain rests for a while waits some milliseconds for others.
 func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error) {
 	id := strconv.FormatInt(a.CrawlID, 10)
 	op := "record crawl " + id
@@ -95,13 +95,12 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 	return crawl.Recorded{Closed: row.Closed, News: row.News, Facts: facts, Ended: a.Ended}, err
 }
 
-// sharedEnd is a request whose shared slots are released.
 type sharedEnd struct {
 	CrawlID int64              `json:"crawl_id"`
 	Shared  []crawl.SharedSlot `json:"shared"`
 }
 
-// release releases the shared slots of an attempt, and returns when its request had ended.
+// release releases the shared slots of an attempt, and returns the end of its request.
 func (s *Store) release(ctx context.Context, a crawl.Attempt) (time.Time, error) {
 	doc, err := document("the end of a request", sharedEnd{a.CrawlID, a.Shared})
 	if err != nil {
@@ -110,8 +109,7 @@ func (s *Store) release(ctx context.Context, a crawl.Attempt) (time.Time, error)
 	return s.releases.do(ctx, a.Domain, 0, len(doc), func(w *bytes.Buffer) { writeEnded(w, a, doc) })
 }
 
-// writeEnded writes a document with how long ago its attempt ended, rounded down, so that the
-// request does not seem to have ended earlier than it did.
+// writeEnded adds the time since the attempt ended, rounded down so that the end is not too early.
 func writeEnded(w *bytes.Buffer, a crawl.Attempt, doc []byte) {
 	fmt.Fprintf(w, `{"since_end_ms":%d,`, max(time.Since(a.EndedAt).Milliseconds(), 0))
 	w.Write(doc[1:])

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// violationsShown bounds the violations of a kind in an audit.
+	// violationsShown bounds the violations of a kind.
 	violationsShown = 20
-	// auditBatch is the number of pages that one query of an audit returns.
+	// auditBatch is the number of pages in one query.
 	auditBatch = 1000
 )
 
 // AuditGaps computes every gap between two requests to the same domain, address, subnet or
 // registered domain, from the log of requests. runID, if not nil, limits it to the domains of a
-// run. Runs share addresses, subnets and registered domains: their gaps are judged over all runs.
+// run. Shared addresses, subnets and registered domains are judged over all runs.
 func (s *Store) AuditGaps(ctx context.Context, runID *int64) (report.Audit, error) {
 	return readAll(ctx, s, func(q *dbsqlc.Queries) (report.Audit, error) { return auditGaps(ctx, q, runID) })
 }
@@ -69,8 +69,8 @@ func auditShared(ctx context.Context, q *dbsqlc.Queries, kind string, a *report.
 	return report.Gaps(g), nil
 }
 
-// AuditPages calls fn for every request for a page, oldest first, until fn returns an error.
-// runID, if not nil, limits it to a run.
+// AuditPages calls fn for every request for a page, oldest first, until fn returns an error. runID,
+// if not nil, limits it to a run.
 func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(report.AuditedPage) error) error {
 	for after := int64(0); ; {
 		rows, err := s.q.AuditPages(ctx, dbsqlc.AuditPagesParams{After: after, RunID: runID, Max: auditBatch})
@@ -93,7 +93,7 @@ func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(report.Aud
 	}
 }
 
-// RobotsText returns the text of an origin's robots.txt as a fetch found it, or crawl.ErrNotFound.
+// RobotsText returns the text of an origin's robots.txt as fetched, or crawl.ErrNotFound.
 func (s *Store) RobotsText(ctx context.Context, origin string, version int64) (crawl.RobotsText, error) {
 	row, err := s.q.RobotsText(ctx, dbsqlc.RobotsTextParams{Origin: origin, Version: version})
 	return crawl.RobotsText{Body: row.Body, Rules: row.Rules}, translate("robots.txt of "+origin, err)

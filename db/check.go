@@ -9,14 +9,14 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// Discrepancy describes rows that do not agree. ID is that of a run, a page or a crawl, if any.
+// Discrepancy describes inconsistent rows. ID is the id of a run, a page or a crawl, if any.
 type Discrepancy struct {
 	Domain string
 	ID     int64
 	What   string
 }
 
-// checkSpan bounds each statement of a check, so that workers do not wait for it for long.
+// checkSpan bounds each statement of a check, so that workers do not wait long for it.
 const checkSpan = 20 * time.Second
 
 func discrepancies[T any](
@@ -41,7 +41,7 @@ func (s *Store) LastIDs(ctx context.Context) (page, crawl int64, err error) {
 	return row.Page, row.Crawl, translate("look for the last page", err)
 }
 
-// CheckDue finds domains that are due earlier than their rows say.
+// CheckDue finds domains that are due earlier than their rows state.
 func (s *Store) CheckDue(ctx context.Context, domains []string) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "compare when domains are due",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckDueRow, error) { return q.CheckDue(ctx, domains) },
@@ -50,7 +50,7 @@ func (s *Store) CheckDue(ctx context.Context, domains []string) ([]Discrepancy, 
 		})
 }
 
-// RepairDue computes again when domains are due.
+// RepairDue recomputes when domains are due.
 func (s *Store) RepairDue(ctx context.Context, domains []string) error {
 	return retry(ctx, "note when domains are due", func() error { return s.q.RepairDue(ctx, domains) })
 }
@@ -64,8 +64,7 @@ func (s *Store) CheckTotals(ctx context.Context, domains []string) ([]Discrepanc
 		})
 }
 
-// RepairTotals counts the totals of a domain again, in all its runs. Attempts that end meanwhile
-// wait, and are counted on top.
+// RepairTotals recounts the totals of a domain in all its runs. Attempts meanwhile wait.
 func (s *Store) RepairTotals(ctx context.Context, domain string) error {
 	return s.change(ctx, "count the totals of "+domain, func(q *dbsqlc.Queries) error {
 		if _, err := q.RunDomainsLock(ctx, domain); err != nil {
@@ -89,7 +88,7 @@ func (s *Store) CheckBudgets(ctx context.Context) ([]Discrepancy, error) {
 		})
 }
 
-// RepairBudgets counts the used budgets of a run again.
+// RepairBudgets recounts the used budgets of a run.
 func (s *Store) RepairBudgets(ctx context.Context, runID int64) error {
 	return s.change(ctx, "count what a run has used", func(q *dbsqlc.Queries) error {
 		if _, err := q.RunBudgetLock(ctx, runID); err != nil {
@@ -99,7 +98,7 @@ func (s *Store) RepairBudgets(ctx context.Context, runID int64) error {
 	})
 }
 
-// CheckOpen finds attempts that are in flight by their rows, but that no worker makes.
+// CheckOpen finds attempts that are in flight by their rows but have no worker.
 func (s *Store) CheckOpen(ctx context.Context, domains []string) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for attempts that nobody makes",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckOpenRow, error) { return q.CheckOpen(ctx, domains) },
@@ -125,8 +124,7 @@ func (s *Store) RepairOpen(ctx context.Context, domain string, crawlID int64) er
 	})
 }
 
-// CheckKeywords finds pages that this program has read and that lack their terms. It checks the
-// ids after one and up to another.
+// CheckKeywords finds pages with ids in (after, upto] that this program has read, without terms.
 func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for pages without terms",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckKeywordsRow, error) {
@@ -135,14 +133,13 @@ func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrep
 		func(r dbsqlc.CheckKeywordsRow) Discrepancy { return Discrepancy{ID: r.ID, What: r.Url} })
 }
 
-// RepairKeywords marks pages to be read anew at their next request, if they still lack their terms.
+// RepairKeywords makes the next request to these pages read them anew, if they still lack terms.
 func (s *Store) RepairKeywords(ctx context.Context, pages []int64) error {
 	_, err := retryConflicts(ctx, "have pages read anew", func() (int64, error) { return s.q.RepairKeywords(ctx, pages) })
 	return err
 }
 
-// CheckRevisits finds pages without a time for the next visit, in runs that visit their pages again. It
-// checks the ids after one and up to another.
+// CheckRevisits finds pages with ids in (after, upto] that lack a time for their next visit.
 func (s *Store) CheckRevisits(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for pages without a next visit",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckRevisitsRow, error) {
@@ -153,7 +150,7 @@ func (s *Store) CheckRevisits(ctx context.Context, after, upto int64) ([]Discrep
 		})
 }
 
-// RepairRevisits has such pages visited now, and returns how many visits that are.
+// RepairRevisits schedules such pages for now, and returns their number.
 func (s *Store) RepairRevisits(ctx context.Context, after, upto int64) (int64, error) {
 	return retryConflicts(ctx, "have pages visited again", func() (int64, error) {
 		return s.q.RepairRevisits(ctx, dbsqlc.RepairRevisitsParams{After: after, Upto: upto})

@@ -15,15 +15,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// ErrURL says that a database URL cannot be read.
+// ErrURL reports an invalid database URL.
 var ErrURL = errors.New("database URL")
 
-// parseURL reads a database URL. What is wrong with one is told without its
-// password: pgx leaves out some passwords only, and of those with special characters
-// it quotes pieces.
+// parseURL parses a database URL. Its errors omit the password, which pgx omits only in part.
 func parseURL(url string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
-	// pgxpool does not tell its own default from a given value
+	// pgxpool does not distinguish its own default from a given value
 	plain, err2 := pgx.ParseConfig(url)
 	if err != nil || err2 != nil {
 		return nil, fmt.Errorf("%w: %s", ErrURL, describeURL(url))
@@ -38,8 +36,7 @@ func parseURL(url string) (*pgxpool.Config, error) {
 	return cfg, nil
 }
 
-// describeURL says what is wrong with a URL that cannot be read: what pgx says of it
-// without its secrets.
+// describeURL returns the error of pgx for an invalid URL, without secrets.
 func describeURL(url string) string {
 	scheme, rest, isURL := strings.Cut(url, "://")
 	if !isURL {
@@ -57,7 +54,7 @@ const malformedUser = "its user name or password is malformed: percent-encode sp
 
 var passwordParameter = regexp.MustCompile(`[a-z]*password=[^&]*`)
 
-// reason is what pgx says of a URL without secrets; empty if it can be read.
+// reason returns that error; empty if the URL is valid.
 func reason(url string) string {
 	if _, err := pgxpool.ParseConfig(url); err != nil {
 		return err.Error()
@@ -65,19 +62,17 @@ func reason(url string) string {
 	return ""
 }
 
-// A network that drops what is sent, without a word, leaves both ends of a connection waiting.
-// By themselves Linux gives up after a quarter of an hour, and a Postgres that waits for its
-// client after two hours: so long nobody could have the rows that the client's transaction has
-// locked.
+// If a network drops packets silently, both ends of a connection wait: Linux for a quarter of an
+// hour, Postgres for two hours, with the rows of the client's transaction locked.
 const (
-	// vanishedAfter is how long the other end may be silent before a client takes the connection for lost.
+	// vanishedAfter bounds the silence of the other end before a client gives up the connection.
 	vanishedAfter = 30 * time.Second
-	// probes is how often it is asked in that time.
+	// probes is the number of probes in that time.
 	probes = 4
 )
 
-// serverProbes have Postgres end a session, and its transaction, whose client has been silent for a
-// minute. The client has given up by then.
+// serverProbes make Postgres end a session, and its transaction, after a minute without its
+// client. The client has given up by then.
 //
 //nolint:gochecknoglobals // a constant, but for its type
 var serverProbes = map[string]string{
@@ -85,8 +80,8 @@ var serverProbes = map[string]string{
 	"tcp_user_timeout": "60000",
 }
 
-// noticeVanished has both ends of a pool's connections notice that the other one is gone. What
-// the URL asks of the server wins.
+// noticeVanished makes both ends of a connection detect its loss. Settings of the URL take
+// precedence.
 func noticeVanished(cfg *pgxpool.Config) {
 	host := cfg.ConnConfig.Host
 	if isLocal(host) {
@@ -106,7 +101,7 @@ func noticeVanished(cfg *pgxpool.Config) {
 	}
 }
 
-// isLocal reports whether a host of a database URL is this machine: a socket, or a loopback address.
+// isLocal reports whether a host of a database URL is this machine, by socket or loopback address.
 func isLocal(host string) bool {
 	if strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" {
 		return true
@@ -115,16 +110,15 @@ func isLocal(host string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// The roles of connections: roles.sql says what each may do.
+// The roles of connections, with the rights in roles.sql.
 const (
 	workerRole = "mosey_worker"
 	readerRole = "mosey_reader"
 )
 
-// begin leaves values out of Postgres' log, if the login may. Then it sets the first of the roles
-// that the login may set; without one it keeps the login's rights. Since Postgres 16 a membership
-// may come without that right. Roles belong to a whole server, so the reader's may have no rights in
-// this database yet.
+// begin omits values from Postgres' log, if the login may. Then it sets the first role that the
+// login may set, or else keeps the login's rights. Since Postgres 16 a membership may lack that
+// right. Roles belong to a whole server, so the reader's may have no rights in this database yet.
 const begin = `SELECT set_config('log_parameter_max_length_on_error', '0', false),
     CASE WHEN has_parameter_privilege('log_parameter_max_length', 'SET') THEN set_config('log_parameter_max_length', '0', false) END,
     (SELECT set_config('role', r.rolname, false) FROM (
@@ -142,8 +136,8 @@ func beginAs(roles ...string) func(context.Context, *pgx.Conn) error {
 	}
 }
 
-// OpenReader is Open for reading alone, in read-only transactions. If the login does not have the
-// reader's role, it reads by the worker's or with its own rights.
+// OpenReader is Open for read-only transactions. If the login lacks the reader's role, it uses the
+// worker's or its own rights.
 func OpenReader(ctx context.Context, url string) (*Store, error) {
 	return open(ctx, url, readOnly)
 }

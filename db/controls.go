@@ -9,17 +9,16 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// SetControl stores a person's decision about a domain, known or not, in place of an earlier one
-// of its kind. It holds from the next request on. A Decision that was stored before changes
-// nothing, so that it does not undo later decisions.
+// SetControl stores a person's decision about a domain, known or not, in place of an earlier one of
+// its kind, from the next request on. A repeated Decision does not undo later ones.
 func (s *Store) SetControl(ctx context.Context, domain string, c crawl.Control) error {
 	return s.change(ctx, "set the "+string(c.Type)+" of "+domain, func(q *dbsqlc.Queries) error {
 		return setControl(ctx, q, domain, c)
 	})
 }
 
-// BlockToForget blocks a domain, and stores that the texts of its pages are to be erased. Another
-// call before the end resumes the erasure.
+// BlockToForget blocks a domain, and stores that its texts are to be erased. A repeated call
+// resumes the erasure.
 func (s *Store) BlockToForget(ctx context.Context, domain string, c crawl.Control) error {
 	c.Type = crawl.ControlBlock
 	return s.change(ctx, "block "+domain, func(q *dbsqlc.Queries) error {
@@ -86,14 +85,13 @@ func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...cr
 	})
 }
 
-// RetryDomain requests a domain again that was given up, and its origins whose robots.txt could
-// not be read. One request decides then. It returns crawl.ErrNotFound if there is neither. The
-// server's wishes and people's decisions still hold.
+// RetryDomain allows one request to a given-up domain, and to its origins with an unreadable
+// robots.txt, to decide again. It returns crawl.ErrNotFound without such failures.
 func (s *Store) RetryDomain(ctx context.Context, domain string) error {
 	return s.change(ctx, "trouble of "+domain, func(q *dbsqlc.Queries) error { return wake(ctx, q, domain, 0, true) })
 }
 
-// wake computes again when a domain is due. It returns crawl.ErrNotFound if nothing was lifted,
+// wake recomputes when a domain is due. It returns crawl.ErrNotFound if nothing was lifted,
 // neither by the caller nor, with troubles, here.
 func wake(ctx context.Context, q *dbsqlc.Queries, domain string, lifted int64, troubles bool) error {
 	if troubles {

@@ -12,8 +12,7 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// Next returns the facts of a domain, after closing attempts whose worker died and
-// whose lease has run out. It claims nothing.
+// Next closes attempts of dead workers whose lease has ended, and returns the facts of a domain.
 func (s *Store) Next(ctx context.Context, domain string) (crawl.Facts, error) {
 	data, err := retryConflicts(ctx, "facts of "+domain, func() ([]byte, error) { return s.q.DomainNext(ctx, domain) })
 	return s.facts(data, err)
@@ -25,17 +24,15 @@ func (s *Store) Facts(ctx context.Context, domain string) (crawl.Facts, error) {
 	return s.facts(data, translate("facts of "+domain, err))
 }
 
-// PageFacts returns the facts of a page: for each run of its domain, the run's last crawl of the
-// page, open or closed.
+// PageFacts returns the facts of a page: its last crawl in each run of its domain, open or closed.
 func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts, error) {
 	data, err := s.q.PageFacts(ctx, dbsqlc.PageFactsParams{Domain: domain, Url: url})
 	return s.facts(data, translate("facts of "+url, err))
 }
 
-// Abandon takes back an attempt that could not be made, through no fault of the page. The page is
-// pending again. The domain's slot closes for the delay, and shared slots for their own delays;
-// with a delay of 0 all slots are free at once. spared is set if the domain could not be reached
-// for an unknown reason.
+// Abandon takes back an attempt that failed through no fault of the page, which is pending again.
+// The slots close for their delays; with a delay of 0 all are free at once. spared is set if the
+// domain could not be reached for an unknown reason.
 func (s *Store) Abandon(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string,
 ) error {
@@ -50,15 +47,14 @@ func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.CrawlAb
 	return retry(ctx, "abandon crawl "+strconv.FormatInt(p.CrawlID, 10), func() error { return s.q.CrawlAbandon(ctx, p) })
 }
 
-// Keep extends an attempt's lease of its domain to hold from now on, unless the attempt has lost it.
+// Keep extends an attempt's lease of its domain from now on, unless the attempt has lost it.
 func (s *Store) Keep(ctx context.Context, domain string, crawlID int64, hold time.Duration) error {
 	op := "keep the lease of crawl " + strconv.FormatInt(crawlID, 10)
 	return translate(op, s.q.CrawlKeep(ctx, dbsqlc.CrawlKeepParams{Domain: domain, CrawlID: crawlID, HoldMs: ms(hold)}))
 }
 
-// TakeBack is Abandon for an attempt that had a connection to the site. Its row stays, because
-// every request has a row, but counts for nothing. robots is the version of the robots.txt that
-// allowed it.
+// TakeBack is Abandon for an attempt that had a connection to the site. Its row stays for audits,
+// but counts for nothing. robots is the version of the robots.txt that allowed it.
 func (s *Store) TakeBack(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64,
 ) error {
@@ -85,7 +81,7 @@ func (s *Store) ExpireRobots(ctx context.Context, origin string) error {
 	return translate("expire the robots.txt of "+origin, s.q.RobotsExpire(ctx, origin))
 }
 
-// facts decodes what a query has returned.
+// facts decodes the facts from a query.
 func (s *Store) facts(data []byte, err error) (f crawl.Facts, _ error) {
 	if err != nil {
 		return f, err
@@ -106,7 +102,7 @@ func (s *Store) facts(data []byte, err error) (f crawl.Facts, _ error) {
 // settingsKept bounds the settings in the cache.
 const settingsKept = 1000
 
-// settingsOf decodes settings, and caches them by their text because every page needs them.
+// settingsOf decodes settings and caches them by their text, because every page needs them.
 func (s *Store) settingsOf(data []byte) (settings.Settings, error) {
 	s.settingsMu.Lock()
 	defer s.settingsMu.Unlock()

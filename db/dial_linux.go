@@ -5,11 +5,10 @@ import (
 	"syscall"
 )
 
-// tcpUserTimeout is TCP_USER_TIMEOUT, which package syscall does not have.
+// tcpUserTimeout is TCP_USER_TIMEOUT, which package syscall lacks.
 const tcpUserTimeout = 18
 
-// boundSilence bounds how long what was sent may be without an answer of the other end's system:
-// it is not asked by probes meanwhile.
+// boundSilence bounds the wait for acknowledgments of sent data, because there are no probes then.
 func boundSilence(network, _ string, c syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return nil

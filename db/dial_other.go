@@ -4,5 +4,5 @@ package db
 
 import "syscall"
 
-// boundSilence is for Linux alone. Elsewhere the system's own bound holds.
+// boundSilence does nothing: only Linux has this bound.
 func boundSilence(_, _ string, _ syscall.RawConn) error { return nil }

@@ -38,16 +38,14 @@ func domainListing(d dbsqlc.Domain) report.DomainListing {
 }
 
 const (
-	// domainsCounted is the number of domains that one transaction counts.
 	domainsCounted = 500
-	// domainsPrioritized is the number of domains whose priorities one transaction computes, and
+	// domainsPrioritized is the number of domains in one transaction that computes priorities, and
 	// prioritizeParallel the number of such transactions at a time.
 	domainsPrioritized = 5000
 	prioritizeParallel = 4
 )
 
-// CountDomains counts the pages and attempts of all domains. It calls told now and then with
-// about the number of domains so far.
+// CountDomains counts the pages and attempts of all domains, and reports its progress to told.
 func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) error {
 	return batches(ctx, "count domains", domainsCounted, told, func(after int64) (int64, error) {
 		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Most: domainsCounted})
@@ -81,8 +79,8 @@ func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64))
 	return group.Wait()
 }
 
-// GroupDomains looks up the registered domain of all domains again, in steps like CountDomains.
-// The stored names come from the public suffix list of the version that found the domains.
+// GroupDomains recomputes the registered domains of all domains, in steps like CountDomains,
+// because the version that found them had another public suffix list.
 func (s *Store) GroupDomains(ctx context.Context, told func(domains int64)) error {
 	return batches(ctx, "group domains", domainsPrioritized, told, func(after int64) (int64, error) {
 		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Most: domainsPrioritized})
@@ -97,8 +95,7 @@ func (s *Store) GroupDomains(ctx context.Context, told func(domains int64)) erro
 	})
 }
 
-// batches calls next with the last id that it has returned until that is 0, and told with about
-// the number of rows so far.
+// batches calls next with its last result until that is 0, and reports its progress to told.
 func batches(ctx context.Context, what string, size int64, told func(int64), next func(after int64) (int64, error)) error {
 	for after, n := int64(0), size; ; n += size {
 		last, err := retryConflicts(ctx, what, func() (int64, error) { return next(after) })

@@ -17,8 +17,7 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// CrowdRun stores whether a run has more due domains than may be active. full is set if no more
-// may be active.
+// CrowdRun stores whether a run has more due domains than may be active. full is set at the limit.
 func (s *Store) CrowdRun(ctx context.Context, runID int64, full bool) error {
 	return translate("look whether domains wait", s.q.RunCrowd(ctx, dbsqlc.RunCrowdParams{RunID: runID, IsFull: full}))
 }
@@ -26,8 +25,8 @@ func (s *Store) CrowdRun(ctx context.Context, runID int64, full bool) error {
 // expireMost bounds the claims that one call ends.
 const expireMost = 10_000
 
-// ExpireClaims ends the claims on domains that have run out, and returns their number. A workflow
-// that still runs takes its claim again with its next request.
+// ExpireClaims ends expired claims on domains, and returns their number. A workflow that still
+// runs takes its claim again with its next request.
 func (s *Store) ExpireClaims(ctx context.Context) (int, error) {
 	var n int32
 	err := s.change(ctx, "end claims", func(q *dbsqlc.Queries) error {
@@ -45,8 +44,8 @@ func (s *Store) ExpireClaims(ctx context.Context) (int, error) {
 	return int(n), err
 }
 
-// ClaimDomains claims up to most domains that have due work for a run: those with the fewest
-// turns, by priority. The claims last crawl.ClaimStart; the first request renews them.
+// ClaimDomains claims up to most domains with due work for a run: those with the fewest turns, by
+// priority. The claims last crawl.ClaimStart; the first request renews them.
 func (s *Store) ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error) {
 	return retryConflicts(ctx, "claim domains", func() ([]string, error) {
 		return s.q.DomainsClaim(ctx, dbsqlc.DomainsClaimParams{
@@ -61,8 +60,8 @@ func (s *Store) RenewClaim(ctx context.Context, domain string, span time.Duratio
 	return translate("renew the claim on "+domain, err)
 }
 
-// FinishDomain releases a domain's claim if decide says so. decide gets the facts while nothing can
-// be added to the domain. FinishDomain reports whether it released the claim.
+// FinishDomain releases a domain's claim if decide allows it, and reports whether it did. decide
+// gets the facts while nothing can be added to the domain.
 func (s *Store) FinishDomain(
 	ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool),
 ) (finished bool, err error) {
@@ -89,18 +88,18 @@ func (s *Store) FinishDomain(
 	if err != nil || !finished {
 		return finished, err
 	}
-	// not in the transaction above, whose lock others wait for: many pages take long
+	// after the transaction above, because others wait for its lock: many pages take long
 	return true, retry(ctx, "count domain "+domain, func() error { return s.q.DomainsCount(ctx, []string{domain}) })
 }
 
-// RefuseDomain defers a domain if this process's own rule forbids all its addresses, addr among them.
+// RefuseDomain defers a domain if this process may request none of its addresses, addr among them.
 func (s *Store) RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error {
 	err := s.q.DomainRefuse(ctx, dbsqlc.DomainRefuseParams{Domain: domain, Ip: addr, WaitMs: ms(wait), Reason: reason})
 	return translate("refuse "+domain, err)
 }
 
 // PermitNetworks lifts the deferral of domains whose refused address is in one of these networks,
-// which may be requested now. It returns the number of domains.
+// which are allowed now. It returns the number of domains.
 func (s *Store) PermitNetworks(ctx context.Context, networks []netip.Prefix) (int, error) {
 	texts := mapped(networks, func(n netip.Prefix) string { return n.Masked().String() })
 	n, err := retryConflicts(ctx, "permit networks", func() (int32, error) { return s.q.DomainsPermit(ctx, texts) })
@@ -108,21 +107,21 @@ func (s *Store) PermitNetworks(ctx context.Context, networks []netip.Prefix) (in
 }
 
 const (
-	// runsMost bounds the runs that are named for a domain.
+	// runsMost bounds the runs of DomainRuns.
 	runsMost = 100
 	// recentShown bounds the attempts and the traps in a report.
 	recentShown = 10
-	// patternsRead bounds the patterns that a report looks at.
+	// patternsRead bounds the patterns that a report reads.
 	patternsRead = 200
 )
 
-// DomainRuns returns the names of the running runs that a domain is part of.
+// DomainRuns returns the names of the running runs with the domain.
 func (s *Store) DomainRuns(ctx context.Context, domain string) ([]string, error) {
 	names, err := s.q.DomainRuns(ctx, dbsqlc.DomainRunsParams{Domain: domain, Max: runsMost})
 	return names, translate("runs of "+domain, err)
 }
 
-// Domain reports what is known about a domain, or crawl.ErrNotFound.
+// Domain reports on a domain, or returns crawl.ErrNotFound.
 func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error) {
 	d, err := s.q.DomainGet(ctx, domain)
 	if err != nil {
@@ -171,7 +170,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	return rep, nil
 }
 
-// priorityParts returns the parts that add to the priority of a domain, or subtract from it.
+// priorityParts returns the terms of a domain's priority.
 func (s *Store) priorityParts(ctx context.Context, domain string) (map[string]float32, error) {
 	rows, err := s.q.DomainPriority(ctx, domain)
 	parts := make(map[string]float32)
@@ -183,7 +182,7 @@ func (s *Store) priorityParts(ctx context.Context, domain string) (map[string]fl
 	return parts, translate("priority of "+domain, err)
 }
 
-// stopped returns the patterns that the latest run does not request any more, at most recentShown.
+// stopped returns at most recentShown patterns that the latest run does not request any more.
 func stopped(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
 	known := make(map[string]crawl.PatternFacts, len(rows))
 	wider := make(map[string]bool)
@@ -210,8 +209,7 @@ func stopped(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
 	return found
 }
 
-// ResetTraps clears the counts of a domain's URL patterns. Running runs decide again about the
-// pages that these patterns have stopped.
+// ResetTraps clears the counts of a domain's URL patterns, and decides again about stopped pages.
 func (s *Store) ResetTraps(ctx context.Context, domain string) error {
 	return retry(ctx, "reset the traps of "+domain, func() error { return s.q.DomainResetPatterns(ctx, domain) })
 }

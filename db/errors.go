@@ -12,8 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// SQLSTATE codes (appendix A of the manual of Postgres). The first three go away when the
-// transaction is run again.
+// SQLSTATE codes (appendix A of the manual of Postgres). A retry may succeed after the first three.
 const (
 	codeSerializationFailure = "40001"
 	codeDeadlockDetected     = "40P01"
@@ -23,7 +22,7 @@ const (
 	codeCanceled             = "57014" // by its time-out or by its caller
 )
 
-// translate names the operation and turns errors of pgx into those of package crawl.
+// translate names the operation and maps errors of pgx to those of package crawl.
 func translate(op string, err error) error {
 	switch {
 	case err == nil:
@@ -46,12 +45,12 @@ func codeOf(err error) string {
 	return ""
 }
 
-// TimedOut reports whether a statement took longer than it may.
+// TimedOut reports whether a statement exceeded its time limit.
 func TimedOut(err error) bool {
 	return codeOf(err) == codeCanceled || errors.Is(err, context.DeadlineExceeded)
 }
 
-// isConflict reports whether running the transaction again may succeed.
+// isConflict reports whether a retry of the transaction may succeed.
 func isConflict(err error) bool {
 	code := codeOf(err)
 	return code == codeSerializationFailure || code == codeDeadlockDetected

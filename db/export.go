@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	// exportBatch is the number of rows that one statement reads. Links are some more, because
-	// all links of the last page come.
+	// exportBatch is the number of rows in one statement, but links of the last page may exceed it.
 	exportBatch = 5000
-	// exportLinkPages is the same in pages, if the number of their links is unknown.
+	// exportLinkPages is the number of pages if the number of their links is unknown.
 	exportLinkPages = 100
 )
 
 // ExportPages reads the next pages after a key, by id, or of one domain by URL. A batch may be
-// empty if the filter leaves all of it out. At the end next is after.
+// empty because of the filter. At the end next is after.
 func (s *Store) ExportPages(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey,
 ) (pages []report.PageRow, next report.ExportKey, err error) {
@@ -62,7 +61,7 @@ func (s *Store) ExportPages(
 	return pages, next, nil
 }
 
-// exportPagesOfDomain returns the ids of the next pages of a domain by URL, at most most.
+// exportPagesOfDomain returns the ids of at most most next pages of a domain by URL.
 func (s *Store) exportPagesOfDomain(
 	ctx context.Context, domain string, after report.ExportKey, most int32,
 ) (ids []int64, next report.ExportKey, err error) {
@@ -73,7 +72,6 @@ func (s *Store) exportPagesOfDomain(
 	return ids, next, err
 }
 
-// lastOf adds the key of the last of the ids that a query has returned.
 func lastOf(ids []int64, err error) ([]int64, report.ExportKey, error) {
 	var last report.ExportKey
 	if len(ids) > 0 {
@@ -82,8 +80,7 @@ func lastOf(ids []int64, err error) ([]int64, report.ExportKey, error) {
 	return ids, last, err
 }
 
-// exportPagesWith returns the ids of the next pages that have links, or images: of all such pages
-// by keys, or of a domain's pages.
+// exportPagesWith returns the ids of the next pages with links or images, of one domain or of all.
 func (s *Store) exportPagesWith(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey, keys func() ([]int64, error),
 ) (ids []int64, next report.ExportKey, err error) {
@@ -94,7 +91,7 @@ func (s *Store) exportPagesWith(
 	return slices.Compact(ids), next, err
 }
 
-// ExportLinks reads links as ExportPages reads pages, by the pages that have them.
+// ExportLinks reads links as ExportPages reads pages, by their pages.
 func (s *Store) ExportLinks(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey,
 ) (links []report.LinkRow, next report.ExportKey, err error) {
@@ -120,8 +117,7 @@ func (s *Store) ExportLinks(
 	return links, next, translate("read links", err)
 }
 
-// ExportCrawls reads closed crawls as ExportPages reads pages, those of one domain in the order in
-// which they ended.
+// ExportCrawls reads closed crawls as ExportPages reads pages; of one domain in the order of ends.
 func (s *Store) ExportCrawls(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey,
 ) (crawls []report.CrawlRow, next report.ExportKey, err error) {
@@ -164,11 +160,11 @@ func (s *Store) ExportCrawls(
 	return crawls, next, translate("read crawls", err)
 }
 
-// laterBy is how much later than a crawl another with a smaller id may have been made: by far more than
-// a transaction takes.
+// laterBy bounds how much later than a crawl another one with a smaller id may have been made,
+// with a wide margin over the duration of a transaction.
 const laterBy = time.Hour
 
-// exportCrawlKeys returns the next ids, and none once all that follow are too new for the filter.
+// exportCrawlKeys returns the next ids; empty once all that follow are too new for the filter.
 func (s *Store) exportCrawlKeys(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey,
 ) (ids []int64, next report.ExportKey, err error) {

@@ -21,8 +21,7 @@ func (s *Store) NoteForgotten(ctx context.Context, domain string) error {
 	return translate("store that "+domain+" is forgotten", s.q.ForgetDone(ctx, domain))
 }
 
-// Forgotten reports whether the texts of a domain's pages were erased, or are to be; nil means
-// neither.
+// Forgotten reports whether a domain's texts are erased, or are to be; nil means neither.
 func (s *Store) Forgotten(ctx context.Context, domain string) (*report.Forgotten, error) {
 	row, err := s.q.ForgottenGet(ctx, domain)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -31,7 +30,7 @@ func (s *Store) Forgotten(ctx context.Context, domain string) (*report.Forgotten
 	return new(forgotten(row)), translate("look whether "+domain+" is forgotten", err)
 }
 
-// HalfForgotten returns domains whose texts may not be erased completely, at most most.
+// HalfForgotten returns at most most domains that may still have texts.
 func (s *Store) HalfForgotten(ctx context.Context, most int) ([]report.Forgotten, error) {
 	rows, err := s.q.ForgottenOpen(ctx, int32Of(most))
 	return mapped(rows, forgotten), translate("look for domains that are not forgotten yet", err)
@@ -41,9 +40,8 @@ func forgotten(r dbsqlc.Forgotten) report.Forgotten {
 	return report.Forgotten{Domain: r.Domain, AskedAt: r.AskedAt, By: r.AskedBy, Reason: r.Reason, DoneAt: valueOf(r.DoneAt)}
 }
 
-// InFlight returns until when a request to a domain may be in flight, and until when its workflow
-// has claimed it; zero means not. It closes an attempt whose lease has ended, so that nothing can
-// be recorded of it any more.
+// InFlight returns the end of the lease of a request to a domain, and of its claim; zero means not
+// held. It first closes an attempt whose lease has ended.
 func (s *Store) InFlight(ctx context.Context, domain string) (request, claim time.Time, err error) {
 	err = retry(ctx, "look what is in flight of "+domain, func() error {
 		if err := s.q.DomainsReap(ctx, []string{domain}); err != nil {
@@ -56,7 +54,7 @@ func (s *Store) InFlight(ctx context.Context, domain string) (request, claim tim
 	return request, claim, err
 }
 
-// PagesOf are the next pages of a domain after a URL, at most ForgetStep, and the URL of the last.
+// PagesOf returns at most ForgetStep pages of a domain after a URL, and the URL of the last.
 func (s *Store) PagesOf(ctx context.Context, domain, after string) (pages []int64, last string, err error) {
 	rows, err := s.q.ForgetNext(ctx, dbsqlc.ForgetNextParams{Domain: domain, After: after, Most: ForgetStep})
 	for _, r := range rows {
@@ -65,17 +63,17 @@ func (s *Store) PagesOf(ctx context.Context, domain, after string) (pages []int6
 	return pages, last, translate("read the pages of "+domain, err)
 }
 
-// ForgetPages erases the texts of pages, and returns how many rows had any.
+// ForgetPages erases the texts of pages, and returns the number of rows with texts.
 func (s *Store) ForgetPages(ctx context.Context, pages []int64) (int64, error) {
 	return retryConflicts(ctx, "erase what pages said", func() (int64, error) { return s.q.ForgetPages(ctx, pages) })
 }
 
-// ForgetRobots erases what the robots.txt files of a domain have said.
+// ForgetRobots erases the texts of a domain's robots.txt files.
 func (s *Store) ForgetRobots(ctx context.Context, domain string) (int64, error) {
 	return retryConflicts(ctx, "erase its robots.txt", func() (int64, error) { return s.q.ForgetRobots(ctx, domain) })
 }
 
-// ForgetPatterns erases the next patterns of a domain's URLs, and returns the last; empty at the end.
+// ForgetPatterns erases the next patterns of a domain, and returns the last; empty at the end.
 func (s *Store) ForgetPatterns(ctx context.Context, domain, after string) (last string, changed int64, err error) {
 	row, err := retryConflicts(ctx, "erase what pages share", func() (dbsqlc.ForgetPatternsRow, error) {
 		return s.q.ForgetPatterns(ctx, dbsqlc.ForgetPatternsParams{Domain: domain, After: after, Most: ForgetStep})
@@ -83,22 +81,22 @@ func (s *Store) ForgetPatterns(ctx context.Context, domain, after string) (last 
 	return row.Last, row.Changed, err
 }
 
-// ImagesNamed returns the images on other hosts that pages of a domain name, by the images' page ids.
+// ImagesNamed returns images on other hosts that pages of a domain name, by the images' page ids.
 func (s *Store) ImagesNamed(ctx context.Context, domain string, pages []int64) ([]int64, error) {
 	named, err := s.q.ForgetNamed(ctx, dbsqlc.ForgetNamedParams{Domain: domain, Pages: pages})
 	return named, translate("read which images pages name", err)
 }
 
-// ImagesAlone returns the images, of these, that no page of another domain names now.
+// ImagesAlone returns the given images that no page of another domain names now.
 func (s *Store) ImagesAlone(ctx context.Context, domain string, images []int64) ([]int64, error) {
 	alone, err := s.q.ForgetAlone(ctx, dbsqlc.ForgetAloneParams{Domain: domain, Pages: images})
 	return alone, translate("read which pages name images", err)
 }
 
-// OwnContent is a content that only these images have, by the ids of their pages.
+// OwnContent is a content that only these images have, by their page ids.
 type OwnContent struct {
 	SHA256 string
-	// Stored is set if its bytes, or a small picture, should be in the store.
+	// Stored is set if its bytes or a small picture should be in the store.
 	Stored bool
 	Images []int64
 }
@@ -112,13 +110,13 @@ func (s *Store) ImageContentsOf(ctx context.Context, images []int64) ([]OwnConte
 }
 
 // ForgetImages erases the results of images' fetches, and contents that no image has then. Delete
-// their bytes before. It returns how many images had a result.
+// their bytes before. It returns the number of images with a result.
 func (s *Store) ForgetImages(ctx context.Context, images []int64) (int64, error) {
 	return retryConflicts(ctx, "erase what images were", func() (int64, error) { return s.q.ForgetImages(ctx, images) })
 }
 
-// UnusedContents returns the contents that no image has, of the next ones after after, and the last
-// of these; empty at the end.
+// UnusedContents returns the next contents without an image, and the last one read; empty at the
+// end.
 func (s *Store) UnusedContents(ctx context.Context, after string) (unused []OwnContent, last string, err error) {
 	rows, err := s.q.ForgetContentsAfter(ctx, dbsqlc.ForgetContentsAfterParams{After: after, Most: ForgetStep})
 	for _, r := range rows {
@@ -129,12 +127,12 @@ func (s *Store) UnusedContents(ctx context.Context, after string) (unused []OwnC
 	return unused, last, translate("read contents that no image has", err)
 }
 
-// DropContents deletes the contents, of these, that no image has. It returns their number.
+// DropContents deletes the given contents that no image has, and returns their number.
 func (s *Store) DropContents(ctx context.Context, sha256 []string) (int64, error) {
 	return retryConflicts(ctx, "drop contents", func() (int64, error) { return s.q.ForgetContentsDrop(ctx, sha256) })
 }
 
-// PendingAttempt is an attempt that is not closed.
+// PendingAttempt is an open attempt.
 type PendingAttempt struct {
 	ID               int64
 	Domain, URL, Run string
@@ -142,7 +140,7 @@ type PendingAttempt struct {
 	InFlight         bool
 }
 
-// PendingOf returns the attempts at pages that are not closed.
+// PendingOf returns the open attempts at pages.
 func (s *Store) PendingOf(ctx context.Context, pages []int64) ([]PendingAttempt, error) {
 	rows, err := s.q.ForgetPending(ctx, pages)
 	return mapped(rows, func(r dbsqlc.ForgetPendingRow) PendingAttempt {
@@ -150,14 +148,13 @@ func (s *Store) PendingOf(ctx context.Context, pages []int64) ([]PendingAttempt,
 	}), translate("read what is pending", err)
 }
 
-// PagesCalled returns the pages of other domains that pages of a domain link to, if a search finds
-// them by the texts of links.
+// PagesCalled returns linked pages of other domains that a search finds by the texts of links.
 func (s *Store) PagesCalled(ctx context.Context, domain string, pages []int64) ([]int64, error) {
 	called, err := s.q.ForgetCalled(ctx, dbsqlc.ForgetCalledParams{Domain: domain, Pages: pages})
 	return called, translate("read what pages call others", err)
 }
 
-// linkedOf returns the indexed pages of other domains to which a domain's pages link.
+// linkedOf returns the indexed pages of other domains that a domain's pages link to.
 func (s *Store) linkedOf(ctx context.Context, domain string) (map[int64]bool, error) {
 	linked := map[int64]bool{}
 	for after := ""; ; {
@@ -176,8 +173,7 @@ func (s *Store) linkedOf(ctx context.Context, domain string) (map[int64]bool, er
 	}
 }
 
-// isForgotten reports whether the dead pages of a segment include a page of a domain, or a page
-// that this domain's pages link to.
+// isForgotten reports whether dead pages of a segment are in linked or on a domain.
 func (s *Store) isForgotten(ctx context.Context, domain string, linked map[int64]bool, dead []int64) (bool, error) {
 	if slices.ContainsFunc(dead, func(page int64) bool { return linked[page] }) {
 		return true, nil

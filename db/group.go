@@ -11,36 +11,34 @@ const (
 	// groupMax and groupBytes bound the documents of one transaction.
 	groupMax   = 64
 	groupBytes = 4 << 20
-	// groupLanes is the number of groups at a time: while one waits for the disk, another uses
-	// the processor.
+	// groupLanes is the number of groups at a time: one waits for the disk, another computes.
 	groupLanes = 2
-	// groupsAhead bounds the documents that wait, before room blocks: enough for the next groups.
+	// groupsAhead bounds the documents that wait before room blocks.
 	groupsAhead = 2 * groupMax
-	// groupsPause is how long an idle lane waits for the documents of callers that left room.
+	// groupsPause bounds the wait of an idle lane for callers that left room.
 	groupsPause = 5 * time.Millisecond
-	// lingerMost bounds how long a document waits for others. A document waits for one
-	// lingerShare-th of its spare time.
+	// lingerMost bounds a document's wait for others: one lingerShare-th of its spare time.
 	lingerMost  = 20 * time.Millisecond
 	lingerShare = 50
 	// groupSpan bounds the transaction of a group, but not of a document that is taken alone.
 	groupSpan = 30 * time.Second
-	// lockstepMost is how long a group of Lockstep waits until it is complete.
+	// lockstepMost bounds the wait of a group of Lockstep for completion.
 	lockstepMost = 10 * time.Second
 )
 
-// groups lets documents of different domains share transactions: documents that come while
-// others are under way go together next. A document with spare time waits a little for others.
-// The documents of a group that fails are taken alone, so that a bad one harms only itself. R is
-// the result of a document. Goroutines run only while a document or a caller waits.
+// groups lets documents of different domains share transactions: documents that arrive during one
+// go together next. A document with spare time waits a little for others. The documents of a
+// failed group are taken alone, so that a bad one harms only itself. R is the result of a
+// document. Goroutines run only while a document or a caller waits.
 type groups[R any] struct {
-	// together takes an array of documents in one transaction, and returns their results by
-	// their places from 1; alone takes an array of one.
+	// together takes an array of documents in one transaction, and alone an array of one. Results
+	// are keyed by place, from 1.
 	together func(ctx context.Context, docs []byte) (map[int]R, error)
 	alone    func(ctx context.Context, docs []byte) (R, error)
 	// most bounds the documents of a group; each waits for others for at least least.
 	most  int
 	least time.Duration
-	// told is called with each group that was taken.
+	// told is called with each finished group.
 	told func(GroupTaken)
 
 	mu      sync.Mutex
@@ -48,7 +46,7 @@ type groups[R any] struct {
 	// kept are the callers that wait in room, in their order.
 	kept  []chan struct{}
 	lanes int
-	// wake ends the wait of a lane when a document has come.
+	// wake ends the wait of a lane when a document arrives.
 	wake chan struct{}
 }
 
@@ -68,9 +66,8 @@ func byPlace[Row, R any](rows []Row, of func(Row) (place int32, value R)) map[in
 	return values
 }
 
-// Lockstep has attempts begin, release their shared slots and be recorded in groups of n, however
-// fast the machine is. It is for tests that count the costs of a page. Call it before the store is
-// used. A group that is incomplete after ten seconds is taken as it is.
+// Lockstep makes attempts begin, release and be recorded in groups of n, for tests that count
+// costs. Call it before the store is used. An incomplete group waits at most ten seconds.
 func (s *Store) Lockstep(n int) {
 	s.begins.most, s.begins.least = n, lockstepMost
 	s.releases.most, s.releases.least = n, lockstepMost
@@ -80,27 +77,26 @@ func (s *Store) Lockstep(n int) {
 // GroupTaken describes a group of documents that shared a transaction.
 type GroupTaken struct {
 	Documents int
-	// Waited is how long the first document waited for the others.
+	// Waited is the wait of the first document for the others.
 	Waited time.Duration
 	// Took is the duration of the transaction. If it has Failed, each document was taken alone.
 	Took   time.Duration
 	Failed bool
 }
 
-// entry is a document that waits.
 type entry[R any] struct {
 	domain string
 	// write appends the document as of now, of size bytes and at most entryMargin more.
 	write func(*bytes.Buffer)
 	size  int
-	// since is when it came, and by when it is to be taken.
+	// since is its arrival, by the latest time to take it.
 	since, by time.Time
 
 	ctx  context.Context //nolint:containedctx // it is the caller's, who waits
 	done chan result[R]
 }
 
-// entryMargin has room for how long ago an attempt had ended, and a comma.
+// entryMargin is room for the time since the end of an attempt, and a comma.
 const entryMargin = 64
 
 type result[R any] struct {
@@ -145,7 +141,7 @@ func (g *groups[R]) add(e *entry[R]) {
 }
 
 // room returns once fewer than groupsAhead documents wait, or the context ends. An attempt that
-// began earlier would only wait for its end, and hold its slots.
+// began earlier would only hold its slots while it waits.
 func (g *groups[R]) room(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -183,8 +179,8 @@ func (g *groups[R]) run() {
 	}
 }
 
-// next returns the next group, of different domains, and lets in as many callers as there is room
-// for then. Without a group it returns how long to wait for one; 0 ends the lane.
+// next returns the next group, of different domains, and admits callers to the freed room. Without
+// a group it returns the wait for one; 0 ends the lane.
 func (g *groups[R]) next() ([]*entry[R], time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -220,8 +216,7 @@ func (g *groups[R]) next() ([]*entry[R], time.Duration) {
 	return nil, 0
 }
 
-// early returns how long to wait before a group is taken: 0 if it is full, or if one of its
-// documents has no time.
+// early returns the wait before a group is taken: 0 if it is full or a document has no time.
 func (g *groups[R]) early() time.Duration {
 	if len(g.waiting) == 0 || len(g.waiting) >= g.most || len(g.kept) > 0 {
 		return 0
@@ -235,8 +230,8 @@ func (g *groups[R]) early() time.Duration {
 	return time.Until(first)
 }
 
-// take takes a group in one transaction. If that fails, because of one of its documents or of a
-// lock, it has each taken alone, in the background.
+// take takes a group in one transaction. After a failure it takes each document alone, in the
+// background, because one document or a lock may be the cause.
 func (g *groups[R]) take(group []*entry[R]) {
 	ctx, cancel := context.WithTimeout(context.Background(), groupSpan)
 	defer cancel()

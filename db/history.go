@@ -13,8 +13,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// History returns closed attempts, the newest first, at most most. It limits them to a domain and to
-// an outcome, unless these are empty, and to the time from since on, unless that is zero.
+// History returns at most most closed attempts, the newest first. It filters by domain and
+// outcome, unless these are empty, and by the start since, unless that is zero.
 func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, most int) ([]report.Crawl, error) {
 	p := dbsqlc.HistoryParams{
 		Outcome: valueOrNil(dbsqlc.CrawlOutcome(outcome)), Since: timeOrNil(since),
@@ -42,8 +42,7 @@ func crawlReport(r dbsqlc.HistoryRow) report.Crawl {
 	}
 }
 
-// DomainHistory returns the latest attempts, controls and fetches of robots.txt of a domain. Most
-// bounds each kind.
+// DomainHistory returns a domain's latest attempts, controls and robots.txt fetches, most of each.
 func (s *Store) DomainHistory(ctx context.Context, domain string, most int) (h report.DomainHistory, err error) {
 	if h.Attempts, err = s.History(ctx, domain, "", time.Time{}, most); err != nil {
 		return h, err

@@ -70,8 +70,8 @@ func hashOf(bits *int64) *crawl.ImageHash {
 }
 
 // ImageHash returns the hashes of a content, by its SHA-256 or, if that is empty, by a canonical
-// URL that has it. It returns crawl.ErrNotFound for an image that is unknown or was not recorded.
-// The hashes are nil if the image was not decoded.
+// URL. It returns crawl.ErrNotFound for an unknown or unrecorded image. The hashes are nil if it
+// was not decoded.
 func (s *Store) ImageHash(ctx context.Context, sha256, url string) (crawl.ImageContent, error) {
 	row, err := s.q.ImageHash(ctx, dbsqlc.ImageHashParams{Sha256: valueOrNil(sha256), Url: valueOrNil(url)})
 	if err != nil {
@@ -105,11 +105,11 @@ func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance,
 	return near, nil
 }
 
-// imageURLsShown bounds the URLs that are named of equal images.
+// imageURLsShown bounds the URLs of equal images.
 const imageURLsShown = 5
 
-// ImageCopies lists contents that several URLs have, those of most URLs first; with alike, contents
-// that look the same but differ in their bytes.
+// ImageCopies lists contents with several URLs, the most first. With alike it lists contents that
+// look the same but differ in their bytes.
 func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]report.ImageCopies, error) {
 	all, err := readAll(ctx, s, func(q *dbsqlc.Queries) (all []report.ImageCopies, err error) {
 		limit := int32(most) //nolint:gosec // bounded by the caller
@@ -129,41 +129,38 @@ func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]report
 	return all, translate("list images that are the same", err)
 }
 
-// StoredImages returns the contents, of these, that should have their bytes, or a small picture, in
-// the object store.
+// StoredImages returns the given contents that should have data in the object store.
 func (s *Store) StoredImages(ctx context.Context, sha256 []string) ([]string, error) {
 	stored, err := s.q.ImagesStored(ctx, sha256)
 	return stored, translate("look up images that are stored", err)
 }
 
-// StoredImagesAfter returns the next contents after one whose bytes should be there since before an
-// instant.
+// StoredImagesAfter returns the next contents after one that were stored there before an instant.
 func (s *Store) StoredImagesAfter(ctx context.Context, after string, before time.Time, most int) ([]string, error) {
 	//nolint:gosec // bounded by the caller
 	stored, err := s.q.ImagesStoredAfter(ctx, dbsqlc.ImagesStoredAfterParams{After: after, Before: before, Max: int32(most)})
 	return stored, translate("list images that are stored", err)
 }
 
-// LoseImages stores that the object store lacks the bytes of contents, and with all their small
-// pictures, too. Runs that want them fetch the images again.
+// LoseImages stores that the object store lacks the bytes of contents and, with all, their small
+// pictures. Runs that want them fetch the images again.
 func (s *Store) LoseImages(ctx context.Context, sha256 []string, all bool) error {
 	return translate("note images that are lost", s.q.ImagesLost(ctx, dbsqlc.ImagesLostParams{Hashes: sha256, AllOfIt: all}))
 }
 
-// LoseUnusedImages stores that the object store lacks the contents, of these, that no image uses.
-// Call it before they are deleted there, so that a worker that needs one again stores it.
+// LoseUnusedImages stores that the object store lacks the given contents that no image uses. Call
+// it before deleting them there, so that a worker that needs one stores it again.
 func (s *Store) LoseUnusedImages(ctx context.Context, sha256 []string) error {
 	return translate("note images that are not needed", s.q.ImagesLostUnused(ctx, sha256))
 }
 
-// ImagesClock returns the time by the clock of the columns that say since when images are stored.
+// ImagesClock returns the time by the clock of the columns with the times of storing images.
 func (s *Store) ImagesClock(ctx context.Context) (time.Time, error) {
 	now, err := s.q.ImagesClock(ctx)
 	return now, translate("read the database's clock", err)
 }
 
-// ExportImages reads images as ExportPages reads pages. With a domain it reads the images that its
-// pages name.
+// ExportImages reads images as ExportPages reads pages; of a domain the images on its pages.
 func (s *Store) ExportImages(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey,
 ) (images []report.ImageRow, next report.ExportKey, err error) {
@@ -183,7 +180,7 @@ func (s *Store) ExportImages(
 	return images, next, translate("read images", err)
 }
 
-// ExportProvenance reads which pages name which images, as ExportLinks reads links.
+// ExportProvenance reads the pages that name images, as ExportLinks reads links.
 func (s *Store) ExportProvenance(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey,
 ) (rows []report.ProvenanceRow, next report.ExportKey, err error) {

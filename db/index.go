@@ -17,12 +17,11 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// mergeLock is the advisory lock of the one process that merges small segments. The next
-// number is the lock for large segments.
+// mergeLock is the advisory lock of the one process that merges small segments, and the next number
+// of the one for large segments.
 const mergeLock = 0x6d6f736579_06
 
-// indexLocked runs fn on a connection that holds advisory locks. It returns false if another process
-// holds one of them.
+// indexLocked runs fn on a connection that holds advisory locks, or returns false without them.
 func (s *Store) indexLocked(
 	ctx context.Context, op string, locks []int64, fn func(*pgxpool.Conn) error,
 ) (locked bool, err error) {
@@ -44,9 +43,9 @@ func (s *Store) indexLocked(
 	return true, fn(conn)
 }
 
-// MergeIndex merges segments of the search index of about the same size, small or large, if there
-// are enough of them. Otherwise it rewrites a segment of which many pages are gone, if there is one.
-// It reports whether there was something to do; false, too, while another process merges.
+// MergeIndex merges index segments of about the same size, small or large, if there are enough, or
+// else rewrites one with many dead pages. It returns false without work and while another one
+// merges.
 func (s *Store) MergeIndex(ctx context.Context, large bool) (merged bool, err error) {
 	lock := int64(mergeLock)
 	if large {
@@ -63,7 +62,6 @@ func (s *Store) MergeIndex(ctx context.Context, large bool) (merged bool, err er
 	return merged, err
 }
 
-// toMerge returns the segments to be merged next.
 func (s *Store) toMerge(ctx context.Context, q *dbsqlc.Queries, large bool) ([]crawl.Segment, error) {
 	segments, err := segmentsOf(ctx, q)
 	if err != nil {
@@ -86,7 +84,6 @@ func (s *Store) toMerge(ctx context.Context, q *dbsqlc.Queries, large bool) ([]c
 	return []crawl.Segment{one}, nil
 }
 
-// merge makes one segment of several.
 func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, some []crawl.Segment, large bool) error {
 	q := dbsqlc.New(conn)
 	if err := q.IndexMergesEnd(ctx, large); err != nil {
@@ -119,11 +116,11 @@ func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, some []crawl.Segm
 	})
 }
 
-// ForgetIndexed rewrites the segments of the search index that have erased pages of a domain, or its
-// texts of links to other pages. Call it after the rows are erased. It returns the number of these
+// ForgetIndexed rewrites the index segments with erased pages of a domain, or with its texts of
+// links to other pages. Call it after the rows are erased. It returns the number of these
 // segments, and false while another process merges: call it again then.
 func (s *Store) ForgetIndexed(ctx context.Context, domain string, tell func(done, all int)) (written int, free bool, err error) {
-	// Both locks: a merge that has begun before the rows were erased still writes their words.
+	// Both locks, because an earlier merge still writes the erased words.
 	locks := []int64{mergeLock, mergeLock + 1}
 	free, err = s.indexLocked(ctx, "erase words from the index", locks, func(conn *pgxpool.Conn) (err error) {
 		written, err = s.forgetIndexed(ctx, conn, domain, tell)
@@ -250,7 +247,7 @@ func (s *Store) RankFound(ctx context.Context, after int64) (segment int64, page
 	return segments[i].ID, segments[i].Pages, translate("rank what is found", err)
 }
 
-// Index runs fn on the search index as it is at one instant.
+// Index runs fn on a snapshot of the search index.
 func (s *Store) Index(ctx context.Context, fn func(index.View) error) error {
 	var failed error
 	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {

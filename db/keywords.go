@@ -13,7 +13,6 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// keywords is the state of a process that indexes pages.
 type keywords struct {
 	mu      sync.Mutex
 	lexicon lexicon
@@ -21,24 +20,20 @@ type keywords struct {
 	wake chan struct{}
 }
 
-// KeywordsWake has a value when this process has recorded a page that waits to be indexed, since
-// the last value was taken.
+// KeywordsWake has a value after this process has recorded a page that waits to be indexed.
 func (s *Store) KeywordsWake() <-chan struct{} { return s.keywords.wake }
 
 const (
-	// keywordsBytes bounds the bytes of terms that one transaction indexes, and so the memory; the
-	// last page may exceed it.
+	// keywordsBytes bounds the terms of a transaction, and so the memory, except for the last page.
 	keywordsBytes = 4 << 20
 	// chunksAtOnce is the number of bytes that one statement stores.
 	chunksAtOnce = 4 << 20
-	// foldedAtOnce is the number of pages that one transaction folds anchors into. It locks their
-	// rows, which a crawl may have to delete.
+	// foldedAtOnce is the number of pages in a transaction of FoldAnchors, which locks their rows.
 	foldedAtOnce = 50
 )
 
-// WriteKeywords indexes waiting pages, most of them at a time, in one transaction and as one segment. It
-// takes the first pages after one, by their ids, except the pages that another process is writing.
-// It returns the last page, 0 if no page waits, and the number of pages.
+// WriteKeywords indexes at most most waiting pages after one, by id, as one segment. It skips pages
+// that another process is writing. It returns the last page, 0 if no page waits, and their number.
 func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error) {
 	s.keywords.mu.Lock()
 	defer s.keywords.mu.Unlock()
@@ -68,7 +63,7 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 	return last, n, translate("index pages", err)
 }
 
-// indexedPage is a page on its way into the index, with what other domains call it.
+// indexedPage converts a row, with the terms of other domains for the page.
 func indexedPage(r dbsqlc.KeywordsAgainRow, anchors string) crawl.IndexedPage {
 	return crawl.IndexedPage{
 		Page: r.PageID, Domain: r.Domain, Language: r.Language, Anchors: anchors,
@@ -79,7 +74,7 @@ func indexedPage(r dbsqlc.KeywordsAgainRow, anchors string) crawl.IndexedPage {
 	}
 }
 
-// addSegment makes a segment of pages and stores it.
+// addSegment stores pages as a new segment.
 func (s *Store) addSegment(ctx context.Context, tx pgx.Tx, pages []crawl.IndexedPage, version int64) error {
 	q := s.q.WithTx(tx)
 	if err := s.keywords.lexicon.learn(ctx, q, pages); err != nil {
@@ -107,7 +102,7 @@ func storeSegment(ctx context.Context, q *dbsqlc.Queries, s crawl.Segment) error
 	return q.IndexAdd(ctx, dbsqlc.IndexAddParams{ID: s.ID, Pages: int32Of(s.Pages), Words: s.Words, Bytes: s.Bytes, Languages: s.Languages})
 }
 
-// weigh adds to pages their worth and their dates.
+// weigh adds their worth and dates to pages.
 func weigh(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
 	p := dbsqlc.KeywordsFactsParams{}
 	at := map[int64]int{}
@@ -127,7 +122,7 @@ type copier interface {
 	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
 }
 
-// writeChunks stores the chunks that build hands out, many at once, and returns the segment with its id.
+// writeChunks stores the chunks of build, many at once, and returns the segment with its id.
 func writeChunks(
 	ctx context.Context, tx copier, id int64, build func(out func(crawl.Chunk) error) (crawl.Segment, error),
 ) (crawl.Segment, error) {
@@ -152,9 +147,8 @@ func writeChunks(
 	return segment, err
 }
 
-// GiveUpKeywords drops the terms of the first page that waits after one, because they cannot be
-// stored, and returns the page; 0 if no page waits. The page counts as read by an earlier extractor,
-// so that it is read anew.
+// GiveUpKeywords drops the terms of the first waiting page after one, because they cannot be
+// stored, so that the page is read anew. It returns the page, 0 if no page waits.
 func (s *Store) GiveUpKeywords(ctx context.Context, after int64) (int64, error) {
 	id, err := s.q.KeywordsGiveUp(ctx, after)
 	return id, translate("give keywords up", err)
@@ -166,8 +160,7 @@ func (s *Store) KeywordsWaiting(ctx context.Context, most int) (int, error) {
 	return int(n), translate("count the pages that wait to be indexed", err)
 }
 
-// FoldAnchors replaces the terms that other pages use for pages, and returns how many pages have
-// changed.
+// FoldAnchors replaces the terms of other pages for pages, and returns the number of changed pages.
 func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error) {
 	said := map[int64]string{}
 	var ids []int64

@@ -8,20 +8,20 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// lexiconMost bounds the terms in a lexicon, apart from the terms of the current pages: some 8 MB.
+// lexiconMost bounds the terms in a lexicon, besides the terms of the current pages: some 8 MB.
 const lexiconMost = 50_000
 
-// lexicon caches the stems of terms, as Postgres' dictionaries make them, and drops terms that were
-// not used lately. It is for one goroutine. The zero value is ready.
+// lexicon caches the stems of terms by Postgres' dictionaries, and drops terms that were not used
+// lately. It is for one goroutine. The zero value is ready.
 type lexicon struct {
-	// young has the stems that were used lately, old the stems before that
+	// young has the recently used stems, old the earlier ones
 	young, old map[termIn][]string
 }
 
 // termIn is a term in a text search configuration.
 type termIn struct{ config, term string }
 
-// stems returns the stems of a term; no stems of a stop word, or of a term that was not learned.
+// stems returns the stems of a term; empty for a stop word or an unknown term.
 func (l *lexicon) stems(config, term string) []string {
 	of := termIn{config, term}
 	stems, known := l.young[of]
@@ -73,7 +73,7 @@ func (l *lexicon) learn(ctx context.Context, q *dbsqlc.Queries, pages []crawl.In
 }
 
 // stemsOf returns the stems of terms. Postgres has a stemmer for each language, and a dictionary
-// that leaves the terms of other languages as they are.
+// that keeps the terms of other languages.
 func stemsOf(ctx context.Context, q *dbsqlc.Queries, configs, terms []string) ([][]string, error) {
 	if len(terms) == 0 {
 		return nil, nil

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// linksLooked is the number of links to a page that are read at least; some pages have half a million.
+	// linksLooked is the least number of links to a page to read; some have half a million.
 	linksLooked = 2_000
 	// linkedPages bounds the pages whose links a report about a domain reads.
 	linkedPages = 100_000
 )
 
-// PageLinks reports a page's links, no more than most each way, or crawl.ErrNotFound.
+// PageLinks reports at most most links from and to a page, or returns crawl.ErrNotFound.
 func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (report.PageLinks, error) {
 	links := report.PageLinks{URL: url, Out: []report.Link{}, In: []report.Link{}}
 	p, err := s.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: domain, Url: url})
@@ -48,7 +48,7 @@ func linkReport(l dbsqlc.LinksToPageRow) report.Link {
 	}
 }
 
-// DomainLinks reports the links between a domain and others, most of them each way.
+// DomainLinks reports at most most links each way between a domain and others.
 func (s *Store) DomainLinks(ctx context.Context, domain string, most int) (report.DomainLinks, error) {
 	links := report.DomainLinks{Domain: domain, Out: []report.Links{}, In: []report.Links{}}
 	limit := int32(most) //nolint:gosec // the caller bounds it

@@ -25,14 +25,14 @@ type ListEntry struct {
 }
 
 const (
-	// listChunk is the number of entries that one transaction stores, or one query reads.
+	// listChunk is the number of entries in one transaction or query.
 	listChunk = 5_000
-	// networksKnown is how long the answer of listsHaveNetworks is cached.
+	// networksKnown is the lifetime of the cache of listsHaveNetworks.
 	networksKnown = time.Second
 )
 
-// AddToList adds entries to a list, or changes their reasons, and returns the number of new ones.
-// They hold from the next request on.
+// AddToList adds entries to a list from the next request on, or changes their reasons. It returns
+// the number of new ones.
 func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.Entry, reason, by string) (added int, err error) {
 	for some := range slices.Chunk(entries, listChunk) {
 		p := dbsqlc.ListAddParams{List: string(list), Reason: reason, By: by}
@@ -57,8 +57,8 @@ func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.
 	return added, nil
 }
 
-// RemoveFromList removes entries from a list, or all of them, and returns their number. Domains that
-// they forbade are decided again.
+// RemoveFromList removes entries from a list, or all, and decides again about the domains that they
+// forbade. It returns the number of entries.
 func (s *Store) RemoveFromList(ctx context.Context, list lists.List, all bool, entries []lists.Entry) (removed int, err error) {
 	p := dbsqlc.ListRemoveParams{List: string(list)}
 	if !all {
@@ -75,7 +75,7 @@ func (s *Store) RemoveFromList(ctx context.Context, list lists.List, all bool, e
 	return removed, err
 }
 
-// listsAllow decides again about the domains and networks that the lists forbade.
+// listsAllow decides again about domains and networks that the lists forbade.
 func listsAllow(ctx context.Context, q *dbsqlc.Queries) error {
 	if err := q.FinishesAwait(ctx, nil); err != nil {
 		return err
@@ -124,8 +124,8 @@ type listedNetworks struct {
 	readAt time.Time
 }
 
-// AddressListed returns the list entry that forbids requests for a domain to an address, and whether
-// there is one. It seldom queries the database while the lists have no networks.
+// AddressListed returns the list entry that forbids requests for a domain to an address, if any.
+// It seldom queries the database while the lists have no networks.
 func (s *Store) AddressListed(ctx context.Context, domain string, addr netip.Addr) (c crawl.Control, listed bool, err error) {
 	if found, err := s.listsHaveNetworks(ctx); err != nil || !found {
 		return c, false, err

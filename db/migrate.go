@@ -23,19 +23,19 @@ import (
 )
 
 // Numbered migrations, which only go forward, make the tables. The files of functions, views and
-// triggers are repeatable: all of them run again after a change of one, or after a new migration,
-// in the order of their names, generated ones first.
+// triggers are repeatable: after any change or a new migration all of them run again, in the order
+// of their names, generated ones first.
 //
 //go:generate go run ../internal/declare -dir functions
 //go:embed migrations/*.sql functions/*.sql roles.sql
 var files embed.FS
 
 // Migrate brings the database to the newest schema, under an advisory lock so that any number of
-// processes may start at once. It returns the number of migrations that it has applied, or an error
-// if the database is newer than this program.
+// processes may start at once. It returns the number of applied migrations, or an error if the
+// database is newer than this program.
 //
-// It may run while workers do. It retries a step that does not get its locks, or loses a deadlock,
-// for ten minutes. It reports the sessions that it waits for to waits, which may be nil.
+// It may run while workers do. For ten minutes it retries a step that does not get its locks or
+// loses a deadlock. It reports the sessions that it waits for to waits, which may be nil.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, waits func(string)) (applied int, err error) {
 	return migrate(ctx, pool, files, waits)
 }
@@ -71,7 +71,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS, waits func(str
 		return applied, err
 	}
 	if changed || applied > 0 {
-		// sessions keep the plans of statements, which need statistics
+		// cached plans of sessions need statistics
 		if _, err := pool.Exec(ctx, "ANALYZE"); err != nil {
 			return applied, fmt.Errorf("analyze the database: %w", err)
 		}
@@ -79,7 +79,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS, waits func(str
 	return applied, nil
 }
 
-// up applies the missing migrations, and returns the number that it has applied.
+// up applies the missing migrations, and returns their number.
 func up(ctx context.Context, provider *goose.Provider) (applied int, err error) {
 	results, err := provider.Up(ctx)
 	if failed, ok := errors.AsType[*goose.PartialError](err); ok {
@@ -94,8 +94,7 @@ func up(ctx context.Context, provider *goose.Provider) (applied int, err error) 
 // functionsLock is the advisory lock under which functions are replaced.
 const functionsLock = 0x6d6f736579 // "mosey"
 
-// applyFunctions runs the files of functions and roles if one of them, or the list of migrations,
-// has changed since the last time.
+// applyFunctions runs the files of functions and roles if a file or the list of migrations changed.
 func applyFunctions(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (changed bool, err error) {
 	scripts, hash, err := readFunctions(from)
 	if err != nil {
@@ -153,14 +152,13 @@ func readFunctions(from fs.FS) (scripts []script, hash string, err error) {
 		}
 		fmt.Fprintf(sum, "%s %d %s", name, len(text), text)
 	}
-	// The declared tables come first: SQL-language functions that call them are checked
-	// when they are made.
+	// The declared tables come first, because the functions that call them are checked.
 	return append(generated, scripts...), hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // Schema has the versions of a program and its database.
 type Schema struct {
-	// Current is the database's version, Known the newest that this program knows, and Oldest the
+	// Current is the database's version, Known the newest version of this program, and Oldest the
 	// oldest version whose programs the database still serves.
 	Current, Known, Oldest int64
 }
@@ -178,7 +176,7 @@ func (s Schema) Check() error {
 	return nil
 }
 
-// KnownSchema returns the newest version of the schema that this program knows.
+// KnownSchema returns the newest schema version of this program.
 func KnownSchema() (newest int64, err error) {
 	names, err := fs.Glob(files, "migrations/*.sql")
 	if err != nil {
@@ -205,7 +203,7 @@ func schemaOf(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (s Schema, er
 		return s, err
 	}
 	defer func() { err = errors.Join(err, closeProvider()) }()
-	// goose would make its table, for which a worker has no right
+	// goose would make its table, but a worker has no right to
 	var migrated bool
 	if err := pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", goose.DefaultTablename).Scan(&migrated); err != nil {
 		return s, fmt.Errorf("look for the schema's version: %w", err)
@@ -232,7 +230,7 @@ func newProvider(pool *pgxpool.Pool, from fs.FS) (*goose.Provider, func() error,
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the migrations: %w", err)
 	}
-	// by default goose tries the lock every 5 s, and other processes that start would wait as long
+	// by default goose retries the lock every 5 s, and so delays other processes that start
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the migration lock: %w", err)
@@ -248,18 +246,17 @@ func newProvider(pool *pgxpool.Pool, from fs.FS) (*goose.Provider, func() error,
 const (
 	// migratorName is the application_name of connections that migrate.
 	migratorName = "mosey migrate"
-	// lockTimeout bounds how long a step of a migration waits for a lock on a table. All other
-	// users of the table queue up behind it, workers too.
+	// lockTimeout bounds a step's wait for a table lock, because all other users queue behind it.
 	lockTimeout = 2 * time.Second
-	// lockPause is the time that these users have before the step is retried.
+	// lockPause is the time for these users before a retry.
 	lockPause = time.Second
-	// lockPatience bounds the time of all tries of a step.
+	// lockPatience bounds the time of all retries of a step.
 	lockPatience = 10 * time.Minute
-	// blockersEvery is how often the sessions that a step waits for are looked up.
+	// blockersEvery is the interval of looking up the sessions that a step waits for.
 	blockersEvery = time.Second
 )
 
-// migratorPool opens a copy of a pool whose connections stop waiting for a lock.
+// migratorPool opens a copy of a pool with a lock timeout.
 func migratorPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool, error) {
 	cfg := pool.Config()
 	cfg.MaxConns, cfg.MinConns = 4, 0
@@ -272,8 +269,8 @@ func migratorPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool, error
 	return migrator, nil
 }
 
-// untilLocked runs a step that changes the schema until it gets its locks, for lockPatience at
-// most. It reports each session that the step waits for once to waits, which may be nil.
+// untilLocked retries a schema change until it gets its locks, for at most lockPatience. It
+// reports each session that the step waits for once to waits, which may be nil.
 func untilLocked(ctx context.Context, pool *pgxpool.Pool, waits func(string), step func() error) error {
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
@@ -307,7 +304,7 @@ JOIN pg_stat_activity b ON b.pid = blocking.pid
 WHERE a.datname = current_database() AND a.application_name = $1 AND a.wait_event_type = 'Lock'`
 
 // watchBlockers reports the sessions that the migration waits for until the context ends. It
-// ignores its own errors, because the step itself fails if the database is away.
+// ignores its own errors, because the step itself fails without the database.
 func watchBlockers(ctx context.Context, pool *pgxpool.Pool, waits func(string)) {
 	seen := map[int32]bool{}
 	for {

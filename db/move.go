@@ -12,8 +12,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// BeginMoving notes that crawls which were completed before an instant may be in files from now on.
-// It returns crawl.ErrInvalid if the session's role may not delete history, as that of a worker.
+// BeginMoving stores that crawls completed before an instant may be in files from now on. It
+// returns crawl.ErrInvalid if the session's role may not delete history, such as a worker's.
 func (s *Store) BeginMoving(ctx context.Context, before time.Time) error {
 	if err := s.MayMove(ctx); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (s *Store) BeginMoving(ctx context.Context, before time.Time) error {
 	return translate("note what is moved", s.q.MovedNote(ctx, before))
 }
 
-// MayMove returns crawl.ErrInvalid if the session's role may not delete history, as that of a worker.
+// MayMove returns crawl.ErrInvalid if the session's role may not delete history.
 func (s *Store) MayMove(ctx context.Context) error {
 	rights, err := s.Rights(ctx)
 	if err == nil && !rights.Deletes {
@@ -30,8 +30,8 @@ func (s *Store) MayMove(ctx context.Context) error {
 	return err
 }
 
-// MoveCrawls deletes crawls that a file has, some hundred in one transaction, and returns their number.
-// It leaves crawls that something needs again. Call BeginMoving before.
+// MoveCrawls deletes crawls that a file has, some hundred in one transaction, and returns their
+// number. It keeps crawls that something needs again. Call BeginMoving before.
 func (s *Store) MoveCrawls(ctx context.Context, crawls []report.MovedCrawl) (moved int64, err error) {
 	p := dbsqlc.CrawlsMoveParams{}
 	for _, c := range crawls {
@@ -49,13 +49,13 @@ func (s *Store) MoveCrawls(ctx context.Context, crawls []report.MovedCrawl) (mov
 	})
 }
 
-// Moved returns how many crawls were moved.
+// Moved returns the number of moved crawls.
 func (s *Store) Moved(ctx context.Context) (int64, error) {
 	n, err := s.q.CheckMoved(ctx)
 	return n, translate("count moved crawls", err)
 }
 
-// movedOf reports how much of a domain's history is in files instead; nil means nothing.
+// movedOf reports the part of a domain's history that is in files; nil means an empty part.
 func movedOf(ctx context.Context, q *dbsqlc.Queries, domain string) (*report.Moved, error) {
 	row, err := q.MovedGet(ctx, domain)
 	if err != nil || row.Attempts == 0 {

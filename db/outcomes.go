@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// minutesKept is how long outcomes are kept by the minute; older ones are kept by the hour.
+	// minutesKept bounds the age of outcomes by the minute; older ones are kept by the hour.
 	minutesKept = 3 * 24 * time.Hour
-	// hoursBack is how far back AddUpHours looks for older minutes.
+	// hoursBack bounds the age of the minutes that AddUpHours adds up.
 	hoursBack = 30 * 24 * time.Hour
 )
 
-// Outcomes counts attempts of a run by outcome since an instant, in spans of the length step.
-// A run of 0 means all runs. step divides an hour into whole minutes, or is a number of hours;
-// since is the beginning of a minute or, with hours, of an hour.
+// Outcomes counts attempts of a run by outcome since an instant, in spans of the length step. A
+// run of 0 means all runs. step divides an hour into whole minutes, or is a number of hours. since
+// is the start of a minute or, with hours, of an hour.
 func (s *Store) Outcomes(ctx context.Context, runID int64, since time.Time, step time.Duration, spans int) (report.OutcomesOver, error) {
 	over := report.OutcomesOver{Step: settings.Duration(step), Spans: make([]report.OutcomesIn, spans)}
 	for i := range over.Spans {
@@ -40,8 +40,7 @@ func (s *Store) Outcomes(ctx context.Context, runID int64, since time.Time, step
 	return over, translate("how attempts have ended", err)
 }
 
-// AddUpOutcomes counts the attempts that have ended since the last call by outcome. One process
-// calls it at a time, every minute or so.
+// AddUpOutcomes adds up new attempts by outcome. One process calls it, every minute or so.
 func (s *Store) AddUpOutcomes(ctx context.Context) error {
 	return retry(ctx, "add up outcomes", func() error { return s.q.OutcomesAddUp(ctx) })
 }

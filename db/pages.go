@@ -67,7 +67,7 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 	return rep, nil
 }
 
-// linksRead bounds the links to a page that a report reads.
+// linksRead bounds the links to a page in a report.
 const linksRead = 1000
 
 func (s *Store) finders(ctx context.Context, page int64, domain string) ([]report.Finder, error) {
@@ -89,8 +89,8 @@ func (s *Store) finders(ctx context.Context, page int64, domain string) ([]repor
 	return finders, nil
 }
 
-// KnownPages counts the stored pages of a domain, up to report.FrontierBound, and returns the URL of
-// one of them. A domain that is known from links alone has pages and nothing else.
+// KnownPages counts the stored pages of a domain, up to report.FrontierBound, and returns one of
+// their URLs. A domain that is known from links alone has nothing else.
 func (s *Store) KnownPages(ctx context.Context, domain string) (count int64, example string, err error) {
 	row, err := s.q.DomainPages(ctx, dbsqlc.DomainPagesParams{Domain: domain, Bound: report.FrontierBound})
 	return row.Pages, row.First, translate("pages of "+domain, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// ErrPooler says that Mosey cannot use a connection pooler as it is configured.
+// ErrPooler reports a connection pooler with an unsupported configuration.
 var ErrPooler = errors.New("the connection pooler of DATABASE_URL")
 
 var (
@@ -26,8 +26,7 @@ var (
 		"or connect to Postgres itself", ErrPooler)
 )
 
-// supportPoolers makes the connections of a pool work behind a session pooler. The first connection
-// fails behind any other pooler.
+// supportPoolers makes connections work behind a session pooler, and fail behind any other pooler.
 func supportPoolers(cfg *pgxpool.Config) {
 	var checked atomic.Bool
 	cfg.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) error {
@@ -45,7 +44,7 @@ func supportPoolers(cfg *pgxpool.Config) {
 	}
 }
 
-// takeParameters removes the parameters to set after the start of a session from a configuration,
+// takeParameters removes from a configuration the parameters to set after the start of a session,
 // and returns them. Poolers refuse most parameters at the start.
 func takeParameters(conn *pgx.ConnConfig) map[string]string {
 	later := conn.RuntimeParams
@@ -70,15 +69,15 @@ func setParameters(ctx context.Context, session *pgconn.PgConn, parameters map[s
 }
 
 const (
-	// sharedRounds is how often two connections compare their sessions.
+	// sharedRounds is the number of times that two connections compare their sessions.
 	sharedRounds = 10
 	// sharedPatience bounds the wait for a second session. A session pooler may have only one.
 	sharedPatience = 10 * time.Second
 )
 
-// refuseShared returns an error if a pooler lends a session of Postgres for one transaction or one
-// statement. Postgres sends the process id of a session at its start, but a pooler sends an id of its
-// own. Only then does a second connection compare sessions with the first one: a session of a
+// refuseShared returns an error if a pooler lends a session of Postgres for one transaction or
+// statement. Postgres sends a session's process id at its start, but a pooler sends its own id.
+// Only then does a second connection compare sessions with the first one: a session of a
 // connection never changes, and no other connection has it.
 func refuseShared(ctx context.Context, session *pgconn.PgConn, cfg pgconn.Config) error {
 	first, err := backend(ctx, session)
@@ -119,8 +118,8 @@ func unlessWaiting(probing context.Context, err error) error {
 	return err
 }
 
-// backend returns the process id of the session that runs a statement. It uses the simple protocol,
-// because a prepared statement would stay in a session that others use.
+// backend returns the process id of the current session. It uses the simple protocol, because a
+// prepared statement would stay in a session that others use.
 func backend(ctx context.Context, session *pgconn.PgConn) (string, error) {
 	results, err := session.Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
 	if err != nil {
@@ -132,7 +131,7 @@ func backend(ctx context.Context, session *pgconn.PgConn) (string, error) {
 // noSuchStatement is invalid_sql_statement_name: a statement was prepared in another session.
 const noSuchStatement = "26000"
 
-// describePooler replaces an error that has a pooler as its cause by an ErrPooler.
+// describePooler replaces an error that a pooler has caused by an ErrPooler.
 func describePooler(err error) error {
 	var pg *pgconn.PgError
 	switch {

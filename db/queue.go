@@ -16,8 +16,8 @@ import (
 // QueueMost bounds the domains that Queue returns.
 const QueueMost = 100_000
 
-// Queue returns the pending work of a run, or, if runID is nil, of all runs that run or are paused.
-// It reads all of it: some seconds for ten million pages.
+// Queue returns the pending work of a run, or, if runID is nil, of all running or paused runs. It
+// reads all of it: some seconds for ten million pages.
 func (s *Store) Queue(ctx context.Context, runID *int64, most int) (q report.Queue, err error) {
 	return s.queue(ctx, runID, most, 0)
 }
@@ -42,14 +42,14 @@ func (s *Store) queue(ctx context.Context, runID *int64, most int, delay time.Du
 }
 
 const (
-	// worstShown bounds the domains of a kind that a run's report names, changesShown its changes,
-	// and examplesShown the pages for each reason to skip pages.
+	// worstShown bounds the domains of a kind in a run's report, changesShown its changes, and
+	// examplesShown the pages for each reason to skip pages.
 	worstShown    = 5
 	changesShown  = 20
 	examplesShown = 3
 )
 
-// RunReport reports on a run in detail. It names at most named domains in trouble.
+// RunReport reports on a run in detail. It names at most named failing domains.
 func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r report.Run, err error) {
 	if r.Progress, err = s.Progress(ctx, run); err != nil {
 		return r, err
@@ -95,7 +95,7 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r repo
 	return r, nil
 }
 
-// skipRules returns the reasons for which pages of a run were skipped, with examples.
+// skipRules returns the reasons for skipped pages of a run, with examples.
 func (s *Store) skipRules(ctx context.Context, p report.Progress) ([]report.SkipRule, error) {
 	all := p.SkipRules()
 	if p.BlockedRobots > 0 {

@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	// domainsDropped is the number of domains whose ranks one transaction drops.
+	// domainsDropped is the number of domains in one transaction of DropDomainRanks.
 	domainsDropped = 2_000
-	// notCounted marks links that do not express an opinion of their page's publisher.
+	// notCounted marks links without an opinion of their page's publisher.
 	notCounted = int32(crawl.RelUGC | crawl.RelSponsored | crawl.RelAlternate)
 )
 
-// The links that count for ranking: visible or canonical, without nofollow, ugc or sponsored.
-// sqlc would read all of the many millions at once.
+// The links that count for ranking: visible or canonical, without nofollow, ugc or sponsored. sqlc
+// would read all of the many millions at once.
 const countedLinks = `
 	SELECT l.from_page_id, l.to_page_id, coalesce(l.rel, 0) & $2::integer <> 0 FROM page_links AS l
 	WHERE l.gone_at IS NULL AND NOT l.nofollow AND l.kind IN ('link', 'redirect') AND coalesce(l.rel, 0) & $1::integer = 0`
 
-// The ends of links. The links of a silent page do not count: its publisher forbids following them,
-// or names a page of another domain as its original, which has the same links.
+// The ends of links. The links of a silent page do not count: its publisher forbids following
+// them, or its original is a page of another domain with the same links.
 const rankedPages = `
 	SELECT id, domain, nofollow OR coalesce(
 		strpos(signals ->> 'canonical_url', '//' || domain) + strpos(signals ->> 'canonical_url', '//www.' || domain) = 0, false
 	)
 	FROM pages WHERE kind = 'page'`
 
-// CountedLinks calls yield for each link from a domain to a page of another that counts for ranking;
-// for a silent page, only for the link to its original. It holds four bytes for each stored page, and
-// looks up both ends of a link here: a join in the database takes several times as long.
+// CountedLinks calls yield for each link between domains that counts for ranking; for a silent
+// page, only for the link to its original. It holds four bytes for each stored page, and looks up
+// both ends of a link here: a join in the database takes several times as long.
 func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error {
 	err := s.snapshot(ctx, func(tx pgx.Tx) error {
 		known, err := readPageDomains(ctx, tx)
@@ -64,10 +64,8 @@ func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, pa
 	return translate("read links", err)
 }
 
-// pageDomains has the domains of pages.
 type pageDomains struct {
-	// names are the domains from 1. byID has the number of a page's domain, 0 for an unknown page,
-	// and silentBit.
+	// names are the domains from 1. byID has a page's domain, 0 for an unknown page, and silentBit.
 	names []string
 	byID  []uint32
 }
@@ -112,7 +110,7 @@ func (p pageDomains) of(page int64) (domain uint32, silent bool) {
 	return p.byID[page] &^ silentBit, p.byID[page]&silentBit != 0
 }
 
-// StoreDomainRanks stores the worth of some domains, and returns how many have changed.
+// StoreDomainRanks stores the worth of some domains, and returns the number of changes.
 func (s *Store) StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain) (changed int, err error) {
 	p := dbsqlc.RankDomainsParams{Domains: []string{}, Inlinks: []int32{}, Scores: []float32{}}
 	for _, r := range ranks {
@@ -122,7 +120,7 @@ func (s *Store) StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain
 	return int(row.Changed), err
 }
 
-// DropDomainRanks drops the ranks of the domains that known does not know, and returns their number.
+// DropDomainRanks drops the ranks of domains for which known is false, and returns their number.
 func (s *Store) DropDomainRanks(ctx context.Context, known func(domain string) bool) (dropped int, err error) {
 	all, err := s.q.RankedDomains(ctx)
 	if err != nil {
@@ -140,8 +138,8 @@ func (s *Store) DropDomainRanks(ctx context.Context, known func(domain string) b
 	return dropped, nil
 }
 
-// StorePageRanks stores the worth of some pages, and orders the pending ones by it. It returns how
-// many have changed, and how many have moved.
+// StorePageRanks stores the worth of some pages, and orders the pending ones by it. It returns the
+// numbers of changed and of moved pages.
 func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (changed, moved int, err error) {
 	p := dbsqlc.RankPagesParams{After: ranks.After, Upto: ranks.Upto, Pages: ranks.IDs(), Inlinks: []int32{}, Scores: []float32{}}
 	for _, r := range ranks.Pages {
@@ -156,8 +154,8 @@ func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (chan
 }
 
 // Anchors returns the texts of links from other domains to the pages of some ranks. The linking
-// pages must be indexed and not silent. The result also has the pages between them that had such
-// texts at the last FoldAnchors, without texts if they have lost them.
+// pages must be indexed and not silent. The result includes pages between them that had such texts
+// at the last FoldAnchors, without texts if they have lost them.
 func (s *Store) Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anchors, error) {
 	rows, err := s.q.RankAnchors(ctx, dbsqlc.RankAnchorsParams{
 		Rel: notCounted, After: ranks.After, Upto: ranks.Upto, Pages: ranks.IDs(),
@@ -193,7 +191,7 @@ func rankOf(inlinks int32, score float32) crawl.Rank {
 	return crawl.Rank{Domains: int(inlinks), Score: math.Round(float64(score)*1000) / 1000}
 }
 
-// BestDomains returns the domains with the highest worth, at most most.
+// BestDomains returns at most most domains with the highest worth.
 func (s *Store) BestDomains(ctx context.Context, most int) ([]crawl.RankedDomain, error) {
 	rows, err := s.q.BestDomains(ctx, int32(most)) //nolint:gosec // the caller bounds it
 	return mapped(rows, func(r dbsqlc.DomainRank) crawl.RankedDomain {

@@ -32,27 +32,26 @@ func (s *Store) Lead(ctx context.Context) (*Lead, error) {
 // Lasts reports whether the right still lasts: it ends with its connection.
 func (l *Lead) Lasts(ctx context.Context) bool { return l.conn.Ping(ctx) == nil }
 
-// Leave gives the right back. It closes the connection, so that the lock ends in any case.
+// Leave releases the right. It closes the connection, so that the lock ends in any case.
 func (l *Lead) Leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_ = l.conn.Hijack().Close(ctx)
 }
 
-// RunsWanting returns the names of the runs whose dispatcher may not know of due work. A dispatcher
-// that has looked within grace knows of it.
+// RunsWanting returns the runs whose dispatcher has not checked within grace and may miss due work.
 func (s *Store) RunsWanting(ctx context.Context, grace time.Duration) ([]string, error) {
 	names, err := s.q.RunsWanting(ctx, ms(grace))
 	return names, translate("look what runs want", err)
 }
 
-// RunsLive returns the names of the runs that are running or paused.
+// RunsLive returns the names of running or paused runs.
 func (s *Store) RunsLive(ctx context.Context) ([]string, error) {
 	names, err := s.q.RunsLive(ctx)
 	return names, translate("list runs", err)
 }
 
-// DomainsClaimed returns all domains that are claimed.
+// DomainsClaimed returns all claimed domains.
 func (s *Store) DomainsClaimed(ctx context.Context) ([]string, error) {
 	names, err := s.q.DomainsClaimed(ctx)
 	return names, translate("list claims", err)

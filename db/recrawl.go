@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	// recrawlChunk is the number of pages that one transaction of RecrawlOlder reads.
+	// recrawlChunk is the number of pages in one transaction of RecrawlOlder.
 	recrawlChunk = 1000
-	// revisitsChunk is the number of pages that one call of ScheduleRevisits reads.
+	// revisitsChunk is the number of pages in one call of ScheduleRevisits.
 	revisitsChunk = 5000
-	// planEvery is how long a domain's plan holds.
+	// planEvery is the lifetime of a domain's plan.
 	planEvery = 7 * 24 * time.Hour
-	// planPages bounds the pages that a plan is made from: more add nothing.
+	// planPages bounds the pages of a plan: more add nothing.
 	planPages = 20_000
 )
 
-// RecrawlDue makes up to most due pages pending, in a run that crawls its pages again. It returns
-// their number.
+// RecrawlDue makes up to most due pages pending, in a run that recrawls, and returns their number.
 func (s *Store) RecrawlDue(ctx context.Context, runID int64, most int) (int, error) {
 	row, err := retryConflicts(ctx, "look for pages that are due again", func() (dbsqlc.RecrawlsDueRow, error) {
 		return s.q.RecrawlsDue(ctx, dbsqlc.RecrawlsDueParams{RunID: runID, Max: int32Of(most)})
@@ -56,9 +55,9 @@ func (s *Store) RecrawlOlder(
 	}
 }
 
-// RefreshRun returns the run that requests pages of a run again; with an empty name, the run itself.
-// A new run gets the settings of the other, changed by settings.Refresh, and then by own. by is the
-// person who sets them.
+// RefreshRun returns the run that requests pages of a run again; with an empty name, the run
+// itself. A new run has the other's settings, changed by settings.Refresh and own. by is their
+// author.
 func (s *Store) RefreshRun(
 	ctx context.Context, of crawl.Run, name, by string, only settings.Only, own settings.Settings,
 ) (crawl.Run, error) {
@@ -79,10 +78,10 @@ func (s *Store) RefreshRun(
 	return s.ensureRun(ctx, name, c)
 }
 
-// RecrawlNow makes a run request pages before all others of their domains, again if it has fetched
-// them. Pages that are not part of the run become seeds of it. Politeness, robots.txt and people's
-// decisions still hold. It returns the number of pages to be requested, without pages that are in
-// flight or forbidden by a list. It refuses a run that a person has stopped (crawl.ErrInvalid).
+// RecrawlNow makes a run request pages before all others of their domains, even if it has fetched
+// them. Other pages become seeds of the run. Politeness, robots.txt and people's decisions still
+// hold. It returns the number of pages, except pages in flight and pages that a list forbids. It
+// refuses a run that a person has stopped (crawl.ErrInvalid).
 func (s *Store) RecrawlNow(ctx context.Context, run crawl.Run, pages []urls.URL) (int, error) {
 	if run.Status == crawl.RunStopped {
 		return 0, fmt.Errorf("%w: run %q is stopped: resume it first", crawl.ErrInvalid, run.Name)
@@ -105,7 +104,7 @@ func (s *Store) RecrawlNow(ctx context.Context, run crawl.Run, pages []urls.URL)
 	return int(first), err
 }
 
-// pagesNamed returns the ids of the pages that are part of a run, and the other pages.
+// pagesNamed returns the ids of the pages in the run, and the other pages.
 func (s *Store) pagesNamed(ctx context.Context, runID int64, pages []urls.URL) (ids []int64, others []urls.URL, err error) {
 	type named struct {
 		Domain string `json:"domain"`
@@ -135,9 +134,8 @@ func (s *Store) pagesNamed(ctx context.Context, runID int64, pages []urls.URL) (
 	return ids, others, nil
 }
 
-// ScheduleRevisits sets the next visits of pages that a run crawled before it began to request
-// pages again. due returns the time of each by its history; zero means never. A call reads some
-// thousand pages, and reports whether all are done.
+// ScheduleRevisits sets the next visits of pages that a run crawled before it began to recrawl, by
+// their history; a zero due means never. A call reads some pages, and reports whether all are done.
 func (s *Store) ScheduleRevisits(
 	ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),
 ) (done bool, err error) {
@@ -178,9 +176,8 @@ func (s *Store) ScheduleRevisits(
 	return p.Next == nil, err
 }
 
-// HintRecrawl updates when pages of a run are due that a sitemap or a feed says have changed, by
-// hint. It skips pages that are pending, or that the run does not request again. told has the news
-// of at most crawl.NewsMax pages.
+// HintRecrawl updates by hint when pages of a run are due that a list reports as changed in told.
+// It skips pending pages and pages without another visit. told has at most crawl.NewsMax pages.
 func (s *Store) HintRecrawl(
 	ctx context.Context, runID int64, told []crawl.News,
 	hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
@@ -214,8 +211,8 @@ func (s *Store) HintRecrawl(
 	return retry(ctx, "keep news of pages", func() error { return s.q.RecrawlHint(ctx, dbsqlc.RecrawlHintParams{RunID: runID, Hints: data}) })
 }
 
-// PlanRecrawl makes a new plan of a domain's requests by plan, if some run crawls its
-// pages again and the last plan is old. least is the shortest delay of such runs.
+// PlanRecrawl makes a new plan of a domain's requests by plan, if a run recrawls its pages and the
+// last plan is old. least is the shortest delay of such runs.
 func (s *Store) PlanRecrawl(
 	ctx context.Context, domain string,
 	plan func(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error),
@@ -250,8 +247,8 @@ func (s *Store) PlanRecrawl(
 	return translate("plan "+domain, s.q.RecrawlPlan(ctx, dbsqlc.RecrawlPlanParams{Domain: domain, Plan: doc}))
 }
 
-// Outdated counts the pages that an earlier extractor has read and that must be read again; of one
-// domain, unless that is empty.
+// Outdated counts the pages, of one domain or, if it is empty, of all, that an earlier extractor
+// read.
 func (s *Store) Outdated(ctx context.Context, domain string) (report.Outdated, error) {
 	row, err := readAll(ctx, s, func(q *dbsqlc.Queries) (dbsqlc.ReprocessDueRow, error) {
 		return q.ReprocessDue(ctx, dbsqlc.ReprocessDueParams{Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain)})
@@ -260,8 +257,7 @@ func (s *Store) Outdated(ctx context.Context, domain string) (report.Outdated, e
 	return out, translate("count the pages to read again", err)
 }
 
-// StageOutdated hands the pages that Outdated counts over to a run's next SeedWorkflow, without the
-// Closed ones, and returns their number.
+// StageOutdated hands these pages, except Closed ones, to a run's next SeedWorkflow.
 func (s *Store) StageOutdated(ctx context.Context, runID int64, domain string) (int64, error) {
 	n, err := s.q.ReprocessStage(ctx, dbsqlc.ReprocessStageParams{
 		RunID: runID, Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain),

@@ -28,8 +28,7 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 	return r, nil
 }
 
-// storable completes a robots.txt: it holds for a moment at least, and has failed if it cannot be
-// reached.
+// storable completes a robots.txt: it holds for a moment at least, and fails if it is unreachable.
 func storable(r crawl.Robots) crawl.Robots {
 	r.Fresh = max(r.Fresh, crawl.Millis(time.Millisecond))
 	r.Failed = r.Failed || r.Verdict == crawl.RobotsUnreachable
@@ -37,7 +36,7 @@ func storable(r crawl.Robots) crawl.Robots {
 }
 
 // SaveRobots stores an origin's robots.txt without a request, and decides again about pages that
-// other rules disallowed. It returns how many fetches in a row have failed now.
+// other rules disallowed. It returns the number of consecutive failed fetches.
 func (s *Store) SaveRobots(ctx context.Context, r crawl.Robots) (int, error) {
 	doc, err := document("robots.txt", storable(r))
 	if err != nil {

@@ -1,7 +1,6 @@
--- Rights. The user that migrates owns the schema. Workers use it as mosey_worker, which
--- cannot drop a trigger, nor delete or truncate history. Commands that only read use it as
--- mosey_reader, which changes nothing. Where the owner may not create roles, both go on with
--- the rights that they log in with.
+-- Rights. The user that migrates owns the schema. Workers use it as mosey_worker, which cannot
+-- drop a trigger, or delete or truncate history. Read-only commands use it as mosey_reader, which
+-- changes nothing. If the owner may not create roles, both keep the rights of their login.
 DO $$
 DECLARE
     v_role text;
@@ -29,8 +28,8 @@ BEGIN
         EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA %I TO %I', current_schema(), v_role);
     END LOOP;
 
-    -- Whoever logs in may make no table here, nor call a function that was not granted to
-    -- him. In a stable function Postgres refuses to change anything.
+    -- A login may not make tables here, or call functions that were not granted to it. In a stable
+    -- function Postgres refuses changes.
     BEGIN
         EXECUTE format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC', current_schema());
     EXCEPTION WHEN insufficient_privilege THEN
@@ -61,7 +60,7 @@ BEGIN
             image_contents, run_outcomes, run_outcomes_new, revisits, robots, robots_history, robots_contents TO mosey_worker;
     END IF;
     IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_reader') THEN
-        -- Readers do not see what is on its way: seeds, and the paths of their files.
+        -- Readers do not see staged data: seeds, and the paths of their files.
         REVOKE SELECT ON staged_seeds, seed_files FROM mosey_reader;
     END IF;
 END

@@ -10,8 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// document encodes v as JSON that Postgres can store: a NUL in a text becomes U+FFFD.
-// encoding/json does the same with invalid UTF-8.
+// document encodes v as JSON for Postgres, which cannot store a NUL: it becomes U+FFFD.
 func document(what string, v any) ([]byte, error) {
 	doc, err := json.Marshal(v)
 	if err != nil {
@@ -40,7 +39,6 @@ func unmarshalOr(data []byte, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// mapped converts rows.
 func mapped[R, T any](rows []R, of func(R) T) []T {
 	all := make([]T, len(rows))
 	for i, r := range rows {
@@ -49,7 +47,7 @@ func mapped[R, T any](rows []R, of func(R) T) []T {
 	return all
 }
 
-// orZero returns the zero value instead of an error if a query has found no row.
+// orZero replaces the error of a query without a row by the zero value.
 func orZero[T any](row T, err error) (T, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return row, nil
@@ -59,7 +57,7 @@ func orZero[T any](row T, err error) (T, error) {
 
 // The zero value stands for null.
 
-// converted is nil for nil.
+// converted returns nil for nil.
 func converted[A, B any](v *A, of func(A) B) *B {
 	if v == nil {
 		return nil
@@ -76,7 +74,7 @@ func valueOf[T any](v *T) (value T) {
 	return value
 }
 
-// valueOrNil is nil for the zero value.
+// valueOrNil returns nil for the zero value.
 func valueOrNil[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -92,7 +90,7 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// timeOrZero is zero for the epoch, by which queries mean that there is no time.
+// timeOrZero returns zero for the epoch, which queries return for a missing time.
 func timeOrZero(t time.Time) time.Time {
 	if t.Unix() == 0 {
 		return time.Time{}

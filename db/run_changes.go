@@ -13,9 +13,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// ChangeRun changes an existing run, stores who did so, and returns the run. The change holds from
-// the next request on. A change whose decision was stored before has no effect. Errors wrap
-// crawl.ErrNotFound or crawl.ErrInvalid.
+// ChangeRun changes an existing run from the next request on, stores the author, and returns the
+// run. A repeated decision has no effect. Errors wrap crawl.ErrNotFound or crawl.ErrInvalid.
 func (s *Store) ChangeRun(ctx context.Context, name string, c crawl.RunChange) (crawl.Run, error) {
 	if err := c.Validate(time.Now()); err != nil {
 		return crawl.Run{}, err
@@ -65,7 +64,7 @@ func (s *Store) changeRun(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.Cra
 	return q.RunByName(ctx, row.Name)
 }
 
-// upsertRun creates a run or changes its settings, and stores who did so.
+// upsertRun creates a run or changes its settings, and stores the author.
 func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c crawl.RunChange) (row dbsqlc.CrawlRun, err error) {
 	all, err1 := json.Marshal(c.Settings.WithDefaults())
 	changes, err2 := json.Marshal(c.Settings)
@@ -97,8 +96,7 @@ func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c
 	return row, s.applyChanges(ctx, q, row, old)
 }
 
-// applyChanges decides again about pages that a run has crawled or skipped, if its new settings
-// want more than the old ones.
+// applyChanges decides again about crawled or skipped pages if the new settings want more.
 func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun, old []byte) error {
 	before, err := s.settingsOf(old)
 	after, err2 := s.settingsOf(row.Settings)
@@ -185,7 +183,7 @@ func changedSettings(old, settings, given []byte) (was, value map[string]json.Ra
 	return was, value, nil
 }
 
-// changesMost bounds what RunChanges returns.
+// changesMost bounds the result of RunChanges.
 const changesMost = 1000
 
 // RunChanges returns up to most changes of a run, the latest first.

@@ -20,8 +20,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// EnsureRun creates a run with defaults for the settings that are not set, or changes the set
-// settings of an existing run. The caller has validated both. by is the person who sets them.
+// EnsureRun creates a run with defaults for the unset settings, or changes the set settings of an
+// existing run. The caller has validated both. by is the person who sets them.
 func (s *Store) EnsureRun(ctx context.Context, name, by string, set settings.Settings) (crawl.Run, error) {
 	return s.ensureRun(ctx, name, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, SetBy: by})
 }
@@ -38,18 +38,18 @@ func (s *Store) ensureRun(ctx context.Context, name string, c crawl.RunChange) (
 const (
 	// TroubledMost bounds the entries that Troubled returns.
 	TroubledMost = 1000
-	// widenChunk is the number of pages whose links one transaction reads.
+	// widenChunk is the number of pages in one transaction of WidenRun.
 	widenChunk = 100
 	// claimedMost bounds the domains that ClaimedDomains returns.
 	claimedMost = 10_000
-	// recrawlEvery is how often a dispatcher looks for pages that are due again.
+	// recrawlEvery is the interval of a dispatcher's checks for pages to request again.
 	recrawlEvery = time.Minute
 	// waitsShown bounds the lists of a progress report.
 	waitsShown = 10
 )
 
-// WidenRun adds to a run the pages that some of its pages link to, as follow says for each crawl,
-// and stores its progress. It returns the number of new pages, and whether all pages are done.
+// WidenRun adds to a run the linked pages of some of its pages, as follow says for each crawl, and
+// stores its progress. It returns the number of new pages, and whether all pages are done.
 func (s *Store) WidenRun(
 	ctx context.Context, id int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks,
 ) (added int, done bool, err error) {
@@ -60,8 +60,7 @@ func (s *Store) WidenRun(
 	return added, done, err
 }
 
-// reach has the facts of a page that decide about its links: its kind, its distance from a seed, and
-// its publisher's statement about its use.
+// reach has a page's kind, its distance from a seed, and its publisher's statement about its use.
 type reach struct {
 	kind             kinds.Kind
 	depth, redirects int16
@@ -136,13 +135,13 @@ func (s *Store) Runs(ctx context.Context) ([]crawl.Run, error) {
 	return runs, nil
 }
 
-// StartRun starts or resumes a run, whatever its status. It hurries no host: domains that were given up,
-// and a robots.txt that could not be read, keep the times of their next requests.
+// StartRun starts or resumes a run, whatever its status. Given-up domains and unreadable
+// robots.txt files keep the times of their next requests.
 func (s *Store) StartRun(ctx context.Context, id int64) error {
 	return retry(ctx, "start run", func() error { return s.q.RunStart(ctx, id) })
 }
 
-// Troubled returns the domains and origins whose failures keep a run from requesting pending pages,
+// Troubled returns the failing domains and origins that keep a run from requesting pending pages,
 // up to most and TroubledMost, the first to be retried first, and their number.
 func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []report.Troubled, total int, err error) {
 	rows, err := s.q.RunTroubled(ctx, dbsqlc.RunTroubledParams{RunID: runID, Max: int32(min(max(most, 1), TroubledMost))})
@@ -155,15 +154,14 @@ func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []rep
 	return list, total, translate("what a run has trouble with", err)
 }
 
-// StopRun stops a run without a person's decision (see ChangeRun). It returns false if the run was
-// neither running nor paused.
+// StopRun stops a run without a person's decision, or returns false unless it was running or
+// paused.
 func (s *Store) StopRun(ctx context.Context, id int64, reason string) (bool, error) {
 	n, err := s.q.RunStop(ctx, dbsqlc.RunStopParams{ID: id, Reason: reason})
 	return n > 0, translate("stop run", err)
 }
 
-// EndRun marks a running run done, unless one of its domains is due or served. It reports whether
-// it did.
+// EndRun marks a running run done unless one of its domains is due or served, or returns false.
 func (s *Store) EndRun(ctx context.Context, id int64, reason string) (bool, error) {
 	var n int64
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
@@ -176,7 +174,7 @@ func (s *Store) EndRun(ctx context.Context, id int64, reason string) (bool, erro
 	return n > 0, translate("end run", err)
 }
 
-// ClaimedDomains returns the domains of a run that are claimed, by whichever run.
+// ClaimedDomains returns the domains of a run that any run has claimed.
 func (s *Store) ClaimedDomains(ctx context.Context, runID int64) ([]string, error) {
 	names, err := s.q.RunClaimed(ctx, dbsqlc.RunClaimedParams{RunID: runID, Max: claimedMost})
 	return names, translate("claimed domains", err)
@@ -188,31 +186,28 @@ func (s *Store) NextSeeding(ctx context.Context, id int64) (int64, error) {
 	return n, translate("count a seeding", err)
 }
 
-// ActivityUpTo counts the active domains of a run, for a dispatcher that may have up to most of
-// them; 0 means no such limit. While it has fewer, Active may include domains that are about to
-// end, and Busy is at most 1.
+// ActivityUpTo counts the active domains of a run, exactly if most is 0. With fewer than most,
+// Active may include domains that are about to end, and Busy is at most 1.
 func (s *Store) ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.Activity, error) {
 	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.LeftBound, Most: int64(most)})
 	a := crawl.Activity{Active: int(row.Active), Busy: int(row.Busy), Held: int(row.Held)}
 	return a, translate("count active domains", err)
 }
 
-// RunLooked stores that a run's dispatcher looks for work now, and when the run's window opens; zero
-// means that it is open.
+// RunLooked stores that a run's dispatcher checks now, and when its window opens; zero means open.
 func (s *Store) RunLooked(ctx context.Context, runID int64, opens time.Time) error {
 	err := s.q.RunLooked(ctx, dbsqlc.RunLookedParams{ID: runID, Opens: timeOrNil(opens)})
 	return translate("note when a run is looked at", err)
 }
 
-// NextDue returns when the run may make its next request, and the present time, both on the
-// database's clock. A zero due means never.
+// NextDue returns when the run may make its next request (zero: never), and the database's time.
 func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, err error) {
 	row, err := s.q.RunNextDue(ctx, runID)
 	if err != nil {
 		return time.Time{}, row.Now, translate("next due of a run", err)
 	}
 	due = timeOrZero(row.Due)
-	// pages are made pending many at once
+	// many pages become pending at once
 	if again := timeOrZero(row.Again); !again.IsZero() {
 		if soonest := row.Now.Add(recrawlEvery); again.Before(soonest) {
 			again = soonest
@@ -298,8 +293,8 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (_ *report.De
 	return &d, nil
 }
 
-// SpendRun stores and returns which budget of a run is spent, apart from the budget of pages. A run
-// with a spent budget makes no requests. A maxTime of 0 means no limit; it counts from the first call.
+// SpendRun stores and returns the spent budget of a run, except that of pages. A run with a spent
+// budget makes no requests. maxTime counts from the first call; 0 means no limit.
 func (s *Store) SpendRun(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error) {
 	spent, err := retryConflicts(ctx, "look at the budgets of a run", func() (string, error) {
 		return s.q.RunSpend(ctx, dbsqlc.RunSpendParams{RunID: runID, MaxTimeMs: ms(maxTime)})
@@ -307,7 +302,7 @@ func (s *Store) SpendRun(ctx context.Context, runID int64, maxTime time.Duration
 	return crawl.Budget(spent), err
 }
 
-// Left returns the work and the budgets that a run has left when none of its domains is due.
+// Left returns the remaining work and budgets of a run without due domains.
 func (s *Store) Left(ctx context.Context, runID int64) (crawl.Left, error) {
 	row, err := s.q.RunLeft(ctx, dbsqlc.RunLeftParams{ID: runID, Bound: crawl.LeftBound})
 	return crawl.Left{
@@ -315,7 +310,6 @@ func (s *Store) Left(ctx context.Context, runID int64) (crawl.Left, error) {
 	}, translate("what a run has left", err)
 }
 
-// run converts the row of a run that a query has returned.
 func (s *Store) run(row dbsqlc.CrawlRun, err error) (crawl.Run, error) {
 	if err != nil {
 		return crawl.Run{}, err

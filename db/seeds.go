@@ -19,9 +19,8 @@ func (s *Store) AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (in
 	return stored.Added, err
 }
 
-// StoreSeeds stores seeds of a source and adds them to a run, in one transaction. It skips seeds
-// that the run already has or that a list forbids. Bare seeds become http if their site was
-// recently reached by http alone.
+// StoreSeeds stores seeds of a source and adds them to a run, in one transaction. It skips seeds in
+// the run or forbidden by a list. Bare seeds become http if only http recently reached their site.
 func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.Stored, error) {
 	all, err := s.byHTTP(ctx, all)
 	if err != nil {
@@ -41,7 +40,7 @@ func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source
 	return stored, err
 }
 
-// byHTTP turns the bare seeds of sites that were lately reached by http alone into http.
+// byHTTP changes the bare seeds of such sites to http.
 func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, error) {
 	var origins []string
 	for _, seed := range all {
@@ -73,20 +72,19 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 	return all, nil
 }
 
-// SeedFileStored returns how many entries of a version of a list were stored for a run before an
-// interruption; 0 if there was none.
+// SeedFileStored returns the number of stored entries of an interrupted version of a list, or 0.
 func (s *Store) SeedFileStored(ctx context.Context, runID int64, file, version string) (int64, error) {
 	n, err := orZero(s.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runID, File: file, Version: version}))
 	return n, translate("how far a file was stored", err)
 }
 
-// NoteSeedFile stores how many entries are stored.
+// NoteSeedFile stores the number of stored entries.
 func (s *Store) NoteSeedFile(ctx context.Context, runID int64, file, version string, entries int64) error {
 	p := dbsqlc.SeedFileNoteParams{RunID: runID, File: file, Version: version, Entries: entries}
 	return translate("note how far a file is stored", s.q.SeedFileNote(ctx, p))
 }
 
-// ForgetSeedFile deletes that number: the whole file is stored.
+// ForgetSeedFile deletes that number once the whole file is stored.
 func (s *Store) ForgetSeedFile(ctx context.Context, runID int64, file string) error {
 	return translate("forget how far a file was stored", s.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runID, File: file}))
 }
@@ -99,7 +97,7 @@ func (s *Store) StageSeeds(ctx context.Context, runID int64, raw []string) error
 	return translate("stage seeds", err)
 }
 
-// StagedSeeds returns up to most of a run's staged seeds, in the order they were staged.
+// StagedSeeds returns up to most of a run's staged seeds, in their order.
 func (s *Store) StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error) {
 	rows, err := s.q.SeedsStaged(ctx, dbsqlc.SeedsStagedParams{RunID: runID, Max: int32(most)}) //nolint:gosec // a constant
 	return mapped(rows, func(r dbsqlc.SeedsStagedRow) crawl.StagedSeed {
@@ -107,7 +105,7 @@ func (s *Store) StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl
 	}), translate("read staged seeds", err)
 }
 
-// UnstageSeeds deletes a run's staged seeds up to one, which have been stored.
+// UnstageSeeds deletes a run's staged seeds up to one, which are stored.
 func (s *Store) UnstageSeeds(ctx context.Context, runID, lastID int64) error {
 	err := s.q.SeedsUnstage(ctx, dbsqlc.SeedsUnstageParams{RunID: runID, LastID: lastID})
 	return translate("unstage seeds", err)

@@ -16,9 +16,9 @@ type Server struct {
 	// Number is the version as Postgres counts it, such as 150004.
 	Number   int
 	Encoding string
-	// Standby is set if it only follows another server, and takes no changes.
+	// Standby is set if it is a read-only replica.
 	Standby bool
-	// Now is its clock. Ahead is how far that is ahead of ours; Within bounds the error.
+	// Now is its clock, Ahead its offset from ours, and Within the bound of the error.
 	Now           time.Time
 	Ahead, Within time.Duration
 	Bytes         int64
@@ -70,13 +70,13 @@ func (s *Store) ServerSettings(ctx context.Context, names []string) (values map[
 	return values, translate("look at the server's settings", err)
 }
 
-// ServerSetting is a value in a unit, such as 16384 of 8kB; the unit may be empty. Of names, as in
-// ALTER, the database or role that sets the value; empty means the server.
+// ServerSetting is a value in a unit, such as 16384 of 8kB; the unit may be empty. Of is the
+// database or role with the setting, as in ALTER; empty means the server.
 type ServerSetting struct{ Value, Unit, Of string }
 
 // Sessions counts the connections to a server.
 type Sessions struct {
-	// Open are the sessions, Most their limit, and Reserved the part of Most for superusers.
+	// Open counts the sessions, Most is their limit, and Reserved the part of Most for superusers.
 	Open, Most, Reserved int
 	// Longest is the age of the oldest transaction, in the process Pid.
 	Longest time.Duration
@@ -106,8 +106,7 @@ func (s *Store) Sessions(ctx context.Context) (v Sessions, err error) {
 const selectAge = `SELECT greatest(age(datfrozenxid), mxid_age(datminmxid))::bigint,
 	current_setting('autovacuum_freeze_max_age')::bigint FROM pg_database WHERE datname = current_database()`
 
-// Age returns how many transactions ago the oldest row was written that is not frozen. From freeze
-// on the server freezes rows by itself.
+// Age returns the age in transactions of the oldest unfrozen row, and the age of forced freezing.
 func (s *Store) Age(ctx context.Context) (age, freeze int64, err error) {
 	err = s.cataloged(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, selectAge).Scan(&age, &freeze) })
 	return age, freeze, translate("look at the age of the database", err)
@@ -116,9 +115,9 @@ func (s *Store) Age(ctx context.Context) (age, freeze int64, err error) {
 // Rights are the rights of a session's role.
 type Rights struct {
 	Role string
-	// Deletes is set if it may delete history, and HasWorker if there is the role that may not.
+	// Deletes is set if it may delete history, and HasWorker if the role that may not exists.
 	Deletes, HasWorker bool
-	// Lacking are tables that it may not read, or not write although a worker must.
+	// Lacking has the tables that it may not read, or not write although a worker must.
 	Lacking []string
 }
 
@@ -163,7 +162,7 @@ type IndexState struct {
 	// Valid is set if it can be used, and Unique if it enforces a constraint.
 	Valid, Unique bool
 	Scans, Bytes  int64
-	// Since is when counting began.
+	// Since is the start of counting.
 	Since time.Time
 }
 
@@ -190,7 +189,7 @@ func catalog[T any](ctx context.Context, s *Store, op, query string) (list []T, 
 	return list, translate(op, err)
 }
 
-// cataloged runs queries of catalogs, each bounded by watchSpan. The planner may read whole catalogs.
+// cataloged runs queries of whole catalogs, each bounded by watchSpan.
 func (s *Store) cataloged(ctx context.Context, fn func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		settings := append([]string{fmt.Sprintf("statement_timeout = %d", watchSpan.Milliseconds())}, forWholeTables...)
@@ -203,7 +202,7 @@ func (s *Store) cataloged(ctx context.Context, fn func(pgx.Tx) error) error {
 	})
 }
 
-// Analyze has Postgres count tables again. It needs the rights of their owner.
+// Analyze updates the statistics of tables. It needs the rights of their owner.
 func (s *Store) Analyze(ctx context.Context, tables []string) error {
 	for _, t := range tables {
 		if _, err := s.pool.Exec(ctx, "ANALYZE "+pgx.Identifier{t}.Sanitize()); err != nil {
@@ -214,8 +213,8 @@ func (s *Store) Analyze(ctx context.Context, tables []string) error {
 }
 
 // CloseRestored closes the slots of a database that was restored from a backup of that age, before
-// any requests: see the query SlotsRestored. It returns the number of slots that it has closed, and
-// needs the rights of the owner.
+// any requests (see the query SlotsRestored). It returns their number, and needs the owner's
+// rights.
 func (s *Store) CloseRestored(ctx context.Context, age time.Duration) (closed int64, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		row, err := s.q.WithTx(tx).SlotsRestored(ctx, ms(max(age, 0)))
@@ -230,8 +229,7 @@ func (s *Store) CloseRestored(ctx context.Context, age time.Duration) (closed in
 	return closed, translate("close the slots after a restore", err)
 }
 
-// ReadTables reads every row of every table, and so verifies the checksum of each block. It reports
-// each table before it reads it.
+// ReadTables reads every row, and so verifies all checksums. It reports each table before it.
 func (s *Store) ReadTables(ctx context.Context, reading func(table string)) error {
 	rows, err := s.pool.Query(ctx, `
 		SELECT c.oid::regclass::text FROM pg_class c
@@ -259,7 +257,7 @@ func (s *Store) PostgresMajor(ctx context.Context) (major int, err error) {
 	return major, translate("ask for the version of Postgres", err)
 }
 
-// Identity returns a text that no other database has, apart from copies of this one.
+// Identity returns a text that is unique to this database and its copies.
 func (s *Store) Identity(ctx context.Context) (string, error) {
 	identity, err := s.q.DatabaseIdentity(ctx)
 	return identity, translate("read which database this is", err)

@@ -1,14 +1,12 @@
 // Package db keeps Mosey's state in Postgres 15 or later.
 //
-// The schema and everything that must be atomic is SQL. migrations/ holds tables and
-// invariants (constraints). functions/ holds triggers, and functions that make each
-// transition of a crawl in one transaction. queries/ holds the statements that sqlc turns
-// into package dbsqlc. This package translates between those rows and the words of
-// package crawl.
+// The schema and everything that must be atomic is SQL. migrations/ holds tables and invariants
+// (constraints). functions/ holds triggers, and functions that make each transition of a crawl in
+// one transaction. queries/ holds the statements that sqlc turns into package dbsqlc. This package
+// translates between those rows and the types of package crawl.
 //
-// Durations cross the border as whole milliseconds, waits rounded up so that
-// nobody is early. Instants are the database's own; a worker's clock is used
-// only to measure how long ago something happened.
+// Durations are passed as whole milliseconds, waits rounded up so that no request is early.
+// Instants are the database's own; a worker's clock only measures elapsed time.
 package db
 
 import (
@@ -49,19 +47,18 @@ type Store struct {
 	shownBound int32
 }
 
-// PoolConnsDefault is the size of the one pool of a process. A page needs a connection for a few
-// milliseconds.
+// PoolConnsDefault is the size of a process's pool. A page needs a connection for milliseconds.
 const PoolConnsDefault = 16
 
-// Open connects to the database at url (a Postgres URL or key=value string; any pool_* parameter in
-// it wins over the defaults) and checks that it answers. It uses the rights of a worker, if the
-// database has a role for them: enough to crawl, not to change the schema or to delete history. It
+// Open connects to the database at url (a Postgres URL or key=value string; its pool_* parameters
+// override the defaults) and checks that it answers. It uses the rights of a worker, if the
+// database has that role: enough to crawl, not to change the schema or to delete history. It
 // returns an ErrURL for an invalid url, and an ErrPooler for a pooler that does not pool sessions.
 func Open(ctx context.Context, url string) (*Store, error) {
 	return OpenTraced(ctx, url, nil)
 }
 
-// OpenTraced is Open with a tracer of statements; nil is none.
+// OpenTraced is Open with a tracer of statements; nil means no tracer.
 func OpenTraced(ctx context.Context, url string, tracer pgx.QueryTracer) (*Store, error) {
 	return open(ctx, url, func(cfg *pgxpool.Config) {
 		cfg.AfterConnect = beginAs(workerRole)
@@ -70,8 +67,8 @@ func OpenTraced(ctx context.Context, url string, tracer pgx.QueryTracer) (*Store
 }
 
 // OpenPages is OpenReader for pages in a browser, which must not slow the crawl. It has at most six
-// connections, ends each statement after two seconds (TimedOut), and counts at most 10,000 pending
-// pages of a domain.
+// connections, two seconds for a statement (TimedOut), and counts at most 10,000 pending pages of a
+// domain.
 func OpenPages(ctx context.Context, url string) (*Store, error) {
 	s, err := openReading(ctx, url, 2*time.Second, 6)
 	if err == nil {
@@ -80,8 +77,7 @@ func OpenPages(ctx context.Context, url string) (*Store, error) {
 	return s, err
 }
 
-// OpenCounts is OpenPages for longer statements: it has two connections, and ends each statement
-// after a minute.
+// OpenCounts is OpenPages with two connections, and ends each statement after a minute.
 func OpenCounts(ctx context.Context, url string) (*Store, error) {
 	return openReading(ctx, url, time.Minute, 2)
 }
@@ -94,7 +90,7 @@ func openReading(ctx context.Context, url string, statement time.Duration, conns
 	})
 }
 
-// OpenOwner is Open with the rights that url gives: those of the owner, to migrate.
+// OpenOwner is Open with the rights of url: the owner's, to migrate.
 func OpenOwner(ctx context.Context, url string) (*Store, error) {
 	return open(ctx, url, func(cfg *pgxpool.Config) { cfg.AfterConnect = beginAs() })
 }
@@ -120,22 +116,20 @@ func open(ctx context.Context, url string, more func(*pgxpool.Config)) (*Store, 
 }
 
 // sessionSettings are the settings of a session. A server's own time-out and jit must not break or
-// slow the functions. Every statement is a few steps along an index, whatever its parameters:
-// planning each anew would cost more than running it. Such a plan stays while the tables grow from
-// nothing: it must not read a whole table because that was small once.
+// slow the functions. A statement is a few steps along an index, so planning it costs more than
+// running it. A cached plan must not read a whole table that was small when it was made.
 var sessionSettings = map[string]string{
 	"application_name": "mosey", "statement_timeout": "0", "jit": "off", "plan_cache_mode": "force_generic_plan",
 	"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
 }
 
-// forWholeTables are the settings for statements that read whole tables, such as an audit's: a plan
-// for the parameters, by several processes.
+// forWholeTables are the settings for statements that read whole tables: a plan by the parameters.
 var forWholeTables = []string{
 	"enable_seqscan = on", "enable_hashjoin = on", "enable_mergejoin = on",
 	"plan_cache_mode = force_custom_plan", "max_parallel_workers_per_gather = 2",
 }
 
-// readAll runs statements that read most of a table, all as of the same instant.
+// readAll runs statements that read most of a table, in one snapshot.
 func readAll[T any](ctx context.Context, s *Store, fn func(*dbsqlc.Queries) (T, error)) (v T, err error) {
 	err = s.snapshot(ctx, func(tx pgx.Tx) error {
 		v, err = fn(s.q.WithTx(tx))
@@ -171,11 +165,11 @@ func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 // Close closes the pool; calls in progress finish first.
 func (s *Store) Close() { s.pool.Close() }
 
-// conflictTries bounds how often a transaction is retried after a deadlock. Deadlocks are not
-// expected, because locks are taken in one order everywhere.
+// conflictTries bounds the retries of a transaction after a deadlock. Deadlocks are not expected,
+// because locks are taken in one order everywhere.
 const conflictTries = 5
 
-// retryConflicts runs fn, which must be one transaction, again after a conflict with another.
+// retryConflicts retries fn, which must be one transaction, after a conflict with another.
 func retryConflicts[T any](ctx context.Context, op string, fn func() (T, error)) (T, error) {
 	for try := 1; ; try++ {
 		v, err := fn()

@@ -20,7 +20,7 @@ import (
 // watchSpan bounds each statement of a monitor, so that it does not slow the crawl.
 const watchSpan = 2 * time.Second
 
-// read runs queries in a read-only transaction. No statement runs for longer than span.
+// read runs queries in a read-only transaction. span bounds each statement.
 func read[T any](ctx context.Context, s *Store, span time.Duration, fn func(*dbsqlc.Queries) (T, error)) (v T, err error) {
 	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", span.Milliseconds())); err != nil {
@@ -32,7 +32,7 @@ func read[T any](ctx context.Context, s *Store, span time.Duration, fn func(*dbs
 	return v, err
 }
 
-// Watch returns the state that a monitor shows. No statement runs for longer than two seconds.
+// Watch returns the state for a monitor. Each statement takes at most two seconds.
 func (s *Store) Watch(ctx context.Context) (report.Watch, error) {
 	w, err := read(ctx, s, watchSpan, func(q *dbsqlc.Queries) (w report.Watch, err error) {
 		waits, err := q.WatchWaits(ctx)
@@ -89,9 +89,8 @@ func domainsByStatus(ctx context.Context, q *dbsqlc.Queries, about int64) (map[c
 	return counts, err
 }
 
-// EndedGaps returns the gaps that have ended after since and by until, on the database's clock, by
-// kind. bounds are the bounds of the buckets by lateness, in seconds, ascending. Gaps of domains
-// that are no longer served are left out.
+// EndedGaps returns the gaps of served domains that ended in (since, until], on the database's
+// clock, by kind. bounds are the buckets of lateness in seconds, ascending.
 func (s *Store) EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) (all []report.EndedGaps, err error) {
 	rows, err := read(ctx, s, watchSpan, func(q *dbsqlc.Queries) ([]dbsqlc.WatchGapsRow, error) {
 		return q.WatchGaps(ctx, dbsqlc.WatchGapsParams{Since: since, Until: until, Bounds: bounds})

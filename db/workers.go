@@ -20,8 +20,7 @@ func (s *Store) StartWorker(ctx context.Context, w crawl.Worker) (int32, error) 
 	return id, translate("store worker "+w.Identity, err)
 }
 
-// RenewShare stores the state of a worker, and returns its share of the requests that all workers
-// may have in flight.
+// RenewShare stores the state of a worker, and returns its share of the fleet's limit.
 func (s *Store) RenewShare(ctx context.Context, id int32, u crawl.WorkerUse) (crawl.WorkerShare, error) {
 	r, err := s.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{
 		ID: id, Asked: u.Asked, InFlight: int32(u.InFlight), Held: int32(u.Held), Wanted: int32(u.Wanted), //nolint:gosec // of one process
@@ -40,8 +39,8 @@ func (s *Store) StopWorker(ctx context.Context, id int32) error {
 	return translate("store the end of a worker", s.q.WorkerStop(ctx, id))
 }
 
-// Fleet returns the limit on the requests in flight of all workers, and the running workers, the
-// latest first, at most most. gone adds stopped and lost workers.
+// Fleet returns the limit on requests in flight of all workers, and at most most running workers,
+// the latest first. gone adds stopped and lost workers.
 func (s *Store) Fleet(ctx context.Context, gone bool, most int) (f report.Fleet, err error) {
 	l, err := s.q.FleetLimit(ctx)
 	rows, err2 := s.q.WorkerList(ctx, dbsqlc.WorkerListParams{Gone: gone, Max: int32(most)}) //nolint:gosec // the caller bounds it
@@ -63,7 +62,7 @@ func (s *Store) Fleet(ctx context.Context, gone bool, most int) (f report.Fleet,
 	return f, nil
 }
 
-// SetFleetLimit stores a person's limit on the requests that all workers may have in flight.
+// SetFleetLimit stores a person's limit on the requests in flight of all workers.
 func (s *Store) SetFleetLimit(ctx context.Context, l crawl.FleetLimit) error {
 	p := dbsqlc.FleetLimitSetParams{Reason: l.Reason, SetBy: l.SetBy}
 	if l.MaxFetches > 0 {
@@ -81,7 +80,7 @@ func (s *Store) FleetUse(ctx context.Context) (report.FleetUse, error) {
 	}, translate("read the use of the workers' limit", err)
 }
 
-// SaveOutage stores an outage of a worker's network, its continuation or its end.
+// SaveOutage stores the start, the continuation or the end of an outage of a worker's network.
 func (s *Store) SaveOutage(ctx context.Context, o crawl.Outage) error {
 	p := dbsqlc.OutageSaveParams{Worker: o.Worker, BeganAt: o.Since, Reason: o.Reason, EndedAt: timeOrNil(o.Ended)}
 	return translate("store an outage of "+o.Worker, s.q.OutageSave(ctx, p))
@@ -102,7 +101,7 @@ func (s *Store) Outages(ctx context.Context) ([]crawl.Outage, error) {
 	}), translate("read the outages", err)
 }
 
-// HostsReached returns some hosts that answered the last request for their robots.txt.
+// HostsReached returns hosts that answered the last request for their robots.txt.
 func (s *Store) HostsReached(ctx context.Context) (hosts []string, err error) {
 	origins, err := s.q.OriginsReached(ctx, hostsReached)
 	for _, origin := range origins {

@@ -1,7 +1,7 @@
--- Begins an attempt: takes the slots, closes attempts of dead workers, claims the row, counts it
--- against the budgets and renews the domain's claim. p is crawl.Start. The reason 'stale' means that
--- the row is not pending any more, or a budget is spent; 'pause', 'stop' and 'block' are a person's
--- decisions. A prerequisite (such as robots.txt) gets its row here, and costs no budget.
+-- Begins an attempt (p is crawl.Start): takes the slots, closes attempts of dead workers, claims
+-- the row, charges the budgets and renews the domain's claim. The reason 'stale' means that the
+-- row is not pending or a budget is spent. A person decides 'pause', 'stop' and 'block'. A
+-- prerequisite, such as robots.txt, gets its row here and costs no budget.
 CREATE OR REPLACE FUNCTION crawl_begin(p jsonb) RETURNS begun_attempt LANGUAGE plpgsql AS $$
 DECLARE
     v_domain CONSTANT text := p ->> 'domain';
@@ -28,7 +28,7 @@ BEGIN
     UPDATE page_crawls c SET
         locked_at = clock_timestamp(), retry_priority = a.retry_priority, worker = (p ->> 'worker')::integer
     WHERE c.id = v_id AND c.completed_at IS NULL AND c.locked_at IS NULL
-        -- a budget of the run's that was set just now is not known to it
+        -- the attempt does not know a budget of the run that was set just now
         AND (
             SELECT r.status = 'running' AND (
                 p ? 'run_budget' OR coalesce((r.settings ->> 'max_pages')::bigint, -1) < 0 OR c.kind <> ALL (kinds('counted'))
@@ -48,8 +48,8 @@ BEGIN
 END
 $$;
 
--- Begins attempts of different domains, as crawl_begin does, if their pages have no budget. p is an array
--- of crawl.Start. It does not wait for long for locks: each begins alone then.
+-- Begins attempts of different domains without a budget, like crawl_begin. p is an array of
+-- crawl.Start. It does not wait long for locks: each attempt then begins alone.
 CREATE OR REPLACE FUNCTION crawls_begin(p jsonb) RETURNS SETOF begun_attempt LANGUAGE plpgsql
 SET lock_timeout = '500ms' AS $$
 DECLARE
@@ -57,7 +57,7 @@ DECLARE
     v_begun bigint[];
     v_worker CONSTANT integer := (p -> 0 ->> 'worker')::integer; -- the same for all
     v_some CONSTANT boolean := jsonb_path_exists(p, '$[*].prerequisite');
-    v_first integer[] := ARRAY[]::integer[]; -- the prerequisites that are granted, by their places in p
+    v_first integer[] := ARRAY[]::integer[]; -- places in p of the granted prerequisites
     v_docs jsonb;
 BEGIN
     IF v_some THEN
@@ -80,7 +80,7 @@ BEGIN
         FROM unnest(v) a
         WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id AND a.reason IS NULL
             AND c.completed_at IS NULL AND c.locked_at IS NULL
-            -- a budget of the run's that was set just now is not known to these
+            -- the attempts do not know a budget of the run that was set just now
             AND (
                 SELECT r.status = 'running' AND (coalesce((r.settings ->> 'max_pages')::bigint, -1) < 0 OR c.kind <> ALL (kinds('counted')))
                 FROM crawl_runs r WHERE r.id = c.run_id
@@ -119,10 +119,10 @@ BEGIN
 END
 $$;
 
--- Takes back an attempt, through no fault of the page: the page is pending again and its budgets are
--- refunded. If the site may have seen the request, p_robots_version is the robots.txt that allowed it:
--- then the row stays, for an audit, and counts for nothing. The row of a prerequisite always stays.
--- p_spared is set if the domain could not be reached.
+-- Takes back an attempt that failed through no fault of the page. The page is pending again and
+-- its budgets are refunded. The row of a prerequisite stays. So does a row whose request the site
+-- may have seen, for an audit: p_robots_version is then the robots.txt that allowed it. Such rows
+-- count for nothing. p_spared is set if the domain could not be reached.
 CREATE OR REPLACE FUNCTION crawl_abandon(
     p_crawl_id bigint, p_domain text, p_shared text[], p_why text, p_delay_ms bigint, p_shared_delay_ms bigint[],
     p_spared boolean, p_robots_version bigint
@@ -138,8 +138,8 @@ BEGIN
         WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND spared_since IS NULL;
     END IF;
     PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
-    -- A lookup by id or page, here and elsewhere, asks for completed_at IS NULL: outcome IS NULL is the
-    -- condition of partial indexes, which the planner would read as a whole by old statistics.
+    -- A lookup by id or page uses completed_at IS NULL, here and elsewhere. outcome IS NULL is the
+    -- condition of partial indexes, which the planner may read as a whole with old statistics.
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'skipped', skipped = CASE WHEN v_seen THEN 'taken back' ELSE 'not made' END,
         completed_at = t, error_message = p_why, robots_version = p_robots_version,
@@ -155,7 +155,7 @@ BEGIN
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
         VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare, c.attempt);
     END IF;
-    -- what budget_take has counted
+    -- refund the charges of budget_take
     IF c.kind = ANY (kinds('image')) THEN
         UPDATE run_domains SET images_started = images_started - 1 WHERE run_id = c.run_id AND domain = p_domain;
     ELSIF NOT c.prerequisite AND c.kind = ANY (kinds('counted')) THEN
@@ -169,9 +169,9 @@ BEGIN
 END
 $$;
 
--- Closes the attempt of a dead worker that held a domain's slot (p_holder, crawl:<id>) when its lease
--- ran out. The caller has locked the slot, which is free: so the request is not in flight. The attempt
--- counts. Its start decided whether the page is retried (retry_priority).
+-- Closes the attempt of a dead worker whose lease on a domain's slot has ended. p_holder is
+-- crawl:<id>. The caller has locked the slot, which is free, so the request is not in flight. The
+-- attempt counts. Its start has decided about a retry (retry_priority).
 CREATE OR REPLACE FUNCTION crawl_reap(p_holder text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -179,7 +179,7 @@ DECLARE
 BEGIN
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'failed', lost = true,
-        -- the request can only have been made in this span
+        -- the request was made within this span, if at all
         completed_at = t,
         duration_ms = ms_taken(locked_at, t),
         error_message = 'the worker died during the attempt', delay_ms = 0, delay_reason = ''
@@ -210,7 +210,7 @@ BEGIN
 END
 $$;
 
--- Calls crawl_reap if the domain's slot is free and was not given back.
+-- Calls crawl_reap if the domain's slot is free but was not released.
 CREATE OR REPLACE FUNCTION domain_reap(p_domain text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     k_domain CONSTANT text := 'domain:' || p_domain;
@@ -219,7 +219,7 @@ BEGIN
     IF (SELECT s.holder FROM politeness_slots s WHERE s.key = k_domain AND s.free_at <= clock_timestamp()) IS NULL THEN
         RETURN;
     END IF;
-    -- again under the lock: another may have taken the slot meanwhile
+    -- again under the lock, because another attempt may have taken the slot
     SELECT s.holder INTO v_holder FROM politeness_slots s
     WHERE s.key = k_domain AND s.free_at <= clock_timestamp() FOR UPDATE;
     IF v_holder IS NOT NULL THEN

@@ -1,15 +1,14 @@
--- Closes attempts of different domains and stores all that follows in one transaction: slots, pages,
--- links, found pages, their crawls, retries, totals. p is an array of crawl.Attempt. A crawl that is
--- closed already (a slow worker was taken for dead) changes nothing.
+-- Closes attempts of different domains and stores their results in one transaction: slots, pages,
+-- links, found pages, their crawls, retries, totals. p is an array of crawl.Attempt. A crawl that
+-- is already closed, because its slow worker seemed dead, changes nothing.
 --
 -- Returns for each attempt the facts of its domain, whether this call closed the crawl, and whether
--- it made other domains of its run due that the dispatcher does not know of. With p_hurried it does
--- not wait for long for locks: each attempt is recorded alone then.
+-- other domains of the run became due unknown to the dispatcher. With p_hurried it does not wait
+-- long for locks: each attempt is then recorded alone.
 --
--- Each statement handles the whole group in the order of its keys, so that two groups rarely
--- deadlock. A statement that changes rows names all its keys at once, and no condition of a partial
--- index: else the planner could scan all pending rows for the attempts. Rare steps are looked up in
--- the document first, because that costs less than a statement that finds nothing.
+-- Each statement handles the group in the order of its keys, so that two groups rarely deadlock. It
+-- names all keys of its changes and no condition of a partial index, so that the planner cannot
+-- scan all pending rows. Rare steps are looked up in the document first, because that costs less.
 CREATE OR REPLACE FUNCTION attempts_record(p jsonb, p_hurried boolean) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -29,7 +28,7 @@ BEGIN
     IF p_hurried THEN
         PERFORM set_config('lock_timeout', '500ms', true);
     END IF;
-    -- an attempt that has lost its lease does not release its slot
+    -- an attempt without its lease does not release its slot
     WITH released AS (
         UPDATE politeness_slots s SET
             free_at = a.ended + ms_interval((a.doc ->> 'delay_ms')::bigint), reason = a.doc ->> 'reason',
@@ -90,7 +89,7 @@ BEGIN
             PERFORM robots_save(d);
         END LOOP;
     END IF;
-    -- without a claim nobody finishes the domain: after a filter of seeds, or a worker taken for dead
+    -- a domain without a claim is not finished: after a seed filter, or if its worker seemed dead
     v_unserved := ARRAY(
         SELECT DISTINCT a.domain FROM unnest(v_closed) a
         WHERE (SELECT d.claimed_by FROM domains d WHERE d.domain = a.domain) IS NULL
@@ -137,9 +136,9 @@ BEGIN
 END
 $$;
 
--- Counts attempts in the totals of their domains in their runs. Images, which have their own budgets,
--- count only if they were stored or skipped. Sitemaps and feeds count only if the answer gave nothing:
--- most sites have none.
+-- Counts attempts in the totals of their domains in their runs. Images have their own budgets and
+-- count only if they were stored or skipped. Sitemaps and feeds count only if their answer was
+-- useless, because most sites have none of them.
 CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE run_domains r SET
@@ -165,7 +164,7 @@ BEGIN
     INSERT INTO run_outcomes_new (ended_at, run_id, outcome, attempts)
     SELECT date_trunc('minute', a.ended), a.run_id, (a.doc ->> 'outcome')::crawl_outcome, count(*)
     FROM unnest(v) a WHERE NOT a.prerequisite AND a.kind = ANY (kinds('counted')) GROUP BY 1, 2, 3;
-    -- many domains share this row: only runs with a budget of bytes pay that price
+    -- many domains share this row, so only runs with a budget of bytes update it
     UPDATE crawl_runs r SET bytes = r.bytes + b.bytes
     FROM (
         SELECT a.run_id, sum((a.doc ->> 'bytes')::bigint) AS bytes FROM unnest(v) a

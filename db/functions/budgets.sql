@@ -1,5 +1,4 @@
--- The number of pages that a run may request of a domain; null means no limit. p_own is a person's
--- budget for the domain.
+-- Returns a run's limit of pages of a domain, or null. p_own is the domain's own budget.
 CREATE OR REPLACE FUNCTION pages_budget(p_settings jsonb, p_own bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
@@ -9,7 +8,7 @@ LANGUAGE sql IMMUTABLE AS $$
     END
 $$;
 
--- The budget of pages that a person has set for a domain; null means none.
+-- Returns a person's budget of pages for a domain; null means no budget.
 CREATE OR REPLACE FUNCTION domain_budget(p_domain text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
@@ -19,12 +18,12 @@ BEGIN
 END
 $$;
 
--- Whether the budget of pages of a whole run is spent.
+-- Reports whether the page budget of a whole run is spent.
 CREATE OR REPLACE FUNCTION run_pages_spent(r crawl_runs) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT (r.settings ->> 'max_pages')::bigint BETWEEN 0 AND r.pages_started
 $$;
 
--- How many requests a run has begun to all domains of a registered domain.
+-- Counts the requests of a run to all domains of a registered domain.
 CREATE OR REPLACE FUNCTION registered_started(p_run_id bigint, p_registered text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN coalesce((
@@ -39,8 +38,8 @@ BEGIN
 END
 $$;
 
--- The requests that the spent budgets of a domain in a run forbid: 'pages', 'all', or ''. With r the
--- budgets of the whole run count, too.
+-- Returns the requests that spent budgets of a domain, and with r of the run, forbid: 'pages',
+-- 'all' or ''.
 CREATE OR REPLACE FUNCTION budget_spent(rd run_domains, p_settings jsonb, p_own bigint, r crawl_runs DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
@@ -53,8 +52,8 @@ LANGUAGE sql STABLE AS $$
     END
 $$;
 
--- Counts one request against the budgets of crawl.Start; null means no limit. Returns false, and
--- counts nothing, if a budget is spent. Sitemaps and feeds cost nothing.
+-- Charges one request to the budgets of crawl.Start; null means no limit. Returns false, and
+-- charges nothing, if a budget is spent. Sitemaps and feeds cost nothing.
 CREATE OR REPLACE FUNCTION budget_take(p_run_id bigint, p_domain text, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_image CONSTANT boolean := p ->> 'kind' = ANY (kinds('image'));
@@ -89,7 +88,7 @@ BEGIN
         v_within := FOUND;
     END IF;
     IF v_within AND v_of_run IS NOT NULL THEN
-        -- many domains share this row: only runs with a budget pay that price
+        -- many domains share this row, so only runs with a budget update it
         UPDATE crawl_runs SET pages_started = pages_started + 1 WHERE id = p_run_id AND pages_started < v_of_run;
         v_within := FOUND;
         IF NOT v_within THEN

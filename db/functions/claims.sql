@@ -1,7 +1,7 @@
--- Claims domains that have due work for a run. Domains whose claim ran out while they were active come
--- first, then the domains with the fewest turns, by priority. It skips domains that another dispatcher
--- is claiming. If the run's budget of pages is spent, only images are due. Few due domains are looked
--- up by time, many by turn: so it reads few domains in vain.
+-- Claims domains with due work for a run: first domains whose claim ran out while they were
+-- active, then those with the fewest turns, by priority. It skips domains that another dispatcher
+-- is claiming. If the run's page budget is spent, only images are due. It looks up few due domains
+-- by time and many by turn, so that it reads few rows in vain.
 CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_most integer, p_claim interval) RETURNS text[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -16,7 +16,7 @@ BEGIN
         RETURN '{}'::text[];
     END IF;
     v_lost := ARRAY(
-        -- OFFSET 0: along domains_lost, and not through all domains in the order of their names
+        -- OFFSET 0: reads domains_lost instead of all domains in the order of their names
         SELECT d.domain FROM (
             SELECT x.domain FROM domains x
             WHERE x.last_crawl_run_id = p_run_id AND x.status = 'active' AND x.claimed_by IS NULL OFFSET 0
@@ -63,8 +63,7 @@ BEGIN
 END
 $$;
 
--- Renews the claims on domains at the start of requests, unless the claims last for long. With p_take,
--- for requests of pages, it takes claims again that have run out.
+-- Renews short claims when requests start. With p_take, for pages, it takes expired ones again.
 CREATE OR REPLACE FUNCTION claims_renew(p_domains text[], p_span interval, p_take boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE domains d SET
@@ -72,7 +71,7 @@ BEGIN
         status = CASE WHEN d.status = 'pending' THEN 'active' ELSE d.status END
     WHERE d.domain = ANY (p_domains) AND (d.claim_expires_at < now() + p_span * 2 / 3 OR p_take AND d.claimed_by IS NULL);
     IF FOUND THEN
-        -- next_due_at alone is the condition of a partial index, which would be read instead
+        -- next_due_at alone is the condition of a partial index, which the planner would read
         UPDATE run_domains rd SET next_due_at = NULL, images_due_at = NULL, waits = ''
         WHERE rd.domain = ANY (p_domains) AND (rd.next_due_at IS NOT NULL OR rd.images_due_at IS NOT NULL);
     END IF;

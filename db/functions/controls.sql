@@ -1,6 +1,5 @@
--- The decision that forbids requests to a domain now: pause, stop or block (also a list's); null means
--- none. It is plpgsql, like all functions of the path of a page, because Postgres plans an SQL function
--- again in every transaction.
+-- Returns the decision that forbids a domain now: pause, stop or block (also by a list), or null.
+-- It is plpgsql, because Postgres plans an SQL function in every transaction.
 CREATE OR REPLACE FUNCTION domain_forbidden(p_domain text) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN coalesce(CASE WHEN domain_listed(p_domain) IS NOT NULL THEN 'block' END, (

@@ -1,7 +1,7 @@
--- Adds pages, which are stored and in scope, to runs: one pending crawl for each page and run, and the
--- pages' domains. It leaves out pages that are part of their run already, unless the run wants a skipped
--- page after all (crawl_passed_over), pages of domains that a list forbids and, with seeds_only, pages of
--- other domains. Returns the number of new crawls, and the runs in which domains have become due.
+-- Adds stored pages in scope to runs: their domains, and a pending crawl for each page and run. It
+-- omits pages that are part of their run, unless the run wants a skipped page after all
+-- (crawl_passed_over). It also omits domains that a list forbids and, with seeds_only, other
+-- domains. Returns the number of new crawls, and the runs with newly due domains.
 CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT news bigint[]) LANGUAGE plpgsql AS $$
 DECLARE
     v found_page[];
@@ -39,7 +39,7 @@ BEGIN
         SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain = f.own OR domain_listed(f.domain) IS NULL;
     END IF;
     IF EXISTS (SELECT 1 FROM unnest(v) f WHERE f.domain <> f.own AND f.follow ? 'max_subdomains') THEN
-        -- new domains beyond the limit that their finder sets for a registered domain
+        -- new domains beyond the finder's limit for a registered domain
         v_out := ARRAY(
             SELECT jsonb_build_array(n.run_id, n.domain) FROM (
                 SELECT k.run_id, k.domain, k.registered, k.most,
@@ -86,7 +86,7 @@ BEGIN
             FROM unnest(v_joining) f ORDER BY f.domain, f.run_id
             ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
             WHERE excluded.seed AND NOT run_domains.seed;
-            -- a run requests a domain that it finds, even if another run has given it up
+            -- a run requests a found domain even if another run has given it up
             PERFORM troubles_lift(ARRAY(
                 SELECT DISTINCT f.domain FROM unnest(v_joining) f
                 CROSS JOIN LATERAL (SELECT x.status FROM domains x WHERE x.domain = f.domain) d
@@ -96,12 +96,12 @@ BEGIN
                     ))
             ));
         END IF;
-        -- a finish, which locks FOR UPDATE, sees these crawls, or the updates below see it; own is active
+        -- a finish locks FOR UPDATE and sees these crawls, or updates below see it; own is active
         PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (
             SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE
         ) d;
     END IF;
-    -- in the order of ids, so that two transactions do not deadlock, and due in the order of finding
+    -- in the order of ids to avoid deadlocks, and due in the order of finding
     INSERT INTO page_crawls (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects)
     SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain,
         coalesce(f.priority, page_priority((f.follow ->> 'depth')::integer,
@@ -112,8 +112,7 @@ BEGIN
         CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, f.kind = ANY (kinds('image'))) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f LEFT JOIN LATERAL (
-        -- Other pages of its pattern have brought nothing new. A page comes last if nothing was requested
-        -- of its port, and something was requested of its host.
+        -- Other pages of its pattern were duplicates. A page on a new port of a known host is last.
         SELECT pattern_penalty(u.seen, u.duplicates + u.copies) AS penalty,
             CASE WHEN (f.follow ->> 'depth')::integer > 0 AND f.url ~ '^https?://[^/]+:[0-9]+/' THEN (
                 SELECT NOT bool_or(r.origin = x.origin) FROM robots r WHERE r.domain = x.domain
@@ -132,7 +131,7 @@ BEGIN
     END IF;
     UPDATE domains d SET status = 'pending', status_reason = ''
     WHERE d.domain = ANY (v_domains) AND d.status = 'exhausted';
-    -- many pages may link to one domain: skip domains that have due work, or that are served
+    -- many pages may link to one domain: skip domains that have due work or are served
     SELECT array_agg(DISTINCT k.domain) INTO v_domains
     FROM (
         SELECT f.run_id, f.domain, bool_or(f.kind = ANY (kinds('image'))) AS image FROM unnest(v) f WHERE f.domain <> f.own GROUP BY f.run_id, f.domain
@@ -150,9 +149,8 @@ BEGIN
 END
 $$;
 
--- The crawl of a page that its run has skipped, if the run wants the page now that it is found; null
--- means none. Either an image was linked to as a page before a page showed it, or a page of https was a
--- seed without a scheme, for which http was requested.
+-- Returns the skipped crawl of a page that its run wants after all, or null. Either a page shows
+-- an image that was linked to as a page, or http was requested for a seed without a scheme.
 CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, p_image boolean) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT (
         SELECT c.id FROM (
@@ -163,7 +161,7 @@ CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, 
     )
 $$;
 
--- Decides closed crawls of domains again, unless others follow them. Returns the domains of new crawls.
+-- Decides closed crawls of domains again, unless others follow. Returns domains of new crawls.
 CREATE OR REPLACE FUNCTION crawls_repeat(p_domains text[], p_crawls bigint[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_domains text[];
@@ -174,7 +172,7 @@ BEGIN
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare)
         SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare
         FROM page_crawls c WHERE c.id = ANY (p_crawls)
-            -- the attempt that followed may be moved, while a later one stays
+            -- the next attempt may be moved while a later one stays
             AND NOT EXISTS (SELECT 1 FROM page_crawls y WHERE y.page_id = c.page_id AND y.run_id = c.run_id AND y.previous_id >= c.id)
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )
@@ -184,16 +182,16 @@ BEGIN
 END
 $$;
 
--- Makes due what is pending of origins and was put off.
+-- Makes deferred crawls of origins due.
 CREATE OR REPLACE FUNCTION crawls_hasten(p_domains text[], p_origins text[]) RETURNS void LANGUAGE sql AS $$
     UPDATE page_crawls c SET scheduled_for = now() FROM pages p
     WHERE p.id = c.page_id AND c.domain = ANY (p_domains) AND p.origin = ANY (p_origins)
         AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for > now()
 $$;
 
--- Closed crawls, each with the total of its run that counts it (totals_add), and whether history alone
--- needs it: a later attempt at its page in its run has ended alike. The first one makes the page a part
--- of the run, and the last one of each outcome says what is known of it.
+-- Closed crawls, with the total of the run that counts each (totals_add), and whether only history
+-- needs it, because a later attempt at its page in its run ended alike. The first makes the page
+-- part of the run, and the last of each outcome describes its state.
 CREATE OR REPLACE VIEW crawls_closed AS
 SELECT
     c.id, c.run_id, c.domain,
@@ -202,7 +200,7 @@ SELECT
     (c.previous_id IS NOT NULL OR c.prerequisite) AND EXISTS (
         SELECT 1 FROM page_crawls AS n
         WHERE n.page_id = c.page_id AND n.run_id = c.run_id AND n.outcome = c.outcome AND n.skipped IS NOT DISTINCT FROM c.skipped
-            -- along page_crawls_page, where the later attempts at a page stand together
+            -- along page_crawls_page, where the later attempts at a page are adjacent
             AND coalesce(n.previous_id, CASE WHEN n.prerequisite THEN -n.id ELSE 0 END)
             BETWEEN CASE WHEN c.prerequisite THEN -9223372036854775807 ELSE c.id END
             AND CASE WHEN c.prerequisite THEN -c.id - 1 ELSE 9223372036854775807 END

@@ -1,4 +1,4 @@
--- Whether a domain was given up, until a time or until a person lifts that.
+-- Reports whether a domain was given up, until a time or until a person lifts it.
 CREATE OR REPLACE FUNCTION given_up(p_status domain_status) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT p_status IN ('blocked', 'unreachable')
 $$;
@@ -25,11 +25,11 @@ $$;
 CREATE OR REPLACE TRIGGER domains_transition BEFORE UPDATE ON domains
 FOR EACH ROW EXECUTE FUNCTION domains_transition();
 
--- Computes again when domains are due, after a change that may make them due. Domains that a person
--- forbids or that were given up stay deferred. With p_windows only their windows may have changed.
+-- Recomputes when domains are due, after a change that may make them due. Forbidden and given-up
+-- domains stay deferred. With p_windows only their windows may have changed.
 CREATE OR REPLACE FUNCTION domains_wake(p_domains text[], p_windows boolean DEFAULT false) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    -- a finish that is under way has read the rows as they were
+    -- a concurrent finish has read the old rows
     PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR UPDATE;
     UPDATE domains SET opens_at = NULL, next_crawl_after = CASE WHEN p_windows OR given_up(status) THEN next_crawl_after END
     WHERE domain = ANY (p_domains)
@@ -40,14 +40,13 @@ BEGIN
 END
 $$;
 
--- Since when a domain has been refused without an answer in between; null means not refused.
+-- Returns since when all requests to a domain were refused; null means not refused.
 CREATE OR REPLACE FUNCTION domain_refused_since(p_domain text, p_since timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN p_since > coalesce((SELECT h.updated_at FROM domain_health h WHERE h.domain = p_domain), '-infinity') THEN p_since END
 $$;
 
--- Lets domains that were given up, and origins whose robots.txt could not be read, be requested again.
--- What a person has stopped or blocked stays so. Returns the domains of which something was lifted. The
--- caller computes when they are due (due_update).
+-- Allows requests to given-up domains and to origins with an unreadable robots.txt, but not
+-- against a person's stop or block. Returns the changed domains. The caller then calls due_update.
 CREATE OR REPLACE FUNCTION troubles_lift(p_domains text[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_revived text[];

@@ -1,18 +1,16 @@
--- When a domain is due for a run, or else why not. This is the only definition. A transaction that
--- changes a row that it reads calls due_update for the domain. Nothing else writes
--- run_domains.next_due_at. It is computed from these rows:
+-- When a domain is due for a run, or why not. This is the only definition, and nothing else writes
+-- run_domains.next_due_at. A transaction that changes one of these rows calls due_update:
 --
 --   pending crawls by kind, and the crawl in flight    page_crawls, politeness_slots
 --   decisions of people and lists, and their ends      domain_controls, list_entries
 --   deferral, the opening of windows, the claim        domains
 --   budgets of the domain by kind                      run_domains, crawl_runs.settings
 --
--- The status of a run and its own budgets of pages, bytes and time are checked elsewhere: when domains
--- are claimed, and when the run ends (run_open). A row may be too early: then the domain is looked at
--- in vain, once. It is never too late.
+-- A run's status and its own budgets are checked when domains are claimed and when the run ends
+-- (run_open). A row may be too early, which costs one check in vain. It is never too late.
 
--- When domains are due, in their order, for each of their runs. With p_claims claimed domains are not
--- due, because their workflows look for work; without it claims are ignored.
+-- Returns when domains are due, in their order, for each of their runs. With p_claims claimed
+-- domains are not due, because their workflows look for work. Without it claims are ignored.
 CREATE OR REPLACE FUNCTION domains_due(p_domains text[], p_claims boolean) RETURNS run_due[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -39,7 +37,7 @@ BEGIN
                 SELECT p_claims AND x.claimed_by IS NOT NULL AS served, x.status, x.next_crawl_after, x.opens_at
                 FROM domains x WHERE x.domain = k.domain LIMIT 1
             ) d LEFT JOIN LATERAL (
-                -- until when all requests are forbidden, and the reason that lasts longest (reasons.Reason)
+                -- the end of all bans on requests, and the longest reason (reasons.Reason)
                 SELECT x.at, x.reason FROM (
                     SELECT coalesce(c.until, 'infinity') AS at, control_reason(c.kind) AS reason
                     FROM domain_controls c
@@ -81,8 +79,7 @@ BEGIN
 END
 $$;
 
--- When the lease of a run's crawl of a domain ends; null means that no crawl is in flight. Its worker
--- may have died.
+-- Returns the end of the lease of a run's crawl of a domain; null means no crawl in flight.
 CREATE OR REPLACE FUNCTION crawl_flying(p_domain text, p_run_id bigint) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
@@ -95,8 +92,8 @@ BEGIN
 END
 $$;
 
--- When the first pending crawl of a domain is due in a run, of images alone or of any kind; null means
--- none. If some are due already it is the time of one of these, after one step along an index.
+-- Returns when the first pending crawl of a domain is due in a run, of images or of any kind; null
+-- means never. With due crawls it is the time of one of them, after one step along an index.
 CREATE OR REPLACE FUNCTION crawls_due(p_domain text, p_run_id bigint, p_now timestamptz, p_images boolean) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -116,10 +113,10 @@ BEGIN
 END
 $$;
 
--- Stores when domains are due, in all their runs; null for a claimed domain, whose workflow looks for
--- work. Returns the runs for which a domain is due sooner. A caller that has made crawls pending locks
--- the domains' rows, at least FOR KEY SHARE. Times that become later are computed again under a lock
--- that waits for such callers, so that no new crawl is missed.
+-- Stores when domains are due in all their runs; null for a claimed domain, whose workflow looks
+-- for work. Returns the runs with a domain that is due sooner. A caller that has made crawls
+-- pending locks the domains' rows, at least FOR KEY SHARE. Later times are computed again under a
+-- lock that waits for such callers, so that no new crawl is missed.
 CREATE OR REPLACE FUNCTION due_update(p_domains text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -152,23 +149,23 @@ BEGIN
 END
 $$;
 
--- Whether the stored values of a domain in a run differ from the computed ones. All past times are equal.
+-- Reports whether stored and computed values of a domain in a run differ. Past times are equal.
 CREATE OR REPLACE FUNCTION due_differs(rd run_domains, u run_due, p_now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT (rd.next_due_at IS NULL, greatest(rd.next_due_at, p_now), rd.images_due_at IS NULL, greatest(rd.images_due_at, p_now), rd.waits)
         IS DISTINCT FROM (u.at IS NULL, greatest(u.at, p_now), u.images_at IS NULL, greatest(u.images_at, p_now), u.reason)
 $$;
 
--- Waits for domains that are being finished, of a run or, if that is null, of all: their finish has
--- read rows before the caller changed them. Later finishes wait for the caller.
+-- Waits until domains of a run, or of all runs if that is null, are finished, because their finish
+-- has read rows before the caller's change. Later finishes wait for the caller.
 CREATE OR REPLACE FUNCTION finishes_await(p_run_id bigint) RETURNS void LANGUAGE sql AS $$
     SELECT FROM domains d
     WHERE d.claimed_by IS NOT NULL AND (p_run_id IS NULL
         OR EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain))
-    -- with || '' they are sorted: for the order alone, all domains would be read by their names
+    -- || '' makes a sort: for the order alone, Postgres would read all domains by name
     ORDER BY d.domain || '' FOR KEY SHARE
 $$;
 
--- Computes again when the windows of a run's domains open, after a change of its window (p_was) or status.
+-- Recomputes when the windows of a run's domains open, after a change of its window or status.
 CREATE OR REPLACE FUNCTION run_windows(p_run_id bigint, p_was text DEFAULT '') RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF concat(p_was, (SELECT r.settings ->> 'window' FROM crawl_runs r WHERE r.id = p_run_id)) <> '' THEN
@@ -182,10 +179,9 @@ BEGIN
 END
 $$;
 
--- Why a domain is not requested at this moment, and until when, in the given run or, if that is null, in
+-- Returns why a domain is not requested now, and until when, in the given run. Without a run it is
 -- the run that may request it first. An empty reason means that it may be requested. Unlike
--- run_domains.waits this holds for claimed domains too, and counts the domain's slot. It is the state that
--- people see.
+-- run_domains.waits it covers claimed domains and slots. It is the state that people see.
 CREATE OR REPLACE FUNCTION domain_waits(p_domain text, p_run_id bigint, OUT waits text, OUT until timestamptz)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- The facts of domains (crawl.Facts), in their order. For each running run with pending crawls they
--- have the first due crawl, or when a crawl will be due. The run that has waited longest for its turn is first.
+-- Returns the facts of domains (crawl.Facts), in their order. A running run with pending crawls
+-- has the first due crawl, or the time of the next. The run that has waited longest comes first.
 CREATE OR REPLACE FUNCTION domain_facts(p_domains text[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -8,7 +8,7 @@ DECLARE
     v_crawls jsonb[];
     v_due run_due[];
 BEGIN
-    -- Of each run a step along page_crawls_next, and another where nothing is due.
+    -- For each run a step along page_crawls_next, and another if no crawl is due.
     v_runs := ARRAY(
         SELECT (d.n, c.id, rd.run_id, q.more OR f.locked_at IS NOT NULL, b.run_pages, jsonb_build_object(
             'id', rd.run_id, 'name', u.name, 'settings', u.settings, 'seed', rd.seed, 'spent', b.spent,
@@ -31,7 +31,7 @@ BEGIN
                 AND x.locked_at IS NULL AND x.scheduled_for <= t
             ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1
         ) c ON true CROSS JOIN LATERAL (
-            -- whether to look up when a crawl is due: if none is, or if budgets leave no page
+            -- look up when a crawl is due: if none is due, or without a budget for pages
             SELECT CASE
                 WHEN c.id IS NULL THEN EXISTS (
                     SELECT 1 FROM page_crawls x
@@ -71,7 +71,7 @@ BEGIN
 END
 $$;
 
--- The facts of one domain, after closing attempts of dead workers.
+-- Returns the facts of one domain, after closing attempts of dead workers.
 CREATE OR REPLACE FUNCTION domain_next(p_domain text) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM domain_reap(p_domain);
@@ -79,7 +79,7 @@ BEGIN
 END
 $$;
 
--- The facts of domains themselves (crawl.DomainFacts), in their order.
+-- Returns the facts of domains themselves (crawl.DomainFacts), in their order.
 CREATE OR REPLACE FUNCTION domain_state(p_domains text[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ARRAY(
@@ -101,7 +101,7 @@ BEGIN
         ) || CASE WHEN d.recrawl IS NULL THEN '{}' ELSE jsonb_build_object('recrawl', d.recrawl) END
         FROM unnest(p_domains) WITH ORDINALITY AS k (domain, n) CROSS JOIN LATERAL (
             SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) AS origins, count(*) FILTER (WHERE x.failures = 0) AS reachable,
-                -- of two days: a Visit-time opens each day, so that a robots.txt in use is read again before
+                -- for two days: a Visit-time opens daily, and robots.txt is read again before
                 jsonb_path_query_array(
                     jsonb_agg(jsonb_build_object('windows', x.visit_times, 'until', x.read_at + interval '2 days') ORDER BY x.read_at DESC)
                         FILTER (WHERE x.visit_times IS NOT NULL AND x.read_at > clock_timestamp() - interval '2 days'),
@@ -119,7 +119,7 @@ BEGIN
 END
 $$;
 
--- The facts of crawls and their pages (crawl.CrawlFacts), in their order; null for an unknown crawl.
+-- Returns the facts of crawls and their pages (crawl.CrawlFacts), in their order; null if unknown.
 CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_ids bigint[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ARRAY(
@@ -154,7 +154,7 @@ BEGIN
             ),
             'answered', CASE WHEN p.status = 'failed' THEN (
                 SELECT jsonb_build_object('at', x.completed_at, 'status', x.status_code) FROM (
-                    -- OFFSET 0: of the page's crawls the last, instead of the last crawls until one is of the page
+                    -- OFFSET 0: of the page's crawls, not of all crawls until one of the page
                     SELECT z.completed_at, z.status_code, z.outcome FROM (
                         SELECT y.id, y.completed_at, y.status_code, y.outcome FROM page_crawls y
                         WHERE y.page_id = p.id AND y.outcome NOT IN ('skipped', 'blocked_robots') AND NOT y.prerequisite OFFSET 0
@@ -190,8 +190,8 @@ BEGIN
 END
 $$;
 
--- The facts of an origin that is probed: its last page or image with a good answer among the domain's
--- latest requests, and whether it has pages, among these or among the first pending ones.
+-- Returns the facts of a probed origin: its last page or image with a good answer among the
+-- domain's latest requests, and whether it has pages there or among the first pending ones.
 CREATE OR REPLACE FUNCTION origin_known(p_domain text, p_origin text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
@@ -223,8 +223,8 @@ BEGIN
 END
 $$;
 
--- The domains that name a sitemap in their robots.txt or sitemaps, at most 1,000; null means none. A
--- redirect passes on the domains of its source, and does not vouch itself: many redirect to any URL.
+-- Returns the domains that name a sitemap in robots.txt or sitemaps, at most 1,000, or null. A
+-- redirect passes on the domains of its source. It does not vouch itself: it may lead to any URL.
 CREATE OR REPLACE FUNCTION sitemap_vouchers(p_page_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (

@@ -1,8 +1,7 @@
--- For mosey block --forget, which passes some hundred ids at a time. History stays: that there were
--- pages, links and images, and each request.
+-- For mosey block --forget, some hundred ids at a time. History keeps pages, links and requests.
 
--- Erases the texts of pages, of their links and images, and their terms in the index. Then they are as
--- pages that were never fetched. Returns how many rows had any.
+-- Erases the texts of pages, of their links and images, and their terms in the index, as if the
+-- pages were never fetched. Returns the number of rows with texts.
 CREATE OR REPLACE FUNCTION pages_forget(p_pages bigint[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_rows bigint;
@@ -36,8 +35,8 @@ BEGIN
 END
 $$;
 
--- Erases the results of images' fetches, by the ids of their pages, and contents that no image has
--- then. Their bytes are deleted already. It locks contents before images, as in images_record.
+-- Erases the results of images' fetches, by their page ids, and contents that no image has then.
+-- Their bytes are already deleted. It locks contents before images, as images_record does.
 CREATE OR REPLACE FUNCTION images_forget(p_pages bigint[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_contents CONSTANT text[] := ARRAY(
@@ -61,10 +60,10 @@ BEGIN
 END
 $$;
 
--- Deletes the contents, of these, that no image has.
+-- Deletes the given contents that no image has.
 CREATE OR REPLACE FUNCTION image_contents_drop(p_contents text[]) RETURNS bigint LANGUAGE sql AS $$
     SELECT FROM image_contents c WHERE c.sha256_hash = ANY (p_contents) ORDER BY c.sha256_hash FOR UPDATE;
-    -- a separate statement sees what others have recorded until the rows were locked
+    -- a separate statement sees rows that others stored before the lock
     WITH dropped AS (
         DELETE FROM image_contents c
         WHERE c.sha256_hash = ANY (p_contents) AND NOT EXISTS (SELECT 1 FROM images i WHERE i.sha256_hash = c.sha256_hash)

@@ -26,21 +26,21 @@ CREATE OR REPLACE TRIGGER page_crawls_change BEFORE UPDATE ON page_crawls
 FOR EACH ROW EXECUTE FUNCTION page_crawls_change();
 CREATE OR REPLACE TRIGGER page_crawls_kept BEFORE TRUNCATE ON page_crawls
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
--- CrawlsMove alone deletes rows, which a file has.
+-- Only CrawlsMove deletes rows, which a file contains.
 CREATE OR REPLACE TRIGGER page_crawls_moved BEFORE DELETE ON page_crawls FOR EACH ROW
 WHEN (OLD.outcome IS NULL OR current_setting('mosey.forgets', true) IS DISTINCT FROM 'crawls') EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER workers_kept BEFORE DELETE OR TRUNCATE ON workers
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER pages_kept BEFORE DELETE OR TRUNCATE ON pages
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
--- It keeps crawl_runs, too: a run is deleted with its changes, even where there are none.
+-- This also keeps crawl_runs, because deleting a run deletes its changes, even without rows.
 CREATE OR REPLACE TRIGGER run_changes_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON run_changes
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
--- robots_forget alone deletes rows of robots_history, which keep robots_contents by foreign keys.
+-- Only robots_forget deletes rows of robots_history, whose foreign keys keep robots_contents.
 CREATE OR REPLACE TRIGGER robots_history_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_history
 FOR EACH STATEMENT WHEN (current_setting('mosey.forgets', true) IS DISTINCT FROM 'robots') EXECUTE FUNCTION history_append_only();
 
--- Taking a decision back is a change of its row.
+-- Lifting a decision updates its row.
 CREATE OR REPLACE TRIGGER domain_controls_append_only BEFORE UPDATE ON domain_controls
 FOR EACH ROW WHEN (OLD.lifted_at IS NOT NULL) EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER domain_controls_kept BEFORE DELETE OR TRUNCATE ON domain_controls

@@ -1,5 +1,4 @@
--- A UUID of version 7 (RFC 9562, section 5.7): the first 48 bits are milliseconds, so that rows of the
--- same time are stored together.
+-- Returns a UUID of version 7 (RFC 9562, section 5.7), so that rows of the same time are adjacent.
 CREATE OR REPLACE FUNCTION uuid_v7() RETURNS uuid LANGUAGE sql VOLATILE AS $$
     SELECT encode(set_bit(set_bit(overlay(
         uuid_send(gen_random_uuid())
@@ -7,9 +6,9 @@ CREATE OR REPLACE FUNCTION uuid_v7() RETURNS uuid LANGUAGE sql VOLATILE AS $$
     ), 52, 1), 53, 1), 'hex')::uuid
 $$;
 
--- Stores the images that attempts have found on their pages: as pages, as images, and which pages name
--- them, or do not any more. Counts the new ones. Returns the images that are to be part of runs, as the
--- attempts' follow_images say. Sorted, so that two transactions with the same images do not deadlock.
+-- Stores the images on the pages of attempts: as pages, as images, and by the pages that name
+-- them. It counts the new ones, and returns the images to add to runs by the attempts'
+-- follow_images. It sorts them, so that two transactions with the same images do not deadlock.
 CREATE OR REPLACE FUNCTION images_find(v closed_attempt[]) RETURNS found_page[] LANGUAGE plpgsql AS $$
 DECLARE
     v_docs CONSTANT jsonb := (
@@ -30,7 +29,7 @@ BEGIN
         FROM unnest(v_images) i WHERE i.doc ? 'registered';
     END IF;
     PERFORM images_add(ARRAY(SELECT i.page_id FROM unnest(v_images) i));
-    -- the targets of images' redirects are images of the same pages, without a place there
+    -- targets of images' redirects belong to the same pages, without a place there
     v_named := v_images || ARRAY(
         WITH RECURSIVE moved (n, page_id, doc, hops) AS (
             SELECT f.n, f.page_id, f.doc, 0 FROM unnest(v_images) f
@@ -89,7 +88,7 @@ BEGIN
             ORDER BY i.id
         );
         v_contents := ARRAY(SELECT i.sha256_hash FROM images i WHERE i.id = ANY (v_forbidden));
-        -- contents are locked before images, as in images_record, so that two transactions do not deadlock
+        -- locks contents before images, as images_record does, to avoid deadlocks
         PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (v_contents) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
         UPDATE images i SET
             sha256_hash = NULL, width = NULL, height = NULL, format = NULL, file_size_bytes = NULL, phash = NULL, dhash = NULL,
@@ -125,8 +124,8 @@ CREATE OR REPLACE FUNCTION image_contents_forget(p_contents text[]) RETURNS void
     WHERE c.sha256_hash = ANY (p_contents) AND NOT EXISTS (SELECT 1 FROM images i WHERE i.sha256_hash = c.sha256_hash)
 $$;
 
--- Records the results of attempts at images: crawl.ImageUpdate. The target of a redirect becomes an
--- image of the pages that name its source.
+-- Records the results of attempts at images: crawl.ImageUpdate. The target of a redirect becomes
+-- an image of the pages that name its source.
 CREATE OR REPLACE FUNCTION images_record(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_forgotten CONSTANT text[] := ARRAY(
@@ -208,7 +207,7 @@ BEGIN
 END
 $$;
 
--- The values of a band, the bits that are set in p_band, that differ from a hash's in at most 2 bits.
+-- Returns the values of a band (the bits set in p_band) within a distance of 2 bits of a hash.
 CREATE OR REPLACE FUNCTION image_band_near(p_hash bigint, p_band bigint) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
     WITH flips AS (
         SELECT 0::bigint AS bits UNION ALL
@@ -217,11 +216,12 @@ CREATE OR REPLACE FUNCTION image_band_near(p_hash bigint, p_band bigint) RETURNS
     SELECT array_agg(DISTINCT (p_hash & p_band) # a.bits # b.bits) FROM flips a CROSS JOIN flips b
 $$;
 
--- The contents whose pHash differs from p_phash in at most p_distance bits, up to 8. Unless p_dhash is
--- null, their dHash differs from it in at most 16 bits: this tells pictures with the same layout apart,
--- such as pages of text. By multi-index hashing (Norouzi, Punjani and Fleet: Fast Search in Hamming Space
--- with Multi-Index Hashing, 2012): of 3 bands one differs in at most 2 bits. Flat pictures are left out.
--- Each band costs some 250 descents of its index and no row; a bitmap would read thousands of blocks.
+-- Returns the contents whose pHash differs from p_phash in at most p_distance bits, up to 8. Unless
+-- p_dhash is null, their dHash differs in at most 16 bits, which separates pictures with the same
+-- layout, such as pages of text. It uses multi-index hashing (Norouzi, Punjani and Fleet: Fast
+-- Search in Hamming Space with Multi-Index Hashing, 2012): of 3 bands one differs in at most 2
+-- bits. It omits flat pictures. Each band costs some 250 descents of its index; a bitmap would read
+-- thousands of blocks.
 CREATE OR REPLACE FUNCTION images_near(p_phash bigint, p_dhash bigint, p_distance integer) RETURNS TABLE (sha256_hash text, distance integer)
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- Stores the terms of pages, which wait to be indexed: crawl.Index, of the document p of the attempts.
--- A page that was read and has no terms, or must not be found, leaves the index.
+-- Stores the terms of pages, which wait to be indexed: crawl.Index, of the document p of the
+-- attempts. A read page without terms, or one that must not be found, leaves the index.
 CREATE OR REPLACE FUNCTION keywords_record(p jsonb, v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_gone bigint[];

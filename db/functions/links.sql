@@ -1,6 +1,6 @@
--- Stores the links that attempts have found and adds their targets to the runs, as the caller has
--- decided. A page that was not read again has the links of its last visit. p is the document of the
--- attempts. Returns the attempts whose run has new due domains; null means none.
+-- Stores the links of attempts and adds their targets to the runs, as the caller has decided. A
+-- page that was not read again keeps the links of its last visit. p is the document of the
+-- attempts. Returns the attempts whose run has new due domains, or null.
 CREATE OR REPLACE FUNCTION links_record(p jsonb, v closed_attempt[]) RETURNS integer[] LANGUAGE plpgsql AS $$
 DECLARE
     v_links found_link[];
@@ -127,7 +127,8 @@ BEGIN
 END
 $$;
 
--- The kind of a link's request. A plain link leads to a page, even if another names it as a sitemap.
+-- Returns the kind of a link's request. A plain link leads to a page, even if a sitemap link
+-- exists.
 CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN p_link = ANY (kinds('announces')) THEN p_link
@@ -136,14 +137,14 @@ CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LAN
     END
 $$;
 
--- The priority of the nth sitemap that a page or sitemap names; null means by depth. The first comes
--- with the pages that are linked to there, each further one after the pages that are a link deeper: so
--- hundreds of sitemaps do not come before all pages. Retries come last (decide.RetryPriority).
+-- Returns the priority of the nth sitemap that a page or sitemap names; null means by depth. The
+-- first comes with the linked pages, each further one after the pages one link deeper, so that
+-- hundreds of sitemaps do not precede all pages. Retries come last (decide.RetryPriority).
 CREATE OR REPLACE FUNCTION list_priority(p_link text, p_follow jsonb, n bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN p_link = ANY (kinds('nested')) THEN greatest(1 - n - (p_follow ->> 'depth')::bigint, -5000)::smallint END
 $$;
 
--- The kind of a link, by the kind of its target.
+-- Returns the kind of a link, by the kind of its target.
 CREATE OR REPLACE FUNCTION link_kind(redirect boolean, kind text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN redirect THEN 'redirect' WHEN kind = ANY (kinds('announces')) THEN kind ELSE 'link' END
 $$;

@@ -1,4 +1,4 @@
--- The entries by which a domain can be on a list: its own name, its parents, and these with "*.".
+-- Returns the possible list entries of a domain: its name, its parents, and these with "*.".
 CREATE OR REPLACE FUNCTION domain_keys(p_domain text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_keys text[] := ARRAY[p_domain];
@@ -12,13 +12,13 @@ BEGIN
 END
 $$;
 
--- The most specific entry by which a domain is on a list; null means none. Entries of networks match
+-- Returns the most specific entry of a domain on a list, or null. Entries of networks match
 -- addresses, which only a worker knows.
 CREATE OR REPLACE FUNCTION list_entry(p_list text, p_domain text) RETURNS list_entries LANGUAGE plpgsql STABLE AS $$
 DECLARE
     e list_entries;
 BEGIN
-    -- a step along the index for each key: for all keys at once the planner may read the whole list
+    -- a step along the index for each key: for all at once the planner may read the whole list
     SELECT x.* INTO e FROM unnest(domain_keys(p_domain)) k (entry) CROSS JOIN LATERAL (
         SELECT y.* FROM list_entries y WHERE y.list = p_list AND y.entry = k.entry LIMIT 1
     ) x
@@ -28,9 +28,8 @@ BEGIN
 END
 $$;
 
--- The list entry that forbids a domain or, with p_ip, requests for it to that address, as crawl.Control;
--- null means none. If the allow list has networks, a domain that it does not name may be allowed by its
--- address: then the address decides.
+-- Returns the list entry that forbids a domain or, with p_ip, its requests to that address, as
+-- crawl.Control, or null. An allow list with networks decides about unlisted domains by address.
 CREATE OR REPLACE FUNCTION domain_listed(p_domain text, p_ip inet DEFAULT NULL) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     e list_entries;

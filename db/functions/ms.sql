@@ -1,9 +1,9 @@
--- Milliseconds from one instant to another, rounded up so that such a wait never ends early.
+-- Returns the milliseconds between two instants, rounded up so that no wait ends early.
 CREATE OR REPLACE FUNCTION ms_between(p_from timestamptz, p_to timestamptz) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ceil(extract(EPOCH FROM (p_to - p_from)) * 1000)::bigint;
 
--- Milliseconds that a request has taken, rounded down so that it does not seem to have begun before its lease.
+-- Returns the duration of a request, rounded down so that it does not begin before its lease.
 CREATE OR REPLACE FUNCTION ms_taken(p_from timestamptz, p_to timestamptz) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(floor(extract(EPOCH FROM (p_to - p_from)) * 1000), 2147483647)::integer;

@@ -1,6 +1,5 @@
--- Stores found pages and returns their ids in the same order; urls may repeat. Each page is {url,
--- domain, origin, kind, patterns}. Sorted, so that two transactions that find the same pages do not
--- deadlock.
+-- Stores found pages and returns their ids in the same order; URLs may repeat. Each page is {url,
+-- domain, origin, kind, patterns}. It sorts them, so that two transactions do not deadlock.
 CREATE OR REPLACE FUNCTION pages_add(p_pages jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO pages (url, domain, origin, kind, patterns)
@@ -27,8 +26,8 @@ BEGIN
 END
 $$;
 
--- Updates the pages of attempts: crawl.PageUpdate, and whether they are duplicates. visit is set if a
--- page was read or is unchanged; signals only if it was read; said if its headers were read.
+-- Updates the pages of attempts: crawl.PageUpdate, and duplicates. visit is set if a page was read
+-- or is unchanged, signals only if it was read, said if its headers were read.
 CREATE OR REPLACE FUNCTION pages_update(v closed_attempt[], p_charged charged_attempt[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

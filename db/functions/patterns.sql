@@ -1,6 +1,6 @@
--- Charges pages to their patterns: crawl.Charge. A page that was new at an earlier visit is not charged
--- again. It is also a duplicate if another page of the domain has the same content and does not name
--- this page as its canonical URL. Returns the charged attempts.
+-- Charges pages to their patterns (crawl.Charge), unless they were new at an earlier visit. A page
+-- is also a duplicate if another page of the domain has the same content and does not name it as
+-- its canonical URL. Returns the charged attempts.
 CREATE OR REPLACE FUNCTION patterns_charge(v closed_attempt[]) RETURNS charged_attempt[] LANGUAGE plpgsql AS $$
 DECLARE
     v_charged charged_attempt[];
@@ -8,7 +8,7 @@ DECLARE
 BEGIN
     SELECT array_agg((a.n, d.duplicate)::charged_attempt) INTO v_charged
     FROM unnest(v) a CROSS JOIN LATERAL (
-        -- evaluated first, so that even for an empty table the plan, which sessions keep, uses pages_content
+        -- evaluated first, so that a cached plan uses pages_content even for an empty table
         SELECT decode(a.doc #>> '{page,visit,content}', 'hex') AS content OFFSET 0
     ) h CROSS JOIN LATERAL (
         SELECT CASE
@@ -61,7 +61,7 @@ BEGIN
         updated_at = clock_timestamp()
     RETURNING u.domain, u.pattern, u.seen, pattern_penalty(u.seen, u.duplicates + u.copies) AS penalty
     LOOP
-        -- Each time that the pattern has doubled, demotes its pending pages among the first in line.
+        -- Each time the pattern has doubled, demotes its first pending pages.
         CONTINUE WHEN v_row.penalty = 0 OR v_row.seen & (v_row.seen - 1) <> 0;
         UPDATE page_crawls c SET priority = d.priority
         FROM (
@@ -86,13 +86,12 @@ BEGIN
 END
 $$;
 
--- A count of a pattern, as a run sees it: half if a later run than the last that has counted asks, so
--- that stopped patterns are tried again.
+-- Returns a count of a pattern as a run sees it: half in a new run, to try stopped patterns again.
 CREATE OR REPLACE FUNCTION pattern_count(p_count integer, p_last bigint, p_run_id bigint) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN p_last < p_run_id THEN p_count / 2 ELSE p_count END
 $$;
 
--- The patterns of the domain's pages that redirected to a page first, over any redirects in between.
+-- Returns the patterns of the domain's pages that first redirected to a page, over all redirects.
 CREATE OR REPLACE FUNCTION redirects_to(p_page_id bigint, p_domain text) RETURNS SETOF text
 LANGUAGE plpgsql STABLE STRICT AS $$
 DECLARE
@@ -112,7 +111,7 @@ BEGIN
 END
 $$;
 
--- The penalty of a pattern's pages, in links: 4 if all were duplicates, and 0 before 8 were read.
+-- Returns the penalty of a pattern, in links: 4 if all pages were duplicates, 0 for fewer than 8.
 CREATE OR REPLACE FUNCTION pattern_penalty(p_seen integer, p_nothing integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN p_seen >= 8 THEN floor(4.0 * p_nothing / p_seen)::integer ELSE 0 END
 $$;

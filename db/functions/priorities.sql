@@ -1,6 +1,6 @@
--- The priority of a domain, the higher the sooner: the sum of these parts, each from 0 to 1, without its
--- errors. Remaining and staleness count half. An unknown part is 0.
---   rank       its place on a seed file: 1 is 1, 1,000 is 0.57, 10,000,000 and none 0
+-- Returns the priority of a domain: the sum of these parts from 0 to 1, minus its errors. A higher
+-- one comes sooner. Remaining and staleness count half. An unknown part is 0.
+--   rank       its place on a seed file: 1 is 1, 1,000 is 0.57, 10,000,000 and unlisted are 0
 --   inlinks    its worth by inlinks (domain_ranks.score)
 --   yield      the share of its last requests that brought something new
 --   images     the recorded images of a page: 10 or more are 1
@@ -21,7 +21,7 @@ CREATE OR REPLACE FUNCTION domain_priority(
     )::real
 $$;
 
--- The current priority of a domain, or one part of it; a part of null means all parts.
+-- Returns the current priority of a domain, or one part of it; a null part means all parts.
 CREATE OR REPLACE FUNCTION domain_priority_now(d domains, p_now timestamptz, p_part text) RETURNS real LANGUAGE sql STABLE AS $$
     SELECT domain_priority(
         CASE WHEN coalesce(p_part, 'rank') = 'rank' THEN d.seed_rank END,
@@ -34,7 +34,7 @@ CREATE OR REPLACE FUNCTION domain_priority_now(d domains, p_now timestamptz, p_p
     )
 $$;
 
--- Computes the priorities of domains, and stores those that have changed much. Returns their number.
+-- Computes the priorities of domains, and stores large changes. Returns their number.
 CREATE OR REPLACE FUNCTION domains_prioritize(p_domains text[]) RETURNS integer LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();

@@ -1,5 +1,5 @@
--- Stores the changes that visits have seen, and when pages are due again: crawl.Recrawl. Each run that
--- crawls its pages again has its own time for each page. A visit also defers the visits of other runs.
+-- Stores the changes that visits have seen, and when pages are due again: crawl.Recrawl. Each run
+-- that crawls its pages again has its own times. A visit also defers the visits of other runs.
 CREATE OR REPLACE FUNCTION recrawls_record(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_visits revisit[];
@@ -33,17 +33,16 @@ BEGIN
 END
 $$;
 
--- The priority of a page that is requested again: after all that were never requested, unless it leads to
--- these, as sitemaps and feeds do.
+-- Returns the priority of a repeated request: after new pages, except sitemaps and feeds.
 CREATE OR REPLACE FUNCTION refresh_priority(p_kind text, p_depth integer, p_score real) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(
         kind_priority(p_kind), page_priority(p_depth, p_score, CASE WHEN p_kind = ANY (kinds('announces')) THEN 0 ELSE 500 END)
     )
 $$;
 
--- Makes known pages of a run pending again, as new visits, unless they are pending. With p_others it
--- also adds pages of other runs, like seeds, but does not revive domains that a person has stopped. A
--- run that is done resumes. Returns the number of pages.
+-- Makes known pages of a run pending again, as new visits, unless they are pending. With p_others
+-- it adds pages of other runs, like seeds, but does not revive stopped domains. A finished run
+-- resumes. Returns the number of pages.
 CREATE OR REPLACE FUNCTION recrawls_add(p_run_id bigint, p_pages bigint[], p_others boolean DEFAULT false) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_domains CONSTANT text[] := ARRAY(SELECT DISTINCT p.domain AS d FROM pages p WHERE p.id = ANY (p_pages) ORDER BY d);
@@ -60,7 +59,7 @@ BEGIN
     END IF;
     -- as in crawls_add
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
-    -- A page whose crawl of another kind is pending is visited later: only a new visit takes its time away.
+    -- A page with a pending crawl of another kind comes later: only a new visit clears its time.
     WITH added AS (
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
         SELECT p.id, p.domain,
@@ -90,7 +89,7 @@ BEGIN
 END
 $$;
 
--- Makes a run request pages before all others of their domains, at once, and again if it has fetched
+-- Makes a run request pages before all others of their domains, at once, even if it has fetched
 -- them. Politeness, robots.txt and people's decisions still hold. Returns the number of pages.
 CREATE OR REPLACE FUNCTION recrawls_now(p_run_id bigint, p_pages bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- Stores an origin's robots.txt: crawl.Robots. Pages that other rules disallowed return to their runs.
--- Returns how many fetches in a row have failed.
+-- Stores an origin's robots.txt: crawl.Robots. Pages that other rules disallowed return to their
+-- runs. Returns the number of consecutive failed fetches.
 CREATE OR REPLACE FUNCTION robots_save(p jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -70,8 +70,8 @@ BEGIN
 END
 $$;
 
--- Deletes what an origin's robots.txt has said but for the last changes, and contents that no other
--- origin has. A site may change its robots.txt at each request: what it has Mosey store is bounded.
+-- Deletes all but the last changes of an origin's robots.txt, and contents that no other origin
+-- has. This bounds the storage of a site that changes its robots.txt at each request.
 CREATE OR REPLACE FUNCTION robots_forget(p_origin text, p_keep integer) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_hashes bytea[];
@@ -89,7 +89,7 @@ BEGIN
         RETURN;
     END IF;
     PERFORM 1 FROM robots_contents c WHERE c.hash = ANY (v_hashes) ORDER BY c.hash FOR UPDATE;
-    -- a separate statement sees what others have stored until the rows were locked
+    -- a separate statement sees rows that others stored before the lock
     DELETE FROM robots_contents c
     WHERE c.hash = ANY (v_hashes) AND NOT EXISTS (SELECT 1 FROM robots_history h WHERE h.rules_hash = c.hash)
         AND NOT EXISTS (SELECT 1 FROM robots_history h WHERE h.body_hash = c.hash);

@@ -1,4 +1,4 @@
--- Which due work a run may request now: 'all', 'images' alone, or 'nothing'.
+-- Returns the due work that a run may request now: 'all', 'images' alone, or 'nothing'.
 CREATE OR REPLACE FUNCTION run_open(p_run_id bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
@@ -13,7 +13,7 @@ BEGIN
 END
 $$;
 
--- The number of due domains that a run may request, up to a bound.
+-- Counts the due domains that a run may request, up to a bound.
 CREATE OR REPLACE FUNCTION run_due_count(p_run_id bigint, p_most integer) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -31,7 +31,7 @@ BEGIN
 END
 $$;
 
--- The number of domains, up to a bound, that a run may request once a pause or their closed window ends.
+-- Counts the domains, up to a bound, that a run may request after a pause or in their window.
 CREATE OR REPLACE FUNCTION run_held(p_run_id bigint, p_most integer) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_open CONSTANT text := run_open(p_run_id);
@@ -45,16 +45,15 @@ BEGIN
 END
 $$;
 
--- The claimed domains with work for a run: active counts the claims of its own dispatcher, busy all. A
--- domain with work for other runs only does not count. A domain of its own without any work is about to
--- be finished, and is still busy. While its dispatcher has claimed fewer than p_most, all of them count
--- as active, and busy is at most 1: enough to claim more.
+-- Counts the claimed domains with work for a run: active by its own dispatcher, busy by all. Its
+-- own domain without any work is about to be finished, and is still busy. While its dispatcher has
+-- claimed fewer than p_most, all of them count as active and busy is at most 1.
 CREATE OR REPLACE FUNCTION run_claims(p_run_id bigint, p_most bigint DEFAULT 0, OUT active bigint, OUT busy bigint)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_open CONSTANT text := run_open(p_run_id);
     v_settings CONSTANT jsonb := (SELECT r.settings FROM crawl_runs r WHERE r.id = p_run_id);
-    -- where no budget of a domain can be spent, what is pending is wanted
+    -- if no domain budget can be spent, all pending crawls are wanted
     v_plain CONSTANT boolean := v_open = 'all' AND (v_settings ->> 'max_pages_per_domain')::bigint < 0
         AND (v_settings ->> 'max_pages_per_registered_domain')::bigint < 0 AND (v_settings ->> 'max_bytes_per_domain')::bigint < 0
         AND NOT EXISTS (SELECT 1 FROM domain_controls c WHERE c.kind = 'budget' AND c.lifted_at IS NULL);
@@ -86,7 +85,7 @@ BEGIN
 END
 $$;
 
--- Whether a run has work on a claimed domain, or a request in flight.
+-- Reports whether a run has work on a claimed domain, or a request in flight.
 CREATE OR REPLACE FUNCTION run_domain_wants(rd run_domains, p_settings jsonb, p_open text) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -98,8 +97,7 @@ BEGIN
 END
 $$;
 
--- Starts or resumes a run unless it is paused. It hurries no host: what was given up or put off keeps
--- its time.
+-- Starts or resumes a run unless it is paused. Given-up or deferred domains keep their times.
 CREATE OR REPLACE FUNCTION run_start(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_was CONSTANT run_status := (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id FOR UPDATE);
@@ -117,8 +115,8 @@ CREATE OR REPLACE FUNCTION run_go_on(p_run_id bigint) RETURNS void LANGUAGE sql 
     SELECT run_start(p_run_id) WHERE (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done'
 $$;
 
--- The totals of domains in their runs, as stored and as counted from the rows, like totals_add: by
--- outcome, and bytes last. Moved attempts count, although their rows are gone.
+-- Returns the totals of domains in their runs, as stored and as counted from the rows like
+-- totals_add: by outcome, and bytes last. They include moved attempts.
 CREATE OR REPLACE FUNCTION run_totals(p_domains text[]) RETURNS TABLE (run_id bigint, domain text, totals bigint[], rows bigint[])
 LANGUAGE sql STABLE AS $$
     SELECT r.run_id, r.domain,

@@ -1,6 +1,6 @@
--- Stores seeds, an array of crawl.Seed, and adds them to a run, unless a list forbids them. Seeding is a
--- person's decision, so it also revives domains that were stopped or given up, but not blocked or paused
--- ones. A run that is done resumes. Returns the numbers of new crawls and of forbidden seeds.
+-- Stores seeds, an array of crawl.Seed, and adds them to a run, unless a list forbids them. A
+-- person decides to seed, so it revives domains that were stopped or given up, but not blocked or
+-- paused ones. A finished run resumes. Returns the numbers of new crawls and of forbidden seeds.
 CREATE OR REPLACE FUNCTION seeds_add(p_run_id bigint, p_source text, p_seeds jsonb, OUT added integer, OUT listed integer)
 LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
@@ -37,14 +37,14 @@ BEGIN
     SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns FROM unnest(v_fresh) s ORDER BY s.domain, s.url
     ON CONFLICT (domain, url) DO NOTHING;
     INSERT INTO run_domains (run_id, domain, registered, seed, next_due_at, priority)
-    -- as due_update would say
+    -- the values that due_update would compute
     SELECT p_run_id, s.domain, s.registered, true, now(), domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL)
     FROM (
         SELECT x.domain, min(x.registered) AS registered, min(x.rank) AS rank FROM unnest(v_fresh) x GROUP BY x.domain ORDER BY x.domain
     ) s
     LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
     ON CONFLICT (run_id, domain) DO UPDATE SET seed = true;
-    -- due in the order in which they were given
+    -- due in the given order
     INSERT INTO page_crawls (page_id, domain, scheduled_for, run_id, url, kind, bare)
     SELECT p.id, s.domain, now() - ((SELECT max(x.n) FROM unnest(v_fresh) x) - s.n) * interval '1 microsecond', p_run_id, s.url, s.kind, nullif(s.bare, false)
     FROM (SELECT DISTINCT ON (x.domain, x.url) x.* FROM unnest(v_fresh) x ORDER BY x.domain, x.url, x.bare, x.n) s

@@ -1,10 +1,10 @@
--- Takes the slots of each attempt: its domain's, and those that it shares with other domains (its address,
--- its subnet). p is an array of crawl.Start of different domains. An attempt that gets no slot has a
--- reason, and how long to wait. A taken slot stays closed until the request must have ended and the delay
--- passed, even if nothing releases it.
+-- Takes the slots of each attempt: its domain's, and those of its address and subnet. p is an
+-- array of crawl.Start of different domains. An attempt without a slot has a reason and a wait. A
+-- taken slot stays closed until the request must have ended and the delay passed, even if nothing
+-- releases it.
 --
--- This runs on the database's clock, read after the rows are locked, so that a worker's clock does not
--- matter. Slots are locked before any other row, in key order, which rules out deadlocks.
+-- It uses the database's clock, read after the locks, so that a worker's clock does not matter.
+-- Slots are locked before any other row, in key order, which rules out deadlocks.
 CREATE OR REPLACE FUNCTION slots_take(p jsonb) RETURNS start_attempt[] LANGUAGE plpgsql AS $$
 DECLARE
     v start_attempt[] := ARRAY(
@@ -40,13 +40,14 @@ $$;
 
 -- Takes the slots of one attempt, whose rows are locked.
 --
--- A shared slot keeps the strictest delay that was requested within the last hour, or twice that delay:
--- before and after a request, for every caller. So two runs with different delays keep the stricter one.
+-- A shared slot keeps the strictest delay that a caller requested within the last hour, or within
+-- twice that delay. It applies before and after a request, so that of two runs the stricter delay
+-- holds.
 --
--- If a shared slot is busy, or other domains wait for it, the caller gets a place in its queue (tail).
--- The next place comes after the delay, the average time of a request and 1/32 of the delay. Without that
--- reserve one late request makes all later ones late, and a caller that finds the slot busy at its place
--- polls. A caller that has waited for its place is queued.
+-- If a shared slot is busy, or other domains wait for it, the caller gets a place in its queue
+-- (tail). The next place comes after the delay, the average time of a request and 1/32 of the
+-- delay. Without that reserve one late request delays all later ones, and a caller at its place
+-- polls a busy slot. A caller that has waited for its place is queued.
 CREATE OR REPLACE FUNCTION slot_take(a start_attempt, t timestamptz) RETURNS start_attempt LANGUAGE plpgsql AS $$
 DECLARE
     k_domain CONSTANT text := 'domain:' || a.domain;
@@ -55,7 +56,7 @@ DECLARE
     v_place timestamptz;
     v_why text;
 BEGIN
-    a.reason := domain_forbidden(a.domain); -- it may have been forbidden while the locks were waited for
+    a.reason := domain_forbidden(a.domain); -- it may have been forbidden during the wait for locks
     IF a.reason IS NOT NULL THEN
         RETURN a;
     END IF;
@@ -70,7 +71,7 @@ BEGIN
         INTO v_strict_ms, v_strict_until, v_place, v_why
         FROM (
             SELECT k.n, k.key, w.strict_ms, w.strict_until, CASE WHEN f.free_at > t OR s.tail > t AND NOT a.queued THEN greatest(
-                -- a request in flight usually ends long before its lease: look again soon
+                -- a request in flight usually ends long before its lease, so check again soon
                 t, CASE WHEN s.holder IS NULL THEN f.free_at ELSE least(f.free_at, t + ms_interval(w.strict_ms)) END,
                 CASE WHEN NOT a.queued THEN s.tail END
             ) END AS place
@@ -103,7 +104,7 @@ BEGIN
 END
 $$;
 
--- Releases slots without a request, or without one that counts: they are free after a delay each.
+-- Releases slots without a request, or without one that counts, each after its delay.
 CREATE OR REPLACE FUNCTION slot_undo(
     p_domain text, p_shared text[], p_holder text, p_delay_ms bigint, p_shared_delay_ms bigint[]
 ) RETURNS void LANGUAGE plpgsql AS $$

@@ -1,4 +1,4 @@
--- All requests, for an audit. Earlier ones may have been moved: their gaps are not known here.
+-- All requests, for an audit. Earlier ones may have been moved, so their gaps are unknown here.
 CREATE OR REPLACE VIEW asks AS
 SELECT
     c.id, c.domain, c.run_id, c.kind, c.ip, c.lost,

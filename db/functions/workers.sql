@@ -1,15 +1,15 @@
--- Returns a worker's share of fleet_limit, and stores that it lives. Until it gets the answer it can have
+-- Returns a worker's share of fleet_limit, and stores that it lives. Until the answer it may have
 -- p_held requests in flight: its share so far, or the rest of a larger one. It would use p_wanted.
 --
--- The held requests never exceed the limit, unless the limit was lowered: a share is at most what others
--- do not hold. So a worker has handed back its excess before another gets it. A silent worker holds its
--- requests until counts_until: its share and its begun requests have ended by then.
+-- The held requests exceed the limit only if it was lowered, because a share is at most the part
+-- that others do not hold. So a worker returns its excess before another gets it. A silent worker
+-- holds its requests until counts_until, when its share and its requests have ended.
 --
--- All times are on the database's clock. If that is put forward, shares seem to have ended that workers
--- still use. A worker that reports such a share makes all count again that counted when it was last
--- heard of. If the clock is put back, a dead worker's requests count for longer.
+-- All times are on the database's clock. If that is put forward, shares in use seem to have ended.
+-- A worker that reports one revives all that were valid at its last report. If the clock is put
+-- back, a dead worker's requests count for longer.
 --
--- p_asked counts the worker's calls: a late call changes nothing and returns null, like an unknown worker.
+-- p_asked counts the calls. A late call changes nothing and returns null, like an unknown worker.
 CREATE OR REPLACE FUNCTION worker_renew(p_id integer, p_asked bigint, p_in_flight integer, p_held integer, p_wanted integer)
 RETURNS worker_share LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
 DECLARE
@@ -26,7 +26,7 @@ BEGIN
     -- one worker at a time
     SELECT l.max_fetches INTO v_limit FROM fleet_limit l FOR UPDATE;
     t := clock_timestamp();
-    -- without a limit there is no hurry: only a new limit has to be noticed
+    -- without a limit a worker only has to notice a new one
     v_lease_ms := CASE WHEN v_limit IS NULL THEN 30000::bigint ELSE 15000 END;
     SELECT w.seen_at, w.counts_until INTO v_seen, v_counted FROM workers w WHERE w.id = p_id AND w.asked < p_asked;
     IF NOT FOUND THEN
@@ -55,9 +55,9 @@ BEGIN
 END
 $$;
 
--- A worker's part of a limit. Workers that want little get it. The others get equal parts of the rest.
--- The unwanted rest is divided equally, so that a worker that wants more has some at once. If a limit is
--- smaller than the number of workers, turns change twice a minute.
+-- Returns a worker's part of a limit. Workers that want little get it. The others get equal parts
+-- of the rest. The unwanted rest is divided equally, so that a worker that wants more has some at
+-- once. If a limit is smaller than the number of workers, turns change twice a minute.
 CREATE OR REPLACE FUNCTION worker_part(p_id integer, p_limit integer, p_now timestamptz) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE

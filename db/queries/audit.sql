@@ -1,5 +1,5 @@
--- The gaps between requests to the same key, and what they had to be. A lost
--- request ended at an unknown instant and is only counted.
+-- Compare the gaps between requests to the same key with the required delays. A lost request ended
+-- at an unknown instant and is only counted.
 
 -- name: AuditDomainGaps :one
 WITH asked AS (
@@ -42,7 +42,7 @@ FROM asked
 WHERE NOT lost AND extract(EPOCH FROM next_at - ended_at) * 1000 < delay_ms
 ORDER BY next_at LIMIT @max;
 
--- The same for what domains share: kind is ip, subnet or registered.
+-- Does the same for keys that domains share. kind is ip, subnet or registered.
 -- name: AuditSharedGaps :one
 WITH asked AS (
     SELECT
@@ -93,7 +93,7 @@ FROM asked
 WHERE extract(EPOCH FROM next_at - ended_at) * 1000 < delay_ms
 ORDER BY next_at LIMIT @max;
 
--- Page requests with the robots.txt that allowed them, in batches.
+-- Lists page requests with the robots.txt that allowed them, in batches.
 -- name: AuditPages :many
 SELECT
     c.id, (c.completed_at - ms_interval(c.duration_ms::bigint))::timestamptz AS started_at, c.url, p.origin,

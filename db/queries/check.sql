@@ -1,10 +1,10 @@
--- Whether rows agree with each other, for mosey doctor: in steps of some domains or ids. What
--- begins with Check changes nothing. What begins with Repair computes anew what is derived.
+-- Compare rows for mosey doctor, in steps. Check queries change nothing. Repair queries recompute
+-- derived values.
 
 -- name: CheckDomains :many
 SELECT d.id, d.domain FROM domains AS d WHERE d.id > @after::bigint ORDER BY d.id LIMIT @max;
 
--- Domains that are due earlier for a run than is noted.
+-- Finds domains that are due earlier for a run than their rows state.
 -- name: CheckDue :many
 SELECT x.run_id::bigint AS run_id, x.domain::text AS domain, coalesce(x.noted::text, 'never')::text AS noted, x.due::text AS due
 FROM (
@@ -17,12 +17,13 @@ FROM (
 -- name: RepairDue :exec
 SELECT due_update(@domains::text []);
 
--- Domains whose totals in a run are not what their rows add up to, as totals_add counts them.
+-- Finds domains whose totals in a run differ from the sums of their rows, as totals_add counts
+-- them.
 -- name: CheckTotals :many
 SELECT r.run_id::bigint AS run_id, r.domain::text AS domain, r.totals::text AS noted, r.rows::text AS counted FROM run_totals(@domains::text []) AS r
 WHERE r.totals <> r.rows;
 
--- Pages that a run visits again, without a time for the next visit, though no visit is pending.
+-- Finds pages to visit again that have neither a time for the next visit nor a pending visit.
 -- name: CheckRevisits :many
 SELECT p.id, p.domain, p.url FROM revisits AS v
 INNER JOIN pages AS p ON v.page_id = p.id INNER JOIN crawl_runs AS r ON v.run_id = r.id
@@ -48,7 +49,7 @@ WHERE
 -- name: RunDomainsLock :many
 SELECT rd.run_id FROM run_domains AS rd WHERE rd.domain = @domain::text ORDER BY rd.run_id FOR UPDATE;
 
--- The caller holds the lock: what is counted later comes on top.
+-- The caller holds the lock, so that later attempts are counted on top.
 -- name: RepairTotals :execrows
 UPDATE run_domains AS rd SET
     success = t.rows[1], failed = t.rows[2], timeout = t.rows[3], blocked_robots = t.rows[4],
@@ -56,7 +57,7 @@ UPDATE run_domains AS rd SET
 FROM run_totals(ARRAY[@domain::text]) AS t
 WHERE rd.domain = @domain::text AND rd.run_id = t.run_id AND t.totals <> t.rows;
 
--- Runs whose budgets are not charged with what their domains have used.
+-- Finds runs whose budgets differ from the sums of their domains.
 -- name: CheckBudgets :many
 SELECT r.id, r.name, r.pages_started, r.bytes, x.pages::bigint AS pages, x.read::bigint AS read
 FROM crawl_runs AS r
@@ -78,8 +79,8 @@ FROM (
 ) AS x
 WHERE r.id = @id::bigint;
 
--- Attempts that are in flight by their rows, while no request holds the domain's slot for them,
--- or its lease ended long ago and nobody serves the domain.
+-- Finds attempts in flight without the slot of their domain, or with a lease that ended long ago
+-- on a domain that no workflow serves.
 -- name: CheckOpen :many
 SELECT c.id, c.domain, c.url, coalesce(c.locked_at, now())::timestamptz AS since
 FROM page_crawls AS c
@@ -94,16 +95,15 @@ ORDER BY c.domain, c.id;
 SELECT coalesce(s.holder, '')::text AS holder, (s.free_at <= clock_timestamp())::boolean AS free
 FROM politeness_slots AS s WHERE s.key = 'domain:' || @domain::text FOR UPDATE;
 
--- Closes an attempt as one whose worker died. The caller holds the lock on the slot of its
--- domain, which it does not hold, or whose lease has ended.
+-- Closes an attempt of a dead worker. The caller has locked the slot of the domain.
 -- name: RepairOpen :exec
 SELECT crawl_reap('crawl:' || @id::bigint);
 
 -- name: SlotForget :exec
 UPDATE politeness_slots SET holder = NULL WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @id::bigint;
 
--- Pages that an extractor has read, that may be found, and that have no terms. A page that redirects
--- has no content and is never indexed.
+-- Finds pages without terms that an extractor has read and that a search may find. A page that
+-- redirects has no content and is never indexed.
 -- name: CheckKeywords :many
 SELECT p.id, p.url FROM pages AS p
 WHERE
@@ -112,7 +112,7 @@ WHERE
     AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id)
 ORDER BY p.id;
 
--- Has pages read anew by the next request to each. Only those that lack their terms still.
+-- Makes the next request to each page read it anew, if its terms are still missing.
 -- name: RepairKeywords :execrows
 UPDATE pages AS p SET extractor = NULL
 WHERE
@@ -123,7 +123,7 @@ SELECT
     (SELECT coalesce(max(p.id), 0) FROM pages AS p)::bigint AS page,
     (SELECT coalesce(max(c.id), 0) FROM page_crawls AS c)::bigint AS crawl;
 
--- Attempts of pages or runs that are not there. Nothing makes such rows.
+-- Finds attempts whose page or run is missing. Nothing makes such rows.
 -- name: CheckReferences :many
 SELECT c.id, c.url FROM page_crawls AS c
 WHERE
@@ -133,8 +133,8 @@ WHERE
     )
 ORDER BY c.id;
 
--- Runs that have ended, with no budget spent, of which something has become due since: a domain was
--- deferred or forbidden when they ended.
+-- Finds ended runs within their budgets in which a domain has become due since. It was deferred or
+-- forbidden at the end.
 -- name: CheckEnded :many
 SELECT r.name FROM crawl_runs AS r
 WHERE
@@ -142,6 +142,5 @@ WHERE
     AND EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at <= now())
 ORDER BY r.id;
 
--- How many attempts were moved to files.
 -- name: CheckMoved :one
 SELECT coalesce(sum(rd.moved[9]), 0)::bigint AS moved FROM run_domains AS rd;

@@ -4,8 +4,7 @@ SELECT domain_next(@domain::text)::jsonb AS facts;
 -- name: DomainFacts :one
 SELECT (domain_facts(ARRAY[@domain::text]))[1]::jsonb AS facts;
 
--- The facts of one page in each run, whatever has become of it there: what
--- explains it.
+-- Returns the facts of a page in each run, whatever its state there, to explain them.
 -- name: PageFacts :one
 SELECT
     jsonb_build_object(
@@ -55,10 +54,9 @@ SELECT
     r.facts::jsonb AS facts
 FROM attempts_record(@attempts::jsonb, @hurried::boolean) AS r;
 
--- Releases the slots that requests shared with other domains: each stays closed for its delay. It is a
--- transaction of its own, before the attempts are recorded, so that neighbours on an address do not wait
--- for links to be written. ended is an array of db.sharedEnd. Returns when each request had ended: its
--- attempt is recorded with the same instant, so that an audit finds the gap that was kept.
+-- Releases the slots that requests shared with other domains, each after its delay. It precedes
+-- the recording of the attempts, so that neighbors on an address do not wait for it. Each result
+-- is the end of a request. The attempt is recorded with it, so that an audit finds the same gap.
 -- name: SlotsRelease :many
 WITH ended AS MATERIALIZED (
     SELECT
@@ -89,7 +87,7 @@ SELECT crawl_abandon(
     @spared::boolean, sqlc.narg('robots_version')::bigint
 );
 
--- Puts off what is pending for an origin.
+-- Defers the pending crawls of an origin.
 -- name: OriginDefer :execrows
 UPDATE page_crawls AS c SET scheduled_for = @until
 FROM pages AS p
@@ -98,7 +96,7 @@ WHERE
     AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for < @until
     AND (@bare::boolean OR c.bare IS NULL);
 
--- How many crawls of a domain are pending in runs, up to a bound.
+-- Counts the pending crawls of a domain in runs, up to a bound.
 -- name: CrawlsPending :one
 SELECT count(*)::bigint AS pending FROM (
     SELECT 1 FROM unnest(@runs::bigint []) AS r (id) CROSS JOIN LATERAL (

@@ -1,8 +1,7 @@
 -- name: DomainsClaim :one
 SELECT domains_claim(@run_id::bigint, @max::integer, ms_interval(@claim_ms::bigint))::text [] AS domains;
 
--- Notes whether domains of a run wait that are due: no more may be active (is_full). The active
--- ones then make room.
+-- Stores whether due domains of a run wait for active ones (is_full), which then make room.
 -- name: RunCrowd :exec
 UPDATE crawl_runs AS r SET crowded = NOT r.crowded
 WHERE r.id = @run_id::bigint AND r.crowded <> (@is_full::boolean AND run_due_count(@run_id::bigint, 1) > 0);
@@ -13,19 +12,18 @@ SELECT domains_prioritize(ARRAY(SELECT d.domain FROM domains AS d WHERE d.id > @
 -- name: DomainsLast :one
 SELECT coalesce(max(id), 0)::bigint AS last FROM domains;
 
--- Keeps a claim over a wait.
+-- Extends a claim over a wait.
 -- name: DomainClaimRenew :exec
 UPDATE domains SET claim_expires_at = now() + ms_interval(@claim_ms)
 WHERE domain = @domain AND claimed_by IS NOT NULL;
 
--- Waits for those who are adding crawls, see crawls_add.
+-- Waits for transactions that add crawls (crawls_add).
 -- name: DomainLock :one
 SELECT domain FROM domains WHERE domain = @domain FOR UPDATE;
 
--- Gives a domain's claim back. The caller holds the lock on the domain's row and has decided
--- from the facts read under it. deferred is until when the domain is deferred, and opens until
--- when its windows are closed; null means: not. In the runs that yields names the domain makes
--- room for others that wait. Each such turn is counted once.
+-- Releases the claim on a domain, whose row the caller has locked before it read the facts. The
+-- domain is deferred until deferred, and its windows are closed until opens; null means neither.
+-- In the runs in yields the domain makes room for waiting domains. Each such turn counts once.
 -- name: DomainFinish :exec
 WITH given_back AS (
     UPDATE domains AS d SET
@@ -38,7 +36,7 @@ WITH given_back AS (
             ELSE d.status
         END,
         status_reason = CASE WHEN d.status IN ('pending', 'active') THEN @reason::text ELSE d.status_reason END,
-        -- a domain that was given up is, for as long as was said then
+        -- a given-up domain keeps its time
         next_crawl_after = CASE
             WHEN given_up(d.status) THEN d.next_crawl_after
             ELSE sqlc.narg('deferred')::timestamptz
@@ -52,9 +50,8 @@ WITH given_back AS (
 )
 SELECT due_update(ARRAY(SELECT g.domain FROM given_back AS g UNION SELECT y.domain FROM yielded AS y));
 
--- Defers a domain whose addresses this process may not ask: it was not told to allow their
--- network. That is nothing about the domain: nothing of it is closed, and what its robots.txt
--- says stays as it was.
+-- Defers a domain if this process may not request its addresses, because their network was not
+-- allowed. Nothing of the domain is closed, and its robots.txt stays.
 -- name: DomainRefuse :exec
 WITH refused AS (
     UPDATE domains AS d SET
@@ -65,8 +62,7 @@ WITH refused AS (
 )
 SELECT due_update(ARRAY(SELECT r.domain FROM refused AS r));
 
--- Lifts the deferral of domains that were refused for an address that may be asked
--- now, and returns how many those were.
+-- Lifts the deferral of domains whose refused address is allowed now, and returns their number.
 -- name: DomainsPermit :one
 WITH lifted AS (
     UPDATE domains AS d SET
@@ -84,7 +80,7 @@ SELECT x.lifted FROM (
     SELECT count(*)::integer AS lifted, domains_wake(coalesce(array_agg(l.domain), '{}')) FROM lifted AS l
 ) AS x;
 
--- The running runs that have something pending on a domain.
+-- Lists the running runs with pending crawls of a domain.
 -- name: DomainRuns :many
 SELECT r.name FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain AND r.status = 'running' ORDER BY r.id LIMIT @max;
@@ -95,7 +91,6 @@ INSERT INTO domains (domain) VALUES (@domain) ON CONFLICT (domain) DO NOTHING;
 -- name: DomainBlock :exec
 UPDATE domains SET status = 'blocked', status_reason = @reason, next_crawl_after = NULL WHERE domain = @domain;
 
--- Whether a decision about a domain was stored before.
 -- name: ControlDecided :one
 SELECT EXISTS (SELECT 1 FROM domain_controls WHERE domain = @domain AND decision = @decision::text);
 
@@ -122,7 +117,7 @@ SELECT
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = @domain;
 
--- What each part adds to the priority of a domain.
+-- Returns the part of each term in the priority of a domain.
 -- name: DomainPriority :many
 SELECT u.part::text AS part, domain_priority_now(d, now(), u.part)::real AS adds
 FROM domains AS d CROSS JOIN unnest(ARRAY['rank', 'inlinks', 'yield', 'images', 'remaining', 'staleness', 'errors']) AS u (part)
@@ -147,7 +142,7 @@ FROM (
     WHERE c.domain = @domain AND c.outcome IS NULL LIMIT @bound
 ) AS o;
 
--- Patterns of a domain's URLs that have brought duplicates, as the latest of its runs sees them.
+-- Lists patterns of a domain with duplicates, as its latest run counts them.
 -- name: DomainPatterns :many
 SELECT
     u.pattern, pattern_count(u.seen, u.run_id, r.latest)::integer AS seen,
@@ -156,8 +151,7 @@ SELECT
 FROM url_patterns AS u CROSS JOIN (SELECT max(rd.run_id) AS latest FROM run_domains AS rd WHERE rd.domain = @domain) AS r
 WHERE u.domain = @domain AND u.duplicates + u.copies > 0 ORDER BY u.duplicates + u.copies DESC, u.pattern LIMIT @max;
 
--- Forgets what was counted of a domain's patterns, and has what they stopped decided
--- again.
+-- Clears the counts of the patterns of a domain, and makes runs decide again about stopped pages.
 -- name: DomainResetPatterns :exec
 WITH forgotten AS (
     UPDATE url_patterns SET
@@ -176,7 +170,7 @@ SELECT domains_wake(crawls_repeat(ARRAY[@domain::text], ARRAY(
         AND (SELECT r.status FROM crawl_runs AS r WHERE r.id = c.run_id) = 'running'
 )));
 
--- Domains, as mosey domains lists them. The totals are those of the last count.
+-- Lists domains for mosey domains, with the totals of the last count.
 -- name: DomainList :many
 SELECT d.* FROM domains AS d
 WHERE
@@ -204,13 +198,12 @@ ORDER BY
         WHEN 'bytes' THEN -d.bytes
         WHEN 'errors' THEN -d.error_rate
         WHEN 'slow' THEN -d.avg_response_ms
-        WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)::double precision -- as all others then
+        WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)::double precision -- then like all others
     END NULLS LAST, d.domain
 LIMIT @max;
 
--- Counts what is known of domains over all runs, and works out when their turn comes. Of the
--- pages of one no more than a million are counted, and of what they say of images no more
--- than 100,000 rows.
+-- Counts the pages and attempts of domains over all runs, and computes their priorities. It counts
+-- at most a million pages of a domain, and at most 100,000 rows about images.
 -- name: DomainsCount :exec
 WITH counted AS (
     UPDATE domains AS d SET
@@ -226,7 +219,7 @@ WITH counted AS (
         SELECT coalesce(sum(x.success), 0)::bigint AS crawled, coalesce(sum(x.bytes), 0)::bigint AS bytes
         FROM run_domains AS x WHERE x.domain = k.domain
     ) AS r CROSS JOIN LATERAL (
-        -- by indexes alone, as the domain may be locked: those that are images are many
+        -- by indexes alone, because the domain may be locked: a domain may have many images
         SELECT least(greatest((
             SELECT count(*) FROM (SELECT 1 FROM pages AS x WHERE x.domain = k.domain LIMIT 2000000) AS y
         ) - (
@@ -241,7 +234,8 @@ WITH counted AS (
         ) AS y
     ) AS i CROSS JOIN LATERAL (
         SELECT
-            -- of its pages: a missing robots.txt or guessed sitemap, and a failed try by https, are no errors
+            -- a missing robots.txt or guessed sitemap, and a failed attempt by https, are not
+            -- errors of a domain
             (avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)
                 FILTER (WHERE NOT x.prerequisite AND x.kind <> ALL (kinds('announces'))))::real AS errors,
             avg((x.outcome = 'success' AND x.unchanged IS NULL AND NOT x.refused)::integer)::real AS yields,
@@ -259,8 +253,8 @@ WITH counted AS (
 )
 SELECT domains_prioritize(ARRAY(SELECT c.domain FROM counted AS c));
 
--- Ends the claims on the given domains, and returns the domains that were claimed. A workflow that
--- runs all the same keeps its place, as each domain has one only.
+-- Ends the claims on the given domains, and returns the claimed ones. A workflow that still runs
+-- continues to serve its domain, because each domain has only one workflow.
 -- name: DomainsRelease :one
 WITH stale AS (
     SELECT d.id FROM domains AS d
@@ -277,7 +271,7 @@ SELECT x.released FROM (
 -- name: DomainsAfter :many
 SELECT id, domain FROM domains WHERE id > @after::bigint ORDER BY id LIMIT @most;
 
--- Notes which registered domains domains are part of; one that is its own is registered itself.
+-- Stores the registered domain of each domain; a registered domain is its own.
 -- name: DomainsGroup :exec
 WITH given AS (
     SELECT u.domain, nullif(u.registered, u.domain) AS registered

@@ -1,6 +1,5 @@
--- Rows in batches, for an export: first the keys of a batch, a few steps along an index,
--- and then its rows. A filter leaves rows of a batch out and never lengthens the search
--- for them, so that no statement runs for longer than a batch takes.
+-- Rows in batches: first the keys of a batch, by a few steps along an index, then its rows. A
+-- filter removes rows of a batch and never extends the search, so that no statement takes longer.
 
 -- name: ExportPageKeys :many
 SELECT id FROM pages WHERE id > @after ORDER BY id LIMIT @max;
@@ -18,7 +17,7 @@ LEFT JOIN LATERAL (
     SELECT y.outcome, y.status_code, y.content_type FROM (
         SELECT x.id, x.completed_at, x.outcome, x.status_code, x.content_type FROM page_crawls AS x
         WHERE x.page_id = p.id AND x.outcome <> 'skipped' AND coalesce(x.run_id = sqlc.narg(run_id)::bigint, true)
-        OFFSET 0 -- along the attempts at the page, and not along those of all pages by time
+        OFFSET 0 -- reads the attempts at the page instead of all attempts by time
     ) AS y
     ORDER BY y.completed_at DESC, y.id DESC LIMIT 1
 ) AS c ON true
@@ -32,7 +31,7 @@ WHERE
         p.language = @language::text OR starts_with(p.language, @language::text || '-') OR @language::text = ''
     );
 
--- The pages of the next links, a page as often as it has some.
+-- Returns the page of each of the next links; a page with several links repeats.
 -- name: ExportLinkKeys :many
 SELECT from_page_id FROM page_links WHERE from_page_id > @after ORDER BY from_page_id LIMIT @max;
 
@@ -52,7 +51,7 @@ WHERE
 -- name: ExportCrawlKeys :many
 SELECT id, created_at FROM page_crawls WHERE id > @after ORDER BY id LIMIT @max;
 
--- In the order of the index alone: sorting by id, too, would read all of the domain.
+-- Uses the order of the index alone: sorting by id would read all rows of the domain.
 -- name: ExportCrawlKeysOfDomain :many
 SELECT id, completed_at::timestamptz AS completed_at FROM page_crawls
 WHERE domain = @domain AND outcome IS NOT NULL AND completed_at > @after::timestamptz
@@ -74,8 +73,8 @@ WHERE
     AND (c.completed_at < sqlc.narg(before)::timestamptz OR sqlc.narg(before)::timestamptz IS NULL)
     AND (NOT @movable::boolean OR (SELECT x.movable FROM crawls_closed AS x WHERE x.id = c.id));
 
--- Deletes attempts that a file has, by their ids and ends, and counts them with their domains. An
--- attempt that something needs again stays, as after a restore. The caller sets mosey.forgets.
+-- Deletes attempts that a file contains, and counts them with their domains. Attempts that
+-- something needs again stay, for example after a restore. The caller sets mosey.forgets.
 -- name: CrawlsMove :one
 WITH gone AS (
     DELETE FROM page_crawls AS c
@@ -102,11 +101,11 @@ WITH gone AS (
 )
 SELECT count(*)::bigint AS moved FROM gone;
 
--- Notes before which instant attempts may have been moved.
+-- Stores the instant before which attempts may have been moved.
 -- name: MovedNote :exec
 UPDATE installation SET moved_before = greatest(moved_before, @before::timestamptz);
 
--- Before which instant attempts may have been moved, and how many attempts of a domain were.
+-- Returns that instant, and the number of moved attempts of a domain.
 -- name: MovedGet :one
 SELECT i.moved_before, (
     SELECT coalesce(sum(rd.moved[9]), 0) FROM run_domains AS rd WHERE rd.domain = @domain::text AND i.moved_before IS NOT NULL

@@ -1,6 +1,6 @@
--- What mosey block --forget erases, and who has asked for it.
+-- The erasure by mosey block --forget, and the people who requested it.
 
--- Who asks again before all is gone goes on with what was begun.
+-- A second request before the end resumes the erasure.
 -- name: ForgetAsk :exec
 INSERT INTO forgotten AS f (domain, asked_by, reason) VALUES (@domain, @asked_by, @reason)
 ON CONFLICT (domain) DO UPDATE SET
@@ -13,12 +13,12 @@ UPDATE forgotten SET done_at = clock_timestamp() WHERE domain = @domain AND done
 -- name: ForgottenGet :one
 SELECT * FROM forgotten WHERE domain = @domain;
 
--- Domains of which something may be left.
+-- Lists domains that may still have texts.
 -- name: ForgottenOpen :many
 SELECT * FROM forgotten WHERE done_at IS NULL ORDER BY domain LIMIT @most;
 
--- Until when a request to a domain may be in flight, and until when its workflow has claimed it.
--- Without a request, or a claim, it is the epoch.
+-- Returns the end of the lease of a request to a domain, and of its claim; the epoch means none
+-- held.
 -- name: ForgetInFlight :one
 SELECT
     coalesce((
@@ -29,19 +29,19 @@ SELECT
         WHERE d.domain = @domain::text AND d.claimed_by IS NOT NULL AND d.claim_expires_at > clock_timestamp()
     ), 'epoch')::timestamptz AS claim;
 
--- The next pages of a domain, in the order of their URLs.
+-- Returns the next pages of a domain, in the order of their URLs.
 -- name: ForgetNext :many
 SELECT p.id, p.url FROM pages AS p WHERE p.domain = @domain AND p.url > @after ORDER BY p.domain, p.url LIMIT @most;
 
 -- name: ForgetPages :one
 SELECT pages_forget(@pages::bigint [])::bigint AS changed;
 
--- The images on other hosts that pages name, by the ids of their own pages.
+-- Returns the images on other hosts that pages name, by the ids of their own pages.
 -- name: ForgetNamed :many
 SELECT DISTINCT i.page_id FROM provenance AS o INNER JOIN images AS i ON o.image_id = i.id
 WHERE o.page_id = ANY(@pages::bigint []) AND i.domain <> @domain;
 
--- Those of some images that no page of another domain names now.
+-- Returns the given images that no page of another domain names now.
 -- name: ForgetAlone :many
 SELECT i.page_id FROM images AS i
 WHERE
@@ -50,8 +50,7 @@ WHERE
     )
 ORDER BY i.page_id;
 
--- The contents of images that no other image has, whether something of them is in the store, and
--- which of the images have them.
+-- Returns the contents that no other image has, their images, and whether their bytes are stored.
 -- name: ForgetContents :many
 SELECT
     c.sha256_hash, (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)::boolean AS stored, x.pages::bigint [] AS pages
@@ -70,7 +69,7 @@ ORDER BY c.sha256_hash;
 -- name: ForgetImages :one
 SELECT images_forget(@pages::bigint [])::bigint AS changed;
 
--- Contents after one, and whether an image has them: what an image has no more has none.
+-- Returns contents after one, and whether an image has each of them.
 -- name: ForgetContentsAfter :many
 SELECT
     c.sha256_hash, (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)::boolean AS stored,
@@ -80,7 +79,7 @@ FROM image_contents AS c WHERE c.sha256_hash > @after ORDER BY c.sha256_hash LIM
 -- name: ForgetContentsDrop :one
 SELECT image_contents_drop(@hashes::text [])::bigint AS dropped;
 
--- Attempts at pages that are not closed.
+-- Returns the open attempts at pages.
 -- name: ForgetPending :many
 SELECT
     c.id, c.domain, c.url, c.kind, (c.locked_at IS NOT NULL)::boolean AS in_flight,
@@ -90,30 +89,30 @@ FROM unnest(@pages::bigint []) AS u (page_id) CROSS JOIN LATERAL (
 ) AS c
 ORDER BY c.id;
 
--- The pages of other domains that pages link to and that are found by what others call them.
+-- Returns linked pages of other domains that a search finds by the texts of links.
 -- name: ForgetCalled :many
 SELECT DISTINCT k.page_id FROM page_links AS l INNER JOIN page_keywords AS k ON l.to_page_id = k.page_id
 WHERE l.from_page_id = ANY(@pages::bigint []) AND k.domain <> @domain AND k.anchors IS NOT NULL
 ORDER BY k.page_id;
 
--- The pages of other domains that pages link to, and which are found.
+-- Returns the indexed pages of other domains that pages link to.
 -- name: ForgetLinked :many
 SELECT DISTINCT k.page_id FROM page_links AS l INNER JOIN page_keywords AS k ON l.to_page_id = k.page_id
 WHERE l.from_page_id = ANY(@pages::bigint []) AND k.domain <> @domain
 ORDER BY k.page_id;
 
--- Erases what the robots.txt files of a domain have said. Returns how many there were.
+-- Erases the stored robots.txt files of a domain, and returns their number.
 -- name: ForgetRobots :one
 WITH gone AS (DELETE FROM robots AS r WHERE r.domain = @domain RETURNING r.origin)
 SELECT count(x.forgotten)::bigint AS changed FROM (SELECT robots_forget(g.origin, 0)::text AS forgotten FROM gone AS g) AS x;
 
--- How many of some pages are a domain's.
+-- Counts the given pages that belong to a domain.
 -- name: ForgetCount :one
 SELECT count(*)::bigint AS pages FROM unnest(@pages::bigint []) AS u (page_id)
 WHERE (SELECT x.domain FROM pages AS x WHERE x.id = u.page_id LIMIT 1) = @domain::text;
 
--- Forgets what was counted of the next patterns of a domain's URLs, and the texts that their pages
--- share. Returns the last, and how many had something.
+-- Erases the counts and shared texts of the next patterns of a domain. Returns the last pattern,
+-- and the number of changed patterns.
 -- name: ForgetPatterns :one
 WITH next AS (
     SELECT u.pattern FROM url_patterns AS u WHERE u.domain = @domain AND u.pattern > @after ORDER BY u.domain, u.pattern LIMIT @most

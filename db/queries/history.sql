@@ -1,4 +1,3 @@
--- The newest closed attempts of a domain.
 -- name: HistoryOfDomain :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
@@ -12,7 +11,6 @@ WHERE
     AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
 ORDER BY c.completed_at DESC LIMIT @max;
 
--- The newest closed attempts of all domains.
 -- name: History :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
@@ -26,13 +24,13 @@ WHERE
     AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
 ORDER BY c.completed_at DESC LIMIT @max;
 
--- What people have decided about a domain, also what they took back, the latest first.
+-- Lists the decisions of people about a domain, including lifted ones, the latest first.
 -- name: ControlsOfDomain :many
 SELECT
     c.kind, c.value, c.reason, c.set_by, c.set_at, c.until, c.lifted_at, c.lifted_by
 FROM domain_controls AS c WHERE c.domain = @domain ORDER BY c.set_at DESC, c.id DESC LIMIT @max;
 
--- The fetches of a domain's robots.txt, the latest first, of each origin.
+-- Lists the fetches of the robots.txt files of a domain, the latest first, of each origin.
 -- name: RobotsOfDomainEver :many
 SELECT
     h.origin, h.version, h.verdict, h.fetched_at, h.rules_hash

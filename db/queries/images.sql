@@ -2,7 +2,7 @@
 SELECT (stored_at IS NOT NULL)::boolean AS stored, (thumbnail_at IS NOT NULL OR undecoded IS NOT NULL)::boolean AS thumbnail
 FROM image_contents WHERE sha256_hash = @sha256::text;
 
--- Images, the latest first; of a domain those that its pages name.
+-- Lists images, the latest first. With a domain it lists the images that its pages name.
 -- name: ImageList :many
 SELECT i.page_id FROM images AS i
 WHERE
@@ -20,8 +20,8 @@ WHERE
     AND (sqlc.narg('problem')::text IS NULL OR i.problem = sqlc.narg('problem')::text)
 ORDER BY i.id DESC LIMIT @max;
 
--- Images by the ids of their pages, with what the first pages say that name them: of the
--- pages no more than so many are counted.
+-- Returns images by the ids of their pages, with the data of the first pages that name them. It
+-- counts these pages up to a bound.
 -- name: ImagesGet :many
 SELECT
     i.id::text AS id, i.page_id, i.url, i.domain, coalesce(i.sha256_hash, '')::text AS sha256_hash,
@@ -49,14 +49,14 @@ FROM images AS i LEFT JOIN image_contents AS c ON i.sha256_hash = c.sha256_hash 
 ) AS o
 WHERE i.page_id = ANY(@pages::bigint []);
 
--- The hash of a content, by its SHA-256 or by a URL that has it.
+-- Returns the hash of a content, by its SHA-256 or by a URL that has it.
 -- name: ImageHash :one
 SELECT c.sha256_hash, c.phash, c.dhash, c.flat, coalesce(c.undecoded, '')::text AS undecoded FROM image_contents AS c
 WHERE c.sha256_hash = coalesce(
     (SELECT i.sha256_hash FROM images AS i WHERE i.url = sqlc.narg('url')::text), sqlc.narg('sha256')::text
 );
 
--- Contents that look like one, the most alike first, each with some image that has it.
+-- Lists contents that look similar, the most similar first, each with an image that has it.
 -- name: ImagesNear :many
 SELECT n.distance::integer AS distance, n.sha256_hash::text AS sha256_hash, i.page_id::bigint AS page_id, i.images::bigint AS images
 FROM images_near(@phash::bigint, sqlc.narg('dhash')::bigint, @distance::integer) AS n CROSS JOIN LATERAL (
@@ -67,7 +67,7 @@ FROM images_near(@phash::bigint, sqlc.narg('dhash')::bigint, @distance::integer)
 WHERE i.images > 0
 ORDER BY n.distance, n.sha256_hash LIMIT @max;
 
--- Contents that several URLs have, most URLs first.
+-- Lists contents that several URLs have, most URLs first.
 -- name: ImageCopies :many
 SELECT
     i.sha256_hash::text AS sha256_hash, count(*)::bigint AS images, count(DISTINCT i.domain)::bigint AS domains,
@@ -75,7 +75,7 @@ SELECT
 FROM images AS i WHERE i.sha256_hash IS NOT NULL
 GROUP BY i.sha256_hash HAVING count(*) > 1 ORDER BY images DESC, i.sha256_hash LIMIT @max;
 
--- Contents that look the same and are not, as the same picture in other sizes, most first.
+-- Lists different contents that look the same, such as a picture in several sizes, most first.
 -- name: ImageLookalikes :many
 SELECT
     c.phash::bigint AS phash, count(DISTINCT c.sha256_hash)::bigint AS contents, count(*)::bigint AS images,
@@ -84,32 +84,32 @@ FROM image_contents AS c INNER JOIN images AS i ON i.sha256_hash = c.sha256_hash
 WHERE c.phash IS NOT NULL AND NOT c.flat
 GROUP BY c.phash HAVING count(DISTINCT c.sha256_hash) > 1 ORDER BY images DESC, c.phash LIMIT @max;
 
--- The contents among some that an image has, and of which something is in the store.
+-- Returns the given contents that an image has and that have data in the object store.
 -- name: ImagesStored :many
 SELECT c.sha256_hash FROM image_contents AS c
 WHERE
     c.sha256_hash = ANY(@hashes::text []) AND (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)
     AND EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash);
 
--- The next contents whose bytes should be in the store since before an instant.
+-- Returns the next contents whose bytes should be in the store since before an instant.
 -- name: ImagesStoredAfter :many
 SELECT sha256_hash FROM image_contents
 WHERE sha256_hash > @after::text AND stored_at < @before::timestamptz ORDER BY sha256_hash LIMIT @max;
 
--- Notes that the bytes of contents are not in the store: who wants them fetches them again.
+-- Stores that the object store lacks the bytes of contents, so that they are fetched again.
 -- name: ImagesLost :exec
 UPDATE image_contents SET stored_at = NULL, thumbnail_at = CASE WHEN NOT @all_of_it::boolean THEN thumbnail_at END
 WHERE sha256_hash = ANY(@hashes::text []) AND (stored_at IS NOT NULL OR thumbnail_at IS NOT NULL);
 
--- Notes of those contents among some that no image has that nothing of them is in the store:
--- who comes to need one stores it anew.
+-- Does the same for the given contents that no image has, so that a worker that needs one stores
+-- it.
 -- name: ImagesLostUnused :exec
 UPDATE image_contents AS c SET stored_at = NULL, thumbnail_at = NULL
 WHERE
     c.sha256_hash = ANY(@hashes::text []) AND (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)
     AND NOT EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash);
 
--- The clock by which stored_at is.
+-- Returns the time by the clock of stored_at.
 -- name: ImagesClock :one
 SELECT clock_timestamp()::timestamptz AS now;
 
@@ -120,7 +120,7 @@ SELECT page_id FROM images WHERE page_id > @after ORDER BY page_id LIMIT @max;
 SELECT DISTINCT i.page_id FROM provenance AS p INNER JOIN images AS i ON i.id = p.image_id
 WHERE p.source_domain = @domain AND p.gone_at IS NULL AND i.page_id > @after ORDER BY i.page_id LIMIT @max;
 
--- The pages of the next rows, a page as often as it has some.
+-- Returns the page of each of the next rows; a page with several rows repeats.
 -- name: ExportProvenanceKeys :many
 SELECT page_id FROM provenance WHERE page_id > @after ORDER BY page_id LIMIT @max;
 

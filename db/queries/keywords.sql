@@ -1,5 +1,5 @@
--- Takes terms that wait, in the order of their pages: at most so many pages, and no more once
--- they have so many bytes. Their rows are locked until the transaction ends, and read as they are then.
+-- Takes waiting terms in the order of their pages, up to a number of pages and of bytes. It locks
+-- their rows until the transaction ends, and reads their values under the lock.
 -- name: KeywordsTake :many
 SELECT
     k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
@@ -17,12 +17,12 @@ FROM page_keywords AS k WHERE k.page_id = ANY(ARRAY(
 ))
 ORDER BY k.page_id FOR NO KEY UPDATE;
 
--- What the dictionaries of Postgres make of terms: {} of a stop word.
+-- Returns the stems of terms by the dictionaries of Postgres; {} for a stop word.
 -- name: Stems :many
 SELECT coalesce(ts_lexize(x.dictionary::regdictionary, x.term), ARRAY[x.term])::text [] AS stems
 FROM (SELECT unnest(@dictionaries::text []) AS dictionary, unnest(@terms::text []) AS term) AS x;
 
--- What pages are worth, and their dates: as they say themselves, else when they were fetched last.
+-- Returns the worth and the date of pages: their own date, or else that of the last fetch.
 -- name: KeywordsFacts :many
 SELECT u.page_id::bigint AS page_id, w.worth::real AS worth, d.day::timestamptz AS day
 FROM (SELECT unnest(@pages::bigint []) AS page_id, unnest(@domains::text []) AS domain) AS u
@@ -32,12 +32,12 @@ CROSS JOIN LATERAL (
     FROM pages AS p WHERE p.id = u.page_id LIMIT 1
 ) AS d;
 
--- The index has the terms of pages, in this version.
+-- Marks the terms of pages as indexed, with their version.
 -- name: KeywordsIndexed :exec
 UPDATE page_keywords AS k SET version = @version::bigint, waiting = false WHERE k.page_id = ANY(@pages::bigint []);
 
--- Gives up the terms of the first page that waits after one, which cannot be stored: the page
--- counts as one that must be read anew. Returns the page, 0 where none waits.
+-- Drops the terms of the next waiting page, which cannot be stored, so that it is read anew.
+-- Returns the page, 0 if no page waits.
 -- name: KeywordsGiveUp :one
 WITH taken AS (
     DELETE FROM page_keywords AS k WHERE k.page_id = ANY(ARRAY(
@@ -49,15 +49,15 @@ WITH taken AS (
 )
 SELECT coalesce(max(t.page_id), 0)::bigint AS page_id FROM taken AS t;
 
--- How many pages wait for their keywords, counted as far as some.
+-- Counts the pages that wait for their keywords, up to a bound.
 -- name: KeywordsWaiting :one
 SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k WHERE k.waiting LIMIT @most::integer) AS w;
 
--- What others call pages.
+-- Returns the terms that other domains use for pages.
 -- name: KeywordsSaid :many
 SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []);
 
--- The terms of pages, to be indexed anew. Their rows are locked until the transaction ends.
+-- Returns the terms of pages, to be indexed again. It locks their rows until the transaction ends.
 -- name: KeywordsAgain :many
 SELECT
     k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,

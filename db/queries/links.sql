@@ -1,4 +1,4 @@
--- The links of a page, those that are gone last.
+-- Lists the links of a page, removed links last.
 -- name: LinksOfPage :many
 SELECT
     o.url, o.domain, l.kind, l.nofollow, coalesce(l.rel, 0)::smallint AS rel, coalesce(l.anchor, '')::text AS anchor,
@@ -7,8 +7,7 @@ FROM page_links AS l INNER JOIN pages AS o ON l.to_page_id = o.id INNER JOIN pag
 WHERE l.from_page_id = @id
 ORDER BY (l.gone_at IS NOT NULL), o.domain, o.url LIMIT @max;
 
--- The links to a page, likewise.
--- Of those of a page that very many link to, bound are looked at.
+-- Lists the links to a page, removed links last. It reads at most bound of them.
 -- name: LinksToPage :many
 SELECT
     o.url, o.domain, l.kind, l.nofollow, coalesce(l.rel, 0)::smallint AS rel, coalesce(l.anchor, '')::text AS anchor,
@@ -16,8 +15,7 @@ SELECT
 FROM (SELECT x.* FROM page_links AS x WHERE x.to_page_id = @id LIMIT @bound) AS l INNER JOIN pages AS o ON l.from_page_id = o.id
 ORDER BY (l.gone_at IS NOT NULL), o.domain, o.url LIMIT @max;
 
--- The domains that the pages of one link to, by how often; pages bounds how many of them
--- are looked at.
+-- Lists the domains that some pages of a domain link to, by the number of links.
 -- name: LinksOfDomain :many
 SELECT
     o.domain, count(*)::bigint AS links, count(*) FILTER (WHERE l.nofollow)::bigint AS nofollow,
@@ -30,7 +28,7 @@ CROSS JOIN LATERAL (
 WHERE o.domain <> @domain
 GROUP BY o.domain ORDER BY links DESC, o.domain LIMIT @max;
 
--- The domains that link to the pages of one, likewise.
+-- Lists the domains that link to the pages of a domain, in the same way.
 -- name: LinksToDomain :many
 SELECT
     o.domain, count(*)::bigint AS links, count(*) FILTER (WHERE l.nofollow)::bigint AS nofollow,

@@ -1,4 +1,4 @@
--- Puts entries on a list, or says anew why they are on it. Returns how many are new.
+-- Adds entries to a list, or replaces their reasons. Returns the number of new entries.
 -- name: ListAdd :one
 WITH given AS (
     INSERT INTO list_entries AS e (list, entry, kind, network, reason, set_by)
@@ -9,21 +9,20 @@ WITH given AS (
 )
 SELECT count(*) FILTER (WHERE g.is_new)::integer AS added FROM given AS g;
 
--- Notes which domains are not due any more that the entries of the block list forbid; of what
--- only an address tells the worker finds out.
+-- Updates when domains are due that new entries forbid. A worker applies entries of addresses.
 -- name: ListForbids :exec
 SELECT due_update(ARRAY(
     SELECT DISTINCT rd.domain FROM run_domains AS rd
     WHERE rd.next_due_at < 'infinity' AND domain_keys(rd.domain) && @entries::text [] ORDER BY rd.domain
 ));
 
--- Takes entries off a list; null is all of them.
+-- Removes entries from a list; null means all of them.
 -- name: ListRemove :execrows
 DELETE FROM list_entries AS x
 WHERE x.list = @list::text AND (sqlc.narg('entries')::text [] IS NULL OR x.entry = ANY(sqlc.narg('entries')::text []));
 
--- Notes when domains are due that the lists do not keep from being crawled any more, and has
--- the runs look at the links that were not followed for them.
+-- Updates when domains are due that the lists no longer forbid, and makes the runs read again the
+-- links to these domains that they skipped.
 -- name: ListsAllow :exec
 WITH widened AS (
     UPDATE crawl_runs SET widening = '{}' WHERE status = 'running' AND settings ->> 'scope' = 'web'

@@ -10,7 +10,7 @@ SELECT
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE c.page_id = @page_id ORDER BY c.created_at DESC, c.id DESC LIMIT @max;
 
--- How many links a page has, and how many lead to it: counting stops at a bound.
+-- Counts the links of a page and the links to it, up to a bound.
 -- name: PageLinkCounts :one
 SELECT o.outgoing, i.incoming, i.nofollow
 FROM (
@@ -22,7 +22,7 @@ FROM (
     ) AS t
 ) AS i;
 
--- The runs that have read a page which links to this one, without nofollow.
+-- Lists the runs that have read a page with a link to this page, without nofollow.
 -- name: PageFinders :many
 SELECT
     r.name, r.settings, min(c.depth)::integer AS depth, bool_or(coalesce(rd.seed, false)) AS seeded,
@@ -41,7 +41,7 @@ INNER JOIN crawl_runs AS r ON c.run_id = r.id
 LEFT JOIN run_domains AS rd ON r.id = rd.run_id AND rd.domain = @domain
 GROUP BY r.id ORDER BY r.id DESC;
 
--- A domain of which pages are known from links alone.
+-- Counts the pages of a domain that is known from links alone, and returns the first one.
 -- name: DomainPages :one
 SELECT
     count(*)::bigint AS pages,

@@ -1,4 +1,4 @@
--- Stores what domains are worth, and has the dispatcher take those sooner that are worth more.
+-- Stores the worth of domains, and updates their priorities for the dispatcher.
 -- name: RankDomains :one
 WITH changed AS (
     INSERT INTO domain_ranks AS r (domain, inlinks, score)
@@ -13,7 +13,7 @@ WITH changed AS (
 )
 SELECT count(*)::integer AS changed, domains_prioritize(coalesce(array_agg(c.domain), '{}'))::integer AS moved FROM changed AS c;
 
--- Drops the ranks of domains to which nothing links any more.
+-- Drops the ranks of domains without incoming links.
 -- name: RankDomainsGone :one
 WITH gone AS (DELETE FROM domain_ranks AS r WHERE r.domain = ANY(@domains::text []) RETURNING r.domain)
 SELECT domains_prioritize(coalesce(array_agg(g.domain), '{}'))::integer AS moved FROM gone AS g;
@@ -21,11 +21,11 @@ SELECT domains_prioritize(coalesce(array_agg(g.domain), '{}'))::integer AS moved
 -- name: RankedDomains :many
 SELECT domain FROM domain_ranks;
 
--- Stores what the pages with ids after one and up to another are worth: all others of them are
--- worth nothing, and come in their turn again.
+-- Stores the worth of the pages with ids after one and up to another. Other pages there lose their
+-- rank and their raised priority.
 -- name: RankPages :one
 WITH gone AS (
-    -- EXCEPT, which is hashed whatever the planner takes the tables for
+    -- EXCEPT is hashed, whatever the planner assumes about the tables
     DELETE FROM page_ranks AS r WHERE r.page_id = ANY(ARRAY(
         SELECT x.page_id FROM page_ranks AS x WHERE x.page_id > @after::bigint AND x.page_id <= @upto::bigint
         EXCEPT SELECT unnest(@pages::bigint [])
@@ -48,8 +48,8 @@ WITH gone AS (
 )
 SELECT ((SELECT count(*) FROM gone) + (SELECT count(*) FROM stored))::integer AS changed;
 
--- Has the pages that are pending come in the order of what they are worth now. Those that are tried
--- again, that a feed has named, or that come later for their pattern, stay where they are.
+-- Orders pending pages by their new worth. Retries, pages that a feed has named, and pages that a
+-- pattern delays keep their priority.
 -- name: RankRaisePages :execrows
 UPDATE page_crawls AS c SET priority = x.priority
 FROM (
@@ -67,9 +67,9 @@ FROM (
 ) AS x
 WHERE c.id = x.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
 
--- What other domains call pages: those given, and those with ids after one and up to
--- another that were called something. A page that gives a page of another domain as its
--- original has the same links as that. usage is what the publisher of the link says.
+-- Returns the texts of links from other domains to the given pages, and to pages in a range of ids
+-- that had such texts. A page whose original is on another domain has the links of its original,
+-- and does not count. The column usage is about the linking page.
 -- name: RankAnchors :many
 SELECT
     k.page_id, k.domain, coalesce(k.language, '')::text AS language, coalesce(a.from_domain, '')::text AS from_domain,

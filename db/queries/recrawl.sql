@@ -1,4 +1,4 @@
--- Makes pages pending whose time has come, those first that are due longest.
+-- Makes due pages pending, the longest due first.
 -- name: RecrawlsDue :one
 WITH due AS (
     SELECT r.page_id FROM revisits AS r WHERE r.run_id = @run_id AND r.due_at <= now()
@@ -9,10 +9,10 @@ SELECT
     CASE WHEN d.pages <> '{}' THEN recrawls_add(@run_id, d.pages) ELSE 0 END::integer AS added
 FROM (SELECT ARRAY(SELECT x.page_id FROM due AS x) AS pages) AS d;
 
--- Has the run into ask again for pages that were fetched before an instant. The pages are those of
--- a run, which may be the same, and of one domain; a domain of null means all. It looks at some
--- pages, of whichever run. Images are among them if the run takes images. last is the last page
--- that it has looked at, 0 at the end.
+-- Makes the run into request pages again that were fetched before an instant. The pages are those
+-- of a run, which may be the same, and of one domain; a null domain means all. It reads some pages
+-- of any run, and skips images unless the run takes them. The last page read is last, 0 at the
+-- end.
 -- name: RecrawlsOlder :one
 SELECT o.last::bigint AS last, CASE
     WHEN o.pages IS NULL THEN 0
@@ -37,7 +37,8 @@ FROM (
         )
         UNION ALL
         (
-            -- along the domain's own index, sorted: in the order of ids all pages would be read
+            -- along the index of the domain, then sorted: in the order of ids it would read all
+            -- pages
             SELECT d.id, d.fetched_at, d.kind FROM (
                 SELECT x.id, x.fetched_at, x.kind FROM pages AS x WHERE x.domain = sqlc.narg('domain')::text OFFSET 0
             ) AS d
@@ -46,11 +47,11 @@ FROM (
     ) AS p
 ) AS o;
 
--- Has a run ask for pages that it knows before all others.
+-- Makes a run request known pages before all others.
 -- name: RecrawlsNow :one
 SELECT recrawls_now(@run_id::bigint, @pages::bigint [])::integer AS first;
 
--- Pages by their domains and URLs, one for each that is known, and whether they are part of a run.
+-- Returns the known pages by domain and URL, and whether each is part of a run.
 -- name: PagesNamed :many
 SELECT p.id, u.n::bigint AS n, EXISTS (
     SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = @run_id::bigint AND NOT c.prerequisite
@@ -60,9 +61,8 @@ CROSS JOIN LATERAL (
     SELECT x.id FROM pages AS x WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
 ) AS p;
 
--- A row if the domain needs a plan of how requests are spent on its pages: a run crawls
--- them again, and the last plan is too old, or there is no plan yet. The shortest delay
--- of these runs says how many requests there can be.
+-- Returns a row if the domain needs a new plan for its requests, because a run crawls its pages
+-- again. The shortest delay of these runs bounds the number of requests.
 -- name: RecrawlPlanDue :many
 SELECT d.recrawl, r.settings FROM domains AS d
 INNER JOIN run_domains AS rd ON d.domain = rd.domain
@@ -79,7 +79,7 @@ SELECT history FROM pages WHERE domain = @domain AND history IS NOT NULL AND kin
 UPDATE domains SET recrawl = coalesce(recrawl, '{}') || jsonb_build_object('plan', @plan::jsonb), planned_at = now()
 WHERE domain = @domain;
 
--- Pages of a run that a list says have changed since they were fetched, and that are not
+-- Returns pages of a run that a list reports as changed since their last fetch and that are not
 -- pending.
 -- name: RecrawlNews :many
 SELECT p.id, p.history, p.fetched_at::timestamptz AS fetched_at
@@ -103,13 +103,12 @@ UPDATE revisits AS v SET due_at = (u.doc ->> 'due')::timestamptz
 FROM jsonb_array_elements(@hints::jsonb) AS u (doc)
 WHERE v.page_id = (u.doc ->> 'id')::bigint AND v.run_id = @run_id::bigint AND v.due_at IS NOT NULL;
 
--- How far it is noted when a run asks for the pages again that it knows; null is all are.
+-- Returns the progress of scheduling the next visits of a run; null means done.
 -- name: RevisitsFrom :one
 SELECT revisits_from FROM crawl_runs WHERE id = @run_id;
 
--- Pages that a run has crawled, with ids after one: when they were fetched, and what visits have
--- told of them. Some have a time for the run already. last is the last page that was looked at,
--- known to the run or not, and 0 at the end.
+-- Returns pages with ids after one that a run has crawled, with their history. Some already have a
+-- time in the run. The last page read is last, known to the run or not, and 0 at the end.
 -- name: RevisitsMissing :many
 WITH looked AS (
     SELECT p.id, p.fetched_at, p.failed_at, p.history FROM pages AS p WHERE p.id > @after ORDER BY p.id LIMIT @most
@@ -121,8 +120,8 @@ FROM (SELECT 1) AS one LEFT JOIN looked AS k ON EXISTS (
     SELECT 1 FROM page_crawls AS c WHERE c.page_id = k.id AND c.run_id = @run_id::bigint AND NOT c.prerequisite
 );
 
--- Notes when a run asks again for pages that it knows. Pages that are pending there are left
--- out, and those that have a time already. next is how far that has come; null means: done.
+-- Stores when a run requests known pages again, unless they are pending or already have a time.
+-- The progress is next; null means done.
 -- name: RevisitsAdd :exec
 WITH added AS (
     INSERT INTO revisits AS r (page_id, run_id, due_at, every)

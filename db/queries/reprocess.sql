@@ -1,5 +1,5 @@
--- How many pages an earlier extractor has read, or must be read anew: of domains that may
--- be asked, and of others.
+-- Counts the pages that an earlier extractor has read or that must be read anew, on domains that
+-- may be requested and on others.
 -- name: ReprocessDue :one
 SELECT
     count(*) FILTER (WHERE NOT o.closed)::bigint AS due,
@@ -15,7 +15,7 @@ WHERE
     p.kind = ANY (kinds('document')) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < @extractor::integer
     AND (p.domain = sqlc.narg(domain)::text OR sqlc.narg(domain)::text IS NULL);
 
--- Hands those of domains that may be asked over to a run's next SeedWorkflow.
+-- Hands the pages of domains that may be requested to the next SeedWorkflow of a run.
 -- name: ReprocessStage :execrows
 INSERT INTO staged_seeds (run_id, url)
 SELECT @run_id::bigint, p.url

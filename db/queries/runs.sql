@@ -1,5 +1,5 @@
--- Creates a run, or changes the given settings of an existing one. max_pages
--- begins to count when it is first set, from what was already done.
+-- Creates a run, or changes the given settings of an existing one. When max_pages is first set,
+-- its count starts from the requests so far.
 -- name: RunUpsert :one
 INSERT INTO crawl_runs AS r (name, settings, bytes)
 VALUES (@name, @settings, CASE WHEN (@settings::jsonb ->> 'max_bytes')::bigint >= 0 THEN 0 END)
@@ -19,15 +19,14 @@ ON CONFLICT (name) DO UPDATE SET
     updated_at = now()
 RETURNING *;
 
--- A run's settings, locked until they are changed.
+-- Returns the settings of a run, locked until they are changed.
 -- name: RunSettings :one
 SELECT settings FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;
 
 -- name: RunRegisteredForget :exec
 DELETE FROM run_registered WHERE run_id = @id;
 
--- Has pages of a run decided again that it has skipped for what their URLs are: its settings have
--- changed.
+-- Makes a run decide again about pages that it skipped because of their URLs.
 -- name: RunSkippedReturn :exec
 SELECT due_update(crawls_repeat(d.domains, ARRAY(
     SELECT c.id FROM page_crawls AS c
@@ -42,19 +41,18 @@ FROM (
     ) AS domains
 ) AS d;
 
--- Has the links of what a run has crawled looked at again.
+-- Makes a run read the links of its crawled pages again.
 -- name: RunWiden :exec
 UPDATE crawl_runs SET widening = '{}' WHERE id = @id;
 
 -- name: RunWidening :one
 SELECT widening FROM crawl_runs WHERE id = @id;
 
--- Notes how far that has come, unless it was begun anew meanwhile. Null is done.
+-- Stores the progress of RunWiden, unless it has restarted meanwhile. Null means done.
 -- name: RunWidened :exec
 UPDATE crawl_runs SET widening = sqlc.narg('next')::jsonb WHERE id = @id AND widening = @was::jsonb;
 
--- Pages whose links a run knows, after one of a domain: it has read them, or left
--- them as they were.
+-- Returns pages of a run after one of a domain, and whether the run has read or knows their links.
 -- name: RunCrawled :many
 SELECT rd.domain, c.page_id, c.kind, c.depth, c.redirects, c.known::boolean AS known, (
     SELECT p.usage FROM pages AS p WHERE p.id = c.page_id
@@ -76,7 +74,7 @@ CROSS JOIN LATERAL (
 WHERE rd.run_id = @run_id AND rd.domain >= @domain::text
 ORDER BY rd.domain, c.page_id LIMIT @max;
 
--- Makes the pages that some pages link to part of a run, as crawl.KnownLinks lets it.
+-- Adds the pages that some pages link to to a run, as crawl.KnownLinks allows.
 -- name: RunWidenFrom :one
 SELECT a.added::integer AS added FROM crawls_add(ARRAY(
     SELECT DISTINCT ON (x.id)
@@ -95,8 +93,7 @@ SELECT a.added::integer AS added FROM crawls_add(ARRAY(
     ORDER BY x.id, k.key
 )) AS a;
 
--- Notes when the next domains of a run are due whose budgets have changed. Returns the last of
--- them, empty at the end.
+-- Updates when the next domains of a run are due after a change of budgets. Returns the last one.
 -- name: RunDueUpdate :one
 SELECT x.last FROM (
     SELECT coalesce(max(d.domain), '')::text AS last, due_update(coalesce(array_agg(d.domain), '{}')) FROM (
@@ -104,7 +101,7 @@ SELECT x.last FROM (
     ) AS d
 ) AS x;
 
--- Notes that a run's dispatcher looks now, and when the run's window opens; null where it is open.
+-- Stores that the dispatcher checks now, and when the window of the run opens; null means open.
 -- name: RunLooked :exec
 UPDATE crawl_runs SET
     looked_at = now(), opens_at = sqlc.narg('opens')::timestamptz
@@ -126,7 +123,7 @@ WITH stopped AS (
 )
 SELECT run_windows(s.id) FROM stopped AS s;
 
--- A run, locked until it is changed.
+-- Returns a run, locked until it is changed.
 -- name: RunLock :one
 SELECT * FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;
 
@@ -138,11 +135,10 @@ WITH changed AS (
 )
 SELECT run_windows(c.id) FROM changed AS c;
 
--- Has it decided anew when the windows of a run's domains open, once its window is another.
+-- Recomputes when the windows of the domains of a run open, after a change of its window.
 -- name: RunWindows :exec
 SELECT run_windows(@id, @was::text);
 
--- Whether a decision about a run was stored before.
 -- name: RunDecided :one
 SELECT EXISTS (SELECT 1 FROM run_changes WHERE run_id = @run_id AND decision = @decision::text);
 
@@ -153,13 +149,12 @@ VALUES (
     @set_by, nullif(@decision::text, '')
 );
 
--- What was done to a run, the latest first.
 -- name: RunChanges :many
 SELECT kind, was, value, reason, until, set_by, set_at FROM run_changes
 WHERE run_id = @run_id ORDER BY id DESC LIMIT @max;
 
--- How many requests the domains that a run has claimed were made in a span, which is an
--- estimate of all of them, and for how long there have been any.
+-- Counts the requests within a span to the claimed domains of a run, as an estimate for all, and
+-- returns the age of the oldest one.
 -- name: RunRate :one
 SELECT
     count(*)::bigint AS requests,
@@ -169,11 +164,11 @@ FROM domains AS d CROSS JOIN LATERAL (
     WHERE
         c.domain = d.domain AND c.outcome IS NOT NULL AND c.completed_at > now() - ms_interval(@span_ms::bigint)
         AND c.run_id = @run_id AND c.delay_ms IS NOT NULL
-    OFFSET 0 -- for each domain along its history, and not through all that the run has crawled
+    OFFSET 0 -- reads the history of each domain instead of all crawls of the run
 ) AS x
 WHERE d.last_crawl_run_id = @run_id AND d.claimed_by IS NOT NULL;
 
--- Domains of a run of which most requests failed, or whose answers take longest.
+-- Lists the domains of a run with the most failed requests, or with the slowest answers.
 -- name: RunWorst :many
 SELECT
     rd.domain, rd.requests, (rd.failed + rd.timeout + rd.blocked_4xx + rd.blocked_5xx)::bigint AS failed,
@@ -187,8 +182,8 @@ ORDER BY
     rd.domain
 LIMIT @max;
 
--- Pages of a run that were passed over for some reasons, or that blocked_robots forbids: one of
--- each of some domains, of the last 1,000 attempts there.
+-- Lists examples of skipped or disallowed pages of a run by reason: one page of each of some
+-- domains, from the last 1,000 attempts there.
 -- name: RunSkipExamples :many
 SELECT u.reason::text AS reason, c.url
 FROM unnest(@reasons::text []) AS u (reason)
@@ -208,16 +203,16 @@ CROSS JOIN LATERAL (
     ORDER BY x.completed_at DESC LIMIT 1
 ) AS c;
 
--- Registered domains below which a run has many domains.
+-- Lists registered domains with many domains in a run.
 -- name: RunSubdomains :many
 SELECT registered, count(*)::bigint AS domains FROM run_domains
 WHERE run_id = @run_id AND registered IS NOT NULL
 GROUP BY registered HAVING count(*) >= @least::bigint ORDER BY domains DESC, registered LIMIT @max;
 
--- Pending pages by domain, the longest queues first. due counts the pages whose time has come and that
--- the budgets allow; a deferred domain has none. total counts the domains. total_open counts all pages
--- that the budgets allow. left_ms is the least time for these pages: the wait of the slowest domain, and
--- its delay for each page.
+-- Counts pending pages by domain, the longest queues first. The columns due and total_open count
+-- pages within the budgets, and total counts domains. A deferred domain has no due pages. The
+-- least time for these pages is left_ms: the wait of the slowest domain, and its delay for each
+-- page.
 -- name: Queue :many
 WITH pending AS (
     SELECT
@@ -241,10 +236,11 @@ WITH pending AS (
     END AS open
     FROM pending AS p
     INNER JOIN crawl_runs AS r ON p.run_id = r.id
-    -- OFFSET 0: of the few runs of the domain, and not through all that is due
+    -- OFFSET 0: reads the few runs of the domain instead of all due rows
     CROSS JOIN LATERAL (
         SELECT
-            -- Domains of a registered domain share its rest, and all domains share that of the run.
+            -- domains share the rest of their registered domain, and all domains share that of the
+            -- run
             least(
                 pages_budget(r.settings, domain_budget(x.domain)) - x.pages_started,
                 CASE WHEN (r.settings ->> 'max_pages')::bigint >= 0 THEN (r.settings ->> 'max_pages')::bigint - r.pages_started END,
@@ -264,7 +260,7 @@ WITH pending AS (
         a.domain, sum(a.pending)::bigint AS pending, sum(a.open)::bigint AS open,
         sum(CASE WHEN a.opens > now() THEN 0 ELSE least(a.due, a.open) END)::bigint AS due,
         sum(a.in_flight)::bigint AS in_flight, min(a.oldest) AS oldest, min(a.next_due) AS next_due,
-        -- images alone are requested after the last page that a budget allows
+        -- images alone are requested after the last page within the budget
         coalesce(max(greatest(a.opens, CASE WHEN a.open > a.due THEN a.newest END)) FILTER (WHERE a.open > 0), now()) AS last,
         coalesce(max(a.opens) FILTER (WHERE a.open > 0), now()) AS opens
     FROM allowed AS a GROUP BY a.domain
@@ -297,13 +293,13 @@ INNER JOIN domains AS d ON l.domain = d.domain
 CROSS JOIN LATERAL domain_waits(l.domain, sqlc.narg('run_id')::bigint) AS w
 ORDER BY l.pending DESC, l.domain;
 
--- Who makes a run go on has stored its work before: whoever holds this lock sees it, or the
--- other waits and finds the run as it is then.
+-- A caller that resumes a run has stored its work before: either the holder of this lock sees it,
+-- or the caller waits and reads the new status.
 -- name: RunLockByID :exec
 SELECT FROM crawl_runs WHERE id = @id FOR NO KEY UPDATE;
 
--- Marks a running run done, unless there is something for it to do after all: a domain that is
--- due, or one that is claimed, by whichever run, and has work for it. The caller holds the lock.
+-- Marks a running run done, unless one of its domains is due, or is claimed by any run and has
+-- work for this one. The caller holds the lock.
 -- name: RunEnd :execrows
 WITH ended AS (
     UPDATE crawl_runs SET status = 'done', status_reason = @reason, finished_at = now(), updated_at = now()
@@ -312,10 +308,10 @@ WITH ended AS (
 )
 SELECT run_windows(e.id) FROM ended AS e;
 
--- Claimed domains, by whichever run, that are part of a run.
+-- Lists the claimed domains of a run, claimed by any run.
 -- name: RunClaimed :many
 SELECT d.domain FROM (
-    -- OFFSET 0: along those that are claimed, and not through all domains by their ids
+    -- OFFSET 0: reads the claimed domains instead of all domains by id
     SELECT x.id, x.domain FROM domains AS x WHERE x.claimed_by IS NOT NULL OFFSET 0
 ) AS d INNER JOIN run_domains AS rd ON d.domain = rd.domain
 WHERE rd.run_id = @run_id
@@ -343,15 +339,13 @@ SELECT
     coalesce(sum(images_stored), 0)::bigint AS images_stored
 FROM run_domains WHERE run_id = @run_id;
 
--- Why pages of a run were skipped.
 -- name: RunSkips :many
 SELECT s.reason::text AS reason, sum((rd.skips ->> s.reason)::bigint)::bigint AS pages
 FROM run_domains AS rd CROSS JOIN LATERAL jsonb_object_keys(rd.skips) AS s (reason)
 WHERE rd.run_id = @run_id AND rd.skips <> '{}' GROUP BY s.reason;
 
--- Notes which budget of a whole run but that of pages is spent (crawl.Budget), and returns it;
--- empty where none is. While one is, nothing of the run is begun, whatever is due. The time counts
--- from when the run's dispatcher first looked; 0 is no limit.
+-- Stores and returns the spent budget of a whole run (crawl.Budget), except that of pages. A run
+-- with a spent budget begins no request. The time counts from the first check; 0 means no limit.
 -- name: RunSpend :one
 UPDATE crawl_runs AS r SET
     began_at = coalesce(r.began_at, now()),
@@ -362,8 +356,8 @@ UPDATE crawl_runs AS r SET
     END
 WHERE r.id = @run_id RETURNING r.spent;
 
--- Domains whose claims have run out, at most so many: the workflow has died, or was never
--- started. Those are left out of which a request may be in flight.
+-- Lists domains whose claims have run out, because the workflow died or never started. It leaves
+-- out domains that may have a request in flight.
 -- name: ClaimsExpired :many
 SELECT x.domain FROM (
     SELECT d.domain, (
@@ -373,12 +367,11 @@ SELECT x.domain FROM (
 ) AS x
 WHERE x.lease IS NULL OR x.lease <= clock_timestamp() ORDER BY x.domain;
 
--- Closes what dead workers have left in flight.
+-- Closes the attempts of dead workers.
 -- name: DomainsReap :exec
 SELECT domain_reap(u.domain) FROM unnest(@domains::text []) AS u (domain);
 
--- Ends claims that have run out. The domains stay active, so that their turn comes first. Returns
--- how many those were.
+-- Ends claims that have run out, and returns their number. The domains stay active and come first.
 -- name: ClaimsEnd :one
 WITH ended AS (
     UPDATE domains AS d SET claimed_by = NULL, claim_expires_at = NULL
@@ -393,8 +386,8 @@ SELECT x.ended FROM (
     SELECT count(*)::integer AS ended, due_update(coalesce(array_agg(e.domain ORDER BY e.domain), '{}')) FROM ended AS e
 ) AS x;
 
--- What of a run is left when nothing is due: whether anything is pending, and how many
--- domains, up to a bound, have no more budget for what is.
+-- Returns the remaining work of a run without due domains, and the number of domains, up to a
+-- bound, with pending crawls and a spent budget.
 -- name: RunLeft :one
 SELECT
     r.pages_started, r.spent AS budget,
@@ -407,8 +400,7 @@ SELECT
     ) AS x)::bigint AS spent
 FROM crawl_runs AS r WHERE r.id = @id;
 
--- Domains of a run with something pending that a person lets not be asked. total
--- counts all of them.
+-- Lists the domains of a run with pending crawls that a person forbids. total counts all of them.
 -- name: RunForbidden :many
 SELECT c.domain, c.kind, c.reason, c.set_by, c.set_at, c.until, (count(*) OVER ())::bigint AS total
 FROM domain_controls AS c INNER JOIN run_domains AS rd ON c.domain = rd.domain
@@ -417,13 +409,12 @@ WHERE
     AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > now())
 ORDER BY c.domain LIMIT @max;
 
--- Seeded domains of which every page that was read lets no link be followed.
+-- Lists seeded domains whose read pages all forbid following links.
 -- name: RunNoFollow :many
 SELECT domain FROM run_domains
 WHERE run_id = @run_id AND seed AND nofollow > 0 AND nofollow >= success ORDER BY domain LIMIT @max;
 
--- What is left of a run's frontier. Counting stops at a bound: it is for people,
--- and a large frontier must not make looking at it slow.
+-- Counts the rest of the frontier of a run up to a bound, so that it is fast in a large frontier.
 -- name: RunFrontier :one
 SELECT
     count(*) FILTER (WHERE NOT o.prerequisite)::bigint AS open,
@@ -434,16 +425,16 @@ FROM (
     WHERE c.run_id = @run_id AND c.outcome IS NULL LIMIT @bound
 ) AS o;
 
--- What keeps a run going: domains it claimed, domains claimed by any run, if it has work
--- there, and domains with work that a person has paused, or whose window is closed. While
--- fewer than most are claimed, the first two are about (run_claims); 0 has them counted.
+-- Counts the domains that keep a run from ending: claimed for it, claimed by any run with work for
+-- this one, and with work that a pause or closed window holds up. While fewer than most are
+-- claimed, the first two counts are approximate (run_claims); 0 makes them exact.
 -- name: RunActivity :one
 SELECT
     c.active::bigint AS active, c.busy::bigint AS busy,
     run_held(@run_id::bigint, @bound::integer)::bigint AS held
 FROM run_claims(@run_id::bigint, @most::bigint) AS c;
 
--- When a run has something due next that it may ask for; the epoch is never.
+-- Returns when a run may make its next request; the epoch means never.
 -- name: RunNextDue :one
 SELECT now()::timestamptz AS now, coalesce(CASE run_open(@run_id::bigint) WHEN 'images' THEN (
     SELECT rd.images_due_at FROM run_domains AS rd
@@ -459,11 +450,11 @@ SELECT now()::timestamptz AS now, coalesce(CASE run_open(@run_id::bigint) WHEN '
     ORDER BY v.due_at LIMIT 1
 ), 'epoch')::timestamptz AS again;
 
--- How many domains are due for a run that may be asked for it, up to a bound.
+-- Counts the due domains that a run may request, up to a bound.
 -- name: RunDueCount :one
 SELECT run_due_count(@run_id::bigint, @bound::integer)::bigint AS due;
 
--- What of a run is not due, with why, those first that are due soonest; of so many at the most.
+-- Lists domains of a run that are not due, with the reasons, the soonest due first, up to a bound.
 -- name: RunNotDue :many
 SELECT
     x.waits, count(*)::bigint AS domains, min(x.domain)::text AS domain,
@@ -474,8 +465,8 @@ FROM (
 ) AS x
 GROUP BY x.waits ORDER BY min(x.next_due_at), x.waits;
 
--- The active domains of a run with their waits, the next to be requested first. The epoch is a wait
--- without a known end.
+-- Lists the active domains of a run with their waits, the next to be requested first. The epoch
+-- means a wait without a known end.
 -- name: RunWaits :many
 SELECT d.domain, w.waits::text AS waits, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until
 FROM (
@@ -487,9 +478,9 @@ FROM (
 CROSS JOIN LATERAL domain_waits(d.domain, @run_id) AS w
 ORDER BY w.until, d.domain;
 
--- What of a run waits because it is in trouble: domains that were given up or are
--- deferred, and origins whose robots.txt cannot be read; those asked soonest first.
--- Only where the run has something pending. total counts all of them.
+-- Lists the failures that hold up pending crawls of a run: given-up or deferred domains, and
+-- origins without a readable robots.txt, the soonest to be requested first. The column total
+-- counts them.
 -- name: RunTroubled :many
 SELECT
     t.name::text AS name, t.domain::text AS domain, t.state::text AS state, t.reason::text AS reason,

@@ -1,13 +1,11 @@
--- The segments of the index; and for how many seconds they have been there, and their dead pages
--- were not counted.
+-- Lists the segments of the index, with the seconds since their start and since the last count.
 -- name: IndexSegments :many
 SELECT
     s.id, s.pages, s.words, s.bytes, s.languages,
     extract(EPOCH FROM now() - s.created_at)::float8 AS age, extract(EPOCH FROM now() - s.checked_at)::float8 AS unchecked
 FROM index_segments AS s WHERE s.id > 0 AND s.merging IS NULL ORDER BY s.id;
 
--- The chunks of the dictionary that may have keys: of each segment and key that with the greatest
--- key up to it.
+-- Returns the chunk of the dictionary, for each segment and key, that may contain the key.
 -- name: IndexTerms :many
 SELECT x.n::bigint AS n, c.data
 FROM (
@@ -31,24 +29,22 @@ CROSS JOIN LATERAL (
     SELECT y.data FROM index_chunks AS y WHERE y.segment_id = x.segment_id AND y.kind = x.kind AND y.key = x.key LIMIT 1
 ) AS c;
 
--- The chunks of a kind that follow a key.
+-- Returns the chunks of a kind that follow a key.
 -- name: IndexScan :many
 SELECT y.key, y.data FROM index_chunks AS y
 WHERE y.segment_id = @segment_id AND y.kind = @kind AND y.key > @after
 ORDER BY y.segment_id, y.kind, y.key LIMIT @most;
 
--- The number of the next segment, and version of its pages.
+-- Returns the number of the next segment, which is also the version of its pages.
 -- name: IndexNext :one
 SELECT nextval(pg_get_serial_sequence('index_segments', 'id'))::bigint AS id;
 
--- A segment that is complete.
 -- name: IndexAdd :exec
 INSERT INTO index_segments (id, pages, words, bytes, languages) VALUES (@id, @pages, @words, @bytes, @languages)
 ON CONFLICT (id) DO UPDATE SET
     pages = excluded.pages, words = excluded.words, bytes = excluded.bytes, languages = excluded.languages,
     created_at = excluded.created_at, checked_at = excluded.checked_at, merging = NULL;
 
--- Drops segments, which another has taken the place of.
 -- name: IndexDrop :exec
 WITH chunks AS (DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(@segments::bigint []))
 DELETE FROM index_segments AS s WHERE s.id = ANY(@segments::bigint []);
@@ -56,7 +52,7 @@ DELETE FROM index_segments AS s WHERE s.id = ANY(@segments::bigint []);
 -- name: IndexMergeBegin :exec
 INSERT INTO index_segments (id, pages, words, bytes, languages, merging) VALUES (@segment_id, 0, 0, 0, '{}', @large::boolean);
 
--- Drops segments that merges, of small or of large segments, have begun and not completed.
+-- Drops incomplete segments that merges of small or of large segments have left.
 -- name: IndexMergesEnd :exec
 WITH begun AS (DELETE FROM index_segments AS s WHERE s.id > 0 AND s.merging = @large::boolean RETURNING s.id)
 DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(ARRAY(SELECT b.id FROM begun AS b));
@@ -64,7 +60,7 @@ DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(ARRAY(SELECT b.id FROM be
 -- name: IndexChecked :exec
 UPDATE index_segments AS s SET checked_at = now() WHERE s.id = @id;
 
--- What pages are worth, and which version of them is found; 0 of pages that are not.
+-- Returns the worth and the current version of pages; 0 means not indexed.
 -- name: IndexWorths :many
 SELECT coalesce(k.version, 0)::bigint AS version, coalesce(k.worth, 0)::real AS worth
 FROM unnest(@pages::bigint []) WITH ORDINALITY AS x (page_id, n)
@@ -77,8 +73,8 @@ ORDER BY x.n;
 -- name: IndexNormsStore :exec
 UPDATE index_chunks AS c SET data = @data WHERE c.segment_id = @segment_id AND c.kind = @kind AND c.key = @key;
 
--- The pages of some hits, as report.SearchHit, but for those that are not found in that version
--- and those that must not be shown.
+-- Returns the pages of hits as report.SearchHit, unless their version differs or they must not be
+-- shown.
 -- name: SearchPages :many
 SELECT x.n::bigint AS n, jsonb_strip_nulls(jsonb_build_object(
     'page', p.id, 'url', p.url, 'domain', p.domain, 'language', p.language, 'second', k.second, 'title', p.signals ->> 'title',
@@ -103,7 +99,7 @@ WHERE
     AND p.usage #>> '{content_signals,search,answer}' IS DISTINCT FROM 'no'
 ORDER BY x.n;
 
--- The terms and the headings of pages, for snippets.
+-- Returns the terms and the headings of pages, for snippets.
 -- name: SearchOutlines :many
 SELECT k.page_id, coalesce(k.body, '')::text AS body, coalesce(k.outline, '{}')::text [] AS outline
 FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []) ORDER BY k.page_id;

@@ -10,8 +10,8 @@ INSERT INTO staged_seeds (run_id, url) VALUES (@run_id, @url);
 -- name: SeedsUnstage :exec
 DELETE FROM staged_seeds WHERE run_id = @run_id AND id <= @last_id;
 
--- Seeds of a run that have not been tried yet, as crawl.CrawlFacts, of domains
--- without a workflow.
+-- Returns the seeds of a run without an attempt, as crawl.CrawlFacts, on domains without a
+-- workflow.
 -- name: SeedsOpen :many
 SELECT c.id, c.domain, now()::timestamptz AS now, (crawl_facts(ARRAY[c.id]))[1]::jsonb AS facts
 FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
@@ -21,8 +21,7 @@ WHERE
     AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
 ORDER BY c.id LIMIT @max;
 
--- Which https origins were lately asked in vain, so many times in a row, and could never be
--- read while that of http could.
+-- Returns the https origins that failed lately and were never read, while their http origin was.
 -- name: SeedsByHTTP :many
 SELECT b.origin::text AS origin FROM unnest(@origins::text []) AS b (origin)
 WHERE

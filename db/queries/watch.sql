@@ -1,7 +1,7 @@
--- What a monitor asks every few seconds: nothing here walks a table.
+-- Queries that a monitor runs every few seconds. They do not read whole tables.
 
--- How many domains are served, by what they wait for, and until when the first and the last do;
--- empty is nothing.
+-- Counts the served domains by the reason of their wait, with the first and the last end of the
+-- waits.
 -- name: WatchWaits :many
 SELECT
     slot_waits(s.holder, s.free_at, s.reason)::text AS reason,
@@ -11,8 +11,8 @@ LEFT JOIN politeness_slots AS s ON s.key = 'domain:' || d.domain
 WHERE d.claimed_by IS NOT NULL
 GROUP BY 1;
 
--- What is pending, and since when the oldest is due; the epoch is not at all. Open crawls are
--- counted up to a bound, and estimated beyond: the index of them is as large as they are many.
+-- Counts the pending crawls, and returns since when the oldest is due; the epoch means never.
+-- Beyond a bound it estimates, because their index grows with their number.
 -- name: WatchFrontier :one
 SELECT
     now()::timestamptz AS now,
@@ -33,19 +33,17 @@ FROM (
     SELECT count(*) AS open FROM (SELECT c.id FROM page_crawls AS c WHERE c.outcome IS NULL LIMIT @bound::bigint) AS x
 ) AS o;
 
--- About how many domains there are, by the planner's statistics; 0 before it has any.
+-- Returns the approximate number of domains, by the statistics of the planner.
 -- name: WatchDomainsSize :one
 SELECT rows_about('domains')::bigint AS domains;
 
--- How many have each status: counted, while they are few.
 -- name: WatchDomains :many
 SELECT d.status, count(*)::bigint AS domains FROM domains AS d GROUP BY d.status;
 
--- The gaps that have ended in a span of time. kind is what was left alone: a domain, an address,
--- a subnet or a registered domain. Gaps are counted by how late the next request came after it
--- was allowed and its page was due, in the buckets between bounds (seconds); latest_seconds is of the
--- latest. One that came before it was allowed is a violation. Only requests to domains that are
--- served count: the last 50 of each, from at most ten minutes before.
+-- Counts the gaps that ended in a span. kind is domain, address, subnet or registered. The
+-- lateness of a gap is the time from when the next request was allowed and its page due until the
+-- request. bounds are the buckets of lateness in seconds. An early request is a violation. Only
+-- requests to served domains count: the last 50 of each, from at most ten minutes before.
 -- name: WatchGaps :many
 WITH asked AS MATERIALIZED (
     SELECT
@@ -92,7 +90,6 @@ SELECT
     coalesce(sum(greatest(l.late, 0)), 0)::double precision AS late_seconds, greatest(max(l.late), 0)::double precision AS latest_seconds
 FROM late AS l GROUP BY 1, 2 ORDER BY 1, 2;
 
--- Adds up how attempts have ended.
 -- name: OutcomesAddUp :exec
 WITH taken AS (
     DELETE FROM run_outcomes_new RETURNING ended_at, run_id, outcome, attempts
@@ -102,7 +99,7 @@ SELECT t.ended_at, t.run_id, t.outcome, sum(t.attempts) FROM taken AS t
 GROUP BY t.ended_at, t.run_id, t.outcome ORDER BY t.ended_at, t.run_id, t.outcome
 ON CONFLICT (ended_at, run_id, outcome) DO UPDATE SET attempts = o.attempts + excluded.attempts;
 
--- The same by hours instead of minutes, of a span in the past. Both of its ends are full hours.
+-- Adds up the minutes of a past span by the hour. The span begins and ends on full hours.
 -- name: OutcomesAddUpHours :exec
 WITH taken AS (
     DELETE FROM run_outcomes AS r
@@ -114,7 +111,7 @@ SELECT date_trunc('hour', t.ended_at) AS hour, t.run_id, t.outcome, sum(t.attemp
 GROUP BY hour, t.run_id, t.outcome ORDER BY hour, t.run_id, t.outcome
 ON CONFLICT (ended_at, run_id, outcome) DO UPDATE SET attempts = o.attempts + excluded.attempts;
 
--- How attempts have ended since an instant, of a run or of all, in spans of a length.
+-- Counts attempts by outcome since an instant, of one run or of all, in spans of a length.
 -- name: Outcomes :many
 SELECT
     date_bin(ms_interval(@step_ms::bigint), x.ended_at, @since::timestamptz)::timestamptz AS began_at,

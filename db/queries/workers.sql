@@ -1,4 +1,4 @@
--- A worker begins. The rows of those that have died are closed: they have no share any more.
+-- Stores the start of a worker, and closes the rows of dead workers, which have no share.
 -- name: WorkerStart :one
 WITH lost AS (
     UPDATE workers SET stopped_at = seen_at, lost = true, held = 0
@@ -13,12 +13,11 @@ SELECT
     coalesce(share, -1)::integer AS share, coalesce(lease_ms, 0)::bigint AS lease_ms, coalesce(max_fetches, 0)::integer AS max_fetches
 FROM worker_renew(@id, @asked, @in_flight, @held, @wanted);
 
--- It has ended: its requests, too.
 -- name: WorkerStop :exec
 UPDATE workers SET stopped_at = clock_timestamp(), seen_at = clock_timestamp(), in_flight = 0, wanted = 0, share = 0, held = 0
 WHERE id = @id;
 
--- Those that work, and on request the latest of all.
+-- Lists running workers, and with gone also the others, the latest first.
 -- name: WorkerList :many
 SELECT
     w.id, w.identity, w.host, w.version, w.build_id, w.role, w.most, w.started_at, w.seen_at, w.stopped_at, w.lost,
@@ -34,8 +33,8 @@ INSERT INTO fleet_limit (max_fetches, reason, set_by, set_at) VALUES (sqlc.narg(
 ON CONFLICT (only_row) DO UPDATE SET
     max_fetches = excluded.max_fetches, reason = excluded.reason, set_by = excluded.set_by, set_at = excluded.set_at;
 
--- The limit, and the requests of the workers with a share: those in flight, and those that wait. running
--- counts the workers that were heard of lately. seen_at is when the last one was heard of; the epoch is never.
+-- Returns the limit and its use. The column running counts the workers with a recent report. The
+-- last report was at seen_at; the epoch means never.
 -- name: FleetUse :one
 SELECT
     coalesce(l.max_fetches, 0)::integer AS max_fetches, l.reason, l.set_by, coalesce(sum(w.in_flight), 0)::bigint AS in_flight,
