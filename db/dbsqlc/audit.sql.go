@@ -50,8 +50,8 @@ type AuditDomainGapsRow struct {
 	OverP99              float64
 }
 
-// The gaps between requests to the same key, and what they had to be. A lost
-// request ended at an unknown instant and is only counted.
+// Compare the gaps between requests to the same key with the required delays. A lost request ended
+// at an unknown instant and is only counted.
 func (q *Queries) AuditDomainGaps(ctx context.Context, runID *int64) (AuditDomainGapsRow, error) {
 	row := q.db.QueryRow(ctx, auditDomainGaps, runID)
 	var i AuditDomainGapsRow
@@ -161,7 +161,7 @@ type AuditPagesRow struct {
 	Verdict   string
 }
 
-// Page requests with the robots.txt that allowed them, in batches.
+// Lists page requests with the robots.txt that allowed them, in batches.
 func (q *Queries) AuditPages(ctx context.Context, arg AuditPagesParams) ([]AuditPagesRow, error) {
 	rows, err := q.db.Query(ctx, auditPages, arg.After, arg.RunID, arg.Max)
 	if err != nil {
@@ -230,7 +230,7 @@ type AuditSharedGapsRow struct {
 	OverP99    float64
 }
 
-// The same for what domains share: kind is ip, subnet or registered.
+// Does the same for keys that domains share. kind is ip, subnet or registered.
 func (q *Queries) AuditSharedGaps(ctx context.Context, kind string) (AuditSharedGapsRow, error) {
 	row := q.db.QueryRow(ctx, auditSharedGaps, kind)
 	var i AuditSharedGapsRow

@@ -29,7 +29,7 @@ type CheckBudgetsRow struct {
 	Read         int64
 }
 
-// Runs whose budgets are not charged with what their domains have used.
+// Finds runs whose budgets differ from the sums of their domains.
 func (q *Queries) CheckBudgets(ctx context.Context) ([]CheckBudgetsRow, error) {
 	rows, err := q.db.Query(ctx, checkBudgets)
 	if err != nil {
@@ -72,8 +72,8 @@ type CheckDomainsRow struct {
 	Domain string
 }
 
-// Whether rows agree with each other, for mosey doctor: in steps of some domains or ids. What
-// begins with Check changes nothing. What begins with Repair computes anew what is derived.
+// Compare rows for mosey doctor, in steps. Check queries change nothing. Repair queries recompute
+// derived values.
 func (q *Queries) CheckDomains(ctx context.Context, arg CheckDomainsParams) ([]CheckDomainsRow, error) {
 	rows, err := q.db.Query(ctx, checkDomains, arg.After, arg.Max)
 	if err != nil {
@@ -111,7 +111,7 @@ type CheckDueRow struct {
 	Due    string
 }
 
-// Domains that are due earlier for a run than is noted.
+// Finds domains that are due earlier for a run than their rows state.
 func (q *Queries) CheckDue(ctx context.Context, domains []string) ([]CheckDueRow, error) {
 	rows, err := q.db.Query(ctx, checkDue, domains)
 	if err != nil {
@@ -145,8 +145,8 @@ WHERE
 ORDER BY r.id
 `
 
-// Runs that have ended, with no budget spent, of which something has become due since: a domain was
-// deferred or forbidden when they ended.
+// Finds ended runs within their budgets in which a domain has become due since. It was deferred or
+// forbidden at the end.
 func (q *Queries) CheckEnded(ctx context.Context) ([]string, error) {
 	rows, err := q.db.Query(ctx, checkEnded)
 	if err != nil {
@@ -187,8 +187,8 @@ type CheckKeywordsRow struct {
 	Url string
 }
 
-// Pages that an extractor has read, that may be found, and that have no terms. A page that redirects
-// has no content and is never indexed.
+// Finds pages without terms that an extractor has read and that a search may find. A page that
+// redirects has no content and is never indexed.
 func (q *Queries) CheckKeywords(ctx context.Context, arg CheckKeywordsParams) ([]CheckKeywordsRow, error) {
 	rows, err := q.db.Query(ctx, checkKeywords, arg.After, arg.Upto, arg.Extractor)
 	if err != nil {
@@ -231,7 +231,6 @@ const checkMoved = `-- name: CheckMoved :one
 SELECT coalesce(sum(rd.moved[9]), 0)::bigint AS moved FROM run_domains AS rd
 `
 
-// How many attempts were moved to files.
 func (q *Queries) CheckMoved(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, checkMoved)
 	var moved int64
@@ -257,8 +256,8 @@ type CheckOpenRow struct {
 	Since  time.Time
 }
 
-// Attempts that are in flight by their rows, while no request holds the domain's slot for them,
-// or its lease ended long ago and nobody serves the domain.
+// Finds attempts in flight without the slot of their domain, or with a lease that ended long ago
+// on a domain that no workflow serves.
 func (q *Queries) CheckOpen(ctx context.Context, domains []string) ([]CheckOpenRow, error) {
 	rows, err := q.db.Query(ctx, checkOpen, domains)
 	if err != nil {
@@ -304,7 +303,7 @@ type CheckReferencesRow struct {
 	Url string
 }
 
-// Attempts of pages or runs that are not there. Nothing makes such rows.
+// Finds attempts whose page or run is missing. Nothing makes such rows.
 func (q *Queries) CheckReferences(ctx context.Context, arg CheckReferencesParams) ([]CheckReferencesRow, error) {
 	rows, err := q.db.Query(ctx, checkReferences, arg.After, arg.Upto)
 	if err != nil {
@@ -349,7 +348,7 @@ type CheckRevisitsRow struct {
 	Url    string
 }
 
-// Pages that a run visits again, without a time for the next visit, though no visit is pending.
+// Finds pages to visit again that have neither a time for the next visit nor a pending visit.
 func (q *Queries) CheckRevisits(ctx context.Context, arg CheckRevisitsParams) ([]CheckRevisitsRow, error) {
 	rows, err := q.db.Query(ctx, checkRevisits, arg.After, arg.Upto)
 	if err != nil {
@@ -382,7 +381,8 @@ type CheckTotalsRow struct {
 	Counted string
 }
 
-// Domains whose totals in a run are not what their rows add up to, as totals_add counts them.
+// Finds domains whose totals in a run differ from the sums of their rows, as totals_add counts
+// them.
 func (q *Queries) CheckTotals(ctx context.Context, domains []string) ([]CheckTotalsRow, error) {
 	rows, err := q.db.Query(ctx, checkTotals, domains)
 	if err != nil {
@@ -438,7 +438,7 @@ WHERE
     p.id = ANY($1::bigint []) AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id)
 `
 
-// Has pages read anew by the next request to each. Only those that lack their terms still.
+// Makes the next request to each page read it anew, if its terms are still missing.
 func (q *Queries) RepairKeywords(ctx context.Context, ids []int64) (int64, error) {
 	result, err := q.db.Exec(ctx, repairKeywords, ids)
 	if err != nil {
@@ -451,8 +451,7 @@ const repairOpen = `-- name: RepairOpen :exec
 SELECT crawl_reap('crawl:' || $1::bigint)
 `
 
-// Closes an attempt as one whose worker died. The caller holds the lock on the slot of its
-// domain, which it does not hold, or whose lease has ended.
+// Closes an attempt of a dead worker. The caller has locked the slot of the domain.
 func (q *Queries) RepairOpen(ctx context.Context, id int64) error {
 	_, err := q.db.Exec(ctx, repairOpen, id)
 	return err
@@ -490,7 +489,7 @@ FROM run_totals(ARRAY[$1::text]) AS t
 WHERE rd.domain = $1::text AND rd.run_id = t.run_id AND t.totals <> t.rows
 `
 
-// The caller holds the lock: what is counted later comes on top.
+// The caller holds the lock, so that later attempts are counted on top.
 func (q *Queries) RepairTotals(ctx context.Context, domain string) (int64, error) {
 	result, err := q.db.Exec(ctx, repairTotals, domain)
 	if err != nil {

@@ -190,7 +190,7 @@ type CrawlsPendingParams struct {
 	Max    int32
 }
 
-// How many crawls of a domain are pending in runs, up to a bound.
+// Counts the pending crawls of a domain in runs, up to a bound.
 func (q *Queries) CrawlsPending(ctx context.Context, arg CrawlsPendingParams) (int64, error) {
 	row := q.db.QueryRow(ctx, crawlsPending, arg.Runs, arg.Domain, arg.Max)
 	var pending int64
@@ -236,7 +236,7 @@ type OriginDeferParams struct {
 	Bare   bool
 }
 
-// Puts off what is pending for an origin.
+// Defers the pending crawls of an origin.
 func (q *Queries) OriginDefer(ctx context.Context, arg OriginDeferParams) (int64, error) {
 	result, err := q.db.Exec(ctx, originDefer,
 		arg.Until,
@@ -280,8 +280,7 @@ type PageFactsParams struct {
 	Url    string
 }
 
-// The facts of one page in each run, whatever has become of it there: what
-// explains it.
+// Returns the facts of a page in each run, whatever its state there, to explain them.
 func (q *Queries) PageFacts(ctx context.Context, arg PageFactsParams) ([]byte, error) {
 	row := q.db.QueryRow(ctx, pageFacts, arg.Domain, arg.Url)
 	var facts []byte
@@ -315,10 +314,9 @@ type SlotsReleaseRow struct {
 	EndedAt time.Time
 }
 
-// Releases the slots that requests shared with other domains: each stays closed for its delay. It is a
-// transaction of its own, before the attempts are recorded, so that neighbours on an address do not wait
-// for links to be written. ended is an array of db.sharedEnd. Returns when each request had ended: its
-// attempt is recorded with the same instant, so that an audit finds the gap that was kept.
+// Releases the slots that requests shared with other domains, each after its delay. It precedes
+// the recording of the attempts, so that neighbors on an address do not wait for it. Each result
+// is the end of a request. The attempt is recorded with it, so that an audit finds the same gap.
 func (q *Queries) SlotsRelease(ctx context.Context, ended []byte) ([]SlotsReleaseRow, error) {
 	rows, err := q.db.Query(ctx, slotsRelease, ended)
 	if err != nil {

@@ -48,7 +48,6 @@ type ControlDecidedParams struct {
 	Decision string
 }
 
-// Whether a decision about a domain was stored before.
 func (q *Queries) ControlDecided(ctx context.Context, arg ControlDecidedParams) (bool, error) {
 	row := q.db.QueryRow(ctx, controlDecided, arg.Domain, arg.Decision)
 	var exists bool
@@ -108,7 +107,7 @@ type DomainClaimRenewParams struct {
 	Domain  string
 }
 
-// Keeps a claim over a wait.
+// Extends a claim over a wait.
 func (q *Queries) DomainClaimRenew(ctx context.Context, arg DomainClaimRenewParams) error {
 	_, err := q.db.Exec(ctx, domainClaimRenew, arg.ClaimMs, arg.Domain)
 	return err
@@ -126,7 +125,7 @@ WITH given_back AS (
             ELSE d.status
         END,
         status_reason = CASE WHEN d.status IN ('pending', 'active') THEN $2::text ELSE d.status_reason END,
-        -- a domain that was given up is, for as long as was said then
+        -- a given-up domain keeps its time
         next_crawl_after = CASE
             WHEN given_up(d.status) THEN d.next_crawl_after
             ELSE $3::timestamptz
@@ -149,10 +148,9 @@ type DomainFinishParams struct {
 	Yields   []int64
 }
 
-// Gives a domain's claim back. The caller holds the lock on the domain's row and has decided
-// from the facts read under it. deferred is until when the domain is deferred, and opens until
-// when its windows are closed; null means: not. In the runs that yields names the domain makes
-// room for others that wait. Each such turn is counted once.
+// Releases the claim on a domain, whose row the caller has locked before it read the facts. The
+// domain is deferred until deferred, and its windows are closed until opens; null means neither.
+// In the runs in yields the domain makes room for waiting domains. Each such turn counts once.
 func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) error {
 	_, err := q.db.Exec(ctx, domainFinish,
 		arg.Opens,
@@ -247,7 +245,7 @@ ORDER BY
         WHEN 'bytes' THEN -d.bytes
         WHEN 'errors' THEN -d.error_rate
         WHEN 'slow' THEN -d.avg_response_ms
-        WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)::double precision -- as all others then
+        WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)::double precision -- then like all others
     END NULLS LAST, d.domain
 LIMIT $9
 `
@@ -264,7 +262,7 @@ type DomainListParams struct {
 	Max      int32
 }
 
-// Domains, as mosey domains lists them. The totals are those of the last count.
+// Lists domains for mosey domains, with the totals of the last count.
 func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domain, error) {
 	rows, err := q.db.Query(ctx, domainList,
 		arg.Status,
@@ -333,7 +331,7 @@ const domainLock = `-- name: DomainLock :one
 SELECT domain FROM domains WHERE domain = $1 FOR UPDATE
 `
 
-// Waits for those who are adding crawls, see crawls_add.
+// Waits for transactions that add crawls (crawls_add).
 func (q *Queries) DomainLock(ctx context.Context, domain string) (string, error) {
 	row := q.db.QueryRow(ctx, domainLock, domain)
 	var domain_2 string
@@ -389,7 +387,7 @@ type DomainPatternsRow struct {
 	Copies     int32
 }
 
-// Patterns of a domain's URLs that have brought duplicates, as the latest of its runs sees them.
+// Lists patterns of a domain with duplicates, as its latest run counts them.
 func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) ([]DomainPatternsRow, error) {
 	rows, err := q.db.Query(ctx, domainPatterns, arg.Domain, arg.Max)
 	if err != nil {
@@ -426,7 +424,7 @@ type DomainPriorityRow struct {
 	Adds float32
 }
 
-// What each part adds to the priority of a domain.
+// Returns the part of each term in the priority of a domain.
 func (q *Queries) DomainPriority(ctx context.Context, domain string) ([]DomainPriorityRow, error) {
 	rows, err := q.db.Query(ctx, domainPriority, domain)
 	if err != nil {
@@ -465,9 +463,8 @@ type DomainRefuseParams struct {
 	Domain string
 }
 
-// Defers a domain whose addresses this process may not ask: it was not told to allow their
-// network. That is nothing about the domain: nothing of it is closed, and what its robots.txt
-// says stays as it was.
+// Defers a domain if this process may not request its addresses, because their network was not
+// allowed. Nothing of the domain is closed, and its robots.txt stays.
 func (q *Queries) DomainRefuse(ctx context.Context, arg DomainRefuseParams) error {
 	_, err := q.db.Exec(ctx, domainRefuse,
 		arg.WaitMs,
@@ -497,8 +494,7 @@ SELECT domains_wake(crawls_repeat(ARRAY[$1::text], ARRAY(
 )))
 `
 
-// Forgets what was counted of a domain's patterns, and has what they stopped decided
-// again.
+// Clears the counts of the patterns of a domain, and makes runs decide again about stopped pages.
 func (q *Queries) DomainResetPatterns(ctx context.Context, domain string) error {
 	_, err := q.db.Exec(ctx, domainResetPatterns, domain)
 	return err
@@ -514,7 +510,7 @@ type DomainRunsParams struct {
 	Max    int32
 }
 
-// The running runs that have something pending on a domain.
+// Lists the running runs with pending crawls of a domain.
 func (q *Queries) DomainRuns(ctx context.Context, arg DomainRunsParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, domainRuns, arg.Domain, arg.Max)
 	if err != nil {
@@ -682,7 +678,7 @@ WITH counted AS (
         SELECT coalesce(sum(x.success), 0)::bigint AS crawled, coalesce(sum(x.bytes), 0)::bigint AS bytes
         FROM run_domains AS x WHERE x.domain = k.domain
     ) AS r CROSS JOIN LATERAL (
-        -- by indexes alone, as the domain may be locked: those that are images are many
+        -- by indexes alone, because the domain may be locked: a domain may have many images
         SELECT least(greatest((
             SELECT count(*) FROM (SELECT 1 FROM pages AS x WHERE x.domain = k.domain LIMIT 2000000) AS y
         ) - (
@@ -697,7 +693,8 @@ WITH counted AS (
         ) AS y
     ) AS i CROSS JOIN LATERAL (
         SELECT
-            -- of its pages: a missing robots.txt or guessed sitemap, and a failed try by https, are no errors
+            -- a missing robots.txt or guessed sitemap, and a failed attempt by https, are not
+            -- errors of a domain
             (avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)
                 FILTER (WHERE NOT x.prerequisite AND x.kind <> ALL (kinds('announces'))))::real AS errors,
             avg((x.outcome = 'success' AND x.unchanged IS NULL AND NOT x.refused)::integer)::real AS yields,
@@ -716,9 +713,8 @@ WITH counted AS (
 SELECT domains_prioritize(ARRAY(SELECT c.domain FROM counted AS c))
 `
 
-// Counts what is known of domains over all runs, and works out when their turn comes. Of the
-// pages of one no more than a million are counted, and of what they say of images no more
-// than 100,000 rows.
+// Counts the pages and attempts of domains over all runs, and computes their priorities. It counts
+// at most a million pages of a domain, and at most 100,000 rows about images.
 func (q *Queries) DomainsCount(ctx context.Context, domains []string) error {
 	_, err := q.db.Exec(ctx, domainsCount, domains)
 	return err
@@ -750,7 +746,7 @@ type DomainsGroupParams struct {
 	Registered []string
 }
 
-// Notes which registered domains domains are part of; one that is its own is registered itself.
+// Stores the registered domain of each domain; a registered domain is its own.
 func (q *Queries) DomainsGroup(ctx context.Context, arg DomainsGroupParams) error {
 	_, err := q.db.Exec(ctx, domainsGroup, arg.Domains, arg.Registered)
 	return err
@@ -785,8 +781,7 @@ SELECT x.lifted FROM (
 ) AS x
 `
 
-// Lifts the deferral of domains that were refused for an address that may be asked
-// now, and returns how many those were.
+// Lifts the deferral of domains whose refused address is allowed now, and returns their number.
 func (q *Queries) DomainsPermit(ctx context.Context, networks []string) (int32, error) {
 	row := q.db.QueryRow(ctx, domainsPermit, networks)
 	var lifted int32
@@ -822,8 +817,8 @@ SELECT x.released FROM (
 ) AS x
 `
 
-// Ends the claims on the given domains, and returns the domains that were claimed. A workflow that
-// runs all the same keeps its place, as each domain has one only.
+// Ends the claims on the given domains, and returns the claimed ones. A workflow that still runs
+// continues to serve its domain, because each domain has only one workflow.
 func (q *Queries) DomainsRelease(ctx context.Context, domains []string) ([]string, error) {
 	row := q.db.QueryRow(ctx, domainsRelease, domains)
 	var released []string
@@ -859,8 +854,7 @@ type RunCrowdParams struct {
 	IsFull bool
 }
 
-// Notes whether domains of a run wait that are due: no more may be active (is_full). The active
-// ones then make room.
+// Stores whether due domains of a run wait for active ones (is_full), which then make room.
 func (q *Queries) RunCrowd(ctx context.Context, arg RunCrowdParams) error {
 	_, err := q.db.Exec(ctx, runCrowd, arg.RunID, arg.IsFull)
 	return err

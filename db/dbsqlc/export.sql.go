@@ -42,8 +42,8 @@ type CrawlsMoveParams struct {
 	Ended []time.Time
 }
 
-// Deletes attempts that a file has, by their ids and ends, and counts them with their domains. An
-// attempt that something needs again stays, as after a restore. The caller sets mosey.forgets.
+// Deletes attempts that a file contains, and counts them with their domains. Attempts that
+// something needs again stay, for example after a restore. The caller sets mosey.forgets.
 func (q *Queries) CrawlsMove(ctx context.Context, arg CrawlsMoveParams) (int64, error) {
 	row := q.db.QueryRow(ctx, crawlsMove, arg.Ids, arg.Ended)
 	var moved int64
@@ -102,7 +102,7 @@ type ExportCrawlKeysOfDomainRow struct {
 	CompletedAt time.Time
 }
 
-// In the order of the index alone: sorting by id, too, would read all of the domain.
+// Uses the order of the index alone: sorting by id would read all rows of the domain.
 func (q *Queries) ExportCrawlKeysOfDomain(ctx context.Context, arg ExportCrawlKeysOfDomainParams) ([]ExportCrawlKeysOfDomainRow, error) {
 	rows, err := q.db.Query(ctx, exportCrawlKeysOfDomain, arg.Domain, arg.After, arg.Max)
 	if err != nil {
@@ -448,7 +448,7 @@ type ExportLinkKeysParams struct {
 	Max   int32
 }
 
-// The pages of the next links, a page as often as it has some.
+// Returns the page of each of the next links; a page with several links repeats.
 func (q *Queries) ExportLinkKeys(ctx context.Context, arg ExportLinkKeysParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, exportLinkKeys, arg.After, arg.Max)
 	if err != nil {
@@ -548,9 +548,8 @@ type ExportPageKeysParams struct {
 	Max   int32
 }
 
-// Rows in batches, for an export: first the keys of a batch, a few steps along an index,
-// and then its rows. A filter leaves rows of a batch out and never lengthens the search
-// for them, so that no statement runs for longer than a batch takes.
+// Rows in batches: first the keys of a batch, by a few steps along an index, then its rows. A
+// filter removes rows of a batch and never extends the search, so that no statement takes longer.
 func (q *Queries) ExportPageKeys(ctx context.Context, arg ExportPageKeysParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, exportPageKeys, arg.After, arg.Max)
 	if err != nil {
@@ -616,7 +615,7 @@ LEFT JOIN LATERAL (
     SELECT y.outcome, y.status_code, y.content_type FROM (
         SELECT x.id, x.completed_at, x.outcome, x.status_code, x.content_type FROM page_crawls AS x
         WHERE x.page_id = p.id AND x.outcome <> 'skipped' AND coalesce(x.run_id = $1::bigint, true)
-        OFFSET 0 -- along the attempts at the page, and not along those of all pages by time
+        OFFSET 0 -- reads the attempts at the page instead of all attempts by time
     ) AS y
     ORDER BY y.completed_at DESC, y.id DESC LIMIT 1
 ) AS c ON true
@@ -729,7 +728,7 @@ type MovedGetRow struct {
 	Attempts    int64
 }
 
-// Before which instant attempts may have been moved, and how many attempts of a domain were.
+// Returns that instant, and the number of moved attempts of a domain.
 func (q *Queries) MovedGet(ctx context.Context, domain string) (MovedGetRow, error) {
 	row := q.db.QueryRow(ctx, movedGet, domain)
 	var i MovedGetRow
@@ -741,7 +740,7 @@ const movedNote = `-- name: MovedNote :exec
 UPDATE installation SET moved_before = greatest(moved_before, $1::timestamptz)
 `
 
-// Notes before which instant attempts may have been moved.
+// Stores the instant before which attempts may have been moved.
 func (q *Queries) MovedNote(ctx context.Context, before time.Time) error {
 	_, err := q.db.Exec(ctx, movedNote, before)
 	return err

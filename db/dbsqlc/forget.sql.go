@@ -24,7 +24,7 @@ type ForgetAloneParams struct {
 	Domain string
 }
 
-// Those of some images that no page of another domain names now.
+// Returns the given images that no page of another domain names now.
 func (q *Queries) ForgetAlone(ctx context.Context, arg ForgetAloneParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, forgetAlone, arg.Pages, arg.Domain)
 	if err != nil {
@@ -59,8 +59,8 @@ type ForgetAskParams struct {
 	Reason  string
 }
 
-// What mosey block --forget erases, and who has asked for it.
-// Who asks again before all is gone goes on with what was begun.
+// The erasure by mosey block --forget, and the people who requested it.
+// A second request before the end resumes the erasure.
 func (q *Queries) ForgetAsk(ctx context.Context, arg ForgetAskParams) error {
 	_, err := q.db.Exec(ctx, forgetAsk, arg.Domain, arg.AskedBy, arg.Reason)
 	return err
@@ -77,7 +77,7 @@ type ForgetCalledParams struct {
 	Domain string
 }
 
-// The pages of other domains that pages link to and that are found by what others call them.
+// Returns linked pages of other domains that a search finds by the texts of links.
 func (q *Queries) ForgetCalled(ctx context.Context, arg ForgetCalledParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, forgetCalled, arg.Pages, arg.Domain)
 	if err != nil {
@@ -120,8 +120,7 @@ type ForgetContentsRow struct {
 	Pages      []int64
 }
 
-// The contents of images that no other image has, whether something of them is in the store, and
-// which of the images have them.
+// Returns the contents that no other image has, their images, and whether their bytes are stored.
 func (q *Queries) ForgetContents(ctx context.Context, pages []int64) ([]ForgetContentsRow, error) {
 	rows, err := q.db.Query(ctx, forgetContents, pages)
 	if err != nil {
@@ -160,7 +159,7 @@ type ForgetContentsAfterRow struct {
 	Had        bool
 }
 
-// Contents after one, and whether an image has them: what an image has no more has none.
+// Returns contents after one, and whether an image has each of them.
 func (q *Queries) ForgetContentsAfter(ctx context.Context, arg ForgetContentsAfterParams) ([]ForgetContentsAfterRow, error) {
 	rows, err := q.db.Query(ctx, forgetContentsAfter, arg.After, arg.Most)
 	if err != nil {
@@ -202,7 +201,7 @@ type ForgetCountParams struct {
 	Domain string
 }
 
-// How many of some pages are a domain's.
+// Counts the given pages that belong to a domain.
 func (q *Queries) ForgetCount(ctx context.Context, arg ForgetCountParams) (int64, error) {
 	row := q.db.QueryRow(ctx, forgetCount, arg.Pages, arg.Domain)
 	var pages int64
@@ -246,8 +245,8 @@ type ForgetInFlightRow struct {
 	Claim time.Time
 }
 
-// Until when a request to a domain may be in flight, and until when its workflow has claimed it.
-// Without a request, or a claim, it is the epoch.
+// Returns the end of the lease of a request to a domain, and of its claim; the epoch means none
+// held.
 func (q *Queries) ForgetInFlight(ctx context.Context, domain string) (ForgetInFlightRow, error) {
 	row := q.db.QueryRow(ctx, forgetInFlight, domain)
 	var i ForgetInFlightRow
@@ -266,7 +265,7 @@ type ForgetLinkedParams struct {
 	Domain string
 }
 
-// The pages of other domains that pages link to, and which are found.
+// Returns the indexed pages of other domains that pages link to.
 func (q *Queries) ForgetLinked(ctx context.Context, arg ForgetLinkedParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, forgetLinked, arg.Pages, arg.Domain)
 	if err != nil {
@@ -297,7 +296,7 @@ type ForgetNamedParams struct {
 	Domain string
 }
 
-// The images on other hosts that pages name, by the ids of their own pages.
+// Returns the images on other hosts that pages name, by the ids of their own pages.
 func (q *Queries) ForgetNamed(ctx context.Context, arg ForgetNamedParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, forgetNamed, arg.Pages, arg.Domain)
 	if err != nil {
@@ -333,7 +332,7 @@ type ForgetNextRow struct {
 	Url string
 }
 
-// The next pages of a domain, in the order of their URLs.
+// Returns the next pages of a domain, in the order of their URLs.
 func (q *Queries) ForgetNext(ctx context.Context, arg ForgetNextParams) ([]ForgetNextRow, error) {
 	rows, err := q.db.Query(ctx, forgetNext, arg.Domain, arg.After, arg.Most)
 	if err != nil {
@@ -390,8 +389,8 @@ type ForgetPatternsRow struct {
 	Changed int64
 }
 
-// Forgets what was counted of the next patterns of a domain's URLs, and the texts that their pages
-// share. Returns the last, and how many had something.
+// Erases the counts and shared texts of the next patterns of a domain. Returns the last pattern,
+// and the number of changed patterns.
 func (q *Queries) ForgetPatterns(ctx context.Context, arg ForgetPatternsParams) (ForgetPatternsRow, error) {
 	row := q.db.QueryRow(ctx, forgetPatterns, arg.Domain, arg.After, arg.Most)
 	var i ForgetPatternsRow
@@ -418,7 +417,7 @@ type ForgetPendingRow struct {
 	Run      string
 }
 
-// Attempts at pages that are not closed.
+// Returns the open attempts at pages.
 func (q *Queries) ForgetPending(ctx context.Context, pages []int64) ([]ForgetPendingRow, error) {
 	rows, err := q.db.Query(ctx, forgetPending, pages)
 	if err != nil {
@@ -451,7 +450,7 @@ WITH gone AS (DELETE FROM robots AS r WHERE r.domain = $1 RETURNING r.origin)
 SELECT count(x.forgotten)::bigint AS changed FROM (SELECT robots_forget(g.origin, 0)::text AS forgotten FROM gone AS g) AS x
 `
 
-// Erases what the robots.txt files of a domain have said. Returns how many there were.
+// Erases the stored robots.txt files of a domain, and returns their number.
 func (q *Queries) ForgetRobots(ctx context.Context, domain string) (int64, error) {
 	row := q.db.QueryRow(ctx, forgetRobots, domain)
 	var changed int64
@@ -480,7 +479,7 @@ const forgottenOpen = `-- name: ForgottenOpen :many
 SELECT domain, asked_at, asked_by, reason, done_at FROM forgotten WHERE done_at IS NULL ORDER BY domain LIMIT $1
 `
 
-// Domains of which something may be left.
+// Lists domains that may still have texts.
 func (q *Queries) ForgottenOpen(ctx context.Context, most int32) ([]Forgotten, error) {
 	rows, err := q.db.Query(ctx, forgottenOpen, most)
 	if err != nil {

@@ -32,7 +32,7 @@ type ControlsOfDomainRow struct {
 	LiftedBy *string
 }
 
-// What people have decided about a domain, also what they took back, the latest first.
+// Lists the decisions of people about a domain, including lifted ones, the latest first.
 func (q *Queries) ControlsOfDomain(ctx context.Context, arg ControlsOfDomainParams) ([]ControlsOfDomainRow, error) {
 	rows, err := q.db.Query(ctx, controlsOfDomain, arg.Domain, arg.Max)
 	if err != nil {
@@ -106,7 +106,6 @@ type HistoryRow struct {
 	Worker       string
 }
 
-// The newest closed attempts of all domains.
 func (q *Queries) History(ctx context.Context, arg HistoryParams) ([]HistoryRow, error) {
 	rows, err := q.db.Query(ctx, history, arg.Outcome, arg.Since, arg.Max)
 	if err != nil {
@@ -194,7 +193,6 @@ type HistoryOfDomainRow struct {
 	Worker       string
 }
 
-// The newest closed attempts of a domain.
 func (q *Queries) HistoryOfDomain(ctx context.Context, arg HistoryOfDomainParams) ([]HistoryOfDomainRow, error) {
 	rows, err := q.db.Query(ctx, historyOfDomain,
 		arg.Domain,
@@ -265,7 +263,7 @@ type RobotsOfDomainEverRow struct {
 	RulesHash []byte
 }
 
-// The fetches of a domain's robots.txt, the latest first, of each origin.
+// Lists the fetches of the robots.txt files of a domain, the latest first, of each origin.
 func (q *Queries) RobotsOfDomainEver(ctx context.Context, arg RobotsOfDomainEverParams) ([]RobotsOfDomainEverRow, error) {
 	rows, err := q.db.Query(ctx, robotsOfDomainEver, arg.Max, arg.Domain)
 	if err != nil {

@@ -146,7 +146,7 @@ type ExportProvenanceKeysParams struct {
 	Max   int32
 }
 
-// The pages of the next rows, a page as often as it has some.
+// Returns the page of each of the next rows; a page with several rows repeats.
 func (q *Queries) ExportProvenanceKeys(ctx context.Context, arg ExportProvenanceKeysParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, exportProvenanceKeys, arg.After, arg.Max)
 	if err != nil {
@@ -204,7 +204,7 @@ type ImageCopiesRow struct {
 	Urls       []string
 }
 
-// Contents that several URLs have, most URLs first.
+// Lists contents that several URLs have, most URLs first.
 func (q *Queries) ImageCopies(ctx context.Context, arg ImageCopiesParams) ([]ImageCopiesRow, error) {
 	rows, err := q.db.Query(ctx, imageCopies, arg.Shown, arg.Max)
 	if err != nil {
@@ -250,7 +250,7 @@ type ImageHashRow struct {
 	Undecoded  string
 }
 
-// The hash of a content, by its SHA-256 or by a URL that has it.
+// Returns the hash of a content, by its SHA-256 or by a URL that has it.
 func (q *Queries) ImageHash(ctx context.Context, arg ImageHashParams) (ImageHashRow, error) {
 	row := q.db.QueryRow(ctx, imageHash, arg.Url, arg.Sha256)
 	var i ImageHashRow
@@ -293,7 +293,7 @@ type ImageListParams struct {
 	Max       int32
 }
 
-// Images, the latest first; of a domain those that its pages name.
+// Lists images, the latest first. With a domain it lists the images that its pages name.
 func (q *Queries) ImageList(ctx context.Context, arg ImageListParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, imageList,
 		arg.Domain,
@@ -344,7 +344,7 @@ type ImageLookalikesRow struct {
 	Urls     []string
 }
 
-// Contents that look the same and are not, as the same picture in other sizes, most first.
+// Lists different contents that look the same, such as a picture in several sizes, most first.
 func (q *Queries) ImageLookalikes(ctx context.Context, arg ImageLookalikesParams) ([]ImageLookalikesRow, error) {
 	rows, err := q.db.Query(ctx, imageLookalikes, arg.Shown, arg.Max)
 	if err != nil {
@@ -374,7 +374,7 @@ const imagesClock = `-- name: ImagesClock :one
 SELECT clock_timestamp()::timestamptz AS now
 `
 
-// The clock by which stored_at is.
+// Returns the time by the clock of stored_at.
 func (q *Queries) ImagesClock(ctx context.Context) (time.Time, error) {
 	row := q.db.QueryRow(ctx, imagesClock)
 	var now time.Time
@@ -450,8 +450,8 @@ type ImagesGetRow struct {
 	Pages           int64
 }
 
-// Images by the ids of their pages, with what the first pages say that name them: of the
-// pages no more than so many are counted.
+// Returns images by the ids of their pages, with the data of the first pages that name them. It
+// counts these pages up to a bound.
 func (q *Queries) ImagesGet(ctx context.Context, arg ImagesGetParams) ([]ImagesGetRow, error) {
 	rows, err := q.db.Query(ctx, imagesGet, arg.Bound, arg.Pages)
 	if err != nil {
@@ -515,7 +515,7 @@ type ImagesLostParams struct {
 	Hashes  []string
 }
 
-// Notes that the bytes of contents are not in the store: who wants them fetches them again.
+// Stores that the object store lacks the bytes of contents, so that they are fetched again.
 func (q *Queries) ImagesLost(ctx context.Context, arg ImagesLostParams) error {
 	_, err := q.db.Exec(ctx, imagesLost, arg.AllOfIt, arg.Hashes)
 	return err
@@ -528,8 +528,8 @@ WHERE
     AND NOT EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash)
 `
 
-// Notes of those contents among some that no image has that nothing of them is in the store:
-// who comes to need one stores it anew.
+// Does the same for the given contents that no image has, so that a worker that needs one stores
+// it.
 func (q *Queries) ImagesLostUnused(ctx context.Context, hashes []string) error {
 	_, err := q.db.Exec(ctx, imagesLostUnused, hashes)
 	return err
@@ -561,7 +561,7 @@ type ImagesNearRow struct {
 	Images     int64
 }
 
-// Contents that look like one, the most alike first, each with some image that has it.
+// Lists contents that look similar, the most similar first, each with an image that has it.
 func (q *Queries) ImagesNear(ctx context.Context, arg ImagesNearParams) ([]ImagesNearRow, error) {
 	rows, err := q.db.Query(ctx, imagesNear,
 		arg.Phash,
@@ -600,7 +600,7 @@ WHERE
     AND EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash)
 `
 
-// The contents among some that an image has, and of which something is in the store.
+// Returns the given contents that an image has and that have data in the object store.
 func (q *Queries) ImagesStored(ctx context.Context, hashes []string) ([]string, error) {
 	rows, err := q.db.Query(ctx, imagesStored, hashes)
 	if err != nil {
@@ -632,7 +632,7 @@ type ImagesStoredAfterParams struct {
 	Max    int32
 }
 
-// The next contents whose bytes should be in the store since before an instant.
+// Returns the next contents whose bytes should be in the store since before an instant.
 func (q *Queries) ImagesStoredAfter(ctx context.Context, arg ImagesStoredAfterParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, imagesStoredAfter, arg.After, arg.Before, arg.Max)
 	if err != nil {

@@ -35,7 +35,7 @@ type KeywordsAgainRow struct {
 	Anchors     string
 }
 
-// The terms of pages, to be indexed anew. Their rows are locked until the transaction ends.
+// Returns the terms of pages, to be indexed again. It locks their rows until the transaction ends.
 func (q *Queries) KeywordsAgain(ctx context.Context, pages []int64) ([]KeywordsAgainRow, error) {
 	rows, err := q.db.Query(ctx, keywordsAgain, pages)
 	if err != nil {
@@ -108,7 +108,7 @@ type KeywordsFactsRow struct {
 	Day    time.Time
 }
 
-// What pages are worth, and their dates: as they say themselves, else when they were fetched last.
+// Returns the worth and the date of pages: their own date, or else that of the last fetch.
 func (q *Queries) KeywordsFacts(ctx context.Context, arg KeywordsFactsParams) ([]KeywordsFactsRow, error) {
 	rows, err := q.db.Query(ctx, keywordsFacts, arg.Pages, arg.Domains)
 	if err != nil {
@@ -141,8 +141,8 @@ WITH taken AS (
 SELECT coalesce(max(t.page_id), 0)::bigint AS page_id FROM taken AS t
 `
 
-// Gives up the terms of the first page that waits after one, which cannot be stored: the page
-// counts as one that must be read anew. Returns the page, 0 where none waits.
+// Drops the terms of the next waiting page, which cannot be stored, so that it is read anew.
+// Returns the page, 0 if no page waits.
 func (q *Queries) KeywordsGiveUp(ctx context.Context, after int64) (int64, error) {
 	row := q.db.QueryRow(ctx, keywordsGiveUp, after)
 	var page_id int64
@@ -159,7 +159,7 @@ type KeywordsIndexedParams struct {
 	Pages   []int64
 }
 
-// The index has the terms of pages, in this version.
+// Marks the terms of pages as indexed, with their version.
 func (q *Queries) KeywordsIndexed(ctx context.Context, arg KeywordsIndexedParams) error {
 	_, err := q.db.Exec(ctx, keywordsIndexed, arg.Version, arg.Pages)
 	return err
@@ -174,7 +174,7 @@ type KeywordsSaidRow struct {
 	Anchors string
 }
 
-// What others call pages.
+// Returns the terms that other domains use for pages.
 func (q *Queries) KeywordsSaid(ctx context.Context, pages []int64) ([]KeywordsSaidRow, error) {
 	rows, err := q.db.Query(ctx, keywordsSaid, pages)
 	if err != nil {
@@ -235,8 +235,8 @@ type KeywordsTakeRow struct {
 	Anchors     string
 }
 
-// Takes terms that wait, in the order of their pages: at most so many pages, and no more once
-// they have so many bytes. Their rows are locked until the transaction ends, and read as they are then.
+// Takes waiting terms in the order of their pages, up to a number of pages and of bytes. It locks
+// their rows until the transaction ends, and reads their values under the lock.
 func (q *Queries) KeywordsTake(ctx context.Context, arg KeywordsTakeParams) ([]KeywordsTakeRow, error) {
 	rows, err := q.db.Query(ctx, keywordsTake, arg.After, arg.Most, arg.Bytes)
 	if err != nil {
@@ -275,7 +275,7 @@ const keywordsWaiting = `-- name: KeywordsWaiting :one
 SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k WHERE k.waiting LIMIT $1::integer) AS w
 `
 
-// How many pages wait for their keywords, counted as far as some.
+// Counts the pages that wait for their keywords, up to a bound.
 func (q *Queries) KeywordsWaiting(ctx context.Context, most int32) (int32, error) {
 	row := q.db.QueryRow(ctx, keywordsWaiting, most)
 	var pages int32
@@ -293,7 +293,7 @@ type StemsParams struct {
 	Terms        []string
 }
 
-// What the dictionaries of Postgres make of terms: {} of a stop word.
+// Returns the stems of terms by the dictionaries of Postgres; {} for a stop word.
 func (q *Queries) Stems(ctx context.Context, arg StemsParams) ([][]string, error) {
 	rows, err := q.db.Query(ctx, stems, arg.Dictionaries, arg.Terms)
 	if err != nil {

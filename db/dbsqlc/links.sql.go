@@ -36,8 +36,7 @@ type LinksOfDomainRow struct {
 	Anchors  []string
 }
 
-// The domains that the pages of one link to, by how often; pages bounds how many of them
-// are looked at.
+// Lists the domains that some pages of a domain link to, by the number of links.
 func (q *Queries) LinksOfDomain(ctx context.Context, arg LinksOfDomainParams) ([]LinksOfDomainRow, error) {
 	rows, err := q.db.Query(ctx, linksOfDomain, arg.Domain, arg.Pages, arg.Max)
 	if err != nil {
@@ -89,7 +88,7 @@ type LinksOfPageRow struct {
 	GoneAt    *time.Time
 }
 
-// The links of a page, those that are gone last.
+// Lists the links of a page, removed links last.
 func (q *Queries) LinksOfPage(ctx context.Context, arg LinksOfPageParams) ([]LinksOfPageRow, error) {
 	rows, err := q.db.Query(ctx, linksOfPage, arg.ID, arg.Max)
 	if err != nil {
@@ -146,7 +145,7 @@ type LinksToDomainRow struct {
 	Anchors  []string
 }
 
-// The domains that link to the pages of one, likewise.
+// Lists the domains that link to the pages of a domain, in the same way.
 func (q *Queries) LinksToDomain(ctx context.Context, arg LinksToDomainParams) ([]LinksToDomainRow, error) {
 	rows, err := q.db.Query(ctx, linksToDomain, arg.Domain, arg.Pages, arg.Max)
 	if err != nil {
@@ -198,8 +197,7 @@ type LinksToPageRow struct {
 	GoneAt    *time.Time
 }
 
-// The links to a page, likewise.
-// Of those of a page that very many link to, bound are looked at.
+// Lists the links to a page, removed links last. It reads at most bound of them.
 func (q *Queries) LinksToPage(ctx context.Context, arg LinksToPageParams) ([]LinksToPageRow, error) {
 	rows, err := q.db.Query(ctx, linksToPage, arg.ID, arg.Bound, arg.Max)
 	if err != nil {

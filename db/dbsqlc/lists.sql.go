@@ -55,7 +55,7 @@ type ListAddParams struct {
 	Kinds   []string
 }
 
-// Puts entries on a list, or says anew why they are on it. Returns how many are new.
+// Adds entries to a list, or replaces their reasons. Returns the number of new entries.
 func (q *Queries) ListAdd(ctx context.Context, arg ListAddParams) (int32, error) {
 	row := q.db.QueryRow(ctx, listAdd,
 		arg.List,
@@ -121,8 +121,7 @@ SELECT due_update(ARRAY(
 ))
 `
 
-// Notes which domains are not due any more that the entries of the block list forbid; of what
-// only an address tells the worker finds out.
+// Updates when domains are due that new entries forbid. A worker applies entries of addresses.
 func (q *Queries) ListForbids(ctx context.Context, entries []string) error {
 	_, err := q.db.Exec(ctx, listForbids, entries)
 	return err
@@ -138,7 +137,7 @@ type ListRemoveParams struct {
 	Entries []string
 }
 
-// Takes entries off a list; null is all of them.
+// Removes entries from a list; null means all of them.
 func (q *Queries) ListRemove(ctx context.Context, arg ListRemoveParams) (int64, error) {
 	result, err := q.db.Exec(ctx, listRemove, arg.List, arg.Entries)
 	if err != nil {
@@ -183,8 +182,8 @@ WITH widened AS (
 SELECT due_update(ARRAY(SELECT DISTINCT rd.domain FROM run_domains AS rd WHERE rd.waits = 'listed' ORDER BY rd.domain))
 `
 
-// Notes when domains are due that the lists do not keep from being crawled any more, and has
-// the runs look at the links that were not followed for them.
+// Updates when domains are due that the lists no longer forbid, and makes the runs read again the
+// links to these domains that they skipped.
 func (q *Queries) ListsAllow(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, listsAllow)
 	return err

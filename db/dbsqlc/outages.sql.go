@@ -15,8 +15,7 @@ SELECT o.origin FROM (SELECT origin, failures, read_at FROM robots ORDER BY orig
 WHERE o.failures = 0 AND o.read_at IS NOT NULL ORDER BY o.read_at DESC LIMIT $1
 `
 
-// Origins whose robots.txt was read when it was last asked for, the latest of any 200: their
-// names were found.
+// Lists origins that answered their last request for robots.txt: the latest of any 200.
 func (q *Queries) OriginsReached(ctx context.Context, max int32) ([]string, error) {
 	rows, err := q.db.Query(ctx, originsReached, max)
 	if err != nil {
@@ -43,7 +42,7 @@ WHERE ended_at IS NULL AND seen_at > now() - interval '2 minutes'
 ORDER BY began_at LIMIT $1
 `
 
-// The outages that last, by what their workers said within the last two minutes.
+// Lists the current outages that workers have reported within the last two minutes.
 func (q *Queries) OutageList(ctx context.Context, max int32) ([]Outage, error) {
 	rows, err := q.db.Query(ctx, outageList, max)
 	if err != nil {
@@ -84,7 +83,7 @@ type OutageSaveParams struct {
 	Reason  string
 }
 
-// Stores an outage, or that it goes on, or has ended.
+// Stores the start, the continuation or the end of an outage.
 func (q *Queries) OutageSave(ctx context.Context, arg OutageSaveParams) error {
 	_, err := q.db.Exec(ctx, outageSave,
 		arg.Worker,

@@ -27,7 +27,7 @@ type DomainPagesRow struct {
 	First string
 }
 
-// A domain of which pages are known from links alone.
+// Counts the pages of a domain that is known from links alone, and returns the first one.
 func (q *Queries) DomainPages(ctx context.Context, arg DomainPagesParams) (DomainPagesRow, error) {
 	row := q.db.QueryRow(ctx, domainPages, arg.Domain, arg.Bound)
 	var i DomainPagesRow
@@ -150,7 +150,7 @@ type PageFindersRow struct {
 	Subdomains int64
 }
 
-// The runs that have read a page which links to this one, without nofollow.
+// Lists the runs that have read a page with a link to this page, without nofollow.
 func (q *Queries) PageFinders(ctx context.Context, arg PageFindersParams) ([]PageFindersRow, error) {
 	rows, err := q.db.Query(ctx, pageFinders, arg.Domain, arg.ID, arg.Max)
 	if err != nil {
@@ -245,7 +245,7 @@ type PageLinkCountsRow struct {
 	NoFollow int64
 }
 
-// How many links a page has, and how many lead to it: counting stops at a bound.
+// Counts the links of a page and the links to it, up to a bound.
 func (q *Queries) PageLinkCounts(ctx context.Context, arg PageLinkCountsParams) (PageLinkCountsRow, error) {
 	row := q.db.QueryRow(ctx, pageLinkCounts, arg.ID, arg.Bound)
 	var i PageLinkCountsRow

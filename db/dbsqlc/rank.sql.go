@@ -107,9 +107,9 @@ type RankAnchorsRow struct {
 	Usage      []byte
 }
 
-// What other domains call pages: those given, and those with ids after one and up to
-// another that were called something. A page that gives a page of another domain as its
-// original has the same links as that. usage is what the publisher of the link says.
+// Returns the texts of links from other domains to the given pages, and to pages in a range of ids
+// that had such texts. A page whose original is on another domain has the links of its original,
+// and does not count. The column usage is about the linking page.
 func (q *Queries) RankAnchors(ctx context.Context, arg RankAnchorsParams) ([]RankAnchorsRow, error) {
 	rows, err := q.db.Query(ctx, rankAnchors,
 		arg.Rel,
@@ -168,7 +168,7 @@ type RankDomainsRow struct {
 	Moved   int32
 }
 
-// Stores what domains are worth, and has the dispatcher take those sooner that are worth more.
+// Stores the worth of domains, and updates their priorities for the dispatcher.
 func (q *Queries) RankDomains(ctx context.Context, arg RankDomainsParams) (RankDomainsRow, error) {
 	row := q.db.QueryRow(ctx, rankDomains, arg.Domains, arg.Inlinks, arg.Scores)
 	var i RankDomainsRow
@@ -181,7 +181,7 @@ WITH gone AS (DELETE FROM domain_ranks AS r WHERE r.domain = ANY($1::text []) RE
 SELECT domains_prioritize(coalesce(array_agg(g.domain), '{}'))::integer AS moved FROM gone AS g
 `
 
-// Drops the ranks of domains to which nothing links any more.
+// Drops the ranks of domains without incoming links.
 func (q *Queries) RankDomainsGone(ctx context.Context, domains []string) (int32, error) {
 	row := q.db.QueryRow(ctx, rankDomainsGone, domains)
 	var moved int32
@@ -191,7 +191,7 @@ func (q *Queries) RankDomainsGone(ctx context.Context, domains []string) (int32,
 
 const rankPages = `-- name: RankPages :one
 WITH gone AS (
-    -- EXCEPT, which is hashed whatever the planner takes the tables for
+    -- EXCEPT is hashed, whatever the planner assumes about the tables
     DELETE FROM page_ranks AS r WHERE r.page_id = ANY(ARRAY(
         SELECT x.page_id FROM page_ranks AS x WHERE x.page_id > $1::bigint AND x.page_id <= $2::bigint
         EXCEPT SELECT unnest($3::bigint [])
@@ -223,8 +223,8 @@ type RankPagesParams struct {
 	Scores  []float32
 }
 
-// Stores what the pages with ids after one and up to another are worth: all others of them are
-// worth nothing, and come in their turn again.
+// Stores the worth of the pages with ids after one and up to another. Other pages there lose their
+// rank and their raised priority.
 func (q *Queries) RankPages(ctx context.Context, arg RankPagesParams) (int32, error) {
 	row := q.db.QueryRow(ctx, rankPages,
 		arg.After,
@@ -256,8 +256,8 @@ FROM (
 WHERE c.id = x.id AND c.completed_at IS NULL AND c.locked_at IS NULL
 `
 
-// Has the pages that are pending come in the order of what they are worth now. Those that are tried
-// again, that a feed has named, or that come later for their pattern, stay where they are.
+// Orders pending pages by their new worth. Retries, pages that a feed has named, and pages that a
+// pattern delays keep their priority.
 func (q *Queries) RankRaisePages(ctx context.Context, pages []int64) (int64, error) {
 	result, err := q.db.Exec(ctx, rankRaisePages, pages)
 	if err != nil {

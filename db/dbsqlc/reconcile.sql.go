@@ -39,7 +39,7 @@ const reconcileLock = `-- name: ReconcileLock :one
 SELECT pg_try_advisory_lock($1::bigint) AS locked
 `
 
-// they are sorted: for the order alone, all domains would be read by their names
+// sorts them: for the order alone, Postgres would read all domains by name
 func (q *Queries) ReconcileLock(ctx context.Context, key int64) (bool, error) {
 	row := q.db.QueryRow(ctx, reconcileLock, key)
 	var locked bool
@@ -51,7 +51,7 @@ const runsLive = `-- name: RunsLive :many
 SELECT name FROM crawl_runs WHERE status IN ('running', 'paused') ORDER BY id
 `
 
-// Runs that go on, or are paused.
+// Lists runs that are running or paused.
 func (q *Queries) RunsLive(ctx context.Context) ([]string, error) {
 	rows, err := q.db.Query(ctx, runsLive)
 	if err != nil {
@@ -82,16 +82,16 @@ WHERE
         OR r.spent = '' AND r.settings ->> 'when_done' = 'recrawl' AND (
             r.revisits_from IS NOT NULL OR EXISTS (SELECT 1 FROM revisits AS v WHERE v.run_id = r.id AND v.due_at <= now())
         )
-        -- it has nothing to do, and does not stay for that
+        -- it has no work, and ends for lack of it
         OR (r.spent <> '' OR r.settings ->> 'when_done' = 'end')
         AND run_due_count(r.id, 1) = 0 AND run_held(r.id, 1) = 0 AND (SELECT c.busy FROM run_claims(r.id) AS c) = 0
     )
 ORDER BY r.id
 `
 
-// Runs whose dispatcher has something to do that it may not know of. Something is due, a change of
-// settings is not carried out, a pause is over, or nothing is left. A dispatcher that has looked
-// within a span knows by itself. A run that waits for its window is left out.
+// Lists runs whose dispatcher may not know of its work: a due domain, a change of settings, the
+// end of a pause or of the run. It omits dispatchers that have checked within a span, and closed
+// windows.
 func (q *Queries) RunsWanting(ctx context.Context, graceMs int64) ([]string, error) {
 	rows, err := q.db.Query(ctx, runsWanting, graceMs)
 	if err != nil {

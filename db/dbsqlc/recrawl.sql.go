@@ -31,7 +31,7 @@ type PagesNamedRow struct {
 	Taken bool
 }
 
-// Pages by their domains and URLs, one for each that is known, and whether they are part of a run.
+// Returns the known pages by domain and URL, and whether each is part of a run.
 func (q *Queries) PagesNamed(ctx context.Context, arg PagesNamedParams) ([]PagesNamedRow, error) {
 	rows, err := q.db.Query(ctx, pagesNamed, arg.RunID, arg.Named)
 	if err != nil {
@@ -126,7 +126,7 @@ type RecrawlNewsRow struct {
 	FetchedAt time.Time
 }
 
-// Pages of a run that a list says have changed since they were fetched, and that are not
+// Returns pages of a run that a list reports as changed since their last fetch and that are not
 // pending.
 func (q *Queries) RecrawlNews(ctx context.Context, arg RecrawlNewsParams) ([]RecrawlNewsRow, error) {
 	rows, err := q.db.Query(ctx, recrawlNews, arg.Told, arg.RunID)
@@ -183,9 +183,8 @@ type RecrawlPlanDueRow struct {
 	Settings []byte
 }
 
-// A row if the domain needs a plan of how requests are spent on its pages: a run crawls
-// them again, and the last plan is too old, or there is no plan yet. The shortest delay
-// of these runs says how many requests there can be.
+// Returns a row if the domain needs a new plan for its requests, because a run crawls its pages
+// again. The shortest delay of these runs bounds the number of requests.
 func (q *Queries) RecrawlPlanDue(ctx context.Context, arg RecrawlPlanDueParams) ([]RecrawlPlanDueRow, error) {
 	rows, err := q.db.Query(ctx, recrawlPlanDue, arg.Domain, arg.SpanMs)
 	if err != nil {
@@ -227,7 +226,7 @@ type RecrawlsDueRow struct {
 	Added  int32
 }
 
-// Makes pages pending whose time has come, those first that are due longest.
+// Makes due pages pending, the longest due first.
 func (q *Queries) RecrawlsDue(ctx context.Context, arg RecrawlsDueParams) (RecrawlsDueRow, error) {
 	row := q.db.QueryRow(ctx, recrawlsDue, arg.RunID, arg.Max)
 	var i RecrawlsDueRow
@@ -244,7 +243,7 @@ type RecrawlsNowParams struct {
 	Pages []int64
 }
 
-// Has a run ask for pages that it knows before all others.
+// Makes a run request known pages before all others.
 func (q *Queries) RecrawlsNow(ctx context.Context, arg RecrawlsNowParams) (int32, error) {
 	row := q.db.QueryRow(ctx, recrawlsNow, arg.RunID, arg.Pages)
 	var first int32
@@ -276,7 +275,8 @@ FROM (
         )
         UNION ALL
         (
-            -- along the domain's own index, sorted: in the order of ids all pages would be read
+            -- along the index of the domain, then sorted: in the order of ids it would read all
+            -- pages
             SELECT d.id, d.fetched_at, d.kind FROM (
                 SELECT x.id, x.fetched_at, x.kind FROM pages AS x WHERE x.domain = $6::text OFFSET 0
             ) AS d
@@ -302,10 +302,10 @@ type RecrawlsOlderRow struct {
 	Added int32
 }
 
-// Has the run into ask again for pages that were fetched before an instant. The pages are those of
-// a run, which may be the same, and of one domain; a domain of null means all. It looks at some
-// pages, of whichever run. Images are among them if the run takes images. last is the last page
-// that it has looked at, 0 at the end.
+// Makes the run into request pages again that were fetched before an instant. The pages are those
+// of a run, which may be the same, and of one domain; a null domain means all. It reads some pages
+// of any run, and skips images unless the run takes them. The last page read is last, 0 at the
+// end.
 func (q *Queries) RecrawlsOlder(ctx context.Context, arg RecrawlsOlderParams) (RecrawlsOlderRow, error) {
 	row := q.db.QueryRow(ctx, recrawlsOlder,
 		arg.IntoID,
@@ -344,8 +344,8 @@ type RevisitsAddParams struct {
 	Pages []byte
 }
 
-// Notes when a run asks again for pages that it knows. Pages that are pending there are left
-// out, and those that have a time already. next is how far that has come; null means: done.
+// Stores when a run requests known pages again, unless they are pending or already have a time.
+// The progress is next; null means done.
 func (q *Queries) RevisitsAdd(ctx context.Context, arg RevisitsAddParams) error {
 	_, err := q.db.Exec(ctx, revisitsAdd,
 		arg.Next,
@@ -360,7 +360,7 @@ const revisitsFrom = `-- name: RevisitsFrom :one
 SELECT revisits_from FROM crawl_runs WHERE id = $1
 `
 
-// How far it is noted when a run asks for the pages again that it knows; null is all are.
+// Returns the progress of scheduling the next visits of a run; null means done.
 func (q *Queries) RevisitsFrom(ctx context.Context, runID int64) (*int64, error) {
 	row := q.db.QueryRow(ctx, revisitsFrom, runID)
 	var revisits_from *int64
@@ -393,9 +393,8 @@ type RevisitsMissingRow struct {
 	History   []byte
 }
 
-// Pages that a run has crawled, with ids after one: when they were fetched, and what visits have
-// told of them. Some have a time for the run already. last is the last page that was looked at,
-// known to the run or not, and 0 at the end.
+// Returns pages with ids after one that a run has crawled, with their history. Some already have a
+// time in the run. The last page read is last, known to the run or not, and 0 at the end.
 func (q *Queries) RevisitsMissing(ctx context.Context, arg RevisitsMissingParams) ([]RevisitsMissingRow, error) {
 	rows, err := q.db.Query(ctx, revisitsMissing, arg.RunID, arg.After, arg.Most)
 	if err != nil {

@@ -36,8 +36,8 @@ type ReprocessDueRow struct {
 	Closed  int64
 }
 
-// How many pages an earlier extractor has read, or must be read anew: of domains that may
-// be asked, and of others.
+// Counts the pages that an earlier extractor has read or that must be read anew, on domains that
+// may be requested and on others.
 func (q *Queries) ReprocessDue(ctx context.Context, arg ReprocessDueParams) (ReprocessDueRow, error) {
 	row := q.db.QueryRow(ctx, reprocessDue, arg.Extractor, arg.Domain)
 	var i ReprocessDueRow
@@ -63,7 +63,7 @@ type ReprocessStageParams struct {
 	Domain    *string
 }
 
-// Hands those of domains that may be asked over to a run's next SeedWorkflow.
+// Hands the pages of domains that may be requested to the next SeedWorkflow of a run.
 func (q *Queries) ReprocessStage(ctx context.Context, arg ReprocessStageParams) (int64, error) {
 	result, err := q.db.Exec(ctx, reprocessStage, arg.RunID, arg.Extractor, arg.Domain)
 	if err != nil {

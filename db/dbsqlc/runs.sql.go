@@ -25,8 +25,7 @@ SELECT x.ended FROM (
 ) AS x
 `
 
-// Ends claims that have run out. The domains stay active, so that their turn comes first. Returns
-// how many those were.
+// Ends claims that have run out, and returns their number. The domains stay active and come first.
 func (q *Queries) ClaimsEnd(ctx context.Context, domains []string) (int32, error) {
 	row := q.db.QueryRow(ctx, claimsEnd, domains)
 	var ended int32
@@ -44,8 +43,8 @@ SELECT x.domain FROM (
 WHERE x.lease IS NULL OR x.lease <= clock_timestamp() ORDER BY x.domain
 `
 
-// Domains whose claims have run out, at most so many: the workflow has died, or was never
-// started. Those are left out of which a request may be in flight.
+// Lists domains whose claims have run out, because the workflow died or never started. It leaves
+// out domains that may have a request in flight.
 func (q *Queries) ClaimsExpired(ctx context.Context, max int32) ([]string, error) {
 	rows, err := q.db.Query(ctx, claimsExpired, max)
 	if err != nil {
@@ -70,7 +69,7 @@ const domainsReap = `-- name: DomainsReap :exec
 SELECT domain_reap(u.domain) FROM unnest($1::text []) AS u (domain)
 `
 
-// Closes what dead workers have left in flight.
+// Closes the attempts of dead workers.
 func (q *Queries) DomainsReap(ctx context.Context, domains []string) error {
 	_, err := q.db.Exec(ctx, domainsReap, domains)
 	return err
@@ -99,10 +98,11 @@ WITH pending AS (
     END AS open
     FROM pending AS p
     INNER JOIN crawl_runs AS r ON p.run_id = r.id
-    -- OFFSET 0: of the few runs of the domain, and not through all that is due
+    -- OFFSET 0: reads the few runs of the domain instead of all due rows
     CROSS JOIN LATERAL (
         SELECT
-            -- Domains of a registered domain share its rest, and all domains share that of the run.
+            -- domains share the rest of their registered domain, and all domains share that of the
+            -- run
             least(
                 pages_budget(r.settings, domain_budget(x.domain)) - x.pages_started,
                 CASE WHEN (r.settings ->> 'max_pages')::bigint >= 0 THEN (r.settings ->> 'max_pages')::bigint - r.pages_started END,
@@ -122,7 +122,7 @@ WITH pending AS (
         a.domain, sum(a.pending)::bigint AS pending, sum(a.open)::bigint AS open,
         sum(CASE WHEN a.opens > now() THEN 0 ELSE least(a.due, a.open) END)::bigint AS due,
         sum(a.in_flight)::bigint AS in_flight, min(a.oldest) AS oldest, min(a.next_due) AS next_due,
-        -- images alone are requested after the last page that a budget allows
+        -- images alone are requested after the last page within the budget
         coalesce(max(greatest(a.opens, CASE WHEN a.open > a.due THEN a.newest END)) FILTER (WHERE a.open > 0), now()) AS last,
         coalesce(max(a.opens) FILTER (WHERE a.open > 0), now()) AS opens
     FROM allowed AS a GROUP BY a.domain
@@ -179,10 +179,10 @@ type QueueRow struct {
 	LeftMs       int64
 }
 
-// Pending pages by domain, the longest queues first. due counts the pages whose time has come and that
-// the budgets allow; a deferred domain has none. total counts the domains. total_open counts all pages
-// that the budgets allow. left_ms is the least time for these pages: the wait of the slowest domain, and
-// its delay for each page.
+// Counts pending pages by domain, the longest queues first. The columns due and total_open count
+// pages within the budgets, and total counts domains. A deferred domain has no due pages. The
+// least time for these pages is left_ms: the wait of the slowest domain, and its delay for each
+// page.
 func (q *Queries) Queue(ctx context.Context, arg QueueParams) ([]QueueRow, error) {
 	rows, err := q.db.Query(ctx, queue, arg.RunID, arg.DelayMs, arg.Max)
 	if err != nil {
@@ -237,9 +237,9 @@ type RunActivityRow struct {
 	Held   int64
 }
 
-// What keeps a run going: domains it claimed, domains claimed by any run, if it has work
-// there, and domains with work that a person has paused, or whose window is closed. While
-// fewer than most are claimed, the first two are about (run_claims); 0 has them counted.
+// Counts the domains that keep a run from ending: claimed for it, claimed by any run with work for
+// this one, and with work that a pause or closed window holds up. While fewer than most are
+// claimed, the first two counts are approximate (run_claims); 0 makes them exact.
 func (q *Queries) RunActivity(ctx context.Context, arg RunActivityParams) (RunActivityRow, error) {
 	row := q.db.QueryRow(ctx, runActivity, arg.RunID, arg.Bound, arg.Most)
 	var i RunActivityRow
@@ -332,7 +332,6 @@ type RunChangesRow struct {
 	SetAt  time.Time
 }
 
-// What was done to a run, the latest first.
 func (q *Queries) RunChanges(ctx context.Context, arg RunChangesParams) ([]RunChangesRow, error) {
 	rows, err := q.db.Query(ctx, runChanges, arg.RunID, arg.Max)
 	if err != nil {
@@ -363,7 +362,7 @@ func (q *Queries) RunChanges(ctx context.Context, arg RunChangesParams) ([]RunCh
 
 const runClaimed = `-- name: RunClaimed :many
 SELECT d.domain FROM (
-    -- OFFSET 0: along those that are claimed, and not through all domains by their ids
+    -- OFFSET 0: reads the claimed domains instead of all domains by id
     SELECT x.id, x.domain FROM domains AS x WHERE x.claimed_by IS NOT NULL OFFSET 0
 ) AS d INNER JOIN run_domains AS rd ON d.domain = rd.domain
 WHERE rd.run_id = $1
@@ -375,7 +374,7 @@ type RunClaimedParams struct {
 	Max   int32
 }
 
-// Claimed domains, by whichever run, that are part of a run.
+// Lists the claimed domains of a run, claimed by any run.
 func (q *Queries) RunClaimed(ctx context.Context, arg RunClaimedParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, runClaimed, arg.RunID, arg.Max)
 	if err != nil {
@@ -435,8 +434,7 @@ type RunCrawledRow struct {
 	Said      []byte
 }
 
-// Pages whose links a run knows, after one of a domain: it has read them, or left
-// them as they were.
+// Returns pages of a run after one of a domain, and whether the run has read or knows their links.
 func (q *Queries) RunCrawled(ctx context.Context, arg RunCrawledParams) ([]RunCrawledRow, error) {
 	rows, err := q.db.Query(ctx, runCrawled,
 		arg.Domain,
@@ -479,7 +477,6 @@ type RunDecidedParams struct {
 	Decision string
 }
 
-// Whether a decision about a run was stored before.
 func (q *Queries) RunDecided(ctx context.Context, arg RunDecidedParams) (bool, error) {
 	row := q.db.QueryRow(ctx, runDecided, arg.RunID, arg.Decision)
 	var exists bool
@@ -496,7 +493,7 @@ type RunDueCountParams struct {
 	Bound int32
 }
 
-// How many domains are due for a run that may be asked for it, up to a bound.
+// Counts the due domains that a run may request, up to a bound.
 func (q *Queries) RunDueCount(ctx context.Context, arg RunDueCountParams) (int64, error) {
 	row := q.db.QueryRow(ctx, runDueCount, arg.RunID, arg.Bound)
 	var due int64
@@ -517,8 +514,7 @@ type RunDueUpdateParams struct {
 	After string
 }
 
-// Notes when the next domains of a run are due whose budgets have changed. Returns the last of
-// them, empty at the end.
+// Updates when the next domains of a run are due after a change of budgets. Returns the last one.
 func (q *Queries) RunDueUpdate(ctx context.Context, arg RunDueUpdateParams) (string, error) {
 	row := q.db.QueryRow(ctx, runDueUpdate, arg.RunID, arg.After)
 	var last string
@@ -540,8 +536,8 @@ type RunEndParams struct {
 	ID     int64
 }
 
-// Marks a running run done, unless there is something for it to do after all: a domain that is
-// due, or one that is claimed, by whichever run, and has work for it. The caller holds the lock.
+// Marks a running run done, unless one of its domains is due, or is claimed by any run and has
+// work for this one. The caller holds the lock.
 func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) (int64, error) {
 	result, err := q.db.Exec(ctx, runEnd, arg.Reason, arg.ID)
 	if err != nil {
@@ -574,8 +570,7 @@ type RunForbiddenRow struct {
 	Total  int64
 }
 
-// Domains of a run with something pending that a person lets not be asked. total
-// counts all of them.
+// Lists the domains of a run with pending crawls that a person forbids. total counts all of them.
 func (q *Queries) RunForbidden(ctx context.Context, arg RunForbiddenParams) ([]RunForbiddenRow, error) {
 	rows, err := q.db.Query(ctx, runForbidden, arg.RunID, arg.Max)
 	if err != nil {
@@ -626,8 +621,7 @@ type RunFrontierRow struct {
 	Deferred int64
 }
 
-// What is left of a run's frontier. Counting stops at a bound: it is for people,
-// and a large frontier must not make looking at it slow.
+// Counts the rest of the frontier of a run up to a bound, so that it is fast in a large frontier.
 func (q *Queries) RunFrontier(ctx context.Context, arg RunFrontierParams) (RunFrontierRow, error) {
 	row := q.db.QueryRow(ctx, runFrontier, arg.RunID, arg.Bound)
 	var i RunFrontierRow
@@ -661,8 +655,8 @@ type RunLeftRow struct {
 	Spent        int64
 }
 
-// What of a run is left when nothing is due: whether anything is pending, and how many
-// domains, up to a bound, have no more budget for what is.
+// Returns the remaining work of a run without due domains, and the number of domains, up to a
+// bound, with pending crawls and a spent budget.
 func (q *Queries) RunLeft(ctx context.Context, arg RunLeftParams) (RunLeftRow, error) {
 	row := q.db.QueryRow(ctx, runLeft, arg.Bound, arg.ID)
 	var i RunLeftRow
@@ -725,7 +719,7 @@ const runLock = `-- name: RunLock :one
 SELECT id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent, crowded, seedings, widening, revisits_from, started_at, began_at, looked_at, opens_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
 `
 
-// A run, locked until it is changed.
+// Returns a run, locked until it is changed.
 func (q *Queries) RunLock(ctx context.Context, name string) (CrawlRun, error) {
 	row := q.db.QueryRow(ctx, runLock, name)
 	var i CrawlRun
@@ -758,8 +752,8 @@ const runLockByID = `-- name: RunLockByID :exec
 SELECT FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE
 `
 
-// Who makes a run go on has stored its work before: whoever holds this lock sees it, or the
-// other waits and finds the run as it is then.
+// A caller that resumes a run has stored its work before: either the holder of this lock sees it,
+// or the caller waits and reads the new status.
 func (q *Queries) RunLockByID(ctx context.Context, id int64) error {
 	_, err := q.db.Exec(ctx, runLockByID, id)
 	return err
@@ -776,7 +770,7 @@ type RunLookedParams struct {
 	ID    int64
 }
 
-// Notes that a run's dispatcher looks now, and when the run's window opens; null where it is open.
+// Stores that the dispatcher checks now, and when the window of the run opens; null means open.
 func (q *Queries) RunLooked(ctx context.Context, arg RunLookedParams) error {
 	_, err := q.db.Exec(ctx, runLooked, arg.Opens, arg.ID)
 	return err
@@ -804,7 +798,7 @@ type RunNextDueRow struct {
 	Again time.Time
 }
 
-// When a run has something due next that it may ask for; the epoch is never.
+// Returns when a run may make its next request; the epoch means never.
 func (q *Queries) RunNextDue(ctx context.Context, runID int64) (RunNextDueRow, error) {
 	row := q.db.QueryRow(ctx, runNextDue, runID)
 	var i RunNextDueRow
@@ -833,7 +827,7 @@ type RunNoFollowParams struct {
 	Max   int32
 }
 
-// Seeded domains of which every page that was read lets no link be followed.
+// Lists seeded domains whose read pages all forbid following links.
 func (q *Queries) RunNoFollow(ctx context.Context, arg RunNoFollowParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, runNoFollow, arg.RunID, arg.Max)
 	if err != nil {
@@ -877,7 +871,7 @@ type RunNotDueRow struct {
 	Until   time.Time
 }
 
-// What of a run is not due, with why, those first that are due soonest; of so many at the most.
+// Lists domains of a run that are not due, with the reasons, the soonest due first, up to a bound.
 func (q *Queries) RunNotDue(ctx context.Context, arg RunNotDueParams) ([]RunNotDueRow, error) {
 	rows, err := q.db.Query(ctx, runNotDue, arg.RunID, arg.Bound)
 	if err != nil {
@@ -912,7 +906,7 @@ FROM domains AS d CROSS JOIN LATERAL (
     WHERE
         c.domain = d.domain AND c.outcome IS NOT NULL AND c.completed_at > now() - ms_interval($1::bigint)
         AND c.run_id = $2 AND c.delay_ms IS NOT NULL
-    OFFSET 0 -- for each domain along its history, and not through all that the run has crawled
+    OFFSET 0 -- reads the history of each domain instead of all crawls of the run
 ) AS x
 WHERE d.last_crawl_run_id = $2 AND d.claimed_by IS NOT NULL
 `
@@ -927,8 +921,8 @@ type RunRateRow struct {
 	Seconds  float64
 }
 
-// How many requests the domains that a run has claimed were made in a span, which is an
-// estimate of all of them, and for how long there have been any.
+// Counts the requests within a span to the claimed domains of a run, as an estimate for all, and
+// returns the age of the oldest one.
 func (q *Queries) RunRate(ctx context.Context, arg RunRateParams) (RunRateRow, error) {
 	row := q.db.QueryRow(ctx, runRate, arg.SpanMs, arg.RunID)
 	var i RunRateRow
@@ -975,7 +969,7 @@ const runSettings = `-- name: RunSettings :one
 SELECT settings FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
 `
 
-// A run's settings, locked until they are changed.
+// Returns the settings of a run, locked until they are changed.
 func (q *Queries) RunSettings(ctx context.Context, name string) ([]byte, error) {
 	row := q.db.QueryRow(ctx, runSettings, name)
 	var settings []byte
@@ -1014,8 +1008,8 @@ type RunSkipExamplesRow struct {
 	Url    string
 }
 
-// Pages of a run that were passed over for some reasons, or that blocked_robots forbids: one of
-// each of some domains, of the last 1,000 attempts there.
+// Lists examples of skipped or disallowed pages of a run by reason: one page of each of some
+// domains, from the last 1,000 attempts there.
 func (q *Queries) RunSkipExamples(ctx context.Context, arg RunSkipExamplesParams) ([]RunSkipExamplesRow, error) {
 	rows, err := q.db.Query(ctx, runSkipExamples, arg.Reasons, arg.RunID, arg.Most)
 	if err != nil {
@@ -1051,8 +1045,7 @@ FROM (
 ) AS d
 `
 
-// Has pages of a run decided again that it has skipped for what their URLs are: its settings have
-// changed.
+// Makes a run decide again about pages that it skipped because of their URLs.
 func (q *Queries) RunSkippedReturn(ctx context.Context, id int64) error {
 	_, err := q.db.Exec(ctx, runSkippedReturn, id)
 	return err
@@ -1069,7 +1062,6 @@ type RunSkipsRow struct {
 	Pages  int64
 }
 
-// Why pages of a run were skipped.
 func (q *Queries) RunSkips(ctx context.Context, runID int64) ([]RunSkipsRow, error) {
 	rows, err := q.db.Query(ctx, runSkips, runID)
 	if err != nil {
@@ -1106,9 +1098,8 @@ type RunSpendParams struct {
 	RunID     int64
 }
 
-// Notes which budget of a whole run but that of pages is spent (crawl.Budget), and returns it;
-// empty where none is. While one is, nothing of the run is begun, whatever is due. The time counts
-// from when the run's dispatcher first looked; 0 is no limit.
+// Stores and returns the spent budget of a whole run (crawl.Budget), except that of pages. A run
+// with a spent budget begins no request. The time counts from the first check; 0 means no limit.
 func (q *Queries) RunSpend(ctx context.Context, arg RunSpendParams) (string, error) {
 	row := q.db.QueryRow(ctx, runSpend, arg.MaxTimeMs, arg.RunID)
 	var spent string
@@ -1163,7 +1154,7 @@ type RunSubdomainsRow struct {
 	Domains    int64
 }
 
-// Registered domains below which a run has many domains.
+// Lists registered domains with many domains in a run.
 func (q *Queries) RunSubdomains(ctx context.Context, arg RunSubdomainsParams) ([]RunSubdomainsRow, error) {
 	rows, err := q.db.Query(ctx, runSubdomains, arg.RunID, arg.Least, arg.Max)
 	if err != nil {
@@ -1288,9 +1279,9 @@ type RunTroubledRow struct {
 	Total  int64
 }
 
-// What of a run waits because it is in trouble: domains that were given up or are
-// deferred, and origins whose robots.txt cannot be read; those asked soonest first.
-// Only where the run has something pending. total counts all of them.
+// Lists the failures that hold up pending crawls of a run: given-up or deferred domains, and
+// origins without a readable robots.txt, the soonest to be requested first. The column total
+// counts them.
 func (q *Queries) RunTroubled(ctx context.Context, arg RunTroubledParams) ([]RunTroubledRow, error) {
 	rows, err := q.db.Query(ctx, runTroubled, arg.RunID, arg.Max)
 	if err != nil {
@@ -1344,8 +1335,8 @@ type RunUpsertParams struct {
 	Changes  []byte
 }
 
-// Creates a run, or changes the given settings of an existing one. max_pages
-// begins to count when it is first set, from what was already done.
+// Creates a run, or changes the given settings of an existing one. When max_pages is first set,
+// its count starts from the requests so far.
 func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun, error) {
 	row := q.db.QueryRow(ctx, runUpsert, arg.Name, arg.Settings, arg.Changes)
 	var i CrawlRun
@@ -1397,8 +1388,8 @@ type RunWaitsRow struct {
 	Until  time.Time
 }
 
-// The active domains of a run with their waits, the next to be requested first. The epoch is a wait
-// without a known end.
+// Lists the active domains of a run with their waits, the next to be requested first. The epoch
+// means a wait without a known end.
 func (q *Queries) RunWaits(ctx context.Context, arg RunWaitsParams) ([]RunWaitsRow, error) {
 	rows, err := q.db.Query(ctx, runWaits, arg.RunID, arg.Max)
 	if err != nil {
@@ -1423,7 +1414,7 @@ const runWiden = `-- name: RunWiden :exec
 UPDATE crawl_runs SET widening = '{}' WHERE id = $1
 `
 
-// Has the links of what a run has crawled looked at again.
+// Makes a run read the links of its crawled pages again.
 func (q *Queries) RunWiden(ctx context.Context, id int64) error {
 	_, err := q.db.Exec(ctx, runWiden, id)
 	return err
@@ -1454,7 +1445,7 @@ type RunWidenFromParams struct {
 	Pages []int64
 }
 
-// Makes the pages that some pages link to part of a run, as crawl.KnownLinks lets it.
+// Adds the pages that some pages link to to a run, as crawl.KnownLinks allows.
 func (q *Queries) RunWidenFrom(ctx context.Context, arg RunWidenFromParams) (int32, error) {
 	row := q.db.QueryRow(ctx, runWidenFrom, arg.RunID, arg.Links, arg.Pages)
 	var added int32
@@ -1472,7 +1463,7 @@ type RunWidenedParams struct {
 	Was  []byte
 }
 
-// Notes how far that has come, unless it was begun anew meanwhile. Null is done.
+// Stores the progress of RunWiden, unless it has restarted meanwhile. Null means done.
 func (q *Queries) RunWidened(ctx context.Context, arg RunWidenedParams) error {
 	_, err := q.db.Exec(ctx, runWidened, arg.Next, arg.ID, arg.Was)
 	return err
@@ -1498,7 +1489,7 @@ type RunWindowsParams struct {
 	Was string
 }
 
-// Has it decided anew when the windows of a run's domains open, once its window is another.
+// Recomputes when the windows of the domains of a run open, after a change of its window.
 func (q *Queries) RunWindows(ctx context.Context, arg RunWindowsParams) error {
 	_, err := q.db.Exec(ctx, runWindows, arg.ID, arg.Was)
 	return err
@@ -1531,7 +1522,7 @@ type RunWorstRow struct {
 	ResponseMs int32
 }
 
-// Domains of a run of which most requests failed, or whose answers take longest.
+// Lists the domains of a run with the most failed requests, or with the slowest answers.
 func (q *Queries) RunWorst(ctx context.Context, arg RunWorstParams) ([]RunWorstRow, error) {
 	rows, err := q.db.Query(ctx, runWorst, arg.RunID, arg.Slowest, arg.Max)
 	if err != nil {

@@ -24,7 +24,6 @@ type IndexAddParams struct {
 	Languages []string
 }
 
-// A segment that is complete.
 func (q *Queries) IndexAdd(ctx context.Context, arg IndexAddParams) error {
 	_, err := q.db.Exec(ctx, indexAdd,
 		arg.ID,
@@ -93,7 +92,6 @@ WITH chunks AS (DELETE FROM index_chunks AS c WHERE c.segment_id = ANY($1::bigin
 DELETE FROM index_segments AS s WHERE s.id = ANY($1::bigint [])
 `
 
-// Drops segments, which another has taken the place of.
 func (q *Queries) IndexDrop(ctx context.Context, segments []int64) error {
 	_, err := q.db.Exec(ctx, indexDrop, segments)
 	return err
@@ -118,7 +116,7 @@ WITH begun AS (DELETE FROM index_segments AS s WHERE s.id > 0 AND s.merging = $1
 DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(ARRAY(SELECT b.id FROM begun AS b))
 `
 
-// Drops segments that merges, of small or of large segments, have begun and not completed.
+// Drops incomplete segments that merges of small or of large segments have left.
 func (q *Queries) IndexMergesEnd(ctx context.Context, large bool) error {
 	_, err := q.db.Exec(ctx, indexMergesEnd, large)
 	return err
@@ -128,7 +126,7 @@ const indexNext = `-- name: IndexNext :one
 SELECT nextval(pg_get_serial_sequence('index_segments', 'id'))::bigint AS id
 `
 
-// The number of the next segment, and version of its pages.
+// Returns the number of the next segment, which is also the version of its pages.
 func (q *Queries) IndexNext(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, indexNext)
 	var id int64
@@ -175,7 +173,7 @@ type IndexScanRow struct {
 	Data []byte
 }
 
-// The chunks of a kind that follow a key.
+// Returns the chunks of a kind that follow a key.
 func (q *Queries) IndexScan(ctx context.Context, arg IndexScanParams) ([]IndexScanRow, error) {
 	rows, err := q.db.Query(ctx, indexScan,
 		arg.SegmentID,
@@ -218,8 +216,7 @@ type IndexSegmentsRow struct {
 	Unchecked float64
 }
 
-// The segments of the index; and for how many seconds they have been there, and their dead pages
-// were not counted.
+// Lists the segments of the index, with the seconds since their start and since the last count.
 func (q *Queries) IndexSegments(ctx context.Context) ([]IndexSegmentsRow, error) {
 	rows, err := q.db.Query(ctx, indexSegments)
 	if err != nil {
@@ -272,8 +269,7 @@ type IndexTermsRow struct {
 	Data []byte
 }
 
-// The chunks of the dictionary that may have keys: of each segment and key that with the greatest
-// key up to it.
+// Returns the chunk of the dictionary, for each segment and key, that may contain the key.
 func (q *Queries) IndexTerms(ctx context.Context, arg IndexTermsParams) ([]IndexTermsRow, error) {
 	rows, err := q.db.Query(ctx, indexTerms, arg.Segments, arg.Keys, arg.Kind)
 	if err != nil {
@@ -309,7 +305,7 @@ type IndexWorthsRow struct {
 	Worth   float32
 }
 
-// What pages are worth, and which version of them is found; 0 of pages that are not.
+// Returns the worth and the current version of pages; 0 means not indexed.
 func (q *Queries) IndexWorths(ctx context.Context, pages []int64) ([]IndexWorthsRow, error) {
 	rows, err := q.db.Query(ctx, indexWorths, pages)
 	if err != nil {
@@ -341,7 +337,7 @@ type SearchOutlinesRow struct {
 	Outline []string
 }
 
-// The terms and the headings of pages, for snippets.
+// Returns the terms and the headings of pages, for snippets.
 func (q *Queries) SearchOutlines(ctx context.Context, pages []int64) ([]SearchOutlinesRow, error) {
 	rows, err := q.db.Query(ctx, searchOutlines, pages)
 	if err != nil {
@@ -397,8 +393,8 @@ type SearchPagesRow struct {
 	Hit []byte
 }
 
-// The pages of some hits, as report.SearchHit, but for those that are not found in that version
-// and those that must not be shown.
+// Returns the pages of hits as report.SearchHit, unless their version differs or they must not be
+// shown.
 func (q *Queries) SearchPages(ctx context.Context, arg SearchPagesParams) ([]SearchPagesRow, error) {
 	rows, err := q.db.Query(ctx, searchPages, arg.Pages, arg.Versions)
 	if err != nil {

@@ -103,8 +103,7 @@ type SeedsByHTTPParams struct {
 	LatelyMs int64
 }
 
-// Which https origins were lately asked in vain, so many times in a row, and could never be
-// read while that of http could.
+// Returns the https origins that failed lately and were never read, while their http origin was.
 func (q *Queries) SeedsByHTTP(ctx context.Context, arg SeedsByHTTPParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, seedsByHTTP, arg.Origins, arg.Tries, arg.LatelyMs)
 	if err != nil {
@@ -148,8 +147,8 @@ type SeedsOpenRow struct {
 	Facts  []byte
 }
 
-// Seeds of a run that have not been tried yet, as crawl.CrawlFacts, of domains
-// without a workflow.
+// Returns the seeds of a run without an attempt, as crawl.CrawlFacts, on domains without a
+// workflow.
 func (q *Queries) SeedsOpen(ctx context.Context, arg SeedsOpenParams) ([]SeedsOpenRow, error) {
 	rows, err := q.db.Query(ctx, seedsOpen, arg.RunID, arg.After, arg.Max)
 	if err != nil {

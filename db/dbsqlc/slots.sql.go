@@ -59,14 +59,12 @@ type SlotsRestoredRow struct {
 	Opens  time.Time
 }
 
-// Closes the slots of a database that was restored from a state of some age. Run it before any
-// request. It returns the number of slots, and the instant at which a new domain opens. Hosts may have
-// been asked until just now, by requests that the state knows nothing of. So each slot stays closed
-// from now on for its delay, or for as long as it was closed anyway. The delay is the strictest that
-// is known: of the runs, of a person, of robots.txt, and after the last requests.
-// A request that the state does not know may have begun such a delay a moment ago. What a server
-// asked for once (Retry-After) counts up to the age of the state: it was known to the state, or began
-// after it. Domains that have no slot yet get one.
+// Closes the slots of a database that was restored from an older backup. Run it before any
+// request. It returns the number of slots, and the instant at which a new domain opens. The backup
+// lacks the latest requests. So each slot stays closed from now on for its delay, or longer if it
+// was closed anyway. The delay is the strictest one of the runs, of a person, of robots.txt and of
+// the last requests. A Retry-After counts up to the age of the backup, because it is in the backup
+// or began after it. Domains without a slot get one.
 func (q *Queries) SlotsRestored(ctx context.Context, ageMs int64) (SlotsRestoredRow, error) {
 	row := q.db.QueryRow(ctx, slotsRestored, ageMs)
 	var i SlotsRestoredRow

@@ -35,7 +35,7 @@ type OutcomesRow struct {
 	Attempts int64
 }
 
-// How attempts have ended since an instant, of a run or of all, in spans of a length.
+// Counts attempts by outcome since an instant, of one run or of all, in spans of a length.
 func (q *Queries) Outcomes(ctx context.Context, arg OutcomesParams) ([]OutcomesRow, error) {
 	rows, err := q.db.Query(ctx, outcomes, arg.StepMs, arg.Since, arg.RunID)
 	if err != nil {
@@ -66,7 +66,6 @@ GROUP BY t.ended_at, t.run_id, t.outcome ORDER BY t.ended_at, t.run_id, t.outcom
 ON CONFLICT (ended_at, run_id, outcome) DO UPDATE SET attempts = o.attempts + excluded.attempts
 `
 
-// Adds up how attempts have ended.
 func (q *Queries) OutcomesAddUp(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, outcomesAddUp)
 	return err
@@ -89,7 +88,7 @@ type OutcomesAddUpHoursParams struct {
 	Until time.Time
 }
 
-// The same by hours instead of minutes, of a span in the past. Both of its ends are full hours.
+// Adds up the minutes of a past span by the hour. The span begins and ends on full hours.
 func (q *Queries) OutcomesAddUpHours(ctx context.Context, arg OutcomesAddUpHoursParams) error {
 	_, err := q.db.Exec(ctx, outcomesAddUpHours, arg.Since, arg.Until)
 	return err
@@ -104,7 +103,6 @@ type WatchDomainsRow struct {
 	Domains int64
 }
 
-// How many have each status: counted, while they are few.
 func (q *Queries) WatchDomains(ctx context.Context) ([]WatchDomainsRow, error) {
 	rows, err := q.db.Query(ctx, watchDomains)
 	if err != nil {
@@ -129,7 +127,7 @@ const watchDomainsSize = `-- name: WatchDomainsSize :one
 SELECT rows_about('domains')::bigint AS domains
 `
 
-// About how many domains there are, by the planner's statistics; 0 before it has any.
+// Returns the approximate number of domains, by the statistics of the planner.
 func (q *Queries) WatchDomainsSize(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, watchDomainsSize)
 	var domains int64
@@ -165,8 +163,8 @@ type WatchFrontierRow struct {
 	Oldest time.Time
 }
 
-// What is pending, and since when the oldest is due; the epoch is not at all. Open crawls are
-// counted up to a bound, and estimated beyond: the index of them is as large as they are many.
+// Counts the pending crawls, and returns since when the oldest is due; the epoch means never.
+// Beyond a bound it estimates, because their index grows with their number.
 func (q *Queries) WatchFrontier(ctx context.Context, bound int64) (WatchFrontierRow, error) {
 	row := q.db.QueryRow(ctx, watchFrontier, bound)
 	var i WatchFrontierRow
@@ -241,11 +239,10 @@ type WatchGapsRow struct {
 	LatestSeconds float64
 }
 
-// The gaps that have ended in a span of time. kind is what was left alone: a domain, an address,
-// a subnet or a registered domain. Gaps are counted by how late the next request came after it
-// was allowed and its page was due, in the buckets between bounds (seconds); latest_seconds is of the
-// latest. One that came before it was allowed is a violation. Only requests to domains that are
-// served count: the last 50 of each, from at most ten minutes before.
+// Counts the gaps that ended in a span. kind is domain, address, subnet or registered. The
+// lateness of a gap is the time from when the next request was allowed and its page due until the
+// request. bounds are the buckets of lateness in seconds. An early request is a violation. Only
+// requests to served domains count: the last 50 of each, from at most ten minutes before.
 func (q *Queries) WatchGaps(ctx context.Context, arg WatchGapsParams) ([]WatchGapsRow, error) {
 	rows, err := q.db.Query(ctx, watchGaps, arg.Bounds, arg.Since, arg.Until)
 	if err != nil {
@@ -291,9 +288,9 @@ type WatchWaitsRow struct {
 	Last    time.Time
 }
 
-// What a monitor asks every few seconds: nothing here walks a table.
-// How many domains are served, by what they wait for, and until when the first and the last do;
-// empty is nothing.
+// Queries that a monitor runs every few seconds. They do not read whole tables.
+// Counts the served domains by the reason of their wait, with the first and the last end of the
+// waits.
 func (q *Queries) WatchWaits(ctx context.Context) ([]WatchWaitsRow, error) {
 	rows, err := q.db.Query(ctx, watchWaits)
 	if err != nil {

@@ -70,8 +70,8 @@ type FleetUseRow struct {
 	SeenAt     time.Time
 }
 
-// The limit, and the requests of the workers with a share: those in flight, and those that wait. running
-// counts the workers that were heard of lately. seen_at is when the last one was heard of; the epoch is never.
+// Returns the limit and its use. The column running counts the workers with a recent report. The
+// last report was at seen_at; the epoch means never.
 func (q *Queries) FleetUse(ctx context.Context) (FleetUseRow, error) {
 	row := q.db.QueryRow(ctx, fleetUse)
 	var i FleetUseRow
@@ -121,7 +121,7 @@ type WorkerListRow struct {
 	Now       time.Time
 }
 
-// Those that work, and on request the latest of all.
+// Lists running workers, and with gone also the others, the latest first.
 func (q *Queries) WorkerList(ctx context.Context, arg WorkerListParams) ([]WorkerListRow, error) {
 	rows, err := q.db.Query(ctx, workerList, arg.Gone, arg.Max)
 	if err != nil {
@@ -214,7 +214,7 @@ type WorkerStartParams struct {
 	SpanMs   int64
 }
 
-// A worker begins. The rows of those that have died are closed: they have no share any more.
+// Stores the start of a worker, and closes the rows of dead workers, which have no share.
 func (q *Queries) WorkerStart(ctx context.Context, arg WorkerStartParams) (int32, error) {
 	row := q.db.QueryRow(ctx, workerStart,
 		arg.Identity,
@@ -235,7 +235,6 @@ UPDATE workers SET stopped_at = clock_timestamp(), seen_at = clock_timestamp(), 
 WHERE id = $1
 `
 
-// It has ended: its requests, too.
 func (q *Queries) WorkerStop(ctx context.Context, id int32) error {
 	_, err := q.db.Exec(ctx, workerStop, id)
 	return err
