@@ -61,7 +61,7 @@ func (s *Store) ExportPages(
 	return pages, next, nil
 }
 
-// exportPagesOfDomain returns the ids of at most most next pages of a domain by URL.
+// exportPagesOfDomain returns the ids of up to most next pages of a domain by URL.
 func (s *Store) exportPagesOfDomain(
 	ctx context.Context, domain string, after report.ExportKey, most int32,
 ) (ids []int64, next report.ExportKey, err error) {

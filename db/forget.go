@@ -30,7 +30,7 @@ func (s *Store) Forgotten(ctx context.Context, domain string) (*report.Forgotten
 	return new(forgotten(row)), translate("look whether "+domain+" is forgotten", err)
 }
 
-// HalfForgotten returns at most most domains that may still have texts.
+// HalfForgotten returns up to most domains that may still have texts.
 func (s *Store) HalfForgotten(ctx context.Context, most int) ([]report.Forgotten, error) {
 	rows, err := s.q.ForgottenOpen(ctx, int32Of(most))
 	return mapped(rows, forgotten), translate("look for domains that are not forgotten yet", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// History returns at most most closed attempts, the newest first. It filters by domain and
+// History returns up to most closed attempts, the newest first. It filters by domain and
 // outcome, unless these are empty, and by the start since, unless that is zero.
 func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, most int) ([]report.Crawl, error) {
 	p := dbsqlc.HistoryParams{

@@ -32,7 +32,7 @@ const (
 	foldedAtOnce = 50
 )
 
-// WriteKeywords indexes at most most waiting pages after one, by id, as one segment. It skips pages
+// WriteKeywords indexes up to most waiting pages after one, by id, as one segment. It skips pages
 // that another process is writing. It returns the last page, 0 if no page waits, and their number.
 func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error) {
 	s.keywords.mu.Lock()

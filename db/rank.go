@@ -191,7 +191,7 @@ func rankOf(inlinks int32, score float32) crawl.Rank {
 	return crawl.Rank{Domains: int(inlinks), Score: math.Round(float64(score)*1000) / 1000}
 }
 
-// BestDomains returns at most most domains with the highest worth.
+// BestDomains returns up to most domains with the highest worth.
 func (s *Store) BestDomains(ctx context.Context, most int) ([]crawl.RankedDomain, error) {
 	rows, err := s.q.BestDomains(ctx, int32(most)) //nolint:gosec // the caller bounds it
 	return mapped(rows, func(r dbsqlc.DomainRank) crawl.RankedDomain {

@@ -39,7 +39,7 @@ func (s *Store) StopWorker(ctx context.Context, id int32) error {
 	return translate("store the end of a worker", s.q.WorkerStop(ctx, id))
 }
 
-// Fleet returns the limit on requests in flight of all workers, and at most most running workers,
+// Fleet returns the limit on requests in flight of all workers, and up to most running workers,
 // the latest first. gone adds stopped and lost workers.
 func (s *Store) Fleet(ctx context.Context, gone bool, most int) (f report.Fleet, err error) {
 	l, err := s.q.FleetLimit(ctx)

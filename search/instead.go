@@ -75,7 +75,7 @@ func (f *finding) similar(ctx context.Context, word string) (string, error) {
 }
 
 // distance returns the number of letters to add, remove, replace or swap with their neighbour to
-// turn one word into the other, but at most most + 1 (Damerau, "A technique for computer detection
+// turn one word into the other, but up to most + 1 (Damerau, "A technique for computer detection
 // and correction of spelling errors", 1964).
 func distance(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)

@@ -144,7 +144,7 @@ func NewWaker(d Deployment) *Waker {
 // Current returns the version that was current during the last Wake.
 func (w *Waker) Current() string { return w.current }
 
-// Wake wakes at most most workflows. It returns the numbers of workflows woken and still to move.
+// Wake wakes up to most workflows. It returns the numbers of workflows woken and still to move.
 // It continues after a failed wake-up, and returns the first error.
 func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error) {
 	info, current, err := w.deployment.describe(ctx)

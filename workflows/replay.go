@@ -19,7 +19,7 @@ type Replayer struct {
 	Logger log.Logger
 }
 
-// Sample lists running workflows, at most most of each type and status.
+// Sample lists running workflows, up to most of each type and status.
 func (r Replayer) Sample(ctx context.Context, most int) (all []*workflowpb.WorkflowExecutionInfo, err error) {
 	statuses := []string{StatusRunning, StatusCrawling, StatusWaiting, StatusGraylisted, StatusDeferred, StatusPaused}
 	for _, w := range pinnedWorkflows {

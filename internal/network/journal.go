@@ -19,6 +19,7 @@ const (
 	saveSpan  = 10 * time.Second
 )
 
+// Journal stores the outages of one worker.
 type Journal struct {
 	store   Store
 	worker  string

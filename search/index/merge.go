@@ -16,7 +16,7 @@ const scanned = 64
 
 // Scanner reads whole segments.
 type Scanner interface {
-	// Scan returns at most most chunks of a kind after a key, in the order of their keys.
+	// Scan returns up to most chunks of a kind after a key, in the order of their keys.
 	Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, most int) ([]crawl.Chunk, error)
 	// Chunks returns the data of chunks.
 	Chunks(ctx context.Context, refs []crawl.ChunkRef) ([][]byte, error)

@@ -99,7 +99,7 @@ func (s *Search) pairs() []pair {
 	return pairs
 }
 
-// Next returns at most most pages, the next best. It returns an empty list at the end.
+// Next returns up to most pages, the next best. It returns an empty list at the end.
 func (r *Ranking) Next(most int) ([]Hit, error) {
 	var picked []candidate
 	for len(picked) < most {

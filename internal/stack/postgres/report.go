@@ -103,7 +103,7 @@ func linesSince(path string, offset int64) (lines []string, next int64, err erro
 	return lines, offset + int64(len(data)), nil
 }
 
-// readSince returns the end of a log from an offset on, at most most bytes, and its offset. If the
+// readSince returns the end of a log from an offset on, up to most bytes, and its offset. If the
 // log is shorter than the offset, boundLog has emptied it, and reading begins at its start.
 func readSince(path string, offset, most int64) (data []byte, from int64, err error) {
 	file, err := os.Open(path)
