@@ -19,7 +19,7 @@ const (
 	saveSpan  = 10 * time.Second
 )
 
-// Journal stores the outages of one worker.
+// Journal logs and stores the outages of a worker.
 type Journal struct {
 	store   Store
 	worker  string
