@@ -1,9 +1,9 @@
 // Package db keeps Mosey's state in Postgres 15 or later.
 //
-// The schema and everything that must be atomic is SQL. migrations/ holds tables and invariants
-// (constraints). functions/ holds triggers, and functions that make each transition of a crawl in
-// one transaction. queries/ holds the statements that sqlc turns into package dbsqlc. This package
-// translates between those rows and the types of package crawl.
+// The schema and all atomic steps are SQL. migrations/ holds tables and constraints. functions/
+// holds triggers, and a function for each transition of a crawl. queries/ holds the statements of
+// package dbsqlc, which sqlc generates. This package translates between rows and the types of
+// package crawl.
 //
 // Durations are passed as whole milliseconds, waits rounded up so that no request is early.
 // Instants are the database's own; a worker's clock only measures elapsed time.

@@ -283,9 +283,9 @@ func (r *Rules) ContentUsage(pathAndQuery string) []string {
 	return values
 }
 
-// String renders the group as its own robots.txt, bound to "*": printable, valid UTF-8, each rule
-// on its old line. [Restore] returns the same rules, and so does [Parse] within its limits. String
-// returns "" for a group without rules.
+// String renders the group as a robots.txt for the user agent "*". The text is printable UTF-8 and
+// keeps the line number of each rule. [Restore] returns the same rules from it. [Parse] does, too,
+// within its limits. String returns "" for a group without rules.
 func (r *Rules) String() string {
 	type numbered struct {
 		line int

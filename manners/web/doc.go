@@ -13,8 +13,9 @@
 //	fmt.Print(report)
 //
 // [Uniform] makes healthy sites. [Zoo] makes a site of every kind of robots.txt and of common
-// misbehaviour. [Hostile] makes a site of every attack on a crawler: endless answers, bombs, traps,
-// redirects and names that lead to internal addresses, untrusted certificates, hosts that throttle.
+// misbehaviour. [Hostile] makes a site of every attack on a crawler. The attacks include endless
+// answers, bombs, traps, redirects and names that lead to internal addresses, untrusted
+// certificates and hosts that throttle.
 //
 // # Addresses
 //
