@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,39 +29,36 @@ and ball. With a philosophical flourish Cato throws himself upon his sword; I qu
 surprising in this. If they but knew it, almost all men in their degree, some time or other, cherish very nearly the same
 feelings towards the ocean with me.`
 
-// A page's text cannot be put together again from what the database has of it, neither before it is
-// indexed nor afterwards.
+// No table allows a page's text to be put together again, neither before indexing nor afterwards.
 func TestNoTextIsKept(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		text string
-		run  int // of words that a page may share with a table by accident
-	}{
-		"English": {ishmael, 4},
+	for name, text := range map[string]string{
+		"English": ishmael,
 		// without a stemmer and stop words of its own
-		"Polish": {`Nazywajcie mnie Ismael. Kilka lat temu, mniejsza o to jak dawno, mając mało pieniędzy w sakiewce i nic
+		"Polish": `Nazywajcie mnie Ismael. Kilka lat temu, mniejsza o to jak dawno, mając mało pieniędzy w sakiewce i nic
 			szczególnego, co by mnie na lądzie zajmowało, pomyślałem, że pożegluję trochę i obejrzę wodną część świata. Jest to
 			sposób, w jaki odpędzam chandrę i poprawiam krążenie krwi. Ilekroć czuję, że usta wykrzywia mi posępny grymas, ilekroć
-			w duszy mam wilgotny, dżdżysty listopad, ilekroć przystaję bezwiednie przed składami trumien, uznaję, że czas już na morze.`, 4},
-		"Short": {`The keeper of the old lighthouse climbs the winding stairs every evening, trims the wick, lights his lamp and
-			writes the weather of that day into a book which nobody has asked him for in thirty years.`, 4},
+			w duszy mam wilgotny, dżdżysty listopad, ilekroć przystaję bezwiednie przed składami trumien, uznaję, że czas już na morze.`,
+		"Short": `The keeper of the old lighthouse climbs the winding stairs every evening, trims the wick, lights his lamp and
+			writes the weather of that day into a book which nobody has asked him for in thirty years.`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, options{sites: serving(map[string]web.Behaviour{"/": page{body: "<p>" + c.text + "</p>"}})})
+			b := setup(t, options{sites: serving(map[string]web.Behaviour{"/": page{body: "<p>" + text + "</p>"}})})
 			b.seed(t, "/")
 			b.follow(t)
-			b.requireNoText(t, c.text, c.run)
+			b.requireNoText(t, text)
 			dbtest.WriteKeywords(t, b.store)
-			b.requireNoText(t, c.text, c.run)
+			b.requireNoText(t, text)
 		})
 	}
 }
 
 // requireNoText reads all tables as somebody would who looks for a text: some words that follow each
 // other, or which words may follow which.
-func (b *testBundle) requireNoText(t *testing.T, text string, run int) {
+func (b *testBundle) requireNoText(t *testing.T, text string) {
 	t.Helper()
+	const run = 4 // words in a row: a table may have three of them by accident
 	words, _ := terms.Split(text, 10_000)
 	tables, err := pgx.CollectRows(queryAll(t, b, "SELECT c.oid::regclass::text FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace"), pgx.RowTo[string])
 	require.NoError(t, err)
@@ -96,7 +94,7 @@ func (b *testBundle) requireNoText(t *testing.T, text string, run int) {
 			before[part[0]][uint8(n)] = true
 		}
 	}
-	all := slices.SortedFunc(slices.Values(keysOf(counts)), func(x, y string) int {
+	all := slices.SortedFunc(maps.Keys(counts), func(x, y string) int {
 		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
 	})
 	mask := uint8(1<<width - 1)
@@ -119,13 +117,6 @@ func (b *testBundle) requireNoText(t *testing.T, text string, run int) {
 		float64(candidates)/float64(guesses), 100*float64(right)/float64(guesses))
 	require.Greater(t, candidates, 8*guesses, "words that may precede a word")
 	require.Less(t, right, guesses/3)
-}
-
-func keysOf(counts map[string]int) (keys []string) {
-	for k := range counts {
-		keys = append(keys, k)
-	}
-	return keys
 }
 
 func joinTerms(list []terms.Placed) string {

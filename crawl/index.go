@@ -1,6 +1,9 @@
 package crawl
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 // Index holds a page's search terms, as package terms cuts them, in alphabetical order: "cat:2:g1f
 // the:3". A term has the number of its occurrences and the buckets of the preceding terms
@@ -24,12 +27,43 @@ type Index struct {
 	Outline []string `json:"outline,omitempty"`
 }
 
+// BucketBits is the number of bits of a bucket.
+const BucketBits = 8
+
 // BucketOf returns the bucket of a term, by a hash. An index keeps so few bits of it that each
 // bucket holds several of a page's terms. The preceding bucket rules out most other terms, as
 // quoted phrases need, without revealing the term.
 func BucketOf(term string) uint8 {
 	h := Hash32(term)
 	return uint8(h ^ h>>8 ^ h>>16 ^ h>>24) //nolint:gosec // a byte
+}
+
+// Buckets is a set of buckets.
+type Buckets [1 << BucketBits / 64]uint64
+
+// Add adds the last bits of a bucket, which are from 1 to BucketBits.
+func (b *Buckets) Add(bucket uint8, width int) {
+	bucket &= 1<<width - 1
+	b[bucket/64] |= 1 << (bucket % 64)
+}
+
+// Narrow returns the set of the last bits of the buckets.
+func (b *Buckets) Narrow(width int) (narrow Buckets) {
+	for bucket := range b.All {
+		narrow.Add(bucket, width)
+	}
+	return narrow
+}
+
+// All yields the buckets in their order.
+func (b *Buckets) All(yield func(bucket uint8) bool) {
+	for i, word := range b {
+		for ; word != 0; word &= word - 1 {
+			if !yield(uint8(i*64 + bits.TrailingZeros64(word))) { //nolint:gosec // below 256
+				return
+			}
+		}
+	}
 }
 
 // Hash32 returns the FNV-1a hash of a name. It is a part of on-disk formats.

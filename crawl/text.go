@@ -26,6 +26,17 @@ func CleanText(text string, limit int) string {
 	return b.String()
 }
 
+// CutWords cuts valid UTF-8 to limit bytes: at the last space, or else between characters.
+func CutWords(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	if end := strings.LastIndexByte(text[:limit+1], ' '); end > 0 {
+		return text[:end]
+	}
+	return strings.ToValidUTF8(text[:limit], "")
+}
+
 // reorders reports whether a character embeds, overrides or isolates a direction of writing.
 func reorders(r rune) bool {
 	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'

@@ -39,19 +39,20 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 	defer s.keywords.mu.Unlock()
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		q := s.q.WithTx(tx)
-		rows, err := q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: after, Most: int32Of(most), Bytes: keywordsBytes})
-		if err != nil || len(rows) == 0 {
+		ids, err := q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: after, Most: int32Of(most), Bytes: keywordsBytes})
+		if err != nil || len(ids) == 0 {
 			return err
 		}
-		pages := mapped(rows, func(r dbsqlc.KeywordsTakeRow) crawl.IndexedPage {
-			return indexedPage(dbsqlc.KeywordsAgainRow(r), r.Anchors)
-		})
-		n, last = len(rows), rows[len(rows)-1].PageID
+		n, last = len(ids), ids[len(ids)-1]
+		rows, err := q.KeywordsOf(ctx, ids)
+		if err != nil {
+			return err
+		}
+		pages := mapped(rows, func(r dbsqlc.KeywordsOfRow) crawl.IndexedPage { return indexedPage(r, r.Anchors) })
 		version, err := q.IndexNext(ctx)
 		if err != nil {
 			return err
 		}
-		ids := mapped(rows, func(r dbsqlc.KeywordsTakeRow) int64 { return r.PageID })
 		if err := q.KeywordsIndexed(ctx, dbsqlc.KeywordsIndexedParams{Version: version, Pages: ids}); err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 }
 
 // indexedPage converts a row, with the terms of other domains for the page.
-func indexedPage(r dbsqlc.KeywordsAgainRow, anchors string) crawl.IndexedPage {
+func indexedPage(r dbsqlc.KeywordsOfRow, anchors string) crawl.IndexedPage {
 	return crawl.IndexedPage{
 		Page: r.PageID, Domain: r.Domain, Language: r.Language, Anchors: anchors,
 		Index: crawl.Index{
@@ -193,7 +194,7 @@ func (s *Store) foldAnchors(ctx context.Context, ids []int64, said map[int64]str
 	defer s.keywords.mu.Unlock()
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		q := s.q.WithTx(tx)
-		rows, err := q.KeywordsAgain(ctx, ids)
+		rows, err := q.KeywordsOf(ctx, ids)
 		if err != nil {
 			return err
 		}

@@ -33,6 +33,12 @@ func (l *lexicon) stems(config, term string) []string {
 	return stems
 }
 
+func (l *lexicon) knows(of termIn) bool {
+	_, young := l.young[of]
+	_, old := l.old[of]
+	return young || old
+}
+
 func (l *lexicon) keep(of termIn, stems []string) {
 	if l.young == nil {
 		l.young = map[termIn][]string{}
@@ -54,9 +60,7 @@ func (l *lexicon) learn(ctx context.Context, q *dbsqlc.Queries, pages []crawl.In
 				term, _, _ := strings.Cut(item, ":")
 				for _, config := range p.Configs {
 					of := termIn{config, term}
-					_, young := l.young[of]
-					_, old := l.old[of]
-					if term == "" || asked[of] || young || old {
+					if term == "" || asked[of] || l.knows(of) {
 						continue
 					}
 					asked[of] = true

@@ -8,7 +8,7 @@ var searchNumbers = numbersOf{
 		{"Mosey shows [two pages] of a domain", "search.perDomain"},
 		{"Of the up to [50,000] terms of a main text", "internal/terms.textTerms"},
 		{"so few that [8] terms of the page are", "internal/terms.alternativesLeast"},
-		{"and at most [8] bits. In", "internal/terms.widest"},
+		{"and at most [8] bits. In", "crawl.BucketBits"},
 		{"more than [30] buckets may follow", "search/index.precedingMost"},
 		{"a worker takes [250] such rows", "internal/keywords.batch"},
 		{"cut into chunks of up to [7,800 bytes], each", "search/index.chunkMost"},

@@ -15,6 +15,9 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
+// headingBytes caps a heading in a result.
+const headingBytes = 120
+
 // finding evaluates one query on one view of the index.
 type finding struct {
 	view   index.View
@@ -181,7 +184,7 @@ func (f *finding) results(ctx context.Context) ([]Result, error) {
 	outlines, err := f.view.Outlines(ctx, pages)
 	for _, s := range outlines {
 		r := &results[at[s.Page]]
-		if r.Heading = shortened(headingOf(s, f.parsed)); r.Heading == "" {
+		if r.Heading = crawl.CutWords(headingOf(s, f.parsed), headingBytes); r.Heading == "" {
 			r.Words = wordsOf(s, f.parsed)
 		}
 	}
@@ -204,18 +207,6 @@ func headingOf(s report.SearchOutline, q parsed) string {
 		}
 	}
 	return best
-}
-
-// shortened cuts a heading to headingBytes, between words if it has several.
-func shortened(heading string) string {
-	const headingBytes = 120
-	if len(heading) <= headingBytes {
-		return heading
-	}
-	if end := strings.LastIndexByte(heading[:headingBytes+1], ' '); end > 0 {
-		return heading[:end]
-	}
-	return strings.ToValidUTF8(heading[:headingBytes], "")
 }
 
 // wordsOf returns the words of a query in a page's text, or all words if it has only other forms.

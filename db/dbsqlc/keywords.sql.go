@@ -10,66 +10,6 @@ import (
 	"time"
 )
 
-const keywordsAgain = `-- name: KeywordsAgain :many
-SELECT
-    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
-    coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
-    coalesce(k.description, '')::text AS description, coalesce(k.address, '')::text AS address,
-    coalesce(k.body, '')::text AS body, k.words, k.title_words, coalesce(k.anchors, '')::text AS anchors
-FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint []) ORDER BY k.page_id FOR NO KEY UPDATE
-`
-
-type KeywordsAgainRow struct {
-	PageID      int64
-	Domain      string
-	Language    string
-	Configs     []string
-	Second      string
-	Title       string
-	Headings    string
-	Description string
-	Address     string
-	Body        string
-	Words       int32
-	TitleWords  int32
-	Anchors     string
-}
-
-// Returns the terms of pages, to be indexed again. It locks their rows until the transaction ends.
-func (q *Queries) KeywordsAgain(ctx context.Context, pages []int64) ([]KeywordsAgainRow, error) {
-	rows, err := q.db.Query(ctx, keywordsAgain, pages)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []KeywordsAgainRow
-	for rows.Next() {
-		var i KeywordsAgainRow
-		if err := rows.Scan(
-			&i.PageID,
-			&i.Domain,
-			&i.Language,
-			&i.Configs,
-			&i.Second,
-			&i.Title,
-			&i.Headings,
-			&i.Description,
-			&i.Address,
-			&i.Body,
-			&i.Words,
-			&i.TitleWords,
-			&i.Anchors,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const keywordsCalled = `-- name: KeywordsCalled :exec
 UPDATE page_keywords AS k SET version = $1::bigint, anchors = nullif(x.anchors, '')
 FROM (SELECT unnest($2::bigint []) AS page_id, unnest($3::text []) AS anchors) AS x
@@ -165,6 +105,66 @@ func (q *Queries) KeywordsIndexed(ctx context.Context, arg KeywordsIndexedParams
 	return err
 }
 
+const keywordsOf = `-- name: KeywordsOf :many
+SELECT
+    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
+    coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
+    coalesce(k.description, '')::text AS description, coalesce(k.address, '')::text AS address,
+    coalesce(k.body, '')::text AS body, k.words, k.title_words, coalesce(k.anchors, '')::text AS anchors
+FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint []) ORDER BY k.page_id FOR NO KEY UPDATE
+`
+
+type KeywordsOfRow struct {
+	PageID      int64
+	Domain      string
+	Language    string
+	Configs     []string
+	Second      string
+	Title       string
+	Headings    string
+	Description string
+	Address     string
+	Body        string
+	Words       int32
+	TitleWords  int32
+	Anchors     string
+}
+
+// Returns the terms of pages, to be indexed. It locks their rows until the transaction ends.
+func (q *Queries) KeywordsOf(ctx context.Context, pages []int64) ([]KeywordsOfRow, error) {
+	rows, err := q.db.Query(ctx, keywordsOf, pages)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []KeywordsOfRow
+	for rows.Next() {
+		var i KeywordsOfRow
+		if err := rows.Scan(
+			&i.PageID,
+			&i.Domain,
+			&i.Language,
+			&i.Configs,
+			&i.Second,
+			&i.Title,
+			&i.Headings,
+			&i.Description,
+			&i.Address,
+			&i.Body,
+			&i.Words,
+			&i.TitleWords,
+			&i.Anchors,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const keywordsSaid = `-- name: KeywordsSaid :many
 SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint [])
 `
@@ -196,21 +196,14 @@ func (q *Queries) KeywordsSaid(ctx context.Context, pages []int64) ([]KeywordsSa
 }
 
 const keywordsTake = `-- name: KeywordsTake :many
-SELECT
-    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
-    coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
-    coalesce(k.description, '')::text AS description, coalesce(k.address, '')::text AS address,
-    coalesce(k.body, '')::text AS body, k.words, k.title_words, coalesce(k.anchors, '')::text AS anchors
-FROM page_keywords AS k WHERE k.page_id = ANY(ARRAY(
-    SELECT s.page_id FROM (
-        SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
-        FROM (
-            SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.waiting AND w.page_id > $1
-            ORDER BY w.page_id LIMIT $2 FOR UPDATE SKIP LOCKED
-        ) AS t
-    ) AS s WHERE s.before < $3::bigint
-))
-ORDER BY k.page_id FOR NO KEY UPDATE
+SELECT s.page_id::bigint AS page_id FROM (
+    SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
+    FROM (
+        SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.waiting AND w.page_id > $1
+        ORDER BY w.page_id LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) AS t
+) AS s
+WHERE s.before < $3::bigint ORDER BY s.page_id
 `
 
 type KeywordsTakeParams struct {
@@ -219,51 +212,21 @@ type KeywordsTakeParams struct {
 	Bytes int64
 }
 
-type KeywordsTakeRow struct {
-	PageID      int64
-	Domain      string
-	Language    string
-	Configs     []string
-	Second      string
-	Title       string
-	Headings    string
-	Description string
-	Address     string
-	Body        string
-	Words       int32
-	TitleWords  int32
-	Anchors     string
-}
-
-// Takes waiting terms in the order of their pages, up to a number of pages and of bytes. It locks
-// their rows until the transaction ends, and reads their values under the lock.
-func (q *Queries) KeywordsTake(ctx context.Context, arg KeywordsTakeParams) ([]KeywordsTakeRow, error) {
+// Locks waiting pages in their order until the transaction ends, up to a number of pages and of
+// bytes of terms.
+func (q *Queries) KeywordsTake(ctx context.Context, arg KeywordsTakeParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, keywordsTake, arg.After, arg.Most, arg.Bytes)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []KeywordsTakeRow
+	var items []int64
 	for rows.Next() {
-		var i KeywordsTakeRow
-		if err := rows.Scan(
-			&i.PageID,
-			&i.Domain,
-			&i.Language,
-			&i.Configs,
-			&i.Second,
-			&i.Title,
-			&i.Headings,
-			&i.Description,
-			&i.Address,
-			&i.Body,
-			&i.Words,
-			&i.TitleWords,
-			&i.Anchors,
-		); err != nil {
+		var page_id int64
+		if err := rows.Scan(&page_id); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, page_id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -1,21 +1,14 @@
--- Takes waiting terms in the order of their pages, up to a number of pages and of bytes. It locks
--- their rows until the transaction ends, and reads their values under the lock.
+-- Locks waiting pages in their order until the transaction ends, up to a number of pages and of
+-- bytes of terms.
 -- name: KeywordsTake :many
-SELECT
-    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
-    coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
-    coalesce(k.description, '')::text AS description, coalesce(k.address, '')::text AS address,
-    coalesce(k.body, '')::text AS body, k.words, k.title_words, coalesce(k.anchors, '')::text AS anchors
-FROM page_keywords AS k WHERE k.page_id = ANY(ARRAY(
-    SELECT s.page_id FROM (
-        SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
-        FROM (
-            SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.waiting AND w.page_id > @after
-            ORDER BY w.page_id LIMIT @most FOR UPDATE SKIP LOCKED
-        ) AS t
-    ) AS s WHERE s.before < @bytes::bigint
-))
-ORDER BY k.page_id FOR NO KEY UPDATE;
+SELECT s.page_id::bigint AS page_id FROM (
+    SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
+    FROM (
+        SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.waiting AND w.page_id > @after
+        ORDER BY w.page_id LIMIT @most FOR UPDATE SKIP LOCKED
+    ) AS t
+) AS s
+WHERE s.before < @bytes::bigint ORDER BY s.page_id;
 
 -- Returns the stems of terms by the dictionaries of Postgres; {} for a stop word.
 -- name: Stems :many
@@ -57,8 +50,8 @@ SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k
 -- name: KeywordsSaid :many
 SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []);
 
--- Returns the terms of pages, to be indexed again. It locks their rows until the transaction ends.
--- name: KeywordsAgain :many
+-- Returns the terms of pages, to be indexed. It locks their rows until the transaction ends.
+-- name: KeywordsOf :many
 SELECT
     k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
     coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,

@@ -249,15 +249,3 @@ func Plain(body []byte, limits Limits) Page {
 	}
 	return c.plain()
 }
-
-// cutWords cuts a text to at most so many bytes, after a word if possible.
-func cutWords(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	whole := strings.LastIndexByte(text[:most+1], ' ')
-	if whole > 0 {
-		return text[:whole]
-	}
-	return prefix(text, most)
-}

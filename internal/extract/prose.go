@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
 const (
@@ -44,7 +46,7 @@ func (s *sample) of(text string) string {
 		return ""
 	}
 	s.drawn = s.drawn*1_664_525 + 1_013_904_223
-	piece := cutWords(text, due)
+	piece := crawl.CutWords(text, due)
 	s.credit -= len(piece) * s.all / maxProseBytes
 	return piece
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"maps"
-	"math/bits"
 	"net/url"
 	"slices"
 	"strconv"
@@ -109,7 +108,7 @@ type found struct {
 	order uint64 // its first bytes
 	count int
 	// before has the buckets of the preceding terms. any is set if it may follow any term.
-	before [4]uint64
+	before crawl.Buckets
 	any    bool
 	// last is the position of the last occurrence.
 	last int
@@ -123,7 +122,7 @@ func (x *indexer) zone(text string, limit int, tell order) (zone string, words i
 	slices.SortFunc(x.found, func(a, b found) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.term, b.term))
 	})
-	width := widest
+	width := crawl.BucketBits
 	for tell == coarse && width > 1 && len(x.found) < alternativesLeast<<width {
 		width--
 	}
@@ -144,21 +143,12 @@ func (x *indexer) zone(text string, limit int, tell order) (zone string, words i
 	return string(x.out), words
 }
 
-// widest is the number of bits of crawl.BucketOf.
-const widest = 8
-
-func appendBuckets(dst []byte, before [4]uint64, width int) []byte {
+func appendBuckets(dst []byte, before crawl.Buckets, width int) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, 'a'+byte(width-1)) //nolint:gosec // up to 8
-	var told [4]uint64
-	for i, word := range before {
-		for ; word != 0; word &= word - 1 {
-			b := (i*64 + bits.TrailingZeros64(word)) & (1<<width - 1)
-			if told[b/64]&(1<<(b%64)) == 0 {
-				told[b/64] |= 1 << (b % 64)
-				dst = append(dst, digits[b>>4], digits[b&15])
-			}
-		}
+	narrow := before.Narrow(width)
+	for b := range narrow.All {
+		dst = append(dst, digits[b>>4], digits[b&15])
 	}
 	return dst
 }
@@ -244,7 +234,7 @@ func (x *indexer) note(term string, at, before int) {
 	case anything:
 		f.any = true
 	default:
-		f.before[before/64] |= 1 << (before % 64)
+		f.before.Add(uint8(before), crawl.BucketBits) //nolint:gosec // a bucket
 	}
 	if f.last < at { // otherwise a name that is also one term
 		f.count, f.last = f.count+1, at

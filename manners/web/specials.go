@@ -46,19 +46,19 @@ const sitemapPath = "/sitemap.xml"
 
 // addSitemap lists numbered pages, or pages without links to them.
 func (p *Plan) addSitemap(s *site, add func(string, resource)) {
-	listed := []string{"/listed/1", "/listed/2"}
+	var listed []string
 	for n := range s.Listed {
-		if n == 0 {
-			listed = nil
-		}
 		listed = append(listed, fmt.Sprintf("/p/%d", n+1))
+	}
+	if s.Listed == 0 {
+		listed = []string{"/listed/1", "/listed/2"}
+		for _, path := range listed {
+			add(path, resource{})
+		}
 	}
 	var file strings.Builder
 	file.WriteString(`<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
 	for _, path := range listed {
-		if s.Listed == 0 {
-			add(path, resource{})
-		}
 		fmt.Fprintf(&file, "<url><loc>%s</loc><lastmod>2026-01-02</lastmod></url>", p.URL(s.Host, path))
 	}
 	file.WriteString("</urlset>")

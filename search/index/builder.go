@@ -199,7 +199,8 @@ func (r *reader) fill(pieces []piece, words bool) {
 		for ; i < len(pieces) && pieces[i].page == all.page; i++ {
 			all.feat |= pieces[i].field
 			count += int(pieces[i].count)
-			if before.any = before.any || pieces[i].any; words {
+			if words {
+				before.any = before.any || pieces[i].any
 				before.add(pieces[i].before)
 			}
 		}

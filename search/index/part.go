@@ -39,7 +39,7 @@ func (p *part) blocks(key string, within []uint32, grow func(n int), yield func(
 		return yield(e.inline, e.pages)
 	}
 	wanted := e.blocksFor(within)
-	chunks, err := p.batch.get(p.refs(kindPostings, key, wanted))
+	chunks, err := p.batch.get(p.refs(key, wanted))
 	if err != nil {
 		return err
 	}
@@ -58,10 +58,10 @@ func (p *part) blocks(key string, within []uint32, grow func(n int), yield func(
 	return nil
 }
 
-func (p *part) refs(kind crawl.ChunkKind, key string, blocks []int) []crawl.ChunkRef {
+func (p *part) refs(key string, blocks []int) []crawl.ChunkRef {
 	refs := make([]crawl.ChunkRef, len(blocks))
 	for i, n := range blocks {
-		refs[i] = crawl.ChunkRef{Segment: p.segment.ID, Kind: kind, Key: blockKey(key, n)}
+		refs[i] = crawl.ChunkRef{Segment: p.segment.ID, Kind: kindPostings, Key: blockKey(key, n)}
 	}
 	return refs
 }
@@ -73,18 +73,28 @@ func (p *part) phrase(w Way, weight float32, within []uint32) (hits, error) {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p.terms[w.Keys[a]].pages, p.terms[w.Keys[b]].pages) })
+	all, err := intersect(len(order), within, func(n int, within []uint32) (hits, error) {
+		i := order[n]
+		return p.word(w.Keys[i], w.After[i], weight, within)
+	})
+	all.somewhere(w.Once)
+	return all, err
+}
+
+// intersect returns the pages of all n conditions. find returns the pages of one condition, of some
+// pages; nil means all pages. The marks have the least count, and the texts of all conditions.
+func intersect(n int, within []uint32, find func(i int, within []uint32) (hits, error)) (hits, error) {
 	var all hits
-	for n, i := range order {
-		found, err := p.word(w.Keys[i], w.After[i], weight, within)
+	for i := range n {
+		found, err := find(i, within)
 		if err != nil || len(found.pages) == 0 {
 			return hits{}, err
 		}
-		if n > 0 {
+		if i > 0 {
 			found.both(all)
 		}
 		all, within = found, found.pages
 	}
-	all.somewhere(w.Once)
 	return all, nil
 }
 
@@ -112,24 +122,13 @@ func (p *part) way(w Way, weight float32, within []uint32) (hits, error) {
 	return p.phrase(w, weight, within)
 }
 
-// together returns the pages that have all atoms. Their count is the count of the rarest atom, and
-// their texts are the texts with all atoms.
+// together returns the pages that have all atoms.
 func (p *part) together(atoms []Atom, weight float32, within []uint32) (hits, error) {
-	var all hits
-	for n, a := range atoms {
-		found, err := p.atom(a, within)
-		if err != nil || len(found.pages) == 0 {
-			return hits{}, err
-		}
-		if n > 0 {
-			found.both(all)
-		}
-		for i := range found.marks {
-			found.marks[i].weight = weight
-		}
-		all, within = found, found.pages
+	all, err := intersect(len(atoms), within, func(i int, within []uint32) (hits, error) { return p.atom(atoms[i], within) })
+	for i := range all.marks {
+		all.marks[i].weight = weight
 	}
-	return all, nil
+	return all, err
 }
 
 func (p *part) clause(c Clause, within []uint32) (hits, error) {

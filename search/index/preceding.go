@@ -1,8 +1,9 @@
 package index
 
 import (
-	"math/bits"
 	"slices"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
 // precedingMost caps the buckets of a posting. A word with more of them may follow any word.
@@ -11,9 +12,9 @@ const precedingMost = 30
 // preceding holds the buckets of the words before a word on a page. The zero value has no bucket.
 type preceding struct {
 	// width is the number of known bits of each bucket; 0 means no bucket.
-	width uint8
+	width int
 	any   bool
-	set   [4]uint64
+	set   crawl.Buckets
 }
 
 // add adds the buckets of a word in one of the page's texts, as in a crawl.Index.
@@ -21,35 +22,23 @@ func (p *preceding) add(coded string) {
 	if len(coded) == 0 {
 		return
 	}
-	width := coded[0] - 'a' + 1
+	width := int(coded[0]-'a') + 1
 	if p.width == 0 {
 		p.width = width
 	}
 	if width < p.width { // use the smaller width for all texts
-		p.width = width
-		before := p.set
-		p.set = [4]uint64{}
-		for i, word := range before {
-			for ; word != 0; word &= word - 1 {
-				p.put(i*64 + bits.TrailingZeros64(word))
-			}
-		}
+		p.width, p.set = width, p.set.Narrow(width)
 	}
 	for i := 1; i+1 < len(coded); i += 2 {
-		p.put(digit(coded[i])<<4 | digit(coded[i+1]))
+		p.set.Add(digit(coded[i])<<4|digit(coded[i+1]), p.width)
 	}
 }
 
-func (p *preceding) put(bucket int) {
-	bucket &= 1<<p.width - 1
-	p.set[bucket/64] |= 1 << (bucket % 64)
-}
-
-func digit(c byte) int {
+func digit(c byte) uint8 {
 	if c >= 'a' {
-		return int(c-'a'+10) & 15
+		return (c - 'a' + 10) & 15
 	}
-	return int(c-'0') & 15
+	return (c - '0') & 15
 }
 
 // In a posting, a byte with the number of buckets and, in its last bits, their width - 1 comes
@@ -60,20 +49,21 @@ const (
 	anyCoded = precedingMost + 1
 )
 
+// code appends the encoded buckets.
 func (p *preceding) code(dst []byte) []byte {
-	n := 0
-	for _, word := range p.set {
-		n += bits.OnesCount64(word)
+	begin := len(dst)
+	dst = append(dst, anyCoded<<widthBits)
+	if p.any {
+		return dst
 	}
-	if p.any || n > precedingMost {
-		return append(dst, anyCoded<<widthBits)
+	for b := range p.set.All {
+		dst = append(dst, b)
 	}
-	dst = append(dst, byte(n)<<widthBits|(max(p.width, 1)-1))
-	for i, word := range p.set {
-		for ; word != 0; word &= word - 1 {
-			dst = append(dst, byte(i*64+bits.TrailingZeros64(word))) //nolint:gosec // a byte
-		}
+	n := len(dst) - begin - 1
+	if n > precedingMost {
+		return dst[:begin+1]
 	}
+	dst[begin] = byte(n<<widthBits | (max(p.width, 1) - 1)) //nolint:gosec // a byte, as n is at most precedingMost
 	return dst
 }
 

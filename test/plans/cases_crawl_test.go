@@ -101,7 +101,10 @@ func crawlCases(changing changes) {
 	}
 	changing["Keywords"] = func(t *testing.T, c change) {
 		ctx := t.Context()
-		taken, err := c.q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: 100, Most: 250, Bytes: 4 << 20})
+		pages, err := c.q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: 100, Most: 250, Bytes: 4 << 20})
+		require.NoError(t, err)
+		require.Len(t, pages, 250)
+		taken, err := c.q.KeywordsOf(ctx, pages)
 		require.NoError(t, err)
 		require.Len(t, taken, 250)
 		stems, err := c.q.Stems(ctx, dbsqlc.StemsParams{
@@ -109,14 +112,12 @@ func crawlCases(changing changes) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, [][]string{{"harbour"}, {}, {"harbours"}}, stems)
-		var pages []int64
 		var domains []string
 		for _, k := range taken {
-			pages, domains = append(pages, k.PageID), append(domains, k.Domain)
+			domains = append(domains, k.Domain)
 		}
 		c.ok(c.q.KeywordsFacts(ctx, dbsqlc.KeywordsFactsParams{Pages: pages, Domains: domains}))
 		c.done(c.q.KeywordsIndexed(ctx, dbsqlc.KeywordsIndexedParams{Pages: pages, Version: 2}))
-		c.ok(c.q.KeywordsAgain(ctx, pages))
 		c.ok(c.q.KeywordsSaid(ctx, pages))
 		c.done(c.q.KeywordsCalled(ctx, dbsqlc.KeywordsCalledParams{Pages: pages, Anchors: slices.Repeat([]string{"harbour:1"}, len(pages)), Version: 2}))
 		given, err := c.q.KeywordsGiveUp(ctx, 10_000)

@@ -1,8 +1,9 @@
 package wait_test
 
 import (
-	"os"
-	"os/exec"
+	"fmt"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,7 +12,18 @@ import (
 	"github.com/mosey-web/mosey/test/wait"
 )
 
-const inner = "MOSEY_TEST_WAIT"
+// failing is a test that fails, and keeps its message.
+type failing struct {
+	testing.TB
+
+	message string
+}
+
+func (*failing) Helper() {}
+
+func (f *failing) Errorf(format string, args ...any) { f.message += fmt.Sprintf(format, args...) }
+
+func (*failing) FailNow() { runtime.Goexit() }
 
 // A failure within the condition ends the test at once, with its own message.
 func TestUntil(t *testing.T) {
@@ -20,27 +32,22 @@ func TestUntil(t *testing.T) {
 	wait.Until(t, func() bool { calls++; return calls == 3 }, time.Minute, time.Millisecond)
 	require.Equal(t, 3, calls)
 
-	for name, message := range map[string]string{"Fails": "within the condition", "Never": "did not hold within 1ms"} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=TestInner/"+name)
-		cmd.Env = append(os.Environ(), inner+"=1")
-		out, err := cmd.CombinedOutput()
-		require.Error(t, err)
-		require.Contains(t, string(out), message)
+	for message, run := range map[string]func(*failing){
+		"within the condition": func(f *failing) {
+			wait.Until(f, func() bool { require.Fail(f, "within the condition"); return false }, time.Hour, time.Second)
+		},
+		"did not hold within 1ms": func(f *failing) {
+			wait.Until(f, func() bool { return false }, time.Millisecond, time.Millisecond)
+		},
+	} {
+		f, ended := &failing{TB: t}, true
+		var running sync.WaitGroup
+		running.Go(func() {
+			run(f)
+			ended = false
+		})
+		running.Wait()
+		require.True(t, ended)
+		require.Contains(t, f.message, message)
 	}
-}
-
-// TestInner fails, for TestUntil.
-func TestInner(t *testing.T) {
-	t.Parallel()
-	if os.Getenv(inner) == "" {
-		t.Skip("TestUntil runs it")
-	}
-	t.Run("Fails", func(t *testing.T) {
-		t.Parallel()
-		wait.Until(t, func() bool { require.Fail(t, "within the condition"); return false }, time.Hour, time.Second)
-	})
-	t.Run("Never", func(t *testing.T) {
-		t.Parallel()
-		wait.Until(t, func() bool { return false }, time.Millisecond, time.Millisecond)
-	})
 }
