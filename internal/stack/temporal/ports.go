@@ -6,12 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strconv"
-	"time"
 
-	"github.com/gofrs/flock"
 	"go.temporal.io/server/common/primitives"
 )
 
@@ -40,58 +36,39 @@ func portOf(listener net.Listener) int {
 	return listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
 }
 
-// awaitTurn waits while another Mosey of this user chooses its ports: the server panics if a chosen
-// port is taken. The lock ends with the process.
-func awaitTurn(ctx context.Context, file string) (release func() error, err error) {
-	const retry = 50 * time.Millisecond
-	lock := flock.New(file)
-	if _, err := lock.TryLockContext(ctx, retry); err != nil {
-		return nil, fmt.Errorf("wait for a turn to choose ports: %w", err)
-	}
-	return lock.Unlock, nil
-}
-
-// turnFile returns the file to lock, shared by all data directories of this user. Without a folder
-// that only this user can write to, it is in the data directory. Then a start may rarely fail.
-func turnFile(dir string) string {
-	const name = "ports.lock"
-	if cache, err := os.UserCacheDir(); err == nil {
-		cache = filepath.Join(cache, "mosey")
-		if err := os.MkdirAll(cache, 0o700); err == nil && writable(filepath.Join(cache, name)) {
-			return filepath.Join(cache, name)
-		}
-	}
-	return filepath.Join(dir, name)
-}
-
-// writable reports whether a file can be opened for writing, or created.
-func writable(path string) bool {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	return err == nil && file.Close() == nil
-}
-
-type ports map[primitives.ServiceName]int
+// listeners contains the listener of each service. The server would choose a port, close it and listen
+// again: another program could take the port in between, and the server would panic.
+type listeners map[primitives.ServiceName]net.Listener
 
 var serviceNames = []primitives.ServiceName{
 	primitives.FrontendService, primitives.HistoryService,
 	primitives.MatchingService, primitives.WorkerService,
 }
 
-// choosePorts finds distinct ports for the server, by holding all until all are known. frontend is
-// the port of its API, or 0. awaitTurn excludes other Moseys until the server listens.
-func choosePorts(ctx context.Context, frontend int) (p ports, err error) {
-	p = make(ports)
+// listenForServices opens a listener for each service. frontend is the port of the server's API, or 0.
+func listenForServices(ctx context.Context, frontend int) (listeners, error) {
+	all := make(listeners)
 	for _, name := range serviceNames {
 		chosen, usual := 0, 0
 		if name == primitives.FrontendService {
 			chosen, usual = frontend, FrontendPortDefault
 		}
-		listener, listenErr := listen(ctx, chosen, usual)
-		if listenErr != nil {
-			return nil, errors.Join(err, listenErr)
+		listener, err := listen(ctx, chosen, usual)
+		if err != nil {
+			return nil, errors.Join(err, all.close())
 		}
-		defer func() { err = errors.Join(err, listener.Close()) }()
-		p[name] = portOf(listener)
+		all[name] = listener
 	}
-	return p, nil
+	return all, nil
+}
+
+// close closes the listeners that no service has closed.
+func (l listeners) close() error {
+	var errs []error
+	for _, listener := range l {
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }

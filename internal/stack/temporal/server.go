@@ -56,42 +56,44 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := createNamespace(store, cfg.SearchAttributes); err != nil {
 		return nil, err
 	}
-	release, err := awaitTurn(ctx, turnFile(cfg.Dir))
+	listeners, err := listenForServices(ctx, cfg.Port)
 	if err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
-	s, err := start(ctx, cfg, store)
-	return s, errors.Join(err, release())
+	s, err := start(ctx, cfg, store, listeners)
+	if err != nil {
+		return nil, fmt.Errorf("start Temporal: %w", errors.Join(err, listeners.close()))
+	}
+	return s, nil
 }
 
-func start(ctx context.Context, cfg Config, store *config.SQL) (*Server, error) {
-	p, err := choosePorts(ctx, cfg.Port)
-	if err != nil {
-		return nil, fmt.Errorf("start Temporal: %w", err)
-	}
+func start(ctx context.Context, cfg Config, store *config.SQL, l listeners) (_ *Server, err error) {
 	stopping, stop := context.WithCancel(context.Background())
-	s := &Server{address: address(p[primitives.FrontendService]), calls: &shortcut{}, polls: polls{stopping: stopping, stop: stop}}
-	if s.server, err = s.newServer(store, p, cfg); err != nil {
-		return nil, fmt.Errorf("start Temporal: %w", err)
+	s := &Server{
+		address: l[primitives.FrontendService].Addr().String(), calls: &shortcut{},
+		polls: polls{stopping: stopping, stop: stop},
+	}
+	if s.server, err = s.newServer(store, l, cfg); err != nil {
+		return nil, err
 	}
 	if err := s.server.Start(); err != nil {
-		return nil, fmt.Errorf("start Temporal: %w", err)
+		return nil, err
 	}
 	err = awaitNamespace(ctx, s.address, cfg.SearchAttributes)
 	if err == nil && !cfg.NoUI {
 		err = s.startUI(ctx, cfg)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start Temporal: %w", err), s.Stop())
+		return nil, errors.Join(err, s.Stop())
 	}
 	return s, nil
 }
 
-func (s *Server) newServer(store *config.SQL, p ports, cfg Config) (temporal.Server, error) {
-	return temporal.NewServerFx(services(s.calls),
-		temporal.WithConfig(serverConfig(store, p)),
+func (s *Server) newServer(store *config.SQL, l listeners, cfg Config) (temporal.Server, error) {
+	return temporal.NewServerFx(services(s.calls, l),
+		temporal.WithConfig(serverConfig(store, l)),
 		temporal.ForServices(temporal.DefaultServices),
-		temporal.WithStaticHosts(staticHosts(p)),
+		temporal.WithStaticHosts(staticHosts(l)),
 		temporal.WithLogger(logger{cfg.Logger}),
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -121,48 +120,45 @@ func TestStopDoesNotWaitForPolls(t *testing.T) {
 	require.NotContains(t, log.String(), "Drain time expired")
 }
 
-func TestTurn(t *testing.T) {
+// A port that is chosen, closed and listened on again can be taken by another program in between,
+// with which the server panics.
+func TestServicesServeOnTheListenersThatWereOpened(t *testing.T) {
 	t.Parallel()
-
-	t.Run("IsTakenByOneAtATime", func(t *testing.T) {
-		t.Parallel()
-		file := filepath.Join(t.TempDir(), "ports.lock")
-		release, err := awaitTurn(t.Context(), file)
-		require.NoError(t, err)
-		second := make(chan error, 1)
-		go func() {
-			release, err := awaitTurn(t.Context(), file)
-			if err == nil {
-				err = release()
+	dir := t.TempDir()
+	path, err := prepareDatabase(t.Context(), dir)
+	require.NoError(t, err)
+	store := storeConfig(path)
+	require.NoError(t, createNamespace(store, nil))
+	opened, err := listenForServices(t.Context(), 0)
+	require.NoError(t, err)
+	var accepted sync.Map
+	counted := make(listeners)
+	for name, listener := range opened {
+		counted[name] = observedListener{Listener: listener, accepting: func() { accepted.Store(name, true) }}
+	}
+	server, err := start(t.Context(), Config{Dir: dir, NoUI: true, Logger: slog.New(slog.DiscardHandler)}, store, counted)
+	require.NoError(t, err)
+	wait.Until(t, func() bool {
+		for name := range counted {
+			if _, ok := accepted.Load(name); !ok {
+				return false
 			}
-			second <- err
-		}()
-		select {
-		case err := <-second:
-			require.FailNow(t, "two have the turn", "%v", err)
-		case <-time.After(200 * time.Millisecond):
 		}
-		require.NoError(t, release())
-		require.NoError(t, <-second)
-	})
-
-	t.Run("CannotBeKeptByAnotherUser", func(t *testing.T) {
-		t.Parallel()
-		file := turnFile(t.TempDir())
-		require.True(t, writable(file))
-		stat, err := os.Stat(filepath.Dir(file))
-		require.NoError(t, err)
-		require.Zero(t, stat.Mode().Perm()&0o022, "%s is writable by others", filepath.Dir(file))
-	})
+		return true
+	}, time.Minute, time.Millisecond)
+	require.NoError(t, server.Stop())
+	for name, listener := range opened {
+		require.ErrorIs(t, listener.Close(), net.ErrClosed, name)
+	}
 }
 
-func TestTurnWithoutACache(t *testing.T) {
-	for name, cache := range map[string]string{"Unset": "", "NotADirectory": "/dev/null", "ReadOnly": "/proc"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv("XDG_CACHE_HOME", cache)
-			t.Setenv("HOME", cache)
-			dir := t.TempDir()
-			require.Equal(t, filepath.Join(dir, "ports.lock"), turnFile(dir))
-		})
-	}
+type observedListener struct {
+	net.Listener
+
+	accepting func()
+}
+
+func (l observedListener) Accept() (net.Conn, error) {
+	l.accepting()
+	return l.Listener.Accept()
 }

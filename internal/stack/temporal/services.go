@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"net"
 	"slices"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -22,15 +23,16 @@ import (
 	"go.temporal.io/server/service/history"
 	"go.temporal.io/server/service/history/replication"
 	"go.temporal.io/server/service/matching"
+	"go.temporal.io/server/service/worker"
 	"go.temporal.io/server/temporal"
 	"go.uber.org/fx"
 	"google.golang.org/grpc"
 )
 
-// services is temporal.TopLevelModule with the shortcut between its services.
-func services(s *shortcut) fx.Option {
+// services is temporal.TopLevelModule with the shortcut between its services, and with our listeners.
+func services(s *shortcut, l listeners) fx.Option {
 	return fx.Options(
-		fx.Supply(s),
+		fx.Supply(s, l),
 		fx.Provide(
 			temporal.NewServerFxImpl,
 			temporal.ServerOptionsProvider,
@@ -39,7 +41,7 @@ func services(s *shortcut) fx.Option {
 			newHistory,
 			newMatching,
 			newFrontend,
-			temporal.WorkerServiceProvider,
+			newWorker,
 			temporal.ApplyClusterMetadataConfigProvider,
 		),
 		dynamicconfig.Module,
@@ -55,8 +57,8 @@ func services(s *shortcut) fx.Option {
 }
 
 // newHistory is temporal.HistoryServiceProvider with the shortcut.
-func newHistory(params temporal.ServiceProviderParamsCommon, s *shortcut) (temporal.ServicesGroupOut, error) {
-	return newService(params, s, primitives.HistoryService,
+func newHistory(params temporal.ServiceProviderParamsCommon, s *shortcut, l listeners) (temporal.ServicesGroupOut, error) {
+	return newService(params, s, l, primitives.HistoryService,
 		history.QueueModule,
 		history.Module,
 		replication.Module,
@@ -67,8 +69,8 @@ func newHistory(params temporal.ServiceProviderParamsCommon, s *shortcut) (tempo
 }
 
 // newMatching is temporal.MatchingServiceProvider with the shortcut.
-func newMatching(params temporal.ServiceProviderParamsCommon, s *shortcut) (temporal.ServicesGroupOut, error) {
-	return newService(params, s, primitives.MatchingService,
+func newMatching(params temporal.ServiceProviderParamsCommon, s *shortcut, l listeners) (temporal.ServicesGroupOut, error) {
+	return newService(params, s, l, primitives.MatchingService,
 		matching.Module,
 		fx.Invoke(func(lc fx.Lifecycle, handler *matching.Handler, p service.GrpcServerOptionsParams) {
 			s.serve(lc, &matchingservice.MatchingService_ServiceDesc, handler, interceptors(p)...)
@@ -77,8 +79,8 @@ func newMatching(params temporal.ServiceProviderParamsCommon, s *shortcut) (temp
 }
 
 // newFrontend is temporal.FrontendServiceProvider with the shortcut.
-func newFrontend(params temporal.ServiceProviderParamsCommon, s *shortcut) (temporal.ServicesGroupOut, error) {
-	return newService(params, s, primitives.FrontendService,
+func newFrontend(params temporal.ServiceProviderParamsCommon, s *shortcut, l listeners) (temporal.ServicesGroupOut, error) {
+	return newService(params, s, l, primitives.FrontendService,
 		fx.Supply(params.CustomFrontendInterceptors),
 		fx.Decorate(func() authorization.ClaimMapper { return params.ClaimMapper }),
 		fx.Decorate(func() log.SnTaggedLogger {
@@ -91,12 +93,20 @@ func newFrontend(params temporal.ServiceProviderParamsCommon, s *shortcut) (temp
 	)
 }
 
-// newService builds one service, which uses the shortcut to the others.
+// newWorker is temporal.WorkerServiceProvider.
+func newWorker(params temporal.ServiceProviderParamsCommon, s *shortcut, l listeners) (temporal.ServicesGroupOut, error) {
+	return newService(params, s, l, primitives.WorkerService, worker.Module)
+}
+
+// newService builds one service, which serves on its listener and uses the shortcut to the others.
 func newService(
-	params temporal.ServiceProviderParamsCommon, s *shortcut, name primitives.ServiceName, modules ...fx.Option,
+	params temporal.ServiceProviderParamsCommon, s *shortcut, l listeners, name primitives.ServiceName, modules ...fx.Option,
 ) (temporal.ServicesGroupOut, error) {
 	options := append([]fx.Option{params.GetCommonServiceOptions(name)}, modules...)
-	app := fx.New(append(options, fx.Decorate(s.dialOptions))...)
+	app := fx.New(append(options,
+		fx.Decorate(s.dialOptions),
+		fx.Decorate(func() net.Listener { return l[name] }),
+	)...)
 	return temporal.NewService(app, name, params.Logger), app.Err()
 }
 

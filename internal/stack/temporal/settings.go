@@ -17,12 +17,12 @@ const (
 	clusterID = "mosey"
 )
 
-func serverConfig(store *config.SQL, p ports) *config.Config {
+func serverConfig(store *config.SQL, l listeners) *config.Config {
 	const archivalOff = "disabled"
-	frontend := address(p[primitives.FrontendService])
+	frontend := l[primitives.FrontendService].Addr().String()
 	services := make(map[string]config.Service)
-	for name, port := range p {
-		services[string(name)] = config.Service{RPC: config.RPC{GRPCPort: port, BindOnIP: loopback}}
+	for name, listener := range l {
+		services[string(name)] = config.Service{RPC: config.RPC{GRPCPort: portOf(listener), BindOnIP: loopback}}
 	}
 	return &config.Config{
 		Global: config.Global{
@@ -68,10 +68,10 @@ func serverConfig(store *config.SQL, p ports) *config.Config {
 	}
 }
 
-func staticHosts(p ports) map[primitives.ServiceName]static.Hosts {
+func staticHosts(l listeners) map[primitives.ServiceName]static.Hosts {
 	hosts := make(map[primitives.ServiceName]static.Hosts)
-	for name, port := range p {
-		hosts[name] = static.SingleLocalHost(address(port))
+	for name, listener := range l {
+		hosts[name] = static.SingleLocalHost(listener.Addr().String())
 	}
 	return hosts
 }
