@@ -8,7 +8,8 @@ import (
 )
 
 // BenchmarkSubnet measures 300 domains of two subnets (/24) at a delay of a second each,
-// without subnet_delay and with two. docs/politeness.md has the result.
+// without subnet_delay and with two. On two cores and without ip_delay it gave 265 pages/s. With a
+// subnet_delay of 50 ms it gave 5 of the 40 pages/s that this allows, because the domains poll.
 func BenchmarkSubnet(b *testing.B) {
 	for _, delay := range []time.Duration{0, time.Millisecond, 50 * time.Millisecond} {
 		b.Run("subnet_delay="+delay.String(), func(b *testing.B) {
