@@ -216,7 +216,7 @@ var operationsNumbers = numbersOf{
 		"code 0 at most [5 seconds] after": follows, "Kubernetes allows [30 seconds].": anothers,
 		"effect within some [ten seconds].": follows, "and [20 seconds], because its requests": follows,
 		"A pod has [30 seconds] to end": anothers,
-		"each: [1.3 GB]. The": follows, "requested again, every [30 seconds] at most": follows,
+		"each: [1.3 GB]. The":           follows, "requested again, every [30 seconds] at most": follows,
 		"near [100 pages]/s": measured, "which is [1,000 domains] at": follows, "at a delay of [10 s]. With": example,
 		"(about [130 MB]), models": measured, "languages ([76 MB] if": measured, "is [173 MB],": measured, "is [305 MB]. The": measured,
 	},

@@ -270,7 +270,6 @@ var notRun = map[string]string{
 	"docs/export.md: SELECT completed_at, run, outcome, status_code, duration_ms":                                                                 "is for DuckDB",
 	"docs/export.md: SELECT p.title, l.anchor, l.from_url":                                                                                        "is for DuckDB",
 	"docs/identity.md: mosey identity directory --sign keys --signature-agent https://crawler.example.org --headers headers.txt > directory.json": "needs a directory of keys",
-	"docs/images.md: export AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=…":                                                                          "needs a bucket",
 	"docs/moving.md: mosey up --no-worker":                                                                                                        "moves to a cluster by hand, in steps",
 	"docs/moving.md: mosey --data-dir ./home up --no-worker":                                                                                      "the same",
 	"docs/moving.md: DATABASE_URL=… mosey restore --database 2h":                                                                                  "leaves the address to the reader",
