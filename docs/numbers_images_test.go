@@ -24,11 +24,9 @@ var imagesNumbers = numbersOf{
 
 var exportNumbers = numbersOf{
 	other: map[string]string{
-		"10 million links between [500,000 pages]. On": example, "which the [20,000 pages] of the last": example,
-		"| 5.7 | [89 MB] |": measured, "| 89 MB | [70 MB] |": measured, "| 353 | [32 MB] |": measured,
-		"| 32 MB | [24 MB] |": measured, "| 202 | [33 MB] |": measured, "| 33 MB | [25 MB] |": measured,
-		"| 18.8 | [104 MB] |": measured, "| 104 MB | [65 MB] |": measured, "| 499 | [40 MB] |": measured,
-		"| 40 MB | [35 MB] |": measured, "| 317 | [41 MB] |": measured, "| 41 MB | [35 MB] |": measured,
+		"10 million links between [500,000 pages], on": example,
+		"| 5.7 | [89 MB] |":                            measured, "| 353 | [32 MB] |": measured, "| 202 | [33 MB] |": measured,
+		"| 18.8 | [104 MB] |": measured, "| 499 | [40 MB] |": measured, "| 317 | [41 MB] |": measured,
 		"yes | [64 bits] in hexadecimal": anothers, // a SimHash of 64 bits is the published kind
 	},
 }
