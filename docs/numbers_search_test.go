@@ -22,8 +22,8 @@ var searchNumbers = numbersOf{
 	other: map[string]string{
 		"From [five words] on, pages may lack": follows, "In a page of [200 words], 24": measured,
 		"page with [ten times] the PageRank is": follows, "needs some [60 bytes] for each": measured,
-		"up to [three times] as much with garbage": measured, "garbage. [1,000,000 domains] with": measured,
-		"links take [5.6 minutes] the first": measured, "Xapian on [3,206 pages] of": measured,
+		"up to [three times] as much with garbage": measured, "ranking of [1,000,000 domains] with": measured,
+		"takes [5.6 minutes].": measured, "Xapian on [3,206 pages] of": measured,
 		"[300,000 pages] of 300 words": measured, "takes [1.15 ms] a page": measured, "[2,145 bytes] a page,": measured,
 		"two of them | [19 ms]; 13": measured, "19 ms; [13 ms] |": measured, "| [44 ms]; 40": measured, "44 ms; [40 ms] |": measured,
 		"in quotes | [3 ms] |": measured, "| 3 ms | [21 ms] |": measured,

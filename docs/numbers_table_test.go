@@ -180,16 +180,16 @@ var politenessNumbers = numbersOf{
 
 var operationsNumbers = numbersOf{
 	compared: []claim{
-		{"- **Temporal** keeps closed workflows for [7 days].", "internal/stack/temporal.retention"},
-		{"which keeps closed workflows for [7 days], and", "internal/stack/temporal.retention"},
+		{"- **Temporal** retains closed workflows for [7 days].", "internal/stack/temporal.retention"},
+		{"which retains closed workflows for [7 days].", "internal/stack/temporal.retention"},
 		{"Requests in flight have [20 seconds] to end", "cmd/internal/wiring/wiring.go: default:\"20s\" expert:\"\""},
-		{"share of the limit every [five seconds].", "cmd/internal/wiring.renewSpan"},
+		{"renews its share every [five seconds].", "cmd/internal/wiring.renewSpan"},
 		{"A share expires after [15 seconds].", "db/functions/workers.sql: 15000 END"},
 		{"as lost after [30 seconds] of silence", "db.vanishedAfter"},
 		{"to another worker [three minutes] after", "workflows.heartbeatTimeout"},
 		{"up to [16 connections].", "db.PoolConnsDefault"},
 		{"that is reported [ten times] or more", "internal/stack/trouble.lastsTimes"},
-		{"or more over [three minutes] without", "internal/stack/trouble.lastsFor"},
+		{"or more over [three minutes].", "internal/stack/trouble.lastsFor"},
 		{"An image of more than [64 KiB] is in", "internal/fetch.shareFree"},
 		{"of at most [20 MB] each", "crawl/kinds/kinds.go: MaxBytes: 20_000_000, Large: true, Takes: image"},
 		{"unreachable for less than [three minutes].", "internal/network.doubt"},
@@ -203,8 +203,6 @@ var operationsNumbers = numbersOf{
 		{"counts as [10 MB] until", "internal/fetch.MaxBodyBytesDefault"},
 		{"a DOM of at most [50,000 tags]", "internal/extract.MaxDOMTagsDefault"},
 		{"decoding of images | [320 MB] in all", "internal/picture/picture.go: limits.MaxMemory = 320_000_000"},
-		{"the worker exceeds [175 MB] or", "tools/sizes: bytes_most=175000000"},
-		{"or [85 modules].", "tools/sizes: modules_most=85"},
 		{"but at least [5 minutes] and at most an hour", "internal/dns.ttlLeast"},
 		{"| 1 to [5 minutes] |", "internal/dns.denialMost"},
 		{"| up to [24 hours] beyond", "internal/dns.staleMost"},
@@ -218,7 +216,7 @@ var operationsNumbers = numbersOf{
 		"A pod has [30 seconds] to end": anothers,
 		"each: [1.3 GB]. The":           follows, "requested again, every [30 seconds] at most": follows,
 		"near [100 pages]/s": measured, "which is [1,000 domains] at": follows, "at a delay of [10 s]. With": example,
-		"(about [130 MB]), models": measured, "languages ([76 MB] if": measured, "is [173 MB],": measured, "is [305 MB]. The": measured,
+		"(about [130 MB]), models": measured, "languages ([76 MB] if": measured,
 	},
 }
 
