@@ -25,6 +25,6 @@ var imagesNumbers = numbersOf{
 var exportNumbers = numbersOf{
 	other: map[string]string{
 		"heap of 32 to [104 MB]. A": measured, "link takes [6 bytes] in": measured, "19, 499 and [317 bytes] (": measured,
-		"yes | [64 bits] in hexadecimal":  anothers, // a SimHash of 64 bits is the published kind
+		"yes | [64 bits] in hexadecimal": anothers, // a SimHash of 64 bits is the published kind
 	},
 }

@@ -183,7 +183,6 @@ var operationsNumbers = numbersOf{
 		{"- **Temporal** retains closed workflows for [7 days].", "internal/stack/temporal.retention"},
 		{"which retains closed workflows for [7 days].", "internal/stack/temporal.retention"},
 		{"Requests in flight have [20 seconds] to end", "cmd/internal/wiring/wiring.go: default:\"20s\" expert:\"\""},
-		{"renews its share every [five seconds].", "cmd/internal/wiring.renewSpan"},
 		{"A share expires after [15 seconds].", "db/functions/workers.sql: 15000 END"},
 		{"as lost after [30 seconds] of silence", "db.vanishedAfter"},
 		{"to another worker [three minutes] after", "workflows.heartbeatTimeout"},
@@ -212,7 +211,7 @@ var operationsNumbers = numbersOf{
 	},
 	other: map[string]string{
 		"code 0 at most [5 seconds] after": follows, "Kubernetes allows [30 seconds].": anothers,
-		"effect within some [ten seconds].": follows, "and [20 seconds], because its requests": follows,
+		"effect within some [ten seconds].": follows, "renews its share every [five seconds].": follows, "and [20 seconds], because its requests": follows,
 		"A pod has [30 seconds] to end": anothers,
 		"each: [1.3 GB]. The":           follows, "requested again, every [30 seconds] at most": follows,
 		"near [100 pages]/s": measured, "which is [1,000 domains] at": follows, "at a delay of [10 s]. With": example,

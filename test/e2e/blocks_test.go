@@ -257,7 +257,6 @@ var refusedLines = map[string]string{
 var notRun = map[string]string{
 	"go ":      "a build, a test or a benchmark, and some need an hour",
 	"git ":     "changes a repository",
-	"apt-get ": "installs packages on the machine",
 	"docker ":  "needs a daemon; docker/ has tests of what the files say",
 	"kubectl ": "needs a cluster; docker/ has tests of what the files say",
 	"tctl ":    "cannot be had from Go's module proxy; TestSeedByTemporalCommand compares it",

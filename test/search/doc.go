@@ -16,7 +16,7 @@
 //   - rare: three words of the text, each of them on 2 to 20 pages
 //   - identifier: a name that only one page defines, such as os.path.join
 //
-// The queries of people (testdata/people.tsv) were written before the results were known, and the
-// results were graded by hand from 0 to 3 (testdata/grades.tsv). -judge.pool FILE writes results
-// without a grade, which count as 0.
+// The queries of people (testdata/people.tsv) were written before the results were known. The
+// results were graded by hand from 0 to 3 (testdata/grades.tsv). -judge.pool FILE writes the
+// results without a grade, which count as 0.
 package search
