@@ -26,12 +26,10 @@ var claims = map[string]numbersOf{
 	"README.md": {
 		compared: []claim{
 			{"waits [10 seconds] between two requests", "setting delay"},
-			{"elsewhere a line every [10 seconds]", "cmd/mosey/command.PlainEvery"},
 		},
 		other: map[string]string{
 			"about [5 minutes] on two cores": measured, "and [5 GB] of disk": measured,
-			"waits 10 seconds between [two requests]":  inWords,
-			"asks each every [10 seconds] at the most": follows,
+			"waits 10 seconds between [two requests]": inWords,
 		},
 	},
 	"docs/politeness.md": politenessNumbers,
@@ -79,6 +77,7 @@ var claims = map[string]numbersOf{
 			{"A page is due [7 days] after", "crawl/recrawl/history.go: firstDays = 7.0"},
 			{"closed for more than [five minutes], it has", "crawl/politeness.BackoffMax"}, // decide.IdleMost
 			{"once [eight pages] of the pattern", "db/functions/patterns.sql: p_seen >= 8"},
+			{"prints a line every [10 seconds]. Ctrl-C", "cmd/mosey/command.PlainEvery"},
 		},
 		other: map[string]string{"delay between any [two requests] to": inWords},
 	},
