@@ -38,10 +38,7 @@ var backupsNumbers = numbersOf{
 		{"not stored yet, at most [256 MiB] and", "cmd/mosey/backup.partBytes"},
 	},
 	other: map[string]string{
-		"| 10⁵ | [173 MB] |": measured, "| [0.9 s], 27": measured, "0.9 s, [27 MB] |": measured,
-		"| [1.4 s], 13": measured, "1.4 s, [13 MB] |": measured, "13 MB | [1.8 s] |": measured,
-		"1.8 s | [5.3 s] |": measured, "| 10⁶ | [1.37 GB] |": measured, "| [5.2 s], 182": measured,
-		"5.2 s, [182 MB] |": measured, "| [6.5 s], 107": measured, "6.5 s, [107 MB] |": measured,
-		"107 MB | [9.3 s] |": measured, "9.3 s | [12.7 s] |": measured,
+		"of files took [5.2 s] and": measured, "and [182 MB], and": measured, "`_______` [6.5 s] and": measured,
+		"and [107 MB].": measured, "The restore took [9.3 s], and": measured, "`__________` [12.7 s].": measured,
 	},
 }

@@ -45,11 +45,11 @@ var claims = map[string]numbersOf{
 	},
 	"docs/traces.md": {
 		compared: []claim{
-			{"A URL is cut to [2,000 bytes].", "internal/request.tracedURL"},
+			{"A URL is cut to [2,000 bytes] and", "internal/request.tracedURL"},
 			{"takes up to [three seconds] to send", "cmd/internal/telemetry.flushSpan"},
 		},
 		other: map[string]string{
-			"A crawl of [100 pages]/s makes": example, "reads between [two requests] is": inWords,
+			"A crawl of [100 pages]/s makes": example, "an activity between [two requests].": inWords,
 			"in the background, every [five seconds] or": anothers,
 		},
 	},
