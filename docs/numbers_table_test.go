@@ -41,7 +41,7 @@ var claims = map[string]numbersOf{
 			{"tries again for up to [ten minutes].", "db.lockPatience"},
 			{"notices it within [15 seconds].", "cmd/internal/wiring.schemaEvery"},
 		},
-		other: map[string]string{"have been gone for [five minutes], is": anothers}, // Temporal's
+		other: map[string]string{"have been gone for [five minutes]. Temporal": anothers}, // Temporal's
 	},
 	"docs/traces.md": {
 		compared: []claim{
