@@ -79,7 +79,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 			requireOwnTrouble(t, err)
 		}
 		require.Equal(t, 1, b.asked("/a.png"), "nothing is asked for that cannot be kept")
-		require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND skipped = 'taken back'"))
+		require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND skipped = 'undone'"))
 		require.Zero(t, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND outcome = 'failed'"))
 
 		require.NoError(t, os.Remove(dir))

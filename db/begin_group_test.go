@@ -46,7 +46,7 @@ func TestBeginInGroups(t *testing.T) {
 		told[i] = fmt.Sprintf("%s %t %s %t", names[i], l.Granted, l.Reason, l.Wait > longHold/2)
 	}
 	require.Equal(t, []string{
-		"free true  false", "paused false pause false", "busy false in flight true", "stale false stale false",
+		"free true  false", "paused false pause false", "busy false in flight true", "stale false not pending false",
 		"dead true  false", "given-up false stale false",
 	}, told)
 	require.Equal(t, []string{"busy.example", "dead.example", "free.example"},
@@ -104,10 +104,10 @@ func TestBeginAfterABudgetWasSet(t *testing.T) {
 	b.exec(t, `UPDATE crawl_runs SET settings = settings || '{"max_pages": 0}'`)
 	lease, err := b.Begin(t.Context(), alone)
 	require.NoError(t, err)
-	require.Equal(t, crawl.Lease{Reason: "stale"}, lease)
+	require.Equal(t, crawl.Lease{Reason: "not pending"}, lease)
 	leases, errs := b.BeginTogether(t.Context(), together)
 	require.NoError(t, errs[0])
-	require.Equal(t, crawl.Lease{Reason: "stale"}, leases[0])
+	require.Equal(t, crawl.Lease{Reason: "not pending"}, leases[0])
 	require.Zero(t, one[int](t, b, "SELECT sum(pages_started) FROM run_domains"))
 }
 
@@ -133,7 +133,7 @@ func TestBeginInGroupsOnSharedAddresses(t *testing.T) {
 		require.Equal(t, reasons.IP, l.Reason)
 		require.Equal(t, delay+time.Duration(i)*apart(delay), l.Wait, "a place each")
 	}
-	require.Equal(t, crawl.Lease{Reason: "stale"}, leases[3])
+	require.Equal(t, crawl.Lease{Reason: "not pending"}, leases[3])
 	require.Equal(t, []string{"domain:a.example", "ip:192.0.2.1"},
 		column[string](t, b, "SELECT key FROM politeness_slots WHERE holder IS NOT NULL ORDER BY 1"),
 		"what was not begun leaves its slots free")

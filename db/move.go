@@ -39,7 +39,7 @@ func (s *Store) MoveCrawls(ctx context.Context, crawls []report.MovedCrawl) (mov
 	}
 	return retryConflicts(ctx, "delete moved crawls", func() (int64, error) {
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, "SET LOCAL mosey.forgets = 'crawls'")
+			_, err := tx.Exec(ctx, "SET LOCAL mosey.allow_delete = 'crawls'")
 			if err == nil {
 				moved, err = s.q.WithTx(tx).CrawlsMove(ctx, p)
 			}

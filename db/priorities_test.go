@@ -74,13 +74,13 @@ func TestPriorities(t *testing.T) {
 		b.exec(t, "UPDATE run_domains SET priority = 1 WHERE domain = 'great.example'")
 		require.Equal(t, []string{"great.example"}, b.claim(t, 1))
 		b.exec(t, "UPDATE run_domains SET pages_started = 2 WHERE domain = 'great.example'")
-		require.False(t, b.end(t, "great.example", "yields"), "nobody waits as far as is known")
+		require.False(t, b.end(t, "great.example", "yielded"), "nobody waits as far as is known")
 		require.NoError(t, b.CrowdRun(t.Context(), b.run.ID, true))
-		require.True(t, b.end(t, "great.example", "yields"))
+		require.True(t, b.end(t, "great.example", "yielded"))
 		require.Equal(t, []string{"small.example"}, b.claim(t, 1))
 		require.Equal(t, []string{"great.example"}, b.claim(t, 1))
 		require.NoError(t, b.CrowdRun(t.Context(), b.run.ID, true))
-		require.False(t, b.end(t, "great.example", "yields"), "it has had nothing of its second turn")
+		require.False(t, b.end(t, "great.example", "yielded"), "it has had nothing of its second turn")
 	})
 
 	t.Run("CountAmongMoreDomainsThanAreSorted", func(t *testing.T) {

@@ -34,7 +34,7 @@ func (s *Store) queue(ctx context.Context, runID *int64, most int, delay time.Du
 		q.Total, q.Pending, q.Due, q.Open, q.Left = r.Total, r.TotalPending, r.TotalDue, r.TotalOpen, durationMS(r.LeftMs)
 		q.Domains = append(q.Domains, report.QueuedDomain{
 			Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Pending: r.Pending, Due: r.Due, InFlight: r.InFlight,
-			Oldest: r.Oldest, Waits: reasons.Reason(r.Waits),
+			Oldest: r.Oldest, Waits: reasons.Reason(r.WaitReason),
 			Until: timeOrZero(r.Until), NextDue: timeOrZero(r.NextDue),
 		})
 	}

@@ -38,7 +38,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		leased := one[time.Time](t, b, "SELECT locked_at FROM page_crawls WHERE id = $1", dead.CrawlID)
 		b.expire(t, "domain:next.example")
 		n := b.next(t, "next.example")
-		began := one[time.Time](t, b, "SELECT started_at FROM asks WHERE id = $1", dead.CrawlID)
+		began := one[time.Time](t, b, "SELECT started_at FROM audit_requests WHERE id = $1", dead.CrawlID)
 		require.False(t, began.Before(leased), "%s before its lease: an audit would find that the domain was hurried", leased.Sub(began))
 		require.NotZero(t, n.CrawlID)
 		require.NotEqual(t, dead.CrawlID, n.CrawlID)
@@ -60,7 +60,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 			at := attempted(b.begin(t, "outlasts.example"), "outlasts.example")
 			at.Outlasted = want
 			b.finish(t, at)
-			require.Equal(t, want, one[bool](t, b, "SELECT lost FROM asks WHERE id = $1", at.CrawlID), i)
+			require.Equal(t, want, one[bool](t, b, "SELECT lost FROM audit_requests WHERE id = $1", at.CrawlID), i)
 		}
 		require.EqualValues(t, 2, b.progress(t).Success)
 	})

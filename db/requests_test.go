@@ -30,7 +30,7 @@ func (b *bundle) logged(t *testing.T, domain string) logged {
 			coalesce(a.retry_after_ms, 0), a.lost, extract(EPOCH FROM a.ended_at - a.started_at)::float8,
 			extract(EPOCH FROM clock_timestamp() - a.ended_at)::float8, p.origin,
 			coalesce(c.robots_version, 0), coalesce(a.ip_delay_ms, 0), count(*) OVER ()
-		FROM asks a JOIN page_crawls c USING (id) JOIN pages p ON p.id = c.page_id WHERE a.domain = $1`, domain).
+		FROM audit_requests a JOIN page_crawls c USING (id) JOIN pages p ON p.id = c.page_id WHERE a.domain = $1`, domain).
 		Scan(&r.Domain, &r.IP, &r.Kind, &r.URL, &r.Reason, &r.CrawlID, &r.DelayMs, &r.RetryAfterMs, &r.Lost,
 			&took, &since, &r.Origin, &r.RobotsVersion, &r.IPDelayMs, &r.Count)
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		const domain = "looks.example"
 		require.True(t, b.take(t, domain, "", "robots:8", 0).Granted)
 		b.next(t, domain)
-		require.Zero(t, one[int](t, b, "SELECT count(*) FROM asks WHERE domain = $1", domain), "still in flight")
+		require.Zero(t, one[int](t, b, "SELECT count(*) FROM audit_requests WHERE domain = $1", domain), "still in flight")
 		b.expire(t, "domain:"+domain)
 		b.next(t, domain)
 		r := b.logged(t, domain)
@@ -135,7 +135,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		b.giveBack(t, domain, "", "robots:3")
 		require.True(t, b.take(t, domain, "", "robots:4", 0).Granted, "the slot is free at once")
 		var count int
-		require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT count(*) FROM asks WHERE domain = $1", domain).Scan(&count))
+		require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT count(*) FROM audit_requests WHERE domain = $1", domain).Scan(&count))
 		require.Zero(t, count)
 	})
 

@@ -264,7 +264,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	p.Pending, p.InFlight, p.Deferred = frontier.Open, frontier.InFlight, frontier.Deferred
 	for _, w := range waits {
 		p.Waiting = append(p.Waiting, report.Waiting{
-			Domain: w.Domain, Reason: reasons.Reason(w.Waits), InFlight: w.Waits == string(reasons.InFlight), Until: timeOrZero(w.Until),
+			Domain: w.Domain, Reason: reasons.Reason(w.WaitReason), InFlight: w.WaitReason == string(reasons.InFlight), Until: timeOrZero(w.Until),
 		})
 	}
 	return p, nil

@@ -109,7 +109,7 @@ func TestRunsOnOneDomain(t *testing.T) {
 		require.Equal(t, "other", n.picked.Name, "the crowded one has had its turn")
 		require.False(t, crowded.end(t, domain, ""), "the other has something due")
 		crowded.fetch(t, domain)
-		require.True(t, crowded.end(t, domain, "yields"))
+		require.True(t, crowded.end(t, domain, "yielded"))
 		turns := func() int {
 			return one[int](t, crowded, "SELECT turns FROM run_domains WHERE domain = $1 AND run_id = $2", domain, crowded.run.ID)
 		}
@@ -121,7 +121,7 @@ func TestRunsOnOneDomain(t *testing.T) {
 		crowded.expire(t, "domain:"+domain)
 		require.Equal(t, "other", other.next(t, domain).picked.Name)
 		other.fetch(t, domain)
-		require.True(t, other.end(t, domain, "yields"))
+		require.True(t, other.end(t, domain, "yielded"))
 		require.Equal(t, 1, turns())
 		require.Equal(t, []string{"waits.example"}, crowded.claim(t, 1), "who waits comes first")
 		require.Equal(t, []string{domain}, crowded.claim(t, 1))
@@ -302,8 +302,8 @@ func TestTheStrictestControlCounts(t *testing.T) {
 	b.stop(t, domainA, "for good")
 	_, reason := b.waits(t, domainA)
 	require.Equal(t, "stopped", reason)
-	require.Equal(t, "stop", one[string](t, b, "SELECT domain_forbidden('a.example')"))
-	_, err := b.Pool().Exec(t.Context(), "SELECT troubles_lift(ARRAY['a.example'])")
+	require.Equal(t, "stop", one[string](t, b, "SELECT domain_forbidden_by('a.example')"))
+	_, err := b.Pool().Exec(t.Context(), "SELECT failures_clear(ARRAY['a.example'])")
 	require.NoError(t, err)
 	require.Equal(t, crawl.DomainBlocked, b.domain(t, domainA).Status, "a stopped domain is not revived for its pause")
 	require.NoError(t, b.LiftControls(t.Context(), domainA, "tester", crawl.ControlStop))

@@ -343,7 +343,7 @@ func TestSubnetSlot(t *testing.T) {
 	require.True(t, p.Granted, "the subnet's delay is over: %+v", p)
 	var subnet string
 	var delay int64
-	require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT subnet::text, subnet_delay_ms FROM asks").Scan(&subnet, &delay))
+	require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT subnet::text, subnet_delay_ms FROM audit_requests").Scan(&subnet, &delay))
 	require.Equal(t, "192.0.2.0/24", subnet)
 	require.EqualValues(t, 60_000, delay)
 }

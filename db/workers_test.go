@@ -364,7 +364,7 @@ func TestWorkerShare(t *testing.T) {
 			total := 0
 			for _, w := range m.workers {
 				var part int
-				require.NoError(t, m.Pool().QueryRow(t.Context(), "SELECT worker_part($1, 2, now() + $2::interval)",
+				require.NoError(t, m.Pool().QueryRow(t.Context(), "SELECT worker_fair_share($1, 2, now() + $2::interval)",
 					w.id, time.Duration(turn)*30*time.Second).Scan(&part))
 				had[w.id] += part
 				total += part

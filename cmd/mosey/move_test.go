@@ -155,7 +155,7 @@ func TestMove(t *testing.T) {
 		did := r.Execute("export", "crawls", "--out", t.TempDir()+"/h/", "--before", aYear, "--move")
 		require.Zero(t, did.Code, did.Stderr)
 		pending := r.count("SELECT count(*) FROM page_crawls WHERE outcome IS NULL")
-		r.exec("SELECT crawls_repeat(ARRAY[$1::text], ARRAY(SELECT id FROM page_crawls WHERE outcome = 'blocked_robots'))", aDomain)
+		r.exec("SELECT attempts_requeue(ARRAY[$1::text], ARRAY(SELECT id FROM page_crawls WHERE outcome = 'blocked_robots'))", aDomain)
 		require.Equal(t, pending, r.count("SELECT count(*) FROM page_crawls WHERE outcome IS NULL"))
 	})
 

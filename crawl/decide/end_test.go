@@ -110,27 +110,27 @@ func TestYields(t *testing.T) {
 	require.Equal(t, decide.Finish, d.Do)
 	require.Equal(t, reasons.Yields, d.Reason)
 	require.Equal(t, "it has had 10 requests, and other domains of run small-web wait", d.Why)
-	end, ends := decide.End(f, "yields")
+	end, ends := decide.End(f, "yielded")
 	require.True(t, ends)
-	require.Equal(t, crawl.Finish{Reason: "yields", Yields: []int64{1}}, end)
+	require.Equal(t, crawl.Finish{Reason: "yielded", Yields: []int64{1}}, end)
 
 	other := due(0)
 	other.Settings = other.Settings.WithDefaults()
 	other.ID = 2
 	f.Runs = append(f.Runs, other)
 	require.EqualValues(t, 2, decide.Decide(f, now).Run.ID, "another run goes on there")
-	_, ends = decide.End(f, "yields")
+	_, ends = decide.End(f, "yielded")
 	require.False(t, ends)
 	f.Runs = f.Runs[:1]
 	r = &f.Runs[0]
 
 	r.LockedAt = in(-1)
-	_, ends = decide.End(f, "yields")
+	_, ends = decide.End(f, "yielded")
 	require.False(t, ends, "its request is finished first")
 	r.LockedAt = time.Time{}
 	r.Crowded = false
 	require.False(t, decide.Yields(*r), "nobody waits")
-	_, ends = decide.End(f, "yields")
+	_, ends = decide.End(f, "yielded")
 	require.False(t, ends)
 	r.Crowded, r.Yielded, r.TurnStarted = true, true, r.DomainStarted
 	require.True(t, decide.Yields(*r), "it has not had its turn since")

@@ -106,7 +106,7 @@ CREATE OR REPLACE FUNCTION reasons(p_column text) RETURNS text[] LANGUAGE sql IM
 		column(string(e), that(func(r Row) bool { return slices.Contains(r.Again, e) }))
 	}
 	column("known", that(func(r Row) bool { return r.Known }))
-	column("holds run", that(func(r Row) bool { return r.HoldsRun }))
+	column("keeps run open", that(func(r Row) bool { return r.HoldsRun }))
 	ranked := that(func(r Row) bool { return r.Rank > 0 })
 	slices.SortFunc(ranked, func(a, b Reason) int { return a.Row().Rank - b.Row().Rank })
 	column("by rank", ranked)

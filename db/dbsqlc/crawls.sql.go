@@ -57,7 +57,7 @@ func (q *Queries) AttemptsRecord(ctx context.Context, arg AttemptsRecordParams) 
 }
 
 const crawlAbandon = `-- name: CrawlAbandon :exec
-SELECT crawl_abandon(
+SELECT attempt_undo(
     $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint [],
     $7::boolean, $8::bigint
 )
@@ -258,7 +258,7 @@ SELECT
         'runs', (
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
-                'domain_started', rd.pages_started, 'spent', budget_spent(rd, r.settings, domain_budget(rd.domain), r),
+                'domain_started', rd.pages_started, 'spent', forbidden_by_budget(rd, r.settings, domain_budget(rd.domain), r),
                 'budget', pages_budget(r.settings, domain_budget(rd.domain)),
                 'images_started', rd.images_started,
                 'crawl', (crawl_facts(ARRAY[(

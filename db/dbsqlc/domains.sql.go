@@ -127,7 +127,7 @@ WITH given_back AS (
         status_reason = CASE WHEN d.status IN ('pending', 'active') THEN $2::text ELSE d.status_reason END,
         -- a given-up domain keeps its time
         next_crawl_after = CASE
-            WHEN given_up(d.status) THEN d.next_crawl_after
+            WHEN is_abandoned(d.status) THEN d.next_crawl_after
             ELSE $3::timestamptz
         END
     WHERE d.domain = $4::text
@@ -231,7 +231,7 @@ WHERE
     ))
     AND ($6::text = '' OR d.claimed_by IS NOT NULL AND EXISTS (
         SELECT 1 FROM politeness_slots AS s
-        WHERE s.key = 'domain:' || d.domain AND slot_waits(s.holder, s.free_at, s.reason) = $6::text
+        WHERE s.key = 'domain:' || d.domain AND slot_wait_reason(s.holder, s.free_at, s.reason) = $6::text
     ))
     AND ($7::text IS NULL OR EXISTS (
         SELECT 1 FROM pages AS p WHERE p.language = $7::text AND p.domain = d.domain
@@ -414,7 +414,7 @@ func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) 
 }
 
 const domainPriority = `-- name: DomainPriority :many
-SELECT u.part::text AS part, domain_priority_now(d, now(), u.part)::real AS adds
+SELECT u.part::text AS part, domain_current_priority(d, now(), u.part)::real AS adds
 FROM domains AS d CROSS JOIN unnest(ARRAY['rank', 'inlinks', 'yield', 'images', 'remaining', 'staleness', 'errors']) AS u (part)
 WHERE d.domain = $1
 `
@@ -486,7 +486,7 @@ WITH forgotten AS (
         trap_evidence = CASE WHEN trap <> 'pattern' THEN trap_evidence END, updated_at = clock_timestamp()
     WHERE domain = $1::text AND (duplicate OR trap = 'pattern')
 )
-SELECT domains_wake(crawls_repeat(ARRAY[$1::text], ARRAY(
+SELECT domains_wake(attempts_requeue(ARRAY[$1::text], ARRAY(
     SELECT c.id FROM page_crawls AS c
     WHERE
         c.domain = $1::text AND c.outcome = 'skipped' AND c.skipped = ANY (reasons('traps reset'))
@@ -536,7 +536,7 @@ SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started,
     rd.images_found, rd.images_started, rd.images_stored,
-    (budget_spent(rd, r.settings, domain_budget(rd.domain), r) <> '')::boolean AS spent,
+    (forbidden_by_budget(rd, r.settings, domain_budget(rd.domain), r) <> '')::boolean AS spent,
     coalesce(pages_budget(r.settings, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 ORDER BY r.id
@@ -861,7 +861,7 @@ func (q *Queries) RunCrowd(ctx context.Context, arg RunCrowdParams) error {
 }
 
 const troublesLift = `-- name: TroublesLift :one
-SELECT cardinality(troubles_lift($1::text []))::bigint AS lifted
+SELECT cardinality(failures_clear($1::text []))::bigint AS lifted
 `
 
 func (q *Queries) TroublesLift(ctx context.Context, domains []string) (int64, error) {

@@ -30,7 +30,7 @@ func (q *Queries) KeywordsCalled(ctx context.Context, arg KeywordsCalledParams) 
 const keywordsFacts = `-- name: KeywordsFacts :many
 SELECT u.page_id::bigint AS page_id, w.worth::real AS worth, d.day::timestamptz AS day
 FROM (SELECT unnest($1::bigint []) AS page_id, unnest($2::text []) AS domain) AS u
-CROSS JOIN LATERAL page_worths(u.page_id, u.domain) AS w (worth)
+CROSS JOIN LATERAL page_scores(u.page_id, u.domain) AS w (worth)
 CROSS JOIN LATERAL (
     SELECT coalesce((p.signals ->> 'published')::timestamptz, (p.signals ->> 'modified')::timestamptz, p.fetched_at, 'epoch') AS day
     FROM pages AS p WHERE p.id = u.page_id LIMIT 1

@@ -12,7 +12,7 @@ import (
 )
 
 const addressListed = `-- name: AddressListed :one
-SELECT domain_listed($1::text, $2::inet)::jsonb AS listed
+SELECT domain_listed_by($1::text, $2::inet)::jsonb AS listed
 `
 
 type AddressListedParams struct {

@@ -236,7 +236,7 @@ func (ns NullRunStatus) Value() (driver.Value, error) {
 	return string(ns.RunStatus), nil
 }
 
-type Ask struct {
+type AuditRequest struct {
 	ID                int64
 	Domain            string
 	RunID             int64
@@ -253,6 +253,15 @@ type Ask struct {
 	Registered        *string
 	RegisteredDelayMs *int64
 	RetryAfterMs      *int64
+}
+
+type ClosedAttempt struct {
+	ID         int64
+	RunID      int64
+	Domain     string
+	Total      interface{}
+	TotalBytes interface{}
+	Movable    *bool
 }
 
 type CrawlRun struct {
@@ -276,15 +285,6 @@ type CrawlRun struct {
 	FinishedAt   *time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
-}
-
-type CrawlsClosed struct {
-	ID         int64
-	RunID      int64
-	Domain     string
-	Total      interface{}
-	TotalBytes interface{}
-	Movable    *bool
 }
 
 type Domain struct {

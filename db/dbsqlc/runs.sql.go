@@ -147,12 +147,12 @@ WITH pending AS (
 SELECT
     l.domain::text AS domain, l.pending, l.due, l.in_flight, l.oldest::timestamptz AS oldest,
     coalesce(nullif(l.next_due, 'infinity'), 'epoch')::timestamptz AS next_due, d.status,
-    w.waits::text AS waits, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until,
+    w.wait_reason::text AS wait_reason, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until,
     l.total::bigint AS total, l.total_pending::bigint AS total_pending, l.total_due::bigint AS total_due,
     l.total_open::bigint AS total_open, l.left_ms::bigint AS left_ms
 FROM longest AS l
 INNER JOIN domains AS d ON l.domain = d.domain
-CROSS JOIN LATERAL domain_waits(l.domain, $1::bigint) AS w
+CROSS JOIN LATERAL domain_wait(l.domain, $1::bigint) AS w
 ORDER BY l.pending DESC, l.domain
 `
 
@@ -170,7 +170,7 @@ type QueueRow struct {
 	Oldest       time.Time
 	NextDue      time.Time
 	Status       DomainStatus
-	Waits        string
+	WaitReason   string
 	Until        time.Time
 	Total        int64
 	TotalPending int64
@@ -200,7 +200,7 @@ func (q *Queries) Queue(ctx context.Context, arg QueueParams) ([]QueueRow, error
 			&i.Oldest,
 			&i.NextDue,
 			&i.Status,
-			&i.Waits,
+			&i.WaitReason,
 			&i.Until,
 			&i.Total,
 			&i.TotalPending,
@@ -221,8 +221,8 @@ func (q *Queries) Queue(ctx context.Context, arg QueueParams) ([]QueueRow, error
 const runActivity = `-- name: RunActivity :one
 SELECT
     c.active::bigint AS active, c.busy::bigint AS busy,
-    run_held($1::bigint, $2::integer)::bigint AS held
-FROM run_claims($1::bigint, $3::bigint) AS c
+    run_postponed_count($1::bigint, $2::integer)::bigint AS held
+FROM run_claim_counts($1::bigint, $3::bigint) AS c
 `
 
 type RunActivityParams struct {
@@ -239,7 +239,7 @@ type RunActivityRow struct {
 
 // Counts the domains that keep a run from ending: claimed for it, claimed by any run with work for
 // this one, and with work that a pause or closed window holds up. While fewer than most are
-// claimed, the first two counts are approximate (run_claims); 0 makes them exact.
+// claimed, the first two counts are approximate (run_claim_counts); 0 makes them exact.
 func (q *Queries) RunActivity(ctx context.Context, arg RunActivityParams) (RunActivityRow, error) {
 	row := q.db.QueryRow(ctx, runActivity, arg.RunID, arg.Bound, arg.Most)
 	var i RunActivityRow
@@ -525,7 +525,7 @@ func (q *Queries) RunDueUpdate(ctx context.Context, arg RunDueUpdateParams) (str
 const runEnd = `-- name: RunEnd :execrows
 WITH ended AS (
     UPDATE crawl_runs SET status = 'done', status_reason = $1, finished_at = now(), updated_at = now()
-    WHERE id = $2 AND status = 'running' AND run_due_count(id, 1) = 0 AND (SELECT c.busy FROM run_claims(id) AS c) = 0
+    WHERE id = $2 AND status = 'running' AND run_due_count(id, 1) = 0 AND (SELECT c.busy FROM run_claim_counts(id) AS c) = 0
     RETURNING id
 )
 SELECT run_windows(e.id) FROM ended AS e
@@ -777,7 +777,7 @@ func (q *Queries) RunLooked(ctx context.Context, arg RunLookedParams) error {
 }
 
 const runNextDue = `-- name: RunNextDue :one
-SELECT now()::timestamptz AS now, coalesce(CASE run_open($1::bigint) WHEN 'images' THEN (
+SELECT now()::timestamptz AS now, coalesce(CASE run_allowed_work($1::bigint) WHEN 'images' THEN (
     SELECT rd.images_due_at FROM run_domains AS rd
     WHERE rd.run_id = $1 AND rd.images_due_at > now() AND rd.images_due_at < 'infinity'
     ORDER BY rd.images_due_at LIMIT 1
@@ -1031,7 +1031,7 @@ func (q *Queries) RunSkipExamples(ctx context.Context, arg RunSkipExamplesParams
 }
 
 const runSkippedReturn = `-- name: RunSkippedReturn :exec
-SELECT due_update(crawls_repeat(d.domains, ARRAY(
+SELECT due_update(attempts_requeue(d.domains, ARRAY(
     SELECT c.id FROM page_crawls AS c
     WHERE
         c.domain = ANY(d.domains) AND c.run_id = $1::bigint AND c.outcome = 'skipped'
@@ -1247,7 +1247,7 @@ FROM (
     FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
     WHERE
         rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND (
-            given_up(d.status) AND d.next_crawl_after IS NOT NULL
+            is_abandoned(d.status) AND d.next_crawl_after IS NOT NULL
             OR d.status = 'pending' AND d.next_crawl_after > now()
         )
     UNION ALL
@@ -1256,7 +1256,7 @@ FROM (
     INNER JOIN domains AS d ON rd.domain = d.domain
     INNER JOIN robots AS ro ON rd.domain = ro.domain
     WHERE
-        rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND NOT given_up(d.status)
+        rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND NOT is_abandoned(d.status)
         AND ro.verdict = 'unreachable' AND ro.expires_at > now() AND EXISTS (
             SELECT 1 FROM page_crawls AS c INNER JOIN pages AS p ON c.page_id = p.id
             WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND p.origin = ro.origin
@@ -1366,14 +1366,14 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 }
 
 const runWaits = `-- name: RunWaits :many
-SELECT d.domain, w.waits::text AS waits, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until
+SELECT d.domain, w.wait_reason::text AS wait_reason, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until
 FROM (
     SELECT x.domain FROM domains AS x
     INNER JOIN politeness_slots AS s ON s.key = 'domain:' || x.domain
     WHERE x.last_crawl_run_id = $1 AND x.claimed_by IS NOT NULL AND x.claim_expires_at > now()
     ORDER BY s.free_at LIMIT $2
 ) AS d
-CROSS JOIN LATERAL domain_waits(d.domain, $1) AS w
+CROSS JOIN LATERAL domain_wait(d.domain, $1) AS w
 ORDER BY w.until, d.domain
 `
 
@@ -1383,9 +1383,9 @@ type RunWaitsParams struct {
 }
 
 type RunWaitsRow struct {
-	Domain string
-	Waits  string
-	Until  time.Time
+	Domain     string
+	WaitReason string
+	Until      time.Time
 }
 
 // Lists the active domains of a run with their waits, the next to be requested first. The epoch
@@ -1399,7 +1399,7 @@ func (q *Queries) RunWaits(ctx context.Context, arg RunWaitsParams) ([]RunWaitsR
 	var items []RunWaitsRow
 	for rows.Next() {
 		var i RunWaitsRow
-		if err := rows.Scan(&i.Domain, &i.Waits, &i.Until); err != nil {
+		if err := rows.Scan(&i.Domain, &i.WaitReason, &i.Until); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1424,7 +1424,7 @@ const runWidenFrom = `-- name: RunWidenFrom :one
 SELECT a.added::integer AS added FROM crawls_add(ARRAY(
     SELECT DISTINCT ON (x.id)
         ($1::bigint, x.id, x.domain, x.url, crawl_kind(k.key, x.kind), '', k.value, false, 0,
-        list_priority(k.key, k.value, row_number() OVER (PARTITION BY f.id, k.key ORDER BY x.id)))::found_page
+        sitemap_priority(k.key, k.value, row_number() OVER (PARTITION BY f.id, k.key ORDER BY x.id)))::found_page
     FROM jsonb_each($2::jsonb) AS k
     CROSS JOIN unnest($3::bigint []) AS f (id)
     CROSS JOIN LATERAL (

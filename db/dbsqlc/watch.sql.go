@@ -124,7 +124,7 @@ func (q *Queries) WatchDomains(ctx context.Context) ([]WatchDomainsRow, error) {
 }
 
 const watchDomainsSize = `-- name: WatchDomainsSize :one
-SELECT rows_about('domains')::bigint AS domains
+SELECT rows_estimate('domains')::bigint AS domains
 `
 
 // Returns the approximate number of domains, by the statistics of the planner.
@@ -138,7 +138,7 @@ func (q *Queries) WatchDomainsSize(ctx context.Context) (int64, error) {
 const watchFrontier = `-- name: WatchFrontier :one
 SELECT
     now()::timestamptz AS now,
-    (CASE WHEN o.open < $1::bigint THEN o.open ELSE greatest(o.open, rows_about('page_crawls_next')) END)::bigint AS open,
+    (CASE WHEN o.open < $1::bigint THEN o.open ELSE greatest(o.open, rows_estimate('page_crawls_next')) END)::bigint AS open,
     coalesce((
         SELECT sum(run_due_count(r.id, $1::integer)) FROM crawl_runs AS r WHERE r.status = 'running'
     ), 0)::bigint AS due,
@@ -273,7 +273,7 @@ func (q *Queries) WatchGaps(ctx context.Context, arg WatchGapsParams) ([]WatchGa
 const watchWaits = `-- name: WatchWaits :many
 
 SELECT
-    slot_waits(s.holder, s.free_at, s.reason)::text AS reason,
+    slot_wait_reason(s.holder, s.free_at, s.reason)::text AS reason,
     count(*)::bigint AS domains, coalesce(min(s.free_at), now())::timestamptz AS first, coalesce(max(s.free_at), now())::timestamptz AS last
 FROM domains AS d
 LEFT JOIN politeness_slots AS s ON s.key = 'domain:' || d.domain

@@ -1,6 +1,6 @@
 -- Begins an attempt (p is crawl.Start): takes the slots, closes attempts of dead workers, claims
--- the row, charges the budgets and renews the domain's claim. The reason 'stale' means that the
--- row is not pending or a budget is spent. A person decides 'pause', 'stop' and 'block'. A
+-- the row, charges the budgets and renews the domain's claim. The reason 'not pending' means that
+-- the row is not pending or a budget is spent. A person decides 'pause', 'stop' and 'block'. A
 -- prerequisite, such as robots.txt, gets its row here and costs no budget.
 CREATE OR REPLACE FUNCTION crawl_begin(p jsonb) RETURNS begun_attempt LANGUAGE plpgsql AS $$
 DECLARE
@@ -35,7 +35,7 @@ BEGIN
             )
             FROM crawl_runs r WHERE r.id = c.run_id
         )
-        AND NOT given_up((SELECT d.status FROM domains d WHERE d.domain = v_domain))
+        AND NOT is_abandoned((SELECT d.status FROM domains d WHERE d.domain = v_domain))
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
         IF budget_take(v_run, v_domain, p) THEN
@@ -43,8 +43,8 @@ BEGIN
         END IF;
         UPDATE page_crawls SET locked_at = NULL, worker = NULL WHERE id = v_id;
     END IF;
-    PERFORM slot_undo(v_domain, a.shared, 'crawl:' || v_id, 0, '{}');
-    RETURN (1, false, 0, 'stale', 0)::begun_attempt;
+    PERFORM slot_release_unused(v_domain, a.shared, 'crawl:' || v_id, 0, '{}');
+    RETURN (1, false, 0, 'not pending', 0)::begun_attempt;
 END
 $$;
 
@@ -56,11 +56,11 @@ DECLARE
     v start_attempt[];
     v_begun bigint[];
     v_worker CONSTANT integer := (p -> 0 ->> 'worker')::integer; -- the same for all
-    v_some CONSTANT boolean := jsonb_path_exists(p, '$[*].prerequisite');
-    v_first integer[] := ARRAY[]::integer[]; -- places in p of the granted prerequisites
+    v_has_prerequisites CONSTANT boolean := jsonb_path_exists(p, '$[*].prerequisite');
+    v_prerequisites integer[] := ARRAY[]::integer[]; -- places in p of the granted prerequisites
     v_docs jsonb;
 BEGIN
-    IF v_some THEN
+    IF v_has_prerequisites THEN
         SELECT jsonb_agg(CASE
             WHEN e.doc ? 'prerequisite'
                 THEN e.doc || jsonb_build_object('crawl_id', nextval(pg_get_serial_sequence('page_crawls', 'id')))
@@ -69,12 +69,12 @@ BEGIN
         FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n);
     END IF;
     v := slots_take(p);
-    IF v_some THEN
+    IF v_has_prerequisites THEN
         SELECT coalesce(array_agg(a.n ORDER BY a.domain), '{}'), jsonb_agg(p -> (a.n - 1) ORDER BY a.domain)
-        INTO v_first, v_docs FROM unnest(v) a WHERE a.reason IS NULL AND p -> (a.n - 1) ? 'prerequisite';
+        INTO v_prerequisites, v_docs FROM unnest(v) a WHERE a.reason IS NULL AND p -> (a.n - 1) ? 'prerequisite';
     END IF;
     PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), true)
-    FROM unnest(v) a WHERE a.reason IS NULL AND a.n <> ALL (v_first);
+    FROM unnest(v) a WHERE a.reason IS NULL AND a.n <> ALL (v_prerequisites);
     WITH x AS (
         UPDATE page_crawls c SET locked_at = clock_timestamp(), retry_priority = a.retry_priority, worker = v_worker
         FROM unnest(v) a
@@ -85,7 +85,7 @@ BEGIN
                 SELECT r.status = 'running' AND (coalesce((r.settings ->> 'max_pages')::bigint, -1) < 0 OR c.kind <> ALL (kinds('counted')))
                 FROM crawl_runs r WHERE r.id = c.run_id
             )
-            AND NOT given_up((SELECT d.status FROM domains d WHERE d.domain = c.domain))
+            AND NOT is_abandoned((SELECT d.status FROM domains d WHERE d.domain = c.domain))
         RETURNING c.id, c.run_id, c.domain, c.kind
     ), counted AS (
         UPDATE run_domains r SET
@@ -96,8 +96,8 @@ BEGIN
         WHERE r.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND r.run_id = x.run_id AND r.domain = x.domain
     )
     SELECT coalesce(array_agg(x.id), '{}') INTO v_begun FROM x;
-    IF cardinality(v_first) > 0 THEN
-        PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), false) FROM unnest(v) a WHERE a.n = ANY (v_first);
+    IF cardinality(v_prerequisites) > 0 THEN
+        PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), false) FROM unnest(v) a WHERE a.n = ANY (v_prerequisites);
         WITH x AS (
             INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, locked_at, worker)
             OVERRIDING SYSTEM VALUE
@@ -109,43 +109,43 @@ BEGIN
         SELECT v_begun || array_agg(x.id) INTO v_begun FROM x;
     END IF;
     IF cardinality(v_begun) < cardinality(v) THEN
-        PERFORM slot_undo(a.domain, a.shared, 'crawl:' || a.crawl_id, 0, '{}')
+        PERFORM slot_release_unused(a.domain, a.shared, 'crawl:' || a.crawl_id, 0, '{}')
         FROM unnest(v) a WHERE a.reason IS NULL AND a.crawl_id <> ALL (v_begun);
     END IF;
     RETURN QUERY SELECT a.n, a.crawl_id = ANY (v_begun), coalesce(a.wait_ms, 0),
-        CASE WHEN a.crawl_id = ANY (v_begun) THEN '' ELSE coalesce(a.reason, 'stale') END,
+        CASE WHEN a.crawl_id = ANY (v_begun) THEN '' ELSE coalesce(a.reason, 'not pending') END,
         CASE WHEN a.crawl_id = ANY (v_begun) THEN a.crawl_id ELSE 0 END
     FROM unnest(v) a;
 END
 $$;
 
--- Takes back an attempt that failed through no fault of the page. The page is pending again and
+-- Undoes an attempt that failed through no fault of the page. The page is pending again and
 -- its budgets are refunded. The row of a prerequisite stays. So does a row whose request the site
 -- may have seen, for an audit: p_robots_version is then the robots.txt that allowed it. Such rows
--- count for nothing. p_spared is set if the domain could not be reached.
-CREATE OR REPLACE FUNCTION crawl_abandon(
-    p_crawl_id bigint, p_domain text, p_shared text[], p_why text, p_delay_ms bigint, p_shared_delay_ms bigint[],
-    p_spared boolean, p_robots_version bigint
+-- count for nothing. p_unreachable is set if the domain could not be reached.
+CREATE OR REPLACE FUNCTION attempt_undo(
+    p_crawl_id bigint, p_domain text, p_shared text[], p_error text, p_delay_ms bigint, p_shared_delay_ms bigint[],
+    p_unreachable boolean, p_robots_version bigint
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
-    v_seen CONSTANT boolean := p_robots_version IS NOT NULL;
+    v_keep_row CONSTANT boolean := p_robots_version IS NOT NULL;
     c page_crawls;
     v_registered text;
 BEGIN
-    IF p_spared THEN
+    IF p_unreachable THEN
         UPDATE politeness_slots SET spared_since = t
         WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND spared_since IS NULL;
     END IF;
-    PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
+    PERFORM slot_release_unused(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
     -- A lookup by id or page uses completed_at IS NULL, here and elsewhere. outcome IS NULL is the
     -- condition of partial indexes, which the planner may read as a whole with old statistics.
     UPDATE page_crawls SET
-        locked_at = NULL, outcome = 'skipped', skipped = CASE WHEN v_seen THEN 'taken back' ELSE 'not made' END,
-        completed_at = t, error_message = p_why, robots_version = p_robots_version,
-        duration_ms = CASE WHEN v_seen THEN ms_taken(locked_at, t) END,
-        delay_ms = CASE WHEN v_seen THEN p_delay_ms END, delay_reason = CASE WHEN v_seen THEN 'delay' END
-    WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL AND (prerequisite OR v_seen)
+        locked_at = NULL, outcome = 'skipped', skipped = CASE WHEN v_keep_row THEN 'undone' ELSE 'not requested' END,
+        completed_at = t, error_message = p_error, robots_version = p_robots_version,
+        duration_ms = CASE WHEN v_keep_row THEN ms_taken(locked_at, t) END,
+        delay_ms = CASE WHEN v_keep_row THEN p_delay_ms END, delay_reason = CASE WHEN v_keep_row THEN 'delay' END
+    WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL AND (prerequisite OR v_keep_row)
     RETURNING * INTO c;
     IF NOT FOUND THEN
         UPDATE page_crawls SET locked_at = NULL, worker = NULL

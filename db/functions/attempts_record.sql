@@ -3,13 +3,13 @@
 -- is already closed, because its slow worker seemed dead, changes nothing.
 --
 -- Returns for each attempt the facts of its domain, whether this call closed the crawl, and whether
--- other domains of the run became due unknown to the dispatcher. With p_hurried it does not wait
--- long for locks: each attempt is then recorded alone.
+-- other domains of the run became due unknown to the dispatcher. With p_short_lock_timeout it
+-- does not wait long for locks: each attempt is then recorded alone.
 --
 -- Each statement handles the group in the order of its keys, so that two groups rarely deadlock. It
 -- names all keys of its changes and no condition of a partial index, so that the planner cannot
 -- scan all pending rows. Rare steps are looked up in the document first, because that costs less.
-CREATE OR REPLACE FUNCTION attempts_record(p jsonb, p_hurried boolean) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION attempts_record(p jsonb, p_short_lock_timeout boolean) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
     v CONSTANT attempt[] := ARRAY(
@@ -18,14 +18,14 @@ DECLARE
         )::attempt
         FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain', e.n
     );
-    v_held integer[];
+    v_with_lease integer[];
     v_closed closed_attempt[];
-    v_news integer[];
+    v_with_new_due_domains integer[];
     v_facts jsonb[];
     v_unserved text[];
     d jsonb;
 BEGIN
-    IF p_hurried THEN
+    IF p_short_lock_timeout THEN
         PERFORM set_config('lock_timeout', '500ms', true);
     END IF;
     -- an attempt without its lease does not release its slot
@@ -39,18 +39,18 @@ BEGIN
             AND a.requested AND s.key = 'domain:' || a.domain AND s.holder = 'crawl:' || a.crawl_id
         RETURNING a.n
     )
-    SELECT coalesce(array_agg(r.n), '{}') INTO v_held FROM released r;
-    v_closed := attempts_close(v, v_held);
-    IF cardinality(v_held) > 0 THEN
+    SELECT coalesce(array_agg(r.n), '{}') INTO v_with_lease FROM released r;
+    v_closed := attempts_close(v, v_with_lease);
+    IF cardinality(v_with_lease) > 0 THEN
         INSERT INTO domain_health (domain, health)
         SELECT a.domain, a.doc -> 'health' FROM unnest(v) a
-        WHERE a.n = ANY (v_held) AND a.doc ? 'health' ORDER BY a.domain
+        WHERE a.n = ANY (v_with_lease) AND a.doc ? 'health' ORDER BY a.domain
         ON CONFLICT (domain) DO UPDATE SET health = excluded.health, updated_at = clock_timestamp();
     END IF;
     IF cardinality(v_closed) > 0 THEN
         PERFORM pages_update(v_closed, patterns_charge(v_closed));
         PERFORM keywords_record(p, v_closed);
-        v_news := links_record(p, v_closed);
+        v_with_new_due_domains := links_record(p, v_closed);
         IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE a.kind = ANY (kinds('image'))) THEN
             PERFORM images_record(v_closed);
         END IF;
@@ -98,13 +98,13 @@ BEGIN
         PERFORM due_update(v_unserved);
     END IF;
     v_facts := domain_facts(ARRAY(SELECT coalesce(a.doc ->> 'facts_of', a.domain) FROM unnest(v) a));
-    RETURN QUERY SELECT a.n, a.n IN (SELECT c.n FROM unnest(v_closed) c), coalesce(a.n = ANY (v_news), false), v_facts[a.place]
+    RETURN QUERY SELECT a.n, a.n IN (SELECT c.n FROM unnest(v_closed) c), coalesce(a.n = ANY (v_with_new_due_domains), false), v_facts[a.place]
     FROM unnest(v) WITH ORDINALITY AS a (n, doc, domain, crawl_id, requested, ended, place);
 END
 $$;
 
 -- Closes the rows. It stores the delays, for an audit, only if the lease was still held.
-CREATE OR REPLACE FUNCTION attempts_close(v attempt[], p_held integer[]) RETURNS closed_attempt[]
+CREATE OR REPLACE FUNCTION attempts_close(v attempt[], p_with_lease integer[]) RETURNS closed_attempt[]
 LANGUAGE plpgsql AS $$
 DECLARE
     v_closed closed_attempt[];
@@ -118,8 +118,8 @@ BEGIN
             content_type = a.doc ->> 'content_type', ip = (a.doc ->> 'ip')::inet,
             skipped = a.doc ->> 'skipped', unchanged = a.doc ->> 'unchanged',
             robots_version = (a.doc ->> 'robots_version')::bigint,
-            delay_ms = CASE WHEN a.n = ANY (p_held) THEN (a.doc ->> 'delay_ms')::bigint END,
-            delay_reason = CASE WHEN a.n = ANY (p_held) THEN a.doc ->> 'reason' END,
+            delay_ms = CASE WHEN a.n = ANY (p_with_lease) THEN (a.doc ->> 'delay_ms')::bigint END,
+            delay_reason = CASE WHEN a.n = ANY (p_with_lease) THEN a.doc ->> 'reason' END,
             ip_delay_ms = (a.doc ->> 'ip_delay_ms')::bigint,
             subnet = (a.doc ->> 'subnet')::cidr, subnet_delay_ms = (a.doc ->> 'subnet_delay_ms')::bigint,
             registered = a.doc ->> 'registered', registered_delay_ms = (a.doc ->> 'registered_delay_ms')::bigint,
@@ -127,7 +127,7 @@ BEGIN
         FROM unnest(v) a
         WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id
             AND c.completed_at IS NULL AND (c.locked_at IS NOT NULL) = a.requested
-        RETURNING a.n, a.doc, a.domain, c.id, a.ended, a.n = ANY (p_held) AS held, c.run_id, c.page_id, c.url, c.kind,
+        RETURNING a.n, a.doc, a.domain, c.id, a.ended, a.n = ANY (p_with_lease) AS held, c.run_id, c.page_id, c.url, c.kind,
             c.priority, c.depth, c.redirects, c.prerequisite
     )
     SELECT coalesce(array_agg((x.*, y.fetched_at, y.duplicate)::closed_attempt ORDER BY x.domain), '{}') INTO v_closed

@@ -40,7 +40,7 @@ $$;
 
 -- Returns the requests that spent budgets of a domain, and with r of the run, forbid: 'pages',
 -- 'all' or ''.
-CREATE OR REPLACE FUNCTION budget_spent(rd run_domains, p_settings jsonb, p_own bigint, r crawl_runs DEFAULT NULL) RETURNS text
+CREATE OR REPLACE FUNCTION forbidden_by_budget(rd run_domains, p_settings jsonb, p_own bigint, r crawl_runs DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
         WHEN r.spent <> '' OR (p_settings ->> 'max_bytes_per_domain')::bigint BETWEEN 0 AND rd.bytes THEN 'all'

@@ -2,12 +2,12 @@
 -- active, then those with the fewest turns, by priority. It skips domains that another dispatcher
 -- is claiming. If the run's page budget is spent, only images are due. It looks up few due domains
 -- by time and many by turn, so that it reads few rows in vain.
-CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_most integer, p_claim interval) RETURNS text[]
+CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_max integer, p_claim interval) RETURNS text[]
 LANGUAGE plpgsql AS $$
 DECLARE
     c_few CONSTANT integer := 20000; -- due domains, which are sorted
     v_due CONSTANT bigint := run_due_count(p_run_id, c_few + 1);
-    v_images CONSTANT boolean := run_open(p_run_id) = 'images';
+    v_images CONSTANT boolean := run_allowed_work(p_run_id) = 'images';
     v_lost text[];
     v_taken text[];
     v_free text[];
@@ -24,25 +24,25 @@ BEGIN
             SELECT x.next_due_at, x.images_due_at FROM run_domains x WHERE x.run_id = p_run_id AND x.domain = d.domain LIMIT 1
         ) rd
         WHERE CASE WHEN v_images THEN rd.images_due_at ELSE rd.next_due_at END <= now()
-        ORDER BY d.domain LIMIT p_most
+        ORDER BY d.domain LIMIT p_max
     );
     v_taken := ARRAY(
         (
             SELECT rd.domain FROM run_domains rd WHERE v_images AND rd.run_id = p_run_id AND rd.images_due_at <= now()
-            ORDER BY rd.images_due_at LIMIT p_most
+            ORDER BY rd.images_due_at LIMIT p_max
         ) UNION ALL (
             SELECT rd.domain FROM run_domains rd
             WHERE NOT v_images AND v_due > c_few AND rd.run_id = p_run_id AND rd.next_due_at < 'infinity' AND rd.next_due_at <= now()
-            ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_most
+            ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_max
         ) UNION ALL (
             SELECT rd.domain FROM run_domains rd
             WHERE NOT v_images AND v_due <= c_few AND rd.run_id = p_run_id AND rd.next_due_at <= now()
-            ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_most
+            ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_max
         )
     );
     v_taken := (v_lost || ARRAY(
         SELECT u.domain FROM unnest(v_taken) WITH ORDINALITY AS u (domain, n) WHERE u.domain <> ALL (v_lost) ORDER BY u.n
-    )) [:p_most];
+    )) [:p_max];
     v_free := ARRAY(
         SELECT d.domain FROM domains d WHERE d.domain = ANY (v_taken) AND d.claimed_by IS NULL AND d.status <> 'exhausted'
         ORDER BY d.domain FOR UPDATE SKIP LOCKED

@@ -1,8 +1,8 @@
 -- Adds stored pages in scope to runs: their domains, and a pending crawl for each page and run. It
 -- omits pages that are part of their run, unless the run wants a skipped page after all
--- (crawl_passed_over). It also omits domains that a list forbids and, with seeds_only, other
+-- (skipped_attempt_to_reconsider). It also omits domains that a list forbids and, with seeds_only, other
 -- domains. Returns the number of new crawls, and the runs with newly due domains.
-CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT news bigint[]) LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT newly_due_runs bigint[]) LANGUAGE plpgsql AS $$
 DECLARE
     v found_page[];
     v_domains text[];
@@ -34,18 +34,18 @@ BEGIN
             WHERE c.page_id = f.page_id AND c.run_id = f.run_id
                 AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
                 AND (c.skipped IS NULL OR c.skipped <> ALL (reasons('link found')))
-        ) IS NULL OR f.kind = ANY (kinds('image')) AND crawl_passed_over(f.page_id, f.run_id, true) IS NOT NULL);
+        ) IS NULL OR f.kind = ANY (kinds('image')) AND skipped_attempt_to_reconsider(f.page_id, f.run_id, true) IS NOT NULL);
     IF EXISTS (SELECT 1 FROM list_entries) THEN
-        SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain = f.own OR domain_listed(f.domain) IS NULL;
+        SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain = f.own OR domain_listed_by(f.domain) IS NULL;
     END IF;
     IF EXISTS (SELECT 1 FROM unnest(v) f WHERE f.domain <> f.own AND f.follow ? 'max_subdomains') THEN
         -- new domains beyond the finder's limit for a registered domain
         v_out := ARRAY(
             SELECT jsonb_build_array(n.run_id, n.domain) FROM (
-                SELECT k.run_id, k.domain, k.registered, k.most,
+                SELECT k.run_id, k.domain, k.registered, k.max_subdomains,
                     row_number() OVER (PARTITION BY k.run_id, k.registered ORDER BY k.domain) AS n
                 FROM (
-                    SELECT f.run_id, f.domain, g.registered, max((f.follow ->> 'max_subdomains')::bigint) AS most
+                    SELECT f.run_id, f.domain, g.registered, max((f.follow ->> 'max_subdomains')::bigint) AS max_subdomains
                     FROM unnest(v) f CROSS JOIN LATERAL (
                         SELECT x.registered FROM registered_domains x WHERE x.domain = f.domain LIMIT 1
                     ) g
@@ -55,8 +55,8 @@ BEGIN
                     HAVING bool_and(f.follow ? 'max_subdomains')
                 ) k
             ) n
-            WHERE n.n > n.most - (SELECT count(*) FROM (
-                SELECT 1 FROM run_domains rd WHERE rd.run_id = n.run_id AND rd.registered = n.registered LIMIT n.most
+            WHERE n.n > n.max_subdomains - (SELECT count(*) FROM (
+                SELECT 1 FROM run_domains rd WHERE rd.run_id = n.run_id AND rd.registered = n.registered LIMIT n.max_subdomains
             ) y)
         );
         IF cardinality(v_out) > 0 THEN
@@ -87,11 +87,11 @@ BEGIN
             ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
             WHERE excluded.seed AND NOT run_domains.seed;
             -- a run requests a found domain even if another run has given it up
-            PERFORM troubles_lift(ARRAY(
+            PERFORM failures_clear(ARRAY(
                 SELECT DISTINCT f.domain FROM unnest(v_joining) f
                 CROSS JOIN LATERAL (SELECT x.status FROM domains x WHERE x.domain = f.domain) d
                 WHERE NOT f.follow ? 'seed'
-                    AND (given_up(d.status) OR EXISTS (
+                    AND (is_abandoned(d.status) OR EXISTS (
                         SELECT 1 FROM robots r WHERE r.domain = f.domain AND r.verdict = 'unreachable' AND r.expires_at > now()
                     ))
             ));
@@ -109,7 +109,7 @@ BEGIN
             CASE WHEN f.kind = ANY (kinds('document')) AND (f.follow ->> 'depth')::integer > 0 THEN k.penalty END)
             - CASE WHEN k.another THEN 1000 ELSE 0 END),
         now() - f.after * interval '1 microsecond', f.run_id,
-        CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, f.kind = ANY (kinds('image'))) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
+        CASE WHEN NOT f.is_new THEN skipped_attempt_to_reconsider(f.page_id, f.run_id, f.kind = ANY (kinds('image'))) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f LEFT JOIN LATERAL (
         -- Other pages of its pattern were duplicates. A page on a new port of a known host is last.
@@ -144,14 +144,14 @@ BEGIN
         SELECT (x.settings ->> 'max_pages')::bigint >= 0 FROM crawl_runs x WHERE x.id = k.run_id
     ));
     IF v_domains IS NOT NULL THEN
-        news := nullif(due_update(v_domains), '{}');
+        newly_due_runs := nullif(due_update(v_domains), '{}');
     END IF;
 END
 $$;
 
 -- Returns the skipped crawl of a page that its run wants after all, or null. Either a page shows
 -- an image that was linked to as a page, or http was requested for a seed without a scheme.
-CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, p_image boolean) RETURNS bigint LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION skipped_attempt_to_reconsider(p_page_id bigint, p_run_id bigint, p_image boolean) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT (
         SELECT c.id FROM (
             SELECT x.id, x.skipped FROM page_crawls x
@@ -162,7 +162,7 @@ CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, 
 $$;
 
 -- Decides closed crawls of domains again, unless others follow. Returns domains of new crawls.
-CREATE OR REPLACE FUNCTION crawls_repeat(p_domains text[], p_crawls bigint[]) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION attempts_requeue(p_domains text[], p_crawls bigint[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_domains text[];
 BEGIN
@@ -183,7 +183,7 @@ END
 $$;
 
 -- Makes deferred crawls of origins due.
-CREATE OR REPLACE FUNCTION crawls_hasten(p_domains text[], p_origins text[]) RETURNS void LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION attempts_make_due(p_domains text[], p_origins text[]) RETURNS void LANGUAGE sql AS $$
     UPDATE page_crawls c SET scheduled_for = now() FROM pages p
     WHERE p.id = c.page_id AND c.domain = ANY (p_domains) AND p.origin = ANY (p_origins)
         AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for > now()
@@ -192,10 +192,10 @@ $$;
 -- Closed crawls, with the total of the run that counts each (totals_add), and whether only history
 -- needs it, because a later attempt at its page in its run ended alike. The first makes the page
 -- part of the run, and the last of each outcome describes its state.
-CREATE OR REPLACE VIEW crawls_closed AS
+CREATE OR REPLACE VIEW closed_attempts AS
 SELECT
     c.id, c.run_id, c.domain,
-    CASE WHEN NOT c.prerequisite AND c.kind = ANY (kinds('counted')) AND c.skipped IS DISTINCT FROM 'taken back' THEN c.outcome END AS total,
+    CASE WHEN NOT c.prerequisite AND c.kind = ANY (kinds('counted')) AND c.skipped IS DISTINCT FROM 'undone' THEN c.outcome END AS total,
     CASE WHEN NOT c.prerequisite AND c.kind = ANY (kinds('counted') || kinds('image')) THEN c.bytes END AS total_bytes,
     (c.previous_id IS NOT NULL OR c.prerequisite) AND EXISTS (
         SELECT 1 FROM page_crawls AS n

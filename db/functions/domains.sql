@@ -1,5 +1,5 @@
 -- Reports whether a domain was given up, until a time or until a person lifts it.
-CREATE OR REPLACE FUNCTION given_up(p_status domain_status) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION is_abandoned(p_status domain_status) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT p_status IN ('blocked', 'unreachable')
 $$;
 
@@ -31,9 +31,9 @@ CREATE OR REPLACE FUNCTION domains_wake(p_domains text[], p_windows boolean DEFA
 BEGIN
     -- a concurrent finish has read the old rows
     PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR UPDATE;
-    UPDATE domains SET opens_at = NULL, next_crawl_after = CASE WHEN p_windows OR given_up(status) THEN next_crawl_after END
+    UPDATE domains SET opens_at = NULL, next_crawl_after = CASE WHEN p_windows OR is_abandoned(status) THEN next_crawl_after END
     WHERE domain = ANY (p_domains)
-        AND (opens_at IS NOT NULL OR NOT p_windows AND next_crawl_after IS NOT NULL AND NOT given_up(status));
+        AND (opens_at IS NOT NULL OR NOT p_windows AND next_crawl_after IS NOT NULL AND NOT is_abandoned(status));
     IF FOUND OR NOT p_windows THEN
         PERFORM due_update(p_domains);
     END IF;
@@ -47,7 +47,7 @@ $$;
 
 -- Allows requests to given-up domains and to origins with an unreadable robots.txt, but not
 -- against a person's stop or block. Returns the changed domains. The caller then calls due_update.
-CREATE OR REPLACE FUNCTION troubles_lift(p_domains text[]) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION failures_clear(p_domains text[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_revived text[];
     v_origins text[];
@@ -59,8 +59,8 @@ BEGIN
     PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR UPDATE;
     WITH revived AS (
         UPDATE domains d SET status = 'pending', status_reason = '', next_crawl_after = NULL
-        WHERE d.domain = ANY (p_domains) AND given_up(d.status)
-            AND coalesce(domain_forbidden(d.domain), 'pause') = 'pause'
+        WHERE d.domain = ANY (p_domains) AND is_abandoned(d.status)
+            AND coalesce(domain_forbidden_by(d.domain), 'pause') = 'pause'
         RETURNING d.domain
     )
     SELECT array_agg(r.domain) INTO v_revived FROM revived r;
@@ -71,7 +71,7 @@ BEGIN
     )
     SELECT array_agg(e.origin), array_agg(DISTINCT e.domain) INTO v_origins, v_reread FROM expired e;
     IF v_origins IS NOT NULL THEN
-        PERFORM crawls_hasten(v_reread, v_origins);
+        PERFORM attempts_make_due(v_reread, v_origins);
     END IF;
     RETURN ARRAY(SELECT x FROM unnest(v_revived) x UNION SELECT x FROM unnest(v_reread) x ORDER BY 1);
 END

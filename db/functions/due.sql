@@ -7,7 +7,7 @@
 --   budgets of the domain by kind                      run_domains, crawl_runs.settings
 --
 -- A run's status and its own budgets are checked when domains are claimed and when the run ends
--- (run_open). A row may be too early, which costs one check in vain. It is never too late.
+-- (run_allowed_work). A row may be too early, which costs one check in vain. It is never too late.
 
 -- Returns when domains are due, in their order, for each of their runs. With p_claims claimed
 -- domains are not due, because their workflows look for work. Without it claims are ignored.
@@ -16,17 +16,17 @@ DECLARE
     t CONSTANT timestamptz := clock_timestamp();
 BEGIN
     RETURN ARRAY(
-        SELECT (w.run_id, w.domain, greatest(w.at, CASE WHEN w.at IS NOT NULL THEN w.gate END),
-            greatest(w.images_at, CASE WHEN w.images_at IS NOT NULL THEN w.gate END),
+        SELECT (w.run_id, w.domain, greatest(w.at, CASE WHEN w.at IS NOT NULL THEN w.ban_end END),
+            greatest(w.images_at, CASE WHEN w.images_at IS NOT NULL THEN w.ban_end END),
             CASE
                 WHEN w.at IS NULL THEN ''
-                WHEN w.gate >= w.at AND w.gate > t THEN w.gate_reason
+                WHEN w.ban_end >= w.at AND w.ban_end > t THEN w.ban_reason
                 WHEN w.at = 'infinity' THEN 'budget'
-                WHEN w.at > t THEN CASE WHEN w.at = w.flying THEN 'in flight' ELSE 'scheduled' END
+                WHEN w.at > t THEN CASE WHEN w.at = w.lease_end THEN 'in flight' ELSE 'scheduled' END
                 ELSE ''
             END)::run_due
         FROM (
-            SELECT rd.run_id, k.domain, g.at AS gate, g.reason AS gate_reason, f.free_at AS flying, i.at AS images_at,
+            SELECT rd.run_id, k.domain, g.at AS ban_end, g.reason AS ban_reason, f.free_at AS lease_end, i.at AS images_at,
                 least(f.free_at, CASE
                     WHEN s.spent = 'all' OR s.spent = 'pages' AND i.pending IS NULL THEN CASE WHEN n.at IS NOT NULL THEN 'infinity'::timestamptz END
                     WHEN s.spent = 'pages' THEN i.pending
@@ -43,9 +43,9 @@ BEGIN
                     FROM domain_controls c
                     WHERE c.domain = k.domain AND c.lifted_at IS NULL AND control_reason(c.kind) IS NOT NULL
                     UNION ALL
-                    SELECT 'infinity', 'listed' WHERE domain_listed(k.domain) IS NOT NULL
+                    SELECT 'infinity', 'listed' WHERE domain_listed_by(k.domain) IS NOT NULL
                     UNION ALL
-                    SELECT coalesce(d.next_crawl_after, CASE WHEN given_up(d.status) THEN 'infinity'::timestamptz END),
+                    SELECT coalesce(d.next_crawl_after, CASE WHEN is_abandoned(d.status) THEN 'infinity'::timestamptz END),
                         'deferred'
                     UNION ALL
                     SELECT d.opens_at, 'window'
@@ -59,19 +59,19 @@ BEGIN
                 FROM crawl_runs x WHERE x.id = rd.run_id LIMIT 1
             ) r
             CROSS JOIN LATERAL (
-                SELECT CASE WHEN NOT d.served THEN crawls_due(k.domain, rd.run_id, t, false) END AS at OFFSET 0
+                SELECT CASE WHEN NOT d.served THEN first_due_at(k.domain, rd.run_id, t, false) END AS at OFFSET 0
             ) n
             -- in most runs of a domain nothing is pending
             CROSS JOIN LATERAL (
-                SELECT CASE WHEN n.at IS NOT NULL THEN budget_spent(rd.row, r.settings, b.own) ELSE '' END AS spent OFFSET 0
+                SELECT CASE WHEN n.at IS NOT NULL THEN forbidden_by_budget(rd.row, r.settings, b.own) ELSE '' END AS spent OFFSET 0
             ) s
             CROSS JOIN LATERAL (
                 SELECT CASE WHEN r.both_kinds AND s.spent <> 'all' THEN x.at END AS at, x.at AS pending FROM (
-                    SELECT CASE WHEN n.at IS NOT NULL AND (r.both_kinds OR s.spent = 'pages') THEN crawls_due(k.domain, rd.run_id, t, true) END AS at
+                    SELECT CASE WHEN n.at IS NOT NULL AND (r.both_kinds OR s.spent = 'pages') THEN first_due_at(k.domain, rd.run_id, t, true) END AS at
                 ) x OFFSET 0
             ) i
             CROSS JOIN LATERAL (
-                SELECT CASE WHEN NOT d.served THEN crawl_flying(k.domain, rd.run_id) END AS free_at OFFSET 0
+                SELECT CASE WHEN NOT d.served THEN in_flight_lease_end(k.domain, rd.run_id) END AS free_at OFFSET 0
             ) f
         ) w
         ORDER BY w.domain, w.run_id
@@ -80,7 +80,7 @@ END
 $$;
 
 -- Returns the end of the lease of a run's crawl of a domain; null means no crawl in flight.
-CREATE OR REPLACE FUNCTION crawl_flying(p_domain text, p_run_id bigint) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION in_flight_lease_end(p_domain text, p_run_id bigint) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
         SELECT greatest(s.free_at, c.locked_at) FROM politeness_slots s CROSS JOIN LATERAL (
@@ -94,7 +94,7 @@ $$;
 
 -- Returns when the first pending crawl of a domain is due in a run, of images or of any kind; null
 -- means never. With due crawls it is the time of one of them, after one step along an index.
-CREATE OR REPLACE FUNCTION crawls_due(p_domain text, p_run_id bigint, p_now timestamptz, p_images boolean) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION first_due_at(p_domain text, p_run_id bigint, p_now timestamptz, p_images boolean) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     c_least CONSTANT smallint := (CASE WHEN p_images THEN 1 ELSE -32768 END)::smallint;
@@ -134,9 +134,9 @@ BEGIN
     SELECT array_agg(DISTINCT s.run_id) INTO v_sooner FROM sooner s;
     SELECT array_agg(DISTINCT u.domain ORDER BY u.domain) INTO v_later
     FROM unnest(v) u CROSS JOIN LATERAL (
-        SELECT x AS noted FROM run_domains x WHERE x.run_id = u.run_id AND x.domain = u.domain LIMIT 1
+        SELECT x AS stored FROM run_domains x WHERE x.run_id = u.run_id AND x.domain = u.domain LIMIT 1
     ) rd
-    WHERE due_differs(rd.noted, u, t);
+    WHERE due_differs(rd.stored, u, t);
     IF v_later IS NOT NULL THEN
         PERFORM 1 FROM domains d WHERE d.domain = ANY (v_later) ORDER BY d.domain FOR UPDATE;
         v := domains_due(v_later, true);
@@ -166,9 +166,9 @@ CREATE OR REPLACE FUNCTION finishes_await(p_run_id bigint) RETURNS void LANGUAGE
 $$;
 
 -- Recomputes when the windows of a run's domains open, after a change of its window or status.
-CREATE OR REPLACE FUNCTION run_windows(p_run_id bigint, p_was text DEFAULT '') RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION run_windows(p_run_id bigint, p_old_window text DEFAULT '') RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF concat(p_was, (SELECT r.settings ->> 'window' FROM crawl_runs r WHERE r.id = p_run_id)) <> '' THEN
+    IF concat(p_old_window, (SELECT r.settings ->> 'window' FROM crawl_runs r WHERE r.id = p_run_id)) <> '' THEN
         PERFORM finishes_await(p_run_id);
         PERFORM domains_wake(ARRAY(
             SELECT d.domain FROM domains d
@@ -182,21 +182,21 @@ $$;
 -- Returns why a domain is not requested now, and until when, in the given run. Without a run it is
 -- the run that may request it first. An empty reason means that it may be requested. Unlike
 -- run_domains.waits it covers claimed domains and slots. It is the state that people see.
-CREATE OR REPLACE FUNCTION domain_waits(p_domain text, p_run_id bigint, OUT waits text, OUT until timestamptz)
+CREATE OR REPLACE FUNCTION domain_wait(p_domain text, p_run_id bigint, OUT wait_reason text, OUT until timestamptz)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_at timestamptz;
     s politeness_slots;
 BEGIN
-    SELECT u.reason, u.at INTO waits, v_at FROM unnest(domains_due(ARRAY[p_domain], false)) u
+    SELECT u.reason, u.at INTO wait_reason, v_at FROM unnest(domains_due(ARRAY[p_domain], false)) u
     WHERE (p_run_id IS NULL OR u.run_id = p_run_id) AND u.at IS NOT NULL
     ORDER BY u.at LIMIT 1;
     SELECT x.* INTO s FROM politeness_slots x WHERE x.key = 'domain:' || p_domain;
     until := greatest(v_at, s.free_at, now());
-    waits := CASE
+    wait_reason := CASE
         WHEN s.free_at > now() AND s.holder IS NOT NULL THEN 'in flight'
         WHEN until <= now() THEN ''
-        WHEN v_at >= s.free_at OR s.key IS NULL THEN waits
+        WHEN v_at >= s.free_at OR s.key IS NULL THEN wait_reason
         ELSE coalesce(s.reason, '')
     END;
 END

@@ -23,7 +23,7 @@ BEGIN
             SELECT x.name, x.settings, x.crowded, x AS row FROM crawl_runs x
             WHERE x.id = rd.run_id AND x.status = 'running' LIMIT 1
         ) u CROSS JOIN LATERAL (
-            SELECT budget_spent(rd.row, u.settings, o.own, u.row) AS spent, run_pages_spent(u.row) AS run_pages,
+            SELECT forbidden_by_budget(rd.row, u.settings, o.own, u.row) AS spent, run_pages_spent(u.row) AS run_pages,
                 pages_budget(u.settings, o.own) AS budget OFFSET 0
         ) b LEFT JOIN LATERAL (
             SELECT x.id, x.kind FROM page_crawls x
@@ -94,7 +94,7 @@ BEGIN
                 )) ORDER BY c.kind)
                 FROM domain_controls c
                 WHERE c.domain = k.domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
-            ), '[]') || coalesce(domain_listed(k.domain), '[]'), '[]'),
+            ), '[]') || coalesce(domain_listed_by(k.domain), '[]'), '[]'),
             'crawl_delay_ms', o.crawl_delay_ms, 'visit_times', o.visit_times, 'origins', o.origins, 'reachable_origins', o.reachable,
             'health', (SELECT h.health FROM domain_health h WHERE h.domain = k.domain),
             'slot_free_at', s.free_at, 'slot_reason', s.reason, 'spared_since', s.spared_since
@@ -163,7 +163,7 @@ BEGIN
                 ) x
                 WHERE x.outcome = 'blocked_4xx'
             ) END,
-            'vouched', CASE WHEN c.kind = ANY (kinds('nested')) THEN sitemap_vouchers(p.id) END,
+            'vouched', CASE WHEN c.kind = ANY (kinds('nested')) THEN sitemap_naming_domains(p.id) END,
             'robots', (
                 SELECT jsonb_build_object(
                     'verdict', r.verdict, 'version', r.version, 'expires_at', r.expires_at, 'reason', r.reason,
@@ -176,7 +176,7 @@ BEGIN
             || CASE WHEN c.bare THEN '{"bare": true}'::jsonb ELSE '{}' END
             || CASE
                 WHEN (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)
-                    THEN origin_known(c.domain, p.origin)
+                    THEN origin_probe_facts(c.domain, p.origin)
                 ELSE '{}'
             END
         END
@@ -192,7 +192,7 @@ $$;
 
 -- Returns the facts of a probed origin: its last page or image with a good answer among the
 -- domain's latest requests, and whether it has pages there or among the first pending ones.
-CREATE OR REPLACE FUNCTION origin_known(p_domain text, p_origin text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION origin_probe_facts(p_domain text, p_origin text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
         WITH latest AS NOT MATERIALIZED (
@@ -225,7 +225,7 @@ $$;
 
 -- Returns the domains that name a sitemap in robots.txt or sitemaps, at most 1,000, or null. A
 -- redirect passes on the domains of its source. It does not vouch itself: it may lead to any URL.
-CREATE OR REPLACE FUNCTION sitemap_vouchers(p_page_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION sitemap_naming_domains(p_page_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
         WITH RECURSIVE named (id, hops, list, domain) AS (

@@ -28,7 +28,7 @@ CREATE OR REPLACE TRIGGER page_crawls_kept BEFORE TRUNCATE ON page_crawls
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 -- Only CrawlsMove deletes rows, which a file contains.
 CREATE OR REPLACE TRIGGER page_crawls_moved BEFORE DELETE ON page_crawls FOR EACH ROW
-WHEN (OLD.outcome IS NULL OR current_setting('mosey.forgets', true) IS DISTINCT FROM 'crawls') EXECUTE FUNCTION history_append_only();
+WHEN (OLD.outcome IS NULL OR current_setting('mosey.allow_delete', true) IS DISTINCT FROM 'crawls') EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER workers_kept BEFORE DELETE OR TRUNCATE ON workers
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER pages_kept BEFORE DELETE OR TRUNCATE ON pages
@@ -38,7 +38,7 @@ CREATE OR REPLACE TRIGGER run_changes_append_only BEFORE UPDATE OR DELETE OR TRU
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 -- Only robots_forget deletes rows of robots_history, whose foreign keys keep robots_contents.
 CREATE OR REPLACE TRIGGER robots_history_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_history
-FOR EACH STATEMENT WHEN (current_setting('mosey.forgets', true) IS DISTINCT FROM 'robots') EXECUTE FUNCTION history_append_only();
+FOR EACH STATEMENT WHEN (current_setting('mosey.allow_delete', true) IS DISTINCT FROM 'robots') EXECUTE FUNCTION history_append_only();
 
 -- Lifting a decision updates its row.
 CREATE OR REPLACE TRIGGER domain_controls_append_only BEFORE UPDATE ON domain_controls

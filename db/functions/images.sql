@@ -31,16 +31,16 @@ BEGIN
     PERFORM images_add(ARRAY(SELECT i.page_id FROM unnest(v_images) i));
     -- targets of images' redirects belong to the same pages, without a place there
     v_named := v_images || ARRAY(
-        WITH RECURSIVE moved (n, page_id, doc, hops) AS (
+        WITH RECURSIVE targets (n, page_id, doc, hops) AS (
             SELECT f.n, f.page_id, f.doc, 0 FROM unnest(v_images) f
             UNION
-            SELECT m.n, l.to_page_id, m.doc, m.hops + 1 FROM moved m CROSS JOIN LATERAL (
+            SELECT m.n, l.to_page_id, m.doc, m.hops + 1 FROM targets m CROSS JOIN LATERAL (
                 SELECT x.to_page_id FROM page_links x
                 WHERE x.from_page_id = m.page_id AND x.kind = 'redirect' AND x.gone_at IS NULL LIMIT 10
             ) l
             WHERE m.hops < 20
         )
-        SELECT (m.n, NULL, m.page_id, m.doc)::found_image FROM moved m WHERE m.hops > 0
+        SELECT (m.n, NULL, m.page_id, m.doc)::found_image FROM targets m WHERE m.hops > 0
     );
     WITH found AS (
         SELECT DISTINCT ON (a.page_id, i.id) a.n, i.id AS image_id, a.page_id, a.url, a.domain, a.run_id, f.doc,
@@ -166,18 +166,18 @@ BEGIN
         PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (v_forgotten) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
     END IF;
     UPDATE images i SET
-        sha256_hash = CASE WHEN u.kept THEN i.sha256_hash ELSE c.sha256_hash END,
-        width = CASE WHEN u.kept THEN i.width ELSE c.width END, height = CASE WHEN u.kept THEN i.height ELSE c.height END,
-        format = CASE WHEN u.kept THEN i.format ELSE c.format END,
-        file_size_bytes = CASE WHEN u.kept THEN i.file_size_bytes ELSE c.file_size_bytes END,
-        phash = CASE WHEN u.kept THEN i.phash ELSE c.phash END, dhash = CASE WHEN u.kept THEN i.dhash ELSE c.dhash END,
-        content_type = CASE WHEN u.kept THEN i.content_type WHEN c.sha256_hash IS NOT NULL THEN a.doc ->> 'content_type' END,
+        sha256_hash = CASE WHEN u.unchanged THEN i.sha256_hash ELSE c.sha256_hash END,
+        width = CASE WHEN u.unchanged THEN i.width ELSE c.width END, height = CASE WHEN u.unchanged THEN i.height ELSE c.height END,
+        format = CASE WHEN u.unchanged THEN i.format ELSE c.format END,
+        file_size_bytes = CASE WHEN u.unchanged THEN i.file_size_bytes ELSE c.file_size_bytes END,
+        phash = CASE WHEN u.unchanged THEN i.phash ELSE c.phash END, dhash = CASE WHEN u.unchanged THEN i.dhash ELSE c.dhash END,
+        content_type = CASE WHEN u.unchanged THEN i.content_type WHEN c.sha256_hash IS NOT NULL THEN a.doc ->> 'content_type' END,
         last_seen_at = CASE WHEN u.seen THEN a.ended ELSE i.last_seen_at END,
         download_success = CASE WHEN a.doc ? 'redirect' THEN i.download_success ELSE u.seen END,
         problem = CASE WHEN u.seen THEN NULL ELSE a.doc #>> '{image,problem}' END
     FROM unnest(v) a CROSS JOIN LATERAL (
         SELECT NOT a.doc -> 'image' ? 'problem' AND NOT a.doc ? 'redirect' AS seen,
-            a.doc #> '{image,content}' IS NULL AND NOT a.doc -> 'image' ? 'forget' AS kept
+            a.doc #> '{image,content}' IS NULL AND NOT a.doc -> 'image' ? 'forget' AS unchanged
     ) u LEFT JOIN LATERAL (
         SELECT x.* FROM image_contents x WHERE x.sha256_hash = a.doc #>> '{image,content,sha256}' LIMIT 1
     ) c ON true

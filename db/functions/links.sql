@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION links_record(p jsonb, v closed_attempt[]) RETURNS integer[] LANGUAGE plpgsql AS $$
 DECLARE
     v_links found_link[];
-    v_again bigint[];
+    v_reread_pages bigint[];
     v_found found_page[] := ARRAY[]::found_page[];
     v_added record;
 BEGIN
@@ -16,7 +16,7 @@ BEGIN
         SELECT array_agg((a.page_id, a.run_id, a.domain, a.doc ? 'redirect', a.doc -> 'follow',
             jsonb_array_length(a.doc -> 'links') - l.place, y.id, y.id IS NULL, l.url, l.domain, l.origin,
             coalesce(l.kind, 'page'), l.patterns, coalesce(l.nofollow, false), l.trap, l.trap_evidence, l.anchor,
-            l.rel, coalesce(l.priority, list_priority(l.kind, a.doc -> 'follow', l.place)))::found_link)
+            l.rel, coalesce(l.priority, sitemap_priority(l.kind, a.doc -> 'follow', l.place)))::found_link)
         INTO v_links
         FROM unnest(v) a CROSS JOIN LATERAL ROWS FROM (
             jsonb_to_recordset(a.doc -> 'links') AS (
@@ -60,20 +60,20 @@ BEGIN
             WHERE NOT l.nofollow AND l.trap IS NULL AND l.follow IS NOT NULL
         );
     END IF;
-    v_again := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.fetched_at IS NOT NULL AND a.doc ? 'all_links');
-    IF cardinality(v_again) > 0 THEN
+    v_reread_pages := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.fetched_at IS NOT NULL AND a.doc ? 'all_links');
+    IF cardinality(v_reread_pages) > 0 THEN
         -- pages that were read before: links have changed, are there again, or are gone
         UPDATE page_links x SET nofollow = f.nofollow, anchor = f.anchor, rel = f.rel, gone_at = NULL, last_seen = NULL
         FROM (
             SELECT l.from_id, l.id, link_kind(l.redirect, l.kind) AS kind,
                 bool_and(l.nofollow) AS nofollow, min(l.anchor) AS anchor, min(l.rel) AS rel
-            FROM unnest(v_links) l WHERE l.from_id = ANY (v_again) GROUP BY l.from_id, l.id, link_kind(l.redirect, l.kind)
+            FROM unnest(v_links) l WHERE l.from_id = ANY (v_reread_pages) GROUP BY l.from_id, l.id, link_kind(l.redirect, l.kind)
         ) f
-        WHERE x.from_page_id = ANY (v_again) AND x.from_page_id = f.from_id AND x.to_page_id = f.id AND x.kind = f.kind
+        WHERE x.from_page_id = ANY (v_reread_pages) AND x.from_page_id = f.from_id AND x.to_page_id = f.id AND x.kind = f.kind
             AND (x.nofollow, x.anchor, x.rel, x.gone_at) IS DISTINCT FROM (f.nofollow, f.anchor, f.rel, NULL);
         UPDATE page_links x SET gone_at = a.ended, last_seen = a.fetched_at
         FROM unnest(v) a
-        WHERE x.from_page_id = ANY (v_again) AND a.page_id = ANY (v_again) AND x.from_page_id = a.page_id AND x.gone_at IS NULL
+        WHERE x.from_page_id = ANY (v_reread_pages) AND a.page_id = ANY (v_reread_pages) AND x.from_page_id = a.page_id AND x.gone_at IS NULL
             AND (x.kind <> ALL (kinds('announces')) OR a.doc ? 'all_sitemaps')
             AND NOT EXISTS (
                 SELECT 1 FROM unnest(v_links) l
@@ -83,7 +83,7 @@ BEGIN
     IF jsonb_path_exists(p, '$[*].follow_known') THEN
         v_found := v_found || ARRAY(
             SELECT (a.run_id, x.id, x.domain, x.url, crawl_kind(k.kind, x.kind), a.domain, k.follow, false, 0,
-                list_priority(k.kind, k.follow, row_number() OVER (PARTITION BY a.n, k.kind ORDER BY x.id)))::found_page
+                sitemap_priority(k.kind, k.follow, row_number() OVER (PARTITION BY a.n, k.kind ORDER BY x.id)))::found_page
             FROM unnest(v) a CROSS JOIN LATERAL jsonb_each(a.doc -> 'follow_known') AS k (kind, follow)
             CROSS JOIN LATERAL (
                 SELECT y.to_page_id, y.nofollow FROM page_links y
@@ -100,9 +100,9 @@ BEGIN
         v_found := v_found || images_find(v);
     END IF;
     IF jsonb_path_exists(p, '$[*].links_forbidden') THEN
-        v_again := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.doc ? 'links_forbidden');
-        DELETE FROM page_links x WHERE x.from_page_id = ANY (v_again);
-        DELETE FROM provenance o WHERE o.page_id = ANY (v_again);
+        v_reread_pages := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.doc ? 'links_forbidden');
+        DELETE FROM page_links x WHERE x.from_page_id = ANY (v_reread_pages);
+        DELETE FROM provenance o WHERE o.page_id = ANY (v_reread_pages);
     END IF;
     IF jsonb_path_exists(p, '$[*].follow_known.image') THEN
         -- the images that pages named at their last visit
@@ -120,10 +120,10 @@ BEGIN
         RETURN NULL;
     END IF;
     v_added := crawls_add(v_found);
-    IF v_added.news IS NULL THEN
+    IF v_added.newly_due_runs IS NULL THEN
         RETURN NULL;
     END IF;
-    RETURN ARRAY(SELECT a.n FROM unnest(v) a WHERE a.run_id = ANY (v_added.news));
+    RETURN ARRAY(SELECT a.n FROM unnest(v) a WHERE a.run_id = ANY (v_added.newly_due_runs));
 END
 $$;
 
@@ -140,7 +140,7 @@ $$;
 -- Returns the priority of the nth sitemap that a page or sitemap names; null means by depth. The
 -- first comes with the linked pages, each further one after the pages one link deeper, so that
 -- hundreds of sitemaps do not precede all pages. Retries come last (decide.RetryPriority).
-CREATE OR REPLACE FUNCTION list_priority(p_link text, p_follow jsonb, n bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION sitemap_priority(p_link text, p_follow jsonb, n bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN p_link = ANY (kinds('nested')) THEN greatest(1 - n - (p_follow ->> 'depth')::bigint, -5000)::smallint END
 $$;
 

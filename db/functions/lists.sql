@@ -30,7 +30,7 @@ $$;
 
 -- Returns the list entry that forbids a domain or, with p_ip, its requests to that address, as
 -- crawl.Control, or null. An allow list with networks decides about unlisted domains by address.
-CREATE OR REPLACE FUNCTION domain_listed(p_domain text, p_ip inet DEFAULT NULL) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION domain_listed_by(p_domain text, p_ip inet DEFAULT NULL) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     e list_entries;
 BEGIN

@@ -49,9 +49,9 @@ BEGIN
         END,
         images = CASE WHEN u.was_read THEN u.page ? 'images' ELSE x.images END,
         signals = CASE WHEN u.was_read THEN nullif(u.page -> 'signals', '{}') ELSE x.signals END,
-        usage = CASE WHEN u.said THEN u.page -> 'usage' ELSE x.usage END,
-        noindex = CASE WHEN u.said THEN coalesce((u.page ->> 'noindex')::boolean, false) ELSE x.noindex END,
-        nofollow = CASE WHEN u.said THEN coalesce((u.page ->> 'nofollow')::boolean, false) ELSE x.nofollow END,
+        usage = CASE WHEN u.has_statements THEN u.page -> 'usage' ELSE x.usage END,
+        noindex = CASE WHEN u.has_statements THEN coalesce((u.page ->> 'noindex')::boolean, false) ELSE x.noindex END,
+        nofollow = CASE WHEN u.has_statements THEN coalesce((u.page ->> 'nofollow')::boolean, false) ELSE x.nofollow END,
         -- each visit decides again about a page that a pattern stopped
         trap = CASE WHEN u.was_read THEN nullif(coalesce(u.trap, x.trap), 'pattern') ELSE coalesce(u.trap, x.trap) END,
         trap_evidence = CASE
@@ -64,7 +64,7 @@ BEGIN
     LEFT JOIN unnest(p_charged) g ON g.n = a.n
     CROSS JOIN LATERAL (
         SELECT y.page, y.visit, y.visit IS NOT NULL AS visited, y.page ? 'signals' AS was_read,
-            y.page ? 'signals' OR y.visit IS NOT NULL AND y.page ? 'said' AS said, y.page ->> 'trap' AS trap
+            y.page ? 'signals' OR y.visit IS NOT NULL AND y.page ? 'said' AS has_statements, y.page ->> 'trap' AS trap
         FROM (SELECT a.doc -> 'page' AS page, a.doc #> '{page,visit}' AS visit) y
     ) u
     WHERE x.id = ANY (ARRAY(SELECT y.page_id FROM unnest(v) y)) AND x.id = a.page_id AND (u.page IS NOT NULL OR g.duplicate <> a.duplicate);

@@ -112,6 +112,6 @@ END
 $$;
 
 -- Returns the penalty of a pattern, in links: 4 if all pages were duplicates, 0 for fewer than 8.
-CREATE OR REPLACE FUNCTION pattern_penalty(p_seen integer, p_nothing integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN p_seen >= 8 THEN floor(4.0 * p_nothing / p_seen)::integer ELSE 0 END
+CREATE OR REPLACE FUNCTION pattern_penalty(p_seen integer, p_duplicates integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN p_seen >= 8 THEN floor(4.0 * p_duplicates / p_seen)::integer ELSE 0 END
 $$;

@@ -22,7 +22,7 @@ CREATE OR REPLACE FUNCTION domain_priority(
 $$;
 
 -- Returns the current priority of a domain, or one part of it; a null part means all parts.
-CREATE OR REPLACE FUNCTION domain_priority_now(d domains, p_now timestamptz, p_part text) RETURNS real LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION domain_current_priority(d domains, p_now timestamptz, p_part text) RETURNS real LANGUAGE sql STABLE AS $$
     SELECT domain_priority(
         CASE WHEN coalesce(p_part, 'rank') = 'rank' THEN d.seed_rank END,
         CASE WHEN coalesce(p_part, 'inlinks') = 'inlinks' THEN (SELECT k.score FROM domain_ranks k WHERE k.domain = d.domain) END,
@@ -43,7 +43,7 @@ DECLARE
     v_scores real[];
     v_changed integer;
 BEGIN
-    SELECT array_agg(x.id), array_agg(x.domain), array_agg(domain_priority_now(x.d, t, NULL)) INTO v_ids, v_names, v_scores
+    SELECT array_agg(x.id), array_agg(x.domain), array_agg(domain_current_priority(x.d, t, NULL)) INTO v_ids, v_names, v_scores
     FROM (
         SELECT o.d, (o.d).id, (o.d).domain
         FROM unnest(p_domains) u (domain) CROSS JOIN LATERAL (SELECT x AS d FROM domains x WHERE x.domain = u.domain LIMIT 1) o

@@ -1,6 +1,6 @@
 -- Returns the worth of a page to a search, from 0 to 1: half by its domain, half by itself.
 -- Postgres inlines it into the plan of its caller because it returns a set.
-CREATE OR REPLACE FUNCTION page_worths(p_page_id bigint, p_domain text) RETURNS SETOF real LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION page_scores(p_page_id bigint, p_domain text) RETURNS SETOF real LANGUAGE sql STABLE AS $$
     SELECT (coalesce((SELECT d.score FROM domain_ranks d WHERE d.domain = p_domain), 0)
         + coalesce((SELECT r.score FROM page_ranks r WHERE r.page_id = p_page_id), 0)) / 2
 $$;

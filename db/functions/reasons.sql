@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION reasons(p_column text) RETURNS text[] LANGUAGE sql IM
         WHEN 'link found' THEN ARRAY['scheme']
         WHEN 'image found' THEN ARRAY['extension', 'forgotten']
         WHEN 'known' THEN ARRAY['fresh', 'min-refetch']
-        WHEN 'holds run' THEN ARRAY['in flight', 'paused', 'window']
+        WHEN 'keeps run open' THEN ARRAY['in flight', 'paused', 'window']
         WHEN 'by rank' THEN ARRAY['listed', 'blocked', 'stopped', 'paused', 'deferred', 'window']
         ELSE ('no column ' || p_column)::text[]
     END

@@ -40,16 +40,16 @@ CREATE OR REPLACE FUNCTION refresh_priority(p_kind text, p_depth integer, p_scor
     )
 $$;
 
--- Makes known pages of a run pending again, as new visits, unless they are pending. With p_others
--- it adds pages of other runs, like seeds, but does not revive stopped domains. A finished run
--- resumes. Returns the number of pages.
-CREATE OR REPLACE FUNCTION recrawls_add(p_run_id bigint, p_pages bigint[], p_others boolean DEFAULT false) RETURNS integer LANGUAGE plpgsql AS $$
+-- Makes known pages of a run pending again, as new visits, unless they are pending. With
+-- p_add_foreign it adds pages of other runs, like seeds, but does not revive stopped domains. A
+-- finished run resumes. Returns the number of pages.
+CREATE OR REPLACE FUNCTION recrawls_add(p_run_id bigint, p_pages bigint[], p_add_foreign boolean DEFAULT false) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_domains CONSTANT text[] := ARRAY(SELECT DISTINCT p.domain AS d FROM pages p WHERE p.id = ANY (p_pages) ORDER BY d);
     v_added integer;
     v_others integer := 0;
 BEGIN
-    IF p_others THEN
+    IF p_add_foreign THEN
         SELECT a.added INTO v_others FROM crawls_add(ARRAY(
             SELECT (p_run_id, p.id, p.domain, p.url, p.kind, '', '{"depth": 0, "seed": true}', false, cardinality(p_pages) - u.n,
                 refresh_priority(p.kind, 0, NULL))::found_page
@@ -83,7 +83,7 @@ BEGIN
     PERFORM due_update(v_domains);
     v_added := v_added + v_others;
     IF v_added > 0 THEN
-        PERFORM run_go_on(p_run_id);
+        PERFORM run_resume_if_done(p_run_id);
     END IF;
     RETURN v_added;
 END
@@ -93,7 +93,7 @@ $$;
 -- them. Politeness, robots.txt and people's decisions still hold. Returns the number of pages.
 CREATE OR REPLACE FUNCTION recrawls_now(p_run_id bigint, p_pages bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
-    v_first integer;
+    v_prioritized integer;
 BEGIN
     PERFORM recrawls_add(p_run_id, p_pages);
     UPDATE page_crawls c SET priority = 100, scheduled_for = least(c.scheduled_for, now())
@@ -106,11 +106,11 @@ BEGIN
         ORDER BY x.id
     ) o
     WHERE c.id = o.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
-    GET DIAGNOSTICS v_first = ROW_COUNT;
+    GET DIAGNOSTICS v_prioritized = ROW_COUNT;
     PERFORM due_update(ARRAY(SELECT DISTINCT p.domain AS d FROM pages p WHERE p.id = ANY (p_pages) ORDER BY d));
-    IF v_first > 0 THEN
-        PERFORM run_go_on(p_run_id);
+    IF v_prioritized > 0 THEN
+        PERFORM run_resume_if_done(p_run_id);
     END IF;
-    RETURN v_first;
+    RETURN v_prioritized;
 END
 $$;

@@ -52,7 +52,7 @@ BEGIN
         PERFORM robots_forget(new.origin, 8);
     END IF;
     IF NOT v_failed AND old.origin IS NOT NULL AND (old.verdict, old.rules_hash) <> (new.verdict, new.rules_hash) THEN
-        PERFORM domains_wake(crawls_repeat(ARRAY[new.domain], ARRAY(
+        PERFORM domains_wake(attempts_requeue(ARRAY[new.domain], ARRAY(
             SELECT c.id FROM page_crawls c
             WHERE c.domain = new.domain AND c.outcome = 'blocked_robots'
                 AND (SELECT p.origin FROM pages p WHERE p.id = c.page_id) = new.origin
@@ -63,7 +63,7 @@ BEGIN
         PERFORM domains_wake(ARRAY[new.domain], true);
     END IF;
     IF new.verdict <> 'unreachable' AND old.verdict = 'unreachable' THEN
-        PERFORM crawls_hasten(ARRAY[new.domain], ARRAY[new.origin]);
+        PERFORM attempts_make_due(ARRAY[new.domain], ARRAY[new.origin]);
         PERFORM due_update(ARRAY[new.domain]);
     END IF;
     RETURN new.failures;
@@ -76,7 +76,7 @@ CREATE OR REPLACE FUNCTION robots_forget(p_origin text, p_keep integer) RETURNS 
 DECLARE
     v_hashes bytea[];
 BEGIN
-    PERFORM set_config('mosey.forgets', 'robots', true);
+    PERFORM set_config('mosey.allow_delete', 'robots', true);
     WITH gone AS (
         DELETE FROM robots_history h
         WHERE h.origin = p_origin
@@ -84,7 +84,7 @@ BEGIN
         RETURNING h.rules_hash, h.body_hash
     )
     SELECT array_agg(k.hash) INTO v_hashes FROM gone g CROSS JOIN LATERAL (VALUES (g.rules_hash), (g.body_hash)) AS k (hash);
-    PERFORM set_config('mosey.forgets', '', true);
+    PERFORM set_config('mosey.allow_delete', '', true);
     IF v_hashes IS NULL THEN
         RETURN;
     END IF;

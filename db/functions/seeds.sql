@@ -15,7 +15,7 @@ BEGIN
     listed := 0;
     IF EXISTS (SELECT 1 FROM list_entries) THEN
         listed := cardinality(v);
-        v := ARRAY(SELECT s FROM unnest(v) s WHERE domain_listed(s.domain) IS NULL);
+        v := ARRAY(SELECT s FROM unnest(v) s WHERE domain_listed_by(s.domain) IS NULL);
         listed := listed - cardinality(v);
     END IF;
     PERFORM registered_add(array_agg(s.domain), array_agg(s.registered)) FROM unnest(v) s WHERE s.registered IS NOT NULL;
@@ -55,7 +55,7 @@ BEGIN
         added := added + seeds_add_known(p_run_id, p_source, v);
     END IF;
     IF added > 0 THEN
-        PERFORM run_go_on(p_run_id);
+        PERFORM run_resume_if_done(p_run_id);
     END IF;
 END
 $$;
@@ -70,7 +70,7 @@ DECLARE
     ));
     domains_seeded CONSTANT text[] := ARRAY(SELECT DISTINCT s.domain AS d FROM unnest(v) s ORDER BY d);
     added integer;
-    again text[];
+    v_requeued text[];
     v_woken text[];
 BEGIN
     UPDATE domains x SET source = p_source, seed_rank = coalesce(s.rank, x.seed_rank), bare = x.bare OR s.bare
@@ -101,12 +101,12 @@ BEGIN
             WHERE y.page_id = g.id AND y.run_id = p_run_id AND y.outcome = 'skipped' AND y.skipped = ANY (reasons('seed given'))
             OFFSET 0
         ) c
-        -- as in crawls_repeat
+        -- as in attempts_requeue
         WHERE NOT EXISTS (SELECT 1 FROM page_crawls y WHERE y.page_id = c.page_id AND y.run_id = p_run_id AND y.previous_id >= c.id)
         ORDER BY c.page_id, c.id
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )
-    SELECT array_agg(DISTINCT n.domain), (added + count(*))::integer INTO again, added FROM n;
+    SELECT array_agg(DISTINCT n.domain), (added + count(*))::integer INTO v_requeued, added FROM n;
     -- the last seeding decides about seeds that were not requested
     UPDATE page_crawls c SET bare = nullif(s.bare, false)
     FROM (
@@ -124,19 +124,19 @@ BEGIN
         ORDER BY o.id
     ) s
     WHERE c.id = s.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
-    UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (again) AND status = 'exhausted';
+    UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (v_requeued) AND status = 'exhausted';
     v_woken := ARRAY(
         SELECT x.domain FROM unnest(domains_seeded) AS g (domain)
         CROSS JOIN LATERAL (SELECT d.* FROM domains d WHERE d.domain = g.domain LIMIT 1) x
-        WHERE (x.domain = ANY (again) OR given_up(x.status) OR x.next_crawl_after IS NOT NULL
-                OR x.opens_at IS NOT NULL OR domain_forbidden(x.domain) IS NOT NULL
+        WHERE (x.domain = ANY (v_requeued) OR is_abandoned(x.status) OR x.next_crawl_after IS NOT NULL
+                OR x.opens_at IS NOT NULL OR domain_forbidden_by(x.domain) IS NOT NULL
                 OR EXISTS (SELECT 1 FROM robots r WHERE r.domain = x.domain AND r.verdict = 'unreachable'))
         ORDER BY x.domain
     );
     UPDATE domain_controls SET lifted_at = now(), lifted_by = 'seed'
     WHERE domain = ANY (v_woken) AND kind = 'stop' AND lifted_at IS NULL;
-    v_woken := ARRAY(SELECT f FROM unnest(v_woken) f WHERE coalesce(domain_forbidden(f), '') <> 'block' ORDER BY f);
-    PERFORM troubles_lift(v_woken);
+    v_woken := ARRAY(SELECT f FROM unnest(v_woken) f WHERE coalesce(domain_forbidden_by(f), '') <> 'block' ORDER BY f);
+    PERFORM failures_clear(v_woken);
     PERFORM domains_wake(v_woken);
     RETURN added;
 END

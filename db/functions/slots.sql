@@ -13,7 +13,7 @@ DECLARE
             ms_interval((e.doc ->> 'span_ms')::bigint), (e.doc ->> 'queued')::boolean,
             ARRAY(SELECT s ->> 'key' FROM jsonb_array_elements(e.doc -> 'shared') s),
             ARRAY(SELECT (s ->> 'delay_ms')::bigint FROM jsonb_array_elements(e.doc -> 'shared') s),
-            NULL, NULL, domain_forbidden(e.doc ->> 'domain'))::start_attempt
+            NULL, NULL, domain_forbidden_by(e.doc ->> 'domain'))::start_attempt
         FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain'
     );
     keys CONSTANT text[] := ARRAY(
@@ -56,7 +56,7 @@ DECLARE
     v_place timestamptz;
     v_why text;
 BEGIN
-    a.reason := domain_forbidden(a.domain); -- it may have been forbidden during the wait for locks
+    a.reason := domain_forbidden_by(a.domain); -- it may have been forbidden during the wait for locks
     IF a.reason IS NOT NULL THEN
         RETURN a;
     END IF;
@@ -105,7 +105,7 @@ END
 $$;
 
 -- Releases slots without a request, or without one that counts, each after its delay.
-CREATE OR REPLACE FUNCTION slot_undo(
+CREATE OR REPLACE FUNCTION slot_release_unused(
     p_domain text, p_shared text[], p_holder text, p_delay_ms bigint, p_shared_delay_ms bigint[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

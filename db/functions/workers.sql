@@ -1,5 +1,6 @@
 -- Returns a worker's share of fleet_limit, and stores that it lives. Until the answer it may have
--- p_held requests in flight: its share so far, or the rest of a larger one. It would use p_wanted.
+-- p_permits_held requests in flight: its share so far, or the rest of a larger one. It would use
+-- p_demand.
 --
 -- The held requests exceed the limit only if it was lowered, because a share is at most the part
 -- that others do not hold. So a worker returns its excess before another gets it. A silent worker
@@ -9,17 +10,17 @@
 -- A worker that reports one revives all that were valid at its last report. If the clock is put
 -- back, a dead worker's requests count for longer.
 --
--- p_asked counts the calls. A late call changes nothing and returns null, like an unknown worker.
-CREATE OR REPLACE FUNCTION worker_renew(p_id integer, p_asked bigint, p_in_flight integer, p_held integer, p_wanted integer)
+-- p_renewal_count counts the calls. A late call changes nothing and returns null, like an unknown worker.
+CREATE OR REPLACE FUNCTION worker_renew(p_id integer, p_renewal_count bigint, p_in_flight integer, p_permits_held integer, p_demand integer)
 RETURNS worker_share LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
 DECLARE
     v_limit integer;
     t timestamptz;
     v_lease_ms bigint;
-    v_longest CONSTANT interval := ms_interval(30000); -- of a lease
+    v_max_lease CONSTANT interval := ms_interval(30000); -- of a lease
     v_seen timestamptz;
-    v_counted timestamptz;
-    v_most integer;
+    v_permits_held_until timestamptz;
+    v_max_fetches integer;
     v_others integer;
     v worker_share;
 BEGIN
@@ -28,27 +29,27 @@ BEGIN
     t := clock_timestamp();
     -- without a limit a worker only has to notice a new one
     v_lease_ms := CASE WHEN v_limit IS NULL THEN 30000::bigint ELSE 15000 END;
-    SELECT w.seen_at, w.counts_until INTO v_seen, v_counted FROM workers w WHERE w.id = p_id AND w.asked < p_asked;
+    SELECT w.seen_at, w.counts_until INTO v_seen, v_permits_held_until FROM workers w WHERE w.id = p_id AND w.asked < p_renewal_count;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    IF p_held > 0 AND v_counted <= t THEN
-        UPDATE workers w SET counts_until = t + v_longest + w.span
+    IF p_permits_held > 0 AND v_permits_held_until <= t THEN
+        UPDATE workers w SET counts_until = t + v_max_lease + w.span
         WHERE w.stopped_at IS NULL AND w.counts_until > v_seen AND w.counts_until <= t;
     END IF;
     UPDATE workers w SET
-        asked = p_asked, seen_at = t, stopped_at = NULL, lost = false, in_flight = p_in_flight, held = p_held,
-        wanted = least(p_wanted, w.most),
+        asked = p_renewal_count, seen_at = t, stopped_at = NULL, lost = false, in_flight = p_in_flight, held = p_permits_held,
+        wanted = least(p_demand, w.most),
         -- without this answer it keeps its last lease, which may be longer if there was no limit
-        share_until = least(greatest(w.share_until, t + ms_interval(v_lease_ms)), t + v_longest),
-        counts_until = least(greatest(w.counts_until, t + ms_interval(v_lease_ms) + w.span), t + v_longest + w.span)
+        share_until = least(greatest(w.share_until, t + ms_interval(v_lease_ms)), t + v_max_lease),
+        counts_until = least(greatest(w.counts_until, t + ms_interval(v_lease_ms) + w.span), t + v_max_lease + w.span)
     WHERE w.id = p_id
-    RETURNING w.most INTO v_most;
-    v := (v_most, v_lease_ms, v_limit)::worker_share;
+    RETURNING w.most INTO v_max_fetches;
+    v := (v_max_fetches, v_lease_ms, v_limit)::worker_share;
     IF v_limit IS NOT NULL THEN
         SELECT coalesce(sum(w.held), 0)::integer INTO v_others FROM workers w
         WHERE w.stopped_at IS NULL AND w.counts_until > t AND w.id <> p_id;
-        v.share := greatest(0, least(v_most, worker_part(p_id, v_limit, t), v_limit - v_others));
+        v.share := greatest(0, least(v_max_fetches, worker_fair_share(p_id, v_limit, t), v_limit - v_others));
     END IF;
     UPDATE workers w SET share = v.share, held = greatest(w.held, v.share) WHERE w.id = p_id;
     RETURN v;
@@ -58,7 +59,7 @@ $$;
 -- Returns a worker's part of a limit. Workers that want little get it. The others get equal parts
 -- of the rest. The unwanted rest is divided equally, so that a worker that wants more has some at
 -- once. If a limit is smaller than the number of workers, turns change twice a minute.
-CREATE OR REPLACE FUNCTION worker_part(p_id integer, p_limit integer, p_now timestamptz) RETURNS integer
+CREATE OR REPLACE FUNCTION worker_fair_share(p_id integer, p_limit integer, p_now timestamptz) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_left integer := p_limit;

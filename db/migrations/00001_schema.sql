@@ -659,7 +659,7 @@ CREATE TABLE politeness_slots (
     strict_until timestamptz,
     -- the average duration of holding a shared slot
     took_ms bigint NOT NULL DEFAULT 0,
-    -- Of a domain's slot: since when its attempts were taken back because it could not be reached
+    -- Of a domain's slot: since when its attempts were undone because it could not be reached
     -- for an unknown reason. Null after it was reached.
     spared_since timestamptz,
     updated_at timestamptz NOT NULL DEFAULT now()

@@ -7,7 +7,7 @@ WITH asked AS (
         r.delay_ms, r.retry_after_ms, r.lost,
         (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY r.domain ORDER BY r.started_at, r.id) - r.ended_at)
             * 1000)::double precision AS gap_ms
-    FROM asks AS r
+    FROM audit_requests AS r
     WHERE sqlc.narg('run_id')::bigint IS NULL
         OR r.domain IN (SELECT rd.domain FROM run_domains AS rd WHERE rd.run_id = sqlc.narg('run_id')::bigint)
 )
@@ -31,7 +31,7 @@ WITH asked AS (
         r.domain, r.lost, r.ended_at, coalesce(r.delay_reason, '')::text AS delay_reason,
         greatest(r.delay_ms, coalesce(r.retry_after_ms, 0))::bigint AS delay_ms,
         lead(r.started_at) OVER (PARTITION BY r.domain ORDER BY r.started_at, r.id) AS next_at
-    FROM asks AS r
+    FROM audit_requests AS r
     WHERE sqlc.narg('run_id')::bigint IS NULL
         OR r.domain IN (SELECT rd.domain FROM run_domains AS rd WHERE rd.run_id = sqlc.narg('run_id')::bigint)
 )
@@ -49,7 +49,7 @@ WITH asked AS (
         d.delay_ms,
         (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) - r.ended_at)
             * 1000)::double precision AS gap_ms
-    FROM asks AS r
+    FROM audit_requests AS r
     CROSS JOIN LATERAL (
         SELECT
             CASE @kind::text WHEN 'ip' THEN host(r.ip) WHEN 'subnet' THEN r.subnet::text ELSE r.registered END AS key,
@@ -75,7 +75,7 @@ WITH asked AS (
     SELECT
         d.key, r.ended_at, d.delay_ms,
         lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) AS next_at
-    FROM asks AS r
+    FROM audit_requests AS r
     CROSS JOIN LATERAL (
         SELECT
             CASE @kind::text WHEN 'ip' THEN host(r.ip) WHEN 'subnet' THEN r.subnet::text ELSE r.registered END AS key,

@@ -13,7 +13,7 @@ SELECT
         'runs', (
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
-                'domain_started', rd.pages_started, 'spent', budget_spent(rd, r.settings, domain_budget(rd.domain), r),
+                'domain_started', rd.pages_started, 'spent', forbidden_by_budget(rd, r.settings, domain_budget(rd.domain), r),
                 'budget', pages_budget(r.settings, domain_budget(rd.domain)),
                 'images_started', rd.images_started,
                 'crawl', (crawl_facts(ARRAY[(
@@ -82,7 +82,7 @@ UPDATE politeness_slots SET free_at = greatest(free_at, clock_timestamp() + ms_i
 WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @crawl_id::bigint;
 
 -- name: CrawlAbandon :exec
-SELECT crawl_abandon(
+SELECT attempt_undo(
     @crawl_id::bigint, @domain::text, @shared::text [], @why::text, @delay_ms::bigint, @shared_delay_ms::bigint [],
     @spared::boolean, sqlc.narg('robots_version')::bigint
 );

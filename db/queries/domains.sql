@@ -38,7 +38,7 @@ WITH given_back AS (
         status_reason = CASE WHEN d.status IN ('pending', 'active') THEN @reason::text ELSE d.status_reason END,
         -- a given-up domain keeps its time
         next_crawl_after = CASE
-            WHEN given_up(d.status) THEN d.next_crawl_after
+            WHEN is_abandoned(d.status) THEN d.next_crawl_after
             ELSE sqlc.narg('deferred')::timestamptz
         END
     WHERE d.domain = @domain::text
@@ -103,7 +103,7 @@ UPDATE domain_controls SET lifted_at = now(), lifted_by = @by::text
 WHERE domain = @domain AND kind = ANY(@kinds::text []) AND lifted_at IS NULL;
 
 -- name: TroublesLift :one
-SELECT cardinality(troubles_lift(@domains::text []))::bigint AS lifted;
+SELECT cardinality(failures_clear(@domains::text []))::bigint AS lifted;
 
 -- name: DomainsWake :exec
 SELECT domains_wake(@domains::text []);
@@ -119,7 +119,7 @@ FROM domains AS d WHERE d.domain = @domain;
 
 -- Returns the part of each term in the priority of a domain.
 -- name: DomainPriority :many
-SELECT u.part::text AS part, domain_priority_now(d, now(), u.part)::real AS adds
+SELECT u.part::text AS part, domain_current_priority(d, now(), u.part)::real AS adds
 FROM domains AS d CROSS JOIN unnest(ARRAY['rank', 'inlinks', 'yield', 'images', 'remaining', 'staleness', 'errors']) AS u (part)
 WHERE d.domain = @domain;
 
@@ -128,7 +128,7 @@ SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started,
     rd.images_found, rd.images_started, rd.images_stored,
-    (budget_spent(rd, r.settings, domain_budget(rd.domain), r) <> '')::boolean AS spent,
+    (forbidden_by_budget(rd, r.settings, domain_budget(rd.domain), r) <> '')::boolean AS spent,
     coalesce(pages_budget(r.settings, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain ORDER BY r.id;
@@ -163,7 +163,7 @@ WITH forgotten AS (
         trap_evidence = CASE WHEN trap <> 'pattern' THEN trap_evidence END, updated_at = clock_timestamp()
     WHERE domain = @domain::text AND (duplicate OR trap = 'pattern')
 )
-SELECT domains_wake(crawls_repeat(ARRAY[@domain::text], ARRAY(
+SELECT domains_wake(attempts_requeue(ARRAY[@domain::text], ARRAY(
     SELECT c.id FROM page_crawls AS c
     WHERE
         c.domain = @domain::text AND c.outcome = 'skipped' AND c.skipped = ANY (reasons('traps reset'))
@@ -184,7 +184,7 @@ WHERE
     ))
     AND (@waits::text = '' OR d.claimed_by IS NOT NULL AND EXISTS (
         SELECT 1 FROM politeness_slots AS s
-        WHERE s.key = 'domain:' || d.domain AND slot_waits(s.holder, s.free_at, s.reason) = @waits::text
+        WHERE s.key = 'domain:' || d.domain AND slot_wait_reason(s.holder, s.free_at, s.reason) = @waits::text
     ))
     AND (sqlc.narg('language')::text IS NULL OR EXISTS (
         SELECT 1 FROM pages AS p WHERE p.language = sqlc.narg('language')::text AND p.domain = d.domain

@@ -19,7 +19,7 @@ FROM (SELECT unnest(@dictionaries::text []) AS dictionary, unnest(@terms::text [
 -- name: KeywordsFacts :many
 SELECT u.page_id::bigint AS page_id, w.worth::real AS worth, d.day::timestamptz AS day
 FROM (SELECT unnest(@pages::bigint []) AS page_id, unnest(@domains::text []) AS domain) AS u
-CROSS JOIN LATERAL page_worths(u.page_id, u.domain) AS w (worth)
+CROSS JOIN LATERAL page_scores(u.page_id, u.domain) AS w (worth)
 CROSS JOIN LATERAL (
     SELECT coalesce((p.signals ->> 'published')::timestamptz, (p.signals ->> 'modified')::timestamptz, p.fetched_at, 'epoch') AS day
     FROM pages AS p WHERE p.id = u.page_id LIMIT 1

@@ -43,4 +43,4 @@ SELECT list, count(*)::bigint AS entries FROM list_entries GROUP BY list;
 SELECT EXISTS (SELECT 1 FROM list_entries WHERE kind = 'network') AS found;
 
 -- name: AddressListed :one
-SELECT domain_listed(@domain::text, @ip::inet)::jsonb AS listed;
+SELECT domain_listed_by(@domain::text, @ip::inet)::jsonb AS listed;

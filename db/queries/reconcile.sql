@@ -13,7 +13,7 @@ WHERE
         )
         -- it has no work, and ends for lack of it
         OR (r.spent <> '' OR r.settings ->> 'when_done' = 'end')
-        AND run_due_count(r.id, 1) = 0 AND run_held(r.id, 1) = 0 AND (SELECT c.busy FROM run_claims(r.id) AS c) = 0
+        AND run_due_count(r.id, 1) = 0 AND run_postponed_count(r.id, 1) = 0 AND (SELECT c.busy FROM run_claim_counts(r.id) AS c) = 0
     )
 ORDER BY r.id;
 

@@ -7,8 +7,8 @@ SELECT
     count(*) FILTER (WHERE o.closed)::bigint AS closed
 FROM pages AS p
 CROSS JOIN LATERAL (
-    SELECT domain_forbidden(p.domain) IS NOT NULL OR EXISTS (
-        SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND given_up(d.status)
+    SELECT domain_forbidden_by(p.domain) IS NOT NULL OR EXISTS (
+        SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND is_abandoned(d.status)
     ) AS closed
 ) AS o
 WHERE
@@ -23,6 +23,6 @@ FROM pages AS p
 WHERE
     p.kind = ANY (kinds('document')) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < @extractor::integer
     AND (p.domain = sqlc.narg(domain)::text OR sqlc.narg(domain)::text IS NULL)
-    AND domain_forbidden(p.domain) IS NULL
-    AND NOT EXISTS (SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND given_up(d.status))
+    AND domain_forbidden_by(p.domain) IS NULL
+    AND NOT EXISTS (SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND is_abandoned(d.status))
 ORDER BY p.id;

@@ -28,7 +28,7 @@ DELETE FROM run_registered WHERE run_id = @id;
 
 -- Makes a run decide again about pages that it skipped because of their URLs.
 -- name: RunSkippedReturn :exec
-SELECT due_update(crawls_repeat(d.domains, ARRAY(
+SELECT due_update(attempts_requeue(d.domains, ARRAY(
     SELECT c.id FROM page_crawls AS c
     WHERE
         c.domain = ANY(d.domains) AND c.run_id = @id::bigint AND c.outcome = 'skipped'
@@ -79,7 +79,7 @@ ORDER BY rd.domain, c.page_id LIMIT @max;
 SELECT a.added::integer AS added FROM crawls_add(ARRAY(
     SELECT DISTINCT ON (x.id)
         (@run_id::bigint, x.id, x.domain, x.url, crawl_kind(k.key, x.kind), '', k.value, false, 0,
-        list_priority(k.key, k.value, row_number() OVER (PARTITION BY f.id, k.key ORDER BY x.id)))::found_page
+        sitemap_priority(k.key, k.value, row_number() OVER (PARTITION BY f.id, k.key ORDER BY x.id)))::found_page
     FROM jsonb_each(@links::jsonb) AS k
     CROSS JOIN unnest(@pages::bigint []) AS f (id)
     CROSS JOIN LATERAL (
@@ -285,12 +285,12 @@ WITH pending AS (
 SELECT
     l.domain::text AS domain, l.pending, l.due, l.in_flight, l.oldest::timestamptz AS oldest,
     coalesce(nullif(l.next_due, 'infinity'), 'epoch')::timestamptz AS next_due, d.status,
-    w.waits::text AS waits, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until,
+    w.wait_reason::text AS wait_reason, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until,
     l.total::bigint AS total, l.total_pending::bigint AS total_pending, l.total_due::bigint AS total_due,
     l.total_open::bigint AS total_open, l.left_ms::bigint AS left_ms
 FROM longest AS l
 INNER JOIN domains AS d ON l.domain = d.domain
-CROSS JOIN LATERAL domain_waits(l.domain, sqlc.narg('run_id')::bigint) AS w
+CROSS JOIN LATERAL domain_wait(l.domain, sqlc.narg('run_id')::bigint) AS w
 ORDER BY l.pending DESC, l.domain;
 
 -- A caller that resumes a run has stored its work before: either the holder of this lock sees it,
@@ -303,7 +303,7 @@ SELECT FROM crawl_runs WHERE id = @id FOR NO KEY UPDATE;
 -- name: RunEnd :execrows
 WITH ended AS (
     UPDATE crawl_runs SET status = 'done', status_reason = @reason, finished_at = now(), updated_at = now()
-    WHERE id = @id AND status = 'running' AND run_due_count(id, 1) = 0 AND (SELECT c.busy FROM run_claims(id) AS c) = 0
+    WHERE id = @id AND status = 'running' AND run_due_count(id, 1) = 0 AND (SELECT c.busy FROM run_claim_counts(id) AS c) = 0
     RETURNING id
 )
 SELECT run_windows(e.id) FROM ended AS e;
@@ -427,16 +427,16 @@ FROM (
 
 -- Counts the domains that keep a run from ending: claimed for it, claimed by any run with work for
 -- this one, and with work that a pause or closed window holds up. While fewer than most are
--- claimed, the first two counts are approximate (run_claims); 0 makes them exact.
+-- claimed, the first two counts are approximate (run_claim_counts); 0 makes them exact.
 -- name: RunActivity :one
 SELECT
     c.active::bigint AS active, c.busy::bigint AS busy,
-    run_held(@run_id::bigint, @bound::integer)::bigint AS held
-FROM run_claims(@run_id::bigint, @most::bigint) AS c;
+    run_postponed_count(@run_id::bigint, @bound::integer)::bigint AS held
+FROM run_claim_counts(@run_id::bigint, @most::bigint) AS c;
 
 -- Returns when a run may make its next request; the epoch means never.
 -- name: RunNextDue :one
-SELECT now()::timestamptz AS now, coalesce(CASE run_open(@run_id::bigint) WHEN 'images' THEN (
+SELECT now()::timestamptz AS now, coalesce(CASE run_allowed_work(@run_id::bigint) WHEN 'images' THEN (
     SELECT rd.images_due_at FROM run_domains AS rd
     WHERE rd.run_id = @run_id AND rd.images_due_at > now() AND rd.images_due_at < 'infinity'
     ORDER BY rd.images_due_at LIMIT 1
@@ -468,14 +468,14 @@ GROUP BY x.waits ORDER BY min(x.next_due_at), x.waits;
 -- Lists the active domains of a run with their waits, the next to be requested first. The epoch
 -- means a wait without a known end.
 -- name: RunWaits :many
-SELECT d.domain, w.waits::text AS waits, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until
+SELECT d.domain, w.wait_reason::text AS wait_reason, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until
 FROM (
     SELECT x.domain FROM domains AS x
     INNER JOIN politeness_slots AS s ON s.key = 'domain:' || x.domain
     WHERE x.last_crawl_run_id = @run_id AND x.claimed_by IS NOT NULL AND x.claim_expires_at > now()
     ORDER BY s.free_at LIMIT @max
 ) AS d
-CROSS JOIN LATERAL domain_waits(d.domain, @run_id) AS w
+CROSS JOIN LATERAL domain_wait(d.domain, @run_id) AS w
 ORDER BY w.until, d.domain;
 
 -- Lists the failures that hold up pending crawls of a run: given-up or deferred domains, and
@@ -492,7 +492,7 @@ FROM (
     FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
     WHERE
         rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND (
-            given_up(d.status) AND d.next_crawl_after IS NOT NULL
+            is_abandoned(d.status) AND d.next_crawl_after IS NOT NULL
             OR d.status = 'pending' AND d.next_crawl_after > now()
         )
     UNION ALL
@@ -501,7 +501,7 @@ FROM (
     INNER JOIN domains AS d ON rd.domain = d.domain
     INNER JOIN robots AS ro ON rd.domain = ro.domain
     WHERE
-        rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND NOT given_up(d.status)
+        rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND NOT is_abandoned(d.status)
         AND ro.verdict = 'unreachable' AND ro.expires_at > now() AND EXISTS (
             SELECT 1 FROM page_crawls AS c INNER JOIN pages AS p ON c.page_id = p.id
             WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND p.origin = ro.origin

@@ -65,7 +65,7 @@ UPDATE index_segments AS s SET checked_at = now() WHERE s.id = @id;
 SELECT coalesce(k.version, 0)::bigint AS version, coalesce(k.worth, 0)::real AS worth
 FROM unnest(@pages::bigint []) WITH ORDINALITY AS x (page_id, n)
 LEFT JOIN LATERAL (
-    SELECT y.version, w.worth FROM page_keywords AS y CROSS JOIN LATERAL page_worths(y.page_id, y.domain) AS w (worth)
+    SELECT y.version, w.worth FROM page_keywords AS y CROSS JOIN LATERAL page_scores(y.page_id, y.domain) AS w (worth)
     WHERE y.page_id = x.page_id LIMIT 1
 ) AS k ON true
 ORDER BY x.n;

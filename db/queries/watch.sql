@@ -4,7 +4,7 @@
 -- waits.
 -- name: WatchWaits :many
 SELECT
-    slot_waits(s.holder, s.free_at, s.reason)::text AS reason,
+    slot_wait_reason(s.holder, s.free_at, s.reason)::text AS reason,
     count(*)::bigint AS domains, coalesce(min(s.free_at), now())::timestamptz AS first, coalesce(max(s.free_at), now())::timestamptz AS last
 FROM domains AS d
 LEFT JOIN politeness_slots AS s ON s.key = 'domain:' || d.domain
@@ -16,7 +16,7 @@ GROUP BY 1;
 -- name: WatchFrontier :one
 SELECT
     now()::timestamptz AS now,
-    (CASE WHEN o.open < @bound::bigint THEN o.open ELSE greatest(o.open, rows_about('page_crawls_next')) END)::bigint AS open,
+    (CASE WHEN o.open < @bound::bigint THEN o.open ELSE greatest(o.open, rows_estimate('page_crawls_next')) END)::bigint AS open,
     coalesce((
         SELECT sum(run_due_count(r.id, @bound::integer)) FROM crawl_runs AS r WHERE r.status = 'running'
     ), 0)::bigint AS due,
@@ -35,7 +35,7 @@ FROM (
 
 -- Returns the approximate number of domains, by the statistics of the planner.
 -- name: WatchDomainsSize :one
-SELECT rows_about('domains')::bigint AS domains;
+SELECT rows_estimate('domains')::bigint AS domains;
 
 -- name: WatchDomains :many
 SELECT d.status, count(*)::bigint AS domains FROM domains AS d GROUP BY d.status;

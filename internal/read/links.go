@@ -128,7 +128,7 @@ func (r *reading) sitemapLinks(ctx context.Context) ([]crawl.Link, error) {
 }
 
 // sitemapLink returns a link to a sitemap. A page's sitemaps come before its other links, in their
-// order: each comes later than the one before (list_priority in the database).
+// order: each comes later than the one before (sitemap_priority in the database).
 func (r *reading) sitemapLink(u urls.URL) crawl.Link {
 	link := r.linkTo(u, false, time.Now())
 	link.Kind, link.Trap, link.TrapEvidence = kinds.Sitemap, "", ""

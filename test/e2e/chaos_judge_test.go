@@ -47,7 +47,7 @@ func (c *chaos) judge(t *testing.T) {
 	t.Helper()
 	log, held := c.heldByFrozen(c.site.Log())
 	c.keepLog(t)
-	lost := c.queryInt(t, "SELECT count(*) FROM asks WHERE lost")
+	lost := c.queryInt(t, "SELECT count(*) FROM audit_requests WHERE lost")
 	died := c.queryInt(t, "SELECT count(*) FROM page_crawls WHERE error_message = 'the worker died during the attempt'")
 	report := web.Judge(log, web.Expectations{
 		Plan: c.site.Plan, Delay: chaosDelay, IPDelay: chaosDelay, SubnetDelay: chaosDelay,
@@ -184,7 +184,7 @@ func (c *chaos) miscounted(t *testing.T) []string {
 				count(*) FILTER (WHERE outcome = 'success'), count(*) FILTER (WHERE outcome = 'failed'),
 				count(*) FILTER (WHERE outcome = 'timeout'), count(*) FILTER (WHERE outcome = 'blocked_robots'),
 				count(*) FILTER (WHERE outcome = 'blocked_4xx'), count(*) FILTER (WHERE outcome = 'blocked_5xx'),
-				count(*) FILTER (WHERE outcome = 'skipped' AND skipped <> 'taken back')
+				count(*) FILTER (WHERE outcome = 'skipped' AND skipped <> 'undone')
 			] AS totals
 			FROM page_crawls x
 			WHERE x.run_id = r.run_id AND x.domain = r.domain AND NOT x.prerequisite AND x.kind NOT IN ('sitemap', 'feed')

@@ -166,7 +166,7 @@ func (c *claims) judge(t *testing.T) {
 	t.Helper()
 	log := c.site.Log()
 	c.keepLog(t)
-	lost := c.queryInt(t, "SELECT count(*) FROM asks WHERE lost")
+	lost := c.queryInt(t, "SELECT count(*) FROM audit_requests WHERE lost")
 	report := web.Judge(log, web.Expectations{
 		Plan: c.site.Plan, Delay: claimsDelay,
 		// an answer whose worker died is asked for again

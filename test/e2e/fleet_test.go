@@ -239,9 +239,9 @@ func TestDrain(t *testing.T) {
 		require.Zero(t, row("locked_at IS NOT NULL"), "everything is recorded")
 		require.Zero(t, row("lost"))
 		require.Zero(t, row("domain = 'slow.test' AND (outcome <> 'success' OR skipped IS NOT NULL)"))
-		require.Equal(t, 1, row("domain = 'drips.test' AND skipped = 'taken back' AND error_message LIKE 'interrupted: %' AND worker IS NOT NULL"))
+		require.Equal(t, 1, row("domain = 'drips.test' AND skipped = 'undone' AND error_message LIKE 'interrupted: %' AND worker IS NOT NULL"))
 		require.Equal(t, 1, row("domain = 'drips.test' AND outcome IS NULL AND url LIKE '%/' AND attempt = 1"), "the page stays due, and nothing is counted")
-		require.Equal(t, 1, row("domain = 'robots.test' AND kind = 'robots' AND skipped = 'taken back'"))
+		require.Equal(t, 1, row("domain = 'robots.test' AND kind = 'robots' AND skipped = 'undone'"))
 		require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM domain_health WHERE domain = 'drips.test' AND health -> 'samples' <> '[]'"))
 		require.Equal(t, 1, queryInt(t, c.pool, "SELECT count(*) FROM workers WHERE stopped_at IS NOT NULL AND NOT lost AND held = 0"))
 

@@ -146,12 +146,12 @@ func requireHostileRows(t *testing.T, c cluster) {
 			host+".hostile.test").Scan(&verdict, &reason), host)
 		require.Equal(t, crawl.RobotsUnreachable, crawl.RobotsVerdict(verdict), host)
 		require.Contains(t, reason, why, host)
-		require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM asks WHERE kind = 'page' AND domain = $1", host+".hostile.test"))
+		require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM audit_requests WHERE kind = 'page' AND domain = $1", host+".hostile.test"))
 	}
 	// what our own rule refuses is nothing about the host
 	require.Equal(t, 1, queryInt(t, c.pool, `SELECT count(*) FROM domains WHERE domain = 'dns-forbidden.hostile.test'
 		AND refused_ip IS NOT NULL AND next_crawl_after > now() AND status_reason LIKE '%which is not public%'`))
-	require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM asks WHERE domain = 'dns-forbidden.hostile.test'"))
+	require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM audit_requests WHERE domain = 'dns-forbidden.hostile.test'"))
 	require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM page_crawls WHERE bytes > $1", attemptBytes))
 	require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM page_crawls WHERE duration_ms > $1", attemptSpan.Milliseconds()))
 	traps := queryInt(t, c.pool, "SELECT count(*) FROM pages WHERE trap IS NOT NULL AND trap_evidence IS NOT NULL")

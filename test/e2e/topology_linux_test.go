@@ -356,7 +356,7 @@ func (o *topology) judge(t *testing.T) {
 		}
 	}
 	// an answer that a host did not get, or could not record, is asked for again
-	again := queryInt(t, o.pool, "SELECT count(*) FROM page_crawls WHERE lost OR skipped = 'taken back'")
+	again := queryInt(t, o.pool, "SELECT count(*) FROM page_crawls WHERE lost OR skipped = 'undone'")
 	report := web.Judge(log, web.Expectations{
 		Plan: o.site.Plan, Partial: true, Delay: topologyDelay, Refetches: again, UserAgent: "mosey/",
 	})

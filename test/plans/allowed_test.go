@@ -70,7 +70,7 @@ var allowed = []allowance{
 	{"PageFinders", "", 300_000, "it reads all links to a page into a bitmap"},
 
 	// what looks at all claims, of which there are at most as many as domains may be active
-	{"run_claims", "FROM domains d", 5_000, "it counts the claims that a run has something to ask of"},
+	{"run_claim_counts", "FROM domains d", 5_000, "it counts the claims that a run has something to ask of"},
 	{"WatchWaits", "", 5_000, "it counts the claims, every 15 seconds"},
 	{"WatchGaps", "", 60_000, "it looks at the last 50 requests to each domain that is claimed, every 15 seconds"},
 	{"finishes_await", "", 5_000, "it waits for those that are claimed"},
@@ -85,7 +85,7 @@ var allowed = []allowance{
 	{"ListForbids", "", 150_000, "it looks among all domains for those on the list"},
 	{"ListRemove", "", 30_000, "it may be asked to remove all"},
 	{"ListsAllow", "", 200_000, "it looks for all domains that were listed"},
-	{"domain_listed", "'block'", 1_000, "it compares an address with all networks: workers hold them in memory"},
+	{"domain_listed_by", "'block'", 1_000, "it compares an address with all networks: workers hold them in memory"},
 
 	// batches: the rows are looked at in their order, and few of them are wanted
 	{"ExportImageKeysOfDomain", "", 400_000, "it reads all that the pages of the domain say of images"},

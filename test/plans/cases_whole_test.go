@@ -88,7 +88,7 @@ func wholeCases(changing changes, reading reads) {
 			moved.Ids, moved.Ended = append(moved.Ids, row.ID), append(moved.Ended, row.CompletedAt)
 		}
 		c.done(c.q.MovedNote(ctx, ago(0)))
-		c.exec("SELECT set_config('mosey.forgets', 'crawls', true)")
+		c.exec("SELECT set_config('mosey.allow_delete', 'crawls', true)")
 		c.ok(c.q.CrawlsMove(ctx, moved))
 		c.ok(c.q.CrawlsMove(ctx, moved))
 		c.ok(c.q.MovedGet(ctx, site(0)))

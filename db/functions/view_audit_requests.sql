@@ -1,5 +1,5 @@
 -- All requests, for an audit. Earlier ones may have been moved, so their gaps are unknown here.
-CREATE OR REPLACE VIEW asks AS
+CREATE OR REPLACE VIEW audit_requests AS
 SELECT
     c.id, c.domain, c.run_id, c.kind, c.ip, c.lost,
     c.completed_at - ms_interval(c.duration_ms::bigint) AS started_at, c.completed_at AS ended_at,
