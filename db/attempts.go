@@ -129,7 +129,7 @@ func newReleases(q *dbsqlc.Queries) *groups[time.Time] {
 func newRecords(q *dbsqlc.Queries) *groups[dbsqlc.AttemptsRecordRow] {
 	return newGroups(
 		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptsRecordRow, error) {
-			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, Hurried: true})
+			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, ShortLockTimeout: true})
 			return byPlace(rows, func(r dbsqlc.AttemptsRecordRow) (int32, dbsqlc.AttemptsRecordRow) { return r.N, r }), err
 		},
 		func(ctx context.Context, docs []byte) (dbsqlc.AttemptsRecordRow, error) {

@@ -80,7 +80,7 @@ func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(report.Aud
 		for _, r := range rows {
 			after = r.ID
 			err := fn(report.AuditedPage{
-				RequestID: r.ID, URL: r.Url, Origin: r.Origin, StartedAt: r.StartedAt, Fetched: r.Fetched, Version: r.Version,
+				RequestID: r.ID, URL: r.Url, Origin: r.Origin, StartedAt: r.StartedAt, Fetched: r.RobotsVersion, Version: r.Version,
 				Agent: r.Agent, Verdict: crawl.RobotsVerdict(r.Verdict),
 			})
 			if err != nil {

@@ -46,7 +46,7 @@ func (s *Store) CheckDue(ctx context.Context, domains []string) ([]Discrepancy, 
 	return discrepancies(ctx, s, "compare when domains are due",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckDueRow, error) { return q.CheckDue(ctx, domains) },
 		func(r dbsqlc.CheckDueRow) Discrepancy {
-			return Discrepancy{r.Domain, r.RunID, "due at " + r.Due + ", noted as " + r.Noted}
+			return Discrepancy{r.Domain, r.RunID, "due at " + r.Due + ", noted as " + r.Stored}
 		})
 }
 
@@ -60,7 +60,7 @@ func (s *Store) CheckTotals(ctx context.Context, domains []string) ([]Discrepanc
 	return discrepancies(ctx, s, "add up totals",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckTotalsRow, error) { return q.CheckTotals(ctx, domains) },
 		func(r dbsqlc.CheckTotalsRow) Discrepancy {
-			return Discrepancy{r.Domain, r.RunID, "noted " + r.Noted + ", counted " + r.Counted}
+			return Discrepancy{r.Domain, r.RunID, "noted " + r.Stored + ", counted " + r.Counted}
 		})
 }
 
@@ -117,7 +117,7 @@ func (s *Store) RepairOpen(ctx context.Context, domain string, crawlID int64) er
 		if err := q.RepairOpen(ctx, crawlID); err != nil {
 			return err
 		}
-		if err := q.SlotForget(ctx, dbsqlc.SlotForgetParams{Domain: domain, ID: crawlID}); err != nil {
+		if err := q.SlotClearHolder(ctx, dbsqlc.SlotClearHolderParams{Domain: domain, ID: crawlID}); err != nil {
 			return err
 		}
 		return q.RepairDue(ctx, []string{domain})
@@ -128,7 +128,7 @@ func (s *Store) RepairOpen(ctx context.Context, domain string, crawlID int64) er
 func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for pages without terms",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckKeywordsRow, error) {
-			return q.CheckKeywords(ctx, dbsqlc.CheckKeywordsParams{After: after, Upto: upto, Extractor: crawl.ExtractorVersion})
+			return q.CheckKeywords(ctx, dbsqlc.CheckKeywordsParams{After: after, UpToID: upto, Extractor: crawl.ExtractorVersion})
 		},
 		func(r dbsqlc.CheckKeywordsRow) Discrepancy { return Discrepancy{ID: r.ID, What: r.Url} })
 }
@@ -143,7 +143,7 @@ func (s *Store) RepairKeywords(ctx context.Context, pages []int64) error {
 func (s *Store) CheckRevisits(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for pages without a next visit",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckRevisitsRow, error) {
-			return q.CheckRevisits(ctx, dbsqlc.CheckRevisitsParams{After: after, Upto: upto})
+			return q.CheckRevisits(ctx, dbsqlc.CheckRevisitsParams{After: after, UpToID: upto})
 		},
 		func(r dbsqlc.CheckRevisitsRow) Discrepancy {
 			return Discrepancy{Domain: r.Domain, ID: r.ID, What: r.Url}
@@ -153,7 +153,7 @@ func (s *Store) CheckRevisits(ctx context.Context, after, upto int64) ([]Discrep
 // RepairRevisits schedules such pages for now, and returns their number.
 func (s *Store) RepairRevisits(ctx context.Context, after, upto int64) (int64, error) {
 	return retryConflicts(ctx, "have pages visited again", func() (int64, error) {
-		return s.q.RepairRevisits(ctx, dbsqlc.RepairRevisitsParams{After: after, Upto: upto})
+		return s.q.RepairRevisits(ctx, dbsqlc.RepairRevisitsParams{After: after, UpToID: upto})
 	})
 }
 
@@ -161,7 +161,7 @@ func (s *Store) RepairRevisits(ctx context.Context, after, upto int64) (int64, e
 func (s *Store) CheckReferences(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "look for what attempts are about",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckReferencesRow, error) {
-			return q.CheckReferences(ctx, dbsqlc.CheckReferencesParams{After: after, Upto: upto})
+			return q.CheckReferences(ctx, dbsqlc.CheckReferencesParams{After: after, UpToID: upto})
 		},
 		func(r dbsqlc.CheckReferencesRow) Discrepancy { return Discrepancy{ID: r.ID, What: r.Url} })
 }

@@ -25,7 +25,7 @@ func (s *Store) BlockToForget(ctx context.Context, domain string, c crawl.Contro
 		if err := setControl(ctx, q, domain, c); err != nil {
 			return err
 		}
-		return q.ForgetAsk(ctx, dbsqlc.ForgetAskParams{Domain: domain, AskedBy: c.SetBy, Reason: c.Reason})
+		return q.ErasureRequest(ctx, dbsqlc.ErasureRequestParams{Domain: domain, AskedBy: c.SetBy, Reason: c.Reason})
 	})
 }
 
@@ -37,7 +37,7 @@ func setControl(ctx context.Context, q *dbsqlc.Queries, domain string, c crawl.C
 	if _, err := q.DomainLock(ctx, domain); err != nil {
 		return err
 	}
-	decided, err := q.ControlDecided(ctx, dbsqlc.ControlDecidedParams{Domain: domain, Decision: c.Decision})
+	decided, err := q.ControlDecisionExists(ctx, dbsqlc.ControlDecisionExistsParams{Domain: domain, Decision: c.Decision})
 	if err != nil || decided {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *Store) RetryDomain(ctx context.Context, domain string) error {
 // neither by the caller nor, with troubles, here.
 func wake(ctx context.Context, q *dbsqlc.Queries, domain string, lifted int64, troubles bool) error {
 	if troubles {
-		more, err := q.TroublesLift(ctx, []string{domain})
+		more, err := q.FailuresClear(ctx, []string{domain})
 		if err != nil {
 			return err
 		}

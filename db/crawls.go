@@ -36,21 +36,21 @@ func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts,
 func (s *Store) Abandon(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string,
 ) error {
-	return s.abandon(ctx, start, dbsqlc.CrawlAbandonParams{CrawlID: crawlID, Why: why, DelayMs: ms(delay), Spared: spared})
+	return s.abandon(ctx, start, dbsqlc.AttemptUndoParams{CrawlID: crawlID, Error: why, DelayMs: ms(delay), Unreachable: spared})
 }
 
-func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.CrawlAbandonParams) error {
+func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.AttemptUndoParams) error {
 	p.Domain = start.Domain
 	for _, slot := range start.Shared {
 		p.Shared, p.SharedDelayMs = append(p.Shared, slot.Key), append(p.SharedDelayMs, min(slot.Delay.Count(), p.DelayMs))
 	}
-	return retry(ctx, "abandon crawl "+strconv.FormatInt(p.CrawlID, 10), func() error { return s.q.CrawlAbandon(ctx, p) })
+	return retry(ctx, "abandon crawl "+strconv.FormatInt(p.CrawlID, 10), func() error { return s.q.AttemptUndo(ctx, p) })
 }
 
 // Keep extends an attempt's lease of its domain from now on, unless the attempt has lost it.
 func (s *Store) Keep(ctx context.Context, domain string, crawlID int64, hold time.Duration) error {
 	op := "keep the lease of crawl " + strconv.FormatInt(crawlID, 10)
-	return translate(op, s.q.CrawlKeep(ctx, dbsqlc.CrawlKeepParams{Domain: domain, CrawlID: crawlID, HoldMs: ms(hold)}))
+	return translate(op, s.q.AttemptExtendLease(ctx, dbsqlc.AttemptExtendLeaseParams{Domain: domain, CrawlID: crawlID, HoldMs: ms(hold)}))
 }
 
 // TakeBack is Abandon for an attempt that had a connection to the site. Its row stays for audits,
@@ -58,8 +58,8 @@ func (s *Store) Keep(ctx context.Context, domain string, crawlID int64, hold tim
 func (s *Store) TakeBack(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64,
 ) error {
-	return s.abandon(ctx, start, dbsqlc.CrawlAbandonParams{
-		CrawlID: crawlID, Why: why, DelayMs: ms(delay), Spared: spared, RobotsVersion: &robots,
+	return s.abandon(ctx, start, dbsqlc.AttemptUndoParams{
+		CrawlID: crawlID, Error: why, DelayMs: ms(delay), Unreachable: spared, RobotsVersion: &robots,
 	})
 }
 

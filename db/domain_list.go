@@ -48,7 +48,7 @@ const (
 // CountDomains counts the pages and attempts of all domains, and reports its progress to told.
 func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) error {
 	return batches(ctx, "count domains", domainsCounted, told, func(after int64) (int64, error) {
-		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Most: domainsCounted})
+		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Max: domainsCounted})
 		if err != nil || len(rows) == 0 {
 			return 0, err
 		}
@@ -63,7 +63,7 @@ func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) erro
 
 // PrioritizeDomains computes the priorities of all domains, in steps like CountDomains.
 func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64)) error {
-	last, err := s.q.DomainsLast(ctx)
+	last, err := s.q.DomainsMaxID(ctx)
 	if err != nil {
 		return translate("work out priorities", err)
 	}
@@ -71,7 +71,7 @@ func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64))
 	group.SetLimit(prioritizeParallel)
 	for after := int64(0); after < last && ctx.Err() == nil; after += domainsPrioritized {
 		told(min(after, last))
-		p := dbsqlc.DomainsPrioritizeParams{After: after, Upto: after + domainsPrioritized}
+		p := dbsqlc.DomainsPrioritizeParams{After: after, UpToID: after + domainsPrioritized}
 		group.Go(func() error {
 			return retry(ctx, "work out priorities", func() error { return s.q.DomainsPrioritize(ctx, p) })
 		})
@@ -83,15 +83,15 @@ func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64))
 // because the version that found them had another public suffix list.
 func (s *Store) GroupDomains(ctx context.Context, told func(domains int64)) error {
 	return batches(ctx, "group domains", domainsPrioritized, told, func(after int64) (int64, error) {
-		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Most: domainsPrioritized})
+		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Max: domainsPrioritized})
 		if err != nil || len(rows) == 0 {
 			return 0, err
 		}
-		p := dbsqlc.DomainsGroupParams{Domains: make([]string, len(rows)), Registered: make([]string, len(rows))}
+		p := dbsqlc.DomainsSetRegisteredParams{Domains: make([]string, len(rows)), Registered: make([]string, len(rows))}
 		for i, r := range rows {
 			p.Domains[i], p.Registered[i] = r.Domain, urls.Registered(r.Domain)
 		}
-		return rows[len(rows)-1].ID, s.q.DomainsGroup(ctx, p)
+		return rows[len(rows)-1].ID, s.q.DomainsSetRegistered(ctx, p)
 	})
 }
 

@@ -19,7 +19,7 @@ import (
 
 // CrowdRun stores whether a run has more due domains than may be active. full is set at the limit.
 func (s *Store) CrowdRun(ctx context.Context, runID int64, full bool) error {
-	return translate("look whether domains wait", s.q.RunCrowd(ctx, dbsqlc.RunCrowdParams{RunID: runID, IsFull: full}))
+	return translate("look whether domains wait", s.q.RunSetHasWaitingDomains(ctx, dbsqlc.RunSetHasWaitingDomainsParams{RunID: runID, AtCapacity: full}))
 }
 
 // expireMost bounds the claims that one call ends.
@@ -81,8 +81,8 @@ func (s *Store) FinishDomain(
 			return nil
 		}
 		return q.DomainFinish(ctx, dbsqlc.DomainFinishParams{
-			Domain: domain, Deferred: timeOrNil(end.Deferred), Opens: timeOrNil(end.Opens), Reason: end.Reason,
-			Yields: end.Yields,
+			Domain: domain, Deferred: timeOrNil(end.Deferred), WindowOpensAt: timeOrNil(end.Opens), Reason: end.Reason,
+			YieldingRunIds: end.Yields,
 		})
 	})
 	if err != nil || !finished {
@@ -94,7 +94,7 @@ func (s *Store) FinishDomain(
 
 // RefuseDomain defers a domain if this process may request none of its addresses, addr among them.
 func (s *Store) RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error {
-	err := s.q.DomainRefuse(ctx, dbsqlc.DomainRefuseParams{Domain: domain, Ip: addr, WaitMs: ms(wait), Reason: reason})
+	err := s.q.DomainDeferRefused(ctx, dbsqlc.DomainDeferRefusedParams{Domain: domain, Ip: addr, WaitMs: ms(wait), Reason: reason})
 	return translate("refuse "+domain, err)
 }
 
@@ -102,7 +102,7 @@ func (s *Store) RefuseDomain(ctx context.Context, domain string, addr netip.Addr
 // which are allowed now. It returns the number of domains.
 func (s *Store) PermitNetworks(ctx context.Context, networks []netip.Prefix) (int, error) {
 	texts := mapped(networks, func(n netip.Prefix) string { return n.Masked().String() })
-	n, err := retryConflicts(ctx, "permit networks", func() (int32, error) { return s.q.DomainsPermit(ctx, texts) })
+	n, err := retryConflicts(ctx, "permit networks", func() (int32, error) { return s.q.DomainsLiftRefusal(ctx, texts) })
 	return int(n), err
 }
 

@@ -18,12 +18,12 @@ const ForgetStep = 500
 
 // NoteForgotten stores that all texts of a domain are erased.
 func (s *Store) NoteForgotten(ctx context.Context, domain string) error {
-	return translate("store that "+domain+" is forgotten", s.q.ForgetDone(ctx, domain))
+	return translate("store that "+domain+" is forgotten", s.q.ErasureComplete(ctx, domain))
 }
 
 // Forgotten reports whether a domain's texts are erased, or are to be; nil means neither.
 func (s *Store) Forgotten(ctx context.Context, domain string) (*report.Forgotten, error) {
-	row, err := s.q.ForgottenGet(ctx, domain)
+	row, err := s.q.ErasureGet(ctx, domain)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // most were not
 	}
@@ -32,7 +32,7 @@ func (s *Store) Forgotten(ctx context.Context, domain string) (*report.Forgotten
 
 // HalfForgotten returns up to most domains that may still have texts.
 func (s *Store) HalfForgotten(ctx context.Context, most int) ([]report.Forgotten, error) {
-	rows, err := s.q.ForgottenOpen(ctx, int32Of(most))
+	rows, err := s.q.ErasuresPending(ctx, int32Of(most))
 	return mapped(rows, forgotten), translate("look for domains that are not forgotten yet", err)
 }
 
@@ -56,7 +56,7 @@ func (s *Store) InFlight(ctx context.Context, domain string) (request, claim tim
 
 // PagesOf returns at most ForgetStep pages of a domain after a URL, and the URL of the last.
 func (s *Store) PagesOf(ctx context.Context, domain, after string) (pages []int64, last string, err error) {
-	rows, err := s.q.ForgetNext(ctx, dbsqlc.ForgetNextParams{Domain: domain, After: after, Most: ForgetStep})
+	rows, err := s.q.ForgetNext(ctx, dbsqlc.ForgetNextParams{Domain: domain, After: after, Max: ForgetStep})
 	for _, r := range rows {
 		pages, last = append(pages, r.ID), r.Url
 	}
@@ -76,20 +76,20 @@ func (s *Store) ForgetRobots(ctx context.Context, domain string) (int64, error) 
 // ForgetPatterns erases the next patterns of a domain, and returns the last; empty at the end.
 func (s *Store) ForgetPatterns(ctx context.Context, domain, after string) (last string, changed int64, err error) {
 	row, err := retryConflicts(ctx, "erase what pages share", func() (dbsqlc.ForgetPatternsRow, error) {
-		return s.q.ForgetPatterns(ctx, dbsqlc.ForgetPatternsParams{Domain: domain, After: after, Most: ForgetStep})
+		return s.q.ForgetPatterns(ctx, dbsqlc.ForgetPatternsParams{Domain: domain, After: after, Max: ForgetStep})
 	})
 	return row.Last, row.Changed, err
 }
 
 // ImagesNamed returns images on other hosts that pages of a domain name, by the images' page ids.
 func (s *Store) ImagesNamed(ctx context.Context, domain string, pages []int64) ([]int64, error) {
-	named, err := s.q.ForgetNamed(ctx, dbsqlc.ForgetNamedParams{Domain: domain, Pages: pages})
+	named, err := s.q.ForgetForeignImages(ctx, dbsqlc.ForgetForeignImagesParams{Domain: domain, Pages: pages})
 	return named, translate("read which images pages name", err)
 }
 
 // ImagesAlone returns the given images that no page of another domain names now.
 func (s *Store) ImagesAlone(ctx context.Context, domain string, images []int64) ([]int64, error) {
-	alone, err := s.q.ForgetAlone(ctx, dbsqlc.ForgetAloneParams{Domain: domain, Pages: images})
+	alone, err := s.q.ForgetUnsharedImages(ctx, dbsqlc.ForgetUnsharedImagesParams{Domain: domain, Pages: images})
 	return alone, translate("read which pages name images", err)
 }
 
@@ -118,9 +118,9 @@ func (s *Store) ForgetImages(ctx context.Context, images []int64) (int64, error)
 // UnusedContents returns the next contents without an image, and the last one read; empty at the
 // end.
 func (s *Store) UnusedContents(ctx context.Context, after string) (unused []OwnContent, last string, err error) {
-	rows, err := s.q.ForgetContentsAfter(ctx, dbsqlc.ForgetContentsAfterParams{After: after, Most: ForgetStep})
+	rows, err := s.q.ForgetContentsAfter(ctx, dbsqlc.ForgetContentsAfterParams{After: after, Max: ForgetStep})
 	for _, r := range rows {
-		if last = r.Sha256Hash; !r.Had {
+		if last = r.Sha256Hash; !r.IsUsed {
 			unused = append(unused, OwnContent{SHA256: r.Sha256Hash, Stored: r.Stored})
 		}
 	}
@@ -150,7 +150,7 @@ func (s *Store) PendingOf(ctx context.Context, pages []int64) ([]PendingAttempt,
 
 // PagesCalled returns linked pages of other domains that a search finds by the texts of links.
 func (s *Store) PagesCalled(ctx context.Context, domain string, pages []int64) ([]int64, error) {
-	called, err := s.q.ForgetCalled(ctx, dbsqlc.ForgetCalledParams{Domain: domain, Pages: pages})
+	called, err := s.q.ForgetAnchoredPages(ctx, dbsqlc.ForgetAnchoredPagesParams{Domain: domain, Pages: pages})
 	return called, translate("read what pages call others", err)
 }
 

@@ -49,7 +49,7 @@ func (s *Store) DomainHistory(ctx context.Context, domain string, most int) (h r
 	}
 	bound := int32(most) //nolint:gosec // the caller bounds it
 	controls, err := s.q.ControlsOfDomain(ctx, dbsqlc.ControlsOfDomainParams{Domain: domain, Max: bound})
-	robots, err2 := s.q.RobotsOfDomainEver(ctx, dbsqlc.RobotsOfDomainEverParams{Domain: domain, Max: bound})
+	robots, err2 := s.q.RobotsHistoryOfDomain(ctx, dbsqlc.RobotsHistoryOfDomainParams{Domain: domain, Max: bound})
 	if err := errors.Join(err, err2); err != nil {
 		return h, translate("read the history of "+domain, err)
 	}

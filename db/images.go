@@ -87,14 +87,14 @@ func (s *Store) ImageHash(ctx context.Context, sha256, url string) (crawl.ImageC
 // most similar come first, each by its first URL. Flat pictures are left out.
 func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance, most int) ([]report.ImageNear, error) {
 	//nolint:gosec // bounded by the caller
-	found, err := s.q.ImagesNear(ctx, dbsqlc.ImagesNearParams{
+	found, err := s.q.ImagesSimilar(ctx, dbsqlc.ImagesSimilarParams{
 		Phash: to.PHash.Bits(), Dhash: converted(to.DHash, crawl.ImageHash.Bits), Distance: int32(distance), Max: int32(most),
 		Bound: report.ImagePagesBound,
 	})
 	if err != nil {
 		return nil, translate("find images that are alike", err)
 	}
-	rows, err := imageRows(ctx, s.q, mapped(found, func(r dbsqlc.ImagesNearRow) int64 { return r.PageID }))
+	rows, err := imageRows(ctx, s.q, mapped(found, func(r dbsqlc.ImagesSimilarRow) int64 { return r.PageID }))
 	if err != nil {
 		return nil, translate("read images that are alike", err)
 	}
@@ -114,7 +114,7 @@ func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]report
 	all, err := readAll(ctx, s, func(q *dbsqlc.Queries) (all []report.ImageCopies, err error) {
 		limit := int32(most) //nolint:gosec // bounded by the caller
 		if alike {
-			rows, err := q.ImageLookalikes(ctx, dbsqlc.ImageLookalikesParams{Max: limit, Shown: imageURLsShown})
+			rows, err := q.ImageSimilarContents(ctx, dbsqlc.ImageSimilarContentsParams{Max: limit, Shown: imageURLsShown})
 			for _, r := range rows {
 				all = append(all, report.ImageCopies{PHash: hashOf(&r.Phash).String(), Contents: r.Contents, Images: r.Images, URLs: r.Urls})
 			}
@@ -145,18 +145,18 @@ func (s *Store) StoredImagesAfter(ctx context.Context, after string, before time
 // LoseImages stores that the object store lacks the bytes of contents and, with all, their small
 // pictures. Runs that want them fetch the images again.
 func (s *Store) LoseImages(ctx context.Context, sha256 []string, all bool) error {
-	return translate("note images that are lost", s.q.ImagesLost(ctx, dbsqlc.ImagesLostParams{Hashes: sha256, AllOfIt: all}))
+	return translate("note images that are lost", s.q.ImagesMarkMissing(ctx, dbsqlc.ImagesMarkMissingParams{Hashes: sha256, WithThumbnails: all}))
 }
 
 // LoseUnusedImages stores that the object store lacks the given contents that no image uses. Call
 // it before deleting them there, so that a worker that needs one stores it again.
 func (s *Store) LoseUnusedImages(ctx context.Context, sha256 []string) error {
-	return translate("note images that are not needed", s.q.ImagesLostUnused(ctx, sha256))
+	return translate("note images that are not needed", s.q.ImagesMarkUnusedMissing(ctx, sha256))
 }
 
 // ImagesClock returns the time by the clock of the columns with the times of storing images.
 func (s *Store) ImagesClock(ctx context.Context) (time.Time, error) {
-	now, err := s.q.ImagesClock(ctx)
+	now, err := s.q.DatabaseNow(ctx)
 	return now, translate("read the database's clock", err)
 }
 

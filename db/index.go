@@ -86,7 +86,7 @@ func (s *Store) toMerge(ctx context.Context, q *dbsqlc.Queries, large bool) ([]c
 
 func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, some []crawl.Segment, large bool) error {
 	q := dbsqlc.New(conn)
-	if err := q.IndexMergesEnd(ctx, large); err != nil {
+	if err := q.IndexMergesDrop(ctx, large); err != nil {
 		return err
 	}
 	id, err := q.IndexNext(ctx)
@@ -112,7 +112,7 @@ func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, some []crawl.Segm
 		if err := q.IndexDrop(ctx, mapped(some, func(x crawl.Segment) int64 { return x.ID })); err != nil {
 			return err
 		}
-		return q.IndexMergesEnd(ctx, large)
+		return q.IndexMergesDrop(ctx, large)
 	})
 }
 
@@ -132,7 +132,7 @@ func (s *Store) ForgetIndexed(ctx context.Context, domain string, tell func(done
 func (s *Store) forgetIndexed(ctx context.Context, conn *pgxpool.Conn, domain string, tell func(done, all int)) (written int, err error) {
 	q := dbsqlc.New(conn)
 	for _, large := range []bool{false, true} { // chunks of merges that were killed
-		if err := q.IndexMergesEnd(ctx, large); err != nil {
+		if err := q.IndexMergesDrop(ctx, large); err != nil {
 			return 0, err
 		}
 	}
@@ -214,16 +214,16 @@ func (r indexReader) Scan(ctx context.Context, segment int64, kind crawl.ChunkKi
 	if after == nil {
 		after = []byte{}
 	}
-	rows, err := r.q.IndexScan(ctx, dbsqlc.IndexScanParams{SegmentID: segment, Kind: int16(kind), After: after, Most: int32Of(most)})
+	rows, err := r.q.IndexScan(ctx, dbsqlc.IndexScanParams{SegmentID: segment, Kind: int16(kind), After: after, Max: int32Of(most)})
 	return mapped(rows, func(row dbsqlc.IndexScanRow) crawl.Chunk {
 		return crawl.Chunk{Kind: kind, Key: row.Key, Data: row.Data}
 	}), translate("read the index", err)
 }
 
 func (r indexReader) Worths(ctx context.Context, pages []int64) (versions []int64, worths []float32, err error) {
-	rows, err := r.q.IndexWorths(ctx, pages)
+	rows, err := r.q.IndexScores(ctx, pages)
 	for _, row := range rows {
-		versions, worths = append(versions, row.Version), append(worths, row.Worth)
+		versions, worths = append(versions, row.Version), append(worths, row.Score)
 	}
 	return versions, worths, translate("read what pages are worth", err)
 }

@@ -39,16 +39,16 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 	defer s.keywords.mu.Unlock()
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		q := s.q.WithTx(tx)
-		ids, err := q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: after, Most: int32Of(most), Bytes: keywordsBytes})
+		ids, err := q.KeywordsLockPending(ctx, dbsqlc.KeywordsLockPendingParams{After: after, Max: int32Of(most), Bytes: keywordsBytes})
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		n, last = len(ids), ids[len(ids)-1]
-		rows, err := q.KeywordsOf(ctx, ids)
+		rows, err := q.KeywordsLockTerms(ctx, ids)
 		if err != nil {
 			return err
 		}
-		pages := mapped(rows, func(r dbsqlc.KeywordsOfRow) crawl.IndexedPage { return indexedPage(r, r.Anchors) })
+		pages := mapped(rows, func(r dbsqlc.KeywordsLockTermsRow) crawl.IndexedPage { return indexedPage(r, r.Anchors) })
 		version, err := q.IndexNext(ctx)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 }
 
 // indexedPage converts a row, with the terms of other domains for the page.
-func indexedPage(r dbsqlc.KeywordsOfRow, anchors string) crawl.IndexedPage {
+func indexedPage(r dbsqlc.KeywordsLockTermsRow, anchors string) crawl.IndexedPage {
 	return crawl.IndexedPage{
 		Page: r.PageID, Domain: r.Domain, Language: r.Language, Anchors: anchors,
 		Index: crawl.Index{
@@ -105,15 +105,15 @@ func storeSegment(ctx context.Context, q *dbsqlc.Queries, s crawl.Segment) error
 
 // weigh adds their worth and dates to pages.
 func weigh(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
-	p := dbsqlc.KeywordsFactsParams{}
+	p := dbsqlc.KeywordsScoresParams{}
 	at := map[int64]int{}
 	for i, x := range pages {
 		p.Pages, p.Domains, at[x.Page] = append(p.Pages, x.Page), append(p.Domains, x.Domain), i
 	}
-	rows, err := q.KeywordsFacts(ctx, p)
+	rows, err := q.KeywordsScores(ctx, p)
 	for _, r := range rows {
 		x := &pages[at[r.PageID]]
-		x.Worth, x.Date = r.Worth, r.Day
+		x.Worth, x.Date = r.Score, r.Day
 	}
 	return err
 }
@@ -151,13 +151,13 @@ func writeChunks(
 // GiveUpKeywords drops the terms of the first waiting page after one, because they cannot be
 // stored, so that the page is read anew. It returns the page, 0 if no page waits.
 func (s *Store) GiveUpKeywords(ctx context.Context, after int64) (int64, error) {
-	id, err := s.q.KeywordsGiveUp(ctx, after)
+	id, err := s.q.KeywordsDropNext(ctx, after)
 	return id, translate("give keywords up", err)
 }
 
 // KeywordsWaiting counts the pages that wait to be indexed, up to most.
 func (s *Store) KeywordsWaiting(ctx context.Context, most int) (int, error) {
-	n, err := s.q.KeywordsWaiting(ctx, int32Of(most))
+	n, err := s.q.KeywordsCountPending(ctx, int32Of(most))
 	return int(n), translate("count the pages that wait to be indexed", err)
 }
 
@@ -169,11 +169,11 @@ func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (cha
 		said[t.Page] = t.Terms
 		ids = append(ids, t.Page)
 	}
-	rows, err := s.q.KeywordsSaid(ctx, ids)
+	rows, err := s.q.KeywordsGetAnchors(ctx, ids)
 	if err != nil {
 		return 0, translate("fold anchors", err)
 	}
-	rows = slices.DeleteFunc(rows, func(r dbsqlc.KeywordsSaidRow) bool { return r.Anchors == said[r.PageID] })
+	rows = slices.DeleteFunc(rows, func(r dbsqlc.KeywordsGetAnchorsRow) bool { return r.Anchors == said[r.PageID] })
 	ids = ids[:0]
 	for _, r := range rows {
 		ids = append(ids, r.PageID)
@@ -194,12 +194,12 @@ func (s *Store) foldAnchors(ctx context.Context, ids []int64, said map[int64]str
 	defer s.keywords.mu.Unlock()
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		q := s.q.WithTx(tx)
-		rows, err := q.KeywordsOf(ctx, ids)
+		rows, err := q.KeywordsLockTerms(ctx, ids)
 		if err != nil {
 			return err
 		}
 		var pages []crawl.IndexedPage
-		p := dbsqlc.KeywordsCalledParams{}
+		p := dbsqlc.KeywordsSetAnchorsParams{}
 		for _, r := range rows {
 			if r.Anchors == said[r.PageID] {
 				continue
@@ -213,7 +213,7 @@ func (s *Store) foldAnchors(ctx context.Context, ids []int64, said map[int64]str
 		if p.Version, err = q.IndexNext(ctx); err != nil {
 			return err
 		}
-		if err := q.KeywordsCalled(ctx, p); err != nil {
+		if err := q.KeywordsSetAnchors(ctx, p); err != nil {
 			return err
 		}
 		return s.addSegment(ctx, tx, pages, p.Version)

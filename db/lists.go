@@ -47,7 +47,7 @@ func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.
 			if list == lists.Allow {
 				return listsAllow(ctx, q)
 			}
-			return q.ListForbids(ctx, p.Entries)
+			return q.ListUpdateForbidden(ctx, p.Entries)
 		})
 		if err != nil {
 			return added, err
@@ -80,10 +80,10 @@ func listsAllow(ctx context.Context, q *dbsqlc.Queries) error {
 	if err := q.FinishesAwait(ctx, nil); err != nil {
 		return err
 	}
-	if err := q.ListsAllow(ctx); err != nil {
+	if err := q.ListsUpdateAllowed(ctx); err != nil {
 		return err
 	}
-	_, err := q.DomainsPermit(ctx, []string{"0.0.0.0/0", "::/0"})
+	_, err := q.DomainsLiftRefusal(ctx, []string{"0.0.0.0/0", "::/0"})
 	return err
 }
 

@@ -33,7 +33,7 @@ func (s *Store) MayMove(ctx context.Context) error {
 // MoveCrawls deletes crawls that a file has, some hundred in one transaction, and returns their
 // number. It keeps crawls that something needs again. Call BeginMoving before.
 func (s *Store) MoveCrawls(ctx context.Context, crawls []report.MovedCrawl) (moved int64, err error) {
-	p := dbsqlc.CrawlsMoveParams{}
+	p := dbsqlc.AttemptsDeleteMovedParams{}
 	for _, c := range crawls {
 		p.Ids, p.Ended = append(p.Ids, c.ID), append(p.Ended, c.CompletedAt)
 	}
@@ -41,7 +41,7 @@ func (s *Store) MoveCrawls(ctx context.Context, crawls []report.MovedCrawl) (mov
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, "SET LOCAL mosey.allow_delete = 'crawls'")
 			if err == nil {
-				moved, err = s.q.WithTx(tx).CrawlsMove(ctx, p)
+				moved, err = s.q.WithTx(tx).AttemptsDeleteMoved(ctx, p)
 			}
 			return err
 		})

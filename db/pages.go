@@ -71,7 +71,7 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 const linksRead = 1000
 
 func (s *Store) finders(ctx context.Context, page int64, domain string) ([]report.Finder, error) {
-	rows, err := s.q.PageFinders(ctx, dbsqlc.PageFindersParams{ID: page, Max: linksRead, Domain: domain})
+	rows, err := s.q.PageLinkingRuns(ctx, dbsqlc.PageLinkingRunsParams{ID: page, Max: linksRead, Domain: domain})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Store) finders(ctx context.Context, page int64, domain string) ([]repor
 		}
 		finders[i] = report.Finder{
 			Run: crawl.RunFacts{Name: r.Name, Settings: settings, Seed: r.Seeded}, Depth: int(r.Depth),
-			Taken: r.Taken, Subdomains: r.Subdomains,
+			Taken: r.HasDomain, Subdomains: r.Subdomains,
 		}
 	}
 	return finders, nil

@@ -31,7 +31,7 @@ func (s *Store) queue(ctx context.Context, runID *int64, most int, delay time.Du
 		return q, translate("what is pending", err)
 	}
 	for _, r := range rows {
-		q.Total, q.Pending, q.Due, q.Open, q.Left = r.Total, r.TotalPending, r.TotalDue, r.TotalOpen, durationMS(r.LeftMs)
+		q.Total, q.Pending, q.Due, q.Open, q.Left = r.Total, r.TotalPending, r.TotalDue, r.TotalOpen, durationMS(r.MinRemainingMs)
 		q.Domains = append(q.Domains, report.QueuedDomain{
 			Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Pending: r.Pending, Due: r.Due, InFlight: r.InFlight,
 			Oldest: r.Oldest, Waits: reasons.Reason(r.WaitReason),
@@ -66,13 +66,13 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r repo
 	}
 	r.Longest = queue.Domains
 	rate, err := s.q.RunRate(ctx, dbsqlc.RunRateParams{RunID: run.ID, SpanMs: report.RateSpan.Milliseconds()})
-	failing, err2 := s.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run.ID, Max: worstShown})
-	slowest, err3 := s.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run.ID, Max: worstShown, Slowest: true})
+	failing, err2 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: worstShown})
+	slowest, err3 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: worstShown, Slowest: true})
 	if err := errors.Join(err, err2, err3); err != nil {
 		return r, translate("report of run "+run.Name, err)
 	}
 	if most := *run.Settings.MaxSubdomains; most >= 0 && *run.Settings.Scope == settings.ScopeWeb {
-		rows, err := s.q.RunSubdomains(ctx, dbsqlc.RunSubdomainsParams{RunID: run.ID, Least: int64(most), Max: worstShown})
+		rows, err := s.q.RunSubdomains(ctx, dbsqlc.RunSubdomainsParams{RunID: run.ID, MinDomains: int64(most), Max: worstShown})
 		if err != nil {
 			return r, translate("report of run "+run.Name, err)
 		}
@@ -103,7 +103,7 @@ func (s *Store) skipRules(ctx context.Context, p report.Progress) ([]report.Skip
 		report.SortSkipRules(all)
 	}
 	names := mapped(all, func(rule report.SkipRule) string { return string(rule.Reason) })
-	rows, err := s.q.RunSkipExamples(ctx, dbsqlc.RunSkipExamplesParams{RunID: p.ID, Reasons: names, Most: examplesShown})
+	rows, err := s.q.RunSkipExamples(ctx, dbsqlc.RunSkipExamplesParams{RunID: p.ID, Reasons: names, Max: examplesShown})
 	for _, row := range rows {
 		rule := &all[slices.Index(names, row.Reason)]
 		rule.Examples = append(rule.Examples, row.Url)
@@ -111,6 +111,6 @@ func (s *Store) skipRules(ctx context.Context, p report.Progress) ([]report.Skip
 	return all, translate("what run "+p.Name+" has passed over", err)
 }
 
-func runDomain(r dbsqlc.RunWorstRow) report.RunDomain {
+func runDomain(r dbsqlc.RunWorstDomainsRow) report.RunDomain {
 	return report.RunDomain{Domain: r.Domain, Requests: r.Requests, Failed: r.Failed, Response: durationMS(r.ResponseMs)}
 }

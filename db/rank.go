@@ -129,7 +129,7 @@ func (s *Store) DropDomainRanks(ctx context.Context, known func(domain string) b
 	gone := slices.DeleteFunc(all, known)
 	slices.Sort(gone)
 	for some := range slices.Chunk(gone, domainsDropped) {
-		_, err := retryConflicts(ctx, "drop ranks of domains", func() (int32, error) { return s.q.RankDomainsGone(ctx, some) })
+		_, err := retryConflicts(ctx, "drop ranks of domains", func() (int32, error) { return s.q.RankDomainsDrop(ctx, some) })
 		if err != nil {
 			return dropped, err
 		}
@@ -141,7 +141,7 @@ func (s *Store) DropDomainRanks(ctx context.Context, known func(domain string) b
 // StorePageRanks stores the worth of some pages, and orders the pending ones by it. It returns the
 // numbers of changed and of moved pages.
 func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (changed, moved int, err error) {
-	p := dbsqlc.RankPagesParams{After: ranks.After, Upto: ranks.Upto, Pages: ranks.IDs(), Inlinks: []int32{}, Scores: []float32{}}
+	p := dbsqlc.RankPagesParams{After: ranks.After, UpToID: ranks.Upto, Pages: ranks.IDs(), Inlinks: []int32{}, Scores: []float32{}}
 	for _, r := range ranks.Pages {
 		p.Inlinks, p.Scores = append(p.Inlinks, int32Of(r.Domains)), append(p.Scores, float32(r.Score))
 	}
@@ -158,7 +158,7 @@ func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (chan
 // at the last FoldAnchors, without texts if they have lost them.
 func (s *Store) Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anchors, error) {
 	rows, err := s.q.RankAnchors(ctx, dbsqlc.RankAnchorsParams{
-		Rel: notCounted, After: ranks.After, Upto: ranks.Upto, Pages: ranks.IDs(),
+		Rel: notCounted, After: ranks.After, UpToID: ranks.Upto, Pages: ranks.IDs(),
 	})
 	if err != nil {
 		return nil, translate("read anchors", err)

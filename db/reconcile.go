@@ -41,13 +41,13 @@ func (l *Lead) Leave() {
 
 // RunsWanting returns the runs whose dispatcher has not checked within grace and may miss due work.
 func (s *Store) RunsWanting(ctx context.Context, grace time.Duration) ([]string, error) {
-	names, err := s.q.RunsWanting(ctx, ms(grace))
+	names, err := s.q.RunsWithUnnoticedWork(ctx, ms(grace))
 	return names, translate("look what runs want", err)
 }
 
 // RunsLive returns the names of running or paused runs.
 func (s *Store) RunsLive(ctx context.Context) ([]string, error) {
-	names, err := s.q.RunsLive(ctx)
+	names, err := s.q.RunsUnfinished(ctx)
 	return names, translate("list runs", err)
 }
 

@@ -30,7 +30,7 @@ func (s *Store) RecrawlDue(ctx context.Context, runID int64, most int) (int, err
 	row, err := retryConflicts(ctx, "look for pages that are due again", func() (dbsqlc.RecrawlsDueRow, error) {
 		return s.q.RecrawlsDue(ctx, dbsqlc.RecrawlsDueParams{RunID: runID, Max: int32Of(most)})
 	})
-	return int(row.Looked), err
+	return int(row.Selected), err
 }
 
 // RecrawlOlder makes pages pending again in a run, its own pages or those of another run. It
@@ -99,7 +99,7 @@ func (s *Store) RecrawlNow(ctx context.Context, run crawl.Run, pages []urls.URL)
 		}
 	}
 	first, err := retryConflicts(ctx, "ask for pages now", func() (int32, error) {
-		return s.q.RecrawlsNow(ctx, dbsqlc.RecrawlsNowParams{RunID: run.ID, Pages: ids})
+		return s.q.RecrawlsPrioritize(ctx, dbsqlc.RecrawlsPrioritizeParams{RunID: run.ID, Pages: ids})
 	})
 	return int(first), err
 }
@@ -115,13 +115,13 @@ func (s *Store) pagesNamed(ctx context.Context, runID int64, pages []urls.URL) (
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := s.q.PagesNamed(ctx, dbsqlc.PagesNamedParams{RunID: runID, Named: doc})
+	rows, err := s.q.PagesByURL(ctx, dbsqlc.PagesByURLParams{RunID: runID, Named: doc})
 	if err != nil {
 		return nil, nil, translate("look for pages", err)
 	}
 	taken := make([]bool, len(pages))
 	for _, r := range rows {
-		if r.Taken {
+		if r.IsInRun {
 			taken[r.N-1] = true
 			ids = append(ids, r.ID)
 		}
@@ -139,11 +139,11 @@ func (s *Store) pagesNamed(ctx context.Context, runID int64, pages []urls.URL) (
 func (s *Store) ScheduleRevisits(
 	ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),
 ) (done bool, err error) {
-	from, err := s.q.RevisitsFrom(ctx, runID)
+	from, err := s.q.RevisitsGetProgress(ctx, runID)
 	if err != nil || from == nil {
 		return true, translate("how far a run has noted its pages", err)
 	}
-	rows, err := s.q.RevisitsMissing(ctx, dbsqlc.RevisitsMissingParams{RunID: runID, After: *from, Most: revisitsChunk})
+	rows, err := s.q.RevisitsUnscheduledPages(ctx, dbsqlc.RevisitsUnscheduledPagesParams{RunID: runID, After: *from, Max: revisitsChunk})
 	if err != nil {
 		return false, translate("look for pages to ask for again", err)
 	}
@@ -153,7 +153,7 @@ func (s *Store) ScheduleRevisits(
 		Every crawl.Millis `json:"every_ms"`
 	}
 	pages := []revisit{}
-	p := dbsqlc.RevisitsAddParams{RunID: runID, Was: *from}
+	p := dbsqlc.RevisitsAddParams{RunID: runID, Old: *from}
 	for _, r := range rows {
 		if r.Last != 0 {
 			p.Next = &r.Last
@@ -186,7 +186,7 @@ func (s *Store) HintRecrawl(
 	if err != nil {
 		return err
 	}
-	rows, err := s.q.RecrawlNews(ctx, dbsqlc.RecrawlNewsParams{RunID: runID, Told: data})
+	rows, err := s.q.RecrawlChangedPages(ctx, dbsqlc.RecrawlChangedPagesParams{RunID: runID, Announced: data})
 	if err != nil || len(rows) == 0 {
 		return translate("look for news of pages", err)
 	}
@@ -208,7 +208,7 @@ func (s *Store) HintRecrawl(
 	if data, err = document("hints of pages", set); err != nil {
 		return err
 	}
-	return retry(ctx, "keep news of pages", func() error { return s.q.RecrawlHint(ctx, dbsqlc.RecrawlHintParams{RunID: runID, Hints: data}) })
+	return retry(ctx, "keep news of pages", func() error { return s.q.RecrawlStoreHints(ctx, dbsqlc.RecrawlStoreHintsParams{RunID: runID, Hints: data}) })
 }
 
 // PlanRecrawl makes a new plan of a domain's requests by plan, if a run recrawls its pages and the

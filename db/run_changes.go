@@ -24,7 +24,7 @@ func (s *Store) ChangeRun(ctx context.Context, name string, c crawl.RunChange) (
 		if row, err = q.RunLock(ctx, name); err != nil {
 			return err
 		}
-		if decided, err := q.RunDecided(ctx, dbsqlc.RunDecidedParams{RunID: row.ID, Decision: c.Decision}); err != nil || decided {
+		if decided, err := q.RunDecisionExists(ctx, dbsqlc.RunDecisionExistsParams{RunID: row.ID, Decision: c.Decision}); err != nil || decided {
 			return err
 		}
 		row, err = s.changeRun(ctx, q, row, c)
@@ -110,12 +110,12 @@ func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.
 		}
 	}
 	if *before.Window != *after.Window {
-		if err := q.RunWindows(ctx, dbsqlc.RunWindowsParams{ID: row.ID, Was: *before.Window}); err != nil {
+		if err := q.RunWindows(ctx, dbsqlc.RunWindowsParams{ID: row.ID, Old: *before.Window}); err != nil {
 			return err
 		}
 	}
 	if decide.WantsOthers(before, after) {
-		if err := q.RunSkippedReturn(ctx, row.ID); err != nil {
+		if err := q.RunRequeueSkipped(ctx, row.ID); err != nil {
 			return err
 		}
 	}

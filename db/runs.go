@@ -78,13 +78,13 @@ func (s *Store) widenFrom(
 	if err := json.Unmarshal(was, &from); err != nil {
 		return 0, false, fmt.Errorf("read how far run %d is widened: %w", id, err)
 	}
-	rows, err := q.RunCrawled(ctx, dbsqlc.RunCrawledParams{RunID: id, Domain: from.Domain, PageID: from.Page, Max: widenChunk})
+	rows, err := q.RunCrawledPages(ctx, dbsqlc.RunCrawledPagesParams{RunID: id, Domain: from.Domain, PageID: from.Page, Max: widenChunk})
 	if err != nil {
 		return 0, false, err
 	}
 	pages := map[reach][]int64{}
 	for _, r := range rows {
-		if at := (reach{kinds.Kind(r.Kind), r.Depth, r.Redirects, string(r.Said)}); r.Known {
+		if at := (reach{kinds.Kind(r.Kind), r.Depth, r.Redirects, string(r.Usage)}); r.Known {
 			pages[at] = append(pages[at], r.PageID)
 		}
 	}
@@ -98,7 +98,7 @@ func (s *Store) widenFrom(
 		if err != nil {
 			return 0, false, err
 		}
-		n, err := q.RunWidenFrom(ctx, dbsqlc.RunWidenFromParams{RunID: id, Pages: pages[at], Links: links})
+		n, err := q.RunAddLinkedPages(ctx, dbsqlc.RunAddLinkedPagesParams{RunID: id, Pages: pages[at], Links: links})
 		if err != nil {
 			return 0, false, err
 		}
@@ -111,7 +111,7 @@ func (s *Store) widenFrom(
 			return 0, false, err
 		}
 	}
-	return added, done, q.RunWidened(ctx, dbsqlc.RunWidenedParams{ID: id, Was: was, Next: next})
+	return added, done, q.RunWidened(ctx, dbsqlc.RunWidenedParams{ID: id, Old: was, Next: next})
 }
 
 // Run returns a run by name, or crawl.ErrNotFound.
@@ -144,7 +144,7 @@ func (s *Store) StartRun(ctx context.Context, id int64) error {
 // Troubled returns the failing domains and origins that keep a run from requesting pending pages,
 // up to most and TroubledMost, the first to be retried first, and their number.
 func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []report.Troubled, total int, err error) {
-	rows, err := s.q.RunTroubled(ctx, dbsqlc.RunTroubledParams{RunID: runID, Max: int32(min(max(most, 1), TroubledMost))})
+	rows, err := s.q.RunFailures(ctx, dbsqlc.RunFailuresParams{RunID: runID, Max: int32(min(max(most, 1), TroubledMost))})
 	for _, r := range rows {
 		total = int(r.Total)
 		list = append(list, report.Troubled{
@@ -189,14 +189,14 @@ func (s *Store) NextSeeding(ctx context.Context, id int64) (int64, error) {
 // ActivityUpTo counts the active domains of a run, exactly if most is 0. With fewer than most,
 // Active may include domains that are about to end, and Busy is at most 1.
 func (s *Store) ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.Activity, error) {
-	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.LeftBound, Most: int64(most)})
+	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.LeftBound, MaxActive: int64(most)})
 	a := crawl.Activity{Active: int(row.Active), Busy: int(row.Busy), Held: int(row.Held)}
 	return a, translate("count active domains", err)
 }
 
 // RunLooked stores that a run's dispatcher checks now, and when its window opens; zero means open.
 func (s *Store) RunLooked(ctx context.Context, runID int64, opens time.Time) error {
-	err := s.q.RunLooked(ctx, dbsqlc.RunLookedParams{ID: runID, Opens: timeOrNil(opens)})
+	err := s.q.RunRecordPoll(ctx, dbsqlc.RunRecordPollParams{ID: runID, Opens: timeOrNil(opens)})
 	return translate("note when a run is looked at", err)
 }
 
@@ -208,7 +208,7 @@ func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, e
 	}
 	due = timeOrZero(row.Due)
 	// many pages become pending at once
-	if again := timeOrZero(row.Again); !again.IsZero() {
+	if again := timeOrZero(row.RevisitDue); !again.IsZero() {
 		if soonest := row.Now.Add(recrawlEvery); again.Before(soonest) {
 			again = soonest
 		}
@@ -225,7 +225,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	totals, err := s.q.RunTotals(ctx, r.ID)
 	frontier, err2 := s.q.RunFrontier(ctx, dbsqlc.RunFrontierParams{RunID: r.ID, Bound: report.FrontierBound})
 	activity, err3 := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: r.ID, Bound: crawl.LeftBound})
-	waits, err4 := s.q.RunWaits(ctx, dbsqlc.RunWaitsParams{RunID: &r.ID, Max: waitsShown})
+	waits, err4 := s.q.RunDomainWaits(ctx, dbsqlc.RunDomainWaitsParams{RunID: &r.ID, Max: waitsShown})
 	skips, err5 := s.q.RunSkips(ctx, r.ID)
 	outages, err6 := s.Outages(ctx)
 	use, err7 := s.FleetUse(ctx)
@@ -236,7 +236,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	if use.Full() {
 		p.Limited = &use
 	}
-	notDue, err := s.q.RunNotDue(ctx, dbsqlc.RunNotDueParams{RunID: r.ID, Bound: report.NotDueBound})
+	notDue, err := s.q.RunDomainsNotDue(ctx, dbsqlc.RunDomainsNotDueParams{RunID: r.ID, Bound: report.NotDueBound})
 	due, err2 := s.q.RunDueCount(ctx, dbsqlc.RunDueCountParams{RunID: r.ID, Bound: crawl.LeftBound})
 	if err := errors.Join(err, err2); err != nil {
 		return p, translate("progress of run "+r.Name, err)
@@ -277,7 +277,7 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (_ *report.De
 		return nil, err
 	}
 	limit := int32(min(max(most, 1), TroubledMost))
-	forbidden, err := s.q.RunForbidden(ctx, dbsqlc.RunForbiddenParams{RunID: runID, Max: limit})
+	forbidden, err := s.q.RunForbiddenDomains(ctx, dbsqlc.RunForbiddenDomainsParams{RunID: runID, Max: limit})
 	if err != nil {
 		return nil, translate("what a run may not ask", err)
 	}
@@ -304,7 +304,7 @@ func (s *Store) SpendRun(ctx context.Context, runID int64, maxTime time.Duration
 
 // Left returns the remaining work and budgets of a run without due domains.
 func (s *Store) Left(ctx context.Context, runID int64) (crawl.Left, error) {
-	row, err := s.q.RunLeft(ctx, dbsqlc.RunLeftParams{ID: runID, Bound: crawl.LeftBound})
+	row, err := s.q.RunRemainingWork(ctx, dbsqlc.RunRemainingWorkParams{ID: runID, Bound: crawl.LeftBound})
 	return crawl.Left{
 		Pending: row.Pending, Due: row.Due, Budget: crawl.Budget(row.Budget), Started: row.PagesStarted, Spent: row.Spent,
 	}, translate("what a run has left", err)

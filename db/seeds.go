@@ -51,8 +51,8 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 	if len(origins) == 0 {
 		return all, nil
 	}
-	plain, err := s.q.SeedsByHTTP(ctx, dbsqlc.SeedsByHTTPParams{
-		Origins: origins, Tries: decide.RobotsTries, LatelyMs: decide.SchemeHolds.Milliseconds(),
+	plain, err := s.q.SeedOriginsOverHTTP(ctx, dbsqlc.SeedOriginsOverHTTPParams{
+		Origins: origins, Tries: decide.RobotsTries, RecentMs: decide.SchemeHolds.Milliseconds(),
 	})
 	if err != nil || len(plain) == 0 {
 		return all, translate("look for sites that are reached by http alone", err)
@@ -113,7 +113,7 @@ func (s *Store) UnstageSeeds(ctx context.Context, runID, lastID int64) error {
 
 // OpenSeeds returns up to most of a run's seeds without an attempt, after a crawl.
 func (s *Store) OpenSeeds(ctx context.Context, runID, after int64, most int) ([]crawl.SeedCrawl, error) {
-	rows, err := s.q.SeedsOpen(ctx, dbsqlc.SeedsOpenParams{RunID: runID, After: after, Max: int32(most)}) //nolint:gosec // a constant
+	rows, err := s.q.SeedsUnattempted(ctx, dbsqlc.SeedsUnattemptedParams{RunID: runID, After: after, Max: int32(most)}) //nolint:gosec // a constant
 	if err != nil {
 		return nil, translate("read seeds", err)
 	}

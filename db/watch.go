@@ -38,7 +38,7 @@ func (s *Store) Watch(ctx context.Context) (report.Watch, error) {
 		waits, err := q.WatchWaits(ctx)
 		frontier, err2 := q.WatchFrontier(ctx, report.WatchBound)
 		about, err3 := q.WatchDomainsSize(ctx)
-		keywords, err4 := q.KeywordsWaiting(ctx, report.KeywordsBound)
+		keywords, err4 := q.KeywordsCountPending(ctx, report.KeywordsBound)
 		if err := errors.Join(err, err2, err3, err4); err != nil {
 			return w, err
 		}
@@ -104,7 +104,7 @@ func (s *Store) EndedGaps(ctx context.Context, since, until time.Time, bounds []
 		of.Violations += r.Violations
 		of.Late[r.Bucket] += r.Gaps
 		of.LateSeconds += r.LateSeconds
-		of.LatestSeconds = max(of.LatestSeconds, r.LatestSeconds)
+		of.LatestSeconds = max(of.LatestSeconds, r.MaxLateSeconds)
 	}
 	return all, translate("watch gaps", err)
 }

@@ -14,8 +14,8 @@ import (
 func (s *Store) StartWorker(ctx context.Context, w crawl.Worker) (int32, error) {
 	id, err := s.q.WorkerStart(ctx, dbsqlc.WorkerStartParams{
 		Identity: w.Identity, Host: w.Host, Version: w.Version, BuildID: w.BuildID, Role: w.Role,
-		Most:   int32(w.Most), //nolint:gosec // flags bound it
-		SpanMs: ms(w.Span),
+		MaxFetches:   int32(w.Most), //nolint:gosec // flags bound it
+		MaxRequestMs: ms(w.Span),
 	})
 	return id, translate("store worker "+w.Identity, err)
 }
@@ -23,7 +23,7 @@ func (s *Store) StartWorker(ctx context.Context, w crawl.Worker) (int32, error) 
 // RenewShare stores the state of a worker, and returns its share of the fleet's limit.
 func (s *Store) RenewShare(ctx context.Context, id int32, u crawl.WorkerUse) (crawl.WorkerShare, error) {
 	r, err := s.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{
-		ID: id, Asked: u.Asked, InFlight: int32(u.InFlight), Held: int32(u.Held), Wanted: int32(u.Wanted), //nolint:gosec // of one process
+		ID: id, RenewalCount: u.Asked, InFlight: int32(u.InFlight), PermitsHeld: int32(u.Held), Demand: int32(u.Wanted), //nolint:gosec // of one process
 	})
 	if err == nil && r.Share < 0 {
 		err = crawl.ErrNotFound
@@ -43,7 +43,7 @@ func (s *Store) StopWorker(ctx context.Context, id int32) error {
 // the latest first. gone adds stopped and lost workers.
 func (s *Store) Fleet(ctx context.Context, gone bool, most int) (f report.Fleet, err error) {
 	l, err := s.q.FleetLimit(ctx)
-	rows, err2 := s.q.WorkerList(ctx, dbsqlc.WorkerListParams{Gone: gone, Max: int32(most)}) //nolint:gosec // the caller bounds it
+	rows, err2 := s.q.WorkerList(ctx, dbsqlc.WorkerListParams{IncludeStopped: gone, Max: int32(most)}) //nolint:gosec // the caller bounds it
 	if err := errors.Join(err, err2); err != nil {
 		return f, translate("read the workers", err)
 	}
@@ -56,7 +56,7 @@ func (s *Store) Fleet(ctx context.Context, gone bool, most int) (f report.Fleet,
 		f.Workers[i] = report.Worker{
 			ID: r.ID, Identity: r.Identity, Host: r.Host, Version: r.Version, BuildID: r.BuildID, Role: r.Role, MaxFetches: int(r.Most),
 			StartedAt: r.StartedAt, SeenAt: r.SeenAt, StoppedAt: valueOf(r.StoppedAt), Lost: r.Lost,
-			InFlight: int(r.InFlight), Wanted: int(r.Wanted), Share: int(r.Share), Held: int(r.Held), Leased: r.Leased, Counts: r.Counts,
+			InFlight: int(r.InFlight), Wanted: int(r.Wanted), Share: int(r.Share), Held: int(r.Held), Leased: r.Leased, Counts: r.CountsAgainstLimit,
 		}
 	}
 	return f, nil
@@ -103,7 +103,7 @@ func (s *Store) Outages(ctx context.Context) ([]crawl.Outage, error) {
 
 // HostsReached returns hosts that answered the last request for their robots.txt.
 func (s *Store) HostsReached(ctx context.Context) (hosts []string, err error) {
-	origins, err := s.q.OriginsReached(ctx, hostsReached)
+	origins, err := s.q.OriginsAnswering(ctx, hostsReached)
 	for _, origin := range origins {
 		if u, err := url.Parse(origin); err == nil {
 			hosts = append(hosts, u.Hostname())

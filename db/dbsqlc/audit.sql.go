@@ -12,7 +12,7 @@ import (
 
 const auditDomainGaps = `-- name: AuditDomainGaps :one
 
-WITH asked AS (
+WITH requests AS (
     SELECT
         r.delay_ms, r.retry_after_ms, r.lost,
         (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY r.domain ORDER BY r.started_at, r.id) - r.ended_at)
@@ -33,7 +33,7 @@ SELECT
     coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms) FILTER (WHERE NOT lost), 0)::double precision AS gap_p99,
     coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms - delay_ms) FILTER (WHERE NOT lost), 0)::double precision AS over_p50,
     coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms - delay_ms) FILTER (WHERE NOT lost), 0)::double precision AS over_p99
-FROM asked
+FROM requests
 `
 
 type AuditDomainGapsRow struct {
@@ -72,7 +72,7 @@ func (q *Queries) AuditDomainGaps(ctx context.Context, runID *int64) (AuditDomai
 }
 
 const auditDomainViolations = `-- name: AuditDomainViolations :many
-WITH asked AS (
+WITH requests AS (
     SELECT
         r.domain, r.lost, r.ended_at, coalesce(r.delay_reason, '')::text AS delay_reason,
         greatest(r.delay_ms, coalesce(r.retry_after_ms, 0))::bigint AS delay_ms,
@@ -84,7 +84,7 @@ WITH asked AS (
 SELECT
     domain, delay_ms, delay_reason, coalesce(next_at, 'epoch')::timestamptz AS next_at,
     (extract(EPOCH FROM next_at - ended_at) * 1000)::double precision AS gap_ms
-FROM asked
+FROM requests
 WHERE NOT lost AND extract(EPOCH FROM next_at - ended_at) * 1000 < delay_ms
 ORDER BY next_at LIMIT $1
 `
@@ -131,7 +131,7 @@ func (q *Queries) AuditDomainViolations(ctx context.Context, arg AuditDomainViol
 const auditPages = `-- name: AuditPages :many
 SELECT
     c.id, (c.completed_at - ms_interval(c.duration_ms::bigint))::timestamptz AS started_at, c.url, p.origin,
-    coalesce(c.robots_version, 0)::bigint AS fetched, coalesce(h.version, 0)::bigint AS version,
+    coalesce(c.robots_version, 0)::bigint AS robots_version, coalesce(h.version, 0)::bigint AS version,
     coalesce(h.agent, '')::text AS agent, coalesce(h.verdict::text, '')::text AS verdict
 FROM page_crawls AS c
 INNER JOIN pages AS p ON c.page_id = p.id
@@ -151,14 +151,14 @@ type AuditPagesParams struct {
 }
 
 type AuditPagesRow struct {
-	ID        int64
-	StartedAt time.Time
-	Url       string
-	Origin    string
-	Fetched   int64
-	Version   int64
-	Agent     string
-	Verdict   string
+	ID            int64
+	StartedAt     time.Time
+	Url           string
+	Origin        string
+	RobotsVersion int64
+	Version       int64
+	Agent         string
+	Verdict       string
 }
 
 // Lists page requests with the robots.txt that allowed them, in batches.
@@ -176,7 +176,7 @@ func (q *Queries) AuditPages(ctx context.Context, arg AuditPagesParams) ([]Audit
 			&i.StartedAt,
 			&i.Url,
 			&i.Origin,
-			&i.Fetched,
+			&i.RobotsVersion,
 			&i.Version,
 			&i.Agent,
 			&i.Verdict,
@@ -192,7 +192,7 @@ func (q *Queries) AuditPages(ctx context.Context, arg AuditPagesParams) ([]Audit
 }
 
 const auditSharedGaps = `-- name: AuditSharedGaps :one
-WITH asked AS (
+WITH requests AS (
     SELECT
         d.delay_ms,
         (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) - r.ended_at)
@@ -216,7 +216,7 @@ SELECT
     coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms), 0)::double precision AS gap_p99,
     coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms - delay_ms), 0)::double precision AS over_p50,
     coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms - delay_ms), 0)::double precision AS over_p99
-FROM asked
+FROM requests
 `
 
 type AuditSharedGapsRow struct {
@@ -248,7 +248,7 @@ func (q *Queries) AuditSharedGaps(ctx context.Context, kind string) (AuditShared
 }
 
 const auditSharedViolations = `-- name: AuditSharedViolations :many
-WITH asked AS (
+WITH requests AS (
     SELECT
         d.key, r.ended_at, d.delay_ms,
         lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) AS next_at
@@ -266,7 +266,7 @@ SELECT
     coalesce(key, '')::text AS key, coalesce(delay_ms, 0)::bigint AS delay_ms,
     coalesce(next_at, 'epoch')::timestamptz AS next_at,
     (extract(EPOCH FROM next_at - ended_at) * 1000)::double precision AS gap_ms
-FROM asked
+FROM requests
 WHERE extract(EPOCH FROM next_at - ended_at) * 1000 < delay_ms
 ORDER BY next_at LIMIT $1
 `

@@ -95,9 +95,9 @@ func (q *Queries) CheckDomains(ctx context.Context, arg CheckDomainsParams) ([]C
 }
 
 const checkDue = `-- name: CheckDue :many
-SELECT x.run_id::bigint AS run_id, x.domain::text AS domain, coalesce(x.noted::text, 'never')::text AS noted, x.due::text AS due
+SELECT x.run_id::bigint AS run_id, x.domain::text AS domain, coalesce(x.stored::text, 'never')::text AS stored, x.due::text AS due
 FROM (
-    SELECT rd.run_id, rd.domain, rd.next_due_at AS noted, u.at AS due
+    SELECT rd.run_id, rd.domain, rd.next_due_at AS stored, u.at AS due
     FROM unnest(domains_due($1::text [], true)) AS u (run_id, domain, at)
     INNER JOIN run_domains AS rd ON rd.run_id = u.run_id AND rd.domain = u.domain
     WHERE u.at IS NOT NULL AND (rd.next_due_at IS NULL OR rd.next_due_at > greatest(u.at, clock_timestamp()) + interval '1 second')
@@ -107,7 +107,7 @@ FROM (
 type CheckDueRow struct {
 	RunID  int64
 	Domain string
-	Noted  string
+	Stored string
 	Due    string
 }
 
@@ -124,7 +124,7 @@ func (q *Queries) CheckDue(ctx context.Context, domains []string) ([]CheckDueRow
 		if err := rows.Scan(
 			&i.RunID,
 			&i.Domain,
-			&i.Noted,
+			&i.Stored,
 			&i.Due,
 		); err != nil {
 			return nil, err
@@ -178,7 +178,7 @@ ORDER BY p.id
 
 type CheckKeywordsParams struct {
 	After     int64
-	Upto      int64
+	UpToID    int64
 	Extractor int16
 }
 
@@ -190,7 +190,7 @@ type CheckKeywordsRow struct {
 // Finds pages without terms that an extractor has read and that a search may find. A page that
 // redirects has no content and is never indexed.
 func (q *Queries) CheckKeywords(ctx context.Context, arg CheckKeywordsParams) ([]CheckKeywordsRow, error) {
-	rows, err := q.db.Query(ctx, checkKeywords, arg.After, arg.Upto, arg.Extractor)
+	rows, err := q.db.Query(ctx, checkKeywords, arg.After, arg.UpToID, arg.Extractor)
 	if err != nil {
 		return nil, err
 	}
@@ -294,8 +294,8 @@ ORDER BY c.id
 `
 
 type CheckReferencesParams struct {
-	After int64
-	Upto  int64
+	After  int64
+	UpToID int64
 }
 
 type CheckReferencesRow struct {
@@ -305,7 +305,7 @@ type CheckReferencesRow struct {
 
 // Finds attempts whose page or run is missing. Nothing makes such rows.
 func (q *Queries) CheckReferences(ctx context.Context, arg CheckReferencesParams) ([]CheckReferencesRow, error) {
-	rows, err := q.db.Query(ctx, checkReferences, arg.After, arg.Upto)
+	rows, err := q.db.Query(ctx, checkReferences, arg.After, arg.UpToID)
 	if err != nil {
 		return nil, err
 	}
@@ -338,8 +338,8 @@ ORDER BY p.id
 `
 
 type CheckRevisitsParams struct {
-	After int64
-	Upto  int64
+	After  int64
+	UpToID int64
 }
 
 type CheckRevisitsRow struct {
@@ -350,7 +350,7 @@ type CheckRevisitsRow struct {
 
 // Finds pages to visit again that have neither a time for the next visit nor a pending visit.
 func (q *Queries) CheckRevisits(ctx context.Context, arg CheckRevisitsParams) ([]CheckRevisitsRow, error) {
-	rows, err := q.db.Query(ctx, checkRevisits, arg.After, arg.Upto)
+	rows, err := q.db.Query(ctx, checkRevisits, arg.After, arg.UpToID)
 	if err != nil {
 		return nil, err
 	}
@@ -370,14 +370,14 @@ func (q *Queries) CheckRevisits(ctx context.Context, arg CheckRevisitsParams) ([
 }
 
 const checkTotals = `-- name: CheckTotals :many
-SELECT r.run_id::bigint AS run_id, r.domain::text AS domain, r.totals::text AS noted, r.rows::text AS counted FROM run_totals($1::text []) AS r
+SELECT r.run_id::bigint AS run_id, r.domain::text AS domain, r.totals::text AS stored, r.rows::text AS counted FROM run_totals($1::text []) AS r
 WHERE r.totals <> r.rows
 `
 
 type CheckTotalsRow struct {
 	RunID   int64
 	Domain  string
-	Noted   string
+	Stored  string
 	Counted string
 }
 
@@ -395,7 +395,7 @@ func (q *Queries) CheckTotals(ctx context.Context, domains []string) ([]CheckTot
 		if err := rows.Scan(
 			&i.RunID,
 			&i.Domain,
-			&i.Noted,
+			&i.Stored,
 			&i.Counted,
 		); err != nil {
 			return nil, err
@@ -469,12 +469,12 @@ WHERE
 `
 
 type RepairRevisitsParams struct {
-	After int64
-	Upto  int64
+	After  int64
+	UpToID int64
 }
 
 func (q *Queries) RepairRevisits(ctx context.Context, arg RepairRevisitsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, repairRevisits, arg.After, arg.Upto)
+	result, err := q.db.Exec(ctx, repairRevisits, arg.After, arg.UpToID)
 	if err != nil {
 		return 0, err
 	}
@@ -533,17 +533,17 @@ func (q *Queries) RunDomainsLock(ctx context.Context, domain string) ([]int64, e
 	return items, nil
 }
 
-const slotForget = `-- name: SlotForget :exec
+const slotClearHolder = `-- name: SlotClearHolder :exec
 UPDATE politeness_slots SET holder = NULL WHERE key = 'domain:' || $1::text AND holder = 'crawl:' || $2::bigint
 `
 
-type SlotForgetParams struct {
+type SlotClearHolderParams struct {
 	Domain string
 	ID     int64
 }
 
-func (q *Queries) SlotForget(ctx context.Context, arg SlotForgetParams) error {
-	_, err := q.db.Exec(ctx, slotForget, arg.Domain, arg.ID)
+func (q *Queries) SlotClearHolder(ctx context.Context, arg SlotClearHolderParams) error {
+	_, err := q.db.Exec(ctx, slotClearHolder, arg.Domain, arg.ID)
 	return err
 }
 

@@ -10,6 +10,54 @@ import (
 	"time"
 )
 
+const attemptExtendLease = `-- name: AttemptExtendLease :exec
+UPDATE politeness_slots SET free_at = greatest(free_at, clock_timestamp() + ms_interval($1::bigint))
+WHERE key = 'domain:' || $2::text AND holder = 'crawl:' || $3::bigint
+`
+
+type AttemptExtendLeaseParams struct {
+	HoldMs  int64
+	Domain  string
+	CrawlID int64
+}
+
+func (q *Queries) AttemptExtendLease(ctx context.Context, arg AttemptExtendLeaseParams) error {
+	_, err := q.db.Exec(ctx, attemptExtendLease, arg.HoldMs, arg.Domain, arg.CrawlID)
+	return err
+}
+
+const attemptUndo = `-- name: AttemptUndo :exec
+SELECT attempt_undo(
+    $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint [],
+    $7::boolean, $8::bigint
+)
+`
+
+type AttemptUndoParams struct {
+	CrawlID       int64
+	Domain        string
+	Shared        []string
+	Error         string
+	DelayMs       int64
+	SharedDelayMs []int64
+	Unreachable   bool
+	RobotsVersion *int64
+}
+
+func (q *Queries) AttemptUndo(ctx context.Context, arg AttemptUndoParams) error {
+	_, err := q.db.Exec(ctx, attemptUndo,
+		arg.CrawlID,
+		arg.Domain,
+		arg.Shared,
+		arg.Error,
+		arg.DelayMs,
+		arg.SharedDelayMs,
+		arg.Unreachable,
+		arg.RobotsVersion,
+	)
+	return err
+}
+
 const attemptsRecord = `-- name: AttemptsRecord :many
 SELECT
     r.n::integer AS n,
@@ -20,8 +68,8 @@ FROM attempts_record($1::jsonb, $2::boolean) AS r
 `
 
 type AttemptsRecordParams struct {
-	Attempts []byte
-	Hurried  bool
+	Attempts         []byte
+	ShortLockTimeout bool
 }
 
 type AttemptsRecordRow struct {
@@ -32,7 +80,7 @@ type AttemptsRecordRow struct {
 }
 
 func (q *Queries) AttemptsRecord(ctx context.Context, arg AttemptsRecordParams) ([]AttemptsRecordRow, error) {
-	rows, err := q.db.Query(ctx, attemptsRecord, arg.Attempts, arg.Hurried)
+	rows, err := q.db.Query(ctx, attemptsRecord, arg.Attempts, arg.ShortLockTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -54,38 +102,6 @@ func (q *Queries) AttemptsRecord(ctx context.Context, arg AttemptsRecordParams) 
 		return nil, err
 	}
 	return items, nil
-}
-
-const crawlAbandon = `-- name: CrawlAbandon :exec
-SELECT attempt_undo(
-    $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint [],
-    $7::boolean, $8::bigint
-)
-`
-
-type CrawlAbandonParams struct {
-	CrawlID       int64
-	Domain        string
-	Shared        []string
-	Why           string
-	DelayMs       int64
-	SharedDelayMs []int64
-	Spared        bool
-	RobotsVersion *int64
-}
-
-func (q *Queries) CrawlAbandon(ctx context.Context, arg CrawlAbandonParams) error {
-	_, err := q.db.Exec(ctx, crawlAbandon,
-		arg.CrawlID,
-		arg.Domain,
-		arg.Shared,
-		arg.Why,
-		arg.DelayMs,
-		arg.SharedDelayMs,
-		arg.Spared,
-		arg.RobotsVersion,
-	)
-	return err
 }
 
 const crawlBegin = `-- name: CrawlBegin :one
@@ -114,22 +130,6 @@ func (q *Queries) CrawlBegin(ctx context.Context, start []byte) (CrawlBeginRow, 
 		&i.CrawlID,
 	)
 	return i, err
-}
-
-const crawlKeep = `-- name: CrawlKeep :exec
-UPDATE politeness_slots SET free_at = greatest(free_at, clock_timestamp() + ms_interval($1::bigint))
-WHERE key = 'domain:' || $2::text AND holder = 'crawl:' || $3::bigint
-`
-
-type CrawlKeepParams struct {
-	HoldMs  int64
-	Domain  string
-	CrawlID int64
-}
-
-func (q *Queries) CrawlKeep(ctx context.Context, arg CrawlKeepParams) error {
-	_, err := q.db.Exec(ctx, crawlKeep, arg.HoldMs, arg.Domain, arg.CrawlID)
-	return err
 }
 
 const crawlsBegin = `-- name: CrawlsBegin :many

@@ -39,17 +39,17 @@ func (q *Queries) ControlAdd(ctx context.Context, arg ControlAddParams) error {
 	return err
 }
 
-const controlDecided = `-- name: ControlDecided :one
+const controlDecisionExists = `-- name: ControlDecisionExists :one
 SELECT EXISTS (SELECT 1 FROM domain_controls WHERE domain = $1 AND decision = $2::text)
 `
 
-type ControlDecidedParams struct {
+type ControlDecisionExistsParams struct {
 	Domain   string
 	Decision string
 }
 
-func (q *Queries) ControlDecided(ctx context.Context, arg ControlDecidedParams) (bool, error) {
-	row := q.db.QueryRow(ctx, controlDecided, arg.Domain, arg.Decision)
+func (q *Queries) ControlDecisionExists(ctx context.Context, arg ControlDecisionExistsParams) (bool, error) {
+	row := q.db.QueryRow(ctx, controlDecisionExists, arg.Domain, arg.Decision)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err
@@ -113,6 +113,36 @@ func (q *Queries) DomainClaimRenew(ctx context.Context, arg DomainClaimRenewPara
 	return err
 }
 
+const domainDeferRefused = `-- name: DomainDeferRefused :exec
+WITH refused AS (
+    UPDATE domains AS d SET
+        next_crawl_after = now() + ms_interval($1::bigint), status_reason = $2::text,
+        refused_ip = $3::inet, refused_since = coalesce(domain_refused_since(d.domain, d.refused_since), now())
+    WHERE d.domain = $4::text AND d.status IN ('pending', 'active')
+    RETURNING d.domain
+)
+SELECT due_update(ARRAY(SELECT r.domain FROM refused AS r))
+`
+
+type DomainDeferRefusedParams struct {
+	WaitMs int64
+	Reason string
+	Ip     netip.Addr
+	Domain string
+}
+
+// Defers a domain if this process may not request its addresses, because their network was not
+// allowed. Nothing of the domain is closed, and its robots.txt stays.
+func (q *Queries) DomainDeferRefused(ctx context.Context, arg DomainDeferRefusedParams) error {
+	_, err := q.db.Exec(ctx, domainDeferRefused,
+		arg.WaitMs,
+		arg.Reason,
+		arg.Ip,
+		arg.Domain,
+	)
+	return err
+}
+
 const domainFinish = `-- name: DomainFinish :exec
 WITH given_back AS (
     UPDATE domains AS d SET
@@ -141,23 +171,23 @@ SELECT due_update(ARRAY(SELECT g.domain FROM given_back AS g UNION SELECT y.doma
 `
 
 type DomainFinishParams struct {
-	Opens    *time.Time
-	Reason   string
-	Deferred *time.Time
-	Domain   string
-	Yields   []int64
+	WindowOpensAt  *time.Time
+	Reason         string
+	Deferred       *time.Time
+	Domain         string
+	YieldingRunIds []int64
 }
 
 // Releases the claim on a domain, whose row the caller has locked before it read the facts. The
-// domain is deferred until deferred, and its windows are closed until opens; null means neither.
-// In the runs in yields the domain makes room for waiting domains. Each such turn counts once.
+// domain is deferred until deferred, and its windows are closed until window_opens_at; null means
+// neither. In the runs in yielding_run_ids it makes room for others. Each such turn counts once.
 func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) error {
 	_, err := q.db.Exec(ctx, domainFinish,
-		arg.Opens,
+		arg.WindowOpensAt,
 		arg.Reason,
 		arg.Deferred,
 		arg.Domain,
-		arg.Yields,
+		arg.YieldingRunIds,
 	)
 	return err
 }
@@ -445,36 +475,6 @@ func (q *Queries) DomainPriority(ctx context.Context, domain string) ([]DomainPr
 	return items, nil
 }
 
-const domainRefuse = `-- name: DomainRefuse :exec
-WITH refused AS (
-    UPDATE domains AS d SET
-        next_crawl_after = now() + ms_interval($1::bigint), status_reason = $2::text,
-        refused_ip = $3::inet, refused_since = coalesce(domain_refused_since(d.domain, d.refused_since), now())
-    WHERE d.domain = $4::text AND d.status IN ('pending', 'active')
-    RETURNING d.domain
-)
-SELECT due_update(ARRAY(SELECT r.domain FROM refused AS r))
-`
-
-type DomainRefuseParams struct {
-	WaitMs int64
-	Reason string
-	Ip     netip.Addr
-	Domain string
-}
-
-// Defers a domain if this process may not request its addresses, because their network was not
-// allowed. Nothing of the domain is closed, and its robots.txt stays.
-func (q *Queries) DomainRefuse(ctx context.Context, arg DomainRefuseParams) error {
-	_, err := q.db.Exec(ctx, domainRefuse,
-		arg.WaitMs,
-		arg.Reason,
-		arg.Ip,
-		arg.Domain,
-	)
-	return err
-}
-
 const domainResetPatterns = `-- name: DomainResetPatterns :exec
 WITH forgotten AS (
     UPDATE url_patterns SET
@@ -618,7 +618,7 @@ SELECT id, domain FROM domains WHERE id > $1::bigint ORDER BY id LIMIT $2
 
 type DomainsAfterParams struct {
 	After int64
-	Most  int32
+	Max   int32
 }
 
 type DomainsAfterRow struct {
@@ -627,7 +627,7 @@ type DomainsAfterRow struct {
 }
 
 func (q *Queries) DomainsAfter(ctx context.Context, arg DomainsAfterParams) ([]DomainsAfterRow, error) {
-	rows, err := q.db.Query(ctx, domainsAfter, arg.After, arg.Most)
+	rows, err := q.db.Query(ctx, domainsAfter, arg.After, arg.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -720,50 +720,7 @@ func (q *Queries) DomainsCount(ctx context.Context, domains []string) error {
 	return err
 }
 
-const domainsGroup = `-- name: DomainsGroup :exec
-WITH given AS (
-    SELECT u.domain, nullif(u.registered, u.domain) AS registered
-    FROM (SELECT unnest($1::text []) AS domain, unnest($2::text []) AS registered) AS u
-),
-
-dropped AS (
-    DELETE FROM registered_domains AS g USING given AS u WHERE g.domain = u.domain AND u.registered IS NULL
-),
-
-grouped AS (
-    INSERT INTO registered_domains AS g (domain, registered)
-    SELECT u.domain, u.registered FROM given AS u WHERE u.registered IS NOT NULL ORDER BY u.domain
-    ON CONFLICT (domain) DO UPDATE SET registered = excluded.registered WHERE g.registered <> excluded.registered
-)
-
-UPDATE run_domains AS rd SET registered = u.registered
-FROM given AS u
-WHERE rd.domain = u.domain AND rd.registered IS DISTINCT FROM u.registered
-`
-
-type DomainsGroupParams struct {
-	Domains    []string
-	Registered []string
-}
-
-// Stores the registered domain of each domain; a registered domain is its own.
-func (q *Queries) DomainsGroup(ctx context.Context, arg DomainsGroupParams) error {
-	_, err := q.db.Exec(ctx, domainsGroup, arg.Domains, arg.Registered)
-	return err
-}
-
-const domainsLast = `-- name: DomainsLast :one
-SELECT coalesce(max(id), 0)::bigint AS last FROM domains
-`
-
-func (q *Queries) DomainsLast(ctx context.Context) (int64, error) {
-	row := q.db.QueryRow(ctx, domainsLast)
-	var last int64
-	err := row.Scan(&last)
-	return last, err
-}
-
-const domainsPermit = `-- name: DomainsPermit :one
+const domainsLiftRefusal = `-- name: DomainsLiftRefusal :one
 WITH lifted AS (
     UPDATE domains AS d SET
         refused_ip = NULL, refused_since = NULL,
@@ -782,11 +739,22 @@ SELECT x.lifted FROM (
 `
 
 // Lifts the deferral of domains whose refused address is allowed now, and returns their number.
-func (q *Queries) DomainsPermit(ctx context.Context, networks []string) (int32, error) {
-	row := q.db.QueryRow(ctx, domainsPermit, networks)
+func (q *Queries) DomainsLiftRefusal(ctx context.Context, networks []string) (int32, error) {
+	row := q.db.QueryRow(ctx, domainsLiftRefusal, networks)
 	var lifted int32
 	err := row.Scan(&lifted)
 	return lifted, err
+}
+
+const domainsMaxID = `-- name: DomainsMaxID :one
+SELECT coalesce(max(id), 0)::bigint AS last FROM domains
+`
+
+func (q *Queries) DomainsMaxID(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, domainsMaxID)
+	var last int64
+	err := row.Scan(&last)
+	return last, err
 }
 
 const domainsPrioritize = `-- name: DomainsPrioritize :exec
@@ -794,12 +762,12 @@ SELECT domains_prioritize(ARRAY(SELECT d.domain FROM domains AS d WHERE d.id > $
 `
 
 type DomainsPrioritizeParams struct {
-	After int64
-	Upto  int64
+	After  int64
+	UpToID int64
 }
 
 func (q *Queries) DomainsPrioritize(ctx context.Context, arg DomainsPrioritizeParams) error {
-	_, err := q.db.Exec(ctx, domainsPrioritize, arg.After, arg.Upto)
+	_, err := q.db.Exec(ctx, domainsPrioritize, arg.After, arg.UpToID)
 	return err
 }
 
@@ -826,6 +794,38 @@ func (q *Queries) DomainsRelease(ctx context.Context, domains []string) ([]strin
 	return released, err
 }
 
+const domainsSetRegistered = `-- name: DomainsSetRegistered :exec
+WITH given AS (
+    SELECT u.domain, nullif(u.registered, u.domain) AS registered
+    FROM (SELECT unnest($1::text []) AS domain, unnest($2::text []) AS registered) AS u
+),
+
+dropped AS (
+    DELETE FROM registered_domains AS g USING given AS u WHERE g.domain = u.domain AND u.registered IS NULL
+),
+
+grouped AS (
+    INSERT INTO registered_domains AS g (domain, registered)
+    SELECT u.domain, u.registered FROM given AS u WHERE u.registered IS NOT NULL ORDER BY u.domain
+    ON CONFLICT (domain) DO UPDATE SET registered = excluded.registered WHERE g.registered <> excluded.registered
+)
+
+UPDATE run_domains AS rd SET registered = u.registered
+FROM given AS u
+WHERE rd.domain = u.domain AND rd.registered IS DISTINCT FROM u.registered
+`
+
+type DomainsSetRegisteredParams struct {
+	Domains    []string
+	Registered []string
+}
+
+// Stores the registered domain of each domain; a registered domain is its own.
+func (q *Queries) DomainsSetRegistered(ctx context.Context, arg DomainsSetRegisteredParams) error {
+	_, err := q.db.Exec(ctx, domainsSetRegistered, arg.Domains, arg.Registered)
+	return err
+}
+
 const domainsWake = `-- name: DomainsWake :exec
 SELECT domains_wake($1::text [])
 `
@@ -844,29 +844,29 @@ func (q *Queries) DueUpdate(ctx context.Context, domains []string) error {
 	return err
 }
 
-const runCrowd = `-- name: RunCrowd :exec
+const failuresClear = `-- name: FailuresClear :one
+SELECT cardinality(failures_clear($1::text []))::bigint AS lifted
+`
+
+func (q *Queries) FailuresClear(ctx context.Context, domains []string) (int64, error) {
+	row := q.db.QueryRow(ctx, failuresClear, domains)
+	var lifted int64
+	err := row.Scan(&lifted)
+	return lifted, err
+}
+
+const runSetHasWaitingDomains = `-- name: RunSetHasWaitingDomains :exec
 UPDATE crawl_runs AS r SET crowded = NOT r.crowded
 WHERE r.id = $1::bigint AND r.crowded <> ($2::boolean AND run_due_count($1::bigint, 1) > 0)
 `
 
-type RunCrowdParams struct {
-	RunID  int64
-	IsFull bool
+type RunSetHasWaitingDomainsParams struct {
+	RunID      int64
+	AtCapacity bool
 }
 
 // Stores whether due domains of a run wait for active ones (is_full), which then make room.
-func (q *Queries) RunCrowd(ctx context.Context, arg RunCrowdParams) error {
-	_, err := q.db.Exec(ctx, runCrowd, arg.RunID, arg.IsFull)
+func (q *Queries) RunSetHasWaitingDomains(ctx context.Context, arg RunSetHasWaitingDomainsParams) error {
+	_, err := q.db.Exec(ctx, runSetHasWaitingDomains, arg.RunID, arg.AtCapacity)
 	return err
-}
-
-const troublesLift = `-- name: TroublesLift :one
-SELECT cardinality(failures_clear($1::text []))::bigint AS lifted
-`
-
-func (q *Queries) TroublesLift(ctx context.Context, domains []string) (int64, error) {
-	row := q.db.QueryRow(ctx, troublesLift, domains)
-	var lifted int64
-	err := row.Scan(&lifted)
-	return lifted, err
 }

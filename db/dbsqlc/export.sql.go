@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const crawlsMove = `-- name: CrawlsMove :one
+const attemptsDeleteMoved = `-- name: AttemptsDeleteMoved :one
 WITH gone AS (
     DELETE FROM page_crawls AS c
     WHERE
@@ -37,15 +37,15 @@ WITH gone AS (
 SELECT count(*)::bigint AS moved FROM gone
 `
 
-type CrawlsMoveParams struct {
+type AttemptsDeleteMovedParams struct {
 	Ids   []int64
 	Ended []time.Time
 }
 
 // Deletes attempts that a file contains, and counts them with their domains. Attempts that
 // something needs again stay, for example after a restore. The caller sets mosey.allow_delete.
-func (q *Queries) CrawlsMove(ctx context.Context, arg CrawlsMoveParams) (int64, error) {
-	row := q.db.QueryRow(ctx, crawlsMove, arg.Ids, arg.Ended)
+func (q *Queries) AttemptsDeleteMoved(ctx context.Context, arg AttemptsDeleteMovedParams) (int64, error) {
+	row := q.db.QueryRow(ctx, attemptsDeleteMoved, arg.Ids, arg.Ended)
 	var moved int64
 	err := row.Scan(&moved)
 	return moved, err

@@ -10,42 +10,33 @@ import (
 	"time"
 )
 
-const forgetAlone = `-- name: ForgetAlone :many
-SELECT i.page_id FROM images AS i
-WHERE
-    i.page_id = ANY($1::bigint []) AND NOT EXISTS (
-        SELECT 1 FROM provenance AS o WHERE o.image_id = i.id AND o.gone_at IS NULL AND o.source_domain <> $2
-    )
-ORDER BY i.page_id
+const erasureComplete = `-- name: ErasureComplete :exec
+UPDATE forgotten SET done_at = clock_timestamp() WHERE domain = $1 AND done_at IS NULL
 `
 
-type ForgetAloneParams struct {
-	Pages  []int64
-	Domain string
+func (q *Queries) ErasureComplete(ctx context.Context, domain string) error {
+	_, err := q.db.Exec(ctx, erasureComplete, domain)
+	return err
 }
 
-// Returns the given images that no page of another domain names now.
-func (q *Queries) ForgetAlone(ctx context.Context, arg ForgetAloneParams) ([]int64, error) {
-	rows, err := q.db.Query(ctx, forgetAlone, arg.Pages, arg.Domain)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []int64
-	for rows.Next() {
-		var page_id int64
-		if err := rows.Scan(&page_id); err != nil {
-			return nil, err
-		}
-		items = append(items, page_id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+const erasureGet = `-- name: ErasureGet :one
+SELECT domain, asked_at, asked_by, reason, done_at FROM forgotten WHERE domain = $1
+`
+
+func (q *Queries) ErasureGet(ctx context.Context, domain string) (Forgotten, error) {
+	row := q.db.QueryRow(ctx, erasureGet, domain)
+	var i Forgotten
+	err := row.Scan(
+		&i.Domain,
+		&i.AskedAt,
+		&i.AskedBy,
+		&i.Reason,
+		&i.DoneAt,
+	)
+	return i, err
 }
 
-const forgetAsk = `-- name: ForgetAsk :exec
+const erasureRequest = `-- name: ErasureRequest :exec
 
 INSERT INTO forgotten AS f (domain, asked_by, reason) VALUES ($1, $2, $3)
 ON CONFLICT (domain) DO UPDATE SET
@@ -53,7 +44,7 @@ ON CONFLICT (domain) DO UPDATE SET
     asked_by = excluded.asked_by, reason = excluded.reason, done_at = NULL
 `
 
-type ForgetAskParams struct {
+type ErasureRequestParams struct {
 	Domain  string
 	AskedBy string
 	Reason  string
@@ -61,25 +52,56 @@ type ForgetAskParams struct {
 
 // The erasure by mosey block --forget, and the people who requested it.
 // A second request before the end resumes the erasure.
-func (q *Queries) ForgetAsk(ctx context.Context, arg ForgetAskParams) error {
-	_, err := q.db.Exec(ctx, forgetAsk, arg.Domain, arg.AskedBy, arg.Reason)
+func (q *Queries) ErasureRequest(ctx context.Context, arg ErasureRequestParams) error {
+	_, err := q.db.Exec(ctx, erasureRequest, arg.Domain, arg.AskedBy, arg.Reason)
 	return err
 }
 
-const forgetCalled = `-- name: ForgetCalled :many
+const erasuresPending = `-- name: ErasuresPending :many
+SELECT domain, asked_at, asked_by, reason, done_at FROM forgotten WHERE done_at IS NULL ORDER BY domain LIMIT $1
+`
+
+// Lists domains that may still have texts.
+func (q *Queries) ErasuresPending(ctx context.Context, max int32) ([]Forgotten, error) {
+	rows, err := q.db.Query(ctx, erasuresPending, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Forgotten
+	for rows.Next() {
+		var i Forgotten
+		if err := rows.Scan(
+			&i.Domain,
+			&i.AskedAt,
+			&i.AskedBy,
+			&i.Reason,
+			&i.DoneAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const forgetAnchoredPages = `-- name: ForgetAnchoredPages :many
 SELECT DISTINCT k.page_id FROM page_links AS l INNER JOIN page_keywords AS k ON l.to_page_id = k.page_id
 WHERE l.from_page_id = ANY($1::bigint []) AND k.domain <> $2 AND k.anchors IS NOT NULL
 ORDER BY k.page_id
 `
 
-type ForgetCalledParams struct {
+type ForgetAnchoredPagesParams struct {
 	Pages  []int64
 	Domain string
 }
 
 // Returns linked pages of other domains that a search finds by the texts of links.
-func (q *Queries) ForgetCalled(ctx context.Context, arg ForgetCalledParams) ([]int64, error) {
-	rows, err := q.db.Query(ctx, forgetCalled, arg.Pages, arg.Domain)
+func (q *Queries) ForgetAnchoredPages(ctx context.Context, arg ForgetAnchoredPagesParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, forgetAnchoredPages, arg.Pages, arg.Domain)
 	if err != nil {
 		return nil, err
 	}
@@ -144,24 +166,24 @@ func (q *Queries) ForgetContents(ctx context.Context, pages []int64) ([]ForgetCo
 const forgetContentsAfter = `-- name: ForgetContentsAfter :many
 SELECT
     c.sha256_hash, (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)::boolean AS stored,
-    EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash) AS had
+    EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash) AS is_used
 FROM image_contents AS c WHERE c.sha256_hash > $1 ORDER BY c.sha256_hash LIMIT $2
 `
 
 type ForgetContentsAfterParams struct {
 	After string
-	Most  int32
+	Max   int32
 }
 
 type ForgetContentsAfterRow struct {
 	Sha256Hash string
 	Stored     bool
-	Had        bool
+	IsUsed     bool
 }
 
 // Returns contents after one, and whether an image has each of them.
 func (q *Queries) ForgetContentsAfter(ctx context.Context, arg ForgetContentsAfterParams) ([]ForgetContentsAfterRow, error) {
-	rows, err := q.db.Query(ctx, forgetContentsAfter, arg.After, arg.Most)
+	rows, err := q.db.Query(ctx, forgetContentsAfter, arg.After, arg.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +191,7 @@ func (q *Queries) ForgetContentsAfter(ctx context.Context, arg ForgetContentsAft
 	var items []ForgetContentsAfterRow
 	for rows.Next() {
 		var i ForgetContentsAfterRow
-		if err := rows.Scan(&i.Sha256Hash, &i.Stored, &i.Had); err != nil {
+		if err := rows.Scan(&i.Sha256Hash, &i.Stored, &i.IsUsed); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -209,13 +231,35 @@ func (q *Queries) ForgetCount(ctx context.Context, arg ForgetCountParams) (int64
 	return pages, err
 }
 
-const forgetDone = `-- name: ForgetDone :exec
-UPDATE forgotten SET done_at = clock_timestamp() WHERE domain = $1 AND done_at IS NULL
+const forgetForeignImages = `-- name: ForgetForeignImages :many
+SELECT DISTINCT i.page_id FROM provenance AS o INNER JOIN images AS i ON o.image_id = i.id
+WHERE o.page_id = ANY($1::bigint []) AND i.domain <> $2
 `
 
-func (q *Queries) ForgetDone(ctx context.Context, domain string) error {
-	_, err := q.db.Exec(ctx, forgetDone, domain)
-	return err
+type ForgetForeignImagesParams struct {
+	Pages  []int64
+	Domain string
+}
+
+// Returns the images on other hosts that pages name, by the ids of their own pages.
+func (q *Queries) ForgetForeignImages(ctx context.Context, arg ForgetForeignImagesParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, forgetForeignImages, arg.Pages, arg.Domain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var page_id int64
+		if err := rows.Scan(&page_id); err != nil {
+			return nil, err
+		}
+		items = append(items, page_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const forgetImages = `-- name: ForgetImages :one
@@ -286,37 +330,6 @@ func (q *Queries) ForgetLinked(ctx context.Context, arg ForgetLinkedParams) ([]i
 	return items, nil
 }
 
-const forgetNamed = `-- name: ForgetNamed :many
-SELECT DISTINCT i.page_id FROM provenance AS o INNER JOIN images AS i ON o.image_id = i.id
-WHERE o.page_id = ANY($1::bigint []) AND i.domain <> $2
-`
-
-type ForgetNamedParams struct {
-	Pages  []int64
-	Domain string
-}
-
-// Returns the images on other hosts that pages name, by the ids of their own pages.
-func (q *Queries) ForgetNamed(ctx context.Context, arg ForgetNamedParams) ([]int64, error) {
-	rows, err := q.db.Query(ctx, forgetNamed, arg.Pages, arg.Domain)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []int64
-	for rows.Next() {
-		var page_id int64
-		if err := rows.Scan(&page_id); err != nil {
-			return nil, err
-		}
-		items = append(items, page_id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const forgetNext = `-- name: ForgetNext :many
 SELECT p.id, p.url FROM pages AS p WHERE p.domain = $1 AND p.url > $2 ORDER BY p.domain, p.url LIMIT $3
 `
@@ -324,7 +337,7 @@ SELECT p.id, p.url FROM pages AS p WHERE p.domain = $1 AND p.url > $2 ORDER BY p
 type ForgetNextParams struct {
 	Domain string
 	After  string
-	Most   int32
+	Max    int32
 }
 
 type ForgetNextRow struct {
@@ -334,7 +347,7 @@ type ForgetNextRow struct {
 
 // Returns the next pages of a domain, in the order of their URLs.
 func (q *Queries) ForgetNext(ctx context.Context, arg ForgetNextParams) ([]ForgetNextRow, error) {
-	rows, err := q.db.Query(ctx, forgetNext, arg.Domain, arg.After, arg.Most)
+	rows, err := q.db.Query(ctx, forgetNext, arg.Domain, arg.After, arg.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -381,7 +394,7 @@ SELECT coalesce((SELECT max(n.pattern) FROM next AS n), '')::text AS last, (SELE
 type ForgetPatternsParams struct {
 	Domain string
 	After  string
-	Most   int32
+	Max    int32
 }
 
 type ForgetPatternsRow struct {
@@ -392,7 +405,7 @@ type ForgetPatternsRow struct {
 // Erases the counts and shared texts of the next patterns of a domain. Returns the last pattern,
 // and the number of changed patterns.
 func (q *Queries) ForgetPatterns(ctx context.Context, arg ForgetPatternsParams) (ForgetPatternsRow, error) {
-	row := q.db.QueryRow(ctx, forgetPatterns, arg.Domain, arg.After, arg.Most)
+	row := q.db.QueryRow(ctx, forgetPatterns, arg.Domain, arg.After, arg.Max)
 	var i ForgetPatternsRow
 	err := row.Scan(&i.Last, &i.Changed)
 	return i, err
@@ -458,47 +471,34 @@ func (q *Queries) ForgetRobots(ctx context.Context, domain string) (int64, error
 	return changed, err
 }
 
-const forgottenGet = `-- name: ForgottenGet :one
-SELECT domain, asked_at, asked_by, reason, done_at FROM forgotten WHERE domain = $1
+const forgetUnsharedImages = `-- name: ForgetUnsharedImages :many
+SELECT i.page_id FROM images AS i
+WHERE
+    i.page_id = ANY($1::bigint []) AND NOT EXISTS (
+        SELECT 1 FROM provenance AS o WHERE o.image_id = i.id AND o.gone_at IS NULL AND o.source_domain <> $2
+    )
+ORDER BY i.page_id
 `
 
-func (q *Queries) ForgottenGet(ctx context.Context, domain string) (Forgotten, error) {
-	row := q.db.QueryRow(ctx, forgottenGet, domain)
-	var i Forgotten
-	err := row.Scan(
-		&i.Domain,
-		&i.AskedAt,
-		&i.AskedBy,
-		&i.Reason,
-		&i.DoneAt,
-	)
-	return i, err
+type ForgetUnsharedImagesParams struct {
+	Pages  []int64
+	Domain string
 }
 
-const forgottenOpen = `-- name: ForgottenOpen :many
-SELECT domain, asked_at, asked_by, reason, done_at FROM forgotten WHERE done_at IS NULL ORDER BY domain LIMIT $1
-`
-
-// Lists domains that may still have texts.
-func (q *Queries) ForgottenOpen(ctx context.Context, most int32) ([]Forgotten, error) {
-	rows, err := q.db.Query(ctx, forgottenOpen, most)
+// Returns the given images that no page of another domain names now.
+func (q *Queries) ForgetUnsharedImages(ctx context.Context, arg ForgetUnsharedImagesParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, forgetUnsharedImages, arg.Pages, arg.Domain)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Forgotten
+	var items []int64
 	for rows.Next() {
-		var i Forgotten
-		if err := rows.Scan(
-			&i.Domain,
-			&i.AskedAt,
-			&i.AskedBy,
-			&i.Reason,
-			&i.DoneAt,
-		); err != nil {
+		var page_id int64
+		if err := rows.Scan(&page_id); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, page_id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

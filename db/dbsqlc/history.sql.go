@@ -240,7 +240,7 @@ func (q *Queries) HistoryOfDomain(ctx context.Context, arg HistoryOfDomainParams
 	return items, nil
 }
 
-const robotsOfDomainEver = `-- name: RobotsOfDomainEver :many
+const robotsHistoryOfDomain = `-- name: RobotsHistoryOfDomain :many
 SELECT
     h.origin, h.version, h.verdict, h.fetched_at, h.rules_hash
 FROM robots AS r CROSS JOIN LATERAL (
@@ -250,12 +250,12 @@ FROM robots AS r CROSS JOIN LATERAL (
 WHERE r.domain = $2 ORDER BY h.origin, h.version DESC
 `
 
-type RobotsOfDomainEverParams struct {
+type RobotsHistoryOfDomainParams struct {
 	Max    int32
 	Domain string
 }
 
-type RobotsOfDomainEverRow struct {
+type RobotsHistoryOfDomainRow struct {
 	Origin    string
 	Version   int64
 	Verdict   RobotsVerdict
@@ -264,15 +264,15 @@ type RobotsOfDomainEverRow struct {
 }
 
 // Lists the fetches of the robots.txt files of a domain, the latest first, of each origin.
-func (q *Queries) RobotsOfDomainEver(ctx context.Context, arg RobotsOfDomainEverParams) ([]RobotsOfDomainEverRow, error) {
-	rows, err := q.db.Query(ctx, robotsOfDomainEver, arg.Max, arg.Domain)
+func (q *Queries) RobotsHistoryOfDomain(ctx context.Context, arg RobotsHistoryOfDomainParams) ([]RobotsHistoryOfDomainRow, error) {
+	rows, err := q.db.Query(ctx, robotsHistoryOfDomain, arg.Max, arg.Domain)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []RobotsOfDomainEverRow
+	var items []RobotsHistoryOfDomainRow
 	for rows.Next() {
-		var i RobotsOfDomainEverRow
+		var i RobotsHistoryOfDomainRow
 		if err := rows.Scan(
 			&i.Origin,
 			&i.Version,

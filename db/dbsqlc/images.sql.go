@@ -10,6 +10,18 @@ import (
 	"time"
 )
 
+const databaseNow = `-- name: DatabaseNow :one
+SELECT clock_timestamp()::timestamptz AS now
+`
+
+// Returns the time by the clock of stored_at.
+func (q *Queries) DatabaseNow(ctx context.Context) (time.Time, error) {
+	row := q.db.QueryRow(ctx, databaseNow)
+	var now time.Time
+	err := row.Scan(&now)
+	return now, err
+}
+
 const exportImageKeys = `-- name: ExportImageKeys :many
 SELECT page_id FROM images WHERE page_id > $1 ORDER BY page_id LIMIT $2
 `
@@ -323,7 +335,7 @@ func (q *Queries) ImageList(ctx context.Context, arg ImageListParams) ([]int64, 
 	return items, nil
 }
 
-const imageLookalikes = `-- name: ImageLookalikes :many
+const imageSimilarContents = `-- name: ImageSimilarContents :many
 SELECT
     c.phash::bigint AS phash, count(DISTINCT c.sha256_hash)::bigint AS contents, count(*)::bigint AS images,
     (array_agg(i.url ORDER BY c.width DESC, i.id))[1:$1::integer]::text [] AS urls
@@ -332,12 +344,12 @@ WHERE c.phash IS NOT NULL AND NOT c.flat
 GROUP BY c.phash HAVING count(DISTINCT c.sha256_hash) > 1 ORDER BY images DESC, c.phash LIMIT $2
 `
 
-type ImageLookalikesParams struct {
+type ImageSimilarContentsParams struct {
 	Shown int32
 	Max   int32
 }
 
-type ImageLookalikesRow struct {
+type ImageSimilarContentsRow struct {
 	Phash    int64
 	Contents int64
 	Images   int64
@@ -345,15 +357,15 @@ type ImageLookalikesRow struct {
 }
 
 // Lists different contents that look the same, such as a picture in several sizes, most first.
-func (q *Queries) ImageLookalikes(ctx context.Context, arg ImageLookalikesParams) ([]ImageLookalikesRow, error) {
-	rows, err := q.db.Query(ctx, imageLookalikes, arg.Shown, arg.Max)
+func (q *Queries) ImageSimilarContents(ctx context.Context, arg ImageSimilarContentsParams) ([]ImageSimilarContentsRow, error) {
+	rows, err := q.db.Query(ctx, imageSimilarContents, arg.Shown, arg.Max)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []ImageLookalikesRow
+	var items []ImageSimilarContentsRow
 	for rows.Next() {
-		var i ImageLookalikesRow
+		var i ImageSimilarContentsRow
 		if err := rows.Scan(
 			&i.Phash,
 			&i.Contents,
@@ -368,18 +380,6 @@ func (q *Queries) ImageLookalikes(ctx context.Context, arg ImageLookalikesParams
 		return nil, err
 	}
 	return items, nil
-}
-
-const imagesClock = `-- name: ImagesClock :one
-SELECT clock_timestamp()::timestamptz AS now
-`
-
-// Returns the time by the clock of stored_at.
-func (q *Queries) ImagesClock(ctx context.Context) (time.Time, error) {
-	row := q.db.QueryRow(ctx, imagesClock)
-	var now time.Time
-	err := row.Scan(&now)
-	return now, err
 }
 
 const imagesGet = `-- name: ImagesGet :many
@@ -505,23 +505,23 @@ func (q *Queries) ImagesGet(ctx context.Context, arg ImagesGetParams) ([]ImagesG
 	return items, nil
 }
 
-const imagesLost = `-- name: ImagesLost :exec
+const imagesMarkMissing = `-- name: ImagesMarkMissing :exec
 UPDATE image_contents SET stored_at = NULL, thumbnail_at = CASE WHEN NOT $1::boolean THEN thumbnail_at END
 WHERE sha256_hash = ANY($2::text []) AND (stored_at IS NOT NULL OR thumbnail_at IS NOT NULL)
 `
 
-type ImagesLostParams struct {
-	AllOfIt bool
-	Hashes  []string
+type ImagesMarkMissingParams struct {
+	WithThumbnails bool
+	Hashes         []string
 }
 
 // Stores that the object store lacks the bytes of contents, so that they are fetched again.
-func (q *Queries) ImagesLost(ctx context.Context, arg ImagesLostParams) error {
-	_, err := q.db.Exec(ctx, imagesLost, arg.AllOfIt, arg.Hashes)
+func (q *Queries) ImagesMarkMissing(ctx context.Context, arg ImagesMarkMissingParams) error {
+	_, err := q.db.Exec(ctx, imagesMarkMissing, arg.WithThumbnails, arg.Hashes)
 	return err
 }
 
-const imagesLostUnused = `-- name: ImagesLostUnused :exec
+const imagesMarkUnusedMissing = `-- name: ImagesMarkUnusedMissing :exec
 UPDATE image_contents AS c SET stored_at = NULL, thumbnail_at = NULL
 WHERE
     c.sha256_hash = ANY($1::text []) AND (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)
@@ -530,12 +530,12 @@ WHERE
 
 // Does the same for the given contents that no image has, so that a worker that needs one stores
 // it.
-func (q *Queries) ImagesLostUnused(ctx context.Context, hashes []string) error {
-	_, err := q.db.Exec(ctx, imagesLostUnused, hashes)
+func (q *Queries) ImagesMarkUnusedMissing(ctx context.Context, hashes []string) error {
+	_, err := q.db.Exec(ctx, imagesMarkUnusedMissing, hashes)
 	return err
 }
 
-const imagesNear = `-- name: ImagesNear :many
+const imagesSimilar = `-- name: ImagesSimilar :many
 SELECT n.distance::integer AS distance, n.sha256_hash::text AS sha256_hash, i.page_id::bigint AS page_id, i.images::bigint AS images
 FROM images_near($1::bigint, $2::bigint, $3::integer) AS n CROSS JOIN LATERAL (
     SELECT min(x.page_id) AS page_id, count(*) AS images FROM (
@@ -546,7 +546,7 @@ WHERE i.images > 0
 ORDER BY n.distance, n.sha256_hash LIMIT $5
 `
 
-type ImagesNearParams struct {
+type ImagesSimilarParams struct {
 	Phash    int64
 	Dhash    *int64
 	Distance int32
@@ -554,7 +554,7 @@ type ImagesNearParams struct {
 	Max      int32
 }
 
-type ImagesNearRow struct {
+type ImagesSimilarRow struct {
 	Distance   int32
 	Sha256Hash string
 	PageID     int64
@@ -562,8 +562,8 @@ type ImagesNearRow struct {
 }
 
 // Lists contents that look similar, the most similar first, each with an image that has it.
-func (q *Queries) ImagesNear(ctx context.Context, arg ImagesNearParams) ([]ImagesNearRow, error) {
-	rows, err := q.db.Query(ctx, imagesNear,
+func (q *Queries) ImagesSimilar(ctx context.Context, arg ImagesSimilarParams) ([]ImagesSimilarRow, error) {
+	rows, err := q.db.Query(ctx, imagesSimilar,
 		arg.Phash,
 		arg.Dhash,
 		arg.Distance,
@@ -574,9 +574,9 @@ func (q *Queries) ImagesNear(ctx context.Context, arg ImagesNearParams) ([]Image
 		return nil, err
 	}
 	defer rows.Close()
-	var items []ImagesNearRow
+	var items []ImagesSimilarRow
 	for rows.Next() {
-		var i ImagesNearRow
+		var i ImagesSimilarRow
 		if err := rows.Scan(
 			&i.Distance,
 			&i.Sha256Hash,

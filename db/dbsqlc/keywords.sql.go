@@ -10,66 +10,19 @@ import (
 	"time"
 )
 
-const keywordsCalled = `-- name: KeywordsCalled :exec
-UPDATE page_keywords AS k SET version = $1::bigint, anchors = nullif(x.anchors, '')
-FROM (SELECT unnest($2::bigint []) AS page_id, unnest($3::text []) AS anchors) AS x
-WHERE k.page_id = x.page_id
+const keywordsCountPending = `-- name: KeywordsCountPending :one
+SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k WHERE k.waiting LIMIT $1::integer) AS w
 `
 
-type KeywordsCalledParams struct {
-	Version int64
-	Pages   []int64
-	Anchors []string
+// Counts the pages that wait for their keywords, up to a bound.
+func (q *Queries) KeywordsCountPending(ctx context.Context, max int32) (int32, error) {
+	row := q.db.QueryRow(ctx, keywordsCountPending, max)
+	var pages int32
+	err := row.Scan(&pages)
+	return pages, err
 }
 
-func (q *Queries) KeywordsCalled(ctx context.Context, arg KeywordsCalledParams) error {
-	_, err := q.db.Exec(ctx, keywordsCalled, arg.Version, arg.Pages, arg.Anchors)
-	return err
-}
-
-const keywordsFacts = `-- name: KeywordsFacts :many
-SELECT u.page_id::bigint AS page_id, w.worth::real AS worth, d.day::timestamptz AS day
-FROM (SELECT unnest($1::bigint []) AS page_id, unnest($2::text []) AS domain) AS u
-CROSS JOIN LATERAL page_scores(u.page_id, u.domain) AS w (worth)
-CROSS JOIN LATERAL (
-    SELECT coalesce((p.signals ->> 'published')::timestamptz, (p.signals ->> 'modified')::timestamptz, p.fetched_at, 'epoch') AS day
-    FROM pages AS p WHERE p.id = u.page_id LIMIT 1
-) AS d
-`
-
-type KeywordsFactsParams struct {
-	Pages   []int64
-	Domains []string
-}
-
-type KeywordsFactsRow struct {
-	PageID int64
-	Worth  float32
-	Day    time.Time
-}
-
-// Returns the worth and the date of pages: their own date, or else that of the last fetch.
-func (q *Queries) KeywordsFacts(ctx context.Context, arg KeywordsFactsParams) ([]KeywordsFactsRow, error) {
-	rows, err := q.db.Query(ctx, keywordsFacts, arg.Pages, arg.Domains)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []KeywordsFactsRow
-	for rows.Next() {
-		var i KeywordsFactsRow
-		if err := rows.Scan(&i.PageID, &i.Worth, &i.Day); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const keywordsGiveUp = `-- name: KeywordsGiveUp :one
+const keywordsDropNext = `-- name: KeywordsDropNext :one
 WITH taken AS (
     DELETE FROM page_keywords AS k WHERE k.page_id = ANY(ARRAY(
         SELECT w.page_id FROM page_keywords AS w WHERE w.waiting AND w.page_id > $1 ORDER BY w.page_id LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -83,11 +36,41 @@ SELECT coalesce(max(t.page_id), 0)::bigint AS page_id FROM taken AS t
 
 // Drops the terms of the next waiting page, which cannot be stored, so that it is read anew.
 // Returns the page, 0 if no page waits.
-func (q *Queries) KeywordsGiveUp(ctx context.Context, after int64) (int64, error) {
-	row := q.db.QueryRow(ctx, keywordsGiveUp, after)
+func (q *Queries) KeywordsDropNext(ctx context.Context, after int64) (int64, error) {
+	row := q.db.QueryRow(ctx, keywordsDropNext, after)
 	var page_id int64
 	err := row.Scan(&page_id)
 	return page_id, err
+}
+
+const keywordsGetAnchors = `-- name: KeywordsGetAnchors :many
+SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint [])
+`
+
+type KeywordsGetAnchorsRow struct {
+	PageID  int64
+	Anchors string
+}
+
+// Returns the terms that other domains use for pages.
+func (q *Queries) KeywordsGetAnchors(ctx context.Context, pages []int64) ([]KeywordsGetAnchorsRow, error) {
+	rows, err := q.db.Query(ctx, keywordsGetAnchors, pages)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []KeywordsGetAnchorsRow
+	for rows.Next() {
+		var i KeywordsGetAnchorsRow
+		if err := rows.Scan(&i.PageID, &i.Anchors); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const keywordsIndexed = `-- name: KeywordsIndexed :exec
@@ -105,7 +88,46 @@ func (q *Queries) KeywordsIndexed(ctx context.Context, arg KeywordsIndexedParams
 	return err
 }
 
-const keywordsOf = `-- name: KeywordsOf :many
+const keywordsLockPending = `-- name: KeywordsLockPending :many
+SELECT s.page_id::bigint AS page_id FROM (
+    SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
+    FROM (
+        SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.waiting AND w.page_id > $1
+        ORDER BY w.page_id LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) AS t
+) AS s
+WHERE s.before < $3::bigint ORDER BY s.page_id
+`
+
+type KeywordsLockPendingParams struct {
+	After int64
+	Max   int32
+	Bytes int64
+}
+
+// Locks waiting pages in their order until the transaction ends, up to a number of pages and of
+// bytes of terms.
+func (q *Queries) KeywordsLockPending(ctx context.Context, arg KeywordsLockPendingParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, keywordsLockPending, arg.After, arg.Max, arg.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var page_id int64
+		if err := rows.Scan(&page_id); err != nil {
+			return nil, err
+		}
+		items = append(items, page_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const keywordsLockTerms = `-- name: KeywordsLockTerms :many
 SELECT
     k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
     coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
@@ -114,7 +136,7 @@ SELECT
 FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint []) ORDER BY k.page_id FOR NO KEY UPDATE
 `
 
-type KeywordsOfRow struct {
+type KeywordsLockTermsRow struct {
 	PageID      int64
 	Domain      string
 	Language    string
@@ -131,15 +153,15 @@ type KeywordsOfRow struct {
 }
 
 // Returns the terms of pages, to be indexed. It locks their rows until the transaction ends.
-func (q *Queries) KeywordsOf(ctx context.Context, pages []int64) ([]KeywordsOfRow, error) {
-	rows, err := q.db.Query(ctx, keywordsOf, pages)
+func (q *Queries) KeywordsLockTerms(ctx context.Context, pages []int64) ([]KeywordsLockTermsRow, error) {
+	rows, err := q.db.Query(ctx, keywordsLockTerms, pages)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []KeywordsOfRow
+	var items []KeywordsLockTermsRow
 	for rows.Next() {
-		var i KeywordsOfRow
+		var i KeywordsLockTermsRow
 		if err := rows.Scan(
 			&i.PageID,
 			&i.Domain,
@@ -165,26 +187,38 @@ func (q *Queries) KeywordsOf(ctx context.Context, pages []int64) ([]KeywordsOfRo
 	return items, nil
 }
 
-const keywordsSaid = `-- name: KeywordsSaid :many
-SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint [])
+const keywordsScores = `-- name: KeywordsScores :many
+SELECT u.page_id::bigint AS page_id, w.score::real AS score, d.day::timestamptz AS day
+FROM (SELECT unnest($1::bigint []) AS page_id, unnest($2::text []) AS domain) AS u
+CROSS JOIN LATERAL page_scores(u.page_id, u.domain) AS w (score)
+CROSS JOIN LATERAL (
+    SELECT coalesce((p.signals ->> 'published')::timestamptz, (p.signals ->> 'modified')::timestamptz, p.fetched_at, 'epoch') AS day
+    FROM pages AS p WHERE p.id = u.page_id LIMIT 1
+) AS d
 `
 
-type KeywordsSaidRow struct {
-	PageID  int64
-	Anchors string
+type KeywordsScoresParams struct {
+	Pages   []int64
+	Domains []string
 }
 
-// Returns the terms that other domains use for pages.
-func (q *Queries) KeywordsSaid(ctx context.Context, pages []int64) ([]KeywordsSaidRow, error) {
-	rows, err := q.db.Query(ctx, keywordsSaid, pages)
+type KeywordsScoresRow struct {
+	PageID int64
+	Score  float32
+	Day    time.Time
+}
+
+// Returns the worth and the date of pages: their own date, or else that of the last fetch.
+func (q *Queries) KeywordsScores(ctx context.Context, arg KeywordsScoresParams) ([]KeywordsScoresRow, error) {
+	rows, err := q.db.Query(ctx, keywordsScores, arg.Pages, arg.Domains)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []KeywordsSaidRow
+	var items []KeywordsScoresRow
 	for rows.Next() {
-		var i KeywordsSaidRow
-		if err := rows.Scan(&i.PageID, &i.Anchors); err != nil {
+		var i KeywordsScoresRow
+		if err := rows.Scan(&i.PageID, &i.Score, &i.Day); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -195,55 +229,21 @@ func (q *Queries) KeywordsSaid(ctx context.Context, pages []int64) ([]KeywordsSa
 	return items, nil
 }
 
-const keywordsTake = `-- name: KeywordsTake :many
-SELECT s.page_id::bigint AS page_id FROM (
-    SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
-    FROM (
-        SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.waiting AND w.page_id > $1
-        ORDER BY w.page_id LIMIT $2 FOR UPDATE SKIP LOCKED
-    ) AS t
-) AS s
-WHERE s.before < $3::bigint ORDER BY s.page_id
+const keywordsSetAnchors = `-- name: KeywordsSetAnchors :exec
+UPDATE page_keywords AS k SET version = $1::bigint, anchors = nullif(x.anchors, '')
+FROM (SELECT unnest($2::bigint []) AS page_id, unnest($3::text []) AS anchors) AS x
+WHERE k.page_id = x.page_id
 `
 
-type KeywordsTakeParams struct {
-	After int64
-	Most  int32
-	Bytes int64
+type KeywordsSetAnchorsParams struct {
+	Version int64
+	Pages   []int64
+	Anchors []string
 }
 
-// Locks waiting pages in their order until the transaction ends, up to a number of pages and of
-// bytes of terms.
-func (q *Queries) KeywordsTake(ctx context.Context, arg KeywordsTakeParams) ([]int64, error) {
-	rows, err := q.db.Query(ctx, keywordsTake, arg.After, arg.Most, arg.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []int64
-	for rows.Next() {
-		var page_id int64
-		if err := rows.Scan(&page_id); err != nil {
-			return nil, err
-		}
-		items = append(items, page_id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const keywordsWaiting = `-- name: KeywordsWaiting :one
-SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k WHERE k.waiting LIMIT $1::integer) AS w
-`
-
-// Counts the pages that wait for their keywords, up to a bound.
-func (q *Queries) KeywordsWaiting(ctx context.Context, most int32) (int32, error) {
-	row := q.db.QueryRow(ctx, keywordsWaiting, most)
-	var pages int32
-	err := row.Scan(&pages)
-	return pages, err
+func (q *Queries) KeywordsSetAnchors(ctx context.Context, arg KeywordsSetAnchorsParams) error {
+	_, err := q.db.Exec(ctx, keywordsSetAnchors, arg.Version, arg.Pages, arg.Anchors)
+	return err
 }
 
 const stems = `-- name: Stems :many

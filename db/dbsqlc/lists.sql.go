@@ -114,19 +114,6 @@ func (q *Queries) ListEntries(ctx context.Context, arg ListEntriesParams) ([]Lis
 	return items, nil
 }
 
-const listForbids = `-- name: ListForbids :exec
-SELECT due_update(ARRAY(
-    SELECT DISTINCT rd.domain FROM run_domains AS rd
-    WHERE rd.next_due_at < 'infinity' AND domain_keys(rd.domain) && $1::text [] ORDER BY rd.domain
-))
-`
-
-// Updates when domains are due that new entries forbid. A worker applies entries of addresses.
-func (q *Queries) ListForbids(ctx context.Context, entries []string) error {
-	_, err := q.db.Exec(ctx, listForbids, entries)
-	return err
-}
-
 const listRemove = `-- name: ListRemove :execrows
 DELETE FROM list_entries AS x
 WHERE x.list = $1::text AND ($2::text [] IS NULL OR x.entry = ANY($2::text []))
@@ -175,17 +162,16 @@ func (q *Queries) ListSizes(ctx context.Context) ([]ListSizesRow, error) {
 	return items, nil
 }
 
-const listsAllow = `-- name: ListsAllow :exec
-WITH widened AS (
-    UPDATE crawl_runs SET widening = '{}' WHERE status = 'running' AND settings ->> 'scope' = 'web'
-)
-SELECT due_update(ARRAY(SELECT DISTINCT rd.domain FROM run_domains AS rd WHERE rd.waits = 'listed' ORDER BY rd.domain))
+const listUpdateForbidden = `-- name: ListUpdateForbidden :exec
+SELECT due_update(ARRAY(
+    SELECT DISTINCT rd.domain FROM run_domains AS rd
+    WHERE rd.next_due_at < 'infinity' AND domain_keys(rd.domain) && $1::text [] ORDER BY rd.domain
+))
 `
 
-// Updates when domains are due that the lists no longer forbid, and makes the runs read again the
-// links to these domains that they skipped.
-func (q *Queries) ListsAllow(ctx context.Context) error {
-	_, err := q.db.Exec(ctx, listsAllow)
+// Updates when domains are due that new entries forbid. A worker applies entries of addresses.
+func (q *Queries) ListUpdateForbidden(ctx context.Context, entries []string) error {
+	_, err := q.db.Exec(ctx, listUpdateForbidden, entries)
 	return err
 }
 
@@ -198,4 +184,18 @@ func (q *Queries) ListsHaveNetworks(ctx context.Context) (bool, error) {
 	var found bool
 	err := row.Scan(&found)
 	return found, err
+}
+
+const listsUpdateAllowed = `-- name: ListsUpdateAllowed :exec
+WITH widened AS (
+    UPDATE crawl_runs SET widening = '{}' WHERE status = 'running' AND settings ->> 'scope' = 'web'
+)
+SELECT due_update(ARRAY(SELECT DISTINCT rd.domain FROM run_domains AS rd WHERE rd.waits = 'listed' ORDER BY rd.domain))
+`
+
+// Updates when domains are due that the lists no longer forbid, and makes the runs read again the
+// links to these domains that they skipped.
+func (q *Queries) ListsUpdateAllowed(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, listsUpdateAllowed)
+	return err
 }

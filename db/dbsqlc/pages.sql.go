@@ -116,68 +116,6 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 	return items, nil
 }
 
-const pageFinders = `-- name: PageFinders :many
-SELECT
-    r.name, r.settings, min(c.depth)::integer AS depth, bool_or(coalesce(rd.seed, false)) AS seeded,
-    bool_or(rd.run_id IS NOT NULL) AS taken, (
-        SELECT count(*) FROM run_domains AS x INNER JOIN registered_domains AS g ON x.registered = g.registered
-        WHERE x.run_id = r.id AND g.domain = $1
-    )::bigint AS subdomains
-FROM (
-    SELECT l.from_page_id FROM page_links AS l WHERE l.to_page_id = $2 AND NOT l.nofollow LIMIT $3
-) AS f
-CROSS JOIN LATERAL (
-    SELECT x.run_id, x.depth FROM page_crawls AS x
-    WHERE x.page_id = f.from_page_id AND x.outcome = 'success' OFFSET 0 -- for each page along its index
-) AS c
-INNER JOIN crawl_runs AS r ON c.run_id = r.id
-LEFT JOIN run_domains AS rd ON r.id = rd.run_id AND rd.domain = $1
-GROUP BY r.id ORDER BY r.id DESC
-`
-
-type PageFindersParams struct {
-	Domain string
-	ID     int64
-	Max    int32
-}
-
-type PageFindersRow struct {
-	Name       string
-	Settings   []byte
-	Depth      int32
-	Seeded     bool
-	Taken      bool
-	Subdomains int64
-}
-
-// Lists the runs that have read a page with a link to this page, without nofollow.
-func (q *Queries) PageFinders(ctx context.Context, arg PageFindersParams) ([]PageFindersRow, error) {
-	rows, err := q.db.Query(ctx, pageFinders, arg.Domain, arg.ID, arg.Max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []PageFindersRow
-	for rows.Next() {
-		var i PageFindersRow
-		if err := rows.Scan(
-			&i.Name,
-			&i.Settings,
-			&i.Depth,
-			&i.Seeded,
-			&i.Taken,
-			&i.Subdomains,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const pageGet = `-- name: PageGet :one
 SELECT id, url, domain, origin, kind, status, language, signals, noindex, nofollow, usage, patterns, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at, duplicate, extractor, history, images FROM pages WHERE domain = $1 AND url = $2
 `
@@ -251,6 +189,68 @@ func (q *Queries) PageLinkCounts(ctx context.Context, arg PageLinkCountsParams) 
 	var i PageLinkCountsRow
 	err := row.Scan(&i.Outgoing, &i.Incoming, &i.NoFollow)
 	return i, err
+}
+
+const pageLinkingRuns = `-- name: PageLinkingRuns :many
+SELECT
+    r.name, r.settings, min(c.depth)::integer AS depth, bool_or(coalesce(rd.seed, false)) AS seeded,
+    bool_or(rd.run_id IS NOT NULL) AS has_domain, (
+        SELECT count(*) FROM run_domains AS x INNER JOIN registered_domains AS g ON x.registered = g.registered
+        WHERE x.run_id = r.id AND g.domain = $1
+    )::bigint AS subdomains
+FROM (
+    SELECT l.from_page_id FROM page_links AS l WHERE l.to_page_id = $2 AND NOT l.nofollow LIMIT $3
+) AS f
+CROSS JOIN LATERAL (
+    SELECT x.run_id, x.depth FROM page_crawls AS x
+    WHERE x.page_id = f.from_page_id AND x.outcome = 'success' OFFSET 0 -- for each page along its index
+) AS c
+INNER JOIN crawl_runs AS r ON c.run_id = r.id
+LEFT JOIN run_domains AS rd ON r.id = rd.run_id AND rd.domain = $1
+GROUP BY r.id ORDER BY r.id DESC
+`
+
+type PageLinkingRunsParams struct {
+	Domain string
+	ID     int64
+	Max    int32
+}
+
+type PageLinkingRunsRow struct {
+	Name       string
+	Settings   []byte
+	Depth      int32
+	Seeded     bool
+	HasDomain  bool
+	Subdomains int64
+}
+
+// Lists the runs that have read a page with a link to this page, without nofollow.
+func (q *Queries) PageLinkingRuns(ctx context.Context, arg PageLinkingRunsParams) ([]PageLinkingRunsRow, error) {
+	rows, err := q.db.Query(ctx, pageLinkingRuns, arg.Domain, arg.ID, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PageLinkingRunsRow
+	for rows.Next() {
+		var i PageLinkingRunsRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Settings,
+			&i.Depth,
+			&i.Seeded,
+			&i.HasDomain,
+			&i.Subdomains,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const pageRedirect = `-- name: PageRedirect :one

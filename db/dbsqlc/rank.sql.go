@@ -92,10 +92,10 @@ ORDER BY k.page_id
 `
 
 type RankAnchorsParams struct {
-	Rel   int32
-	After int64
-	Upto  int64
-	Pages []int64
+	Rel    int32
+	After  int64
+	UpToID int64
+	Pages  []int64
 }
 
 type RankAnchorsRow struct {
@@ -114,7 +114,7 @@ func (q *Queries) RankAnchors(ctx context.Context, arg RankAnchorsParams) ([]Ran
 	rows, err := q.db.Query(ctx, rankAnchors,
 		arg.Rel,
 		arg.After,
-		arg.Upto,
+		arg.UpToID,
 		arg.Pages,
 	)
 	if err != nil {
@@ -176,14 +176,14 @@ func (q *Queries) RankDomains(ctx context.Context, arg RankDomainsParams) (RankD
 	return i, err
 }
 
-const rankDomainsGone = `-- name: RankDomainsGone :one
+const rankDomainsDrop = `-- name: RankDomainsDrop :one
 WITH gone AS (DELETE FROM domain_ranks AS r WHERE r.domain = ANY($1::text []) RETURNING r.domain)
 SELECT domains_prioritize(coalesce(array_agg(g.domain), '{}'))::integer AS moved FROM gone AS g
 `
 
 // Drops the ranks of domains without incoming links.
-func (q *Queries) RankDomainsGone(ctx context.Context, domains []string) (int32, error) {
-	row := q.db.QueryRow(ctx, rankDomainsGone, domains)
+func (q *Queries) RankDomainsDrop(ctx context.Context, domains []string) (int32, error) {
+	row := q.db.QueryRow(ctx, rankDomainsDrop, domains)
 	var moved int32
 	err := row.Scan(&moved)
 	return moved, err
@@ -217,7 +217,7 @@ SELECT ((SELECT count(*) FROM gone) + (SELECT count(*) FROM stored))::integer AS
 
 type RankPagesParams struct {
 	After   int64
-	Upto    int64
+	UpToID  int64
 	Pages   []int64
 	Inlinks []int32
 	Scores  []float32
@@ -228,7 +228,7 @@ type RankPagesParams struct {
 func (q *Queries) RankPages(ctx context.Context, arg RankPagesParams) (int32, error) {
 	row := q.db.QueryRow(ctx, rankPages,
 		arg.After,
-		arg.Upto,
+		arg.UpToID,
 		arg.Pages,
 		arg.Inlinks,
 		arg.Scores,

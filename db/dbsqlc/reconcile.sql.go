@@ -47,13 +47,13 @@ func (q *Queries) ReconcileLock(ctx context.Context, key int64) (bool, error) {
 	return locked, err
 }
 
-const runsLive = `-- name: RunsLive :many
+const runsUnfinished = `-- name: RunsUnfinished :many
 SELECT name FROM crawl_runs WHERE status IN ('running', 'paused') ORDER BY id
 `
 
 // Lists runs that are running or paused.
-func (q *Queries) RunsLive(ctx context.Context) ([]string, error) {
-	rows, err := q.db.Query(ctx, runsLive)
+func (q *Queries) RunsUnfinished(ctx context.Context) ([]string, error) {
+	rows, err := q.db.Query(ctx, runsUnfinished)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (q *Queries) RunsLive(ctx context.Context) ([]string, error) {
 	return items, nil
 }
 
-const runsWanting = `-- name: RunsWanting :many
+const runsWithUnnoticedWork = `-- name: RunsWithUnnoticedWork :many
 SELECT r.name FROM crawl_runs AS r
 WHERE
     r.status = 'paused' AND r.paused_until <= now()
@@ -92,8 +92,8 @@ ORDER BY r.id
 // Lists runs whose dispatcher may not know of its work: a due domain, a change of settings, the
 // end of a pause or of the run. It omits dispatchers that have checked within a span, and closed
 // windows.
-func (q *Queries) RunsWanting(ctx context.Context, graceMs int64) ([]string, error) {
-	rows, err := q.db.Query(ctx, runsWanting, graceMs)
+func (q *Queries) RunsWithUnnoticedWork(ctx context.Context, graceMs int64) ([]string, error) {
+	rows, err := q.db.Query(ctx, runsWithUnnoticedWork, graceMs)
 	if err != nil {
 		return nil, err
 	}

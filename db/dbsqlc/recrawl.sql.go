@@ -10,38 +10,38 @@ import (
 	"time"
 )
 
-const pagesNamed = `-- name: PagesNamed :many
+const pagesByURL = `-- name: PagesByURL :many
 SELECT p.id, u.n::bigint AS n, EXISTS (
     SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = $1::bigint AND NOT c.prerequisite
-) AS taken
+) AS is_in_run
 FROM jsonb_array_elements($2::jsonb) WITH ORDINALITY AS u (doc, n)
 CROSS JOIN LATERAL (
     SELECT x.id FROM pages AS x WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
 ) AS p
 `
 
-type PagesNamedParams struct {
+type PagesByURLParams struct {
 	RunID int64
 	Named []byte
 }
 
-type PagesNamedRow struct {
-	ID    int64
-	N     int64
-	Taken bool
+type PagesByURLRow struct {
+	ID      int64
+	N       int64
+	IsInRun bool
 }
 
 // Returns the known pages by domain and URL, and whether each is part of a run.
-func (q *Queries) PagesNamed(ctx context.Context, arg PagesNamedParams) ([]PagesNamedRow, error) {
-	rows, err := q.db.Query(ctx, pagesNamed, arg.RunID, arg.Named)
+func (q *Queries) PagesByURL(ctx context.Context, arg PagesByURLParams) ([]PagesByURLRow, error) {
+	rows, err := q.db.Query(ctx, pagesByURL, arg.RunID, arg.Named)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []PagesNamedRow
+	var items []PagesByURLRow
 	for rows.Next() {
-		var i PagesNamedRow
-		if err := rows.Scan(&i.ID, &i.N, &i.Taken); err != nil {
+		var i PagesByURLRow
+		if err := rows.Scan(&i.ID, &i.N, &i.IsInRun); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -52,25 +52,50 @@ func (q *Queries) PagesNamed(ctx context.Context, arg PagesNamedParams) ([]Pages
 	return items, nil
 }
 
-const recrawlHint = `-- name: RecrawlHint :exec
-WITH hinted AS (
-    UPDATE pages AS p SET history = u.doc -> 'history'
-    FROM jsonb_array_elements($2::jsonb) AS u (doc)
-    WHERE p.id = (u.doc ->> 'id')::bigint
-)
-UPDATE revisits AS v SET due_at = (u.doc ->> 'due')::timestamptz
-FROM jsonb_array_elements($2::jsonb) AS u (doc)
-WHERE v.page_id = (u.doc ->> 'id')::bigint AND v.run_id = $1::bigint AND v.due_at IS NOT NULL
+const recrawlChangedPages = `-- name: RecrawlChangedPages :many
+SELECT p.id, p.history, p.fetched_at::timestamptz AS fetched_at
+FROM jsonb_array_elements($1::jsonb) AS u (doc)
+CROSS JOIN LATERAL (
+    SELECT x.id, x.history, x.fetched_at FROM pages AS x
+    WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
+) AS p
+WHERE
+    p.fetched_at < (u.doc ->> 'changed')::timestamptz
+    AND EXISTS (SELECT 1 FROM revisits AS v WHERE v.page_id = p.id AND v.run_id = $2::bigint AND v.due_at IS NOT NULL)
+ORDER BY p.id
 `
 
-type RecrawlHintParams struct {
-	RunID int64
-	Hints []byte
+type RecrawlChangedPagesParams struct {
+	Announced []byte
+	RunID     int64
 }
 
-func (q *Queries) RecrawlHint(ctx context.Context, arg RecrawlHintParams) error {
-	_, err := q.db.Exec(ctx, recrawlHint, arg.RunID, arg.Hints)
-	return err
+type RecrawlChangedPagesRow struct {
+	ID        int64
+	History   []byte
+	FetchedAt time.Time
+}
+
+// Returns pages of a run that a list reports as changed since their last fetch and that are not
+// pending.
+func (q *Queries) RecrawlChangedPages(ctx context.Context, arg RecrawlChangedPagesParams) ([]RecrawlChangedPagesRow, error) {
+	rows, err := q.db.Query(ctx, recrawlChangedPages, arg.Announced, arg.RunID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RecrawlChangedPagesRow
+	for rows.Next() {
+		var i RecrawlChangedPagesRow
+		if err := rows.Scan(&i.ID, &i.History, &i.FetchedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const recrawlHistories = `-- name: RecrawlHistories :many
@@ -95,52 +120,6 @@ func (q *Queries) RecrawlHistories(ctx context.Context, arg RecrawlHistoriesPara
 			return nil, err
 		}
 		items = append(items, history)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const recrawlNews = `-- name: RecrawlNews :many
-SELECT p.id, p.history, p.fetched_at::timestamptz AS fetched_at
-FROM jsonb_array_elements($1::jsonb) AS u (doc)
-CROSS JOIN LATERAL (
-    SELECT x.id, x.history, x.fetched_at FROM pages AS x
-    WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
-) AS p
-WHERE
-    p.fetched_at < (u.doc ->> 'changed')::timestamptz
-    AND EXISTS (SELECT 1 FROM revisits AS v WHERE v.page_id = p.id AND v.run_id = $2::bigint AND v.due_at IS NOT NULL)
-ORDER BY p.id
-`
-
-type RecrawlNewsParams struct {
-	Told  []byte
-	RunID int64
-}
-
-type RecrawlNewsRow struct {
-	ID        int64
-	History   []byte
-	FetchedAt time.Time
-}
-
-// Returns pages of a run that a list reports as changed since their last fetch and that are not
-// pending.
-func (q *Queries) RecrawlNews(ctx context.Context, arg RecrawlNewsParams) ([]RecrawlNewsRow, error) {
-	rows, err := q.db.Query(ctx, recrawlNews, arg.Told, arg.RunID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []RecrawlNewsRow
-	for rows.Next() {
-		var i RecrawlNewsRow
-		if err := rows.Scan(&i.ID, &i.History, &i.FetchedAt); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -205,13 +184,34 @@ func (q *Queries) RecrawlPlanDue(ctx context.Context, arg RecrawlPlanDueParams) 
 	return items, nil
 }
 
+const recrawlStoreHints = `-- name: RecrawlStoreHints :exec
+WITH hinted AS (
+    UPDATE pages AS p SET history = u.doc -> 'history'
+    FROM jsonb_array_elements($2::jsonb) AS u (doc)
+    WHERE p.id = (u.doc ->> 'id')::bigint
+)
+UPDATE revisits AS v SET due_at = (u.doc ->> 'due')::timestamptz
+FROM jsonb_array_elements($2::jsonb) AS u (doc)
+WHERE v.page_id = (u.doc ->> 'id')::bigint AND v.run_id = $1::bigint AND v.due_at IS NOT NULL
+`
+
+type RecrawlStoreHintsParams struct {
+	RunID int64
+	Hints []byte
+}
+
+func (q *Queries) RecrawlStoreHints(ctx context.Context, arg RecrawlStoreHintsParams) error {
+	_, err := q.db.Exec(ctx, recrawlStoreHints, arg.RunID, arg.Hints)
+	return err
+}
+
 const recrawlsDue = `-- name: RecrawlsDue :one
 WITH due AS (
     SELECT r.page_id FROM revisits AS r WHERE r.run_id = $1 AND r.due_at <= now()
     ORDER BY r.due_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
 )
 SELECT
-    cardinality(d.pages)::integer AS looked,
+    cardinality(d.pages)::integer AS selected,
     CASE WHEN d.pages <> '{}' THEN recrawls_add($1, d.pages) ELSE 0 END::integer AS added
 FROM (SELECT ARRAY(SELECT x.page_id FROM due AS x) AS pages) AS d
 `
@@ -222,33 +222,16 @@ type RecrawlsDueParams struct {
 }
 
 type RecrawlsDueRow struct {
-	Looked int32
-	Added  int32
+	Selected int32
+	Added    int32
 }
 
 // Makes due pages pending, the longest due first.
 func (q *Queries) RecrawlsDue(ctx context.Context, arg RecrawlsDueParams) (RecrawlsDueRow, error) {
 	row := q.db.QueryRow(ctx, recrawlsDue, arg.RunID, arg.Max)
 	var i RecrawlsDueRow
-	err := row.Scan(&i.Looked, &i.Added)
+	err := row.Scan(&i.Selected, &i.Added)
 	return i, err
-}
-
-const recrawlsNow = `-- name: RecrawlsNow :one
-SELECT recrawls_now($1::bigint, $2::bigint [])::integer AS first
-`
-
-type RecrawlsNowParams struct {
-	RunID int64
-	Pages []int64
-}
-
-// Makes a run request known pages before all others.
-func (q *Queries) RecrawlsNow(ctx context.Context, arg RecrawlsNowParams) (int32, error) {
-	row := q.db.QueryRow(ctx, recrawlsNow, arg.RunID, arg.Pages)
-	var first int32
-	err := row.Scan(&first)
-	return first, err
 }
 
 const recrawlsOlder = `-- name: RecrawlsOlder :one
@@ -322,6 +305,23 @@ func (q *Queries) RecrawlsOlder(ctx context.Context, arg RecrawlsOlderParams) (R
 	return i, err
 }
 
+const recrawlsPrioritize = `-- name: RecrawlsPrioritize :one
+SELECT recrawls_now($1::bigint, $2::bigint [])::integer AS prioritized
+`
+
+type RecrawlsPrioritizeParams struct {
+	RunID int64
+	Pages []int64
+}
+
+// Makes a run request known pages before all others.
+func (q *Queries) RecrawlsPrioritize(ctx context.Context, arg RecrawlsPrioritizeParams) (int32, error) {
+	row := q.db.QueryRow(ctx, recrawlsPrioritize, arg.RunID, arg.Pages)
+	var prioritized int32
+	err := row.Scan(&prioritized)
+	return prioritized, err
+}
+
 const revisitsAdd = `-- name: RevisitsAdd :exec
 WITH added AS (
     INSERT INTO revisits AS r (page_id, run_id, due_at, every)
@@ -340,7 +340,7 @@ UPDATE crawl_runs AS c SET revisits_from = $1::bigint WHERE c.id = $2::bigint AN
 type RevisitsAddParams struct {
 	Next  *int64
 	RunID int64
-	Was   int64
+	Old   int64
 	Pages []byte
 }
 
@@ -350,43 +350,43 @@ func (q *Queries) RevisitsAdd(ctx context.Context, arg RevisitsAddParams) error 
 	_, err := q.db.Exec(ctx, revisitsAdd,
 		arg.Next,
 		arg.RunID,
-		arg.Was,
+		arg.Old,
 		arg.Pages,
 	)
 	return err
 }
 
-const revisitsFrom = `-- name: RevisitsFrom :one
+const revisitsGetProgress = `-- name: RevisitsGetProgress :one
 SELECT revisits_from FROM crawl_runs WHERE id = $1
 `
 
 // Returns the progress of scheduling the next visits of a run; null means done.
-func (q *Queries) RevisitsFrom(ctx context.Context, runID int64) (*int64, error) {
-	row := q.db.QueryRow(ctx, revisitsFrom, runID)
+func (q *Queries) RevisitsGetProgress(ctx context.Context, runID int64) (*int64, error) {
+	row := q.db.QueryRow(ctx, revisitsGetProgress, runID)
 	var revisits_from *int64
 	err := row.Scan(&revisits_from)
 	return revisits_from, err
 }
 
-const revisitsMissing = `-- name: RevisitsMissing :many
-WITH looked AS (
+const revisitsUnscheduledPages = `-- name: RevisitsUnscheduledPages :many
+WITH scanned AS (
     SELECT p.id, p.fetched_at, p.failed_at, p.history FROM pages AS p WHERE p.id > $2 ORDER BY p.id LIMIT $3
 )
 SELECT
-    coalesce((SELECT max(x.id) FROM looked AS x), 0)::bigint AS last, coalesce(k.id, 0)::bigint AS page_id,
+    coalesce((SELECT max(x.id) FROM scanned AS x), 0)::bigint AS last, coalesce(k.id, 0)::bigint AS page_id,
     coalesce(k.fetched_at, k.failed_at, 'epoch')::timestamptz AS fetched_at, coalesce(k.history, '{}')::jsonb AS history
-FROM (SELECT 1) AS one LEFT JOIN looked AS k ON EXISTS (
+FROM (SELECT 1) AS one LEFT JOIN scanned AS k ON EXISTS (
     SELECT 1 FROM page_crawls AS c WHERE c.page_id = k.id AND c.run_id = $1::bigint AND NOT c.prerequisite
 )
 `
 
-type RevisitsMissingParams struct {
+type RevisitsUnscheduledPagesParams struct {
 	RunID int64
 	After int64
-	Most  int32
+	Max   int32
 }
 
-type RevisitsMissingRow struct {
+type RevisitsUnscheduledPagesRow struct {
 	Last      int64
 	PageID    int64
 	FetchedAt time.Time
@@ -395,15 +395,15 @@ type RevisitsMissingRow struct {
 
 // Returns pages with ids after one that a run has crawled, with their history. Some already have a
 // time in the run. The last page read is last, known to the run or not, and 0 at the end.
-func (q *Queries) RevisitsMissing(ctx context.Context, arg RevisitsMissingParams) ([]RevisitsMissingRow, error) {
-	rows, err := q.db.Query(ctx, revisitsMissing, arg.RunID, arg.After, arg.Most)
+func (q *Queries) RevisitsUnscheduledPages(ctx context.Context, arg RevisitsUnscheduledPagesParams) ([]RevisitsUnscheduledPagesRow, error) {
+	rows, err := q.db.Query(ctx, revisitsUnscheduledPages, arg.RunID, arg.After, arg.Max)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []RevisitsMissingRow
+	var items []RevisitsUnscheduledPagesRow
 	for rows.Next() {
-		var i RevisitsMissingRow
+		var i RevisitsUnscheduledPagesRow
 		if err := rows.Scan(
 			&i.Last,
 			&i.PageID,

@@ -140,7 +140,7 @@ WITH pending AS (
                     WHERE c.domain = q.domain AND c.kind = 'delay' AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
                 )
             )
-        )) OVER () AS left_ms
+        )) OVER () AS min_remaining_ms
     FROM queues AS q
     ORDER BY q.pending DESC, q.domain LIMIT $3
 )
@@ -149,7 +149,7 @@ SELECT
     coalesce(nullif(l.next_due, 'infinity'), 'epoch')::timestamptz AS next_due, d.status,
     w.wait_reason::text AS wait_reason, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until,
     l.total::bigint AS total, l.total_pending::bigint AS total_pending, l.total_due::bigint AS total_due,
-    l.total_open::bigint AS total_open, l.left_ms::bigint AS left_ms
+    l.total_open::bigint AS total_open, l.min_remaining_ms::bigint AS min_remaining_ms
 FROM longest AS l
 INNER JOIN domains AS d ON l.domain = d.domain
 CROSS JOIN LATERAL domain_wait(l.domain, $1::bigint) AS w
@@ -163,26 +163,26 @@ type QueueParams struct {
 }
 
 type QueueRow struct {
-	Domain       string
-	Pending      int64
-	Due          int64
-	InFlight     int64
-	Oldest       time.Time
-	NextDue      time.Time
-	Status       DomainStatus
-	WaitReason   string
-	Until        time.Time
-	Total        int64
-	TotalPending int64
-	TotalDue     int64
-	TotalOpen    int64
-	LeftMs       int64
+	Domain         string
+	Pending        int64
+	Due            int64
+	InFlight       int64
+	Oldest         time.Time
+	NextDue        time.Time
+	Status         DomainStatus
+	WaitReason     string
+	Until          time.Time
+	Total          int64
+	TotalPending   int64
+	TotalDue       int64
+	TotalOpen      int64
+	MinRemainingMs int64
 }
 
 // Counts pending pages by domain, the longest queues first. The columns due and total_open count
 // pages within the budgets, and total counts domains. A deferred domain has no due pages. The
-// least time for these pages is left_ms: the wait of the slowest domain, and its delay for each
-// page.
+// least time for these pages is min_remaining_ms: the wait of the slowest domain, and its delay for
+// each page.
 func (q *Queries) Queue(ctx context.Context, arg QueueParams) ([]QueueRow, error) {
 	rows, err := q.db.Query(ctx, queue, arg.RunID, arg.DelayMs, arg.Max)
 	if err != nil {
@@ -206,7 +206,7 @@ func (q *Queries) Queue(ctx context.Context, arg QueueParams) ([]QueueRow, error
 			&i.TotalPending,
 			&i.TotalDue,
 			&i.TotalOpen,
-			&i.LeftMs,
+			&i.MinRemainingMs,
 		); err != nil {
 			return nil, err
 		}
@@ -226,9 +226,9 @@ FROM run_claim_counts($1::bigint, $3::bigint) AS c
 `
 
 type RunActivityParams struct {
-	RunID int64
-	Bound int32
-	Most  int64
+	RunID     int64
+	Bound     int32
+	MaxActive int64
 }
 
 type RunActivityRow struct {
@@ -238,13 +238,46 @@ type RunActivityRow struct {
 }
 
 // Counts the domains that keep a run from ending: claimed for it, claimed by any run with work for
-// this one, and with work that a pause or closed window holds up. While fewer than most are
+// this one, and with work that a pause or closed window holds up. While fewer than max_active are
 // claimed, the first two counts are approximate (run_claim_counts); 0 makes them exact.
 func (q *Queries) RunActivity(ctx context.Context, arg RunActivityParams) (RunActivityRow, error) {
-	row := q.db.QueryRow(ctx, runActivity, arg.RunID, arg.Bound, arg.Most)
+	row := q.db.QueryRow(ctx, runActivity, arg.RunID, arg.Bound, arg.MaxActive)
 	var i RunActivityRow
 	err := row.Scan(&i.Active, &i.Busy, &i.Held)
 	return i, err
+}
+
+const runAddLinkedPages = `-- name: RunAddLinkedPages :one
+SELECT a.added::integer AS added FROM crawls_add(ARRAY(
+    SELECT DISTINCT ON (x.id)
+        ($1::bigint, x.id, x.domain, x.url, crawl_kind(k.key, x.kind), '', k.value, false, 0,
+        sitemap_priority(k.key, k.value, row_number() OVER (PARTITION BY f.id, k.key ORDER BY x.id)))::found_page
+    FROM jsonb_each($2::jsonb) AS k
+    CROSS JOIN unnest($3::bigint []) AS f (id)
+    CROSS JOIN LATERAL (
+        SELECT y.to_page_id, y.nofollow FROM page_links AS y
+        WHERE y.from_page_id = f.id AND y.kind = k.key AND y.gone_at IS NULL OFFSET 0
+    ) AS l
+    CROSS JOIN LATERAL (
+        SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages AS y WHERE y.id = l.to_page_id LIMIT 1
+    ) AS x
+    WHERE NOT l.nofollow AND coalesce(x.trap, 'pattern') = 'pattern'
+    ORDER BY x.id, k.key
+)) AS a
+`
+
+type RunAddLinkedPagesParams struct {
+	RunID int64
+	Links []byte
+	Pages []int64
+}
+
+// Adds the pages that some pages link to to a run, as crawl.KnownLinks allows.
+func (q *Queries) RunAddLinkedPages(ctx context.Context, arg RunAddLinkedPagesParams) (int32, error) {
+	row := q.db.QueryRow(ctx, runAddLinkedPages, arg.RunID, arg.Links, arg.Pages)
+	var added int32
+	err := row.Scan(&added)
+	return added, err
 }
 
 const runByName = `-- name: RunByName :one
@@ -395,10 +428,10 @@ func (q *Queries) RunClaimed(ctx context.Context, arg RunClaimedParams) ([]strin
 	return items, nil
 }
 
-const runCrawled = `-- name: RunCrawled :many
+const runCrawledPages = `-- name: RunCrawledPages :many
 SELECT rd.domain, c.page_id, c.kind, c.depth, c.redirects, c.known::boolean AS known, (
     SELECT p.usage FROM pages AS p WHERE p.id = c.page_id
-) AS said
+) AS usage
 FROM run_domains AS rd
 CROSS JOIN LATERAL (
     SELECT x.page_id, x.kind, x.depth, x.redirects, EXISTS (
@@ -417,26 +450,26 @@ WHERE rd.run_id = $4 AND rd.domain >= $1::text
 ORDER BY rd.domain, c.page_id LIMIT $3
 `
 
-type RunCrawledParams struct {
+type RunCrawledPagesParams struct {
 	Domain string
 	PageID int64
 	Max    int32
 	RunID  int64
 }
 
-type RunCrawledRow struct {
+type RunCrawledPagesRow struct {
 	Domain    string
 	PageID    int64
 	Kind      string
 	Depth     int16
 	Redirects int16
 	Known     bool
-	Said      []byte
+	Usage     []byte
 }
 
 // Returns pages of a run after one of a domain, and whether the run has read or knows their links.
-func (q *Queries) RunCrawled(ctx context.Context, arg RunCrawledParams) ([]RunCrawledRow, error) {
-	rows, err := q.db.Query(ctx, runCrawled,
+func (q *Queries) RunCrawledPages(ctx context.Context, arg RunCrawledPagesParams) ([]RunCrawledPagesRow, error) {
+	rows, err := q.db.Query(ctx, runCrawledPages,
 		arg.Domain,
 		arg.PageID,
 		arg.Max,
@@ -446,9 +479,9 @@ func (q *Queries) RunCrawled(ctx context.Context, arg RunCrawledParams) ([]RunCr
 		return nil, err
 	}
 	defer rows.Close()
-	var items []RunCrawledRow
+	var items []RunCrawledPagesRow
 	for rows.Next() {
-		var i RunCrawledRow
+		var i RunCrawledPagesRow
 		if err := rows.Scan(
 			&i.Domain,
 			&i.PageID,
@@ -456,7 +489,7 @@ func (q *Queries) RunCrawled(ctx context.Context, arg RunCrawledParams) ([]RunCr
 			&i.Depth,
 			&i.Redirects,
 			&i.Known,
-			&i.Said,
+			&i.Usage,
 		); err != nil {
 			return nil, err
 		}
@@ -468,20 +501,114 @@ func (q *Queries) RunCrawled(ctx context.Context, arg RunCrawledParams) ([]RunCr
 	return items, nil
 }
 
-const runDecided = `-- name: RunDecided :one
+const runDecisionExists = `-- name: RunDecisionExists :one
 SELECT EXISTS (SELECT 1 FROM run_changes WHERE run_id = $1 AND decision = $2::text)
 `
 
-type RunDecidedParams struct {
+type RunDecisionExistsParams struct {
 	RunID    int64
 	Decision string
 }
 
-func (q *Queries) RunDecided(ctx context.Context, arg RunDecidedParams) (bool, error) {
-	row := q.db.QueryRow(ctx, runDecided, arg.RunID, arg.Decision)
+func (q *Queries) RunDecisionExists(ctx context.Context, arg RunDecisionExistsParams) (bool, error) {
+	row := q.db.QueryRow(ctx, runDecisionExists, arg.RunID, arg.Decision)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err
+}
+
+const runDomainWaits = `-- name: RunDomainWaits :many
+SELECT d.domain, w.wait_reason::text AS wait_reason, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until
+FROM (
+    SELECT x.domain FROM domains AS x
+    INNER JOIN politeness_slots AS s ON s.key = 'domain:' || x.domain
+    WHERE x.last_crawl_run_id = $1 AND x.claimed_by IS NOT NULL AND x.claim_expires_at > now()
+    ORDER BY s.free_at LIMIT $2
+) AS d
+CROSS JOIN LATERAL domain_wait(d.domain, $1) AS w
+ORDER BY w.until, d.domain
+`
+
+type RunDomainWaitsParams struct {
+	RunID *int64
+	Max   int32
+}
+
+type RunDomainWaitsRow struct {
+	Domain     string
+	WaitReason string
+	Until      time.Time
+}
+
+// Lists the active domains of a run with their waits, the next to be requested first. The epoch
+// means a wait without a known end.
+func (q *Queries) RunDomainWaits(ctx context.Context, arg RunDomainWaitsParams) ([]RunDomainWaitsRow, error) {
+	rows, err := q.db.Query(ctx, runDomainWaits, arg.RunID, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunDomainWaitsRow
+	for rows.Next() {
+		var i RunDomainWaitsRow
+		if err := rows.Scan(&i.Domain, &i.WaitReason, &i.Until); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const runDomainsNotDue = `-- name: RunDomainsNotDue :many
+SELECT
+    x.waits, count(*)::bigint AS domains, min(x.domain)::text AS domain,
+    coalesce(nullif(min(x.next_due_at), 'infinity'), 'epoch')::timestamptz AS until
+FROM (
+    SELECT rd.waits, rd.domain, rd.next_due_at FROM run_domains AS rd
+    WHERE rd.run_id = $1 AND rd.next_due_at > now() ORDER BY rd.next_due_at LIMIT $2
+) AS x
+GROUP BY x.waits ORDER BY min(x.next_due_at), x.waits
+`
+
+type RunDomainsNotDueParams struct {
+	RunID int64
+	Bound int32
+}
+
+type RunDomainsNotDueRow struct {
+	Waits   string
+	Domains int64
+	Domain  string
+	Until   time.Time
+}
+
+// Lists domains of a run that are not due, with the reasons, the soonest due first, up to a bound.
+func (q *Queries) RunDomainsNotDue(ctx context.Context, arg RunDomainsNotDueParams) ([]RunDomainsNotDueRow, error) {
+	rows, err := q.db.Query(ctx, runDomainsNotDue, arg.RunID, arg.Bound)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunDomainsNotDueRow
+	for rows.Next() {
+		var i RunDomainsNotDueRow
+		if err := rows.Scan(
+			&i.Waits,
+			&i.Domains,
+			&i.Domain,
+			&i.Until,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runDueCount = `-- name: RunDueCount :one
@@ -546,7 +673,80 @@ func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) (int64, error) {
 	return result.RowsAffected(), nil
 }
 
-const runForbidden = `-- name: RunForbidden :many
+const runFailures = `-- name: RunFailures :many
+SELECT
+    t.name::text AS name, t.domain::text AS domain, t.state::text AS state, t.reason::text AS reason,
+    t.until::timestamptz AS until, (count(*) OVER ())::bigint AS total
+FROM (
+    SELECT
+        d.domain AS name, d.domain, d.status_reason AS reason, d.next_crawl_after AS until,
+        CASE WHEN d.status = 'pending' THEN 'deferred' ELSE d.status::text END AS state
+    FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
+    WHERE
+        rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND (
+            is_abandoned(d.status) AND d.next_crawl_after IS NOT NULL
+            OR d.status = 'pending' AND d.next_crawl_after > now()
+        )
+    UNION ALL
+    SELECT ro.origin, ro.domain, ro.reason, ro.expires_at, 'robots.txt unreachable'
+    FROM run_domains AS rd
+    INNER JOIN domains AS d ON rd.domain = d.domain
+    INNER JOIN robots AS ro ON rd.domain = ro.domain
+    WHERE
+        rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND NOT is_abandoned(d.status)
+        AND ro.verdict = 'unreachable' AND ro.expires_at > now() AND EXISTS (
+            SELECT 1 FROM page_crawls AS c INNER JOIN pages AS p ON c.page_id = p.id
+            WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND p.origin = ro.origin
+        )
+) AS t
+ORDER BY t.until, t.name LIMIT $2
+`
+
+type RunFailuresParams struct {
+	RunID int64
+	Max   int32
+}
+
+type RunFailuresRow struct {
+	Name   string
+	Domain string
+	State  string
+	Reason string
+	Until  time.Time
+	Total  int64
+}
+
+// Lists the failures that hold up pending crawls of a run: given-up or deferred domains, and
+// origins without a readable robots.txt, the soonest to be requested first. The column total
+// counts them.
+func (q *Queries) RunFailures(ctx context.Context, arg RunFailuresParams) ([]RunFailuresRow, error) {
+	rows, err := q.db.Query(ctx, runFailures, arg.RunID, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunFailuresRow
+	for rows.Next() {
+		var i RunFailuresRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Domain,
+			&i.State,
+			&i.Reason,
+			&i.Until,
+			&i.Total,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const runForbiddenDomains = `-- name: RunForbiddenDomains :many
 SELECT c.domain, c.kind, c.reason, c.set_by, c.set_at, c.until, (count(*) OVER ())::bigint AS total
 FROM domain_controls AS c INNER JOIN run_domains AS rd ON c.domain = rd.domain
 WHERE
@@ -555,12 +755,12 @@ WHERE
 ORDER BY c.domain LIMIT $2
 `
 
-type RunForbiddenParams struct {
+type RunForbiddenDomainsParams struct {
 	RunID int64
 	Max   int32
 }
 
-type RunForbiddenRow struct {
+type RunForbiddenDomainsRow struct {
 	Domain string
 	Kind   string
 	Reason string
@@ -571,15 +771,15 @@ type RunForbiddenRow struct {
 }
 
 // Lists the domains of a run with pending crawls that a person forbids. total counts all of them.
-func (q *Queries) RunForbidden(ctx context.Context, arg RunForbiddenParams) ([]RunForbiddenRow, error) {
-	rows, err := q.db.Query(ctx, runForbidden, arg.RunID, arg.Max)
+func (q *Queries) RunForbiddenDomains(ctx context.Context, arg RunForbiddenDomainsParams) ([]RunForbiddenDomainsRow, error) {
+	rows, err := q.db.Query(ctx, runForbiddenDomains, arg.RunID, arg.Max)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []RunForbiddenRow
+	var items []RunForbiddenDomainsRow
 	for rows.Next() {
-		var i RunForbiddenRow
+		var i RunForbiddenDomainsRow
 		if err := rows.Scan(
 			&i.Domain,
 			&i.Kind,
@@ -626,47 +826,6 @@ func (q *Queries) RunFrontier(ctx context.Context, arg RunFrontierParams) (RunFr
 	row := q.db.QueryRow(ctx, runFrontier, arg.RunID, arg.Bound)
 	var i RunFrontierRow
 	err := row.Scan(&i.Open, &i.InFlight, &i.Deferred)
-	return i, err
-}
-
-const runLeft = `-- name: RunLeft :one
-SELECT
-    r.pages_started, r.spent AS budget,
-    EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at IS NOT NULL) AS pending,
-    (run_due_count(r.id, 1) > 0)::boolean AS due,
-    (SELECT count(*) FROM (
-        SELECT 1 FROM run_domains AS rd
-        WHERE rd.run_id = r.id AND rd.next_due_at = 'infinity' AND rd.waits = 'budget'
-        LIMIT $1
-    ) AS x)::bigint AS spent
-FROM crawl_runs AS r WHERE r.id = $2
-`
-
-type RunLeftParams struct {
-	Bound int32
-	ID    int64
-}
-
-type RunLeftRow struct {
-	PagesStarted int64
-	Budget       string
-	Pending      bool
-	Due          bool
-	Spent        int64
-}
-
-// Returns the remaining work of a run without due domains, and the number of domains, up to a
-// bound, with pending crawls and a spent budget.
-func (q *Queries) RunLeft(ctx context.Context, arg RunLeftParams) (RunLeftRow, error) {
-	row := q.db.QueryRow(ctx, runLeft, arg.Bound, arg.ID)
-	var i RunLeftRow
-	err := row.Scan(
-		&i.PagesStarted,
-		&i.Budget,
-		&i.Pending,
-		&i.Due,
-		&i.Spent,
-	)
 	return i, err
 }
 
@@ -759,23 +918,6 @@ func (q *Queries) RunLockByID(ctx context.Context, id int64) error {
 	return err
 }
 
-const runLooked = `-- name: RunLooked :exec
-UPDATE crawl_runs SET
-    looked_at = now(), opens_at = $1::timestamptz
-WHERE id = $2
-`
-
-type RunLookedParams struct {
-	Opens *time.Time
-	ID    int64
-}
-
-// Stores that the dispatcher checks now, and when the window of the run opens; null means open.
-func (q *Queries) RunLooked(ctx context.Context, arg RunLookedParams) error {
-	_, err := q.db.Exec(ctx, runLooked, arg.Opens, arg.ID)
-	return err
-}
-
 const runNextDue = `-- name: RunNextDue :one
 SELECT now()::timestamptz AS now, coalesce(CASE run_allowed_work($1::bigint) WHEN 'images' THEN (
     SELECT rd.images_due_at FROM run_domains AS rd
@@ -789,20 +931,20 @@ SELECT now()::timestamptz AS now, coalesce(CASE run_allowed_work($1::bigint) WHE
     SELECT v.due_at FROM revisits AS v
     WHERE v.run_id = $1 AND v.due_at IS NOT NULL
     ORDER BY v.due_at LIMIT 1
-), 'epoch')::timestamptz AS again
+), 'epoch')::timestamptz AS revisit_due
 `
 
 type RunNextDueRow struct {
-	Now   time.Time
-	Due   time.Time
-	Again time.Time
+	Now        time.Time
+	Due        time.Time
+	RevisitDue time.Time
 }
 
 // Returns when a run may make its next request; the epoch means never.
 func (q *Queries) RunNextDue(ctx context.Context, runID int64) (RunNextDueRow, error) {
 	row := q.db.QueryRow(ctx, runNextDue, runID)
 	var i RunNextDueRow
-	err := row.Scan(&i.Now, &i.Due, &i.Again)
+	err := row.Scan(&i.Now, &i.Due, &i.RevisitDue)
 	return i, err
 }
 
@@ -848,55 +990,6 @@ func (q *Queries) RunNoFollow(ctx context.Context, arg RunNoFollowParams) ([]str
 	return items, nil
 }
 
-const runNotDue = `-- name: RunNotDue :many
-SELECT
-    x.waits, count(*)::bigint AS domains, min(x.domain)::text AS domain,
-    coalesce(nullif(min(x.next_due_at), 'infinity'), 'epoch')::timestamptz AS until
-FROM (
-    SELECT rd.waits, rd.domain, rd.next_due_at FROM run_domains AS rd
-    WHERE rd.run_id = $1 AND rd.next_due_at > now() ORDER BY rd.next_due_at LIMIT $2
-) AS x
-GROUP BY x.waits ORDER BY min(x.next_due_at), x.waits
-`
-
-type RunNotDueParams struct {
-	RunID int64
-	Bound int32
-}
-
-type RunNotDueRow struct {
-	Waits   string
-	Domains int64
-	Domain  string
-	Until   time.Time
-}
-
-// Lists domains of a run that are not due, with the reasons, the soonest due first, up to a bound.
-func (q *Queries) RunNotDue(ctx context.Context, arg RunNotDueParams) ([]RunNotDueRow, error) {
-	rows, err := q.db.Query(ctx, runNotDue, arg.RunID, arg.Bound)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []RunNotDueRow
-	for rows.Next() {
-		var i RunNotDueRow
-		if err := rows.Scan(
-			&i.Waits,
-			&i.Domains,
-			&i.Domain,
-			&i.Until,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const runRate = `-- name: RunRate :one
 SELECT
     count(*)::bigint AS requests,
@@ -930,12 +1023,91 @@ func (q *Queries) RunRate(ctx context.Context, arg RunRateParams) (RunRateRow, e
 	return i, err
 }
 
+const runRecordPoll = `-- name: RunRecordPoll :exec
+UPDATE crawl_runs SET
+    looked_at = now(), opens_at = $1::timestamptz
+WHERE id = $2
+`
+
+type RunRecordPollParams struct {
+	Opens *time.Time
+	ID    int64
+}
+
+// Stores that the dispatcher checks now, and when the window of the run opens; null means open.
+func (q *Queries) RunRecordPoll(ctx context.Context, arg RunRecordPollParams) error {
+	_, err := q.db.Exec(ctx, runRecordPoll, arg.Opens, arg.ID)
+	return err
+}
+
 const runRegisteredForget = `-- name: RunRegisteredForget :exec
 DELETE FROM run_registered WHERE run_id = $1
 `
 
 func (q *Queries) RunRegisteredForget(ctx context.Context, id int64) error {
 	_, err := q.db.Exec(ctx, runRegisteredForget, id)
+	return err
+}
+
+const runRemainingWork = `-- name: RunRemainingWork :one
+SELECT
+    r.pages_started, r.spent AS budget,
+    EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at IS NOT NULL) AS pending,
+    (run_due_count(r.id, 1) > 0)::boolean AS due,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM run_domains AS rd
+        WHERE rd.run_id = r.id AND rd.next_due_at = 'infinity' AND rd.waits = 'budget'
+        LIMIT $1
+    ) AS x)::bigint AS spent
+FROM crawl_runs AS r WHERE r.id = $2
+`
+
+type RunRemainingWorkParams struct {
+	Bound int32
+	ID    int64
+}
+
+type RunRemainingWorkRow struct {
+	PagesStarted int64
+	Budget       string
+	Pending      bool
+	Due          bool
+	Spent        int64
+}
+
+// Returns the remaining work of a run without due domains, and the number of domains, up to a
+// bound, with pending crawls and a spent budget.
+func (q *Queries) RunRemainingWork(ctx context.Context, arg RunRemainingWorkParams) (RunRemainingWorkRow, error) {
+	row := q.db.QueryRow(ctx, runRemainingWork, arg.Bound, arg.ID)
+	var i RunRemainingWorkRow
+	err := row.Scan(
+		&i.PagesStarted,
+		&i.Budget,
+		&i.Pending,
+		&i.Due,
+		&i.Spent,
+	)
+	return i, err
+}
+
+const runRequeueSkipped = `-- name: RunRequeueSkipped :exec
+SELECT due_update(attempts_requeue(d.domains, ARRAY(
+    SELECT c.id FROM page_crawls AS c
+    WHERE
+        c.domain = ANY(d.domains) AND c.run_id = $1::bigint AND c.outcome = 'skipped'
+        AND c.skipped = ANY (reasons('settings changed'))
+)))
+FROM (
+    SELECT ARRAY(
+        SELECT rd.domain FROM run_domains AS rd
+        WHERE rd.run_id = $1::bigint AND (rd.skipped > 0 OR rd.skips <> '{}') ORDER BY rd.domain
+    ) AS domains
+) AS d
+`
+
+// Makes a run decide again about pages that it skipped because of their URLs.
+func (q *Queries) RunRequeueSkipped(ctx context.Context, id int64) error {
+	_, err := q.db.Exec(ctx, runRequeueSkipped, id)
 	return err
 }
 
@@ -1000,7 +1172,7 @@ CROSS JOIN LATERAL (
 type RunSkipExamplesParams struct {
 	Reasons []string
 	RunID   int64
-	Most    int32
+	Max     int32
 }
 
 type RunSkipExamplesRow struct {
@@ -1011,7 +1183,7 @@ type RunSkipExamplesRow struct {
 // Lists examples of skipped or disallowed pages of a run by reason: one page of each of some
 // domains, from the last 1,000 attempts there.
 func (q *Queries) RunSkipExamples(ctx context.Context, arg RunSkipExamplesParams) ([]RunSkipExamplesRow, error) {
-	rows, err := q.db.Query(ctx, runSkipExamples, arg.Reasons, arg.RunID, arg.Most)
+	rows, err := q.db.Query(ctx, runSkipExamples, arg.Reasons, arg.RunID, arg.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -1028,27 +1200,6 @@ func (q *Queries) RunSkipExamples(ctx context.Context, arg RunSkipExamplesParams
 		return nil, err
 	}
 	return items, nil
-}
-
-const runSkippedReturn = `-- name: RunSkippedReturn :exec
-SELECT due_update(attempts_requeue(d.domains, ARRAY(
-    SELECT c.id FROM page_crawls AS c
-    WHERE
-        c.domain = ANY(d.domains) AND c.run_id = $1::bigint AND c.outcome = 'skipped'
-        AND c.skipped = ANY (reasons('settings changed'))
-)))
-FROM (
-    SELECT ARRAY(
-        SELECT rd.domain FROM run_domains AS rd
-        WHERE rd.run_id = $1::bigint AND (rd.skipped > 0 OR rd.skips <> '{}') ORDER BY rd.domain
-    ) AS domains
-) AS d
-`
-
-// Makes a run decide again about pages that it skipped because of their URLs.
-func (q *Queries) RunSkippedReturn(ctx context.Context, id int64) error {
-	_, err := q.db.Exec(ctx, runSkippedReturn, id)
-	return err
 }
 
 const runSkips = `-- name: RunSkips :many
@@ -1144,9 +1295,9 @@ GROUP BY registered HAVING count(*) >= $2::bigint ORDER BY domains DESC, registe
 `
 
 type RunSubdomainsParams struct {
-	RunID int64
-	Least int64
-	Max   int32
+	RunID      int64
+	MinDomains int64
+	Max        int32
 }
 
 type RunSubdomainsRow struct {
@@ -1156,7 +1307,7 @@ type RunSubdomainsRow struct {
 
 // Lists registered domains with many domains in a run.
 func (q *Queries) RunSubdomains(ctx context.Context, arg RunSubdomainsParams) ([]RunSubdomainsRow, error) {
-	rows, err := q.db.Query(ctx, runSubdomains, arg.RunID, arg.Least, arg.Max)
+	rows, err := q.db.Query(ctx, runSubdomains, arg.RunID, arg.MinDomains, arg.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -1236,79 +1387,6 @@ func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, err
 	return i, err
 }
 
-const runTroubled = `-- name: RunTroubled :many
-SELECT
-    t.name::text AS name, t.domain::text AS domain, t.state::text AS state, t.reason::text AS reason,
-    t.until::timestamptz AS until, (count(*) OVER ())::bigint AS total
-FROM (
-    SELECT
-        d.domain AS name, d.domain, d.status_reason AS reason, d.next_crawl_after AS until,
-        CASE WHEN d.status = 'pending' THEN 'deferred' ELSE d.status::text END AS state
-    FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
-    WHERE
-        rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND (
-            is_abandoned(d.status) AND d.next_crawl_after IS NOT NULL
-            OR d.status = 'pending' AND d.next_crawl_after > now()
-        )
-    UNION ALL
-    SELECT ro.origin, ro.domain, ro.reason, ro.expires_at, 'robots.txt unreachable'
-    FROM run_domains AS rd
-    INNER JOIN domains AS d ON rd.domain = d.domain
-    INNER JOIN robots AS ro ON rd.domain = ro.domain
-    WHERE
-        rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND NOT is_abandoned(d.status)
-        AND ro.verdict = 'unreachable' AND ro.expires_at > now() AND EXISTS (
-            SELECT 1 FROM page_crawls AS c INNER JOIN pages AS p ON c.page_id = p.id
-            WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND p.origin = ro.origin
-        )
-) AS t
-ORDER BY t.until, t.name LIMIT $2
-`
-
-type RunTroubledParams struct {
-	RunID int64
-	Max   int32
-}
-
-type RunTroubledRow struct {
-	Name   string
-	Domain string
-	State  string
-	Reason string
-	Until  time.Time
-	Total  int64
-}
-
-// Lists the failures that hold up pending crawls of a run: given-up or deferred domains, and
-// origins without a readable robots.txt, the soonest to be requested first. The column total
-// counts them.
-func (q *Queries) RunTroubled(ctx context.Context, arg RunTroubledParams) ([]RunTroubledRow, error) {
-	rows, err := q.db.Query(ctx, runTroubled, arg.RunID, arg.Max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []RunTroubledRow
-	for rows.Next() {
-		var i RunTroubledRow
-		if err := rows.Scan(
-			&i.Name,
-			&i.Domain,
-			&i.State,
-			&i.Reason,
-			&i.Until,
-			&i.Total,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const runUpsert = `-- name: RunUpsert :one
 INSERT INTO crawl_runs AS r (name, settings, bytes)
 VALUES ($1, $2, CASE WHEN ($2::jsonb ->> 'max_bytes')::bigint >= 0 THEN 0 END)
@@ -1365,51 +1443,6 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 	return i, err
 }
 
-const runWaits = `-- name: RunWaits :many
-SELECT d.domain, w.wait_reason::text AS wait_reason, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until
-FROM (
-    SELECT x.domain FROM domains AS x
-    INNER JOIN politeness_slots AS s ON s.key = 'domain:' || x.domain
-    WHERE x.last_crawl_run_id = $1 AND x.claimed_by IS NOT NULL AND x.claim_expires_at > now()
-    ORDER BY s.free_at LIMIT $2
-) AS d
-CROSS JOIN LATERAL domain_wait(d.domain, $1) AS w
-ORDER BY w.until, d.domain
-`
-
-type RunWaitsParams struct {
-	RunID *int64
-	Max   int32
-}
-
-type RunWaitsRow struct {
-	Domain     string
-	WaitReason string
-	Until      time.Time
-}
-
-// Lists the active domains of a run with their waits, the next to be requested first. The epoch
-// means a wait without a known end.
-func (q *Queries) RunWaits(ctx context.Context, arg RunWaitsParams) ([]RunWaitsRow, error) {
-	rows, err := q.db.Query(ctx, runWaits, arg.RunID, arg.Max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []RunWaitsRow
-	for rows.Next() {
-		var i RunWaitsRow
-		if err := rows.Scan(&i.Domain, &i.WaitReason, &i.Until); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const runWiden = `-- name: RunWiden :exec
 UPDATE crawl_runs SET widening = '{}' WHERE id = $1
 `
@@ -1420,39 +1453,6 @@ func (q *Queries) RunWiden(ctx context.Context, id int64) error {
 	return err
 }
 
-const runWidenFrom = `-- name: RunWidenFrom :one
-SELECT a.added::integer AS added FROM crawls_add(ARRAY(
-    SELECT DISTINCT ON (x.id)
-        ($1::bigint, x.id, x.domain, x.url, crawl_kind(k.key, x.kind), '', k.value, false, 0,
-        sitemap_priority(k.key, k.value, row_number() OVER (PARTITION BY f.id, k.key ORDER BY x.id)))::found_page
-    FROM jsonb_each($2::jsonb) AS k
-    CROSS JOIN unnest($3::bigint []) AS f (id)
-    CROSS JOIN LATERAL (
-        SELECT y.to_page_id, y.nofollow FROM page_links AS y
-        WHERE y.from_page_id = f.id AND y.kind = k.key AND y.gone_at IS NULL OFFSET 0
-    ) AS l
-    CROSS JOIN LATERAL (
-        SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages AS y WHERE y.id = l.to_page_id LIMIT 1
-    ) AS x
-    WHERE NOT l.nofollow AND coalesce(x.trap, 'pattern') = 'pattern'
-    ORDER BY x.id, k.key
-)) AS a
-`
-
-type RunWidenFromParams struct {
-	RunID int64
-	Links []byte
-	Pages []int64
-}
-
-// Adds the pages that some pages link to to a run, as crawl.KnownLinks allows.
-func (q *Queries) RunWidenFrom(ctx context.Context, arg RunWidenFromParams) (int32, error) {
-	row := q.db.QueryRow(ctx, runWidenFrom, arg.RunID, arg.Links, arg.Pages)
-	var added int32
-	err := row.Scan(&added)
-	return added, err
-}
-
 const runWidened = `-- name: RunWidened :exec
 UPDATE crawl_runs SET widening = $1::jsonb WHERE id = $2 AND widening = $3::jsonb
 `
@@ -1460,12 +1460,12 @@ UPDATE crawl_runs SET widening = $1::jsonb WHERE id = $2 AND widening = $3::json
 type RunWidenedParams struct {
 	Next []byte
 	ID   int64
-	Was  []byte
+	Old  []byte
 }
 
 // Stores the progress of RunWiden, unless it has restarted meanwhile. Null means done.
 func (q *Queries) RunWidened(ctx context.Context, arg RunWidenedParams) error {
-	_, err := q.db.Exec(ctx, runWidened, arg.Next, arg.ID, arg.Was)
+	_, err := q.db.Exec(ctx, runWidened, arg.Next, arg.ID, arg.Old)
 	return err
 }
 
@@ -1486,16 +1486,16 @@ SELECT run_windows($1, $2::text)
 
 type RunWindowsParams struct {
 	ID  int64
-	Was string
+	Old string
 }
 
 // Recomputes when the windows of the domains of a run open, after a change of its window.
 func (q *Queries) RunWindows(ctx context.Context, arg RunWindowsParams) error {
-	_, err := q.db.Exec(ctx, runWindows, arg.ID, arg.Was)
+	_, err := q.db.Exec(ctx, runWindows, arg.ID, arg.Old)
 	return err
 }
 
-const runWorst = `-- name: RunWorst :many
+const runWorstDomains = `-- name: RunWorstDomains :many
 SELECT
     rd.domain, rd.requests, (rd.failed + rd.timeout + rd.blocked_4xx + rd.blocked_5xx)::bigint AS failed,
     coalesce(d.avg_response_ms, 0)::integer AS response_ms
@@ -1509,13 +1509,13 @@ ORDER BY
 LIMIT $3
 `
 
-type RunWorstParams struct {
+type RunWorstDomainsParams struct {
 	RunID   int64
 	Slowest bool
 	Max     int32
 }
 
-type RunWorstRow struct {
+type RunWorstDomainsRow struct {
 	Domain     string
 	Requests   int64
 	Failed     int64
@@ -1523,15 +1523,15 @@ type RunWorstRow struct {
 }
 
 // Lists the domains of a run with the most failed requests, or with the slowest answers.
-func (q *Queries) RunWorst(ctx context.Context, arg RunWorstParams) ([]RunWorstRow, error) {
-	rows, err := q.db.Query(ctx, runWorst, arg.RunID, arg.Slowest, arg.Max)
+func (q *Queries) RunWorstDomains(ctx context.Context, arg RunWorstDomainsParams) ([]RunWorstDomainsRow, error) {
+	rows, err := q.db.Query(ctx, runWorstDomains, arg.RunID, arg.Slowest, arg.Max)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []RunWorstRow
+	var items []RunWorstDomainsRow
 	for rows.Next() {
-		var i RunWorstRow
+		var i RunWorstDomainsRow
 		if err := rows.Scan(
 			&i.Domain,
 			&i.Requests,

@@ -111,14 +111,14 @@ func (q *Queries) IndexMergeBegin(ctx context.Context, arg IndexMergeBeginParams
 	return err
 }
 
-const indexMergesEnd = `-- name: IndexMergesEnd :exec
+const indexMergesDrop = `-- name: IndexMergesDrop :exec
 WITH begun AS (DELETE FROM index_segments AS s WHERE s.id > 0 AND s.merging = $1::boolean RETURNING s.id)
 DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(ARRAY(SELECT b.id FROM begun AS b))
 `
 
 // Drops incomplete segments that merges of small or of large segments have left.
-func (q *Queries) IndexMergesEnd(ctx context.Context, large bool) error {
-	_, err := q.db.Exec(ctx, indexMergesEnd, large)
+func (q *Queries) IndexMergesDrop(ctx context.Context, large bool) error {
+	_, err := q.db.Exec(ctx, indexMergesDrop, large)
 	return err
 }
 
@@ -165,7 +165,7 @@ type IndexScanParams struct {
 	SegmentID int64
 	Kind      int16
 	After     []byte
-	Most      int32
+	Max       int32
 }
 
 type IndexScanRow struct {
@@ -179,7 +179,7 @@ func (q *Queries) IndexScan(ctx context.Context, arg IndexScanParams) ([]IndexSc
 		arg.SegmentID,
 		arg.Kind,
 		arg.After,
-		arg.Most,
+		arg.Max,
 	)
 	if err != nil {
 		return nil, err
@@ -189,6 +189,42 @@ func (q *Queries) IndexScan(ctx context.Context, arg IndexScanParams) ([]IndexSc
 	for rows.Next() {
 		var i IndexScanRow
 		if err := rows.Scan(&i.Key, &i.Data); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const indexScores = `-- name: IndexScores :many
+SELECT coalesce(k.version, 0)::bigint AS version, coalesce(k.score, 0)::real AS score
+FROM unnest($1::bigint []) WITH ORDINALITY AS x (page_id, n)
+LEFT JOIN LATERAL (
+    SELECT y.version, w.score FROM page_keywords AS y CROSS JOIN LATERAL page_scores(y.page_id, y.domain) AS w (score)
+    WHERE y.page_id = x.page_id LIMIT 1
+) AS k ON true
+ORDER BY x.n
+`
+
+type IndexScoresRow struct {
+	Version int64
+	Score   float32
+}
+
+// Returns the worth and the current version of pages; 0 means not indexed.
+func (q *Queries) IndexScores(ctx context.Context, pages []int64) ([]IndexScoresRow, error) {
+	rows, err := q.db.Query(ctx, indexScores, pages)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []IndexScoresRow
+	for rows.Next() {
+		var i IndexScoresRow
+		if err := rows.Scan(&i.Version, &i.Score); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -280,42 +316,6 @@ func (q *Queries) IndexTerms(ctx context.Context, arg IndexTermsParams) ([]Index
 	for rows.Next() {
 		var i IndexTermsRow
 		if err := rows.Scan(&i.N, &i.Data); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const indexWorths = `-- name: IndexWorths :many
-SELECT coalesce(k.version, 0)::bigint AS version, coalesce(k.worth, 0)::real AS worth
-FROM unnest($1::bigint []) WITH ORDINALITY AS x (page_id, n)
-LEFT JOIN LATERAL (
-    SELECT y.version, w.worth FROM page_keywords AS y CROSS JOIN LATERAL page_scores(y.page_id, y.domain) AS w (worth)
-    WHERE y.page_id = x.page_id LIMIT 1
-) AS k ON true
-ORDER BY x.n
-`
-
-type IndexWorthsRow struct {
-	Version int64
-	Worth   float32
-}
-
-// Returns the worth and the current version of pages; 0 means not indexed.
-func (q *Queries) IndexWorths(ctx context.Context, pages []int64) ([]IndexWorthsRow, error) {
-	rows, err := q.db.Query(ctx, indexWorths, pages)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []IndexWorthsRow
-	for rows.Next() {
-		var i IndexWorthsRow
-		if err := rows.Scan(&i.Version, &i.Worth); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

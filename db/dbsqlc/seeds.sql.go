@@ -65,6 +65,43 @@ func (q *Queries) SeedFileStored(ctx context.Context, arg SeedFileStoredParams) 
 	return entries, err
 }
 
+const seedOriginsOverHTTP = `-- name: SeedOriginsOverHTTP :many
+SELECT b.origin::text AS origin FROM unnest($1::text []) AS b (origin)
+WHERE
+    EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
+    AND EXISTS (
+        SELECT 1 FROM robots AS r
+        WHERE r.origin = b.origin AND r.read_at IS NULL AND r.unreached >= $2::integer AND r.fetched_at > now() - ms_interval($3::bigint)
+    )
+`
+
+type SeedOriginsOverHTTPParams struct {
+	Origins  []string
+	Tries    int32
+	RecentMs int64
+}
+
+// Returns the https origins that failed lately and were never read, while their http origin was.
+func (q *Queries) SeedOriginsOverHTTP(ctx context.Context, arg SeedOriginsOverHTTPParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, seedOriginsOverHTTP, arg.Origins, arg.Tries, arg.RecentMs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var origin string
+		if err := rows.Scan(&origin); err != nil {
+			return nil, err
+		}
+		items = append(items, origin)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const seedsAdd = `-- name: SeedsAdd :one
 SELECT s.added::integer AS added, s.listed::integer AS listed FROM seeds_add($1::bigint, $2::text, $3::jsonb) AS s
 `
@@ -85,93 +122,6 @@ func (q *Queries) SeedsAdd(ctx context.Context, arg SeedsAddParams) (SeedsAddRow
 	var i SeedsAddRow
 	err := row.Scan(&i.Added, &i.Listed)
 	return i, err
-}
-
-const seedsByHTTP = `-- name: SeedsByHTTP :many
-SELECT b.origin::text AS origin FROM unnest($1::text []) AS b (origin)
-WHERE
-    EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
-    AND EXISTS (
-        SELECT 1 FROM robots AS r
-        WHERE r.origin = b.origin AND r.read_at IS NULL AND r.unreached >= $2::integer AND r.fetched_at > now() - ms_interval($3::bigint)
-    )
-`
-
-type SeedsByHTTPParams struct {
-	Origins  []string
-	Tries    int32
-	LatelyMs int64
-}
-
-// Returns the https origins that failed lately and were never read, while their http origin was.
-func (q *Queries) SeedsByHTTP(ctx context.Context, arg SeedsByHTTPParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, seedsByHTTP, arg.Origins, arg.Tries, arg.LatelyMs)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var origin string
-		if err := rows.Scan(&origin); err != nil {
-			return nil, err
-		}
-		items = append(items, origin)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const seedsOpen = `-- name: SeedsOpen :many
-SELECT c.id, c.domain, now()::timestamptz AS now, (crawl_facts(ARRAY[c.id]))[1]::jsonb AS facts
-FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
-WHERE
-    c.run_id = $1 AND c.id > $2 AND c.outcome IS NULL AND c.locked_at IS NULL
-    AND c.depth = 0 AND c.previous_id IS NULL AND NOT c.prerequisite AND d.status <> 'blocked'
-    AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
-ORDER BY c.id LIMIT $3
-`
-
-type SeedsOpenParams struct {
-	RunID int64
-	After int64
-	Max   int32
-}
-
-type SeedsOpenRow struct {
-	ID     int64
-	Domain string
-	Now    time.Time
-	Facts  []byte
-}
-
-// Returns the seeds of a run without an attempt, as crawl.CrawlFacts, on domains without a
-// workflow.
-func (q *Queries) SeedsOpen(ctx context.Context, arg SeedsOpenParams) ([]SeedsOpenRow, error) {
-	rows, err := q.db.Query(ctx, seedsOpen, arg.RunID, arg.After, arg.Max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []SeedsOpenRow
-	for rows.Next() {
-		var i SeedsOpenRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Domain,
-			&i.Now,
-			&i.Facts,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 type SeedsStageParams struct {
@@ -203,6 +153,56 @@ func (q *Queries) SeedsStaged(ctx context.Context, arg SeedsStagedParams) ([]See
 	for rows.Next() {
 		var i SeedsStagedRow
 		if err := rows.Scan(&i.ID, &i.Url); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const seedsUnattempted = `-- name: SeedsUnattempted :many
+SELECT c.id, c.domain, now()::timestamptz AS now, (crawl_facts(ARRAY[c.id]))[1]::jsonb AS facts
+FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
+WHERE
+    c.run_id = $1 AND c.id > $2 AND c.outcome IS NULL AND c.locked_at IS NULL
+    AND c.depth = 0 AND c.previous_id IS NULL AND NOT c.prerequisite AND d.status <> 'blocked'
+    AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
+ORDER BY c.id LIMIT $3
+`
+
+type SeedsUnattemptedParams struct {
+	RunID int64
+	After int64
+	Max   int32
+}
+
+type SeedsUnattemptedRow struct {
+	ID     int64
+	Domain string
+	Now    time.Time
+	Facts  []byte
+}
+
+// Returns the seeds of a run without an attempt, as crawl.CrawlFacts, on domains without a
+// workflow.
+func (q *Queries) SeedsUnattempted(ctx context.Context, arg SeedsUnattemptedParams) ([]SeedsUnattemptedRow, error) {
+	rows, err := q.db.Query(ctx, seedsUnattempted, arg.RunID, arg.After, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SeedsUnattemptedRow
+	for rows.Next() {
+		var i SeedsUnattemptedRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Domain,
+			&i.Now,
+			&i.Facts,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

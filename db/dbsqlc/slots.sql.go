@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const slotsRestored = `-- name: SlotsRestored :one
+const slotsCloseAfterRestore = `-- name: SlotsCloseAfterRestore :one
 WITH strictest AS MATERIALIZED (
     SELECT
         clock_timestamp() AS t,
@@ -54,7 +54,7 @@ WITH strictest AS MATERIALIZED (
 SELECT (SELECT count(*) FROM closed)::bigint AS closed, (SELECT n.t + n.delay FROM strictest AS n)::timestamptz AS opens
 `
 
-type SlotsRestoredRow struct {
+type SlotsCloseAfterRestoreRow struct {
 	Closed int64
 	Opens  time.Time
 }
@@ -65,9 +65,9 @@ type SlotsRestoredRow struct {
 // was closed anyway. The delay is the strictest one of the runs, of a person, of robots.txt and of
 // the last requests. A Retry-After counts up to the age of the backup, because it is in the backup
 // or began after it. Domains without a slot get one.
-func (q *Queries) SlotsRestored(ctx context.Context, ageMs int64) (SlotsRestoredRow, error) {
-	row := q.db.QueryRow(ctx, slotsRestored, ageMs)
-	var i SlotsRestoredRow
+func (q *Queries) SlotsCloseAfterRestore(ctx context.Context, ageMs int64) (SlotsCloseAfterRestoreRow, error) {
+	row := q.db.QueryRow(ctx, slotsCloseAfterRestore, ageMs)
+	var i SlotsCloseAfterRestoreRow
 	err := row.Scan(&i.Closed, &i.Opens)
 	return i, err
 }

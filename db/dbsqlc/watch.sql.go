@@ -178,7 +178,7 @@ func (q *Queries) WatchFrontier(ctx context.Context, bound int64) (WatchFrontier
 }
 
 const watchGaps = `-- name: WatchGaps :many
-WITH asked AS MATERIALIZED (
+WITH requests AS MATERIALIZED (
     SELECT
         r.id, r.domain, r.ip, r.subnet, r.registered, r.lost, r.completed_at, r.started_at, r.due_at, r.delay_ms, r.ip_delay_ms,
         r.subnet_delay_ms, r.registered_delay_ms
@@ -198,7 +198,7 @@ WITH asked AS MATERIALIZED (
 ), pairs AS (
     SELECT k.kind, r.lost, k.delay_ms, r.completed_at AS ended_at,
         lead(r.started_at) OVER w AS next_at, lead(r.due_at) OVER w AS next_due, lead(r.completed_at) OVER w AS next_ended
-    FROM asked AS r
+    FROM requests AS r
     CROSS JOIN LATERAL (
         SELECT
             unnest(ARRAY['domain', 'address', 'subnet', 'registered']) AS kind,
@@ -220,7 +220,7 @@ WITH asked AS MATERIALIZED (
 SELECT
     l.kind::text AS kind, width_bucket(l.late, $1::double precision [])::integer AS bucket,
     count(*)::bigint AS gaps, (count(*) FILTER (WHERE l.late < 0))::bigint AS violations,
-    coalesce(sum(greatest(l.late, 0)), 0)::double precision AS late_seconds, greatest(max(l.late), 0)::double precision AS latest_seconds
+    coalesce(sum(greatest(l.late, 0)), 0)::double precision AS late_seconds, greatest(max(l.late), 0)::double precision AS max_late_seconds
 FROM late AS l GROUP BY 1, 2 ORDER BY 1, 2
 `
 
@@ -231,12 +231,12 @@ type WatchGapsParams struct {
 }
 
 type WatchGapsRow struct {
-	Kind          string
-	Bucket        int32
-	Gaps          int64
-	Violations    int64
-	LateSeconds   float64
-	LatestSeconds float64
+	Kind           string
+	Bucket         int32
+	Gaps           int64
+	Violations     int64
+	LateSeconds    float64
+	MaxLateSeconds float64
 }
 
 // Counts the gaps that ended in a span. kind is domain, address, subnet or registered. The
@@ -258,7 +258,7 @@ func (q *Queries) WatchGaps(ctx context.Context, arg WatchGapsParams) ([]WatchGa
 			&i.Gaps,
 			&i.Violations,
 			&i.LateSeconds,
-			&i.LatestSeconds,
+			&i.MaxLateSeconds,
 		); err != nil {
 			return nil, err
 		}

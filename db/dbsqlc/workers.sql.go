@@ -91,39 +91,39 @@ const workerList = `-- name: WorkerList :many
 SELECT
     w.id, w.identity, w.host, w.version, w.build_id, w.role, w.most, w.started_at, w.seen_at, w.stopped_at, w.lost,
     w.in_flight, w.wanted, w.share, w.held, coalesce(w.share_until > now(), false)::boolean AS leased,
-    coalesce(w.counts_until > now(), false)::boolean AS counts, now()::timestamptz AS now
+    coalesce(w.counts_until > now(), false)::boolean AS counts_against_limit, now()::timestamptz AS now
 FROM workers AS w WHERE w.stopped_at IS NULL OR $1::boolean ORDER BY w.id DESC LIMIT $2
 `
 
 type WorkerListParams struct {
-	Gone bool
-	Max  int32
+	IncludeStopped bool
+	Max            int32
 }
 
 type WorkerListRow struct {
-	ID        int32
-	Identity  string
-	Host      string
-	Version   string
-	BuildID   string
-	Role      string
-	Most      int32
-	StartedAt time.Time
-	SeenAt    time.Time
-	StoppedAt *time.Time
-	Lost      bool
-	InFlight  int32
-	Wanted    int32
-	Share     int32
-	Held      int32
-	Leased    bool
-	Counts    bool
-	Now       time.Time
+	ID                 int32
+	Identity           string
+	Host               string
+	Version            string
+	BuildID            string
+	Role               string
+	Most               int32
+	StartedAt          time.Time
+	SeenAt             time.Time
+	StoppedAt          *time.Time
+	Lost               bool
+	InFlight           int32
+	Wanted             int32
+	Share              int32
+	Held               int32
+	Leased             bool
+	CountsAgainstLimit bool
+	Now                time.Time
 }
 
-// Lists running workers, and with gone also the others, the latest first.
+// Lists running workers, and with include_stopped also the others, the latest first.
 func (q *Queries) WorkerList(ctx context.Context, arg WorkerListParams) ([]WorkerListRow, error) {
-	rows, err := q.db.Query(ctx, workerList, arg.Gone, arg.Max)
+	rows, err := q.db.Query(ctx, workerList, arg.IncludeStopped, arg.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (q *Queries) WorkerList(ctx context.Context, arg WorkerListParams) ([]Worke
 			&i.Share,
 			&i.Held,
 			&i.Leased,
-			&i.Counts,
+			&i.CountsAgainstLimit,
 			&i.Now,
 		); err != nil {
 			return nil, err
@@ -168,11 +168,11 @@ FROM worker_renew($1, $2, $3, $4, $5)
 `
 
 type WorkerRenewParams struct {
-	ID       int32
-	Asked    int64
-	InFlight int32
-	Held     int32
-	Wanted   int32
+	ID           int32
+	RenewalCount int64
+	InFlight     int32
+	PermitsHeld  int32
+	Demand       int32
 }
 
 type WorkerRenewRow struct {
@@ -184,10 +184,10 @@ type WorkerRenewRow struct {
 func (q *Queries) WorkerRenew(ctx context.Context, arg WorkerRenewParams) (WorkerRenewRow, error) {
 	row := q.db.QueryRow(ctx, workerRenew,
 		arg.ID,
-		arg.Asked,
+		arg.RenewalCount,
 		arg.InFlight,
-		arg.Held,
-		arg.Wanted,
+		arg.PermitsHeld,
+		arg.Demand,
 	)
 	var i WorkerRenewRow
 	err := row.Scan(&i.Share, &i.LeaseMs, &i.MaxFetches)
@@ -205,13 +205,13 @@ RETURNING id
 `
 
 type WorkerStartParams struct {
-	Identity string
-	Host     string
-	Version  string
-	BuildID  string
-	Role     string
-	Most     int32
-	SpanMs   int64
+	Identity     string
+	Host         string
+	Version      string
+	BuildID      string
+	Role         string
+	MaxFetches   int32
+	MaxRequestMs int64
 }
 
 // Stores the start of a worker, and closes the rows of dead workers, which have no share.
@@ -222,8 +222,8 @@ func (q *Queries) WorkerStart(ctx context.Context, arg WorkerStartParams) (int32
 		arg.Version,
 		arg.BuildID,
 		arg.Role,
-		arg.Most,
-		arg.SpanMs,
+		arg.MaxFetches,
+		arg.MaxRequestMs,
 	)
 	var id int32
 	err := row.Scan(&id)

@@ -26,7 +26,7 @@ CREATE OR REPLACE TRIGGER page_crawls_change BEFORE UPDATE ON page_crawls
 FOR EACH ROW EXECUTE FUNCTION page_crawls_change();
 CREATE OR REPLACE TRIGGER page_crawls_kept BEFORE TRUNCATE ON page_crawls
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
--- Only CrawlsMove deletes rows, which a file contains.
+-- Only AttemptsDeleteMoved deletes rows, which a file contains.
 CREATE OR REPLACE TRIGGER page_crawls_moved BEFORE DELETE ON page_crawls FOR EACH ROW
 WHEN (OLD.outcome IS NULL OR current_setting('mosey.allow_delete', true) IS DISTINCT FROM 'crawls') EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER workers_kept BEFORE DELETE OR TRUNCATE ON workers

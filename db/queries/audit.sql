@@ -2,7 +2,7 @@
 -- at an unknown instant and is only counted.
 
 -- name: AuditDomainGaps :one
-WITH asked AS (
+WITH requests AS (
     SELECT
         r.delay_ms, r.retry_after_ms, r.lost,
         (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY r.domain ORDER BY r.started_at, r.id) - r.ended_at)
@@ -23,10 +23,10 @@ SELECT
     coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms) FILTER (WHERE NOT lost), 0)::double precision AS gap_p99,
     coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms - delay_ms) FILTER (WHERE NOT lost), 0)::double precision AS over_p50,
     coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms - delay_ms) FILTER (WHERE NOT lost), 0)::double precision AS over_p99
-FROM asked;
+FROM requests;
 
 -- name: AuditDomainViolations :many
-WITH asked AS (
+WITH requests AS (
     SELECT
         r.domain, r.lost, r.ended_at, coalesce(r.delay_reason, '')::text AS delay_reason,
         greatest(r.delay_ms, coalesce(r.retry_after_ms, 0))::bigint AS delay_ms,
@@ -38,13 +38,13 @@ WITH asked AS (
 SELECT
     domain, delay_ms, delay_reason, coalesce(next_at, 'epoch')::timestamptz AS next_at,
     (extract(EPOCH FROM next_at - ended_at) * 1000)::double precision AS gap_ms
-FROM asked
+FROM requests
 WHERE NOT lost AND extract(EPOCH FROM next_at - ended_at) * 1000 < delay_ms
 ORDER BY next_at LIMIT @max;
 
 -- Does the same for keys that domains share. kind is ip, subnet or registered.
 -- name: AuditSharedGaps :one
-WITH asked AS (
+WITH requests AS (
     SELECT
         d.delay_ms,
         (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) - r.ended_at)
@@ -68,10 +68,10 @@ SELECT
     coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms), 0)::double precision AS gap_p99,
     coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms - delay_ms), 0)::double precision AS over_p50,
     coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms - delay_ms), 0)::double precision AS over_p99
-FROM asked;
+FROM requests;
 
 -- name: AuditSharedViolations :many
-WITH asked AS (
+WITH requests AS (
     SELECT
         d.key, r.ended_at, d.delay_ms,
         lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) AS next_at
@@ -89,7 +89,7 @@ SELECT
     coalesce(key, '')::text AS key, coalesce(delay_ms, 0)::bigint AS delay_ms,
     coalesce(next_at, 'epoch')::timestamptz AS next_at,
     (extract(EPOCH FROM next_at - ended_at) * 1000)::double precision AS gap_ms
-FROM asked
+FROM requests
 WHERE extract(EPOCH FROM next_at - ended_at) * 1000 < delay_ms
 ORDER BY next_at LIMIT @max;
 
@@ -97,7 +97,7 @@ ORDER BY next_at LIMIT @max;
 -- name: AuditPages :many
 SELECT
     c.id, (c.completed_at - ms_interval(c.duration_ms::bigint))::timestamptz AS started_at, c.url, p.origin,
-    coalesce(c.robots_version, 0)::bigint AS fetched, coalesce(h.version, 0)::bigint AS version,
+    coalesce(c.robots_version, 0)::bigint AS robots_version, coalesce(h.version, 0)::bigint AS version,
     coalesce(h.agent, '')::text AS agent, coalesce(h.verdict::text, '')::text AS verdict
 FROM page_crawls AS c
 INNER JOIN pages AS p ON c.page_id = p.id

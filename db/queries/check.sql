@@ -6,9 +6,9 @@ SELECT d.id, d.domain FROM domains AS d WHERE d.id > @after::bigint ORDER BY d.i
 
 -- Finds domains that are due earlier for a run than their rows state.
 -- name: CheckDue :many
-SELECT x.run_id::bigint AS run_id, x.domain::text AS domain, coalesce(x.noted::text, 'never')::text AS noted, x.due::text AS due
+SELECT x.run_id::bigint AS run_id, x.domain::text AS domain, coalesce(x.stored::text, 'never')::text AS stored, x.due::text AS due
 FROM (
-    SELECT rd.run_id, rd.domain, rd.next_due_at AS noted, u.at AS due
+    SELECT rd.run_id, rd.domain, rd.next_due_at AS stored, u.at AS due
     FROM unnest(domains_due(@domains::text [], true)) AS u (run_id, domain, at)
     INNER JOIN run_domains AS rd ON rd.run_id = u.run_id AND rd.domain = u.domain
     WHERE u.at IS NOT NULL AND (rd.next_due_at IS NULL OR rd.next_due_at > greatest(u.at, clock_timestamp()) + interval '1 second')
@@ -20,7 +20,7 @@ SELECT due_update(@domains::text []);
 -- Finds domains whose totals in a run differ from the sums of their rows, as totals_add counts
 -- them.
 -- name: CheckTotals :many
-SELECT r.run_id::bigint AS run_id, r.domain::text AS domain, r.totals::text AS noted, r.rows::text AS counted FROM run_totals(@domains::text []) AS r
+SELECT r.run_id::bigint AS run_id, r.domain::text AS domain, r.totals::text AS stored, r.rows::text AS counted FROM run_totals(@domains::text []) AS r
 WHERE r.totals <> r.rows;
 
 -- Finds pages to visit again that have neither a time for the next visit nor a pending visit.
@@ -28,7 +28,7 @@ WHERE r.totals <> r.rows;
 SELECT p.id, p.domain, p.url FROM revisits AS v
 INNER JOIN pages AS p ON v.page_id = p.id INNER JOIN crawl_runs AS r ON v.run_id = r.id
 WHERE
-    v.page_id > @after::bigint AND v.page_id <= @upto::bigint AND v.due_at IS NULL
+    v.page_id > @after::bigint AND v.page_id <= @up_to_id::bigint AND v.due_at IS NULL
     AND r.settings ->> 'when_done' = 'recrawl' AND r.status <> 'done'
     AND NOT EXISTS (
         SELECT 1 FROM page_crawls AS c
@@ -39,7 +39,7 @@ ORDER BY p.id;
 -- name: RepairRevisits :execrows
 UPDATE revisits AS v SET due_at = clock_timestamp() FROM crawl_runs AS r
 WHERE
-    v.page_id > @after::bigint AND v.page_id <= @upto::bigint AND v.due_at IS NULL AND r.id = v.run_id
+    v.page_id > @after::bigint AND v.page_id <= @up_to_id::bigint AND v.due_at IS NULL AND r.id = v.run_id
     AND r.settings ->> 'when_done' = 'recrawl' AND r.status <> 'done'
     AND NOT EXISTS (
         SELECT 1 FROM page_crawls AS c
@@ -99,7 +99,7 @@ FROM politeness_slots AS s WHERE s.key = 'domain:' || @domain::text FOR UPDATE;
 -- name: RepairOpen :exec
 SELECT crawl_reap('crawl:' || @id::bigint);
 
--- name: SlotForget :exec
+-- name: SlotClearHolder :exec
 UPDATE politeness_slots SET holder = NULL WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @id::bigint;
 
 -- Finds pages without terms that an extractor has read and that a search may find. A page that
@@ -107,7 +107,7 @@ UPDATE politeness_slots SET holder = NULL WHERE key = 'domain:' || @domain::text
 -- name: CheckKeywords :many
 SELECT p.id, p.url FROM pages AS p
 WHERE
-    p.id > @after::bigint AND p.id <= @upto::bigint AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
+    p.id > @after::bigint AND p.id <= @up_to_id::bigint AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
     AND p.extractor = @extractor::smallint AND NOT p.noindex AND p.usage IS NULL AND p.content_hash IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM page_keywords AS k WHERE k.page_id = p.id)
 ORDER BY p.id;
@@ -127,7 +127,7 @@ SELECT
 -- name: CheckReferences :many
 SELECT c.id, c.url FROM page_crawls AS c
 WHERE
-    c.id > @after::bigint AND c.id <= @upto::bigint AND (
+    c.id > @after::bigint AND c.id <= @up_to_id::bigint AND (
         NOT EXISTS (SELECT 1 FROM pages AS p WHERE p.id = c.page_id)
         OR NOT EXISTS (SELECT 1 FROM crawl_runs AS r WHERE r.id = c.run_id)
     )

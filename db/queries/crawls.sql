@@ -52,7 +52,7 @@ SELECT
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM attempts_record(@attempts::jsonb, @hurried::boolean) AS r;
+FROM attempts_record(@attempts::jsonb, @short_lock_timeout::boolean) AS r;
 
 -- Releases the slots that requests shared with other domains, each after its delay. It precedes
 -- the recording of the attempts, so that neighbors on an address do not wait for it. Each result
@@ -77,14 +77,14 @@ WITH ended AS MATERIALIZED (
 )
 SELECT e.n::integer AS n, e.at::timestamptz AS ended_at FROM ended AS e;
 
--- name: CrawlKeep :exec
+-- name: AttemptExtendLease :exec
 UPDATE politeness_slots SET free_at = greatest(free_at, clock_timestamp() + ms_interval(@hold_ms::bigint))
 WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @crawl_id::bigint;
 
--- name: CrawlAbandon :exec
+-- name: AttemptUndo :exec
 SELECT attempt_undo(
-    @crawl_id::bigint, @domain::text, @shared::text [], @why::text, @delay_ms::bigint, @shared_delay_ms::bigint [],
-    @spared::boolean, sqlc.narg('robots_version')::bigint
+    @crawl_id::bigint, @domain::text, @shared::text [], @error::text, @delay_ms::bigint, @shared_delay_ms::bigint [],
+    @unreachable::boolean, sqlc.narg('robots_version')::bigint
 );
 
 -- Defers the pending crawls of an origin.

@@ -2,14 +2,14 @@
 SELECT domains_claim(@run_id::bigint, @max::integer, ms_interval(@claim_ms::bigint))::text [] AS domains;
 
 -- Stores whether due domains of a run wait for active ones (is_full), which then make room.
--- name: RunCrowd :exec
+-- name: RunSetHasWaitingDomains :exec
 UPDATE crawl_runs AS r SET crowded = NOT r.crowded
-WHERE r.id = @run_id::bigint AND r.crowded <> (@is_full::boolean AND run_due_count(@run_id::bigint, 1) > 0);
+WHERE r.id = @run_id::bigint AND r.crowded <> (@at_capacity::boolean AND run_due_count(@run_id::bigint, 1) > 0);
 
 -- name: DomainsPrioritize :exec
-SELECT domains_prioritize(ARRAY(SELECT d.domain FROM domains AS d WHERE d.id > @after::bigint AND d.id <= @upto::bigint));
+SELECT domains_prioritize(ARRAY(SELECT d.domain FROM domains AS d WHERE d.id > @after::bigint AND d.id <= @up_to_id::bigint));
 
--- name: DomainsLast :one
+-- name: DomainsMaxID :one
 SELECT coalesce(max(id), 0)::bigint AS last FROM domains;
 
 -- Extends a claim over a wait.
@@ -22,12 +22,12 @@ WHERE domain = @domain AND claimed_by IS NOT NULL;
 SELECT domain FROM domains WHERE domain = @domain FOR UPDATE;
 
 -- Releases the claim on a domain, whose row the caller has locked before it read the facts. The
--- domain is deferred until deferred, and its windows are closed until opens; null means neither.
--- In the runs in yields the domain makes room for waiting domains. Each such turn counts once.
+-- domain is deferred until deferred, and its windows are closed until window_opens_at; null means
+-- neither. In the runs in yielding_run_ids it makes room for others. Each such turn counts once.
 -- name: DomainFinish :exec
 WITH given_back AS (
     UPDATE domains AS d SET
-        claimed_by = NULL, claim_expires_at = NULL, opens_at = sqlc.narg('opens')::timestamptz,
+        claimed_by = NULL, claim_expires_at = NULL, opens_at = sqlc.narg('window_opens_at')::timestamptz,
         status = CASE
             WHEN d.status NOT IN ('pending', 'active') THEN d.status
             WHEN EXISTS (SELECT 1 FROM page_crawls AS c WHERE c.domain = d.domain AND c.outcome IS NULL)
@@ -45,14 +45,14 @@ WITH given_back AS (
     RETURNING d.domain
 ), yielded AS (
     UPDATE run_domains AS rd SET turns = rd.turns + 1, turn_started = NULL
-    WHERE rd.domain = @domain::text AND rd.run_id = ANY(@yields::bigint []) AND rd.turn_started IS NOT NULL
+    WHERE rd.domain = @domain::text AND rd.run_id = ANY(@yielding_run_ids::bigint []) AND rd.turn_started IS NOT NULL
     RETURNING rd.domain
 )
 SELECT due_update(ARRAY(SELECT g.domain FROM given_back AS g UNION SELECT y.domain FROM yielded AS y));
 
 -- Defers a domain if this process may not request its addresses, because their network was not
 -- allowed. Nothing of the domain is closed, and its robots.txt stays.
--- name: DomainRefuse :exec
+-- name: DomainDeferRefused :exec
 WITH refused AS (
     UPDATE domains AS d SET
         next_crawl_after = now() + ms_interval(@wait_ms::bigint), status_reason = @reason::text,
@@ -63,7 +63,7 @@ WITH refused AS (
 SELECT due_update(ARRAY(SELECT r.domain FROM refused AS r));
 
 -- Lifts the deferral of domains whose refused address is allowed now, and returns their number.
--- name: DomainsPermit :one
+-- name: DomainsLiftRefusal :one
 WITH lifted AS (
     UPDATE domains AS d SET
         refused_ip = NULL, refused_since = NULL,
@@ -91,7 +91,7 @@ INSERT INTO domains (domain) VALUES (@domain) ON CONFLICT (domain) DO NOTHING;
 -- name: DomainBlock :exec
 UPDATE domains SET status = 'blocked', status_reason = @reason, next_crawl_after = NULL WHERE domain = @domain;
 
--- name: ControlDecided :one
+-- name: ControlDecisionExists :one
 SELECT EXISTS (SELECT 1 FROM domain_controls WHERE domain = @domain AND decision = @decision::text);
 
 -- name: ControlAdd :exec
@@ -102,7 +102,7 @@ VALUES (@domain, @kind, @value, @reason, @set_by, @until, nullif(@decision::text
 UPDATE domain_controls SET lifted_at = now(), lifted_by = @by::text
 WHERE domain = @domain AND kind = ANY(@kinds::text []) AND lifted_at IS NULL;
 
--- name: TroublesLift :one
+-- name: FailuresClear :one
 SELECT cardinality(failures_clear(@domains::text []))::bigint AS lifted;
 
 -- name: DomainsWake :exec
@@ -269,10 +269,10 @@ SELECT x.released FROM (
 ) AS x;
 
 -- name: DomainsAfter :many
-SELECT id, domain FROM domains WHERE id > @after::bigint ORDER BY id LIMIT @most;
+SELECT id, domain FROM domains WHERE id > @after::bigint ORDER BY id LIMIT @max;
 
 -- Stores the registered domain of each domain; a registered domain is its own.
--- name: DomainsGroup :exec
+-- name: DomainsSetRegistered :exec
 WITH given AS (
     SELECT u.domain, nullif(u.registered, u.domain) AS registered
     FROM (SELECT unnest(@domains::text []) AS domain, unnest(@registered::text []) AS registered) AS u

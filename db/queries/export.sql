@@ -75,7 +75,7 @@ WHERE
 
 -- Deletes attempts that a file contains, and counts them with their domains. Attempts that
 -- something needs again stay, for example after a restore. The caller sets mosey.allow_delete.
--- name: CrawlsMove :one
+-- name: AttemptsDeleteMoved :one
 WITH gone AS (
     DELETE FROM page_crawls AS c
     WHERE

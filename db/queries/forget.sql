@@ -1,21 +1,21 @@
 -- The erasure by mosey block --forget, and the people who requested it.
 
 -- A second request before the end resumes the erasure.
--- name: ForgetAsk :exec
+-- name: ErasureRequest :exec
 INSERT INTO forgotten AS f (domain, asked_by, reason) VALUES (@domain, @asked_by, @reason)
 ON CONFLICT (domain) DO UPDATE SET
     asked_at = CASE WHEN f.done_at IS NULL THEN f.asked_at ELSE now() END,
     asked_by = excluded.asked_by, reason = excluded.reason, done_at = NULL;
 
--- name: ForgetDone :exec
+-- name: ErasureComplete :exec
 UPDATE forgotten SET done_at = clock_timestamp() WHERE domain = @domain AND done_at IS NULL;
 
--- name: ForgottenGet :one
+-- name: ErasureGet :one
 SELECT * FROM forgotten WHERE domain = @domain;
 
 -- Lists domains that may still have texts.
--- name: ForgottenOpen :many
-SELECT * FROM forgotten WHERE done_at IS NULL ORDER BY domain LIMIT @most;
+-- name: ErasuresPending :many
+SELECT * FROM forgotten WHERE done_at IS NULL ORDER BY domain LIMIT @max;
 
 -- Returns the end of the lease of a request to a domain, and of its claim; the epoch means none
 -- held.
@@ -31,18 +31,18 @@ SELECT
 
 -- Returns the next pages of a domain, in the order of their URLs.
 -- name: ForgetNext :many
-SELECT p.id, p.url FROM pages AS p WHERE p.domain = @domain AND p.url > @after ORDER BY p.domain, p.url LIMIT @most;
+SELECT p.id, p.url FROM pages AS p WHERE p.domain = @domain AND p.url > @after ORDER BY p.domain, p.url LIMIT @max;
 
 -- name: ForgetPages :one
 SELECT pages_forget(@pages::bigint [])::bigint AS changed;
 
 -- Returns the images on other hosts that pages name, by the ids of their own pages.
--- name: ForgetNamed :many
+-- name: ForgetForeignImages :many
 SELECT DISTINCT i.page_id FROM provenance AS o INNER JOIN images AS i ON o.image_id = i.id
 WHERE o.page_id = ANY(@pages::bigint []) AND i.domain <> @domain;
 
 -- Returns the given images that no page of another domain names now.
--- name: ForgetAlone :many
+-- name: ForgetUnsharedImages :many
 SELECT i.page_id FROM images AS i
 WHERE
     i.page_id = ANY(@pages::bigint []) AND NOT EXISTS (
@@ -73,8 +73,8 @@ SELECT images_forget(@pages::bigint [])::bigint AS changed;
 -- name: ForgetContentsAfter :many
 SELECT
     c.sha256_hash, (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)::boolean AS stored,
-    EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash) AS had
-FROM image_contents AS c WHERE c.sha256_hash > @after ORDER BY c.sha256_hash LIMIT @most;
+    EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash) AS is_used
+FROM image_contents AS c WHERE c.sha256_hash > @after ORDER BY c.sha256_hash LIMIT @max;
 
 -- name: ForgetContentsDrop :one
 SELECT image_contents_drop(@hashes::text [])::bigint AS dropped;
@@ -90,7 +90,7 @@ FROM unnest(@pages::bigint []) AS u (page_id) CROSS JOIN LATERAL (
 ORDER BY c.id;
 
 -- Returns linked pages of other domains that a search finds by the texts of links.
--- name: ForgetCalled :many
+-- name: ForgetAnchoredPages :many
 SELECT DISTINCT k.page_id FROM page_links AS l INNER JOIN page_keywords AS k ON l.to_page_id = k.page_id
 WHERE l.from_page_id = ANY(@pages::bigint []) AND k.domain <> @domain AND k.anchors IS NOT NULL
 ORDER BY k.page_id;
@@ -115,7 +115,7 @@ WHERE (SELECT x.domain FROM pages AS x WHERE x.id = u.page_id LIMIT 1) = @domain
 -- and the number of changed patterns.
 -- name: ForgetPatterns :one
 WITH next AS (
-    SELECT u.pattern FROM url_patterns AS u WHERE u.domain = @domain AND u.pattern > @after ORDER BY u.domain, u.pattern LIMIT @most
+    SELECT u.pattern FROM url_patterns AS u WHERE u.domain = @domain AND u.pattern > @after ORDER BY u.domain, u.pattern LIMIT @max
 ), forgotten AS (
     UPDATE url_patterns AS u SET
         seen = 0, duplicates = 0, copies = 0, shared = NULL, fingerprints = NULL, updated_at = clock_timestamp()

@@ -31,7 +31,7 @@ SELECT
 FROM domain_controls AS c WHERE c.domain = @domain ORDER BY c.set_at DESC, c.id DESC LIMIT @max;
 
 -- Lists the fetches of the robots.txt files of a domain, the latest first, of each origin.
--- name: RobotsOfDomainEver :many
+-- name: RobotsHistoryOfDomain :many
 SELECT
     h.origin, h.version, h.verdict, h.fetched_at, h.rules_hash
 FROM robots AS r CROSS JOIN LATERAL (

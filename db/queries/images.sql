@@ -57,7 +57,7 @@ WHERE c.sha256_hash = coalesce(
 );
 
 -- Lists contents that look similar, the most similar first, each with an image that has it.
--- name: ImagesNear :many
+-- name: ImagesSimilar :many
 SELECT n.distance::integer AS distance, n.sha256_hash::text AS sha256_hash, i.page_id::bigint AS page_id, i.images::bigint AS images
 FROM images_near(@phash::bigint, sqlc.narg('dhash')::bigint, @distance::integer) AS n CROSS JOIN LATERAL (
     SELECT min(x.page_id) AS page_id, count(*) AS images FROM (
@@ -76,7 +76,7 @@ FROM images AS i WHERE i.sha256_hash IS NOT NULL
 GROUP BY i.sha256_hash HAVING count(*) > 1 ORDER BY images DESC, i.sha256_hash LIMIT @max;
 
 -- Lists different contents that look the same, such as a picture in several sizes, most first.
--- name: ImageLookalikes :many
+-- name: ImageSimilarContents :many
 SELECT
     c.phash::bigint AS phash, count(DISTINCT c.sha256_hash)::bigint AS contents, count(*)::bigint AS images,
     (array_agg(i.url ORDER BY c.width DESC, i.id))[1:@shown::integer]::text [] AS urls
@@ -97,20 +97,20 @@ SELECT sha256_hash FROM image_contents
 WHERE sha256_hash > @after::text AND stored_at < @before::timestamptz ORDER BY sha256_hash LIMIT @max;
 
 -- Stores that the object store lacks the bytes of contents, so that they are fetched again.
--- name: ImagesLost :exec
-UPDATE image_contents SET stored_at = NULL, thumbnail_at = CASE WHEN NOT @all_of_it::boolean THEN thumbnail_at END
+-- name: ImagesMarkMissing :exec
+UPDATE image_contents SET stored_at = NULL, thumbnail_at = CASE WHEN NOT @with_thumbnails::boolean THEN thumbnail_at END
 WHERE sha256_hash = ANY(@hashes::text []) AND (stored_at IS NOT NULL OR thumbnail_at IS NOT NULL);
 
 -- Does the same for the given contents that no image has, so that a worker that needs one stores
 -- it.
--- name: ImagesLostUnused :exec
+-- name: ImagesMarkUnusedMissing :exec
 UPDATE image_contents AS c SET stored_at = NULL, thumbnail_at = NULL
 WHERE
     c.sha256_hash = ANY(@hashes::text []) AND (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)
     AND NOT EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash);
 
 -- Returns the time by the clock of stored_at.
--- name: ImagesClock :one
+-- name: DatabaseNow :one
 SELECT clock_timestamp()::timestamptz AS now;
 
 -- name: ExportImageKeys :many

@@ -1,11 +1,11 @@
 -- Locks waiting pages in their order until the transaction ends, up to a number of pages and of
 -- bytes of terms.
--- name: KeywordsTake :many
+-- name: KeywordsLockPending :many
 SELECT s.page_id::bigint AS page_id FROM (
     SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
     FROM (
         SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.waiting AND w.page_id > @after
-        ORDER BY w.page_id LIMIT @most FOR UPDATE SKIP LOCKED
+        ORDER BY w.page_id LIMIT @max FOR UPDATE SKIP LOCKED
     ) AS t
 ) AS s
 WHERE s.before < @bytes::bigint ORDER BY s.page_id;
@@ -16,10 +16,10 @@ SELECT coalesce(ts_lexize(x.dictionary::regdictionary, x.term), ARRAY[x.term])::
 FROM (SELECT unnest(@dictionaries::text []) AS dictionary, unnest(@terms::text []) AS term) AS x;
 
 -- Returns the worth and the date of pages: their own date, or else that of the last fetch.
--- name: KeywordsFacts :many
-SELECT u.page_id::bigint AS page_id, w.worth::real AS worth, d.day::timestamptz AS day
+-- name: KeywordsScores :many
+SELECT u.page_id::bigint AS page_id, w.score::real AS score, d.day::timestamptz AS day
 FROM (SELECT unnest(@pages::bigint []) AS page_id, unnest(@domains::text []) AS domain) AS u
-CROSS JOIN LATERAL page_scores(u.page_id, u.domain) AS w (worth)
+CROSS JOIN LATERAL page_scores(u.page_id, u.domain) AS w (score)
 CROSS JOIN LATERAL (
     SELECT coalesce((p.signals ->> 'published')::timestamptz, (p.signals ->> 'modified')::timestamptz, p.fetched_at, 'epoch') AS day
     FROM pages AS p WHERE p.id = u.page_id LIMIT 1
@@ -31,7 +31,7 @@ UPDATE page_keywords AS k SET version = @version::bigint, waiting = false WHERE 
 
 -- Drops the terms of the next waiting page, which cannot be stored, so that it is read anew.
 -- Returns the page, 0 if no page waits.
--- name: KeywordsGiveUp :one
+-- name: KeywordsDropNext :one
 WITH taken AS (
     DELETE FROM page_keywords AS k WHERE k.page_id = ANY(ARRAY(
         SELECT w.page_id FROM page_keywords AS w WHERE w.waiting AND w.page_id > @after ORDER BY w.page_id LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -43,15 +43,15 @@ WITH taken AS (
 SELECT coalesce(max(t.page_id), 0)::bigint AS page_id FROM taken AS t;
 
 -- Counts the pages that wait for their keywords, up to a bound.
--- name: KeywordsWaiting :one
-SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k WHERE k.waiting LIMIT @most::integer) AS w;
+-- name: KeywordsCountPending :one
+SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k WHERE k.waiting LIMIT @max::integer) AS w;
 
 -- Returns the terms that other domains use for pages.
--- name: KeywordsSaid :many
+-- name: KeywordsGetAnchors :many
 SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []);
 
 -- Returns the terms of pages, to be indexed. It locks their rows until the transaction ends.
--- name: KeywordsOf :many
+-- name: KeywordsLockTerms :many
 SELECT
     k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
     coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
@@ -59,7 +59,7 @@ SELECT
     coalesce(k.body, '')::text AS body, k.words, k.title_words, coalesce(k.anchors, '')::text AS anchors
 FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []) ORDER BY k.page_id FOR NO KEY UPDATE;
 
--- name: KeywordsCalled :exec
+-- name: KeywordsSetAnchors :exec
 UPDATE page_keywords AS k SET version = @version::bigint, anchors = nullif(x.anchors, '')
 FROM (SELECT unnest(@pages::bigint []) AS page_id, unnest(@anchors::text []) AS anchors) AS x
 WHERE k.page_id = x.page_id;

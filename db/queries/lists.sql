@@ -10,7 +10,7 @@ WITH given AS (
 SELECT count(*) FILTER (WHERE g.is_new)::integer AS added FROM given AS g;
 
 -- Updates when domains are due that new entries forbid. A worker applies entries of addresses.
--- name: ListForbids :exec
+-- name: ListUpdateForbidden :exec
 SELECT due_update(ARRAY(
     SELECT DISTINCT rd.domain FROM run_domains AS rd
     WHERE rd.next_due_at < 'infinity' AND domain_keys(rd.domain) && @entries::text [] ORDER BY rd.domain
@@ -23,7 +23,7 @@ WHERE x.list = @list::text AND (sqlc.narg('entries')::text [] IS NULL OR x.entry
 
 -- Updates when domains are due that the lists no longer forbid, and makes the runs read again the
 -- links to these domains that they skipped.
--- name: ListsAllow :exec
+-- name: ListsUpdateAllowed :exec
 WITH widened AS (
     UPDATE crawl_runs SET widening = '{}' WHERE status = 'running' AND settings ->> 'scope' = 'web'
 )

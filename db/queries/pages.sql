@@ -23,10 +23,10 @@ FROM (
 ) AS i;
 
 -- Lists the runs that have read a page with a link to this page, without nofollow.
--- name: PageFinders :many
+-- name: PageLinkingRuns :many
 SELECT
     r.name, r.settings, min(c.depth)::integer AS depth, bool_or(coalesce(rd.seed, false)) AS seeded,
-    bool_or(rd.run_id IS NOT NULL) AS taken, (
+    bool_or(rd.run_id IS NOT NULL) AS has_domain, (
         SELECT count(*) FROM run_domains AS x INNER JOIN registered_domains AS g ON x.registered = g.registered
         WHERE x.run_id = r.id AND g.domain = @domain
     )::bigint AS subdomains

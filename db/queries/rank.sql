@@ -14,7 +14,7 @@ WITH changed AS (
 SELECT count(*)::integer AS changed, domains_prioritize(coalesce(array_agg(c.domain), '{}'))::integer AS moved FROM changed AS c;
 
 -- Drops the ranks of domains without incoming links.
--- name: RankDomainsGone :one
+-- name: RankDomainsDrop :one
 WITH gone AS (DELETE FROM domain_ranks AS r WHERE r.domain = ANY(@domains::text []) RETURNING r.domain)
 SELECT domains_prioritize(coalesce(array_agg(g.domain), '{}'))::integer AS moved FROM gone AS g;
 
@@ -27,7 +27,7 @@ SELECT domain FROM domain_ranks;
 WITH gone AS (
     -- EXCEPT is hashed, whatever the planner assumes about the tables
     DELETE FROM page_ranks AS r WHERE r.page_id = ANY(ARRAY(
-        SELECT x.page_id FROM page_ranks AS x WHERE x.page_id > @after::bigint AND x.page_id <= @upto::bigint
+        SELECT x.page_id FROM page_ranks AS x WHERE x.page_id > @after::bigint AND x.page_id <= @up_to_id::bigint
         EXCEPT SELECT unnest(@pages::bigint [])
     ))
     RETURNING r.page_id
@@ -91,7 +91,7 @@ FROM page_keywords AS k LEFT JOIN LATERAL (
     LIMIT 500
 ) AS a ON true
 WHERE
-    k.page_id > @after::bigint AND k.page_id <= @upto::bigint
+    k.page_id > @after::bigint AND k.page_id <= @up_to_id::bigint
     AND (k.page_id = ANY(@pages::bigint []) OR k.anchors IS NOT NULL)
 ORDER BY k.page_id;
 

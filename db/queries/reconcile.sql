@@ -1,7 +1,7 @@
 -- Lists runs whose dispatcher may not know of its work: a due domain, a change of settings, the
 -- end of a pause or of the run. It omits dispatchers that have checked within a span, and closed
 -- windows.
--- name: RunsWanting :many
+-- name: RunsWithUnnoticedWork :many
 SELECT r.name FROM crawl_runs AS r
 WHERE
     r.status = 'paused' AND r.paused_until <= now()
@@ -18,7 +18,7 @@ WHERE
 ORDER BY r.id;
 
 -- Lists runs that are running or paused.
--- name: RunsLive :many
+-- name: RunsUnfinished :many
 SELECT name FROM crawl_runs WHERE status IN ('running', 'paused') ORDER BY id;
 
 -- name: DomainsClaimed :many

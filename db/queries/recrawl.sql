@@ -5,7 +5,7 @@ WITH due AS (
     ORDER BY r.due_at LIMIT @max FOR NO KEY UPDATE SKIP LOCKED
 )
 SELECT
-    cardinality(d.pages)::integer AS looked,
+    cardinality(d.pages)::integer AS selected,
     CASE WHEN d.pages <> '{}' THEN recrawls_add(@run_id, d.pages) ELSE 0 END::integer AS added
 FROM (SELECT ARRAY(SELECT x.page_id FROM due AS x) AS pages) AS d;
 
@@ -48,14 +48,14 @@ FROM (
 ) AS o;
 
 -- Makes a run request known pages before all others.
--- name: RecrawlsNow :one
-SELECT recrawls_now(@run_id::bigint, @pages::bigint [])::integer AS first;
+-- name: RecrawlsPrioritize :one
+SELECT recrawls_now(@run_id::bigint, @pages::bigint [])::integer AS prioritized;
 
 -- Returns the known pages by domain and URL, and whether each is part of a run.
--- name: PagesNamed :many
+-- name: PagesByURL :many
 SELECT p.id, u.n::bigint AS n, EXISTS (
     SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = @run_id::bigint AND NOT c.prerequisite
-) AS taken
+) AS is_in_run
 FROM jsonb_array_elements(@named::jsonb) WITH ORDINALITY AS u (doc, n)
 CROSS JOIN LATERAL (
     SELECT x.id FROM pages AS x WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
@@ -81,9 +81,9 @@ WHERE domain = @domain;
 
 -- Returns pages of a run that a list reports as changed since their last fetch and that are not
 -- pending.
--- name: RecrawlNews :many
+-- name: RecrawlChangedPages :many
 SELECT p.id, p.history, p.fetched_at::timestamptz AS fetched_at
-FROM jsonb_array_elements(@told::jsonb) AS u (doc)
+FROM jsonb_array_elements(@announced::jsonb) AS u (doc)
 CROSS JOIN LATERAL (
     SELECT x.id, x.history, x.fetched_at FROM pages AS x
     WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
@@ -93,7 +93,7 @@ WHERE
     AND EXISTS (SELECT 1 FROM revisits AS v WHERE v.page_id = p.id AND v.run_id = @run_id::bigint AND v.due_at IS NOT NULL)
 ORDER BY p.id;
 
--- name: RecrawlHint :exec
+-- name: RecrawlStoreHints :exec
 WITH hinted AS (
     UPDATE pages AS p SET history = u.doc -> 'history'
     FROM jsonb_array_elements(@hints::jsonb) AS u (doc)
@@ -104,19 +104,19 @@ FROM jsonb_array_elements(@hints::jsonb) AS u (doc)
 WHERE v.page_id = (u.doc ->> 'id')::bigint AND v.run_id = @run_id::bigint AND v.due_at IS NOT NULL;
 
 -- Returns the progress of scheduling the next visits of a run; null means done.
--- name: RevisitsFrom :one
+-- name: RevisitsGetProgress :one
 SELECT revisits_from FROM crawl_runs WHERE id = @run_id;
 
 -- Returns pages with ids after one that a run has crawled, with their history. Some already have a
 -- time in the run. The last page read is last, known to the run or not, and 0 at the end.
--- name: RevisitsMissing :many
-WITH looked AS (
-    SELECT p.id, p.fetched_at, p.failed_at, p.history FROM pages AS p WHERE p.id > @after ORDER BY p.id LIMIT @most
+-- name: RevisitsUnscheduledPages :many
+WITH scanned AS (
+    SELECT p.id, p.fetched_at, p.failed_at, p.history FROM pages AS p WHERE p.id > @after ORDER BY p.id LIMIT @max
 )
 SELECT
-    coalesce((SELECT max(x.id) FROM looked AS x), 0)::bigint AS last, coalesce(k.id, 0)::bigint AS page_id,
+    coalesce((SELECT max(x.id) FROM scanned AS x), 0)::bigint AS last, coalesce(k.id, 0)::bigint AS page_id,
     coalesce(k.fetched_at, k.failed_at, 'epoch')::timestamptz AS fetched_at, coalesce(k.history, '{}')::jsonb AS history
-FROM (SELECT 1) AS one LEFT JOIN looked AS k ON EXISTS (
+FROM (SELECT 1) AS one LEFT JOIN scanned AS k ON EXISTS (
     SELECT 1 FROM page_crawls AS c WHERE c.page_id = k.id AND c.run_id = @run_id::bigint AND NOT c.prerequisite
 );
 
@@ -134,4 +134,4 @@ WITH added AS (
     ORDER BY 1
     ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, every = excluded.every WHERE r.due_at IS NULL
 )
-UPDATE crawl_runs AS c SET revisits_from = sqlc.narg('next')::bigint WHERE c.id = @run_id::bigint AND c.revisits_from = @was::bigint;
+UPDATE crawl_runs AS c SET revisits_from = sqlc.narg('next')::bigint WHERE c.id = @run_id::bigint AND c.revisits_from = @old::bigint;

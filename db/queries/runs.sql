@@ -27,7 +27,7 @@ SELECT settings FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;
 DELETE FROM run_registered WHERE run_id = @id;
 
 -- Makes a run decide again about pages that it skipped because of their URLs.
--- name: RunSkippedReturn :exec
+-- name: RunRequeueSkipped :exec
 SELECT due_update(attempts_requeue(d.domains, ARRAY(
     SELECT c.id FROM page_crawls AS c
     WHERE
@@ -50,13 +50,13 @@ SELECT widening FROM crawl_runs WHERE id = @id;
 
 -- Stores the progress of RunWiden, unless it has restarted meanwhile. Null means done.
 -- name: RunWidened :exec
-UPDATE crawl_runs SET widening = sqlc.narg('next')::jsonb WHERE id = @id AND widening = @was::jsonb;
+UPDATE crawl_runs SET widening = sqlc.narg('next')::jsonb WHERE id = @id AND widening = @old::jsonb;
 
 -- Returns pages of a run after one of a domain, and whether the run has read or knows their links.
--- name: RunCrawled :many
+-- name: RunCrawledPages :many
 SELECT rd.domain, c.page_id, c.kind, c.depth, c.redirects, c.known::boolean AS known, (
     SELECT p.usage FROM pages AS p WHERE p.id = c.page_id
-) AS said
+) AS usage
 FROM run_domains AS rd
 CROSS JOIN LATERAL (
     SELECT x.page_id, x.kind, x.depth, x.redirects, EXISTS (
@@ -75,7 +75,7 @@ WHERE rd.run_id = @run_id AND rd.domain >= @domain::text
 ORDER BY rd.domain, c.page_id LIMIT @max;
 
 -- Adds the pages that some pages link to to a run, as crawl.KnownLinks allows.
--- name: RunWidenFrom :one
+-- name: RunAddLinkedPages :one
 SELECT a.added::integer AS added FROM crawls_add(ARRAY(
     SELECT DISTINCT ON (x.id)
         (@run_id::bigint, x.id, x.domain, x.url, crawl_kind(k.key, x.kind), '', k.value, false, 0,
@@ -102,7 +102,7 @@ SELECT x.last FROM (
 ) AS x;
 
 -- Stores that the dispatcher checks now, and when the window of the run opens; null means open.
--- name: RunLooked :exec
+-- name: RunRecordPoll :exec
 UPDATE crawl_runs SET
     looked_at = now(), opens_at = sqlc.narg('opens')::timestamptz
 WHERE id = @id;
@@ -137,9 +137,9 @@ SELECT run_windows(c.id) FROM changed AS c;
 
 -- Recomputes when the windows of the domains of a run open, after a change of its window.
 -- name: RunWindows :exec
-SELECT run_windows(@id, @was::text);
+SELECT run_windows(@id, @old::text);
 
--- name: RunDecided :one
+-- name: RunDecisionExists :one
 SELECT EXISTS (SELECT 1 FROM run_changes WHERE run_id = @run_id AND decision = @decision::text);
 
 -- name: RunChangeAdd :exec
@@ -169,7 +169,7 @@ FROM domains AS d CROSS JOIN LATERAL (
 WHERE d.last_crawl_run_id = @run_id AND d.claimed_by IS NOT NULL;
 
 -- Lists the domains of a run with the most failed requests, or with the slowest answers.
--- name: RunWorst :many
+-- name: RunWorstDomains :many
 SELECT
     rd.domain, rd.requests, (rd.failed + rd.timeout + rd.blocked_4xx + rd.blocked_5xx)::bigint AS failed,
     coalesce(d.avg_response_ms, 0)::integer AS response_ms
@@ -192,7 +192,7 @@ CROSS JOIN LATERAL (
     WHERE
         rd.run_id = @run_id
         AND CASE WHEN u.reason = 'blocked_robots' THEN rd.blocked_robots > 0 ELSE jsonb_exists(rd.skips, u.reason) END
-    LIMIT @most
+    LIMIT @max
 ) AS d
 CROSS JOIN LATERAL (
     SELECT x.url FROM (
@@ -207,12 +207,12 @@ CROSS JOIN LATERAL (
 -- name: RunSubdomains :many
 SELECT registered, count(*)::bigint AS domains FROM run_domains
 WHERE run_id = @run_id AND registered IS NOT NULL
-GROUP BY registered HAVING count(*) >= @least::bigint ORDER BY domains DESC, registered LIMIT @max;
+GROUP BY registered HAVING count(*) >= @min_domains::bigint ORDER BY domains DESC, registered LIMIT @max;
 
 -- Counts pending pages by domain, the longest queues first. The columns due and total_open count
 -- pages within the budgets, and total counts domains. A deferred domain has no due pages. The
--- least time for these pages is left_ms: the wait of the slowest domain, and its delay for each
--- page.
+-- least time for these pages is min_remaining_ms: the wait of the slowest domain, and its delay for
+-- each page.
 -- name: Queue :many
 WITH pending AS (
     SELECT
@@ -278,7 +278,7 @@ WITH pending AS (
                     WHERE c.domain = q.domain AND c.kind = 'delay' AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
                 )
             )
-        )) OVER () AS left_ms
+        )) OVER () AS min_remaining_ms
     FROM queues AS q
     ORDER BY q.pending DESC, q.domain LIMIT @max
 )
@@ -287,7 +287,7 @@ SELECT
     coalesce(nullif(l.next_due, 'infinity'), 'epoch')::timestamptz AS next_due, d.status,
     w.wait_reason::text AS wait_reason, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until,
     l.total::bigint AS total, l.total_pending::bigint AS total_pending, l.total_due::bigint AS total_due,
-    l.total_open::bigint AS total_open, l.left_ms::bigint AS left_ms
+    l.total_open::bigint AS total_open, l.min_remaining_ms::bigint AS min_remaining_ms
 FROM longest AS l
 INNER JOIN domains AS d ON l.domain = d.domain
 CROSS JOIN LATERAL domain_wait(l.domain, sqlc.narg('run_id')::bigint) AS w
@@ -388,7 +388,7 @@ SELECT x.ended FROM (
 
 -- Returns the remaining work of a run without due domains, and the number of domains, up to a
 -- bound, with pending crawls and a spent budget.
--- name: RunLeft :one
+-- name: RunRemainingWork :one
 SELECT
     r.pages_started, r.spent AS budget,
     EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at IS NOT NULL) AS pending,
@@ -401,7 +401,7 @@ SELECT
 FROM crawl_runs AS r WHERE r.id = @id;
 
 -- Lists the domains of a run with pending crawls that a person forbids. total counts all of them.
--- name: RunForbidden :many
+-- name: RunForbiddenDomains :many
 SELECT c.domain, c.kind, c.reason, c.set_by, c.set_at, c.until, (count(*) OVER ())::bigint AS total
 FROM domain_controls AS c INNER JOIN run_domains AS rd ON c.domain = rd.domain
 WHERE
@@ -426,13 +426,13 @@ FROM (
 ) AS o;
 
 -- Counts the domains that keep a run from ending: claimed for it, claimed by any run with work for
--- this one, and with work that a pause or closed window holds up. While fewer than most are
+-- this one, and with work that a pause or closed window holds up. While fewer than max_active are
 -- claimed, the first two counts are approximate (run_claim_counts); 0 makes them exact.
 -- name: RunActivity :one
 SELECT
     c.active::bigint AS active, c.busy::bigint AS busy,
     run_postponed_count(@run_id::bigint, @bound::integer)::bigint AS held
-FROM run_claim_counts(@run_id::bigint, @most::bigint) AS c;
+FROM run_claim_counts(@run_id::bigint, @max_active::bigint) AS c;
 
 -- Returns when a run may make its next request; the epoch means never.
 -- name: RunNextDue :one
@@ -448,14 +448,14 @@ SELECT now()::timestamptz AS now, coalesce(CASE run_allowed_work(@run_id::bigint
     SELECT v.due_at FROM revisits AS v
     WHERE v.run_id = @run_id AND v.due_at IS NOT NULL
     ORDER BY v.due_at LIMIT 1
-), 'epoch')::timestamptz AS again;
+), 'epoch')::timestamptz AS revisit_due;
 
 -- Counts the due domains that a run may request, up to a bound.
 -- name: RunDueCount :one
 SELECT run_due_count(@run_id::bigint, @bound::integer)::bigint AS due;
 
 -- Lists domains of a run that are not due, with the reasons, the soonest due first, up to a bound.
--- name: RunNotDue :many
+-- name: RunDomainsNotDue :many
 SELECT
     x.waits, count(*)::bigint AS domains, min(x.domain)::text AS domain,
     coalesce(nullif(min(x.next_due_at), 'infinity'), 'epoch')::timestamptz AS until
@@ -467,7 +467,7 @@ GROUP BY x.waits ORDER BY min(x.next_due_at), x.waits;
 
 -- Lists the active domains of a run with their waits, the next to be requested first. The epoch
 -- means a wait without a known end.
--- name: RunWaits :many
+-- name: RunDomainWaits :many
 SELECT d.domain, w.wait_reason::text AS wait_reason, coalesce(nullif(w.until, 'infinity'), 'epoch')::timestamptz AS until
 FROM (
     SELECT x.domain FROM domains AS x
@@ -481,7 +481,7 @@ ORDER BY w.until, d.domain;
 -- Lists the failures that hold up pending crawls of a run: given-up or deferred domains, and
 -- origins without a readable robots.txt, the soonest to be requested first. The column total
 -- counts them.
--- name: RunTroubled :many
+-- name: RunFailures :many
 SELECT
     t.name::text AS name, t.domain::text AS domain, t.state::text AS state, t.reason::text AS reason,
     t.until::timestamptz AS until, (count(*) OVER ())::bigint AS total

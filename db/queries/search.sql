@@ -33,7 +33,7 @@ CROSS JOIN LATERAL (
 -- name: IndexScan :many
 SELECT y.key, y.data FROM index_chunks AS y
 WHERE y.segment_id = @segment_id AND y.kind = @kind AND y.key > @after
-ORDER BY y.segment_id, y.kind, y.key LIMIT @most;
+ORDER BY y.segment_id, y.kind, y.key LIMIT @max;
 
 -- Returns the number of the next segment, which is also the version of its pages.
 -- name: IndexNext :one
@@ -53,7 +53,7 @@ DELETE FROM index_segments AS s WHERE s.id = ANY(@segments::bigint []);
 INSERT INTO index_segments (id, pages, words, bytes, languages, merging) VALUES (@segment_id, 0, 0, 0, '{}', @large::boolean);
 
 -- Drops incomplete segments that merges of small or of large segments have left.
--- name: IndexMergesEnd :exec
+-- name: IndexMergesDrop :exec
 WITH begun AS (DELETE FROM index_segments AS s WHERE s.id > 0 AND s.merging = @large::boolean RETURNING s.id)
 DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(ARRAY(SELECT b.id FROM begun AS b));
 
@@ -61,11 +61,11 @@ DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(ARRAY(SELECT b.id FROM be
 UPDATE index_segments AS s SET checked_at = now() WHERE s.id = @id;
 
 -- Returns the worth and the current version of pages; 0 means not indexed.
--- name: IndexWorths :many
-SELECT coalesce(k.version, 0)::bigint AS version, coalesce(k.worth, 0)::real AS worth
+-- name: IndexScores :many
+SELECT coalesce(k.version, 0)::bigint AS version, coalesce(k.score, 0)::real AS score
 FROM unnest(@pages::bigint []) WITH ORDINALITY AS x (page_id, n)
 LEFT JOIN LATERAL (
-    SELECT y.version, w.worth FROM page_keywords AS y CROSS JOIN LATERAL page_scores(y.page_id, y.domain) AS w (worth)
+    SELECT y.version, w.score FROM page_keywords AS y CROSS JOIN LATERAL page_scores(y.page_id, y.domain) AS w (score)
     WHERE y.page_id = x.page_id LIMIT 1
 ) AS k ON true
 ORDER BY x.n;

@@ -12,7 +12,7 @@ DELETE FROM staged_seeds WHERE run_id = @run_id AND id <= @last_id;
 
 -- Returns the seeds of a run without an attempt, as crawl.CrawlFacts, on domains without a
 -- workflow.
--- name: SeedsOpen :many
+-- name: SeedsUnattempted :many
 SELECT c.id, c.domain, now()::timestamptz AS now, (crawl_facts(ARRAY[c.id]))[1]::jsonb AS facts
 FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
 WHERE
@@ -22,13 +22,13 @@ WHERE
 ORDER BY c.id LIMIT @max;
 
 -- Returns the https origins that failed lately and were never read, while their http origin was.
--- name: SeedsByHTTP :many
+-- name: SeedOriginsOverHTTP :many
 SELECT b.origin::text AS origin FROM unnest(@origins::text []) AS b (origin)
 WHERE
     EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
     AND EXISTS (
         SELECT 1 FROM robots AS r
-        WHERE r.origin = b.origin AND r.read_at IS NULL AND r.unreached >= @tries::integer AND r.fetched_at > now() - ms_interval(@lately_ms::bigint)
+        WHERE r.origin = b.origin AND r.read_at IS NULL AND r.unreached >= @tries::integer AND r.fetched_at > now() - ms_interval(@recent_ms::bigint)
     );
 
 -- name: SeedFileStored :one

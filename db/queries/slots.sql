@@ -4,7 +4,7 @@
 -- was closed anyway. The delay is the strictest one of the runs, of a person, of robots.txt and of
 -- the last requests. A Retry-After counts up to the age of the backup, because it is in the backup
 -- or began after it. Domains without a slot get one.
--- name: SlotsRestored :one
+-- name: SlotsCloseAfterRestore :one
 WITH strictest AS MATERIALIZED (
     SELECT
         clock_timestamp() AS t,

@@ -45,7 +45,7 @@ SELECT d.status, count(*)::bigint AS domains FROM domains AS d GROUP BY d.status
 -- request. bounds are the buckets of lateness in seconds. An early request is a violation. Only
 -- requests to served domains count: the last 50 of each, from at most ten minutes before.
 -- name: WatchGaps :many
-WITH asked AS MATERIALIZED (
+WITH requests AS MATERIALIZED (
     SELECT
         r.id, r.domain, r.ip, r.subnet, r.registered, r.lost, r.completed_at, r.started_at, r.due_at, r.delay_ms, r.ip_delay_ms,
         r.subnet_delay_ms, r.registered_delay_ms
@@ -65,7 +65,7 @@ WITH asked AS MATERIALIZED (
 ), pairs AS (
     SELECT k.kind, r.lost, k.delay_ms, r.completed_at AS ended_at,
         lead(r.started_at) OVER w AS next_at, lead(r.due_at) OVER w AS next_due, lead(r.completed_at) OVER w AS next_ended
-    FROM asked AS r
+    FROM requests AS r
     CROSS JOIN LATERAL (
         SELECT
             unnest(ARRAY['domain', 'address', 'subnet', 'registered']) AS kind,
@@ -87,7 +87,7 @@ WITH asked AS MATERIALIZED (
 SELECT
     l.kind::text AS kind, width_bucket(l.late, sqlc.arg(bounds)::double precision [])::integer AS bucket,
     count(*)::bigint AS gaps, (count(*) FILTER (WHERE l.late < 0))::bigint AS violations,
-    coalesce(sum(greatest(l.late, 0)), 0)::double precision AS late_seconds, greatest(max(l.late), 0)::double precision AS latest_seconds
+    coalesce(sum(greatest(l.late, 0)), 0)::double precision AS late_seconds, greatest(max(l.late), 0)::double precision AS max_late_seconds
 FROM late AS l GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- name: OutcomesAddUp :exec

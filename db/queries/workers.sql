@@ -5,25 +5,25 @@ WITH lost AS (
     WHERE stopped_at IS NULL AND coalesce(counts_until, seen_at) < now() - interval '1 hour'
 )
 INSERT INTO workers (identity, host, version, build_id, role, most, span)
-VALUES (@identity, @host, @version, @build_id, @role, @most, ms_interval(@span_ms::bigint))
+VALUES (@identity, @host, @version, @build_id, @role, @max_fetches, ms_interval(@max_request_ms::bigint))
 RETURNING id;
 
 -- name: WorkerRenew :one
 SELECT
     coalesce(share, -1)::integer AS share, coalesce(lease_ms, 0)::bigint AS lease_ms, coalesce(max_fetches, 0)::integer AS max_fetches
-FROM worker_renew(@id, @asked, @in_flight, @held, @wanted);
+FROM worker_renew(@id, @renewal_count, @in_flight, @permits_held, @demand);
 
 -- name: WorkerStop :exec
 UPDATE workers SET stopped_at = clock_timestamp(), seen_at = clock_timestamp(), in_flight = 0, wanted = 0, share = 0, held = 0
 WHERE id = @id;
 
--- Lists running workers, and with gone also the others, the latest first.
+-- Lists running workers, and with include_stopped also the others, the latest first.
 -- name: WorkerList :many
 SELECT
     w.id, w.identity, w.host, w.version, w.build_id, w.role, w.most, w.started_at, w.seen_at, w.stopped_at, w.lost,
     w.in_flight, w.wanted, w.share, w.held, coalesce(w.share_until > now(), false)::boolean AS leased,
-    coalesce(w.counts_until > now(), false)::boolean AS counts, now()::timestamptz AS now
-FROM workers AS w WHERE w.stopped_at IS NULL OR @gone::boolean ORDER BY w.id DESC LIMIT @max;
+    coalesce(w.counts_until > now(), false)::boolean AS counts_against_limit, now()::timestamptz AS now
+FROM workers AS w WHERE w.stopped_at IS NULL OR @include_stopped::boolean ORDER BY w.id DESC LIMIT @max;
 
 -- name: FleetLimit :one
 SELECT max_fetches, reason, set_by, set_at FROM fleet_limit;

@@ -35,15 +35,15 @@ var allowed = []allowance{
 	// the totals of a run are sums over its domains
 	{"RunTotals", "", 150_000, "mosey status adds up all domains of the run"},
 	{"RunSkips", "", 150_000, "the same of why pages were skipped"},
-	{"RunWorst", "", 300_000, "it sorts all domains of the run"},
+	{"RunWorstDomains", "", 300_000, "it sorts all domains of the run"},
 	{"RunSubdomains", "", 10_000, "it counts the run's domains by their registered domain"},
 	{"RunNoFollow", "", 60_000, "it filters all domains of the run"},
-	{"RunTroubled", "", 4_000_000, "for each domain in trouble it looks for pending pages of an origin"},
-	{"RunForbidden", "", 3_000, "it looks at all that people have forbidden"},
-	{"RunNotDue", "", 3_000, "it counts by reason, up to a bound of the caller"},
+	{"RunFailures", "", 4_000_000, "for each domain in trouble it looks for pending pages of an origin"},
+	{"RunForbiddenDomains", "", 3_000, "it looks at all that people have forbidden"},
+	{"RunDomainsNotDue", "", 3_000, "it counts by reason, up to a bound of the caller"},
 	{"RunSkipExamples", "", 150_000, "it filters all domains of the run, until it has some examples"},
 	{"RunRate", "", 5_000, "it counts the requests of the last span"},
-	{"RunWaits", "", 3_000, "it looks at all claims"},
+	{"RunDomainWaits", "", 3_000, "it looks at all claims"},
 	{"RunClaimed", "", 3_000, "it looks at all claims"},
 	{"Queue", "", 2_000_000, "it counts all that is pending, by domain"},
 	{"RunUpsert", "", 300_000, "a budget that is set first counts what was done before"},
@@ -67,7 +67,7 @@ var allowed = []allowance{
 	{"LinksToDomain", "", 1_500_000, "the same of the links to pages: some have half a million"},
 	{"LinksToPage", "", 12_000, "it sorts the links to a page, up to a bound"},
 	{"PageLinkCounts", "", 30_000, "it counts links to a page up to a bound"},
-	{"PageFinders", "", 300_000, "it reads all links to a page into a bitmap"},
+	{"PageLinkingRuns", "", 300_000, "it reads all links to a page into a bitmap"},
 
 	// what looks at all claims, of which there are at most as many as domains may be active
 	{"run_claim_counts", "FROM domains d", 5_000, "it counts the claims that a run has something to ask of"},
@@ -78,30 +78,30 @@ var allowed = []allowance{
 	{"domains_claim", "next_due_at <= now()", 60_000, "it sorts up to 20,000 that are due"},
 	{"registered_started", "", 5_000, "it adds up what the domains of a registered domain have begun, once for each"},
 	{"DomainResetPatterns", "", 200_000, "it looks at all that was asked of the domain whose counts are forgotten"},
-	{"RunSkippedReturn", "", 100_000, "it looks at all that was asked of the domains whose settings have changed"},
+	{"RunRequeueSkipped", "", 100_000, "it looks at all that was asked of the domains whose settings have changed"},
 
 	// lists change by a person's word
 	{"ListSizes", "", 15_000, "it counts all entries"},
-	{"ListForbids", "", 150_000, "it looks among all domains for those on the list"},
+	{"ListUpdateForbidden", "", 150_000, "it looks among all domains for those on the list"},
 	{"ListRemove", "", 30_000, "it may be asked to remove all"},
-	{"ListsAllow", "", 200_000, "it looks for all domains that were listed"},
+	{"ListsUpdateAllowed", "", 200_000, "it looks for all domains that were listed"},
 	{"domain_listed_by", "'block'", 1_000, "it compares an address with all networks: workers hold them in memory"},
 
 	// batches: the rows are looked at in their order, and few of them are wanted
 	{"ExportImageKeysOfDomain", "", 400_000, "it reads all that the pages of the domain say of images"},
 	{"ExportCrawls", "", 10_000, "it looks up a batch of attempts, of which few may be moved"},
-	{"CrawlsMove", "", 10_000, "it looks up a batch of attempts, which may be gone already"},
+	{"AttemptsDeleteMoved", "", 10_000, "it looks up a batch of attempts, which may be gone already"},
 	{"ExportProvenance", "", 10_000, "it looks up a batch of pages, of which few name images"},
-	{"RevisitsMissing", "", 10_000, "it looks up a batch of pages, of which few belong to the run"},
+	{"RevisitsUnscheduledPages", "", 10_000, "it looks up a batch of pages, of which few belong to the run"},
 	{"recrawls_add", "SELECT DISTINCT p.domain", 5_000, "it finds the domains of a batch of pages"},
 	{"RecrawlsOlder", "", 1_000_000, "it sorts the pages of a domain by their ids"},
 	{"images_near", "", 5_000, "it makes 250 steps along each of three indexes"},
 	{"patterns_charge", "LIMIT 2000", 30_000, "it looks at the first 2,000 pending pages, each time that a bad pattern has doubled"},
 
 	// mosey block --forget looks at some hundred pages at a time, of which few may have something
-	{"ForgetNamed", "", 150_000, "it reads all that a batch of pages says of images"},
+	{"ForgetForeignImages", "", 150_000, "it reads all that a batch of pages says of images"},
 	{"ForgetLinked", "", 10_000, "it reads the links of a batch of pages"},
-	{"ForgetCalled", "", 10_000, "it reads the links of a batch of pages"},
+	{"ForgetAnchoredPages", "", 10_000, "it reads the links of a batch of pages"},
 	{"pages_forget", "UPDATE pages", 5_000, "it looks up a batch of pages"},
 	{"pages_forget", "DELETE FROM page_keywords", 5_000, "it looks up a batch of pages"},
 	{"pages_forget", "UPDATE page_links", 10_000, "it looks at the links of a batch of pages"},
@@ -112,5 +112,5 @@ var allowed = []allowance{
 
 	// To mend: these read more the more is stored.
 	{"RunFrontier", "", 2_000_000, "to mend: it walks what the run has asked for to count what is pending, as no index begins with run_id"},
-	{"RunCrawled", "", 20_000_000, "to mend: it walks all crawls of the run for each of its domains"},
+	{"RunCrawledPages", "", 20_000_000, "to mend: it walks all crawls of the run for each of its domains"},
 }

@@ -56,17 +56,17 @@ func crawlCases(changing changes) {
 		c.begin(24, 0, object{"kind": "robots", "prerequisite": true, "crawl_id": 0})
 		c.ok(c.q.CrawlBegin(ctx, doc(start(28, 20, object{"domain_budget": 1}))))
 		c.ok(c.q.CrawlBegin(ctx, doc(start(32, 20, object{"run_budget": 0}))))
-		c.done(c.q.CrawlKeep(ctx, dbsqlc.CrawlKeepParams{HoldMs: 1000, Domain: site(sitePlain), CrawlID: crawlID(sitePlain, 20)}))
-		c.done(c.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
-			CrawlID: crawlID(siteOther, 20), Domain: site(siteOther), Shared: []string{"ip:198.18.0.1", "subnet:198.18.0.0/24"}, Why: "test",
-			SharedDelayMs: []int64{100, 50}, Spared: true,
+		c.done(c.q.AttemptExtendLease(ctx, dbsqlc.AttemptExtendLeaseParams{HoldMs: 1000, Domain: site(sitePlain), CrawlID: crawlID(sitePlain, 20)}))
+		c.done(c.q.AttemptUndo(ctx, dbsqlc.AttemptUndoParams{
+			CrawlID: crawlID(siteOther, 20), Domain: site(siteOther), Shared: []string{"ip:198.18.0.1", "subnet:198.18.0.0/24"}, Error: "test",
+			SharedDelayMs: []int64{100, 50}, Unreachable: true,
 		}))
-		c.done(c.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
-			CrawlID: crawlID(sitePlain, 20), Domain: site(sitePlain), Shared: []string{}, Why: "test", DelayMs: 1000,
+		c.done(c.q.AttemptUndo(ctx, dbsqlc.AttemptUndoParams{
+			CrawlID: crawlID(sitePlain, 20), Domain: site(sitePlain), Shared: []string{}, Error: "test", DelayMs: 1000,
 			SharedDelayMs: []int64{}, RobotsVersion: new(int64(2)),
 		}))
-		c.done(c.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
-			CrawlID: crawlID(20, 31), Domain: site(20), Shared: []string{}, Why: "test", SharedDelayMs: []int64{},
+		c.done(c.q.AttemptUndo(ctx, dbsqlc.AttemptUndoParams{
+			CrawlID: crawlID(20, 31), Domain: site(20), Shared: []string{}, Error: "test", SharedDelayMs: []int64{},
 		}))
 		c.ok(c.q.SlotsRelease(ctx, doc([]object{
 			{"crawl_id": 1, "since_end_ms": 1, "shared": []object{{"key": "ip:198.18.0.2", "delay_ms": 100}}},
@@ -89,7 +89,7 @@ func crawlCases(changing changes) {
 				"links": linksOf(s, 20), "all_links": true, "follow": follow, "index": index, "charge": charge,
 			}))
 		}
-		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc(attempts), Hurried: true})
+		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc(attempts), ShortLockTimeout: true})
 		require.NoError(t, err)
 		require.True(t, rows[0].Closed)
 		// of a site with many pages pending
@@ -101,10 +101,10 @@ func crawlCases(changing changes) {
 	}
 	changing["Keywords"] = func(t *testing.T, c change) {
 		ctx := t.Context()
-		pages, err := c.q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: 100, Most: 250, Bytes: 4 << 20})
+		pages, err := c.q.KeywordsLockPending(ctx, dbsqlc.KeywordsLockPendingParams{After: 100, Max: 250, Bytes: 4 << 20})
 		require.NoError(t, err)
 		require.Len(t, pages, 250)
-		taken, err := c.q.KeywordsOf(ctx, pages)
+		taken, err := c.q.KeywordsLockTerms(ctx, pages)
 		require.NoError(t, err)
 		require.Len(t, taken, 250)
 		stems, err := c.q.Stems(ctx, dbsqlc.StemsParams{
@@ -116,14 +116,14 @@ func crawlCases(changing changes) {
 		for _, k := range taken {
 			domains = append(domains, k.Domain)
 		}
-		c.ok(c.q.KeywordsFacts(ctx, dbsqlc.KeywordsFactsParams{Pages: pages, Domains: domains}))
+		c.ok(c.q.KeywordsScores(ctx, dbsqlc.KeywordsScoresParams{Pages: pages, Domains: domains}))
 		c.done(c.q.KeywordsIndexed(ctx, dbsqlc.KeywordsIndexedParams{Pages: pages, Version: 2}))
-		c.ok(c.q.KeywordsSaid(ctx, pages))
-		c.done(c.q.KeywordsCalled(ctx, dbsqlc.KeywordsCalledParams{Pages: pages, Anchors: slices.Repeat([]string{"harbour:1"}, len(pages)), Version: 2}))
-		given, err := c.q.KeywordsGiveUp(ctx, 10_000)
+		c.ok(c.q.KeywordsGetAnchors(ctx, pages))
+		c.done(c.q.KeywordsSetAnchors(ctx, dbsqlc.KeywordsSetAnchorsParams{Pages: pages, Anchors: slices.Repeat([]string{"harbour:1"}, len(pages)), Version: 2}))
+		given, err := c.q.KeywordsDropNext(ctx, 10_000)
 		require.NoError(t, err)
 		require.NotZero(t, given)
-		c.ok(c.q.KeywordsWaiting(ctx, 50))
+		c.ok(c.q.KeywordsCountPending(ctx, 50))
 	}
 	changing["AttemptsRecordAgain"] = func(t *testing.T, c change) {
 		// pages that were read before
@@ -230,8 +230,8 @@ func crawlCases(changing changes) {
 		c.ok(c.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{
 			Until: time.Now().Add(2 * time.Hour), Origin: origin(sitePlain), Domain: site(sitePlain), Bare: true,
 		}))
-		c.ok(c.q.OriginsReached(ctx, 20))
-		c.ok(c.q.SeedsByHTTP(ctx, dbsqlc.SeedsByHTTPParams{Origins: []string{origin(99), origin(196)}, Tries: 1, LatelyMs: 86400000}))
+		c.ok(c.q.OriginsAnswering(ctx, 20))
+		c.ok(c.q.SeedOriginsOverHTTP(ctx, dbsqlc.SeedOriginsOverHTTPParams{Origins: []string{origin(99), origin(196)}, Tries: 1, RecentMs: 86400000}))
 		c.ok(c.q.RobotsText(ctx, dbsqlc.RobotsTextParams{Origin: origin(1), Version: 100}))
 	}
 	changing["Outages"] = func(t *testing.T, c change) {
@@ -248,13 +248,13 @@ func crawlCases(changing changes) {
 		c.ok(c.q.ListAdd(ctx, dbsqlc.ListAddParams{
 			List: "block", Entries: []string{site(sitePlain), "hosting.example"}, Kinds: []string{"host", "domain"}, Reason: "test", By: "test",
 		}))
-		c.done(c.q.ListForbids(ctx, []string{site(sitePlain), "hosting.example"}))
+		c.done(c.q.ListUpdateForbidden(ctx, []string{site(sitePlain), "hosting.example"}))
 		c.ok(c.q.ListRemove(ctx, dbsqlc.ListRemoveParams{List: "block", Entries: []string{site(sitePlain)}}))
 		c.ok(c.q.ListAdd(ctx, dbsqlc.ListAddParams{List: "allow", Entries: []string{site(0), "10.1.0.0/16"}, Kinds: []string{"host", "network"}, By: "test"}))
 		c.ok(c.q.AddressListed(ctx, dbsqlc.AddressListedParams{Domain: site(sitePlain), Ip: netip.MustParseAddr("198.51.100.1")}))
 		c.ok(c.q.ListRemove(ctx, dbsqlc.ListRemoveParams{List: "allow"}))
 		c.done(c.q.FinishesAwait(ctx, nil))
-		c.done(c.q.ListsAllow(ctx))
+		c.done(c.q.ListsUpdateAllowed(ctx))
 	}
 	changing["AllowList"] = func(t *testing.T, c change) {
 		c.exec("INSERT INTO list_entries (list, entry, kind, set_by) VALUES ('allow', $1, 'host', 'test')", site(0))
