@@ -31,7 +31,7 @@ func TestSlowHostsLeavePlaces(t *testing.T) {
 		b.allowAll(t, b.web.URL(host, "/"))
 	}
 	b.exec(t, `INSERT INTO domain_health (domain, health)
-		SELECT d, '{"samples":[{"took":"3s"}]}' FROM unnest($1::text[]) d`, slow)
+		SELECT d, '{"samples":[{"duration":"3s"}]}' FROM unnest($1::text[]) d`, slow)
 	done := make(chan error, len(slow))
 	for _, host := range slow {
 		go func() {

@@ -188,7 +188,7 @@ func TestDispatch(t *testing.T) {
 		t.Parallel()
 		b := prepare(t, settings.Settings{MaxDomains: new(1)}, "a.test", "b.test")
 		crowded := func() (is bool) {
-			require.NoError(t, b.store.Pool().QueryRow(t.Context(), "SELECT crowded FROM crawl_runs").Scan(&is))
+			require.NoError(t, b.store.Pool().QueryRow(t.Context(), "SELECT has_waiting_domains FROM crawl_runs").Scan(&is))
 			return is
 		}
 		dispatch(t, b)

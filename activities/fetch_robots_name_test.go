@@ -15,8 +15,8 @@ import (
 // nameMissingFor makes it as if the site's name had first been missed so long ago.
 func (b *testBundle) nameMissingFor(t *testing.T, by time.Duration) {
 	t.Helper()
-	b.exec(t, `UPDATE domain_health SET health = jsonb_set(health, '{no_name_since}', to_jsonb(now() - $1::interval))
-		WHERE health ? 'no_name_since' AND domain = $2`, by, b.site)
+	b.exec(t, `UPDATE domain_health SET health = jsonb_set(health, '{dns_failing_since}', to_jsonb(now() - $1::interval))
+		WHERE health ? 'dns_failing_since' AND domain = $2`, by, b.site)
 	b.later(t)
 }
 

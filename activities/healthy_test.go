@@ -145,7 +145,7 @@ func TestAShopIsFetchedWhole(t *testing.T) {
 			b := p.crawled(t, products+50, settings.Settings{})
 			require.Equal(t, products, b.fetched("/product/"))
 			require.Empty(t, b.stopped(t))
-			require.Less(t, b.count(t, "SELECT max(coalesce(length(shared), 0) + coalesce(length(fingerprints), 0)) FROM url_patterns"), 6<<10)
+			require.Less(t, b.count(t, "SELECT max(coalesce(length(shared_text), 0) + coalesce(length(fingerprints), 0)) FROM url_patterns"), 6<<10)
 
 			// and at a second visit nothing of it is stopped
 			again := *b

@@ -145,7 +145,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 			"the delay is that of the run that waits, too")
 
 		other.seed(t, "/third")
-		b.exec(t, "UPDATE crawl_runs SET crowded = true")
+		b.exec(t, "UPDATE crawl_runs SET has_waiting_domains = true")
 		_, err = b.fetchPages(t, 100)
 		require.ErrorContains(t, err, "--image-store", "the other has had its turn")
 		require.Equal(t, []string{"/", "/other"}, b.pages())
@@ -348,7 +348,7 @@ func TestImagesComeAgainAsImages(t *testing.T) {
 	b.allowAll(t, b.page("/"))
 	require.Equal(t, 3, b.round(t))
 	pending := func() int {
-		return b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND priority = 3 AND again AND outcome IS NULL")
+		return b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND priority = 3 AND is_revisit AND outcome IS NULL")
 	}
 	require.NoError(t, b.store.RecrawlOlder(t.Context(), crawl.RecrawlOf{RunID: b.run.ID, IntoID: b.run.ID, Before: time.Now().Add(time.Hour)}, crawl.RecrawlProgress{}, func(crawl.RecrawlProgress) {}))
 	require.Equal(t, 1, pending(), "by mosey recrawl")

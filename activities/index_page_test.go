@@ -156,10 +156,10 @@ func TestPagesThatAreNotToBeArchived(t *testing.T) {
 			if c.kept {
 				kept = 1
 			}
-			require.Equal(t, kept, b.count(t, "SELECT count(*) FROM page_keywords k WHERE waiting AND "+ordered))
+			require.Equal(t, kept, b.count(t, "SELECT count(*) FROM page_keywords k WHERE index_pending AND "+ordered))
 			require.Equal(t, []string{"/"}, b.found(t, "lighthouse keeper"))
 			require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_keywords"))
-			require.Equal(t, kept, b.count(t, "SELECT count(*) FROM page_keywords k WHERE NOT waiting AND "+ordered))
+			require.Equal(t, kept, b.count(t, "SELECT count(*) FROM page_keywords k WHERE NOT index_pending AND "+ordered))
 			require.Len(t, b.found(t, `"keeper of the lighthouse climbs"`), kept)
 		})
 	}

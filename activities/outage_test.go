@@ -321,7 +321,7 @@ func TestASiteOutOfReachIsGivenUp(t *testing.T) {
 	_, err := b.fetchPages(t, 50)
 	requireTrouble(t, err)
 	b.age(t, 7*time.Minute)
-	b.exec(t, `UPDATE domain_health SET health = jsonb_set(health, '{away_since}', to_jsonb(now() - interval '7 minutes'))`)
+	b.exec(t, `UPDATE domain_health SET health = jsonb_set(health, '{connections_failing_since}', to_jsonb(now() - interval '7 minutes'))`)
 	b.exec(t, "UPDATE page_crawls SET scheduled_for = now() WHERE outcome IS NULL")
 	res, err := b.fetchPages(t, 50)
 	require.NoError(t, err)

@@ -131,7 +131,7 @@ func TestRecrawl(t *testing.T) {
 		t.Parallel()
 		b := prepare(t, settings.Settings{Delay: new(settings.Duration(time.Millisecond))}, nil)
 		var plan string
-		require.NoError(t, b.store.Pool().QueryRow(t.Context(), "SELECT recrawl #>> '{plan,even}' FROM domains WHERE domain = $1", b.site).Scan(&plan))
+		require.NoError(t, b.store.Pool().QueryRow(t.Context(), "SELECT recrawl #>> '{plan,even_interval}' FROM domains WHERE domain = $1", b.site).Scan(&plan))
 		require.NotEmpty(t, plan)
 	})
 

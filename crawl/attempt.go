@@ -13,7 +13,7 @@ type Attempt struct {
 	CrawlID int64  `json:"crawl_id"`
 	Domain  string `json:"domain"`
 	// FactsOf names the domain whose facts are returned next; empty means Domain.
-	FactsOf string `json:"facts_of,omitempty"`
+	FactsOf string `json:"next_facts_of,omitempty"`
 	// Reached reports whether the domain was reached, even if it refused.
 	Reached bool `json:"reached,omitempty"`
 	// Requested is false if no request was made; then no lease is held.
@@ -39,7 +39,7 @@ type Attempt struct {
 
 	// Outlasted is set if the request outlasted its leases, for example because its process was
 	// stopped. Other requests may have been made meanwhile. Only an audit counts it.
-	Outlasted bool `json:"outlasted,omitempty"`
+	Outlasted bool `json:"lease_exceeded,omitempty"`
 
 	// Delay, IPDelay, SubnetDelay and RegisteredDelay block the domain, the address, its subnet and
 	// the registered domain, counted from EndedAt. Reason names the cause.
@@ -48,29 +48,29 @@ type Attempt struct {
 	IPDelay         Millis         `json:"ip_delay_ms,omitempty"`
 	Subnet          string         `json:"subnet,omitempty"`
 	SubnetDelay     Millis         `json:"subnet_delay_ms,omitempty"`
-	Registered      string         `json:"registered,omitempty"`
+	Registered      string         `json:"registered_domain,omitempty"`
 	RegisteredDelay Millis         `json:"registered_delay_ms,omitempty"`
 	// RetryAfter is the wait that the server requested; 0 means no wait.
 	RetryAfter Millis `json:"retry_after_ms,omitempty"`
 	// RetryIn is the wait before a retry, counted from EndedAt; nil means no retry. With RetryFirst
 	// the page and its run keep their turn: the page comes first once its domain's slot is free.
 	RetryIn    *Millis `json:"retry_in_ms,omitempty"`
-	RetryFirst bool    `json:"retry_first,omitempty"`
+	RetryFirst bool    `json:"retry_next,omitempty"`
 	// RobotsVersion identifies the robots.txt that allowed the request.
 	RobotsVersion int64 `json:"robots_version,omitempty"`
 	// Health is the domain's health after the answer; nil leaves it unchanged. GiveUp is the status of
 	// a domain that is given up, for GiveUpReason; empty means not given up. The domain is retried
 	// after GiveUpFor, counted from EndedAt.
 	Health       *Health      `json:"health,omitempty"`
-	GiveUp       DomainStatus `json:"give_up,omitempty"`
-	GiveUpReason string       `json:"give_up_reason,omitempty"`
-	GiveUpFor    Millis       `json:"give_up_ms,omitempty"`
+	GiveUp       DomainStatus `json:"abandon_status,omitempty"`
+	GiveUpReason string       `json:"abandon_reason,omitempty"`
+	GiveUpFor    Millis       `json:"abandon_ms,omitempty"`
 
 	// Skipped is the page's reason for making no request. For OutcomeSuccess, it is the reason why the
 	// answer gave neither text nor links nor an image.
 	Skipped reasons.Reason `json:"skipped,omitempty"`
 	// Unchanged explains why the page counts as unchanged since the last visit.
-	Unchanged string `json:"unchanged,omitempty"`
+	Unchanged string `json:"unchanged_reason,omitempty"`
 	// Page holds the findings about the page; nil means no findings.
 	Page *PageUpdate `json:"page,omitempty"`
 	// Recrawl schedules the next request for the page; nil keeps the earlier schedule.
@@ -174,20 +174,20 @@ type PageUpdate struct {
 	// Extractor is the [ExtractorVersion] that read the page.
 	Extractor int `json:"extractor,omitempty"`
 	// Images reports whether the page's images were recorded, too.
-	Images bool `json:"images,omitempty"`
+	Images bool `json:"images_recorded,omitempty"`
 	// IsPage is set if the answer is a page, whatever its expected kind.
 	IsPage bool `json:"is_page,omitempty"`
 	// Outdated is set if the page is gone: the next visit must read it, changed or not.
-	Outdated bool `json:"outdated,omitempty"`
+	Outdated bool `json:"must_reread,omitempty"`
 	// Unlisted is set if the page must leave the search index.
-	Unlisted bool   `json:"unlisted,omitempty"`
+	Unlisted bool   `json:"leaves_index,omitempty"`
 	SimHash  *int64 `json:"simhash,omitempty"`
 	NoIndex  bool   `json:"noindex,omitempty"`
 	NoFollow bool   `json:"nofollow,omitempty"`
 	// Usage is the publisher's statement on the page's use, as JSON. Without Signals it counts only
 	// with Said.
 	Usage json.RawMessage `json:"usage,omitempty"`
-	Said  bool            `json:"said,omitempty"`
+	Said  bool            `json:"headers_read,omitempty"`
 	// Trap is the rule that places the page in an endless space; empty means no trap.
 	Trap         TrapRule `json:"trap,omitempty"`
 	TrapEvidence string   `json:"trap_evidence,omitempty"`
@@ -240,7 +240,7 @@ type Charge struct {
 	// Redirect is set if the page redirects to another. It brings nothing new if that page is known.
 	Redirect bool `json:"redirect,omitempty"`
 	// Shared and Fingerprints replace the memory of the widest pattern; empty leaves it.
-	Shared       []byte `json:"shared,omitempty"`
+	Shared       []byte `json:"shared_text,omitempty"`
 	Fingerprints []byte `json:"fingerprints,omitempty"`
 }
 
@@ -277,7 +277,7 @@ type Link struct {
 	Kind     kinds.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
 	// Registered is the registered domain of Domain; empty if they are equal, or for an internal link.
-	Registered string `json:"registered,omitempty"`
+	Registered string `json:"registered_domain,omitempty"`
 	NoFollow   bool   `json:"nofollow,omitempty"`
 	// Rel holds the link's marks, and Anchor its text.
 	Rel    Rel    `json:"rel,omitempty"`

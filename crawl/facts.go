@@ -53,7 +53,7 @@ type DomainFacts struct {
 	// up until a person lifts it.
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
 	// Bare is set if pages of the domain were seeded without a scheme.
-	Bare bool `json:"bare,omitempty"`
+	Bare bool `json:"schemeless,omitempty"`
 	// RefusedSince is the start of our own rule's ban on all of its addresses; zero means no ban.
 	RefusedSince time.Time `json:"refused_since,omitzero"`
 	Controls     Controls  `json:"controls,omitempty"`
@@ -70,7 +70,7 @@ type DomainFacts struct {
 	Reachable int `json:"reachable_origins,omitempty"`
 	// SparedSince is the start of taking attempts back, because the domain or our network may be
 	// failing; zero means not taken back.
-	SparedSince time.Time `json:"spared_since,omitzero"`
+	SparedSince time.Time `json:"unreachable_since,omitzero"`
 	// SlotFree is the earliest time of the next request, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
@@ -96,7 +96,7 @@ type RunFacts struct {
 	// Seed reports whether the run has seeds on the domain.
 	Seed bool `json:"seed"`
 	// Spent names the requests with a spent budget of the run or domain (functions/due.sql).
-	Spent Spent `json:"spent,omitempty"`
+	Spent Spent `json:"forbidden_by_budget,omitempty"`
 	// DomainStarted counts page requests to the domain, and ImagesStarted image requests.
 	DomainStarted int64 `json:"domain_started"`
 	ImagesStarted int64 `json:"images_started,omitempty"`
@@ -105,8 +105,8 @@ type RunFacts struct {
 	// Crowded is set if the run has more due domains than may be active. TurnStarted is the value of
 	// DomainStarted when its dispatcher claimed the domain. Yielded is set if the domain has made way
 	// for others, and has not had its turn since.
-	Crowded     bool  `json:"crowded,omitempty"`
-	TurnStarted int64 `json:"turn_started,omitempty"`
+	Crowded     bool  `json:"has_waiting_domains,omitempty"`
+	TurnStarted int64 `json:"requests_at_claim,omitempty"`
 	Yielded     bool  `json:"yielded,omitempty"`
 	// Crawl is the first due crawl, if any. LockedAt is the start of the crawl in flight, if any.
 	Crawl    *CrawlFacts `json:"crawl"`
@@ -115,7 +115,7 @@ type RunFacts struct {
 	// the reason for waiting. Due is set if Crawl is nil, or if the budgets leave only an image. Zero
 	// means not before something changes.
 	Due   time.Time      `json:"due,omitzero"`
-	Waits reasons.Reason `json:"waits,omitempty"`
+	Waits reasons.Reason `json:"wait_reason,omitempty"`
 }
 
 // Spent names the requests with a spent budget; empty means no requests.
@@ -136,7 +136,7 @@ type CrawlFacts struct {
 	// Attempt counts from 1 in a run.
 	Attempt int `json:"attempt"`
 	// Bare is set for a seed without a scheme: http is used if https cannot be reached.
-	Bare bool `json:"bare,omitempty"`
+	Bare bool `json:"schemeless,omitempty"`
 	// Depth counts the links from a seed, Redirects the redirects since the last link.
 	Depth        int       `json:"depth"`
 	Redirects    int       `json:"redirects"`
@@ -152,9 +152,9 @@ type CrawlFacts struct {
 	// History is the stored history of changes that visits found (Recrawl). Again is set if the page
 	// is due for a revisit, or if a person requests it again.
 	History json.RawMessage `json:"history,omitempty"`
-	Again   bool            `json:"again,omitempty"`
+	Again   bool            `json:"is_revisit,omitempty"`
 	// Images is set if the page's images were recorded when it was last read.
-	Images bool `json:"images,omitempty"`
+	Images bool `json:"images_recorded,omitempty"`
 	// Image is the stored state of an image; nil means not stored.
 	Image *ImageFacts `json:"image,omitempty"`
 	// Duplicate is set if its last visit brought nothing beyond another page.
@@ -164,12 +164,12 @@ type CrawlFacts struct {
 	// Worked is the origin's last page or image with a good answer, while its domain needs a probe;
 	// empty means unknown. Pages is then set for an image whose origin also has pages, pending or
 	// fetched lately.
-	Worked string `json:"worked,omitempty"`
-	Pages  bool   `json:"pages,omitempty"`
+	Worked string `json:"last_reachable_url,omitempty"`
+	Pages  bool   `json:"origin_has_pages,omitempty"`
 	// Answered is set if the last request had a final answer other than a success.
-	Answered *Answered `json:"answered,omitempty"`
+	Answered *Answered `json:"final_answer,omitempty"`
 	// Vouched lists the domains, at most 100, that declare the sitemap: it may list their pages.
-	Vouched []string `json:"vouched,omitempty"`
+	Vouched []string `json:"named_by_domains,omitempty"`
 	// Robots is nil if the origin's robots.txt has never been fetched.
 	Robots *RobotsFacts `json:"robots"`
 }
@@ -197,7 +197,7 @@ type PatternFacts struct {
 	Copies     int `json:"copies,omitempty"`
 	// Shared and Fingerprints are compared with its pages, see traps.Memory. They are set only for the
 	// widest pattern of a page to be judged.
-	Shared       []byte `json:"shared,omitempty"`
+	Shared       []byte `json:"shared_text,omitempty"`
 	Fingerprints []byte `json:"fingerprints,omitempty"`
 }
 
@@ -213,8 +213,8 @@ type RobotsFacts struct {
 	// TDMKnown is set if the origin's tdmrep.json has been requested.
 	TDMKnown bool `json:"tdm_known,omitempty"`
 	// Unreached counts consecutive unanswered requests. Read is set if a robots.txt was ever read.
-	Unreached int  `json:"unreached,omitempty"`
-	Read      bool `json:"read,omitempty"`
+	Unreached int  `json:"unanswered_count,omitempty"`
+	Read      bool `json:"was_read,omitempty"`
 }
 
 // StagedSeed is a raw seed from a command line, not stored yet.

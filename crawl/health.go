@@ -13,7 +13,7 @@ type Health struct {
 	// Samples are the last answers, oldest first, at most politeness.HealthSamples.
 	Samples []Sample `json:"samples,omitempty"`
 	// Calm is the 95th percentile of the answer times without load.
-	Calm settings.Duration `json:"calm,omitempty"`
+	Calm settings.Duration `json:"baseline_latency,omitempty"`
 	// Slowdown is the delay due to rising answer times.
 	Slowdown settings.Duration `json:"slowdown,omitempty"`
 	// Penalty is the delay due to failures.
@@ -23,14 +23,14 @@ type Health struct {
 	Graylistings int  `json:"graylistings,omitempty"`
 	Probing      bool `json:"probing,omitempty"`
 	// GivenUp counts how often the domain was given up since its last good answer.
-	GivenUp int `json:"given_up,omitempty"`
+	GivenUp int `json:"abandon_count,omitempty"`
 	// NoNameSince is the first failed lookup of its name, on the database's clock; zero if found last.
-	NoNameSince time.Time `json:"no_name_since,omitzero"`
+	NoNameSince time.Time `json:"dns_failing_since,omitzero"`
 	// AwaySince is the start of the time without connections; zero if the last request had one.
-	AwaySince time.Time `json:"away_since,omitzero"`
+	AwaySince time.Time `json:"connections_failing_since,omitzero"`
 	// Answering lists the domain's origins with a good answer to the last request, the latest first,
 	// at most politeness.AnsweringMax.
-	Answering []OriginAnswer `json:"answering,omitempty"`
+	Answering []OriginAnswer `json:"answering_origins,omitempty"`
 }
 
 // OriginAnswer is the time of an origin's last answer. It is small, because each page reads it.
@@ -43,7 +43,7 @@ type OriginAnswer struct {
 
 // Sample is the last answer of one URL, or its absence.
 type Sample struct {
-	Took settings.Duration `json:"took"`
+	Took settings.Duration `json:"duration"`
 	// Error marks a failure of the domain: 429, 5xx, or no answer in time.
 	Error bool `json:"error,omitempty"`
 	// Refused marks a 401, 403, 429, 451 or a login page: the domain does not want us.

@@ -30,7 +30,7 @@ type FoundImage struct {
 	Origin    string    `json:"origin"`
 	Discovery Discovery `json:"discovery"`
 	// Registered is the registered domain of Domain; empty if they are equal, or on the page's domain.
-	Registered string `json:"registered,omitempty"`
+	Registered string `json:"registered_domain,omitempty"`
 	// Alt is its replacement text, and Caption that of its figure: cleaned like a title, bounded.
 	Alt     string `json:"alt,omitempty"`
 	Caption string `json:"caption,omitempty"`
@@ -97,9 +97,9 @@ type ImageContent struct {
 	// PHash and DHash are nil if the picture was not decoded, for the reason Undecoded.
 	PHash     *ImageHash `json:"phash,omitempty"`
 	DHash     *ImageHash `json:"dhash,omitempty"`
-	Undecoded string     `json:"undecoded,omitempty"`
+	Undecoded string     `json:"undecoded_reason,omitempty"`
 	// Flat is set if the picture has too little detail for its hashes, like a logo on white.
-	Flat bool      `json:"flat,omitempty"`
+	Flat bool      `json:"low_detail,omitempty"`
 	Meta ImageMeta `json:"meta,omitzero"`
 }
 

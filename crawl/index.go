@@ -22,7 +22,7 @@ type Index struct {
 	Words      int `json:"words,omitempty"`
 	TitleWords int `json:"title_words,omitempty"`
 	// Second is the BCP 47 tag of another language used in much of the page, if any.
-	Second string `json:"second,omitempty"`
+	Second string `json:"second_language,omitempty"`
 	// Outline lists the headings of the main text in document order.
 	Outline []string `json:"outline,omitempty"`
 }

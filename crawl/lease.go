@@ -22,7 +22,7 @@ type Start struct {
 	// RetryPriority is a retry's priority, if this fails or its worker dies; nil means no retry.
 	RetryPriority *int `json:"retry_priority,omitempty"`
 	// Shared lists the slots that the request shares with other domains.
-	Shared []SharedSlot `json:"shared"`
+	Shared []SharedSlot `json:"shared_slots"`
 	// Hold is the time before the domain's slot reopens if nothing releases it. Span is the longest
 	// duration of a request, after which shared slots are closed for their own delay.
 	Hold Millis `json:"hold_ms"`

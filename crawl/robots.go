@@ -45,7 +45,7 @@ type Robots struct {
 	Failed bool `json:"failed,omitempty"`
 	// Unreached counts consecutive requests without any answer from a host with a known name. A
 	// conclusive failure counts more than once.
-	Unreached int `json:"unreached,omitempty"`
+	Unreached int `json:"unanswered_count,omitempty"`
 	// Fresh is the lifetime of the verdict, counted from saving or reading it.
 	Fresh Millis `json:"fresh_ms"`
 

@@ -92,12 +92,12 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 		}
 	}
 	facts, err := s.facts(row.Facts, nil)
-	return crawl.Recorded{Closed: row.Closed, News: row.News, Facts: facts, Ended: a.Ended}, err
+	return crawl.Recorded{Closed: row.Closed, News: row.HasNewDueDomains, Facts: facts, Ended: a.Ended}, err
 }
 
 type sharedEnd struct {
 	CrawlID int64              `json:"crawl_id"`
-	Shared  []crawl.SharedSlot `json:"shared"`
+	Shared  []crawl.SharedSlot `json:"shared_slots"`
 }
 
 // release releases the shared slots of an attempt, and returns the end of its request.

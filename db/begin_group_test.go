@@ -47,7 +47,7 @@ func TestBeginInGroups(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"free true  false", "paused false pause false", "busy false in flight true", "stale false not pending false",
-		"dead true  false", "given-up false stale false",
+		"dead true  false", "given-up false not pending false",
 	}, told)
 	require.Equal(t, []string{"busy.example", "dead.example", "free.example"},
 		column[string](t, b, "SELECT domain FROM page_crawls WHERE locked_at IS NOT NULL ORDER BY 1"))

@@ -80,7 +80,7 @@ func TestCompatibility(t *testing.T) {
 	t.Run("AProgramOlderThanServedIsRefused", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, settings.Settings{})
-		_, err := db.MigrateFiles(t.Context(), b.Pool(), newer(t, fmt.Sprintf("UPDATE installation SET oldest = %d;", laterVersion)), nil)
+		_, err := db.MigrateFiles(t.Context(), b.Pool(), newer(t, fmt.Sprintf("UPDATE installation SET min_schema_version = %d;", laterVersion)), nil)
 		require.NoError(t, err)
 		schema, err := db.SchemaOf(t.Context(), b.Pool())
 		require.NoError(t, err)

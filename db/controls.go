@@ -25,7 +25,7 @@ func (s *Store) BlockToForget(ctx context.Context, domain string, c crawl.Contro
 		if err := setControl(ctx, q, domain, c); err != nil {
 			return err
 		}
-		return q.ErasureRequest(ctx, dbsqlc.ErasureRequestParams{Domain: domain, AskedBy: c.SetBy, Reason: c.Reason})
+		return q.ErasureRequest(ctx, dbsqlc.ErasureRequestParams{Domain: domain, RequestedBy: c.SetBy, Reason: c.Reason})
 	})
 }
 

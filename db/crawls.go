@@ -72,7 +72,7 @@ func (s *Store) Pending(ctx context.Context, domain string, runs []int64, most i
 // DeferOrigin defers the pending crawls of an origin until an instant; with bare, also those of
 // seeds without a scheme. It returns their number.
 func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until time.Time, bare bool) (int64, error) {
-	n, err := s.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{Origin: origin, Domain: domain, Until: until, Bare: bare})
+	n, err := s.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{Origin: origin, Domain: domain, Until: until, Schemeless: bare})
 	return n, translate("defer "+origin, err)
 }
 

@@ -36,8 +36,8 @@ func (s *Store) HalfForgotten(ctx context.Context, most int) ([]report.Forgotten
 	return mapped(rows, forgotten), translate("look for domains that are not forgotten yet", err)
 }
 
-func forgotten(r dbsqlc.Forgotten) report.Forgotten {
-	return report.Forgotten{Domain: r.Domain, AskedAt: r.AskedAt, By: r.AskedBy, Reason: r.Reason, DoneAt: valueOf(r.DoneAt)}
+func forgotten(r dbsqlc.DomainErasure) report.Forgotten {
+	return report.Forgotten{Domain: r.Domain, AskedAt: r.RequestedAt, By: r.RequestedBy, Reason: r.Reason, DoneAt: valueOf(r.DoneAt)}
 }
 
 // InFlight returns the end of the lease of a request to a domain, and of its claim; zero means not

@@ -70,7 +70,7 @@ func TestForgetPages(t *testing.T) {
 	b.exec(t, `UPDATE pages SET status = 'fetched', language = 'de', signals = '{"title": "secret"}', noindex = true, nofollow = true,
 		usage = '{"noai": {}}', etag = '"secret"', last_modified = now(), fresh_until = now(), content_hash = '\x01', simhash = 1,
 		trap = 'depth', trap_evidence = 'secret', fetched_at = now(), failed_at = now(), duplicate = true, extractor = 1,
-		history = '{}', images = true`)
+		history = '{}', images_recorded = true`)
 	b.exec(t, `INSERT INTO page_links (from_page_id, to_page_id, anchor, rel, nofollow) SELECT f.id, t.id, 'from ' || f.domain, 1, true
 		FROM pages f, pages t WHERE f.id <> t.id`)
 	b.exec(t, `INSERT INTO images (id, page_id, url, domain) SELECT uuid_v7(), id, url, domain FROM pages WHERE url LIKE '%/2'`)
@@ -115,7 +115,7 @@ func TestForgetPages(t *testing.T) {
 func TestForgetPatterns(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings.Settings{})
-	b.exec(t, `INSERT INTO url_patterns (domain, pattern, seen, shared, fingerprints)
+	b.exec(t, `INSERT INTO url_patterns (domain, pattern, seen, shared_text, fingerprints)
 		SELECT d, '/' || n, 1, '\x01', '\x02' FROM unnest(ARRAY['a.example', 'b.example']) d, generate_series(1, 700) n`)
 	total := int64(0)
 	for after := ""; ; {
@@ -128,7 +128,7 @@ func TestForgetPatterns(t *testing.T) {
 		}
 	}
 	require.EqualValues(t, 700, total)
-	const left = "SELECT count(*)::int FROM url_patterns WHERE domain = $1 AND seen + num_nonnulls(shared, fingerprints) > 0"
+	const left = "SELECT count(*)::int FROM url_patterns WHERE domain = $1 AND seen + num_nonnulls(shared_text, fingerprints) > 0"
 	require.Zero(t, one[int](t, b, left, "a.example"))
 	require.Equal(t, 700, one[int](t, b, left, "b.example"))
 }
@@ -152,7 +152,7 @@ func TestForgetImages(t *testing.T) {
 	}
 	name("https://a.example/", "%")
 	name("https://b.example/", "%both")
-	b.exec(t, "INSERT INTO revisits (page_id, run_id, due_at, every) SELECT id, $1, now(), '1 day' FROM pages WHERE domain = 'cdn.example'", b.run.ID)
+	b.exec(t, "INSERT INTO revisits (page_id, run_id, due_at, revisit_interval) SELECT id, $1, now(), '1 day' FROM pages WHERE domain = 'cdn.example'", b.run.ID)
 	pages, _, err := b.PagesOf(ctx, "a.example", "")
 	require.NoError(t, err)
 
@@ -216,7 +216,7 @@ func TestForgetImagesSparesWhatIsBeingRecorded(t *testing.T) {
 	defer func() { _ = tx.Rollback(t.Context()) }()
 	// as images_record does
 	_, err = tx.Exec(t.Context(), `INSERT INTO image_contents (sha256_hash, file_size_bytes, format, width, height) VALUES ($1, 1, 'png', 1, 1)
-		ON CONFLICT (sha256_hash) DO UPDATE SET flat = true`, hash)
+		ON CONFLICT (sha256_hash) DO UPDATE SET low_detail = true`, hash)
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `INSERT INTO images (id, page_id, url, domain, sha256_hash) VALUES (uuid_v7(), 1, 'https://b.example/x', 'b.example', $1)`, hash)
 	require.NoError(t, err)

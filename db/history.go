@@ -36,7 +36,7 @@ func crawlReport(r dbsqlc.HistoryRow) report.Crawl {
 		StatusCode: int16Of(r.StatusCode), Error: valueOf(r.ErrorMessage), Depth: int(r.Depth), Bytes: valueOf(r.Bytes),
 		Truncated: r.Truncated != nil, ContentType: valueOf(r.ContentType), IP: r.Ip,
 		Duration: durationMS(valueOf(r.DurationMs)), CompletedAt: r.CompletedAt,
-		Skipped: reasons.Reason(valueOf(r.Skipped)), Unchanged: valueOf(r.Unchanged),
+		Skipped: reasons.Reason(valueOf(r.Skipped)), Unchanged: valueOf(r.UnchangedReason),
 		Delay: durationMS(valueOf(r.DelayMs)), DelayReason: reasons.Reason(valueOf(r.DelayReason)),
 		RetryAfter: durationMS(valueOf(r.RetryAfterMs)), Worker: r.Worker,
 	}

@@ -46,7 +46,7 @@ func imageRows(ctx context.Context, q *dbsqlc.Queries, pages []int64) ([]report.
 			ImageContent: crawl.ImageContent{
 				SHA256: r.Sha256Hash, Bytes: r.FileSizeBytes, Format: crawl.ImageFormat(r.Format), Width: int(r.Width),
 				Height: int(r.Height), Frames: int(r.Frames), PHash: hashOf(r.Phash), DHash: hashOf(r.Dhash),
-				Undecoded: r.Undecoded, Flat: r.Flat,
+				Undecoded: r.UndecodedReason, Flat: r.LowDetail,
 				Meta: crawl.ImageMeta{
 					Camera: r.Camera, TakenAt: valueOf(r.TakenAt), Creator: r.Creator, Credit: r.Credit,
 					Copyright: r.Copyright, License: r.License,
@@ -78,7 +78,7 @@ func (s *Store) ImageHash(ctx context.Context, sha256, url string) (crawl.ImageC
 		return crawl.ImageContent{}, translate("look up the image "+cmp.Or(sha256, url), err)
 	}
 	return crawl.ImageContent{
-		SHA256: row.Sha256Hash, PHash: hashOf(row.Phash), DHash: hashOf(row.Dhash), Flat: row.Flat, Undecoded: row.Undecoded,
+		SHA256: row.Sha256Hash, PHash: hashOf(row.Phash), DHash: hashOf(row.Dhash), Flat: row.LowDetail, Undecoded: row.UndecodedReason,
 	}, nil
 }
 

@@ -23,7 +23,7 @@ func (b *bundle) storeContents(t *testing.T, hashes []crawl.ImageHash, flat bool
 	}
 	return column[string](t, b, `
 		WITH c AS (
-			INSERT INTO image_contents (sha256_hash, file_size_bytes, format, width, height, phash, dhash, flat)
+			INSERT INTO image_contents (sha256_hash, file_size_bytes, format, width, height, phash, dhash, low_detail)
 			SELECT encode(sha256(convert_to(h::text || n, 'UTF8')), 'hex'), 1, 'png', 200, 200, h, h, $2
 			FROM unnest($1::bigint[]) WITH ORDINALITY AS u (h, n) RETURNING sha256_hash, phash
 		), i AS (

@@ -17,7 +17,7 @@ func (b *bundle) toIndex(t *testing.T, text string, urls ...string) {
 	t.Helper()
 	x := terms.Index(terms.Page{Text: text})
 	b.exec(t, `INSERT INTO page_keywords (page_id, domain, configs, body) SELECT id, domain, $1, $2 FROM pages WHERE url = ANY($3)
-		ON CONFLICT (page_id) DO UPDATE SET body = excluded.body, waiting = true`,
+		ON CONFLICT (page_id) DO UPDATE SET body = excluded.body, index_pending = true`,
 		x.Configs, x.Text, urls)
 }
 

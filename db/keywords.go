@@ -48,7 +48,7 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 		if err != nil {
 			return err
 		}
-		pages := mapped(rows, func(r dbsqlc.KeywordsLockTermsRow) crawl.IndexedPage { return indexedPage(r, r.Anchors) })
+		pages := mapped(rows, func(r dbsqlc.KeywordsLockTermsRow) crawl.IndexedPage { return indexedPage(r, r.AnchorTerms) })
 		version, err := q.IndexNext(ctx)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ func indexedPage(r dbsqlc.KeywordsLockTermsRow, anchors string) crawl.IndexedPag
 	return crawl.IndexedPage{
 		Page: r.PageID, Domain: r.Domain, Language: r.Language, Anchors: anchors,
 		Index: crawl.Index{
-			Configs: r.Configs, Second: r.Second, Title: r.Title, Headings: r.Headings, Description: r.Description,
+			Configs: r.Configs, Second: r.SecondLanguage, Title: r.Title, Headings: r.Headings, Description: r.Description,
 			Address: r.Address, Text: r.Body, Words: int(r.Words), TitleWords: int(r.TitleWords),
 		},
 	}
@@ -173,7 +173,7 @@ func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (cha
 	if err != nil {
 		return 0, translate("fold anchors", err)
 	}
-	rows = slices.DeleteFunc(rows, func(r dbsqlc.KeywordsGetAnchorsRow) bool { return r.Anchors == said[r.PageID] })
+	rows = slices.DeleteFunc(rows, func(r dbsqlc.KeywordsGetAnchorsRow) bool { return r.AnchorTerms == said[r.PageID] })
 	ids = ids[:0]
 	for _, r := range rows {
 		ids = append(ids, r.PageID)
@@ -201,7 +201,7 @@ func (s *Store) foldAnchors(ctx context.Context, ids []int64, said map[int64]str
 		var pages []crawl.IndexedPage
 		p := dbsqlc.KeywordsSetAnchorsParams{}
 		for _, r := range rows {
-			if r.Anchors == said[r.PageID] {
+			if r.AnchorTerms == said[r.PageID] {
 				continue
 			}
 			pages = append(pages, indexedPage(r, said[r.PageID]))

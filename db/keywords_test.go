@@ -44,7 +44,7 @@ func TestKeywordsWait(t *testing.T) {
 	defer func() { require.Error(t, tx.Rollback(context.Background())) }()
 	var id int64
 	var session int
-	require.NoError(t, tx.QueryRow(t.Context(), "UPDATE page_keywords SET waiting = false RETURNING page_id, pg_backend_pid()").Scan(&id, &session))
+	require.NoError(t, tx.QueryRow(t.Context(), "UPDATE page_keywords SET index_pending = false RETURNING page_id, pg_backend_pid()").Scan(&id, &session))
 	last, n, err := b.WriteKeywords(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Zero(t, n, "another process is writing them")
@@ -73,7 +73,7 @@ func TestKeywordsOfAPageThatMustNotBeFound(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.ErrorIs(t, tx.Rollback(context.Background()), pgx.ErrTxClosed) }()
 	var id int64
-	require.NoError(t, tx.QueryRow(t.Context(), "UPDATE page_keywords SET waiting = false, version = 1 RETURNING page_id").Scan(&id))
+	require.NoError(t, tx.QueryRow(t.Context(), "UPDATE page_keywords SET index_pending = false, version = 1 RETURNING page_id").Scan(&id))
 	again := settings.Settings{MinRefetch: new(settings.Duration(0))}
 	run, err := b.EnsureRun(t.Context(), "again", "test", again)
 	require.NoError(t, err)
@@ -107,5 +107,5 @@ func TestKeywordsThatCannotBeStored(t *testing.T) {
 		column[string](t, b, "SELECT p.url FROM page_keywords k JOIN pages p ON p.id = k.page_id ORDER BY p.url"))
 	require.Equal(t, []string{"https://site.example/2"}, column[string](t, b, "SELECT url FROM pages WHERE extractor IS NULL"),
 		"it must be read anew")
-	require.Zero(t, one[int](t, b, "SELECT count(*)::int FROM page_keywords WHERE waiting"))
+	require.Zero(t, one[int](t, b, "SELECT count(*)::int FROM page_keywords WHERE index_pending"))
 }

@@ -219,7 +219,7 @@ func schemaOf(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (s Schema, er
 	if s.Current == 0 {
 		return s, nil
 	}
-	if err := pool.QueryRow(ctx, "SELECT oldest FROM installation").Scan(&s.Oldest); err != nil {
+	if err := pool.QueryRow(ctx, "SELECT min_schema_version FROM installation").Scan(&s.Oldest); err != nil {
 		return s, fmt.Errorf("read the schema's compatibility: %w", err)
 	}
 	return s, nil

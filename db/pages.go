@@ -61,7 +61,7 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 			Truncated: c.Truncated != nil, ContentType: valueOf(c.ContentType),
 			IP: c.Ip, Worker: c.Worker, Duration: durationMS(valueOf(c.DurationMs)), ScheduledFor: c.ScheduledFor,
 			LockedAt: valueOf(c.LockedAt), CompletedAt: valueOf(c.CompletedAt),
-			Skipped: reasons.Reason(valueOf(c.Skipped)), Unchanged: valueOf(c.Unchanged),
+			Skipped: reasons.Reason(valueOf(c.Skipped)), Unchanged: valueOf(c.UnchangedReason),
 		})
 	}
 	return rep, nil

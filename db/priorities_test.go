@@ -89,7 +89,7 @@ func TestPriorities(t *testing.T) {
 		b.exec(t, "INSERT INTO domains (domain) SELECT 'd' || i || '.example' FROM generate_series(1, 20500) i")
 		b.exec(t, `INSERT INTO run_domains (run_id, domain, next_due_at, priority)
 			SELECT $1, 'd' || i || '.example', now() - i * interval '1 second', i % 1000 FROM generate_series(1, 20500) i`, b.run.ID)
-		b.exec(t, "UPDATE run_domains SET turns = 1 WHERE domain = 'd999.example'")
+		b.exec(t, "UPDATE run_domains SET yield_count = 1 WHERE domain = 'd999.example'")
 		b.exec(t, "UPDATE run_domains SET next_due_at = now() + interval '1 hour' WHERE domain = 'd1999.example'")
 		b.exec(t, "UPDATE domains SET claimed_by = 'x', claim_expires_at = now() + interval '1 hour' WHERE domain = 'd2999.example'")
 		b.exec(t, "UPDATE domains SET status = 'blocked' WHERE domain = 'd3999.example'")

@@ -199,7 +199,7 @@ func (b *bundle) told(t *testing.T) map[string][]string {
 	all := map[string][]string{}
 	for name, sql := range map[string]string{
 		"crawls": `SELECT concat_ws(' ', c.url, c.domain, c.priority, c.outcome, c.status_code, c.error_message, c.kind,
-			c.depth, c.redirects, c.bytes, c.content_type, c.ip, c.unchanged, c.delay_ms, c.delay_reason, c.duration_ms,
+			c.depth, c.redirects, c.bytes, c.content_type, c.ip, c.unchanged_reason, c.delay_ms, c.delay_reason, c.duration_ms,
 			p.url, c.locked_at IS NULL, c.scheduled_for > now() + interval '1 minute', c.previous_id IS NOT NULL)
 			FROM page_crawls c JOIN pages p ON p.id = c.page_id ORDER BY 1`,
 		"pages": `SELECT concat_ws(' ', url, domain, origin, kind, status, signals, noindex, nofollow, etag, content_hash,
@@ -211,7 +211,7 @@ func (b *bundle) told(t *testing.T) map[string][]string {
 		"domains":  `SELECT concat_ws(' ', domain, status, status_reason, next_crawl_after IS NULL) FROM domains ORDER BY 1`,
 		"slots":    `SELECT concat_ws(' ', key, holder IS NULL, reason) FROM politeness_slots ORDER BY 1`,
 		"health":   `SELECT concat_ws(' ', domain, health) FROM domain_health ORDER BY 1`,
-		"patterns": `SELECT concat_ws(' ', domain, pattern, seen, duplicates, copies, shared, fingerprints) FROM url_patterns ORDER BY 1`,
+		"patterns": `SELECT concat_ws(' ', domain, pattern, seen, duplicates, copies, shared_text, fingerprints) FROM url_patterns ORDER BY 1`,
 		"robots":   `SELECT concat_ws(' ', origin, verdict, failures) FROM robots ORDER BY 1`,
 	} {
 		all[name] = column[string](t, b, sql)

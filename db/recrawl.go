@@ -208,7 +208,9 @@ func (s *Store) HintRecrawl(
 	if data, err = document("hints of pages", set); err != nil {
 		return err
 	}
-	return retry(ctx, "keep news of pages", func() error { return s.q.RecrawlStoreHints(ctx, dbsqlc.RecrawlStoreHintsParams{RunID: runID, Hints: data}) })
+	return retry(ctx, "keep news of pages", func() error {
+		return s.q.RecrawlStoreHints(ctx, dbsqlc.RecrawlStoreHintsParams{RunID: runID, Hints: data})
+	})
 }
 
 // PlanRecrawl makes a new plan of a domain's requests by plan, if a run recrawls its pages and the

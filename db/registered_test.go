@@ -116,7 +116,7 @@ func TestRegisteredBudget(t *testing.T) {
 		n := b.begin(t, "a.refund.example")
 		require.NoError(t, b.Abandon(t.Context(), startOf(n, "a.refund.example", ""), n.CrawlID, 0, false, "no route"))
 		b.fetch(t, "a.refund.example")
-		require.EqualValues(t, 1, one[int64](t, b, "SELECT pages_started FROM run_registered WHERE run_id = $1", b.run.ID))
+		require.EqualValues(t, 1, one[int64](t, b, "SELECT pages_started FROM run_registered_domains WHERE run_id = $1", b.run.ID))
 	})
 }
 

@@ -56,7 +56,7 @@ BEGIN
         REVOKE INSERT, UPDATE ON installation, goose_db_version FROM mosey_worker;
         REVOKE UPDATE ON robots_history FROM mosey_worker;
         GRANT DELETE ON staged_seeds, page_keywords, index_segments, index_chunks, domain_ranks,
-            page_ranks, list_entries, seed_files, registered_domains, run_registered, page_links, provenance,
+            page_ranks, list_entries, seed_files, registered_domains, run_registered_domains, page_links, provenance,
             image_contents, run_outcomes, run_outcomes_new, revisits, robots, robots_history, robots_contents TO mosey_worker;
     END IF;
     IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mosey_reader') THEN

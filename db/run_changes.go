@@ -151,7 +151,7 @@ func addRunChange(ctx context.Context, q *dbsqlc.Queries, id int64, c crawl.RunC
 		return fmt.Errorf("store a change of a run: %w", err)
 	}
 	return q.RunChangeAdd(ctx, dbsqlc.RunChangeAddParams{
-		RunID: id, Kind: string(c.Action), Was: was, Value: value, Reason: c.Reason, Until: timeOrNil(c.Until),
+		RunID: id, Kind: string(c.Action), OldValue: was, Value: value, Reason: c.Reason, Until: timeOrNil(c.Until),
 		SetBy: c.SetBy, Decision: c.Decision,
 	})
 }
@@ -197,7 +197,7 @@ func (s *Store) RunChanges(ctx context.Context, runID int64, most int) ([]crawl.
 		changes[i] = crawl.RunChange{
 			Action: crawl.RunAction(r.Kind), Reason: r.Reason, Until: valueOf(r.Until), SetBy: r.SetBy, SetAt: r.SetAt,
 		}
-		if err := errors.Join(unmarshalOr(r.Was, &changes[i].Was), unmarshalOr(r.Value, &changes[i].Value)); err != nil {
+		if err := errors.Join(unmarshalOr(r.OldValue, &changes[i].Was), unmarshalOr(r.Value, &changes[i].Value)); err != nil {
 			return nil, fmt.Errorf("read what was done to a run: %w", err)
 		}
 	}

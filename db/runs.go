@@ -244,7 +244,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	p.Due = due
 	for _, n := range notDue {
 		p.NotDue = append(p.NotDue, report.NotDue{
-			Reason: reasons.Reason(n.Waits), Domains: n.Domains, Domain: n.Domain, Until: timeOrZero(n.Until),
+			Reason: reasons.Reason(n.WaitReason), Domains: n.Domains, Domain: n.Domain, Until: timeOrZero(n.Until),
 		})
 	}
 	p.Totals = report.Totals{
@@ -321,7 +321,7 @@ func (s *Store) run(row dbsqlc.CrawlRun, err error) (crawl.Run, error) {
 	return crawl.Run{
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
 		StartedAt: row.StartedAt, FinishedAt: valueOf(row.FinishedAt), PausedUntil: valueOf(row.PausedUntil),
-		BeganAt: valueOf(row.BeganAt), LookedAt: valueOf(row.LookedAt), OpensAt: valueOf(row.OpensAt),
-		Crowded: row.Crowded, PagesStarted: row.PagesStarted, Spent: crawl.Budget(row.Spent), Widening: row.Widening != nil, Settings: set,
+		BeganAt: valueOf(row.BeganAt), LookedAt: valueOf(row.LastPollAt), OpensAt: valueOf(row.OpensAt),
+		Crowded: row.HasWaitingDomains, PagesStarted: row.PagesStarted, Spent: crawl.Budget(row.SpentBudget), Widening: row.Widening != nil, Settings: set,
 	}, nil
 }

@@ -17,7 +17,7 @@ import (
 func (b *bundle) waits(t *testing.T, domain string) (due, reason string) {
 	t.Helper()
 	err := b.Pool().QueryRow(t.Context(), `
-		SELECT CASE WHEN next_due_at <= now() THEN 'now' ELSE coalesce(next_due_at::text, 'nothing') END, waits
+		SELECT CASE WHEN next_due_at <= now() THEN 'now' ELSE coalesce(next_due_at::text, 'nothing') END, wait_reason
 		FROM run_domains WHERE run_id = $1 AND domain = $2`, b.run.ID, domain).Scan(&due, &reason)
 	require.NoError(t, err)
 	return due, reason
@@ -111,7 +111,7 @@ func TestRunsOnOneDomain(t *testing.T) {
 		crowded.fetch(t, domain)
 		require.True(t, crowded.end(t, domain, "yielded"))
 		turns := func() int {
-			return one[int](t, crowded, "SELECT turns FROM run_domains WHERE domain = $1 AND run_id = $2", domain, crowded.run.ID)
+			return one[int](t, crowded, "SELECT yield_count FROM run_domains WHERE domain = $1 AND run_id = $2", domain, crowded.run.ID)
 		}
 		require.Equal(t, 1, turns())
 

@@ -213,8 +213,8 @@ func (s *Store) Analyze(ctx context.Context, tables []string) error {
 }
 
 // CloseRestored closes the slots of a database that was restored from a backup of that age, before
-// any requests (see the query SlotsCloseAfterRestore). It returns their number, and needs the owner's
-// rights.
+// any requests (see the query SlotsCloseAfterRestore). It returns their number, and needs the
+// owner's rights.
 func (s *Store) CloseRestored(ctx context.Context, age time.Duration) (closed int64, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		row, err := s.q.WithTx(tx).SlotsCloseAfterRestore(ctx, ms(max(age, 0)))

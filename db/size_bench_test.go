@@ -21,8 +21,8 @@ func BenchmarkSize(b *testing.B) {
 			_, err := conn.Exec(b.Context(), sql, args...)
 			require.NoError(b, err, sql)
 		}
-		exec("UPDATE run_domains SET next_due_at = 'infinity', waits = 'budget' WHERE hashtext(domain) % 4 = 0")
-		exec("UPDATE run_domains SET next_due_at = now() + interval '1 hour', waits = 'deferred' WHERE hashtext(domain) % 4 = 1")
+		exec("UPDATE run_domains SET next_due_at = 'infinity', wait_reason = 'budget' WHERE hashtext(domain) % 4 = 0")
+		exec("UPDATE run_domains SET next_due_at = now() + interval '1 hour', wait_reason = 'deferred' WHERE hashtext(domain) % 4 = 1")
 		exec("VACUUM ANALYZE run_domains")
 		_, err = f.store.ClaimDomains(b.Context(), f.run, 1000)
 		require.NoError(b, err)
@@ -36,7 +36,7 @@ func BenchmarkSize(b *testing.B) {
 			{"what is due next", "SELECT next_due_at FROM run_domains WHERE run_id = $1 AND next_due_at > now() AND next_due_at < 'infinity' ORDER BY next_due_at LIMIT 1"},
 			{"note when a domain is due", "SELECT due_update(ARRAY(SELECT domain FROM domains WHERE claimed_by IS NOT NULL AND $1::bigint IS NOT NULL LIMIT 1))"},
 			{"whether a run is idle", "SELECT run_due_count($1, 1), run_postponed_count($1, 1), (SELECT c.busy FROM run_claim_counts($1) c)"},
-			{"why it is not due (10,000)", `SELECT x.waits, count(*) FROM (SELECT rd.waits FROM run_domains rd
+			{"why it is not due (10,000)", `SELECT x.wait_reason, count(*) FROM (SELECT rd.wait_reason FROM run_domains rd
 				WHERE rd.run_id = $1 AND rd.next_due_at > now() ORDER BY rd.next_due_at LIMIT 10000) x GROUP BY 1`},
 			{"totals of the run", "SELECT sum(requests), sum(bytes) FROM run_domains WHERE run_id = $1"},
 			{"seeds that are open", `SELECT c.id FROM page_crawls c WHERE c.run_id = $1 AND c.id > 0 AND c.outcome IS NULL

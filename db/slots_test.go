@@ -300,7 +300,7 @@ func closedAddress(t *testing.T, b *bundle, domain, address string) time.Time {
 	require.True(t, b.take(t, domain, address, "first", time.Second).Granted)
 	require.NoError(t, b.release(t.Context(), domain, address, "first", time.Now(),
 		longHold, 10*time.Minute, reasons.CrawlDelay))
-	b.exec(t, "UPDATE politeness_slots SET took_ms = 0 WHERE key = $1", "ip:"+address) // so that places are a delay apart
+	b.exec(t, "UPDATE politeness_slots SET avg_hold_ms = 0 WHERE key = $1", "ip:"+address) // so that places are a delay apart
 	return one[time.Time](t, b, "SELECT free_at FROM politeness_slots WHERE key = 'ip:"+address+"'")
 }
 

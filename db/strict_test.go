@@ -65,13 +65,13 @@ func TestTheStricterDelayHoldsForAnAddress(t *testing.T) {
 	t.Run("ForAnHour", func(t *testing.T) {
 		t.Parallel()
 		const address = "192.0.2.34"
-		const until = "SELECT strict_until FROM politeness_slots WHERE key = 'ip:192.0.2.34'"
+		const until = "SELECT strictest_delay_until FROM politeness_slots WHERE key = 'ip:192.0.2.34'"
 		request(t, "strict.hour.example", address, time.Now().Add(-2*strict), strict)
 		ends := one[time.Time](t, b, until)
 		require.WithinDuration(t, b.clock(t).Add(time.Hour), ends, time.Minute)
 		request(t, "lax.hour.example", address, time.Now().Add(-2*strict), lax)
 		require.True(t, ends.Equal(one[time.Time](t, b, until)), "the lax ones do not prolong it")
-		b.exec(t, "UPDATE politeness_slots SET strict_until = now() WHERE key = $1", "ip:"+address)
+		b.exec(t, "UPDATE politeness_slots SET strictest_delay_until = now() WHERE key = $1", "ip:"+address)
 		request(t, "lax.hour.example", address, time.Now().Add(-2*lax), lax)
 		request(t, "other.hour.example", address, time.Now(), lax)
 	})

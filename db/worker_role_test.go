@@ -105,7 +105,7 @@ func TestWorkersRights(t *testing.T) {
 		b := worker(t, dbtest.URL(t))
 		crawlAll(t, b)
 		for _, sql := range []string{
-			"DROP TRIGGER page_crawls_kept ON page_crawls",
+			"DROP TRIGGER page_crawls_no_truncate ON page_crawls",
 			"ALTER TABLE page_crawls DISABLE TRIGGER ALL",
 			"ALTER TABLE pages ADD COLUMN x text",
 			"DROP TABLE robots_history",
@@ -115,7 +115,7 @@ func TestWorkersRights(t *testing.T) {
 			"DELETE FROM crawl_runs",
 			"TRUNCATE robots_history", "UPDATE robots_history SET agent = 'x'",
 			"DELETE FROM domain_controls", "TRUNCATE domain_controls",
-			"UPDATE installation SET oldest = 0",
+			"UPDATE installation SET min_schema_version = 0",
 			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (9, true)",
 			"SET session_replication_role = replica",
 		} {

@@ -54,9 +54,9 @@ func (s *Store) Fleet(ctx context.Context, gone bool, most int) (f report.Fleet,
 	for i, r := range rows {
 		f.Now = r.Now
 		f.Workers[i] = report.Worker{
-			ID: r.ID, Identity: r.Identity, Host: r.Host, Version: r.Version, BuildID: r.BuildID, Role: r.Role, MaxFetches: int(r.Most),
+			ID: r.ID, Identity: r.Identity, Host: r.Host, Version: r.Version, BuildID: r.BuildID, Role: r.Role, MaxFetches: int(r.MaxFetches),
 			StartedAt: r.StartedAt, SeenAt: r.SeenAt, StoppedAt: valueOf(r.StoppedAt), Lost: r.Lost,
-			InFlight: int(r.InFlight), Wanted: int(r.Wanted), Share: int(r.Share), Held: int(r.Held), Leased: r.Leased, Counts: r.CountsAgainstLimit,
+			InFlight: int(r.InFlight), Wanted: int(r.Demand), Share: int(r.Share), Held: int(r.PermitsHeld), Leased: r.Leased, Counts: r.CountsAgainstLimit,
 		}
 	}
 	return f, nil

@@ -89,7 +89,7 @@ func (m *fleetModel) renew(t *testing.T, w *workerModel, lost bool) {
 func (m *fleetModel) jump(t *testing.T, d time.Duration) {
 	t.Helper()
 	_, err := m.Pool().Exec(t.Context(), `UPDATE workers SET seen_at = seen_at - $1::interval,
-		share_until = share_until - $1::interval, counts_until = counts_until - $1::interval`, d)
+		share_until = share_until - $1::interval, permits_held_until = permits_held_until - $1::interval`, d)
 	require.NoError(t, err)
 }
 
@@ -119,7 +119,7 @@ func (m *fleetModel) setLimit(t *testing.T, n int) {
 func (m *fleetModel) holding(t *testing.T) (held, flight int) {
 	t.Helper()
 	require.NoError(t, m.Pool().QueryRow(t.Context(),
-		"SELECT coalesce(sum(held), 0) FROM workers WHERE stopped_at IS NULL AND counts_until > clock_timestamp()").Scan(&held))
+		"SELECT coalesce(sum(permits_held), 0) FROM workers WHERE stopped_at IS NULL AND permits_held_until > clock_timestamp()").Scan(&held))
 	for _, w := range m.workers {
 		flight += len(w.flight)
 	}

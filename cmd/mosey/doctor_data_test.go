@@ -21,7 +21,7 @@ func TestDoctorChecksTheData(t *testing.T) {
 	require.NotRegexp(t, `(?m)^(skipped|warning|fault)`, h.Print(dataOnly()...))
 
 	for _, broken := range []struct{ check, severity, sql, found, did string }{
-		{"due", "fault", "UPDATE run_domains SET next_due_at = NULL, waits = ''", "2 domains: due earlier", "noted anew"},
+		{"due", "fault", "UPDATE run_domains SET next_due_at = NULL, wait_reason = ''", "2 domains: due earlier", "noted anew"},
 		{"totals", "warning", "UPDATE run_domains SET success = success + 5, bytes = 0", "2 domains: totals", "counted them anew"},
 		{"budgets", "warning", "UPDATE crawl_runs SET pages_started = 1", "1 run: charged", "counted anew"},
 		{
@@ -52,7 +52,7 @@ func TestDoctorChecksTheData(t *testing.T) {
 		require.NotRegexp(t, `(?m)^(skipped|warning|fault)`, h.Print(dataOnly()...), "after %s", broken.check)
 	}
 	// what people can mend only
-	_, err := store.Pool().Exec(t.Context(), "UPDATE run_domains SET next_due_at = now() - interval '1 minute', waits = ''")
+	_, err := store.Pool().Exec(t.Context(), "UPDATE run_domains SET next_due_at = now() - interval '1 minute', wait_reason = ''")
 	require.NoError(t, err)
 	output.ContainsOnSameLine(t, h.Print("doctor", "--only", "ended", "--repair"), "note", "ended", "1 run: ended")
 	_, err = store.Pool().Exec(t.Context(),

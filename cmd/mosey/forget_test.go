@@ -158,7 +158,7 @@ func (f *forgetHarness) requireGone(all map[string]string) {
 		require.False(f.t, f.has(gone))
 		require.Empty(f.t, says(all, shaOf(gone)))
 	}
-	require.Empty(f.t, f.row("SELECT coalesce(string_agg(u::text, ' '), '') FROM url_patterns u WHERE domain = $1 AND num_nonnulls(shared, fingerprints) > 0", leaver))
+	require.Empty(f.t, f.row("SELECT coalesce(string_agg(u::text, ' '), '') FROM url_patterns u WHERE domain = $1 AND num_nonnulls(shared_text, fingerprints) > 0", leaver))
 	require.Empty(f.t, f.row(`SELECT coalesce(string_agg(url, ' '), '') FROM pages
 		WHERE (domain = $1 OR url LIKE '%alone%') AND num_nonnulls(content_hash, simhash, etag, history, fetched_at) > 0`, leaver))
 }
@@ -287,7 +287,7 @@ func TestForgetWaitsForWhatIsInFlight(t *testing.T) {
 	exec(`INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind, depth)
 		SELECT page_id, domain, run_id, id, url, kind, depth FROM page_crawls WHERE url LIKE '%/alone.png'`)
 	forgetting := f.Start("block", leaver, "--reason", "x", "--forget")
-	wait.Until(t, func() bool { return f.row("SELECT count(*)::text FROM forgotten") == "1" }, patience, 5*time.Millisecond)
+	wait.Until(t, func() bool { return f.row("SELECT count(*)::text FROM domain_erasures") == "1" }, patience, 5*time.Millisecond)
 	time.Sleep(2 * time.Second) // it would have begun by now
 	require.NotEmpty(t, says(f.stored(), "narwhal"))
 	exec("UPDATE pages SET signals = '{\"title\": \"axolotl\"}' WHERE url LIKE '%leaver.test%/second'")
@@ -318,7 +318,7 @@ func TestForgetDuringACrawl(t *testing.T) {
 		read, "SELECT count(*)::text FROM pages WHERE domain = $1 AND num_nonnulls(signals, content_hash, simhash, language) > 0",
 		"SELECT count(*)::text FROM page_keywords WHERE domain = $1",
 		"SELECT count(*)::text FROM page_links l JOIN pages p ON p.id = l.from_page_id WHERE p.domain = $1 AND l.anchor IS NOT NULL",
-		"SELECT count(*)::text FROM url_patterns WHERE domain = $1 AND num_nonnulls(shared, fingerprints) > 0",
+		"SELECT count(*)::text FROM url_patterns WHERE domain = $1 AND num_nonnulls(shared_text, fingerprints) > 0",
 	} {
 		require.Equal(t, "0", f.row(left, gone), left)
 	}

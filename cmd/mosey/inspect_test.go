@@ -236,7 +236,7 @@ func TestOutput(t *testing.T) {
 		h.Setenv("DATABASE_URL", dbtest.Bare(t))
 		h.Fail([]string{"status"}, "the database has schema version 0, this program needs ", ": run mosey migrate")
 		newer, store := newHarnessWithDatabase(t)
-		_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET oldest = 1000")
+		_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET min_schema_version = 1000")
 		require.NoError(t, err)
 		newer.Fail([]string{"status"}, "which serves programs from version 1000 on, this one has ", ": use a newer Mosey")
 	})

@@ -41,7 +41,7 @@ func newYears(t *testing.T, pages int) *rows {
 		UPDATE page_crawls c SET completed_at = v.at, created_at = v.at, outcome = v.outcome, status_code = 200, duration_ms = 100,
 			bytes = 1000, delay_ms = 10000, delay_reason = 'delay', robots_version = 1 -- which is not stored any more
 		FROM visits v WHERE v.id = c.id;
-		INSERT INTO page_crawls (id, page_id, run_id, domain, url, previous_id, again, scheduled_for, created_at,
+		INSERT INTO page_crawls (id, page_id, run_id, domain, url, previous_id, is_revisit, scheduled_for, created_at,
 			completed_at, outcome, status_code, duration_ms, bytes, delay_ms, delay_reason, ip, subnet, subnet_delay_ms, robots_version)
 		OVERRIDING SYSTEM VALUE
 		SELECT id, page_id, run_id, domain, url, lag(id) OVER (PARTITION BY page_id ORDER BY n), true, at, at, at, outcome, 200, 100, 1000, 10000, 'delay',
@@ -51,7 +51,7 @@ func newYears(t *testing.T, pages int) *rows {
 		UPDATE pages SET status = 'fetched', fetched_at = now() - interval '70 days', created_at = now() - interval '700 days';
 		UPDATE run_domains rd SET success = 9 * n, timeout = n, requests = 10 * n, pages_started = 10 * n, bytes = 10000 * n
 		FROM (SELECT count(*) AS n FROM pages) x;
-		INSERT INTO revisits (page_id, run_id, due_at, every)
+		INSERT INTO revisits (page_id, run_id, due_at, revisit_interval)
 		SELECT v.page_id, v.run_id, now() + interval '1 day', '70 days' FROM visits v WHERE n = 0;
 		INSERT INTO pages (id, url, domain, origin, kind) OVERRIDING SYSTEM VALUE
 		VALUES (100000, 'https://a.example/robots.txt', 'a.example', 'https://a.example', 'robots');

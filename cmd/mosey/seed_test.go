@@ -29,7 +29,7 @@ type seedRow struct {
 
 func seedRows(t *testing.T, store *db.Store, run string) (rows []seedRow) {
 	t.Helper()
-	found, err := store.Pool().Query(t.Context(), `SELECT d.domain, c.url, c.kind, coalesce(d.source, ''), coalesce(d.seed_rank, 0), d.bare
+	found, err := store.Pool().Query(t.Context(), `SELECT d.domain, c.url, c.kind, coalesce(d.source, ''), coalesce(d.seed_rank, 0), d.schemeless
 		FROM page_crawls c INNER JOIN domains d ON d.domain = c.domain INNER JOIN crawl_runs r ON r.id = c.run_id
 		INNER JOIN run_domains rd ON rd.run_id = r.id AND rd.domain = d.domain AND rd.seed AND rd.next_due_at <= now()
 		WHERE r.name = $1 AND c.depth = 0 ORDER BY c.scheduled_for, c.id`, run)

@@ -128,7 +128,7 @@ func TestDatabase(t *testing.T) {
 	t.Run("ThatIsTooNewIsRefused", func(t *testing.T) {
 		t.Parallel()
 		store := dbtest.New(t)
-		_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET oldest = 1000")
+		_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET min_schema_version = 1000")
 		require.NoError(t, err)
 		code, _, errs := execute(t, nil, "--database-url", store.Pool().Config().ConnString())
 		require.Equal(t, wiring.ExitFailed, code)
@@ -237,7 +237,7 @@ func TestDatabaseThatLeavesTheWorkerBehindEndsIt(t *testing.T) {
 		}, &stdout, &stderr)
 	}()
 	wait.Until(t, func() bool { return strings.Contains(stderr.String(), "worker started") }, patience, 5*time.Millisecond)
-	_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET oldest = 1000")
+	_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET min_schema_version = 1000")
 	require.NoError(t, err)
 	select {
 	case code := <-ended:

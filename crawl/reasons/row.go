@@ -25,7 +25,7 @@ type Row struct {
 	// Defers is set if a long wait ends the domain's workflow. It sleeps through other waits.
 	Defers bool
 	// HoldsRun is set if a waiting domain keeps its run from ending. The condition of the index
-	// run_domains_held names these reasons, too.
+	// run_domains_postponed names these reasons, too.
 	HoldsRun bool
 	// Known is set for a page in the state of its last visit.
 	Known bool

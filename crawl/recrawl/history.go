@@ -70,24 +70,24 @@ type History struct {
 	// Days is the interval of the rule; 0 means a week.
 	Days float64 `json:"days,omitzero"`
 	// Quiet counts the days without a change. Old evidence counts less, as in Dated and Gaps.
-	Quiet float64 `json:"quiet,omitzero"`
+	Quiet float64 `json:"days_unchanged,omitzero"`
 	// Dated counts the changes with a known time.
-	Dated float64 `json:"dated,omitzero"`
+	Dated float64 `json:"dated_changes,omitzero"`
 	// Gaps counts the changes of unknown time: element i counts those in gaps of 2^i hours.
 	Gaps []float64 `json:"gaps,omitempty"`
 	// Missing counts the last consecutive 404 and 410, Gone the 410 among them.
 	Missing int `json:"missing,omitzero"`
 	Gone    int `json:"gone,omitzero"`
 	// Passed counts the consecutive due times that were skipped without a request.
-	Passed int `json:"passed,omitzero"`
+	Passed int `json:"skipped_due_times,omitzero"`
 	// Listed is the reading time of a list that names the page, in days after the last visit.
 	Listed float64 `json:"listed,omitzero"`
 	// News is set if that list declares a change since the last visit.
-	News bool `json:"news,omitzero"`
+	News bool `json:"change_announced,omitzero"`
 	// Odds is the factor of the list on the odds that the page has changed: see [Source].
 	Odds float64 `json:"odds,omitzero"`
 	// Calm counts the days after the last visit without a change, by a believed list.
-	Calm float64 `json:"calm,omitzero"`
+	Calm float64 `json:"listed_unchanged_days,omitzero"`
 }
 
 // Visit returns the history after a visit. It consumes the earlier hints of lists.

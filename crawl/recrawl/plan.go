@@ -8,12 +8,12 @@ type Plan struct {
 	// Threshold is the value at which a page is due, in days: see Interval. 0 means no plan.
 	Threshold float64 `json:"threshold,omitzero"`
 	// Even is the number of days between two visits to a page if all pages had the same.
-	Even float64 `json:"even,omitzero"`
+	Even float64 `json:"even_interval,omitzero"`
 	// Rates is the distribution of the pages' change rates.
 	Rates Rates `json:"rates,omitempty"`
 	// Lean corrects for unplanned requests: the threshold is for Lean times the allowed ones. 0 means
 	// 1.
-	Lean float64 `json:"lean,omitzero"`
+	Lean float64 `json:"correction,omitzero"`
 }
 
 const (

@@ -11,11 +11,11 @@ import "time"
 // and a list gains nothing by lying.
 type Source struct {
 	// Told counts announced changes, Missed unannounced ones. Old visits count less, in all fields.
-	Told   float64 `json:"told,omitzero"`
-	Missed float64 `json:"missed,omitzero"`
+	Told   float64 `json:"announced,omitzero"`
+	Missed float64 `json:"unannounced,omitzero"`
 	// Alarms counts announcements without a change, Quiet the visits without both.
-	Alarms float64 `json:"alarms,omitzero"`
-	Quiet  float64 `json:"quiet,omitzero"`
+	Alarms float64 `json:"false_announcements,omitzero"`
+	Quiet  float64 `json:"silent_visits,omitzero"`
 }
 
 const (

@@ -73,7 +73,7 @@ type SearchHit struct {
 	// Language is a tag of BCP 47; empty means undetermined. Second is the tag of another language of
 	// much of the page; empty means no such language.
 	Language    string `json:"language"`
-	Second      string `json:"second"`
+	Second      string `json:"second_language"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
 	// NoSnippet is set if the publisher allows showing only the title.

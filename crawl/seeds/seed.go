@@ -25,7 +25,7 @@ type Seed struct {
 	URL    string `json:"url"`
 	Domain string `json:"domain"`
 	// Registered is the registered domain above Domain; empty if Domain is registered itself.
-	Registered string `json:"registered,omitempty"`
+	Registered string `json:"registered_domain,omitempty"`
 	Origin     string `json:"origin"`
 	// Kind is empty for a page.
 	Kind     kinds.Kind `json:"kind,omitempty"`
@@ -33,7 +33,7 @@ type Seed struct {
 	// Rank is the domain's position on its list, from 1; 0 means no list.
 	Rank int32 `json:"rank,omitempty"`
 	// Bare is set without a scheme: http is used if https cannot be reached.
-	Bare bool `json:"bare,omitempty"`
+	Bare bool `json:"schemeless,omitempty"`
 }
 
 // Of returns the seed of a page.

@@ -97,10 +97,10 @@ func (q *Queries) CheckDomains(ctx context.Context, arg CheckDomainsParams) ([]C
 const checkDue = `-- name: CheckDue :many
 SELECT x.run_id::bigint AS run_id, x.domain::text AS domain, coalesce(x.stored::text, 'never')::text AS stored, x.due::text AS due
 FROM (
-    SELECT rd.run_id, rd.domain, rd.next_due_at AS stored, u.at AS due
-    FROM unnest(domains_due($1::text [], true)) AS u (run_id, domain, at)
+    SELECT rd.run_id, rd.domain, rd.next_due_at AS stored, u.due_at AS due
+    FROM unnest(domains_due($1::text [], true)) AS u (run_id, domain, due_at)
     INNER JOIN run_domains AS rd ON rd.run_id = u.run_id AND rd.domain = u.domain
-    WHERE u.at IS NOT NULL AND (rd.next_due_at IS NULL OR rd.next_due_at > greatest(u.at, clock_timestamp()) + interval '1 second')
+    WHERE u.due_at IS NOT NULL AND (rd.next_due_at IS NULL OR rd.next_due_at > greatest(u.due_at, clock_timestamp()) + interval '1 second')
 ) AS x
 `
 
@@ -140,7 +140,7 @@ func (q *Queries) CheckDue(ctx context.Context, domains []string) ([]CheckDueRow
 const checkEnded = `-- name: CheckEnded :many
 SELECT r.name FROM crawl_runs AS r
 WHERE
-    r.status = 'done' AND r.spent = '' AND coalesce((r.settings ->> 'max_pages')::bigint NOT BETWEEN 0 AND r.pages_started, true)
+    r.status = 'done' AND r.spent_budget = '' AND coalesce((r.settings ->> 'max_pages')::bigint NOT BETWEEN 0 AND r.pages_started, true)
     AND EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at <= now())
 ORDER BY r.id
 `
@@ -228,7 +228,7 @@ func (q *Queries) CheckLastIDs(ctx context.Context) (CheckLastIDsRow, error) {
 }
 
 const checkMoved = `-- name: CheckMoved :one
-SELECT coalesce(sum(rd.moved[9]), 0)::bigint AS moved FROM run_domains AS rd
+SELECT coalesce(sum(rd.moved_totals[9]), 0)::bigint AS moved FROM run_domains AS rd
 `
 
 func (q *Queries) CheckMoved(ctx context.Context) (int64, error) {

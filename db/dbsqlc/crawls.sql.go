@@ -62,7 +62,7 @@ const attemptsRecord = `-- name: AttemptsRecord :many
 SELECT
     r.n::integer AS n,
     r.closed::boolean AS closed,
-    r.news::boolean AS news,
+    r.has_new_due_domains::boolean AS has_new_due_domains,
     r.facts::jsonb AS facts
 FROM attempts_record($1::jsonb, $2::boolean) AS r
 `
@@ -73,10 +73,10 @@ type AttemptsRecordParams struct {
 }
 
 type AttemptsRecordRow struct {
-	N      int32
-	Closed bool
-	News   bool
-	Facts  []byte
+	N                int32
+	Closed           bool
+	HasNewDueDomains bool
+	Facts            []byte
 }
 
 func (q *Queries) AttemptsRecord(ctx context.Context, arg AttemptsRecordParams) ([]AttemptsRecordRow, error) {
@@ -91,7 +91,7 @@ func (q *Queries) AttemptsRecord(ctx context.Context, arg AttemptsRecordParams) 
 		if err := rows.Scan(
 			&i.N,
 			&i.Closed,
-			&i.News,
+			&i.HasNewDueDomains,
 			&i.Facts,
 		); err != nil {
 			return nil, err
@@ -226,14 +226,14 @@ FROM pages AS p
 WHERE
     p.id = c.page_id AND p.origin = $2::text AND c.domain = $3::text
     AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for < $1
-    AND ($4::boolean OR c.bare IS NULL)
+    AND ($4::boolean OR c.schemeless IS NULL)
 `
 
 type OriginDeferParams struct {
-	Until  time.Time
-	Origin string
-	Domain string
-	Bare   bool
+	Until      time.Time
+	Origin     string
+	Domain     string
+	Schemeless bool
 }
 
 // Defers the pending crawls of an origin.
@@ -242,7 +242,7 @@ func (q *Queries) OriginDefer(ctx context.Context, arg OriginDeferParams) (int64
 		arg.Until,
 		arg.Origin,
 		arg.Domain,
-		arg.Bare,
+		arg.Schemeless,
 	)
 	if err != nil {
 		return 0, err
@@ -258,7 +258,7 @@ SELECT
         'runs', (
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
-                'domain_started', rd.pages_started, 'spent', forbidden_by_budget(rd, r.settings, domain_budget(rd.domain), r),
+                'domain_started', rd.pages_started, 'forbidden_by_budget', forbidden_by_budget(rd, r.settings, domain_budget(rd.domain), r),
                 'budget', pages_budget(r.settings, domain_budget(rd.domain)),
                 'images_started', rd.images_started,
                 'crawl', (crawl_facts(ARRAY[(
@@ -291,7 +291,7 @@ func (q *Queries) PageFacts(ctx context.Context, arg PageFactsParams) ([]byte, e
 const slotsRelease = `-- name: SlotsRelease :many
 WITH ended AS MATERIALIZED (
     SELECT
-        e.n, 'crawl:' || (e.doc ->> 'crawl_id') AS holder, e.doc -> 'shared' AS shared,
+        e.n, 'crawl:' || (e.doc ->> 'crawl_id') AS holder, e.doc -> 'shared_slots' AS shared,
         statement_timestamp() - ms_interval((e.doc ->> 'since_end_ms')::bigint) AS at
     FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS e (doc, n)
 ), given AS MATERIALIZED (
@@ -301,8 +301,8 @@ WITH ended AS MATERIALIZED (
     SELECT s.key FROM politeness_slots AS s WHERE s.key = ANY(ARRAY(SELECT g.key FROM given AS g)) ORDER BY s.key FOR UPDATE
 ), released AS (
     UPDATE politeness_slots AS s SET
-        free_at = g.at + ms_interval(greatest(g.delay_ms, CASE WHEN s.strict_until > statement_timestamp() THEN s.strict_ms END)),
-        took_ms = (3 * s.took_ms + greatest(ms_between(s.updated_at, g.at), 0)) / 4,
+        free_at = g.at + ms_interval(greatest(g.delay_ms, CASE WHEN s.strictest_delay_until > statement_timestamp() THEN s.strictest_delay_ms END)),
+        avg_hold_ms = (3 * s.avg_hold_ms + greatest(ms_between(s.updated_at, g.at), 0)) / 4,
         ended_at = g.at, reason = split_part(s.key, ':', 1), holder = NULL, updated_at = statement_timestamp()
     FROM given AS g WHERE s.key = ANY(ARRAY(SELECT h.key FROM held AS h)) AND s.key = g.key AND s.holder = g.holder
 )

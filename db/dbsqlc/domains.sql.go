@@ -163,8 +163,8 @@ WITH given_back AS (
     WHERE d.domain = $4::text
     RETURNING d.domain
 ), yielded AS (
-    UPDATE run_domains AS rd SET turns = rd.turns + 1, turn_started = NULL
-    WHERE rd.domain = $4::text AND rd.run_id = ANY($5::bigint []) AND rd.turn_started IS NOT NULL
+    UPDATE run_domains AS rd SET yield_count = rd.yield_count + 1, requests_at_claim = NULL
+    WHERE rd.domain = $4::text AND rd.run_id = ANY($5::bigint []) AND rd.requests_at_claim IS NOT NULL
     RETURNING rd.domain
 )
 SELECT due_update(ARRAY(SELECT g.domain FROM given_back AS g UNION SELECT y.domain FROM yielded AS y))
@@ -194,7 +194,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 
 const domainGet = `-- name: DomainGet :one
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = $1
 `
@@ -224,7 +224,7 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.Domain.UpdatedAt,
 		&i.Domain.RefusedIp,
 		&i.Domain.RefusedSince,
-		&i.Domain.Bare,
+		&i.Domain.Schemeless,
 		&i.Domain.Source,
 		&i.Domain.SeedRank,
 		&i.Domain.PagesCrawled,
@@ -249,7 +249,7 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 }
 
 const domainList = `-- name: DomainList :many
-SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at FROM domains AS d
+SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at FROM domains AS d
 WHERE
     ($1::text IS NULL OR d.status = $1::text::domain_status)
     AND ($2::text IS NULL OR d.source = $2::text)
@@ -328,7 +328,7 @@ func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domai
 			&i.UpdatedAt,
 			&i.RefusedIp,
 			&i.RefusedSince,
-			&i.Bare,
+			&i.Schemeless,
 			&i.Source,
 			&i.SeedRank,
 			&i.PagesCrawled,
@@ -478,7 +478,7 @@ func (q *Queries) DomainPriority(ctx context.Context, domain string) ([]DomainPr
 const domainResetPatterns = `-- name: DomainResetPatterns :exec
 WITH forgotten AS (
     UPDATE url_patterns SET
-        seen = 0, duplicates = 0, copies = 0, shared = NULL, fingerprints = NULL, updated_at = clock_timestamp()
+        seen = 0, duplicates = 0, copies = 0, shared_text = NULL, fingerprints = NULL, updated_at = clock_timestamp()
     WHERE domain = $1::text
 ), freed AS (
     UPDATE pages SET
@@ -697,10 +697,10 @@ WITH counted AS (
             -- errors of a domain
             (avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)
                 FILTER (WHERE NOT x.prerequisite AND x.kind <> ALL (kinds('announces'))))::real AS errors,
-            avg((x.outcome = 'success' AND x.unchanged IS NULL AND NOT x.refused)::integer)::real AS yields,
+            avg((x.outcome = 'success' AND x.unchanged_reason IS NULL AND NOT x.refused)::integer)::real AS yields,
             avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
         FROM (
-            SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at, c.prerequisite, c.kind,
+            SELECT c.outcome, c.unchanged_reason, c.duration_ms, c.bytes, c.completed_at, c.prerequisite, c.kind,
                 c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused
             FROM page_crawls AS c
             WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
@@ -856,8 +856,8 @@ func (q *Queries) FailuresClear(ctx context.Context, domains []string) (int64, e
 }
 
 const runSetHasWaitingDomains = `-- name: RunSetHasWaitingDomains :exec
-UPDATE crawl_runs AS r SET crowded = NOT r.crowded
-WHERE r.id = $1::bigint AND r.crowded <> ($2::boolean AND run_due_count($1::bigint, 1) > 0)
+UPDATE crawl_runs AS r SET has_waiting_domains = NOT r.has_waiting_domains
+WHERE r.id = $1::bigint AND r.has_waiting_domains <> ($2::boolean AND run_due_count($1::bigint, 1) > 0)
 `
 
 type RunSetHasWaitingDomainsParams struct {

@@ -18,7 +18,7 @@ WITH gone AS (
         AND (SELECT x.movable FROM closed_attempts AS x WHERE x.id = c.id)
     RETURNING c.id
 ), counted AS (
-    UPDATE run_domains AS rd SET moved = ARRAY(SELECT coalesce(rd.moved[i], 0) + t.counts[i] FROM generate_series(1, 9) AS i)
+    UPDATE run_domains AS rd SET moved_totals = ARRAY(SELECT coalesce(rd.moved_totals[i], 0) + t.counts[i] FROM generate_series(1, 9) AS i)
     FROM (
         SELECT
             x.run_id, x.domain, ARRAY[
@@ -126,10 +126,10 @@ func (q *Queries) ExportCrawlKeysOfDomain(ctx context.Context, arg ExportCrawlKe
 const exportCrawls = `-- name: ExportCrawls :many
 SELECT
     c.id, c.page_id, c.previous_id, (SELECT r.name FROM crawl_runs AS r WHERE r.id = c.run_id)::text AS run, c.domain, c.url, c.kind, c.prerequisite, c.outcome, c.status_code,
-    c.error_message, c.skipped, c.unchanged, c.content_type, c.bytes, c.truncated, coalesce(host(c.ip), '')::text AS ip,
+    c.error_message, c.skipped, c.unchanged_reason, c.content_type, c.bytes, c.truncated, coalesce(host(c.ip), '')::text AS ip,
     c.depth, c.redirects, c.scheduled_for, c.completed_at::timestamptz AS completed_at, c.duration_ms, c.delay_ms,
     c.delay_reason, c.retry_after_ms, c.lost,
-    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker, c.attempt, c.again,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker, c.attempt, c.is_revisit,
     c.robots_version, c.ip_delay_ms, coalesce(c.subnet::text, '')::text AS subnet, c.subnet_delay_ms, c.registered, c.registered_delay_ms
 FROM page_crawls AS c
 WHERE
@@ -162,7 +162,7 @@ type ExportCrawlsRow struct {
 	StatusCode        *int16
 	ErrorMessage      *string
 	Skipped           *string
-	Unchanged         *string
+	UnchangedReason   *string
 	ContentType       *string
 	Bytes             *int64
 	Truncated         *bool
@@ -178,7 +178,7 @@ type ExportCrawlsRow struct {
 	Lost              bool
 	Worker            string
 	Attempt           int16
-	Again             bool
+	IsRevisit         bool
 	RobotsVersion     *int64
 	IpDelayMs         *int64
 	Subnet            string
@@ -216,7 +216,7 @@ func (q *Queries) ExportCrawls(ctx context.Context, arg ExportCrawlsParams) ([]E
 			&i.StatusCode,
 			&i.ErrorMessage,
 			&i.Skipped,
-			&i.Unchanged,
+			&i.UnchangedReason,
 			&i.ContentType,
 			&i.Bytes,
 			&i.Truncated,
@@ -232,7 +232,7 @@ func (q *Queries) ExportCrawls(ctx context.Context, arg ExportCrawlsParams) ([]E
 			&i.Lost,
 			&i.Worker,
 			&i.Attempt,
-			&i.Again,
+			&i.IsRevisit,
 			&i.RobotsVersion,
 			&i.IpDelayMs,
 			&i.Subnet,
@@ -310,7 +310,7 @@ func (q *Queries) ExportDomainKeys(ctx context.Context, arg ExportDomainKeysPara
 
 const exportDomains = `-- name: ExportDomains :many
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, o.crawl_delay_ms,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, o.crawl_delay_ms,
     ARRAY(
         SELECT x.kind FROM domain_controls AS x
         WHERE x.domain = d.domain AND x.lifted_at IS NULL AND coalesce(x.until > now(), true) ORDER BY x.kind
@@ -392,7 +392,7 @@ func (q *Queries) ExportDomains(ctx context.Context, arg ExportDomainsParams) ([
 			&i.Domain.UpdatedAt,
 			&i.Domain.RefusedIp,
 			&i.Domain.RefusedSince,
-			&i.Domain.Bare,
+			&i.Domain.Schemeless,
 			&i.Domain.Source,
 			&i.Domain.SeedRank,
 			&i.Domain.PagesCrawled,
@@ -718,7 +718,7 @@ func (q *Queries) ExportPages(ctx context.Context, arg ExportPagesParams) ([]Exp
 
 const movedGet = `-- name: MovedGet :one
 SELECT i.moved_before, (
-    SELECT coalesce(sum(rd.moved[9]), 0) FROM run_domains AS rd WHERE rd.domain = $1::text AND i.moved_before IS NOT NULL
+    SELECT coalesce(sum(rd.moved_totals[9]), 0) FROM run_domains AS rd WHERE rd.domain = $1::text AND i.moved_before IS NOT NULL
 )::bigint AS attempts
 FROM installation AS i
 `

@@ -11,7 +11,7 @@ import (
 )
 
 const erasureComplete = `-- name: ErasureComplete :exec
-UPDATE forgotten SET done_at = clock_timestamp() WHERE domain = $1 AND done_at IS NULL
+UPDATE domain_erasures SET done_at = clock_timestamp() WHERE domain = $1 AND done_at IS NULL
 `
 
 func (q *Queries) ErasureComplete(ctx context.Context, domain string) error {
@@ -20,16 +20,16 @@ func (q *Queries) ErasureComplete(ctx context.Context, domain string) error {
 }
 
 const erasureGet = `-- name: ErasureGet :one
-SELECT domain, asked_at, asked_by, reason, done_at FROM forgotten WHERE domain = $1
+SELECT domain, requested_at, requested_by, reason, done_at FROM domain_erasures WHERE domain = $1
 `
 
-func (q *Queries) ErasureGet(ctx context.Context, domain string) (Forgotten, error) {
+func (q *Queries) ErasureGet(ctx context.Context, domain string) (DomainErasure, error) {
 	row := q.db.QueryRow(ctx, erasureGet, domain)
-	var i Forgotten
+	var i DomainErasure
 	err := row.Scan(
 		&i.Domain,
-		&i.AskedAt,
-		&i.AskedBy,
+		&i.RequestedAt,
+		&i.RequestedBy,
 		&i.Reason,
 		&i.DoneAt,
 	)
@@ -38,43 +38,43 @@ func (q *Queries) ErasureGet(ctx context.Context, domain string) (Forgotten, err
 
 const erasureRequest = `-- name: ErasureRequest :exec
 
-INSERT INTO forgotten AS f (domain, asked_by, reason) VALUES ($1, $2, $3)
+INSERT INTO domain_erasures AS f (domain, requested_by, reason) VALUES ($1, $2, $3)
 ON CONFLICT (domain) DO UPDATE SET
-    asked_at = CASE WHEN f.done_at IS NULL THEN f.asked_at ELSE now() END,
-    asked_by = excluded.asked_by, reason = excluded.reason, done_at = NULL
+    requested_at = CASE WHEN f.done_at IS NULL THEN f.requested_at ELSE now() END,
+    requested_by = excluded.requested_by, reason = excluded.reason, done_at = NULL
 `
 
 type ErasureRequestParams struct {
-	Domain  string
-	AskedBy string
-	Reason  string
+	Domain      string
+	RequestedBy string
+	Reason      string
 }
 
 // The erasure by mosey block --forget, and the people who requested it.
 // A second request before the end resumes the erasure.
 func (q *Queries) ErasureRequest(ctx context.Context, arg ErasureRequestParams) error {
-	_, err := q.db.Exec(ctx, erasureRequest, arg.Domain, arg.AskedBy, arg.Reason)
+	_, err := q.db.Exec(ctx, erasureRequest, arg.Domain, arg.RequestedBy, arg.Reason)
 	return err
 }
 
 const erasuresPending = `-- name: ErasuresPending :many
-SELECT domain, asked_at, asked_by, reason, done_at FROM forgotten WHERE done_at IS NULL ORDER BY domain LIMIT $1
+SELECT domain, requested_at, requested_by, reason, done_at FROM domain_erasures WHERE done_at IS NULL ORDER BY domain LIMIT $1
 `
 
 // Lists domains that may still have texts.
-func (q *Queries) ErasuresPending(ctx context.Context, max int32) ([]Forgotten, error) {
+func (q *Queries) ErasuresPending(ctx context.Context, max int32) ([]DomainErasure, error) {
 	rows, err := q.db.Query(ctx, erasuresPending, max)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Forgotten
+	var items []DomainErasure
 	for rows.Next() {
-		var i Forgotten
+		var i DomainErasure
 		if err := rows.Scan(
 			&i.Domain,
-			&i.AskedAt,
-			&i.AskedBy,
+			&i.RequestedAt,
+			&i.RequestedBy,
 			&i.Reason,
 			&i.DoneAt,
 		); err != nil {
@@ -90,7 +90,7 @@ func (q *Queries) ErasuresPending(ctx context.Context, max int32) ([]Forgotten, 
 
 const forgetAnchoredPages = `-- name: ForgetAnchoredPages :many
 SELECT DISTINCT k.page_id FROM page_links AS l INNER JOIN page_keywords AS k ON l.to_page_id = k.page_id
-WHERE l.from_page_id = ANY($1::bigint []) AND k.domain <> $2 AND k.anchors IS NOT NULL
+WHERE l.from_page_id = ANY($1::bigint []) AND k.domain <> $2 AND k.anchor_terms IS NOT NULL
 ORDER BY k.page_id
 `
 
@@ -382,10 +382,10 @@ WITH next AS (
     SELECT u.pattern FROM url_patterns AS u WHERE u.domain = $1 AND u.pattern > $2 ORDER BY u.domain, u.pattern LIMIT $3
 ), forgotten AS (
     UPDATE url_patterns AS u SET
-        seen = 0, duplicates = 0, copies = 0, shared = NULL, fingerprints = NULL, updated_at = clock_timestamp()
+        seen = 0, duplicates = 0, copies = 0, shared_text = NULL, fingerprints = NULL, updated_at = clock_timestamp()
     WHERE
         u.domain = $1 AND u.pattern = ANY(ARRAY(SELECT n.pattern FROM next AS n))
-        AND (u.seen > 0 OR u.duplicates > 0 OR u.copies > 0 OR num_nonnulls(u.shared, u.fingerprints) > 0)
+        AND (u.seen > 0 OR u.duplicates > 0 OR u.copies > 0 OR num_nonnulls(u.shared_text, u.fingerprints) > 0)
     RETURNING u.pattern
 )
 SELECT coalesce((SELECT max(n.pattern) FROM next AS n), '')::text AS last, (SELECT count(*) FROM forgotten)::bigint AS changed
@@ -416,7 +416,7 @@ SELECT
     c.id, c.domain, c.url, c.kind, (c.locked_at IS NOT NULL)::boolean AS in_flight,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = c.run_id), '')::text AS run
 FROM unnest($1::bigint []) AS u (page_id) CROSS JOIN LATERAL (
-    SELECT x.id, x.page_id, x.domain, x.priority, x.scheduled_for, x.locked_at, x.completed_at, x.outcome, x.status_code, x.error_message, x.created_at, x.updated_at, x.run_id, x.previous_id, x.url, x.kind, x.prerequisite, x.retry_priority, x.depth, x.redirects, x.duration_ms, x.bytes, x.content_type, x.ip, x.skipped, x.unchanged, x.robots_version, x.delay_ms, x.delay_reason, x.ip_delay_ms, x.subnet, x.subnet_delay_ms, x.retry_after_ms, x.lost, x.truncated, x.again, x.registered, x.registered_delay_ms, x.attempt, x.bare, x.worker FROM page_crawls AS x WHERE x.page_id = u.page_id AND x.completed_at IS NULL
+    SELECT x.id, x.page_id, x.domain, x.priority, x.scheduled_for, x.locked_at, x.completed_at, x.outcome, x.status_code, x.error_message, x.created_at, x.updated_at, x.run_id, x.previous_id, x.url, x.kind, x.prerequisite, x.retry_priority, x.depth, x.redirects, x.duration_ms, x.bytes, x.content_type, x.ip, x.skipped, x.unchanged_reason, x.robots_version, x.delay_ms, x.delay_reason, x.ip_delay_ms, x.subnet, x.subnet_delay_ms, x.retry_after_ms, x.lost, x.truncated, x.is_revisit, x.registered, x.registered_delay_ms, x.attempt, x.schemeless, x.worker FROM page_crawls AS x WHERE x.page_id = u.page_id AND x.completed_at IS NULL
 ) AS c
 ORDER BY c.id
 `

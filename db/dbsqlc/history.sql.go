@@ -65,7 +65,7 @@ func (q *Queries) ControlsOfDomain(ctx context.Context, arg ControlsOfDomainPara
 const history = `-- name: History :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
-    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
+    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged_reason, coalesce(host(c.ip), '')::text AS ip,
     c.delay_ms, c.delay_reason, c.retry_after_ms,
     coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
@@ -83,27 +83,27 @@ type HistoryParams struct {
 }
 
 type HistoryRow struct {
-	ID           int64
-	Domain       string
-	Url          string
-	Kind         string
-	Run          string
-	Outcome      *CrawlOutcome
-	StatusCode   *int16
-	ErrorMessage *string
-	CompletedAt  time.Time
-	Depth        int16
-	DurationMs   *int32
-	Bytes        *int64
-	Truncated    *bool
-	ContentType  *string
-	Skipped      *string
-	Unchanged    *string
-	Ip           string
-	DelayMs      *int64
-	DelayReason  *string
-	RetryAfterMs *int64
-	Worker       string
+	ID              int64
+	Domain          string
+	Url             string
+	Kind            string
+	Run             string
+	Outcome         *CrawlOutcome
+	StatusCode      *int16
+	ErrorMessage    *string
+	CompletedAt     time.Time
+	Depth           int16
+	DurationMs      *int32
+	Bytes           *int64
+	Truncated       *bool
+	ContentType     *string
+	Skipped         *string
+	UnchangedReason *string
+	Ip              string
+	DelayMs         *int64
+	DelayReason     *string
+	RetryAfterMs    *int64
+	Worker          string
 }
 
 func (q *Queries) History(ctx context.Context, arg HistoryParams) ([]HistoryRow, error) {
@@ -131,7 +131,7 @@ func (q *Queries) History(ctx context.Context, arg HistoryParams) ([]HistoryRow,
 			&i.Truncated,
 			&i.ContentType,
 			&i.Skipped,
-			&i.Unchanged,
+			&i.UnchangedReason,
 			&i.Ip,
 			&i.DelayMs,
 			&i.DelayReason,
@@ -151,7 +151,7 @@ func (q *Queries) History(ctx context.Context, arg HistoryParams) ([]HistoryRow,
 const historyOfDomain = `-- name: HistoryOfDomain :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
-    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
+    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged_reason, coalesce(host(c.ip), '')::text AS ip,
     c.delay_ms, c.delay_reason, c.retry_after_ms,
     coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
@@ -170,27 +170,27 @@ type HistoryOfDomainParams struct {
 }
 
 type HistoryOfDomainRow struct {
-	ID           int64
-	Domain       string
-	Url          string
-	Kind         string
-	Run          string
-	Outcome      *CrawlOutcome
-	StatusCode   *int16
-	ErrorMessage *string
-	CompletedAt  time.Time
-	Depth        int16
-	DurationMs   *int32
-	Bytes        *int64
-	Truncated    *bool
-	ContentType  *string
-	Skipped      *string
-	Unchanged    *string
-	Ip           string
-	DelayMs      *int64
-	DelayReason  *string
-	RetryAfterMs *int64
-	Worker       string
+	ID              int64
+	Domain          string
+	Url             string
+	Kind            string
+	Run             string
+	Outcome         *CrawlOutcome
+	StatusCode      *int16
+	ErrorMessage    *string
+	CompletedAt     time.Time
+	Depth           int16
+	DurationMs      *int32
+	Bytes           *int64
+	Truncated       *bool
+	ContentType     *string
+	Skipped         *string
+	UnchangedReason *string
+	Ip              string
+	DelayMs         *int64
+	DelayReason     *string
+	RetryAfterMs    *int64
+	Worker          string
 }
 
 func (q *Queries) HistoryOfDomain(ctx context.Context, arg HistoryOfDomainParams) ([]HistoryOfDomainRow, error) {
@@ -223,7 +223,7 @@ func (q *Queries) HistoryOfDomain(ctx context.Context, arg HistoryOfDomainParams
 			&i.Truncated,
 			&i.ContentType,
 			&i.Skipped,
-			&i.Unchanged,
+			&i.UnchangedReason,
 			&i.Ip,
 			&i.DelayMs,
 			&i.DelayReason,

@@ -180,7 +180,7 @@ func (q *Queries) ExportProvenanceKeys(ctx context.Context, arg ExportProvenance
 }
 
 const imageContentFacts = `-- name: ImageContentFacts :one
-SELECT (stored_at IS NOT NULL)::boolean AS stored, (thumbnail_at IS NOT NULL OR undecoded IS NOT NULL)::boolean AS thumbnail
+SELECT (stored_at IS NOT NULL)::boolean AS stored, (thumbnail_at IS NOT NULL OR undecoded_reason IS NOT NULL)::boolean AS thumbnail
 FROM image_contents WHERE sha256_hash = $1::text
 `
 
@@ -243,7 +243,7 @@ func (q *Queries) ImageCopies(ctx context.Context, arg ImageCopiesParams) ([]Ima
 }
 
 const imageHash = `-- name: ImageHash :one
-SELECT c.sha256_hash, c.phash, c.dhash, c.flat, coalesce(c.undecoded, '')::text AS undecoded FROM image_contents AS c
+SELECT c.sha256_hash, c.phash, c.dhash, c.low_detail, coalesce(c.undecoded_reason, '')::text AS undecoded_reason FROM image_contents AS c
 WHERE c.sha256_hash = coalesce(
     (SELECT i.sha256_hash FROM images AS i WHERE i.url = $1::text), $2::text
 )
@@ -255,11 +255,11 @@ type ImageHashParams struct {
 }
 
 type ImageHashRow struct {
-	Sha256Hash string
-	Phash      *int64
-	Dhash      *int64
-	Flat       bool
-	Undecoded  string
+	Sha256Hash      string
+	Phash           *int64
+	Dhash           *int64
+	LowDetail       bool
+	UndecodedReason string
 }
 
 // Returns the hash of a content, by its SHA-256 or by a URL that has it.
@@ -270,8 +270,8 @@ func (q *Queries) ImageHash(ctx context.Context, arg ImageHashParams) (ImageHash
 		&i.Sha256Hash,
 		&i.Phash,
 		&i.Dhash,
-		&i.Flat,
-		&i.Undecoded,
+		&i.LowDetail,
+		&i.UndecodedReason,
 	)
 	return i, err
 }
@@ -340,7 +340,7 @@ SELECT
     c.phash::bigint AS phash, count(DISTINCT c.sha256_hash)::bigint AS contents, count(*)::bigint AS images,
     (array_agg(i.url ORDER BY c.width DESC, i.id))[1:$1::integer]::text [] AS urls
 FROM image_contents AS c INNER JOIN images AS i ON i.sha256_hash = c.sha256_hash
-WHERE c.phash IS NOT NULL AND NOT c.flat
+WHERE c.phash IS NOT NULL AND NOT c.low_detail
 GROUP BY c.phash HAVING count(DISTINCT c.sha256_hash) > 1 ORDER BY images DESC, c.phash LIMIT $2
 `
 
@@ -389,8 +389,8 @@ SELECT
     coalesce(i.width, 0)::integer AS width, coalesce(i.height, 0)::integer AS height, coalesce(i.format, '')::text AS format,
     coalesce(i.file_size_bytes, 0)::bigint AS file_size_bytes, i.phash, i.dhash,
     i.discovered_at, i.last_seen_at, i.download_success, coalesce(i.problem, '')::text AS problem,
-    coalesce(c.frames, 0)::integer AS frames, coalesce(c.undecoded, '')::text AS undecoded,
-    coalesce(c.flat, false)::boolean AS flat,
+    coalesce(c.frames, 0)::integer AS frames, coalesce(c.undecoded_reason, '')::text AS undecoded_reason,
+    coalesce(c.low_detail, false)::boolean AS low_detail,
     coalesce(c.camera, '')::text AS camera, c.taken_at, coalesce(c.creator, '')::text AS creator,
     coalesce(c.credit, '')::text AS credit, coalesce(c.copyright, '')::text AS copyright,
     coalesce(c.license, '')::text AS license, c.stored_at, c.thumbnail_at,
@@ -433,8 +433,8 @@ type ImagesGetRow struct {
 	DownloadSuccess *bool
 	Problem         string
 	Frames          int32
-	Undecoded       string
-	Flat            bool
+	UndecodedReason string
+	LowDetail       bool
 	Camera          string
 	TakenAt         *time.Time
 	Creator         string
@@ -479,8 +479,8 @@ func (q *Queries) ImagesGet(ctx context.Context, arg ImagesGetParams) ([]ImagesG
 			&i.DownloadSuccess,
 			&i.Problem,
 			&i.Frames,
-			&i.Undecoded,
-			&i.Flat,
+			&i.UndecodedReason,
+			&i.LowDetail,
 			&i.Camera,
 			&i.TakenAt,
 			&i.Creator,

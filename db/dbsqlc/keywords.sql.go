@@ -11,7 +11,7 @@ import (
 )
 
 const keywordsCountPending = `-- name: KeywordsCountPending :one
-SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k WHERE k.waiting LIMIT $1::integer) AS w
+SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k WHERE k.index_pending LIMIT $1::integer) AS w
 `
 
 // Counts the pages that wait for their keywords, up to a bound.
@@ -25,7 +25,7 @@ func (q *Queries) KeywordsCountPending(ctx context.Context, max int32) (int32, e
 const keywordsDropNext = `-- name: KeywordsDropNext :one
 WITH taken AS (
     DELETE FROM page_keywords AS k WHERE k.page_id = ANY(ARRAY(
-        SELECT w.page_id FROM page_keywords AS w WHERE w.waiting AND w.page_id > $1 ORDER BY w.page_id LIMIT 1 FOR UPDATE SKIP LOCKED
+        SELECT w.page_id FROM page_keywords AS w WHERE w.index_pending AND w.page_id > $1 ORDER BY w.page_id LIMIT 1 FOR UPDATE SKIP LOCKED
     ))
     RETURNING k.page_id
 ), outdated AS (
@@ -44,12 +44,12 @@ func (q *Queries) KeywordsDropNext(ctx context.Context, after int64) (int64, err
 }
 
 const keywordsGetAnchors = `-- name: KeywordsGetAnchors :many
-SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint [])
+SELECT k.page_id, coalesce(k.anchor_terms, '')::text AS anchor_terms FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint [])
 `
 
 type KeywordsGetAnchorsRow struct {
-	PageID  int64
-	Anchors string
+	PageID      int64
+	AnchorTerms string
 }
 
 // Returns the terms that other domains use for pages.
@@ -62,7 +62,7 @@ func (q *Queries) KeywordsGetAnchors(ctx context.Context, pages []int64) ([]Keyw
 	var items []KeywordsGetAnchorsRow
 	for rows.Next() {
 		var i KeywordsGetAnchorsRow
-		if err := rows.Scan(&i.PageID, &i.Anchors); err != nil {
+		if err := rows.Scan(&i.PageID, &i.AnchorTerms); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -74,7 +74,7 @@ func (q *Queries) KeywordsGetAnchors(ctx context.Context, pages []int64) ([]Keyw
 }
 
 const keywordsIndexed = `-- name: KeywordsIndexed :exec
-UPDATE page_keywords AS k SET version = $1::bigint, waiting = false WHERE k.page_id = ANY($2::bigint [])
+UPDATE page_keywords AS k SET version = $1::bigint, index_pending = false WHERE k.page_id = ANY($2::bigint [])
 `
 
 type KeywordsIndexedParams struct {
@@ -92,7 +92,7 @@ const keywordsLockPending = `-- name: KeywordsLockPending :many
 SELECT s.page_id::bigint AS page_id FROM (
     SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
     FROM (
-        SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.waiting AND w.page_id > $1
+        SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.index_pending AND w.page_id > $1
         ORDER BY w.page_id LIMIT $2 FOR UPDATE SKIP LOCKED
     ) AS t
 ) AS s
@@ -129,27 +129,27 @@ func (q *Queries) KeywordsLockPending(ctx context.Context, arg KeywordsLockPendi
 
 const keywordsLockTerms = `-- name: KeywordsLockTerms :many
 SELECT
-    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
+    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second_language, '')::text AS second_language,
     coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
     coalesce(k.description, '')::text AS description, coalesce(k.address, '')::text AS address,
-    coalesce(k.body, '')::text AS body, k.words, k.title_words, coalesce(k.anchors, '')::text AS anchors
+    coalesce(k.body, '')::text AS body, k.words, k.title_words, coalesce(k.anchor_terms, '')::text AS anchor_terms
 FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint []) ORDER BY k.page_id FOR NO KEY UPDATE
 `
 
 type KeywordsLockTermsRow struct {
-	PageID      int64
-	Domain      string
-	Language    string
-	Configs     []string
-	Second      string
-	Title       string
-	Headings    string
-	Description string
-	Address     string
-	Body        string
-	Words       int32
-	TitleWords  int32
-	Anchors     string
+	PageID         int64
+	Domain         string
+	Language       string
+	Configs        []string
+	SecondLanguage string
+	Title          string
+	Headings       string
+	Description    string
+	Address        string
+	Body           string
+	Words          int32
+	TitleWords     int32
+	AnchorTerms    string
 }
 
 // Returns the terms of pages, to be indexed. It locks their rows until the transaction ends.
@@ -167,7 +167,7 @@ func (q *Queries) KeywordsLockTerms(ctx context.Context, pages []int64) ([]Keywo
 			&i.Domain,
 			&i.Language,
 			&i.Configs,
-			&i.Second,
+			&i.SecondLanguage,
 			&i.Title,
 			&i.Headings,
 			&i.Description,
@@ -175,7 +175,7 @@ func (q *Queries) KeywordsLockTerms(ctx context.Context, pages []int64) ([]Keywo
 			&i.Body,
 			&i.Words,
 			&i.TitleWords,
-			&i.Anchors,
+			&i.AnchorTerms,
 		); err != nil {
 			return nil, err
 		}
@@ -230,8 +230,8 @@ func (q *Queries) KeywordsScores(ctx context.Context, arg KeywordsScoresParams) 
 }
 
 const keywordsSetAnchors = `-- name: KeywordsSetAnchors :exec
-UPDATE page_keywords AS k SET version = $1::bigint, anchors = nullif(x.anchors, '')
-FROM (SELECT unnest($2::bigint []) AS page_id, unnest($3::text []) AS anchors) AS x
+UPDATE page_keywords AS k SET version = $1::bigint, anchor_terms = nullif(x.anchor_terms, '')
+FROM (SELECT unnest($2::bigint []) AS page_id, unnest($3::text []) AS anchor_terms) AS x
 WHERE k.page_id = x.page_id
 `
 

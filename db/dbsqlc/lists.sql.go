@@ -190,7 +190,7 @@ const listsUpdateAllowed = `-- name: ListsUpdateAllowed :exec
 WITH widened AS (
     UPDATE crawl_runs SET widening = '{}' WHERE status = 'running' AND settings ->> 'scope' = 'web'
 )
-SELECT due_update(ARRAY(SELECT DISTINCT rd.domain FROM run_domains AS rd WHERE rd.waits = 'listed' ORDER BY rd.domain))
+SELECT due_update(ARRAY(SELECT DISTINCT rd.domain FROM run_domains AS rd WHERE rd.wait_reason = 'listed' ORDER BY rd.domain))
 `
 
 // Updates when domains are due that the lists no longer forbid, and makes the runs read again the

@@ -265,26 +265,26 @@ type ClosedAttempt struct {
 }
 
 type CrawlRun struct {
-	ID           int64
-	Name         string
-	Status       RunStatus
-	StatusReason string
-	PausedUntil  *time.Time
-	Settings     []byte
-	PagesStarted int64
-	Bytes        *int64
-	Spent        string
-	Crowded      bool
-	Seedings     int64
-	Widening     []byte
-	RevisitsFrom *int64
-	StartedAt    time.Time
-	BeganAt      *time.Time
-	LookedAt     *time.Time
-	OpensAt      *time.Time
-	FinishedAt   *time.Time
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	ID                  int64
+	Name                string
+	Status              RunStatus
+	StatusReason        string
+	PausedUntil         *time.Time
+	Settings            []byte
+	PagesStarted        int64
+	Bytes               *int64
+	SpentBudget         string
+	HasWaitingDomains   bool
+	Seedings            int64
+	Widening            []byte
+	RevisitsAfterPageID *int64
+	StartedAt           time.Time
+	BeganAt             *time.Time
+	LastPollAt          *time.Time
+	OpensAt             *time.Time
+	FinishedAt          *time.Time
+	CreatedAt           time.Time
+	UpdatedAt           time.Time
 }
 
 type Domain struct {
@@ -303,7 +303,7 @@ type Domain struct {
 	UpdatedAt          time.Time
 	RefusedIp          *netip.Addr
 	RefusedSince       *time.Time
-	Bare               bool
+	Schemeless         bool
 	Source             *string
 	SeedRank           *int32
 	PagesCrawled       int64
@@ -337,6 +337,14 @@ type DomainControl struct {
 	Decision *string
 }
 
+type DomainErasure struct {
+	Domain      string
+	RequestedAt time.Time
+	RequestedBy string
+	Reason      string
+	DoneAt      *time.Time
+}
+
 type DomainHealth struct {
 	Domain    string
 	Health    []byte
@@ -355,14 +363,6 @@ type FleetLimit struct {
 	Reason     string
 	SetBy      string
 	SetAt      *time.Time
-}
-
-type Forgotten struct {
-	Domain  string
-	AskedAt time.Time
-	AskedBy string
-	Reason  string
-	DoneAt  *time.Time
 }
 
 type Image struct {
@@ -385,25 +385,25 @@ type Image struct {
 }
 
 type ImageContent struct {
-	Sha256Hash    string
-	FileSizeBytes int64
-	Format        string
-	Width         int32
-	Height        int32
-	Frames        *int32
-	Phash         *int64
-	Dhash         *int64
-	Undecoded     *string
-	Flat          bool
-	Camera        *string
-	TakenAt       *time.Time
-	Creator       *string
-	Credit        *string
-	Copyright     *string
-	License       *string
-	DiscoveredAt  time.Time
-	StoredAt      *time.Time
-	ThumbnailAt   *time.Time
+	Sha256Hash      string
+	FileSizeBytes   int64
+	Format          string
+	Width           int32
+	Height          int32
+	Frames          *int32
+	Phash           *int64
+	Dhash           *int64
+	UndecodedReason *string
+	LowDetail       bool
+	Camera          *string
+	TakenAt         *time.Time
+	Creator         *string
+	Credit          *string
+	Copyright       *string
+	License         *string
+	DiscoveredAt    time.Time
+	StoredAt        *time.Time
+	ThumbnailAt     *time.Time
 }
 
 type IndexChunk struct {
@@ -425,11 +425,11 @@ type IndexSegment struct {
 }
 
 type Installation struct {
-	OnlyRow     bool
-	Identity    pgtype.UUID
-	Oldest      int64
-	Functions   string
-	MovedBefore *time.Time
+	OnlyRow          bool
+	Identity         pgtype.UUID
+	MinSchemaVersion int64
+	Functions        string
+	MovedBefore      *time.Time
 }
 
 type ListEntry struct {
@@ -451,33 +451,33 @@ type Outage struct {
 }
 
 type Page struct {
-	ID           int64
-	Url          string
-	Domain       string
-	Origin       string
-	Kind         string
-	Status       PageStatus
-	Language     *string
-	Signals      []byte
-	Noindex      bool
-	NoFollow     bool
-	Usage        []byte
-	Patterns     []string
-	Etag         *string
-	LastModified *time.Time
-	FreshUntil   *time.Time
-	ContentHash  []byte
-	Simhash      *int64
-	Trap         *string
-	TrapEvidence *string
-	FetchedAt    *time.Time
-	FailedAt     *time.Time
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
-	Duplicate    bool
-	Extractor    *int16
-	History      []byte
-	Images       *bool
+	ID             int64
+	Url            string
+	Domain         string
+	Origin         string
+	Kind           string
+	Status         PageStatus
+	Language       *string
+	Signals        []byte
+	Noindex        bool
+	NoFollow       bool
+	Usage          []byte
+	Patterns       []string
+	Etag           *string
+	LastModified   *time.Time
+	FreshUntil     *time.Time
+	ContentHash    []byte
+	Simhash        *int64
+	Trap           *string
+	TrapEvidence   *string
+	FetchedAt      *time.Time
+	FailedAt       *time.Time
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+	Duplicate      bool
+	Extractor      *int16
+	History        []byte
+	ImagesRecorded *bool
 }
 
 type PageCrawl struct {
@@ -506,7 +506,7 @@ type PageCrawl struct {
 	ContentType       *string
 	Ip                *netip.Addr
 	Skipped           *string
-	Unchanged         *string
+	UnchangedReason   *string
 	RobotsVersion     *int64
 	DelayMs           *int64
 	DelayReason       *string
@@ -516,31 +516,31 @@ type PageCrawl struct {
 	RetryAfterMs      *int64
 	Lost              bool
 	Truncated         *bool
-	Again             bool
+	IsRevisit         bool
 	Registered        *string
 	RegisteredDelayMs *int64
 	Attempt           int16
-	Bare              *bool
+	Schemeless        *bool
 	Worker            *int32
 }
 
 type PageKeyword struct {
-	PageID      int64
-	Domain      string
-	Language    *string
-	Version     int64
-	Waiting     bool
-	Configs     []string
-	Second      *string
-	Title       *string
-	Headings    *string
-	Description *string
-	Address     *string
-	Body        *string
-	Words       int32
-	TitleWords  int32
-	Outline     []string
-	Anchors     *string
+	PageID         int64
+	Domain         string
+	Language       *string
+	Version        int64
+	IndexPending   bool
+	Configs        []string
+	SecondLanguage *string
+	Title          *string
+	Headings       *string
+	Description    *string
+	Address        *string
+	Body           *string
+	Words          int32
+	TitleWords     int32
+	Outline        []string
+	AnchorTerms    *string
 }
 
 type PageLink struct {
@@ -562,17 +562,17 @@ type PageRank struct {
 }
 
 type PolitenessSlot struct {
-	Key         string
-	FreeAt      time.Time
-	Holder      *string
-	Reason      string
-	Tail        time.Time
-	EndedAt     *time.Time
-	StrictMs    *int64
-	StrictUntil *time.Time
-	TookMs      int64
-	SparedSince *time.Time
-	UpdatedAt   time.Time
+	Key                 string
+	FreeAt              time.Time
+	Holder              *string
+	Reason              string
+	QueueEnd            time.Time
+	EndedAt             *time.Time
+	StrictestDelayMs    *int64
+	StrictestDelayUntil *time.Time
+	AvgHoldMs           int64
+	UnreachableSince    *time.Time
+	UpdatedAt           time.Time
 }
 
 type Provenance struct {
@@ -597,34 +597,34 @@ type RegisteredDomain struct {
 }
 
 type Revisit struct {
-	PageID int64
-	RunID  int64
-	DueAt  *time.Time
-	Every  pgtype.Interval
+	PageID          int64
+	RunID           int64
+	DueAt           *time.Time
+	RevisitInterval pgtype.Interval
 }
 
 type Robot struct {
-	Origin       string
-	Domain       string
-	Verdict      RobotsVerdict
-	Agent        string
-	RulesHash    []byte
-	BodyHash     []byte
-	CrawlDelayMs *int64
-	VisitTimes   *string
-	Sitemaps     []string
-	Reason       string
-	StatusCode   *int16
-	Tdm          []byte
-	Etag         *string
-	LastModified *time.Time
-	Failures     int32
-	FailingSince *time.Time
-	Unreached    int32
-	ReadAt       *time.Time
-	Version      int64
-	FetchedAt    time.Time
-	ExpiresAt    time.Time
+	Origin          string
+	Domain          string
+	Verdict         RobotsVerdict
+	Agent           string
+	RulesHash       []byte
+	BodyHash        []byte
+	CrawlDelayMs    *int64
+	VisitTimes      *string
+	Sitemaps        []string
+	Reason          string
+	StatusCode      *int16
+	Tdm             []byte
+	Etag            *string
+	LastModified    *time.Time
+	Failures        int32
+	FailingSince    *time.Time
+	UnansweredCount int32
+	ReadAt          *time.Time
+	Version         int64
+	FetchedAt       time.Time
+	ExpiresAt       time.Time
 }
 
 type RobotsContent struct {
@@ -646,7 +646,7 @@ type RunChange struct {
 	ID       int64
 	RunID    int64
 	Kind     string
-	Was      []byte
+	OldValue []byte
 	Value    []byte
 	Reason   string
 	Until    *time.Time
@@ -656,34 +656,34 @@ type RunChange struct {
 }
 
 type RunDomain struct {
-	RunID         int64
-	Domain        string
-	Registered    *string
-	Seed          bool
-	NextDueAt     *time.Time
-	ImagesDueAt   *time.Time
-	Waits         string
-	Priority      float32
-	Turns         int32
-	TurnStarted   *int64
-	ServedAt      *time.Time
-	PagesStarted  int64
-	ImagesStarted int64
-	Requests      int64
-	Success       int64
-	Failed        int64
-	Skipped       int64
-	Timeout       int64
-	BlockedRobots int64
-	Blocked4xx    int64
-	Blocked5xx    int64
-	Bytes         int64
-	Skips         []byte
-	NoFollow      int64
-	ImagesFound   int64
-	ImagesStored  int64
-	Moved         []int64
-	UpdatedAt     time.Time
+	RunID           int64
+	Domain          string
+	Registered      *string
+	Seed            bool
+	NextDueAt       *time.Time
+	ImagesDueAt     *time.Time
+	WaitReason      string
+	Priority        float32
+	YieldCount      int32
+	RequestsAtClaim *int64
+	LastRequestAt   *time.Time
+	PagesStarted    int64
+	ImagesStarted   int64
+	Requests        int64
+	Success         int64
+	Failed          int64
+	Skipped         int64
+	Timeout         int64
+	BlockedRobots   int64
+	Blocked4xx      int64
+	Blocked5xx      int64
+	Bytes           int64
+	Skips           []byte
+	NoFollow        int64
+	ImagesFound     int64
+	ImagesStored    int64
+	MovedTotals     []int64
+	UpdatedAt       time.Time
 }
 
 type RunOutcome struct {
@@ -700,7 +700,7 @@ type RunOutcomesNew struct {
 	Attempts int64
 }
 
-type RunRegistered struct {
+type RunRegisteredDomain struct {
 	RunID        int64
 	Registered   string
 	PagesStarted int64
@@ -727,29 +727,29 @@ type UrlPattern struct {
 	Duplicates   int32
 	Copies       int32
 	RunID        *int64
-	Shared       []byte
+	SharedText   []byte
 	Fingerprints []byte
 	UpdatedAt    time.Time
 }
 
 type Worker struct {
-	ID          int32
-	Identity    string
-	Host        string
-	Version     string
-	BuildID     string
-	Role        string
-	Most        int32
-	Span        pgtype.Interval
-	StartedAt   time.Time
-	SeenAt      time.Time
-	StoppedAt   *time.Time
-	Lost        bool
-	Asked       int64
-	InFlight    int32
-	Wanted      int32
-	Share       int32
-	ShareUntil  *time.Time
-	Held        int32
-	CountsUntil *time.Time
+	ID               int32
+	Identity         string
+	Host             string
+	Version          string
+	BuildID          string
+	Role             string
+	MaxFetches       int32
+	MaxRequestTime   pgtype.Interval
+	StartedAt        time.Time
+	SeenAt           time.Time
+	StoppedAt        *time.Time
+	Lost             bool
+	RenewalCount     int64
+	InFlight         int32
+	Demand           int32
+	Share            int32
+	ShareUntil       *time.Time
+	PermitsHeld      int32
+	PermitsHeldUntil *time.Time
 }

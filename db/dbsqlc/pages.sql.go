@@ -38,7 +38,7 @@ func (q *Queries) DomainPages(ctx context.Context, arg DomainPagesParams) (Domai
 const pageCrawls = `-- name: PageCrawls :many
 SELECT
     c.id, r.name AS run, c.kind, c.previous_id, c.scheduled_for, c.locked_at, c.completed_at, c.outcome,
-    c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged,
+    c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged_reason,
     coalesce(host(c.ip), '')::text AS ip, c.created_at,
     coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
@@ -51,27 +51,27 @@ type PageCrawlsParams struct {
 }
 
 type PageCrawlsRow struct {
-	ID           int64
-	Run          string
-	Kind         string
-	PreviousID   *int64
-	ScheduledFor time.Time
-	LockedAt     *time.Time
-	CompletedAt  *time.Time
-	Outcome      *CrawlOutcome
-	StatusCode   *int16
-	ErrorMessage *string
-	Depth        int16
-	Redirects    int16
-	DurationMs   *int32
-	Bytes        *int64
-	Truncated    *bool
-	ContentType  *string
-	Skipped      *string
-	Unchanged    *string
-	Ip           string
-	CreatedAt    time.Time
-	Worker       string
+	ID              int64
+	Run             string
+	Kind            string
+	PreviousID      *int64
+	ScheduledFor    time.Time
+	LockedAt        *time.Time
+	CompletedAt     *time.Time
+	Outcome         *CrawlOutcome
+	StatusCode      *int16
+	ErrorMessage    *string
+	Depth           int16
+	Redirects       int16
+	DurationMs      *int32
+	Bytes           *int64
+	Truncated       *bool
+	ContentType     *string
+	Skipped         *string
+	UnchangedReason *string
+	Ip              string
+	CreatedAt       time.Time
+	Worker          string
 }
 
 func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageCrawlsRow, error) {
@@ -101,7 +101,7 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 			&i.Truncated,
 			&i.ContentType,
 			&i.Skipped,
-			&i.Unchanged,
+			&i.UnchangedReason,
 			&i.Ip,
 			&i.CreatedAt,
 			&i.Worker,
@@ -117,7 +117,7 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 }
 
 const pageGet = `-- name: PageGet :one
-SELECT id, url, domain, origin, kind, status, language, signals, noindex, nofollow, usage, patterns, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at, duplicate, extractor, history, images FROM pages WHERE domain = $1 AND url = $2
+SELECT id, url, domain, origin, kind, status, language, signals, noindex, nofollow, usage, patterns, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at, duplicate, extractor, history, images_recorded FROM pages WHERE domain = $1 AND url = $2
 `
 
 type PageGetParams struct {
@@ -155,7 +155,7 @@ func (q *Queries) PageGet(ctx context.Context, arg PageGetParams) (Page, error) 
 		&i.Duplicate,
 		&i.Extractor,
 		&i.History,
-		&i.Images,
+		&i.ImagesRecorded,
 	)
 	return i, err
 }

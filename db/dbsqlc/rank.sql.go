@@ -87,7 +87,7 @@ FROM page_keywords AS k LEFT JOIN LATERAL (
 ) AS a ON true
 WHERE
     k.page_id > $2::bigint AND k.page_id <= $3::bigint
-    AND (k.page_id = ANY($4::bigint []) OR k.anchors IS NOT NULL)
+    AND (k.page_id = ANY($4::bigint []) OR k.anchor_terms IS NOT NULL)
 ORDER BY k.page_id
 `
 

@@ -76,14 +76,14 @@ const runsWithUnnoticedWork = `-- name: RunsWithUnnoticedWork :many
 SELECT r.name FROM crawl_runs AS r
 WHERE
     r.status = 'paused' AND r.paused_until <= now()
-    OR r.status = 'running' AND (r.looked_at IS NULL OR r.looked_at < now() - ms_interval($1::bigint)) AND (
+    OR r.status = 'running' AND (r.last_poll_at IS NULL OR r.last_poll_at < now() - ms_interval($1::bigint)) AND (
         r.widening IS NOT NULL
         OR (r.opens_at IS NULL OR r.opens_at <= now()) AND run_due_count(r.id, 1) > 0
-        OR r.spent = '' AND r.settings ->> 'when_done' = 'recrawl' AND (
-            r.revisits_from IS NOT NULL OR EXISTS (SELECT 1 FROM revisits AS v WHERE v.run_id = r.id AND v.due_at <= now())
+        OR r.spent_budget = '' AND r.settings ->> 'when_done' = 'recrawl' AND (
+            r.revisits_after_page_id IS NOT NULL OR EXISTS (SELECT 1 FROM revisits AS v WHERE v.run_id = r.id AND v.due_at <= now())
         )
         -- it has no work, and ends for lack of it
-        OR (r.spent <> '' OR r.settings ->> 'when_done' = 'end')
+        OR (r.spent_budget <> '' OR r.settings ->> 'when_done' = 'end')
         AND run_due_count(r.id, 1) = 0 AND run_postponed_count(r.id, 1) = 0 AND (SELECT c.busy FROM run_claim_counts(r.id) AS c) = 0
     )
 ORDER BY r.id

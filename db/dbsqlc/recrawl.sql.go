@@ -324,7 +324,7 @@ func (q *Queries) RecrawlsPrioritize(ctx context.Context, arg RecrawlsPrioritize
 
 const revisitsAdd = `-- name: RevisitsAdd :exec
 WITH added AS (
-    INSERT INTO revisits AS r (page_id, run_id, due_at, every)
+    INSERT INTO revisits AS r (page_id, run_id, due_at, revisit_interval)
     SELECT (u.doc ->> 'id')::bigint, $2, (u.doc ->> 'due')::timestamptz, ms_interval((u.doc ->> 'every_ms')::bigint)
     FROM jsonb_array_elements($4::jsonb) AS u (doc)
     WHERE NOT EXISTS (
@@ -332,9 +332,9 @@ WITH added AS (
         WHERE c.page_id = (u.doc ->> 'id')::bigint AND c.run_id = $2 AND c.completed_at IS NULL AND NOT c.prerequisite
     )
     ORDER BY 1
-    ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, every = excluded.every WHERE r.due_at IS NULL
+    ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, revisit_interval = excluded.revisit_interval WHERE r.due_at IS NULL
 )
-UPDATE crawl_runs AS c SET revisits_from = $1::bigint WHERE c.id = $2::bigint AND c.revisits_from = $3::bigint
+UPDATE crawl_runs AS c SET revisits_after_page_id = $1::bigint WHERE c.id = $2::bigint AND c.revisits_after_page_id = $3::bigint
 `
 
 type RevisitsAddParams struct {
@@ -357,15 +357,15 @@ func (q *Queries) RevisitsAdd(ctx context.Context, arg RevisitsAddParams) error 
 }
 
 const revisitsGetProgress = `-- name: RevisitsGetProgress :one
-SELECT revisits_from FROM crawl_runs WHERE id = $1
+SELECT revisits_after_page_id FROM crawl_runs WHERE id = $1
 `
 
 // Returns the progress of scheduling the next visits of a run; null means done.
 func (q *Queries) RevisitsGetProgress(ctx context.Context, runID int64) (*int64, error) {
 	row := q.db.QueryRow(ctx, revisitsGetProgress, runID)
-	var revisits_from *int64
-	err := row.Scan(&revisits_from)
-	return revisits_from, err
+	var revisits_after_page_id *int64
+	err := row.Scan(&revisits_after_page_id)
+	return revisits_after_page_id, err
 }
 
 const revisitsUnscheduledPages = `-- name: RevisitsUnscheduledPages :many

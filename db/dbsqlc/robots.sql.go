@@ -21,7 +21,7 @@ func (q *Queries) RobotsExpire(ctx context.Context, origin string) error {
 
 const robotsGet = `-- name: RobotsGet :one
 SELECT
-    r.origin, r.domain, r.verdict, r.agent, convert_from(t.content, 'UTF8')::text AS rules, r.body_hash, r.crawl_delay_ms, r.visit_times, r.sitemaps, r.reason, r.status_code, r.failures, r.unreached,
+    r.origin, r.domain, r.verdict, r.agent, convert_from(t.content, 'UTF8')::text AS rules, r.body_hash, r.crawl_delay_ms, r.visit_times, r.sitemaps, r.reason, r.status_code, r.failures, r.unanswered_count,
     r.fetched_at, r.expires_at, r.etag, r.last_modified, r.read_at, r.version,
     coalesce(r.tdm::text, '')::text AS tdm,
     coalesce(ms_between(r.read_at, clock_timestamp()), -1)::bigint AS age_ms,
@@ -31,29 +31,29 @@ FROM robots AS r INNER JOIN robots_contents AS t ON r.rules_hash = t.hash WHERE 
 `
 
 type RobotsGetRow struct {
-	Origin       string
-	Domain       string
-	Verdict      RobotsVerdict
-	Agent        string
-	Rules        string
-	BodyHash     []byte
-	CrawlDelayMs *int64
-	VisitTimes   *string
-	Sitemaps     []string
-	Reason       string
-	StatusCode   *int16
-	Failures     int32
-	Unreached    int32
-	FetchedAt    time.Time
-	ExpiresAt    time.Time
-	Etag         *string
-	LastModified *time.Time
-	ReadAt       *time.Time
-	Version      int64
-	Tdm          string
-	AgeMs        int64
-	FailingMs    int64
-	FreshMs      int64
+	Origin          string
+	Domain          string
+	Verdict         RobotsVerdict
+	Agent           string
+	Rules           string
+	BodyHash        []byte
+	CrawlDelayMs    *int64
+	VisitTimes      *string
+	Sitemaps        []string
+	Reason          string
+	StatusCode      *int16
+	Failures        int32
+	UnansweredCount int32
+	FetchedAt       time.Time
+	ExpiresAt       time.Time
+	Etag            *string
+	LastModified    *time.Time
+	ReadAt          *time.Time
+	Version         int64
+	Tdm             string
+	AgeMs           int64
+	FailingMs       int64
+	FreshMs         int64
 }
 
 func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, error) {
@@ -72,7 +72,7 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 		&i.Reason,
 		&i.StatusCode,
 		&i.Failures,
-		&i.Unreached,
+		&i.UnansweredCount,
 		&i.FetchedAt,
 		&i.ExpiresAt,
 		&i.Etag,

@@ -112,8 +112,8 @@ WITH pending AS (
                 END
             ) AS pages,
             CASE
-                WHEN r.spent <> '' THEN 'infinity'::timestamptz
-                WHEN x.waits NOT IN ('', 'scheduled', 'in flight') THEN x.next_due_at
+                WHEN r.spent_budget <> '' THEN 'infinity'::timestamptz
+                WHEN x.wait_reason NOT IN ('', 'scheduled', 'in flight') THEN x.next_due_at
             END AS opens
         FROM run_domains AS x WHERE x.run_id = p.run_id AND x.domain = p.domain OFFSET 0
     ) AS g
@@ -281,7 +281,7 @@ func (q *Queries) RunAddLinkedPages(ctx context.Context, arg RunAddLinkedPagesPa
 }
 
 const runByName = `-- name: RunByName :one
-SELECT id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent, crowded, seedings, widening, revisits_from, started_at, began_at, looked_at, opens_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
+SELECT id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent_budget, has_waiting_domains, seedings, widening, revisits_after_page_id, started_at, began_at, last_poll_at, opens_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
 `
 
 func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) {
@@ -296,14 +296,14 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 		&i.Settings,
 		&i.PagesStarted,
 		&i.Bytes,
-		&i.Spent,
-		&i.Crowded,
+		&i.SpentBudget,
+		&i.HasWaitingDomains,
 		&i.Seedings,
 		&i.Widening,
-		&i.RevisitsFrom,
+		&i.RevisitsAfterPageID,
 		&i.StartedAt,
 		&i.BeganAt,
-		&i.LookedAt,
+		&i.LastPollAt,
 		&i.OpensAt,
 		&i.FinishedAt,
 		&i.CreatedAt,
@@ -313,7 +313,7 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 }
 
 const runChangeAdd = `-- name: RunChangeAdd :exec
-INSERT INTO run_changes (run_id, kind, was, value, reason, until, set_by, decision)
+INSERT INTO run_changes (run_id, kind, old_value, value, reason, until, set_by, decision)
 VALUES (
     $1, $2, $3::jsonb, $4::jsonb, $5, $6::timestamptz,
     $7, nullif($8::text, '')
@@ -323,7 +323,7 @@ VALUES (
 type RunChangeAddParams struct {
 	RunID    int64
 	Kind     string
-	Was      []byte
+	OldValue []byte
 	Value    []byte
 	Reason   string
 	Until    *time.Time
@@ -335,7 +335,7 @@ func (q *Queries) RunChangeAdd(ctx context.Context, arg RunChangeAddParams) erro
 	_, err := q.db.Exec(ctx, runChangeAdd,
 		arg.RunID,
 		arg.Kind,
-		arg.Was,
+		arg.OldValue,
 		arg.Value,
 		arg.Reason,
 		arg.Until,
@@ -346,7 +346,7 @@ func (q *Queries) RunChangeAdd(ctx context.Context, arg RunChangeAddParams) erro
 }
 
 const runChanges = `-- name: RunChanges :many
-SELECT kind, was, value, reason, until, set_by, set_at FROM run_changes
+SELECT kind, old_value, value, reason, until, set_by, set_at FROM run_changes
 WHERE run_id = $1 ORDER BY id DESC LIMIT $2
 `
 
@@ -356,13 +356,13 @@ type RunChangesParams struct {
 }
 
 type RunChangesRow struct {
-	Kind   string
-	Was    []byte
-	Value  []byte
-	Reason string
-	Until  *time.Time
-	SetBy  string
-	SetAt  time.Time
+	Kind     string
+	OldValue []byte
+	Value    []byte
+	Reason   string
+	Until    *time.Time
+	SetBy    string
+	SetAt    time.Time
 }
 
 func (q *Queries) RunChanges(ctx context.Context, arg RunChangesParams) ([]RunChangesRow, error) {
@@ -376,7 +376,7 @@ func (q *Queries) RunChanges(ctx context.Context, arg RunChangesParams) ([]RunCh
 		var i RunChangesRow
 		if err := rows.Scan(
 			&i.Kind,
-			&i.Was,
+			&i.OldValue,
 			&i.Value,
 			&i.Reason,
 			&i.Until,
@@ -564,13 +564,13 @@ func (q *Queries) RunDomainWaits(ctx context.Context, arg RunDomainWaitsParams) 
 
 const runDomainsNotDue = `-- name: RunDomainsNotDue :many
 SELECT
-    x.waits, count(*)::bigint AS domains, min(x.domain)::text AS domain,
+    x.wait_reason, count(*)::bigint AS domains, min(x.domain)::text AS domain,
     coalesce(nullif(min(x.next_due_at), 'infinity'), 'epoch')::timestamptz AS until
 FROM (
-    SELECT rd.waits, rd.domain, rd.next_due_at FROM run_domains AS rd
+    SELECT rd.wait_reason, rd.domain, rd.next_due_at FROM run_domains AS rd
     WHERE rd.run_id = $1 AND rd.next_due_at > now() ORDER BY rd.next_due_at LIMIT $2
 ) AS x
-GROUP BY x.waits ORDER BY min(x.next_due_at), x.waits
+GROUP BY x.wait_reason ORDER BY min(x.next_due_at), x.wait_reason
 `
 
 type RunDomainsNotDueParams struct {
@@ -579,10 +579,10 @@ type RunDomainsNotDueParams struct {
 }
 
 type RunDomainsNotDueRow struct {
-	Waits   string
-	Domains int64
-	Domain  string
-	Until   time.Time
+	WaitReason string
+	Domains    int64
+	Domain     string
+	Until      time.Time
 }
 
 // Lists domains of a run that are not due, with the reasons, the soonest due first, up to a bound.
@@ -596,7 +596,7 @@ func (q *Queries) RunDomainsNotDue(ctx context.Context, arg RunDomainsNotDuePara
 	for rows.Next() {
 		var i RunDomainsNotDueRow
 		if err := rows.Scan(
-			&i.Waits,
+			&i.WaitReason,
 			&i.Domains,
 			&i.Domain,
 			&i.Until,
@@ -830,7 +830,7 @@ func (q *Queries) RunFrontier(ctx context.Context, arg RunFrontierParams) (RunFr
 }
 
 const runList = `-- name: RunList :many
-SELECT id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent, crowded, seedings, widening, revisits_from, started_at, began_at, looked_at, opens_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
+SELECT id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent_budget, has_waiting_domains, seedings, widening, revisits_after_page_id, started_at, began_at, last_poll_at, opens_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
 `
 
 func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
@@ -851,14 +851,14 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 			&i.Settings,
 			&i.PagesStarted,
 			&i.Bytes,
-			&i.Spent,
-			&i.Crowded,
+			&i.SpentBudget,
+			&i.HasWaitingDomains,
 			&i.Seedings,
 			&i.Widening,
-			&i.RevisitsFrom,
+			&i.RevisitsAfterPageID,
 			&i.StartedAt,
 			&i.BeganAt,
-			&i.LookedAt,
+			&i.LastPollAt,
 			&i.OpensAt,
 			&i.FinishedAt,
 			&i.CreatedAt,
@@ -875,7 +875,7 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 }
 
 const runLock = `-- name: RunLock :one
-SELECT id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent, crowded, seedings, widening, revisits_from, started_at, began_at, looked_at, opens_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
+SELECT id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent_budget, has_waiting_domains, seedings, widening, revisits_after_page_id, started_at, began_at, last_poll_at, opens_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
 `
 
 // Returns a run, locked until it is changed.
@@ -891,14 +891,14 @@ func (q *Queries) RunLock(ctx context.Context, name string) (CrawlRun, error) {
 		&i.Settings,
 		&i.PagesStarted,
 		&i.Bytes,
-		&i.Spent,
-		&i.Crowded,
+		&i.SpentBudget,
+		&i.HasWaitingDomains,
 		&i.Seedings,
 		&i.Widening,
-		&i.RevisitsFrom,
+		&i.RevisitsAfterPageID,
 		&i.StartedAt,
 		&i.BeganAt,
-		&i.LookedAt,
+		&i.LastPollAt,
 		&i.OpensAt,
 		&i.FinishedAt,
 		&i.CreatedAt,
@@ -1025,7 +1025,7 @@ func (q *Queries) RunRate(ctx context.Context, arg RunRateParams) (RunRateRow, e
 
 const runRecordPoll = `-- name: RunRecordPoll :exec
 UPDATE crawl_runs SET
-    looked_at = now(), opens_at = $1::timestamptz
+    last_poll_at = now(), opens_at = $1::timestamptz
 WHERE id = $2
 `
 
@@ -1041,7 +1041,7 @@ func (q *Queries) RunRecordPoll(ctx context.Context, arg RunRecordPollParams) er
 }
 
 const runRegisteredForget = `-- name: RunRegisteredForget :exec
-DELETE FROM run_registered WHERE run_id = $1
+DELETE FROM run_registered_domains WHERE run_id = $1
 `
 
 func (q *Queries) RunRegisteredForget(ctx context.Context, id int64) error {
@@ -1051,12 +1051,12 @@ func (q *Queries) RunRegisteredForget(ctx context.Context, id int64) error {
 
 const runRemainingWork = `-- name: RunRemainingWork :one
 SELECT
-    r.pages_started, r.spent AS budget,
+    r.pages_started, r.spent_budget AS budget,
     EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at IS NOT NULL) AS pending,
     (run_due_count(r.id, 1) > 0)::boolean AS due,
     (SELECT count(*) FROM (
         SELECT 1 FROM run_domains AS rd
-        WHERE rd.run_id = r.id AND rd.next_due_at = 'infinity' AND rd.waits = 'budget'
+        WHERE rd.run_id = r.id AND rd.next_due_at = 'infinity' AND rd.wait_reason = 'budget'
         LIMIT $1
     ) AS x)::bigint AS spent
 FROM crawl_runs AS r WHERE r.id = $2
@@ -1236,12 +1236,12 @@ func (q *Queries) RunSkips(ctx context.Context, runID int64) ([]RunSkipsRow, err
 const runSpend = `-- name: RunSpend :one
 UPDATE crawl_runs AS r SET
     began_at = coalesce(r.began_at, now()),
-    spent = CASE
+    spent_budget = CASE
         WHEN $1::bigint > 0 AND coalesce(r.began_at, now()) + ms_interval($1::bigint) <= now() THEN 'time'
         WHEN r.bytes >= (r.settings ->> 'max_bytes')::bigint THEN 'bytes'
         ELSE ''
     END
-WHERE r.id = $2 RETURNING r.spent
+WHERE r.id = $2 RETURNING r.spent_budget
 `
 
 type RunSpendParams struct {
@@ -1253,9 +1253,9 @@ type RunSpendParams struct {
 // with a spent budget begins no request. The time counts from the first check; 0 means no limit.
 func (q *Queries) RunSpend(ctx context.Context, arg RunSpendParams) (string, error) {
 	row := q.db.QueryRow(ctx, runSpend, arg.MaxTimeMs, arg.RunID)
-	var spent string
-	err := row.Scan(&spent)
-	return spent, err
+	var spent_budget string
+	err := row.Scan(&spent_budget)
+	return spent_budget, err
 }
 
 const runStart = `-- name: RunStart :exec
@@ -1399,12 +1399,12 @@ ON CONFLICT (name) DO UPDATE SET
         SELECT coalesce(sum(rd.bytes), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
     )) END,
     opens_at = NULL,
-    revisits_from = CASE
+    revisits_after_page_id = CASE
         WHEN r.settings || $3::jsonb ->> 'when_done' = 'recrawl' AND r.settings ->> 'when_done' IS DISTINCT FROM 'recrawl' THEN 0
-        ELSE r.revisits_from
+        ELSE r.revisits_after_page_id
     END,
     updated_at = now()
-RETURNING id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent, crowded, seedings, widening, revisits_from, started_at, began_at, looked_at, opens_at, finished_at, created_at, updated_at
+RETURNING id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent_budget, has_waiting_domains, seedings, widening, revisits_after_page_id, started_at, began_at, last_poll_at, opens_at, finished_at, created_at, updated_at
 `
 
 type RunUpsertParams struct {
@@ -1427,14 +1427,14 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		&i.Settings,
 		&i.PagesStarted,
 		&i.Bytes,
-		&i.Spent,
-		&i.Crowded,
+		&i.SpentBudget,
+		&i.HasWaitingDomains,
 		&i.Seedings,
 		&i.Widening,
-		&i.RevisitsFrom,
+		&i.RevisitsAfterPageID,
 		&i.StartedAt,
 		&i.BeganAt,
-		&i.LookedAt,
+		&i.LastPollAt,
 		&i.OpensAt,
 		&i.FinishedAt,
 		&i.CreatedAt,

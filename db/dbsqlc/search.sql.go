@@ -360,7 +360,7 @@ func (q *Queries) SearchOutlines(ctx context.Context, pages []int64) ([]SearchOu
 
 const searchPages = `-- name: SearchPages :many
 SELECT x.n::bigint AS n, jsonb_strip_nulls(jsonb_build_object(
-    'page', p.id, 'url', p.url, 'domain', p.domain, 'language', p.language, 'second', k.second, 'title', p.signals ->> 'title',
+    'page', p.id, 'url', p.url, 'domain', p.domain, 'language', p.language, 'second_language', k.second_language, 'title', p.signals ->> 'title',
     'description', CASE WHEN NOT coalesce(p.usage ? 'nosnippet', false) THEN p.signals ->> 'description' END,
     'no_snippet', CASE WHEN p.usage ? 'nosnippet' THEN true END,
     'canonical_url', p.signals ->> 'canonical_url', 'published', p.signals ->> 'published',
@@ -373,9 +373,9 @@ FROM (
         generate_subscripts($1::bigint [], 1) AS n
 ) AS x
 CROSS JOIN LATERAL (
-    SELECT y.version, y.second FROM page_keywords AS y WHERE y.page_id = x.page_id LIMIT 1
+    SELECT y.version, y.second_language FROM page_keywords AS y WHERE y.page_id = x.page_id LIMIT 1
 ) AS k
-CROSS JOIN LATERAL (SELECT y.id, y.url, y.domain, y.origin, y.kind, y.status, y.language, y.signals, y.noindex, y.nofollow, y.usage, y.patterns, y.etag, y.last_modified, y.fresh_until, y.content_hash, y.simhash, y.trap, y.trap_evidence, y.fetched_at, y.failed_at, y.created_at, y.updated_at, y.duplicate, y.extractor, y.history, y.images FROM pages AS y WHERE y.id = x.page_id LIMIT 1) AS p
+CROSS JOIN LATERAL (SELECT y.id, y.url, y.domain, y.origin, y.kind, y.status, y.language, y.signals, y.noindex, y.nofollow, y.usage, y.patterns, y.etag, y.last_modified, y.fresh_until, y.content_hash, y.simhash, y.trap, y.trap_evidence, y.fetched_at, y.failed_at, y.created_at, y.updated_at, y.duplicate, y.extractor, y.history, y.images_recorded FROM pages AS y WHERE y.id = x.page_id LIMIT 1) AS p
 WHERE
     k.version = x.version AND NOT p.noindex
     AND coalesce((p.usage ->> 'unavailable_after')::timestamptz > now(), true)

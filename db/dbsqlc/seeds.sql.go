@@ -71,7 +71,7 @@ WHERE
     EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
     AND EXISTS (
         SELECT 1 FROM robots AS r
-        WHERE r.origin = b.origin AND r.read_at IS NULL AND r.unreached >= $2::integer AND r.fetched_at > now() - ms_interval($3::bigint)
+        WHERE r.origin = b.origin AND r.read_at IS NULL AND r.unanswered_count >= $2::integer AND r.fetched_at > now() - ms_interval($3::bigint)
     )
 `
 

@@ -53,7 +53,7 @@ func (q *Queries) FleetLimitSet(ctx context.Context, arg FleetLimitSetParams) er
 const fleetUse = `-- name: FleetUse :one
 SELECT
     coalesce(l.max_fetches, 0)::integer AS max_fetches, l.reason, l.set_by, coalesce(sum(w.in_flight), 0)::bigint AS in_flight,
-    coalesce(sum(greatest(w.wanted - greatest(w.share, w.in_flight), 0)), 0)::bigint AS waiting,
+    coalesce(sum(greatest(w.demand - greatest(w.share, w.in_flight), 0)), 0)::bigint AS waiting,
     count(w.id)::bigint AS running, coalesce((SELECT max(x.seen_at) FROM workers AS x), 'epoch')::timestamptz AS seen_at
 FROM fleet_limit AS l
 LEFT JOIN workers AS w ON w.stopped_at IS NULL AND coalesce(w.share_until, w.started_at + interval '30 seconds') > now()
@@ -89,9 +89,9 @@ func (q *Queries) FleetUse(ctx context.Context) (FleetUseRow, error) {
 
 const workerList = `-- name: WorkerList :many
 SELECT
-    w.id, w.identity, w.host, w.version, w.build_id, w.role, w.most, w.started_at, w.seen_at, w.stopped_at, w.lost,
-    w.in_flight, w.wanted, w.share, w.held, coalesce(w.share_until > now(), false)::boolean AS leased,
-    coalesce(w.counts_until > now(), false)::boolean AS counts_against_limit, now()::timestamptz AS now
+    w.id, w.identity, w.host, w.version, w.build_id, w.role, w.max_fetches, w.started_at, w.seen_at, w.stopped_at, w.lost,
+    w.in_flight, w.demand, w.share, w.permits_held, coalesce(w.share_until > now(), false)::boolean AS leased,
+    coalesce(w.permits_held_until > now(), false)::boolean AS counts_against_limit, now()::timestamptz AS now
 FROM workers AS w WHERE w.stopped_at IS NULL OR $1::boolean ORDER BY w.id DESC LIMIT $2
 `
 
@@ -107,15 +107,15 @@ type WorkerListRow struct {
 	Version            string
 	BuildID            string
 	Role               string
-	Most               int32
+	MaxFetches         int32
 	StartedAt          time.Time
 	SeenAt             time.Time
 	StoppedAt          *time.Time
 	Lost               bool
 	InFlight           int32
-	Wanted             int32
+	Demand             int32
 	Share              int32
-	Held               int32
+	PermitsHeld        int32
 	Leased             bool
 	CountsAgainstLimit bool
 	Now                time.Time
@@ -138,15 +138,15 @@ func (q *Queries) WorkerList(ctx context.Context, arg WorkerListParams) ([]Worke
 			&i.Version,
 			&i.BuildID,
 			&i.Role,
-			&i.Most,
+			&i.MaxFetches,
 			&i.StartedAt,
 			&i.SeenAt,
 			&i.StoppedAt,
 			&i.Lost,
 			&i.InFlight,
-			&i.Wanted,
+			&i.Demand,
 			&i.Share,
-			&i.Held,
+			&i.PermitsHeld,
 			&i.Leased,
 			&i.CountsAgainstLimit,
 			&i.Now,
@@ -196,10 +196,10 @@ func (q *Queries) WorkerRenew(ctx context.Context, arg WorkerRenewParams) (Worke
 
 const workerStart = `-- name: WorkerStart :one
 WITH lost AS (
-    UPDATE workers SET stopped_at = seen_at, lost = true, held = 0
-    WHERE stopped_at IS NULL AND coalesce(counts_until, seen_at) < now() - interval '1 hour'
+    UPDATE workers SET stopped_at = seen_at, lost = true, permits_held = 0
+    WHERE stopped_at IS NULL AND coalesce(permits_held_until, seen_at) < now() - interval '1 hour'
 )
-INSERT INTO workers (identity, host, version, build_id, role, most, span)
+INSERT INTO workers (identity, host, version, build_id, role, max_fetches, max_request_time)
 VALUES ($1, $2, $3, $4, $5, $6, ms_interval($7::bigint))
 RETURNING id
 `
@@ -231,7 +231,7 @@ func (q *Queries) WorkerStart(ctx context.Context, arg WorkerStartParams) (int32
 }
 
 const workerStop = `-- name: WorkerStop :exec
-UPDATE workers SET stopped_at = clock_timestamp(), seen_at = clock_timestamp(), in_flight = 0, wanted = 0, share = 0, held = 0
+UPDATE workers SET stopped_at = clock_timestamp(), seen_at = clock_timestamp(), in_flight = 0, demand = 0, share = 0, permits_held = 0
 WHERE id = $1
 `
 

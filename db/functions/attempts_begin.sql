@@ -43,7 +43,7 @@ BEGIN
         END IF;
         UPDATE page_crawls SET locked_at = NULL, worker = NULL WHERE id = v_id;
     END IF;
-    PERFORM slot_release_unused(v_domain, a.shared, 'crawl:' || v_id, 0, '{}');
+    PERFORM slot_release_unused(v_domain, a.shared_keys, 'crawl:' || v_id, 0, '{}');
     RETURN (1, false, 0, 'not pending', 0)::begun_attempt;
 END
 $$;
@@ -91,7 +91,7 @@ BEGIN
         UPDATE run_domains r SET
             pages_started = r.pages_started + (x.kind = ANY (kinds('counted')))::integer,
             images_started = r.images_started + (x.kind = ANY (kinds('image')))::integer,
-            served_at = clock_timestamp(), updated_at = clock_timestamp()
+            last_request_at = clock_timestamp(), updated_at = clock_timestamp()
         FROM x
         WHERE r.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND r.run_id = x.run_id AND r.domain = x.domain
     )
@@ -109,7 +109,7 @@ BEGIN
         SELECT v_begun || array_agg(x.id) INTO v_begun FROM x;
     END IF;
     IF cardinality(v_begun) < cardinality(v) THEN
-        PERFORM slot_release_unused(a.domain, a.shared, 'crawl:' || a.crawl_id, 0, '{}')
+        PERFORM slot_release_unused(a.domain, a.shared_keys, 'crawl:' || a.crawl_id, 0, '{}')
         FROM unnest(v) a WHERE a.reason IS NULL AND a.crawl_id <> ALL (v_begun);
     END IF;
     RETURN QUERY SELECT a.n, a.crawl_id = ANY (v_begun), coalesce(a.wait_ms, 0),
@@ -134,8 +134,8 @@ DECLARE
     v_registered text;
 BEGIN
     IF p_unreachable THEN
-        UPDATE politeness_slots SET spared_since = t
-        WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND spared_since IS NULL;
+        UPDATE politeness_slots SET unreachable_since = t
+        WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND unreachable_since IS NULL;
     END IF;
     PERFORM slot_release_unused(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
     -- A lookup by id or page uses completed_at IS NULL, here and elsewhere. outcome IS NULL is the
@@ -152,8 +152,8 @@ BEGIN
         WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL
         RETURNING * INTO c;
     ELSIF NOT c.prerequisite THEN
-        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
-        VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare, c.attempt);
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, is_revisit, schemeless, attempt)
+        VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.is_revisit, c.schemeless, c.attempt);
     END IF;
     -- refund the charges of budget_take
     IF c.kind = ANY (kinds('image')) THEN
@@ -161,7 +161,7 @@ BEGIN
     ELSIF NOT c.prerequisite AND c.kind = ANY (kinds('counted')) THEN
         UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = c.run_id AND domain = p_domain
         RETURNING coalesce(registered, domain) INTO v_registered;
-        UPDATE run_registered g SET pages_started = g.pages_started - 1
+        UPDATE run_registered_domains g SET pages_started = g.pages_started - 1
         WHERE g.run_id = c.run_id AND g.registered = v_registered AND g.pages_started > 0;
         UPDATE crawl_runs SET pages_started = pages_started - 1
         WHERE id = c.run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
@@ -189,14 +189,14 @@ BEGIN
         RETURN;
     END IF;
     IF dead.retry_priority IS NOT NULL THEN
-        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, is_revisit, schemeless, attempt)
         VALUES (dead.page_id, dead.domain, dead.retry_priority, dead.run_id, dead.id, dead.url, dead.kind,
-            dead.depth, dead.redirects, dead.again, dead.bare, dead.attempt + 1);
+            dead.depth, dead.redirects, dead.is_revisit, dead.schemeless, dead.attempt + 1);
     ELSE
-        INSERT INTO revisits AS v (page_id, run_id, due_at, every)
+        INSERT INTO revisits AS v (page_id, run_id, due_at, revisit_interval)
         SELECT dead.page_id, r.id, clock_timestamp() + interval '1 day', interval '1 day' FROM crawl_runs r
         WHERE r.id = dead.run_id AND r.settings ->> 'when_done' = 'recrawl'
-        ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = clock_timestamp() + v.every WHERE v.due_at IS NULL;
+        ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = clock_timestamp() + v.revisit_interval WHERE v.due_at IS NULL;
         IF dead.kind = ANY (kinds('image')) THEN
             UPDATE images SET download_success = false, problem = 'not answered' WHERE page_id = dead.page_id;
         END IF;

@@ -31,9 +31,9 @@ BEGIN
     -- an attempt without its lease does not release its slot
     WITH released AS (
         UPDATE politeness_slots s SET
-            free_at = a.ended + ms_interval((a.doc ->> 'delay_ms')::bigint), reason = a.doc ->> 'reason',
+            free_at = a.ended_at + ms_interval((a.doc ->> 'delay_ms')::bigint), reason = a.doc ->> 'reason',
             holder = NULL, updated_at = clock_timestamp(),
-            spared_since = CASE WHEN NOT a.doc ? 'reached' THEN s.spared_since END
+            unreachable_since = CASE WHEN NOT a.doc ? 'reached' THEN s.unreachable_since END
         FROM unnest(v) a
         WHERE s.key = ANY (ARRAY(SELECT 'domain:' || x.domain FROM unnest(v) x))
             AND a.requested AND s.key = 'domain:' || a.domain AND s.holder = 'crawl:' || a.crawl_id
@@ -56,29 +56,29 @@ BEGIN
         END IF;
         IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
             INSERT INTO page_crawls
-                (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
-            SELECT a.page_id, a.domain, CASE WHEN a.doc ? 'retry_first' THEN a.priority ELSE coalesce(c.retry_priority, a.priority) END,
-                CASE WHEN a.doc ? 'retry_first' THEN c.scheduled_for ELSE a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint) END,
-                a.run_id, a.crawl_id, a.url, a.kind, a.depth, a.redirects, c.again, c.bare, c.attempt + 1
+                (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects, is_revisit, schemeless, attempt)
+            SELECT a.page_id, a.domain, CASE WHEN a.doc ? 'retry_next' THEN a.priority ELSE coalesce(c.retry_priority, a.priority) END,
+                CASE WHEN a.doc ? 'retry_next' THEN c.scheduled_for ELSE a.ended_at + ms_interval((a.doc ->> 'retry_in_ms')::bigint) END,
+                a.run_id, a.crawl_id, a.url, a.kind, a.depth, a.redirects, c.is_revisit, c.schemeless, c.attempt + 1
             FROM unnest(v_closed) a CROSS JOIN LATERAL (
-                SELECT x.again, x.bare, x.attempt, x.retry_priority, x.scheduled_for FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1
+                SELECT x.is_revisit, x.schemeless, x.attempt, x.retry_priority, x.scheduled_for FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1
             ) c
             WHERE a.doc ? 'retry_in_ms';
-            UPDATE run_domains x SET served_at = NULL FROM unnest(v_closed) a
+            UPDATE run_domains x SET last_request_at = NULL FROM unnest(v_closed) a
             WHERE x.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v_closed) y))
-                AND x.run_id = a.run_id AND x.domain = a.domain AND a.doc ? 'retry_first';
+                AND x.run_id = a.run_id AND x.domain = a.domain AND a.doc ? 'retry_next';
         END IF;
         IF jsonb_path_exists(p, '$[*].recrawl') THEN
             PERFORM recrawls_record(v_closed);
         END IF;
         PERFORM totals_add(v_closed);
-        IF jsonb_path_exists(p, '$[*].give_up') THEN
+        IF jsonb_path_exists(p, '$[*].abandon_status') THEN
             UPDATE domains x SET
-                status = (a.doc ->> 'give_up')::domain_status, status_reason = a.doc ->> 'give_up_reason',
-                next_crawl_after = a.ended + ms_interval(coalesce((a.doc ->> 'give_up_ms')::bigint, 3600000))
+                status = (a.doc ->> 'abandon_status')::domain_status, status_reason = a.doc ->> 'abandon_reason',
+                next_crawl_after = a.ended_at + ms_interval(coalesce((a.doc ->> 'abandon_ms')::bigint, 3600000))
             FROM unnest(v_closed) a
             WHERE x.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v_closed) y))
-                AND a.held AND a.doc ? 'give_up' AND x.domain = a.domain AND x.status IN ('pending', 'active');
+                AND a.has_lease AND a.doc ? 'abandon_status' AND x.domain = a.domain AND x.status IN ('pending', 'active');
         END IF;
     END IF;
     IF jsonb_path_exists(p, '$[*].robots') THEN
@@ -97,9 +97,9 @@ BEGIN
     IF cardinality(v_unserved) > 0 THEN
         PERFORM due_update(v_unserved);
     END IF;
-    v_facts := domain_facts(ARRAY(SELECT coalesce(a.doc ->> 'facts_of', a.domain) FROM unnest(v) a));
+    v_facts := domain_facts(ARRAY(SELECT coalesce(a.doc ->> 'next_facts_of', a.domain) FROM unnest(v) a));
     RETURN QUERY SELECT a.n, a.n IN (SELECT c.n FROM unnest(v_closed) c), coalesce(a.n = ANY (v_with_new_due_domains), false), v_facts[a.place]
-    FROM unnest(v) WITH ORDINALITY AS a (n, doc, domain, crawl_id, requested, ended, place);
+    FROM unnest(v) WITH ORDINALITY AS a (n, doc, domain, crawl_id, requested, ended_at, place);
 END
 $$;
 
@@ -111,23 +111,23 @@ DECLARE
 BEGIN
     WITH x AS (
         UPDATE page_crawls c SET
-            locked_at = NULL, completed_at = a.ended, outcome = (a.doc ->> 'outcome')::crawl_outcome,
+            locked_at = NULL, completed_at = a.ended_at, outcome = (a.doc ->> 'outcome')::crawl_outcome,
             status_code = (a.doc ->> 'status_code')::smallint, error_message = a.doc ->> 'error',
             duration_ms = (a.doc ->> 'duration_ms')::integer, bytes = (a.doc ->> 'bytes')::bigint,
-            truncated = (a.doc ->> 'truncated')::boolean, lost = a.doc ? 'outlasted',
+            truncated = (a.doc ->> 'truncated')::boolean, lost = a.doc ? 'lease_exceeded',
             content_type = a.doc ->> 'content_type', ip = (a.doc ->> 'ip')::inet,
-            skipped = a.doc ->> 'skipped', unchanged = a.doc ->> 'unchanged',
+            skipped = a.doc ->> 'skipped', unchanged_reason = a.doc ->> 'unchanged_reason',
             robots_version = (a.doc ->> 'robots_version')::bigint,
             delay_ms = CASE WHEN a.n = ANY (p_with_lease) THEN (a.doc ->> 'delay_ms')::bigint END,
             delay_reason = CASE WHEN a.n = ANY (p_with_lease) THEN a.doc ->> 'reason' END,
             ip_delay_ms = (a.doc ->> 'ip_delay_ms')::bigint,
             subnet = (a.doc ->> 'subnet')::cidr, subnet_delay_ms = (a.doc ->> 'subnet_delay_ms')::bigint,
-            registered = a.doc ->> 'registered', registered_delay_ms = (a.doc ->> 'registered_delay_ms')::bigint,
+            registered = a.doc ->> 'registered_domain', registered_delay_ms = (a.doc ->> 'registered_delay_ms')::bigint,
             retry_after_ms = (a.doc ->> 'retry_after_ms')::bigint
         FROM unnest(v) a
         WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id
             AND c.completed_at IS NULL AND (c.locked_at IS NOT NULL) = a.requested
-        RETURNING a.n, a.doc, a.domain, c.id, a.ended, a.n = ANY (p_with_lease) AS held, c.run_id, c.page_id, c.url, c.kind,
+        RETURNING a.n, a.doc, a.domain, c.id, a.ended_at, a.n = ANY (p_with_lease) AS has_lease, c.run_id, c.page_id, c.url, c.kind,
             c.priority, c.depth, c.redirects, c.prerequisite
     )
     SELECT coalesce(array_agg((x.*, y.fetched_at, y.duplicate)::closed_attempt ORDER BY x.domain), '{}') INTO v_closed
@@ -162,7 +162,7 @@ BEGIN
     WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = a.run_id AND r.domain = a.domain
         AND NOT a.prerequisite AND (NOT i.list OR a.doc ?& '{skipped,requested}');
     INSERT INTO run_outcomes_new (ended_at, run_id, outcome, attempts)
-    SELECT date_trunc('minute', a.ended), a.run_id, (a.doc ->> 'outcome')::crawl_outcome, count(*)
+    SELECT date_trunc('minute', a.ended_at), a.run_id, (a.doc ->> 'outcome')::crawl_outcome, count(*)
     FROM unnest(v) a WHERE NOT a.prerequisite AND a.kind = ANY (kinds('counted')) GROUP BY 1, 2, 3;
     -- many domains share this row, so only runs with a budget of bytes update it
     UPDATE crawl_runs r SET bytes = r.bytes + b.bytes

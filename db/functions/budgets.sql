@@ -27,7 +27,7 @@ $$;
 CREATE OR REPLACE FUNCTION registered_started(p_run_id bigint, p_registered text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN coalesce((
-        SELECT g.pages_started FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = p_registered
+        SELECT g.pages_started FROM run_registered_domains g WHERE g.run_id = p_run_id AND g.registered = p_registered
     ), (
         SELECT coalesce(sum(x.pages_started), 0)::bigint FROM (
             SELECT rd.pages_started FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.registered = p_registered
@@ -43,7 +43,7 @@ $$;
 CREATE OR REPLACE FUNCTION forbidden_by_budget(rd run_domains, p_settings jsonb, p_own bigint, r crawl_runs DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
-        WHEN r.spent <> '' OR (p_settings ->> 'max_bytes_per_domain')::bigint BETWEEN 0 AND rd.bytes THEN 'all'
+        WHEN r.spent_budget <> '' OR (p_settings ->> 'max_bytes_per_domain')::bigint BETWEEN 0 AND rd.bytes THEN 'all'
         WHEN rd.pages_started >= pages_budget(p_settings, p_own) OR run_pages_spent(r)
             OR (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
             AND (p_settings ->> 'max_pages_per_registered_domain')::bigint <= registered_started(rd.run_id, coalesce(rd.registered, rd.domain))
@@ -63,12 +63,12 @@ DECLARE
     v_within boolean := true;
 BEGIN
     IF NOT v_image AND p ->> 'kind' <> ALL (kinds('counted')) THEN
-        UPDATE run_domains SET served_at = clock_timestamp() WHERE run_id = p_run_id AND domain = p_domain;
+        UPDATE run_domains SET last_request_at = clock_timestamp() WHERE run_id = p_run_id AND domain = p_domain;
         RETURN true;
     END IF;
     UPDATE run_domains SET
         pages_started = pages_started + (NOT v_image)::integer, images_started = images_started + v_image::integer,
-        served_at = clock_timestamp(), updated_at = clock_timestamp()
+        last_request_at = clock_timestamp(), updated_at = clock_timestamp()
     WHERE run_id = p_run_id AND domain = p_domain AND coalesce(CASE
         WHEN v_image THEN images_started < (p ->> 'image_budget')::bigint ELSE pages_started < (p ->> 'domain_budget')::bigint
     END, true)
@@ -78,12 +78,12 @@ BEGIN
     END IF;
     IF v_of_registered IS NOT NULL THEN
         -- all domains of a registered domain share its budget
-        IF NOT EXISTS (SELECT 1 FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = v_registered) THEN
-            INSERT INTO run_registered (run_id, registered, pages_started)
+        IF NOT EXISTS (SELECT 1 FROM run_registered_domains g WHERE g.run_id = p_run_id AND g.registered = v_registered) THEN
+            INSERT INTO run_registered_domains (run_id, registered, pages_started)
             VALUES (p_run_id, v_registered, registered_started(p_run_id, v_registered) - 1)
             ON CONFLICT (run_id, registered) DO NOTHING;
         END IF;
-        UPDATE run_registered g SET pages_started = g.pages_started + 1
+        UPDATE run_registered_domains g SET pages_started = g.pages_started + 1
         WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started < v_of_registered;
         v_within := FOUND;
     END IF;
@@ -92,7 +92,7 @@ BEGIN
         UPDATE crawl_runs SET pages_started = pages_started + 1 WHERE id = p_run_id AND pages_started < v_of_run;
         v_within := FOUND;
         IF NOT v_within THEN
-            UPDATE run_registered g SET pages_started = g.pages_started - 1
+            UPDATE run_registered_domains g SET pages_started = g.pages_started - 1
             WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started > 0;
         END IF;
     END IF;

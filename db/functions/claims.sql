@@ -1,5 +1,5 @@
 -- Claims domains with due work for a run: first domains whose claim ran out while they were
--- active, then those with the fewest turns, by priority. It skips domains that another dispatcher
+-- active, then those that yielded least, by priority. It skips domains that another dispatcher
 -- is claiming. If the run's page budget is spent, only images are due. It looks up few due domains
 -- by time and many by turn, so that it reads few rows in vain.
 CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_max integer, p_claim interval) RETURNS text[]
@@ -16,7 +16,7 @@ BEGIN
         RETURN '{}'::text[];
     END IF;
     v_lost := ARRAY(
-        -- OFFSET 0: reads domains_lost instead of all domains in the order of their names
+        -- OFFSET 0: reads domains_claim_expired instead of all domains in the order of their names
         SELECT d.domain FROM (
             SELECT x.domain FROM domains x
             WHERE x.last_crawl_run_id = p_run_id AND x.status = 'active' AND x.claimed_by IS NULL OFFSET 0
@@ -33,11 +33,11 @@ BEGIN
         ) UNION ALL (
             SELECT rd.domain FROM run_domains rd
             WHERE NOT v_images AND v_due > c_few AND rd.run_id = p_run_id AND rd.next_due_at < 'infinity' AND rd.next_due_at <= now()
-            ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_max
+            ORDER BY rd.yield_count, rd.priority DESC, rd.domain LIMIT p_max
         ) UNION ALL (
             SELECT rd.domain FROM run_domains rd
             WHERE NOT v_images AND v_due <= c_few AND rd.run_id = p_run_id AND rd.next_due_at <= now()
-            ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_max
+            ORDER BY rd.yield_count, rd.priority DESC, rd.domain LIMIT p_max
         )
     );
     v_taken := (v_lost || ARRAY(
@@ -56,8 +56,8 @@ BEGIN
         last_crawl_run_id = p_run_id, next_crawl_after = NULL, opens_at = NULL
     WHERE d.domain = ANY (v_taken);
     UPDATE run_domains rd SET
-        next_due_at = NULL, images_due_at = NULL, waits = '',
-        turn_started = CASE WHEN rd.run_id = p_run_id THEN rd.pages_started + rd.images_started ELSE rd.turn_started END
+        next_due_at = NULL, images_due_at = NULL, wait_reason = '',
+        requests_at_claim = CASE WHEN rd.run_id = p_run_id THEN rd.pages_started + rd.images_started ELSE rd.requests_at_claim END
     WHERE rd.domain = ANY (v_taken) AND (rd.next_due_at IS NOT NULL OR rd.run_id = p_run_id);
     RETURN v_taken;
 END
@@ -72,7 +72,7 @@ BEGIN
     WHERE d.domain = ANY (p_domains) AND (d.claim_expires_at < now() + p_span * 2 / 3 OR p_take AND d.claimed_by IS NULL);
     IF FOUND THEN
         -- next_due_at alone is the condition of a partial index, which the planner would read
-        UPDATE run_domains rd SET next_due_at = NULL, images_due_at = NULL, waits = ''
+        UPDATE run_domains rd SET next_due_at = NULL, images_due_at = NULL, wait_reason = ''
         WHERE rd.domain = ANY (p_domains) AND (rd.next_due_at IS NOT NULL OR rd.images_due_at IS NOT NULL);
     END IF;
 END

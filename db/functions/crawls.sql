@@ -1,7 +1,7 @@
 -- Adds stored pages in scope to runs: their domains, and a pending crawl for each page and run. It
 -- omits pages that are part of their run, unless the run wants a skipped page after all
--- (skipped_attempt_to_reconsider). It also omits domains that a list forbids and, with seeds_only, other
--- domains. Returns the number of new crawls, and the runs with newly due domains.
+-- (skipped_attempt_to_reconsider). It also omits domains that a list forbids and, with seeds_only,
+-- other domains. Returns the number of new crawls, and the runs with newly due domains.
 CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT newly_due_runs bigint[]) LANGUAGE plpgsql AS $$
 DECLARE
     v found_page[];
@@ -36,9 +36,9 @@ BEGIN
                 AND (c.skipped IS NULL OR c.skipped <> ALL (reasons('link found')))
         ) IS NULL OR f.kind = ANY (kinds('image')) AND skipped_attempt_to_reconsider(f.page_id, f.run_id, true) IS NOT NULL);
     IF EXISTS (SELECT 1 FROM list_entries) THEN
-        SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain = f.own OR domain_listed_by(f.domain) IS NULL;
+        SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain = f.claimed_domain OR domain_listed_by(f.domain) IS NULL;
     END IF;
-    IF EXISTS (SELECT 1 FROM unnest(v) f WHERE f.domain <> f.own AND f.follow ? 'max_subdomains') THEN
+    IF EXISTS (SELECT 1 FROM unnest(v) f WHERE f.domain <> f.claimed_domain AND f.follow ? 'max_subdomains') THEN
         -- new domains beyond the finder's limit for a registered domain
         v_out := ARRAY(
             SELECT jsonb_build_array(n.run_id, n.domain) FROM (
@@ -49,7 +49,7 @@ BEGIN
                     FROM unnest(v) f CROSS JOIN LATERAL (
                         SELECT x.registered FROM registered_domains x WHERE x.domain = f.domain LIMIT 1
                     ) g
-                    WHERE f.domain <> f.own AND NOT f.follow ? 'seed'
+                    WHERE f.domain <> f.claimed_domain AND NOT f.follow ? 'seed'
                         AND (SELECT rd.run_id FROM run_domains rd WHERE rd.run_id = f.run_id AND rd.domain = f.domain) IS NULL
                     GROUP BY f.run_id, f.domain, g.registered
                     HAVING bool_and(f.follow ? 'max_subdomains')
@@ -66,11 +66,11 @@ BEGIN
     IF v IS NULL THEN
         RETURN;
     END IF;
-    SELECT array_agg(DISTINCT f.domain ORDER BY f.domain) INTO v_domains FROM unnest(v) f WHERE f.domain <> f.own;
+    SELECT array_agg(DISTINCT f.domain ORDER BY f.domain) INTO v_domains FROM unnest(v) f WHERE f.domain <> f.claimed_domain;
     IF v_domains IS NOT NULL THEN
         SELECT array_agg(k.f ORDER BY k.domain) INTO v_joining FROM (
             SELECT DISTINCT ON (f.domain, f.run_id) f AS f, f.domain FROM unnest(v) f
-            WHERE f.domain <> f.own AND (f.follow ? 'seed' OR (
+            WHERE f.domain <> f.claimed_domain AND (f.follow ? 'seed' OR (
                 SELECT r.run_id FROM run_domains r WHERE r.run_id = f.run_id AND r.domain = f.domain
             ) IS NULL)
             ORDER BY f.domain, f.run_id, f.follow ? 'seed' DESC
@@ -96,7 +96,8 @@ BEGIN
                     ))
             ));
         END IF;
-        -- a finish locks FOR UPDATE and sees these crawls, or updates below see it; own is active
+        -- a finish locks FOR UPDATE and sees these crawls, or updates below see it; the
+        -- claimed domain is active
         PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (
             SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE
         ) d;
@@ -134,7 +135,7 @@ BEGIN
     -- many pages may link to one domain: skip domains that have due work or are served
     SELECT array_agg(DISTINCT k.domain) INTO v_domains
     FROM (
-        SELECT f.run_id, f.domain, bool_or(f.kind = ANY (kinds('image'))) AS image FROM unnest(v) f WHERE f.domain <> f.own GROUP BY f.run_id, f.domain
+        SELECT f.run_id, f.domain, bool_or(f.kind = ANY (kinds('image'))) AS image FROM unnest(v) f WHERE f.domain <> f.claimed_domain GROUP BY f.run_id, f.domain
     ) k CROSS JOIN LATERAL (
         SELECT x.next_due_at, x.images_due_at FROM run_domains x WHERE x.run_id = k.run_id AND x.domain = k.domain LIMIT 1
     ) r CROSS JOIN LATERAL (
@@ -169,8 +170,8 @@ BEGIN
     -- as in crawls_add
     PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR KEY SHARE;
     WITH n AS (
-        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare)
-        SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, is_revisit, schemeless)
+        SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.is_revisit, c.schemeless
         FROM page_crawls c WHERE c.id = ANY (p_crawls)
             -- the next attempt may be moved while a later one stays
             AND NOT EXISTS (SELECT 1 FROM page_crawls y WHERE y.page_id = c.page_id AND y.run_id = c.run_id AND y.previous_id >= c.id)

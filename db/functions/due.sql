@@ -125,10 +125,10 @@ DECLARE
     v_sooner bigint[];
 BEGIN
     WITH sooner AS (
-        UPDATE run_domains rd SET next_due_at = u.at, images_due_at = u.images_at, waits = u.reason
+        UPDATE run_domains rd SET next_due_at = u.due_at, images_due_at = u.images_due_at, wait_reason = u.reason
         FROM unnest(v) u
         WHERE rd.domain = ANY (p_domains) AND rd.run_id = u.run_id AND rd.domain = u.domain
-            AND (rd.next_due_at IS NULL OR rd.next_due_at > greatest(u.at, t)) AND u.at IS NOT NULL
+            AND (rd.next_due_at IS NULL OR rd.next_due_at > greatest(u.due_at, t)) AND u.due_at IS NOT NULL
         RETURNING rd.run_id
     )
     SELECT array_agg(DISTINCT s.run_id) INTO v_sooner FROM sooner s;
@@ -140,7 +140,7 @@ BEGIN
     IF v_later IS NOT NULL THEN
         PERFORM 1 FROM domains d WHERE d.domain = ANY (v_later) ORDER BY d.domain FOR UPDATE;
         v := domains_due(v_later, true);
-        UPDATE run_domains rd SET next_due_at = u.at, images_due_at = u.images_at, waits = u.reason
+        UPDATE run_domains rd SET next_due_at = u.due_at, images_due_at = u.images_due_at, wait_reason = u.reason
         FROM unnest(v) u
         WHERE rd.domain = ANY (v_later) AND rd.run_id = u.run_id AND rd.domain = u.domain
             AND due_differs(rd, u, t);
@@ -151,8 +151,8 @@ $$;
 
 -- Reports whether stored and computed values of a domain in a run differ. Past times are equal.
 CREATE OR REPLACE FUNCTION due_differs(rd run_domains, u run_due, p_now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT (rd.next_due_at IS NULL, greatest(rd.next_due_at, p_now), rd.images_due_at IS NULL, greatest(rd.images_due_at, p_now), rd.waits)
-        IS DISTINCT FROM (u.at IS NULL, greatest(u.at, p_now), u.images_at IS NULL, greatest(u.images_at, p_now), u.reason)
+    SELECT (rd.next_due_at IS NULL, greatest(rd.next_due_at, p_now), rd.images_due_at IS NULL, greatest(rd.images_due_at, p_now), rd.wait_reason)
+        IS DISTINCT FROM (u.due_at IS NULL, greatest(u.due_at, p_now), u.images_due_at IS NULL, greatest(u.images_due_at, p_now), u.reason)
 $$;
 
 -- Waits until domains of a run, or of all runs if that is null, are finished, because their finish
@@ -181,16 +181,16 @@ $$;
 
 -- Returns why a domain is not requested now, and until when, in the given run. Without a run it is
 -- the run that may request it first. An empty reason means that it may be requested. Unlike
--- run_domains.waits it covers claimed domains and slots. It is the state that people see.
+-- run_domains.wait_reason it covers claimed domains and slots. It is the state that people see.
 CREATE OR REPLACE FUNCTION domain_wait(p_domain text, p_run_id bigint, OUT wait_reason text, OUT until timestamptz)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_at timestamptz;
     s politeness_slots;
 BEGIN
-    SELECT u.reason, u.at INTO wait_reason, v_at FROM unnest(domains_due(ARRAY[p_domain], false)) u
-    WHERE (p_run_id IS NULL OR u.run_id = p_run_id) AND u.at IS NOT NULL
-    ORDER BY u.at LIMIT 1;
+    SELECT u.reason, u.due_at INTO wait_reason, v_at FROM unnest(domains_due(ARRAY[p_domain], false)) u
+    WHERE (p_run_id IS NULL OR u.run_id = p_run_id) AND u.due_at IS NOT NULL
+    ORDER BY u.due_at LIMIT 1;
     SELECT x.* INTO s FROM politeness_slots x WHERE x.key = 'domain:' || p_domain;
     until := greatest(v_at, s.free_at, now());
     wait_reason := CASE

@@ -11,16 +11,16 @@ BEGIN
     -- For each run a step along page_crawls_next, and another if no crawl is due.
     v_runs := ARRAY(
         SELECT (d.n, c.id, rd.run_id, q.more OR f.locked_at IS NOT NULL, b.run_pages, jsonb_build_object(
-            'id', rd.run_id, 'name', u.name, 'settings', u.settings, 'seed', rd.seed, 'spent', b.spent,
+            'id', rd.run_id, 'name', u.name, 'settings', u.settings, 'seed', rd.seed, 'forbidden_by_budget', b.spent,
             'domain_started', rd.pages_started, 'images_started', rd.images_started, 'budget', b.budget,
-            'crowded', u.crowded, 'turn_started', rd.turn_started,
-            'yielded', rd.turn_started IS NULL, 'locked_at', f.locked_at
+            'has_waiting_domains', u.has_waiting_domains, 'requests_at_claim', rd.requests_at_claim,
+            'yielded', rd.requests_at_claim IS NULL, 'locked_at', f.locked_at
         ))::domain_run
         FROM unnest(p_domains) WITH ORDINALITY AS d (domain, n)
         CROSS JOIN LATERAL (SELECT domain_budget(d.domain) AS own OFFSET 0) o
         CROSS JOIN LATERAL (SELECT x.*, x AS row FROM run_domains x WHERE x.domain = d.domain OFFSET 0) rd
         CROSS JOIN LATERAL (
-            SELECT x.name, x.settings, x.crowded, x AS row FROM crawl_runs x
+            SELECT x.name, x.settings, x.has_waiting_domains, x AS row FROM crawl_runs x
             WHERE x.id = rd.run_id AND x.status = 'running' LIMIT 1
         ) u CROSS JOIN LATERAL (
             SELECT forbidden_by_budget(rd.row, u.settings, o.own, u.row) AS spent, run_pages_spent(u.row) AS run_pages,
@@ -47,22 +47,22 @@ BEGIN
                 AND x.run_id = rd.run_id LIMIT 1
         ) f ON true
         WHERE c.id IS NOT NULL OR q.more OR f.locked_at IS NOT NULL
-        ORDER BY d.n, rd.served_at NULLS FIRST, rd.run_id
+        ORDER BY d.n, rd.last_request_at NULLS FIRST, rd.run_id
     );
     v_crawls := crawl_facts(ARRAY(SELECT r.crawl FROM unnest(v_runs) r));
-    v_due := domains_due(ARRAY(SELECT DISTINCT p_domains[r.n] FROM unnest(v_runs) r WHERE r.waits), false);
+    v_due := domains_due(ARRAY(SELECT DISTINCT p_domains[r.n] FROM unnest(v_runs) r WHERE r.needs_due_time), false);
     RETURN ARRAY(
         SELECT jsonb_build_object('now', t, 'domain', d.state, 'runs', coalesce(r.runs, '[]'))
         FROM unnest(v_states) WITH ORDINALITY AS d (state, n) LEFT JOIN (
             SELECT x.n, jsonb_agg(x.doc || jsonb_build_object(
-                'crawl', x.facts, 'waits', u.reason, 'due', nullif(CASE
-                    WHEN x.doc ->> 'spent' = 'all' THEN NULL
-                    WHEN x.run_pages THEN u.images_at
-                    ELSE u.at
+                'crawl', x.facts, 'wait_reason', u.reason, 'due', nullif(CASE
+                    WHEN x.doc ->> 'forbidden_by_budget' = 'all' THEN NULL
+                    WHEN x.run_pages THEN u.images_due_at
+                    ELSE u.due_at
                 END, 'infinity')
             ) ORDER BY x.i) AS runs
             FROM ROWS FROM (unnest(v_runs), unnest(v_crawls)) WITH ORDINALITY
-                AS x (n, crawl, run_id, waits, run_pages, doc, facts, i)
+                AS x (n, crawl, run_id, needs_due_time, run_pages, doc, facts, i)
             LEFT JOIN unnest(v_due) u ON u.run_id = x.run_id AND u.domain = p_domains[x.n]
             GROUP BY x.n
         ) r ON r.n = d.n
@@ -84,7 +84,7 @@ CREATE OR REPLACE FUNCTION domain_state(p_domains text[]) RETURNS jsonb[] LANGUA
 BEGIN
     RETURN ARRAY(
         SELECT jsonb_build_object(
-            'name', k.domain, 'status', d.status, 'reason', d.status_reason, 'bare', d.bare,
+            'name', k.domain, 'status', d.status, 'reason', d.status_reason, 'schemeless', d.schemeless,
             'deferred_until', d.next_crawl_after,
             'refused_since', CASE WHEN d.refused_since IS NOT NULL THEN domain_refused_since(k.domain, d.refused_since) END,
             'controls', nullif(coalesce((
@@ -97,7 +97,7 @@ BEGIN
             ), '[]') || coalesce(domain_listed_by(k.domain), '[]'), '[]'),
             'crawl_delay_ms', o.crawl_delay_ms, 'visit_times', o.visit_times, 'origins', o.origins, 'reachable_origins', o.reachable,
             'health', (SELECT h.health FROM domain_health h WHERE h.domain = k.domain),
-            'slot_free_at', s.free_at, 'slot_reason', s.reason, 'spared_since', s.spared_since
+            'slot_free_at', s.free_at, 'slot_reason', s.reason, 'unreachable_since', s.unreachable_since
         ) || CASE WHEN d.recrawl IS NULL THEN '{}' ELSE jsonb_build_object('recrawl', d.recrawl) END
         FROM unnest(p_domains) WITH ORDINALITY AS k (domain, n) CROSS JOIN LATERAL (
             SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) AS origins, count(*) FILTER (WHERE x.failures = 0) AS reachable,
@@ -109,10 +109,10 @@ BEGIN
                 ) AS visit_times
             FROM robots x WHERE x.domain = k.domain
         ) o LEFT JOIN LATERAL (
-            SELECT x.status, x.status_reason, x.next_crawl_after, x.bare, x.refused_since, x.recrawl
+            SELECT x.status, x.status_reason, x.next_crawl_after, x.schemeless, x.refused_since, x.recrawl
             FROM domains x WHERE x.domain = k.domain LIMIT 1
         ) d ON true LEFT JOIN LATERAL (
-            SELECT x.free_at, x.reason, x.spared_since FROM politeness_slots x WHERE x.key = 'domain:' || k.domain LIMIT 1
+            SELECT x.free_at, x.reason, x.unreachable_since FROM politeness_slots x WHERE x.key = 'domain:' || k.domain LIMIT 1
         ) s ON true
         ORDER BY k.n
     );
@@ -131,10 +131,10 @@ BEGIN
                 'at', p.fetched_at, 'fresh_until', p.fresh_until, 'etag', p.etag, 'last_modified', p.last_modified,
                 'content', encode(p.content_hash, 'hex')
             )),
-            'extractor', p.extractor, 'duplicate', p.duplicate, 'again', c.again, 'images', p.images,
+            'extractor', p.extractor, 'duplicate', p.duplicate, 'is_revisit', c.is_revisit, 'images_recorded', p.images_recorded,
             'image', CASE WHEN c.kind = ANY (kinds('image')) THEN (
                 SELECT jsonb_build_object(
-                    'stored', x.stored_at IS NOT NULL, 'thumbnail', x.thumbnail_at IS NOT NULL OR x.undecoded IS NOT NULL
+                    'stored', x.stored_at IS NOT NULL, 'thumbnail', x.thumbnail_at IS NOT NULL OR x.undecoded_reason IS NOT NULL
                 )
                 FROM images i INNER JOIN image_contents x ON x.sha256_hash = i.sha256_hash WHERE i.page_id = p.id
             ) END,
@@ -143,16 +143,16 @@ BEGIN
                     'pattern', k.pattern, 'seen', coalesce(pattern_count(u.seen, u.run_id, c.run_id), 0),
                     'duplicates', coalesce(pattern_count(u.duplicates, u.run_id, c.run_id), 0),
                     'copies', pattern_count(u.copies, u.run_id, c.run_id),
-                    'shared', CASE WHEN k.n = 1 AND (p.fetched_at IS NULL OR p.duplicate) THEN encode(u.shared, 'base64') END,
+                    'shared_text', CASE WHEN k.n = 1 AND (p.fetched_at IS NULL OR p.duplicate) THEN encode(u.shared_text, 'base64') END,
                     'fingerprints',
                     CASE WHEN k.n = 1 AND (p.fetched_at IS NULL OR p.duplicate) THEN encode(u.fingerprints, 'base64') END
                 )) ORDER BY k.n)
                 FROM unnest(p.patterns) WITH ORDINALITY AS k (pattern, n) LEFT JOIN LATERAL (
-                    SELECT x.seen, x.duplicates, x.copies, x.run_id, x.shared, x.fingerprints FROM url_patterns x
+                    SELECT x.seen, x.duplicates, x.copies, x.run_id, x.shared_text, x.fingerprints FROM url_patterns x
                     WHERE x.domain = p.domain AND x.pattern = k.pattern LIMIT 1
                 ) u ON true
             ),
-            'answered', CASE WHEN p.status = 'failed' THEN (
+            'final_answer', CASE WHEN p.status = 'failed' THEN (
                 SELECT jsonb_build_object('at', x.completed_at, 'status', x.status_code) FROM (
                     -- OFFSET 0: of the page's crawls, not of all crawls until one of the page
                     SELECT z.completed_at, z.status_code, z.outcome FROM (
@@ -163,17 +163,17 @@ BEGIN
                 ) x
                 WHERE x.outcome = 'blocked_4xx'
             ) END,
-            'vouched', CASE WHEN c.kind = ANY (kinds('nested')) THEN sitemap_naming_domains(p.id) END,
+            'named_by_domains', CASE WHEN c.kind = ANY (kinds('nested')) THEN sitemap_naming_domains(p.id) END,
             'robots', (
                 SELECT jsonb_build_object(
                     'verdict', r.verdict, 'version', r.version, 'expires_at', r.expires_at, 'reason', r.reason,
                     'agent', r.agent, 'tdm_known', r.tdm IS NOT NULL,
-                    'unreached', r.unreached, 'read', r.read_at IS NOT NULL
+                    'unanswered_count', r.unanswered_count, 'was_read', r.read_at IS NOT NULL
                 ) FROM robots r WHERE r.origin = p.origin
             )
         ) || CASE WHEN p.usage IS NULL THEN '{}' ELSE jsonb_build_object('usage', p.usage) END
             || CASE WHEN p.history IS NULL THEN '{}' ELSE jsonb_build_object('history', p.history) END
-            || CASE WHEN c.bare THEN '{"bare": true}'::jsonb ELSE '{}' END
+            || CASE WHEN c.schemeless THEN '{"schemeless": true}'::jsonb ELSE '{}' END
             || CASE
                 WHEN (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)
                     THEN origin_probe_facts(c.domain, p.origin)
@@ -204,13 +204,13 @@ BEGIN
             WHERE x.outcome = 'success' AND p.origin = p_origin
         )
         SELECT jsonb_build_object(
-            'worked', (
+            'last_reachable_url', (
                 SELECT x.url FROM latest x
                 WHERE (x.kind = ANY (kinds('document')) OR x.kind = ANY (kinds('image'))) AND x.error_message IS NULL
                     AND (x.status_code BETWEEN 200 AND 299 OR x.status_code = 304)
                 ORDER BY x.completed_at DESC LIMIT 1
             ),
-            'pages', EXISTS (SELECT 1 FROM latest x WHERE x.kind = ANY (kinds('document')) AND NOT x.prerequisite) OR EXISTS (
+            'origin_has_pages', EXISTS (SELECT 1 FROM latest x WHERE x.kind = ANY (kinds('document')) AND NOT x.prerequisite) OR EXISTS (
                 SELECT 1 FROM run_domains rd CROSS JOIN LATERAL (
                     SELECT y.page_id, y.kind FROM page_crawls y
                     WHERE y.domain = rd.domain AND y.run_id = rd.run_id AND y.outcome IS NULL AND y.priority < kind_priority('image') - 1

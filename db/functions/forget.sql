@@ -10,12 +10,12 @@ BEGIN
         UPDATE pages p SET
             status = 'discovered', language = NULL, signals = NULL, noindex = false, nofollow = false, usage = NULL, etag = NULL,
             last_modified = NULL, fresh_until = NULL, content_hash = NULL, simhash = NULL, trap = NULL, trap_evidence = NULL,
-            fetched_at = NULL, failed_at = NULL, duplicate = false, extractor = NULL, history = NULL, images = NULL,
+            fetched_at = NULL, failed_at = NULL, duplicate = false, extractor = NULL, history = NULL, images_recorded = NULL,
             updated_at = clock_timestamp()
         WHERE p.id = ANY (p_pages) AND (
             p.status <> 'discovered' OR p.noindex OR p.nofollow OR p.duplicate OR num_nonnulls(
                 p.language, p.signals, p.usage, p.etag, p.last_modified, p.fresh_until, p.content_hash, p.simhash, p.trap,
-                p.trap_evidence, p.fetched_at, p.failed_at, p.extractor, p.history, p.images
+                p.trap_evidence, p.fetched_at, p.failed_at, p.extractor, p.history, p.images_recorded
             ) > 0
         )
         RETURNING 1

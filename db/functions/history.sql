@@ -24,14 +24,14 @@ $$;
 
 CREATE OR REPLACE TRIGGER page_crawls_change BEFORE UPDATE ON page_crawls
 FOR EACH ROW EXECUTE FUNCTION page_crawls_change();
-CREATE OR REPLACE TRIGGER page_crawls_kept BEFORE TRUNCATE ON page_crawls
+CREATE OR REPLACE TRIGGER page_crawls_no_truncate BEFORE TRUNCATE ON page_crawls
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 -- Only AttemptsDeleteMoved deletes rows, which a file contains.
 CREATE OR REPLACE TRIGGER page_crawls_moved BEFORE DELETE ON page_crawls FOR EACH ROW
 WHEN (OLD.outcome IS NULL OR current_setting('mosey.allow_delete', true) IS DISTINCT FROM 'crawls') EXECUTE FUNCTION history_append_only();
-CREATE OR REPLACE TRIGGER workers_kept BEFORE DELETE OR TRUNCATE ON workers
+CREATE OR REPLACE TRIGGER workers_no_delete BEFORE DELETE OR TRUNCATE ON workers
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
-CREATE OR REPLACE TRIGGER pages_kept BEFORE DELETE OR TRUNCATE ON pages
+CREATE OR REPLACE TRIGGER pages_no_delete BEFORE DELETE OR TRUNCATE ON pages
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 -- This also keeps crawl_runs, because deleting a run deletes its changes, even without rows.
 CREATE OR REPLACE TRIGGER run_changes_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON run_changes
@@ -43,5 +43,5 @@ FOR EACH STATEMENT WHEN (current_setting('mosey.allow_delete', true) IS DISTINCT
 -- Lifting a decision updates its row.
 CREATE OR REPLACE TRIGGER domain_controls_append_only BEFORE UPDATE ON domain_controls
 FOR EACH ROW WHEN (OLD.lifted_at IS NOT NULL) EXECUTE FUNCTION history_append_only();
-CREATE OR REPLACE TRIGGER domain_controls_kept BEFORE DELETE OR TRUNCATE ON domain_controls
+CREATE OR REPLACE TRIGGER domain_controls_no_delete BEFORE DELETE OR TRUNCATE ON domain_controls
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();

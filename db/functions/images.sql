@@ -24,9 +24,9 @@ DECLARE
     v_forbidden uuid[];
     v_contents text[];
 BEGIN
-    IF EXISTS (SELECT 1 FROM unnest(v_images) i WHERE i.doc ? 'registered') THEN
-        PERFORM registered_add(array_agg(i.doc ->> 'domain'), array_agg(i.doc ->> 'registered'))
-        FROM unnest(v_images) i WHERE i.doc ? 'registered';
+    IF EXISTS (SELECT 1 FROM unnest(v_images) i WHERE i.doc ? 'registered_domain') THEN
+        PERFORM registered_add(array_agg(i.doc ->> 'domain'), array_agg(i.doc ->> 'registered_domain'))
+        FROM unnest(v_images) i WHERE i.doc ? 'registered_domain';
     END IF;
     PERFORM images_add(ARRAY(SELECT i.page_id FROM unnest(v_images) i));
     -- targets of images' redirects belong to the same pages, without a place there
@@ -69,7 +69,7 @@ BEGIN
     UPDATE run_domains r SET images_found = r.images_found + c.images, updated_at = clock_timestamp()
     FROM counted c
     WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = c.run_id AND r.domain = c.domain;
-    UPDATE provenance o SET gone_at = a.ended,
+    UPDATE provenance o SET gone_at = a.ended_at,
         alt = CASE WHEN NOT a.doc ? 'images_forbidden' THEN o.alt END,
         caption = CASE WHEN NOT a.doc ? 'images_forbidden' THEN o.caption END
     FROM unnest(v) a
@@ -83,7 +83,7 @@ BEGIN
         v_forbidden := ARRAY(
             SELECT i.id FROM unnest(v) a
             INNER JOIN provenance o ON o.page_id = a.page_id INNER JOIN images i ON i.id = o.image_id
-            WHERE a.doc ? 'images_forbidden' AND o.gone_at = a.ended AND i.sha256_hash IS NOT NULL
+            WHERE a.doc ? 'images_forbidden' AND o.gone_at = a.ended_at AND i.sha256_hash IS NOT NULL
                 AND NOT EXISTS (SELECT 1 FROM provenance x WHERE x.image_id = i.id AND x.gone_at IS NULL)
             ORDER BY i.id
         );
@@ -135,29 +135,29 @@ DECLARE
     v_moved bigint[];
 BEGIN
     INSERT INTO image_contents AS c (
-        sha256_hash, file_size_bytes, format, width, height, frames, phash, dhash, undecoded, flat, camera, taken_at,
+        sha256_hash, file_size_bytes, format, width, height, frames, phash, dhash, undecoded_reason, low_detail, camera, taken_at,
         creator, credit, copyright, license, stored_at, thumbnail_at
     )
-    SELECT DISTINCT ON (k.sha256) k.sha256, k.bytes, k.format, k.width, k.height, k.frames, k.phash, k.dhash, k.undecoded,
-        coalesce(k.flat, false), m.camera, m.taken_at, m.creator, m.credit, m.copyright, m.license,
+    SELECT DISTINCT ON (k.sha256) k.sha256, k.bytes, k.format, k.width, k.height, k.frames, k.phash, k.dhash, k.undecoded_reason,
+        coalesce(k.low_detail, false), m.camera, m.taken_at, m.creator, m.credit, m.copyright, m.license,
         CASE WHEN a.doc #> '{image,stored}' IS NOT NULL THEN clock_timestamp() END,
         CASE WHEN a.doc #> '{image,thumbnail}' IS NOT NULL THEN clock_timestamp() END
     FROM unnest(v) a CROSS JOIN LATERAL jsonb_to_record(a.doc #> '{image,content}') AS k (
         sha256 text, bytes bigint, format text, width integer, height integer, frames integer, phash bigint, dhash bigint,
-        undecoded text, flat boolean, meta jsonb
+        undecoded_reason text, low_detail boolean, meta jsonb
     ) CROSS JOIN LATERAL jsonb_to_record(coalesce(k.meta, '{}')) AS m (
         camera text, taken_at timestamptz, creator text, credit text, copyright text, license text
     )
     WHERE a.doc #> '{image,content}' IS NOT NULL
     ORDER BY k.sha256
     ON CONFLICT (sha256_hash) DO UPDATE SET
-        phash = excluded.phash, dhash = excluded.dhash, undecoded = excluded.undecoded, flat = excluded.flat,
+        phash = excluded.phash, dhash = excluded.dhash, undecoded_reason = excluded.undecoded_reason, low_detail = excluded.low_detail,
         camera = excluded.camera, taken_at = excluded.taken_at, creator = excluded.creator, credit = excluded.credit,
         copyright = excluded.copyright, license = excluded.license,
         stored_at = coalesce(c.stored_at, excluded.stored_at), thumbnail_at = coalesce(c.thumbnail_at, excluded.thumbnail_at)
-    WHERE (c.phash, c.dhash, c.undecoded, c.flat, c.camera, c.taken_at, c.creator, c.credit, c.copyright, c.license)
+    WHERE (c.phash, c.dhash, c.undecoded_reason, c.low_detail, c.camera, c.taken_at, c.creator, c.credit, c.copyright, c.license)
             IS DISTINCT FROM (
-                excluded.phash, excluded.dhash, excluded.undecoded, excluded.flat, excluded.camera, excluded.taken_at,
+                excluded.phash, excluded.dhash, excluded.undecoded_reason, excluded.low_detail, excluded.camera, excluded.taken_at,
                 excluded.creator, excluded.credit, excluded.copyright, excluded.license
             )
         OR c.stored_at IS NULL AND excluded.stored_at IS NOT NULL
@@ -172,7 +172,7 @@ BEGIN
         file_size_bytes = CASE WHEN u.unchanged THEN i.file_size_bytes ELSE c.file_size_bytes END,
         phash = CASE WHEN u.unchanged THEN i.phash ELSE c.phash END, dhash = CASE WHEN u.unchanged THEN i.dhash ELSE c.dhash END,
         content_type = CASE WHEN u.unchanged THEN i.content_type WHEN c.sha256_hash IS NOT NULL THEN a.doc ->> 'content_type' END,
-        last_seen_at = CASE WHEN u.seen THEN a.ended ELSE i.last_seen_at END,
+        last_seen_at = CASE WHEN u.seen THEN a.ended_at ELSE i.last_seen_at END,
         download_success = CASE WHEN a.doc ? 'redirect' THEN i.download_success ELSE u.seen END,
         problem = CASE WHEN u.seen THEN NULL ELSE a.doc #>> '{image,problem}' END
     FROM unnest(v) a CROSS JOIN LATERAL (
@@ -220,8 +220,8 @@ $$;
 -- p_dhash is null, their dHash differs in at most 16 bits, which separates pictures with the same
 -- layout, such as pages of text. It uses multi-index hashing (Norouzi, Punjani and Fleet: Fast
 -- Search in Hamming Space with Multi-Index Hashing, 2012): of 3 bands one differs in at most 2
--- bits. It omits flat pictures. Each band costs some 250 descents of its index; a bitmap would read
--- thousands of blocks.
+-- bits. It omits pictures of low detail. Each band costs some 250 descents of its index; a bitmap
+-- would read thousands of blocks.
 CREATE OR REPLACE FUNCTION images_near(p_phash bigint, p_dhash bigint, p_distance integer) RETURNS TABLE (sha256_hash text, distance integer)
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
@@ -233,18 +233,18 @@ BEGIN
     SELECT c.sha256_hash, bit_count((c.phash # p_phash)::bit(64))::integer AS distance
     FROM (
         SELECT x.phash FROM image_contents x
-        WHERE (x.phash & -7905747460161236407) = ANY (v_band1) AND x.phash IS NOT NULL AND NOT x.flat
+        WHERE (x.phash & -7905747460161236407) = ANY (v_band1) AND x.phash IS NOT NULL AND NOT x.low_detail
             AND bit_count((x.phash # p_phash)::bit(64)) <= p_distance
         UNION
         SELECT x.phash FROM image_contents x
-        WHERE (x.phash & 2635249153387078802) = ANY (v_band2) AND x.phash IS NOT NULL AND NOT x.flat
+        WHERE (x.phash & 2635249153387078802) = ANY (v_band2) AND x.phash IS NOT NULL AND NOT x.low_detail
             AND bit_count((x.phash # p_phash)::bit(64)) <= p_distance
         UNION
         SELECT x.phash FROM image_contents x
-        WHERE (x.phash & 5270498306774157604) = ANY (v_band3) AND x.phash IS NOT NULL AND NOT x.flat
+        WHERE (x.phash & 5270498306774157604) = ANY (v_band3) AND x.phash IS NOT NULL AND NOT x.low_detail
             AND bit_count((x.phash # p_phash)::bit(64)) <= p_distance
     ) f INNER JOIN image_contents c ON (c.phash & 5270498306774157604) = (f.phash & 5270498306774157604) AND c.phash = f.phash
-    WHERE c.phash IS NOT NULL AND NOT c.flat AND (p_dhash IS NULL OR bit_count((c.dhash # p_dhash)::bit(64)) <= 16)
+    WHERE c.phash IS NOT NULL AND NOT c.low_detail AND (p_dhash IS NULL OR bit_count((c.dhash # p_dhash)::bit(64)) <= 16)
     ORDER BY 2, 1;
 END
 $$;

@@ -5,13 +5,14 @@ CREATE OR REPLACE FUNCTION links_record(p jsonb, v closed_attempt[]) RETURNS int
 DECLARE
     v_links found_link[];
     v_reread_pages bigint[];
+    v_forbidden_pages bigint[];
     v_found found_page[] := ARRAY[]::found_page[];
     v_added record;
 BEGIN
     IF jsonb_path_exists(p, '$[*].links') THEN
-        IF jsonb_path_exists(p, '$[*].links[*].registered') THEN
-            PERFORM registered_add(array_agg(l ->> 'domain'), array_agg(l ->> 'registered'))
-            FROM unnest(v) a CROSS JOIN jsonb_array_elements(a.doc -> 'links') AS l WHERE l ? 'registered';
+        IF jsonb_path_exists(p, '$[*].links[*].registered_domain') THEN
+            PERFORM registered_add(array_agg(l ->> 'domain'), array_agg(l ->> 'registered_domain'))
+            FROM unnest(v) a CROSS JOIN jsonb_array_elements(a.doc -> 'links') AS l WHERE l ? 'registered_domain';
         END IF;
         SELECT array_agg((a.page_id, a.run_id, a.domain, a.doc ? 'redirect', a.doc -> 'follow',
             jsonb_array_length(a.doc -> 'links') - l.place, y.id, y.id IS NULL, l.url, l.domain, l.origin,
@@ -35,7 +36,7 @@ BEGIN
             FROM unnest(v_links) l WHERE l.is_new ORDER BY l.domain, l.url
             ON CONFLICT (domain, url) DO NOTHING;
             v_links := ARRAY(
-                SELECT (l.from_id, l.run_id, l.own, l.redirect, l.follow, l.after,
+                SELECT (l.from_id, l.run_id, l.claimed_domain, l.redirect, l.follow, l.after,
                     coalesce(l.id, (SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url)),
                     l.is_new, l.url, l.domain, l.origin, l.kind, l.patterns, l.nofollow, l.trap, l.trap_evidence, l.anchor,
                     l.rel, l.priority)::found_link
@@ -55,7 +56,7 @@ BEGIN
             WHERE x.id = ANY (ARRAY(SELECT y.id FROM unnest(v_links) y WHERE y.trap IS NOT NULL)) AND x.id = k.id AND x.trap IS NULL;
         END IF;
         v_found := ARRAY(
-            SELECT (l.run_id, l.id, l.domain, l.url, l.kind, l.own, l.follow, l.is_new, l.after, l.priority)::found_page
+            SELECT (l.run_id, l.id, l.domain, l.url, l.kind, l.claimed_domain, l.follow, l.is_new, l.after, l.priority)::found_page
             FROM unnest(v_links) l
             WHERE NOT l.nofollow AND l.trap IS NULL AND l.follow IS NOT NULL
         );
@@ -71,7 +72,7 @@ BEGIN
         ) f
         WHERE x.from_page_id = ANY (v_reread_pages) AND x.from_page_id = f.from_id AND x.to_page_id = f.id AND x.kind = f.kind
             AND (x.nofollow, x.anchor, x.rel, x.gone_at) IS DISTINCT FROM (f.nofollow, f.anchor, f.rel, NULL);
-        UPDATE page_links x SET gone_at = a.ended, last_seen = a.fetched_at
+        UPDATE page_links x SET gone_at = a.ended_at, last_seen = a.fetched_at
         FROM unnest(v) a
         WHERE x.from_page_id = ANY (v_reread_pages) AND a.page_id = ANY (v_reread_pages) AND x.from_page_id = a.page_id AND x.gone_at IS NULL
             AND (x.kind <> ALL (kinds('announces')) OR a.doc ? 'all_sitemaps')
@@ -100,9 +101,9 @@ BEGIN
         v_found := v_found || images_find(v);
     END IF;
     IF jsonb_path_exists(p, '$[*].links_forbidden') THEN
-        v_reread_pages := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.doc ? 'links_forbidden');
-        DELETE FROM page_links x WHERE x.from_page_id = ANY (v_reread_pages);
-        DELETE FROM provenance o WHERE o.page_id = ANY (v_reread_pages);
+        v_forbidden_pages := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.doc ? 'links_forbidden');
+        DELETE FROM page_links x WHERE x.from_page_id = ANY (v_forbidden_pages);
+        DELETE FROM provenance o WHERE o.page_id = ANY (v_forbidden_pages);
     END IF;
     IF jsonb_path_exists(p, '$[*].follow_known.image') THEN
         -- the images that pages named at their last visit

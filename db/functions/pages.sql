@@ -27,27 +27,27 @@ END
 $$;
 
 -- Updates the pages of attempts: crawl.PageUpdate, and duplicates. visit is set if a page was read
--- or is unchanged, signals only if it was read, said if its headers were read.
+-- or is unchanged, signals only if it was read, headers_read if its headers were.
 CREATE OR REPLACE FUNCTION pages_update(v closed_attempt[], p_charged charged_attempt[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE pages x SET
         kind = CASE WHEN u.page ? 'is_page' THEN 'page' ELSE x.kind END,
         status = CASE WHEN u.visited THEN 'fetched' WHEN u.page ? 'failed' THEN 'failed' ELSE x.status END,
-        fetched_at = CASE WHEN u.visited THEN a.ended ELSE x.fetched_at END,
-        failed_at = CASE WHEN u.page ? 'failed' THEN a.ended ELSE x.failed_at END,
+        fetched_at = CASE WHEN u.visited THEN a.ended_at ELSE x.fetched_at END,
+        failed_at = CASE WHEN u.page ? 'failed' THEN a.ended_at ELSE x.failed_at END,
         etag = CASE WHEN u.visited THEN u.visit ->> 'etag' ELSE x.etag END,
         last_modified = CASE WHEN u.visited THEN (u.visit ->> 'last_modified')::timestamptz ELSE x.last_modified END,
-        fresh_until = CASE WHEN u.visited THEN a.ended + ms_interval((u.visit ->> 'fresh_ms')::bigint) ELSE x.fresh_until END,
+        fresh_until = CASE WHEN u.visited THEN a.ended_at + ms_interval((u.visit ->> 'fresh_ms')::bigint) ELSE x.fresh_until END,
         content_hash = CASE WHEN u.was_read THEN decode(u.visit ->> 'content', 'hex') ELSE x.content_hash END,
         simhash = CASE WHEN u.was_read THEN (u.page ->> 'simhash')::bigint ELSE x.simhash END,
         language = CASE WHEN u.was_read THEN u.page ->> 'language' ELSE x.language END,
         extractor = CASE
             WHEN u.was_read THEN (u.page ->> 'extractor')::smallint
-            WHEN u.page ? 'outdated' THEN NULL
+            WHEN u.page ? 'must_reread' THEN NULL
             ELSE x.extractor
         END,
-        images = CASE WHEN u.was_read THEN u.page ? 'images' ELSE x.images END,
+        images_recorded = CASE WHEN u.was_read THEN u.page ? 'images_recorded' ELSE x.images_recorded END,
         signals = CASE WHEN u.was_read THEN nullif(u.page -> 'signals', '{}') ELSE x.signals END,
         usage = CASE WHEN u.has_statements THEN u.page -> 'usage' ELSE x.usage END,
         noindex = CASE WHEN u.has_statements THEN coalesce((u.page ->> 'noindex')::boolean, false) ELSE x.noindex END,
@@ -64,7 +64,7 @@ BEGIN
     LEFT JOIN unnest(p_charged) g ON g.n = a.n
     CROSS JOIN LATERAL (
         SELECT y.page, y.visit, y.visit IS NOT NULL AS visited, y.page ? 'signals' AS was_read,
-            y.page ? 'signals' OR y.visit IS NOT NULL AND y.page ? 'said' AS has_statements, y.page ->> 'trap' AS trap
+            y.page ? 'signals' OR y.visit IS NOT NULL AND y.page ? 'headers_read' AS has_statements, y.page ->> 'trap' AS trap
         FROM (SELECT a.doc -> 'page' AS page, a.doc #> '{page,visit}' AS visit) y
     ) u
     WHERE x.id = ANY (ARRAY(SELECT y.page_id FROM unnest(v) y)) AND x.id = a.page_id AND (u.page IS NOT NULL OR g.duplicate <> a.duplicate);

@@ -34,10 +34,10 @@ BEGIN
         RETURN ARRAY[]::charged_attempt[];
     END IF;
     FOR v_row IN
-    INSERT INTO url_patterns AS u (domain, pattern, seen, duplicates, copies, run_id, fingerprints, shared)
+    INSERT INTO url_patterns AS u (domain, pattern, seen, duplicates, copies, run_id, fingerprints, shared_text)
     SELECT a.domain, k.pattern, 1, (g.duplicate AND NOT k.copy)::integer, (g.duplicate AND k.copy)::integer, a.run_id,
         CASE WHEN k.n = 1 AND NOT g.duplicate THEN decode(a.doc #>> '{charge,fingerprints}', 'base64') END,
-        CASE WHEN k.n = 1 AND NOT g.duplicate THEN decode(a.doc #>> '{charge,shared}', 'base64') END
+        CASE WHEN k.n = 1 AND NOT g.duplicate THEN decode(a.doc #>> '{charge,shared_text}', 'base64') END
     FROM unnest(v_charged) g INNER JOIN unnest(v) a ON a.n = g.n CROSS JOIN LATERAL (
         SELECT x.pattern, x.n, a.doc -> 'charge' ? 'copy' AS copy
         FROM (
@@ -57,7 +57,7 @@ BEGIN
         duplicates = pattern_count(u.duplicates, u.run_id, excluded.run_id) + excluded.duplicates,
         copies = pattern_count(u.copies, u.run_id, excluded.run_id) + excluded.copies,
         run_id = greatest(u.run_id, excluded.run_id),
-        fingerprints = coalesce(excluded.fingerprints, u.fingerprints), shared = coalesce(excluded.shared, u.shared),
+        fingerprints = coalesce(excluded.fingerprints, u.fingerprints), shared_text = coalesce(excluded.shared_text, u.shared_text),
         updated_at = clock_timestamp()
     RETURNING u.domain, u.pattern, u.seen, pattern_penalty(u.seen, u.duplicates + u.copies) AS penalty
     LOOP

@@ -8,24 +8,24 @@ BEGIN
     FROM unnest(v) a
     WHERE x.id = ANY (ARRAY(SELECT y.page_id FROM unnest(v) y)) AND x.id = a.page_id AND a.doc ? 'recrawl' AND NOT a.prerequisite;
     v_visits := ARRAY(
-        SELECT (a.page_id, a.run_id, a.ended, ms_interval((a.doc #>> '{recrawl,in_ms}')::bigint))::revisit
+        SELECT (a.page_id, a.run_id, a.ended_at, ms_interval((a.doc #>> '{recrawl,in_ms}')::bigint))::revisit
         FROM unnest(v) a WHERE a.doc ? 'recrawl' AND NOT a.prerequisite
     );
-    IF EXISTS (SELECT 1 FROM unnest(v_visits) u WHERE u.every IS NULL) THEN
+    IF EXISTS (SELECT 1 FROM unnest(v_visits) u WHERE u.revisit_interval IS NULL) THEN
         -- the run does not visit these pages again
         DELETE FROM revisits r USING unnest(v_visits) u
         WHERE r.page_id = ANY (ARRAY(SELECT x.page_id FROM unnest(v_visits) x)) AND r.page_id = u.page_id AND r.run_id = u.run_id
-            AND u.every IS NULL;
+            AND u.revisit_interval IS NULL;
     END IF;
-    INSERT INTO revisits AS r (page_id, run_id, due_at, every)
-    SELECT u.page_id, u.run_id, u.visited + u.every, u.every FROM unnest(v_visits) u
-    WHERE u.every IS NOT NULL
+    INSERT INTO revisits AS r (page_id, run_id, due_at, revisit_interval)
+    SELECT u.page_id, u.run_id, u.visited_at + u.revisit_interval, u.revisit_interval FROM unnest(v_visits) u
+    WHERE u.revisit_interval IS NOT NULL
     ORDER BY u.page_id, u.run_id
-    ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, every = excluded.every;
-    UPDATE revisits r SET due_at = u.visited + u.every, every = u.every
+    ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, revisit_interval = excluded.revisit_interval;
+    UPDATE revisits r SET due_at = u.visited_at + u.revisit_interval, revisit_interval = u.revisit_interval
     FROM unnest(v_visits) u
     WHERE r.page_id = ANY (ARRAY(SELECT x.page_id FROM unnest(v_visits) x)) AND r.page_id = u.page_id AND r.run_id <> u.run_id
-        AND r.due_at < u.visited + u.every;
+        AND r.due_at < u.visited_at + u.revisit_interval;
     UPDATE domains d SET recrawl = coalesce(d.recrawl, '{}') || jsonb_build_object('source', a.doc #> '{recrawl,source}')
     FROM unnest(v) a
     WHERE d.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND d.domain = a.domain
@@ -61,7 +61,7 @@ BEGIN
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
     -- A page with a pending crawl of another kind comes later: only a new visit clears its time.
     WITH added AS (
-        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, is_revisit)
         SELECT p.id, p.domain,
             refresh_priority(c.kind, c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id)), p_run_id, c.id, p.url,
             CASE WHEN c.kind = ANY (kinds('announces')) THEN p.kind ELSE c.kind END, c.depth, true
@@ -75,7 +75,7 @@ BEGIN
         ORDER BY p.id
         ON CONFLICT DO NOTHING RETURNING page_crawls.page_id
     ), moved AS (
-        UPDATE revisits r SET due_at = CASE WHEN r.page_id NOT IN (SELECT a.page_id FROM added a) THEN clock_timestamp() + r.every END
+        UPDATE revisits r SET due_at = CASE WHEN r.page_id NOT IN (SELECT a.page_id FROM added a) THEN clock_timestamp() + r.revisit_interval END
         WHERE r.page_id = ANY (p_pages) AND r.run_id = p_run_id AND r.due_at IS NOT NULL
     )
     SELECT count(*)::integer INTO v_added FROM added;

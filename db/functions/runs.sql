@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION run_allowed_work(p_run_id bigint) RETURNS text LANGUA
 BEGIN
     RETURN (
         SELECT CASE
-            WHEN r.status <> 'running' OR r.spent <> '' THEN 'nothing'
+            WHEN r.status <> 'running' OR r.spent_budget <> '' THEN 'nothing'
             WHEN NOT run_pages_spent(r) THEN 'all'
             WHEN r.settings ->> 'images' = 'off' THEN 'nothing'
             ELSE 'images'
@@ -38,7 +38,7 @@ DECLARE
 BEGIN
     RETURN (SELECT count(*) FROM (
         SELECT 1 FROM run_domains rd
-        WHERE rd.run_id = p_run_id AND rd.waits = ANY (reasons('keeps run open')) AND v_open <> 'nothing'
+        WHERE rd.run_id = p_run_id AND rd.wait_reason = ANY (reasons('keeps run open')) AND v_open <> 'nothing'
             AND CASE v_open WHEN 'images' THEN rd.images_due_at ELSE rd.next_due_at END > now()
         LIMIT p_bound
     ) x);
@@ -121,7 +121,7 @@ CREATE OR REPLACE FUNCTION run_totals(p_domains text[]) RETURNS TABLE (run_id bi
 LANGUAGE sql STABLE AS $$
     SELECT r.run_id, r.domain,
         ARRAY[r.success, r.failed, r.timeout, r.blocked_robots, r.blocked_4xx, r.blocked_5xx, r.skipped, r.bytes],
-        ARRAY(SELECT coalesce(x.rows[i], 0) + coalesce(r.moved[i], 0) FROM generate_series(1, 8) i)
+        ARRAY(SELECT coalesce(x.rows[i], 0) + coalesce(r.moved_totals[i], 0) FROM generate_series(1, 8) i)
     FROM run_domains r
     LEFT JOIN (
         SELECT c.run_id, c.domain, ARRAY[

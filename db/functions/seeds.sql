@@ -5,9 +5,9 @@ CREATE OR REPLACE FUNCTION seeds_add(p_run_id bigint, p_source text, p_seeds jso
 LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
     v seed[] := ARRAY(
-        SELECT (x.url, x.domain, x.registered, x.origin, coalesce(x.kind, 'page'), x.patterns, x.rank, coalesce(x.bare, false), row_number() OVER ())::seed
+        SELECT (x.url, x.domain, x.registered_domain, x.origin, coalesce(x.kind, 'page'), x.patterns, x.rank, coalesce(x.schemeless, false), row_number() OVER ())::seed
         FROM jsonb_to_recordset(p_seeds)
-            AS x (url text, domain text, registered text, origin text, kind text, patterns text[], rank integer, bare boolean)
+            AS x (url text, domain text, registered_domain text, origin text, kind text, patterns text[], rank integer, schemeless boolean)
     );
     v_new text[];
     v_fresh seed[];
@@ -20,10 +20,10 @@ BEGIN
     END IF;
     PERFORM registered_add(array_agg(s.domain), array_agg(s.registered)) FROM unnest(v) s WHERE s.registered IS NOT NULL;
     WITH d AS (
-        INSERT INTO domains (domain, source, seed_rank, bare, priority_score, priority_computed_at)
-        SELECT s.domain, p_source, s.rank, s.bare, domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL), now()
+        INSERT INTO domains (domain, source, seed_rank, schemeless, priority_score, priority_computed_at)
+        SELECT s.domain, p_source, s.rank, s.schemeless, domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL), now()
         FROM (
-            SELECT x.domain, min(x.rank) AS rank, bool_or(x.bare) AS bare FROM unnest(v) x GROUP BY x.domain ORDER BY x.domain
+            SELECT x.domain, min(x.rank) AS rank, bool_or(x.schemeless) AS schemeless FROM unnest(v) x GROUP BY x.domain ORDER BY x.domain
         ) s LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
         ON CONFLICT (domain) DO NOTHING RETURNING domain
     )
@@ -45,9 +45,9 @@ BEGIN
     LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
     ON CONFLICT (run_id, domain) DO UPDATE SET seed = true;
     -- due in the given order
-    INSERT INTO page_crawls (page_id, domain, scheduled_for, run_id, url, kind, bare)
-    SELECT p.id, s.domain, now() - ((SELECT max(x.n) FROM unnest(v_fresh) x) - s.n) * interval '1 microsecond', p_run_id, s.url, s.kind, nullif(s.bare, false)
-    FROM (SELECT DISTINCT ON (x.domain, x.url) x.* FROM unnest(v_fresh) x ORDER BY x.domain, x.url, x.bare, x.n) s
+    INSERT INTO page_crawls (page_id, domain, scheduled_for, run_id, url, kind, schemeless)
+    SELECT p.id, s.domain, now() - ((SELECT max(x.n) FROM unnest(v_fresh) x) - s.n) * interval '1 microsecond', p_run_id, s.url, s.kind, nullif(s.schemeless, false)
+    FROM (SELECT DISTINCT ON (x.domain, x.url) x.* FROM unnest(v_fresh) x ORDER BY x.domain, x.url, x.schemeless, x.n) s
     CROSS JOIN LATERAL (SELECT y.id FROM pages y WHERE y.domain = s.domain AND y.url = s.url LIMIT 1) p
     ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
@@ -66,21 +66,21 @@ DECLARE
     ids CONSTANT bigint[] := pages_add((
         SELECT jsonb_agg(jsonb_build_object(
             'url', o.url, 'domain', o.domain, 'origin', o.origin, 'kind', o.kind, 'patterns', o.patterns
-        ) ORDER BY o.n) FROM unnest(v) WITH ORDINALITY AS o (url, domain, registered, origin, kind, patterns, rank, bare, place, n)
+        ) ORDER BY o.n) FROM unnest(v) WITH ORDINALITY AS o (url, domain, registered, origin, kind, patterns, rank, schemeless, place, n)
     ));
     domains_seeded CONSTANT text[] := ARRAY(SELECT DISTINCT s.domain AS d FROM unnest(v) s ORDER BY d);
     added integer;
     v_requeued text[];
     v_woken text[];
 BEGIN
-    UPDATE domains x SET source = p_source, seed_rank = coalesce(s.rank, x.seed_rank), bare = x.bare OR s.bare
+    UPDATE domains x SET source = p_source, seed_rank = coalesce(s.rank, x.seed_rank), schemeless = x.schemeless OR s.schemeless
     FROM (
-        SELECT o.id, g.rank, g.bare
-        FROM (SELECT y.domain, min(y.rank) AS rank, bool_or(y.bare) AS bare FROM unnest(v) y GROUP BY y.domain) g
+        SELECT o.id, g.rank, g.schemeless
+        FROM (SELECT y.domain, min(y.rank) AS rank, bool_or(y.schemeless) AS schemeless FROM unnest(v) y GROUP BY y.domain) g
         CROSS JOIN LATERAL (
-            SELECT d.id, d.source, d.seed_rank, d.bare FROM domains d WHERE d.domain = g.domain LIMIT 1
+            SELECT d.id, d.source, d.seed_rank, d.schemeless FROM domains d WHERE d.domain = g.domain LIMIT 1
         ) o
-        WHERE o.source IS NULL OR g.rank IS NOT NULL AND o.seed_rank IS DISTINCT FROM g.rank OR g.bare AND NOT o.bare
+        WHERE o.source IS NULL OR g.rank IS NOT NULL AND o.seed_rank IS DISTINCT FROM g.rank OR g.schemeless AND NOT o.schemeless
         ORDER BY g.domain
     ) s
     WHERE x.id = s.id;
@@ -108,17 +108,17 @@ BEGIN
     )
     SELECT array_agg(DISTINCT n.domain), (added + count(*))::integer INTO v_requeued, added FROM n;
     -- the last seeding decides about seeds that were not requested
-    UPDATE page_crawls c SET bare = nullif(s.bare, false)
+    UPDATE page_crawls c SET schemeless = nullif(s.schemeless, false)
     FROM (
-        SELECT o.id, g.bare
+        SELECT o.id, g.schemeless
         FROM (
-            SELECT i.id, bool_and(i.bare) AS bare
-            FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.bare FROM unnest(v) s))) AS i (id, bare) GROUP BY i.id
+            SELECT i.id, bool_and(i.schemeless) AS schemeless
+            FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.schemeless FROM unnest(v) s))) AS i (id, schemeless) GROUP BY i.id
         ) g
         CROSS JOIN LATERAL (
             SELECT y.id FROM page_crawls y
             WHERE y.page_id = g.id AND y.run_id = p_run_id AND y.completed_at IS NULL AND y.locked_at IS NULL
-                AND NOT y.prerequisite AND y.depth = 0 AND y.redirects = 0 AND coalesce(y.bare, false) <> g.bare
+                AND NOT y.prerequisite AND y.depth = 0 AND y.redirects = 0 AND coalesce(y.schemeless, false) <> g.schemeless
             OFFSET 0
         ) o
         ORDER BY o.id

@@ -11,13 +11,13 @@ DECLARE
         SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, (e.doc ->> 'retry_priority')::smallint,
             ms_interval((e.doc ->> 'hold_ms')::bigint), ms_interval((e.doc ->> 'claim_ms')::bigint),
             ms_interval((e.doc ->> 'span_ms')::bigint), (e.doc ->> 'queued')::boolean,
-            ARRAY(SELECT s ->> 'key' FROM jsonb_array_elements(e.doc -> 'shared') s),
-            ARRAY(SELECT (s ->> 'delay_ms')::bigint FROM jsonb_array_elements(e.doc -> 'shared') s),
+            ARRAY(SELECT s ->> 'key' FROM jsonb_array_elements(e.doc -> 'shared_slots') s),
+            ARRAY(SELECT (s ->> 'delay_ms')::bigint FROM jsonb_array_elements(e.doc -> 'shared_slots') s),
             NULL, NULL, domain_forbidden_by(e.doc ->> 'domain'))::start_attempt
         FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain'
     );
     keys CONSTANT text[] := ARRAY(
-        SELECT DISTINCT k FROM unnest(v) a CROSS JOIN LATERAL unnest('domain:' || a.domain || a.shared) k
+        SELECT DISTINCT k FROM unnest(v) a CROSS JOIN LATERAL unnest('domain:' || a.domain || a.shared_keys) k
         WHERE a.reason IS NULL ORDER BY 1
     );
     t timestamptz;
@@ -30,8 +30,8 @@ BEGIN
     FOR i IN 1 .. cardinality(v) LOOP
         CONTINUE WHEN v[i].reason IS NOT NULL;
         v[i] := slot_take(v[i], t);
-        IF v[i].reason IS NULL AND v[i].was IS NOT NULL THEN
-            PERFORM crawl_reap(v[i].was);
+        IF v[i].reason IS NULL AND v[i].previous_holder IS NOT NULL THEN
+            PERFORM crawl_reap(v[i].previous_holder);
         END IF;
     END LOOP;
     RETURN v;
@@ -45,14 +45,14 @@ $$;
 -- holds.
 --
 -- If a shared slot is busy, or other domains wait for it, the caller gets a place in its queue
--- (tail). The next place comes after the delay, the average time of a request and 1/32 of the
+-- (queue_end). The next place comes after the delay, the average time of a request and 1/32 of the
 -- delay. Without that reserve one late request delays all later ones, and a caller at its place
 -- polls a busy slot. A caller that has waited for its place is queued.
 CREATE OR REPLACE FUNCTION slot_take(a start_attempt, t timestamptz) RETURNS start_attempt LANGUAGE plpgsql AS $$
 DECLARE
     k_domain CONSTANT text := 'domain:' || a.domain;
-    v_strict_ms bigint[];
-    v_strict_until timestamptz[];
+    v_strictest_delay_ms bigint[];
+    v_strictest_delay_until timestamptz[];
     v_place timestamptz;
     v_why text;
 BEGIN
@@ -61,45 +61,45 @@ BEGIN
         RETURN a;
     END IF;
     SELECT CASE WHEN s.free_at > t THEN ms_between(t, s.free_at) END, CASE WHEN s.free_at > t THEN s.reason END, s.holder
-    INTO a.wait_ms, a.reason, a.was FROM politeness_slots s WHERE s.key = k_domain;
+    INTO a.wait_ms, a.reason, a.previous_holder FROM politeness_slots s WHERE s.key = k_domain;
     IF a.reason IS NOT NULL THEN
         RETURN a;
     END IF;
-    IF a.shared <> '{}' THEN
-        SELECT array_agg(x.strict_ms ORDER BY x.n), array_agg(x.strict_until ORDER BY x.n), max(x.place),
+    IF a.shared_keys <> '{}' THEN
+        SELECT array_agg(x.strictest_delay_ms ORDER BY x.n), array_agg(x.strictest_delay_until ORDER BY x.n), max(x.place),
             (array_agg(split_part(x.key, ':', 1) ORDER BY x.place DESC NULLS LAST, x.n))[1]
-        INTO v_strict_ms, v_strict_until, v_place, v_why
+        INTO v_strictest_delay_ms, v_strictest_delay_until, v_place, v_why
         FROM (
-            SELECT k.n, k.key, w.strict_ms, w.strict_until, CASE WHEN f.free_at > t OR s.tail > t AND NOT a.queued THEN greatest(
+            SELECT k.n, k.key, w.strictest_delay_ms, w.strictest_delay_until, CASE WHEN f.free_at > t OR s.queue_end > t AND NOT a.queued THEN greatest(
                 -- a request in flight usually ends long before its lease, so check again soon
-                t, CASE WHEN s.holder IS NULL THEN f.free_at ELSE least(f.free_at, t + ms_interval(w.strict_ms)) END,
-                CASE WHEN NOT a.queued THEN s.tail END
+                t, CASE WHEN s.holder IS NULL THEN f.free_at ELSE least(f.free_at, t + ms_interval(w.strictest_delay_ms)) END,
+                CASE WHEN NOT a.queued THEN s.queue_end END
             ) END AS place
-            FROM unnest(a.shared, a.delays) WITH ORDINALITY AS k (key, delay_ms, n)
+            FROM unnest(a.shared_keys, a.delays) WITH ORDINALITY AS k (key, delay_ms, n)
             CROSS JOIN LATERAL (SELECT y.* FROM politeness_slots y WHERE y.key = k.key) s
             CROSS JOIN LATERAL (
-                SELECT greatest(k.delay_ms, CASE WHEN s.strict_until > t THEN s.strict_ms END) AS strict_ms, CASE
-                    WHEN s.strict_until > t AND s.strict_ms > k.delay_ms THEN s.strict_until
+                SELECT greatest(k.delay_ms, CASE WHEN s.strictest_delay_until > t THEN s.strictest_delay_ms END) AS strictest_delay_ms, CASE
+                    WHEN s.strictest_delay_until > t AND s.strictest_delay_ms > k.delay_ms THEN s.strictest_delay_until
                     ELSE t + greatest(interval '1 hour', ms_interval(2 * k.delay_ms))
-                END AS strict_until
+                END AS strictest_delay_until
             ) w
-            CROSS JOIN LATERAL (SELECT greatest(s.free_at, s.ended_at + ms_interval(w.strict_ms)) AS free_at) f
+            CROSS JOIN LATERAL (SELECT greatest(s.free_at, s.ended_at + ms_interval(w.strictest_delay_ms)) AS free_at) f
         ) x;
     END IF;
     IF v_place IS NOT NULL THEN
         UPDATE politeness_slots s SET
-            tail = greatest(s.tail, v_place + ms_interval(v_strict_ms[array_position(a.shared, s.key)] * 33 / 32 + s.took_ms)),
-            strict_ms = v_strict_ms[array_position(a.shared, s.key)], strict_until = v_strict_until[array_position(a.shared, s.key)]
-        WHERE s.key = ANY (a.shared) AND NOT a.queued;
+            queue_end = greatest(s.queue_end, v_place + ms_interval(v_strictest_delay_ms[array_position(a.shared_keys, s.key)] * 33 / 32 + s.avg_hold_ms)),
+            strictest_delay_ms = v_strictest_delay_ms[array_position(a.shared_keys, s.key)], strictest_delay_until = v_strictest_delay_until[array_position(a.shared_keys, s.key)]
+        WHERE s.key = ANY (a.shared_keys) AND NOT a.queued;
         a.wait_ms := ms_between(t, v_place);
         a.reason := v_why;
         RETURN a;
     END IF;
     UPDATE politeness_slots s SET
-        free_at = t + CASE WHEN s.key = k_domain THEN a.hold ELSE a.span + ms_interval(v_strict_ms[array_position(a.shared, s.key)]) END,
+        free_at = t + CASE WHEN s.key = k_domain THEN a.hold ELSE a.max_request_time + ms_interval(v_strictest_delay_ms[array_position(a.shared_keys, s.key)]) END,
         holder = 'crawl:' || a.crawl_id, reason = 'in flight', updated_at = t,
-        strict_ms = v_strict_ms[array_position(a.shared, s.key)], strict_until = v_strict_until[array_position(a.shared, s.key)]
-    WHERE s.key = ANY (k_domain || a.shared);
+        strictest_delay_ms = v_strictest_delay_ms[array_position(a.shared_keys, s.key)], strictest_delay_until = v_strictest_delay_until[array_position(a.shared_keys, s.key)]
+    WHERE s.key = ANY (k_domain || a.shared_keys);
     RETURN a;
 END
 $$;

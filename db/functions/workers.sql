@@ -4,13 +4,14 @@
 --
 -- The held requests exceed the limit only if it was lowered, because a share is at most the part
 -- that others do not hold. So a worker returns its excess before another gets it. A silent worker
--- holds its requests until counts_until, when its share and its requests have ended.
+-- holds its requests until permits_held_until, when its share and its requests have ended.
 --
 -- All times are on the database's clock. If that is put forward, shares in use seem to have ended.
 -- A worker that reports one revives all that were valid at its last report. If the clock is put
 -- back, a dead worker's requests count for longer.
 --
--- p_renewal_count counts the calls. A late call changes nothing and returns null, like an unknown worker.
+-- p_renewal_count counts the calls. A late call changes nothing and returns null, like an unknown
+-- worker.
 CREATE OR REPLACE FUNCTION worker_renew(p_id integer, p_renewal_count bigint, p_in_flight integer, p_permits_held integer, p_demand integer)
 RETURNS worker_share LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
 DECLARE
@@ -29,29 +30,29 @@ BEGIN
     t := clock_timestamp();
     -- without a limit a worker only has to notice a new one
     v_lease_ms := CASE WHEN v_limit IS NULL THEN 30000::bigint ELSE 15000 END;
-    SELECT w.seen_at, w.counts_until INTO v_seen, v_permits_held_until FROM workers w WHERE w.id = p_id AND w.asked < p_renewal_count;
+    SELECT w.seen_at, w.permits_held_until INTO v_seen, v_permits_held_until FROM workers w WHERE w.id = p_id AND w.renewal_count < p_renewal_count;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
     IF p_permits_held > 0 AND v_permits_held_until <= t THEN
-        UPDATE workers w SET counts_until = t + v_max_lease + w.span
-        WHERE w.stopped_at IS NULL AND w.counts_until > v_seen AND w.counts_until <= t;
+        UPDATE workers w SET permits_held_until = t + v_max_lease + w.max_request_time
+        WHERE w.stopped_at IS NULL AND w.permits_held_until > v_seen AND w.permits_held_until <= t;
     END IF;
     UPDATE workers w SET
-        asked = p_renewal_count, seen_at = t, stopped_at = NULL, lost = false, in_flight = p_in_flight, held = p_permits_held,
-        wanted = least(p_demand, w.most),
+        renewal_count = p_renewal_count, seen_at = t, stopped_at = NULL, lost = false, in_flight = p_in_flight, permits_held = p_permits_held,
+        demand = least(p_demand, w.max_fetches),
         -- without this answer it keeps its last lease, which may be longer if there was no limit
         share_until = least(greatest(w.share_until, t + ms_interval(v_lease_ms)), t + v_max_lease),
-        counts_until = least(greatest(w.counts_until, t + ms_interval(v_lease_ms) + w.span), t + v_max_lease + w.span)
+        permits_held_until = least(greatest(w.permits_held_until, t + ms_interval(v_lease_ms) + w.max_request_time), t + v_max_lease + w.max_request_time)
     WHERE w.id = p_id
-    RETURNING w.most INTO v_max_fetches;
+    RETURNING w.max_fetches INTO v_max_fetches;
     v := (v_max_fetches, v_lease_ms, v_limit)::worker_share;
     IF v_limit IS NOT NULL THEN
-        SELECT coalesce(sum(w.held), 0)::integer INTO v_others FROM workers w
-        WHERE w.stopped_at IS NULL AND w.counts_until > t AND w.id <> p_id;
+        SELECT coalesce(sum(w.permits_held), 0)::integer INTO v_others FROM workers w
+        WHERE w.stopped_at IS NULL AND w.permits_held_until > t AND w.id <> p_id;
         v.share := greatest(0, least(v_max_fetches, worker_fair_share(p_id, v_limit, t), v_limit - v_others));
     END IF;
-    UPDATE workers w SET share = v.share, held = greatest(w.held, v.share) WHERE w.id = p_id;
+    UPDATE workers w SET share = v.share, permits_held = greatest(w.permits_held, v.share) WHERE w.id = p_id;
     RETURN v;
 END
 $$;
@@ -71,13 +72,13 @@ DECLARE
 BEGIN
     SELECT count(*)::integer INTO v_workers FROM workers x WHERE x.stopped_at IS NULL AND x.share_until > p_now;
     FOR w IN
-        SELECT x.id, x.wanted, row_number() OVER (ORDER BY x.wanted, x.place) AS n
+        SELECT x.id, x.demand, row_number() OVER (ORDER BY x.demand, x.place) AS n
         FROM (
-            SELECT y.id, y.wanted, (row_number() OVER (ORDER BY y.id) + v_turn) % v_workers AS place
+            SELECT y.id, y.demand, (row_number() OVER (ORDER BY y.id) + v_turn) % v_workers AS place
             FROM workers y WHERE y.stopped_at IS NULL AND y.share_until > p_now
         ) x ORDER BY n
     LOOP
-        v_part := least(w.wanted, v_left / (v_workers - w.n::integer + 1));
+        v_part := least(w.demand, v_left / (v_workers - w.n::integer + 1));
         v_left := v_left - v_part;
         IF w.id = p_id THEN
             v_own := v_part;

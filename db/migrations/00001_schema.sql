@@ -18,7 +18,7 @@ CREATE TABLE installation (
     identity uuid NOT NULL DEFAULT gen_random_uuid(),
     -- The oldest schema version whose programs may use this database. A migration that drops a
     -- table or column of older programs raises it.
-    oldest bigint NOT NULL DEFAULT 1,
+    min_schema_version bigint NOT NULL DEFAULT 1,
     -- a hash of the files in ../functions that were applied last
     functions text NOT NULL DEFAULT '',
     -- Attempts before it may be in files (mosey export crawls --move); null means all are here.
@@ -39,18 +39,18 @@ CREATE TABLE crawl_runs (
     pages_started bigint NOT NULL DEFAULT 0,
     bytes bigint,
     -- the spent budget of the whole run (crawl.Budget); empty means within budget
-    spent text NOT NULL DEFAULT '',
+    spent_budget text NOT NULL DEFAULT '',
     -- more domains are due than may be active
-    crowded boolean NOT NULL DEFAULT false,
+    has_waiting_domains boolean NOT NULL DEFAULT false,
     seedings bigint NOT NULL DEFAULT 0,
     -- The progress of reading links again after a wider depth or scope: crawl.Widening, or null.
     widening jsonb,
     -- The progress of scheduling pages again, in a run that has begun to recrawl. Null means done.
-    revisits_from bigint,
+    revisits_after_page_id bigint,
     started_at timestamptz NOT NULL DEFAULT now(),
     -- the first check of the run's dispatcher, from which max_time counts, and the last
     began_at timestamptz,
-    looked_at timestamptz,
+    last_poll_at timestamptz,
     -- when the run's window opens, if the dispatcher has seen it closed
     opens_at timestamptz,
     finished_at timestamptz,
@@ -61,12 +61,12 @@ CREATE TABLE crawl_runs (
     CONSTRAINT crawl_runs_finished_or_running CHECK ((status = 'done') = (finished_at IS NOT NULL))
 );
 
--- The author of each change of a run: crawl.RunChange. was and value are the changed settings.
+-- The author of each change of a run: crawl.RunChange. old_value and value are settings.
 CREATE TABLE run_changes (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
     kind text NOT NULL,
-    was jsonb,
+    old_value jsonb,
     value jsonb,
     reason text NOT NULL DEFAULT '',
     until timestamptz,
@@ -103,7 +103,7 @@ CREATE TABLE domains (
     refused_ip inet,
     refused_since timestamptz,
     -- seeded without a scheme: http is meant if https cannot be reached
-    bare boolean NOT NULL DEFAULT false,
+    schemeless boolean NOT NULL DEFAULT false,
     -- the kind of list with the domain (crawl.SeedSource), and its rank there, from 1
     source text,
     seed_rank integer,
@@ -133,7 +133,7 @@ CREATE INDEX domains_claimed ON domains (last_crawl_run_id) WHERE claimed_by IS 
 -- claims by expiry
 CREATE INDEX domains_claims ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
 -- domains whose claim expired while they were served: their turn comes first
-CREATE INDEX domains_lost ON domains (last_crawl_run_id) WHERE status = 'active' AND claimed_by IS NULL;
+CREATE INDEX domains_claim_expired ON domains (last_crawl_run_id) WHERE status = 'active' AND claimed_by IS NULL;
 CREATE INDEX domains_opens ON domains (domain) WHERE opens_at IS NOT NULL;
 CREATE INDEX domains_refused ON domains (domain) WHERE refused_ip IS NOT NULL;
 
@@ -155,8 +155,8 @@ CREATE TABLE domain_controls (
     -- Identifies the decision, so that it is stored once even if its answer was lost, or null.
     decision text,
     CONSTRAINT domain_controls_kind_known CHECK (kind IN ('pause', 'stop', 'block', 'delay', 'budget', 'window')),
-    CONSTRAINT domain_controls_value_where_wanted CHECK ((value IS NULL) = (kind IN ('pause', 'stop', 'block'))),
-    CONSTRAINT domain_controls_lifted_by_somebody CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
+    CONSTRAINT domain_controls_value_iff_kind_takes_one CHECK ((value IS NULL) = (kind IN ('pause', 'stop', 'block'))),
+    CONSTRAINT domain_controls_lifted_has_author CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
 );
 
 CREATE UNIQUE INDEX domain_controls_in_force ON domain_controls (domain, kind) WHERE lifted_at IS NULL;
@@ -165,15 +165,15 @@ CREATE INDEX domain_controls_history ON domain_controls (domain, set_at DESC, id
 
 -- Domains to erase (mosey block --forget): the texts of their pages. done_at is the end of the
 -- erasure, null before it, also after a killed command.
-CREATE TABLE forgotten (
+CREATE TABLE domain_erasures (
     domain text PRIMARY KEY,
-    asked_at timestamptz NOT NULL DEFAULT now(),
-    asked_by text NOT NULL,
+    requested_at timestamptz NOT NULL DEFAULT now(),
+    requested_by text NOT NULL,
     reason text NOT NULL,
     done_at timestamptz
 );
 
-CREATE INDEX forgotten_open ON forgotten (domain) WHERE done_at IS NULL;
+CREATE INDEX domain_erasures_pending ON domain_erasures (domain) WHERE done_at IS NULL;
 
 -- The domains that may be crawled (package lists): none on the block list, and only those on the
 -- allow list unless it is empty.
@@ -189,7 +189,7 @@ CREATE TABLE list_entries (
     PRIMARY KEY (list, entry),
     CONSTRAINT list_entries_list_known CHECK (list IN ('allow', 'block')),
     CONSTRAINT list_entries_kind_known CHECK (kind IN ('host', 'domain', 'below', 'network')),
-    CONSTRAINT list_entries_network_where_wanted CHECK ((network IS NULL) = (kind <> 'network'))
+    CONSTRAINT list_entries_network_iff_kind_network CHECK ((network IS NULL) = (kind <> 'network'))
 );
 
 -- workers cache all networks
@@ -212,18 +212,18 @@ CREATE TABLE run_domains (
     seed boolean NOT NULL DEFAULT false,
     -- When the first pending page is due. Null means not pending, or a claimed domain. Infinity
     -- means not before a change. images_due_at is the same for images alone, set if the run limits
-    -- its pages and takes images. waits is the reason for the delay (reasons.Reason).
+    -- its pages and takes images. wait_reason says why it is not due (reasons.Reason).
     next_due_at timestamptz,
     images_due_at timestamptz,
-    waits text NOT NULL DEFAULT '',
+    wait_reason text NOT NULL DEFAULT '',
     -- the priority_score of the domain, for the index run_domains_next
     priority real NOT NULL DEFAULT 0,
     -- how often the domain has made room for waiting domains
-    turns integer NOT NULL DEFAULT 0,
+    yield_count integer NOT NULL DEFAULT 0,
     -- The number of requests at its last claim. Null after it has made room, until its next turn.
-    turn_started bigint DEFAULT 0,
+    requests_at_claim bigint DEFAULT 0,
     -- The start of its last request. Runs with pages of one domain take turns, longest wait first.
-    served_at timestamptz,
+    last_request_at timestamptz,
     -- begun requests for pages, and for images
     pages_started bigint NOT NULL DEFAULT 0,
     images_started bigint NOT NULL DEFAULT 0,
@@ -246,19 +246,19 @@ CREATE TABLE run_domains (
     images_stored bigint NOT NULL DEFAULT 0,
     -- Counts the attempts that mosey export crawls --move has moved: the first eight like
     -- run_totals, the last one all of them. Null means zero.
-    moved bigint [],
+    moved_totals bigint [],
     updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (run_id, domain)
 ) WITH (fillfactor = 80);
 
 CREATE INDEX run_domains_domain ON run_domains (domain);
 CREATE INDEX run_domains_registered ON run_domains (run_id, registered) WHERE registered IS NOT NULL;
-CREATE INDEX run_domains_due ON run_domains (run_id, next_due_at, waits) WHERE next_due_at IS NOT NULL;
+CREATE INDEX run_domains_due ON run_domains (run_id, next_due_at, wait_reason) WHERE next_due_at IS NOT NULL;
 CREATE INDEX run_domains_images ON run_domains (run_id, images_due_at) WHERE images_due_at IS NOT NULL;
--- domains in the order of their turns
-CREATE INDEX run_domains_next ON run_domains (run_id, turns, priority DESC, domain) WHERE next_due_at < 'infinity';
+-- domains in the order in which they are claimed
+CREATE INDEX run_domains_next ON run_domains (run_id, yield_count, priority DESC, domain) WHERE next_due_at < 'infinity';
 -- domains that keep a run from ending
-CREATE INDEX run_domains_held ON run_domains (run_id) WHERE waits IN ('paused', 'window', 'in flight');
+CREATE INDEX run_domains_postponed ON run_domains (run_id) WHERE wait_reason IN ('paused', 'window', 'in flight');
 
 -- Counts the attempts of a run by outcome, for its charts: in each minute and, after some days, in
 -- each hour. They count as in the totals of run_domains.
@@ -281,7 +281,7 @@ CREATE TABLE run_outcomes_new (
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_insert_threshold = -1);
 
 -- Requests of a run to a registered domain; kept only while its settings limit them.
-CREATE TABLE run_registered (
+CREATE TABLE run_registered_domains (
     run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
     registered text NOT NULL,
     pages_started bigint NOT NULL,
@@ -328,7 +328,7 @@ CREATE TABLE pages (
     -- how often its visits found changes: recrawl.History
     history jsonb,
     -- its images were recorded when it was last read
-    images boolean,
+    images_recorded boolean,
     CONSTRAINT pages_url_bounded CHECK (octet_length(url) <= 2048),
     CONSTRAINT pages_url_unique UNIQUE (domain, url)
 ) WITH (
@@ -354,7 +354,7 @@ CREATE TABLE url_patterns (
     run_id bigint,
     -- Of a path's pattern: the text that its pages share, which comparisons omit, and titles and
     -- fingerprints of the last pages with news (traps.Memory), a few kilobytes at most.
-    shared bytea,
+    shared_text bytea,
     fingerprints bytea,
     updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (domain, pattern)
@@ -401,7 +401,7 @@ CREATE TABLE page_crawls (
     -- why no request was made, or why a successful one was useless (reasons.Reason)
     skipped text,
     -- why the content counts as unchanged since the last visit
-    unchanged text,
+    unchanged_reason text,
     -- The input of an audit. robots_version is the robots.txt that decided (robots_history). The
     -- delays precede the next request to the domain, the address and the subnet, with the reason.
     -- delay_ms is null without a request. The others are the server's own wishes.
@@ -417,7 +417,7 @@ CREATE TABLE page_crawls (
     -- the body exceeds the limit on reading; null means no
     truncated boolean,
     -- the first crawl of a further visit: its attempts are counted from here
-    again boolean NOT NULL DEFAULT false,
+    is_revisit boolean NOT NULL DEFAULT false,
     -- the registered domain whose delay the request kept, and that delay
     registered text,
     registered_delay_ms bigint,
@@ -425,13 +425,13 @@ CREATE TABLE page_crawls (
     attempt smallint NOT NULL DEFAULT 1,
     -- A seed without a scheme: if https cannot be reached, it is requested by http. Links,
     -- redirects and https:// seeds to the same page keep their scheme.
-    bare boolean,
+    schemeless boolean,
     -- the worker of the request (workers), not a foreign key; null until it begins
     worker integer,
     CONSTRAINT page_crawls_closed_has_time CHECK ((outcome IS NULL) = (completed_at IS NULL)),
     CONSTRAINT page_crawls_closed_not_locked CHECK (outcome IS NULL OR locked_at IS NULL),
     CONSTRAINT page_crawls_status_known CHECK (status_code BETWEEN 100 AND 599),
-    CONSTRAINT page_crawls_skipped_says_why CHECK (
+    CONSTRAINT page_crawls_skipped_has_reason CHECK (
         CASE outcome WHEN 'skipped' THEN skipped IS NOT NULL WHEN 'success' THEN true ELSE skipped IS NULL END
     ),
     CONSTRAINT page_crawls_numbers CHECK (
@@ -467,13 +467,13 @@ CREATE INDEX page_crawls_disallowed ON page_crawls (domain) WHERE outcome = 'blo
 CREATE INDEX page_crawls_seeds ON page_crawls (run_id, id)
 WHERE outcome IS NULL AND depth = 0 AND previous_id IS NULL AND NOT prerequisite;
 
--- When a run requests a page again: due_at is null while the page is pending there. every is the
--- time between visits. A page without a row is not visited again.
+-- When a run requests a page again: due_at is null while the page is pending there.
+-- revisit_interval is the time between visits. A page without a row is not visited again.
 CREATE TABLE revisits (
     page_id bigint NOT NULL,
     run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
     due_at timestamptz,
-    every interval NOT NULL,
+    revisit_interval interval NOT NULL,
     PRIMARY KEY (page_id, run_id)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX revisits_due ON revisits (run_id, due_at) WHERE due_at IS NOT NULL;
@@ -531,10 +531,10 @@ CREATE TABLE page_keywords (
     -- The current version of the page, 0 before the first. Until merges the index has older ones.
     version bigint NOT NULL DEFAULT 0,
     -- the index does not have these terms yet
-    waiting boolean NOT NULL DEFAULT true,
+    index_pending boolean NOT NULL DEFAULT true,
     -- the text search configurations of the stems
     configs text [] NOT NULL,
-    second varchar(35),
+    second_language varchar(35),
     title text,
     headings text,
     description text,
@@ -544,12 +544,12 @@ CREATE TABLE page_keywords (
     title_words integer NOT NULL DEFAULT 0,
     outline text [],
     -- the terms of other domains for the page (mosey rank), or null
-    anchors text
+    anchor_terms text
 -- Long texts are stored apart, so that indexing a page does not write them again. Each page leaves
 -- a dead row, which vacuum removes.
 ) WITH (toast_tuple_target = 1024, autovacuum_vacuum_scale_factor = 0.05);
 
-CREATE INDEX page_keywords_waiting ON page_keywords (page_id) WHERE waiting;
+CREATE INDEX page_keywords_index_pending ON page_keywords (page_id) WHERE index_pending;
 
 -- The segments of the index: crawl.Segment. Searches read complete segments.
 CREATE TABLE index_segments (
@@ -616,7 +616,7 @@ CREATE TABLE robots (
     failures integer NOT NULL DEFAULT 0,
     failing_since timestamptz,
     -- Consecutive requests without any answer despite a resolved host name: attempts by https.
-    unreached integer NOT NULL DEFAULT 0,
+    unanswered_count integer NOT NULL DEFAULT 0,
     -- when the verdict was last read from an answer; null means never
     read_at timestamptz,
     -- identifies this fetch: microseconds since the epoch
@@ -651,17 +651,17 @@ CREATE TABLE politeness_slots (
     holder text,
     reason text NOT NULL DEFAULT '',
     -- the end of the queue for an address or a subnet
-    tail timestamptz NOT NULL DEFAULT 'epoch',
-    -- Domains that share an address or a subnet keep the strictest wanted delay. ended_at is the
-    -- end of the last request, strict_ms the strictest recent delay, and strict_until its end.
+    queue_end timestamptz NOT NULL DEFAULT 'epoch',
+    -- Domains that share an address or a subnet keep the strictest wanted delay, here the strictest
+    -- recent one with its end. ended_at is the end of the last request.
     ended_at timestamptz,
-    strict_ms bigint,
-    strict_until timestamptz,
+    strictest_delay_ms bigint,
+    strictest_delay_until timestamptz,
     -- the average duration of holding a shared slot
-    took_ms bigint NOT NULL DEFAULT 0,
+    avg_hold_ms bigint NOT NULL DEFAULT 0,
     -- Of a domain's slot: since when its attempts were undone because it could not be reached
     -- for an unknown reason. Null after it was reached.
-    spared_since timestamptz,
+    unreachable_since timestamptz,
     updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
 
@@ -683,7 +683,8 @@ CREATE TABLE outages (
 );
 
 -- Processes that serve the task queues, also dead ones, because attempts name them. Each has a
--- share of fleet_limit. It begins no request after share_until. Its last one ends by counts_until.
+-- share of fleet_limit. It begins no request after share_until. Its last one ends by
+-- permits_held_until.
 CREATE TABLE workers (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- the identity in Temporal: mosey/VERSION PID@HOST
@@ -694,8 +695,8 @@ CREATE TABLE workers (
     build_id text NOT NULL DEFAULT '',
     role text NOT NULL,
     -- its own limit on requests in flight, and the longest duration of a request
-    most integer NOT NULL,
-    span interval NOT NULL,
+    max_fetches integer NOT NULL,
+    max_request_time interval NOT NULL,
     started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- null while it runs, or until its death is noticed
@@ -703,21 +704,21 @@ CREATE TABLE workers (
     -- it did not report its end
     lost boolean NOT NULL DEFAULT false,
     -- the number of its requests for a share
-    asked bigint NOT NULL DEFAULT 0,
+    renewal_count bigint NOT NULL DEFAULT 0,
     -- its report at seen_at: requests in flight, and the number that it could use
     in_flight integer NOT NULL DEFAULT 0,
-    wanted integer NOT NULL DEFAULT 0,
+    demand integer NOT NULL DEFAULT 0,
     -- its share, and until when it may begin requests in it
     share integer NOT NULL DEFAULT 0,
     share_until timestamptz,
-    -- the most requests that it can have in flight until counts_until
-    held integer NOT NULL DEFAULT 0,
-    counts_until timestamptz,
+    -- the most requests that it can have in flight until permits_held_until
+    permits_held integer NOT NULL DEFAULT 0,
+    permits_held_until timestamptz,
 
-    CONSTRAINT workers_numbers CHECK (most > 0 AND in_flight >= 0 AND wanted >= 0 AND share >= 0 AND held >= 0)
+    CONSTRAINT workers_numbers CHECK (max_fetches > 0 AND in_flight >= 0 AND demand >= 0 AND share >= 0 AND permits_held >= 0)
 ) WITH (fillfactor = 50);
 -- no index has a column that each report changes
-CREATE INDEX workers_working ON workers (id) WHERE stopped_at IS NULL;
+CREATE INDEX workers_running ON workers (id) WHERE stopped_at IS NULL;
 
 -- The limit on requests in flight of all workers, one row: its author, time and reason. Shares are
 -- given one at a time, with the row locked (worker_renew).
@@ -760,12 +761,12 @@ CREATE TABLE image_contents (
     width integer NOT NULL,
     height integer NOT NULL,
     frames integer,
-    -- null if the picture was not decoded, for the reason in undecoded
+    -- null if the picture was not decoded, for the reason in undecoded_reason
     phash bigint,
     dhash bigint,
-    undecoded text,
+    undecoded_reason text,
     -- the picture has too little detail for its hashes to identify it
-    flat boolean NOT NULL DEFAULT false,
+    low_detail boolean NOT NULL DEFAULT false,
     camera text,
     taken_at timestamptz,
     creator text,
@@ -782,11 +783,11 @@ CREATE TABLE image_contents (
 -- the less random low frequencies. Hashes that differ in at most 8 bits differ in at most 2 in one
 -- band. Each index has the whole hash, so that only rows of similar images are read.
 CREATE INDEX image_contents_band1 ON image_contents ((phash & -7905747460161236407), phash)
-WHERE phash IS NOT NULL AND NOT flat;
+WHERE phash IS NOT NULL AND NOT low_detail;
 CREATE INDEX image_contents_band2 ON image_contents ((phash & 2635249153387078802), phash)
-WHERE phash IS NOT NULL AND NOT flat;
+WHERE phash IS NOT NULL AND NOT low_detail;
 CREATE INDEX image_contents_band3 ON image_contents ((phash & 5270498306774157604), phash)
-WHERE phash IS NOT NULL AND NOT flat;
+WHERE phash IS NOT NULL AND NOT low_detail;
 
 -- An image: one row a URL, from when a page names it, with copied facts of image_contents.
 CREATE TABLE images (
@@ -848,7 +849,7 @@ CREATE TYPE seed AS (
     kind text,
     patterns text [],
     rank integer,
-    bare boolean,
+    schemeless boolean,
     n bigint
 );
 
@@ -858,7 +859,7 @@ CREATE TYPE domain_run AS (
     crawl bigint,
     run_id bigint,
     -- a crawl is in flight, or is pending but is not in crawl
-    waits boolean,
+    needs_due_time boolean,
     -- the run's own budget leaves no page
     run_pages boolean,
     -- crawl.RunFacts, without the due crawl
@@ -870,13 +871,13 @@ CREATE TYPE domain_run AS (
 CREATE TYPE run_due AS (
     run_id bigint,
     domain text,
-    at timestamptz,
-    images_at timestamptz,
+    due_at timestamptz,
+    images_due_at timestamptz,
     reason text
 );
 
--- An attempt to begin; n is its place in the group. was is the previous holder of the slot that
--- never released it. wait_ms and reason are set if the slot is not free.
+-- An attempt to begin; n is its place in the group. previous_holder never released the
+-- slot. wait_ms and reason are set if the slot is not free.
 CREATE TYPE start_attempt AS (
     n integer,
     domain text,
@@ -884,12 +885,12 @@ CREATE TYPE start_attempt AS (
     retry_priority smallint,
     hold interval,
     claim interval,
-    span interval,
+    max_request_time interval,
     queued boolean,
     -- the slots that it shares with other domains, and the wanted delay of each
-    shared text [],
+    shared_keys text [],
     delays bigint [],
-    was text,
+    previous_holder text,
     wait_ms bigint,
     reason text
 );
@@ -919,7 +920,7 @@ CREATE TYPE attempt AS (
     domain text,
     crawl_id bigint,
     requested boolean,
-    ended timestamptz
+    ended_at timestamptz
 );
 
 -- A closed attempt, with the subject of its crawl and the earlier state of its page.
@@ -928,8 +929,8 @@ CREATE TYPE closed_attempt AS (
     doc jsonb,
     domain text,
     crawl_id bigint,
-    ended timestamptz,
-    held boolean,
+    ended_at timestamptz,
+    has_lease boolean,
     run_id bigint,
     page_id bigint,
     url text,
@@ -952,7 +953,7 @@ CREATE TYPE charged_attempt AS (
 CREATE TYPE recorded_attempt AS (
     n integer,
     closed boolean,
-    news boolean,
+    has_new_due_domains boolean,
     facts jsonb
 );
 
@@ -961,7 +962,7 @@ CREATE TYPE recorded_attempt AS (
 CREATE TYPE found_link AS (
     from_id bigint,
     run_id bigint,
-    own text,
+    claimed_domain text,
     redirect boolean,
     follow jsonb,
     after integer,
@@ -981,15 +982,15 @@ CREATE TYPE found_link AS (
     priority smallint
 );
 
--- A page to add to a run, as follow (crawl.Follow) says. own is the domain that the caller has
--- claimed, if any. after counts the pages found later on the same page.
+-- A page to add to a run, as follow (crawl.Follow) says. claimed_domain is the domain that the
+-- caller has claimed, if any. after counts the pages found later on the same page.
 CREATE TYPE found_page AS (
     run_id bigint,
     page_id bigint,
     domain text,
     url text,
     kind text,
-    own text,
+    claimed_domain text,
     follow jsonb,
     is_new boolean,
     after integer,
@@ -1008,8 +1009,8 @@ CREATE TYPE found_image AS (
 CREATE TYPE revisit AS (
     page_id bigint,
     run_id bigint,
-    visited timestamptz,
-    every interval
+    visited_at timestamptz,
+    revisit_interval interval
 );
 
 -- +goose Down

@@ -13,7 +13,7 @@ SELECT
         'runs', (
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
-                'domain_started', rd.pages_started, 'spent', forbidden_by_budget(rd, r.settings, domain_budget(rd.domain), r),
+                'domain_started', rd.pages_started, 'forbidden_by_budget', forbidden_by_budget(rd, r.settings, domain_budget(rd.domain), r),
                 'budget', pages_budget(r.settings, domain_budget(rd.domain)),
                 'images_started', rd.images_started,
                 'crawl', (crawl_facts(ARRAY[(
@@ -50,7 +50,7 @@ FROM crawls_begin(@starts::jsonb) AS a;
 SELECT
     r.n::integer AS n,
     r.closed::boolean AS closed,
-    r.news::boolean AS news,
+    r.has_new_due_domains::boolean AS has_new_due_domains,
     r.facts::jsonb AS facts
 FROM attempts_record(@attempts::jsonb, @short_lock_timeout::boolean) AS r;
 
@@ -60,7 +60,7 @@ FROM attempts_record(@attempts::jsonb, @short_lock_timeout::boolean) AS r;
 -- name: SlotsRelease :many
 WITH ended AS MATERIALIZED (
     SELECT
-        e.n, 'crawl:' || (e.doc ->> 'crawl_id') AS holder, e.doc -> 'shared' AS shared,
+        e.n, 'crawl:' || (e.doc ->> 'crawl_id') AS holder, e.doc -> 'shared_slots' AS shared,
         statement_timestamp() - ms_interval((e.doc ->> 'since_end_ms')::bigint) AS at
     FROM jsonb_array_elements(@ended::jsonb) WITH ORDINALITY AS e (doc, n)
 ), given AS MATERIALIZED (
@@ -70,8 +70,8 @@ WITH ended AS MATERIALIZED (
     SELECT s.key FROM politeness_slots AS s WHERE s.key = ANY(ARRAY(SELECT g.key FROM given AS g)) ORDER BY s.key FOR UPDATE
 ), released AS (
     UPDATE politeness_slots AS s SET
-        free_at = g.at + ms_interval(greatest(g.delay_ms, CASE WHEN s.strict_until > statement_timestamp() THEN s.strict_ms END)),
-        took_ms = (3 * s.took_ms + greatest(ms_between(s.updated_at, g.at), 0)) / 4,
+        free_at = g.at + ms_interval(greatest(g.delay_ms, CASE WHEN s.strictest_delay_until > statement_timestamp() THEN s.strictest_delay_ms END)),
+        avg_hold_ms = (3 * s.avg_hold_ms + greatest(ms_between(s.updated_at, g.at), 0)) / 4,
         ended_at = g.at, reason = split_part(s.key, ':', 1), holder = NULL, updated_at = statement_timestamp()
     FROM given AS g WHERE s.key = ANY(ARRAY(SELECT h.key FROM held AS h)) AND s.key = g.key AND s.holder = g.holder
 )
@@ -94,7 +94,7 @@ FROM pages AS p
 WHERE
     p.id = c.page_id AND p.origin = @origin::text AND c.domain = @domain::text
     AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for < @until
-    AND (@bare::boolean OR c.bare IS NULL);
+    AND (@schemeless::boolean OR c.schemeless IS NULL);
 
 -- Counts the pending crawls of a domain in runs, up to a bound.
 -- name: CrawlsPending :one

@@ -3,8 +3,8 @@ SELECT domains_claim(@run_id::bigint, @max::integer, ms_interval(@claim_ms::bigi
 
 -- Stores whether due domains of a run wait for active ones (is_full), which then make room.
 -- name: RunSetHasWaitingDomains :exec
-UPDATE crawl_runs AS r SET crowded = NOT r.crowded
-WHERE r.id = @run_id::bigint AND r.crowded <> (@at_capacity::boolean AND run_due_count(@run_id::bigint, 1) > 0);
+UPDATE crawl_runs AS r SET has_waiting_domains = NOT r.has_waiting_domains
+WHERE r.id = @run_id::bigint AND r.has_waiting_domains <> (@at_capacity::boolean AND run_due_count(@run_id::bigint, 1) > 0);
 
 -- name: DomainsPrioritize :exec
 SELECT domains_prioritize(ARRAY(SELECT d.domain FROM domains AS d WHERE d.id > @after::bigint AND d.id <= @up_to_id::bigint));
@@ -44,8 +44,8 @@ WITH given_back AS (
     WHERE d.domain = @domain::text
     RETURNING d.domain
 ), yielded AS (
-    UPDATE run_domains AS rd SET turns = rd.turns + 1, turn_started = NULL
-    WHERE rd.domain = @domain::text AND rd.run_id = ANY(@yielding_run_ids::bigint []) AND rd.turn_started IS NOT NULL
+    UPDATE run_domains AS rd SET yield_count = rd.yield_count + 1, requests_at_claim = NULL
+    WHERE rd.domain = @domain::text AND rd.run_id = ANY(@yielding_run_ids::bigint []) AND rd.requests_at_claim IS NOT NULL
     RETURNING rd.domain
 )
 SELECT due_update(ARRAY(SELECT g.domain FROM given_back AS g UNION SELECT y.domain FROM yielded AS y));
@@ -155,7 +155,7 @@ WHERE u.domain = @domain AND u.duplicates + u.copies > 0 ORDER BY u.duplicates +
 -- name: DomainResetPatterns :exec
 WITH forgotten AS (
     UPDATE url_patterns SET
-        seen = 0, duplicates = 0, copies = 0, shared = NULL, fingerprints = NULL, updated_at = clock_timestamp()
+        seen = 0, duplicates = 0, copies = 0, shared_text = NULL, fingerprints = NULL, updated_at = clock_timestamp()
     WHERE domain = @domain::text
 ), freed AS (
     UPDATE pages SET
@@ -238,10 +238,10 @@ WITH counted AS (
             -- errors of a domain
             (avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)
                 FILTER (WHERE NOT x.prerequisite AND x.kind <> ALL (kinds('announces'))))::real AS errors,
-            avg((x.outcome = 'success' AND x.unchanged IS NULL AND NOT x.refused)::integer)::real AS yields,
+            avg((x.outcome = 'success' AND x.unchanged_reason IS NULL AND NOT x.refused)::integer)::real AS yields,
             avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
         FROM (
-            SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at, c.prerequisite, c.kind,
+            SELECT c.outcome, c.unchanged_reason, c.duration_ms, c.bytes, c.completed_at, c.prerequisite, c.kind,
                 c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused
             FROM page_crawls AS c
             WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL

@@ -60,10 +60,10 @@ ORDER BY completed_at FETCH FIRST (@max::bigint) ROWS WITH TIES;
 -- name: ExportCrawls :many
 SELECT
     c.id, c.page_id, c.previous_id, (SELECT r.name FROM crawl_runs AS r WHERE r.id = c.run_id)::text AS run, c.domain, c.url, c.kind, c.prerequisite, c.outcome, c.status_code,
-    c.error_message, c.skipped, c.unchanged, c.content_type, c.bytes, c.truncated, coalesce(host(c.ip), '')::text AS ip,
+    c.error_message, c.skipped, c.unchanged_reason, c.content_type, c.bytes, c.truncated, coalesce(host(c.ip), '')::text AS ip,
     c.depth, c.redirects, c.scheduled_for, c.completed_at::timestamptz AS completed_at, c.duration_ms, c.delay_ms,
     c.delay_reason, c.retry_after_ms, c.lost,
-    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker, c.attempt, c.again,
+    coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker, c.attempt, c.is_revisit,
     c.robots_version, c.ip_delay_ms, coalesce(c.subnet::text, '')::text AS subnet, c.subnet_delay_ms, c.registered, c.registered_delay_ms
 FROM page_crawls AS c
 WHERE
@@ -83,7 +83,7 @@ WITH gone AS (
         AND (SELECT x.movable FROM closed_attempts AS x WHERE x.id = c.id)
     RETURNING c.id
 ), counted AS (
-    UPDATE run_domains AS rd SET moved = ARRAY(SELECT coalesce(rd.moved[i], 0) + t.counts[i] FROM generate_series(1, 9) AS i)
+    UPDATE run_domains AS rd SET moved_totals = ARRAY(SELECT coalesce(rd.moved_totals[i], 0) + t.counts[i] FROM generate_series(1, 9) AS i)
     FROM (
         SELECT
             x.run_id, x.domain, ARRAY[
@@ -108,7 +108,7 @@ UPDATE installation SET moved_before = greatest(moved_before, @before::timestamp
 -- Returns that instant, and the number of moved attempts of a domain.
 -- name: MovedGet :one
 SELECT i.moved_before, (
-    SELECT coalesce(sum(rd.moved[9]), 0) FROM run_domains AS rd WHERE rd.domain = @domain::text AND i.moved_before IS NOT NULL
+    SELECT coalesce(sum(rd.moved_totals[9]), 0) FROM run_domains AS rd WHERE rd.domain = @domain::text AND i.moved_before IS NOT NULL
 )::bigint AS attempts
 FROM installation AS i;
 

@@ -2,20 +2,20 @@
 
 -- A second request before the end resumes the erasure.
 -- name: ErasureRequest :exec
-INSERT INTO forgotten AS f (domain, asked_by, reason) VALUES (@domain, @asked_by, @reason)
+INSERT INTO domain_erasures AS f (domain, requested_by, reason) VALUES (@domain, @requested_by, @reason)
 ON CONFLICT (domain) DO UPDATE SET
-    asked_at = CASE WHEN f.done_at IS NULL THEN f.asked_at ELSE now() END,
-    asked_by = excluded.asked_by, reason = excluded.reason, done_at = NULL;
+    requested_at = CASE WHEN f.done_at IS NULL THEN f.requested_at ELSE now() END,
+    requested_by = excluded.requested_by, reason = excluded.reason, done_at = NULL;
 
 -- name: ErasureComplete :exec
-UPDATE forgotten SET done_at = clock_timestamp() WHERE domain = @domain AND done_at IS NULL;
+UPDATE domain_erasures SET done_at = clock_timestamp() WHERE domain = @domain AND done_at IS NULL;
 
 -- name: ErasureGet :one
-SELECT * FROM forgotten WHERE domain = @domain;
+SELECT * FROM domain_erasures WHERE domain = @domain;
 
 -- Lists domains that may still have texts.
 -- name: ErasuresPending :many
-SELECT * FROM forgotten WHERE done_at IS NULL ORDER BY domain LIMIT @max;
+SELECT * FROM domain_erasures WHERE done_at IS NULL ORDER BY domain LIMIT @max;
 
 -- Returns the end of the lease of a request to a domain, and of its claim; the epoch means none
 -- held.
@@ -92,7 +92,7 @@ ORDER BY c.id;
 -- Returns linked pages of other domains that a search finds by the texts of links.
 -- name: ForgetAnchoredPages :many
 SELECT DISTINCT k.page_id FROM page_links AS l INNER JOIN page_keywords AS k ON l.to_page_id = k.page_id
-WHERE l.from_page_id = ANY(@pages::bigint []) AND k.domain <> @domain AND k.anchors IS NOT NULL
+WHERE l.from_page_id = ANY(@pages::bigint []) AND k.domain <> @domain AND k.anchor_terms IS NOT NULL
 ORDER BY k.page_id;
 
 -- Returns the indexed pages of other domains that pages link to.
@@ -118,10 +118,10 @@ WITH next AS (
     SELECT u.pattern FROM url_patterns AS u WHERE u.domain = @domain AND u.pattern > @after ORDER BY u.domain, u.pattern LIMIT @max
 ), forgotten AS (
     UPDATE url_patterns AS u SET
-        seen = 0, duplicates = 0, copies = 0, shared = NULL, fingerprints = NULL, updated_at = clock_timestamp()
+        seen = 0, duplicates = 0, copies = 0, shared_text = NULL, fingerprints = NULL, updated_at = clock_timestamp()
     WHERE
         u.domain = @domain AND u.pattern = ANY(ARRAY(SELECT n.pattern FROM next AS n))
-        AND (u.seen > 0 OR u.duplicates > 0 OR u.copies > 0 OR num_nonnulls(u.shared, u.fingerprints) > 0)
+        AND (u.seen > 0 OR u.duplicates > 0 OR u.copies > 0 OR num_nonnulls(u.shared_text, u.fingerprints) > 0)
     RETURNING u.pattern
 )
 SELECT coalesce((SELECT max(n.pattern) FROM next AS n), '')::text AS last, (SELECT count(*) FROM forgotten)::bigint AS changed;

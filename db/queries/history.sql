@@ -1,7 +1,7 @@
 -- name: HistoryOfDomain :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
-    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
+    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged_reason, coalesce(host(c.ip), '')::text AS ip,
     c.delay_ms, c.delay_reason, c.retry_after_ms,
     coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
@@ -14,7 +14,7 @@ ORDER BY c.completed_at DESC LIMIT @max;
 -- name: History :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
-    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
+    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged_reason, coalesce(host(c.ip), '')::text AS ip,
     c.delay_ms, c.delay_reason, c.retry_after_ms,
     coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id

@@ -4,7 +4,7 @@
 SELECT s.page_id::bigint AS page_id FROM (
     SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
     FROM (
-        SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.waiting AND w.page_id > @after
+        SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM page_keywords AS w WHERE w.index_pending AND w.page_id > @after
         ORDER BY w.page_id LIMIT @max FOR UPDATE SKIP LOCKED
     ) AS t
 ) AS s
@@ -27,14 +27,14 @@ CROSS JOIN LATERAL (
 
 -- Marks the terms of pages as indexed, with their version.
 -- name: KeywordsIndexed :exec
-UPDATE page_keywords AS k SET version = @version::bigint, waiting = false WHERE k.page_id = ANY(@pages::bigint []);
+UPDATE page_keywords AS k SET version = @version::bigint, index_pending = false WHERE k.page_id = ANY(@pages::bigint []);
 
 -- Drops the terms of the next waiting page, which cannot be stored, so that it is read anew.
 -- Returns the page, 0 if no page waits.
 -- name: KeywordsDropNext :one
 WITH taken AS (
     DELETE FROM page_keywords AS k WHERE k.page_id = ANY(ARRAY(
-        SELECT w.page_id FROM page_keywords AS w WHERE w.waiting AND w.page_id > @after ORDER BY w.page_id LIMIT 1 FOR UPDATE SKIP LOCKED
+        SELECT w.page_id FROM page_keywords AS w WHERE w.index_pending AND w.page_id > @after ORDER BY w.page_id LIMIT 1 FOR UPDATE SKIP LOCKED
     ))
     RETURNING k.page_id
 ), outdated AS (
@@ -44,22 +44,22 @@ SELECT coalesce(max(t.page_id), 0)::bigint AS page_id FROM taken AS t;
 
 -- Counts the pages that wait for their keywords, up to a bound.
 -- name: KeywordsCountPending :one
-SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k WHERE k.waiting LIMIT @max::integer) AS w;
+SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM page_keywords AS k WHERE k.index_pending LIMIT @max::integer) AS w;
 
 -- Returns the terms that other domains use for pages.
 -- name: KeywordsGetAnchors :many
-SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []);
+SELECT k.page_id, coalesce(k.anchor_terms, '')::text AS anchor_terms FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []);
 
 -- Returns the terms of pages, to be indexed. It locks their rows until the transaction ends.
 -- name: KeywordsLockTerms :many
 SELECT
-    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
+    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second_language, '')::text AS second_language,
     coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
     coalesce(k.description, '')::text AS description, coalesce(k.address, '')::text AS address,
-    coalesce(k.body, '')::text AS body, k.words, k.title_words, coalesce(k.anchors, '')::text AS anchors
+    coalesce(k.body, '')::text AS body, k.words, k.title_words, coalesce(k.anchor_terms, '')::text AS anchor_terms
 FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []) ORDER BY k.page_id FOR NO KEY UPDATE;
 
 -- name: KeywordsSetAnchors :exec
-UPDATE page_keywords AS k SET version = @version::bigint, anchors = nullif(x.anchors, '')
-FROM (SELECT unnest(@pages::bigint []) AS page_id, unnest(@anchors::text []) AS anchors) AS x
+UPDATE page_keywords AS k SET version = @version::bigint, anchor_terms = nullif(x.anchor_terms, '')
+FROM (SELECT unnest(@pages::bigint []) AS page_id, unnest(@anchors::text []) AS anchor_terms) AS x
 WHERE k.page_id = x.page_id;

@@ -27,7 +27,7 @@ WHERE x.list = @list::text AND (sqlc.narg('entries')::text [] IS NULL OR x.entry
 WITH widened AS (
     UPDATE crawl_runs SET widening = '{}' WHERE status = 'running' AND settings ->> 'scope' = 'web'
 )
-SELECT due_update(ARRAY(SELECT DISTINCT rd.domain FROM run_domains AS rd WHERE rd.waits = 'listed' ORDER BY rd.domain));
+SELECT due_update(ARRAY(SELECT DISTINCT rd.domain FROM run_domains AS rd WHERE rd.wait_reason = 'listed' ORDER BY rd.domain));
 
 -- name: FinishesAwait :exec
 SELECT finishes_await(sqlc.narg('run_id')::bigint);

@@ -4,7 +4,7 @@ SELECT * FROM pages WHERE domain = @domain AND url = @url;
 -- name: PageCrawls :many
 SELECT
     c.id, r.name AS run, c.kind, c.previous_id, c.scheduled_for, c.locked_at, c.completed_at, c.outcome,
-    c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged,
+    c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged_reason,
     coalesce(host(c.ip), '')::text AS ip, c.created_at,
     coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id

@@ -92,7 +92,7 @@ FROM page_keywords AS k LEFT JOIN LATERAL (
 ) AS a ON true
 WHERE
     k.page_id > @after::bigint AND k.page_id <= @up_to_id::bigint
-    AND (k.page_id = ANY(@pages::bigint []) OR k.anchors IS NOT NULL)
+    AND (k.page_id = ANY(@pages::bigint []) OR k.anchor_terms IS NOT NULL)
 ORDER BY k.page_id;
 
 -- name: DomainRank :one

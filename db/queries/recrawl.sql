@@ -105,7 +105,7 @@ WHERE v.page_id = (u.doc ->> 'id')::bigint AND v.run_id = @run_id::bigint AND v.
 
 -- Returns the progress of scheduling the next visits of a run; null means done.
 -- name: RevisitsGetProgress :one
-SELECT revisits_from FROM crawl_runs WHERE id = @run_id;
+SELECT revisits_after_page_id FROM crawl_runs WHERE id = @run_id;
 
 -- Returns pages with ids after one that a run has crawled, with their history. Some already have a
 -- time in the run. The last page read is last, known to the run or not, and 0 at the end.
@@ -124,7 +124,7 @@ FROM (SELECT 1) AS one LEFT JOIN scanned AS k ON EXISTS (
 -- The progress is next; null means done.
 -- name: RevisitsAdd :exec
 WITH added AS (
-    INSERT INTO revisits AS r (page_id, run_id, due_at, every)
+    INSERT INTO revisits AS r (page_id, run_id, due_at, revisit_interval)
     SELECT (u.doc ->> 'id')::bigint, @run_id, (u.doc ->> 'due')::timestamptz, ms_interval((u.doc ->> 'every_ms')::bigint)
     FROM jsonb_array_elements(@pages::jsonb) AS u (doc)
     WHERE NOT EXISTS (
@@ -132,6 +132,6 @@ WITH added AS (
         WHERE c.page_id = (u.doc ->> 'id')::bigint AND c.run_id = @run_id AND c.completed_at IS NULL AND NOT c.prerequisite
     )
     ORDER BY 1
-    ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, every = excluded.every WHERE r.due_at IS NULL
+    ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, revisit_interval = excluded.revisit_interval WHERE r.due_at IS NULL
 )
-UPDATE crawl_runs AS c SET revisits_from = sqlc.narg('next')::bigint WHERE c.id = @run_id::bigint AND c.revisits_from = @old::bigint;
+UPDATE crawl_runs AS c SET revisits_after_page_id = sqlc.narg('next')::bigint WHERE c.id = @run_id::bigint AND c.revisits_after_page_id = @old::bigint;

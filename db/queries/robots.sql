@@ -1,6 +1,6 @@
 -- name: RobotsGet :one
 SELECT
-    r.origin, r.domain, r.verdict, r.agent, convert_from(t.content, 'UTF8')::text AS rules, r.body_hash, r.crawl_delay_ms, r.visit_times, r.sitemaps, r.reason, r.status_code, r.failures, r.unreached,
+    r.origin, r.domain, r.verdict, r.agent, convert_from(t.content, 'UTF8')::text AS rules, r.body_hash, r.crawl_delay_ms, r.visit_times, r.sitemaps, r.reason, r.status_code, r.failures, r.unanswered_count,
     r.fetched_at, r.expires_at, r.etag, r.last_modified, r.read_at, r.version,
     coalesce(r.tdm::text, '')::text AS tdm,
     coalesce(ms_between(r.read_at, clock_timestamp()), -1)::bigint AS age_ms,

@@ -12,9 +12,9 @@ ON CONFLICT (name) DO UPDATE SET
         SELECT coalesce(sum(rd.bytes), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
     )) END,
     opens_at = NULL,
-    revisits_from = CASE
+    revisits_after_page_id = CASE
         WHEN r.settings || @changes::jsonb ->> 'when_done' = 'recrawl' AND r.settings ->> 'when_done' IS DISTINCT FROM 'recrawl' THEN 0
-        ELSE r.revisits_from
+        ELSE r.revisits_after_page_id
     END,
     updated_at = now()
 RETURNING *;
@@ -24,7 +24,7 @@ RETURNING *;
 SELECT settings FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;
 
 -- name: RunRegisteredForget :exec
-DELETE FROM run_registered WHERE run_id = @id;
+DELETE FROM run_registered_domains WHERE run_id = @id;
 
 -- Makes a run decide again about pages that it skipped because of their URLs.
 -- name: RunRequeueSkipped :exec
@@ -104,7 +104,7 @@ SELECT x.last FROM (
 -- Stores that the dispatcher checks now, and when the window of the run opens; null means open.
 -- name: RunRecordPoll :exec
 UPDATE crawl_runs SET
-    looked_at = now(), opens_at = sqlc.narg('opens')::timestamptz
+    last_poll_at = now(), opens_at = sqlc.narg('opens')::timestamptz
 WHERE id = @id;
 
 -- name: RunByName :one
@@ -143,14 +143,14 @@ SELECT run_windows(@id, @old::text);
 SELECT EXISTS (SELECT 1 FROM run_changes WHERE run_id = @run_id AND decision = @decision::text);
 
 -- name: RunChangeAdd :exec
-INSERT INTO run_changes (run_id, kind, was, value, reason, until, set_by, decision)
+INSERT INTO run_changes (run_id, kind, old_value, value, reason, until, set_by, decision)
 VALUES (
-    @run_id, @kind, sqlc.narg('was')::jsonb, sqlc.narg('value')::jsonb, @reason, sqlc.narg('until')::timestamptz,
+    @run_id, @kind, sqlc.narg('old_value')::jsonb, sqlc.narg('value')::jsonb, @reason, sqlc.narg('until')::timestamptz,
     @set_by, nullif(@decision::text, '')
 );
 
 -- name: RunChanges :many
-SELECT kind, was, value, reason, until, set_by, set_at FROM run_changes
+SELECT kind, old_value, value, reason, until, set_by, set_at FROM run_changes
 WHERE run_id = @run_id ORDER BY id DESC LIMIT @max;
 
 -- Counts the requests within a span to the claimed domains of a run, as an estimate for all, and
@@ -250,8 +250,8 @@ WITH pending AS (
                 END
             ) AS pages,
             CASE
-                WHEN r.spent <> '' THEN 'infinity'::timestamptz
-                WHEN x.waits NOT IN ('', 'scheduled', 'in flight') THEN x.next_due_at
+                WHEN r.spent_budget <> '' THEN 'infinity'::timestamptz
+                WHEN x.wait_reason NOT IN ('', 'scheduled', 'in flight') THEN x.next_due_at
             END AS opens
         FROM run_domains AS x WHERE x.run_id = p.run_id AND x.domain = p.domain OFFSET 0
     ) AS g
@@ -349,12 +349,12 @@ WHERE rd.run_id = @run_id AND rd.skips <> '{}' GROUP BY s.reason;
 -- name: RunSpend :one
 UPDATE crawl_runs AS r SET
     began_at = coalesce(r.began_at, now()),
-    spent = CASE
+    spent_budget = CASE
         WHEN @max_time_ms::bigint > 0 AND coalesce(r.began_at, now()) + ms_interval(@max_time_ms::bigint) <= now() THEN 'time'
         WHEN r.bytes >= (r.settings ->> 'max_bytes')::bigint THEN 'bytes'
         ELSE ''
     END
-WHERE r.id = @run_id RETURNING r.spent;
+WHERE r.id = @run_id RETURNING r.spent_budget;
 
 -- Lists domains whose claims have run out, because the workflow died or never started. It leaves
 -- out domains that may have a request in flight.
@@ -390,12 +390,12 @@ SELECT x.ended FROM (
 -- bound, with pending crawls and a spent budget.
 -- name: RunRemainingWork :one
 SELECT
-    r.pages_started, r.spent AS budget,
+    r.pages_started, r.spent_budget AS budget,
     EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at IS NOT NULL) AS pending,
     (run_due_count(r.id, 1) > 0)::boolean AS due,
     (SELECT count(*) FROM (
         SELECT 1 FROM run_domains AS rd
-        WHERE rd.run_id = r.id AND rd.next_due_at = 'infinity' AND rd.waits = 'budget'
+        WHERE rd.run_id = r.id AND rd.next_due_at = 'infinity' AND rd.wait_reason = 'budget'
         LIMIT @bound
     ) AS x)::bigint AS spent
 FROM crawl_runs AS r WHERE r.id = @id;
@@ -457,13 +457,13 @@ SELECT run_due_count(@run_id::bigint, @bound::integer)::bigint AS due;
 -- Lists domains of a run that are not due, with the reasons, the soonest due first, up to a bound.
 -- name: RunDomainsNotDue :many
 SELECT
-    x.waits, count(*)::bigint AS domains, min(x.domain)::text AS domain,
+    x.wait_reason, count(*)::bigint AS domains, min(x.domain)::text AS domain,
     coalesce(nullif(min(x.next_due_at), 'infinity'), 'epoch')::timestamptz AS until
 FROM (
-    SELECT rd.waits, rd.domain, rd.next_due_at FROM run_domains AS rd
+    SELECT rd.wait_reason, rd.domain, rd.next_due_at FROM run_domains AS rd
     WHERE rd.run_id = @run_id AND rd.next_due_at > now() ORDER BY rd.next_due_at LIMIT @bound
 ) AS x
-GROUP BY x.waits ORDER BY min(x.next_due_at), x.waits;
+GROUP BY x.wait_reason ORDER BY min(x.next_due_at), x.wait_reason;
 
 -- Lists the active domains of a run with their waits, the next to be requested first. The epoch
 -- means a wait without a known end.

@@ -77,7 +77,7 @@ UPDATE index_chunks AS c SET data = @data WHERE c.segment_id = @segment_id AND c
 -- shown.
 -- name: SearchPages :many
 SELECT x.n::bigint AS n, jsonb_strip_nulls(jsonb_build_object(
-    'page', p.id, 'url', p.url, 'domain', p.domain, 'language', p.language, 'second', k.second, 'title', p.signals ->> 'title',
+    'page', p.id, 'url', p.url, 'domain', p.domain, 'language', p.language, 'second_language', k.second_language, 'title', p.signals ->> 'title',
     'description', CASE WHEN NOT coalesce(p.usage ? 'nosnippet', false) THEN p.signals ->> 'description' END,
     'no_snippet', CASE WHEN p.usage ? 'nosnippet' THEN true END,
     'canonical_url', p.signals ->> 'canonical_url', 'published', p.signals ->> 'published',
@@ -90,7 +90,7 @@ FROM (
         generate_subscripts(@pages::bigint [], 1) AS n
 ) AS x
 CROSS JOIN LATERAL (
-    SELECT y.version, y.second FROM page_keywords AS y WHERE y.page_id = x.page_id LIMIT 1
+    SELECT y.version, y.second_language FROM page_keywords AS y WHERE y.page_id = x.page_id LIMIT 1
 ) AS k
 CROSS JOIN LATERAL (SELECT y.* FROM pages AS y WHERE y.id = x.page_id LIMIT 1) AS p
 WHERE

@@ -28,7 +28,7 @@ WHERE
     EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
     AND EXISTS (
         SELECT 1 FROM robots AS r
-        WHERE r.origin = b.origin AND r.read_at IS NULL AND r.unreached >= @tries::integer AND r.fetched_at > now() - ms_interval(@recent_ms::bigint)
+        WHERE r.origin = b.origin AND r.read_at IS NULL AND r.unanswered_count >= @tries::integer AND r.fetched_at > now() - ms_interval(@recent_ms::bigint)
     );
 
 -- name: SeedFileStored :one

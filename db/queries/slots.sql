@@ -33,14 +33,14 @@ WITH strictest AS MATERIALIZED (
     FROM domains AS d CROSS JOIN strictest AS n
     UNION ALL
     SELECT x.key, n.t + greatest(
-        CASE split_part(x.key, ':', 1) WHEN 'ip' THEN n.ip WHEN 'subnet' THEN n.subnet ELSE n.delay END, ms_interval(x.strict_ms)
+        CASE split_part(x.key, ':', 1) WHEN 'ip' THEN n.ip WHEN 'subnet' THEN n.subnet ELSE n.delay END, ms_interval(x.strictest_delay_ms)
     ), 'delay'
     FROM politeness_slots AS x CROSS JOIN strictest AS n
     WHERE CASE WHEN x.key LIKE 'domain:%' THEN NOT EXISTS (SELECT 1 FROM domains AS d WHERE d.domain = substr(x.key, 8)) ELSE true END
     ON CONFLICT (key) DO UPDATE SET
         free_at = greatest(s.free_at, excluded.free_at),
         reason = CASE WHEN s.free_at < excluded.free_at AND s.holder IS NULL THEN 'delay' ELSE s.reason END,
-        tail = greatest(s.tail, excluded.free_at),
+        queue_end = greatest(s.queue_end, excluded.free_at),
         ended_at = greatest(s.ended_at, statement_timestamp()),
         updated_at = statement_timestamp()
     RETURNING s.key

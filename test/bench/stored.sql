@@ -79,7 +79,7 @@ SELECT r.origin, r.version, r.verdict, r.agent, r.rules_hash, r.body_hash, r.fet
 
 INSERT INTO politeness_slots (key, free_at, reason)
 SELECT 'domain:' || h.domain, h.at, 'delay' FROM host AS h;
-INSERT INTO domain_health (domain, health) SELECT h.domain, '{"calm": "1ms", "samples": []}' FROM host AS h;
+INSERT INTO domain_health (domain, health) SELECT h.domain, '{"baseline_latency": "1ms", "samples": []}' FROM host AS h;
 
 SELECT
     setval(pg_get_serial_sequence('pages', 'id'), (SELECT max(id) FROM pages)),

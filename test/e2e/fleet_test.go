@@ -101,7 +101,7 @@ func TestFleetLimit(t *testing.T) {
 	used := func(what string, limit int) {
 		t.Helper()
 		wait.Until(t, func() bool {
-			return queryInt(t, c.pool, "SELECT coalesce(sum(held), 0) FROM workers WHERE stopped_at IS NULL AND counts_until > now()") <= limit
+			return queryInt(t, c.pool, "SELECT coalesce(sum(permits_held), 0) FROM workers WHERE stopped_at IS NULL AND permits_held_until > now()") <= limit
 		}, fleetPatience, 100*time.Millisecond, "%s: the workers hold more than %d", what, limit)
 		from := time.Since(epoch)
 		for {
@@ -243,7 +243,7 @@ func TestDrain(t *testing.T) {
 		require.Equal(t, 1, row("domain = 'drips.test' AND outcome IS NULL AND url LIKE '%/' AND attempt = 1"), "the page stays due, and nothing is counted")
 		require.Equal(t, 1, row("domain = 'robots.test' AND kind = 'robots' AND skipped = 'undone'"))
 		require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM domain_health WHERE domain = 'drips.test' AND health -> 'samples' <> '[]'"))
-		require.Equal(t, 1, queryInt(t, c.pool, "SELECT count(*) FROM workers WHERE stopped_at IS NOT NULL AND NOT lost AND held = 0"))
+		require.Equal(t, 1, queryInt(t, c.pool, "SELECT count(*) FROM workers WHERE stopped_at IS NOT NULL AND NOT lost AND permits_held = 0"))
 
 		// the next goes on, without waiting for what ends by itself
 		asked := len(s.Log())

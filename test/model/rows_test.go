@@ -14,7 +14,7 @@ import (
 const readRows = `
 SELECT jsonb_build_object('now', pg_temp.us(clock_timestamp()),
 'runs', (SELECT coalesce(jsonb_object_agg(r.name, jsonb_build_object(
-    'status', r.status, 'until', pg_temp.us(r.paused_until), 'spent', r.spent)), '{}') FROM crawl_runs r WHERE r.name = ANY ($1)),
+    'status', r.status, 'until', pg_temp.us(r.paused_until), 'spent', r.spent_budget)), '{}') FROM crawl_runs r WHERE r.name = ANY ($1)),
 'domains', (SELECT coalesce(jsonb_object_agg(d.domain, jsonb_build_object(
     'status', d.status, 'deferred', pg_temp.us(d.next_crawl_after), 'claim', pg_temp.us(d.claim_expires_at),
     'opens', pg_temp.us((to_jsonb(d) ->> 'opens_at')::timestamptz),
@@ -38,7 +38,7 @@ SELECT jsonb_build_object('now', pg_temp.us(clock_timestamp()),
         count(*) FILTER (WHERE c.outcome IS NOT NULL AND c.skipped IS NULL AND c.outcome <> 'blocked_robots') AS asked,
         count(*) FILTER (WHERE c.skipped = 'undone') AS taken_back,
         count(*) FILTER (WHERE c.outcome IS NULL) AS open, count(c.locked_at) AS flying,
-        count(*) FILTER (WHERE c.again) AS visits,
+        count(*) FILTER (WHERE c.is_revisit) AS visits,
         coalesce((array_agg(c.skipped ORDER BY c.id DESC) FILTER (WHERE c.outcome IS NOT NULL))[1], '') AS last,
         pg_temp.us(min(v.due_at)) AS next_due, r.name AS recrawler
     FROM page_crawls c JOIN crawl_runs r ON r.id = c.run_id
@@ -59,18 +59,18 @@ DECLARE
     v_runs bigint[] := ARRAY(SELECT r.id FROM crawl_runs r WHERE r.name = ANY (p_runs));
 BEGIN
     UPDATE crawl_runs SET started_at = started_at - d, paused_until = paused_until - d, began_at = began_at - d,
-        looked_at = looked_at - d
+        last_poll_at = last_poll_at - d
     WHERE id = ANY (v_runs);
     -- windows go by the wall clock
     UPDATE run_domains SET next_due_at = next_due_at - d, images_due_at = images_due_at - d
-    WHERE run_id = ANY (v_runs) AND waits <> 'window' AND (next_due_at IS NOT NULL OR images_due_at IS NOT NULL);
+    WHERE run_id = ANY (v_runs) AND wait_reason <> 'window' AND (next_due_at IS NOT NULL OR images_due_at IS NOT NULL);
     UPDATE revisits SET due_at = due_at - d WHERE run_id = ANY (v_runs) AND due_at IS NOT NULL;
     UPDATE domains SET next_crawl_after = next_crawl_after - d, claim_expires_at = claim_expires_at - d, refused_since = refused_since - d,
         planned_at = planned_at - d
     WHERE domain = ANY (p_domains);
     UPDATE domain_controls SET until = until - d, set_at = set_at - d WHERE domain = ANY (p_domains);
-    UPDATE politeness_slots SET free_at = free_at - d, tail = tail - d, ended_at = ended_at - d, strict_until = strict_until - d,
-        spared_since = spared_since - d
+    UPDATE politeness_slots SET free_at = free_at - d, queue_end = queue_end - d, ended_at = ended_at - d, strictest_delay_until = strictest_delay_until - d,
+        unreachable_since = unreachable_since - d
     WHERE key = ANY (ARRAY(SELECT 'domain:' || x FROM unnest(p_domains) x));
     UPDATE page_crawls SET scheduled_for = scheduled_for - d, locked_at = locked_at - d, completed_at = completed_at - d,
         created_at = created_at - d
@@ -81,10 +81,10 @@ BEGIN
     UPDATE robots SET expires_at = expires_at - d, fetched_at = fetched_at - d, read_at = read_at - d, failing_since = failing_since - d
     WHERE domain = ANY (p_domains);
     UPDATE domain_health SET updated_at = updated_at - d,
-        health = health || CASE WHEN health ? 'no_name_since'
-            THEN jsonb_build_object('no_name_since', (health ->> 'no_name_since')::timestamptz - d) ELSE '{}' END
-            || CASE WHEN health ? 'away_since'
-            THEN jsonb_build_object('away_since', (health ->> 'away_since')::timestamptz - d) ELSE '{}' END
+        health = health || CASE WHEN health ? 'dns_failing_since'
+            THEN jsonb_build_object('dns_failing_since', (health ->> 'dns_failing_since')::timestamptz - d) ELSE '{}' END
+            || CASE WHEN health ? 'connections_failing_since'
+            THEN jsonb_build_object('connections_failing_since', (health ->> 'connections_failing_since')::timestamptz - d) ELSE '{}' END
     WHERE domain = ANY (p_domains);
 END
 $$;`

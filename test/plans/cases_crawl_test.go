@@ -39,7 +39,7 @@ func crawlCases(changing changes) {
 		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
 		c.begin(siteHosted, 21, nil)
 		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
-		c.begin(siteHosted, 22, object{"shared": []object{{"key": "ip:198.18.0.1", "delay_ms": 100}}})
+		c.begin(siteHosted, 22, object{"shared_slots": []object{{"key": "ip:198.18.0.1", "delay_ms": 100}}})
 	}
 	changing["CrawlBegin"] = func(t *testing.T, c change) {
 		ctx := t.Context()
@@ -47,8 +47,8 @@ func crawlCases(changing changes) {
 		// domains that were never asked
 		c.exec("DELETE FROM politeness_slots WHERE key = ANY ($1)", []string{"domain:" + site(sitePlain), "domain:" + site(52)})
 		c.begin(sitePlain, 20, nil)
-		c.begin(siteOther, 20, object{"shared": shared, "run_budget": 1 << 40, "domain_budget": 1000, "registered_budget": 1 << 40})
-		c.ok(c.q.CrawlBegin(ctx, doc(start(16, 20, object{"shared": shared}))))
+		c.begin(siteOther, 20, object{"shared_slots": shared, "run_budget": 1 << 40, "domain_budget": 1000, "registered_budget": 1 << 40})
+		c.ok(c.q.CrawlBegin(ctx, doc(start(16, 20, object{"shared_slots": shared}))))
 		c.begin(siteHosted+200, 20, object{"registered_budget": 1 << 40})
 		c.ok(c.q.CrawlBegin(ctx, doc(start(siteHosted+400, 20, object{"registered_budget": 1}))))
 		c.begin(20, 31, object{"kind": "image", "image_budget": 100})
@@ -69,13 +69,13 @@ func crawlCases(changing changes) {
 			CrawlID: crawlID(20, 31), Domain: site(20), Shared: []string{}, Error: "test", SharedDelayMs: []int64{},
 		}))
 		c.ok(c.q.SlotsRelease(ctx, doc([]object{
-			{"crawl_id": 1, "since_end_ms": 1, "shared": []object{{"key": "ip:198.18.0.2", "delay_ms": 100}}},
+			{"crawl_id": 1, "since_end_ms": 1, "shared_slots": []object{{"key": "ip:198.18.0.2", "delay_ms": 100}}},
 		})))
 		starts := []object{}
 		for _, s := range several(20)[10:] {
 			starts = append(starts, start(s, 20, nil))
 		}
-		onAddress := object{"shared": []object{{"key": "ip:198.18.0.3", "delay_ms": 1000}}}
+		onAddress := object{"shared_slots": []object{{"key": "ip:198.18.0.3", "delay_ms": 1000}}}
 		starts = append(starts, start(siteOther, 12, onAddress), start(401+5, 20, onAddress),
 			start(60, 0, object{"kind": "robots", "prerequisite": true, "crawl_id": 0}))
 		begun, err := c.q.CrawlsBegin(ctx, doc(starts))
@@ -141,19 +141,19 @@ func crawlCases(changing changes) {
 			"follow_images": object{"depth": 2}, "all_images": true,
 		}), attempt(siteOther, c.again(siteOther, 1), object{
 			"recrawl": object{"history": object{"visits": 9}},
-			"page":    object{"visit": object{}, "said": true}, "unchanged": "it says so", "follow_known": object{
+			"page":    object{"visit": object{}, "headers_read": true}, "unchanged_reason": "it says so", "follow_known": object{
 				"link": follow, "redirect": follow, "sitemap": follow, "image": follow,
 			},
 		}))
 		record(attempt(sitePlain, c.again(sitePlain, 7), object{
-			"page": object{"visit": object{"content": "00"}, "signals": object{}, "unlisted": true}, "all_images": true, "images_forbidden": true,
+			"page": object{"visit": object{"content": "00"}, "signals": object{}, "leaves_index": true}, "all_images": true, "images_forbidden": true,
 			"links_forbidden": true,
 		}), attempt(siteOther, c.again(siteOther, 14), object{
 			"images": []object{
 				{"url": origin(siteOther) + "/new.png", "domain": site(siteOther), "origin": origin(siteOther), "discovery": "img", "variants": []string{"x"}},
 				{
 					"url": "https://cdn.hosting.example/new.png", "domain": "cdn.hosting.example", "origin": "https://cdn.hosting.example",
-					"registered": "hosting.example", "discovery": "img",
+					"registered_domain": "hosting.example", "discovery": "img",
 				},
 			}, "follow_images": follow,
 		}))
@@ -166,9 +166,9 @@ func crawlCases(changing changes) {
 			require.True(t, rows[0].Closed, "%v", a)
 		}
 		record(attempt(16, c.fly(16, 20), object{"outcome": "timeout", "page": nil, "retry_in_ms": 60000, "error": "no answer"}))
-		record(attempt(20, c.fly(20, 20), object{"outcome": "timeout", "page": nil, "retry_in_ms": 60000, "retry_first": true, "error": "no answer"}))
+		record(attempt(20, c.fly(20, 20), object{"outcome": "timeout", "page": nil, "retry_in_ms": 60000, "retry_next": true, "error": "no answer"}))
 		record(attempt(24, c.fly(24, 20), object{
-			"outcome": "failed", "page": object{"failed": true}, "give_up": "unreachable", "give_up_reason": "test", "give_up_ms": 3600000,
+			"outcome": "failed", "page": object{"failed": true}, "abandon_status": "unreachable", "abandon_reason": "test", "abandon_ms": 3600000,
 		}))
 		record(attempt(28, c.fly(28, 20), object{
 			"status_code": 301, "redirect": true, "links": linksOf(28, 20)[:1], "follow": follow,
@@ -193,7 +193,7 @@ func crawlCases(changing changes) {
 				"origin": origin(48), "domain": site(48), "verdict": "allow_all", "agent": "mosey", "rules": "rules 60", "fresh_ms": 1000,
 				"body": "AAAA", "sitemaps": []string{origin(48) + "/sitemap.xml"},
 			},
-			"facts_of": site(52),
+			"next_facts_of": site(52),
 		}))
 		// what a list names, known and new
 		record(attempt(52, c.fly(52, 20), object{
@@ -228,7 +228,7 @@ func crawlCases(changing changes) {
 			c.ok(c.q.CrawlsPending(ctx, dbsqlc.CrawlsPendingParams{Domain: domain, Runs: []int64{runLarge, runSmall, runOver}, Max: 101}))
 		}
 		c.ok(c.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{
-			Until: time.Now().Add(2 * time.Hour), Origin: origin(sitePlain), Domain: site(sitePlain), Bare: true,
+			Until: time.Now().Add(2 * time.Hour), Origin: origin(sitePlain), Domain: site(sitePlain), Schemeless: true,
 		}))
 		c.ok(c.q.OriginsAnswering(ctx, 20))
 		c.ok(c.q.SeedOriginsOverHTTP(ctx, dbsqlc.SeedOriginsOverHTTPParams{Origins: []string{origin(99), origin(196)}, Tries: 1, RecentMs: 86400000}))

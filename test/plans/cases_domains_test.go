@@ -22,7 +22,7 @@ func domainCases(changing changes, reading reads) {
 			c.done(c.q.RunSetHasWaitingDomains(ctx, dbsqlc.RunSetHasWaitingDomainsParams{RunID: run, AtCapacity: true}))
 		}
 		// where many are due, they are looked up by whose turn it is
-		c.exec("UPDATE run_domains SET next_due_at = now() - interval '1 minute', waits = '' WHERE run_id = 1")
+		c.exec("UPDATE run_domains SET next_due_at = now() - interval '1 minute', wait_reason = '' WHERE run_id = 1")
 		c.exec(`INSERT INTO run_domains (run_id, domain, next_due_at) SELECT 1, 'more-' || i || '.example', now() FROM generate_series(1, 2000) i`)
 		c.ok(c.q.DomainsClaim(ctx, dbsqlc.DomainsClaimParams{RunID: runLarge, Max: 50, ClaimMs: 60000}))
 		// only images are left

@@ -12,7 +12,7 @@ func forgetCases(changing changes) {
 		ctx := t.Context()
 		for _, s := range []int64{0, sitePlain} {
 			domain := site(s)
-			c.done(c.q.ErasureRequest(ctx, dbsqlc.ErasureRequestParams{Domain: domain, AskedBy: "test", Reason: "test"}))
+			c.done(c.q.ErasureRequest(ctx, dbsqlc.ErasureRequestParams{Domain: domain, RequestedBy: "test", Reason: "test"}))
 			c.ok(c.q.ErasureGet(ctx, domain))
 			c.ok(c.q.ErasuresPending(ctx, 10))
 			c.ok(c.q.ForgetInFlight(ctx, domain))

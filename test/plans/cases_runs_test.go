@@ -46,7 +46,7 @@ func runCases(changing changes) {
 		c.ok(c.q.WatchGaps(ctx, dbsqlc.WatchGapsParams{Since: ago(time.Minute), Until: ago(0), Bounds: []float64{0, 1, 10}}))
 	}
 	changing["RunEnds"] = func(t *testing.T, c change) {
-		c.exec("UPDATE run_domains SET next_due_at = NULL, images_due_at = NULL, waits = '' WHERE run_id = 3")
+		c.exec("UPDATE run_domains SET next_due_at = NULL, images_due_at = NULL, wait_reason = '' WHERE run_id = 3")
 		c.exec("UPDATE domains d SET claimed_by = NULL, claim_expires_at = NULL WHERE EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = 3 AND rd.domain = d.domain)")
 		c.ok(c.q.RunsWithUnnoticedWork(t.Context(), 0))
 		c.ok(c.q.RunEnd(t.Context(), dbsqlc.RunEndParams{ID: runSmall, Reason: "test"}))
@@ -118,18 +118,18 @@ func runCases(changing changes) {
 			return s
 		}
 		seeds := []object{
-			seed("https://brand-new.example/", "brand-new.example", object{"bare": true}),
-			seed("https://x.brand-new.example/", "x.brand-new.example", object{"registered": "brand-new.example"}),
+			seed("https://brand-new.example/", "brand-new.example", object{"schemeless": true}),
+			seed("https://x.brand-new.example/", "x.brand-new.example", object{"registered_domain": "brand-new.example"}),
 		}
 		for _, s := range append(several(4), 211, 311, 13, 503+9, 401+5) {
-			seeds = append(seeds, seed(pageURL(s, 6), site(s), nil), seed(pageURL(s, 8), site(s), object{"bare": true}))
+			seeds = append(seeds, seed(pageURL(s, 6), site(s), nil), seed(pageURL(s, 8), site(s), object{"schemeless": true}))
 		}
 		c.ok(c.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runLarge, Source: "list", Seeds: doc(seeds)}))
 		c.ok(c.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runOver, Source: "list", Seeds: doc(seeds)}))
 		// a list that is stored once more
 		again := []object{}
 		for s := range int64(300) {
-			again = append(again, seed(pageURL(s, 6), site(s), object{"bare": true}))
+			again = append(again, seed(pageURL(s, 6), site(s), object{"schemeless": true}))
 		}
 		for range 2 {
 			c.ok(c.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runLarge, Source: "list", Seeds: doc(again)}))
@@ -137,7 +137,7 @@ func runCases(changing changes) {
 		c.ok(c.q.SeedsStage(ctx, []dbsqlc.SeedsStageParams{{RunID: runLarge, Url: "https://x.example/"}}))
 		c.ok(c.q.SeedsStaged(ctx, dbsqlc.SeedsStagedParams{RunID: runLarge, Max: 1000}))
 		c.done(c.q.SeedsUnstage(ctx, dbsqlc.SeedsUnstageParams{RunID: runLarge, LastID: 1000}))
-		c.exec("UPDATE page_crawls SET bare = true WHERE id = $1", crawlID(sitePlain, 20))
+		c.exec("UPDATE page_crawls SET schemeless = true WHERE id = $1", crawlID(sitePlain, 20))
 		c.ok(c.q.SeedsUnattempted(ctx, dbsqlc.SeedsUnattemptedParams{RunID: runLarge, After: 0, Max: 100}))
 		c.ok(c.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runLarge, File: "list-50", Version: "1"}))
 		c.done(c.q.SeedFileNote(ctx, dbsqlc.SeedFileNoteParams{RunID: runLarge, File: "list-50", Version: "2", Entries: 5}))

@@ -141,7 +141,7 @@ func (c change) fly(s, o int64) int64 {
 // again makes it as if a page that run 1 has read were being asked for once more.
 func (c change) again(s, o int64) (id int64) {
 	c.t.Helper()
-	c.done(c.QueryRow(c.t.Context(), `INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind, depth, again, locked_at)
+	c.done(c.QueryRow(c.t.Context(), `INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind, depth, is_revisit, locked_at)
 		VALUES ($1, $2, 1, $3, $4, $5, 1, true, now()) RETURNING id`, pageID(s, o), site(s), crawlID(s, o), pageURL(s, o), kindOf(o)).Scan(&id))
 	c.exec("UPDATE politeness_slots SET holder = 'crawl:' || $1::text, free_at = now() + interval '1 hour' WHERE key = $2",
 		strconv.FormatInt(id, 10), "domain:"+site(s))
@@ -152,7 +152,7 @@ func (c change) again(s, o int64) (id int64) {
 func start(s, o int64, more object) object {
 	a := object{
 		"crawl_id": crawlID(s, o), "run_id": runLarge, "domain": site(s), "origin": origin(s), "url": pageURL(s, o), "kind": "page",
-		"retry_priority": -9, "shared": []object{}, "hold_ms": 60000, "span_ms": 60000, "queued": false, "claim_ms": 600000,
+		"retry_priority": -9, "shared_slots": []object{}, "hold_ms": 60000, "span_ms": 60000, "queued": false, "claim_ms": 600000,
 	}
 	maps.Copy(a, more)
 	return a
@@ -171,10 +171,10 @@ func attempt(s int64, id int64, more object) object {
 	a := object{
 		"crawl_id": id, "domain": site(s), "requested": true, "reached": true, "outcome": "success", "status_code": 200,
 		"since_end_ms": 1, "duration_ms": 20, "delay_ms": 1000, "reason": "delay", "bytes": 20000, "ip": "198.18.0.1",
-		"content_type": "text/html", "robots_version": 2, "health": object{"calm": "1ms", "samples": []int{}},
+		"content_type": "text/html", "robots_version": 2, "health": object{"baseline_latency": "1ms", "samples": []int{}},
 		"page": object{
 			"visit":   object{"content": fmt.Sprintf("%032x", id)},
-			"signals": object{"title": "A page"}, "language": "en", "extractor": 2, "simhash": id, "images": true,
+			"signals": object{"title": "A page"}, "language": "en", "extractor": 2, "simhash": id, "images_recorded": true,
 		},
 	}
 	maps.Copy(a, more)
@@ -193,7 +193,7 @@ func linksOf(s, o int64) []object {
 		object{"url": pageURL(siteOther, 4), "domain": site(siteOther), "origin": origin(siteOther), "anchor": "words"},
 		object{"url": fmt.Sprintf("%s/new-%d", origin(s), o), "domain": site(s), "origin": origin(s), "patterns": []string{"/new-N"}},
 		object{
-			"url": "https://" + subdomain + "/", "domain": subdomain, "origin": "https://" + subdomain, "registered": "hosting.example",
+			"url": "https://" + subdomain + "/", "domain": subdomain, "origin": "https://" + subdomain, "registered_domain": "hosting.example",
 		},
 		object{"url": "https://bad-4.example/", "domain": "bad-4.example", "origin": "https://bad-4.example"},
 		object{"url": origin(s) + "/trap/trap/trap", "domain": site(s), "origin": origin(s), "trap": "repeated", "trap_evidence": "trap"})
@@ -202,7 +202,7 @@ func linksOf(s, o int64) []object {
 var (
 	follow = object{"depth": 2}
 	index  = object{"configs": []string{"english"}, "a": "a page", "b": "headings", "c": "what it is", "d": "common words of a page"}
-	charge = object{"patterns": []string{"/section-N/page-N", "/section-6/page-N"}, "fingerprints": "AAAA", "shared": "AAAA"}
+	charge = object{"patterns": []string{"/section-N/page-N", "/section-6/page-N"}, "fingerprints": "AAAA", "shared_text": "AAAA"}
 )
 
 // claimedSites are sites that a workflow serves for run 1, with the crawl in flight.

@@ -50,7 +50,7 @@ func wholeCases(changing changes, reading reads) {
 		c.done(c.q.FleetLimitSet(ctx, dbsqlc.FleetLimitSetParams{MaxFetches: new(int32(100)), SetBy: "test"}))
 		c.ok(c.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{ID: id, RenewalCount: 1, Demand: 10}))
 		// as if the clock had been put forward
-		c.exec("UPDATE workers SET counts_until = now() - interval '1 second', seen_at = now() - interval '1 minute' WHERE id = $1", id)
+		c.exec("UPDATE workers SET permits_held_until = now() - interval '1 second', seen_at = now() - interval '1 minute' WHERE id = $1", id)
 		c.ok(c.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{ID: id, RenewalCount: 2, PermitsHeld: 5, Demand: 10}))
 		c.ok(c.q.WorkerList(ctx, dbsqlc.WorkerListParams{Max: 100}))
 		c.ok(c.q.FleetLimit(ctx))
@@ -77,7 +77,7 @@ func wholeCases(changing changes, reading reads) {
 		c.ok(c.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: crawls}))
 		c.ok(c.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: crawls, RunID: new(runLarge), Outcome: new(dbsqlc.CrawlOutcomeSuccess)}))
 		c.ok(c.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: crawls, Before: new(ago(0)), Movable: true}))
-		c.exec(`INSERT INTO page_crawls (page_id, domain, run_id, previous_id, again, url, completed_at, outcome)
+		c.exec(`INSERT INTO page_crawls (page_id, domain, run_id, previous_id, is_revisit, url, completed_at, outcome)
 			SELECT page_id, domain, run_id, id, true, url, now(), outcome FROM page_crawls
 			WHERE id = ANY ($1::bigint[]) AND previous_id IS NOT NULL AND outcome = 'success'`, crawls)
 		old, err := c.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: crawls, Before: new(ago(0)), Movable: true})

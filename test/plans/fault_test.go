@@ -15,7 +15,7 @@ BEGIN
 		SELECT (
 			SELECT count(*) FROM page_crawls x
 			WHERE x.page_id + 0 = c.page_id AND x.run_id + 0 = c.run_id AND x.id <= c.id AND NOT x.prerequisite AND x.id >= coalesce((
-				SELECT max(y.id) FROM page_crawls y WHERE y.page_id = c.page_id AND y.run_id = c.run_id AND y.id <= c.id AND y.again
+				SELECT max(y.id) FROM page_crawls y WHERE y.page_id = c.page_id AND y.run_id = c.run_id AND y.id <= c.id AND y.is_revisit
 			), 0)
 		) FROM page_crawls c WHERE c.id = p_id
 	);

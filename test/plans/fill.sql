@@ -63,7 +63,7 @@ CROSS JOIN LATERAL (
 ANALYZE made;
 
 INSERT INTO pages (
-    id, url, domain, origin, kind, status, language, signals, patterns, content_hash, simhash, extractor, images, duplicate,
+    id, url, domain, origin, kind, status, language, signals, patterns, content_hash, simhash, extractor, images_recorded, duplicate,
     trap, history, fetched_at, failed_at, created_at
 )
 OVERRIDING SYSTEM VALUE
@@ -84,7 +84,7 @@ FROM made AS m ORDER BY m.id;
 -- Run 1 has a crawl of each page, of which a tenth has been asked for again. Run 2 has read
 -- five pages of each site; run 3 the first ten of each of its own, and has the others pending.
 INSERT INTO page_crawls (
-    id, page_id, domain, run_id, previous_id, again, url, kind, prerequisite, retry_priority, depth, scheduled_for, locked_at,
+    id, page_id, domain, run_id, previous_id, is_revisit, url, kind, prerequisite, retry_priority, depth, scheduled_for, locked_at,
     completed_at, outcome, status_code, error_message, skipped, duration_ms, bytes, content_type, ip, subnet, registered,
     robots_version, delay_ms, delay_reason, ip_delay_ms, subnet_delay_ms, registered_delay_ms, lost, created_at
 )
@@ -133,7 +133,7 @@ WHERE m.outcome = 'success' AND m.kind = 'page' AND l.id <> m.id
 ORDER BY m.id, l.id, l.kind;
 
 -- What is found: a few of the words are on every page.
-INSERT INTO page_keywords (page_id, domain, language, version, waiting, configs, title, body, anchors, outline)
+INSERT INTO page_keywords (page_id, domain, language, version, index_pending, configs, title, body, anchor_terms, outline)
 SELECT
     m.id, m.domain, 'en', 3 + m.id % 20, m.id % 20 IN (0, 4), '{english}', 'page:1', 'common:1 words:2:b of:3:c page:4:d',
     CASE WHEN m.id % 40 = 8 THEN 'called:1' END, CASE WHEN m.id % 3 = 0 THEN '{A heading}'::text [] END
@@ -151,13 +151,13 @@ ON CONFLICT DO NOTHING;
 INSERT INTO page_ranks (page_id, inlinks, score)
 SELECT m.id, m.o % 9, 0.3 + m.o % 5 / 10.0 FROM made AS m WHERE m.s BETWEEN 3 AND 1000 AND m.kind = 'page' ORDER BY m.id;
 
-INSERT INTO revisits (page_id, run_id, due_at, every)
+INSERT INTO revisits (page_id, run_id, due_at, revisit_interval)
 SELECT m.id, 1, CASE WHEN m.o % 20 = 3 THEN now() - interval '1 minute' WHEN m.o % 3 > 0 THEN now() + interval '1 day' END, interval '1 day'
 FROM made AS m WHERE m.outcome = 'success' AND m.kind IN ('page', 'image') AND m.s % 5 = 0 ORDER BY m.id;
 
 -- Every sixteenth page is an image, on the page before it and on the front page; of those that
 -- were fetched some have the same bytes.
-INSERT INTO image_contents (sha256_hash, file_size_bytes, format, width, height, phash, dhash, flat, stored_at, thumbnail_at)
+INSERT INTO image_contents (sha256_hash, file_size_bytes, format, width, height, phash, dhash, low_detail, stored_at, thumbnail_at)
 SELECT DISTINCT ON (h.hash)
     h.hash, 10000, 'png', 640, 480, hashint8extended(m.id / 64, 1), hashint8extended(m.id / 64, 2), m.id % 50 = 15, m.at, m.at
 FROM made AS m CROSS JOIN LATERAL (SELECT encode(sha256(convert_to('i' || m.id / 32, 'UTF8')), 'hex') AS hash) AS h
@@ -205,8 +205,8 @@ SELECT
 FROM sites AS x ORDER BY x.s;
 
 INSERT INTO run_domains (
-    run_id, domain, registered, seed, next_due_at, images_due_at, waits, pages_started, requests, success, failed, timeout, blocked_4xx, skipped, skips,
-    nofollow, bytes, images_found, images_started, images_stored, priority, turns, turn_started
+    run_id, domain, registered, seed, next_due_at, images_due_at, wait_reason, pages_started, requests, success, failed, timeout, blocked_4xx, skipped, skips,
+    nofollow, bytes, images_found, images_started, images_stored, priority, yield_count, requests_at_claim
 )
 SELECT
     r.id, x.domain, x.registered, x.s % 2 = 0,
@@ -219,7 +219,7 @@ SELECT
 FROM sites AS x INNER JOIN crawl_runs AS r ON r.id <> 3 OR x.s BETWEEN 3 AND 302 ORDER BY r.id, x.s;
 
 INSERT INTO registered_domains (domain, registered) SELECT x.domain, x.registered FROM sites AS x WHERE x.registered IS NOT NULL;
-INSERT INTO run_registered (run_id, registered, pages_started)
+INSERT INTO run_registered_domains (run_id, registered, pages_started)
 SELECT 3, 'registered-' || x.s || '.example', 5 FROM sites AS x WHERE x.s % 20 = 0;
 
 -- minutes of four days, and what was recorded since the last minute
@@ -230,7 +230,7 @@ CROSS JOIN crawl_runs AS r CROSS JOIN (VALUES ('success'::crawl_outcome), ('fail
 INSERT INTO run_outcomes_new (ended_at, run_id, outcome, attempts)
 SELECT date_trunc('minute', now()), 1, 'success', 1 FROM generate_series(1, 2000);
 
-INSERT INTO url_patterns (domain, pattern, seen, duplicates, copies, run_id, shared, fingerprints)
+INSERT INTO url_patterns (domain, pattern, seen, duplicates, copies, run_id, shared_text, fingerprints)
 SELECT x.domain, p.pattern, 20, 3, 1, 1, convert_to(repeat('s', 40), 'UTF8'), convert_to(repeat('f', 40), 'UTF8')
 FROM sites AS x CROSS JOIN LATERAL (
     SELECT '/section-N/page-N' AS pattern UNION ALL SELECT '/section-' || i || '/page-N' FROM generate_series(0, 6) AS i
@@ -239,7 +239,7 @@ FROM sites AS x CROSS JOIN LATERAL (
 
 INSERT INTO robots_contents (hash, content) SELECT sha256(c), c FROM generate_series(0, 49) AS i, LATERAL unnest(ARRAY[convert_to('rules ' || i, 'UTF8'), convert_to('body ' || i, 'UTF8')]) AS c ON CONFLICT DO NOTHING;
 INSERT INTO robots (
-    origin, domain, verdict, agent, rules_hash, body_hash, crawl_delay_ms, visit_times, sitemaps, status_code, failures, unreached, failing_since, read_at, version,
+    origin, domain, verdict, agent, rules_hash, body_hash, crawl_delay_ms, visit_times, sitemaps, status_code, failures, unanswered_count, failing_since, read_at, version,
     fetched_at, expires_at
 )
 SELECT
@@ -253,7 +253,7 @@ INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, body_ha
 SELECT r.origin, v, r.verdict, r.agent, r.rules_hash, r.body_hash, r.fetched_at
 FROM sites AS x INNER JOIN robots AS r ON r.domain = x.domain CROSS JOIN LATERAL generate_series(1, CASE WHEN x.s < 3 THEN 8 ELSE 2 END) AS v;
 
-INSERT INTO politeness_slots (key, free_at, holder, reason, ended_at, strict_ms, strict_until)
+INSERT INTO politeness_slots (key, free_at, holder, reason, ended_at, strictest_delay_ms, strictest_delay_until)
 SELECT
     'domain:' || x.domain, CASE WHEN x.claimed AND x.s % 1000 <> 901 THEN now() + interval '1 hour' ELSE now() - interval '1 hour' END,
     CASE WHEN x.claimed THEN 'crawl:' || 2 * pg_temp.page_id(x.s, pg_temp.asked(x.s)) END, '', NULL::timestamptz, NULL::bigint, NULL::timestamptz
@@ -262,7 +262,7 @@ UNION ALL
 SELECT 'ip:' || host('198.18.0.0'::inet + x.s / 10), now() - interval '1 hour', NULL, '', now() - interval '1 hour', 100, now()
 FROM sites AS x WHERE x.s % 10 = 0;
 INSERT INTO domain_health (domain, health)
-SELECT x.domain, jsonb_build_object('calm', '1ms', 'samples', '[]'::jsonb, 'probing', x.s % 50 = 1) FROM sites AS x;
+SELECT x.domain, jsonb_build_object('baseline_latency', '1ms', 'samples', '[]'::jsonb, 'probing', x.s % 50 = 1) FROM sites AS x;
 INSERT INTO domain_controls (domain, kind, value, reason, set_by, until, lifted_at, lifted_by, decision)
 SELECT x.domain, c.kind, c.value, '', 'test', NULL, c.lifted_at, CASE WHEN c.lifted_at IS NOT NULL THEN 'test' END, c.kind || c.n
 FROM sites AS x CROSS JOIN LATERAL (

@@ -45,7 +45,7 @@ func TestANewerSchema(t *testing.T) {
 	p := patientOf(t, dbtest.URL(t))
 	p.exec(t, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, true)")
 	requireFinding(t, p.look(t, "schema"), Note, "9000", "as new")
-	p.exec(t, "UPDATE installation SET oldest = 9000")
+	p.exec(t, "UPDATE installation SET min_schema_version = 9000")
 	requireFinding(t, p.look(t, "schema"), Fault, "9000", "Use a newer Mosey")
 }
 

@@ -174,8 +174,8 @@ type ImageDoc struct {
 	Frames       int                `json:"frames,omitempty"`
 	PHash        string             `json:"phash,omitempty"`
 	DHash        string             `json:"dhash,omitempty"`
-	Flat         bool               `json:"flat,omitempty"`
-	Undecoded    string             `json:"undecoded,omitempty"`
+	Flat         bool               `json:"low_detail,omitempty"`
+	Undecoded    string             `json:"undecoded_reason,omitempty"`
 	DiscoveredAt time.Time          `json:"discovered_at"`
 	LastSeenAt   time.Time          `json:"last_seen_at,omitzero"`
 	Success      *bool              `json:"download_success"`
