@@ -19,7 +19,7 @@ import (
 // retry policies and people know them by name.
 const (
 	// TypeSiteTrouble: the site failed and is not requested until Temporal makes the next attempt.
-	TypeSiteTrouble = "SiteTrouble"
+	TypeSiteTrouble = "SiteFailure"
 	// TypeNetworkDown: our network seems to be down; retry after the delay, here or elsewhere.
 	TypeNetworkDown = "NetworkDown"
 	// TypeStopping: the worker stops; retry elsewhere, or here after a restart.
@@ -27,7 +27,7 @@ const (
 	// TypeNoPlace: the limit of concurrent requests is reached; retry here or elsewhere.
 	TypeNoPlace = "NoPlace"
 	// TypeOwnTrouble: this process or its database failed; retry.
-	TypeOwnTrouble = "OwnTrouble"
+	TypeOwnTrouble = "InternalFailure"
 	// TypeBadInput: the input is wrong and a retry cannot help.
 	TypeBadInput = "BadInput"
 )

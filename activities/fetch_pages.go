@@ -40,7 +40,7 @@ type FetchPagesInput struct {
 	// 0 is the interval of an unknown domain (see FirstBackoff).
 	Backoff settings.Duration `json:"backoff,omitempty"`
 	// Count counts pending requests, up to pendingShown, if a request was made.
-	Count bool `json:"count,omitempty"`
+	Count bool `json:"count_pending,omitempty"`
 }
 
 // FetchPagesResult reports the requests made and the next step.
@@ -48,11 +48,11 @@ type FetchPagesResult struct {
 	NextStep
 
 	// Closed counts the closed attempts. Outcomes counts them by outcome.
-	Closed   int                   `json:"closed"`
+	Closed   int                   `json:"attempts"`
 	Outcomes map[crawl.Outcome]int `json:"outcomes,omitempty"`
 	// Asked is the last request and Shown describes its domain; empty if no request was made.
-	Asked Asked `json:"asked,omitzero"`
-	Shown Shown `json:"shown,omitzero"`
+	Asked RequestSummary `json:"last_request,omitzero"`
+	Shown DomainSummary  `json:"summary,omitzero"`
 	// Pending counts the pending requests; nil if they were not counted.
 	Pending *Pending `json:"pending,omitempty"`
 	// Runs names the runs that have work for the domain, at most runsShown.

@@ -135,7 +135,7 @@ func (b *batch) robots(ctx context.Context) (turn, error) {
 		res.Wait = workflowWait(res)
 		b.res.NextStep = in.Then(res)
 		if b.res.Asked = cmp.Or(res.Asked, b.res.Asked); b.res.Long() {
-			b.res.Asked, b.res.Shown = Asked{}, Shown{}
+			b.res.Asked, b.res.Shown = RequestSummary{}, DomainSummary{}
 		}
 		if err != nil {
 			return ends, err

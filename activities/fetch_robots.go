@@ -34,7 +34,7 @@ type FetchRobotsInput struct {
 	// URL is the target of the last redirect; empty at first.
 	URL string `json:"url,omitempty"`
 	// Hops counts the redirects so far.
-	Hops int `json:"hops,omitempty"`
+	Hops int `json:"redirects,omitempty"`
 	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
 	// Backoff is the first interval of the activity's retry policy, as in a FetchPagesInput.
@@ -52,10 +52,10 @@ type FetchRobotsResult struct {
 	Origin  string              `json:"origin,omitempty"`
 	Kind    kinds.Kind          `json:"kind,omitempty"`
 	URL     string              `json:"url,omitempty"`
-	Hops    int                 `json:"hops,omitempty"`
+	Hops    int                 `json:"redirects,omitempty"`
 	Queued  bool                `json:"queued,omitempty"`
 	// Asked is the request; empty if no request was made.
-	Asked Asked `json:"asked,omitzero"`
+	Asked RequestSummary `json:"last_request,omitzero"`
 	// Defer defers the domain for Wait, which is longer than a workflow sleeps.
 	Defer bool `json:"defer,omitempty"`
 }

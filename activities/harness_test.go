@@ -386,9 +386,9 @@ func call[Out any](
 	out, err = callWhole[Out](t, acts, method, in, with...)
 	switch res := any(&out).(type) {
 	case *activities.FetchPagesResult:
-		res.Outcomes, res.Asked, res.Shown, res.Backoff = nil, activities.Asked{}, activities.Shown{}, 0
+		res.Outcomes, res.Asked, res.Shown, res.Backoff = nil, activities.RequestSummary{}, activities.DomainSummary{}, 0
 	case *activities.FetchRobotsResult:
-		res.Asked = activities.Asked{}
+		res.Asked = activities.RequestSummary{}
 	}
 	return out, err
 }

@@ -12,11 +12,11 @@ type Kept struct {
 	Result  FetchPagesResult  `json:"result"`
 	Earlier *FetchPagesResult `json:"earlier,omitempty"`
 	Pages   int               `json:"pages"`
-	Wanting []string          `json:"wanting,omitempty"`
+	Wanting []string          `json:"runs_with_work,omitempty"`
 	// Until ends its wait, and Beat is its last heartbeat. Its batch begins no pages after Last.
 	Until time.Time `json:"until"`
-	Beat  time.Time `json:"beat"`
-	Last  time.Time `json:"last"`
+	Beat  time.Time `json:"last_heartbeat"`
+	Last  time.Time `json:"no_new_pages_after"`
 }
 
 func (t *task) kept() Kept {

@@ -11,7 +11,7 @@ import (
 type LiftControlInput struct {
 	Domain string              `json:"domain"`
 	Kinds  []crawl.ControlType `json:"kinds"`
-	By     string              `json:"by"`
+	By     string              `json:"lifted_by"`
 }
 
 // LiftControl lifts a person's decisions about a domain. Missing ones are no error.

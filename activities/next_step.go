@@ -34,7 +34,7 @@ type NextStep struct {
 	// Origin, Kind and Hops are the fields of a FetchRobotsInput, with StepRobots.
 	Origin string     `json:"origin,omitempty"`
 	Kind   kinds.Kind `json:"kind,omitempty"`
-	Hops   int        `json:"hops,omitempty"`
+	Hops   int        `json:"redirects,omitempty"`
 	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
 }

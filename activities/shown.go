@@ -18,8 +18,8 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// Asked describes a request of an activity for people.
-type Asked struct {
+// RequestSummary describes a request of an activity for people.
+type RequestSummary struct {
 	URL string `json:"url"`
 	// Kind is empty for a page.
 	Kind    kinds.Kind    `json:"kind,omitempty"`
@@ -30,7 +30,7 @@ type Asked struct {
 }
 
 // Answer describes how the request ended.
-func (a Asked) Answer() string {
+func (a RequestSummary) Answer() string {
 	if a.Status == 0 {
 		return string(a.Outcome) + ": " + a.Error
 	}
@@ -47,11 +47,11 @@ const (
 	askedErrorMax = 150
 )
 
-func askedOf(url string, kind kinds.Kind, at crawl.Attempt) Asked {
+func askedOf(url string, kind kinds.Kind, at crawl.Attempt) RequestSummary {
 	if kind == kinds.Page {
 		kind = ""
 	}
-	return Asked{
+	return RequestSummary{
 		URL: shorten(url, askedURLMax), Kind: kind, Outcome: at.Outcome, Status: at.StatusCode,
 		Error: shorten(crawl.CleanText(at.Error, askedErrorMax), askedErrorMax),
 	}
@@ -67,8 +67,8 @@ func shorten(text string, most int) string {
 	}
 }
 
-// Shown describes a domain in its workflow's summary.
-type Shown struct {
+// DomainSummary describes a domain in its workflow's summary.
+type DomainSummary struct {
 	// Delay is the wait after the domain's last request, for Reason.
 	Delay  settings.Duration `json:"delay,omitempty"`
 	Reason reasons.Reason    `json:"reason,omitempty"`
@@ -82,7 +82,7 @@ type Shown struct {
 type Pending struct {
 	Requests int64 `json:"requests"`
 	// More is set if more requests are pending.
-	More bool `json:"more,omitempty"`
+	More bool `json:"has_more,omitempty"`
 }
 
 // pendingShown caps the count for people: it reads a hundred entries of an index.
@@ -104,7 +104,7 @@ func (b *batch) show(d decide.Decision, ask request.Ask, done request.Result) {
 	at := done.Exchange.Attempt
 	b.res.Asked = askedOf(ask.URL.String(), ask.Start.Kind, at)
 	health := cmp.Or(at.Health, &done.Recorded.Facts.Domain.Health)
-	b.res.Shown = Shown{Delay: settings.Duration(at.Delay), Reason: at.Reason, Health: politeness.Describe(*health)}
+	b.res.Shown = DomainSummary{Delay: settings.Duration(at.Delay), Reason: at.Reason, Health: politeness.Describe(*health)}
 	if d.Crawl != nil && d.Crawl.Robots != nil {
 		b.res.Shown.Robots = d.Crawl.Robots.Verdict
 	}

@@ -30,7 +30,7 @@ func TestResultsTellWhatWasAsked(t *testing.T) {
 	robots, err := callWhole[activities.FetchRobotsResult](t, b.acts, b.acts.FetchRobots,
 		activities.FetchRobotsInput{Domain: b.site, Origin: originOf(t, b.page("/"))})
 	require.NoError(t, err)
-	require.Equal(t, activities.Asked{
+	require.Equal(t, activities.RequestSummary{
 		URL: b.page("/robots.txt"), Kind: kinds.Robots, Outcome: crawl.OutcomeSuccess, Status: http.StatusOK,
 	}, robots.Asked)
 	b.exec(t, "UPDATE politeness_slots SET free_at = now()")
@@ -38,7 +38,7 @@ func TestResultsTellWhatWasAsked(t *testing.T) {
 	res, err := ask()
 	require.NoError(t, err)
 	require.Nil(t, res.Pending)
-	require.Equal(t, activities.Asked{URL: b.page("/"), Outcome: crawl.OutcomeSuccess, Status: http.StatusMovedPermanently}, res.Asked)
+	require.Equal(t, activities.RequestSummary{URL: b.page("/"), Outcome: crawl.OutcomeSuccess, Status: http.StatusMovedPermanently}, res.Asked)
 	require.Equal(t, map[crawl.Outcome]int{crawl.OutcomeSuccess: 1}, res.Outcomes)
 	require.Equal(t, reasons.Delay, res.Shown.Reason)
 	require.Equal(t, crawl.RobotsRules, res.Shown.Robots)

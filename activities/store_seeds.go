@@ -39,7 +39,7 @@ type StoreSeedsResult struct {
 	// Listed counts seeds of domains that a list excludes from crawls.
 	Listed int `json:"listed,omitempty"`
 	// Refused counts seeds that are no URLs. Example is a refused seed with its error.
-	Refused int    `json:"refused,omitempty"`
+	Refused int    `json:"invalid,omitempty"`
 	Example string `json:"example,omitempty"`
 }
 

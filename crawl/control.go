@@ -150,7 +150,7 @@ type RunChange struct {
 	// Decision identifies the change, so that it is made once; empty does not.
 	Decision string `json:"-"`
 	// Was and Value hold the changed settings of a completed change, before and after.
-	Was   map[string]json.RawMessage `json:"was,omitempty"`
+	Was   map[string]json.RawMessage `json:"old_value,omitempty"`
 	Value map[string]json.RawMessage `json:"value,omitempty"`
 }
 

@@ -126,7 +126,7 @@ func (d *domain) fetchRobots(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	d.asked(res.Asked, activities.Shown{})
+	d.asked(res.Asked, activities.DomainSummary{})
 	d.state.NextStep = in.Then(res)
 	return nil
 }

@@ -19,10 +19,10 @@ type DomainState struct {
 	// Backoff is the domain's wait after its next failure; 0 means unknown.
 	Backoff settings.Duration `json:"backoff,omitempty"`
 	// Closed and Outcomes count attempts, Last is the last request. They are for people.
-	Closed   int64                   `json:"closed,omitempty"`
-	Outcomes map[crawl.Outcome]int64 `json:"outcomes,omitempty"`
-	Shown    activities.Shown        `json:"shown,omitzero"`
-	Last     activities.Asked        `json:"last,omitzero"`
+	Closed   int64                     `json:"attempts,omitempty"`
+	Outcomes map[crawl.Outcome]int64   `json:"outcomes,omitempty"`
+	Shown    activities.DomainSummary  `json:"summary,omitzero"`
+	Last     activities.RequestSummary `json:"last_request,omitzero"`
 	// Pending counts the requests that were pending at CountedAt.
 	Pending   *activities.Pending `json:"pending,omitempty"`
 	CountedAt time.Time           `json:"counted_at,omitzero"`
@@ -33,7 +33,7 @@ type DomainState struct {
 
 func (s DomainState) carried() DomainState {
 	if s.Long() {
-		s.Last, s.Shown, s.Pending, s.CountedAt = activities.Asked{}, activities.Shown{}, nil, time.Time{}
+		s.Last, s.Shown, s.Pending, s.CountedAt = activities.RequestSummary{}, activities.DomainSummary{}, nil, time.Time{}
 	}
 	return s
 }
@@ -127,11 +127,11 @@ func (d *domain) count(ctx workflow.Context, res activities.FetchPagesResult) {
 }
 
 // asked records the last request. A request for robots.txt does not change Shown.
-func (d *domain) asked(last activities.Asked, shown activities.Shown) {
+func (d *domain) asked(last activities.RequestSummary, shown activities.DomainSummary) {
 	if last.URL == "" {
 		return
 	}
-	if d.state.Last = last; shown != (activities.Shown{}) {
+	if d.state.Last = last; shown != (activities.DomainSummary{}) {
 		d.state.Shown = shown
 	}
 }

@@ -58,8 +58,8 @@ func TestDetails(t *testing.T) {
 		t.Parallel()
 		s := workflows.DomainState{
 			Closed: 4, Outcomes: map[crawl.Outcome]int64{crawl.OutcomeBlocked5xx: 1, crawl.OutcomeSuccess: 3}, Runs: []string{"a", "b"},
-			Last:    activities.Asked{URL: page + "`<b>`", Outcome: crawl.OutcomeFailed, Error: "no such `host`"},
-			Shown:   activities.Shown{Delay: minute + 123456789, Reason: reasons.Backoff, Robots: crawl.RobotsAllowAll, Health: "good"},
+			Last:    activities.RequestSummary{URL: page + "`<b>`", Outcome: crawl.OutcomeFailed, Error: "no such `host`"},
+			Shown:   activities.DomainSummary{Delay: minute + 123456789, Reason: reasons.Backoff, Robots: crawl.RobotsAllowAll, Health: "good"},
 			Pending: &activities.Pending{Requests: 100, More: true}, CountedAt: now,
 		}
 		require.Equal(t, `**example.org** is asked for what is due.
@@ -71,7 +71,7 @@ func TestDetails(t *testing.T) {
 - Attempts: 3 success, 1 blocked 5xx, since this workflow began
 - Pending: more than 100 requests at 2026-11-25 22:59:30 UTC
 - Runs: a, b`, workflows.Details(host, s, now))
-		s.Last = activities.Asked{URL: page, Outcome: crawl.OutcomeBlocked4xx, Status: 404}
+		s.Last = activities.RequestSummary{URL: page, Outcome: crawl.OutcomeBlocked4xx, Status: 404}
 		require.Contains(t, workflows.Details(host, s, now), "- Asked last: `https://example.org/a`, `404 Not Found`\n")
 	})
 }
@@ -82,9 +82,9 @@ func TestDetailsAfterRobots(t *testing.T) {
 	s := setup(t)
 	first := fetched(0, "")
 	first.Next, first.Origin = activities.StepRobots, "https://example.org"
-	first.Asked = activities.Asked{URL: page, Outcome: crawl.OutcomeSuccess, Status: 200}
-	first.Shown = activities.Shown{Delay: settings.Duration(time.Minute), Reason: reasons.Delay, Health: "good"}
-	robots := activities.Asked{URL: "https://example.org/robots.txt", Kind: kinds.Robots, Outcome: crawl.OutcomeSuccess, Status: 200}
+	first.Asked = activities.RequestSummary{URL: page, Outcome: crawl.OutcomeSuccess, Status: 200}
+	first.Shown = activities.DomainSummary{Delay: settings.Duration(time.Minute), Reason: reasons.Delay, Health: "good"}
+	robots := activities.RequestSummary{URL: "https://example.org/robots.txt", Kind: kinds.Robots, Outcome: crawl.OutcomeSuccess, Status: 200}
 	s.fetches = []answer[activities.FetchPagesResult]{says(first), says(fetched(time.Hour, reasons.Delay))}
 	s.robots = []answer[activities.FetchRobotsResult]{says(activities.FetchRobotsResult{Done: true, Asked: robots})}
 	s.after(time.Minute, func() {

@@ -57,11 +57,11 @@ func TestPayloadsStaySmall(t *testing.T) {
 		Type: crawl.ControlBudget, Value: json.RawMessage("-9223372036854775808"), Reason: control,
 		SetBy: "a workflow update", SetAt: until, Until: until,
 	}
-	asked := activities.Asked{
+	asked := activities.RequestSummary{
 		URL: strings.Repeat("a", askedMax), Kind: kinds.Sitemap, Outcome: crawl.OutcomeBlockedRobots, Status: 599,
 		Error: strings.Repeat("e", errorMax),
 	}
-	domain := activities.Shown{
+	domain := activities.DomainSummary{
 		Delay: longest, Reason: reasons.Robots, Robots: crawl.RobotsDisallowAll,
 		Health: politeness.Describe(crawl.Health{
 			Samples: []crawl.Sample{{Took: longest}}, Slowdown: longest, Penalty: longest, Graylistings: 1e9, GivenUp: 1e9, Probing: true,
@@ -155,8 +155,8 @@ func TestDomainStateSurvivesJSON(t *testing.T) {
 	state := workflows.DomainState{
 		NextStep: activities.NextStep{Next: activities.StepRobots, Wait: settings.Duration(time.Minute + time.Nanosecond), Reason: reasons.IP, URL: page, Defer: true, Origin: "https://example.org", Kind: kinds.TDM, Hops: 3, Queued: true},
 		Closed:   1 << 60, Outcomes: map[crawl.Outcome]int64{crawl.OutcomeSuccess: 1 << 59}, Runs: []string{"<small> & “web”", runName},
-		Last:    activities.Asked{URL: page, Kind: kinds.TDM, Outcome: crawl.OutcomeFailed, Status: 1, Error: "<é>"},
-		Shown:   activities.Shown{Delay: settings.Duration(time.Second), Reason: reasons.IP, Robots: crawl.RobotsRules, Health: "well"},
+		Last:    activities.RequestSummary{URL: page, Kind: kinds.TDM, Outcome: crawl.OutcomeFailed, Status: 1, Error: "<é>"},
+		Shown:   activities.DomainSummary{Delay: settings.Duration(time.Second), Reason: reasons.IP, Robots: crawl.RobotsRules, Health: "well"},
 		Pending: &activities.Pending{Requests: 100, More: true}, CountedAt: time.Date(2026, 11, 25, 1, 2, 3, 4, time.UTC),
 		Status: workflows.StatusWaiting, Backoff: settings.Duration(time.Minute),
 	}

@@ -192,7 +192,7 @@ func branches(result *commonpb.Payloads) map[string]any {
 		fields["next_in"] = "some time"
 	}
 	maps.DeleteFunc(fields, func(name string, _ any) bool {
-		return !slices.Contains([]string{"next", "kind", "hops", "defer", "done", "finished", "ended", "next_in"}, name)
+		return !slices.Contains([]string{"next", "kind", "redirects", "defer", "done", "finished", "ended", "next_in"}, name)
 	})
 	return fields
 }

@@ -22,7 +22,7 @@ type bar struct {
 	// label is its summary, and kind its activity; empty is a timer.
 	label, kind string
 	attempt     int32
-	asked       activities.Asked
+	asked       activities.RequestSummary
 	// failure is the message of the last attempt that failed
 	failure string
 }
@@ -103,7 +103,9 @@ func timeline(t *testing.T, c client.Client, id string) (bars []bar, result work
 			b.attempt, b.failure = started.GetAttempt(), started.GetLastFailure().GetMessage()
 		case *historypb.HistoryEvent_ActivityTaskCompletedEventAttributes:
 			done := a.ActivityTaskCompletedEventAttributes
-			var res struct{ Asked activities.Asked }
+			var res struct {
+				Asked activities.RequestSummary `json:"last_request"`
+			}
 			require.NoError(t, read.FromPayloads(done.GetResult(), &res))
 			bars[places[done.GetScheduledEventId()]].asked = res.Asked
 		case *historypb.HistoryEvent_WorkflowExecutionCompletedEventAttributes:
