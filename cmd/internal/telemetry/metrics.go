@@ -70,7 +70,7 @@ func NewMetrics() *Metrics {
 		"kind", "outcome")
 	m.notRequested = m.counters("mosey_not_requested_total",
 		"Pages that were closed without a request: skipped, for a reason, or forbidden (blocked_robots).", "reason")
-	m.unread = m.counters("mosey_unread_total",
+	m.unread = m.counters("mosey_unusable_responses_total",
 		"Of the requests with outcome success, those whose answer gave neither text nor links "+
 			"nor an image, by kind of page and reason.",
 		"kind", "reason")
@@ -89,8 +89,8 @@ func NewMetrics() *Metrics {
 		m.violations.WithLabelValues(key)
 	}
 	const late = "How late a domain was asked after it could have been, from the stored rows."
-	m.overshoot = declare(m, "mosey_gap_overshoot_seconds", "histogram", late, nil, &lateness{
-		desc: prometheus.NewDesc("mosey_gap_overshoot_seconds", late, nil, nil),
+	m.overshoot = declare(m, "mosey_request_lateness_seconds", "histogram", late, nil, &lateness{
+		desc: prometheus.NewDesc("mosey_request_lateness_seconds", late, nil, nil),
 		upTo: make([]uint64, len(LateBounds)),
 	})
 
@@ -115,12 +115,12 @@ func NewMetrics() *Metrics {
 	m.waited = make(map[reasons.Reason]bool)
 	m.serving = m.gauges("mosey_domains_served",
 		"Domains that a workflow serves, by what they wait for: in flight while asked, none while they may be asked.", "reason")
-	m.domains = m.gauges("mosey_domains", "Domains by status; while there are more than 50,000, mosey_domains_known alone is set.", "status")
-	m.known = m.gauge("mosey_domains_known", "About how many domains there are, by the planner's statistics.")
+	m.domains = m.gauges("mosey_domains", "Domains by status; while there are more than 50,000, mosey_domains_estimate alone is set.", "status")
+	m.known = m.gauge("mosey_domains_estimate", "About how many domains there are, by the planner's statistics.")
 	m.pending = m.gauge("mosey_frontier_pending", "Crawls that are not closed, of all runs; an estimate above 50,000.")
 	m.due = m.gauge("mosey_frontier_due_domains", "Domains that are due and that nobody serves, up to 50,000 a run.")
 	m.oldest = m.gauge("mosey_frontier_oldest_due_seconds", "For how long the oldest of what is due has been.")
-	m.keywords = m.gauge("mosey_keywords_waiting", "Pages that are fetched and not found by a search yet, up to 20,000.")
+	m.keywords = m.gauge("mosey_pages_awaiting_index", "Pages that are fetched and not found by a search yet, up to 20,000.")
 	m.sampledAt = m.gauge("mosey_sample_timestamp_seconds", "When the database was looked at last for what is sampled.")
 	m.failures = m.counter("mosey_sample_failures_total", "Looks at the database that failed.")
 	return m

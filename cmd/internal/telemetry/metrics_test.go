@@ -109,8 +109,8 @@ func TestMetrics(t *testing.T) {
 		"mosey_requests_total": `mosey_requests_total{kind="feed",outcome="success"} 1` + "\n" +
 			`mosey_requests_total{kind="image",outcome="blocked_4xx"} 1` + "\n" +
 			`mosey_requests_total{kind="image",outcome="success"} 1` + "\n" + `mosey_requests_total{kind="page",outcome="success"} 1`,
-		"mosey_not_requested_total": `mosey_not_requested_total{reason="blocked_robots"} 1` + "\n" + `mosey_not_requested_total{reason="fresh"} 1`,
-		"mosey_unread_total":        `mosey_unread_total{kind="feed",reason="malformed"} 1` + "\n" + `mosey_unread_total{kind="image",reason="svg"} 1`,
+		"mosey_not_requested_total":      `mosey_not_requested_total{reason="blocked_robots"} 1` + "\n" + `mosey_not_requested_total{reason="fresh"} 1`,
+		"mosey_unusable_responses_total": `mosey_unusable_responses_total{kind="feed",reason="malformed"} 1` + "\n" + `mosey_unusable_responses_total{kind="image",reason="svg"} 1`,
 		"mosey_gap_violations_total": `mosey_gap_violations_total{key="address"} 0` + "\n" + `mosey_gap_violations_total{key="domain"} 2` + "\n" +
 			`mosey_gap_violations_total{key="registered"} 0` + "\n" + `mosey_gap_violations_total{key="subnet"} 0`,
 		"mosey_gaps_total": `mosey_gaps_total{key="address"} 8` + "\n" + `mosey_gaps_total{key="domain"} 12` + "\n" +
@@ -132,7 +132,7 @@ func TestMetrics(t *testing.T) {
 	families, err := m.registry.Gather()
 	require.NoError(t, err)
 	for _, f := range families {
-		if f.GetName() != "mosey_gap_overshoot_seconds" {
+		if f.GetName() != "mosey_request_lateness_seconds" {
 			continue
 		}
 		h := f.GetMetric()[0].GetHistogram()
