@@ -132,7 +132,7 @@ func TestImages(t *testing.T) {
 		lines := strings.Split(i.Print("images", "duplicates"), "\n")
 		require.Equal(t, "2 URLs: the same bytes, "+shaOf(i.harbour), lines[0])
 		require.ElementsMatch(t, append(twice, ""), lines[1:])
-		lines = strings.Split(i.Print("images", "duplicates", "--alike"), "\n")
+		lines = strings.Split(i.Print("images", "duplicates", "--similar"), "\n")
 		require.Equal(t, "3 URLs: 2 files that look the same, "+i.docs("images")["/large.png"].PHash, lines[0])
 		require.ElementsMatch(t, append(twice, "  "+i.url("/large.png"), ""), lines[1:])
 		var same report.ImageCopies

@@ -326,9 +326,9 @@ func pictureIn(ctx context.Context, name string) (content crawl.ImageContent, er
 }
 
 type imagesDuplicatesCmd struct {
-	Alike bool `help:"Pictures that look the same and have not the same bytes, as in other sizes."`
-	Limit int  `default:"100" help:"How many." placeholder:"N"`
-	JSON  bool `name:"json" help:"Print one JSON object a picture."`
+	Similar bool `help:"Pictures that look the same and have not the same bytes, as in other sizes."`
+	Limit   int  `default:"100" help:"How many." placeholder:"N"`
+	JSON    bool `name:"json" help:"Print one JSON object a picture."`
 }
 
 func (c *imagesDuplicatesCmd) Run(ctx context.Context, e *command.Env) error {
@@ -336,7 +336,7 @@ func (c *imagesDuplicatesCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
-		copies, err := store.ImageCopies(ctx, c.Alike, c.Limit)
+		copies, err := store.ImageCopies(ctx, c.Similar, c.Limit)
 		if err != nil {
 			return err
 		}
@@ -348,7 +348,7 @@ func (c *imagesDuplicatesCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		for _, i := range copies {
 			what := "the same bytes, " + i.SHA256
-			if c.Alike {
+			if c.Similar {
 				what = fmt.Sprintf("%s that look the same, %s", explain.Count(i.Contents, "file"), i.PHash)
 			}
 			fmt.Fprintf(e.Stdout, "%s: %s\n", explain.Count(i.Images, "URL"), what)
