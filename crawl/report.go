@@ -22,13 +22,13 @@ type Run struct {
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// OpensAt is the opening of its closed window, and LookedAt the last pass of its dispatcher.
 	OpensAt  time.Time `json:"opens_at,omitzero"`
-	LookedAt time.Time `json:"looked_at,omitzero"`
+	LookedAt time.Time `json:"last_poll_at,omitzero"`
 	// Crowded is set if more domains are due than may be active.
 	Crowded bool `json:"-"`
 	// PagesStarted counts page requests begun, while MaxPages limits them.
 	PagesStarted int64 `json:"-"`
 	// Spent is the budget, other than of pages, that forbids all further requests of the run.
-	Spent Budget `json:"spent,omitempty"`
+	Spent Budget `json:"spent_budget,omitempty"`
 	// Widening is set if the links of its crawled pages must be checked again.
 	Widening bool `json:"-"`
 }

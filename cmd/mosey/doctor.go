@@ -106,7 +106,7 @@ func (d *doctorCmd) list(e *command.Env, checks []doctor.Check) error {
 		type listed struct {
 			Name    string      `json:"name"`
 			Part    doctor.Part `json:"part"`
-			About   string      `json:"about"`
+			About   string      `json:"description"`
 			Repairs bool        `json:"repairs"`
 		}
 		all := make([]listed, len(checks))

@@ -210,7 +210,7 @@ func TestMove(t *testing.T) {
 		manifest := dir + "/crawls.json"
 		wait.Until(t, func() bool {
 			data, err := os.ReadFile(manifest)
-			return err == nil && strings.Contains(string(data), `"whole": true`)
+			return err == nil && strings.Contains(string(data), `"complete": true`)
 		}, patience, 10*time.Millisecond)
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()

@@ -142,7 +142,7 @@ func TestServe(t *testing.T) {
 		"/api/overview":                           `"run": "small-web"`,
 		"/api/runs/small-web":                     `"settings": {`,
 		"/api/domains?sort=name":                  `"domain": "a.example"`,
-		"/api/domains/a.example":                  `"about": "a.example"`,
+		"/api/domains/a.example":                  `"subject": "a.example"`,
 		"/api/url?u=" + url.QueryEscape(aPage):    `"title": "A title"`,
 		"/api/search?q=nowhere":                   `"sentence": "Nothing is found for nowhere."`,
 		"/api/live":                               `"text": "success 200"`,

@@ -135,14 +135,14 @@ func TestOverviewTellsLateness(t *testing.T) {
 	}
 	var o struct {
 		Gaps struct {
-			Late settings.Duration `json:"late_average"`
+			Late settings.Duration `json:"average_lateness"`
 		} `json:"gaps"`
 	}
 	s := serveRows(t, r.commandHarness)
 	_, body := s.get("/api/overview")
 	require.NoError(t, json.Unmarshal([]byte(body), &o), body)
 	require.Equal(t, time.Second, time.Duration(o.Gaps.Late))
-	require.Contains(t, s.page("/"), `Average lateness <span data-live="gaps.late_average">1s</span>`)
+	require.Contains(t, s.page("/"), `Average lateness <span data-live="gaps.average_lateness">1s</span>`)
 }
 
 // The answers for robots.txt and a guessed sitemap say nothing about the pages of a site.

@@ -26,7 +26,7 @@ type Violation struct {
 	Kind string    `json:"kind"`
 	Key  string    `json:"key"`
 	At   time.Time `json:"at"`
-	What string    `json:"what"`
+	What string    `json:"description"`
 }
 
 // Audit is the result of an audit of the rows.

@@ -61,8 +61,8 @@ type Ranks struct {
 	Changed int64 `json:"changed"`
 	Rounds  int   `json:"rounds"` // of the iteration
 	// Moved counts pending crawls with a new priority, Called the pages with new names.
-	Moved  int64 `json:"moved"`
-	Called int64 `json:"called"`
+	Moved  int64 `json:"reprioritized_crawls"`
+	Called int64 `json:"pages_with_new_anchors"`
 }
 
 // SearchHit is a found page.

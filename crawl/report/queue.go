@@ -38,7 +38,7 @@ type QueuedDomain struct {
 	NextDue time.Time `json:"next_due,omitzero"`
 	// Waits is the reason for not requesting the domain now; empty if it may be requested. Until ends
 	// the wait; zero if something must change first.
-	Waits reasons.Reason `json:"waits,omitempty"`
+	Waits reasons.Reason `json:"wait_reason,omitempty"`
 	Until time.Time      `json:"until,omitzero"`
 }
 
@@ -67,7 +67,7 @@ type Run struct {
 type BudgetUse struct {
 	Setting string `json:"setting"`
 	Used    int64  `json:"used"`
-	Most    int64  `json:"most"`
+	Most    int64  `json:"limit"`
 }
 
 // BudgetUses lists the budgets of the whole run that its settings set.

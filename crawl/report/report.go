@@ -153,8 +153,8 @@ const NotDueBound = 10_000
 // Detail lists the obstacles of a run. Each list is bounded, and its total is not.
 type Detail struct {
 	// Troubled cannot be requested now.
-	Troubled      []Troubled `json:"troubled,omitempty"`
-	TroubledTotal int        `json:"troubled_total,omitempty"`
+	Troubled      []Troubled `json:"obstacles,omitempty"`
+	TroubledTotal int        `json:"obstacles_total,omitempty"`
 	// Forbidden lists domains that a person has closed to requests.
 	Forbidden      []Forbidden `json:"forbidden,omitempty"`
 	ForbiddenTotal int         `json:"forbidden_total,omitempty"`
@@ -326,8 +326,8 @@ type Crawl struct {
 	Outcome     crawl.Outcome     `json:"outcome,omitempty"`
 	StatusCode  int               `json:"status_code,omitempty"`
 	Error       string            `json:"error,omitempty"`
-	Skipped     reasons.Reason    `json:"skipped,omitempty"`
-	Unchanged   string            `json:"unchanged,omitempty"`
+	Skipped     reasons.Reason    `json:"skip_reason,omitempty"`
+	Unchanged   string            `json:"unchanged_reason,omitempty"`
 	Depth       int               `json:"depth"`
 	Bytes       int64             `json:"bytes,omitempty"`
 	Truncated   bool              `json:"truncated,omitempty"`
@@ -350,8 +350,8 @@ type Crawl struct {
 // Forgotten is a request to erase the contents of a domain's pages, or its completion.
 type Forgotten struct {
 	Domain  string    `json:"domain"`
-	AskedAt time.Time `json:"asked_at"`
-	By      string    `json:"asked_by"`
+	AskedAt time.Time `json:"requested_at"`
+	By      string    `json:"requested_by"`
 	Reason  string    `json:"reason"`
 	// DoneAt is the time of complete erasure; zero if some contents may be left.
 	DoneAt time.Time `json:"done_at,omitzero"`

@@ -66,8 +66,8 @@ func TestProgressJSON(t *testing.T) {
 		"domains": 8, "seed_domains": 9, "workers": 0, "active_domains": 10, "pending": 11, "keywords_waiting": 17, "in_flight": 12, "deferred": 13, "due_domains": 15,
 		"not_due": [{"reason": "paused", "domains": 16, "domain": "c.example", "until": "2026-11-21T07:28:00Z"}],
 		"waiting": [{"domain": "a.example", "reason": "crawl-delay", "until": "2026-11-21T07:28:00Z"}],
-		"troubled": [{"name": "b.example", "domain": "b.example", "state": "deferred", "reason": "503", "until": "2026-11-21T07:28:00Z"}],
-		"troubled_total": 1
+		"obstacles": [{"name": "b.example", "domain": "b.example", "state": "deferred", "reason": "503", "until": "2026-11-21T07:28:00Z"}],
+		"obstacles_total": 1
 	}`, string(data))
 }
 

@@ -25,7 +25,7 @@ type Watch struct {
 	OldestDue settings.Duration `json:"oldest_due"`
 	// Domains counts domains by status; nil if they are too many. DomainsAbout estimates them.
 	Domains      map[crawl.DomainStatus]int64 `json:"domains,omitempty"`
-	DomainsAbout int64                        `json:"domains_about"`
+	DomainsAbout int64                        `json:"domains_estimate"`
 	// KeywordsWaiting counts pages that no search finds yet, up to KeywordsBound.
 	KeywordsWaiting int `json:"keywords_waiting"`
 }
@@ -99,14 +99,14 @@ type Worker struct {
 	Lost bool `json:"lost,omitempty"`
 	// InFlight counts its requests in flight when last seen, and Wanted its requests without a limit.
 	InFlight int `json:"in_flight"`
-	Wanted   int `json:"wanted"`
+	Wanted   int `json:"demand"`
 	// MaxFetches is its own setting, and Share its part of the limit of all workers.
 	MaxFetches int `json:"max_fetches"`
 	Share      int `json:"share"`
 	// Held counts against the limit if Counts is set. Leased reports whether it may begin requests.
-	Held   int  `json:"held"`
+	Held   int  `json:"permits_held"`
 	Leased bool `json:"leased"`
-	Counts bool `json:"counts"`
+	Counts bool `json:"counts_against_limit"`
 }
 
 // FleetUse is the limit on the requests in flight of all workers, and its use.

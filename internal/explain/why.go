@@ -33,9 +33,9 @@ type Store interface {
 
 // Why is the explanation: one sentence a line, the answer first.
 type Why struct {
-	About   string   `json:"about"`
+	About   string   `json:"subject"`
 	Answer  string   `json:"answer"`
-	Because []string `json:"because"`
+	Because []string `json:"reasons"`
 	// Domain and Page are the explained rows, or nil if they are not stored.
 	Domain *report.Domain `json:"-"`
 	Page   *report.Page   `json:"-"`

@@ -166,7 +166,7 @@ func TestDirectory(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "links.json"), []byte("{"), 0o600))
 		refused(links(s), "links.json cannot be read")
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "links.json"),
-			[]byte(`{"kind":"links","format":"jsonl","asked":{"--since":"30d"},"columns":["id int64"]}`), 0o600))
+			[]byte(`{"kind":"links","format":"jsonl","arguments":{"--since":"30d"},"columns":["id int64"]}`), 0o600))
 		refused(links(s), "of another version of Mosey")
 	})
 

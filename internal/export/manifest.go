@@ -21,11 +21,11 @@ import (
 type manifest struct {
 	Kind    Table               `json:"kind"`
 	Format  Format              `json:"format"`
-	Asked   map[string]string   `json:"asked"`
+	Asked   map[string]string   `json:"arguments"`
 	Filter  report.ExportFilter `json:"filter"`
 	Columns []string            `json:"columns"`
 	Files   []file              `json:"files"`
-	Whole   bool                `json:"whole"` // nothing is missing
+	Whole   bool                `json:"complete"` // nothing is missing
 }
 
 type file struct {

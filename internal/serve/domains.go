@@ -101,7 +101,7 @@ type DomainsView struct {
 	CountedAt time.Time              `json:"counted_at,omitzero"`
 	// Counts counts domains by status. It is nil if they are too many: then About is an estimate.
 	Counts map[crawl.DomainStatus]int64 `json:"counts,omitempty"`
-	About  int64                        `json:"about"`
+	About  int64                        `json:"domains_estimate"`
 
 	Query report.DomainQuery `json:"-"`
 	// Asked is the query of this list.

@@ -26,7 +26,7 @@ type Overview struct {
 	CountedAt time.Time `json:"counted_at,omitzero"`
 	Counting  bool      `json:"counting,omitempty"`
 	Gaps      Gaps      `json:"gaps"`
-	Over      Over      `json:"over"`
+	Over      Over      `json:"outcomes"`
 	// Outages are outages of our own network.
 	Outages []crawl.Outage `json:"outages,omitempty"`
 }
@@ -36,8 +36,8 @@ type Gaps struct {
 	Ended      int64 `json:"ended"`
 	Violations int64 `json:"violations"`
 	// Late is the average lateness of the requests that ended them, and Latest the maximum.
-	Late   settings.Duration `json:"late_average"`
-	Latest settings.Duration `json:"late_most"`
+	Late   settings.Duration `json:"average_lateness"`
+	Latest settings.Duration `json:"max_lateness"`
 }
 
 const gapsSpan = time.Minute
@@ -123,8 +123,8 @@ type RunView struct {
 	report.Run
 
 	CountedAt time.Time `json:"counted_at,omitzero"`
-	Moves     []string  `json:"moves"` // its activity and its waits
-	Over      Over      `json:"over"`
+	Moves     []string  `json:"status_lines"` // its activity and its waits
+	Over      Over      `json:"outcomes"`
 	Ends      string    `json:"-"` // the estimated end of all pending pages, if it is known
 	// Set lists its settings, first those that differ from the defaults.
 	Set []RunSetting `json:"-"`

@@ -51,7 +51,7 @@ type Manifest struct {
 	// Began is the backup's start. Taken, no later than its state, decides how long a restore
 	// closes slots.
 	Began time.Time `json:"began"`
-	Taken time.Time `json:"taken"`
+	Taken time.Time `json:"state_at"`
 	// Mosey and Schema are the versions of the writer. Postgres is the major version, and Platform
 	// the system and architecture, that can read the database's files.
 	Mosey    string `json:"mosey"`
@@ -69,7 +69,7 @@ type Manifest struct {
 	Temporal []Part `json:"temporal,omitempty"`
 	Password []Part `json:"password"`
 	// Unpacked is the size of the database's files, in bytes.
-	Unpacked int64 `json:"unpacked"`
+	Unpacked int64 `json:"unpacked_bytes"`
 	// Images counts the images stored beside it; nil if they were left out.
 	Images *command.CopiedImages `json:"images,omitempty"`
 	// Verified is the time of its trial restore, or zero.

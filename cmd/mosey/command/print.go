@@ -96,7 +96,7 @@ type Answer struct {
 // Change is a change made by a command.
 type Change struct {
 	// Did is the action, such as paused, lifted or set.
-	Did string `json:"did"`
+	Did string `json:"action"`
 	// Domain, Run, List, Schedule or Version is the changed object.
 	Domain   string `json:"domain,omitempty"`
 	Run      string `json:"run,omitempty"`
@@ -104,12 +104,12 @@ type Change struct {
 	Schedule string `json:"schedule,omitempty"`
 	Version  string `json:"version,omitempty"`
 	// Still is a remaining reason against requests to the domain.
-	Still reasons.Reason `json:"still,omitempty"`
+	Still reasons.Reason `json:"remaining_reason,omitempty"`
 	// Until is the end of the change, and Count the number of changed objects.
 	Until time.Time `json:"until,omitzero"`
 	Count *int64    `json:"count,omitempty"`
 	// Says is the sentence. People see its commands on lines of their own.
-	Says string `json:"says"`
+	Says string `json:"message"`
 }
 
 // Tell prints a change.

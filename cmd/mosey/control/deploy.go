@@ -259,7 +259,7 @@ type replayed struct {
 	Type     string `json:"type"`
 	Events   int    `json:"events"`
 	// Disagrees describes the first difference from the history.
-	Disagrees string `json:"disagrees,omitempty"`
+	Disagrees string `json:"difference,omitempty"`
 }
 
 // Run replays, and fails if a history disagrees with this program.

@@ -40,7 +40,7 @@ type InitDoc struct {
 // FileDoc is a file and its fate: written, unchanged, renewed (only its time differs) or replaced.
 type FileDoc struct {
 	File string `json:"file"`
-	Did  string `json:"did"`
+	Did  string `json:"action"`
 }
 
 const (

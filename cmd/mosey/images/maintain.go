@@ -39,7 +39,7 @@ type Maintained struct {
 	// Lost counts missing images.
 	Lost int64 `json:"lost"`
 	// Others counts foreign objects, which are left alone.
-	Others int  `json:"others,omitempty"`
+	Others int  `json:"foreign_objects,omitempty"`
 	DryRun bool `json:"dry_run,omitempty"`
 }
 

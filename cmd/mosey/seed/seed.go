@@ -50,8 +50,8 @@ type seeded struct {
 	seeds.Stored
 
 	// Bad counts invalid entries.
-	Bad  int64             `json:"bad,omitempty"`
-	Took settings.Duration `json:"took"`
+	Bad  int64             `json:"invalid,omitempty"`
+	Took settings.Duration `json:"duration"`
 }
 
 // Run stores the seeds. Stored seeds stay, however it ends.

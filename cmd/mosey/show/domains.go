@@ -210,7 +210,7 @@ const rankTop = 100_000
 type ranked struct {
 	report.Ranks
 
-	Took settings.Duration    `json:"took"`
+	Took settings.Duration    `json:"duration"`
 	Top  []crawl.RankedDomain `json:"top"`
 }
 

@@ -181,7 +181,7 @@ type Info struct {
 	Transient bool `json:"transient,omitempty"`
 	// Doing names the holder's work before it is Ready, such as "creates the database". A waiting
 	// process prints it at once. Empty means no slow work.
-	Doing string `json:"doing,omitempty"`
+	Doing string `json:"activity,omitempty"`
 	// DatabaseURL connects to the Postgres. It names the file that holds the password.
 	DatabaseURL string `json:"database_url,omitempty"`
 	// TemporalAddress is the host:port of Temporal's gRPC frontend.
