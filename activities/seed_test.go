@@ -61,7 +61,7 @@ func TestStoreSeeds(t *testing.T) {
 		_, err := store(t, b, activities.StoreSeedsInput{
 			Run: "new", URLs: []string{"https://example.org/"}, Settings: settings.Settings{Window: new("Mon 22:00-06:00 Berlin")},
 		})
-		requireBadInput(t, err, `window "Mon 22:00-06:00 Berlin": time zone "Berlin" is not known: want an IANA name`)
+		requireBadInput(t, err, `window "Mon 22:00-06:00 Berlin": time zone "Berlin" is unknown: want an IANA name`)
 		_, err = b.store.Run(t.Context(), "new")
 		require.ErrorIs(t, err, crawl.ErrNotFound)
 		require.Zero(t, b.count(t, "SELECT count(*) FROM pages"))

@@ -142,7 +142,7 @@ func TestCrawlWorkflow(t *testing.T) {
 		var refused []*outcome
 		var wanted []string
 		for text, want := range map[string]string{
-			`{"settings":{"speed":3}}`:         `there is no setting "speed"`,
+			`{"settings":{"speed":3}}`:         `unknown setting "speed"`,
 			`{"settings":{"max_attempts":99}}`: "max_attempts 99: want 1 to 20",
 			`{"delay":"5s"}`:                   "delay",
 			`{}`:                               "settings",

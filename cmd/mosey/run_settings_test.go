@@ -67,14 +67,14 @@ func TestRunSettings(t *testing.T) {
 	t.Run("AreRefusedAsTheyWereGiven", func(t *testing.T) {
 		t.Parallel()
 		for want, args := range map[string][]string{
-			"--max-redirects is no flag: want --set max_redirects=5": {"--max-redirects", "5"},
-			"--set delay=5s: --delay is given too":                   {"--set", "delay=5s", "--delay", "6s"},
-			`max_attempts "many": want a number`:                     {"--set", "max_attempts=many"},
-			`setting "delay": want name=value`:                       {"--set", "delay"},
-			"setting delay is given twice":                           {"--set", "delay=1s", "--set", "delay=1s"},
-			`there is no setting "speed"`:                            {"--set", "speed=5"},
-			`sitemaps "true": want on or off`:                        {"--set", "sitemaps=true"},
-			`--max-depth: "deep": want a number`:                     {"--max-depth", "deep"},
+			"--max-redirects is not a flag: use --set max_redirects=5": {"--max-redirects", "5"},
+			"--set delay=5s: --delay is given too":                     {"--set", "delay=5s", "--delay", "6s"},
+			`max_attempts "many": want a number`:                       {"--set", "max_attempts=many"},
+			`setting "delay": want name=value`:                         {"--set", "delay"},
+			"setting delay is given twice":                             {"--set", "delay=1s", "--set", "delay=1s"},
+			`unknown setting "speed"`:                                  {"--set", "speed=5"},
+			`sitemaps "true": want on or off`:                          {"--set", "sitemaps=true"},
+			`--max-depth: "deep": want a number`:                       {"--max-depth", "deep"},
 		} {
 			_, err := runSettingsOf(t, nil, "", args...)
 			require.ErrorContains(t, err, want)

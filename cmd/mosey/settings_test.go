@@ -58,14 +58,14 @@ func TestSettings(t *testing.T) {
 		h, _ := newHarnessWithDatabase(t)
 		h.settings = []string{h.WriteFile("own.yaml", "delay: 20s\nmax-pages: 7\n")}
 		h.Setenv("MOSEY_WINDOW", "Mon-Fri 22:00-06:00 UTC")
-		h.Refuse([]string{"set", aDomain}, "want --delay, --max-pages, --window or --reset-traps")
+		h.Refuse([]string{"set", aDomain}, "give --delay, --max-pages, --window or --reset-traps")
 	})
 
 	t.Run("ThatAreBadAreRefusedByTheirPlace", func(t *testing.T) {
 		t.Parallel()
 		for variable, c := range map[string]struct{ value, want string }{
 			"MOSEY_DELAY":         {"10", `--delay: MOSEY_DELAY: "10": want a number and a unit`},
-			"MOSEY_TIMEOUT":       {"1", `--timeout: MOSEY_TIMEOUT: "1" is no duration`},
+			"MOSEY_TIMEOUT":       {"1", `--timeout: MOSEY_TIMEOUT: "1" is not a duration`},
 			"MOSEY_MAX_PAGES":     {"many", `--max-pages: MOSEY_MAX_PAGES: `},
 			"MOSEY_ALLOW_NETWORK": {"10.0.0", "--allow-network: MOSEY_ALLOW_NETWORK: "},
 			"MOSEY_JSON":          {"perhaps", `--json: MOSEY_JSON: "perhaps": want on or off`},
@@ -81,11 +81,11 @@ func TestSettings(t *testing.T) {
 		t.Parallel()
 		for text, want := range map[string][]string{
 			"delay: 10\n":            {"--delay: settings file NAME: ", `"10": want a number and a unit`},
-			"crawl: {timeout: 1}\n":  {"--timeout: settings file NAME: ", `"1" is no duration`},
+			"crawl: {timeout: 1}\n":  {"--timeout: settings file NAME: ", `"1" is not a duration`},
 			"max-pages: many\n":      {"--max-pages: settings file NAME: ", `"many"`},
-			"dleay: 10s\n":           {"settings file NAME: ", `there is no setting "dleay"`},
-			"crawl: {dleay: 10s}\n":  {"settings file NAME: ", `crawl has no setting "dleay"; mosey crawl --help lists`},
-			"spider: {delay: 10s}\n": {"settings file NAME: ", `there is no setting "spider"`},
+			"dleay: 10s\n":           {"settings file NAME: ", `unknown setting "dleay"`},
+			"crawl: {dleay: 10s}\n":  {"settings file NAME: ", `crawl has no setting "dleay": mosey crawl --help lists`},
+			"spider: {delay: 10s}\n": {"settings file NAME: ", `unknown setting "spider"`},
 			"contact: [a\n":          {"NAME: ", "settings file: ", "line 1"},
 			"- contact\n":            {"NAME: ", "settings file: ", "line 1"},
 		} {
@@ -143,7 +143,7 @@ func TestDatabase(t *testing.T) {
 		h.Setenv("DATABASE_URL", "postgres://mosey:secret@127.0.0.1:1/mosey")
 		h.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
 		for _, args := range [][]string{{"status"}, {"migrate"}, {"why", aDomain}, {"up"}, {"crawl", aPage}} {
-			h.Fail(args, "reach the database: ", "127.0.0.1:1", "refused", "does DATABASE_URL name a Postgres that runs?")
+			h.Fail(args, "reach the database: ", "127.0.0.1:1", "refused", "check that Postgres runs at DATABASE_URL")
 			r := h.Execute(args...)
 			require.Equal(t, 1, strings.Count(r.Stderr, "\n"), r.Stderr)
 			require.NotContains(t, r.Stderr, "secret")

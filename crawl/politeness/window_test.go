@@ -59,7 +59,7 @@ func TestParseWindows(t *testing.T) {
 	})
 
 	for text, why := range map[string]string{
-		"":                                    "want days, times and perhaps a time zone",
+		"":                                    "want days, times and optionally a time zone",
 		"22:00-06:00":                         "every day is Mon-Sun",
 		"Mon":                                 "want days, times",
 		"Mon 22:00-06:00 Europe/Berlin now":   "want days, times",
@@ -80,7 +80,7 @@ func TestParseWindows(t *testing.T) {
 		"Mon 022:00-06:00":                    `times "022:00-06:00"`,
 		"Mon -1:00-06:00":                     `times "-1:00-06:00"`,
 		"Mon 06:00-06:00":                     "a whole day is 00:00-24:00",
-		"Mon 22:00-06:00 Berlin":              `time zone "Berlin" is not known: want an IANA name`,
+		"Mon 22:00-06:00 Berlin":              `time zone "Berlin" is unknown: want an IANA name`,
 		"Mon 22:00-06:00 Local":               `time zone "Local"`,
 		"Mon 22:00-06:00 ../../etc/localtime": "time zone",
 		"Mon 1:00-2:00, Tue 1:00-2:00 Asia/Tokyo":              "name it in each",
@@ -107,7 +107,7 @@ func TestValidateSettings(t *testing.T) {
 	t.Run("NamesEachFaultOnce", func(t *testing.T) {
 		t.Parallel()
 		for window, why := range map[string]string{
-			"Mon 22:00-06:00 Berlin": `window "Mon 22:00-06:00 Berlin": time zone "Berlin" is not known: want an IANA name`,
+			"Mon 22:00-06:00 Berlin": `window "Mon 22:00-06:00 Berlin": time zone "Berlin" is unknown: want an IANA name`,
 			"at night":               `window "at night": days "at"`,
 		} {
 			err := politeness.ValidateSettings(settings.Settings{MaxAttempts: new(0), Window: &window})

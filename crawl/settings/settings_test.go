@@ -223,7 +223,7 @@ func TestSettingsJSON(t *testing.T) {
 		require.Error(t, json.Unmarshal([]byte(`{"pages_per_activity":1.5}`), new(settings.Settings)))
 		var s settings.Settings
 		require.NoError(t, json.Unmarshal([]byte(`{"pages_per_activity":"auto","dely":"1s"}`), &s))
-		require.ErrorContains(t, s.Validate(), `there is no setting "dely"`)
+		require.ErrorContains(t, s.Validate(), `unknown setting "dely"`)
 		data, err := json.Marshal(settings.Settings{PagesPerActivity: new(settings.PagesPerActivityAuto)})
 		require.NoError(t, err)
 		require.JSONEq(t, `{"pages_per_activity":0}`, string(data), "workers of the last version read a number")

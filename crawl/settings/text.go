@@ -38,7 +38,7 @@ func Parse(pairs []string) (Settings, error) {
 }
 
 func noSetting(name string) error {
-	return fmt.Errorf("%w: there is no setting %q: mosey set --help and docs/settings.md list all", ErrInvalid, name)
+	return fmt.Errorf("%w: unknown setting %q: mosey set --help and docs/settings.md list all", ErrInvalid, name)
 }
 
 const none = "none"
@@ -194,7 +194,7 @@ func (d Setting) wantsJSON() string {
 	case kind == reflect.String:
 		return "text"
 	case kind == reflect.Slice:
-		return "a list of texts"
+		return "a list of strings"
 	}
 	return "a number"
 }

@@ -29,7 +29,7 @@ func TestParse(t *testing.T) {
 
 	for pair, want := range map[string]string{
 		"delay":           `setting "delay": want name=value, such as delay=5s`,
-		"speed=5":         `there is no setting "speed"`,
+		"speed=5":         `unknown setting "speed"`,
 		"delay=5":         `delay "5": want a number and a unit`,
 		"max_pages=many":  `max_pages "many": want a number`,
 		"max_pages=1,2":   `max_pages "1,2": want a number`,

@@ -98,7 +98,7 @@ func parseWindow(text string) (Window, error) {
 		days, rest = days+rest[0], rest[1:]
 	}
 	if len(rest) < 1 || len(rest) > 2 {
-		return refuse("want days, times and perhaps a time zone, such as Mon-Fri 22:00-06:00 Europe/Berlin; every day is Mon-Sun")
+		return refuse("want days, times and optionally a time zone, such as Mon-Fri 22:00-06:00 Europe/Berlin; every day is Mon-Sun")
 	}
 	var ok bool
 	if w.Days, ok = parseDays(days); !ok {
@@ -121,7 +121,7 @@ func parseWindow(text string) (Window, error) {
 
 // UnknownZone returns the error for a window whose time zone does not exist.
 func (w Window) UnknownZone() error {
-	return w.refuse("time zone %q is not known: want an IANA name, such as Europe/Berlin or UTC", w.Zone)
+	return w.refuse("time zone %q is unknown: want an IANA name, such as Europe/Berlin or UTC", w.Zone)
 }
 
 func (w Window) refuse(format string, args ...any) error {

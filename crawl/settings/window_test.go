@@ -23,7 +23,7 @@ func TestParseWindowsReadsNoZones(t *testing.T) {
 	require.Equal(t, settings.Weekdays(1<<time.Monday|1<<time.Tuesday|1<<time.Wednesday), w.Days)
 	require.Equal(t, "No/Such_Zone", windows[1].Zone)
 	require.EqualError(t, windows[1].UnknownZone(), `invalid input: window "Sun 00:00-24:00 No/Such_Zone": `+
-		`time zone "No/Such_Zone" is not known: want an IANA name, such as Europe/Berlin or UTC`)
+		`time zone "No/Such_Zone" is unknown: want an IANA name, such as Europe/Berlin or UTC`)
 
 	windows, err = settings.ParseWindows("Mon 22:00-06:00")
 	require.NoError(t, err)
@@ -34,6 +34,6 @@ func TestParseWindowsReadsNoZones(t *testing.T) {
 	for _, zone := range []string{"Local", "../../etc/localtime", "Europe/Berlin;", "Zürich"} {
 		_, err := settings.ParseWindows("Mon 22:00-06:00 " + zone)
 		require.ErrorIs(t, err, settings.ErrInvalid, zone)
-		require.ErrorContains(t, err, "is not known: want an IANA name", zone)
+		require.ErrorContains(t, err, "is unknown: want an IANA name", zone)
 	}
 }
