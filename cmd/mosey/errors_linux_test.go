@@ -31,7 +31,7 @@ func TestErrorOfItsOwnTemporal(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, out.Close())
 	}
-	const told = "a server that Mosey runs reports an error"
+	const told = "an embedded server reports an error"
 	wait.Until(t, func() bool { return strings.Contains(c.stderr.String(), told) }, patience, 50*time.Millisecond)
 	log := filepath.Join(h.dir, "temporal", "temporal.log")
 	wait.Until(t, func() bool { // every request fails for it, and many kinds of them

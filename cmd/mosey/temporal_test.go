@@ -151,7 +151,7 @@ func (s *sharedStack) stop() error {
 		return fmt.Errorf("mosey up ends with exit code %d: %s", code, &s.out)
 	}
 	// Pauses, stops and kills were ordinary life to its servers.
-	if strings.Contains(s.out.String(), "a server that Mosey runs reports an error") {
+	if strings.Contains(s.out.String(), "an embedded server reports an error") {
 		return fmt.Errorf("mosey up tells errors of ordinary life: %s", &s.out)
 	}
 	return os.RemoveAll(s.dir)

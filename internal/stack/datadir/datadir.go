@@ -56,7 +56,7 @@ func (e *InUseError) Error() string {
 	if e.Doing != "" {
 		holder += ", which " + e.Doing
 	}
-	return fmt.Sprintf("data directory %s is in use by %s: stop that one, "+
+	return fmt.Sprintf("data directory %s is in use by %s: stop it, "+
 		"or choose another directory with --data-dir", e.Dir, holder)
 }
 
@@ -193,7 +193,7 @@ type Info struct {
 
 // Waits returns the notice that a process waits for this holder.
 func (i Info) Waits() string {
-	return fmt.Sprintf("waiting for the process %d, which %s", i.PID, cmp.Or(i.Doing, "uses the data directory for a while"))
+	return fmt.Sprintf("waiting for the process %d, which %s", i.PID, cmp.Or(i.Doing, "uses the data directory"))
 }
 
 // Publish replaces the published Info. It sets PID and StartedAt. It is not safe for concurrent

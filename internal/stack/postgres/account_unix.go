@@ -40,7 +40,7 @@ func chooseAccount(dir string) (account, error) {
 			return account{other: true, uid: owner.Uid, gid: owner.Gid, name: name}, nil
 		}
 	case !errors.Is(err, fs.ErrNotExist):
-		return account{}, fmt.Errorf("look for the owner of the cluster: %w", err)
+		return account{}, fmt.Errorf("find the owner of the cluster: %w", err)
 	}
 	return lookUp("postgres", "nobody")
 }
@@ -60,7 +60,7 @@ func lookUp(names ...string) (account, error) {
 			other: true, uid: uint32(uid), gid: uint32(gid), name: name,
 		}, nil
 	}
-	return account{}, fmt.Errorf("postgres does not run as root, and there is no user of the names %q "+
+	return account{}, fmt.Errorf("postgres does not run as root, and no user named %q exists "+
 		"to run it as: create one, start Mosey as a plain user, or set DATABASE_URL", names)
 }
 
@@ -95,9 +95,9 @@ func (a account) canReach(path string) error {
 			return err
 		}
 		if !a.canPass(stat) {
-			return fmt.Errorf("postgres does not run as root and would run as user %s, to whom the "+
-				"directory %s is closed, and with it %s: choose another data directory with "+
-				"--data-dir, let others pass (chmod o+x %s), or start Mosey as a plain user",
+			return fmt.Errorf("postgres does not run as root, and the user %s has no access to the "+
+				"directory %s and so to %s: choose another data directory with "+
+				"--data-dir, give others access (chmod o+x %s), or start Mosey as a plain user",
 				a.name, dir, path, dir)
 		}
 		if dir == filepath.Dir(dir) {

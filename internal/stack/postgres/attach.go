@@ -31,8 +31,8 @@ func Attach(ctx context.Context, cfg Config) (*Attached, error) {
 			return &Attached{url: info.DatabaseURL}, nil
 		}
 		if running && info.Ready {
-			return nil, fmt.Errorf("the Mosey (pid %d) in %s uses a database of "+
-				"its own: give its address in DATABASE_URL", info.PID, cfg.Dir)
+			return nil, fmt.Errorf("the Mosey (pid %d) in %s uses an external "+
+				"database: give its address in DATABASE_URL", info.PID, cfg.Dir)
 		}
 		if !running {
 			attached, err := attachAlone(ctx, cfg)

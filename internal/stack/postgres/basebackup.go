@@ -48,7 +48,7 @@ func BaseBackup(ctx context.Context, url string, w io.Writer, progress func(writ
 	front := conn.Frontend()
 	front.SendQuery(&pgproto3.Query{String: "BASE_BACKUP (LABEL 'mosey backup', CHECKPOINT 'fast', WAL true, MANIFEST 'no')"})
 	if err := front.Flush(); err != nil {
-		return fmt.Errorf("ask for a backup: %w", err)
+		return fmt.Errorf("request a backup: %w", err)
 	}
 	r := baseReceiver{w: w, progress: progress}
 	for {
@@ -66,9 +66,9 @@ func BaseBackup(ctx context.Context, url string, w io.Writer, progress func(writ
 // describeReplication adds advice for a server that was started without replication.
 func describeReplication(err error) error {
 	if refused, is := errors.AsType[*pgconn.PgError](err); is && slices.Contains([]string{"55000", "53300", "53400"}, refused.Code) {
-		return fmt.Errorf("this Postgres gives no backup: %w: if an older Mosey has started it, stop and start that once", err)
+		return fmt.Errorf("this Postgres does not allow backups: %w: if an older Mosey started it, restart that Mosey", err)
 	}
-	return fmt.Errorf("ask for a backup: %w", err)
+	return fmt.Errorf("request a backup: %w", err)
 }
 
 type baseReceiver struct {
@@ -103,7 +103,7 @@ func (r *baseReceiver) data(data []byte) error {
 	case 'n': // an archive begins
 		name, _, _ := bytes.Cut(rest, []byte{0})
 		if r.archives++; r.archives > 1 {
-			return fmt.Errorf("the database has a tablespace of its own (%s): move its tables back, or back it up with pg_basebackup", name)
+			return fmt.Errorf("the database has an additional tablespace (%s): move its tables back, or back it up with pg_basebackup", name)
 		}
 	case 'd':
 		if _, err := r.w.Write(rest); err != nil {
@@ -113,10 +113,10 @@ func (r *baseReceiver) data(data []byte) error {
 		r.progress(r.written)
 	case 'p':
 		if len(rest) != 8 || binary.BigEndian.Uint64(rest) > 1<<62 {
-			return errors.New("receive the backup: a message of progress that is none")
+			return errors.New("receive the backup: a malformed progress message")
 		}
 	default:
-		return fmt.Errorf("receive the backup: a message of the unknown kind %q", kind)
+		return fmt.Errorf("receive the backup: a message of unknown kind %q", kind)
 	}
 	return nil
 }

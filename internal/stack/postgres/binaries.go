@@ -105,11 +105,11 @@ func (s sources) find(ctx context.Context, major int, progress func(string)) (bi
 func (s sources) findChosen(ctx context.Context, major int) (binaries, error) {
 	installed, err := inspect(ctx, s.bin)
 	if err != nil {
-		return binaries{}, fmt.Errorf("%s=%s does not hold Postgres: %w", binVariable, s.bin, err)
+		return binaries{}, fmt.Errorf("%s=%s does not contain Postgres: %w", binVariable, s.bin, err)
 	}
 	if _, ok := choose([]binaries{installed}, major); !ok {
 		return binaries{}, missing(major, []binaries{installed},
-			errors.New("only "+binVariable+" was looked at"))
+			errors.New("only "+binVariable+" was checked"))
 	}
 	return installed, nil
 }
@@ -151,12 +151,12 @@ func missing(major int, found []binaries, cause error) error {
 	}
 	if major != 0 {
 		return fmt.Errorf("the database in the data directory needs Postgres %d, but %s found (%w): "+
-			"install Postgres %d or name the folder of its programs in %s; the data is untouched",
+			"install Postgres %d or name the folder of its programs in %s; the data is unchanged",
 			major, versions, cause, major, binVariable)
 	}
-	return fmt.Errorf("no usable Postgres: %s found on this machine, and downloading one failed (%w): "+
-		"install Postgres %d or newer, name the folder of its programs in %s, or set DATABASE_URL to a "+
-		"database of yours", versions, cause, minMajor, binVariable)
+	return fmt.Errorf("no usable Postgres: %s found on this machine, and the download failed (%w): "+
+		"install Postgres %d or newer, name the folder of its programs in %s, or set DATABASE_URL to your "+
+		"database", versions, cause, minMajor, binVariable)
 }
 
 // versionPattern matches the output of "postgres --version", for example "postgres (PostgreSQL)
@@ -175,7 +175,7 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 			return binaries{}, err
 		}
 		if !stat.Mode().IsRegular() {
-			return binaries{}, fmt.Errorf("%s is not a program", program)
+			return binaries{}, fmt.Errorf("%s is not executable", program)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, helperPatience)

@@ -20,7 +20,7 @@ import (
 )
 
 // ErrNoCluster means that the data directory holds no database yet.
-var ErrNoCluster = errors.New("no database in the data directory yet")
+var ErrNoCluster = errors.New("the data directory has no database yet")
 
 // clusterMajor reads the major version of the cluster, or returns ErrNoCluster. It changes nothing.
 func clusterMajor(dir string) (int, error) {
@@ -35,13 +35,13 @@ func clusterMajor(dir string) (int, error) {
 			"Mosey as that user or as root: %w", dir, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return 0, fmt.Errorf("%s is not a Postgres cluster: move it away or "+
-			"choose another --data-dir; it is untouched: %w", data, err)
+			"choose another --data-dir; it is unchanged: %w", data, err)
 	case err != nil:
 		return 0, fmt.Errorf("read version of the cluster: %w", err)
 	}
 	major, err := strconv.Atoi(strings.TrimSpace(string(content)))
 	if err != nil || major <= 0 {
-		return 0, fmt.Errorf("%s is of the unknown version %q; it is untouched",
+		return 0, fmt.Errorf("%s has the unknown version %q; it is unchanged",
 			data, bytes.TrimSpace(content))
 	}
 	return major, nil

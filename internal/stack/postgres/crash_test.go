@@ -42,7 +42,7 @@ func TestCrash(t *testing.T) {
 			require.NotEqual(t, killed, postmasterPID(t, b.cfg.Dir))
 			require.Equal(t, 1, count(t, server.URL(), "kept"))
 		}
-		require.Contains(t, b.progress.text(), "starting it again")
+		require.Contains(t, b.progress.text(), "restarting it")
 		select {
 		case <-server.ended:
 			require.Fail(t, "gave up")
@@ -202,7 +202,7 @@ func TestClosedParent(t *testing.T) {
 	dir := filepath.Join(closed, "data")
 	require.NoError(t, os.Mkdir(dir, 0o711))
 	_, err := Start(t.Context(), Config{Dir: dir})
-	require.ErrorContains(t, err, "the directory "+closed+" is closed")
+	require.ErrorContains(t, err, "no access to the directory "+closed)
 	require.ErrorContains(t, err, "--data-dir")
 	require.Empty(t, listing(t, dir)[1:], "nothing was created")
 }

@@ -45,7 +45,7 @@ func (s sources) download(ctx context.Context, major int, progress func(string))
 	major = cmp.Or(major, defaultMajor)
 	version, ok := downloadable[major]
 	if !ok {
-		return binaries{}, fmt.Errorf("there is no download of Postgres %d", major)
+		return binaries{}, fmt.Errorf("no download of Postgres %d exists", major)
 	}
 	target := filepath.Join(s.cache, string(version))
 	bin := filepath.Join(target, "bin")
@@ -53,7 +53,7 @@ func (s sources) download(ctx context.Context, major int, progress func(string))
 		return b, nil
 	}
 	if s.repository == "" {
-		return binaries{}, errors.New("downloads are off")
+		return binaries{}, errors.New("downloads are disabled")
 	}
 	progress("downloading Postgres " + string(version))
 	if err := s.fetch(ctx, version, major, target); err != nil {
@@ -61,7 +61,7 @@ func (s sources) download(ctx context.Context, major int, progress func(string))
 	}
 	b, err := inspect(ctx, bin)
 	if err != nil {
-		return binaries{}, fmt.Errorf("the download does not run here: %w", err)
+		return binaries{}, fmt.Errorf("the downloaded Postgres does not run on this machine: %w", err)
 	}
 	return b, nil
 }

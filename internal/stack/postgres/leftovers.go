@@ -45,7 +45,7 @@ func clearLeftovers(ctx context.Context, dir string, b binaries, progress func(s
 			return fmt.Errorf("remove broken lock file of Postgres: %w", err)
 		}
 	case isPostmaster(pid, data):
-		progress("stopping the Postgres that a killed Mosey left running")
+		progress("stopping the Postgres of a killed Mosey")
 		if err := stopOrphan(ctx, pid, b, data); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func stopOrphan(ctx context.Context, pid int, b binaries, data string) error {
 		}
 	}
 	return fmt.Errorf("the Postgres process %d that an earlier Mosey left in %s "+
-		"does not stop: end it by hand", pid, data)
+		"does not stop: end it manually", pid, data)
 }
 
 // pause sleeps, or returns an error if the context ends first.

@@ -46,7 +46,7 @@ func Foresee(ctx context.Context, cfg Config) (p Prospect, err error) {
 }
 
 // ErrDownload means that this machine has no suitable Postgres, and that Start would download one.
-var ErrDownload = errors.New("no Postgres that fits is installed here, and Mosey would download one")
+var ErrDownload = errors.New("no suitable Postgres is installed, so Mosey would download it")
 
 // made cuts a path after its first missing part.
 func made(path string) string {

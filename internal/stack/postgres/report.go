@@ -69,7 +69,7 @@ func (s *Server) report(running context.Context, offset int64) {
 		case err == nil:
 			offset = next
 		case running.Err() == nil:
-			s.cfg.Logger.Warn("cannot read the log of Postgres, whose errors are not told therefore", "error", err)
+			s.cfg.Logger.Warn("cannot read the log of Postgres, so its errors are not reported", "error", err)
 			return
 		}
 		for _, line := range lines {

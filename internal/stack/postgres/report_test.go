@@ -120,7 +120,7 @@ func TestReport(t *testing.T) {
 	fails(server.URL(), "SELECT n FROM lost")
 	time.Sleep(2 * reportEvery)
 	require.Equal(t, 1, strings.Count(told.String(), "\n"), told.String())
-	require.Contains(t, told.String(), `level=ERROR msg="a server that Mosey runs reports an error; its log has more" server=Postgres `+
+	require.Contains(t, told.String(), `level=ERROR msg="an embedded server reports an error; see its log" server=Postgres `+
 		`error="ERROR: could not open file \"`+file+`\": No such file or directory" file=`+logPath(b.cfg.Dir))
 	require.NotContains(t, told.String(), "secret")
 	stop(t, server)

@@ -116,7 +116,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		s.end(urgent, process, (*os.Process).Kill, abortPatience) {
 		return nil
 	}
-	return fmt.Errorf("postgres in %s does not stop", s.cfg.Dir)
+	return fmt.Errorf("the Postgres in %s does not stop", s.cfg.Dir)
 }
 
 // end signals a postmaster, if it exists, and waits for the end of all postmasters.
@@ -178,8 +178,8 @@ func (s *Server) tryDatabase(ctx context.Context) (done bool, err error) {
 	}
 	switch refused.Code { // SQLSTATE codes, see appendix A of the Postgres manual
 	case "28P01", "28000": // invalid_password, invalid_authorization_specification
-		return true, fmt.Errorf("the password in %s is not that of the database "+
-			"(%w): put back the file that belongs to it", passwordFile(s.cfg.Dir), err)
+		return true, fmt.Errorf("the password in %s does not fit the database "+
+			"(%w): restore the original file", passwordFile(s.cfg.Dir), err)
 	case "3D000": // invalid_catalog_name
 		err := connect(ctx, s.url("postgres"), "CREATE DATABASE "+database)
 		if errors.As(err, &refused) && refused.Code != "42P04" { // duplicate_database

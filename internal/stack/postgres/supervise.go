@@ -42,9 +42,9 @@ func (s *Server) supervise(alive context.Context) {
 		if quitting {
 			return
 		}
-		s.cfg.Logger.Error("Postgres ended; starting it again",
+		s.cfg.Logger.Error("Postgres ended; restarting it",
 			slog.Any("error", err), slog.Duration("delay", backoff))
-		s.cfg.Progress("Postgres ended unexpectedly; starting it again")
+		s.cfg.Progress("Postgres ended unexpectedly; restarting it")
 		if time.Since(began) > lasting {
 			backoff = minBackoff
 		}
@@ -68,7 +68,7 @@ func (s *Server) runOnce(alive context.Context) error {
 	err = cmd.Wait()
 	ended()
 	if err == nil {
-		err = errors.New("it was asked to stop")
+		err = errors.New("another process stopped it")
 	}
 	return fmt.Errorf("postgres ended: %w%s", err, logSince(logPath(s.cfg.Dir), offset))
 }
@@ -133,7 +133,7 @@ func (s *Server) boundLog(alive context.Context) {
 			err = os.Truncate(path, 0)
 		}
 		if err != nil {
-			s.cfg.Logger.Warn("cannot bound the log of Postgres", slog.Any("error", err))
+			s.cfg.Logger.Warn("cannot truncate the log of Postgres", slog.Any("error", err))
 		}
 	}
 }

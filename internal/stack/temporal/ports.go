@@ -19,13 +19,13 @@ func listen(ctx context.Context, chosen, usual int) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp4", address(cmp.Or(chosen, usual)))
 	if err != nil && chosen != 0 {
-		return nil, fmt.Errorf("port %d cannot be had: %w: choose another, or none to have any that is free", chosen, err)
+		return nil, fmt.Errorf("port %d is not available: %w: choose another, or give no port to use a free one", chosen, err)
 	}
 	if err != nil {
 		listener, err = config.Listen(ctx, "tcp4", address(0))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("no port to listen on: %w", err)
+		return nil, fmt.Errorf("find a free port: %w", err)
 	}
 	return listener, nil
 }

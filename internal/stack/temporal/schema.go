@@ -90,7 +90,7 @@ func ensureSchema(ctx context.Context, tx *sql.Tx) error {
 		return nil
 	case err == nil:
 		return fmt.Errorf("its schema is %s, and this Mosey's Temporal needs %s: move the file away to "+
-			"start with a new one; every crawl goes on from what Postgres has", found, schemaVersion)
+			"start with a new file; every crawl resumes from Postgres", found, schemaVersion)
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
@@ -179,7 +179,7 @@ func Restore(dir, from string) error {
 		return fmt.Errorf("create folder for Temporal: %w", err)
 	}
 	if err := os.Rename(from, filepath.Join(dir, databaseFile)); err != nil {
-		return fmt.Errorf("put the state of Temporal back: %w", err)
+		return fmt.Errorf("restore the state of Temporal: %w", err)
 	}
 	return nil
 }

@@ -83,9 +83,9 @@ func TestServer(t *testing.T) {
 		require.Equal(t, address(port), server.Address())
 		require.Equal(t, "http://"+address(uiPort), server.UIURL())
 		_, err := Start(t.Context(), Config{Dir: t.TempDir(), Port: port})
-		require.ErrorContains(t, err, fmt.Sprintf("port %d cannot be had: ", port))
+		require.ErrorContains(t, err, fmt.Sprintf("port %d is not available: ", port))
 		_, err = Start(t.Context(), Config{Dir: t.TempDir(), UIPort: uiPort})
-		require.ErrorContains(t, err, fmt.Sprintf("port %d cannot be had: ", uiPort))
+		require.ErrorContains(t, err, fmt.Sprintf("port %d is not available: ", uiPort))
 		require.NoError(t, server.Stop())
 	})
 

@@ -67,7 +67,7 @@ func (h handler) report(ctx context.Context, r slog.Record) {
 	case diskFull.MatchString(failure):
 		// Temporal stops then, and its clients wait silently for minutes. Mosey's log gets the same
 		// sentence each time.
-		h.teller.Logger.ErrorContext(ctx, "Temporal cannot store anything", "error", failure)
+		h.teller.Logger.ErrorContext(ctx, "Temporal cannot store data", "error", failure)
 	case broken != "":
 		h.teller.TellOf(broken, text)
 	// the server has panicked, or would have exited

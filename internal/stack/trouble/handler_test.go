@@ -107,7 +107,7 @@ func TestWhatIsTold(t *testing.T) {
 		"FullDiskIsMoseysOwnSentence": {func(t *testing.T, l *log) {
 			t.Helper()
 			l.line(t, slog.LevelError, text, "database or disk is full (13)")
-		}, `msg="Temporal cannot store anything" error="database or disk is full (13)"`},
+		}, `msg="Temporal cannot store data" error="database or disk is full (13)"`},
 		"NotForAWhile": {func(t *testing.T, l *log) {
 			t.Helper()
 			l.repeat(t, 2*time.Minute, time.Second, text, "database is locked (5)")

@@ -55,7 +55,7 @@ func (t *Teller) TellOf(of, text string) {
 	if times > 1 {
 		attrs = append(attrs, "times", times)
 	}
-	t.Logger.ErrorContext(context.Background(), "a server that Mosey runs reports an error; its log has more", attrs...)
+	t.Logger.ErrorContext(context.Background(), "an embedded server reports an error; see its log", attrs...)
 }
 
 // count counts an error, and reports whether to report it. times counts the errors of its kind

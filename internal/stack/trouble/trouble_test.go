@@ -41,7 +41,7 @@ func TestTell(t *testing.T) {
 			b.Tell(`could not write to file "base/5/` + strconv.Itoa(i) + `": Input/output error`)
 		}
 		require.Equal(t, 1, b.lines(), b.out.String())
-		require.Contains(t, b.out.String(), `level=ERROR msg="a server that Mosey runs reports an error; its log has more" `+
+		require.Contains(t, b.out.String(), `level=ERROR msg="an embedded server reports an error; see its log" `+
 			`server=Postgres error="could not write to file \"base/5/0\": Input/output error" file=/data/postgres.log`+"\n")
 		b.now = b.now.Add(trouble.Again)
 		b.Tell(`could not write to file "base/5/7": Input/output error`)
