@@ -83,13 +83,13 @@ func (m *Metrics) Pool(pool *pgxpool.Pool) {
 	}
 	stat("mosey_pool_connections", "gauge", "Connections to Postgres.",
 		func(s *pgxpool.Stat) float64 { return float64(s.TotalConns()) })
-	stat("mosey_pool_connections_used", "gauge", "Connections to Postgres that are in use.",
+	stat("mosey_pool_connections_used", "gauge", "Used connections to Postgres.",
 		func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) })
-	stat("mosey_pool_connections_max", "gauge", "Connections to Postgres that there may be.",
+	stat("mosey_pool_connections_max", "gauge", "Maximum number of connections to Postgres.",
 		func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) })
-	stat("mosey_pool_waits_total", "counter", "Times that a connection had to be waited for.",
+	stat("mosey_pool_waits_total", "counter", "Number of waits for a connection.",
 		func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) })
-	stat("mosey_pool_wait_seconds_total", "counter", "How long connections were waited for.",
+	stat("mosey_pool_wait_seconds_total", "counter", "Total duration of waits for a connection.",
 		func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() })
 }
 
@@ -124,7 +124,7 @@ func (m *Metrics) Sample(ctx context.Context, store Store, logger *slog.Logger) 
 		default:
 			m.failures.Inc()
 			if !failing {
-				logger.WarnContext(ctx, "could not look at the database for the metrics; it is looked at again", "error", err)
+				logger.WarnContext(ctx, "could not read the metrics of the database; the worker will retry", "error", err)
 			}
 			failing = true
 		}

@@ -19,15 +19,15 @@ import (
 
 // WatchFlags configure the metrics server of a process.
 type WatchFlags struct {
-	Metrics string `help:"Serve metrics (/metrics) and health (/healthz, /readyz) at this address, such as :9464; on this machine alone where no host is named. Default: off." expert:"" placeholder:"[HOST]:PORT"`
-	Debug   bool   `help:"Serve profiles of this process, too (/debug/pprof), with --metrics." expert:""`
+	Metrics string `help:"Address for metrics (/metrics) and health (/healthz, /readyz), such as :9464. Without a host, localhost only. Default: off." expert:"" placeholder:"[HOST]:PORT"`
+	Debug   bool   `help:"Also serve profiles of this process (/debug/pprof), with --metrics." expert:""`
 }
 
 // Address returns the listen address, or "" if off. Without a host it is the loopback.
 func (f WatchFlags) Address() (string, error) {
 	if f.Metrics == "" {
 		if f.Debug {
-			return "", errors.New("--debug: there is no --metrics, which says where")
+			return "", errors.New("--debug needs --metrics, the address to serve at")
 		}
 		return "", nil
 	}
@@ -105,7 +105,7 @@ func ownNames(addr net.Addr, next http.Handler) http.Handler {
 			host = name
 		}
 		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, fmt.Sprintf("%q is no name of this machine: ask localhost", host), http.StatusMisdirectedRequest)
+			http.Error(w, fmt.Sprintf("%q is not a name of this machine: use localhost", host), http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -129,7 +129,7 @@ func answerReady(w http.ResponseWriter, r *http.Request, checks []Check) {
 				lines[i], status = err.Error(), http.StatusServiceUnavailable
 			}
 		case <-ctx.Done():
-			lines[i], status = "no answer within "+readySpan.String(), http.StatusServiceUnavailable
+			lines[i], status = "timeout after "+readySpan.String(), http.StatusServiceUnavailable
 		}
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -162,16 +162,16 @@ func (f WatchFlags) Ask(ctx context.Context, out io.Writer) error {
 	}
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req) // no proxy
 	if err != nil {
-		return fmt.Errorf("no worker answers at %s: %w", address, err)
+		return fmt.Errorf("no worker responds at %s: %w", address, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxHealth))
 	if err != nil {
-		return fmt.Errorf("the worker at %s does not finish its answer: %w", address, err)
+		return fmt.Errorf("the worker at %s did not finish its response: %w", address, err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		lines := strings.FieldsFunc(string(body), func(r rune) bool { return r == '\n' })
-		return fmt.Errorf("the worker at %s cannot work: %s", address, strings.Join(lines, "; "))
+		return fmt.Errorf("the worker at %s is not ready: %s", address, strings.Join(lines, "; "))
 	}
 	_, err = out.Write(body)
 	return err

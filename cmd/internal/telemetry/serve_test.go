@@ -108,10 +108,10 @@ func TestServe(t *testing.T) {
 		}
 		away.Store(true)
 		err = WatchFlags{Metrics: ":" + port}.Ask(t.Context(), io.Discard)
-		require.ErrorContains(t, err, "the worker at 127.0.0.1:"+port+" cannot work: temporal: it is away")
+		require.ErrorContains(t, err, "the worker at 127.0.0.1:"+port+" is not ready: temporal: it is away")
 		require.NoError(t, s.Close())
 		err = WatchFlags{Metrics: ":" + port}.Ask(t.Context(), io.Discard)
-		require.ErrorContains(t, err, "no worker answers at 127.0.0.1:"+port)
+		require.ErrorContains(t, err, "no worker responds at 127.0.0.1:"+port)
 	})
 
 	t.Run("HangingCheck", func(t *testing.T) {

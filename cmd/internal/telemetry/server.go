@@ -36,27 +36,27 @@ var serverMeasures = []serverMeasure{
 	},
 	{
 		of: "service_errors", name: "mosey_temporal_errors_total",
-		help: "Of mosey_temporal_requests_total, those that failed unexpectedly.",
+		help: "Requests to the embedded Temporal that failed unexpectedly.",
 		tags: []string{"service_name"}, labels: []string{"service"}, valuesOf: asTheyAre,
 		zeros: [][]string{{"frontend"}, {"history"}, {"matching"}, {"worker"}},
 	},
 	{
 		of: "service_latency", name: "mosey_temporal_request_seconds",
-		help:    "How long requests to the embedded Temporal took, without those that wait for something to happen.",
+		help:    "Duration of requests to the embedded Temporal, without long polls.",
 		buckets: dbBuckets, tags: []string{"service_name", "operation"}, labels: []string{"service"}, valuesOf: unlessItWaits,
 	},
 	{
 		of: "persistence_latency", name: "mosey_temporal_storage_seconds",
-		help: "How long the embedded Temporal waited for its database.", buckets: dbBuckets, valuesOf: asTheyAre,
+		help: "Duration of database operations of the embedded Temporal.", buckets: dbBuckets, valuesOf: asTheyAre,
 	},
 	{
 		of: "persistence_errors", name: "mosey_temporal_storage_errors_total",
-		help: "Times that the database of the embedded Temporal failed unexpectedly.", valuesOf: asTheyAre, zeros: [][]string{{}},
+		help: "Unexpected failures of the embedded Temporal's database.", valuesOf: asTheyAre, zeros: [][]string{{}},
 	},
 	{
 		of: "task_latency_queue", name: "mosey_temporal_task_seconds",
-		help: "How long after it was due a task of the embedded Temporal was done, by its queue: " +
-			"timer, transfer (to a worker or a workflow), visibility (what is listed) or other.",
+		help: "Lateness of finished tasks of the embedded Temporal, by queue: " +
+			"timer, transfer (to a worker or a workflow), visibility (lists) or other.",
 		buckets: waitBuckets, tags: []string{"task_type"}, labels: []string{"queue"}, valuesOf: queueOf,
 	},
 }
@@ -134,7 +134,7 @@ func (m *Metrics) SDK() (client.MetricsHandler, error) {
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(m.registry), otelprometheus.WithoutScopeInfo(),
 		otelprometheus.WithoutTargetInfo())
 	if err != nil {
-		return nil, fmt.Errorf("take the metrics of Temporal's SDK: %w", err)
+		return nil, fmt.Errorf("read the metrics of Temporal's SDK: %w", err)
 	}
 	provider := metric.NewMeterProvider(metric.WithReader(exporter), metric.WithView(metric.NewView(
 		metric.Instrument{Kind: metric.InstrumentKindHistogram},
