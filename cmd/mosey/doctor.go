@@ -21,9 +21,9 @@ type doctorCmd struct {
 	wiring.IdentityFlags
 
 	JSON   bool     `name:"json" help:"Print a JSON array of findings."`
-	Check  bool     `help:"Look at the data, too: whether rows agree with each other. Takes a while on a large database, in small steps."`
-	Repair bool     `help:"Mend what is derived from other rows, and say what was done. Includes --check."`
-	Only   []string `help:"Make this check alone. Repeatable." placeholder:"NAME"`
+	Check  bool     `help:"Also check that the stored rows agree. This takes a while on a large database, in small steps."`
+	Repair bool     `help:"Repair derived data, and report the repairs. Includes --check."`
+	Only   []string `help:"Run only this check. Repeatable." placeholder:"NAME"`
 	List   bool     `help:"List the checks."`
 }
 
@@ -61,7 +61,7 @@ func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
 	if p.Client != nil {
 		defer p.Client.Close()
 	} else if p.NoTemporal == nil {
-		p.NoTemporal = doctor.Absent("no Temporal runs, as far as is known: mosey up starts one, and TEMPORAL_ADDRESS names another")
+		p.NoTemporal = doctor.Absent("no running Temporal found: mosey up starts one, and TEMPORAL_ADDRESS names another")
 	}
 	return withPatientsStore(ctx, e, p, func() error {
 		return command.Examine(ctx, e, p, checks, command.Examination{JSON: d.JSON, Mend: d.Repair, Progress: progress})
@@ -75,7 +75,7 @@ func withPatientsStore(ctx context.Context, e *command.Env, p *doctor.Patient, f
 	if e.Environ.Get("DATABASE_URL") == "" {
 		// a check reports missing programs; nothing is downloaded for it
 		if _, err := postgres.Foresee(ctx, postgres.Config{Dir: p.DataDir}); err != nil {
-			p.NoStore = doctor.Absent("the embedded database cannot be started, see programs")
+			p.NoStore = doctor.Absent("the embedded database cannot be started: see the check programs")
 			return fn()
 		}
 	}

@@ -21,16 +21,16 @@ func TestDoctorChecksTheData(t *testing.T) {
 	require.NotRegexp(t, `(?m)^(skipped|warning|fault)`, h.Print(dataOnly()...))
 
 	for _, broken := range []struct{ check, severity, sql, found, did string }{
-		{"due", "fault", "UPDATE run_domains SET next_due_at = NULL, wait_reason = ''", "2 domains: due earlier", "noted anew"},
-		{"totals", "warning", "UPDATE run_domains SET success = success + 5, bytes = 0", "2 domains: totals", "counted them anew"},
-		{"budgets", "warning", "UPDATE crawl_runs SET pages_started = 1", "1 run: charged", "counted anew"},
+		{"due", "fault", "UPDATE run_domains SET next_due_at = NULL, wait_reason = ''", "2 domains: due earlier", "stored the correct due times"},
+		{"totals", "warning", "UPDATE run_domains SET success = success + 5, bytes = 0", "2 domains: totals", "counted again"},
+		{"budgets", "warning", "UPDATE crawl_runs SET pages_started = 1", "1 run: used budgets", "counted the used budgets again"},
 		{
 			"in-flight", "fault", `UPDATE page_crawls SET locked_at = now() WHERE id = (SELECT min(id) FROM page_crawls WHERE outcome IS NULL)`,
 			"1 domain: an attempt", "closed the attempts",
 		},
 		{
-			"keywords", "warning", "DELETE FROM page_keywords WHERE page_id = (SELECT min(page_id) FROM page_keywords)", "1 page: not found",
-			"read anew",
+			"keywords", "warning", "DELETE FROM page_keywords WHERE page_id = (SELECT min(page_id) FROM page_keywords)", "1 page: missing",
+			"marked for parsing",
 		},
 	} {
 		tag, err := store.Pool().Exec(t.Context(), broken.sql)

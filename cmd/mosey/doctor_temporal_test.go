@@ -43,8 +43,8 @@ func TestDoctorMissesWorkersAndDispatchers(t *testing.T) {
 	r = h.Execute("doctor", "--only", "workers", "--only", "claims")
 	require.Equal(t, 1, r.Code)
 	output.ContainsOnSameLine(t, r.Stdout, "fault", "workers", "no worker polls mosey")
-	require.Contains(t, r.Stdout, "these runs go on")
-	output.ContainsOnSameLine(t, r.Stdout, "warning", "claims", "runs that go on have no dispatcher: lost")
+	require.Contains(t, r.Stdout, "and these runs are")
+	output.ContainsOnSameLine(t, r.Stdout, "warning", "claims", "active runs have no dispatcher: lost")
 	require.Contains(t, r.Stdout, "claimed.example")
 }
 
@@ -55,9 +55,9 @@ func TestDoctorMissesANamespace(t *testing.T) {
 	h.Setenv("TEMPORAL_NAMESPACE", "nowhere")
 	r := h.Execute("doctor", "--only", "namespace")
 	require.Equal(t, 1, r.Code)
-	output.ContainsOnSameLine(t, r.Stdout, "fault", "namespace", `there is no namespace "nowhere"`)
-	require.Contains(t, r.Stdout, "operator namespace create")
-	require.Contains(t, r.Stdout, "mosey migrate makes it")
+	output.ContainsOnSameLine(t, r.Stdout, "fault", "namespace", `the namespace "nowhere" does not exist`)
+	require.Contains(t, r.Stdout, "temporal operator namespace")
+	require.Contains(t, r.Stdout, "Run mosey migrate, or: ")
 
 	// one that lacks what workflows set
 	const name = "doctor-without-attributes"

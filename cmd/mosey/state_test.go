@@ -93,7 +93,7 @@ func TestStateKnowsBudgetsAndWaits(t *testing.T) {
 	r.exec("UPDATE run_domains SET pages_started = 1")
 	r.exec("UPDATE domains SET claimed_by = 'domain/a.example', claim_expires_at = now() + interval '1 hour', last_crawl_run_id = 1, status = 'active'")
 	output.ContainsOnSameLine(t, r.Print("queue"), "30 pages pending on 1 domain: 5 due now, 25 later")
-	output.ContainsOnSameLine(t, r.Print("status", "small-web"), "longest queue", aDomain, "30 pages, 5 of them due")
+	output.ContainsOnSameLine(t, r.Print("status", "small-web"), "longest queue", aDomain, "30 pages, 5 due")
 	require.InDelta(t, 50*time.Second, eta(), float64(20*time.Second))
 
 	r.exec("UPDATE run_domains SET pages_started = 6")
@@ -121,7 +121,7 @@ func TestDoctorCountsNoRedirectAsMissingKeywords(t *testing.T) {
 	}})
 	output.ContainsOnSameLine(t, r.Execute("doctor", "--only", "keywords").Stdout, "ok", "keywords")
 	r.exec("UPDATE pages SET content_hash = '\\x01'")
-	output.ContainsOnSameLine(t, r.Execute("doctor", "--only", "keywords").Stdout, "warning", "keywords", "1 page: not found")
+	output.ContainsOnSameLine(t, r.Execute("doctor", "--only", "keywords").Stdout, "warning", "keywords", "1 page: missing")
 }
 
 // Lateness counts from when a page was due.

@@ -29,53 +29,53 @@ type finder func(ctx context.Context, p *Patient, s *db.Store, each func([]db.Di
 var invariants = []invariant{
 	{
 		name: "due", severity: Fault, things: "domain",
-		about:  "When each domain is due for each run: as it is computed from primary rows, and as it is noted.",
-		broken: "due earlier than is noted, and so not asked", remedy: "Run mosey doctor --only due --repair, and report it.",
-		find: byDomain((*db.Store).CheckDue), mend: mendDue, did: "noted anew when they are due",
+		about:  "Compares the stored due time of each domain in each run with its primary rows.",
+		broken: "due earlier than stored, and so not requested", remedy: "Run mosey doctor --only due --repair, and report it.",
+		find: byDomain((*db.Store).CheckDue), mend: mendDue, did: "stored the correct due times",
 	},
 	{
 		name: "totals", severity: Warning, things: "domain",
-		about:  "The totals of each domain in each run, against the attempts.",
-		broken: "totals that the attempts do not add up to", remedy: "Run mosey doctor --only totals --repair, and report it.",
-		find: byDomain((*db.Store).CheckTotals), mend: mendTotals, did: "counted them anew",
+		about:  "Compares the totals of each domain in each run with its attempts.",
+		broken: "totals differ from the attempts", remedy: "Run mosey doctor --only totals --repair, and report it.",
+		find: byDomain((*db.Store).CheckTotals), mend: mendTotals, did: "counted again",
 	},
 	{
 		name: "budgets", severity: Warning, things: "run",
-		about:  "What each run has used of its budgets, against its domains.",
-		broken: "charged with something else than the domains have used", remedy: "Run mosey doctor --only budgets --repair, and report it.",
-		find: atOnce((*db.Store).CheckBudgets), mend: mendBudgets, did: "counted anew what they have used",
+		about:  "Compares the used budgets of each run with its domains.",
+		broken: "used budgets differ from the domains", remedy: "Run mosey doctor --only budgets --repair, and report it.",
+		find: atOnce((*db.Store).CheckBudgets), mend: mendBudgets, did: "counted the used budgets again",
 	},
 	{
 		name: "in-flight", severity: Fault, things: "domain",
-		about:  "Attempts that are in flight by their rows, while no worker makes them.",
-		broken: "an attempt is in flight by its row, and nobody makes it",
-		remedy: "Run mosey doctor --only in-flight --repair: it is closed as one whose worker died, and the page is tried again.",
-		find:   byDomain((*db.Store).CheckOpen), mend: mendOpen, did: "closed the attempts as those of workers that died",
+		about:  "Finds attempts stored as in flight that no worker makes.",
+		broken: "an attempt is stored as in flight, and no worker makes it",
+		remedy: "Run mosey doctor --only in-flight --repair, which closes the attempt as lost and retries the page.",
+		find:   byDomain((*db.Store).CheckOpen), mend: mendOpen, did: "closed the attempts as lost by a dead worker",
 	},
 	{
 		name: "keywords", severity: Warning, things: "page",
-		about:  "Pages that were read and may be found, and have no terms that a search finds them by.",
-		broken: "not found by a search, though read",
-		remedy: "Run mosey doctor --only keywords --repair, and then mosey recrawl --outdated, which reads them anew.",
+		about:  "Finds parsed pages that are missing in the search index.",
+		broken: "missing in the search index",
+		remedy: "Run mosey doctor --only keywords --repair, and then mosey recrawl --outdated, which parses them again.",
 		find:   byID((*db.Store).CheckKeywords, func(page, _ int64) int64 { return page }), mend: mendKeywords,
-		did: "marked them to be read anew by the next request to each; mosey recrawl --outdated asks for them all",
+		did: "marked for parsing at the next request; mosey recrawl --outdated requests all of them",
 	},
 	{
 		name: "revisits", severity: Fault, things: "page",
-		about:  "Pages of runs that visit their pages again: each has a time for the next visit, or a visit that is pending.",
+		about:  "Checks that each page of a recrawling run has a pending visit or a time for the next visit.",
 		broken: "never visited again", remedy: "Run mosey doctor --only revisits --repair, and report it.",
-		find: byID((*db.Store).CheckRevisits, func(page, _ int64) int64 { return page }), mend: mendRevisits, did: "visits them now",
+		find: byID((*db.Store).CheckRevisits, func(page, _ int64) int64 { return page }), mend: mendRevisits, did: "due for a visit now",
 	},
 	{
 		name: "references", severity: Fault, things: "attempt",
-		about:  "Attempts whose page or run is not there.",
-		broken: "of a page or a run that is not there", remedy: "Restore a backup: rows were deleted or lost.",
+		about:  "Finds attempts without a stored page or run.",
+		broken: "page or run missing", remedy: "Restore a backup: rows were deleted or lost.",
 		find: byID((*db.Store).CheckReferences, func(_, crawl int64) int64 { return crawl }),
 	},
 	{
 		name: "ended", severity: Note, things: "run",
-		about:  "Runs that have ended, and have pages that may be asked for now: their domain was deferred or forbidden then.",
-		broken: "ended, and now something is due that nobody asks", remedy: "Go on with it, if you want these pages: mosey crawl --run NAME.",
+		about:  "Finds ended runs with pages that are due now, because their domain was deferred or forbidden at the end.",
+		broken: "ended, with due pages that no run requests", remedy: "To fetch these pages, resume the run: mosey crawl --run NAME.",
 		find: atOnce((*db.Store).CheckEnded),
 	},
 }
@@ -110,12 +110,12 @@ func (i invariant) look(ctx context.Context, p *Patient) (found []Finding, err e
 	if err != nil {
 		return nil, err
 	}
-	found = fine("%s, and none is wrong", explain.Count(seen, i.things))
+	found = fine("%s checked, no problems", explain.Count(seen, i.things))
 	if n > 0 {
 		found = one(i.severity, i.remedy, "%s: %s (%s)", explain.Count(int64(n), i.things), i.broken, strings.Join(examples, "; "))
 	}
 	if len(left) > 0 {
-		found = append(found, one(Skipped, "", "these take too long for one statement: %s", named(left))...)
+		found = append(found, one(Skipped, "", "not checked, because it takes too long: %s", named(left))...)
 	}
 	return found, nil
 }
@@ -167,7 +167,7 @@ func byDomain(find func(*db.Store, context.Context, []string) ([]db.Discrepancy,
 				return seen, left, err
 			}
 			after, seen, left = last, seen+int64(len(domains)), append(left, slow...)
-			p.tellf("%s looked at, up to %s", explain.Count(seen, "domain"), domains[len(domains)-1])
+			p.tellf("%s checked, up to %s", explain.Count(seen, "domain"), domains[len(domains)-1])
 		}
 	}
 }
@@ -202,7 +202,7 @@ func byID(find func(*db.Store, context.Context, int64, int64) ([]db.Discrepancy,
 			if broken, err = find(s, ctx, after, min(after+idsStep, end)); err == nil && len(broken) > 0 {
 				err = each(broken)
 			}
-			p.tellf("%d of %d rows looked at", min(after+idsStep, end), end)
+			p.tellf("%d of %d rows checked", min(after+idsStep, end), end)
 		}
 		moved, err2 := s.Moved(ctx)
 		return end - last(0, moved), nil, errors.Join(err, err2)

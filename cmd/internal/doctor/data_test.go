@@ -16,7 +16,7 @@ func TestAnEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	p := patientOf(t, dbtest.URL(t))
 	for _, i := range invariants {
-		requireFinding(t, p.look(t, i.name), OK, "none is wrong")
+		requireFinding(t, p.look(t, i.name), OK, "no problems")
 	}
 }
 

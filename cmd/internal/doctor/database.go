@@ -17,51 +17,51 @@ func databaseChecks() []Check {
 	return of(Database, []Check{
 		{
 			Name: "database", look: lookDatabase,
-			About: "That the database can be opened, and the version of its Postgres: 15 or later.",
+			About: "Checks that the database can be opened, and that its Postgres is version 15 or later.",
 		},
 		{
 			Name: "schema", look: with(anySchema, lookSchema),
-			About: "The version of the schema, against what this program needs.",
+			About: "Compares the version of the schema with this program's.",
 		},
 		{
 			Name: "rights", look: read(migrated, (*db.Store).Rights, judgeRights),
-			About: "What the role of a worker may do: all that it needs, and not delete history.",
+			About: "Checks that the role of workers has its privileges, and cannot delete history.",
 		},
 		{
-			Name: "clock", About: "The clock of this machine against the database's.",
+			Name: "clock", About: "Compares the clock of this machine with the database's.",
 			look: read(anySchema, (*db.Store).Server, func(v db.Server) []Finding {
-				return judgeClock("the database's", v.Ahead, v.Within)
+				return judgeClock("the database's clock", v.Ahead, v.Within)
 			}),
 		},
 		{
 			Name: "settings", look: with(anySchema, lookSettings),
-			About: "Settings of Postgres that lose data, break what Mosey relies on, or make it slow.",
+			About: "Checks the settings of Postgres for data loss, wrong behavior and slowness.",
 		},
 		{
 			Name: "connections", look: read(anySchema, (*db.Store).Sessions, judgeSessions),
-			About: "Whether another worker gets its connections, and transactions that never end.",
+			About: "Checks for free connections for another worker, and for endless transactions.",
 		},
 		{
 			Name: "statistics", look: read(migrated, (*db.Store).Tables, judgeStatistics),
 			repair: repairStatistics,
-			About:  "Tables whose statistics are missing or stale, so that Postgres plans badly.",
+			About:  "Finds tables with missing or stale statistics, which cause slow plans.",
 		},
-		{Name: "bloat", About: "Tables with many dead rows.", look: read(migrated, (*db.Store).Tables, judgeBloat)},
+		{Name: "bloat", About: "Finds tables with many dead rows.", look: read(migrated, (*db.Store).Tables, judgeBloat)},
 		{
 			Name: "indexes", look: read(migrated, (*db.Store).Indexes, judgeIndexes),
-			About: "Indexes that cannot be used, and those that nothing has used for long.",
+			About: "Finds invalid indexes, and indexes unused for long.",
 		},
 		{
 			Name: "fleet", look: with(migrated, lookFleet),
-			About: "Workers that are not heard of, and requests that wait for the limit of all workers.",
+			About: "Finds silent workers, and requests that wait for the limit of the fleet.",
 		},
 		{
 			Name: "forgotten", look: with(migrated, lookForgotten),
-			About: "Domains whose owners want what their pages said erased, of which something may be left: the command was killed.",
+			About: "Finds domains whose content was ordered to be erased, and is not fully erased because the command was killed.",
 		},
 		{
 			Name: "row-age", look: with(anySchema, lookAge),
-			About: "How far the database is from running out of transaction numbers.",
+			About: "Checks the age of the oldest transaction number against the limit of Postgres.",
 		},
 	})
 }
@@ -75,7 +75,7 @@ func lookDatabase(ctx context.Context, p *Patient) ([]Finding, error) {
 	case p.Store == nil && errors.Is(p.NoStore, db.ErrPooler):
 		return one(Fault, "See docs/operations.md on connection poolers.", "%v", p.NoStore), nil
 	case p.Store == nil:
-		return one(Fault, "See that Postgres runs and that DATABASE_URL, or the data directory, is the right one.", "%v", p.NoStore), nil
+		return one(Fault, "Check that Postgres runs, and that DATABASE_URL or the data directory is correct.", "%v", p.NoStore), nil
 	}
 	v, err := p.Store.Server(ctx)
 	switch {
@@ -85,10 +85,10 @@ func lookDatabase(ctx context.Context, p *Patient) ([]Finding, error) {
 		return one(Fault, "Move the database to Postgres 15 or later with pg_upgrade or pg_dump.", "Postgres %s is too old", v.Version), nil
 	case v.Standby:
 		return one(Fault, "Name the primary in DATABASE_URL (with several hosts: target_session_attrs=read-write).",
-			"this is a standby, which takes no changes"), nil
+			"the database is a standby, which accepts no changes"), nil
 	case v.Encoding != "UTF8":
-		return one(Fault, "Make the database anew: createdb --encoding UTF8 --template template0.",
-			"its encoding is %s, and pages need UTF8", v.Encoding), nil
+		return one(Fault, "Create the database with createdb --encoding UTF8 --template template0.",
+			"the encoding of the database is %s, and pages need UTF8", v.Encoding), nil
 	}
 	return fine("Postgres %s, %s", v.Version, explain.Size(v.Bytes)), nil
 }
@@ -99,14 +99,14 @@ func lookSchema(ctx context.Context, store *db.Store) ([]Finding, error) {
 		return nil, err
 	}
 	if err := schema.Check(); err != nil {
-		remedy := "Run mosey migrate, as the user who is to own the schema."
+		remedy := "Run mosey migrate as the owner of the schema."
 		if schema.Current > schema.Known {
 			remedy = "Use a newer Mosey."
 		}
 		return one(Fault, remedy, "%v", err), nil
 	}
 	if schema.Current > schema.Known {
-		return one(Note, "Replace this program by one that is as new.", "version %d, newer than this program's %d, and it serves it",
+		return one(Note, "Update this program to the version of the schema.", "version %d, newer than this program's %d, and still compatible",
 			schema.Current, schema.Known), nil
 	}
 	return fine("version %d", schema.Current), nil
@@ -120,7 +120,7 @@ func (p *Patient) migrated(ctx context.Context) (*db.Store, error) {
 	}
 	schema, err := db.SchemaOf(ctx, store.Pool())
 	if err == nil && schema.Check() != nil {
-		err = Absent("the schema is not one that this program can use")
+		err = Absent("this program cannot use the schema: see the check schema")
 	}
 	return store, err
 }
@@ -131,12 +131,12 @@ func judgeRights(r db.Rights) []Finding {
 		return one(Fault, "Run mosey migrate as the owner of the schema, which grants them, and GRANT mosey_worker TO this user.",
 			"the role %s may not use %s", r.Role, named(r.Lacking))
 	case r.Deletes && !r.HasWorker:
-		return one(Warning, "Run mosey migrate as a user with CREATEROLE: it makes the role mosey_worker, which workers take.",
-			"the role %s may delete history, and there is no role mosey_worker", r.Role)
+		return one(Warning, "Run mosey migrate as a user with CREATEROLE, which creates the role mosey_worker for workers.",
+			"the role %s may delete history, and the role mosey_worker is missing", r.Role)
 	case r.Deletes:
 		return one(Warning, "GRANT mosey_worker TO the user of DATABASE_URL.", "the role %s may delete history", r.Role)
 	}
-	return fine("workers are %s, which cannot delete history", r.Role)
+	return fine("workers use the role %s, which cannot delete history", r.Role)
 }
 
 func named(names []string) string { return firstOf(3, names) }
@@ -158,12 +158,12 @@ const (
 // judgeClock reports how far another clock is ahead of ours. Slots use the database's clock, so
 // that ours causes no early request.
 func judgeClock(whose string, ahead, within time.Duration) []Finding {
-	const remedy = "Have both machines set their clocks by NTP (timedatectl set-ntp true)."
+	const remedy = "Let both machines set their clocks by NTP (timedatectl set-ntp true)."
 	way := "ahead of"
 	if ahead < 0 {
 		way = "behind"
 	}
-	text := fmt.Sprintf("%s is %s %s ours, give or take %s", whose, ahead.Abs().Round(time.Millisecond), way, max(within,
+	text := fmt.Sprintf("%s is %s %s this machine's, plus or minus %s", whose, ahead.Abs().Round(time.Millisecond), way, max(within,
 		time.Millisecond).Round(time.Millisecond))
 	switch off := ahead.Abs() - within; {
 	case off > clockWrong:
@@ -178,15 +178,15 @@ func judgeSessions(v db.Sessions) []Finding {
 	found := fine("%d of %d are in use", v.Open, v.Most)
 	if free := v.Most - v.Reserved - v.Open; free < db.PoolConnsDefault {
 		found = one(Warning,
-			fmt.Sprintf("Give each process fewer (pool_max_conns=8 in DATABASE_URL), or more to all: "+
+			fmt.Sprintf("Give each process fewer (pool_max_conns=8 in DATABASE_URL), or raise the limit: "+
 				"ALTER SYSTEM SET max_connections = %d; then restart Postgres.", v.Most*2),
-			"%d of %d are in use: another worker takes up to %d", v.Open, v.Most, db.PoolConnsDefault)
+			"%d of %d are in use: another worker needs up to %d", v.Open, v.Most, db.PoolConnsDefault)
 	}
 	if v.Longest > time.Hour {
 		found = append(found, one(Warning,
-			fmt.Sprintf("See what it is (SELECT * FROM pg_stat_activity WHERE pid = %d), and end it: SELECT pg_terminate_backend(%d).", v.Pid,
+			fmt.Sprintf("Inspect it (SELECT * FROM pg_stat_activity WHERE pid = %d), and end it: SELECT pg_terminate_backend(%d).", v.Pid,
 				v.Pid),
-			"a transaction has been going on for %s: dead rows are kept for it", explain.Roughly(v.Longest))...)
+			"a transaction has been open for %s, and vacuum cannot remove dead rows", explain.Roughly(v.Longest))...)
 	}
 	return found
 }
@@ -203,13 +203,13 @@ func judgeStatistics(tables []db.TableState) (found []Finding) {
 		if !stale(t) {
 			continue
 		}
-		what := fmt.Sprintf("%s was never analyzed, with %d rows", t.Name, t.Live)
+		what := fmt.Sprintf("%s has %d rows and was never analyzed", t.Name, t.Live)
 		if t.Analyzed {
 			what = fmt.Sprintf("%s has %d rows, of which %d have changed since it was analyzed", t.Name, t.Live, t.Modified)
 		}
 		found = append(found, one(Warning, "Run mosey doctor --only statistics --repair, or ANALYZE "+t.Name+".", "%s", what)...)
 	}
-	return orFine(found, "those of %d tables are up to date", len(tables))
+	return orFine(found, "the statistics of %d tables are up to date", len(tables))
 }
 
 func repairStatistics(ctx context.Context, p *Patient) (string, error) {
@@ -234,8 +234,8 @@ const deadLeast = 50_000
 func judgeBloat(tables []db.TableState) (found []Finding) {
 	for _, t := range tables {
 		if t.Dead > deadLeast && t.Dead > t.Live/2 {
-			found = append(found, one(Warning, "VACUUM (ANALYZE) "+t.Name+"; and see that no transaction goes on for hours.",
-				"%s has %d dead rows, and %d that are alive", t.Name, t.Dead, t.Live)...)
+			found = append(found, one(Warning, "VACUUM (ANALYZE) "+t.Name+"; and check that no transaction is open for hours.",
+				"%s has %d dead rows, and %d live rows", t.Name, t.Dead, t.Live)...)
 		}
 	}
 	return orFine(found, "no table has many dead rows")
@@ -254,11 +254,11 @@ func judgeIndexes(all []db.IndexState) (found []Finding) {
 			found = append(found, one(Fault, "REINDEX INDEX CONCURRENTLY "+i.Name+".",
 				"%s of %s is invalid: Postgres does not use it", i.Name, i.Table)...)
 		case i.Scans == 0 && !i.Unique && i.Bytes > unusedBytes && time.Since(i.Since) > unusedSpan:
-			found = append(found, one(Note, "Keep it: Mosey's schema has it for a question that nobody asked yet.",
-				"nothing has used %s of %s, with %s, since %s", i.Name, i.Table, explain.Size(i.Bytes), explain.Stamp(i.Since))...)
+			found = append(found, one(Note, "Keep it: it serves a rare query of Mosey.",
+				"no query has used %s of %s, with %s, since %s", i.Name, i.Table, explain.Size(i.Bytes), explain.Stamp(i.Since))...)
 		}
 	}
-	return orFine(found, "all %d can be used", len(all))
+	return orFine(found, "all %d indexes are valid", len(all))
 }
 
 // Postgres refuses changes three million transactions before two billion.
@@ -273,7 +273,7 @@ func lookAge(ctx context.Context, store *db.Store) ([]Finding, error) {
 }
 
 func judgeAge(age, freeze int64) []Finding {
-	const remedy = "VACUUM (FREEZE), and see that autovacuum is on and no transaction or replication slot holds old rows."
+	const remedy = "VACUUM (FREEZE), and check that autovacuum is on and no transaction or replication slot holds old rows."
 	switch {
 	case age > ageWrong:
 		return one(Fault, remedy, "the oldest row is %d transactions old: at two billion Postgres stops", age)
@@ -312,12 +312,12 @@ func lookFleet(ctx context.Context, store *db.Store) ([]Finding, error) {
 	var found []Finding
 	if len(silent) > 0 {
 		found = append(found, one(Note,
-			"If one still runs, see in its log why it does not reach the database: it begins no requests. "+
-				"Else nothing is to be done: others have taken over.",
-			"%s not heard of: %s", explain.Count(int64(len(silent)), "worker"), strings.Join(silent[:min(len(silent), workersNamed)], "; "))...)
+			"If such a worker still runs, its log shows why it does not reach the database: it begins no requests. "+
+				"Otherwise no action is needed: other workers have taken over.",
+			"%s silent: %s", explain.Count(int64(len(silent)), "worker"), strings.Join(silent[:min(len(silent), workersNamed)], "; "))...)
 	}
 	if use.Full() {
-		found = append(found, one(Note, "Raise it if the machines and the line can bear more: mosey workers --max-fetches N, or 0 for none.",
+		found = append(found, one(Note, "Raise the limit if machines and network allow it: mosey workers --max-fetches N, or 0 for no limit.",
 			"%s", explain.Limited(use))...)
 	}
 	return orFine(found, "%s", explain.Count(int64(works), "worker")), nil
@@ -331,13 +331,13 @@ func lookForgotten(ctx context.Context, store *db.Store) ([]Finding, error) {
 		return nil, err
 	}
 	if len(open) == 0 {
-		return fine("what was to be erased is"), nil
+		return fine("all content ordered to be erased is erased"), nil
 	}
 	var names, commands []string
 	for _, f := range open {
 		names = append(names, fmt.Sprintf("%s since %s", f.Domain, explain.Stamp(f.AskedAt)))
 		commands = append(commands, fmt.Sprintf("mosey block %s --reason TEXT --forget", f.Domain))
 	}
-	return one(Fault, "Give the command again, unless it runs: "+strings.Join(commands[:min(len(commands), examplesMost)], "; ")+".",
-		"what the pages of %s said is not all erased: %s", explain.Count(int64(len(open)), "domain"), named(names)), nil
+	return one(Fault, "Unless it still runs, give the command again: "+strings.Join(commands[:min(len(commands), examplesMost)], "; ")+".",
+		"the content of %s is not fully erased: %s", explain.Count(int64(len(open)), "domain"), named(names)), nil
 }

@@ -44,7 +44,7 @@ func TestANewerSchema(t *testing.T) {
 	t.Parallel()
 	p := patientOf(t, dbtest.URL(t))
 	p.exec(t, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, true)")
-	requireFinding(t, p.look(t, "schema"), Note, "9000", "as new")
+	requireFinding(t, p.look(t, "schema"), Note, "9000", "Update this program")
 	p.exec(t, "UPDATE installation SET min_schema_version = 9000")
 	requireFinding(t, p.look(t, "schema"), Fault, "9000", "Use a newer Mosey")
 }
@@ -70,7 +70,7 @@ func TestSettings(t *testing.T) {
 		p.exec(t, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "+strings.ReplaceAll(set, "'", "''")+"', current_database()); END $$")
 	}
 	found := patientOf(t, p.DatabaseURL).look(t, "settings") // a session that begins now
-	requireFinding(t, found, Fault, "synchronous_commit is off", "a site may be asked again", " RESET synchronous_commit")
+	requireFinding(t, found, Fault, "synchronous_commit is off", "a site may be requested again", " RESET synchronous_commit")
 	requireFinding(t, found, Fault, "default_transaction_isolation is serializable", " RESET default_transaction_isolation")
 	requireFinding(t, found, Warning, "lock_timeout is 5000")
 	requireFinding(t, found, Warning, "work_mem is 64 × kB")
@@ -81,10 +81,10 @@ func TestSettings(t *testing.T) {
 
 func TestClocks(t *testing.T) {
 	t.Parallel()
-	requireFinding(t, judgeClock("theirs", time.Second, 0), OK, "1s ahead of ours")
+	requireFinding(t, judgeClock("theirs", time.Second, 0), OK, "1s ahead of this machine's")
 	requireFinding(t, judgeClock("theirs", -5*time.Second, time.Millisecond), Warning, "5s behind", "NTP")
 	requireFinding(t, judgeClock("theirs", time.Hour, time.Millisecond), Fault, "1h0m0s ahead of")
-	requireFinding(t, judgeClock("theirs", 5*time.Second, 4*time.Second), OK, "give or take 4s")
+	requireFinding(t, judgeClock("theirs", 5*time.Second, 4*time.Second), OK, "plus or minus 4s")
 }
 
 func TestConnectionsAndAge(t *testing.T) {

@@ -100,7 +100,7 @@ type Patient struct {
 }
 
 // ErrAbsent reports a harmless absence: nothing was crawled yet, or Mosey is not running.
-var ErrAbsent = errors.New("not there")
+var ErrAbsent = errors.New("absent")
 
 type absentError string
 
@@ -158,7 +158,7 @@ func Named(names []string, parts ...Part) (checks []Check, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(c Check) bool { return c.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("%q is no check: mosey doctor --list names all", name)
+			return nil, fmt.Errorf("unknown check %q: mosey doctor --list shows all", name)
 		}
 		checks = append(checks, all[i])
 	}
@@ -200,11 +200,11 @@ func (c Check) examine(ctx context.Context, p *Patient) []Finding {
 	case errors.Is(err, ErrAbsent):
 		found = append(found, Finding{Severity: Skipped, Found: err.Error()})
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		found = append(found, Finding{Severity: Skipped, Found: "gave up after " + patience.String() + ": " + err.Error()})
+		found = append(found, Finding{Severity: Skipped, Found: "timeout after " + patience.String() + ": " + err.Error()})
 	case err != nil:
-		found = append(found, Finding{Severity: Skipped, Found: "could not look: " + err.Error()})
+		found = append(found, Finding{Severity: Skipped, Found: "check failed: " + err.Error()})
 	case len(found) == 0:
-		found = append(found, Finding{Severity: Skipped, Found: "there is nothing to look at"})
+		found = append(found, Finding{Severity: Skipped, Found: "no data to check"})
 	}
 	for i := range found {
 		found[i].Check = c.Name
@@ -225,7 +225,7 @@ func (c Check) bounded(ctx context.Context, p *Patient) ([]Finding, error) {
 func (c Check) mend(ctx context.Context, p *Patient, found []Finding) []Finding {
 	did, err := c.repair(ctx, p)
 	if err != nil {
-		return append(found, Finding{Check: c.Name, Severity: Fault, Found: "could not be repaired: " + err.Error()})
+		return append(found, Finding{Check: c.Name, Severity: Fault, Found: "repair failed: " + err.Error()})
 	}
 	again := c.examine(ctx, p)
 	if slices.ContainsFunc(again, Finding.wrong) {
@@ -272,5 +272,5 @@ func (p *Patient) store(context.Context) (*db.Store, error) {
 	if p.Store != nil {
 		return p.Store, nil
 	}
-	return nil, Absent("there is no database to look at")
+	return nil, Absent("no database to check")
 }

@@ -101,8 +101,8 @@ func TestEachCheckSaysSomething(t *testing.T) {
 	var all []Finding
 	require.NoError(t, Examine(t.Context(), &Patient{}, checks, false, func(_ Check, f []Finding) { all = append(all, f...) }))
 	require.Equal(t, []Finding{
-		{Check: "broken", Severity: Skipped, Found: "could not look: out of order"},
-		{Check: "silent", Severity: Skipped, Found: "there is nothing to look at"},
+		{Check: "broken", Severity: Skipped, Found: "check failed: out of order"},
+		{Check: "silent", Severity: Skipped, Found: "no data to check"},
 		{Check: "absent", Severity: Skipped, Found: "nobody is here"},
 		{Check: "good", Severity: OK, Found: "yes"},
 	}, all)

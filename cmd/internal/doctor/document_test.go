@@ -16,11 +16,11 @@ var update = flag.Bool("update", false, "write the table of checks into docs/doc
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	var table strings.Builder
-	table.WriteString("\n| check | part | what it looks at | `--repair` |\n|---|---|---|---|\n")
+	table.WriteString("\n| check | part | purpose | `--repair` |\n|---|---|---|---|\n")
 	for _, c := range All() {
 		repairs := ""
 		if c.Repairs() {
-			repairs = "mends it"
+			repairs = "repairs it"
 		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", c.Name, c.Part, c.About, repairs)
 	}

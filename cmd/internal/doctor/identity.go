@@ -22,17 +22,18 @@ func identityChecks() []Check {
 	return of(Identity, []Check{
 		{
 			Name: "page", look: lookPage,
-			About: "That the page about the crawler (`--page`, or the URL of `--contact`) answers, and names the product token and a contact; " +
-				"and the clock of its server. It makes up to five requests.",
+			About: "Checks that the page about the crawler (`--page`, or the URL of `--contact`) responds and names the product token and a " +
+				"contact. " +
+				"Compares the clock of its server. Makes up to five requests.",
 		},
 		{
 			Name: "ranges", look: lookRanges,
-			About: "That this page links a list of addresses (`rel=client-ranges`), that the list can be read, and that it has `--addresses`. " +
-				"It makes one request.",
+			About: "Checks that this page links a list of addresses (`rel=client-ranges`), and that the list is readable and has `--addresses`. " +
+				"Makes one request.",
 		},
 		{
 			Name: "reverse", look: lookReverse,
-			About: "That each of `--addresses` has a name (PTR) that leads back to it, in `--reverse-dns` if that is given.",
+			About: "Checks that each of `--addresses` has a name (PTR) that resolves to the address, below `--reverse-dns` if given.",
 		},
 	})
 }
@@ -44,7 +45,7 @@ func (p *Patient) published() (wiring.Published, error) {
 // pageAbout returns the page about the crawler. All checks share one fetch.
 func (p *Patient) pageAbout(ctx context.Context, id wiring.Published) (*answer, []Finding, error) {
 	if !id.HasPage {
-		return nil, nil, Absent("no page about the crawler is given: --page, or a URL as --contact")
+		return nil, nil, Absent("no page about the crawler: give --page, or a URL as --contact")
 	}
 	if p.page != nil {
 		return p.page, nil, nil
@@ -69,11 +70,11 @@ func lookPage(ctx context.Context, p *Patient) (found []Finding, err error) {
 	}
 	found = judgePage(a, id, token)
 	if len(found) == 0 {
-		found = fine("%s answers, and names %s and %s", a.At, token, cmp.Or(id.Contact, "a mail address"))
+		found = fine("%s responds, and names %s and %s", a.At, token, cmp.Or(id.Contact, "a mail address"))
 	}
 	clock := a.clock()
 	if clock == nil {
-		clock = one(Skipped, "", "%s does not say what time it is (Date), so its clock is not compared with ours", a.At.Host())
+		clock = one(Skipped, "", "%s sends no time (Date), so its clock is not compared", a.At.Host())
 	}
 	return append(found, clock...), nil
 }
@@ -83,25 +84,26 @@ func judgePage(a *answer, id wiring.Published, token string) (found []Finding) {
 		found = append(found, one(s, remedy, format, args...)...)
 	}
 	if a.At.Host() != id.Page.Host() {
-		add(Warning, "Give the address that it leads to, if that is yours.", "%s leads to another host: %s", id.Page, a.At)
+		add(Warning, "Give the final address, if that host is yours.", "%s redirects to another host: %s", id.Page, a.At)
 	}
 	if a.Truncated {
-		add(Fault, "Make it shorter: mosey identity init writes one of some kilobytes.", "%s is longer than %d bytes", a.At, contactBytes)
+		add(Fault, "Shorten the page: mosey identity init writes a page of a few kilobytes.", "%s is longer than %d bytes", a.At, contactBytes)
 		return found
 	}
 	if a.MediaType != "text/html" && a.MediaType != "application/xhtml+xml" {
-		add(Warning, "Serve it as text/html; charset=utf-8.", "%s is of the type %q, and no web page to a browser", a.At, a.MediaType)
+		add(Warning, "Serve the page as text/html; charset=utf-8.",
+			"%s has the media type %q, which browsers do not show as a page", a.At, a.MediaType)
 	}
 	page := about.ReadPage(a.At, a.Header, a.Body)
 	if !page.Names(token) {
-		add(Fault, "Write on it that "+token+" is yours: mosey identity init writes such a page.", "%s does not name %s", a.At, token)
+		add(Fault, "Write on the page that "+token+" is yours: mosey identity init writes such a page.", "%s does not name %s", a.At, token)
 	}
 	switch {
 	case id.Contact != "" && !page.Tells(id.Contact):
-		add(Fault, "Write on it how to reach you, or give the address that it has: --mail.", "%s does not name the contact %s", a.At, id.Contact)
+		add(Fault, "Write the contact on the page, or give the page's address as --mail.", "%s does not name the contact %s", a.At, id.Contact)
 	case id.Contact == "" && !page.TellsMail():
-		add(Fault, "Write a mail address on it (mailto:), and give it as --mail.",
-			"%s does not say how to reach you: the contact is that page", a.At)
+		add(Fault, "Write a mail address on the page (mailto:), and give it as --mail.",
+			"%s names no mail address, and the contact is this page", a.At)
 	}
 	return found
 }
@@ -116,9 +118,9 @@ func lookRanges(ctx context.Context, p *Patient) ([]Finding, error) {
 	}
 	a, _, err := p.pageAbout(ctx, id)
 	if a == nil {
-		return nil, cmp.Or(err, Absent("the page about the crawler cannot be read, see page"))
+		return nil, cmp.Or(err, Absent("the page about the crawler is unreadable: see the check page"))
 	}
-	const link = `Link it: <link rel="client-ranges" href="…">. mosey identity init --addresses writes the list and the link.`
+	const link = `Link the list: <link rel="client-ranges" href="…">. mosey identity init --addresses writes the list and the link.`
 	at := about.ReadPage(a.At, a.Header, a.Body).Ranges
 	switch {
 	case at == nil && len(id.Networks) == 0:
@@ -128,22 +130,22 @@ func lookRanges(ctx context.Context, p *Patient) ([]Finding, error) {
 	}
 	resp, err := p.fetch(ctx, *at, about.RangesType+", application/json")
 	if err != nil {
-		return one(Fault, "Have it answer (curl "+at.String()+").", "%s cannot be reached: %v", at, err), nil
+		return one(Fault, "Make it reachable (test with curl "+at.String()+").", "%s cannot be reached: %v", at, err), nil
 	}
 	defer resp.Release()
 	switch {
 	case resp.Status != http.StatusOK:
-		return one(Fault, "Have it answer with 200.", "%s answers with the status %d, and redirects are not followed", at, resp.Status), nil
+		return one(Fault, "Serve it with the status 200.", "%s responds with the status %d, and redirects are not followed", at, resp.Status), nil
 	case resp.Truncated:
-		return one(Fault, "Write larger networks in place of many addresses.", "%s is longer than %d bytes", at, contactBytes), nil
+		return one(Fault, "List networks instead of many addresses.", "%s is longer than %d bytes", at, contactBytes), nil
 	}
 	list, err := about.ReadRanges(resp.Body)
 	if err != nil {
-		return one(Fault, "Serve the list that mosey identity init --addresses writes.", "%s is no list of addresses: %v", at, err), nil
+		return one(Fault, "Serve the list that mosey identity init --addresses writes.", "%s is not a list of addresses: %v", at, err), nil
 	}
 	found := judgeRanges(at.String(), list, id.Networks, time.Now())
 	if t := resp.MediaType; t != about.RangesType && t != "application/json" {
-		found = append(found, one(Warning, "Serve it as "+about.RangesType+" or application/json.", "%s is of the type %q", at, t)...)
+		found = append(found, one(Warning, "Serve the list as "+about.RangesType+" or application/json.", "%s has the media type %q", at, t)...)
 	}
 	return found, nil
 }
@@ -157,17 +159,17 @@ func judgeRanges(at string, list about.Ranges, networks []netip.Prefix, now time
 	}
 	switch {
 	case len(missing) > 0:
-		found = one(Fault, "Write the list anew, with all of --addresses: mosey identity init --replace.",
-			"%s does not have %s", at, firstOf(5, missing))
+		found = one(Fault, "Write a new list with all --addresses: mosey identity init --replace.",
+			"%s lacks %s", at, firstOf(5, missing))
 	case len(networks) == 0:
-		found = one(Skipped, "Give the addresses that requests come from: --addresses.",
-			"%s has %d networks; whether they are those of the crawler is not known", at, len(list.Prefixes))
+		found = one(Skipped, "Give the addresses of the crawler's requests: --addresses.",
+			"%s has %d networks, which cannot be compared without --addresses", at, len(list.Prefixes))
 	default:
-		found = fine("%s has all addresses that requests come from", at)
+		found = fine("%s has all addresses of the crawler", at)
 	}
 	if late := now.Sub(list.Created); late > rangesLate {
 		found = append(found, one(Warning,
-			"Write it anew each day, as mosey identity init does: others take an old list for one that is forgotten.",
+			"Write a new list each day with mosey identity init, because others distrust an old list.",
 			"%s was written %d days ago", at, int(late.Hours()/24))...)
 	}
 	return found
@@ -189,7 +191,7 @@ func lookReverse(ctx context.Context, p *Patient) (found []Finding, err error) {
 		return nil, err
 	}
 	if len(id.Networks) == 0 {
-		return nil, Absent("the addresses that requests come from are not given: --addresses")
+		return nil, Absent("the addresses of the crawler's requests are missing: give --addresses")
 	}
 	_, resolver, err := p.Fetch.Reach(nil)
 	if err != nil {
@@ -218,11 +220,11 @@ func lookReverse(ctx context.Context, p *Patient) (found []Finding, err error) {
 		}
 	}
 	if len(good) > 0 {
-		found = append(fine("these have a name that leads back: %s", firstOf(5, good)), found...)
+		found = append(fine("names that resolve to their address: %s", firstOf(5, good)), found...)
 	}
 	if len(left) > 0 {
-		found = append(found, one(Skipped, "Give the addresses in it that requests come from, one by one.",
-			"not looked up, as it is a network, or beyond the first %d addresses: %s", reverseMost, firstOf(5, left))...)
+		found = append(found, one(Skipped, "Give the single addresses of the crawler's requests.",
+			"not looked up (networks, and addresses after the first %d): %s", reverseMost, firstOf(5, left))...)
 	}
 	return found, nil
 }
@@ -232,17 +234,17 @@ func judgeReverse(ctx context.Context, resolver *dns.Resolver, addr netip.Addr, 
 	names, err := resolver.Reverse(ctx, addr)
 	switch {
 	case errors.Is(err, dns.ErrNotFound):
-		return "", one(Fault, "Have whoever gave you the address set a PTR record: a name of yours.", "%s has no name: %v", addr, err)
+		return "", one(Fault, "Let the provider of the address set a PTR record with your name.", "%s has no name: %v", addr, err)
 	case err != nil:
-		return "", one(Skipped, "Try again, or give another name server: --dns-server.",
-			"the name of %s cannot be asked for: %v", addr, err)
+		return "", one(Skipped, "Try again, or give another name server with --dns-server.",
+			"the PTR lookup of %s failed: %v", addr, err)
 	}
 	var astray, foreign []string
 	for _, n := range names {
 		switch {
 		case !n.Leads(addr) && errors.Is(n.Err, dns.ErrTemporary):
-			return "", one(Skipped, "Try again, or give another name server: --dns-server.",
-				"%s is %s, which cannot be looked up: %v", addr, n.Host, n.Err)
+			return "", one(Skipped, "Try again, or give another name server with --dns-server.",
+				"%s has the name %s, whose lookup failed: %v", addr, n.Host, n.Err)
 		case !n.Leads(addr):
 			astray = append(astray, n.Host)
 		case domain != "" && n.Host != domain && !strings.HasSuffix(n.Host, "."+domain):
@@ -252,14 +254,15 @@ func judgeReverse(ctx context.Context, resolver *dns.Resolver, addr netip.Addr, 
 		}
 	}
 	if len(foreign) > 0 {
-		return "", one(Fault, "Have its PTR record name a host in "+domain+".", "%s is %s, which is not in %s", addr, firstOf(5, foreign), domain)
+		return "", one(Fault, "Let its PTR record name a host in "+domain+".",
+			"%s has the name %s, which is not in %s", addr, firstOf(5, foreign), domain)
 	}
 	kind := "an A"
 	if addr.Is6() {
 		kind = "an AAAA"
 	}
 	return "", one(Fault, fmt.Sprintf("Give the name %s record with the address %s.", kind, addr),
-		"%s is %s by its PTR record, and that name does not lead back to it", addr, firstOf(5, astray))
+		"%s has the PTR name %s, which does not resolve to the address", addr, firstOf(5, astray))
 }
 
 // signatureCheck also belongs to OfIdentity.
@@ -269,19 +272,19 @@ func lookSignature(ctx context.Context, p *Patient) ([]Finding, error) {
 	keyID, directory, err := p.Fetch.SignedBy()
 	switch {
 	case err != nil:
-		return one(Fault, "Give a key and an address by which requests can be signed.", "%v", err), nil
+		return one(Fault, "Give a key (--sign) and the host of its directory (--signature-agent).", "%v", err), nil
 	case keyID == "":
-		return fine("requests are not signed (--sign)"), nil
+		return fine("requests are unsigned (--sign is missing)"), nil
 	}
 	return p.lookDirectory(ctx, directory, keyID)
 }
 
 func (p *Patient) lookDirectory(ctx context.Context, directory, keyID string) ([]Finding, error) {
-	remedy := fmt.Sprintf("Serve there what mosey identity directory prints, as %s: until then no site can verify a signature.",
+	remedy := fmt.Sprintf("Serve the output of mosey identity directory there, as %s: without it no site can verify a signature.",
 		botauth.DirectoryType)
 	page, err := urls.Parse(directory)
 	if err != nil {
-		return one(Fault, remedy, "%s is no address: %v", directory, err), nil
+		return one(Fault, remedy, "%s is not a URL: %v", directory, err), nil
 	}
 	resp, err := p.fetch(ctx, page, botauth.DirectoryType)
 	if err != nil {
@@ -289,29 +292,29 @@ func (p *Patient) lookDirectory(ctx context.Context, directory, keyID string) ([
 	}
 	defer resp.Release()
 	if resp.Status != http.StatusOK {
-		return one(Fault, remedy, "%s answers with the status %d, and redirects are not followed", page, resp.Status), nil
+		return one(Fault, remedy, "%s responds with the status %d, and redirects are not followed", page, resp.Status), nil
 	}
 	if resp.Truncated {
 		return one(Fault, remedy, "%s is longer than %d bytes", page, contactBytes), nil
 	}
 	keys, err := botauth.ReadDirectory(resp.Body)
 	if err != nil {
-		return one(Fault, remedy, "%s has no directory of keys: %v", page, err), nil
+		return one(Fault, remedy, "%s is not a directory of keys: %v", page, err), nil
 	}
 	if _, has := keys[keyID]; !has {
-		return one(Fault, remedy, "%s has %d keys, and not %s, which signs", page, len(keys), keyID), nil
+		return one(Fault, remedy, "%s has %d keys, and lacks the signing key %s", page, len(keys), keyID), nil
 	}
-	found := fine("requests are signed by the key %s, which is at %s", keyID, page)
+	found := fine("requests are signed with the key %s, published at %s", keyID, page)
 	if resp.MediaType != botauth.DirectoryType {
-		found = one(Warning, remedy, "%s has the key %s, and is of the type %q", page, keyID, resp.MediaType)
+		found = one(Warning, remedy, "%s has the key %s, and the media type %q", page, keyID, resp.MediaType)
 	}
-	const anew = "Serve it with the headers that mosey identity init or mosey identity directory --headers writes, " +
-		"and write them anew each day."
+	const anew = "Serve it with the headers from mosey identity init or mosey identity directory --headers, " +
+		"and renew the headers each day."
 	switch err := keys.Proves(keyID, directory, resp.Header, resp.Body, time.Now()); {
 	case errors.Is(err, botauth.ErrUnsigned):
-		return append(found, one(Note, anew, "%s is not signed by the key, as some verifiers want it", page)...), nil
+		return append(found, one(Note, anew, "%s is not signed by the key, which some verifiers require", page)...), nil
 	case err != nil:
-		return append(found, one(Fault, anew, "%s is signed, and verifiers refuse that: %v", page, err)...), nil
+		return append(found, one(Fault, anew, "%s has a signature that verifiers refuse: %v", page, err)...), nil
 	}
 	return append(found, fine("%s is signed by the key for its host", page)...), nil
 }

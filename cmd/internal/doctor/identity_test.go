@@ -114,7 +114,7 @@ func TestAGoodIdentity(t *testing.T) {
 	requireFinding(t, all, OK, "the clock of crawler.test is")
 	requireFinding(t, all, OK, "has all addresses")
 	requireFinding(t, all, OK, "192.0.2.7 (one.crawl.test), 2001:db8::7 (two.crawl.test)")
-	requireFinding(t, all, OK, "not signed")
+	requireFinding(t, all, OK, "unsigned")
 	require.Equal(t, "signature", all[len(all)-1].Check)
 }
 
@@ -132,12 +132,12 @@ func TestAnIdentityThatNobodyTells(t *testing.T) {
 	requireFinding(t, p.look(t, "ranges"), Skipped, "has 2 networks", "--addresses")
 	p.Identity.Addresses = []string{"192.0.2.0/28"}
 	requireFinding(t, p.look(t, "ranges"), OK)
-	requireFinding(t, p.look(t, "reverse"), Skipped, "192.0.2.0/28", "one by one")
+	requireFinding(t, p.look(t, "reverse"), Skipped, "192.0.2.0/28", "single addresses")
 	p.Identity.Addresses = nil
 	for n := range reverseMost + 7 {
 		p.Identity.Addresses = append(p.Identity.Addresses, fmt.Sprintf("192.0.2.%d", n))
 	}
-	requireFinding(t, p.look(t, "reverse"), Skipped, "beyond the first 32", "and 2 more")
+	requireFinding(t, p.look(t, "reverse"), Skipped, "after the first 32", "and 2 more")
 
 	some, err := Named(nil, Identity)
 	require.NoError(t, err)
@@ -171,22 +171,22 @@ func TestFaultsOfThePage(t *testing.T) {
 	requireFinding(t, page(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Date"] = nil
 		good(w, r)
-	}), Skipped, "what time it is")
+	}), Skipped, "sends no time")
 	h.set("/about", good)
 	requireFine(t, page(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/about", http.StatusFound) }))
 	elsewhere := strings.Replace(h.url, "crawler.test", "elsewhere.test", 1) + "/about"
 	found := page(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, http.StatusFound) })
-	requireFinding(t, found, Warning, "leads to another host: "+elsewhere)
+	requireFinding(t, found, Warning, "redirects to another host: "+elsewhere)
 	requireFinding(t, page(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }), Fault, "more than 5 times")
 
 	p := h.patient()
 	p.Identity.Mail = ""
 	h.set("/", serves("text/html", []byte("mosey")))
-	requireFinding(t, p.look(t, "page"), Fault, "does not say how to reach you", "--mail")
+	requireFinding(t, p.look(t, "page"), Fault, "names no mail address", "--mail")
 	p = h.patient()
 	p.Fetch.AllowNetwork = nil
 	requireFinding(t, p.look(t, "page"), Fault, "not a public address")
-	requireFinding(t, p.look(t, "ranges"), Skipped, "see page")
+	requireFinding(t, p.look(t, "ranges"), Skipped, "see the check page")
 	p = h.patient()
 	p.Fetch.UserAgent = "otherbot/2.0"
 	h.set("/", good)
@@ -209,8 +209,8 @@ func TestFaultsOfTheRanges(t *testing.T) {
 	const four, six = `{"ipv4Prefix":"192.0.2.7/32"}`, `{"ipv6Prefix":"2001:db8::/64"}`
 
 	requireFine(t, says(list(now, four+","+six)))
-	requireFinding(t, says(list(now, four)), Fault, "does not have 2001:db8::7", "--replace")
-	requireFinding(t, says(list(now, six)), Fault, "does not have 192.0.2.7")
+	requireFinding(t, says(list(now, four)), Fault, "lacks 2001:db8::7", "--replace")
+	requireFinding(t, says(list(now, six)), Fault, "lacks 192.0.2.7")
 	requireFinding(t, says(list(now.Add(-80*time.Hour), four+","+six)), Warning, "3 days ago")
 	requireFinding(t, says("<!DOCTYPE html><p>Not found"), Fault, "HTML", "mosey identity init --addresses")
 	requireFinding(t, says(`{"prefixes":[]}`), Fault, "creationTime")
@@ -243,8 +243,8 @@ func TestFaultsOfReverseDNS(t *testing.T) {
 	found := reverse(two...)
 	requireFinding(t, found, Fault, "192.0.2.7 has no name", "PTR")
 	requireFinding(t, found, OK, "2001:db8::7 (two.crawl.test)")
-	requireFinding(t, reverse(append(two, zone.Pointer(t, ours, "one.crawl.test."))...), Fault, "does not lead back", "an A record", ours)
-	requireFinding(t, reverse(append(two, zone.Pointer(t, ours, "one.crawl.test."), "one.crawl.test. 60 IN A 192.0.2.8")...), Fault, "does not lead back")
+	requireFinding(t, reverse(append(two, zone.Pointer(t, ours, "one.crawl.test."))...), Fault, "does not resolve", "an A record", ours)
+	requireFinding(t, reverse(append(two, zone.Pointer(t, ours, "one.crawl.test."), "one.crawl.test. 60 IN A 192.0.2.8")...), Fault, "does not resolve")
 	requireFinding(t, reverse(append(two, zone.Pointer(t, ours, "crawl.test.provider.test."), "crawl.test.provider.test. 60 IN A "+ours)...),
 		Fault, "crawl.test.provider.test, which is not in crawl.test")
 	requireFinding(t, reverse(append(two, zone.Pointer(t, ours, "evilcrawl.test."), "evilcrawl.test. 60 IN A "+ours)...), Fault, "not in crawl.test")
@@ -254,5 +254,5 @@ func TestFaultsOfReverseDNS(t *testing.T) {
 		Fault, "an AAAA record")
 	p := h.patient()
 	p.Fetch.DNSServer = []string{"127.0.0.1:9"}
-	requireFinding(t, p.look(t, "reverse"), Skipped, "cannot be asked for", "--dns-server")
+	requireFinding(t, p.look(t, "reverse"), Skipped, "the PTR lookup of ", "--dns-server")
 }

@@ -19,19 +19,19 @@ import (
 
 func machineChecks() []Check {
 	return of(Machine, []Check{
-		{Name: "program", look: lookProgram, About: "The version of this program, and what it was built with."},
-		{Name: "data-dir", look: lookDataDir, About: "The data directory: that it can be made or written to, and who has it."},
+		{Name: "program", look: lookProgram, About: "Shows the version of this program, and its Go version."},
+		{Name: "data-dir", look: lookDataDir, About: "Checks that the data directory is writable, and shows the Mosey that uses it."},
 		{
 			Name: "programs", look: lookPrograms,
-			About: "The programs of Postgres that the embedded database needs, and whether the user it runs as can reach the data directory.",
+			About: "Checks the Postgres programs of the embedded database, and whether its user can access the data directory.",
 		},
-		{Name: "ports", look: lookPorts, About: "The ports of the embedded Temporal and its UI, and who has them."},
+		{Name: "ports", look: lookPorts, About: "Checks the ports of the embedded Temporal and its UI."},
 		{
 			Name: "disk", look: lookDisks,
-			About: "Room and inodes where the data directory is, and where images are on their way (`TMPDIR`).",
+			About: "Checks the free space and inodes of the data directory, and of the directory for downloads of images (`TMPDIR`).",
 		},
-		{Name: "memory", look: lookMemory, About: "The memory of the machine or its control group, and `GOMEMLIMIT`."},
-		{Name: "files", look: lookFiles, About: "How many files and connections a process may have open."},
+		{Name: "memory", look: lookMemory, About: "Checks the memory of the machine or its control group, and `GOMEMLIMIT`."},
+		{Name: "files", look: lookFiles, About: "Checks the limit of open files and connections of a process."},
 	})
 }
 
@@ -43,7 +43,7 @@ func lookProgram(context.Context, *Patient) ([]Finding, error) {
 	return fine("mosey %s, built with %s for %s", v.Version, v.Go, v.Platform), nil
 }
 
-var errCluster = Absent("the environment names the database and Temporal, so nothing is kept here")
+var errCluster = Absent("the environment names the database and Temporal, so no data directory is used")
 
 func lookDataDir(_ context.Context, p *Patient) ([]Finding, error) {
 	if p.DataDir == "" {
@@ -58,25 +58,25 @@ func lookDataDir(_ context.Context, p *Patient) ([]Finding, error) {
 			return nil, err
 		}
 	case err != nil:
-		return one(Fault, "Run mosey as the user who owns it, or choose another with --data-dir DIR.", "%s cannot be read: %v", at, err), nil
+		return one(Fault, "Run mosey as the owner of the directory, or choose another with --data-dir DIR.", "%s is unreadable: %v", at, err), nil
 	case !stat.IsDir():
 		return one(Fault, "Choose a directory with --data-dir DIR.", "%s is not a directory", at), nil
 	}
 	if err := probe(at); err != nil {
-		return one(Fault, "Make it this user's (chown "+strconv.Itoa(os.Geteuid())+" "+at+"), or choose another with --data-dir DIR.",
-			"%s cannot be written to: %v", at, err), nil
+		return one(Fault, "Give the directory to this user (chown "+strconv.Itoa(os.Geteuid())+" "+at+"), or choose another with --data-dir DIR.",
+			"%s is not writable: %v", at, err), nil
 	}
 	if missing {
-		return fine("%s is not there yet, and can be made", p.DataDir), nil
+		return fine("%s does not exist yet, and can be created", p.DataDir), nil
 	}
 	info, running, err := datadir.Running(p.DataDir)
 	switch {
 	case err != nil:
 		return nil, err
 	case running && !info.Transient:
-		return fine("%s, in use by the Mosey with pid %d", p.DataDir, info.PID), nil
+		return fine("%s, used by a Mosey (pid %d)", p.DataDir, info.PID), nil
 	}
-	return fine("%s, which no Mosey uses now", p.DataDir), nil
+	return fine("%s, not in use", p.DataDir), nil
 }
 
 // existing returns the longest prefix of a path that exists.
@@ -104,29 +104,29 @@ func lookPrograms(ctx context.Context, p *Patient) ([]Finding, error) {
 		return nil, errCluster
 	}
 	if p.Environ.Get("DATABASE_URL") != "" {
-		return nil, Absent("DATABASE_URL names a database, so none is run here")
+		return nil, Absent("DATABASE_URL names a database, so Mosey starts no Postgres")
 	}
 	found, err := postgres.Foresee(ctx, postgres.Config{Dir: p.DataDir})
 	switch {
 	case errors.Is(err, postgres.ErrDownload):
-		return one(Note, "Install Postgres 15 or later (apt install postgresql) if this machine may not download it.",
+		return one(Note, "Install Postgres 15 or later (apt install postgresql) if downloads are not allowed.",
 			"%v", postgres.ErrDownload), nil
 	case err != nil:
-		return one(Fault, "Do what the sentence says; the data is untouched.", "%v", err), nil
+		return one(Fault, "Follow the message; the data is unchanged.", "%v", err), nil
 	}
 	text := fmt.Sprintf("Postgres %d in %s", found.Major, found.Folder)
 	if found.User != "" {
 		text += ", run as the user " + found.User
 	}
 	if found.Cluster == 0 {
-		text += "; there is no database yet"
+		text += "; no database exists yet"
 	}
 	return fine("%s", text), nil
 }
 
 func lookPorts(ctx context.Context, p *Patient) (found []Finding, err error) {
 	if wiring.TemporalAddress(p.Environ) != "" {
-		return nil, Absent("TEMPORAL_ADDRESS or a profile names a Temporal, so none listens here")
+		return nil, Absent("TEMPORAL_ADDRESS or a profile names a Temporal, so Mosey starts no Temporal")
 	}
 	info, running, err := datadir.Running(p.DataDir)
 	if err != nil {
@@ -138,16 +138,16 @@ func lookPorts(ctx context.Context, p *Patient) (found []Finding, err error) {
 		listener, err := config.Listen(ctx, "tcp4", at)
 		switch {
 		case err == nil:
-			found = append(found, fine("%d, of %s, is free", port.Number, port.For)...)
+			found = append(found, fine("%d (%s) is free", port.Number, port.For)...)
 			if err := listener.Close(); err != nil {
 				return found, err
 			}
 		case running && (info.TemporalAddress == at || strings.HasSuffix(info.UIURL, "//"+at)):
-			found = append(found, fine("%d, of %s, is taken by the Mosey that runs", port.Number, port.For)...)
+			found = append(found, fine("%d (%s) is used by the running Mosey", port.Number, port.For)...)
 		default:
 			found = append(found, one(Note,
-				"Nothing need be done, since Mosey takes another and prints it; --temporal-port and --ui-port choose one.",
-				"%d, of %s, is taken by %s", port.Number, port.For, listenerOn(port.Number))...)
+				"No action is needed, because Mosey uses and prints another port; --temporal-port and --ui-port choose it.",
+				"%d (%s) is used by %s", port.Number, port.For, listenerOn(port.Number))...)
 		}
 	}
 	return found, nil
@@ -170,7 +170,7 @@ func lookDisks(_ context.Context, p *Patient) (found []Finding, err error) {
 		}
 		room, err := wiring.RoomAt(at)
 		if errors.Is(err, errors.ErrUnsupported) {
-			return nil, Absent("not looked at on this system")
+			return nil, Absent("not supported on this system")
 		}
 		if err != nil {
 			return found, err
@@ -178,7 +178,7 @@ func lookDisks(_ context.Context, p *Patient) (found []Finding, err error) {
 		found = append(found, judgeRoom(place, room)...)
 	}
 	if err := probe(os.TempDir()); err != nil {
-		found = append(found, one(Warning, "Set TMPDIR to a directory that can be written to.", "no image can be fetched: %v", err)...)
+		found = append(found, one(Warning, "Set TMPDIR to a writable directory.", "no image can be downloaded: %v", err)...)
 	}
 	return found, nil
 }
@@ -190,11 +190,11 @@ func judgeRoom(place string, r wiring.Room) []Finding {
 	case r.Free < diskNone:
 		return one(Fault, remedy, "%s", left)
 	case r.InodesAll > 0 && r.Inodes < inodesNone:
-		return one(Fault, "Delete files that nobody needs: each takes an inode.", "%s, but only %d inodes", left, r.Inodes)
+		return one(Fault, "Delete unneeded files, because each uses an inode.", "%s, but only %d inodes", left, r.Inodes)
 	case r.Free < diskFew:
 		return one(Warning, remedy, "%s", left)
 	case r.InodesAll > 0 && r.Inodes < inodesFew:
-		return one(Warning, "Delete files that nobody needs: each takes an inode.", "%s, but only %d inodes", left, r.Inodes)
+		return one(Warning, "Delete unneeded files, because each uses an inode.", "%s, but only %d inodes", left, r.Inodes)
 	}
 	return fine("%s", left)
 }
@@ -207,7 +207,7 @@ const memoryLeast = 1 << 30
 func lookMemory(_ context.Context, p *Patient) (found []Finding, err error) {
 	bytes := wiring.MachineMemory("/")
 	if bytes == 0 {
-		return nil, Absent("this system does not say how much memory there is")
+		return nil, Absent("this system does not report its memory")
 	}
 	found = fine("%s for the machine or its control group", explain.Size(bytes))
 	if bytes < memoryLeast {
@@ -216,8 +216,8 @@ func lookMemory(_ context.Context, p *Patient) (found []Finding, err error) {
 	}
 	limit := p.Environ.Get("GOMEMLIMIT")
 	if n, ok := parseBytes(limit); ok && n > bytes {
-		found = append(found, one(Warning, "Unset GOMEMLIMIT: Mosey chooses a limit by itself.",
-			"GOMEMLIMIT=%s is more than there is: the system would end the process", limit)...)
+		found = append(found, one(Warning, "Unset GOMEMLIMIT: Mosey chooses a limit.",
+			"GOMEMLIMIT=%s exceeds the memory: the system would kill the process", limit)...)
 	}
 	return found, nil
 }
@@ -241,8 +241,8 @@ func lookFiles(_ context.Context, p *Patient) ([]Finding, error) {
 	}
 	want := max(filesLeast, uint64(max(p.Fetch.MaxFetches, 0))*3)
 	if most < want {
-		return one(Warning, fmt.Sprintf("Raise it: ulimit -n %d in the shell, or LimitNOFILE=%d in the unit of systemd.", want, want),
-			"%d, and %d requests in flight may need %d", most, p.Fetch.MaxFetches, want), nil
+		return one(Warning, fmt.Sprintf("Raise the limit: ulimit -n %d in the shell, or LimitNOFILE=%d in the systemd unit.", want, want),
+			"%d files, and %d requests in flight may need %d", most, p.Fetch.MaxFetches, want), nil
 	}
 	return fine("%d", most), nil
 }

@@ -4,4 +4,4 @@ package doctor
 
 func openFilesMost() (uint64, error) { return 0, errPlatform }
 
-var errPlatform = Absent("not looked at on this system")
+var errPlatform = Absent("not supported on this system")

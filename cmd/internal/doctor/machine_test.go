@@ -17,7 +17,7 @@ import (
 func TestDataDirectory(t *testing.T) {
 	t.Parallel()
 	dir := freshDir(t)
-	requireFinding(t, (&Patient{DataDir: dir}).look(t, "data-dir"), OK, "no Mosey uses")
+	requireFinding(t, (&Patient{DataDir: dir}).look(t, "data-dir"), OK, "not in use")
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, entries, "what was tried is removed")

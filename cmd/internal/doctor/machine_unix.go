@@ -10,7 +10,7 @@ import (
 func openFilesMost() (uint64, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return 0, fmt.Errorf("look how many files may be open: %w", err)
+		return 0, fmt.Errorf("read the limit of open files: %w", err)
 	}
 	return limit.Cur, nil
 }

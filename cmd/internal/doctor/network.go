@@ -18,17 +18,18 @@ import (
 
 func networkChecks() []Check {
 	return of(Network, []Check{
-		{Name: "dns", look: lookDNS, About: "That name servers answer: each of `--dns-server`, or the system's."},
-		{Name: "ipv6", look: lookWays, About: "Whether this machine has a way to IPv4 and to IPv6."},
+		{Name: "dns", look: lookDNS, About: "Checks that the name servers answer: each of `--dns-server`, or the system's."},
+		{Name: "ipv6", look: lookWays, About: "Checks that this machine has routes to IPv4 and IPv6."},
 		{
 			Name: "contact", look: lookContact,
-			About: "That a contact is given (`--contact`), that its page can be reached and names the agent, and the clock of its server. " +
-				"It makes up to five requests to that page, under the rules for networks that the worker has.",
+			About: "Checks that a contact is given (`--contact`), and that its page is reachable and names the agent. " +
+				"Compares the clock of its server. " +
+				"Makes up to five requests to the page, under the network rules of the worker.",
 		},
 		{
 			Name: signatureCheck, look: lookSignature,
-			About: "That the public part of the key that signs requests (`--sign`) is served where `--signature-agent` says, and that " +
-				"the answer is signed for that host. It makes one request there.",
+			About: "Checks that the host of `--signature-agent` serves the public part of the signing key (`--sign`), and that " +
+				"the response is signed for that host. Makes one request.",
 		},
 	})
 }
@@ -47,12 +48,12 @@ func lookDNS(ctx context.Context, p *Patient) (found []Finding, err error) {
 		}
 	}
 	if len(p.Fetch.DNSServer) == 0 {
-		return p.askDNS(ctx, name, "the system's name servers", "Name others with --dns-server 9.9.9.9:53, or mend /etc/resolv.conf.")
+		return p.askDNS(ctx, name, "the system's name servers", "Name other servers with --dns-server 9.9.9.9:53, or repair /etc/resolv.conf.")
 	}
 	for _, server := range p.Fetch.DNSServer {
 		one := *p
 		one.Fetch.DNSServer = []string{server}
-		its, err := one.askDNS(ctx, name, server, "Give another with --dns-server, or see that it can be reached on port 53.")
+		its, err := one.askDNS(ctx, name, server, "Give another server with --dns-server, or make this one reachable on port 53.")
 		if found = append(found, its...); err != nil {
 			return found, err
 		}
@@ -75,26 +76,27 @@ func (p *Patient) askDNS(ctx context.Context, name, whom, remedy string) ([]Find
 	failed, is := errors.AsType[*dns.Error](err)
 	switch {
 	case is && !failed.Temporary:
-		return fine("%s: no address of %s, as answered in %s", whom, name, took.Round(time.Millisecond)), nil
+		return fine("%s: no address for %s, answered in %s", whom, name, took.Round(time.Millisecond)), nil
 	case err != nil:
 		return one(Fault, remedy, "%s: no usable answer for %s: %v", whom, name, err), nil
 	case took > dnsSlow:
 		return one(Warning, remedy, "%s: the answer for %s took %s", whom, name, took.Round(time.Millisecond)), nil
 	}
-	return fine("%s: %s is at %s, after %s", whom, name, addrs[0], took.Round(time.Millisecond)), nil
+	return fine("%s: %s has the address %s, answered in %s", whom, name, addrs[0], took.Round(time.Millisecond)), nil
 }
 
 func lookWays(ctx context.Context, _ *Patient) ([]Finding, error) {
 	switch four, six := fetch.Ways(ctx); {
 	case !four && !six:
-		return one(Fault, "Connect this machine to a network.", "there is no way to IPv4 or IPv6"), nil
+		return one(Fault, "Connect this machine to a network.", "no route to IPv4 or IPv6"), nil
 	case !six:
-		return one(Note, "Nothing need be done: sites with IPv6 alone cost no attempt until there is a way.",
-			"there is a way to IPv4, and none to IPv6"), nil
+		return one(Note, "No action is needed: IPv6-only sites wait for a route, and use no attempts.",
+			"a route to IPv4, no route to IPv6"), nil
 	case !four:
-		return one(Warning, "Give it an IPv4 address, or NAT: most sites have nothing else.", "there is a way to IPv6, and none to IPv4"), nil
+		return one(Warning, "Give this machine an IPv4 address or NAT, because most sites have no IPv6.",
+			"a route to IPv6, no route to IPv4"), nil
 	}
-	return fine("there is a way to IPv4 and to IPv6"), nil
+	return fine("routes to IPv4 and IPv6"), nil
 }
 
 const hopsMost = 5
@@ -102,7 +104,7 @@ const hopsMost = 5
 func lookContact(ctx context.Context, p *Patient) ([]Finding, error) {
 	const remedy = "Give a URL or mail address at which site owners reach you: --contact, or MOSEY_CONTACT."
 	if p.Fetch.NoContact() != "" {
-		return one(Warning, remedy, "none is given, so site owners cannot reach you"), nil
+		return one(Warning, remedy, "no contact is given, so site owners cannot reach you"), nil
 	}
 	page, is := p.Fetch.ContactPage()
 	if !is {
@@ -116,10 +118,10 @@ func lookContact(ctx context.Context, p *Patient) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	found = fine("%s answers, and names %s", a.At, token)
+	found = fine("%s responds, and names %s", a.At, token)
 	if !about.Mentions(a.Body, token) {
-		found = one(Warning, "Write on it that "+token+" is yours, what it does and how to keep it away (robots.txt, User-agent: "+token+").",
-			"%s does not name %s: whoever looks for it there learns nothing", a.At, token)
+		found = one(Warning, "Write on the page that "+token+" is yours, what it does and how to block it (robots.txt, User-agent: "+token+").",
+			"%s does not name %s, so site owners learn nothing about it", a.At, token)
 	}
 	return append(found, a.clock()...), nil
 }
@@ -148,9 +150,10 @@ func (p *Patient) ask(ctx context.Context, page urls.URL, flag string) (*answer,
 		resp, err := p.fetch(ctx, at, "text/html")
 		switch {
 		case errors.Is(err, fetch.CauseForbiddenAddr):
-			return nil, one(Fault, "Give a page that site owners can reach as "+flag+".", "%s is not for the public: %v", at, err), nil
+			return nil, one(Fault, "Give a page that site owners can reach as "+flag+".", "%s is not public: %v", at, err), nil
 		case err != nil:
-			return nil, one(Fault, "Have it answer (curl "+at.String()+"), or give another "+flag+".", "%s cannot be reached: %v", at, err), nil
+			return nil, one(Fault, "Make it reachable (test with curl "+at.String()+"), or give another "+flag+".",
+				"%s cannot be reached: %v", at, err), nil
 		}
 		to := resp.Header.Get("Location")
 		switch {
@@ -158,7 +161,8 @@ func (p *Patient) ask(ctx context.Context, page urls.URL, flag string) (*answer,
 			resp.Release()
 		case resp.Status != http.StatusOK:
 			resp.Release()
-			return nil, one(Fault, "Have the page answer with 200, or give another "+flag+".", "%s answers with the status %d", at, resp.Status), nil
+			return nil, one(Fault, "Serve the page with the status 200, or give another "+flag+".",
+				"%s responds with the status %d", at, resp.Status), nil
 		default:
 			defer resp.Release()
 			return &answer{
@@ -167,10 +171,10 @@ func (p *Patient) ask(ctx context.Context, page urls.URL, flag string) (*answer,
 			}, nil, nil
 		}
 		if at, err = at.Resolve(to); err != nil {
-			return nil, one(Fault, "Give the address that it leads to as "+flag+".", "%s redirects to what is no address: %v", page, err), nil
+			return nil, one(Fault, "Give the final address as "+flag+".", "%s redirects to an invalid URL: %v", page, err), nil
 		}
 	}
-	return nil, one(Fault, "Give the address that it leads to as "+flag+".", "%s redirects more than %d times", page, hopsMost), nil
+	return nil, one(Fault, "Give the final address as "+flag+".", "%s redirects more than %d times", page, hopsMost), nil
 }
 
 func (p *Patient) fetch(ctx context.Context, page urls.URL, accept string) (*fetch.Response, error) {

@@ -38,7 +38,7 @@ func TestContact(t *testing.T) {
 		f := wiring.FetchFlags{AgentFlags: wiring.AgentFlags{Contact: contact}, AllowNetwork: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Timeout: 5 * time.Second}
 		return &Patient{Fetch: f}
 	}
-	requireFinding(t, patient("").look(t, "contact"), Warning, "none is given", "--contact")
+	requireFinding(t, patient("").look(t, "contact"), Warning, "no contact is given", "--contact")
 	requireFinding(t, patient("you@example.org").look(t, "contact"), OK, "you@example.org")
 	requireFine(t, patient(server.URL+"/good").look(t, "contact"))
 	requireFinding(t, patient(server.URL+"/moved").look(t, "contact"), OK, "names mosey")

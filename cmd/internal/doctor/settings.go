@@ -33,26 +33,26 @@ func below(least float64) func(string, float64) bool {
 
 // settings lists the settings checked. Mosey sets others for its own sessions (db.Open).
 var settings = []setting{
-	{"fsync", off, Fault, "on", false, "after a crash of the machine the database may be lost"},
-	{"full_page_writes", off, Fault, "on", false, "after a crash of the machine pages of the database may be torn"},
-	{"synchronous_commit", off, Fault, "on", false, "a crash forgets the last requests, and a site may be asked again before its time"},
-	{"default_transaction_read_only", isNot("off"), Fault, "off", false, "nothing can be stored"},
+	{"fsync", off, Fault, "on", false, "a crash of the machine may destroy the database"},
+	{"full_page_writes", off, Fault, "on", false, "a crash of the machine may corrupt the database"},
+	{"synchronous_commit", off, Fault, "on", false, "a crash forgets the last requests, and a site may be requested again too soon"},
+	{"default_transaction_read_only", isNot("off"), Fault, "off", false, "Postgres stores no changes"},
 	{
 		"default_transaction_isolation", isNot("read committed"), Fault, "'read committed'", false,
-		"Mosey locks rows and then reads what others have committed meanwhile",
+		"Mosey locks rows, and then must see the latest commits",
 	},
-	{"autovacuum", off, Fault, "on", false, "dead rows are never removed, and statistics become stale"},
-	{"track_counts", off, Fault, "on", false, "autovacuum sees nothing without it"},
-	{"lock_timeout", set, Warning, "0", false, "who waits for another transaction fails instead"},
-	{"transaction_timeout", set, Warning, "0", false, "what reads whole tables, such as mosey audit, is cut off"},
+	{"autovacuum", off, Fault, "on", false, "Postgres never removes dead rows, and statistics become stale"},
+	{"track_counts", off, Fault, "on", false, "autovacuum needs these counts"},
+	{"lock_timeout", set, Warning, "0", false, "statements that wait for another transaction fail"},
+	{"transaction_timeout", set, Warning, "0", false, "statements that read whole tables, such as mosey audit, are aborted"},
 	{"shared_buffers", below(128 << 20), Warning, "'256MB'", true, "the indexes that each page needs do not stay in memory"},
 	{"work_mem", below(4 << 20), Warning, "'4MB'", false, "sorts and bitmaps go to the disk"},
 	{"max_wal_size", below(1 << 30), Note, "'2GB'", false, "checkpoints come often, and each makes the next changes larger"},
 	{"log_statement", isNot("none"), Note, "none", false, "each statement of each page is written to the log"},
-	{"log_parameter_max_length_on_error", isNot("0"), Note, "0", false, "a statement that fails writes what a page said to the log"},
+	{"log_parameter_max_length_on_error", isNot("0"), Note, "0", false, "a failed statement writes page content to the log"},
 	{
 		"data_checksums", off, Note, "Stop Postgres, run pg_checksums --enable, and start it.", false,
-		"a disk that returns wrong bytes is not noticed",
+		"Postgres does not notice corrupt data from the disk",
 	},
 }
 
@@ -76,7 +76,7 @@ func lookSettings(ctx context.Context, store *db.Store) (found []Finding, err er
 		}
 	}
 	if !slices.ContainsFunc(found, Finding.wrong) {
-		found = append(fine("none of %d is wrong", len(values)), found...)
+		found = append(fine("all %d settings are good", len(values)), found...)
 	}
 	return found, nil
 }

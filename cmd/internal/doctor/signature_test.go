@@ -62,15 +62,15 @@ func TestSignature(t *testing.T) {
 		require.NoError(t, err)
 		return found
 	}
-	requireFinding(t, look("/", key.ID), OK, "requests are signed by the key "+key.ID)
+	requireFinding(t, look("/", key.ID), OK, "requests are signed with the key "+key.ID)
 	requireFinding(t, look("/", key.ID), Note, "is not signed by the key", "--headers")
 	requireFine(t, look("/signed", key.ID))
 	requireFinding(t, look("/signed", key.ID), OK, "is signed by the key for its host")
-	requireFinding(t, look("/foreign", key.ID), Fault, "verifiers refuse that", "does not fit", "each day")
+	requireFinding(t, look("/foreign", key.ID), Fault, "that verifiers refuse", "does not fit", "each day")
 	requireFinding(t, look("/late", key.ID), Fault, "has ended at")
-	requireFinding(t, look("/", "another"), Fault, "has 1 keys, and not another", "mosey identity directory")
+	requireFinding(t, look("/", "another"), Fault, "has 1 keys, and lacks the signing key another", "mosey identity directory")
 	requireFinding(t, look("/plain", key.ID), Warning, "text/plain", botauth.DirectoryType)
-	requireFinding(t, look("/page", key.ID), Fault, "no directory of keys")
+	requireFinding(t, look("/page", key.ID), Fault, "not a directory of keys")
 	requireFinding(t, look("/moved", key.ID), Fault, "302")
 
 	keyID, directory, err := p.Fetch.SignedBy()
@@ -78,5 +78,5 @@ func TestSignature(t *testing.T) {
 	require.Equal(t, key.ID, keyID)
 	require.Equal(t, "https://crawler.example.org"+botauth.DirectoryPath, directory)
 	p.Fetch.SignFlags = wiring.SignFlags{}
-	requireFinding(t, p.look(t, "signature"), OK, "not signed")
+	requireFinding(t, p.look(t, "signature"), OK, "unsigned")
 }

@@ -28,24 +28,24 @@ import (
 func temporalChecks() []Check {
 	client := (*Patient).client
 	return of(Temporal, []Check{
-		{Name: "temporal", look: lookTemporal, About: "That Temporal answers, and its version."},
+		{Name: "temporal", look: lookTemporal, About: "Checks that Temporal responds, and shows its version."},
 		{
 			Name: "namespace", look: lookNamespace,
-			About: "That the namespace exists and belongs to this database, and how long it keeps closed workflows.",
+			About: "Checks that the namespace exists and belongs to this database, and its retention of closed workflows.",
 		},
-		{Name: "attributes", look: with(client, lookAttributes), About: "The search attributes that workflows set."},
+		{Name: "attributes", look: with(client, lookAttributes), About: "Checks the search attributes that workflows set."},
 		{
 			Name: "workers", look: lookWorkers,
-			About: "That workers poll both task queues, and have the version of this program.",
+			About: "Checks that workers poll both task queues, and have the version of this program.",
 		},
-		{Name: "backlog", look: with(client, lookBacklog), About: "Tasks that wait for a worker, and for how long."},
+		{Name: "backlog", look: with(client, lookBacklog), About: "Checks the number and age of the tasks that wait for a worker."},
 		{
 			Name: "workflows", look: with(client, lookWorkflows),
-			About: "Workflows whose tasks fail again and again, and those with a history near Temporal's limits.",
+			About: "Finds workflows whose tasks fail repeatedly, or whose history is near Temporal's limits.",
 		},
 		{
 			Name: "claims", look: lookClaims,
-			About: "Runs and claimed domains without a workflow, and workflows that no row wants.",
+			About: "Finds runs and claimed domains without a workflow, and workflows without a run or claim.",
 		},
 	})
 }
@@ -55,7 +55,7 @@ func (p *Patient) client(context.Context) (*wiring.Client, error) {
 	if p.Client != nil {
 		return p.Client, nil
 	}
-	return nil, Absent("there is no Temporal to look at")
+	return nil, Absent("no Temporal to check")
 }
 
 func lookTemporal(ctx context.Context, p *Patient) ([]Finding, error) {
@@ -63,7 +63,7 @@ func lookTemporal(ctx context.Context, p *Patient) ([]Finding, error) {
 	case p.Client == nil && errors.Is(p.NoTemporal, ErrAbsent):
 		return nil, p.NoTemporal
 	case p.Client == nil:
-		return one(Fault, "See that it runs there, and that TEMPORAL_ADDRESS and TEMPORAL_TLS_* are those of the temporal command.",
+		return one(Fault, "Check that Temporal runs there, and test TEMPORAL_ADDRESS and TEMPORAL_TLS_* with the temporal command.",
 			"%v", p.NoTemporal), nil
 	}
 	info, err := p.Client.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
@@ -84,8 +84,8 @@ func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error)
 	name := c.Namespace()
 	d, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: name})
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
-		return one(Fault, "mosey migrate makes it, where it may. Or: "+wiring.NamespaceCommand(name)+". Or name another in TEMPORAL_NAMESPACE.",
-			"there is no namespace %q", name), nil
+		return one(Fault, "Run mosey migrate, or: "+wiring.NamespaceCommand(name)+". Or name another namespace in TEMPORAL_NAMESPACE.",
+			"the namespace %q does not exist", name), nil
 	}
 	if err != nil {
 		return nil, err
@@ -93,7 +93,8 @@ func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error)
 	retention := d.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
 	found = fine("%q keeps closed workflows for %s", name, explain.Roughly(retention))
 	if retention > retentionLong {
-		found = one(Note, "Rows have it all: temporal operator namespace update --namespace "+name+" --retention 7d.",
+		found = one(Note, "Shorten the retention, because the database has all data: "+
+			"temporal operator namespace update --namespace "+name+" --retention 7d.",
 			"%q keeps closed workflows for %s", name, explain.Roughly(retention))
 	}
 	store, err := p.migrated(ctx)
@@ -116,10 +117,10 @@ func lookAttributes(ctx context.Context, c *wiring.Client) ([]Finding, error) {
 	case len(a.Wrong) > 0:
 		return one(Fault, wiring.WrongAttributesRemedy, "%s", strings.Join(a.Wrong, ", ")), nil
 	case len(a.Missing) > 0:
-		return one(Fault, "mosey migrate makes them, where it may. Or: "+wiring.AttributesCommand(c.Namespace(), a.Missing),
-			"%s missing, so that no workflow can be started", strings.Join(a.Missing, ", ")), nil
+		return one(Fault, "Run mosey migrate, or: "+wiring.AttributesCommand(c.Namespace(), a.Missing),
+			"%s missing, so no workflow can be started", strings.Join(a.Missing, ", ")), nil
 	}
-	return fine("all are there"), nil
+	return fine("all attributes exist"), nil
 }
 
 var queues = []struct {
@@ -182,13 +183,14 @@ func unrouted(current string, idle []string, what string) []Finding {
 		idle[i] = cmp.Or(version, "none")
 	}
 	return one(Fault,
-		"Make a version that runs current: mosey deploy BUILD-ID, or mosey deploy --unversioned; or start workers of the current one.",
-		"no worker of the current version (%s) polls for %s; those that run have the version: %s", cmp.Or(current, "none"), what, named(idle))
+		"Make a running version current (mosey deploy BUILD-ID, or mosey deploy --unversioned), or start workers of the current version.",
+		"no worker of the current version (%s) polls for %s; the running workers have the versions: %s",
+		cmp.Or(current, "none"), what, named(idle))
 }
 
 // unserved is a fault only if a run is active.
 func (p *Patient) unserved(ctx context.Context, queue, what string) []Finding {
-	const remedy = "Start a worker, or mosey up; if one runs, see that it has the same TEMPORAL_NAMESPACE."
+	const remedy = "Start a worker or mosey up; if a worker runs, check that it has the same TEMPORAL_NAMESPACE."
 	var runs []string
 	store, err := p.migrated(ctx)
 	if err == nil {
@@ -198,9 +200,9 @@ func (p *Patient) unserved(ctx context.Context, queue, what string) []Finding {
 	case err != nil:
 		return one(Warning, remedy, "no worker polls %s for %s", queue, what)
 	case len(runs) == 0:
-		return one(Note, remedy, "no worker polls %s for %s, and no run goes on", queue, what)
+		return one(Note, remedy, "no worker polls %s for %s, and no run is active", queue, what)
 	}
-	return one(Fault, remedy, "no worker polls %s for %s, and these runs go on: %s", queue, what, named(runs))
+	return one(Fault, remedy, "no worker polls %s for %s, and these runs are active: %s", queue, what, named(runs))
 }
 
 func judgeWorkers(identities []string) []Finding {
@@ -216,11 +218,11 @@ func judgeWorkers(identities []string) []Finding {
 	}
 	switch {
 	case len(strangers) > 0:
-		return one(Warning, "End them, or give them a namespace of their own: they take Mosey's tasks.",
-			"no workers of Mosey poll its queues: %s", named(strangers))
+		return one(Warning, "End these processes, or give them a separate namespace, because they take Mosey's tasks.",
+			"foreign workers poll Mosey's queues: %s", named(strangers))
 	case len(others) > 0:
-		return one(Warning, "Replace the older ones, after mosey migrate with the newest.",
-			"this is %s, and other versions work: %s", wiring.Version(), named(others))
+		return one(Warning, "Run mosey migrate of the newest version, then replace the older workers.",
+			"this is version %s, and workers have other versions: %s", wiring.Version(), named(others))
 	}
 	return fine("%s of this version", explain.Count(int64(len(identities)), "worker"))
 }
@@ -236,7 +238,7 @@ func lookBacklog(ctx context.Context, c *wiring.Client) (found []Finding, err er
 		}
 		n, age := d.GetStats().GetApproximateBacklogCount(), d.GetStats().GetApproximateBacklogAge().AsDuration()
 		if n > 0 && age > backlogLate {
-			found = append(found, one(Warning, "Start more workers, or give those that run more CPU; see mosey doctor --only workers.",
+			found = append(found, one(Warning, "Start more workers, or give them more CPU; see mosey doctor --only workers.",
 				"%s for %s wait in %s, the first for %s", explain.Count(n, "task"), q.work, q.name, explain.Roughly(age))...)
 		}
 	}
@@ -286,7 +288,7 @@ func describeAll(ctx context.Context, c *wiring.Client, seen []*commonpb.Workflo
 				return nil // ended meanwhile
 			}
 			if err != nil {
-				return fmt.Errorf("look at %s: %w", w.GetWorkflowId(), err)
+				return fmt.Errorf("describe %s: %w", w.GetWorkflowId(), err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -303,11 +305,11 @@ func judgeWorkflow(id string, d *workflowservice.DescribeWorkflowExecutionRespon
 	info := d.GetWorkflowExecutionInfo()
 	switch attempt := d.GetPendingWorkflowTask().GetAttempt(); {
 	case attempt >= stuckAttempts:
-		return one(Fault, "See why (temporal workflow show --workflow-id "+id+"), replace workers of other versions, or terminate it.",
+		return one(Fault, "Show the error (temporal workflow show --workflow-id "+id+"), replace workers of other versions, or terminate it.",
 			"%s: its task has failed %d times", id, attempt-1)
 	case info.GetHistoryLength() > historyEvents || info.GetHistorySizeBytes() > historyBytes:
 		return one(Warning,
-			"Terminate it (temporal workflow terminate --workflow-id "+id+"): it is started again from the rows, with a new history.",
+			"Terminate it (temporal workflow terminate --workflow-id "+id+"): Mosey restarts it from the database, with a new history.",
 			"%s has a history of %d events and %s", id, info.GetHistoryLength(), explain.Size(info.GetHistorySizeBytes()))
 	}
 	return nil
@@ -352,15 +354,15 @@ func lookClaims(ctx context.Context, p *Patient) (found []Finding, err error) {
 		return nil, err
 	}
 	d := first.And(second)
-	const remedy = "A worker mends it within a minute: look again then, and start one if none runs."
+	const remedy = "A running worker repairs this within a minute. Start a worker, then check again."
 	for _, x := range []struct {
 		names []string
 		what  string
 	}{
-		{d.DispatcherGone, "runs that go on have no dispatcher"},
-		{d.DispatcherLeft, "dispatchers run for runs that have ended"},
+		{d.DispatcherGone, "active runs have no dispatcher"},
+		{d.DispatcherLeft, "ended runs have a dispatcher"},
 		{d.WorkflowGone, "claimed domains have no workflow"},
-		{d.WorkflowLeft, "domains have a workflow and no claim"},
+		{d.WorkflowLeft, "domains have a workflow without a claim"},
 	} {
 		if len(x.names) > 0 {
 			found = append(found, one(Warning, remedy, "%s: %s", x.what, named(x.names))...)

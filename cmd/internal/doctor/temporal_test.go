@@ -27,7 +27,7 @@ func TestVersionsOfWorkers(t *testing.T) {
 	ours := "mosey/" + wiring.Version() + " 17@host"
 	requireFinding(t, judgeWorkers([]string{ours, ours + "2"}), OK, "2 workers of this version")
 	requireFinding(t, judgeWorkers([]string{ours, "mosey/9.9.9 18@other"}), Warning, "mosey/9.9.9 18@other", "mosey migrate")
-	requireFinding(t, judgeWorkers([]string{"somebody 18@other"}), Warning, "somebody 18@other", "namespace of their own")
+	requireFinding(t, judgeWorkers([]string{"somebody 18@other"}), Warning, "somebody 18@other", "a separate namespace")
 }
 
 func TestWorkflowsThatMakeNoProgress(t *testing.T) {

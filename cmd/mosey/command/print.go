@@ -285,7 +285,7 @@ func Examine(ctx context.Context, e *Env, p *doctor.Patient, checks []doctor.Che
 	})
 	x.Progress.Clear()
 	if err != nil {
-		return fmt.Errorf("not all was looked at: %w", err)
+		return fmt.Errorf("the checks are incomplete: %w", err)
 	}
 	faults, warnings := doctor.Faults(all)
 	switch {
@@ -294,9 +294,9 @@ func Examine(ctx context.Context, e *Env, p *doctor.Patient, checks []doctor.Che
 			return err
 		}
 	case faults+warnings == 0:
-		fmt.Fprintln(e.Stdout, "Nothing is wrong.")
+		fmt.Fprintln(e.Stdout, "All checks passed.")
 	case faults == 0:
-		fmt.Fprintln(e.Stdout, "No fault, and "+explain.Count(int64(warnings), "warning")+".")
+		fmt.Fprintln(e.Stdout, "No faults and "+explain.Count(int64(warnings), "warning")+".")
 	}
 	if faults > 0 {
 		return errors.New(explain.Count(int64(faults), "fault") + " and " + explain.Count(int64(warnings), "warning"))
