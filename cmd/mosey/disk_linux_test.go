@@ -49,7 +49,7 @@ func TestFullDisk(t *testing.T) {
 			r := h.Execute("up", "--no-worker")
 			require.Equal(t, 1, r.Code)
 			require.Equal(t, 1, strings.Count(strings.TrimPrefix(r.Stderr, "creating the database\n"), "\n"), r.Stderr)
-			output.ContainsOnSameLine(t, r.Stderr, "mosey: the disk is full: free some space and give the command again; all that was stored is kept (")
+			output.ContainsOnSameLine(t, r.Stderr, "mosey: the disk is full: free some space and give the command again; stored data is kept (")
 		}
 	})
 
@@ -70,7 +70,7 @@ func TestFullDisk(t *testing.T) {
 		pages(len(s.Log().Pages()) + 20)
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
-		const notice = `level=ERROR msg="the disk is full: free some space, and the crawl goes on by itself with all that it has (`
+		const notice = `level=ERROR msg="the disk is full: free some space, and the crawl resumes with all stored data (`
 		output.ContainsOnSameLine(t, r.Stderr, notice)
 		// Once a minute. A poll that Temporal has left without an answer for that long is
 		// the SDK's to tell, and a wake-up that was, the worker's.

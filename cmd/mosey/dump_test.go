@@ -103,7 +103,7 @@ func TestMovingByDump(t *testing.T) {
 	postgres.transfer(original, target)
 	requireCopied(t, original, target)
 	require.Zero(t, running.Stop().Code)
-	home.Fail(up, "belongs to the database "+identityOf(t, cluster)+", and not to the database ")
+	home.Fail(up, "belongs to the database "+identityOf(t, cluster)+", and not to the given database ")
 	require.Equal(t, sites, s.Requests(), "nothing crawls meanwhile")
 
 	opens := slotsOf(t, store)["domain:"+late]

@@ -27,10 +27,10 @@ func TestMigratePreparesTemporal(t *testing.T) {
 		h, _ := newHarnessWithStack(t)
 		h.Setenv("TEMPORAL_NAMESPACE", "made-by-migrate")
 		out := h.Print("migrate")
-		require.Contains(t, out, `Made the Temporal namespace "made-by-migrate", which keeps closed workflows for 7 days.`)
-		require.Contains(t, out, `Made the search attributes MoseyDomain, MoseyRun, MoseyStatus in the Temporal namespace "made-by-migrate".`)
+		require.Contains(t, out, `Created the Temporal namespace "made-by-migrate", with a retention of 7 days.`)
+		require.Contains(t, out, `Created the search attributes MoseyDomain, MoseyRun, MoseyStatus in the Temporal namespace "made-by-migrate".`)
 		require.NotContains(t, h.Print("migrate"), "Made ")
-		output.ContainsOnSameLine(t, h.Print("doctor", "--only", "attributes"), "ok", "attributes", "all are there")
+		output.ContainsOnSameLine(t, h.Print("doctor", "--only", "attributes"), "ok", "attributes", "all attributes exist")
 		var change command.Change
 		h.Decode(&change, "migrate", "--json")
 		require.Equal(t, "migrated", change.Did)
@@ -57,7 +57,7 @@ func TestMigratePreparesTemporal(t *testing.T) {
 			return err == nil
 		}, patience, 100*time.Millisecond)
 		h.Setenv("TEMPORAL_NAMESPACE", name)
-		h.Fail([]string{"migrate"}, "MoseyRun is a Keyword and should be a KeywordList", "Use a namespace of its own for Mosey")
+		h.Fail([]string{"migrate"}, "MoseyRun is a Keyword and should be a KeywordList", "Use a separate namespace for Mosey")
 	})
 
 	t.Run("DoesNotNeedTemporal", func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestMigratePreparesTemporal(t *testing.T) {
 		r := h.Execute("migrate")
 		require.Zero(t, r.Code, r.Stderr)
 		require.Contains(t, r.Stdout, "schema version ")
-		require.Contains(t, r.Stderr, "search attributes were not looked at: reach Temporal at 127.0.0.1:1: ")
+		require.Contains(t, r.Stderr, "search attributes are not checked: reach Temporal at 127.0.0.1:1: ")
 	})
 }
 
@@ -113,7 +113,7 @@ func TestMigrate(t *testing.T) {
 		h.Fail([]string{"migrate"}, "data directory "+h.dir+" is in use by another Mosey (pid ", "or choose another directory with --data-dir")
 		h.Fail([]string{"up"}, "data directory "+h.dir+" is in use by another Mosey (pid ", "or choose another directory with --data-dir")
 		require.NoError(t, dir.Publish(datadir.Info{Ready: true}))
-		h.Fail([]string{"status"}, h.dir+" uses a database of its own: give its address in DATABASE_URL")
+		h.Fail([]string{"status"}, h.dir+" uses an external database: give its address in DATABASE_URL")
 	})
 
 	t.Run("NeedsADirectory", func(t *testing.T) {

@@ -33,7 +33,7 @@ func TestNamespaceOfAnotherDatabase(t *testing.T) {
 	other.Setenv("TEMPORAL_ADDRESS", h.environ.Get("TEMPORAL_ADDRESS"))
 	other.Setenv("TEMPORAL_NAMESPACE", h.environ.Get("TEMPORAL_NAMESPACE"))
 	whose := `the Temporal namespace "` + h.environ.Get("TEMPORAL_NAMESPACE") + `" belongs to the database ` + mine +
-		", and not to the database " + identityOf(t, other) + " that was given"
+		", and not to the given database " + identityOf(t, other)
 
 	requests := s.Requests()
 	other.Fail(s.crawl(s.Seeds()[0], "--run", "theirs"), whose, "TEMPORAL_NAMESPACE=…", "temporal workflow terminate", "mosey/database")

@@ -288,10 +288,10 @@ func TestTemporalBehindTLSIsRefused(t *testing.T) {
 		want   string
 	}{
 		"WrongCA": {
-			map[string]string{"TEMPORAL_TLS_SERVER_CA_CERT_PATH": other.File}, "does TEMPORAL_TLS_SERVER_CA_CERT_PATH name the CA",
+			map[string]string{"TEMPORAL_TLS_SERVER_CA_CERT_PATH": other.File}, "set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the CA",
 		},
 		"ExpiredServer":   {map[string]string{"TEMPORAL_ADDRESS": late.address}, "renew the server's certificate"},
-		"WrongServerName": {map[string]string{"TEMPORAL_TLS_SERVER_NAME": ""}, "does TEMPORAL_TLS_SERVER_NAME name the server"},
+		"WrongServerName": {map[string]string{"TEMPORAL_TLS_SERVER_NAME": ""}, "set TEMPORAL_TLS_SERVER_NAME to the name"},
 		"NoCertificate": {
 			map[string]string{"TEMPORAL_TLS_CLIENT_CERT_PATH": "", "TEMPORAL_TLS_CLIENT_KEY_PATH": ""}, "give this client a certificate",
 		},
@@ -305,7 +305,7 @@ func TestTemporalBehindTLSIsRefused(t *testing.T) {
 		"NoTLS": {map[string]string{
 			"TEMPORAL_TLS_SERVER_CA_CERT_PATH": "", "TEMPORAL_TLS_SERVER_NAME": "", "TEMPORAL_TLS_CLIENT_CERT_PATH": "",
 			"TEMPORAL_TLS_CLIENT_KEY_PATH": "", "TEMPORAL_TLS": "false",
-		}, "the server may want TLS"},
+		}, "the server may require TLS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -68,7 +68,7 @@ func TestPrepareNamespaceThatIsNotOurs(t *testing.T) {
 			want     string
 		}{
 			"MayDoNothing":       {closed{}, "temporal operator namespace create --namespace ours --retention 7d"},
-			"MayNotListThem":     {closed{namespaces: true}, "does not tell which search attributes"},
+			"MayNotListThem":     {closed{namespaces: true}, "does not list the search attributes"},
 			"MayNotMakeThem":     {closed{namespaces: true, lists: true}, "lacks the search attributes MoseyDomain, MoseyRun, MoseyStatus"},
 			"TellsTheCommand":    {closed{namespaces: true}, command},
 			"TellsItWhereMissed": {closed{namespaces: true, lists: true}, command},

@@ -122,26 +122,26 @@ func Dial(ctx context.Context, o Connection, logger *slog.Logger, t *Telemetry, 
 
 // faults lists the error texts of failed connections, each with a remedy. The first match wins.
 var faults = []struct{ says, helps string }{
-	{"signed by unknown authority", "does TEMPORAL_TLS_SERVER_CA_CERT_PATH name the CA that has signed the server's certificate?"},
-	{"certificate has expired or is not yet valid", "renew the server's certificate, or set the clock of this machine right"},
+	{"signed by unknown authority", "set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the CA of the server's certificate"},
+	{"certificate has expired or is not yet valid", "renew the server's certificate, or correct the clock of this machine"},
 	{"remote error: tls: expired certificate", "renew the certificate of TEMPORAL_TLS_CLIENT_CERT_PATH: it has expired"},
 	{
 		"remote error: tls: certificate required",
 		"give this client a certificate: TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH",
 	},
 	{"remote error: tls: unknown certificate authority", "the server does not trust the CA of TEMPORAL_TLS_CLIENT_CERT_PATH"},
-	{"remote error: tls: bad certificate", "the server refuses the certificate of TEMPORAL_TLS_CLIENT_CERT_PATH, or wants one"},
-	{"x509: certificate is valid for", "does TEMPORAL_TLS_SERVER_NAME name the server as its certificate does?"},
-	{"x509: cannot validate certificate for", "does TEMPORAL_TLS_SERVER_NAME name the server as its certificate does?"},
-	{"x509: certificate is not valid for any names", "does TEMPORAL_TLS_SERVER_NAME name the server as its certificate does?"},
-	{"first record does not look like a TLS handshake", "the server speaks no TLS: leave out TEMPORAL_TLS_*, or set TEMPORAL_TLS=false"},
-	{"error reading server preface", "the server may want TLS: TEMPORAL_TLS=true, or TEMPORAL_TLS_SERVER_CA_CERT_PATH"},
-	{"Request unauthorized", "may TEMPORAL_API_KEY, or the certificate, use this namespace?"},
-	{"Unauthenticated", "is TEMPORAL_API_KEY right, and still valid?"},
-	{"PermissionDenied", "may TEMPORAL_API_KEY, or the certificate, use this namespace?"},
+	{"remote error: tls: bad certificate", "the server refuses the certificate of TEMPORAL_TLS_CLIENT_CERT_PATH, or requires a certificate"},
+	{"x509: certificate is valid for", "set TEMPORAL_TLS_SERVER_NAME to the name in the server's certificate"},
+	{"x509: cannot validate certificate for", "set TEMPORAL_TLS_SERVER_NAME to the name in the server's certificate"},
+	{"x509: certificate is not valid for any names", "set TEMPORAL_TLS_SERVER_NAME to the name in the server's certificate"},
+	{"first record does not look like a TLS handshake", "the server does not use TLS: leave out TEMPORAL_TLS_*, or set TEMPORAL_TLS=false"},
+	{"error reading server preface", "the server may require TLS: set TEMPORAL_TLS=true, or TEMPORAL_TLS_SERVER_CA_CERT_PATH"},
+	{"Request unauthorized", "check that TEMPORAL_API_KEY, or the certificate, may use this namespace"},
+	{"Unauthenticated", "check that TEMPORAL_API_KEY is correct and still valid"},
+	{"PermissionDenied", "check that TEMPORAL_API_KEY, or the certificate, may use this namespace"},
 }
 
-const askDoctor = "mosey doctor looks at it and says what helps"
+const askDoctor = "mosey doctor checks it and suggests a remedy"
 
 func unreachable(ctx context.Context, opts client.Options, err error) error {
 	address := cmp.Or(opts.HostPort, client.DefaultHostPort)
@@ -151,7 +151,7 @@ func unreachable(ctx context.Context, opts client.Options, err error) error {
 			err, helps = told, remedyOf(told)
 		}
 	}
-	return fmt.Errorf("reach Temporal at %s: %w: %s", address, err, cmp.Or(helps, "does TEMPORAL_ADDRESS name one that runs? "+askDoctor))
+	return fmt.Errorf("reach Temporal at %s: %w: %s", address, err, cmp.Or(helps, "check that Temporal runs at TEMPORAL_ADDRESS; "+askDoctor))
 }
 
 func remedyOf(err error) string {
@@ -245,7 +245,7 @@ func Describe(err error) error {
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		// the error has a line for every address tried
-		return fmt.Errorf("%s: does DATABASE_URL name a Postgres that runs? "+askDoctor, strings.Join(strings.Fields(err.Error()), " "))
+		return fmt.Errorf("%s: check that Postgres runs at DATABASE_URL; "+askDoctor, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return err
 }

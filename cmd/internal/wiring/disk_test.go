@@ -24,7 +24,7 @@ func TestFailOfAFullDisk(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		require.Equal(t, ExitFailed, Fail(&out, "mosey", errors.New(text)))
-		require.Equal(t, "mosey: the disk is full: free some space and give the command again; all that was stored is kept ("+what+")\n", out.String())
+		require.Equal(t, "mosey: the disk is full: free some space and give the command again; stored data is kept ("+what+")\n", out.String())
 		said := strings.TrimSuffix(strings.TrimPrefix(out.String(), "mosey: "), "\n")
 		out.Reset()
 		require.Equal(t, ExitFailed, FailJSON(&out, errors.New(text)))
@@ -50,7 +50,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 		of.Warn("RecordActivityHeartbeat with error", fromSDK("context deadline exceeded"))
 	}
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), out.String())
-	require.Contains(t, out.String(), `level=ERROR msg="the disk is full: free some space, and the crawl goes on by itself with all that it has `+
+	require.Contains(t, out.String(), `level=ERROR msg="the disk is full: free some space, and the crawl resumes with all stored data `+
 		`(could not extend file (SQLSTATE 53100))"`)
 	require.NotContains(t, out.String(), "WorkflowID")
 	of.Warn("something else", "error", "connection refused")

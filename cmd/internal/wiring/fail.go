@@ -68,7 +68,7 @@ func failure(err error) (text string, code int) {
 		return text, ExitUsage
 	}
 	if what, full := diskFull(text); full {
-		text = "the disk is full: free some space and give the command again; all that was stored is kept (" + what + ")"
+		text = "the disk is full: free some space and give the command again; stored data is kept (" + what + ")"
 	}
 	return text, ExitFailed
 }
@@ -156,7 +156,7 @@ func (h diskLog) Handle(ctx context.Context, r slog.Record) error {
 	}
 	h.state.told = r.Time
 	return h.state.base.Handle(ctx, slog.NewRecord(r.Time, slog.LevelError,
-		"the disk is full: free some space, and the crawl goes on by itself with all that it has ("+what+")", 0))
+		"the disk is full: free some space, and the crawl resumes with all stored data ("+what+")", 0))
 }
 
 func (h diskLog) WithAttrs(attrs []slog.Attr) slog.Handler {

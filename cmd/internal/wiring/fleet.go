@@ -87,7 +87,7 @@ func (m *member) run(ctx context.Context) {
 		}
 		wait, wishes = renewSoon, false
 		if err != nil && ctx.Err() == nil && time.Since(told) > unrenewedEvery {
-			m.logger.WarnContext(ctx, "could not renew this worker's share of the requests in flight; without one it begins none", "error", err)
+			m.logger.WarnContext(ctx, "could not renew this worker's share of the requests; without it no request begins", "error", err)
 			told = time.Now()
 		}
 	}
@@ -127,7 +127,7 @@ func (m *member) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveSpan)
 	defer cancel()
 	if err := m.store.StopWorker(ctx, m.ID()); err != nil {
-		m.logger.Warn("could not store that this worker has ended; its share of the requests in flight ends by itself", "error", err)
+		m.logger.Warn("could not store the end of this worker; its share of the fleet's requests expires", "error", err)
 	}
 }
 

@@ -19,9 +19,9 @@ import (
 // IdentityFlags describe the crawler to site owners, beyond AgentFlags.
 type IdentityFlags struct {
 	Page       string   `help:"URL of the page about the crawler. Default: --contact, if that is a URL." placeholder:"URL"`
-	Mail       string   `help:"Mail address that the page names. Default: --contact, if that is one." placeholder:"MAIL"`
-	Addresses  []string `help:"Addresses and networks that requests come from, or a file of them, one a line." aliases:"address" placeholder:"CIDR|FILE"`
-	ReverseDNS string   `name:"reverse-dns" help:"Domain that the names of these addresses are in, such as crawl.example.org." placeholder:"DOMAIN"`
+	Mail       string   `help:"Mail address that the page names. Default: --contact, if that is a mail address." placeholder:"MAIL"`
+	Addresses  []string `help:"Addresses and networks of the crawler's requests, or a file with one per line." aliases:"address" placeholder:"CIDR|FILE"`
+	ReverseDNS string   `name:"reverse-dns" help:"Domain of the PTR names of these addresses, such as crawl.example.org." placeholder:"DOMAIN"`
 }
 
 const (
@@ -96,7 +96,7 @@ func readNetworks(given []string) (networks []netip.Prefix, err error) {
 func readNetworksFile(name string) ([]netip.Prefix, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%q: neither an address or a network, such as 192.0.2.7 or 2001:db8::/64, nor a file: %w", name, err)
+		return nil, fmt.Errorf("%q: want an address or a network, such as 192.0.2.7 or 2001:db8::/64, or a file: %w", name, err)
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, networksBytes+1))
@@ -113,20 +113,20 @@ func readNetworksFile(name string) ([]netip.Prefix, error) {
 			continue
 		}
 		if _, ok := parseNetwork(text); !ok {
-			return nil, fmt.Errorf("%s: %.60q: want an address or a network a line, such as 192.0.2.7 or 2001:db8::/64", name, text)
+			return nil, fmt.Errorf("%s: %.60q: want an address or a network per line, such as 192.0.2.7 or 2001:db8::/64", name, text)
 		}
 		given = append(given, text)
 	}
 	if len(given) == 0 {
-		return nil, fmt.Errorf("%s: there is no address in it", name)
+		return nil, fmt.Errorf("%s: no address in the file", name)
 	}
 	return readNetworks(given)
 }
 
 // AgentFlags identify the crawler in its requests.
 type AgentFlags struct {
-	UserAgent string `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." expert:"" placeholder:"TEXT"`
-	Contact   string `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
+	UserAgent string `help:"User-Agent to send. Its first word is the product token for robots.txt. Default: mosey/VERSION and the contact." expert:"" placeholder:"TEXT"`
+	Contact   string `help:"URL or mail address at which site owners reach you, sent with each request." placeholder:"URL|MAIL"`
 }
 
 // Agent returns the User-Agent to send.
@@ -213,9 +213,9 @@ func (f AgentFlags) NoContact() string {
 
 // SignFlags configure request signatures, which identify the crawler to sites.
 type SignFlags struct {
-	Sign           string       `help:"Sign requests (Web Bot Auth) with the Ed25519 key of this file, or the newest of a folder: mosey identity keygen makes one. Default: off." expert:"" placeholder:"FILE|DIR"`
-	SignatureAgent string       `help:"Where the public keys are, for --sign: the https URL of a host that serves what mosey identity directory prints." expert:"" placeholder:"URL"`
-	SignForm       botauth.Form `help:"Draft that --sign follows: architecture-02 (verifiers of today) or httpsig-protocol-01 (the IETF's working group). Default: architecture-02." enum:"architecture-02,httpsig-protocol-01" default:"architecture-02" expert:"" placeholder:"FORM"`
+	Sign           string       `help:"File of the Ed25519 key that signs requests (Web Bot Auth), or a folder whose newest key signs. mosey identity keygen creates a key. Default: off." expert:"" placeholder:"FILE|DIR"`
+	SignatureAgent string       `help:"For --sign: https URL of the host that serves the public keys, which mosey identity directory prints." expert:"" placeholder:"URL"`
+	SignForm       botauth.Form `help:"Draft that --sign follows: architecture-02 (current verifiers) or httpsig-protocol-01 (the IETF's working group). Default: architecture-02." enum:"architecture-02,httpsig-protocol-01" default:"architecture-02" expert:"" placeholder:"FORM"`
 }
 
 // signer returns the signer of requests; nil means no signatures. No error contains a key.
@@ -224,7 +224,7 @@ func (f SignFlags) signer(logger *slog.Logger) (*botauth.Signer, error) {
 		return nil, nil //nolint:nilnil // that is how not to sign
 	}
 	if f.Sign == "" {
-		return nil, errors.New("--signature-agent: there is no --sign, so that nothing is signed")
+		return nil, errors.New("--signature-agent needs --sign: without a key no request is signed")
 	}
 	if _, err := f.SignAs(); err != nil {
 		return nil, err
@@ -242,8 +242,8 @@ func (f SignFlags) signer(logger *slog.Logger) (*botauth.Signer, error) {
 // SignAs returns the value of the Signature-Agent header.
 func (f SignFlags) SignAs() (string, error) {
 	if f.SignatureAgent == "" {
-		return "", errors.New("--signature-agent: not given; want the https URL of a host that serves the public keys, " +
-			"as a signature tells nothing to those who do not find its key")
+		return "", errors.New("--signature-agent is missing: give the https URL of the host that serves the public keys, " +
+			"because sites cannot verify a signature without the key")
 	}
 	agent, err := f.SignForm.Agent(f.SignatureAgent)
 	if err != nil {

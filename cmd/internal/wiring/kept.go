@@ -30,7 +30,7 @@ func (w *Worker) keep() {
 		err = files.Replace(w.kept, data)
 	}
 	if err != nil {
-		w.logger.Warn("could not keep the domains that wait; they are continued some minutes after the next start",
+		w.logger.Warn("could not store the waiting domains; they continue some minutes after the next start",
 			"domains", len(kept), "error", err)
 	}
 }
@@ -49,9 +49,9 @@ func (w *Worker) adopt() {
 		err = errors.Join(os.Remove(w.kept), json.Unmarshal(data, &kept))
 	}
 	if err != nil {
-		w.logger.Warn("could not read which domains waited; they are continued some minutes after this start", "file", w.kept, "error", err)
+		w.logger.Warn("could not read the waiting domains; they continue some minutes after this start", "file", w.kept, "error", err)
 		return
 	}
 	adopted := activities.Adopt(w.acts, kept)
-	w.logger.Debug("continued the domains that waited", "domains", adopted, "kept", len(kept))
+	w.logger.Debug("resumed the waiting domains", "domains", adopted, "kept", len(kept))
 }

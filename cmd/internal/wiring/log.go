@@ -17,8 +17,8 @@ import (
 
 // LogFlags configure the log on standard error.
 type LogFlags struct {
-	LogLevel  string `help:"Least level to log: debug (a line a request), info, warn or error. Default: warn; worker: info." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
-	LogFormat string `rare:"" help:"Log lines as text or as JSON. Default: text, and json for the worker." enum:",text,json" default:"" placeholder:"text|json"`
+	LogLevel  string `help:"Minimum level to log: debug (one line per request), info, warn or error. Default: warn; worker: info." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
+	LogFormat string `rare:"" help:"Format of log lines: text or json. Default: text; worker: json." enum:",text,json" default:"" placeholder:"text|json"`
 }
 
 // Logger logs to w, by default from level on, and as JSON or as text. Activities' lines name the

@@ -142,8 +142,8 @@ func cacheOf(ctx context.Context, runs []crawl.Run, logger *slog.Logger) int {
 	memory := usableMemory(MachineMemory("/"), limit)
 	size, wanted := cacheSize(runs, memory), cacheSize(runs, 0)
 	if size < wanted {
-		logger.WarnContext(ctx, "the memory is not enough to keep the workflows of all active domains: some are replayed at each step, "+
-			"which costs Temporal and the processor. More memory, more workers or a smaller max_active_domains helps",
+		logger.WarnContext(ctx, "the memory is too small to cache the workflows of all active domains: some are replayed at each step, "+
+			"which loads Temporal and the CPU. Add memory or workers, or lower max_active_domains",
 			"kept", size, "wanted", wanted, "memory_mb", memory>>20)
 	}
 	return size

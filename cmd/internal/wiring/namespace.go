@@ -32,13 +32,13 @@ type ForeignNamespaceError struct {
 }
 
 func (e *ForeignNamespaceError) Error() string {
-	return e.Whose() + ": give this one a namespace of its own with TEMPORAL_NAMESPACE=…, or, if the other is gone for good: " +
+	return e.Whose() + ": give this database a separate namespace with TEMPORAL_NAMESPACE=…, or, if the other no longer exists: " +
 		"temporal workflow terminate --namespace " + e.Namespace + " --workflow-id " + crawl.DatabaseWorkflowID
 }
 
 // Whose returns the error without the remedy.
 func (e *ForeignNamespaceError) Whose() string {
-	return fmt.Sprintf("the Temporal namespace %q belongs to the database %s, and not to the database %s that was given",
+	return fmt.Sprintf("the Temporal namespace %q belongs to the database %s, and not to the given database %s",
 		e.Namespace, e.Owner, e.Database)
 }
 
@@ -63,7 +63,7 @@ func (c *Client) checkOwner(
 	}
 	owner, err := ownerFor(ctx, database)
 	if err != nil {
-		return fmt.Errorf("whose is the Temporal namespace %q: %w", c.namespace, err)
+		return fmt.Errorf("find the owner of the Temporal namespace %q: %w", c.namespace, err)
 	}
 	if owner != "" && owner != database {
 		return &ForeignNamespaceError{Namespace: c.namespace, Owner: owner, Database: database}
@@ -130,7 +130,7 @@ func AttributesCommand(namespace string, names []string) string {
 }
 
 // WrongAttributesRemedy is the remedy for an attribute of another type.
-const WrongAttributesRemedy = "Use a namespace of its own for Mosey: an attribute's type cannot be changed."
+const WrongAttributesRemedy = "Use a separate namespace for Mosey, because the type of an attribute cannot be changed."
 
 const (
 	// retentionDefault is the retention of closed workflows in a namespace that Mosey creates.
@@ -150,26 +150,26 @@ func NamespaceCommand(namespace string) string {
 func PrepareNamespace(ctx context.Context, c *Client) (did []string, err error) {
 	made, unseen, err := makeNamespace(ctx, c)
 	if unseen != nil {
-		did = append(did, fmt.Sprintf("Temporal does not tell whether there is a namespace %q (%v). If it is missing: %s",
+		did = append(did, fmt.Sprintf("Temporal does not report whether the namespace %q exists (%v). If it is missing: %s",
 			c.namespace, unseen, NamespaceCommand(c.namespace)))
 	}
 	if refused(err) {
-		return []string{fmt.Sprintf("The namespace %q is missing, and Temporal does not let Mosey make it (%v): %s",
+		return []string{fmt.Sprintf("The namespace %q is missing, and Temporal does not let Mosey create it (%v): %s",
 			c.namespace, err, NamespaceCommand(c.namespace))}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	if made {
-		did = append(did, fmt.Sprintf("Made the Temporal namespace %q, which keeps closed workflows for 7 days.", c.namespace))
+		did = append(did, fmt.Sprintf("Created the Temporal namespace %q, with a retention of 7 days.", c.namespace))
 	}
 	a, err := settledAttributes(ctx, c, made)
 	switch {
 	case refused(err):
-		return append(did, fmt.Sprintf("Temporal does not tell which search attributes the namespace %q has (%v). If they are missing: %s, "+
+		return append(did, fmt.Sprintf("Temporal does not list the search attributes of the namespace %q (%v). If they are missing: %s, "+
 			"or in Temporal Cloud: tcld namespace search-attributes add", c.namespace, err, AttributesCommand(c.namespace, nil))), nil
 	case err != nil:
-		return did, fmt.Errorf("look at the search attributes of the namespace %q: %w", c.namespace, err)
+		return did, fmt.Errorf("list the search attributes of the namespace %q: %w", c.namespace, err)
 	case len(a.Wrong) > 0:
 		return did, fmt.Errorf("the Temporal namespace %q: %s. %s", c.namespace, strings.Join(a.Wrong, ", "), WrongAttributesRemedy)
 	case len(a.Missing) == 0:
@@ -178,13 +178,13 @@ func PrepareNamespace(ctx context.Context, c *Client) (did []string, err error) 
 	names := strings.Join(a.Missing, ", ")
 	err = addAttributes(ctx, c, a.Missing)
 	if refused(err) {
-		return append(did, fmt.Sprintf("The namespace %q lacks the search attributes %s, and Temporal does not let Mosey make them (%v): %s, "+
+		return append(did, fmt.Sprintf("The namespace %q lacks the search attributes %s, and Temporal does not let Mosey create them (%v): %s, "+
 			"or in Temporal Cloud: tcld namespace search-attributes add", c.namespace, names, err, AttributesCommand(c.namespace, a.Missing))), nil
 	}
 	if err != nil {
-		return did, fmt.Errorf("make the search attributes %s in the namespace %q: %w", names, c.namespace, err)
+		return did, fmt.Errorf("create the search attributes %s in the namespace %q: %w", names, c.namespace, err)
 	}
-	return append(did, fmt.Sprintf("Made the search attributes %s in the Temporal namespace %q.", names, c.namespace)), nil
+	return append(did, fmt.Sprintf("Created the search attributes %s in the Temporal namespace %q.", names, c.namespace)), nil
 }
 
 // refused reports whether a Temporal, such as Temporal Cloud, denies this client an action.
@@ -207,7 +207,7 @@ func makeNamespace(ctx context.Context, c *Client) (made bool, unseen, err error
 		return false, err, nil
 	}
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); !missing {
-		return false, nil, fmt.Errorf("look at the namespace %q: %w", c.namespace, err)
+		return false, nil, fmt.Errorf("describe the namespace %q: %w", c.namespace, err)
 	}
 	_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
 		Namespace: c.namespace, Description: "Mosey", WorkflowExecutionRetentionPeriod: durationpb.New(retentionDefault),

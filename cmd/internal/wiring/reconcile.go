@@ -64,7 +64,7 @@ func (r *reconciler) run(ctx context.Context) {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			r.logger.WarnContext(ctx, "could not compare what runs with the database; tried again soon", "error", err)
+			r.logger.WarnContext(ctx, "could not compare the workflows with the database; the worker will retry", "error", err)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (r *reconciler) revisits(ctx context.Context) error {
 		r.page = 0
 	}
 	if mended > 0 {
-		r.logger.WarnContext(ctx, "pages had no next visit, and are visited now; please report it", "visits", mended)
+		r.logger.WarnContext(ctx, "pages had no next visit and are visited now: please report this defect", "visits", mended)
 	}
 	return nil
 }
@@ -129,13 +129,13 @@ func (o orphans) run(ctx context.Context) {
 	for queries := []string{running, recent}; len(queries) > 0; {
 		n, err := o.fail(ctx, queries[0])
 		if n > 0 {
-			o.logger.InfoContext(ctx, "took over from a worker that had died", "activities", n)
+			o.logger.InfoContext(ctx, "took over the work of a dead worker", "activities", n)
 		}
 		switch {
 		case err == nil:
 			queries = queries[1:]
 		case ctx.Err() == nil:
-			o.logger.WarnContext(ctx, "could not look for what a dead worker had under way; tried again in 5 s", "error", err)
+			o.logger.WarnContext(ctx, "could not find the work of a dead worker; retry in 5 s", "error", err)
 		}
 		if !pause(ctx, orphansPause) {
 			return

@@ -98,7 +98,7 @@ func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 	text := fmt.Sprint(token.Value)
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return fmt.Errorf("%q is no duration: want a number and a unit, such as 10s or 1h30m", text)
+		return fmt.Errorf("%q is not a duration: want a number and a unit, such as 10s or 1h30m", text)
 	}
 	target.SetInt(int64(d))
 	return nil
@@ -202,13 +202,13 @@ func (s settings) Validate(app *kong.Application) error {
 		case isCommand && value.section != nil:
 			for _, k := range slices.Sorted(maps.Keys(value.section)) {
 				if !slices.Contains(known, k) {
-					refuse("%s has no setting %q; mosey %s --help lists all", key, k, key)
+					refuse("%s has no setting %q: mosey %s --help lists all", key, k, key)
 				}
 			}
 		case isCommand && !value.given:
 			// a section with all its lines commented out
 		case value.section != nil || !slices.Contains(everywhere, key):
-			refuse("there is no setting %q; settings have the names of the flags", key)
+			refuse("unknown setting %q: settings have the names of the flags", key)
 		}
 	}
 	return errors.Join(errs...)

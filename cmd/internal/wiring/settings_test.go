@@ -147,9 +147,9 @@ func TestSettingsFile(t *testing.T) {
 		t.Parallel()
 		const remedy = "want a number and a unit, such as 10s or 1h30m"
 		for file, want := range map[string][]string{
-			"delay: 10\n":                         {"--delay", `"10" is no duration`, remedy},
-			"crawl: {delay: ten}\n":               {"--delay", `"ten" is no duration`, remedy},
-			"timeout: 10\n":                       {"--timeout", `"10" is no duration`, remedy},
+			"delay: 10\n":                         {"--delay", `"10" is not a duration`, remedy},
+			"crawl: {delay: ten}\n":               {"--delay", `"ten" is not a duration`, remedy},
+			"timeout: 10\n":                       {"--timeout", `"10" is not a duration`, remedy},
 			"timeout: 1ms\n":                      {"--timeout 1ms", "want 1s to 10m"},
 			"max-pages: many\n":                   {"--max-pages", `"many"`},
 			"standing: maybe\n":                   {"--standing", `"maybe"`},
@@ -184,7 +184,7 @@ func TestDurationFlags(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"10", "-1", "ten", ""} {
 		_, err := parse(t, "", "crawl", "--delay="+bad)
-		require.ErrorContains(t, err, "is no duration: want a number and a unit, such as 10s or 1h30m", bad)
+		require.ErrorContains(t, err, "is not a duration: want a number and a unit, such as 10s or 1h30m", bad)
 	}
 	c, err := parse(t, "delay: 1m\n", "crawl", "--delay", "0")
 	require.NoError(t, err)

@@ -54,7 +54,7 @@ func (w *Worker) Stop() {
 	select {
 	case <-done:
 	case <-time.After(w.drain + recordSpan + endSpan):
-		w.logger.Warn("this worker has not stopped in time, and ends with what it has not recorded; other workers take that over")
+		w.logger.Warn("this worker did not stop in time and ends with unrecorded work, which other workers take over")
 	}
 }
 
@@ -108,7 +108,7 @@ func (w *Worker) watchSchema(ctx context.Context) {
 		if !errors.Is(err, crawl.ErrInvalid) {
 			continue // other checks report a failure of the database
 		}
-		w.logger.ErrorContext(ctx, "the database has left this worker behind: it stops taking work", "error", err)
+		w.logger.ErrorContext(ctx, "this worker is too old for the database and stops taking work", "error", err)
 		w.stopServing()
 		w.behind <- err
 		return

@@ -149,7 +149,7 @@ func checks(store *db.Store, c *Client, dirs []string) []telemetry.Check {
 func writable(dir string) (err error) {
 	file, err := os.CreateTemp(dir, ".mosey-ready-*")
 	if err != nil {
-		return fmt.Errorf("no file can be made: %w", err)
+		return fmt.Errorf("create a file: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
 	_, err = file.Write(make([]byte, 4<<10))

@@ -122,9 +122,9 @@ const (
 type ServeFlags struct {
 	DeploymentFlag
 
-	Role Role `help:"What this worker serves: fetch (workflows and requests to sites), control (dispatchers, seeds, commands) or all. There has to be a worker for both. Default: all." enum:"all,fetch,control" default:"all" placeholder:"all|fetch|control"`
+	Role Role `help:"Role of this worker: fetch (workflows and requests to sites), control (dispatchers, seeds, commands) or all. Both roles need a worker. Default: all." enum:"all,fetch,control" default:"all" placeholder:"all|fetch|control"`
 
-	BuildID string `name:"build-id" env:"TEMPORAL_WORKER_BUILD_ID" help:"Version of this worker, such as v0.2.0: it serves what was begun by it, and all once mosey deploy has made it current. Default: none, it serves whatever comes." placeholder:"ID"`
+	BuildID string `name:"build-id" env:"TEMPORAL_WORKER_BUILD_ID" help:"Version of this worker, such as v0.2.0. It serves the workflows of this version, and new workflows after mosey deploy. Default: no version, serves all workflows." placeholder:"ID"`
 }
 
 var deploymentName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_+-]{0,99}$`)
@@ -202,12 +202,12 @@ func WarnVersion(ctx context.Context, c *Client, v ServeFlags, logger *slog.Logg
 	switch {
 	case ctx.Err() != nil: // stopping
 	case err != nil:
-		logger.WarnContext(ctx, "could not see which version of the workers is current", "error", err)
+		logger.WarnContext(ctx, "could not read the current version of the workers", "error", err)
 	case v.BuildID == "" && current != "":
 		logger.WarnContext(ctx, "this worker has no version and gets no work: start it with --build-id, "+
-			"or let workers without a version serve: mosey deploy --unversioned", "current", current)
+			"or make workers without a version current: mosey deploy --unversioned", "current", current)
 	case v.BuildID != "" && current != workflows.VersionName(v.Deployment, v.BuildID):
-		logger.WarnContext(ctx, "this worker gets nothing new before its version is current: make it so by mosey deploy",
+		logger.WarnContext(ctx, "this worker gets no new work until its version is current: run mosey deploy",
 			"version", v.BuildID, "current", current)
 	}
 }

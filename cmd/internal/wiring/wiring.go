@@ -35,15 +35,15 @@ type FetchFlags struct {
 	AgentFlags
 	SignFlags
 
-	DNSServer       []string       `name:"dns-server" help:"Name server to ask instead of the system's. Repeatable: another is asked when one fails." expert:"" placeholder:"HOST:PORT"`
+	DNSServer       []string       `name:"dns-server" help:"Name server to use instead of the system's. Repeatable: if one fails, the next is used." expert:"" placeholder:"HOST:PORT"`
 	AllowNetwork    []netip.Prefix `help:"Private network or address that may be crawled, such as 10.0.0.0/8. Repeatable." expert:"" placeholder:"CIDR"`
-	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" expert:"" placeholder:"disallow|allow"`
-	SeedDir         string         `help:"Directory of the seed files that SeedWorkflow may name as file. Default: none." expert:"" placeholder:"DIR"`
-	ImageStore      string         `help:"Where the bytes of images are kept (--images store, and thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, where there is one." expert:"" placeholder:"DIR|URL"`
-	WebURL          string         `name:"web-url" help:"Where people reach the web page: Temporal's UI links to it from each domain and run. Default: that of this process, if it serves one." expert:"" placeholder:"URL"`
-	Timeout         time.Duration  `help:"Longest time one request may take. Default: 30s." default:"30s" expert:"" placeholder:"DURATION"`
-	MaxFetches      int            `help:"Requests in flight in this process; mosey workers limits those of all. Default: 256." default:"256" expert:"" placeholder:"N"`
-	Drain           time.Duration  `help:"How long requests in flight may take to end when this process stops; the others are broken off, and made again later. Default: 20s." default:"20s" expert:"" placeholder:"DURATION"`
+	MalformedRobots string         `name:"malformed-robots" help:"Effect of a malformed robots.txt: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" expert:"" placeholder:"disallow|allow"`
+	SeedDir         string         `help:"Directory of the seed files that SeedWorkflow may read. Default: none." expert:"" placeholder:"DIR"`
+	ImageStore      string         `help:"Image store (for --images store, and thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, if there is one." expert:"" placeholder:"DIR|URL"`
+	WebURL          string         `name:"web-url" help:"URL of the web page, to which Temporal's UI links from each domain and run. Default: the web page of this process, if any." expert:"" placeholder:"URL"`
+	Timeout         time.Duration  `help:"Timeout of one request. Default: 30s." default:"30s" expert:"" placeholder:"DURATION"`
+	MaxFetches      int            `help:"Maximum number of requests in flight of this process; mosey workers limits the fleet. Default: 256." default:"256" expert:"" placeholder:"N"`
+	Drain           time.Duration  `help:"Timeout for requests in flight when this process stops; later requests are canceled and retried. Default: 20s." default:"20s" expert:"" placeholder:"DURATION"`
 }
 
 // Validate returns an error for each flag out of bounds.
