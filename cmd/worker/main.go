@@ -28,7 +28,7 @@ type flags struct {
 	telemetry.WatchFlags
 
 	DatabaseURL string `name:"database-url" env:"DATABASE_URL" help:"Postgres to use. Run mosey migrate first." placeholder:"URL"`
-	Health      bool   `help:"Ask the worker that runs at --metrics whether it can work, print what it says, and exit with 1 if it cannot: the health check of a container." env:"-"`
+	Health      bool   `help:"Check the health of the worker at --metrics, print its response, and exit with 1 if it is not ready: the health check of a container." env:"-"`
 	CPUProfile  string `name:"cpu-profile" help:"Write a CPU profile to this file until stopped." placeholder:"FILE"`
 }
 
@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr 
 	exited := -1
 	parser, err := wiring.NewParser(&f, environ, nil,
 		kong.Name("worker"),
-		kong.Description("Mosey's production worker. Temporal is found through the TEMPORAL_* environment."),
+		kong.Description("Mosey's production worker. The TEMPORAL_* variables name the Temporal."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exited = code }),
 	)
@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr 
 		return f.ask(ctx, stdout, stderr)
 	}
 	if err == nil && f.DatabaseURL == "" {
-		err = errors.New("no database: want DATABASE_URL or --database-url, such as postgres://mosey@localhost:5432/mosey")
+		err = errors.New("no database: give DATABASE_URL or --database-url, such as postgres://mosey@localhost:5432/mosey")
 	}
 	if err != nil {
 		code := wiring.Fail(stderr, "worker", wiring.Usagef("%w", err))
@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr 
 
 func (f flags) ask(ctx context.Context, stdout, stderr io.Writer) int {
 	if f.Metrics == "" {
-		return wiring.Fail(stderr, "worker", wiring.Usagef("--health: there is no --metrics, which says where the worker is"))
+		return wiring.Fail(stderr, "worker", wiring.Usagef("--health needs --metrics, the address of the worker"))
 	}
 	if err := f.Ask(ctx, stdout); err != nil {
 		return wiring.Fail(stderr, "worker", err)
@@ -130,7 +130,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 	wiring.WarnVersion(ctx, c, f.ServeFlags, logger)
 	select {
 	case <-ctx.Done():
-		logger.InfoContext(ctx, "worker stopping: requests in flight are finished first", "within", f.Drain.String())
+		logger.InfoContext(ctx, "worker stopping after the requests in flight", "within", f.Drain.String())
 	case err = <-w.Behind():
 	}
 	w.Stop()

@@ -56,7 +56,7 @@ func TestUsage(t *testing.T) {
 		out = strings.Join(strings.Fields(out), " ")
 		require.Contains(t, out, "Usage: worker [flags]")
 		require.Contains(t, out, "Postgres to use. Run mosey migrate first ($DATABASE_URL).")
-		require.Contains(t, out, "Requests in flight in this process; mosey workers limits those of all. Default: 256 ($MOSEY_MAX_FETCHES).")
+		require.Contains(t, out, "Maximum number of requests in flight of this process; mosey workers limits the fleet. Default: 256 ($MOSEY_MAX_FETCHES).")
 	})
 
 	t.Run("TellsItsVersions", func(t *testing.T) {
@@ -77,12 +77,12 @@ func TestUsage(t *testing.T) {
 			args []string
 			want string
 		}{
-			{nil, nil, "worker: no database: want DATABASE_URL or --database-url, such as postgres://mosey@localhost:5432/mosey\n"},
+			{nil, nil, "worker: no database: give DATABASE_URL or --database-url, such as postgres://mosey@localhost:5432/mosey\n"},
 			{wiring.Env{"DATABASE_URL="}, nil, "worker: no database: "},
 			{nil, []string{"--database-url", "http//nowhere"}, "worker: database URL: "},
 			{nil, []string{"--speed", "9"}, "worker: unknown flag --speed"},
 			{nil, []string{"crawl"}, "worker: unexpected argument crawl"},
-			{nil, []string{"--timeout", "10"}, `worker: --timeout: "10" is no duration: want a number and a unit`},
+			{nil, []string{"--timeout", "10"}, `worker: --timeout: "10" is not a duration: want a number and a unit`},
 			{nil, []string{"--timeout", "1ms"}, "--timeout 1ms: want 1s to 10m"},
 			{nil, []string{"--max-fetches", "0"}, "--max-fetches 0: want 1 to 100000"},
 			{nil, []string{"--dns-server", "1.1.1.1"}, "--dns-server: "},
@@ -112,7 +112,7 @@ func TestDatabase(t *testing.T) {
 		code, _, errs := execute(t, wiring.Env{"DATABASE_URL=postgres://mosey:secret@127.0.0.1:1/mosey"})
 		require.Equal(t, wiring.ExitFailed, code)
 		require.Contains(t, errs, "worker: reach the database: ")
-		require.Contains(t, errs, "does DATABASE_URL name a Postgres that runs? mosey doctor ")
+		require.Contains(t, errs, "check that Postgres runs at DATABASE_URL; mosey doctor ")
 		require.Equal(t, 1, strings.Count(errs, "\n"), errs)
 		require.NotContains(t, errs, "secret")
 	})
@@ -145,7 +145,7 @@ func TestTemporal(t *testing.T) {
 		code, _, errs := execute(t, wiring.Env{"DATABASE_URL=" + dbtest.URL(t), "TEMPORAL_ADDRESS=127.0.0.1:1"})
 		require.Equal(t, wiring.ExitFailed, code)
 		require.Contains(t, errs, "worker: reach Temporal at 127.0.0.1:1: ")
-		require.Contains(t, errs, ": does TEMPORAL_ADDRESS name one that runs? mosey doctor ")
+		require.Contains(t, errs, ": check that Temporal runs at TEMPORAL_ADDRESS; mosey doctor ")
 	})
 
 	t.Run("WhoseSettingsCannotBeReadIsRefused", func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestWork(t *testing.T) {
 		}
 	}
 	require.Contains(t, messages, "worker started")
-	require.Contains(t, messages, "worker stopping: requests in flight are finished first")
+	require.Contains(t, messages, "worker stopping after the requests in flight")
 	stat, err := os.Stat(profile)
 	require.NoError(t, err)
 	require.NotZero(t, stat.Size())
@@ -245,7 +245,7 @@ func TestDatabaseThatLeavesTheWorkerBehindEndsIt(t *testing.T) {
 	case <-time.After(patience):
 		require.FailNow(t, "still running", "%s", &stderr)
 	}
-	require.Contains(t, stderr.String(), "the database has left this worker behind: it stops taking work")
+	require.Contains(t, stderr.String(), "this worker is too old for the database and stops taking work")
 	require.Regexp(t, `(?m)^worker: the database has schema version .* which serves programs from version 1000 on, .*: use a newer Mosey$`, stderr.String())
 }
 
@@ -256,7 +256,7 @@ func TestVersionOfTheWorkerIsSaid(t *testing.T) {
 		args    []string
 		want    string
 	}{
-		{nil, []string{"--build-id", "v2"}, "this worker gets nothing new before its version is current: make it so by mosey deploy"},
+		{nil, []string{"--build-id", "v2"}, "this worker gets no new work until its version is current: run mosey deploy"},
 		{&deploymentpb.WorkerDeploymentVersion{DeploymentName: "mosey", BuildId: "v1"}, []string{"--build-id", "v2"}, `"current":"mosey:v1"`},
 		{&deploymentpb.WorkerDeploymentVersion{DeploymentName: "mosey", BuildId: "v1"}, nil, "this worker has no version and gets no work"},
 	} {
