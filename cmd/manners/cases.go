@@ -9,7 +9,7 @@ import (
 
 // casesCmd lists the cases.
 type casesCmd struct {
-	JSON bool `name:"json" help:"Print JSON, a case a line."`
+	JSON bool `name:"json" help:"Print one JSON object per case."`
 }
 
 // caseDoc is the JSON form of a case.

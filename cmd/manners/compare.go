@@ -12,9 +12,9 @@ import (
 
 // compareCmd compares runs side by side.
 type compareCmd struct {
-	Logs     []string `arg:"" help:"Files that manners serve has written, one of each run."`
+	Logs     []string `arg:"" help:"Log files that manners serve wrote, one for each run."`
 	JSON     bool     `name:"json" xor:"form" help:"Print JSON."`
-	Markdown bool     `xor:"form" help:"Print tables of Markdown."`
+	Markdown bool     `xor:"form" help:"Print Markdown tables."`
 }
 
 // Run judges all runs and prints their comparison.

@@ -51,7 +51,7 @@ func (c *crawler) how() string {
 	case c.err == nil:
 		return "well"
 	case errors.Is(c.err, exec.ErrWaitDelay):
-		return "well, and what it has left running was killed"
+		return "well, and its remaining processes were killed"
 	}
 	return c.err.Error()
 }
@@ -85,12 +85,12 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 			s.happened(manners.Ended)
 			fmt.Fprintf(s.e.stderr, "the crawler has ended after %s: %s\n", time.Since(begun).Round(time.Second), proc.how())
 			if killing != nil {
-				fmt.Fprintf(s.e.stderr, "it ended before --kill-after %s, and was not killed\n", c.KillAfter)
+				fmt.Fprintf(s.e.stderr, "the crawler ended before --kill-after %s, and was not killed\n", c.KillAfter)
 			}
 			return nil
 		case <-ctx.Done():
 			s.happened(manners.Stopped)
-			fmt.Fprintln(s.e.stderr, "the crawler is asked to end")
+			fmt.Fprintln(s.e.stderr, "stopping the crawler")
 			return proc.end()
 		case <-killing:
 			killing = nil
@@ -99,7 +99,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 				return errors.Join(fmt.Errorf("kill the crawler: %w", err), proc.end())
 			}
 			<-proc.done
-			fmt.Fprintf(s.e.stderr, "the crawler was killed %s after its first request, and is started again\n", c.KillAfter)
+			fmt.Fprintf(s.e.stderr, "the crawler was killed %s after its first request, and restarts\n", c.KillAfter)
 			select {
 			case <-time.After(restartAfter):
 			case <-ctx.Done():

@@ -14,9 +14,9 @@ import (
 
 // judgeCmd judges a log.
 type judgeCmd struct {
-	Log   string `arg:"" help:"File that manners serve has written."`
-	HTML  string `name:"html" help:"Also write the report as one HTML page, with what each host was asked over time." placeholder:"FILE"`
-	JUnit string `name:"junit" help:"Also write it as JUnit XML, for build servers. Failed opinions are skipped tests there." placeholder:"FILE"`
+	Log   string `arg:"" help:"Log file that manners serve wrote."`
+	HTML  string `name:"html" help:"Also write the report as one HTML page, with the requests to each host over time." placeholder:"FILE"`
+	JUnit string `name:"junit" help:"Also write the report as JUnit XML, for build servers. Failed opinions become skipped tests." placeholder:"FILE"`
 	JSON  bool   `name:"json" help:"Print JSON."`
 	All   bool   `help:"Also print the cases that passed."`
 }
@@ -53,7 +53,7 @@ func judgement(report *manners.Report) error {
 	case report.Requests == 0:
 		return errNobody
 	case report.Failed > 0:
-		return fmt.Errorf("%s failed that a standard asks for", count(report.Failed, "case"))
+		return fmt.Errorf("%s failed that a standard requires", count(report.Failed, "case"))
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func printGroup(e *env, findings []manners.Finding, all bool, width int) {
 		}
 	}
 	if len(missed) > 0 {
-		paragraph(e, fmt.Sprintf("%-9s  ", manners.Unreached), "the crawler did not come to "+strings.Join(missed, ", "), width)
+		paragraph(e, fmt.Sprintf("%-9s  ", manners.Unreached), "the crawler did not reach "+strings.Join(missed, ", "), width)
 	}
 }
 
@@ -123,7 +123,7 @@ func about(r *manners.Report) []string {
 	if r.Proxied {
 		by = "through the proxy"
 	}
-	lines := []string{fmt.Sprintf("%s, %s, from %s on", count(r.Requests, "request"), by, r.Started.Local().Format(time.DateTime))}
+	lines := []string{fmt.Sprintf("%s, %s, since %s", count(r.Requests, "request"), by, r.Started.Local().Format(time.DateTime))}
 	if r.Crawler != "" {
 		lines = append(lines, "Crawler: "+r.Crawler)
 	}
@@ -134,7 +134,7 @@ func about(r *manners.Report) []string {
 		lines = append(lines, "User-Agent: "+agent)
 	}
 	if r.Cut {
-		lines = append(lines, "The log ends in the middle of a line: the run may have gone on.")
+		lines = append(lines, "The log ends in the middle of a line: the run may be incomplete.")
 	}
 	return lines
 }

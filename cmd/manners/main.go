@@ -21,9 +21,9 @@ import (
 type cli struct {
 	Version kong.VersionFlag `help:"Print the version."`
 
-	Serve   serveCmd   `cmd:"" help:"Serve the suite's web on this machine, and log what a crawler asks for; or run a crawler against it, and judge it."`
-	Judge   judgeCmd   `cmd:"" help:"Judge a crawler by the log of the web. Fails if a case failed that a standard asks for."`
-	Compare compareCmd `cmd:"" help:"Put runs side by side: of several crawlers, or of one before and after a change."`
+	Serve   serveCmd   `cmd:"" help:"Serve the suite's web on this machine and log a crawler's requests, or run and judge a crawler."`
+	Judge   judgeCmd   `cmd:"" help:"Judge a crawler by the log of the web. Fails if a case failed that a standard requires."`
+	Compare compareCmd `cmd:"" help:"Compare runs of several crawlers, or of one crawler before and after a change."`
 	Cases   casesCmd   `cmd:"" help:"List the cases, with their levels and sources."`
 }
 

@@ -13,19 +13,19 @@ import (
 
 // serveCmd serves the suite's web, and may run a crawler.
 type serveCmd struct {
-	Write     string        `help:"Directory for what a crawler needs: seeds.txt, hosts, ca.pem. Default: manners." default:"manners" placeholder:"DIR"`
-	Log       string        `help:"File for the log; one that has requests is kept as FILE.before. Default: log.jsonl in that directory." placeholder:"FILE"`
-	Agent     string        `help:"The crawler's product token, as robots.txt has it. Without one the cases that need it are not judged." placeholder:"TOKEN"`
-	Delay     time.Duration `help:"Least gap between requests to a host that the crawler is set to keep. Default: 1s." default:"1s" placeholder:"DURATION"`
-	Crawler   string        `help:"What is judged, such as a name and a version, for the report." placeholder:"TEXT"`
-	Only      []string      `help:"Only these cases. Repeatable." placeholder:"CASE"`
-	Proxy     proxyFlag     `help:"Also serve a proxy into the web, at an address, or at any port of this machine. The crawler then has to use it." placeholder:"[HOST]:PORT"`
-	Port      uint16        `help:"Port of all sites. Default: any that is free." placeholder:"PORT"`
-	DNSPort   uint16        `name:"dns-port" help:"Port of the name server. Default: any that is free." placeholder:"PORT"`
-	For       time.Duration `help:"End after this time." placeholder:"DURATION"`
-	KillAfter time.Duration `help:"Kill the command and all that it has started (kill -9) this time after its first request, and start it again." placeholder:"DURATION"`
+	Write     string        `help:"Directory for the crawler's files: seeds.txt, hosts, ca.pem. Default: manners." default:"manners" placeholder:"DIR"`
+	Log       string        `help:"Log file; an existing log with requests becomes FILE.before. Default: log.jsonl in that directory." placeholder:"FILE"`
+	Agent     string        `help:"Product token of the crawler in robots.txt. Without a token, the cases that need it are not judged." placeholder:"TOKEN"`
+	Delay     time.Duration `help:"Minimum delay between requests to a host that the crawler is configured for. Default: 1s." default:"1s" placeholder:"DURATION"`
+	Crawler   string        `help:"Name of the crawler for the report, such as a name and a version." placeholder:"TEXT"`
+	Only      []string      `help:"Case to serve. Repeatable. Default: all." placeholder:"CASE"`
+	Proxy     proxyFlag     `help:"Also serve a proxy into the web, at an address or at a free port. The crawler must then use it." placeholder:"[HOST]:PORT"`
+	Port      uint16        `help:"Port of all sites. Default: a free port." placeholder:"PORT"`
+	DNSPort   uint16        `name:"dns-port" help:"Port of the name server. Default: a free port." placeholder:"PORT"`
+	For       time.Duration `help:"Stop after this time. Default: no limit." placeholder:"DURATION"`
+	KillAfter time.Duration `help:"Kill the command and its processes (kill -9) at this time after its first request, and restart it." placeholder:"DURATION"`
 
-	Command []string `arg:"" optional:"" help:"Command that runs the crawler, after --. It is told by variables: MANNERS_SEEDS, MANNERS_DNS, MANNERS_CA, MANNERS_NETWORK, and http_proxy with --proxy."`
+	Command []string `arg:"" optional:"" help:"Command that runs the crawler, after --. It gets the variables MANNERS_SEEDS, MANNERS_DNS, MANNERS_CA, MANNERS_NETWORK, and http_proxy with --proxy."`
 }
 
 // proxyFlag is a flag with an optional value.
@@ -63,7 +63,7 @@ func (c *serveCmd) check() error {
 		errs = append(errs, usagef("--kill-after %s: want more than 0s, and less than --for", c.KillAfter))
 	}
 	if c.KillAfter > 0 && len(c.Command) == 0 {
-		errs = append(errs, usagef("--kill-after %s: there is no command to kill: give it after --", c.KillAfter))
+		errs = append(errs, usagef("--kill-after %s needs a command: give it after --", c.KillAfter))
 	}
 	return errors.Join(errs...)
 }
@@ -143,7 +143,7 @@ func (s *session) wait(ctx context.Context, c *serveCmd) {
 			return
 		case now := <-tick.C:
 			progress.show(func() string {
-				return fmt.Sprintf("%s in %s, %d of %s asked", count(s.web.Requests(), "request"),
+				return fmt.Sprintf("%s in %s, %d of %s requested", count(s.web.Requests(), "request"),
 					now.Sub(begun).Round(time.Second), s.hostsAsked.Load(), count(len(s.hosts), "host"))
 			})
 		}

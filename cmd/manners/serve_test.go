@@ -142,7 +142,7 @@ func TestJudgesARudeCrawler(t *testing.T) {
 	h.Setenv("NO_PROXY", "*")
 	r := h.Execute(serve("--proxy")...)
 	require.Equal(t, 1, r.Code, r.Stderr)
-	require.Contains(t, r.Stderr, "manners: 2 cases failed that a standard asks for\n")
+	require.Contains(t, r.Stderr, "manners: 2 cases failed that a standard requires\n")
 	require.Contains(t, r.Stdout, "2 requests, through the proxy")
 	require.Contains(t, r.Stdout, "FAIL       must     Reads robots.txt before the first page\n")
 
@@ -151,7 +151,7 @@ func TestJudgesARudeCrawler(t *testing.T) {
 	page, suites := filepath.Join(dir, "report.html"), filepath.Join(dir, "junit.xml")
 	r = h.Execute("judge", log, "--json", "--html", page, "--junit", suites)
 	require.Equal(t, 1, r.Code)
-	require.JSONEq(t, `{"error":"2 cases failed that a standard asks for","exit_code":1}`, r.Stderr)
+	require.JSONEq(t, `{"error":"2 cases failed that a standard requires","exit_code":1}`, r.Stderr)
 	var report manners.Report
 	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &report))
 	require.Equal(t, 2, report.Failed)
@@ -192,7 +192,7 @@ func TestEndsInTime(t *testing.T) {
 	h.Setenv(onceVariable, filepath.Join(t.TempDir(), "once"))
 	r := h.Execute(serve("--for", "2s", "--proxy=127.0.0.1:0")...)
 	require.Zero(t, r.Code, r.Stderr)
-	require.Contains(t, r.Stderr, "the crawler is asked to end")
+	require.Contains(t, r.Stderr, "stopping the crawler")
 	log := filepath.Join(dir, "log.jsonl")
 	run := readRun(t, log)
 	require.Len(t, run.Log, 6)
@@ -201,7 +201,7 @@ func TestEndsInTime(t *testing.T) {
 	// The next runs keep the log of this one: they have no requests.
 	for range 2 {
 		c := h.Start("serve", "--write", dir)
-		c.Await("Ctrl-C ends.")
+		c.Await("Ctrl-C stops.")
 		require.Zero(t, c.Stop().Code)
 	}
 	require.Empty(t, readRun(t, log).Log)
@@ -213,7 +213,7 @@ func TestServesForOthers(t *testing.T) {
 	h := newHarness(t)
 	dir := filepath.Join(t.TempDir(), "manners")
 	c := h.Start("serve", "--write", dir, "--log", filepath.Join(dir, "other.jsonl"))
-	c.Await("Ctrl-C ends.")
+	c.Await("Ctrl-C stops.")
 	seeds := filepath.Join(dir, "seeds.txt")
 	require.Contains(t, c.stdout.String(), "\nseeds        "+seeds+" (")
 	text, err := os.ReadFile(seeds)
@@ -234,7 +234,7 @@ func TestRefuses(t *testing.T) {
 	h.Refuse(serve("--delay", "10"), "--delay", `"10"`, "missing unit")
 	h.Refuse(serve("--delay", "2h"), "--delay 2h0m0s", "want 0s to 1m0s")
 	h.Refuse(serve("--only", "nothing"), "--only", `"nothing"`, "manners cases")
-	h.Refuse(serve("--kill-after", "1s"), "--kill-after 1s", "no command")
+	h.Refuse(serve("--kill-after", "1s"), "--kill-after 1s needs a command")
 	h.Refuse(serve("--kill-after", "2s", "--for", "1s", "--", "true"), "--kill-after 2s", "less than --for")
 	h.Refuse(serve("--for=-1s"), "--for -1s")
 	h.Refuse(serve("--proxy=nowhere"), "--proxy", `"nowhere"`)

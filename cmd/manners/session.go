@@ -115,7 +115,7 @@ func hasRequests(name string) (has bool, err error) {
 	defer file.Close()
 	start := make([]byte, len(logStart))
 	if _, err := io.ReadFull(file, start); err != nil || string(start) != logStart {
-		return false, fmt.Errorf("%s is there, and not a log of manners: name another file", name)
+		return false, fmt.Errorf("%s exists and is not a log of manners: name another file", name)
 	}
 	run, err := manners.ReadRun(io.MultiReader(strings.NewReader(logStart), file))
 	return err != nil || len(run.Log) > 0, nil // a damaged log is kept
@@ -183,7 +183,7 @@ func (s *session) announce(c *serveCmd) error {
 		row("proxy", "http://%s", s.proxyAddr())
 	}
 	if s.ca != "" {
-		row("certificate", "%s, to be trusted", s.ca)
+		row("certificate", "%s, which the crawler must trust", s.ca)
 	}
 	row("delay", "%s between requests to a host", c.Delay)
 	row("log", "%s", s.log)
@@ -192,7 +192,7 @@ func (s *session) announce(c *serveCmd) error {
 		if s.proxy != nil {
 			way = "through the proxy"
 		}
-		fmt.Fprintf(&b, "\nHave the crawler crawl the seeds, %s, and let it\ngo into private networks. Ctrl-C ends.\n", way)
+		fmt.Fprintf(&b, "\nLet the crawler crawl the seeds, %s, and allow it\nprivate networks. Ctrl-C stops.\n", way)
 	}
 	_, err := s.e.stdout.Write(b.Bytes())
 	return err
@@ -232,7 +232,7 @@ func (s *session) saveAgainAndAgain() (stop func()) {
 				saved, told = requests, false
 			} else if !told {
 				told = true
-				fmt.Fprintln(s.e.stderr, "the log could not be written, and will be tried again:", err)
+				fmt.Fprintln(s.e.stderr, "could not write the log, will retry:", err)
 			}
 		}
 	})
