@@ -144,7 +144,7 @@ func TestWhatIsPublished(t *testing.T) {
 
 		require.NoError(t, os.Remove(page))
 		require.NoError(t, os.Mkdir(page, 0o755))
-		p.Refuse(p.init("--replace"), "index.html: it is not a file")
+		p.Refuse(p.init("--replace"), "index.html: not a regular file")
 	})
 
 	t.Run("IsWhereThePageIs", func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestWhatIsPublished(t *testing.T) {
 		p.Refuse(init("--contact", "nobody"), `--contact "nobody"`)
 		p.Refuse(init("--mail", "you@crawler.test", "--addresses", "192.0.2"), `--addresses "192.0.2"`, "192.0.2.7")
 		p.Refuse(init("--mail", "you@crawler.test", "--sign", p.key), "--signature-agent", "not given")
-		p.Refuse(init("--mail", "you@crawler.test", "--signature-agent", "https://crawler.test"), "there is no --sign")
+		p.Refuse(init("--mail", "you@crawler.test", "--signature-agent", "https://crawler.test"), "needs --sign")
 		p.Refuse(init("--mail", "you@crawler.test", "--page", "https://crawler.test/?q=1"), "--page", "name of a file")
 		p.Refuse(init("--mail", "you@crawler.test", "--about", strings.Repeat("a", 4001)), "--about", "4001 bytes")
 		p.Refuse(init("--mail", "you@crawler.test", "--user-agent", "1"), "--user-agent")
@@ -259,7 +259,7 @@ func TestThePublishedIsChecked(t *testing.T) {
 	for _, name := range []string{"page", "ranges", "reverse", "signature"} {
 		output.ContainsOnSameLine(t, out, "ok ", name)
 	}
-	require.Contains(t, out, "Nothing is wrong.")
+	require.Contains(t, out, "All checks passed.")
 	require.NotContains(t, out, "skipped")
 	out = p.Print(check()...)
 	output.ContainsOnSameLine(t, out, "skipped", "reverse")

@@ -50,7 +50,7 @@ func TestIdentity(t *testing.T) {
 		require.Equal(t, os.FileMode(0o600), stat.Mode().Perm())
 		before, err := os.ReadFile(first)
 		require.NoError(t, err)
-		h.Refuse([]string{"identity", "keygen", first}, first, "is there already")
+		h.Refuse([]string{"identity", "keygen", first}, first, "exists already")
 		after, err := os.ReadFile(first)
 		require.NoError(t, err)
 		require.Equal(t, before, after)
@@ -94,7 +94,7 @@ func TestIdentity(t *testing.T) {
 		require.NoError(t, err)
 		crawl := func(args ...string) []string { return append([]string{"crawl", aPage}, args...) }
 		h.Refuse(crawl("--sign", key), "--signature-agent", "not given")
-		h.Refuse(crawl("--signature-agent", signatureAgent), "there is no --sign")
+		h.Refuse(crawl("--signature-agent", signatureAgent), "needs --sign")
 		h.Refuse(crawl("--sign", key, "--signature-agent", "http://crawler.example.org"), "--signature-agent", "https")
 		h.Refuse(crawl("--sign", key, "--signature-agent", signatureAgent, "--sign-form", "newest"), "--sign-form", "architecture-02")
 		h.Refuse(crawl("--sign", key+"s", "--signature-agent", signatureAgent), "--sign", key+"s", "no such file")

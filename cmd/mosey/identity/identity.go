@@ -30,17 +30,17 @@ import (
 
 // Cmd publishes the crawler's identity, and checks it as site owners do.
 type Cmd struct {
-	Init      initCmd      `cmd:"" help:"Write what site owners look for into a folder for a web server: a page, the list of addresses, the directory of keys."`
-	Check     checkCmd     `cmd:"" help:"Check from outside what is published: the page, its list of addresses, reverse DNS, the directory of keys, the clock."`
-	Serve     serveCmd     `cmd:"" help:"Serve the folder that init has written, with the right types and headers."`
-	Keygen    keygenCmd    `cmd:"" help:"Make a key to sign requests with. A file that is there is never changed."`
-	Directory directoryCmd `cmd:"" help:"Print the public keys, as the host of --signature-agent is to serve them."`
+	Init      initCmd      `cmd:"" help:"Write the files that site owners look for to a folder for a web server: a page, the list of addresses, the directory of keys."`
+	Check     checkCmd     `cmd:"" help:"Check the published files from outside: the page, its list of addresses, reverse DNS, the directory of keys, the clock."`
+	Serve     serveCmd     `cmd:"" help:"Serve the folder that init wrote, with the right types and headers."`
+	Keygen    keygenCmd    `cmd:"" help:"Create a key that signs requests. An existing file is never changed."`
+	Directory directoryCmd `cmd:"" help:"Print the public keys in the form that the host of --signature-agent must serve."`
 }
 
 type keygenCmd struct {
-	File  string        `arg:"" help:"File to write, which others may not read."`
-	After time.Duration `help:"Sign with it only so long after now, so that sites find it in the directory by then." placeholder:"DURATION"`
-	JSON  bool          `name:"json" help:"Print JSON: the keyid, the file, and from when it signs."`
+	File  string        `arg:"" help:"File to write, readable by its owner alone."`
+	After time.Duration `help:"Delay before the key signs requests, so that sites find it in the directory first. Default: 0s." placeholder:"DURATION"`
+	JSON  bool          `name:"json" help:"Print JSON: the key ID, the file, and the time from which the key signs."`
 }
 
 // KeyDoc describes a new key in JSON.
@@ -67,8 +67,8 @@ func (c *keygenCmd) Run(e *command.Env) error {
 	if c.JSON {
 		return command.PrintJSON(e.Stdout, KeyDoc{key.ID, c.File, key.NotBefore.UTC()})
 	}
-	_, err = fmt.Fprintf(e.Stdout, "key %s in %s, to sign from %s on\n"+
-		"Serve what this prints at your host, and then give the key to workers as --sign:\n"+
+	_, err = fmt.Fprintf(e.Stdout, "Key %s is in %s and signs requests from %s on.\n"+
+		"Serve the output of this command at your host, and then give the key to workers as --sign:\n"+
 		"    mosey identity directory --sign %s\n", key.ID, c.File, key.NotBefore.UTC().Format(time.RFC3339), c.File)
 	return err
 }
@@ -77,7 +77,7 @@ func (c *keygenCmd) Run(e *command.Env) error {
 func writeNew(name string, text []byte) (err error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return wiring.Usagef("%s is there already, and a key that is overwritten is lost: give another name", name)
+		return wiring.Usagef("%s exists already, and its key would be lost: give another name", name)
 	}
 	if err != nil {
 		return wiring.Usagef("write the key: %w", err)
@@ -93,14 +93,14 @@ func writeNew(name string, text []byte) (err error) {
 type directoryCmd struct {
 	wiring.SignFlags
 
-	Headers string `help:"Also write the headers to serve them with, signed by each key, to this file." placeholder:"FILE"`
+	Headers string `help:"Also write the HTTP headers for this directory, signed by each key, to this file." placeholder:"FILE"`
 }
 
 const directoryValid = 7 * 24 * time.Hour
 
 func (c *directoryCmd) Run(e *command.Env) error {
 	if c.Sign == "" {
-		return wiring.Usagef("--sign: not given; want the file or folder of the keys, such as mosey identity keygen makes")
+		return wiring.Usagef("--sign is missing: give the file or folder of the keys (mosey identity keygen creates a key)")
 	}
 	if c.Headers == "" {
 		body, err := botauth.Directory(c.Sign, time.Now())
@@ -164,7 +164,7 @@ func (c *checkCmd) Run(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("%w", err)
 	}
 	if !published.HasPage {
-		return wiring.Usagef("--page: not given, and --contact is no URL; want the URL of the page about the crawler, " +
+		return wiring.Usagef("--page is missing, and --contact is not a URL: give the URL of the page about the crawler, " +
 			"such as https://crawler.example.org/")
 	}
 	p := &doctor.Patient{Environ: e.Environ, Fetch: c.FetchFlags, Identity: c.IdentityFlags}
@@ -172,21 +172,21 @@ func (c *checkCmd) Run(ctx context.Context, e *command.Env) error {
 }
 
 type serveCmd struct {
-	Dir    string `arg:"" help:"Folder that mosey identity init has written."`
-	Listen string `help:"Address to serve at. A web server in front of it speaks https." default:"127.0.0.1:8471" placeholder:"[HOST]:PORT"`
+	Dir    string `arg:"" help:"Folder that mosey identity init wrote."`
+	Listen string `help:"Address to listen on, for a web server in front that adds HTTPS." default:"127.0.0.1:8471" placeholder:"[HOST]:PORT"`
 }
 
 func (c *serveCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
-		return wiring.Usagef("%s: %w: mosey identity init makes it", c.Dir, plain(err))
+		return wiring.Usagef("%s: %w: create it with mosey identity init", c.Dir, plain(err))
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	listener, err := command.Listen(ctx, "--listen", c.Listen, "an address such as :8471 or 10.0.0.1:8471")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "Identity   http://%s/\nCtrl-C stops.\n", listener.Addr())
+	fmt.Fprintf(e.Stdout, "Identity   http://%s/\nCtrl-C stops the server.\n", listener.Addr())
 	return command.ServeUntil(ctx, listener, folder{root}, e.NewLogger(e.Stderr, slog.LevelWarn))
 }
 

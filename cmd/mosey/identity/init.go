@@ -20,16 +20,16 @@ import (
 )
 
 type initCmd struct {
-	Dir string `arg:"" help:"Folder to write to, which a web server serves as the root of a host. It is made if it is not there."`
+	Dir string `arg:"" help:"Folder to write to, which a web server serves as the root of a host. It is created if missing."`
 
 	wiring.AgentFlags
 	wiring.IdentityFlags
 	wiring.SignFlags
 	command.SomeSettings
 
-	About   string `help:"What you do with the pages, and who you are, in your words for the page." placeholder:"TEXT"`
-	Replace bool   `help:"Overwrite files that are there and say something else." env:"-"`
-	JSON    bool   `name:"json" help:"Print JSON: the files, and what was done with each."`
+	About   string `help:"Text for the page: who you are, and how you use the crawled pages." placeholder:"TEXT"`
+	Replace bool   `help:"Overwrite existing files whose content differs." env:"-"`
+	JSON    bool   `name:"json" help:"Print JSON: each file, and whether it was written."`
 }
 
 // InitDoc lists the files of init in JSON.
@@ -69,11 +69,11 @@ func (c *initCmd) Run(e *command.Env) error {
 	}
 	switch {
 	case published.Contact == "":
-		return wiring.Usagef("--mail: not given, and --contact is no mail address; want one for the page, which has to say how people reach you")
+		return wiring.Usagef("--mail is missing, and --contact is not a mail address: give one, because the page must say how to reach you")
 	case len(c.About) > aboutMost:
 		return wiring.Usagef("--about: %d bytes, at most %d allowed", len(c.About), aboutMost)
 	case c.Sign == "" && c.SignatureAgent != "":
-		return wiring.Usagef("--signature-agent: there is no --sign, so that nothing is signed")
+		return wiring.Usagef("--signature-agent needs --sign: without a key no request is signed")
 	}
 	outputs, err := c.outputs(published, time.Now())
 	if err != nil {
@@ -95,11 +95,11 @@ func (c *initCmd) Run(e *command.Env) error {
 
 func (c *initCmd) next(published wiring.Published) string {
 	if !published.HasPage {
-		return "Serve the folder at a host of yours, and give workers the page as --contact, so that the User-Agent leads to it.\n" +
+		return "Serve the folder at one of your hosts, and give workers the page as --contact, so that the User-Agent leads to it.\n" +
 			"Then: mosey identity check --page URL\n"
 	}
-	return fmt.Sprintf("Serve the folder at %s, such as by a web server in front of: mosey identity serve %s\n"+
-		"Then, with the flags that were given here: mosey identity check\n", published.Page.Origin(), c.Dir)
+	return fmt.Sprintf("Serve the folder at %s, for example with a web server in front of: mosey identity serve %s\n"+
+		"Then, with the same flags: mosey identity check\n", published.Page.Origin(), c.Dir)
 }
 
 func (c *initCmd) outputs(published wiring.Published, now time.Time) (all []output, err error) {
@@ -187,7 +187,7 @@ func pageFile(target string) (string, error) {
 func inFolder(target string) (string, error) {
 	name := strings.Trim(target, "/")
 	if strings.ContainsAny(name, "?%\\:") || name != "" && !fs.ValidPath(name) || !filepath.IsLocal(filepath.FromSlash(name)) && name != "" {
-		return "", errors.New("want a path that can be the name of a file: letters, digits, '-', '_', '.' and '/'")
+		return "", errors.New("want a path that is a valid file name: letters, digits, '-', '_', '.' and '/'")
 	}
 	return name, nil
 }
@@ -207,8 +207,8 @@ func write(dir string, outputs []output, replace bool) (did []FileDoc, err error
 		did = append(did, FileDoc{name, what})
 	}
 	if len(differ) > 0 {
-		return nil, wiring.Usagef("%s: there already, and with another content, so that nothing was written: "+
-			"want --replace to overwrite, or another folder", strings.Join(differ, ", "))
+		return nil, wiring.Usagef("%s: the content differs, and so nothing was written: "+
+			"give --replace to overwrite, or another folder", strings.Join(differ, ", "))
 	}
 	for i, o := range outputs {
 		if did[i].Did == didNothing {
@@ -241,7 +241,7 @@ func compare(name string, o output) (did string, err error) {
 	case err != nil:
 		return "", err
 	case !stat.Mode().IsRegular():
-		return "", errors.New("it is not a file")
+		return "", errors.New("not a regular file")
 	case stat.Size() > fileMost:
 		return didReplace, nil
 	}
