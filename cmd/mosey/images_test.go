@@ -115,7 +115,7 @@ func TestImages(t *testing.T) {
 			"No images match the flags.\n":                          {"--format", "tiff"},
 			"No images that failed match the flags.\n":              {"--failed", "--domain", "other.test"},
 			"No images with the problem \"mismatch\".\n":            {"--problem", "mismatch"},
-			"No images that are pending match the flags.\n":         {"--pending", "--domain", "other.test"},
+			"No pending images match the flags.\n":                  {"--pending", "--domain", "other.test"},
 			"No images with the problem \"svg\" match the flags.\n": {"--problem", "svg", "--min-width", "7"},
 		} {
 			r := i.Execute(append([]string{"images"}, args...)...)
@@ -238,22 +238,22 @@ func testImagesSimilar(t *testing.T, i *imagesHarness) {
 		i := i.in(t)
 		for _, path := range []string{"/unknown.png", "/icon.png", "/tiny.png"} {
 			u := i.url(path)
-			i.Fail([]string{"images", "similar", u}, u+": no image was recorded under that; mosey why "+u+" says what became of it")
+			i.Fail([]string{"images", "similar", u}, u+": no image was recorded under this URL: mosey why "+u+" explains it")
 		}
-		i.Fail([]string{"images", "similar", strings.Repeat("0", 64)}, "no image with that SHA-256 was recorded; mosey images --json lists those that were")
+		i.Fail([]string{"images", "similar", strings.Repeat("0", 64)}, "no image with this SHA-256 was recorded: mosey images --json lists the recorded images")
 		forgotten := strings.Repeat("1", 64)
 		_, err := i.store.Pool().Exec(t.Context(), `INSERT INTO image_contents (sha256_hash, file_size_bytes, format, width, height)
 			VALUES ($1, 1, 'png', 200, 200)`, forgotten)
 		require.NoError(t, err)
-		i.Fail([]string{"images", "similar", forgotten}, "no image with that SHA-256 was recorded")
+		i.Fail([]string{"images", "similar", forgotten}, "no image with this SHA-256 was recorded")
 		i.Fail([]string{"images", "similar", i.url("/white.png")}, "there is too little in the picture to tell it from others")
 		i.Fail([]string{"images", "similar", i.WriteFile("white.png", pngOf(t, white(200, 200)))}, "there is too little in the picture")
 		text := i.WriteFile("text.png", "no picture")
 		i.Refuse([]string{"images", "similar", text}, text+": ", picture.ErrUnsupported.Error())
 		half := i.WriteFile("half.png", i.harbour[:len(i.harbour)/2])
 		i.Refuse([]string{"images", "similar", half}, half+": ", picture.ErrMalformed.Error())
-		i.Refuse([]string{"images", "similar", t.TempDir()}, "not a file: want one with a picture")
-		i.Refuse([]string{"images", "similar", "nowhere.png"}, "nowhere.png: no such file", "want a file with a picture, a URL, or a SHA-256")
+		i.Refuse([]string{"images", "similar", t.TempDir()}, "not a regular file: want an image file")
+		i.Refuse([]string{"images", "similar", "nowhere.png"}, "nowhere.png: no such file", "want an image file, a URL, or a SHA-256")
 		i.Refuse([]string{"images", "similar", "http://"}, "http://")
 	})
 }
@@ -273,7 +273,7 @@ func TestImagesUsage(t *testing.T) {
 		{[]string{"--domain", "no domain"}, []string{`domain "no domain"`}},
 		{[]string{"--failed", "--pending"}, []string{"--failed", "--pending", "can't be used together"}},
 		{[]string{"--problem", "ugly"}, []string{`--problem "ugly": want not answered, not an image, svg`}},
-		{[]string{"--pending", "--problem", "svg"}, []string{`--problem "svg": images that are pending have none yet; leave out --pending`}},
+		{[]string{"--pending", "--problem", "svg"}, []string{`--problem "svg": pending images have no problem yet: leave out --pending`}},
 		{[]string{"similar", "x.png", "--distance", "9"}, []string{"--distance 9: want 0 to 8 bits"}},
 		{[]string{"similar", "x.png", "--distance=-1"}, []string{"--distance -1: want 0 to 8 bits"}},
 		{[]string{"similar", "x.png", "--limit", "0"}, []string{"--limit 0: want 1 to 100000"}},
@@ -282,14 +282,14 @@ func TestImagesUsage(t *testing.T) {
 	}
 	h, _ = newHarnessWithDatabase(t)
 	for want, args := range map[string][]string{
-		"No images. A crawl takes them with --images metadata or --images store.\n": nil,
-		"No images that are pending.\n":                                             {"--pending"},
-		"No images that failed.\n":                                                  {"--failed"},
+		"No images. A crawl fetches them with --images metadata or --images store.\n": nil,
+		"No pending images.\n": {"--pending"},
+		"No failed images.\n":  {"--failed"},
 	} {
 		r := h.Execute(append([]string{"images"}, args...)...)
 		require.Zero(t, r.Code, r.Stderr)
 		require.Equal(t, want, r.Stderr)
 	}
-	require.Equal(t, "No image is there twice.\n", h.Execute("images", "duplicates").Stderr)
+	require.Equal(t, "No duplicate images.\n", h.Execute("images", "duplicates").Stderr)
 	require.Empty(t, h.Print("images", "--json"))
 }

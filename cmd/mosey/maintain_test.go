@@ -72,10 +72,10 @@ func TestMaintain(t *testing.T) {
 	require.NoError(t, os.Remove(harbour))
 
 	dry := i.Print("maintain", "--dry-run")
-	require.Contains(t, dry, "1 object that nothing refers to, 13 B: to delete\n")
+	require.Contains(t, dry, "1 object unreferenced, 13 B: to delete\n")
 	require.Contains(t, dry, "2 files left by what was killed, 12 B: to delete\n")
-	require.Contains(t, dry, "1 image missing: to be noted\n")
-	require.Contains(t, dry, "1 object not Mosey's: left alone\n")
+	require.Contains(t, dry, "1 image missing: to mark\n")
+	require.Contains(t, dry, "1 object not Mosey's: unchanged\n")
 	require.FileExists(t, old)
 	var found images.Maintained
 	i.Decode(&found, "maintain", "--dry-run", "--json")
@@ -86,9 +86,9 @@ func TestMaintain(t *testing.T) {
 
 	done := i.Print("maintain")
 	require.Contains(t, done, "11 objects in "+filepath.Join(i.dir, "images")+", ")
-	require.Contains(t, done, "1 object that nothing refers to, 13 B: deleted\n")
+	require.Contains(t, done, "1 object unreferenced, 13 B: deleted\n")
 	require.Contains(t, done, "2 files left by what was killed, 12 B: deleted\n")
-	require.Contains(t, done, "1 image missing: noted; crawls with --images store fetch them again\n")
+	require.Contains(t, done, "1 image missing: marked; crawls with --images store fetch them again\n")
 	require.NoFileExists(t, old)
 	require.FileExists(t, young)
 	require.NoFileExists(t, part)
@@ -134,8 +134,8 @@ func TestMaintainRefusesTheWrongStore(t *testing.T) {
 		return n
 	}
 	other := filepath.Join(t.TempDir(), "other")
-	h.Fail([]string{"maintain", "--image-store", other}, other, "12 images are missing, and 0 are as they should be: is this the store that the workers of this database write to (--image-store)?", "--force")
-	h.Fail([]string{"maintain", "--image-store", other, "--dry-run"}, "12 images are missing, and 0 are as they should be")
+	h.Fail([]string{"maintain", "--image-store", other}, other, "12 images are missing, and only 0 are correct: is this the store that the workers of this database write to (--image-store)?", "--force")
+	h.Fail([]string{"maintain", "--image-store", other, "--dry-run"}, "12 images are missing, and only 0 are correct")
 	require.Equal(t, 12, stored())
 	whole := filepath.Join(t.TempDir(), "whole")
 	for n := range 12 {
@@ -145,11 +145,11 @@ func TestMaintainRefusesTheWrongStore(t *testing.T) {
 	h.Fail([]string{"maintain", "--image-store", whole}, "12 images are missing")
 	_, err = store.Pool().Exec(t.Context(), "DELETE FROM image_contents WHERE sha256_hash > '8'")
 	require.NoError(t, err)
-	h.Fail([]string{"maintain", "--image-store", whole}, "12 objects are referred to by nothing, and 0 are as they should be")
+	h.Fail([]string{"maintain", "--image-store", whole}, "12 objects are unreferenced, and only 0 are correct")
 	_, err = store.Pool().Exec(t.Context(), "UPDATE image_contents SET stored_at = now() - interval '25 hours'")
 	require.NoError(t, err)
 	left := stored()
-	require.Contains(t, h.Print("maintain", "--image-store", other, "--force"), fmt.Sprintf("%d images missing: noted;", left))
+	require.Contains(t, h.Print("maintain", "--image-store", other, "--force"), fmt.Sprintf("%d images missing: marked;", left))
 	require.Zero(t, stored())
 	require.Contains(t, h.Print("maintain"), "0 images missing: ")
 }
@@ -157,7 +157,7 @@ func TestMaintainRefusesTheWrongStore(t *testing.T) {
 func TestMaintainUsage(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	h.Refuse([]string{"maintain", "--older-than", "1m"}, "--older-than 1m0s: want 2h0m0s or more: younger images may just be being recorded")
+	h.Refuse([]string{"maintain", "--older-than", "1m"}, "--older-than 1m0s: want 2h0m0s or more, because a worker may still record younger images")
 	h.Refuse([]string{"maintain", "--older-than", "soon"}, "--older-than")
 	h, _ = newHarnessWithDatabase(t)
 	h.Refuse([]string{"maintain", "--image-store", "ftp://images"}, "--image-store: ", "ftp")
@@ -205,9 +205,9 @@ func TestAKillLeavesNoImageWithoutItsObject(t *testing.T) {
 	require.Empty(t, i.docs("images"), "no row")
 	object := h.object(shaOf(body))
 	require.FileExists(t, object)
-	require.Contains(t, h.Print("maintain", "--older-than", "2h"), "0 objects that nothing refers to", "it may just be being recorded")
+	require.Contains(t, h.Print("maintain", "--older-than", "2h"), "0 objects unreferenced, ", "it may just be being recorded")
 	age(t, 2*time.Hour+time.Minute, h.objects()...)
-	require.Contains(t, h.Print("maintain", "--older-than", "2h"), "nothing refers to, ")
+	require.Contains(t, h.Print("maintain", "--older-than", "2h"), "unreferenced, ")
 	require.Empty(t, h.objects())
 
 	r := h.Execute(i.crawl()...)

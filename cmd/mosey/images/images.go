@@ -27,16 +27,16 @@ import (
 // Cmd shows the images found.
 type Cmd struct {
 	List       imagesListCmd       `cmd:"" default:"withargs" help:"List images, the latest first."`
-	Similar    imagesSimilarCmd    `cmd:"" help:"Find images that look like a file, an image that is known, or a hash."`
-	Duplicates imagesDuplicatesCmd `cmd:"" help:"Show images that several URLs have."`
+	Similar    imagesSimilarCmd    `cmd:"" help:"Find images that look like a file, a recorded image or a hash."`
+	Duplicates imagesDuplicatesCmd `cmd:"" help:"Show images that several URLs serve."`
 }
 
 type imageFilter struct {
-	Domain    string            `help:"Only images that pages of this domain name." placeholder:"DOMAIN"`
-	MinWidth  int               `help:"Only images so wide at least, in pixels." placeholder:"N"`
-	MinHeight int               `help:"Only images so high at least." placeholder:"N"`
+	Domain    string            `help:"Only images on pages of this domain." placeholder:"DOMAIN"`
+	MinWidth  int               `help:"Minimum width of the images, in pixels." placeholder:"N"`
+	MinHeight int               `help:"Minimum height of the images, in pixels." placeholder:"N"`
 	Format    crawl.ImageFormat `help:"Only images of this format: jpeg, png, gif, webp, bmp, tiff, avif or heic." placeholder:"FORMAT"`
-	Limit     int               `default:"100" help:"How many." placeholder:"N"`
+	Limit     int               `default:"100" help:"Maximum number of images. Default: 100." placeholder:"N"`
 }
 
 func (f imageFilter) filter() (report.ImageFilter, error) {
@@ -64,10 +64,10 @@ const pixelsMost = 1_000_000
 type imagesListCmd struct {
 	imageFilter
 
-	Failed  bool               `xor:"status" help:"Images of which the last fetch brought nothing, and why, in place of those that were recorded."`
-	Pending bool               `xor:"status" help:"Images that were found and not fetched yet, and icons."`
-	Problem crawl.ImageProblem `help:"Only images that were not recorded for this: not answered, not an image, svg, mismatch, too small, too large, malformed or forbidden." placeholder:"WHY"`
-	JSON    bool               `name:"json" help:"Print one JSON object an image."`
+	Failed  bool               `xor:"status" help:"List the images whose last fetch failed, with the reason, instead of the recorded images."`
+	Pending bool               `xor:"status" help:"List the images that were found and not fetched yet, and icons."`
+	Problem crawl.ImageProblem `help:"Only images that were not recorded for this reason: not answered, not an image, svg, mismatch, too small, too large, malformed or forbidden." placeholder:"WHY"`
+	JSON    bool               `name:"json" help:"Print one JSON object per image."`
 }
 
 func (c *imagesListCmd) Run(ctx context.Context, e *command.Env) error {
@@ -81,7 +81,7 @@ func (c *imagesListCmd) Run(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("--problem %q: want not answered, not an image, svg, mismatch, too small, too large, malformed or forbidden",
 			c.Problem)
 	case c.Problem != "" && c.Pending:
-		return wiring.Usagef("--problem %q: images that are pending have none yet; leave out --pending", c.Problem)
+		return wiring.Usagef("--problem %q: pending images have no problem yet: leave out --pending", c.Problem)
 	case c.Failed || c.Problem != "":
 		f.Status = report.ImageFailed
 	case c.Pending:
@@ -121,9 +121,9 @@ func (c *imagesListCmd) none() string {
 	case c.Problem != "":
 		what = fmt.Sprintf("No images with the problem %q", c.Problem)
 	case c.Failed:
-		what = "No images that failed"
+		what = "No failed images"
 	case c.Pending:
-		what = "No images that are pending"
+		what = "No pending images"
 	}
 	switch f := c.imageFilter; {
 	case f.Domain != "" || f.MinWidth > 0 || f.MinHeight > 0 || f.Format != "":
@@ -131,7 +131,7 @@ func (c *imagesListCmd) none() string {
 	case c.Failed || c.Pending || c.Problem != "":
 		return what + "."
 	}
-	return "No images. A crawl takes them with --images metadata or --images store."
+	return "No images. A crawl fetches them with --images metadata or --images store."
 }
 
 func imageFacts(r report.ImageRow) string {
@@ -209,10 +209,10 @@ func imageDocOf(r report.ImageRow) ImageDoc {
 }
 
 type imagesSimilarCmd struct {
-	What     string `arg:"" name:"file|url|sha" help:"A file with a picture; the URL of an image, or the SHA-256 of its bytes; or a pHash of 16 hexadecimal digits."`
-	Distance int    `default:"8" help:"How many of the 64 bits of the hashes may differ, up to 8: 0 is the same picture, more is less alike." placeholder:"N"`
-	Limit    int    `default:"100" help:"How many." placeholder:"N"`
-	JSON     bool   `name:"json" help:"Print one JSON object an image."`
+	What     string `arg:"" name:"file|url|sha" help:"An image file; the URL of an image, or the SHA-256 of its bytes; or a pHash of 16 hexadecimal digits."`
+	Distance int    `default:"8" help:"Maximum number of the 64 bits of the hashes that differ, 0 to 8; 0 is the same picture. Default: 8." placeholder:"N"`
+	Limit    int    `default:"100" help:"Maximum number of images. Default: 100." placeholder:"N"`
+	JSON     bool   `name:"json" help:"Print one JSON object per image."`
 }
 
 func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
@@ -240,7 +240,7 @@ func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
 			return command.PrintLines(e.Stdout, docs)
 		}
 		if len(near) == 0 {
-			fmt.Fprintf(e.Stderr, "Nothing looks like it: no hash differs from %s in %d bits or fewer.\n", to.PHash, c.Distance)
+			fmt.Fprintf(e.Stderr, "No similar image: no hash differs from %s in %d bits or fewer.\n", to.PHash, c.Distance)
 		}
 		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 		for _, n := range near {
@@ -278,17 +278,17 @@ func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.
 	}
 	switch {
 	case errors.Is(err, crawl.ErrNotFound) && shaDigits.MatchString(c.What):
-		return known, fmt.Errorf("%s: no image with that SHA-256 was recorded; mosey images --json lists those that were", c.What)
+		return known, fmt.Errorf("%s: no image with this SHA-256 was recorded: mosey images --json lists the recorded images", c.What)
 	case errors.Is(err, crawl.ErrNotFound):
 		// Its request may have failed, or is still to come.
 		what := explain.OneLine(c.What)
-		return known, fmt.Errorf("%s: no image was recorded under that; mosey why %s says what became of it", what, what)
+		return known, fmt.Errorf("%s: no image was recorded under this URL: mosey why %s explains it", what, what)
 	case err != nil:
 		return known, err
 	case known.PHash == nil:
-		return known, fmt.Errorf("%s: it has no hash: %s", explain.OneLine(c.What), known.Undecoded)
+		return known, fmt.Errorf("%s has no hash: %s", explain.OneLine(c.What), known.Undecoded)
 	case known.Flat:
-		return known, fmt.Errorf("%s: there is too little in the picture to tell it from others", explain.OneLine(c.What))
+		return known, fmt.Errorf("%s has too little detail to be compared", explain.OneLine(c.What))
 	}
 	return known, nil
 }
@@ -308,7 +308,7 @@ func imageNamed(ctx context.Context, store *db.Store, text string) (known crawl.
 func pictureIn(ctx context.Context, name string) (content crawl.ImageContent, err error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return content, wiring.Usagef("%w: want a file with a picture, a URL, or a SHA-256 of 64 hexadecimal digits", err)
+		return content, wiring.Usagef("%w: want an image file, a URL, or a SHA-256 of 64 hexadecimal digits", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	info, err := file.Stat()
@@ -316,7 +316,7 @@ func pictureIn(ctx context.Context, name string) (content crawl.ImageContent, er
 		return content, fmt.Errorf("%s: %w", name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return content, wiring.Usagef("%s: not a file: want one with a picture", name)
+		return content, wiring.Usagef("%s: not a regular file: want an image file", name)
 	}
 	read, err := picture.New(picture.Limits{}).Read(ctx, file, info.Size(), picture.Options{})
 	if err != nil {
@@ -326,9 +326,9 @@ func pictureIn(ctx context.Context, name string) (content crawl.ImageContent, er
 }
 
 type imagesDuplicatesCmd struct {
-	Similar bool `help:"Pictures that look the same and have not the same bytes, as in other sizes."`
-	Limit   int  `default:"100" help:"How many." placeholder:"N"`
-	JSON    bool `name:"json" help:"Print one JSON object a picture."`
+	Similar bool `help:"Show pictures that look the same and differ in their bytes, such as other sizes."`
+	Limit int  `default:"100" help:"Maximum number of images. Default: 100." placeholder:"N"`
+	JSON  bool `name:"json" help:"Print one JSON object per picture."`
 }
 
 func (c *imagesDuplicatesCmd) Run(ctx context.Context, e *command.Env) error {
@@ -344,12 +344,12 @@ func (c *imagesDuplicatesCmd) Run(ctx context.Context, e *command.Env) error {
 			return command.PrintLines(e.Stdout, copies)
 		}
 		if len(copies) == 0 {
-			fmt.Fprintln(e.Stderr, "No image is there twice.")
+			fmt.Fprintln(e.Stderr, "No duplicate images.")
 		}
 		for _, i := range copies {
 			what := "the same bytes, " + i.SHA256
 			if c.Similar {
-				what = fmt.Sprintf("%s that look the same, %s", explain.Count(i.Contents, "file"), i.PHash)
+				what = fmt.Sprintf("%s of the same picture, %s", explain.Count(i.Contents, "file"), i.PHash)
 			}
 			fmt.Fprintf(e.Stdout, "%s: %s\n", explain.Count(i.Images, "URL"), what)
 			for _, u := range i.URLs {

@@ -19,9 +19,9 @@ import (
 type MaintainCmd struct {
 	command.ImageStoreFlag
 
-	OlderThan time.Duration `default:"24h" help:"Age from which an image that nothing refers to is deleted, 2h or more, and one that is missing noted: younger ones may just be being recorded." placeholder:"DURATION"`
-	Force     bool          `help:"Set right what is wrong even where most of it is, as in the store of another database."`
-	DryRun    bool          `help:"Say what there is to do, and do nothing."`
+	OlderThan time.Duration `default:"24h" help:"Minimum age of an image to delete because nothing refers to it, or to mark as missing: 2h or more, because a worker may still record younger images." placeholder:"DURATION"`
+	Force     bool          `help:"Repair even if most images have a problem, as in the store of another database."`
+	DryRun    bool          `help:"Print the repairs, and change nothing."`
 	JSON      bool          `name:"json" help:"Print one JSON object."`
 }
 
@@ -46,7 +46,7 @@ type Maintained struct {
 // Run finds images in the store without a row, and rows without their images.
 func (c *MaintainCmd) Run(ctx context.Context, e *command.Env) error {
 	if least := imagestore.DeleteAgeMin; c.OlderThan < least {
-		return wiring.Usagef("--older-than %s: want %s or more: younger images may just be being recorded", c.OlderThan, least)
+		return wiring.Usagef("--older-than %s: want %s or more, because a worker may still record younger images", c.OlderThan, least)
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		images, err := c.Open(ctx, e)
@@ -68,18 +68,18 @@ func (c *MaintainCmd) Run(ctx context.Context, e *command.Env) error {
 }
 
 func (f Maintained) print(w io.Writer, images *imagestore.Store) {
-	deleted, noted := "deleted", "noted; crawls with --images store fetch them again"
+	deleted, noted := "deleted", "marked; crawls with --images store fetch them again"
 	if f.DryRun {
-		deleted, noted = "to delete", "to be noted"
+		deleted, noted = "to delete", "to mark"
 	}
 	fmt.Fprintf(w, "%s in %s, %s\n", explain.Count(f.Objects, "object"), images, explain.Size(f.Bytes))
-	fmt.Fprintf(w, "%s that nothing refers to, %s: %s\n", explain.Count(f.Orphans, "object"), explain.Size(f.OrphanBytes), deleted)
+	fmt.Fprintf(w, "%s unreferenced, %s: %s\n", explain.Count(f.Orphans, "object"), explain.Size(f.OrphanBytes), deleted)
 	if f.Leftovers > 0 {
-		fmt.Fprintf(w, "%s left by what was killed, %s: %s\n", explain.Count(f.Leftovers, "file"), explain.Size(f.LeftoverBytes), deleted)
+		fmt.Fprintf(w, "%s left by killed processes, %s: %s\n", explain.Count(f.Leftovers, "file"), explain.Size(f.LeftoverBytes), deleted)
 	}
 	fmt.Fprintf(w, "%s missing: %s\n", explain.Count(f.Lost, "image"), noted)
 	if f.Others > 0 {
-		fmt.Fprintf(w, "%s not Mosey's: left alone\n", explain.Count(int64(f.Others), "object"))
+		fmt.Fprintf(w, "%s not Mosey's: unchanged\n", explain.Count(int64(f.Others), "object"))
 	}
 }
 
@@ -197,13 +197,13 @@ const doubtLeast = 10
 func (m *maintenance) doubt() error {
 	wrong, what := m.found.Lost, explain.Count(m.found.Lost, "image")+" are missing"
 	if m.found.Orphans > wrong {
-		wrong, what = m.found.Orphans, explain.Count(m.found.Orphans, "object")+" are referred to by nothing"
+		wrong, what = m.found.Orphans, explain.Count(m.found.Orphans, "object")+" are unreferenced"
 	}
 	if wrong < doubtLeast || wrong <= m.right || m.Force {
 		return nil
 	}
-	return fmt.Errorf("%s, and %d are as they should be: is this the store that the workers of this database write to "+
-		"(--image-store)? If it is, --force sets right what is wrong", what, m.right)
+	return fmt.Errorf("%s, and only %d are correct: is this the store that the workers of this database write to "+
+		"(--image-store)? If it is, --force repairs it", what, m.right)
 }
 
 func (m *maintenance) setRight(ctx context.Context) error {

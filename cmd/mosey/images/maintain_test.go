@@ -178,7 +178,7 @@ func TestMaintainMissesOnlyWhatWasStoredBefore(t *testing.T) {
 	_, err := m.store.Pool().Exec(t.Context(), "UPDATE image_contents SET stored_at = now() WHERE sha256_hash = $1", shaOfBody("stored just now"))
 	require.NoError(t, err)
 	m.OlderThan = 2 * time.Hour
-	require.Contains(t, m.maintain(t), "1 image missing: noted")
+	require.Contains(t, m.maintain(t), "1 image missing: marked")
 	require.Equal(t, []bool{true, false}, m.storedSince(t, "stored just now", "stored yesterday"))
 }
 
@@ -192,6 +192,6 @@ func TestMaintainOfThumbnailsAlone(t *testing.T) {
 		}
 		m.stored(t, "thumbnail", true, fmt.Sprint("right ", n))
 	}
-	require.Contains(t, m.maintain(t), "13 objects that nothing refers to, ", "as many are as they should be")
+	require.Contains(t, m.maintain(t), "13 objects unreferenced, ", "as many are as they should be")
 	require.Len(t, m.objects(t), 13)
 }
