@@ -32,7 +32,7 @@ func TestCrawl(t *testing.T) {
 		h.stdin = s.Seeds()[2] + "\n"
 		r := h.Execute(s.crawl(s.Seeds()[0], file, "-", "--json", "--run", "small-web")...)
 		require.Zero(t, r.Code, r.Stderr)
-		output.ContainsOnSameLine(t, r.Stderr, "skipped: "+file+`:3: URL "no URL": `)
+		output.ContainsOnSameLine(t, r.Stderr, file+":3 skipped: not a URL or host name")
 		require.Equal(t, 1, strings.Count(r.Stderr, "\n"), r.Stderr)
 		all := output.Lines[seed.Event](t, r.Stdout)
 		require.Equal(t, "started", all[0].Event)
@@ -45,7 +45,7 @@ func TestCrawl(t *testing.T) {
 		require.Equal(t, "small-web", last.Name)
 		require.EqualValues(t, 12, last.Success)
 		s.requireClean(t, web.Expectations{})
-		require.Contains(t, h.Print("audit"), "15 page requests decided again, 0 violations", "a sitemap was looked for at each site")
+		require.Contains(t, h.Print("audit"), "15 page requests checked again, 0 violations", "a sitemap was looked for at each site")
 	})
 
 	t.Run("PrintsLines", func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestCrawl(t *testing.T) {
 		file := h.WriteFile("seeds", s.Seeds()[0]+strings.Repeat("\nno URL", 7))
 		r := h.Execute(s.crawl(file)...)
 		require.Zero(t, r.Code, r.Stderr)
-		output.ContainsOnSameLine(t, r.Stderr, "skipped: 7 lines in all that are no URLs")
+		output.ContainsOnSameLine(t, r.Stderr, "7 lines skipped: not URLs or host names")
 		output.ContainsOnSameLine(t, r.Stdout, "Run default: 1 seed, delay 10ms, scope seeds")
 		output.ContainsOnSameLine(t, r.Stdout, " page", " (", " active, ", " in flight; ")
 		output.ContainsOnSameLine(t, r.Stdout, "Run default is done (nothing left that is due) after ", ": 3 pages of 1 domain, ")
@@ -92,7 +92,7 @@ func TestCrawl(t *testing.T) {
 		} {
 			output.ContainsOnSameLine(t, r.Stdout, pieces...)
 		}
-		output.ContainsOnSameLine(t, r.Stderr, "Stopping: requests in flight are finished first.")
+		output.ContainsOnSameLine(t, r.Stderr, "Stopping after the requests in flight.")
 	})
 
 	t.Run("StopsWhenItsTimeIsOver", func(t *testing.T) {
@@ -102,10 +102,10 @@ func TestCrawl(t *testing.T) {
 		s := newSite(t, 1, 3)
 		r := h.Execute(s.crawl(s.Seeds()[0], "--run", "timed", "--delay", "1h", "--for", "1s")...)
 		require.Zero(t, r.Code, r.Stderr)
-		require.Equal(t, "Stopping: requests in flight are finished first.\n"+
-			"Stopped. Everything is kept. To go on:\n  mosey crawl --run timed --data-dir "+h.dir+
+		require.Equal(t, "Stopping after the requests in flight.\n"+
+			"Stopped. All data is kept. To resume the run:\n  mosey crawl --run timed --data-dir "+h.dir+
 			" "+strings.Join(s.flags(), " ")+"\n", r.Stderr)
-		output.ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (stopped by ", "its command was ended) after ")
+		output.ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (stopped by ", "--for is over) after ")
 		output.ContainsOnSameLine(t, r.Stdout, "  1 page pending")
 	})
 
@@ -138,21 +138,21 @@ func TestCrawl(t *testing.T) {
 		wait.Until(t, func() bool { return len(s.Log().Pages()) >= sites*pagesEach }, patience, 5*time.Millisecond)
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
-		require.Equal(t, "Stopping: requests in flight are finished first.\n"+
-			"Stopped. Everything is kept. To go on:\n  mosey crawl --run busy --data-dir "+h.dir+" "+strings.Join(s.flags(), " ")+"\n", r.Stderr)
+		require.Equal(t, "Stopping after the requests in flight.\n"+
+			"Stopped. All data is kept. To resume the run:\n  mosey crawl --run busy --data-dir "+h.dir+" "+strings.Join(s.flags(), " ")+"\n", r.Stderr)
 	})
 
 	t.Run("OfARunThatIsNotThereNeedsSeeds", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithStack(t)
-		h.Refuse([]string{"crawl", "--run", "other"}, `run "other" does not exist yet: give a URL to begin with, such as https://example.org/`)
+		h.Refuse([]string{"crawl", "--run", "other"}, `run "other" does not exist yet: give a URL as its seed, such as https://example.org/`)
 	})
 
 	t.Run("NamesATemporalThatDoesNotAnswer", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
 		h.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
-		h.Fail([]string{"crawl", aPage}, "reach Temporal at 127.0.0.1:1: ", "does TEMPORAL_ADDRESS name one that runs?")
+		h.Fail([]string{"crawl", aPage}, "reach Temporal at 127.0.0.1:1: ", "check that Temporal runs at TEMPORAL_ADDRESS")
 		h.Setenv("TEMPORAL_TLS_CLIENT_CERT_PATH", "/nowhere")
 		h.Setenv("TEMPORAL_TLS", "true")
 		h.Refuse([]string{"crawl", aPage}, "read the TEMPORAL_* settings: ")
@@ -195,7 +195,7 @@ func TestWake(t *testing.T) {
 		got := r.Execute("set", aDomain, "--delay", "1m")
 		require.Zero(t, got.Code)
 		require.Contains(t, got.Stdout, "a.example is set.")
-		output.ContainsOnSameLine(t, got.Stderr, "mosey: could not tell the running crawl, which finds out by itself: reach Temporal at 127.0.0.1:1: ")
+		output.ContainsOnSameLine(t, got.Stderr, "mosey: could not notify the running crawl, which notices the change later: reach Temporal at 127.0.0.1:1: ")
 	})
 }
 
@@ -252,7 +252,7 @@ func TestEmbedded(t *testing.T) {
 	r := c.Stop()
 	require.Zero(t, r.Code, r.Stderr)
 	require.NotContains(t, r.Stderr, "level=")
-	require.Contains(t, r.Stderr, "To go on:\n  mosey crawl --run default --data-dir "+h.dir+" "+strings.Join(s.flags(), " ")+"\n")
+	require.Contains(t, r.Stderr, "To resume the run:\n  mosey crawl --run default --data-dir "+h.dir+" "+strings.Join(s.flags(), " ")+"\n")
 	require.NoFileExists(t, h.dir+"/stack.json")
 	_, err := os.Stat(h.dir + "/temporal/temporal.log")
 	require.NoError(t, err)

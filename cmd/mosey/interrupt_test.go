@@ -144,7 +144,7 @@ func TestRetryHasACrawlGoOnAtOnce(t *testing.T) {
 	require.Equal(t, "/", s.Log().Pages()[5].Target)
 	r := c.Stop()
 	require.Zero(t, r.Code, r.Stderr)
-	require.Contains(t, h.Print("audit"), "11 page requests decided again, 0 violations")
+	require.Contains(t, h.Print("audit"), "11 page requests checked again, 0 violations")
 }
 
 // Ctrl-C that comes while a crawl is still being set up is no mistake.
@@ -166,5 +166,5 @@ func TestInterruptedBeforeItBegins(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 	r := c.Stop()
 	require.Zero(t, r.Code, r.Stderr)
-	output.ContainsOnSameLine(t, r.Stdout+r.Stderr, "Stopped. Everything is kept.")
+	output.ContainsOnSameLine(t, r.Stdout+r.Stderr, "Stopped. All data is kept.")
 }

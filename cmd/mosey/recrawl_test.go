@@ -23,19 +23,19 @@ func TestRecrawl(t *testing.T) {
 		require.Equal(t, "0 pages of run small-web to fetch again.\n", r.Print("recrawl", "--run", "small-web", "--older-than", "30d"))
 		output.ContainsOnSameLine(t, r.Print("queue"), "2 pages pending on 2 domains: 2 due now")
 		r.Print("stop", "run:small-web")
-		output.ContainsOnSameLine(t, r.Print("recrawl", "--run", "small-web", "--older-than", "1h"), "It is stopped. To have it go on:")
+		output.ContainsOnSameLine(t, r.Print("recrawl", "--run", "small-web", "--older-than", "1h"), "It is stopped. To resume it:")
 	})
 
 	t.Run("FetchesAPageFirst", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{}, aPage, aOrigin+"/2", aOrigin+"/3")
-		require.Equal(t, "2 pages of run small-web to fetch first.\n",
+		require.Equal(t, "Run small-web fetches 2 pages first.\n",
 			r.Print("recrawl", aOrigin+"/3", "https://new.example/", "--run", "small-web"))
 		next, err := r.store.Next(t.Context(), aDomain)
 		require.NoError(t, err)
 		require.Equal(t, aOrigin+"/3", next.Runs[0].Crawl.URL)
 		r.Refuse([]string{"recrawl", "no url", "--run", "small-web"}, "no url")
-		r.Refuse([]string{"recrawl", aPage, "--run", "small-web", "--delay", "1s"}, "--delay: settings are for a run of its own")
+		r.Refuse([]string{"recrawl", aPage, "--run", "small-web", "--delay", "1s"}, "--delay: settings need a separate run")
 		r.Print("stop", "run:small-web")
 		r.Refuse([]string{"recrawl", aPage, "--run", "small-web"}, `run "small-web" is stopped: resume it first`)
 	})
@@ -48,16 +48,16 @@ func TestRecrawl(t *testing.T) {
 		}
 		r.Refuse([]string{"recrawl", "--older-than", "1d", "--run", "nobody"}, `run "nobody" does not exist`)
 		r.Refuse([]string{"recrawl"}, "--older-than")
-		r.Refuse([]string{"recrawl", "--older-than", "1d", "--outdated"}, "--older-than and --outdated")
-		r.Refuse([]string{"recrawl", "--older-than", "1d", aPage}, "want one of URLs, --older-than and --outdated")
-		r.Refuse([]string{"recrawl", "--older-than", "1d", "--dry-run"}, "--dry-run is for --outdated")
-		r.Refuse([]string{"recrawl", "--older-than", "1d", "--for", "1h"}, "--for and --detach are for --outdated and --into")
-		r.Refuse([]string{"recrawl", "--outdated", "--into", "x"}, "--only and --into are for --older-than")
+		r.Refuse([]string{"recrawl", "--older-than", "1d", "--outdated"}, "--older-than or --outdated")
+		r.Refuse([]string{"recrawl", "--older-than", "1d", aPage}, "give either URLs, --older-than or --outdated")
+		r.Refuse([]string{"recrawl", "--older-than", "1d", "--dry-run"}, "--dry-run needs --outdated")
+		r.Refuse([]string{"recrawl", "--older-than", "1d", "--for", "1h"}, "--for and --detach need --outdated or --into")
+		r.Refuse([]string{"recrawl", "--outdated", "--into", "x"}, "--only and --into need --older-than")
 		run := []string{"recrawl", "--older-than", "1d", "--run", "small-web"}
 		r.Refuse(append(run, "--only", "words"), `--only "words": want pages or images`)
 		r.Refuse(append(run, "--only", "images"), "run small-web takes no images")
 		r.Refuse(append(run, "--into", "small-web"), "want another run")
 		r.Refuse(append(run, "--into", "no name"), "no name")
-		r.Refuse(append(run, "--set", "delay=1s"), "--set delay=1s: settings are for a run of its own: want --into, or mosey set run:small-web")
+		r.Refuse(append(run, "--set", "delay=1s"), "--set delay=1s: settings need a separate run: give --into, or use mosey set run:small-web")
 	})
 }

@@ -59,7 +59,7 @@ func TestResumeWithoutNetwork(t *testing.T) {
 	wait.Until(t, func() bool { return len(s.Log().Pages()) >= 2 }, patience, 5*time.Millisecond)
 	r := c.Stop()
 	require.Zero(t, r.Code, r.Stderr)
-	_, resume, found := strings.Cut(r.Stderr, "To go on:\n  mosey ")
+	_, resume, found := strings.Cut(r.Stderr, "To resume the run:\n  mosey ")
 	require.True(t, found, r.Stderr)
 	run, err := store.Run(t.Context(), "default")
 	require.NoError(t, err)

@@ -54,7 +54,7 @@ func TestSeed(t *testing.T) {
 		r := h.Execute("seed", "example.org", "https://a.example.org/", file, "--run", "mine")
 		require.Zero(t, r.Code, r.Stderr)
 		require.Regexp(t, `^4 seeds added to run mine in [0-9.]+m?s, 1 that are no seeds\.\nTo crawl them:\n  mosey crawl --run mine\n$`, r.Stdout)
-		require.Contains(t, r.Stderr, "skipped: "+file+":4: no seed: ")
+		require.Contains(t, r.Stderr, file+":4 skipped: no seed: ")
 		require.Equal(t, []seedRow{
 			{"example.org", "https://example.org/", "page", "urls", 0, true},
 			{"a.example.org", "https://a.example.org/", "page", "urls", 0, false},
@@ -64,8 +64,8 @@ func TestSeed(t *testing.T) {
 		run, err := store.Run(t.Context(), "mine")
 		require.NoError(t, err)
 		require.Equal(t, crawl.RunStopped, run.Status)
-		require.Equal(t, "it was seeded, and not started yet", run.Reason)
-		output.ContainsOnSameLine(t, h.Print("seed", "example.org", "--run", "mine"), "0 seeds added", "1 known already.")
+		require.Equal(t, "seeded, not started yet", run.Reason)
+		output.ContainsOnSameLine(t, h.Print("seed", "example.org", "--run", "mine"), "0 seeds added", "1 already known.")
 	})
 
 	t.Run("ReadsTablesFeedsAndSitemaps", func(t *testing.T) {
@@ -98,20 +98,20 @@ func TestSeed(t *testing.T) {
 		h, store := newHarnessWithDatabase(t)
 		h.Print("list", "add", "block", "*.example.org")
 		output.ContainsOnSameLine(t, h.Print("seed", "a.example.org", "b.example.org", "example.org", "--run", "mine"),
-			"1 seed added to run mine", ", 2 left out by the lists (mosey list show).")
+			"1 seed added to run mine", ", 2 excluded by the lists (mosey list show).")
 		require.Len(t, seedRows(t, store, "mine"), 1)
 	})
 
 	t.Run("RefusesWhatMakesNoSense", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
-		h.Refuse([]string{"seed"}, "nothing to read: want URLs or hosts, --file, or a list that is published (--source tranco or majestic)")
-		h.Refuse([]string{"seed", "no-such-file"}, `seed "no-such-file": no such file`)
+		h.Refuse([]string{"seed"}, "no seeds: give URLs or hosts, --file, or a published list (--source tranco or majestic)")
+		h.Refuse([]string{"seed", "no-such-file"}, `seed "no-such-file": not a file`)
 		h.Refuse([]string{"seed", "--source", "best"}, `source "best": unknown; want one of [urls csv tranco majestic opml]`)
-		h.Refuse([]string{"seed", "example.org", "--source", "csv"}, "--source csv is read from files")
+		h.Refuse([]string{"seed", "example.org", "--source", "csv"}, "--source csv takes files")
 		h.Refuse([]string{"seed", "example.org", "--limit=-1"}, "limit -1: is negative")
 		h.Refuse([]string{"seed", "--source", "tranco", "--url", "ftp://a/"}, `--url "ftp://a/": want the address of a list`)
-		h.Refuse([]string{"seed", "--file", h.WriteFile("empty", "# nothing\n")}, "no seeds in ", "want one URL or host a line")
+		h.Refuse([]string{"seed", "--file", h.WriteFile("empty", "# nothing\n")}, "no seeds in ", "want one URL or host per line")
 		h.Refuse([]string{"seed", "--source", "csv", "--file", h.WriteFile("a.csv", "a,b\nx.example.org,y\n"), "--column", "c"}, `--column "c"`)
 	})
 }
@@ -135,19 +135,19 @@ func TestSeedDownloads(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	args := []string{"seed", "--source", "tranco", "--url", server.URL + "/top", "--run", "top"}
-	h.Fail(args, "is not a public address", "give the list with --file, or another address with --url")
+	h.Fail(args, "is not a public address", "give a file with --file, or another address with --url")
 	args = append(args, "--allow-network", "127.0.0.0/8")
 	require.Contains(t, h.Print(args...), "2 seeds added to run top")
 	require.Equal(t, []seedRow{
 		{"a.example.org", "https://a.example.org/", "page", "tranco", 1, true}, {"b.example.org", "https://b.example.org/", "page", "tranco", 2, true},
 	}, seedRows(t, store, "top"))
-	require.Contains(t, h.Print(args...), "2 known already")
+	require.Contains(t, h.Print(args...), "2 already known")
 	require.EqualValues(t, 1, answered.Load(), "it is not downloaded again while it is what it was")
 	broken.Store(true)
 	r := h.Execute(args...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "the list that was downloaded before is used")
-	require.Contains(t, r.Stdout, "2 known already")
+	require.Contains(t, r.Stdout, "2 already known")
 	h.Fail([]string{"seed", "--source", "majestic", "--url", server.URL + "/other", "--allow-network", "127.0.0.0/8"}, "the server answers 503")
 }
 
@@ -171,13 +171,13 @@ func TestSeedGoesOnWhereItWasInterrupted(t *testing.T) {
 	wait.Until(t, func() bool { return count("seed_files") > 0 }, patience, 10*time.Millisecond)
 	r := c.Stop()
 	require.Equal(t, 1, r.Code)
-	require.Contains(t, r.Stderr, "what is stored stays, and the same command goes on from there")
+	require.Contains(t, r.Stderr, "stored seeds are kept, and the same command continues from there")
 	before := count("page_crawls")
 	require.Less(t, before, all, "it was interrupted")
 
 	r = h.Execute(args...)
 	require.Zero(t, r.Code, r.Stderr)
-	require.Regexp(t, `: going on after [1-9][0-9]* entries that were stored before\.`, r.Stderr)
+	require.Regexp(t, `: resuming after [1-9][0-9]* stored entries\.`, r.Stderr)
 	for _, table := range []string{"domains", "pages", "page_crawls", "run_domains"} {
 		require.Equal(t, all, count(table), table)
 	}
@@ -185,5 +185,5 @@ func TestSeedGoesOnWhereItWasInterrupted(t *testing.T) {
 	r = h.Execute(args...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stdout, "0 seeds added to run top", "whole, it begins anew")
-	require.Contains(t, r.Stdout, fmt.Sprintf("%d known already", all))
+	require.Contains(t, r.Stdout, fmt.Sprintf("%d already known", all))
 }

@@ -21,9 +21,9 @@ func TestSeeds(t *testing.T) {
 	t.Run("ThatAreNoFileAreTakenForASite", func(t *testing.T) {
 		t.Parallel()
 		newHarness(t).Refuse([]string{"crawl", "a.example"},
-			`seed "a.example": no such file; to crawl a site give its URL, such as https://a.example/`)
+			`seed "a.example": not a file; to crawl a site give its URL, such as https://a.example/`)
 		newHarness(t).Refuse([]string{"crawl", "seeds/of mine"},
-			`seed "seeds/of mine": no such file, and not a URL such as https://example.org/`)
+			`seed "seeds/of mine": not a file, and not a URL such as https://example.org/`)
 	})
 
 	t.Run("OfAFileThatCannotBeReadAreRefused", func(t *testing.T) {
@@ -37,13 +37,13 @@ func TestSeeds(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
 		bad := h.WriteFile("bad", "# ours\n\na\nmailto:you@a.example\n")
-		h.Refuse([]string{"crawl", bad}, "no seed is a URL: ", bad+":3: ", `"a"`, bad+":4: ", "want one URL a line")
+		h.Refuse([]string{"crawl", bad}, "no seeds in the input: ", bad+":3 skipped: ", bad+":4 skipped: ", "want one URL per line")
 		empty := h.WriteFile("empty", "# nothing\n")
-		h.Refuse([]string{"crawl", empty}, "no seeds in "+empty+": want one URL a line, such as https://example.org/")
-		h.Refuse([]string{"crawl", "-"}, "no seeds in -: want one URL a line")
+		h.Refuse([]string{"crawl", empty}, "no seeds in "+empty+": want one URL per line, such as https://example.org/")
+		h.Refuse([]string{"crawl", "-"}, "no seeds in -: want one URL per line")
 		h.stdin = "a\n"
-		h.Refuse([]string{"crawl", "-"}, "no seed is a URL: standard input:1: ", `"a"`)
+		h.Refuse([]string{"crawl", "-"}, "no seeds in the input: standard input:1 skipped: not a URL or host name")
 		h.stdin = aPage + "\n" + strings.Repeat("a", 65537)
-		h.Refuse([]string{"crawl", "-"}, "standard input:2: the line is longer than 65536 bytes: want one URL a line")
+		h.Refuse([]string{"crawl", "-"}, "standard input:2: the line is longer than 65536 bytes: want one URL per line")
 	})
 }

@@ -26,26 +26,26 @@ type CrawlCmd struct {
 	wiring.FetchFlags
 	crawler.ListenFlags
 
-	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them (one a line), or - for standard input. None resumes the run."`
-	Run_  string   `name:"run" help:"Name of the run. The same name again resumes it. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
+	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them (one per line), or - for standard input. Without seeds, the run resumes."`
+	Run_  string   `name:"run" help:"Name of the run. An existing run resumes. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
 
 	command.RunSettings
 
-	For    time.Duration `help:"Stop after this long, as Ctrl-C does." placeholder:"DURATION"`
-	Detach bool          `help:"Have the Mosey that runs crawl (mosey up, or that of DATABASE_URL and TEMPORAL_ADDRESS); Ctrl-C leaves the run going instead of stopping it."`
-	JSON   bool          `name:"json" help:"Print one JSON object a line."`
+	For    time.Duration `help:"Stop after this time, as Ctrl-C does. Default: no limit." placeholder:"DURATION"`
+	Detach bool          `help:"Let a running Mosey crawl (mosey up, or the workers of DATABASE_URL and TEMPORAL_ADDRESS). Ctrl-C then ends the command and not the run."`
+	JSON   bool          `name:"json" help:"Print one JSON object per line."`
 }
 
 // Help refers to the other settings and flags.
 func (*CrawlCmd) Help() string {
-	return "Every other setting of the run is given with --set: mosey set --help lists all. The flags of requests, " +
-		"such as --user-agent, --timeout and --allow-network, hold here too: mosey up --help lists them."
+	return "Give the other settings of the run with --set: mosey set --help lists them. The request flags, " +
+		"such as --user-agent, --timeout and --allow-network, apply too: mosey up --help lists them."
 }
 
 func (c *CrawlCmd) validate() error {
 	err := errors.Join(crawl.ValidateRunName(c.Run_), c.RunSettings.Validate())
 	if err == nil && c.For < 0 {
-		err = fmt.Errorf("--for %s: want a duration above zero", c.For)
+		err = fmt.Errorf("--for %s: want a positive duration", c.For)
 	}
 	if err != nil {
 		return wiring.Usagef("%w", err)
@@ -65,10 +65,10 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	view := newView(e, c.JSON)
 	defer view.close()
 	for _, bad := range seeds.bad.Shown {
-		view.note("skipped: " + bad)
+		view.note(bad)
 	}
 	if seeds.bad.All > len(seeds.bad.Shown) {
-		view.note(fmt.Sprintf("skipped: %d lines in all that are no URLs", seeds.bad.All))
+		view.note(fmt.Sprintf("%d lines skipped: not URLs or host names", seeds.bad.All))
 	}
 	c.ImagesIn = c.ImageStore
 	open := crawler.Open
@@ -84,7 +84,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		err = errors.Join(err, m.Close())
 		if stopped && err == nil {
 			flags := strings.Join(append([]string{c.Run_}, e.Process...), " ")
-			view.note("Stopped. Everything is kept. To go on:\n  mosey crawl --run " + flags)
+			view.note("Stopped. All data is kept. To resume the run:\n  mosey crawl --run " + flags)
 		}
 	}()
 	run, before, err := c.begin(ctx, e, m, seeds.urls)
@@ -99,7 +99,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		view.note("Warning: " + warning + ".")
 	}
 	at := addresses{web: m.Web, temporal: m.Stack.UIURL, metrics: m.Telemetry.Address()}
-	view.begin(run, at, len(seeds.urls), before.Totals, c.Detach)
+	view.begin(run, at, len(seeds.urls), before, c.Detach)
 	if c.For > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.For)
@@ -111,12 +111,12 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	}
 	switch {
 	case c.Detach && ctx.Err() != nil:
-		view.note(fmt.Sprintf("Left. Run %s goes on without this command. To see it, and to stop it:\n  mosey status %s\n  mosey stop run:%s",
+		view.note(fmt.Sprintf("Run %s continues without this command. To show it, and to stop it:\n  mosey status %s\n  mosey stop run:%s",
 			run.Name, run.Name, run.Name))
 	case last.Status == crawl.RunRunning:
 		stopped = true
-		view.note("Stopping: requests in flight are finished first.")
-		last, err = c.stop(m, run)
+		view.note("Stopping after the requests in flight.")
+		last, err = c.stop(ctx, m, run)
 	case !c.Detach && last.Status.Ended():
 		endDispatcher(m, run.Name)
 	}
@@ -145,9 +145,9 @@ func (c *CrawlCmd) begin(
 	}
 	switch run, err = m.Store.Run(ctx, c.Run_); {
 	case errors.Is(err, crawl.ErrNotFound) && len(seeds) == 0:
-		return run, before, wiring.Usagef("run %q does not exist yet: give a URL to begin with, such as https://example.org/", c.Run_)
+		return run, before, wiring.Usagef("run %q does not exist yet: give a URL as its seed, such as https://example.org/", c.Run_)
 	case err == nil && run.Status == crawl.RunPaused:
-		return run, before, fmt.Errorf("run %s is %s; to have it go on: mosey resume run:%s", run.Name, run.Reason, run.Name)
+		return run, before, fmt.Errorf("run %s is %s: resume it with mosey resume run:%s", run.Name, run.Reason, run.Name)
 	}
 	if run, err = m.Store.EnsureRun(ctx, c.Run_, command.Whoami(), c.Settings); err != nil {
 		return run, before, err
@@ -163,8 +163,8 @@ func (c *CrawlCmd) begin(
 			return run, before, err
 		}
 		if set := run.Settings; c.ImageStore == "" && (*set.Images == settings.ImagesStore || *set.Thumbnails) {
-			return run, before, wiring.Usagef("run %s stores images, and there is no place for them: "+
-				"name the directory or the bucket that the workers of this cluster store them in with --image-store", run.Name)
+			return run, before, wiring.Usagef("run %s stores images, and no image store is given: "+
+				"name the directory or bucket of this cluster's workers with --image-store", run.Name)
 		}
 		// Resume the run before serving its domains: without a run their workflows would end.
 		if err := m.Store.StartRun(ctx, run.ID); err != nil {
@@ -200,7 +200,7 @@ func StartSeeding(
 	seeding, err := starter.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true, Settings: set})
 	if err != nil {
 		if strings.Contains(err.Error(), "search attribute") {
-			err = fmt.Errorf("%w: Mosey needs %s and %s (Keyword) and %s (KeywordList): create them with "+
+			err = fmt.Errorf("%w: Mosey needs the attributes %s and %s (Keyword) and %s (KeywordList): create them with "+
 				"temporal operator search-attribute create", err, crawl.AttrDomain, crawl.AttrStatus, crawl.AttrRun)
 		}
 		return nil, err
@@ -210,11 +210,11 @@ func StartSeeding(
 
 // stop stops the run after draining the worker. Otherwise due domains would find their run stopped
 // and end their workflows, and all would start anew when the run is resumed.
-func (*CrawlCmd) stop(m *crawler.Crawler, run crawl.Run) (report.Progress, error) {
+func (*CrawlCmd) stop(ended context.Context, m *crawler.Crawler, run crawl.Run) (report.Progress, error) {
 	m.Worker.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), crawler.CloseTimeout)
 	defer cancel()
-	change := crawl.RunChange{Action: crawl.ChangeStop, SetBy: command.Whoami(), Reason: "its command was ended"}
+	change := crawl.RunChange{Action: crawl.ChangeStop, SetBy: command.Whoami(), Reason: stopReason(ended)}
 	if _, err := m.Store.ChangeRun(ctx, run.Name, change); err != nil && !errors.Is(err, crawl.ErrInvalid) {
 		return report.Progress{}, err // the run is already done
 	}
@@ -225,6 +225,17 @@ func (*CrawlCmd) stop(m *crawler.Crawler, run crawl.Run) (report.Progress, error
 	ctx, cancel = context.WithTimeout(context.Background(), crawler.CloseTimeout)
 	defer cancel()
 	return progress(ctx, m, run.Name)
+}
+
+// stopReason names the event that ended the context of a command.
+func stopReason(ctx context.Context) string {
+	switch cause := context.Cause(ctx).Error(); {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return "--for is over"
+	case strings.HasPrefix(cause, "terminated"):
+		return "SIGTERM"
+	}
+	return "Ctrl-C"
 }
 
 const (

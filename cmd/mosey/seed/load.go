@@ -94,16 +94,16 @@ func (l *seedLoad) read(ctx context.Context, in seedInput, o seedfile.Options) e
 }
 
 var wantedOf = map[seeds.Source]string{
-	seeds.URLs: "one URL or host a line, such as https://example.org/", seeds.CSV: "a column of URLs or hosts (--column)",
+	seeds.URLs: "one URL or host per line, such as https://example.org/", seeds.CSV: "a column of URLs or hosts (--column)",
 	seeds.Tranco: "lines such as 1,example.org", seeds.Majestic: "a column Domain", seeds.OPML: "outlines with htmlUrl or xmlUrl",
 }
 
 func (l *seedLoad) showBad(name string) {
 	for _, bad := range l.bad.Shown {
-		fmt.Fprintf(l.e.Stderr, "skipped: %s:%s\n", name, bad)
+		fmt.Fprintf(l.e.Stderr, "%s:%s\n", name, bad)
 	}
 	if l.bad.All > len(l.bad.Shown) {
-		fmt.Fprintf(l.e.Stderr, "skipped: %d lines in all of %s that are no seeds\n", l.bad.All, name)
+		fmt.Fprintf(l.e.Stderr, "%s: %d lines skipped: not seeds\n", name, l.bad.All)
 	}
 	l.badAll += int64(l.bad.All)
 	l.bad = BadLines{}
@@ -130,7 +130,7 @@ func (l *storingFile) resume(ctx context.Context, o seedfile.Options) (seedfile.
 	if err != nil || before == 0 {
 		return o, err
 	}
-	fmt.Fprintf(l.e.Stderr, "%s: going on after %d entries that were stored before.\n", l.in.name, before)
+	fmt.Fprintf(l.e.Stderr, "%s: resuming after %d stored entries.\n", l.in.name, before)
 	l.before, l.upto = before, before
 	return o.After(before), nil
 }
@@ -139,7 +139,7 @@ func (l *storingFile) read(ctx context.Context, o seedfile.Options) (entries int
 	return seedfile.Load(ctx, l.file, o, seedfile.Loading{
 		Store: func(ctx context.Context, some []seeds.Seed) error { return l.add(ctx, l.in.source, some) },
 		Bad: func(bad seedfile.BadLine) {
-			l.bad.Add(fmt.Sprintf("%d: %s: %s", bad.Line, bad.Text, bad.Reason))
+			l.bad.Add(fmt.Sprintf("%d skipped: %s: %s", bad.Line, bad.Text, bad.Reason))
 		},
 		Stored: func(entries int64) error {
 			if l.upto = l.before + entries; time.Since(l.noted) < seedNoteEvery {
@@ -183,8 +183,8 @@ func (s *Cmd) published(source seeds.Source) (seedInput, error) {
 		from = seedfile.Published(source)
 	}
 	if from == "" {
-		return seedInput{}, wiring.Usagef("seed: nothing to read: want URLs or hosts, --file, " +
-			"or a list that is published (--source tranco or majestic)")
+		return seedInput{}, wiring.Usagef("no seeds: give URLs or hosts, --file, " +
+			"or a published list (--source tranco or majestic)")
 	}
 	if err := seedfile.ValidateURL(from); err != nil {
 		return seedInput{}, wiring.Usagef("%w", command.AsFlag(err, nil))
@@ -211,10 +211,10 @@ func downloaded(ctx context.Context, e *command.Env, in seedInput) (string, erro
 	}}
 	path, stale, err := d.Get(ctx, in.source, in.url)
 	if err != nil {
-		return "", fmt.Errorf("%w: give the list with --file, or another address with --url", err)
+		return "", fmt.Errorf("%w: give a file with --file, or another address with --url", err)
 	}
 	if stale != nil {
-		fmt.Fprintf(e.Stderr, "mosey: %v: the list that was downloaded before is used\n", stale)
+		fmt.Fprintf(e.Stderr, "mosey: %v: using the list downloaded earlier\n", stale)
 	}
 	return path, nil
 }
@@ -234,13 +234,13 @@ func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedfile
 		return true
 	})
 	if err != nil {
-		l.bad.Add(fmt.Sprintf(" %v", err))
+		l.bad.Add(fmt.Sprintf(" skipped: %v", err))
 	}
 	var all []seeds.Seed
 	for _, loc := range found {
 		seed, err := seeds.Parse(loc)
 		if err != nil || seed.Bare {
-			l.bad.Add(fmt.Sprintf(" %q is no URL", loc))
+			l.bad.Add(fmt.Sprintf(" skipped: %q is not a URL", loc))
 			continue
 		}
 		if kind == sitemap.Index {
@@ -250,7 +250,7 @@ func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedfile
 	}
 	l.showBad(in.name)
 	if len(all) == 0 {
-		return wiring.Usagef("no seeds in %s: want a sitemap as sitemaps.org says, or a file of URLs", in.name)
+		return wiring.Usagef("no seeds in %s: want a sitemap in the format of sitemaps.org, or a file of URLs", in.name)
 	}
 	for some := range slices.Chunk(all, sitemapChunk) {
 		if err := l.add(ctx, seeds.Sitemap, some); err != nil {

@@ -25,19 +25,19 @@ type RecrawlCmd struct {
 	command.RunSettings
 	wiring.FetchFlags
 
-	URLs []string `arg:"" optional:"" name:"url" help:"Pages to fetch now, before all others of their domains. Delays and robots.txt hold as ever."`
+	URLs []string `arg:"" optional:"" name:"url" help:"Pages to fetch now, before all others of their domains. Delays and robots.txt still apply."`
 
-	OlderThan string        `help:"Pages of a run that were fetched longer ago, such as 30d or 12h." xor:"which" placeholder:"DURATION"`
-	Outdated  bool          `help:"Pages on which there is more to find now than when they were read: fetches them in a run of their own." xor:"which"`
-	Run_      string        `name:"run" help:"Run whose pages to fetch again. Default: default; with --outdated a new one, outdated- and the day." placeholder:"NAME"` //nolint:revive // Run is the method
+	OlderThan string        `help:"Pages of a run whose last fetch is older than this age, such as 30d or 12h." xor:"which" placeholder:"DURATION"`
+	Outdated  bool          `help:"Pages that an older Mosey parsed, which found less on them. They are fetched in a separate run." xor:"which"`
+	Run_      string        `name:"run" help:"Run whose pages are fetched again. Default: default; with --outdated a new run named outdated- and the date." placeholder:"NAME"` //nolint:revive // Run is the method
 	Domain    string        `help:"Only pages of this domain." placeholder:"DOMAIN"`
-	Only      settings.Only `help:"With --older-than: ask for pages or for images alone." placeholder:"pages|images"`
-	Into      string        `help:"With --older-than: fetch them in a run of its own, so named. It is like --run, but follows no links and has no limits. Settings that are given, such as --max-depth and --delay, are its own." placeholder:"NAME"`
+	Only      settings.Only `help:"With --older-than: fetch only pages or only images." placeholder:"pages|images"`
+	Into      string        `help:"With --older-than: fetch the pages in a separate run of this name. It has the settings of --run, but follows no links and has no limits. Settings such as --max-depth and --delay apply to it." placeholder:"NAME"`
 
-	DryRun bool          `help:"With --outdated: only say how many they are."`
-	For    time.Duration `help:"With --outdated or --into: stop after this long, as Ctrl-C does." placeholder:"DURATION"`
-	Detach bool          `help:"With --outdated or --into: have the Mosey that runs crawl, as with mosey crawl --detach. A Mosey that runs on the data directory does so anyway."`
-	JSON   bool          `name:"json" help:"Print one JSON object; with --outdated or --into one a line."`
+	DryRun bool          `help:"With --outdated: only count the pages."`
+	For    time.Duration `help:"With --outdated or --into: stop after this time, as Ctrl-C does. Default: no limit." placeholder:"DURATION"`
+	Detach bool          `help:"With --outdated or --into: let the running Mosey crawl, as with mosey crawl --detach. Always so if a Mosey uses the data directory."`
+	JSON   bool          `name:"json" help:"Print one JSON object; with --outdated or --into one per line."`
 }
 
 // Run makes the pages pending. It can be interrupted and repeated at any time.
@@ -67,20 +67,20 @@ func (r *RecrawlCmd) misfits() error {
 	own := r.Outdated || r.Into != ""
 	switch {
 	case which != 1:
-		return wiring.Usagef("want one of URLs, --older-than and --outdated")
+		return wiring.Usagef("give either URLs, --older-than or --outdated")
 	case r.Only != "" && !slices.Contains(settings.Onlys, r.Only):
 		return wiring.Usagef("--only %q: want pages or images", r.Only)
 	case r.OlderThan == "" && (r.Only != "" || r.Into != ""):
-		return wiring.Usagef("--only and --into are for --older-than")
+		return wiring.Usagef("--only and --into need --older-than")
 	case r.DryRun && !r.Outdated:
-		return wiring.Usagef("--dry-run is for --outdated")
+		return wiring.Usagef("--dry-run needs --outdated")
 	case (r.For != 0 || r.Detach) && !own:
-		return wiring.Usagef("--for and --detach are for --outdated and --into")
+		return wiring.Usagef("--for and --detach need --outdated or --into")
 	case len(r.URLs) > 0 && r.Domain != "":
-		return wiring.Usagef("--domain is not for URLs, which name theirs")
+		return wiring.Usagef("--domain does not apply to URLs: leave it out")
 	}
 	if typed := r.Typed(); len(typed) > 0 && !own {
-		return wiring.Usagef("%s: settings are for a run of its own: want --into, or mosey set run:%s", typed[0], r.named())
+		return wiring.Usagef("%s: settings need a separate run: give --into, or use mosey set run:%s", typed[0], r.named())
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (r *RecrawlCmd) now(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		says := fmt.Sprintf("%s of run %s to fetch first.", explain.Count(int64(first), "page"), run.Name)
+		says := fmt.Sprintf("Run %s fetches %s first.", run.Name, explain.Count(int64(first), "page"))
 		if err := r.told(ctx, e, store, run.Name, first, says); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (r *RecrawlCmd) told(ctx context.Context, e *command.Env, store *db.Store, 
 		return err
 	}
 	if pending > 0 && run.Status != crawl.RunRunning {
-		says += fmt.Sprintf("\nIt is %s. To have it go on:\n  mosey resume run:%s", run.Status, run.Name)
+		says += fmt.Sprintf("\nIt is %s. To resume it:\n  mosey resume run:%s", run.Status, run.Name)
 	}
 	answer := command.Answer{JSON: r.JSON}
 	if err := answer.Tell(e, command.Change{Did: "pending", Run: run.Name, Count: new(int64(pending)), Says: says}); err != nil {
@@ -181,12 +181,13 @@ func (r *RecrawlCmd) older(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return fmt.Errorf("stopped after %s: %w", explain.Count(int64(pending), "page"), err)
 		}
-		says := fmt.Sprintf("%s of run %s to fetch again", explain.Count(int64(pending), "page"), run.Name)
+		pages := explain.Count(int64(pending), "page")
 		if r.Into == "" {
-			return r.told(ctx, e, store, run.Name, pending, says+".")
+			return r.told(ctx, e, store, run.Name, pending, fmt.Sprintf("Run %s fetches %s again.", run.Name, pages))
 		}
+		says := fmt.Sprintf("Run %s fetches %s of run %s again.", r.Into, pages, run.Name)
 		answer := command.Answer{JSON: r.JSON}
-		return answer.Tell(e, command.Change{Did: "pending", Run: r.Into, Count: new(int64(pending)), Says: says + ", in run " + r.Into + "."})
+		return answer.Tell(e, command.Change{Did: "pending", Run: r.Into, Count: new(int64(pending)), Says: says})
 	})
 	if err != nil || r.Into == "" || pending == 0 {
 		return err
@@ -262,12 +263,12 @@ func (r *RecrawlCmd) printOutdated(e *command.Env, due report.Outdated) error {
 		return command.PrintJSON(e.Stdout, due)
 	}
 	if due.Pages == 0 {
-		fmt.Fprintln(e.Stdout, "No page has to be read again.")
+		fmt.Fprintln(e.Stdout, "No page is outdated.")
 	} else {
-		fmt.Fprintf(e.Stdout, "%s of %s to be read again.\n", explain.Count(due.Pages, "page"), explain.Count(due.Domains, "domain"))
+		fmt.Fprintf(e.Stdout, "Outdated: %s of %s.\n", explain.Count(due.Pages, "page"), explain.Count(due.Domains, "domain"))
 	}
 	if due.Closed > 0 {
-		fmt.Fprintf(e.Stdout, "%s more of domains that are paused, stopped, blocked or given up.\n", explain.Count(due.Closed, "page"))
+		fmt.Fprintf(e.Stdout, "Not included: %s of domains that are paused, stopped, blocked or given up.\n", explain.Count(due.Closed, "page"))
 	}
 	return nil
 }

@@ -33,15 +33,15 @@ type Cmd struct {
 	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them, or - for standard input."`
 	Run_  string   `name:"run" help:"Name of the run. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
 
-	Source     string   `help:"What the files are: urls (one URL or host a line), csv, tranco, majestic, opml or sitemap. Tranco and Majestic are downloaded where no file is given. Default: urls." default:"urls" placeholder:"urls|csv|tranco|majestic|opml|sitemap"`
-	File       []string `help:"File to read, as it is or packed by gzip or zip." placeholder:"FILE"`
-	URL        string   `name:"url" help:"Where to download the list instead of from its publisher." placeholder:"URL"`
-	Column     string   `help:"Column of a CSV file with the seeds: its name, or its number from 1. Default: that which looks like it." placeholder:"NAME|N"`
-	RankColumn string   `help:"Column of a CSV file with their ranks. Default: the one called rank." placeholder:"NAME|N"`
-	Limit      int64    `help:"Entries to read of each file; 0 is all." placeholder:"N"`
-	Offset     int64    `help:"Entries of each file to skip first." placeholder:"N"`
+	Source     string   `help:"Format of the files: urls (one URL or host per line), csv, tranco, majestic, opml or sitemap. Tranco and Majestic are downloaded if no file is given. Default: urls." default:"urls" placeholder:"urls|csv|tranco|majestic|opml|sitemap"`
+	File       []string `help:"File to read, plain or compressed with gzip or zip. Repeatable." placeholder:"FILE"`
+	URL        string   `name:"url" help:"URL to download the list from, instead of its publisher's." placeholder:"URL"`
+	Column     string   `help:"Column of a CSV file with the seeds: its name, or its number from 1. Default: found from the names and values." placeholder:"NAME|N"`
+	RankColumn string   `help:"Column of a CSV file with the ranks of the seeds. Default: the column named rank." placeholder:"NAME|N"`
+	Limit      int64    `help:"Maximum number of entries to read from each file; 0 is all." placeholder:"N"`
+	Offset     int64    `help:"Number of entries to skip at the beginning of each file." placeholder:"N"`
 
-	Start bool `help:"Also start the run, or let it go on."`
+	Start bool `help:"Also start or resume the run."`
 	JSON  bool `name:"json" help:"Print one JSON object."`
 }
 
@@ -85,7 +85,7 @@ func (s *Cmd) Run(ctx context.Context, e *command.Env) error {
 	out.Took = settings.Duration(time.Since(began).Round(time.Millisecond))
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("stopped after %s; what is stored stays, and the same command goes on from there",
+		return fmt.Errorf("stopped after %s; stored seeds are kept, and the same command continues from there",
 			explain.Count(int64(out.Added+out.Known+out.Listed), "seed"))
 	case err != nil:
 		return err
@@ -144,7 +144,7 @@ func seedArgument(arg string, source seeds.Source) (seeds.Seed, error) {
 	case seeds.Sitemap:
 		seed.Kind = kinds.Sitemap
 	default:
-		return seed, wiring.Usagef("seed %q: --source %s is read from files: give %s with --source urls", arg, source, u)
+		return seed, wiring.Usagef("seed %q: --source %s takes files: give %s with --source urls", arg, source, u)
 	}
 	return seed, nil
 }
@@ -162,7 +162,7 @@ func (s *Cmd) run(ctx context.Context, store *db.Store) (crawl.Run, error) {
 	if run, err = store.EnsureRun(ctx, s.Run_, command.Whoami(), settings.Settings{}); err != nil || s.Start {
 		return run, err
 	}
-	if _, err := store.StopRun(ctx, run.ID, "it was seeded, and not started yet"); err != nil {
+	if _, err := store.StopRun(ctx, run.ID, "seeded, not started yet"); err != nil {
 		return run, err
 	}
 	return store.Run(ctx, s.Run_)
@@ -175,13 +175,13 @@ func (s *Cmd) print(e *command.Env, out seeded) error {
 	line := fmt.Sprintf("%s added to run %s in %s",
 		explain.Count(int64(out.Added), "seed"), s.Run_, time.Duration(out.Took).Round(time.Second/10))
 	if out.Known > 0 {
-		line += fmt.Sprintf(", %d known already", out.Known)
+		line += fmt.Sprintf(", %d already known", out.Known)
 	}
 	if out.Listed > 0 {
-		line += fmt.Sprintf(", %d left out by the lists (mosey list show)", out.Listed)
+		line += fmt.Sprintf(", %d excluded by the lists (mosey list show)", out.Listed)
 	}
 	if out.Bad > 0 {
-		line += fmt.Sprintf(", %d that are no seeds", out.Bad)
+		line += fmt.Sprintf(", %d invalid", out.Bad)
 	}
 	fmt.Fprintln(e.Stdout, line+".")
 	if !s.Start {
@@ -206,7 +206,7 @@ func (s *Cmd) start(ctx context.Context, e *command.Env) error {
 	})
 	if err != nil || started {
 		if err == nil && !s.JSON {
-			fmt.Fprintf(e.Stdout, "Run %s is started. To look at it:\n  mosey status %s\n", s.Run_, s.Run_)
+			fmt.Fprintf(e.Stdout, "Run %s is started. To show it:\n  mosey status %s\n", s.Run_, s.Run_)
 		}
 		return err
 	}
@@ -273,10 +273,10 @@ func readSeeds(args []string, stdin io.Reader) (seedArguments, error) {
 	case len(args) == 0 || len(list.urls) > 0:
 		return list, nil
 	case list.bad.All > 0:
-		return list, wiring.Usagef("no seed is a URL: %s: want one URL a line, such as https://example.org/",
+		return list, wiring.Usagef("no seeds in the input: %s: want one URL per line, such as https://example.org/",
 			strings.Join(list.bad.Shown, "; "))
 	default:
-		return list, wiring.Usagef("no seeds in %s: want one URL a line, such as https://example.org/", strings.Join(args, ", "))
+		return list, wiring.Usagef("no seeds in %s: want one URL per line, such as https://example.org/", strings.Join(args, ", "))
 	}
 }
 
@@ -298,9 +298,9 @@ func parseArgument(arg string) (urls.URL, error) {
 	case !urls.IsBare(arg), errors.Is(err, urls.ErrUserinfo):
 		return u, err
 	case err != nil:
-		return u, wiring.Usagef("seed %q: no such file, and not a URL such as https://example.org/", arg)
+		return u, wiring.Usagef("seed %q: not a file, and not a URL such as https://example.org/", arg)
 	case !u.IsRegistered():
-		return u, wiring.Usagef("seed %q: no such file; to crawl a site give its URL, such as %s", arg, u)
+		return u, wiring.Usagef("seed %q: not a file; to crawl a site give its URL, such as %s", arg, u)
 	}
 	return u, nil
 }
@@ -315,18 +315,30 @@ func (l *seedArguments) add(raw string, u urls.URL) {
 }
 
 func (l *seedArguments) read(name string, stdin io.Reader) error {
-	return EachLine("seed", name, stdin, "one URL a line", func(at func() string, line string) {
+	return EachLine("seed", name, stdin, "one URL per line", func(at func() string, line string) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			return
 		}
 		u, err := urls.ParseSeed(line)
 		if err != nil {
-			l.bad.Add(fmt.Sprintf("%s: %v", at(), err))
+			l.bad.Add(fmt.Sprintf("%s skipped: %s", at(), refusal(err)))
 			return
 		}
 		l.add(line, u)
 	})
+}
+
+// refusal describes why a line is not a seed.
+func refusal(err error) string {
+	var refused *urls.Error
+	switch {
+	case errors.Is(err, urls.ErrScheme), errors.Is(err, urls.ErrHost):
+		return "not a URL or host name"
+	case errors.As(err, &refused):
+		return refused.Reason.Error()
+	}
+	return err.Error()
 }
 
 // EachLine calls do for each line of a file, or of stdin if the name is "-". at returns the

@@ -30,7 +30,7 @@ func TestReadSeeds(t *testing.T) {
 			"a.example/", "b.example:8443/c", "http://d.example/", "f.example/",
 		}, list.urls, "the scheme is left to the site")
 		require.Len(t, list.bad.Shown, 1)
-		require.Contains(t, list.bad.Shown[0], file+":4: ")
+		require.Contains(t, list.bad.Shown[0], file+":4 skipped: ")
 		require.NotContains(t, list.bad.Shown[0], "secret")
 	})
 
@@ -42,7 +42,7 @@ func TestReadSeeds(t *testing.T) {
 		require.Equal(t, []string{page, "https://b.example/", "https://c.example/"}, list.urls)
 		require.Equal(t, 6, list.bad.All)
 		require.Len(t, list.bad.Shown, 5)
-		require.Contains(t, list.bad.Shown[0], file+":4: ")
+		require.Contains(t, list.bad.Shown[0], file+":4 skipped: ")
 	})
 
 	t.Run("ForAResumedRunNeedNotBeGiven", func(t *testing.T) {

@@ -66,10 +66,10 @@ type addresses struct {
 }
 
 // begin shows the run. before has the totals of earlier calls.
-func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Totals, detached bool) {
+func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Progress, detached bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.at, v.before = at, before
+	v.at, v.before = at, before.Totals
 	if v.json {
 		v.emit(map[string]any{
 			"event": "started", "run": run.Name, "seeds": seeds, "settings": run.Settings,
@@ -77,7 +77,7 @@ func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Total
 		})
 		return
 	}
-	for _, line := range plan(run, seeds, detached) {
+	for _, line := range plan(run, seeds, before, detached) {
 		fmt.Fprintln(v.e.Stdout, line)
 	}
 	if at.web != nil {
@@ -93,9 +93,13 @@ func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Total
 
 // plan describes a crawl before it starts. It reports a missing limit, because a default limit
 // would end a run unseen.
-func plan(run crawl.Run, seeds int, detached bool) []string {
+func plan(run crawl.Run, seeds int, before report.Progress, detached bool) []string {
 	set, usual := run.Settings, settings.Settings{}.WithDefaults()
-	lines := []string{fmt.Sprintf("Run %s: %s, delay %s, scope %s", run.Name, explain.Count(int64(seeds), "seed"), set.Delay, *set.Scope)}
+	begun := fmt.Sprintf("Run %s: %s", run.Name, explain.Count(int64(seeds), "seed"))
+	if seeds == 0 {
+		begun = fmt.Sprintf("Resuming %s: %s done, %d pending", run.Name, explain.Count(before.Success, "page"), before.Pending)
+	}
+	lines := []string{fmt.Sprintf("%s, delay %s, scope %s", begun, set.Delay, *set.Scope)}
 	var others []string
 	for _, s := range settings.All() {
 		if value := s.Of(set); value != s.Of(usual) && s.Name != "delay" && s.Name != "scope" {
@@ -105,12 +109,12 @@ func plan(run crawl.Run, seeds int, detached bool) []string {
 	if len(others) > 0 {
 		lines = append(lines, "Settings: "+strings.Join(others, " "))
 	}
-	last := "Ctrl-C stops; everything is kept."
+	last := "Ctrl-C stops the run; data is kept."
 	if detached {
-		last = "Ctrl-C leaves the run going."
+		last = "Ctrl-C ends this command; the run continues."
 	}
 	if *set.MaxPages < 0 {
-		last = "No limit of pages (--max-pages N sets one). " + last
+		last = "No page limit (--max-pages N sets one). " + last
 	}
 	return append(lines, last)
 }

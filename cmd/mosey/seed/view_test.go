@@ -21,7 +21,7 @@ func newTestView(t *testing.T, terminal, asJSON bool) (v *view, stdout, stderr *
 	t.Helper()
 	stdout, stderr = &output.Buffer{}, &output.Buffer{}
 	v = newView(&command.Env{Stdout: stdout, Stderr: stderr, Terminal: terminal}, asJSON)
-	v.begin(crawl.Run{Name: "small-web", Settings: settings.Settings{}.WithDefaults()}, addresses{temporal: "http://127.0.0.1:8233"}, 2, report.Totals{}, false)
+	v.begin(crawl.Run{Name: "small-web", Settings: settings.Settings{}.WithDefaults()}, addresses{temporal: "http://127.0.0.1:8233"}, 2, report.Progress{}, false)
 	return v, stdout, stderr
 }
 
@@ -32,15 +32,17 @@ func TestPlan(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"Run small-web: 2 seeds, delay 10s, scope seeds",
-		"No limit of pages (--max-pages N sets one). Ctrl-C stops; everything is kept.",
-	}, plan(of(settings.Settings{}), 2, false))
+		"No page limit (--max-pages N sets one). Ctrl-C stops the run; data is kept.",
+	}, plan(of(settings.Settings{}), 2, report.Progress{}, false))
+	require.Equal(t, "Resuming small-web: 442 pages done, 725 pending, delay 10s, scope seeds",
+		plan(of(settings.Settings{}), 0, report.Progress{Totals: report.Totals{Success: 442}, Pending: 725}, false)[0])
 	require.Equal(t, []string{
 		"Run small-web: 1 seed, delay 1s, scope web",
 		"Settings: max_depth=2 skip=none max_pages=9",
-		"Ctrl-C leaves the run going.",
+		"Ctrl-C ends this command; the run continues.",
 	}, plan(of(settings.Settings{
 		Delay: new(settings.Duration(time.Second)), Scope: new(settings.ScopeWeb), MaxPages: new(int64(9)), MaxDepth: new(2), Skip: &[]string{},
-	}), 1, true))
+	}), 1, report.Progress{}, true))
 }
 
 // waiting is the progress of a run that has done so many pages and waits for many
