@@ -58,11 +58,11 @@ func backsUpToABucket(t *testing.T, dir string) {
 	case <-time.After(time.Minute):
 		require.FailNow(t, "nothing was uploaded", killed.out)
 	}
-	require.Contains(t, run(1, "--data-dir", dir, "backup", place), "is being made by another process (pid ")
+	require.Contains(t, run(1, "--data-dir", dir, "backup", place), "another process is backing up ")
 	killed.kill(t)
 	close(held)
 	require.NotContains(t, run(0, "backup", place, "--list"), "verified")
-	require.Contains(t, run(1, "--data-dir", up.Dir(t), "restore", place), "no whole backup")
+	require.Contains(t, run(1, "--data-dir", up.Dir(t), "restore", place), "no complete backup")
 
 	on(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut {
@@ -86,12 +86,12 @@ func backsUpToABucket(t *testing.T, dir string) {
 	})
 	said := run(1, "--data-dir", dir, "backup", place, "--keep", "1")
 	require.Contains(t, said, "verified by a restore")
-	require.Contains(t, said, "the backup is whole, but not all older ones are deleted")
+	require.Contains(t, said, "the backup is complete, but not all older backups are deleted")
 	before.Store(nil)
 	require.Equal(t, 2, strings.Count(run(0, "backup", place, "--list"), "verified"))
 	damage(t, filepath.Join(dir, "images"))
 	said = run(0, "--data-dir", dir, "backup", place, "--keep", "1")
-	require.Contains(t, said, "left out, whose bytes are not what was stored")
+	require.Contains(t, said, "because the bytes on disk are damaged")
 	require.Equal(t, 1, strings.Count(run(0, "backup", place, "--list"), "\n"))
 
 	restored := up.Dir(t)
@@ -101,7 +101,7 @@ func backsUpToABucket(t *testing.T, dir string) {
 		return err == nil
 	}, time.Minute, time.Millisecond, "%s", dying.out)
 	dying.kill(t)
-	require.Contains(t, run(0, "--data-dir", restored, "restore", place), "closed for a delay")
+	require.Contains(t, run(0, "--data-dir", restored, "restore", place), "delayed")
 	require.NoDirExists(t, filepath.Join(restored, "restoring"))
 	require.Equal(t, statusOf(t, run(0, "--data-dir", dir, "status", "--json")), statusOf(t, run(0, "--data-dir", restored, "status", "--json")))
 }

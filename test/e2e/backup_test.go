@@ -64,7 +64,7 @@ func TestBackup(t *testing.T) {
 
 	restored := up.Dir(t)
 	said = runMosey(t, 0, "--data-dir", restored, "restore", kept)
-	require.Contains(t, said, "closed for a delay")
+	require.Contains(t, said, "delayed")
 	require.NoDirExists(t, filepath.Join(restored, "restoring"))
 	lost := answered - recordedAnswers(t, restored)
 	require.Positive(t, lost)
@@ -106,8 +106,8 @@ func refuseRestores(t *testing.T, kept, restored string) {
 	t.Helper()
 	require.Contains(t, runMosey(t, 1, "--data-dir", restored, "restore", kept), "is not empty")
 	other := filepath.Join(t.TempDir(), "other")
-	require.Contains(t, runMosey(t, 1, "--data-dir", other, "restore", filepath.Join(kept, "none")), "no whole backup")
-	require.Contains(t, runMosey(t, 2, "--data-dir", other, "restore"), "want a place of backups")
+	require.Contains(t, runMosey(t, 1, "--data-dir", other, "restore", filepath.Join(kept, "none")), "no complete backup")
+	require.Contains(t, runMosey(t, 2, "--data-dir", other, "restore"), "give a place of backups")
 
 	var manifest struct {
 		Name string `json:"name"`
@@ -132,11 +132,11 @@ func refuseRestores(t *testing.T, kept, restored string) {
 	// a place may have those of others, and nobody is given the wrong one
 	whose := filepath.Join(kept, "backups", manifest.Name[:len(manifest.Name)-8]+"00000000")
 	require.NoError(t, os.CopyFS(whose, os.DirFS(filepath.Join(kept, "backups", manifest.Name))))
-	require.Contains(t, runMosey(t, 2, "--data-dir", other, "restore", kept), "has backups of more than one database")
+	require.Contains(t, runMosey(t, 2, "--data-dir", other, "restore", kept), "has backups of several databases")
 	require.NoError(t, os.RemoveAll(whose))
 
 	// without its last file it is none
 	require.NoError(t, os.Remove(filepath.Join(kept, "backups", manifest.Name, "manifest.json")))
-	require.Contains(t, runMosey(t, 1, "--data-dir", other, "restore", kept), "no whole backup")
-	require.Contains(t, runMosey(t, 0, "backup", kept, "--list"), "is not whole")
+	require.Contains(t, runMosey(t, 1, "--data-dir", other, "restore", kept), "no complete backup")
+	require.Contains(t, runMosey(t, 0, "backup", kept, "--list"), "is incomplete")
 }

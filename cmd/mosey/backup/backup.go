@@ -24,12 +24,12 @@ import (
 
 // Cmd backs up the data directory, in use or not.
 type Cmd struct {
-	Where    string `arg:"" name:"place" help:"Where to: a directory, or the URL of a bucket (s3://BUCKET?region=REGION)."`
-	NoImages bool   `help:"Leave the bytes of images out. Otherwise those in the data directory are copied that are not there yet."`
-	NoVerify bool   `help:"Do not restore it for trial. Otherwise that is done beside the data directory, and every table is read."`
-	Keep     int    `help:"Delete older backups, so that so many are left." placeholder:"N"`
-	List     bool   `help:"List the backups that are there, and make none."`
-	JSON     bool   `name:"json" help:"Print JSON: the backup's manifest, or one for each that is listed."`
+	Where    string `arg:"" name:"place" help:"Place of the backups: a directory, or the URL of a bucket (s3://BUCKET?region=REGION)."`
+	NoImages bool   `help:"Do not copy images. Default: copy the images in the data directory that the place lacks."`
+	NoVerify bool   `help:"Do not verify the backup. Default: restore it beside the data directory, and read every table."`
+	Keep     int    `help:"Number of backups to keep: older ones are deleted. Default: all." placeholder:"N"`
+	List     bool   `help:"List the backups, and create none."`
+	JSON     bool   `name:"json" help:"Print JSON: the manifest of the backup, or of each listed backup."`
 }
 
 // Run makes a backup, or lists the backups.
@@ -45,15 +45,15 @@ func (c *Cmd) Run(ctx context.Context, e *command.Env) error {
 		return c.list(ctx, e, p)
 	}
 	if e.Environ.Get("DATABASE_URL") != "" {
-		return wiring.Usagef("DATABASE_URL names a database of your own, and mosey backup is for the data directory: " +
-			"back that up with its own tools, such as pg_basebackup or pgBackRest, and after a restore run mosey restore --database")
+		return wiring.Usagef("DATABASE_URL names an external database, and mosey backup backs up the data directory: " +
+			"use the tools of Postgres, such as pg_basebackup or pgBackRest, and after a restore run mosey restore --database")
 	}
 	dir, err := datadir.Resolve(e.DataDir)
 	if err != nil {
 		return err
 	}
 	if has, err := postgres.HasCluster(dir); err != nil || !has {
-		return cmp.Or(err, fmt.Errorf("%s: %w: there is nothing to back up", dir, command.ErrNothingYet))
+		return cmp.Or(err, fmt.Errorf("%s: %w: no data to back up", dir, command.ErrNothingYet))
 	}
 	t := taker{Cmd: c, e: e, place: p, dir: dir, view: command.NewProgressLine(e)}
 	whole, err := t.take(ctx)
@@ -116,7 +116,7 @@ func (c *Cmd) list(ctx context.Context, e *command.Env, p *place) error {
 		fmt.Fprintln(e.Stdout, m.says(p.images.String()))
 	}
 	for _, name := range broken {
-		fmt.Fprintf(e.Stdout, "backup %s is not whole: it was interrupted, or is just being made\n", name)
+		fmt.Fprintf(e.Stdout, "backup %s is incomplete: it was interrupted, or is in progress\n", name)
 	}
 	if len(all)+len(broken) == 0 {
 		fmt.Fprintln(e.Stdout, "no backups in", p.images)

@@ -131,7 +131,7 @@ func (p *place) manifest(ctx context.Context, name string) (m Manifest, err erro
 		return m, fmt.Errorf("read the backup %s: %s: %w", name, manifestFile, err)
 	}
 	if m.Format != format || m.Name != name {
-		return m, crawl.NotNow("the backup %s has the format %d and this Mosey reads %d: use the Mosey that made it (%s)",
+		return m, crawl.NotNow("the backup %s has the format %d, and this Mosey reads %d: use the version that made it (%s)",
 			name, m.Format, format, m.Mosey)
 	}
 	return m, nil

@@ -24,10 +24,10 @@ import (
 
 // RestoreCmd creates a data directory from a backup.
 type RestoreCmd struct {
-	Where    string        `arg:"" optional:"" name:"place" help:"Where the backups are, as for mosey backup."`
-	Name     string        `arg:"" optional:"" help:"Which one, such as 20261126T101500Z-1f0a9c3b. Default: the newest."`
-	Database time.Duration `help:"Bring nothing back: the database that DATABASE_URL names was restored by other means, from a state of this age. Close its slots, so that no host is asked too soon." placeholder:"AGE"`
-	Force    bool          `help:"Restore even while the Mosey runs whose backup it is. Both would ask the same hosts."`
+	Where    string        `arg:"" optional:"" name:"place" help:"Place of the backups, as for mosey backup."`
+	Name     string        `arg:"" optional:"" help:"Name of the backup, such as 20261126T101500Z-1f0a9c3b. Default: the newest."`
+	Database time.Duration `help:"Restore no data: the database of DATABASE_URL was restored by other means, from a state of this age. Delay its requests, so that no host is requested too soon." placeholder:"AGE"`
+	Force    bool          `help:"Restore even while the original Mosey runs. Both would request the same hosts."`
 	JSON     bool          `name:"json" help:"Print one JSON object."`
 }
 
@@ -45,7 +45,7 @@ type Restored struct {
 // Run restores a backup into an empty data directory.
 func (c *RestoreCmd) Run(ctx context.Context, e *command.Env) error {
 	if (c.Where == "") == (c.Database == 0) {
-		return wiring.Usagef("want a place of backups, or --database AGE for one that was restored by other means")
+		return wiring.Usagef("give a place of backups, or --database AGE for a database that was restored by other means")
 	}
 	if c.Database != 0 {
 		return c.closeSlots(ctx, e)
@@ -71,7 +71,7 @@ func (c *RestoreCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	done.Images.Warn(e)
-	return c.tell(e, done, fmt.Sprintf("restored the backup %s (%s old) into %s; %s closed for a delay\nTo go on:\n  mosey --data-dir %s up",
+	return c.tell(e, done, fmt.Sprintf("restored the backup %s (%s old) into %s; %s delayed\nTo continue:\n  mosey --data-dir %s up",
 		done.Name, done.Age, dir, explain.Count(done.Slots, "slot"), dir))
 }
 
@@ -87,14 +87,14 @@ func (c *RestoreCmd) tell(e *command.Env, done Restored, says string) error {
 func (c *RestoreCmd) closeSlots(ctx context.Context, e *command.Env) error {
 	url := e.Environ.Get("DATABASE_URL")
 	if url == "" || c.Database < 0 {
-		return wiring.Usagef("--database %s: want how old the state is, and DATABASE_URL for the database", c.Database)
+		return wiring.Usagef("--database %s: give the age of the state, and DATABASE_URL for the database", c.Database)
 	}
 	slots, err := closeRestored(ctx, url, c.Database)
 	if err != nil {
 		return err
 	}
 	done := Restored{Age: explain.Roughly(c.Database), Slots: slots}
-	return c.tell(e, done, explain.Count(done.Slots, "slot")+" closed for a delay: workers may start")
+	return c.tell(e, done, explain.Count(done.Slots, "slot")+" delayed: workers may start")
 }
 
 func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err error) {
@@ -105,12 +105,12 @@ func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err erro
 			return m, err
 		}
 		if len(whole) == 0 {
-			return m, fmt.Errorf("no whole backup in %s: make one with mosey backup, or name another place", p.images)
+			return m, fmt.Errorf("no complete backup in %s: create one with mosey backup, or name another place", p.images)
 		}
 		name = whole[len(whole)-1]
 		for _, other := range whole {
 			if databaseOf(other) != databaseOf(name) {
-				return m, wiring.Usagef("%s has backups of more than one database, such as %s and %s: name the one that you want",
+				return m, wiring.Usagef("%s has backups of several databases, such as %s and %s: name the backup",
 					p.images, other, name)
 			}
 		}
@@ -119,8 +119,8 @@ func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err erro
 		return m, err
 	}
 	if here := runtime.GOOS + "/" + runtime.GOARCH; m.Platform != here {
-		return m, fmt.Errorf("the backup %s is of %s, and its database's files cannot be read on %s: "+
-			"restore it there, and move the database with pg_dump",
+		return m, fmt.Errorf("the backup %s was made on %s, and its database files are unreadable on %s: "+
+			"restore it on the original system, and move the database with pg_dump",
 			name, m.Platform, here)
 	}
 	return m, nil
@@ -198,7 +198,7 @@ func (r *restorer) checkOriginal() error {
 	if err != nil || !running || m.DataDir == r.home {
 		return nil //nolint:nilerr // a directory that cannot be read is not used by this user
 	}
-	return fmt.Errorf("the Mosey whose backup it is runs in %s (pid %d), and both would ask the same hosts: stop it, or use --force",
+	return fmt.Errorf("the original Mosey runs in %s (pid %d), and both would request the same hosts: stop it, or use --force",
 		m.DataDir, info.PID)
 }
 
@@ -241,7 +241,7 @@ func (r *restorer) checkFree() error {
 	}
 	for _, entry := range entries {
 		if !datadir.IsOwn(entry.Name()) && entry.Name() != lostAndFound {
-			return fmt.Errorf("%s is not empty (%s): a backup is restored into a new directory: name another with --data-dir, or move that one away",
+			return fmt.Errorf("%s is not empty (%s): name a new directory with --data-dir, or move this directory away",
 				r.home, entry.Name())
 		}
 	}
@@ -319,7 +319,7 @@ func (r *restorer) readAll(ctx context.Context, url string) error {
 			return err
 		}
 		if identity != r.manifest.Database {
-			return fmt.Errorf("it has the database %s, want %s", identity, r.manifest.Database)
+			return fmt.Errorf("the restored database is %s, want %s", identity, r.manifest.Database)
 		}
 		return owner.ReadTables(ctx, func(table string) {
 			r.view.Show(func(time.Time) string { return "verifying: " + table })

@@ -66,16 +66,16 @@ func (t *taker) take(ctx context.Context) (whole bool, err error) {
 	}
 	untried, err := t.verify(ctx)
 	if err != nil {
-		return false, fmt.Errorf("the backup could not be restored, and is deleted: %w", err)
+		return false, fmt.Errorf("the backup could not be restored and is deleted: %w", err)
 	}
 	if err := t.place.seal(ctx, t.m); err != nil {
 		return false, err
 	}
 	if untried != nil { // verified backups are worth more
-		return true, fmt.Errorf("the backup is whole, but was not restored for trial, and no older one is deleted: %w", untried)
+		return true, fmt.Errorf("the backup is complete but not verified, so no older backup is deleted: %w", untried)
 	}
 	if err := t.prune(ctx); err != nil {
-		return true, fmt.Errorf("the backup is whole, but not all older ones are deleted: %w", err)
+		return true, fmt.Errorf("the backup is complete, but not all older backups are deleted: %w", err)
 	}
 	return true, nil
 }
@@ -150,11 +150,11 @@ func (t *taker) describe(ctx context.Context, store *db.Store) error {
 	}
 	name := nameOf(t.m.Began, t.m.Database)
 	if slices.Contains(whole, name) {
-		return fmt.Errorf("a backup %s is there already: wait a second", name)
+		return fmt.Errorf("the backup %s exists already: try again in a second", name)
 	}
 	for _, left := range t.ours(broken) {
 		if err := t.place.remove(ctx, left); err != nil {
-			return fmt.Errorf("delete the backup %s, which was interrupted: %w", left, err)
+			return fmt.Errorf("delete the interrupted backup %s: %w", left, err)
 		}
 	}
 	t.m.Name = name
@@ -202,7 +202,7 @@ func (t *taker) verify(ctx context.Context) (untried, err error) {
 	}
 	room, err := wiring.RoomAt(t.scratch.Path())
 	if err == nil && int64(min(room.Free, 1<<62)) < t.room+roomBeside {
-		return fmt.Errorf("the disk of %s has %s free, and a trial takes %s: free some space, or use --no-verify", t.dir,
+		return fmt.Errorf("the disk of %s has %s free, and the verification needs %s: free some space, or use --no-verify", t.dir,
 			explain.Size(int64(min(room.Free, 1<<62))), explain.Size(t.room+roomBeside)), nil
 	}
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -246,7 +246,7 @@ func openScratch(ctx context.Context, dataDir string) (*datadir.Dir, error) {
 	dir := filepath.Join(dataDir, "backup")
 	held, err := datadir.Lock(ctx, dir)
 	if inUse, is := errors.AsType[*datadir.InUseError](err); is {
-		return nil, fmt.Errorf("a backup of %s is being made by another process (pid %d): wait until it has ended", dataDir, inUse.PID)
+		return nil, fmt.Errorf("another process is backing up %s (pid %d): wait until it has ended", dataDir, inUse.PID)
 	}
 	if err != nil {
 		return nil, err
