@@ -34,11 +34,11 @@ func TestAudit(t *testing.T) {
 		r := asked(t, crawl.Attempt{Delay: 0, Reason: reasons.Delay})
 		out := r.Print("audit")
 		output.ContainsOnSameLine(t, out, "domains ", "2 requests, 1 gap, 0 violations")
-		output.ContainsOnSameLine(t, out, "min ", ", median ", "; beyond what was due: ")
+		output.ContainsOnSameLine(t, out, "min ", ", median ", "; beyond the delay: ")
 		output.ContainsOnSameLine(t, out, "addresses ", "0 requests")
 		output.ContainsOnSameLine(t, out, "subnets ", "0 requests")
-		output.ContainsOnSameLine(t, out, "retry-after ", "0 answers asked for a wait, 0 not obeyed")
-		output.ContainsOnSameLine(t, out, "robots.txt ", "2 page requests decided again, 0 violations")
+		output.ContainsOnSameLine(t, out, "retry-after ", "0 responses with Retry-After, 0 violated")
+		output.ContainsOnSameLine(t, out, "robots.txt ", "2 page requests checked again, 0 violations")
 		require.NotContains(t, out, "lost")
 		var a report.Audit
 		r.Decode(&a, "audit", "--json")
@@ -51,7 +51,7 @@ func TestAudit(t *testing.T) {
 		r := asked(t, crawl.Attempt{Delay: crawl.Millis(10 * time.Second), Reason: reasons.Delay})
 		got := r.Execute("audit")
 		require.Equal(t, wiring.ExitFailed, got.Code)
-		require.Equal(t, "mosey: there are violations; please report them\n", got.Stderr)
+		require.Equal(t, "mosey: the audit found violations: please report them\n", got.Stderr)
 		output.ContainsOnSameLine(t, got.Stdout, "domains ", "1 violation")
 		output.ContainsOnSameLine(t, got.Stdout, ": a.example: asked ", " after the last request, 10000 ms were due (delay)")
 		inJSON := r.Execute("audit", "--json")
@@ -74,7 +74,7 @@ func TestAudit(t *testing.T) {
 		r.slot(0, "")
 		_, err := r.store.Next(t.Context(), aDomain)
 		require.NoError(t, err)
-		output.ContainsOnSameLine(t, r.Print("audit"), "lost ", "1 request of workers that died")
+		output.ContainsOnSameLine(t, r.Print("audit"), "lost ", "1 request of dead workers")
 	})
 
 	t.Run("IsOfOneRun", func(t *testing.T) {

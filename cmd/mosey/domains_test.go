@@ -18,7 +18,7 @@ func TestDomains(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
 		out := r.Print("domains")
-		output.ContainsOnSameLine(t, out, "DOMAIN", "STATUS", "SCORE", "RANK", "PAGES", "ERRORS OF LATE", "LAST CRAWLED")
+		output.ContainsOnSameLine(t, out, "DOMAIN", "STATUS", "SCORE", "RANK", "PAGES", "RECENT ERRORS", "LAST CRAWLED")
 		output.ContainsOnSameLine(t, out, "1 domain in all: 1 pending.")
 		output.ContainsOnSameLine(t, out, aDomain, "pending", "0.000", "-")
 		var d report.DomainListing
@@ -26,7 +26,7 @@ func TestDomains(t *testing.T) {
 		require.Equal(t, aDomain, d.Domain)
 		none := r.Execute("domains", "--status", "unreachable")
 		require.Zero(t, none.Code)
-		require.Equal(t, "No such domains.\n", none.Stderr)
+		require.Equal(t, "No matching domains.\n", none.Stderr)
 		r.Print("rank") // which counts them
 		output.ContainsOnSameLine(t, r.Print("domains", "--sort", "found"), aDomain, " 1 ")
 	})

@@ -137,7 +137,7 @@ func TestExport(t *testing.T) {
 		out := []string{"--out", "-", "--format", "csv"}
 		r.Refuse(append([]string{"export", "pages", "--run", "nobody"}, out...), `run "nobody" does not exist`)
 		r.Refuse(append([]string{"export", "links", "--run", "other"}, out...), "--run other: links belong to no run", "export pages, crawls or domains")
-		r.Refuse(append([]string{"export", "domains", "--outcome", "success"}, out...), "--outcome success: domains have none")
+		r.Refuse(append([]string{"export", "domains", "--outcome", "success"}, out...), "--outcome success does not apply to domains")
 		r.Refuse(append([]string{"export", "pages", "--outcome", "good"}, out...), `--outcome "good": want success, `)
 	})
 
@@ -289,7 +289,7 @@ func TestExport(t *testing.T) {
 		r.terminal = true
 		out := r.Execute("export", "pages", "--out", "-", "--format", "csv").Stdout
 		require.Contains(t, out, "evil31m")
-		r.Refuse([]string{"export", "pages", "--out", "-", "--format", "parquet"}, "--format parquet: a terminal cannot show it: name a file")
+		r.Refuse([]string{"export", "pages", "--out", "-", "--format", "parquet"}, "--format parquet: a terminal cannot show binary data: name a file")
 	})
 }
 
@@ -303,16 +303,16 @@ func TestExportUsage(t *testing.T) {
 	}{
 		{[]string{"everything", "--out", "x.csv"}, []string{`export "everything": want pages, links, crawls, domains, images or provenance`}},
 		{[]string{"pages"}, []string{"missing flags: --out=FILE|DIR|-"}},
-		{[]string{"pages", "--out="}, []string{"--out is empty: want a file"}},
+		{[]string{"pages", "--out="}, []string{"--out is empty: give a file"}},
 		{[]string{"pages", "--out", "x.csv", "--format", "xml"}, []string{`--format "xml": want parquet, jsonl or csv`}},
-		{[]string{"pages", "--out", "x.xml"}, []string{"--out x.xml: the name does not tell the format", "--format"}},
+		{[]string{"pages", "--out", "x.xml"}, []string{"--out x.xml: unknown file extension", "--format"}},
 		{[]string{"pages", "--out", "-"}, []string{"--out -: ", "add --format, want parquet, jsonl or csv"}},
 		{[]string{"pages", "--out", "x.csv", "--domain", "no domain"}, []string{`domain "no domain"`}},
 		{[]string{"pages", "--out", "x.csv", "--since", "soon"}, []string{`--since "soon": want a date`}},
 		{[]string{"pages", "--out", "x.csv", "--lang", "Welsh?"}, []string{`--lang "Welsh?": want a tag`}},
-		{[]string{"links", "--out", "x.csv", "--lang", "cy"}, []string{"--lang cy: there is none of links; leave it out, or export pages"}},
-		{[]string{"images", "--out", "x.csv", "--lang", "cy"}, []string{"--lang cy: there is none of images; leave it out, or export pages"}},
-		{[]string{"domains", "--out", "x.csv", "--since", "1h"}, []string{"--since 1h: domains have no day"}},
+		{[]string{"links", "--out", "x.csv", "--lang", "cy"}, []string{"--lang cy does not apply to links: leave it out, or export pages"}},
+		{[]string{"images", "--out", "x.csv", "--lang", "cy"}, []string{"--lang cy does not apply to images: leave it out, or export pages"}},
+		{[]string{"domains", "--out", "x.csv", "--since", "1h"}, []string{"--since 1h does not apply to domains"}},
 		{[]string{"pages", "--out", "x/", "--rows-per-file", "1"}, []string{"--rows-per-file 1: want 10000 or more"}},
 	} {
 		h.Refuse(append([]string{"export"}, c.args...), c.want...)
@@ -390,7 +390,7 @@ func TestExportGoesOnAfterAKill(t *testing.T) {
 	before := len(files())
 	last := r.Execute(args...)
 	require.Zero(t, last.Code, last.Stderr)
-	require.Regexp(t, `; with \d+ from before in \d+ files`, last.Stderr)
+	require.Regexp(t, `; \d+ earlier in \d+ files`, last.Stderr)
 	require.Less(t, before, len(files()))
 	seen := make(map[[2]string]bool, links)
 	for _, name := range files() {
@@ -430,7 +430,7 @@ func TestExportStops(t *testing.T) {
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		err := cmd.Wait()
 		require.Error(t, err, "%s", &stderr)
-		require.Regexp(t, `\Amosey: stopped: `+dir+` has \d+ links in \d+ files?; the same command goes on from there\n\z`, stderr.String())
+		require.Regexp(t, `\Amosey: stopped: `+dir+` has \d+ links in \d+ files?; the same command resumes the export\n\z`, stderr.String())
 		left, err := filepath.Glob(dir + "/*.part")
 		require.NoError(t, err)
 		require.Empty(t, left)

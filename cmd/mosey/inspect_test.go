@@ -28,7 +28,7 @@ func TestStatus(t *testing.T) {
 		r := h.Execute("status")
 		require.Zero(t, r.Code)
 		require.Empty(t, r.Stdout)
-		require.Equal(t, "No runs yet. Begin with mosey crawl https://example.org/\n", r.Stderr)
+		require.Equal(t, "No runs yet. Start with mosey crawl https://example.org/\n", r.Stderr)
 	})
 
 	t.Run("ShowsEveryRun", func(t *testing.T) {

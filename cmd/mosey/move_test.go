@@ -124,7 +124,7 @@ func TestMove(t *testing.T) {
 		// of each page's five attempts in that time: the first is its entry to the run, and the only timeout stays
 		moved := r.moved(dir)
 		require.Len(t, moved, 20*3+100)
-		output.ContainsOnSameLine(t, did.Stderr, "160 crawls in 1 file", "160 of them were deleted here")
+		output.ContainsOnSameLine(t, did.Stderr, "160 crawls in 1 file", "160 deleted from the database")
 
 		after := r.exported("crawls")
 		require.Len(t, all(t, after, moved), len(before))
@@ -243,15 +243,15 @@ func TestMove(t *testing.T) {
 		r := newYears(t, 1)
 		dir := t.TempDir() + "/"
 		for _, c := range []struct{ args, pieces []string }{
-			{[]string{"pages", "--out", dir, "--move"}, []string{"--move: pages are needed here; move crawls"}},
+			{[]string{"pages", "--out", dir, "--move"}, []string{"--move: pages are needed in the database; move crawls"}},
 			{[]string{"pages", "--out", dir, "--before", "365d"}, []string{"--before 365d", "export crawls"}},
 			{[]string{"crawls", "--out", dir, "--move"}, []string{"--move", "add --before"}},
 			{[]string{"crawls", "--out", dir, "--move", "--before", "6d"}, []string{"--move", "a week ago"}},
 			{[]string{"crawls", "--out", dir, "--before", "nonsense"}, []string{`--before "nonsense": want a date`}},
-			{[]string{"crawls", "--out", dir, "--move", "--before", "9d", "--domain", aDomain}, []string{"leave --domain, --since, --run and --outcome out"}},
-			{[]string{"crawls", "--out", dir, "--move", "--before", "9d", "--force"}, []string{"leave --force out"}},
-			{[]string{"crawls", "--out", dir, "--move", "--before", "9d", "--format", "csv"}, []string{"only Parquet files"}},
-			{[]string{"crawls", "--out", dir + "x.parquet", "--move", "--before", "9d"}, []string{"only Parquet files"}},
+			{[]string{"crawls", "--out", dir, "--move", "--before", "9d", "--domain", aDomain}, []string{"leave out --domain, --since, --run and --outcome"}},
+			{[]string{"crawls", "--out", dir, "--move", "--before", "9d", "--force"}, []string{"leave out --force"}},
+			{[]string{"crawls", "--out", dir, "--move", "--before", "9d", "--format", "csv"}, []string{"needs Parquet files"}},
+			{[]string{"crawls", "--out", dir + "x.parquet", "--move", "--before", "9d"}, []string{"needs Parquet files"}},
 		} {
 			r.Refuse(append([]string{"export"}, c.args...), c.pieces...)
 		}

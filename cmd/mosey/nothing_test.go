@@ -96,7 +96,7 @@ func TestAnswersThatGiveNothing(t *testing.T) {
 			output.ContainsOnSameLine(t, printed, "  2 answers gave nothing: "+reason+" (")
 		}
 	}
-	output.ContainsOnSameLine(t, status, "gave nothing  malformed", root)
+	output.ContainsOnSameLine(t, status, "no content  malformed", root)
 	for path, g := range gaveNothing {
 		output.ContainsOnSameLine(t, h.Print("page", root+path[1:]), g.says)
 		var p report.Page

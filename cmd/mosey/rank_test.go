@@ -16,7 +16,7 @@ func TestRank(t *testing.T) {
 	r := newRows(t, settings.Settings{}).allowed()
 	out := r.Print("rank")
 	output.ContainsOnSameLine(t, out, "0 links between 0 domains to 0 pages")
-	output.ContainsOnSameLine(t, out, "there is nothing to rank by")
+	output.ContainsOnSameLine(t, out, "so no ranks were computed")
 
 	at := found("First", "one")
 	at.AllLinks = true
@@ -24,7 +24,7 @@ func TestRank(t *testing.T) {
 	r.fetched(at)
 	out = r.Print("rank")
 	output.ContainsOnSameLine(t, out, "1 link between 2 domains to 1 page, in ")
-	output.ContainsOnSameLine(t, out, "Changed: 3 scores, the place in line of 0 pages, the anchors of 0 pages.")
+	output.ContainsOnSameLine(t, out, "Changed: 3 scores, the priority of 0 pages, the anchors of 0 pages.")
 	output.ContainsOnSameLine(t, out, "SCORE", "LINKED FROM", "DOMAIN")
 	output.ContainsOnSameLine(t, out, "0.", "1 domain ", "other.example")
 	output.ContainsOnSameLine(t, r.Print("links", "https://other.example/"), "score 0.", "by links from 1 registered domain")

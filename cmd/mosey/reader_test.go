@@ -47,7 +47,7 @@ func TestReadersLogin(t *testing.T) {
 		require.Zero(t, done.Code, "%v: %s", args, done.Stderr)
 	}
 	// the rows were made in no time, which an audit does not let pass
-	h.Fail([]string{"audit"}, "there are violations")
+	h.Fail([]string{"audit"}, "the audit found violations")
 
 	for _, args := range [][]string{
 		{"pause", aDomain, "--reason", "a quiet night"},

@@ -52,7 +52,7 @@ func TestSearch(t *testing.T) {
 	none := r.Execute("search", "lamps", "--since", "2026-03-05")
 	require.Zero(t, none.Code)
 	require.Empty(t, none.Stdout)
-	require.Contains(t, none.Stderr, "Nothing found.")
+	require.Contains(t, none.Stderr, "No results.")
 	require.Empty(t, r.Print("search", "lamps", "--lang", "de", "--json"))
 
 	r.Refuse([]string{"search", "?!"}, `the query "?!" has no word to look for`)
@@ -75,19 +75,19 @@ func TestSearchFindsNothing(t *testing.T) {
 		require.Empty(t, out.Stdout, args)
 		require.Equal(t, want, out.Stderr, args)
 	}
-	says("Nothing found: no page has been fetched yet. Begin with mosey crawl https://example.org/\n", "lamp")
+	says("No results: no page has been fetched yet. Start with mosey crawl https://example.org/\n", "lamp")
 	r.fetched(found("Lighthouses", "The keeper lights the lamp."))
 	says("1 page fetched and not found by a search yet: a worker writes their keywords, within seconds unless the crawl is faster\n"+
-		"Nothing found.\n", "lamp")
+		"No results.\n", "lamp")
 	dbtest.WriteKeywords(t, r.store)
-	says("Nothing found.\n", "harbour")
-	says("Nothing found.\n", "harbour", "--lang", "de")
-	says("Nothing found. Without --lang de 1 page is found.\n", "lamp", "--lang", "de")
-	says("Nothing found. Without --domain other.example and --since 2026-03-05 1 page is found.\n",
+	says("No results.\n", "harbour")
+	says("No results.\n", "harbour", "--lang", "de")
+	says("No results. Without --lang de 1 page is found.\n", "lamp", "--lang", "de")
+	says("No results. Without --domain other.example and --since 2026-03-05 1 page is found.\n",
 		"lamp", "--since", "2026-03-05", "--domain", "other.example")
-	says("Nothing found. Without --offset 3 1 page is found.\n", "lamp", "--offset", "3")
+	says("No results. Without --offset 3 1 page is found.\n", "lamp", "--offset", "3")
 	r.exec("UPDATE pages SET extractor = NULL")
-	says("Nothing found. 1 page was read by an older Mosey: see mosey recrawl --outdated --dry-run.\n", "harbour")
+	says("No results. 1 page was parsed by an older Mosey: see mosey recrawl --outdated --dry-run.\n", "harbour")
 	says("", "harbour", "--json")
 }
 
@@ -107,7 +107,7 @@ func TestSearchWithoutAWord(t *testing.T) {
 		out := r.Execute(append([]string{"search"}, strings.Fields(args)...)...)
 		require.Zero(t, out.Code, args)
 		require.Empty(t, out.Stdout, args)
-		require.Contains(t, out.Stderr, "Nothing found.", args)
+		require.Contains(t, out.Stderr, "No results.", args)
 	}
 	require.Empty(t, r.Print("search", "lamp", `-"the keeper lights"`, "--json"))
 	require.Contains(t, r.Print("search", "lamp", "-keeper", "-h"), "Usage: mosey search")
@@ -123,12 +123,12 @@ func TestRecrawlOutdated(t *testing.T) {
 	s := newSite(t, 2, 1) // it waits as long as between any two requests: 10 s
 	r := h.Execute(s.crawl(s.Seeds()...)...)
 	require.Zero(t, r.Code, r.Stderr)
-	require.Equal(t, "No page has to be read again.\n", h.Print("recrawl", "--outdated", "--dry-run"))
+	require.Equal(t, "No page is outdated.\n", h.Print("recrawl", "--outdated", "--dry-run"))
 
 	_, err := store.Pool().Exec(t.Context(), "UPDATE pages SET extractor = NULL")
 	require.NoError(t, err)
 	require.Contains(t, h.Print("block", s.Hosts()[1], "--reason", "test"), s.Hosts()[1])
-	require.Equal(t, "2 pages of 1 domain to be read again.\n2 pages more of domains that are paused, stopped, blocked or given up.\n",
+	require.Equal(t, "Outdated: 2 pages of 1 domain.\nNot included: 2 pages of domains that are paused, stopped, blocked or given up.\n",
 		h.Print("recrawl", "--outdated", "--dry-run"))
 	before := len(s.Log().Pages())
 	r = h.Execute(append([]string{"recrawl", "--outdated", "--run", "again"}, s.flags()...)...)
@@ -136,7 +136,7 @@ func TestRecrawlOutdated(t *testing.T) {
 	output.ContainsOnSameLine(t, r.Stdout, "2 pages of 1 domain to be read again.")
 	output.ContainsOnSameLine(t, r.Stdout, "Run again is done")
 	require.Len(t, s.Log().Pages(), before+2, "fetched though they were fetched a moment ago")
-	require.Contains(t, h.Print("recrawl", "--outdated", "--dry-run"), "No page has to be read again.")
+	require.Contains(t, h.Print("recrawl", "--outdated", "--dry-run"), "No page is outdated.")
 	h.Refuse([]string{"recrawl", "--outdated", "--domain", "not a domain"}, "not a domain")
 }
 

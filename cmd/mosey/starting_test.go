@@ -26,7 +26,7 @@ func TestStatusWhileTheDatabaseIsCreated(t *testing.T) {
 	r := h.Execute("status")
 	require.Zero(t, r.Code, r.Stderr)
 	require.Equal(t, fmt.Sprintf("waiting for the process %d, which creates the database\n"+
-		"No runs yet. Begin with mosey crawl https://example.org/\n", os.Getpid()), r.Stderr)
+		"No runs yet. Start with mosey crawl https://example.org/\n", os.Getpid()), r.Stderr)
 	up.Await("Ready.")
 	require.Contains(t, up.stderr.String(), "creating the database\n")
 	require.Zero(t, up.Stop().Code)

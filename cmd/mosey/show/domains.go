@@ -26,16 +26,16 @@ import (
 
 // DomainsCmd lists domains.
 type DomainsCmd struct {
-	Status string  `help:"Only those: pending, active, exhausted, blocked or unreachable." placeholder:"STATUS"`
-	Source string  `help:"Only those that a list of this kind has named, such as tranco." placeholder:"SOURCE"`
-	Errors float32 `help:"Only those of whose last requests at least this share failed, from 0 to 1." placeholder:"SHARE"`
-	Rank   int     `help:"Only those up to this place on their list." placeholder:"N"`
-	Due    bool    `help:"Only those of which something is due now."`
-	Waits  string  `help:"Only those that are served and wait for this reason, such as crawl-delay." placeholder:"REASON"`
-	Lang   string  `help:"Only those with a page in this language, a tag such as de." placeholder:"TAG"`
-	Sort   string  `help:"By priority, name, rank, pages, found, bytes, errors, slow or last. Default: priority." default:"priority" placeholder:"WHAT"`
-	Limit  int     `help:"How many to list at most. Default: 20." default:"20" placeholder:"N"`
-	JSON   bool    `name:"json" help:"Print one JSON object a line."`
+	Status string  `help:"Only domains of this status: pending, active, exhausted, blocked or unreachable." placeholder:"STATUS"`
+	Source string  `help:"Only domains seeded by a list of this kind, such as tranco." placeholder:"SOURCE"`
+	Errors float32 `help:"Only domains with at least this share of failed recent requests, from 0 to 1." placeholder:"SHARE"`
+	Rank   int     `help:"Only domains up to this rank on their list." placeholder:"N"`
+	Due    bool    `help:"Only domains with a page that is due."`
+	Waits  string  `help:"Only served domains that wait for this reason, such as crawl-delay." placeholder:"REASON"`
+	Lang   string  `help:"Only domains with a page in this language, a tag such as de." placeholder:"TAG"`
+	Sort   string  `help:"Order: priority, name, rank, pages, found, bytes, errors, slow or last. Default: priority." default:"priority" placeholder:"WHAT"`
+	Limit  int     `help:"Maximum number of domains to list. Default: 20." default:"20" placeholder:"N"`
+	JSON   bool    `name:"json" help:"Print one JSON object per line."`
 }
 
 const domainsMost = 1_000_000
@@ -62,7 +62,7 @@ func (d *DomainsCmd) Run(ctx context.Context, e *command.Env) error {
 			return command.PrintLines(e.Stdout, all)
 		}
 		if len(all) == 0 {
-			fmt.Fprintln(e.Stderr, "No such domains.")
+			fmt.Fprintln(e.Stderr, "No matching domains.")
 			return nil
 		}
 		counts, about, err := store.DomainsByStatus(ctx)
@@ -79,7 +79,7 @@ func (d *DomainsCmd) Run(ctx context.Context, e *command.Env) error {
 
 func printListing(e *command.Env, all []report.DomainListing) error {
 	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tERRORS OF LATE\tANSWERS OF LATE IN\tLAST CRAWLED\tWHY")
+	fmt.Fprintln(t, "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tRECENT ERRORS\tRESPONSE TIME\tLAST CRAWLED\tREASON")
 	for _, d := range all {
 		rank, errs, took := "-", "-", "-"
 		if d.Rank > 0 {
@@ -138,7 +138,7 @@ func printDomain(w io.Writer, r report.Domain) error {
 		row("deferred until", "%s", explain.Stamp(r.DeferredUntil))
 	}
 	if left := time.Until(r.SlotFree); left > 0 && r.SlotReason == reasons.InFlight {
-		row("next request", "one is in flight, and is over by %s at the latest", explain.Stamp(r.SlotFree))
+		row("next request", "in flight, ends by %s at the latest", explain.Stamp(r.SlotFree))
 	} else if left > 0 {
 		row("next request", "not before %s, in %s (%s)", explain.Stamp(r.SlotFree), left.Round(100*time.Millisecond), r.SlotReason)
 	}
@@ -190,7 +190,7 @@ func printCounts(row func(name, format string, args ...any), r report.Domain) {
 	}
 	row("pages", "%d known, fetched %s, %s", r.Discovered, explain.Count(r.Crawled, "time"), explain.Size(r.Bytes))
 	if r.ErrorRate != nil && r.YieldRate != nil {
-		row("of late", "%.0f %% errors, %.0f %% news, answers in %s, %s a page", *r.ErrorRate*100, *r.YieldRate*100,
+		row("recent", "%.0f %% errors, %.0f %% new content, response time %s, %s per page", *r.ErrorRate*100, *r.YieldRate*100,
 			time.Duration(r.AvgResponse), explain.Size(r.AvgBytes))
 	}
 	if !r.Last.IsZero() {
@@ -201,7 +201,7 @@ func printCounts(row func(name, format string, args ...any), r report.Domain) {
 
 // RankCmd ranks domains and pages by their links, counts pages and errors, and orders the domains.
 type RankCmd struct {
-	Top  int  `default:"10" help:"How many of the best domains to show." placeholder:"N"`
+	Top  int  `default:"10" help:"Number of top domains to show. Default: 10." placeholder:"N"`
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
@@ -241,7 +241,7 @@ func (c *RankCmd) Run(ctx context.Context, e *command.Env) error {
 		line.Clear()
 		switch {
 		case errors.Is(err, context.Canceled):
-			return fmt.Errorf("stopped while %s; the same command begins again, and changes only what is not as it should be", rep.Step)
+			return fmt.Errorf("stopped while %s; the same command starts again, and changes only outdated values", rep.Step)
 		case err != nil:
 			return err
 		}
@@ -278,10 +278,10 @@ func printRanks(w io.Writer, r ranked) error {
 	fmt.Fprintf(w, "%s between %s to %s, in %s.\n",
 		explain.Count(r.Links, "link"), explain.Count(r.Domains, "domain"), explain.Count(r.Pages, "page"), r.Took)
 	if r.Links == 0 {
-		fmt.Fprintln(w, "No page that was read links to another domain: there is nothing to rank by.")
+		fmt.Fprintln(w, "No parsed page links to another domain, so no ranks were computed.")
 		return nil
 	}
-	fmt.Fprintf(w, "Changed: %s, the place in line of %s, the anchors of %s.\n",
+	fmt.Fprintf(w, "Changed: %s, the priority of %s, the anchors of %s.\n",
 		explain.Count(r.Changed, "score"), explain.Count(r.Moved, "page"), explain.Count(r.Called, "page"))
 	if len(r.Top) == 0 {
 		return nil

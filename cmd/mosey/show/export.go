@@ -24,18 +24,18 @@ import (
 
 // ExportCmd writes rows to files.
 type ExportCmd struct {
-	What        string `arg:"" name:"pages|links|crawls|domains|images|provenance" help:"What to export."`
-	Out         string `required:"" help:"Where to: a file, a directory (one that exists, or ends in /) for files of a bounded size, or - for standard output. Only into a directory does the same command go on where it was stopped." placeholder:"FILE|DIR|-"`
-	Format      string `help:"parquet, jsonl or csv. Default: as the file's name ends; parquet in a directory." placeholder:"FORMAT"`
-	Domain      string `help:"Only rows of this domain; of links, those on its pages; of images, those that its pages name." placeholder:"DOMAIN"`
-	Since       string `help:"Only pages fetched, crawls completed, links found or gone and images answered then or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
-	Run_        string `name:"run" help:"Only pages, crawls or domains of this run: outcomes of pages and sums of domains are then those in the run." placeholder:"NAME"` //nolint:revive // Run is the method
-	Outcome     string `help:"Only pages whose last attempt ended so, or crawls that did, such as success." placeholder:"OUTCOME"`
+	What        string `arg:"" name:"pages|links|crawls|domains|images|provenance" help:"Kind of rows to export."`
+	Out         string `required:"" help:"Target: a file, a directory (it exists, or ends in /) for files of a bounded size, or - for standard output. Only an export to a directory can be resumed, by the same command." placeholder:"FILE|DIR|-"`
+	Format      string `help:"Format: parquet, jsonl or csv. Default: the extension of the file; parquet in a directory." placeholder:"FORMAT"`
+	Domain      string `help:"Only rows of this domain. Links and images are selected by the domain of their page." placeholder:"DOMAIN"`
+	Since       string `help:"Only pages fetched, crawls completed, links found or removed, and images fetched since then: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
+	Run_        string `name:"run" help:"Only pages, crawls or domains of this run. Page outcomes and domain totals then refer to the run." placeholder:"NAME"` //nolint:revive // Run is the method
+	Outcome     string `help:"Only pages or crawls whose last attempt has this outcome, such as success." placeholder:"OUTCOME"`
 	Lang        string `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
-	Before      string `help:"Only crawls completed earlier: a date or an age, as of --since." placeholder:"WHEN"`
-	Move        bool   `help:"Delete the crawls that were written, except the first of each page in a run and the last of each outcome. Wants --before, a week ago or earlier, and Parquet in a directory of its own. Wants the owner of the database. The same command resumes it. See docs/scale.md."`
-	RowsPerFile int64  `default:"1000000" help:"How many rows a file in a directory has at the most." placeholder:"N"`
-	Force       bool   `help:"Replace the file, or begin the directory anew."`
+	Before      string `help:"Only crawls completed before then: a date or an age, as for --since." placeholder:"WHEN"`
+	Move        bool   `help:"Delete the exported crawls, except the first of each page in a run and the last of each outcome. Needs --before, a week ago or earlier, Parquet in a separate directory, and the owner of the database. The same command resumes it. See docs/scale.md."`
+	RowsPerFile int64  `default:"1000000" help:"Maximum number of rows in each file of a directory. Default: 1000000." placeholder:"N"`
+	Force       bool   `help:"Replace the file, or restart the export to the directory."`
 }
 
 // ErrReaderGone reports that standard output was closed, as by head.
@@ -53,7 +53,7 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	if c.Out == stdoutName && x.Format == export.Parquet && e.Terminal {
-		return wiring.Usagef("--format parquet: a terminal cannot show it: name a file with --out, or a program behind a pipe")
+		return wiring.Usagef("--format parquet: a terminal cannot show binary data: name a file with --out, or use a pipe")
 	}
 	with := command.WithReader
 	if c.Move {
@@ -92,7 +92,7 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 		return nil, wiring.Usagef("export %q: want %s", c.What, command.OrList(export.Tables()))
 	}
 	if c.Out == "" {
-		return nil, wiring.Usagef("--out is empty: want a file, a directory, or - for standard output")
+		return nil, wiring.Usagef("--out is empty: give a file, a directory, or - for standard output")
 	}
 	if x.Format, err = c.format(); err != nil {
 		return nil, err
@@ -107,13 +107,13 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 		return nil, err
 	}
 	if c.Before != "" && x.Kind != export.Crawls {
-		return nil, wiring.Usagef("--before %s: of %s all are exported; leave it out, or export crawls", c.Before, x.Kind)
+		return nil, wiring.Usagef("--before %s does not apply to %s: leave it out, or export crawls", c.Before, x.Kind)
 	}
 	if c.Since != "" && x.Kind == export.Domains {
-		return nil, wiring.Usagef("--since %s: domains have no day; leave it out, or export crawls", c.Since)
+		return nil, wiring.Usagef("--since %s does not apply to domains: leave it out, or export crawls", c.Since)
 	}
 	if c.Lang != "" && x.Kind != export.Pages {
-		return nil, wiring.Usagef("--lang %s: there is none of %s; leave it out, or export pages", c.Lang, x.Kind)
+		return nil, wiring.Usagef("--lang %s does not apply to %s: leave it out, or export pages", c.Lang, x.Kind)
 	}
 	if c.Lang != "" {
 		tag, err := language.BCP47.Parse(c.Lang)
@@ -123,10 +123,10 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 		x.Filter.Language = tag.String()
 	}
 	if c.Run_ != "" && !slices.Contains([]export.Table{export.Pages, export.Crawls, export.Domains}, x.Kind) {
-		return nil, wiring.Usagef("--run %s: %s belong to no run; leave it out, or export pages, crawls or domains", c.Run_, x.Kind)
+		return nil, wiring.Usagef("--run %s does not apply to %s: leave it out, or export pages, crawls or domains", c.Run_, x.Kind)
 	}
 	if c.Outcome != "" && x.Kind != export.Pages && x.Kind != export.Crawls {
-		return nil, wiring.Usagef("--outcome %s: %s have none; leave it out, or export pages or crawls", c.Outcome, x.Kind)
+		return nil, wiring.Usagef("--outcome %s does not apply to %s: leave it out, or export pages or crawls", c.Outcome, x.Kind)
 	}
 	if x.Filter.Outcome, err = command.OutcomeFlag(c.Outcome); err != nil {
 		return nil, err
@@ -154,15 +154,15 @@ const movedLast = 7 * 24 * time.Hour
 func (c *ExportCmd) move(x *export.Export, now time.Time) error {
 	switch {
 	case x.Kind != export.Crawls:
-		return wiring.Usagef("--move: %s are needed here; move crawls", x.Kind)
+		return wiring.Usagef("--move: %s are needed in the database; move crawls", x.Kind)
 	case x.Filter.Before.IsZero() || x.Filter.Before.After(now.Add(-movedLast)):
-		return wiring.Usagef("--move: later crawls are needed here; add --before, with a week ago or earlier, such as 365d")
+		return wiring.Usagef("--move: recent crawls are needed in the database; add --before with a week ago or earlier, such as 365d")
 	case x.Filter.Domain != "" || c.Since != "" || c.Run_ != "" || c.Outcome != "":
-		return wiring.Usagef("--move: history is moved from the beginning and as a whole; leave --domain, --since, --run and --outcome out")
+		return wiring.Usagef("--move moves the whole history: leave out --domain, --since, --run and --outcome")
 	case c.Force:
-		return wiring.Usagef("--move: files of moved crawls are never replaced; leave --force out, and name another directory")
+		return wiring.Usagef("--move never replaces files of moved crawls: leave out --force, and name another directory")
 	case !c.directory() || x.Format != export.Parquet:
-		return wiring.Usagef("--move: only Parquet files in a directory are read back before crawls are deleted; add --out DIR/")
+		return wiring.Usagef("--move needs Parquet files in a directory, to verify them before it deletes crawls: add --out DIR/")
 	}
 	x.Filter.Movable, x.Asked["--move"] = true, "on"
 	return nil
@@ -177,13 +177,13 @@ func (c *ExportCmd) format() (export.Format, error) {
 		}
 		return "", wiring.Usagef("--format %q: %s", c.Format, want)
 	case c.Out == stdoutName:
-		return "", wiring.Usagef("--out -: standard output has no name that tells the format: add --format, %s", want)
+		return "", wiring.Usagef("--out -: standard output has no file extension: add --format, %s", want)
 	case c.directory():
 		return export.Parquet, nil
 	}
 	f, err := export.FormatOf(c.Out)
 	if err != nil {
-		return "", wiring.Usagef("--out %s: the name does not tell the format: let it end so, or end in / for a directory, or add --format, %s",
+		return "", wiring.Usagef("--out %s: unknown file extension: use a known extension, end in / for a directory, or add --format, %s",
 			c.Out, want)
 	}
 	return f, nil
@@ -225,15 +225,15 @@ func (c *ExportCmd) stopped(p export.Progress) error {
 	rows := p.Before.Rows + p.Rows
 	switch {
 	case p.Moved > 0:
-		return fmt.Errorf("stopped: %s has all %s, and %d of them were deleted here; the same command deletes the others",
+		return fmt.Errorf("stopped: %s has all %s, and %d are deleted from the database; the same command deletes the others",
 			c.Out, c.What, p.Moved)
 	case c.directory():
-		return fmt.Errorf("stopped: %s has %d %s in %s; the same command goes on from there",
+		return fmt.Errorf("stopped: %s has %d %s in %s; the same command resumes the export",
 			c.Out, rows, c.What, explain.Count(int64(p.Before.Files+p.Files), "file"))
 	case c.Out == stdoutName:
 		return fmt.Errorf("stopped after %d %s", rows, c.What)
 	}
-	return fmt.Errorf("stopped: %s is not written; with --out DIR/ an export goes on where it was stopped", c.Out)
+	return fmt.Errorf("stopped: %s is not written; an export with --out DIR/ can be resumed", c.Out)
 }
 
 type exportView struct {
@@ -248,9 +248,9 @@ func (v *exportView) progress(p export.Progress) {
 	v.Show(func(now time.Time) string {
 		v.rate.Add(now, p.Rows+p.Moved)
 		if p.Moved > 0 {
-			return fmt.Sprintf("%d %s deleted that the files have, %.0f a second", p.Moved, v.what, v.rate.PerSecond())
+			return fmt.Sprintf("%d exported %s deleted, %.0f per second", p.Moved, v.what, v.rate.PerSecond())
 		}
-		return fmt.Sprintf("%d %s, %s, %.0f a second", p.Before.Rows+p.Rows, v.what, explain.Size(p.Bytes), v.rate.PerSecond())
+		return fmt.Sprintf("%d %s, %s, %.0f per second", p.Before.Rows+p.Rows, v.what, explain.Size(p.Bytes), v.rate.PerSecond())
 	})
 }
 
@@ -260,12 +260,13 @@ func (v *exportView) summary(p export.Progress) string {
 	if p.Files > 0 {
 		line += " in " + explain.Count(int64(p.Files), "file")
 	}
-	line += fmt.Sprintf(", %s, in %s (%.0f a second)", explain.Size(p.Bytes), took.Round(10*time.Millisecond), command.PerSecond(p.Rows, took))
+	line += fmt.Sprintf(", %s, in %s (%.0f per second)",
+		explain.Size(p.Bytes), took.Round(10*time.Millisecond), command.PerSecond(p.Rows, took))
 	if p.Before.Files > 0 {
-		line += fmt.Sprintf("; with %d from before in %s", p.Before.Rows, explain.Count(int64(p.Before.Files), "file"))
+		line += fmt.Sprintf("; %d earlier in %s", p.Before.Rows, explain.Count(int64(p.Before.Files), "file"))
 	}
 	if p.Moved > 0 {
-		line += fmt.Sprintf("; %d of them were deleted here", p.Moved)
+		line += fmt.Sprintf("; %d deleted from the database", p.Moved)
 	}
 	return line
 }

@@ -110,7 +110,7 @@ func printPage(w io.Writer, r report.Page) error {
 // LinksCmd shows links of a page or domain.
 type LinksCmd struct {
 	What  string `arg:"" name:"url|domain" help:"A page such as https://example.org/about, or a domain such as example.org."`
-	Limit int    `default:"100" help:"How many links, or domains, each way."`
+	Limit int    `default:"100" help:"Maximum number of links, or domains, in each direction. Default: 100."`
 	JSON  bool   `name:"json" help:"Print JSON."`
 }
 

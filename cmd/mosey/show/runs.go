@@ -25,9 +25,9 @@ import (
 
 // StatusCmd shows the progress of runs.
 type StatusCmd struct {
-	Name  string `arg:"" optional:"" help:"Only this run, in detail."`
-	Limit int    `help:"How many runs to list at most, the newest; those that run are always listed. Default: 20." default:"20" placeholder:"N"`
-	JSON  bool   `name:"json" help:"Print one JSON object a run."`
+	Name  string `arg:"" optional:"" help:"Run to show in detail. Default: list the runs."`
+	Limit int    `help:"Maximum number of runs to list, newest first; active runs are always listed. Default: 20." default:"20" placeholder:"N"`
+	JSON  bool   `name:"json" help:"Print one JSON object per run."`
 }
 
 // Run lists the runs, newest first, or shows one.
@@ -71,13 +71,13 @@ func (s *StatusCmd) list(ctx context.Context, e *command.Env, store *db.Store, w
 		all = append(all, p)
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(e.Stderr, "No runs yet. Begin with mosey crawl https://example.org/")
+		fmt.Fprintln(e.Stderr, "No runs yet. Start with mosey crawl https://example.org/")
 	}
 	if s.JSON || len(all) == 0 {
 		return command.PrintLines(e.Stdout, all)
 	}
 	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "RUN\tSTATUS\tSTARTED\tREQUESTS\tPAGES\tPENDING\tDOMAINS\tACTIVE\tWHY")
+	fmt.Fprintln(t, "RUN\tSTATUS\tSTARTED\tREQUESTS\tPAGES\tPENDING\tDOMAINS\tACTIVE\tREASON")
 	for _, p := range all {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", p.Name, p.Status, explain.Stamp(p.StartedAt), p.Requests(), p.Success,
 			p.Pending, p.Domains, p.Active, explain.OneLine(p.Reason))
@@ -119,7 +119,7 @@ func printRun(w io.Writer, r report.Run) error {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
 	if r.PagesPerSecond > 0 {
-		fmt.Fprintf(w, "  requests lately: %s", explain.Rate(r.PagesPerSecond))
+		fmt.Fprintf(w, "  recent rate: %s", explain.Rate(r.PagesPerSecond))
 		if r.ETA > 0 {
 			fmt.Fprintf(w, "; the pending pages take about %s", explain.Roughly(time.Duration(r.ETA)))
 		}
@@ -131,22 +131,22 @@ func printRun(w io.Writer, r report.Run) error {
 	printHistogram(w, r.Totals)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, d := range r.Longest {
-		fmt.Fprintf(t, "longest queue\t%s\t%s, %d of them due\n", explain.OneLine(d.Domain), explain.Count(d.Pending, "page"), d.Due)
+		fmt.Fprintf(t, "longest queue\t%s\t%s, %d due\n", explain.OneLine(d.Domain), explain.Count(d.Pending, "page"), d.Due)
 	}
 	for _, d := range r.Failing {
 		fmt.Fprintf(t, "most failures\t%s\t%d of %s\n", explain.OneLine(d.Domain), d.Failed, explain.Count(d.Requests, "request"))
 	}
 	for _, d := range r.Slowest {
-		fmt.Fprintf(t, "slowest\t%s\tanswers in %s\n", explain.OneLine(d.Domain), time.Duration(d.Response))
+		fmt.Fprintf(t, "slowest\t%s\tresponse time %s\n", explain.OneLine(d.Domain), time.Duration(d.Response))
 	}
 	for _, d := range r.Subdomains {
-		fmt.Fprintf(t, "no more hosts of\t%s\tit has %s here (max_subdomains)\n",
+		fmt.Fprintf(t, "host limit of\t%s\treached with %s (max_subdomains)\n",
 			explain.OneLine(d.Registered), explain.Count(d.Domains, "domain"))
 	}
 	for _, rule := range r.Skipped {
-		became := "passed over"
+		became := "skipped"
 		if rule.Reason.Row().Of == reasons.Answer {
-			became = "gave nothing"
+			became = "no content"
 		}
 		for _, url := range rule.Examples {
 			fmt.Fprintf(t, "%s\t%s\t%s\n", became, explain.OneLine(string(rule.Reason)), explain.OneLine(url))
@@ -196,8 +196,8 @@ func printChanges(w io.Writer, changes []crawl.RunChange) error {
 
 // QueueCmd shows pending pages.
 type QueueCmd struct {
-	Run_  string `name:"run" help:"Only of this run. Default: all that run or are paused." placeholder:"NAME"` //nolint:revive // Run is the method
-	Limit int    `help:"How many domains to list at most. Default: 20." default:"20" placeholder:"N"`
+	Run_  string `name:"run" help:"Only pages of this run. Default: all active and paused runs." placeholder:"NAME"` //nolint:revive // Run is the method
+	Limit int    `help:"Maximum number of domains to list. Default: 20." default:"20" placeholder:"N"`
 	JSON  bool   `name:"json" help:"Print JSON."`
 }
 
@@ -224,7 +224,7 @@ func (q *QueueCmd) Run(ctx context.Context, e *command.Env) error {
 
 func printQueue(e *command.Env, q report.Queue) error {
 	if q.Total == 0 {
-		fmt.Fprintln(e.Stderr, "Nothing is pending.")
+		fmt.Fprintln(e.Stderr, "No pending pages.")
 		return nil
 	}
 	fmt.Fprintf(e.Stdout, "%s pending on %s: %d due now, %d later\n",
@@ -245,10 +245,10 @@ func printQueue(e *command.Env, q report.Queue) error {
 // CrawlsCmd shows the history.
 type CrawlsCmd struct {
 	Domain  string `help:"Only requests to this domain." placeholder:"DOMAIN"`
-	Outcome string `help:"Only attempts that ended so: success, blocked_robots, blocked_4xx, blocked_5xx, timeout, failed or skipped." placeholder:"OUTCOME"`
+	Outcome string `help:"Only attempts with this outcome: success, blocked_robots, blocked_4xx, blocked_5xx, timeout, failed or skipped." placeholder:"OUTCOME"`
 	Since   string `help:"Only attempts of this day or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
-	Limit   int    `default:"50" help:"How many attempts."`
-	JSON    bool   `name:"json" help:"Print one JSON object an attempt."`
+	Limit   int    `default:"50" help:"Maximum number of attempts. Default: 50."`
+	JSON    bool   `name:"json" help:"Print one JSON object per attempt."`
 }
 
 const crawlsMost = 100_000
@@ -314,7 +314,7 @@ func (c *AuditCmd) Run(ctx context.Context, e *command.Env) error {
 			printAudit(e.Stdout, a)
 		}
 		if !a.Clean() {
-			return errors.New("there are violations; please report them")
+			return errors.New("the audit found violations: please report them")
 		}
 		return nil
 	})
@@ -325,7 +325,7 @@ func printAudit(w io.Writer, a report.Audit) {
 		fmt.Fprintf(w, "%-12s %s, %s, %s\n", name,
 			explain.Count(g.Requests, "request"), explain.Count(g.Gaps, "gap"), explain.Count(g.Violations, "violation"))
 		if g.Gaps > 0 {
-			fmt.Fprintf(w, "%-12s min %s, median %s, p99 %s; beyond what was due: median %s, p99 %s\n", "",
+			fmt.Fprintf(w, "%-12s min %s, median %s, p99 %s; beyond the delay: median %s, p99 %s\n", "",
 				millis(g.Min), millis(g.P50), millis(g.P99), millis(g.OverP50), millis(g.OverP99))
 		}
 	}
@@ -339,14 +339,14 @@ func printAudit(w io.Writer, a report.Audit) {
 	if a.Registered.Requests > 0 {
 		gaps("registered", a.Registered)
 	}
-	fmt.Fprintf(w, "%-12s %s asked for a wait, %d not obeyed\n", "retry-after", explain.Count(a.RetryAfters, "answer"), a.RetryAfterViolations)
-	fmt.Fprintf(w, "%-12s %s decided again, %s\n", "robots.txt",
+	fmt.Fprintf(w, "%-12s %s with Retry-After, %d violated\n", "retry-after", explain.Count(a.RetryAfters, "response"), a.RetryAfterViolations)
+	fmt.Fprintf(w, "%-12s %s checked again, %s\n", "robots.txt",
 		explain.Count(a.RobotsChecked, "page request"), explain.Count(a.RobotsViolations, "violation"))
 	if a.RobotsGone > 0 {
-		fmt.Fprintf(w, "%-12s %s allowed by files that are no longer stored\n", "", explain.Count(a.RobotsGone, "page request"))
+		fmt.Fprintf(w, "%-12s %s unchecked: the files are no longer stored\n", "", explain.Count(a.RobotsGone, "page request"))
 	}
 	if a.Lost > 0 {
-		fmt.Fprintf(w, "%-12s %s of workers that died\n", "lost", explain.Count(a.Lost, "request"))
+		fmt.Fprintf(w, "%-12s %s of dead workers\n", "lost", explain.Count(a.Lost, "request"))
 	}
 	for _, v := range a.Violations {
 		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, explain.OneLine(v.What))

@@ -26,15 +26,15 @@ import (
 
 // SearchCmd finds pages by their content.
 type SearchCmd struct {
-	Query  []string `arg:"" help:"Words, all of which a page must have; or between two, \"a phrase\", -not."`
+	Query  []string `arg:"" help:"Words that a page must all have; or between words for alternatives, \"a phrase\", -word to exclude."`
 	Lang   string   `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
 	Domain string   `help:"Only pages of this domain." placeholder:"DOMAIN"`
 	Since  string   `help:"Only pages of this day or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
-	Fresh  bool     `help:"Newer pages first, of those that answer as well."`
-	Limit  int      `default:"10" help:"How many results."`
-	Offset int      `default:"0" help:"How many results to pass over."`
-	All    bool     `help:"Also pages that say nearly the same as others, and more than two of a domain."`
-	JSON   bool     `name:"json" help:"Print one JSON object a result."`
+	Fresh  bool     `help:"Prefer newer pages among equally good results."`
+	Limit  int      `default:"10" help:"Maximum number of results. Default: 10."`
+	Offset int      `default:"0" help:"Number of results to skip. Default: 0."`
+	All    bool     `help:"Also show near-duplicates, and more than two pages of a domain."`
+	JSON   bool     `name:"json" help:"Print one JSON object per result."`
 }
 
 // Run prints the results, the best first.
@@ -71,7 +71,7 @@ func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
 			fmt.Fprintln(e.Stderr, explain.KeywordsWaiting(waiting))
 		}
 		if answer.Cut {
-			fmt.Fprintln(e.Stderr, "So many pages are alike that not all of them were compared: more words tell them apart.")
+			fmt.Fprintln(e.Stderr, "Too many similar pages, so not all were compared: use more words.")
 		}
 		if answer.Instead != "" {
 			fmt.Fprintf(e.Stderr, "Did you mean: %s\n", explain.OneLine(answer.Instead))
@@ -112,9 +112,9 @@ func printResults(w io.Writer, results []search.Result) {
 		case r.Description != "":
 			fmt.Fprintf(w, "  %s\n", fit(r.Description))
 		case r.Heading != "":
-			fmt.Fprintf(w, "  Under “%s”\n", fit(r.Heading))
+			fmt.Fprintf(w, "  Heading “%s”\n", fit(r.Heading))
 		case len(r.Words) > 0:
-			fmt.Fprintf(w, "  Has %s\n", fit(strings.Join(r.Words, ", ")))
+			fmt.Fprintf(w, "  Words: %s\n", fit(strings.Join(r.Words, ", ")))
 		}
 	}
 }
@@ -159,9 +159,9 @@ func (c *SearchCmd) nothing(ctx context.Context, store *db.Store, searcher *sear
 		return "", err
 	}
 	if empty && waiting == 0 {
-		return "Nothing found: no page has been fetched yet. Begin with mosey crawl https://example.org/", nil
+		return "No results: no page has been fetched yet. Start with mosey crawl https://example.org/", nil
 	}
-	lines := []string{"Nothing found."}
+	lines := []string{"No results."}
 	without, err := c.unfiltered(ctx, searcher, q)
 	if err != nil {
 		return "", err
@@ -178,7 +178,7 @@ func (c *SearchCmd) nothing(ctx context.Context, store *db.Store, searcher *sear
 		if old > 1 {
 			verb = "were"
 		}
-		lines = append(lines, fmt.Sprintf("%s %s read by an older Mosey: see mosey recrawl --outdated --dry-run.",
+		lines = append(lines, fmt.Sprintf("%s %s parsed by an older Mosey: see mosey recrawl --outdated --dry-run.",
 			explain.Count(old, "page"), verb))
 	}
 	return strings.Join(lines, " "), nil
