@@ -36,9 +36,9 @@ func TestPause(t *testing.T) {
 		require.Equal(t, "the owner asked", c.Reason)
 		require.Equal(t, command.Whoami(), c.SetBy)
 		require.Zero(t, c.Until)
-		require.Equal(t, "a.example may be crawled again; what was pending goes on with its runs.\n", r.Print("resume", aDomain))
+		require.Equal(t, "a.example may be crawled again; its runs continue with the pending pages.\n", r.Print("resume", aDomain))
 		require.Empty(t, r.controls())
-		r.Fail([]string{"resume", aDomain}, "a.example is not paused; mosey why a.example tells what holds")
+		r.Fail([]string{"resume", aDomain}, "a.example is not paused: mosey why a.example explains its state")
 	})
 
 	t.Run("EndsAtATimeOrAfterADuration", func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestPause(t *testing.T) {
 	t.Run("RefusesAnEndThatIsNone", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
-		const want = ": want a time to come, such as 2030-12-01T06:00:00Z, or a duration, such as 12h"
+		const want = ": want a future time, such as 2030-12-01T06:00:00Z, or a duration, such as 12h"
 		for _, until := range []string{"tomorrow", "12", "2030-12-01"} {
 			h.Refuse([]string{"pause", aDomain, "--reason", "x", "--until", until}, `--until "`+until+`"`+want)
 		}
@@ -76,7 +76,7 @@ func TestBlock(t *testing.T) {
 		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "blocked the owner asked")
 		output.ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example may be crawled again")
 		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "pending")
-		r.Fail([]string{"unblock", aDomain}, "a.example is neither blocked, stopped nor given up; mosey why a.example tells what holds")
+		r.Fail([]string{"unblock", aDomain}, "a.example is neither blocked, stopped nor given up: mosey why a.example explains its state")
 	})
 
 	t.Run("IsPossibleForADomainThatIsNotKnownYet", func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestSet(t *testing.T) {
 	t.Run("StoresWhatIsGivenAndLeavesTheRest", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
-		require.Equal(t, "a.example is set. To see what holds:\n  mosey why a.example\n",
+		require.Equal(t, "a.example is set. To show its state:\n  mosey why a.example\n",
 			r.Print("set", aDomain, "--delay", "1m", "--reason", "a small server"))
 		require.Equal(t, time.Minute, r.controls().Delay())
 		require.Equal(t, "a small server", r.controls()[0].Reason)
@@ -175,14 +175,14 @@ func TestSet(t *testing.T) {
 			want []string
 		}{
 			{"--delay=-1s", []string{"--delay -1s: want 0s to "}},
-			{"--delay=60", []string{"--delay: ", `"60" is no duration: want a number and a unit, such as 10s or 1h30m`}},
+			{"--delay=60", []string{"--delay: ", `"60" is not a duration: want a number and a unit, such as 10s or 1h30m`}},
 			{"--max-pages=-2", []string{"--max-pages -2: want -1 or more"}},
 			{"--window=at night", []string{`--window "at night": `, "want"}},
 		} {
 			h.Refuse([]string{"set", aDomain, c.flag}, c.want...)
 		}
-		h.Refuse([]string{"set", aDomain}, "set a.example: nothing to set: want --delay, --max-pages, --window or --reset-traps")
-		h.Fail([]string{"set", aDomain, "--delay", "1m"}, "domain a.example is not known: seed a page of it first, such as mosey crawl https://a.example/")
+		h.Refuse([]string{"set", aDomain}, "set a.example: no change is given: give --delay, --max-pages, --window or --reset-traps")
+		h.Fail([]string{"set", aDomain, "--delay", "1m"}, "domain a.example is unknown: first seed one of its pages, such as mosey crawl https://a.example/")
 	})
 }
 
@@ -196,7 +196,7 @@ func TestRetry(t *testing.T) {
 			output.ContainsOnSameLine(t, r.Print("why", aDomain), "not crawled until ", "the domain is unreachable (the probe failed)")
 			output.ContainsOnSameLine(t, r.Print(command, aDomain), "a.example may be crawled again")
 			output.ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "pending")
-			r.Fail([]string{command, aDomain}, "mosey why a.example tells what holds")
+			r.Fail([]string{command, aDomain}, "mosey why a.example explains its state")
 		})
 	}
 }

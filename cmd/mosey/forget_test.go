@@ -218,7 +218,7 @@ func TestForget(t *testing.T) {
 	conn.Release()
 	r := f.Execute("doctor", "--only", "forgotten")
 	found := strings.Join(strings.Fields(r.Stdout), " ")
-	output.ContainsOnSameLine(t, found, "fault", "1 domain said is not all erased: leaver.test since ", "mosey block leaver.test --reason TEXT --forget")
+	output.ContainsOnSameLine(t, found, "fault", "the content of 1 domain is not fully erased: leaver.test since ", "mosey block leaver.test --reason TEXT --forget")
 	output.ContainsOnSameLine(t, f.Print("domain", leaver), "forgotten ", "not all erased yet")
 
 	var done command.Change
@@ -240,7 +240,7 @@ func TestForget(t *testing.T) {
 	f.Print("rank")
 	f.requireGone(f.stored())
 	f.requireOthers(f.stored())
-	output.ContainsOnSameLine(t, f.Print(forget...), "leaver.test is blocked in all runs, and what it said on ", " is erased.")
+	output.ContainsOnSameLine(t, f.Print(forget...), "leaver.test is blocked in all runs, and the content of ", " is erased.")
 	f.requireGone(f.stored())
 
 	f.Print("unblock", leaver)
@@ -260,7 +260,7 @@ func TestForgetWithoutTheImageStore(t *testing.T) {
 	f := newForget(t)
 	forget := []string{"block", leaver, "--reason", "x", "--forget"}
 	for _, where := range []string{filepath.Join(f.dir, "another"), "s3://images?region=x&use_path_style=true&anonymous=true&endpoint=http://127.0.0.1:1"} {
-		f.Fail(append(forget, "--image-store", where), "leaver.test is blocked, and not all of what its pages said is erased",
+		f.Fail(append(forget, "--image-store", where), "leaver.test is blocked, and the content of its pages is not fully erased",
 			"the bytes of 2 images are still in the store of images: ", "--image-store")
 		require.Empty(t, says(f.stored(), leaverWords), where)
 		require.True(t, f.has(f.own))

@@ -20,26 +20,26 @@ func TestList(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
 		require.Equal(t, "Nothing is on the allow or block list.\n", r.Print("list", "show"))
-		require.Equal(t, "2 entries on the block list, 2 of them new.\n",
+		require.Equal(t, "2 entries on the block list, 2 new.\n",
 			r.Print("list", "add", "block", "www.A.example", "192.0.2.7", "--reason", "the owner asked"))
 		output.ContainsOnSameLine(t, r.Print("list", "show"), "block", "a.example", command.Whoami(), "the owner asked")
 		require.Equal(t, "Nothing is on the allow list.\n", r.Print("list", "show", "allow"))
 		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is on the block list (a.example), as set by "+command.Whoami()+": the owner asked")
 		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "control", "it is on the block list (a.example): set by "+command.Whoami())
-		require.Equal(t, "1 entry taken off the block list.\n", r.Print("list", "remove", "block", aDomain))
-		r.Fail([]string{"list", "remove", "block", aDomain}, "a.example is not on the block list: mosey list show block shows what is")
+		require.Equal(t, "1 entry removed from the block list.\n", r.Print("list", "remove", "block", aDomain))
+		r.Fail([]string{"list", "remove", "block", aDomain}, "a.example is not on the block list: mosey list show block shows the entries")
 		require.NotContains(t, r.Print("why", aDomain), "list")
-		require.Equal(t, "1 entry taken off the block list.\n", r.Print("list", "remove", "block", "--all"))
+		require.Equal(t, "1 entry removed from the block list.\n", r.Print("list", "remove", "block", "--all"))
 		r.Fail([]string{"list", "remove", "block", "--all"}, "nothing is on the block list")
 	})
 
 	t.Run("SaysWhatTheFirstEntryOfTheAllowListDoes", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
-		require.Equal(t, "1 entry on the allow list, 1 of them new.\n"+
-			"Only what is on the allow list is crawled now, in all runs. To undo it:\n  mosey list remove allow --all\n",
+		require.Equal(t, "1 entry on the allow list, 1 new.\n"+
+			"All runs now crawl only the hosts of the allow list. To undo it:\n  mosey list remove allow --all\n",
 			r.Print("list", "add", "allow", "example.org"))
-		require.Equal(t, "1 entry on the allow list, 1 of them new.\n", r.Print("list", "add", "allow", "example.net"))
+		require.Equal(t, "1 entry on the allow list, 1 new.\n", r.Print("list", "add", "allow", "example.net"))
 		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is not on the allow list")
 	})
 
@@ -49,8 +49,8 @@ func TestList(t *testing.T) {
 		file := r.WriteFile("hosts", "# a hosts file\n0.0.0.0 ads.example.org\n\nhttp://no/path\n*.example.net # all\n")
 		done := r.Execute("list", "add", "block", "--file", file)
 		require.Zero(t, done.Code)
-		require.Equal(t, "2 entries on the block list, 2 of them new.\n", done.Stdout)
-		require.Contains(t, done.Stderr, "skipped: "+file+`:4: invalid input: entry "http://no/path": want a host`)
+		require.Equal(t, "2 entries on the block list, 2 new.\n", done.Stdout)
+		require.Contains(t, done.Stderr, file+`:4 skipped: invalid input: entry "http://no/path": want a host`)
 		first, _, _ := strings.Cut(r.Print("list", "show", "block", "--json"), "\n")
 		var e db.ListEntry
 		require.NoError(t, json.Unmarshal([]byte(first), &e))
@@ -63,8 +63,8 @@ func TestList(t *testing.T) {
 		h := newHarness(t)
 		h.Refuse([]string{"list", "add", "block", "https://example.org/a"}, `entry "https://example.org/a": want a host (shop.example.org)`)
 		h.Refuse([]string{"list", "add", "both", "example.org"}, `"allow","block"`)
-		h.Refuse([]string{"list", "add", "block"}, "want entries, such as example.org, or --file")
-		h.Refuse([]string{"list", "remove", "block"}, "want entries, such as example.org, or --all")
+		h.Refuse([]string{"list", "add", "block"}, "give entries, such as example.org, or --file")
+		h.Refuse([]string{"list", "remove", "block"}, "give entries, such as example.org, or --all")
 		h.Refuse([]string{"list", "add", "block", "--file", "no-such-file"}, "list file: open no-such-file")
 	})
 }

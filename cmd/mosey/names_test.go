@@ -33,7 +33,7 @@ func TestNamesAreReadAsTheyAreTyped(t *testing.T) {
 			"a.example/about":     aOrigin + "/about", "b.example/about": plain, "b.example/about#top": plain,
 		} {
 			require.Regexp(t, "^url +"+page+"$", first("page", typed), typed)
-			require.Contains(t, r.Print("recrawl", typed, "--run", "small-web"), "1 page of run small-web to fetch first.")
+			require.Contains(t, r.Print("recrawl", typed, "--run", "small-web"), "Run small-web fetches 1 page first.")
 			r.Print("links", typed)
 		}
 	})
@@ -65,11 +65,11 @@ func TestNamesAreReadAsTheyAreTyped(t *testing.T) {
 			require.Contains(t, first("resume", typed), "a.example may be crawled again")
 			require.Contains(t, first("set", typed, "--delay", "1m"), "a.example is set")
 			require.Contains(t, first("list", "add", "block", typed), "1 entry on the block list")
-			require.Contains(t, first("list", "remove", "block", typed), "1 entry taken off the block list")
+			require.Contains(t, first("list", "remove", "block", typed), "1 entry removed from the block list")
 		}
 		// who names a page may not mean all pages of its domain
 		for _, args := range [][]string{{"pause", "--reason", "x"}, {"block", "--reason", "x", "--forget"}, {"unblock"}, {"set", "--delay", "1m"}} {
-			r.Refuse(append(args, "a.example/about"), "https://a.example/about is a page, and this changes its whole domain: want a.example")
+			r.Refuse(append(args, "a.example/about"), "https://a.example/about is a page, and this command changes a whole domain: give a.example")
 		}
 	})
 

@@ -62,7 +62,7 @@ func TestRuns(t *testing.T) {
 		require.Equal(t, crawl.RunPaused, status())
 		output.ContainsOnSameLine(t, r.Print("resume", "run:small-web"), "Run small-web goes on")
 		require.Equal(t, crawl.RunRunning, status())
-		output.ContainsOnSameLine(t, r.Print("stop", "run:small-web"), "Run small-web is stopped; what is pending is kept. To have it go on:")
+		output.ContainsOnSameLine(t, r.Print("stop", "run:small-web"), "Run small-web is stopped; its pending pages are kept. To resume it:")
 		require.Equal(t, crawl.RunStopped, status())
 		r.Fail([]string{"pause", "run:small-web", "--reason", "x"}, "it is stopped: only what runs can be paused")
 		r.Refuse([]string{"resume", "run:nobody"}, `run "nobody" does not exist; mosey status lists all`)
@@ -72,17 +72,17 @@ func TestRuns(t *testing.T) {
 	t.Run("AreSet", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
-		require.Equal(t, "Run small-web is set, from the next request on.\n",
+		require.Equal(t, "Run small-web is changed from its next request on.\n",
 			r.Print("set", "run:small-web", "delay=1m", "max_pages=7", "--reason", "they asked"))
 		run, err := r.store.Run(t.Context(), "small-web")
 		require.NoError(t, err)
 		require.Equal(t, time.Minute, time.Duration(*run.Settings.Delay))
 		output.ContainsOnSameLine(t, r.Print("status", "small-web"), command.Whoami(), "set", "delay=10s → 1m0s max_pages=-1 → 7 they asked")
 		r.Print("stop", "run:small-web")
-		output.ContainsOnSameLine(t, r.Print("set", "run:small-web", "max_pages=9"), "It is stopped. To have it go on:")
+		output.ContainsOnSameLine(t, r.Print("set", "run:small-web", "max_pages=9"), "It is stopped. To resume it:")
 		r.Refuse([]string{"set", "run:small-web", "max_pages=many"}, `set run:small-web: `, `max_pages "many": want a number`)
 		r.Refuse([]string{"set", "run:small-web", "window=Mon 9 Mars/Phobos"}, "window")
-		r.Refuse([]string{"set", "run:small-web"}, "nothing to set: want name=value, such as delay=5s")
+		r.Refuse([]string{"set", "run:small-web"}, "no setting is given: give name=value, such as delay=5s")
 		r.Refuse([]string{"set", "run:small-web", "--delay", "5s"}, "flags are for domains")
 		r.Refuse([]string{"set", aDomain, "delay=5s"}, "name=value is for runs")
 	})
@@ -95,9 +95,9 @@ func TestRuns(t *testing.T) {
 		out := r.Print("status", "run:small-web")
 		output.ContainsOnSameLine(t, out, "success", "30", "75.0 %", strings.Repeat("█", 30))
 		output.ContainsOnSameLine(t, out, "timeout", "10", "25.0 %", strings.Repeat("█", 10))
-		output.ContainsOnSameLine(t, out, "longest queue", "a.example", "2 pages, 2 of them due")
+		output.ContainsOnSameLine(t, out, "longest queue", "a.example", "2 pages, 2 due")
 		output.ContainsOnSameLine(t, out, "most failures", "a.example", "10 of 40 requests")
-		output.ContainsOnSameLine(t, out, "slowest", "b.example", "answers in 1.5s")
+		output.ContainsOnSameLine(t, out, "slowest", "b.example", "response time 1.5s")
 		output.ContainsOnSameLine(t, out, "  pages_per_activity=auto")
 		output.ContainsOnSameLine(t, out, "test", "create")
 		var report report.Run
@@ -125,5 +125,5 @@ func TestQueue(t *testing.T) {
 	r.Refuse([]string{"queue", "--run", "nobody"}, `run "nobody" does not exist`)
 	r.Refuse([]string{"queue", "--limit", "0"}, "--limit 0: want 1 to ")
 	r.Print("stop", "run:small-web")
-	require.Equal(t, "Nothing is pending.\n", r.Execute("queue").Stderr)
+	require.Equal(t, "No pending pages.\n", r.Execute("queue").Stderr)
 }

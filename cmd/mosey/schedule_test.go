@@ -27,8 +27,8 @@ func TestSchedule(t *testing.T) {
 			wait.Until(t, func() bool { return len(s.Log().Pages()) == n }, patience, 5*time.Millisecond)
 		}
 		requests(3)
-		output.ContainsOnSameLine(t, h.Print("schedule", "add", "monthly", "--every", "720h", "--older-than", "1h"), "Schedule monthly is added.")
-		output.ContainsOnSameLine(t, h.Print("schedule", "add", "weekly", s.Seeds()[0], "--run", "second", "--cron", "0 3 * * 1"), "Schedule weekly is added.")
+		output.ContainsOnSameLine(t, h.Print("schedule", "add", "monthly", "--every", "720h", "--older-than", "1h"), "Schedule monthly added.")
+		output.ContainsOnSameLine(t, h.Print("schedule", "add", "weekly", s.Seeds()[0], "--run", "second", "--cron", "0 3 * * 1"), "Schedule weekly added.")
 		h.Refuse([]string{"schedule", "add", "weekly", s.Seeds()[0], "--every", "1h"}, `there is a schedule "weekly" already`)
 		_, err := store.Pool().Exec(t.Context(), "UPDATE pages SET fetched_at = fetched_at - interval '2 hours' WHERE kind = 'page'")
 		require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestSchedule(t *testing.T) {
 		require.Equal(t, time.Monday, list[1].Next.UTC().Weekday())
 		output.ContainsOnSameLine(t, h.Print("schedule"), "weekly", "seeds", "second")
 
-		output.ContainsOnSameLine(t, h.Print("schedule", "remove", "weekly"), "Schedule weekly is removed. Workflows that it has started go on.")
+		output.ContainsOnSameLine(t, h.Print("schedule", "remove", "weekly"), "Schedule weekly removed. The workflows that it started continue.")
 		h.Refuse([]string{"schedule", "remove", "weekly"}, `schedule "weekly" does not exist; mosey schedule lists all`)
 	})
 
@@ -69,7 +69,7 @@ func TestSchedule(t *testing.T) {
 		h := newHarness(t)
 		for want, args := range map[string][]string{
 			"want one of every and cron":                           {"x", "https://example.org/"},
-			"want seeds, as --source or URLs, or --older-than":     {"x", "--every", "1h"},
+			"give seeds (--source or URLs) or --older-than":        {"x", "--every", "1h"},
 			"every 1s: want 1m0s or more":                          {"x", "https://example.org/", "--every", "1s"},
 			`--older-than "old"`:                                   {"x", "--older-than", "old", "--every", "1h"},
 			"older_than: want a duration above zero":               {"x", "--older-than", "0d", "--every", "1h"},
@@ -85,6 +85,6 @@ func TestSchedule(t *testing.T) {
 	t.Run("NeedsATemporal", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
-		h.Fail([]string{"schedule"}, "no Temporal runs that is known: start one with mosey up, or set TEMPORAL_ADDRESS")
+		h.Fail([]string{"schedule"}, "no running Temporal found: start one with mosey up, or set TEMPORAL_ADDRESS")
 	})
 }

@@ -23,7 +23,7 @@ func TestWorkers(t *testing.T) {
 		done := r.Execute("workers")
 		require.Zero(t, done.Code)
 		require.Contains(t, done.Stderr, "No worker runs.")
-		require.Contains(t, done.Stdout, "No limit on the requests in flight of all together.")
+		require.Contains(t, done.Stdout, "The fleet has no limit of requests in flight.")
 
 		enter := func(identity string) int32 {
 			id, err := r.store.StartWorker(t.Context(), crawl.Worker{
@@ -35,7 +35,7 @@ func TestWorkers(t *testing.T) {
 			return id
 		}
 		require.Contains(t, r.Print("workers", "--max-fetches", "5", "--reason", "a thin line"),
-			"All workers together have at most 5 requests in flight")
+			"The fleet is limited to 5 requests in flight")
 		first, second := enter("mosey/1 1@a"), enter("mosey/1 2@b")
 		require.NoError(t, r.store.StopWorker(t.Context(), first))
 		_, err := r.store.RenewShare(t.Context(), second, crawl.WorkerUse{Asked: 2, InFlight: 5, Held: 5, Wanted: 9})
@@ -43,7 +43,7 @@ func TestWorkers(t *testing.T) {
 		list := r.Print("workers")
 		output.ContainsOnSameLine(t, list, "mosey/1 2@b", "all", "5", "9", "works")
 		require.NotContains(t, list, "1@a")
-		output.ContainsOnSameLine(t, list, "All together may have 5 in flight, and have 5; 4 wait.", "Set by "+command.Whoami(), "for: a thin line")
+		output.ContainsOnSameLine(t, list, "The fleet may have 5 requests in flight, and has 5; 4 wait.", "Set by "+command.Whoami(), ": a thin line")
 		output.ContainsOnSameLine(t, r.Print("workers", "--all"), "mosey/1 1@a", "stopped ")
 		var fleet report.Fleet
 		r.Decode(&fleet, "workers", "--json")
@@ -55,7 +55,7 @@ func TestWorkers(t *testing.T) {
 		require.Contains(t, r.Print("status", r.run.Name), waits)
 		require.Contains(t, strings.Join(strings.Fields(r.Execute("doctor", "--only", "fleet").Stdout), " "), waits)
 
-		require.Contains(t, r.Print("workers", "--max-fetches", "0"), "no limit any more")
+		require.Contains(t, r.Print("workers", "--max-fetches", "0"), "The fleet has no limit")
 		require.NotContains(t, r.Print("status", r.run.Name), "waiting for others")
 	})
 
@@ -63,10 +63,10 @@ func TestWorkers(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
 		for want, args := range map[string][]string{
-			"--max-fetches -1: want 0 to 1000000":     {"--max-fetches=-1"},
-			"--reason \"x\": it is for --max-fetches": {"--reason", "x"},
-			"--all: it lists workers":                 {"--all", "--max-fetches", "3"},
-			"--limit 0: want 1 to 10000":              {"--limit", "0"},
+			"--max-fetches -1: want 0 to 1000000": {"--max-fetches=-1"},
+			"--reason \"x\" needs --max-fetches":  {"--reason", "x"},
+			"--all lists workers":                 {"--all", "--max-fetches", "3"},
+			"--limit 0: want 1 to 10000":          {"--limit", "0"},
 		} {
 			r.Refuse(append([]string{"workers"}, args...), want)
 		}

@@ -119,7 +119,7 @@ func TestFleetLimit(t *testing.T) {
 	require.LessOrEqual(t, most(s.Log(), 0, time.Since(epoch)), 6, "from the beginning")
 	require.Contains(t, c.mosey(t, "status", fleetRun), "all workers together may have 6 in flight")
 	list := c.mosey(t, "workers")
-	require.Contains(t, list, "All together may have 6 in flight")
+	require.Contains(t, list, "The fleet may have 6 requests in flight")
 	require.Contains(t, list, "a thin line")
 
 	c.mosey(t, "workers", "--max-fetches", "3")

@@ -107,17 +107,17 @@ func TestUpgrade(t *testing.T) {
 	more(30)
 	all := len(sites) + 2 // two dispatchers
 	on("v1", all)
-	require.Contains(t, mosey(0, "replay"), "all of them can go on with this program")
+	require.Contains(t, mosey(0, "replay"), "all can continue on this program")
 
 	worker(next, "v2")
 	known("v2")
-	require.Contains(t, mosey(0, "deploy", "v2"), "Version v1: nothing is left. Stop its workers: mosey/")
+	require.Contains(t, mosey(0, "deploy", "v2"), "Version v1: no workflows remain. Stop its workers: mosey/")
 	on("v1", 0)
 	on("v2", all)
 	more(30)
 	require.Contains(t, mosey(1, "replay"), "disagrees: ")
 
-	require.Contains(t, mosey(0, "deploy", "v1"), "Version v2: no workflow is on it. If it is not to be current next (mosey deploy v2), stop its workers: mosey/")
+	require.Contains(t, mosey(0, "deploy", "v1"), "Version v2: no workflows. Deploy it (mosey deploy v2), or stop its workers: mosey/")
 	on("v2", 0)
 	on("v1", all)
 	more(30)
@@ -129,7 +129,7 @@ func TestUpgrade(t *testing.T) {
 		back = start(t, c.environ(), moseyBin, "deploy", "--unversioned")
 		return back.wait(t, 3*time.Minute) == 0
 	}, time.Minute, time.Second)
-	require.Contains(t, back.out.String(), "Workers without a version are current.")
+	require.Contains(t, back.out.String(), "Workers without a version are ")
 	on("v1", 0)
 	more(30)
 	mosey(0, "resume", "run:held")

@@ -25,8 +25,8 @@ type PauseCmd struct {
 	command.Answer
 
 	Name   string `arg:"" help:"Domain, such as example.org, or run:NAME."`
-	Reason string `help:"Why, for those who ask later." required:"" placeholder:"TEXT"`
-	Until  string `help:"When it ends by itself: a time such as 2030-12-01T06:00:00Z, or how long from now, such as 12h. Default: with mosey resume." placeholder:"TIME|DURATION"`
+	Reason string `help:"Reason to store with the change." required:"" placeholder:"TEXT"`
+	Until  string `help:"End of the pause: a time such as 2030-12-01T06:00:00Z, or a duration such as 12h. Default: until mosey resume." placeholder:"TIME|DURATION"`
 }
 
 // Run pauses the domain in all runs, or the run, from the next request on.
@@ -64,7 +64,7 @@ func parseUntil(text string, now time.Time) (at time.Time, err error) {
 	if text == "" {
 		return at, nil
 	}
-	const want = "want a time to come, such as 2030-12-01T06:00:00Z, or a duration, such as 12h"
+	const want = "want a future time, such as 2030-12-01T06:00:00Z, or a duration, such as 12h"
 	if d, err := time.ParseDuration(text); err == nil {
 		at = now.Add(d)
 	} else if at, err = time.Parse(time.RFC3339, text); err != nil {
@@ -91,7 +91,7 @@ func (r *ResumeCmd) Run(ctx context.Context, e *command.Env) error {
 		change := crawl.RunChange{Action: crawl.ChangeResume}
 		return changeRun(ctx, e, r.Answer, name, change, func(run crawl.Run) command.Change {
 			return command.Change{
-				Did: "resumed", Says: fmt.Sprintf("Run %s goes on, with mosey up, or with\n  mosey crawl --run %s", run.Name, run.Name),
+				Did: "resumed", Says: fmt.Sprintf("Run %s resumes in a running Mosey (mosey up), or with\n  mosey crawl --run %s", run.Name, run.Name),
 			}
 		})
 	}
@@ -120,7 +120,7 @@ type RetryCmd struct {
 
 // Run probes the domain now, instead of at its next time.
 func (r *RetryCmd) Run(ctx context.Context, e *command.Env) error {
-	return lift(ctx, e, r.Answer, r.Name, "not given up, and its robots.txt can be read", (*db.Store).RetryDomain)
+	return lift(ctx, e, r.Answer, r.Name, "not given up, and its robots.txt is readable", (*db.Store).RetryDomain)
 }
 
 // SetCmd changes settings of a domain or a run.
@@ -128,19 +128,19 @@ type SetCmd struct {
 	command.Answer
 
 	Name     string         `arg:"" help:"Domain, such as example.org, or run:NAME."`
-	Settings []string       `arg:"" optional:"" name:"setting" help:"Of a run: name=value, such as delay=5s or max_pages=1000."`
-	Delay    *time.Duration `help:"Least time between two requests; 0s leaves the runs' own." placeholder:"DURATION" env:"-"`
-	MaxPages *int64         `help:"Requests a run; -1 is no limit." placeholder:"N" env:"-"`
-	Window   *string        `help:"When it may be asked, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; empty is always." placeholder:"DAYS TIMES ZONE" env:"-"`
-	Reason   string         `help:"Why, for those who ask later." placeholder:"TEXT"`
+	Settings []string       `arg:"" optional:"" name:"setting" help:"Setting of a run: name=value, such as delay=5s or max_pages=1000."`
+	Delay    *time.Duration `help:"Minimum time between two requests to the domain; 0s is the delay of its runs." placeholder:"DURATION" env:"-"`
+	MaxPages *int64         `help:"Maximum number of requests in each run; -1 is no limit." placeholder:"N" env:"-"`
+	Window   *string        `help:"Times at which the domain may be requested, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; empty is always." placeholder:"DAYS TIMES ZONE" env:"-"`
+	Reason   string         `help:"Reason to store with the change." placeholder:"TEXT"`
 
-	ResetTraps bool `help:"Forget which patterns of its URLs have brought nothing new; what they stopped is decided again."`
+	ResetTraps bool `help:"Forget the URL patterns that stopped requests because they brought nothing new, and decide again."`
 }
 
 // Help lists the settings of runs.
 func (*SetCmd) Help() string {
 	var text strings.Builder
-	text.WriteString("Settings of a run, with their defaults:\n")
+	text.WriteString("Settings of a run and their defaults:\n")
 	for _, s := range settings.All() {
 		fmt.Fprintf(&text, "\n    %s=%s\n\n%s\n", s.Name, s.Default, s.Help)
 	}
@@ -154,7 +154,7 @@ func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	} else if is {
 		if !none {
-			return wiring.Usagef("set %s: flags are for domains: want name=value, such as delay=5s", s.Name)
+			return wiring.Usagef("set %s: flags are for domains: give name=value, such as delay=5s", s.Name)
 		}
 		return setRun(ctx, e, s.Answer, run, s.Reason, s.Settings)
 	}
@@ -163,11 +163,11 @@ func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	if len(s.Settings) > 0 {
-		return wiring.Usagef("set %s %s: want --delay, --max-pages, --window or --reset-traps; name=value is for runs: run:NAME",
+		return wiring.Usagef("set %s %s: give --delay, --max-pages, --window or --reset-traps; name=value is for runs: run:NAME",
 			name, s.Settings[0])
 	}
 	if none {
-		return wiring.Usagef("set %s: nothing to set: want --delay, --max-pages, --window or --reset-traps", name)
+		return wiring.Usagef("set %s: no change is given: give --delay, --max-pages, --window or --reset-traps", name)
 	}
 	// the run settings of the same names have the bounds
 	bounds := settings.Settings{Delay: (*settings.Duration)(s.Delay), MaxPages: s.MaxPages, Window: s.Window}
@@ -179,7 +179,7 @@ func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		if _, err := store.Domain(ctx, name); errors.Is(err, crawl.ErrNotFound) {
-			return fmt.Errorf("domain %s is not known: seed a page of it first, such as mosey crawl https://%s/", name, name)
+			return fmt.Errorf("domain %s is unknown: first seed one of its pages, such as mosey crawl https://%s/", name, name)
 		} else if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		command.WakeDomain(ctx, e, store, name)
 		return s.Tell(e, command.Change{
-			Did: "set", Domain: name, Says: fmt.Sprintf("%s is set. To see what holds:\n  mosey why %s", name, name),
+			Did: "set", Domain: name, Says: fmt.Sprintf("%s is set. To show its state:\n  mosey why %s", name, name),
 		})
 	})
 }
@@ -266,7 +266,7 @@ func lift(
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		err := do(store, ctx, name)
 		if errors.Is(err, crawl.ErrNotFound) {
-			return fmt.Errorf("%s is %s; mosey why %s tells what holds", name, state, name)
+			return fmt.Errorf("%s is %s: mosey why %s explains its state", name, state, name)
 		}
 		if err != nil {
 			return err
@@ -276,7 +276,7 @@ func lift(
 			return err
 		}
 		change := command.Change{
-			Did: "lifted", Domain: name, Says: name + " may be crawled again; what was pending goes on with its runs.",
+			Did: "lifted", Domain: name, Says: name + " may be crawled again; its runs continue with the pending pages.",
 		}
 		if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
 			change.Still = reasons.OfControl(string(c.Type))
@@ -294,8 +294,8 @@ type BlockCmd struct {
 	command.ImageStoreFlag
 
 	Name   string `arg:"" help:"Domain, such as example.org."`
-	Reason string `help:"Why, for those who ask later." required:"" placeholder:"TEXT"`
-	Forget bool   `help:"Also erase what its pages said: what they are found by, the texts of their links, their images and the bytes of these. That there were pages stays, and each request. It waits until no request is in flight. Killed, it goes on when it is given again."`
+	Reason string `help:"Reason to store with the change." required:"" placeholder:"TEXT"`
+	Forget bool   `help:"Also erase the content of its pages: search terms, link texts, images and their bytes. The URLs and the requests stay stored. The command waits until no request is in flight. If interrupted, give it again."`
 }
 
 // Run blocks the domain for all runs, from the next request on.
@@ -329,11 +329,11 @@ func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {
 		err := f.run(ctx)
 		f.view.Clear()
 		if err != nil {
-			return fmt.Errorf("%s is blocked, and not all of what its pages said is erased: %w", name, err)
+			return fmt.Errorf("%s is blocked, and the content of its pages is not fully erased: %w", name, err)
 		}
 		return b.Tell(e, command.Change{
 			Did: "forgotten", Domain: name, Count: &f.pages,
-			Says: fmt.Sprintf("%s is blocked in all runs, and what it said on %s is erased. To have it crawled as new:\n  mosey unblock %s",
+			Says: fmt.Sprintf("%s is blocked in all runs, and the content of %s is erased. To crawl it as new:\n  mosey unblock %s",
 				name, explain.Count(f.pages, "page"), name),
 		})
 	})

@@ -25,18 +25,18 @@ type DeployCmd struct {
 	command.Answer
 	wiring.DeploymentFlag
 
-	BuildID     string `arg:"" optional:"" help:"Version to make current: the --build-id of workers that run. Without it, list the versions."`
-	Unversioned bool   `help:"Have workers without a version serve again."`
-	NoWait      bool   `help:"Do not wait until nothing is left of other versions."`
+	BuildID     string `arg:"" optional:"" help:"Version to make current: the --build-id of running workers. Default: list the versions."`
+	Unversioned bool   `help:"Make the workers without a version current."`
+	NoWait      bool   `help:"Do not wait for the workflows of other versions."`
 }
 
 // Validate refuses flags that do not go together.
 func (d *DeployCmd) Validate() error {
 	switch {
 	case d.BuildID != "" && d.Unversioned:
-		return errors.New("want a version or --unversioned")
+		return errors.New("give a version or --unversioned")
 	case d.NoWait && d.lists():
-		return errors.New("--no-wait is for a version that is made current")
+		return errors.New("--no-wait needs a version or --unversioned")
 	case d.BuildID != "":
 		return wiring.CheckBuildID("version", d.BuildID)
 	}
@@ -57,7 +57,7 @@ func (d *DeployCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		if d.Unversioned && len(versions) == 0 {
-			return d.Tell(e, command.Change{Did: "deployed", Says: "Workers without a version are current: there is no other."})
+			return d.Tell(e, command.Change{Did: "deployed", Says: "Workers without a version are already current."})
 		}
 		if err := d.setCurrent(ctx, to); err != nil {
 			return err
@@ -88,9 +88,9 @@ func (d *DeployCmd) warnUnversioned(ctx context.Context, e *command.Env, to work
 	if err != nil || n == 0 {
 		return err
 	}
-	fmt.Fprintf(e.Stderr, "%s begun by workers without a version: version %s goes on with them as they are. If it is another program "+
-		"than those workers', and its mosey replay names some that would get stuck, take it back: mosey deploy --unversioned\n",
-		explain.Count(n, "workflow"), d.BuildID)
+	fmt.Fprintf(e.Stderr, "Version %s continues %s of workers without a version. If it is another program "+
+		"and its mosey replay reports disagreement, undo the deployment: mosey deploy --unversioned\n",
+		d.BuildID, explain.Count(n, "workflow"))
 	return nil
 }
 
@@ -104,11 +104,11 @@ func (d *DeployCmd) subject() string {
 func moving(left int64) string {
 	switch left {
 	case 0:
-		return "no workflow of another version is left"
+		return "no workflow remains on another version"
 	case 1:
-		return "1 workflow of another version moves to it when it next takes a step"
+		return "1 workflow of another version moves to it at its next step"
 	}
-	return fmt.Sprintf("%d workflows of other versions move to it when they next take a step", left)
+	return fmt.Sprintf("%d workflows of other versions move to it at their next step", left)
 }
 
 func (d *DeployCmd) setCurrent(ctx context.Context, to workflows.Deployment) error {
@@ -121,13 +121,13 @@ func (d *DeployCmd) setCurrent(ctx context.Context, to workflows.Deployment) err
 		return errors.Join(err, listErr)
 	}
 	if d.Unversioned {
-		return wiring.Usagef("%w: start some without --build-id first", err)
+		return wiring.Usagef("%w: first start workers without --build-id", err)
 	}
 	var known []string
 	for _, v := range versions {
 		known = append(known, v.BuildID)
 	}
-	return wiring.Usagef("%w: start workers with --build-id %s first; versions that Temporal knows: %s",
+	return wiring.Usagef("%w: first start workers with --build-id %s; versions in Temporal: %s",
 		err, d.BuildID, cmp.Or(strings.Join(known, ", "), "none"))
 }
 
@@ -147,7 +147,7 @@ func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Depl
 			return left, err
 		}
 		if now := waker.Current(); ctx.Err() == nil && now != d.BuildID {
-			return left, fmt.Errorf("another deployment came in between: version %q is current now", now)
+			return left, fmt.Errorf("another deployment replaced this one: version %q is current", now)
 		}
 		select {
 		case <-ctx.Done():
@@ -162,7 +162,7 @@ func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Depl
 			return n, err
 		}
 		left = n
-		progress.Show(func(time.Time) string { return fmt.Sprintf("%d workflows of other versions are left", left) })
+		progress.Show(func(time.Time) string { return fmt.Sprintf("%d workflows of other versions remain", left) })
 	}
 }
 
@@ -201,22 +201,22 @@ func (d *DeployCmd) remove(ctx context.Context, to workflows.Deployment, v workf
 	switch {
 	case v.Workflows > 0:
 		ids, err := to.Open(ctx, v.BuildID, 3)
-		return fmt.Sprintf("Version %s: %d workflows are left, which its workers have to finish: %s",
+		return fmt.Sprintf("Version %s: its workers must finish the remaining %d workflows: %s",
 			v.BuildID, v.Workflows, strings.Join(ids, ", ")), err
 	case len(v.Workers) > 0:
 		workers := strings.Join(v.Workers, ", ")
 		if newer {
-			return fmt.Sprintf("Version %s: no workflow is on it. If it is not to be current next (mosey deploy %s), stop its workers: %s",
+			return fmt.Sprintf("Version %s: no workflows. Deploy it (mosey deploy %s), or stop its workers: %s",
 				v.BuildID, v.BuildID, workers), nil
 		}
-		return fmt.Sprintf("Version %s: nothing is left. Stop its workers: %s", v.BuildID, workers), nil
+		return fmt.Sprintf("Version %s: no workflows remain. Stop its workers: %s", v.BuildID, workers), nil
 	}
 	err := to.Remove(ctx, v.BuildID)
 	if errors.Is(err, crawl.ErrInvalid) {
-		return fmt.Sprintf("Version %s: nothing is left. Its workers have not been gone for five minutes: "+
-			"it is removed with the next deployment.", v.BuildID), nil
+		return fmt.Sprintf("Version %s: no workflows remain. Its workers stopped less than five minutes ago, "+
+			"so the next deployment removes it.", v.BuildID), nil
 	}
-	return fmt.Sprintf("Version %s: nothing is left, and it is removed.", v.BuildID), err
+	return fmt.Sprintf("Version %s: no workflows remain; it is removed.", v.BuildID), err
 }
 
 func (d *DeployCmd) list(ctx context.Context, e *command.Env, of workflows.Deployment) error {
@@ -241,14 +241,14 @@ func (d *DeployCmd) list(ctx context.Context, e *command.Env, of workflows.Deplo
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\n", explain.OneLine(v.BuildID), explain.Stamp(v.Created), v.Workflows, len(v.Workers), mark)
 	}
 	if current == "" {
-		fmt.Fprintln(t, "none\t\t\t\tcurrent: workers without a version serve")
+		fmt.Fprintln(t, "none\t\t\t\tcurrent: workers without a version")
 	}
 	return command.Flush(t)
 }
 
 // ReplayCmd replays running workflows on this program.
 type ReplayCmd struct {
-	JSON bool `name:"json" help:"Print one JSON object a workflow."`
+	JSON bool `name:"json" help:"Print one JSON object per workflow."`
 }
 
 const replayMost = 100
@@ -295,12 +295,12 @@ func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		progress.Clear()
 		if wrong > 0 {
-			return fmt.Errorf("%d of %d workflows would get stuck on this program (mosey %s). First give today's workers a version: "+
-				"restart them with --build-id, and mosey deploy that one. Then start this program's beside them with another, and deploy that",
+			return fmt.Errorf("%d of %d workflows cannot continue on this program (mosey %s). First give today's workers a version: "+
+				"restart them with --build-id, and deploy it with mosey deploy. Then start this program's workers with another version, and deploy it",
 				wrong, count, wiring.Version())
 		}
 		if !r.JSON {
-			fmt.Fprintf(e.Stdout, "%d workflows replayed, with %d events: all of them can go on with this program (mosey %s).\n",
+			fmt.Fprintf(e.Stdout, "%d workflows replayed, with %d events: all can continue on this program (mosey %s).\n",
 				count, events, wiring.Version())
 		}
 		return nil

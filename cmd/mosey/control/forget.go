@@ -61,8 +61,8 @@ func (f *forgetting) run(ctx context.Context) error {
 		return err
 	}
 	if f.bytes.left > 0 {
-		return fmt.Errorf("the bytes of %s are still in the store of images: %s; give the command again, with the --image-store that "+
-			"the workers have", explain.Count(f.bytes.left, "image"), f.bytes.trouble)
+		return fmt.Errorf("the bytes of %s are still in the image store: %s; give the command again with the workers' "+
+			"--image-store", explain.Count(f.bytes.left, "image"), f.bytes.trouble)
 	}
 	return f.store.NoteForgotten(ctx, f.domain)
 }
@@ -84,9 +84,9 @@ func (f *forgetting) await(ctx context.Context) error {
 		}
 		f.view.Show(func(time.Time) string {
 			if !request.IsZero() {
-				return fmt.Sprintf("a request to %s is in flight, and is over by %s at the latest", f.domain, explain.Stamp(request))
+				return fmt.Sprintf("a request to %s is in flight and ends by %s at the latest", f.domain, explain.Stamp(request))
 			}
-			return fmt.Sprintf("the workflow of %s is to give it back, by %s at the latest", f.domain, explain.Stamp(claim))
+			return fmt.Sprintf("waiting for the workflow of %s to release its claim, by %s at the latest", f.domain, explain.Stamp(claim))
 		})
 		if err := pause(ctx); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (f *forgetting) pass(ctx context.Context) (changed int64, err error) {
 		}
 		after, changed, f.pages = last, changed+n, f.pages+int64(len(pages))
 		f.view.Show(func(time.Time) string {
-			return fmt.Sprintf("%s of %s looked at, %s erased", explain.Count(f.pages, "page"), f.domain, explain.Count(f.changed+changed, "row"))
+			return fmt.Sprintf("%s of %s checked, %s erased", explain.Count(f.pages, "page"), f.domain, explain.Count(f.changed+changed, "row"))
 		})
 	}
 	for after := ""; ; {
@@ -225,13 +225,13 @@ func (f *forgetting) index(ctx context.Context) error {
 	for {
 		_, free, err := f.store.ForgetIndexed(ctx, f.domain, func(done, all int) {
 			f.view.Show(func(time.Time) string {
-				return fmt.Sprintf("%d of %s of the index looked at", done, explain.Count(int64(all), "part"))
+				return fmt.Sprintf("%d of %s of the index checked", done, explain.Count(int64(all), "part"))
 			})
 		})
 		if err != nil || free {
 			return err
 		}
-		f.view.Show(func(time.Time) string { return "a worker merges parts of the index: waiting for its end" })
+		f.view.Show(func(time.Time) string { return "waiting for a worker that merges parts of the index" })
 		if err := pause(ctx); err != nil {
 			return err
 		}
@@ -359,6 +359,6 @@ func (b *imageBytes) recognize(ctx context.Context, images *imagestore.Store, sh
 			return err
 		}
 	}
-	return fmt.Errorf("%s has none of the images that should be in it: is it the store that the workers of this database write to? "+
-		"If it is, mosey maintain notes that they are lost", images)
+	return fmt.Errorf("%s has no expected image: is it the store that the workers of this database write to? "+
+		"If it is, mosey maintain marks them as missing", images)
 }

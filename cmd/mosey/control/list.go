@@ -19,28 +19,28 @@ import (
 
 // ListCmd changes and shows the allow and block lists.
 type ListCmd struct {
-	Add    listAddCmd    `cmd:"" help:"Put hosts, domains or networks on a list."`
-	Remove listRemoveCmd `cmd:"" help:"Take entries off a list."`
-	Show   listShowCmd   `cmd:"" help:"Show the entries of a list, or of both."`
+	Add    listAddCmd    `cmd:"" help:"Add hosts, domains or networks to a list."`
+	Remove listRemoveCmd `cmd:"" help:"Remove entries from a list."`
+	Show   listShowCmd   `cmd:"" help:"Show the entries of one list or both."`
 }
 
 type listArg struct {
-	List string `arg:"" enum:"allow,block" help:"allow or block. Nothing on the block list is asked; where the allow list has entries, only what is on it."`
+	List string `arg:"" enum:"allow,block" help:"allow or block. Hosts on the block list are never requested. If the allow list has entries, only its hosts are requested."`
 }
 
 type listAddCmd struct {
 	command.Answer
 	listArg
 
-	Entries []string `arg:"" optional:"" name:"entry" help:"example.org (with all below it), shop.example.org, *.example.org, 192.0.2.0/24."`
-	File    []string `help:"File of entries, one a line, such as a hosts file, or - for standard input. # begins a comment. Repeatable." placeholder:"FILE" sep:"none"`
-	Reason  string   `help:"Why, for those who ask later. Default: of the entries of a file its name." placeholder:"TEXT"`
+	Entries []string `arg:"" optional:"" name:"entry" help:"Host, domain or network: example.org (with its subdomains), shop.example.org, *.example.org, 192.0.2.0/24."`
+	File    []string `help:"File of entries, one per line, such as a hosts file, or - for standard input. # begins a comment. Repeatable." placeholder:"FILE" sep:"none"`
+	Reason  string   `help:"Reason to store with the entries. Default: the file's name for entries of a file." placeholder:"TEXT"`
 }
 
 // Run puts the entries on the list, from the next request on.
 func (l *listAddCmd) Run(ctx context.Context, e *command.Env) error {
 	if len(l.Entries)+len(l.File) == 0 {
-		return wiring.Usagef("list add %s: want entries, such as example.org, or --file", l.List)
+		return wiring.Usagef("list add %s: give entries, such as example.org, or --file", l.List)
 	}
 	entries, err := listEntries(l.Entries)
 	if err == nil {
@@ -78,11 +78,11 @@ type listed struct {
 func entriesOfFile(e *command.Env, name string) ([]lists.Entry, error) {
 	var entries []lists.Entry
 	var bad seed.BadLines
-	err := seed.EachLine("list", name, e.Stdin, "one entry a line", func(at func() string, line string) {
+	err := seed.EachLine("list", name, e.Stdin, "one entry per line", func(at func() string, line string) {
 		entry, found, err := lists.ParseLine(line)
 		switch {
 		case err != nil:
-			bad.Add(fmt.Sprintf("%s: %v", at(), err))
+			bad.Add(fmt.Sprintf("%s skipped: %v", at(), err))
 		case found:
 			entries = append(entries, entry)
 		}
@@ -91,13 +91,13 @@ func entriesOfFile(e *command.Env, name string) ([]lists.Entry, error) {
 		return nil, err
 	}
 	for _, line := range bad.Shown {
-		fmt.Fprintln(e.Stderr, "skipped: "+line)
+		fmt.Fprintln(e.Stderr, line)
 	}
 	if bad.All > len(bad.Shown) {
-		fmt.Fprintf(e.Stderr, "skipped: %d lines in all that are no entries\n", bad.All)
+		fmt.Fprintf(e.Stderr, "%d lines skipped: not entries\n", bad.All)
 	}
 	if len(entries) == 0 {
-		return nil, wiring.Usagef("no entries in %s: want one a line, such as example.org, *.example.org or 192.0.2.0/24", name)
+		return nil, wiring.Usagef("no entries in %s: want one per line, such as example.org, *.example.org or 192.0.2.0/24", name)
 	}
 	return entries, nil
 }
@@ -124,9 +124,9 @@ func (l *listAddCmd) add(ctx context.Context, e *command.Env, store *db.Store, s
 	if err != nil {
 		return err
 	}
-	says := fmt.Sprintf("%s on the %s list, %d of them new.", explain.Count(int64(len(some.entries)), "entry"), list, added)
+	says := fmt.Sprintf("%s on the %s list, %d new.", explain.Count(int64(len(some.entries)), "entry"), list, added)
 	if list == lists.Allow && sizes[lists.Allow] == 0 {
-		says += "\nOnly what is on the allow list is crawled now, in all runs. To undo it:\n  mosey list remove allow --all"
+		says += "\nAll runs now crawl only the hosts of the allow list. To undo it:\n  mosey list remove allow --all"
 	}
 	if err := l.Tell(e, command.Change{Did: "added", List: string(list), Count: new(int64(added)), Says: says}); err != nil {
 		return err
@@ -141,14 +141,14 @@ type listRemoveCmd struct {
 	command.Answer
 	listArg
 
-	Entries []string `arg:"" optional:"" name:"entry" help:"Entries as mosey list show has them."`
-	All     bool     `help:"All of them."`
+	Entries []string `arg:"" optional:"" name:"entry" help:"Entries as printed by mosey list show."`
+	All     bool     `help:"Remove all entries."`
 }
 
 // Run removes the entries and rechecks the domains that they blocked.
 func (l *listRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 	if l.All == (len(l.Entries) > 0) {
-		return wiring.Usagef("list remove %s: want entries, such as example.org, or --all", l.List)
+		return wiring.Usagef("list remove %s: give entries, such as example.org, or --all", l.List)
 	}
 	entries, err := listEntries(l.Entries)
 	if err != nil {
@@ -160,11 +160,11 @@ func (l *listRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		if removed == 0 {
-			return fmt.Errorf("%s on the %s list: mosey list show %s shows what is", noneOf(l.Entries), l.List, l.List)
+			return fmt.Errorf("%s on the %s list: mosey list show %s shows the entries", noneOf(l.Entries), l.List, l.List)
 		}
 		if err := l.Tell(e, command.Change{
 			Did: "removed", List: l.List, Count: new(int64(removed)),
-			Says: fmt.Sprintf("%s taken off the %s list.", explain.Count(int64(removed), "entry"), l.List),
+			Says: fmt.Sprintf("%s removed from the %s list.", explain.Count(int64(removed), "entry"), l.List),
 		}); err != nil {
 			return err
 		}
@@ -176,16 +176,16 @@ func (l *listRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 func noneOf(entries []string) string {
 	switch len(entries) {
 	case 0:
-		return "nothing is"
+		return "no entry is"
 	case 1:
 		return entries[0] + " is not"
 	}
-	return "none of these is"
+	return "no given entry is"
 }
 
 // goOnAll makes the active runs apply the changed lists.
 func goOnAll(ctx context.Context, e *command.Env, store *db.Store) {
-	command.Tell(ctx, e, "crawls, which find out by themselves", func(ctx context.Context) error {
+	command.Tell(ctx, e, "crawls, which notice the change later", func(ctx context.Context) error {
 		runs, err := store.Runs(ctx)
 		if err != nil {
 			return err
@@ -206,7 +206,7 @@ func goOnAll(ctx context.Context, e *command.Env, store *db.Store) {
 
 type listShowCmd struct {
 	List string `arg:"" optional:"" enum:"allow,block,both" default:"both" help:"allow or block. Default: both."`
-	JSON bool   `name:"json" help:"Print one JSON object a line."`
+	JSON bool   `name:"json" help:"Print one JSON object per line."`
 }
 
 func (l *listShowCmd) Run(ctx context.Context, e *command.Env) error {
@@ -234,7 +234,7 @@ func (l *listShowCmd) Run(ctx context.Context, e *command.Env) error {
 			}
 		}
 		if !shown && !l.JSON {
-			fmt.Fprintf(e.Stdout, "Nothing is on the %s list.\n", named)
+			fmt.Fprintf(e.Stdout, "No entries on the %s list.\n", named)
 		}
 		return command.Flush(t)
 	})

@@ -23,7 +23,7 @@ import (
 
 // ScheduleCmd manages schedules in Temporal.
 type ScheduleCmd struct {
-	Add    scheduleAddCmd    `cmd:"" help:"Add a schedule: it seeds a run from a list (--source) or URLs, or fetches pages again (--older-than)."`
+	Add    scheduleAddCmd    `cmd:"" help:"Add a schedule that seeds a run from a list (--source) or URLs, or fetches pages again (--older-than)."`
 	List   scheduleListCmd   `cmd:"" default:"withargs" help:"List schedules."`
 	Remove scheduleRemoveCmd `cmd:"" help:"Remove a schedule."`
 }
@@ -35,20 +35,20 @@ type scheduleAddCmd struct {
 	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
 
 	Run_  string        `name:"run" help:"Name of the run. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
-	Every time.Duration `help:"Span between two times, such as 168h." placeholder:"DURATION"`
-	Cron  string        `help:"When, in UTC: a cron line of five fields, such as '0 3 * * 1'." placeholder:"LINE"`
+	Every time.Duration `help:"Interval between two actions, such as 168h." placeholder:"DURATION"`
+	Cron  string        `help:"Cron line of five fields, in UTC, such as '0 3 * * 1'." placeholder:"LINE"`
 
-	Source    string `help:"List to seed: tranco, majestic, or urls, csv or opml of --url or of --file." placeholder:"SOURCE"`
+	Source    string `help:"List to seed: tranco, majestic, or urls, csv or opml from --url or --file." placeholder:"SOURCE"`
 	File      string `help:"Name of a file in the workers' --seed-dir." placeholder:"FILE"`
-	URL       string `name:"url" help:"Where to download the list." placeholder:"URL"`
+	URL       string `name:"url" help:"URL to download the list from. Default: its publisher's." placeholder:"URL"`
 	Column    string `help:"Column of a CSV file with the seeds." placeholder:"NAME|N"`
-	Limit     int64  `help:"Entries to read; 0 is all." placeholder:"N"`
-	OlderThan string `help:"Fetch pages again that were fetched longer ago, such as 30d." placeholder:"DURATION"`
+	Limit     int64  `help:"Maximum number of entries to read; 0 is all." placeholder:"N"`
+	OlderThan string `help:"Fetch pages again whose last fetch is older than this age, such as 30d." placeholder:"DURATION"`
 	Domain    string `help:"With --older-than: only pages of this domain." placeholder:"DOMAIN"`
 
-	Into string        `help:"With --older-than: fetch them in a run of its own, as mosey recrawl does." placeholder:"NAME"`
-	Only settings.Only `help:"With --older-than: fetch pages or images alone." placeholder:"pages|images"`
-	Set  []string      `help:"With --into: setting of that run, such as delay=30s. Repeatable." placeholder:"NAME=VALUE" sep:"none"`
+	Into string        `help:"With --older-than: fetch the pages in a separate run of this name, as mosey recrawl does." placeholder:"NAME"`
+	Only settings.Only `help:"With --older-than: fetch only pages or only images." placeholder:"pages|images"`
+	Set  []string      `help:"With --into: setting of the separate run, such as delay=30s. Repeatable." placeholder:"NAME=VALUE" sep:"none"`
 }
 
 func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
@@ -56,10 +56,10 @@ func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
 	list := activities.SeedFile{Source: seeds.Source(s.Source), File: s.File, URL: s.URL, Column: s.Column, Limit: s.Limit}
 	seeding := len(s.URLs) > 0 || list != (activities.SeedFile{})
 	if seeding == (s.OlderThan != "") {
-		return out, errors.New("want seeds, as --source or URLs, or --older-than")
+		return out, errors.New("give seeds (--source or URLs) or --older-than")
 	}
 	if seeding && (s.Domain != "" || s.Into != "" || s.Only != "" || len(s.Set) > 0) {
-		return out, errors.New("--domain, --into, --only and --set are for --older-than")
+		return out, errors.New("--domain, --into, --only and --set need --older-than")
 	}
 	if seeding {
 		out.Seed = &workflows.SeedInput{Run: s.Run_, URLs: s.URLs, SeedFile: list}
@@ -97,12 +97,12 @@ func (s *scheduleAddCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		return s.Tell(e, command.Change{Did: "added", Schedule: s.Name, Says: fmt.Sprintf("Schedule %s is added.", s.Name)})
+		return s.Tell(e, command.Change{Did: "added", Schedule: s.Name, Says: fmt.Sprintf("Schedule %s added.", s.Name)})
 	})
 }
 
 type scheduleListCmd struct {
-	JSON bool `name:"json" help:"Print one JSON object a line."`
+	JSON bool `name:"json" help:"Print one JSON object per line."`
 }
 
 func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
@@ -148,7 +148,7 @@ func (s *scheduleRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		return s.Tell(e, command.Change{
-			Did: "removed", Schedule: s.Name, Says: fmt.Sprintf("Schedule %s is removed. Workflows that it has started go on.", s.Name),
+			Did: "removed", Schedule: s.Name, Says: fmt.Sprintf("Schedule %s removed. The workflows that it started continue.", s.Name),
 		})
 	})
 }
@@ -161,7 +161,7 @@ func withRunningTemporal(ctx context.Context, e *command.Env, fn func(workflows.
 		return fn(starter)
 	})
 	if err == nil && !called {
-		return errors.New("no Temporal runs that is known: start one with mosey up, or set TEMPORAL_ADDRESS")
+		return errors.New("no running Temporal found: start one with mosey up, or set TEMPORAL_ADDRESS")
 	}
 	return err
 }
@@ -205,7 +205,7 @@ func changeRun(
 
 func setRun(ctx context.Context, e *command.Env, a command.Answer, name, reason string, pairs []string) error {
 	if len(pairs) == 0 {
-		return wiring.Usagef("set run:%s: nothing to set: want name=value, such as delay=5s; mosey status %s shows the settings", name, name)
+		return wiring.Usagef("set run:%s: no setting is given: give name=value, such as delay=5s; mosey status %s shows the settings", name, name)
 	}
 	set, err := settings.Parse(pairs)
 	if err == nil {
@@ -216,9 +216,9 @@ func setRun(ctx context.Context, e *command.Env, a command.Answer, name, reason 
 	}
 	change := crawl.RunChange{Action: crawl.ChangeSet, Settings: set, Reason: reason}
 	return changeRun(ctx, e, a, name, change, func(run crawl.Run) command.Change {
-		said := fmt.Sprintf("Run %s is set, from the next request on.", run.Name)
+		said := fmt.Sprintf("Run %s is changed from its next request on.", run.Name)
 		if run.Status != crawl.RunRunning {
-			said += fmt.Sprintf(" It is %s. To have it go on:\n  mosey resume run:%s", run.Status, run.Name)
+			said += fmt.Sprintf(" It is %s. To resume it:\n  mosey resume run:%s", run.Status, run.Name)
 		}
 		return command.Change{Did: "set", Says: said}
 	})
@@ -229,7 +229,7 @@ type StopCmd struct {
 	command.Answer
 
 	Name   string `arg:"" help:"Domain, such as example.org, or run:NAME."`
-	Reason string `help:"Why, for those who ask later." placeholder:"TEXT"`
+	Reason string `help:"Reason to store with the stop." placeholder:"TEXT"`
 }
 
 // Run stops a domain until it is seeded again, or a run until it is resumed.
@@ -241,7 +241,7 @@ func (s *StopCmd) Run(ctx context.Context, e *command.Env) error {
 	case is:
 		return changeRun(ctx, e, s.Answer, name, crawl.RunChange{Action: crawl.ChangeStop, Reason: s.Reason}, func(run crawl.Run) command.Change {
 			return command.Change{Did: "stopped", Says: fmt.Sprintf(
-				"Run %s is stopped; what is pending is kept. To have it go on:\n  mosey resume run:%s", run.Name, run.Name,
+				"Run %s is stopped; its pending pages are kept. To resume it:\n  mosey resume run:%s", run.Name, run.Name,
 			)}
 		})
 	}

@@ -20,10 +20,10 @@ import (
 type WorkersCmd struct {
 	command.Answer
 
-	MaxFetches *int   `help:"Requests that all workers together may have in flight, from now on; 0 is no limit." placeholder:"N"`
-	Reason     string `help:"Why, for those who ask later." placeholder:"TEXT"`
-	All        bool   `help:"List also workers that are gone, the latest first."`
-	Limit      int    `help:"How many workers to list at most. Default: 100." default:"100" placeholder:"N"`
+	MaxFetches *int   `help:"Maximum number of requests in flight of the whole fleet; 0 is no limit." placeholder:"N"`
+	Reason     string `help:"Reason to store with the limit." placeholder:"TEXT"`
+	All        bool   `help:"Also list stopped workers, the latest first."`
+	Limit      int    `help:"Maximum number of workers to list. Default: 100." default:"100" placeholder:"N"`
 }
 
 const workersMost = 10_000
@@ -34,9 +34,9 @@ func (c *WorkersCmd) Validate() error {
 	case c.MaxFetches != nil && (*c.MaxFetches < 0 || *c.MaxFetches > crawl.FleetLimitMost):
 		return fmt.Errorf("--max-fetches %d: want 0 to %d", *c.MaxFetches, crawl.FleetLimitMost)
 	case c.MaxFetches != nil && c.All:
-		return errors.New("--all: it lists workers, and --max-fetches limits them: want one of them")
+		return errors.New("--all lists workers, and --max-fetches limits them: give one of the two")
 	case c.MaxFetches == nil && c.Reason != "":
-		return fmt.Errorf("--reason %q: it is for --max-fetches", c.Reason)
+		return fmt.Errorf("--reason %q needs --max-fetches", c.Reason)
 	case c.Limit < 1 || c.Limit > workersMost:
 		return fmt.Errorf("--limit %d: want 1 to %d", c.Limit, workersMost)
 	}
@@ -56,9 +56,9 @@ func (c *WorkersCmd) Run(ctx context.Context, e *command.Env) error {
 		if err := store.SetFleetLimit(ctx, limit); err != nil {
 			return err
 		}
-		says := "All workers together have no limit any more: each has its own --max-fetches, within seconds."
+		says := "The fleet has no limit: within seconds each worker uses its own --max-fetches."
 		if limit.MaxFetches > 0 {
-			says = fmt.Sprintf("All workers together have at most %s in flight, within seconds and as requests end. To undo it:\n"+
+			says = fmt.Sprintf("The fleet is limited to %s in flight, within seconds and as requests end. To undo it:\n"+
 				"  mosey workers --max-fetches 0", explain.Count(int64(limit.MaxFetches), "request"))
 		}
 		return c.Tell(e, command.Change{Did: "limited", Count: new(int64(limit.MaxFetches)), Says: says})
@@ -88,7 +88,7 @@ func (c *WorkersCmd) list(ctx context.Context, e *command.Env, store *db.Store) 
 
 func printWorkers(w io.Writer, f report.Fleet) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tWORKER\tVERSION\tROLE\tSINCE\tSEEN\tIN FLIGHT\tWANTED\tMAY HAVE\tSTATE")
+	fmt.Fprintln(t, "ID\tWORKER\tVERSION\tROLE\tSINCE\tSEEN\tIN FLIGHT\tWANTED\tSHARE\tSTATE")
 	for _, one := range f.Workers {
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", one.ID, explain.OneLine(one.Identity),
 			explain.OneLine(cmp.Or(one.BuildID, one.Version)), one.Role, explain.Stamp(one.StartedAt), explain.Stamp(one.SeenAt),
@@ -101,26 +101,26 @@ func workerState(w report.Worker, now time.Time) string {
 	silent := explain.Roughly(now.Sub(w.SeenAt))
 	switch {
 	case w.Lost:
-		return "died, as far as is known"
+		return "presumed dead"
 	case !w.StoppedAt.IsZero():
 		return "stopped " + explain.Stamp(w.StoppedAt)
 	case w.Leased:
 		return "works"
 	case w.Counts:
-		return fmt.Sprintf("not heard of for %s: begins nothing, its requests may go on", silent)
+		return fmt.Sprintf("no report for %s: begins no requests, may finish some", silent)
 	}
-	return fmt.Sprintf("not heard of for %s: begins nothing", silent)
+	return fmt.Sprintf("no report for %s: begins no requests", silent)
 }
 
 func printLimit(w io.Writer, l crawl.FleetLimit, use report.FleetUse) {
 	if l.MaxFetches == 0 {
-		fmt.Fprintln(w, "No limit on the requests in flight of all together. To set one:\n  mosey workers --max-fetches N")
+		fmt.Fprintln(w, "The fleet has no limit of requests in flight. To set one:\n  mosey workers --max-fetches N")
 		return
 	}
-	fmt.Fprintf(w, "All together may have %d in flight, and have %d; %d wait. Set by %s on %s", l.MaxFetches, use.InFlight, use.Waiting,
+	fmt.Fprintf(w, "The fleet may have %d requests in flight, and has %d; %d wait. Set by %s on %s", l.MaxFetches, use.InFlight, use.Waiting,
 		explain.OneLine(l.SetBy), explain.Stamp(l.SetAt))
 	if l.Reason != "" {
-		fmt.Fprintf(w, ", for: %s", explain.OneLine(l.Reason))
+		fmt.Fprintf(w, ": %s", explain.OneLine(l.Reason))
 	}
 	fmt.Fprintln(w)
 }
