@@ -60,7 +60,7 @@ func TestDoctorChecksTheData(t *testing.T) {
 	require.NoError(t, err)
 	r = h.Execute("doctor", "--only", "references", "--repair")
 	require.Equal(t, 1, r.Code)
-	output.ContainsOnSameLine(t, r.Stdout, "fault", "references", "1 attempt: of a page")
+	output.ContainsOnSameLine(t, r.Stdout, "fault", "references", "1 attempt: page or run missing")
 }
 
 // dataOnly are the checks of the data alone.

@@ -136,7 +136,7 @@ func TestExport(t *testing.T) {
 		require.Subset(t, domains[0], map[string]any{"domain": aDomain, "runs": 1.0, "requests": 0.0}, "sums are those of the run")
 		out := []string{"--out", "-", "--format", "csv"}
 		r.Refuse(append([]string{"export", "pages", "--run", "nobody"}, out...), `run "nobody" does not exist`)
-		r.Refuse(append([]string{"export", "links", "--run", "other"}, out...), "--run other: links belong to no run", "export pages, crawls or domains")
+		r.Refuse(append([]string{"export", "links", "--run", "other"}, out...), "--run other does not apply to links", "export pages, crawls or domains")
 		r.Refuse(append([]string{"export", "domains", "--outcome", "success"}, out...), "--outcome success does not apply to domains")
 		r.Refuse(append([]string{"export", "pages", "--outcome", "good"}, out...), `--outcome "good": want success, `)
 	})
@@ -260,7 +260,7 @@ func TestExport(t *testing.T) {
 				got := r.Execute("export", string(kind), "--out", name)
 				require.Zero(t, got.Code, got.Stderr)
 				require.Empty(t, got.Stdout)
-				require.Regexp(t, `\A\d `+string(kind)+` in 1 file, [\d.]+ k?B, in \S+s \(\d+ a second\)\n\z`, got.Stderr)
+				require.Regexp(t, `\A\d `+string(kind)+` in 1 file, [\d.]+ k?B, in \S+s \(\d+ per second\)\n\z`, got.Stderr)
 				data, err := os.ReadFile(name)
 				require.NoError(t, err)
 				if format == export.Parquet {

@@ -113,7 +113,7 @@ func TestImages(t *testing.T) {
 		i := i.in(t)
 		for want, args := range map[string][]string{
 			"No images match the flags.\n":                          {"--format", "tiff"},
-			"No images that failed match the flags.\n":              {"--failed", "--domain", "other.test"},
+			"No failed images match the flags.\n":                   {"--failed", "--domain", "other.test"},
 			"No images with the problem \"mismatch\".\n":            {"--problem", "mismatch"},
 			"No pending images match the flags.\n":                  {"--pending", "--domain", "other.test"},
 			"No images with the problem \"svg\" match the flags.\n": {"--problem", "svg", "--min-width", "7"},
@@ -133,7 +133,7 @@ func TestImages(t *testing.T) {
 		require.Equal(t, "2 URLs: the same bytes, "+shaOf(i.harbour), lines[0])
 		require.ElementsMatch(t, append(twice, ""), lines[1:])
 		lines = strings.Split(i.Print("images", "duplicates", "--similar"), "\n")
-		require.Equal(t, "3 URLs: 2 files that look the same, "+i.docs("images")["/large.png"].PHash, lines[0])
+		require.Equal(t, "3 URLs: 2 files of the same picture, "+i.docs("images")["/large.png"].PHash, lines[0])
 		require.ElementsMatch(t, append(twice, "  "+i.url("/large.png"), ""), lines[1:])
 		var same report.ImageCopies
 		i.Decode(&same, "images", "duplicates", "--json")
@@ -229,7 +229,7 @@ func testImagesSimilar(t *testing.T, i *imagesHarness) {
 		r := i.Execute("images", "similar", file)
 		require.Zero(t, r.Code, r.Stderr)
 		require.Empty(t, r.Stdout)
-		require.Regexp(t, `\ANothing looks like it: no hash differs from [0-9a-f]{16} in 8 bits or fewer\.\n\z`, r.Stderr)
+		require.Regexp(t, `\ANo similar image: no hash differs from [0-9a-f]{16} in 8 bits or fewer\.\n\z`, r.Stderr)
 		require.Empty(t, found(i, file))
 	})
 
@@ -246,8 +246,8 @@ func testImagesSimilar(t *testing.T, i *imagesHarness) {
 			VALUES ($1, 1, 'png', 200, 200)`, forgotten)
 		require.NoError(t, err)
 		i.Fail([]string{"images", "similar", forgotten}, "no image with this SHA-256 was recorded")
-		i.Fail([]string{"images", "similar", i.url("/white.png")}, "there is too little in the picture to tell it from others")
-		i.Fail([]string{"images", "similar", i.WriteFile("white.png", pngOf(t, white(200, 200)))}, "there is too little in the picture")
+		i.Fail([]string{"images", "similar", i.url("/white.png")}, "has too little detail to be compared")
+		i.Fail([]string{"images", "similar", i.WriteFile("white.png", pngOf(t, white(200, 200)))}, "has too little detail to be compared")
 		text := i.WriteFile("text.png", "no picture")
 		i.Refuse([]string{"images", "similar", text}, text+": ", picture.ErrUnsupported.Error())
 		half := i.WriteFile("half.png", i.harbour[:len(i.harbour)/2])

@@ -19,18 +19,18 @@ func TestList(t *testing.T) {
 	t.Run("BlocksAndTakesItBack", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
-		require.Equal(t, "Nothing is on the allow or block list.\n", r.Print("list", "show"))
+		require.Equal(t, "No entries on the allow or block list.\n", r.Print("list", "show"))
 		require.Equal(t, "2 entries on the block list, 2 new.\n",
 			r.Print("list", "add", "block", "www.A.example", "192.0.2.7", "--reason", "the owner asked"))
 		output.ContainsOnSameLine(t, r.Print("list", "show"), "block", "a.example", command.Whoami(), "the owner asked")
-		require.Equal(t, "Nothing is on the allow list.\n", r.Print("list", "show", "allow"))
+		require.Equal(t, "No entries on the allow list.\n", r.Print("list", "show", "allow"))
 		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is on the block list (a.example), as set by "+command.Whoami()+": the owner asked")
 		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "control", "it is on the block list (a.example): set by "+command.Whoami())
 		require.Equal(t, "1 entry removed from the block list.\n", r.Print("list", "remove", "block", aDomain))
 		r.Fail([]string{"list", "remove", "block", aDomain}, "a.example is not on the block list: mosey list show block shows the entries")
 		require.NotContains(t, r.Print("why", aDomain), "list")
 		require.Equal(t, "1 entry removed from the block list.\n", r.Print("list", "remove", "block", "--all"))
-		r.Fail([]string{"list", "remove", "block", "--all"}, "nothing is on the block list")
+		r.Fail([]string{"list", "remove", "block", "--all"}, "no entry is on the block list")
 	})
 
 	t.Run("SaysWhatTheFirstEntryOfTheAllowListDoes", func(t *testing.T) {

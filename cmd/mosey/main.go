@@ -30,48 +30,48 @@ import (
 type cli struct {
 	wiring.Flags
 
-	Config  wiring.ConfigFlag `rare:"" help:"Further settings file (YAML); it wins over mosey/config.yaml in the user's configuration directory." placeholder:"FILE"`
-	DataDir string            `help:"Directory of the databases. Default: the user's data directory." placeholder:"DIR"`
+	Config  wiring.ConfigFlag `rare:"" help:"Additional settings file (YAML). It overrides mosey/config.yaml in the user's configuration directory." placeholder:"FILE"`
+	DataDir string            `help:"Data directory, with the databases. Default: the user's data directory." placeholder:"DIR"`
 
-	Crawl    seed.CrawlCmd       `cmd:"" group:"Crawl:" help:"Crawl pages and what they link to, until done."`
-	Seed     seed.Cmd            `cmd:"" group:"Crawl:" help:"Make pages part of a run: a few, or lists of millions."`
-	Recrawl  seed.RecrawlCmd     `cmd:"" group:"Crawl:" help:"Fetch pages again that were fetched long ago."`
-	Schedule control.ScheduleCmd `cmd:"" rare:"" group:"Crawl:" help:"Seed a run or fetch pages again at set times, by Temporal."`
+	Crawl    seed.CrawlCmd       `cmd:"" group:"Crawl:" help:"Crawl pages and their links until the run is done."`
+	Seed     seed.Cmd            `cmd:"" group:"Crawl:" help:"Add pages to a run: a few, or lists of millions."`
+	Recrawl  seed.RecrawlCmd     `cmd:"" group:"Crawl:" help:"Fetch pages again by their age."`
+	Schedule control.ScheduleCmd `cmd:"" rare:"" group:"Crawl:" help:"Seed a run or fetch pages again on a Temporal schedule."`
 	Up       upCmd               `cmd:"" group:"Crawl:" help:"Run the embedded stack and a worker until stopped."`
 
-	Status  show.StatusCmd  `cmd:"" group:"See:" help:"List the runs, or show one: rate, outcomes, settings."`
-	Queue   show.QueueCmd   `cmd:"" group:"See:" help:"Show what is pending, by domain."`
-	Why     show.WhyCmd     `cmd:"" group:"See:" help:"Explain why a page or domain is crawled or not, and when next."`
-	Domains show.DomainsCmd `cmd:"" group:"See:" help:"List domains, by what is known of them."`
-	Domain  show.DomainCmd  `cmd:"" group:"See:" help:"Show what is known about a domain."`
-	Page    show.PageCmd    `cmd:"" group:"See:" help:"Show what is known about a page."`
-	Links   show.LinksCmd   `cmd:"" rare:"" group:"See:" help:"Show what a page or a domain links to, and what links to it."`
-	Crawls  show.CrawlsCmd  `cmd:"" rare:"" group:"See:" help:"Show the history of requests."`
-	Search  show.SearchCmd  `cmd:"" group:"See:" help:"Find pages by what they say."`
-	Images  images.Cmd      `cmd:"" group:"See:" help:"Show the images that were found, and those that look alike."`
-	Audit   show.AuditCmd   `cmd:"" rare:"" group:"See:" help:"Prove from the stored rows how hosts were treated."`
-	Serve   serveCmd        `cmd:"" group:"See:" help:"Show a crawl in a browser."`
+	Status  show.StatusCmd  `cmd:"" group:"Show:" help:"List the runs, or show one run in detail."`
+	Queue   show.QueueCmd   `cmd:"" group:"Show:" help:"Show the pending pages by domain."`
+	Why     show.WhyCmd     `cmd:"" group:"Show:" help:"Explain the state and next request of a page or domain."`
+	Domains show.DomainsCmd `cmd:"" group:"Show:" help:"List domains by status, priority or failures."`
+	Domain  show.DomainCmd  `cmd:"" group:"Show:" help:"Show one domain in detail."`
+	Page    show.PageCmd    `cmd:"" group:"Show:" help:"Show one page in detail."`
+	Links   show.LinksCmd   `cmd:"" rare:"" group:"Show:" help:"Show the links from and to a page or domain."`
+	Crawls  show.CrawlsCmd  `cmd:"" rare:"" group:"Show:" help:"Show the history of requests."`
+	Search  show.SearchCmd  `cmd:"" group:"Show:" help:"Find pages by their words."`
+	Images  images.Cmd      `cmd:"" group:"Show:" help:"List images, and find similar ones."`
+	Audit   show.AuditCmd   `cmd:"" rare:"" group:"Show:" help:"Check the stored requests against the politeness rules."`
+	Serve   serveCmd        `cmd:"" group:"Show:" help:"Serve the web page that shows crawls."`
 
-	Pause   control.PauseCmd   `cmd:"" group:"Steer:" help:"Make no request to a domain in all runs, or none of a run."`
-	Resume  control.ResumeCmd  `cmd:"" group:"Steer:" help:"End a pause, or resume a run."`
-	Stop    control.StopCmd    `cmd:"" group:"Steer:" help:"Stop a run, or a domain until it is seeded again."`
-	Set     control.SetCmd     `cmd:"" group:"Steer:" help:"Change settings of a run, or a domain's delay, budget or window."`
-	Retry   control.RetryCmd   `cmd:"" group:"Steer:" help:"Request a domain again that was given up."`
-	Block   control.BlockCmd   `cmd:"" group:"Steer:" help:"Keep away from a domain in all runs, until it is unblocked."`
-	Unblock control.UnblockCmd `cmd:"" group:"Steer:" help:"End a block."`
-	List    control.ListCmd    `cmd:"" rare:"" group:"Steer:" help:"Change and show the lists of hosts that may be crawled at all."`
+	Pause   control.PauseCmd   `cmd:"" group:"Control:" help:"Pause a domain in all runs, or pause a run."`
+	Resume  control.ResumeCmd  `cmd:"" group:"Control:" help:"End a domain's pause, or resume a run."`
+	Stop    control.StopCmd    `cmd:"" group:"Control:" help:"Stop a run, or a domain until it is seeded again."`
+	Set     control.SetCmd     `cmd:"" group:"Control:" help:"Change the settings of a run, or the limits of a domain."`
+	Retry   control.RetryCmd   `cmd:"" group:"Control:" help:"Retry a domain that was given up."`
+	Block   control.BlockCmd   `cmd:"" group:"Control:" help:"Block a domain in all runs."`
+	Unblock control.UnblockCmd `cmd:"" group:"Control:" help:"Unblock a domain."`
+	List    control.ListCmd    `cmd:"" rare:"" group:"Control:" help:"Change and show the lists of allowed and blocked hosts."`
 
-	Export   show.ExportCmd     `cmd:"" group:"Take out and look after:" help:"Write pages, links, crawls, domains or images to files."`
-	Rank     show.RankCmd       `cmd:"" rare:"" group:"Take out and look after:" help:"Compute what domains and pages are worth, by who links to them."`
-	Maintain images.MaintainCmd `cmd:"" rare:"" group:"Take out and look after:" help:"Delete stored images that a crash left, and note lost ones."`
-	Backup   backup.Cmd         `cmd:"" group:"Take out and look after:" help:"Back up the data directory, in use or not."`
-	Restore  backup.RestoreCmd  `cmd:"" group:"Take out and look after:" help:"Restore a data directory from a backup."`
-	Doctor   doctorCmd          `cmd:"" group:"Take out and look after:" help:"Check the machine, the database, Temporal and the data."`
-	Migrate  migrateCmd         `cmd:"" rare:"" group:"Take out and look after:" help:"Migrate the database, and prepare Temporal for Mosey."`
-	Workers  control.WorkersCmd `cmd:"" rare:"" group:"Take out and look after:" help:"List the workers, or limit the requests of all of them."`
-	Identity identity.Cmd       `cmd:"" rare:"" group:"Take out and look after:" help:"Publish and check who the crawler is: page, addresses, keys."`
-	Deploy   control.DeployCmd  `cmd:"" rare:"" group:"Take out and look after:" help:"Make a version of the workers current, or list the versions."`
-	Replay   control.ReplayCmd  `cmd:"" rare:"" group:"Take out and look after:" help:"Replay running workflows over this program before a deployment."`
+	Export   show.ExportCmd     `cmd:"" group:"Export and maintain:" help:"Export pages, links, crawls, domains or images to files."`
+	Rank     show.RankCmd       `cmd:"" rare:"" group:"Export and maintain:" help:"Rank domains and pages by the links to them."`
+	Maintain images.MaintainCmd `cmd:"" rare:"" group:"Export and maintain:" help:"Delete unreferenced images, and mark missing ones."`
+	Backup   backup.Cmd         `cmd:"" group:"Export and maintain:" help:"Back up the data directory, even while in use."`
+	Restore  backup.RestoreCmd  `cmd:"" group:"Export and maintain:" help:"Restore a data directory from a backup."`
+	Doctor   doctorCmd          `cmd:"" group:"Export and maintain:" help:"Check the machine, the database, Temporal and the data."`
+	Migrate  migrateCmd         `cmd:"" rare:"" group:"Export and maintain:" help:"Migrate the database, and prepare the Temporal namespace."`
+	Workers  control.WorkersCmd `cmd:"" rare:"" group:"Export and maintain:" help:"List the workers, or limit the requests of the fleet."`
+	Identity identity.Cmd       `cmd:"" rare:"" group:"Export and maintain:" help:"Publish and check the crawler's identity: page, addresses, keys."`
+	Deploy   control.DeployCmd  `cmd:"" rare:"" group:"Export and maintain:" help:"Make a version of the workers current, or list the versions."`
+	Replay   control.ReplayCmd  `cmd:"" rare:"" group:"Export and maintain:" help:"Replay running workflows on this program before a deployment."`
 }
 
 func newCLI() *cli {
@@ -100,9 +100,9 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 	args, all := helpArgs(args)
 	parser, err := wiring.NewParser(c, e.Environ, e.Settings,
 		kong.Name("mosey"),
-		kong.Description("Mosey crawls the web politely, and survives anything.\n\n"+
+		kong.Description("Mosey is a polite web crawler that survives crashes.\n\n"+
 			"Example: mosey crawl https://example.org/ --delay 10s --contact you@example.org\n\n"+
-			"mosey help all lists the rare commands, too."),
+			"mosey help all also lists the rare commands."),
 		kong.Writers(e.Stdout, e.Stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: !all}),

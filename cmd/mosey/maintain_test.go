@@ -73,7 +73,7 @@ func TestMaintain(t *testing.T) {
 
 	dry := i.Print("maintain", "--dry-run")
 	require.Contains(t, dry, "1 object unreferenced, 13 B: to delete\n")
-	require.Contains(t, dry, "2 files left by what was killed, 12 B: to delete\n")
+	require.Contains(t, dry, "2 files left by killed processes, 12 B: to delete\n")
 	require.Contains(t, dry, "1 image missing: to mark\n")
 	require.Contains(t, dry, "1 object not Mosey's: unchanged\n")
 	require.FileExists(t, old)
@@ -87,7 +87,7 @@ func TestMaintain(t *testing.T) {
 	done := i.Print("maintain")
 	require.Contains(t, done, "11 objects in "+filepath.Join(i.dir, "images")+", ")
 	require.Contains(t, done, "1 object unreferenced, 13 B: deleted\n")
-	require.Contains(t, done, "2 files left by what was killed, 12 B: deleted\n")
+	require.Contains(t, done, "2 files left by killed processes, 12 B: deleted\n")
 	require.Contains(t, done, "1 image missing: marked; crawls with --images store fetch them again\n")
 	require.NoFileExists(t, old)
 	require.FileExists(t, young)

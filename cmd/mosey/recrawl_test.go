@@ -17,10 +17,10 @@ func TestRecrawl(t *testing.T) {
 		r := newRows(t, settings.Settings{}, aPage, aOrigin+"/new", "https://b.example/")
 		r.exec("UPDATE page_crawls SET outcome = 'success', completed_at = now()")
 		r.exec("UPDATE pages SET status = 'fetched', fetched_at = now() - CASE WHEN url LIKE '%/new' THEN interval '1 day' ELSE interval '40 days' END")
-		require.Equal(t, "1 page of run small-web to fetch again.\n",
+		require.Equal(t, "Run small-web fetches 1 page again.\n",
 			r.Print("recrawl", "--run", "small-web", "--older-than", "30d", "--domain", "a.example"))
-		require.Equal(t, "1 page of run small-web to fetch again.\n", r.Print("recrawl", "--run", "small-web", "--older-than", "720h"))
-		require.Equal(t, "0 pages of run small-web to fetch again.\n", r.Print("recrawl", "--run", "small-web", "--older-than", "30d"))
+		require.Equal(t, "Run small-web fetches 1 page again.\n", r.Print("recrawl", "--run", "small-web", "--older-than", "720h"))
+		require.Equal(t, "Run small-web fetches 0 pages again.\n", r.Print("recrawl", "--run", "small-web", "--older-than", "30d"))
 		output.ContainsOnSameLine(t, r.Print("queue"), "2 pages pending on 2 domains: 2 due now")
 		r.Print("stop", "run:small-web")
 		output.ContainsOnSameLine(t, r.Print("recrawl", "--run", "small-web", "--older-than", "1h"), "It is stopped. To resume it:")
@@ -48,7 +48,7 @@ func TestRecrawl(t *testing.T) {
 		}
 		r.Refuse([]string{"recrawl", "--older-than", "1d", "--run", "nobody"}, `run "nobody" does not exist`)
 		r.Refuse([]string{"recrawl"}, "--older-than")
-		r.Refuse([]string{"recrawl", "--older-than", "1d", "--outdated"}, "--older-than or --outdated")
+		r.Refuse([]string{"recrawl", "--older-than", "1d", "--outdated"}, "--older-than and --outdated")
 		r.Refuse([]string{"recrawl", "--older-than", "1d", aPage}, "give either URLs, --older-than or --outdated")
 		r.Refuse([]string{"recrawl", "--older-than", "1d", "--dry-run"}, "--dry-run needs --outdated")
 		r.Refuse([]string{"recrawl", "--older-than", "1d", "--for", "1h"}, "--for and --detach need --outdated or --into")

@@ -22,7 +22,7 @@ func TestRuns(t *testing.T) {
 		r := newRows(t, settings.Settings{})
 		r.Print("pause", "run:small-web", "--reason", "a quiet night")
 		out := r.Print("status")
-		output.ContainsOnSameLine(t, out, "RUN", "STATUS", "PENDING", "WHY")
+		output.ContainsOnSameLine(t, out, "RUN", "STATUS", "PENDING", "REASON")
 		output.ContainsOnSameLine(t, out, "small-web", "paused", "paused by "+command.Whoami()+": a quiet night")
 		var p report.Progress
 		r.Decode(&p, "status", "--json")
@@ -60,7 +60,7 @@ func TestRuns(t *testing.T) {
 		}
 		output.ContainsOnSameLine(t, r.Print("pause", "run:small-web", "--reason", "x", "--until", "12h"), "Run small-web is paused until ", "To undo it:")
 		require.Equal(t, crawl.RunPaused, status())
-		output.ContainsOnSameLine(t, r.Print("resume", "run:small-web"), "Run small-web goes on")
+		output.ContainsOnSameLine(t, r.Print("resume", "run:small-web"), "Run small-web resumes")
 		require.Equal(t, crawl.RunRunning, status())
 		output.ContainsOnSameLine(t, r.Print("stop", "run:small-web"), "Run small-web is stopped; its pending pages are kept. To resume it:")
 		require.Equal(t, crawl.RunStopped, status())

@@ -133,7 +133,7 @@ func TestRecrawlOutdated(t *testing.T) {
 	before := len(s.Log().Pages())
 	r = h.Execute(append([]string{"recrawl", "--outdated", "--run", "again"}, s.flags()...)...)
 	require.Zero(t, r.Code, r.Stderr)
-	output.ContainsOnSameLine(t, r.Stdout, "2 pages of 1 domain to be read again.")
+	output.ContainsOnSameLine(t, r.Stdout, "Outdated: 2 pages of 1 domain.")
 	output.ContainsOnSameLine(t, r.Stdout, "Run again is done")
 	require.Len(t, s.Log().Pages(), before+2, "fetched though they were fetched a moment ago")
 	require.Contains(t, h.Print("recrawl", "--outdated", "--dry-run"), "No page is outdated.")

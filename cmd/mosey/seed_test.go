@@ -53,7 +53,7 @@ func TestSeed(t *testing.T) {
 		file := h.WriteFile("seeds.txt", "# mine\nb.example.org\nhttp://c.example.org/x\nno seed\n")
 		r := h.Execute("seed", "example.org", "https://a.example.org/", file, "--run", "mine")
 		require.Zero(t, r.Code, r.Stderr)
-		require.Regexp(t, `^4 seeds added to run mine in [0-9.]+m?s, 1 that are no seeds\.\nTo crawl them:\n  mosey crawl --run mine\n$`, r.Stdout)
+		require.Regexp(t, `^4 seeds added to run mine in [0-9.]+m?s, 1 invalid\.\nTo crawl them:\n  mosey crawl --run mine\n$`, r.Stdout)
 		require.Contains(t, r.Stderr, file+":4 skipped: no seed: ")
 		require.Equal(t, []seedRow{
 			{"example.org", "https://example.org/", "page", "urls", 0, true},
@@ -146,7 +146,7 @@ func TestSeedDownloads(t *testing.T) {
 	broken.Store(true)
 	r := h.Execute(args...)
 	require.Zero(t, r.Code, r.Stderr)
-	require.Contains(t, r.Stderr, "the list that was downloaded before is used")
+	require.Contains(t, r.Stderr, "using the list downloaded earlier")
 	require.Contains(t, r.Stdout, "2 already known")
 	h.Fail([]string{"seed", "--source", "majestic", "--url", server.URL + "/other", "--allow-network", "127.0.0.0/8"}, "the server answers 503")
 }

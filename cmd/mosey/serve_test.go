@@ -33,7 +33,7 @@ type shownPages struct {
 func serveRows(t *testing.T, h *commandHarness, args ...string) shownPages {
 	t.Helper()
 	c := h.Start(append([]string{"serve", "--web", "127.0.0.1:0"}, args...)...)
-	c.Await("Ctrl-C stops.")
+	c.Await("Ctrl-C stops the server.")
 	t.Cleanup(func() { require.Zero(t, c.Stop().Code) })
 	_, rest, _ := strings.Cut(c.stdout.String(), "Web page   ")
 	address, _, _ := strings.Cut(rest, "\n")

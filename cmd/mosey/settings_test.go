@@ -165,7 +165,7 @@ func TestDatabase(t *testing.T) {
 			{"unblock", aDomain},
 			{"set", aDomain, "--delay", "1m"},
 		} {
-			h.Fail(args, h.dir+": nothing has been crawled yet: begin with mosey crawl https://example.org/")
+			h.Fail(args, h.dir+": nothing has been crawled yet: start with mosey crawl https://example.org/")
 		}
 	})
 }

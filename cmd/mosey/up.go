@@ -17,7 +17,7 @@ type upCmd struct {
 	wiring.FetchFlags
 	crawler.ListenFlags
 
-	NoWorker bool `help:"Run the stack alone; workers run elsewhere."`
+	NoWorker bool `help:"Run the stack without a worker; workers run elsewhere."`
 }
 
 func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
@@ -41,7 +41,7 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	}
 	fmt.Fprintf(e.Stdout, "Temporal   %s\n", c.Stack.TemporalAddress)
 	if c.Stack.UIURL != "" {
-		fmt.Fprintf(e.Stdout, "Its UI     %s\n", c.Stack.UIURL)
+		fmt.Fprintf(e.Stdout, "UI         %s\n", c.Stack.UIURL)
 	}
 	if address := c.Telemetry.Address(); address != "" {
 		fmt.Fprintf(e.Stdout, "Metrics    http://%s/metrics\n", address)
@@ -53,12 +53,12 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	fmt.Fprintf(e.Stdout, "Ready. Start a crawl with:\n"+
 		"  temporal workflow start --address %s --task-queue mosey --type SeedWorkflow \\\n"+
 		"    --workflow-id seed/small-web/1 --input '{\"run\":\"small-web\",\"urls\":[\"https://example.org/\"]}'\n"+
-		"Ctrl-C stops.\n", c.Stack.TemporalAddress)
+		"Ctrl-C stops Mosey.\n", c.Stack.TemporalAddress)
 	select {
 	case <-ctx.Done():
 	case err = <-c.Behind():
 	}
-	fmt.Fprintln(e.Stderr, "Stopping: requests in flight are finished first.")
+	fmt.Fprintln(e.Stderr, "Stopping after the requests in flight.")
 	return err
 }
 
@@ -83,14 +83,14 @@ func (m *migrateCmd) Run(ctx context.Context, e *command.Env) error {
 type serveCmd struct {
 	command.WebFlags
 
-	Public     string `help:"Serve this alone, so that it can be opened to others: search." enum:",search" default:"" placeholder:"search"`
-	ImageStore string `help:"Where the bytes of images are kept: a directory, or the URL of a bucket (s3://). Default: images in the data directory." placeholder:"DIR|URL"`
-	ReadOnly   bool   `help:"Let nobody change anything."`
+	Public     string `help:"Serve only this part, for public access: search. Default: all parts, not public." enum:",search" default:"" placeholder:"search"`
+	ImageStore string `help:"Image store: a directory, or the URL of a bucket (s3://). Default: images in the data directory." placeholder:"DIR|URL"`
+	ReadOnly   bool   `help:"Allow no changes."`
 }
 
 func (s *serveCmd) Run(ctx context.Context, e *command.Env) error {
 	if s.Web == "off" {
-		return wiring.Usagef("--web off: mosey serve is for the web page: name an address, such as :8470")
+		return wiring.Usagef("--web off: mosey serve needs an address for the web page, such as :8470")
 	}
 	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
 	return command.WithWeb(ctx, e, logger, s.ReadOnly || s.Public != "", func(o command.WebOptions) (err error) {
@@ -103,7 +103,7 @@ func (s *serveCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, web.Close()) }()
-		fmt.Fprintf(e.Stdout, "Web page   %s\nCtrl-C stops.\n", web.SignedIn("/"))
+		fmt.Fprintf(e.Stdout, "Web page   %s\nCtrl-C stops the server.\n", web.SignedIn("/"))
 		<-ctx.Done()
 		return nil
 	})

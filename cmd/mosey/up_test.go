@@ -24,7 +24,7 @@ func TestUp(t *testing.T) {
 		newHarnessWithStack(t)
 		out := temporalStack.out.String()
 		output.ContainsOnSameLine(t, out, "Temporal ", temporalStack.info.TemporalAddress)
-		output.ContainsOnSameLine(t, out, "Its UI ", "http://127.0.0.1:")
+		output.ContainsOnSameLine(t, out, "UI  ", "http://127.0.0.1:")
 		output.ContainsOnSameLine(t, out, "Web page ", "http://127.0.0.1:")
 		output.ContainsOnSameLine(t, out, "Database ", "postgres://")
 		output.ContainsOnSameLine(t, out, "temporal workflow start --address "+temporalStack.info.TemporalAddress)
@@ -72,7 +72,7 @@ func TestUp(t *testing.T) {
 		c := h.Start(append([]string{"up"}, s.flags()...)...)
 		c.Await("Ready.")
 		require.Contains(t, c.stdout.String(), h.environ.Get("TEMPORAL_ADDRESS"))
-		require.NotContains(t, c.stdout.String(), "Its UI", "there is none of its own")
+		require.NotContains(t, c.stdout.String(), "\nUI ", "there is none of its own")
 		require.NotContains(t, c.stdout.String(), "postgres://", "a URL that was given may hold a password")
 		started, err := h.client().ExecuteWorkflow(t.Context(),
 			client.StartWorkflowOptions{ID: "seed/small-web/1", TaskQueue: crawl.TaskQueue}, workflows.SeedWorkflowName,
@@ -84,6 +84,6 @@ func TestUp(t *testing.T) {
 		require.Equal(t, crawl.RunRunning, run.Status)
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
-		require.Equal(t, "Stopping: requests in flight are finished first.\n", r.Stderr)
+		require.Equal(t, "Stopping after the requests in flight.\n", r.Stderr)
 	})
 }

@@ -66,11 +66,11 @@ func TestHelp(t *testing.T) {
 		for _, name := range commands(t) {
 			out := h.Print(name, "--help")
 			require.Contains(t, out, "Usage: mosey "+name, name)
-			output.ContainsOnSameLine(t, out, "--data-dir=DIR", "Directory of the databases")
+			output.ContainsOnSameLine(t, out, "--data-dir=DIR", "Data directory, with the")
 			require.NotContains(t, out, "%!", name)
 		}
 		out := strings.Join(strings.Fields(h.Print("crawl", "--help")), " ")
-		require.Contains(t, out, "robots.txt can make it longer. Default: 10s ($MOSEY_DELAY).")
+		require.Contains(t, out, "robots.txt can raise it. Default: 10s ($MOSEY_DELAY).")
 		require.NotContains(t, out, "$MOSEY_HELP")
 	})
 
@@ -199,8 +199,8 @@ func TestFlagValues(t *testing.T) {
 		"--set=latency_factor=-1":       {"latency_factor -1: want 0 to "},
 		"--set=latency_factor=much":     {"latency_factor", `"much"`},
 		"--set=max_graylistings=0":      {"max_graylistings 0: want 1 to "},
-		"--window=always":               {`--window "always": want days, times and perhaps a time zone, such as Mon-Fri 22:00-06:00 Europe/Berlin`},
-		"--window=Mon 1:00-2:00 Moon":   {`--window "Mon 1:00-2:00 Moon": time zone "Moon" is not known: want an IANA name, such as Europe/Berlin or UTC`},
+		"--window=always":               {`--window "always": want days, times and optionally a time zone, such as Mon-Fri 22:00-06:00 Europe/Berlin`},
+		"--window=Mon 1:00-2:00 Moon":   {`--window "Mon 1:00-2:00 Moon": time zone "Moon" is unknown: want an IANA name, such as Europe/Berlin or UTC`},
 		"--max-pages=-2":                {"--max-pages -2: want -1 or more"},
 		"--max-pages-per-domain=-2":     {"--max-pages-per-domain -2: want -1 or more"},
 		"--max-depth=-2":                {"--max-depth -2: want -1 to 32767"},
@@ -216,8 +216,8 @@ func TestFlagValues(t *testing.T) {
 		"--set=pages_per_activity=0":    {"pages_per_activity", `"0": want auto or 1 to 1000`},
 		"--set=pages_per_activity=many": {"pages_per_activity", `"many": want auto or 1 to 1000`},
 		"--when-done=stay":              {`--when-done "stay": want end, wait or recrawl`},
-		"--for=-1s":                     {"--for -1s: want a duration above zero"},
-		"--for=1":                       {"--for: ", `"1" is no duration`},
+		"--for=-1s":                     {"--for -1s: want a positive duration"},
+		"--for=1":                       {"--for: ", `"1" is not a duration`},
 		"--run=a/b":                     {`run "a/b": only letters, digits, '.', '_' and '-' are allowed, a letter or digit first`},
 		"--run=" + long:                 {`run "aaaaaaaaaaaaaaaaaaaa…": 101 bytes long, at most 100 allowed`},
 		"--run=":                        {"run: a name is needed, such as small-web"},

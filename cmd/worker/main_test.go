@@ -319,7 +319,7 @@ func TestNamespaceOfAnotherDatabaseIsRefused(t *testing.T) {
 		&stdout, &stderr)
 	require.Equal(t, wiring.ExitFailed, code, "%s", &stderr)
 	require.Regexp(t, `(?m)^worker: the Temporal namespace "shared" belongs to the database `+other+
-		`, and not to the database [0-9a-f-]{36} that was given: .*TEMPORAL_NAMESPACE=….*`+
+		`, and not to the given database [0-9a-f-]{36}: .*TEMPORAL_NAMESPACE=….*`+
 		`temporal workflow terminate --namespace shared --workflow-id mosey/database$`, stderr.String())
 	require.False(t, temporal.polled(crawl.TaskQueue, "workflow") || temporal.polled(crawl.ControlTaskQueue, "activity"))
 }

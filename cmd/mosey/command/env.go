@@ -82,7 +82,7 @@ func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err e
 			Dir: dir, Progress: e.note,
 		})
 		if errors.Is(err, postgres.ErrNoCluster) {
-			return fmt.Errorf("%s: %w: begin with mosey crawl https://example.org/", dir, ErrNothingYet)
+			return fmt.Errorf("%s: %w: start with mosey crawl https://example.org/", dir, ErrNothingYet)
 		}
 		if err != nil {
 			return err
@@ -167,7 +167,7 @@ func DomainArgument(text string) (string, error) {
 func SiteArgument(text string) (string, error) {
 	domain, err := DomainArgument(text)
 	if name, _ := urls.ReadName(text); err == nil && !name.IsSite() {
-		return "", wiring.Usagef("%s is a page, and this changes its whole domain: want %s", name.Page, domain)
+		return "", wiring.Usagef("%s is a page, and this command changes a whole domain: give %s", name.Page, domain)
 	}
 	return domain, err
 }

@@ -19,7 +19,7 @@ import (
 
 // ImageStoreFlag names the image store, for commands that read it.
 type ImageStoreFlag struct {
-	ImageStore string `help:"Where the bytes of images are kept: a directory, or the URL of a bucket (s3://). Default: images in the data directory." placeholder:"DIR|URL"`
+	ImageStore string `help:"Image store: a directory, or the URL of a bucket (s3://). Default: images in the data directory." placeholder:"DIR|URL"`
 }
 
 // Open opens the image store.
@@ -29,7 +29,7 @@ func (f ImageStoreFlag) Open(ctx context.Context, e *Env) (*imagestore.Store, er
 		return nil, err
 	}
 	if where == "" {
-		return nil, wiring.Usagef("--image-store: want the directory or the bucket that the workers of this cluster store images in")
+		return nil, wiring.Usagef("--image-store is missing: give the directory or bucket that the workers of this cluster store images in")
 	}
 	store, err := imagestore.Open(ctx, where)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *CopiedImages) Warn(e *Env) {
 	if len(c.Damaged) > named {
 		text += ", …"
 	}
-	fmt.Fprintf(e.Stderr, "mosey: %s left out, whose bytes are not what was stored: is the disk sound? %s\n",
+	fmt.Fprintf(e.Stderr, "mosey: %s skipped, because the bytes on disk are damaged: check the disk: %s\n",
 		explain.Count(int64(len(c.Damaged)), "image"), text)
 }
 
@@ -161,7 +161,7 @@ func copyImage(ctx context.Context, from, to *imagestore.Store, o imagestore.Obj
 	}
 	format, known := picture.Format(data)
 	if !known {
-		return fmt.Errorf("image %s in %s has no format that Mosey stores", o.SHA256, from)
+		return fmt.Errorf("image %s in %s has an unknown format", o.SHA256, from)
 	}
 	return to.Put(ctx, o.SHA256, bytes.NewReader(data), int64(len(data)), picture.MediaType(format))
 }

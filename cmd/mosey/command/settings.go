@@ -20,7 +20,7 @@ type RunSettings struct {
 	// Plugins has a flag for each setting (see SettingFlags).
 	kong.Plugins
 
-	Set []string `help:"Setting that has no flag of its own. Repeatable. mosey set --help lists all." placeholder:"NAME=VALUE" sep:"none" env:"-"`
+	Set []string `help:"Setting without a flag. Repeatable. mosey set --help lists all." placeholder:"NAME=VALUE" sep:"none" env:"-"`
 
 	Settings settings.Settings `kong:"-"`
 	// typed are the settings with flags on the command line.
@@ -70,7 +70,7 @@ func flagName(setting string) string { return strings.ReplaceAll(setting, "_", "
 func settingHelp(s settings.Setting) string {
 	text := s.Help
 	if s.List() && s.Flag {
-		text += " Several with commas, or several times."
+		text += " Repeatable, or separated by commas."
 	}
 	switch s.Default {
 	case "", "-1", "0s":
@@ -132,7 +132,7 @@ func givenSettings(ctx *kong.Context) (given map[string]string, typed []string, 
 		switch {
 		case p.Resolved:
 		case !s.Flag:
-			return nil, nil, fmt.Errorf("--%s is no flag: want --set %s=%s", p.Flag.Name, s.Name, *flag.text)
+			return nil, nil, fmt.Errorf("--%s is not a flag: use --set %s=%s", p.Flag.Name, s.Name, *flag.text)
 		default:
 			typed = append(typed, s.Name)
 		}

@@ -96,7 +96,7 @@ func (w *webChanges) told(ctx context.Context, tell func(context.Context) error)
 	if err := tryTelling(ctx, tell); err != nil {
 		until := time.Now().Add(untoldSpan)
 		w.untold.Store(&until)
-		w.logger.Warn("could not tell the running crawl, which finds out by itself", "error", err)
+		w.logger.Warn("could not notify the running crawl, which notices the change later", "error", err)
 	}
 }
 
@@ -190,13 +190,13 @@ const wakeTimeout = 5 * time.Second
 // WakeDomain makes the dispatchers of a domain's runs check it now. It reports a failure; they find
 // out later by themselves.
 func WakeDomain(ctx context.Context, e *Env, store *db.Store, domain string) {
-	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return tellerOf(e, store).domain(ctx, domain) })
+	Tell(ctx, e, "crawl, which notices the change later", func(ctx context.Context) error { return tellerOf(e, store).domain(ctx, domain) })
 }
 
 // Tell tries for a while to notify the crawlers, and reports a failure.
 func Tell(ctx context.Context, e *Env, whom string, try func(context.Context) error) {
 	if err := tryTelling(ctx, try); err != nil {
-		fmt.Fprintf(e.Stderr, "mosey: could not tell the running %s: %v\n", whom, err)
+		fmt.Fprintf(e.Stderr, "mosey: could not notify the running %s: %v\n", whom, err)
 	}
 }
 
@@ -261,7 +261,8 @@ func PrepareTemporal(ctx context.Context, e *Env) (did []string, err error) {
 		return nil, err
 	}
 	if err != nil {
-		fmt.Fprintf(e.Stderr, "mosey: the database is migrated; search attributes were not looked at: %v: give the command again then\n", err)
+		fmt.Fprintf(e.Stderr,
+			"mosey: the database is migrated, and the search attributes are not checked: %v: give the command again later\n", err)
 		return nil, nil
 	}
 	defer c.Close()
@@ -272,7 +273,7 @@ const prepareTimeout = 10 * time.Second
 
 // TellRun makes a run's dispatcher check it now. With wake, sleeping domains decide again.
 func TellRun(ctx context.Context, e *Env, store *db.Store, run crawl.Run, wake bool) {
-	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return tellerOf(e, store).run(ctx, run, wake) })
+	Tell(ctx, e, "crawl, which notices the change later", func(ctx context.Context) error { return tellerOf(e, store).run(ctx, run, wake) })
 }
 
 const wakeParallel = 16

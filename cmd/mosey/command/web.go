@@ -29,11 +29,11 @@ const tokenLeast = 16
 
 // WebFlags configure the web page's address and access.
 type WebFlags struct {
-	Web     string   `help:"Serve the web page at this address, or off. Default: port 8470 of this machine alone, or any that is free." expert:"" placeholder:"[HOST]:PORT|off"`
-	WebHost []string `help:"Name by which the web page may be asked for, beside those of this machine. Repeatable." expert:"" placeholder:"NAME"`
+	Web     string   `help:"Address of the web page, or off. Default: port 8470 on localhost, or a free port if it is taken." expert:"" placeholder:"[HOST]:PORT|off"`
+	WebHost []string `help:"Additional host name under which the web page is reached. Repeatable." expert:"" placeholder:"NAME"`
 
-	WebToken      string `help:"Who has it may change things on the web page. Default: one that is made, where the page is on this machine alone; else none." expert:"" secret:"" placeholder:"TEXT"`
-	WebUserHeader string `help:"Header in which a reverse proxy names who is signed in, who may change things on the web page then." expert:"" placeholder:"NAME"`
+	WebToken      string `help:"Token that allows changes on the web page. Default: a generated token if the page is on localhost alone, else no changes." expert:"" secret:"" placeholder:"TEXT"`
+	WebUserHeader string `help:"Header in which a reverse proxy names the signed-in user, who may then make changes on the web page." expert:"" placeholder:"NAME"`
 }
 
 // Web serves the web page.
@@ -155,7 +155,7 @@ func (f WebFlags) token(at net.Addr, o WebOptions) (string, error) {
 		return "", nil
 	case f.WebToken != "":
 		if len(f.WebToken) < tokenLeast {
-			return "", wiring.Usagef("--web-token: %d characters: want %d or more, such as those of: openssl rand -hex 16",
+			return "", wiring.Usagef("--web-token: %d characters: want %d or more, such as the output of openssl rand -hex 16",
 				len(f.WebToken), tokenLeast)
 		}
 		return f.WebToken, nil
@@ -177,7 +177,7 @@ func keptToken(path string) (string, error) {
 	}
 	token := rand.Text()
 	if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("keep the token of the web page: %w", err)
+		return "", fmt.Errorf("store the token of the web page: %w", err)
 	}
 	return token, nil
 }

@@ -40,10 +40,10 @@ func Attach(
 	ctx context.Context, e *command.Env, listen ListenFlags, logger *slog.Logger, progress func(string),
 ) (*Crawler, error) {
 	if listen.PortFlags != (PortFlags{}) {
-		return nil, wiring.Usagef("--temporal-port and --ui-port: with --detach another Mosey has its Temporal already: leave them out")
+		return nil, wiring.Usagef("--temporal-port and --ui-port do not apply with --detach, because another Mosey runs Temporal")
 	}
 	if listen.Metrics != "" {
-		return nil, wiring.Usagef("--metrics %s: with --detach another Mosey crawls: give it to that one", listen.Metrics)
+		return nil, wiring.Usagef("--metrics %s does not apply with --detach, because another Mosey crawls: give it there", listen.Metrics)
 	}
 	listen.Web = "off" // the running Mosey serves one
 	database, temporal := e.Environ.Get("DATABASE_URL"), wiring.TemporalAddress(e.Environ)
@@ -58,12 +58,12 @@ func Attach(
 			return nil, err
 		}
 		if !running || info.DatabaseURL == "" || info.TemporalAddress == "" {
-			return nil, fmt.Errorf("--detach: no Mosey runs in %s: start one with mosey up, and leave it running", dir)
+			return nil, fmt.Errorf("--detach: no Mosey uses %s: start one with mosey up, and keep it running", dir)
 		}
 		database, temporal = info.DatabaseURL, info.TemporalAddress
 	}
 	if database == "" || temporal == "" {
-		return nil, wiring.Usagef("--detach: want both DATABASE_URL and TEMPORAL_ADDRESS, or neither")
+		return nil, wiring.Usagef("--detach needs both DATABASE_URL and TEMPORAL_ADDRESS, or neither")
 	}
 	c, err := connect(ctx, e, listen, stack.Options{
 		DatabaseURL: database, TemporalAddress: temporal, Logger: logger, Progress: progress,
@@ -90,8 +90,8 @@ type ListenFlags struct {
 
 // PortFlags choose the ports of our own Temporal.
 type PortFlags struct {
-	TemporalPort uint16 `help:"Port of Temporal. Default: 7233, or any if that is taken." expert:"" placeholder:"PORT"`
-	UIPort       uint16 `name:"ui-port" help:"Port of Temporal's web UI. Default: 8233, or any if that is taken." expert:"" placeholder:"PORT"`
+	TemporalPort uint16 `help:"Port of Temporal. Default: 7233, or a free port if it is taken." expert:"" placeholder:"PORT"`
+	UIPort       uint16 `name:"ui-port" help:"Port of Temporal's web UI. Default: 8233, or a free port if it is taken." expert:"" placeholder:"PORT"`
 }
 
 // check refuses ports for an external Temporal.
@@ -99,7 +99,7 @@ func (p PortFlags) check(e *command.Env) error {
 	if wiring.TemporalAddress(e.Environ) == "" || p == (PortFlags{}) {
 		return nil
 	}
-	return wiring.Usagef("--temporal-port and --ui-port are those of Mosey's own Temporal, and TEMPORAL_ADDRESS names another: leave them out")
+	return wiring.Usagef("--temporal-port and --ui-port apply to the embedded Temporal, and TEMPORAL_ADDRESS names another: leave them out")
 }
 
 // Open starts the servers that the environment does not name, and connects to all.
@@ -193,7 +193,7 @@ func describeInUse(inUse *datadir.InUseError) error {
 	if err != nil || !running || info.TemporalAddress == "" || info.DatabaseURL == "" {
 		return inUse
 	}
-	return fmt.Errorf("%w\nTo have it crawl, and to crawl beside it:\n  mosey crawl --detach …\n"+
+	return fmt.Errorf("%w\nTo crawl with that Mosey, or to crawl beside it:\n  mosey crawl --detach …\n"+
 		"  TEMPORAL_ADDRESS=%s DATABASE_URL='%s' mosey crawl …", inUse, info.TemporalAddress, info.DatabaseURL)
 }
 
@@ -213,8 +213,8 @@ func describeForeign(e *command.Env, err error) error {
 	if resolveErr != nil {
 		return err
 	}
-	return fmt.Errorf("%s: choose another data directory with --data-dir, or, if the other database is gone for good, "+
-		"delete %s, which holds nothing that a database lacks", foreign.Whose(), filepath.Join(dir, "temporal"))
+	return fmt.Errorf("%s: choose another data directory with --data-dir, or, if the other database no longer exists, "+
+		"delete %s; no crawl data is lost with it", foreign.Whose(), filepath.Join(dir, "temporal"))
 }
 
 // StartWorker starts a worker in this process.

@@ -96,7 +96,7 @@ func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Progr
 func plan(run crawl.Run, seeds int, before report.Progress, detached bool) []string {
 	set, usual := run.Settings, settings.Settings{}.WithDefaults()
 	begun := fmt.Sprintf("Run %s: %s", run.Name, explain.Count(int64(seeds), "seed"))
-	if seeds == 0 {
+	if seeds == 0 && before.Attempts()+before.Pending > 0 {
 		begun = fmt.Sprintf("Resuming %s: %s done, %d pending", run.Name, explain.Count(before.Success, "page"), before.Pending)
 	}
 	lines := []string{fmt.Sprintf("%s, delay %s, scope %s", begun, set.Delay, *set.Scope)}
