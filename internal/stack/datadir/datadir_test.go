@@ -34,7 +34,7 @@ func hold(path string) {
 	if _, err := os.Stdout.WriteString("held\n"); err != nil {
 		os.Exit(1)
 	}
-	select {}
+	time.Sleep(time.Hour) // an empty select is a deadlock for the runtime
 }
 
 func lock(t *testing.T, path string) *datadir.Dir {

@@ -36,7 +36,7 @@ func host(dir string) {
 	if _, err := os.Stdout.WriteString(server.URL() + "\n"); err != nil {
 		os.Exit(1)
 	}
-	select {}
+	time.Sleep(time.Hour)
 }
 
 // newDir is like t.TempDir, which is closed to the user that Postgres runs as
