@@ -51,9 +51,9 @@ func (t blow) judge(e *Evidence) Verdict {
 	got := e.asked(blowPath)
 	switch {
 	case len(got) == 0:
-		return unreached("%s was not asked for, which answers with %s", blowPath, t.note)
+		return unreached("%s was not requested; it responds with %s", blowPath, t.note)
 	case t.most > 0 && len(got) > t.most:
-		return fail(got, "%s was asked for %d times, want at most %d: it answers with %s each time", blowPath, len(got), t.most, t.note)
+		return fail(got, "%s was requested %d times, want at most %d: it responds with %s each time", blowPath, len(got), t.most, t.note)
 	}
 	lives := t.lives(e, got[len(got)-1], missing(e.of(e.host), besideBlow))
 	if t.holds == nil {
@@ -83,14 +83,14 @@ func (t blow) lives(e *Evidence, last web.Record, left []string) Verdict {
 		return pass("%s to other hosts came after %s, the last %s later",
 			counted(len(later), "request"), t.note, short(later[len(later)-1].Start-last.End))
 	case last.InFlight:
-		return unreached("the run ended %s after the answer had begun", short(last.End-last.Start))
+		return unreached("the run ended %s after the response had begun", short(last.End-last.Start))
 	case len(later) > 0:
 		return unreached("%s to other hosts came after %s, all within %s: too soon to tell", counted(len(later), "request"), t.note, settled)
 	case e.last(Stopped) && e.end() < last.End+settled:
 		return unreached("the run ended %s after %s: too soon to tell", short(e.end()-last.End), t.note)
 	case len(left) == 0:
-		return unreached("%s was the last answer of the run: nothing was left that could show that the crawler goes on", t.note)
+		return unreached("%s was the last response of the run: no request was left to show that the crawler continues", t.note)
 	default:
-		return fail([]web.Record{last}, "no request came after it: %s was the end of the crawl, and %s was left", t.note, left[0])
+		return fail([]web.Record{last}, "no request followed: %s ended the crawl, and %s was left", t.note, left[0])
 	}
 }

@@ -38,18 +38,18 @@ func bombCases() []Case {
 		bombs[b.Name] = b.Behaviour
 	}
 	for _, t := range []blow{{
-		id: "bomb-gzip", title: "Lives through 256 MiB of zeros in gzip", note: "256 MiB of zeros in gzip", answer: bombs["bomb-gzip"],
+		id: "bomb-gzip", title: "Survives 256 MiB of zeros in gzip", note: "256 MiB of zeros in gzip", answer: bombs["bomb-gzip"],
 	}, {
-		id: "bomb-brotli", title: "Lives through 256 MiB of zeros in brotli", note: "256 MiB of zeros in brotli", answer: bombs["bomb-brotli"],
+		id: "bomb-brotli", title: "Survives 256 MiB of zeros in brotli", note: "256 MiB of zeros in brotli", answer: bombs["bomb-brotli"],
 	}, {
-		id: "bomb-zstd", title: "Lives through 256 MiB of zeros in zstd", note: "256 MiB of zeros in zstd", answer: bombs["bomb-zstd"],
+		id: "bomb-zstd", title: "Survives 256 MiB of zeros in zstd", note: "256 MiB of zeros in zstd", answer: bombs["bomb-zstd"],
 	}, {
-		id: "bomb-nested", title: "Lives through a bomb that is packed ten times", note: "zeros in ten layers of gzip",
+		id: "bomb-nested", title: "Survives a bomb in ten layers", note: "zeros in ten layers of gzip",
 		answer: bombs["bomb-tenfold"],
 	}, {
-		id: "bomb-10gb", title: "Lives through 10 GiB of zeros in gzip", note: "10 GiB of zeros in gzip", answer: serveFunc(tenGiB),
+		id: "bomb-10gb", title: "Survives 10 GiB of zeros in gzip", note: "10 GiB of zeros in gzip", answer: serveFunc(tenGiB),
 	}, {
-		id: "bomb-robots", title: "Lives through a robots.txt that is a bomb", note: "256 MiB of zeros in gzip", answer: bombs["bomb-gzip"],
+		id: "bomb-robots", title: "Survives a compression bomb as robots.txt", note: "256 MiB of zeros in gzip", answer: bombs["bomb-gzip"],
 	}} {
 		t.source = sourceBomb
 		if t.id == "bomb-robots" {
@@ -59,26 +59,27 @@ func bombCases() []Case {
 		cases = append(cases, t.make())
 	}
 	for _, t := range []blow{{
-		id: "bomb-deep", title: "Lives through 100,000 nested elements", note: "100,000 nested elements",
+		id: "bomb-deep", title: "Survives 100,000 nested elements", note: "100,000 nested elements",
 		source: "CWE-674, uncontrolled recursion",
 		answer: text{kind: "text/html; charset=utf-8", body: "<!doctype html><title>Deep</title>" + strings.Repeat("<div>", 100_000)},
 	}, {
-		id: "bomb-endless", title: "Hangs up on a page without end", note: "a page without end", source: sourceHold,
+		id: "bomb-endless", title: "Closes the connection of an endless page", note: "an endless page", source: sourceHold,
 		answer: serveFunc(endlessBody), holds: holds(bodyMost, heldMost),
 	}, {
-		id: "bomb-header", title: "Hangs up on a header without end", note: "a header without end", source: sourceHold,
+		id: "bomb-header", title: "Closes the connection of an endless header", note: "an endless header", source: sourceHold,
 		answer: endlessRaw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", "X-More: and so on\r\n"), holds: holds(headerMost, heldMost),
 	}, {
-		id: "bomb-interim", title: "Hangs up on interim answers without end", note: "interim answers without end", source: sourceHold,
+		id: "bomb-interim", title: "Closes the connection of endless interim responses", note: "endless interim responses", source: sourceHold,
 		answer: endlessRaw("", "HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n"), holds: holds(headerMost, heldMost),
 	}, {
-		id: "bomb-drip-header", title: "Hangs up on a header of a line a second", note: "a line of a header a second", source: sourceHold,
+		id: "bomb-drip-header", title: "Closes the connection of a header of one line a second",
+		note: "a line of a header a second", source: sourceHold,
 		answer: web.Raw{Text: "HTTP/1.1 200 OK\r\n", Repeat: "X-More: in a while\r\n", Every: time.Second}, holds: holds(headerMost, dripMost),
 	}, {
-		id: "bomb-stall", title: "Hangs up on a page that stops in the middle", note: "half a page and silence", source: sourceHold,
+		id: "bomb-stall", title: "Closes the connection of a page that stalls halfway", note: "half a page, then silence", source: sourceHold,
 		answer: web.Stall{}, holds: holds(bodyMost, dripMost),
 	}, {
-		id: "bomb-drip", title: "Hangs up on a page that comes a byte a second, and goes on elsewhere meanwhile",
+		id: "bomb-drip", title: "Closes the connection of a page of one byte a second, and crawls other hosts meanwhile",
 		note: "a byte a second", source: sourceHold,
 		answer: web.Drip{Every: time.Second}, holds: func(e *Evidence, got web.Log) Verdict {
 			return worst(holds(bodyMost, dripMost)(e, got), meanwhile(e, got))
@@ -96,15 +97,15 @@ func holds(size int64, time time.Duration) func(*Evidence, web.Log) Verdict {
 			took := r.End - r.Start
 			switch {
 			case r.Bytes > size+buffered:
-				return fail([]web.Record{r}, "%d MiB were taken in %s, want at most %d MiB", r.Bytes>>20, short(took), size>>20)
+				return fail([]web.Record{r}, "%d MiB were read in %s, want at most %d MiB", r.Bytes>>20, short(took), size>>20)
 			case took > time:
-				return fail([]web.Record{r}, "the connection was held for %s, want at most %s", short(took), short(time))
+				return fail([]web.Record{r}, "the connection lasted %s, want at most %s", short(took), short(time))
 			case r.InFlight:
-				return unreached("the run ended after %s and %d KiB of an answer without end", short(took), r.Bytes>>10)
+				return unreached("the run ended after %s and %d KiB of an endless response", short(took), r.Bytes>>10)
 			}
 		}
 		r := got[len(got)-1]
-		return pass("the client hung up after %d KiB and %s", r.Bytes>>10, short(r.End-r.Start))
+		return pass("the client closed the connection after %d KiB and %s", r.Bytes>>10, short(r.End-r.Start))
 	}
 }
 
@@ -123,7 +124,7 @@ func meanwhile(e *Evidence, got web.Log) Verdict {
 			}
 		}
 		if took := r.End - r.Start; others == 0 && later > 0 && took > alone {
-			return fail([]web.Record{r}, "no other host was asked in the %s of the answer, and %d requests came after it", short(took), later)
+			return fail([]web.Record{r}, "no other host was requested in the %s of the response, and %d requests came after it", short(took), later)
 		}
 	}
 	return pass("other hosts did not wait")
@@ -191,7 +192,7 @@ func robotsBomb(t blow) Case {
 	c.judge = func(e *Evidence) Verdict {
 		got := e.asked(robotsPath)
 		if len(got) == 0 {
-			return unreached("robots.txt was not asked for, which answers with %s", t.note)
+			return unreached("robots.txt was not requested; it responds with %s", t.note)
 		}
 		return t.lives(e, got[len(got)-1], missing(e.of(e.hosts[1]), besideBlow))
 	}

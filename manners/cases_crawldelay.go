@@ -17,19 +17,19 @@ func crawlDelays() []timed {
 			judge: func(e *Evidence) Verdict { return gaps(pages(e.of(e.host)), max(gap, e.Delay)) },
 		}
 	}
-	own := wants("crawl-delay-own", "Keeps the Crawl-delay of the group of its own name", "", 3*time.Second)
+	own := wants("crawl-delay-own", "Keeps the Crawl-delay of its own group", "", 3*time.Second)
 	own.agent = true
 	own.sites = func(host string, o Options) []web.Site {
 		return onePlace("User-agent: *\nCrawl-delay: 1\n\nUser-agent: "+o.Agent+"\nCrawl-delay: 3\n", 4)(host, o)
 	}
-	day := wants("crawl-delay-day", "Leaves a site alone that asks for a Crawl-delay of a day", "User-agent: *\nCrawl-delay: 86400\n", 0)
+	day := wants("crawl-delay-day", "Keeps a Crawl-delay of a day", "User-agent: *\nCrawl-delay: 86400\n", 0)
 	day.judge = longDelay
 	return []timed{
 		wants("crawl-delay", "Keeps a Crawl-delay of 3 s", "User-agent: *\nCrawl-delay: 3\n", 3*time.Second),
 		wants("crawl-delay-fraction", "Keeps a Crawl-delay of 2.5 s", "User-agent: *\nCrawl-delay: 2.5\n", 2500*time.Millisecond),
 		own, day,
-		wants("crawl-delay-garbage", "Keeps its own delay where Crawl-delay is no number", "User-agent: *\nCrawl-delay: abc\n", 0),
-		wants("crawl-delay-negative", "Keeps its own delay where Crawl-delay is negative", "User-agent: *\nCrawl-delay: -5\n", 0),
+		wants("crawl-delay-garbage", "Keeps its own delay if Crawl-delay is not a number", "User-agent: *\nCrawl-delay: abc\n", 0),
+		wants("crawl-delay-negative", "Keeps its own delay if Crawl-delay is negative", "User-agent: *\nCrawl-delay: -5\n", 0),
 	}
 }
 
@@ -40,12 +40,12 @@ func longDelay(e *Evidence) Verdict {
 		if v := gaps(log, stayAway); v.Result == Fail {
 			return v
 		}
-		return pass("%d pages were asked for, each at least %s after the one before", len(log), short(stayAway))
+		return pass("%d pages were requested, each at least %s after the one before", len(log), short(stayAway))
 	}
 	all := e.of(e.host)
 	end := e.end()
 	if rest := end - all[len(all)-1].End; rest < stayAway {
 		return unreached("the run ended %s after the last request, want %s", short(rest), short(stayAway))
 	}
-	return pass("%s was asked for, and nothing more", counted(len(log), "page"))
+	return pass("%s was requested, and nothing else", counted(len(log), "page"))
 }

@@ -58,7 +58,7 @@ func linksMeta() []links {
 	return []links{
 		closed(marked("links-meta-nofollow", "Follows no link of a page that says nofollow", sourceMeta, Should,
 			page{head: `<META NAME="ROBOTS" CONTENT="Index, NoFollow">`}), "and the one page that links to it says nofollow"),
-		closed(marked("links-meta-none", "Takes none for noindex and nofollow", sourceGoogle, Opinion,
+		closed(marked("links-meta-none", "Treats none as noindex and nofollow", sourceGoogle, Opinion,
 			page{head: `<meta name="robots" content="none">`}), "and the one page that links to it says none"),
 		own,
 		opened(marked("links-meta-other", "Follows the links of a page that says nofollow to another crawler", sourceGoogle, Opinion,

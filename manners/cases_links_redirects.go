@@ -17,7 +17,7 @@ func linksRedirects() Case {
 	const id, host = "links-redirects", "links-redirects.test"
 	return links{
 		id: id, level: Must, source: "RFC 9110 sections 10.2.2 and 15.4", exact: true,
-		title: "Resolves the Location of redirects, and follows those of every status",
+		title: "Resolves the Location of redirects, for every redirect status",
 		root:  page{links: []string{"/go/301", "/go/302", "/go/303", "/go/307", "/go/308"}},
 		pages: map[string]web.Behaviour{
 			"/go/301": web.Redirect{Code: 301, To: "/to/301"},
@@ -34,7 +34,7 @@ func linksRedirects() Case {
 			"/go/to/302", "/../to/302", "/go/../to/302", "/to/http://" + host + "/to/303", "/" + host + "/to/307",
 			"//" + host + "/to/307", "/308/to", "/go/308/308/to", "/go/308/to#part", "/go/308/to%23part",
 		},
-		why: "where no redirect leads",
+		why: "to which no redirect leads",
 	}.make()
 }
 
@@ -60,7 +60,7 @@ func linksRedirectLoop() Case {
 	loop := func(target string) bool { return target == "/self" || strings.HasPrefix(target, "/loop/") }
 	return Case{
 		ID: id, Group: GroupLinks, Level: Should, Source: "RFC 9110 section 15.4",
-		Title: "Ends redirects that go in a circle",
+		Title: "Ends redirect loops",
 		sites: func(Options) []web.Site {
 			s := linked(id+".test", nil, "/self", "/loop/1", "/open")
 			s.Paths["/self"] = web.Redirect{Code: 302, To: "/self"}
@@ -80,13 +80,13 @@ func linksRedirectLoop() Case {
 			}
 			for _, seen := range []web.Log{self, both} {
 				if len(seen) > redirectsMost {
-					return fail(seen[redirectsMost:], "%d requests went into one circle, want at most %d", len(seen), redirectsMost)
+					return fail(seen[redirectsMost:], "%d requests went into one redirect loop, want at most %d", len(seen), redirectsMost)
 				}
 			}
 			if len(self) == 0 && len(both) == 0 {
-				return unreached("no redirect of a circle was asked for")
+				return unreached("no redirect of a loop was requested")
 			}
-			return pass("%d and %s went into the two circles", len(self), counted(len(both), "request"))
+			return pass("%d and %s went into the two redirect loops", len(self), counted(len(both), "request"))
 		},
 	}
 }
@@ -96,7 +96,7 @@ func linksRedirectHost() Case {
 	const id, other = "links-redirect-host", "links-redirect-host-2.test"
 	return Case{
 		ID: id, Group: GroupLinks, Level: Must, Source: "RFC 9309 sections 2.2.2 and 2.3",
-		Title: "Reads the robots.txt of another host before it follows a redirect there",
+		Title: "Reads the robots.txt of another host before it follows a redirect to it",
 		sites: func(Options) []web.Site {
 			first := linked(id+".test", text{body: "User-agent: *\nAllow: /\n"}, "/go/in", "/go/out")
 			first.Paths["/go/in"] = web.Redirect{Code: 302, To: "http://" + other + "{port}/private/in"}
@@ -108,7 +108,7 @@ func linksRedirectHost() Case {
 			came := len(e.asked("/go/in")) + len(e.asked("/go/out"))
 			switch {
 			case came == 0:
-				return unreached("no redirect was asked for")
+				return unreached("no redirect was requested")
 			case len(e.of(other)) == 0:
 				return cautious("%s to another host not followed", counted(came, "redirect"))
 			}
@@ -130,15 +130,15 @@ func linksElsewhere() Case {
 		},
 		judge: func(e *Evidence) Verdict {
 			if len(e.asked("/")) == 0 {
-				return unreached("the page that links to the other host was not asked for")
+				return unreached("the page that links to the other host was not requested")
 			}
 			if seen := pages(e.of(other)); len(seen) > 0 {
-				return fail(seen, "%s of the other host was asked for, and its robots.txt disallows everything", seen[0].Target)
+				return fail(seen, "%s of the other host was requested, but its robots.txt disallows everything", seen[0].Target)
 			}
 			if len(e.of(other)) == 0 {
-				return cautious("the other host was not asked for its robots.txt")
+				return cautious("the robots.txt of the other host was not requested")
 			}
-			return pass("the other host was asked for its robots.txt and nothing else")
+			return pass("only the robots.txt of the other host was requested")
 		},
 	}
 }
@@ -161,7 +161,7 @@ func linksEmbedded() Case {
 		deny: []string{
 			"/private/a.css", "/private/a.js", "/private/a.ico", "/private/a.png", "/private/b.png", "/private/frame",
 		},
-		why: "and robots.txt disallows it",
+		why: "but robots.txt disallows it",
 	}
 	for _, target := range t.deny {
 		t.pages[target] = text{body: "private\n"}
@@ -184,7 +184,7 @@ func linksCanonical() Case {
 	const id = "links-canonical"
 	return Case{
 		ID: id, Group: GroupLinks, Level: Opinion, Source: "RFC 6596",
-		Title: "Does not ask for a page by all of its names, where each says which is its own",
+		Title: "Does not request all URLs of a page that names its canonical URL",
 		sites: func(Options) []web.Site {
 			s := linked(id+".test", nil, append(tracked(), "/item", "/open")...)
 			for _, target := range append(tracked(), "/item") {
@@ -201,11 +201,11 @@ func linksCanonical() Case {
 			}
 			switch all := len(tracked()); {
 			case len(seen) == all:
-				return fail(seen, "all %d names of one page were asked for, and each says that /item is its own", all)
+				return fail(seen, "all %d URLs of one page were requested, and each names /item as canonical", all)
 			case len(e.asked("/item")) == 0:
-				return unreached("/item was not asked for, and %d of its %d other names were", len(seen), all)
+				return unreached("/item was not requested, and %d of its %d other URLs were", len(seen), all)
 			default:
-				return pass("/item was asked for, and %d of its %d other names", len(seen), all)
+				return pass("/item was requested, and %d of its %d other URLs", len(seen), all)
 			}
 		},
 	}
@@ -216,7 +216,7 @@ func linksFragments() Case {
 	const id, most = "links-fragments", 4 // fewer than its links
 	return Case{
 		ID: id, Group: GroupLinks, Level: Should, Source: "RFC 9110 section 7.1, RFC 3986 section 3.5",
-		Title: "Asks for a page once, and not for each of its parts",
+		Title: "Requests a page once, not once per fragment",
 		sites: func(Options) []web.Site {
 			s := linked(id+".test", nil, "/page", "/open")
 			s.Paths["/"] = page{title: id, links: []string{"/page#a", "/page#b", "/page#c", "/page#d", "/page", "/open"}}
@@ -232,11 +232,11 @@ func linksFragments() Case {
 			got := e.asked("/page")
 			switch {
 			case len(parts) > 0:
-				return fail(parts, "%s was asked for: a fragment is not part of a request", parts[0].Target)
+				return fail(parts, "%s was requested: a fragment is not part of a request", parts[0].Target)
 			case len(got) > most:
-				return fail(got, "/page was asked for %d times, and 5 links to parts of it lead there", len(got))
+				return fail(got, "/page was requested %d times, and 5 links with fragments lead to it", len(got))
 			case len(got) == 0:
-				return unreached("/page was not asked for")
+				return unreached("/page was not requested")
 			}
 			return pass("%s for the page that 5 links lead to", counted(len(got), "request"))
 		},
@@ -248,7 +248,7 @@ func linksForms() Case {
 	const id = "links-forms"
 	return Case{
 		ID: id, Group: GroupLinks, Level: Must, Source: "RFC 9110 section 9.2.1",
-		Title: "Sends nothing but safe methods",
+		Title: "Sends only safe methods",
 		sites: func(Options) []web.Site {
 			s := linked(id+".test", nil, "/open")
 			s.Paths["/"] = page{title: id, links: []string{"/open"}, body: "<form method=\"post\" action=\"/comment\"><textarea name=\"text\">" +
@@ -270,9 +270,9 @@ func linksForms() Case {
 			case len(unsafe) > 0:
 				return fail(unsafe, "%s %s was sent, which is not a safe method", unsafe[0].Method, unsafe[0].Target)
 			case len(e.asked("/")) == 0:
-				return unreached("the page with the forms was not asked for")
+				return unreached("the page with the forms was not requested")
 			}
-			return pass("all of %d requests were of safe methods", len(e.Log))
+			return pass("all %d requests used safe methods", len(e.Log))
 		},
 	}
 }
@@ -283,7 +283,7 @@ func linksLogin() Case {
 	members := []string{"/members/1", "/members/2", "/members/3"}
 	return Case{
 		ID: id, Group: GroupLinks, Level: Opinion, Source: "RFC 9110 section 15.5.2",
-		Title: "Takes 401 for an answer",
+		Title: "Accepts 401 as final",
 		sites: func(Options) []web.Site {
 			s := linked(id+".test", nil, append(append([]string(nil), members...), "/open")...)
 			for _, target := range members {
@@ -296,19 +296,19 @@ func linksLogin() Case {
 			for _, target := range members {
 				got := e.asked(target)
 				if len(got) > most {
-					return fail(got, "%s was asked for %d times, and answered 401 each time", target, len(got))
+					return fail(got, "%s was requested %d times, with response 401 each time", target, len(got))
 				}
 				for _, r := range got {
 					if r.Headers["Authorization"] != "" {
-						return fail([]web.Record{r}, "%s was asked for with a name and a password", target)
+						return fail([]web.Record{r}, "%s was requested with a name and a password", target)
 					}
 				}
 				came += len(got)
 			}
 			if came == 0 {
-				return unreached("no page that asks for a password was asked for")
+				return unreached("no page with a password was requested")
 			}
-			return pass("%s got 401 for an answer, and none was sent more than %d times", counted(came, "request"), most)
+			return pass("%s got 401, and no page was requested more than %d times", counted(came, "request"), most)
 		},
 	}
 }

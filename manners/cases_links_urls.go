@@ -11,7 +11,7 @@ func linksReferences() []links {
 			head: "<base href=\"/deep/er/\">\n<base href=\"/second/\">\n", links: []string{"one", "../two", "/three"},
 		},
 		want: []string{"/deep/er/one", "/deep/two", "/three"},
-		deny: []string{"/one", "/two", "/second/one", "/deep/one", "/deep/er/three"}, why: "where no link leads if the base is heeded",
+		deny: []string{"/one", "/two", "/second/one", "/deep/one", "/deep/er/three"}, why: "to which no link leads if the base is heeded",
 	}, {
 		id: "links-relative", level: Must, exact: true, source: "RFC 3986 section 5.2",
 		title: "Resolves relative references and dot segments",
@@ -25,10 +25,10 @@ func linksReferences() []links {
 			"/same", "/dot", "/up", "/x/y/page/same", "/x/y/./dot", "/x/y/../up", "/x/y/../../../../over", "/../../over",
 			"/a/./b/../c", "/?q=1", "/x/y/?q=1",
 		},
-		why: "where no link leads",
+		why: "to which no link leads",
 	}, {
 		id: "links-network-path", level: Must, exact: true, source: "RFC 3986 section 4.2",
-		title:     "Reads a reference that begins with // as one to a host",
+		title:     "Reads // at the start of a reference as a host",
 		root:      page{links: []string{"//links-network-path-2.test{port}/there", "/open"}},
 		others:    []web.Site{site("links-network-path-2.test", map[string]web.Behaviour{"/": page{}, "/there": page{}})},
 		control:   []string{"/open"},
@@ -41,10 +41,10 @@ func linksReferences() []links {
 		root:  page{links: []string{" \n\t/around  ", "/new\n\tline", "/in between"}},
 		want:  []string{"/around", "/newline", "/in%20between"},
 		deny:  []string{"/%20/around", "/new", "/new%0A%09line", "/new%20line", "/in"},
-		why:   "where no link leads",
+		why:   "to which no link leads",
 	}, {
 		id: "links-schemes", level: Must, source: "RFC 3986 section 5.2.2",
-		title: "Asks for no path where a link has another scheme",
+		title: "Requests nothing for links of other schemes",
 		root: page{links: []string{
 			"mailto:someone@example.org", "javascript:void(0)", "tel:+123456789", "data:text/plain,hello", "urn:isbn:0", "/open",
 		}},
@@ -56,7 +56,7 @@ func linksReferences() []links {
 		why: "and the link is of another scheme than http",
 	}, {
 		id: "links-charset", level: Should, exact: true, source: "URL standard section 4.4, HTML standard section 13.2.3",
-		title: "Writes paths in UTF-8, whatever the page is written in",
+		title: "Encodes paths in UTF-8, whatever the encoding of the page",
 		root:  page{links: []string{"/latin"}},
 		first: []string{"/latin"},
 		pages: map[string]web.Behaviour{
@@ -68,7 +68,7 @@ func linksReferences() []links {
 		},
 		want: []string{"/caf%C3%A9"},
 		deny: []string{"/caf%E9", "/caf\xe9", "/caf%EF%BF%BD", "/caf", "/caf%C3%83%C2%A9"},
-		why:  "where no link leads",
+		why:  "to which no link leads",
 	}}
 }
 
@@ -82,10 +82,10 @@ func linksHTML() []links {
 		pages: map[string]web.Behaviour{"/list?a=1&b=2": page{}},
 		want:  []string{"/list?a=1&b=2", "/tom&jerry", "/old?a=1&copy=2", "/quoteless"},
 		deny:  []string{"/list?a=1&amp;b=2", "/list?a=1&amp%3Bb=2", "/list?a=1", "/tom&#38;jerry", "/tom&", "/tom", "/old?a=1%C2%A9=2"},
-		why:   "where no link leads once character references are decoded",
+		why:   "to which no link leads once character references are decoded",
 	}, {
 		id: "links-comments", level: Opinion, source: "HTML standard, comment state and script element",
-		title: "Takes nothing in comments and scripts for links",
+		title: "Ignores links in comments and scripts",
 		root: page{
 			head: "<!-- <a href=\"/in-comment\">old</a> -->\n",
 			body: "<script>\nvar menu = '<a href=\"/in-script\">menu</a>';\n</script>\n" +
@@ -97,7 +97,7 @@ func linksHTML() []links {
 		deny:    []string{"/in-comment", "/in-script", "/in-text"}, why: "and no element of the page links to it",
 	}, {
 		id: "links-types", level: Opinion, source: "RFC 9110 section 8.3, MIME Sniffing standard section 7",
-		title: "Takes no file for HTML that says that it is something else",
+		title: "Reads no file as HTML that has another Content-Type",
 		root:  page{links: []string{"/file/octets", "/file/text", "/file/html"}},
 		// A crawler need not request files that it cannot read: the first of them are no control.
 		control: []string{"/file/html", "/below/html"},
@@ -117,10 +117,10 @@ func linksHTML() []links {
 // linksRobots returns the cases of links that robots.txt disallows, in all forms but anchors.
 func linksRobots() []links {
 	const robots = "User-agent: *\nDisallow: /private/\n"
-	const denied = "and robots.txt disallows it"
+	const denied = "but robots.txt disallows it"
 	return []links{{
 		id: "links-redirect-robots", level: Must, source: "RFC 9309 section 2.2.2",
-		title:  "Follows no redirect into what robots.txt disallows",
+		title:  "Follows no redirect to a disallowed URL",
 		robots: robots,
 		root:   page{links: []string{"/go/in", "/go/out"}},
 		first:  []string{"/go/in"},
@@ -131,7 +131,7 @@ func linksRobots() []links {
 		want: []string{"/go/out", "/out"}, deny: []string{"/private/in"}, why: denied,
 	}, {
 		id: "links-refresh-robots", level: Must, source: "RFC 9309 section 2.2.2",
-		title:  "Follows no meta refresh into what robots.txt disallows",
+		title:  "Follows no meta refresh to a disallowed URL",
 		robots: robots,
 		root:   page{links: []string{"/go", "/open"}},
 		first:  []string{"/go"},
@@ -141,7 +141,7 @@ func linksRobots() []links {
 		want: []string{"/open"}, deny: []string{"/private/in"}, why: denied,
 	}, {
 		id: "links-sitemap", level: Must, source: "RFC 9309 section 2.2.2, sitemaps.org protocol",
-		title:  "Reads the sitemap that robots.txt names, and obeys robots.txt for what it lists",
+		title:  "Reads the sitemap that robots.txt names, and obeys robots.txt for its URLs",
 		robots: robots + "Sitemap: http://links-sitemap.test{port}/map.xml\n",
 		root:   page{links: []string{"/open"}},
 		pages: map[string]web.Behaviour{

@@ -27,7 +27,7 @@ func privateCases() []Case {
 	return []Case{
 		link("private-link", "Follows no link to 127.0.0.1", "127.0.0.1"),
 		link("private-name", "Follows no link to localhost", "localhost", "LOCALHOST.", "private.localhost"),
-		link("private-forms", "Knows 127.0.0.1 however it is written",
+		link("private-forms", "Recognizes 127.0.0.1 in every notation",
 			"2130706433", "0x7f.1", "0177.0.0.1", "127.1", "0x7f000001", "[::ffff:127.0.0.1]", "0.0.0.0"),
 		private("private-redirect", "Follows no redirect to 127.0.0.1", "/go", func(at writer) map[string]web.Behaviour {
 			return map[string]web.Behaviour{
@@ -47,15 +47,15 @@ func privateCases() []Case {
 				robotsPath: text{body: "User-agent: *\nAllow: /\nSitemap: " + at("127.0.0.1") + "map.xml\n"},
 			}
 		}),
-		private("private-image", "Asks 127.0.0.1 for no image, script or style", "/", func(at writer) map[string]web.Behaviour {
+		private("private-image", "Requests no image, script or style from 127.0.0.1", "/", func(at writer) map[string]web.Behaviour {
 			return map[string]web.Behaviour{"/": page{
 				head: "<link rel=\"stylesheet\" href=\"" + at("127.0.0.1") + "a.css\">\n<script src=\"" + at("127.0.0.1") + "a.js\"></script>\n",
 				body: "<img alt=\"\" src=\"" + at("127.0.0.1") + "a.png\">", links: []string{"/open"},
 			}}
 		}),
-		resolved("private-dns", "Asks nothing of a host whose name resolves to a private address", web.DNSForbidden),
-		resolved("private-dns-mixed", "Leaves out the private address among those of a name", web.DNSMixed),
-		resolved("private-dns-rebind", "Checks the address of each connection, not the first alone", web.DNSRebind),
+		resolved("private-dns", "Requests nothing from a host with a private address", web.DNSForbidden),
+		resolved("private-dns-mixed", "Skips the private address among the addresses of a name", web.DNSMixed),
+		resolved("private-dns-rebind", "Checks the address of every connection", web.DNSRebind),
 	}
 }
 
@@ -83,12 +83,12 @@ func private(id, title, needs string, paths func(at writer) map[string]web.Behav
 			}
 			switch {
 			case len(seen) > 0:
-				return fail(seen, "%s went to %s, which is no address of the web: the first for %s",
+				return fail(seen, "%s went to %s, which is not an address of the web: the first for %s",
 					counted(len(seen), "request"), seen[0].LocalAddr.Addr(), seen[0].URL())
 			case len(e.asked(needs)) == 0:
-				return unreached("%s was not asked for, which leads to the private address", needs)
+				return unreached("%s, which leads to the private address, was not requested", needs)
 			}
-			return pass("none of %s of the run went where %s leads", counted(len(e.All), "request"), needs)
+			return pass("none of %s of the run went to the target of %s", counted(len(e.All), "request"), needs)
 		},
 	}
 }
@@ -121,14 +121,14 @@ func resolved(id, title string, mode web.DNSMode) Case {
 			}
 			switch all := len(e.of(other)); {
 			case len(seen) > 0:
-				return fail(seen, "%d of %s to %s went to %s, which is no address of the web",
+				return fail(seen, "%d of %s to %s went to %s, which is not an address of the web",
 					len(seen), counted(all, "request"), other, seen[0].LocalAddr.Addr())
 			case all > 0:
-				return pass("%s to %s went to its public address, and none elsewhere", counted(all, "request"), other)
+				return pass("all %s to %s went to its public address", counted(all, "request"), other)
 			case len(e.asked("/")) == 0:
-				return unreached("the page that links to %s was not asked for", other)
+				return unreached("the page that links to %s was not requested", other)
 			}
-			return pass("the page that links to %s was read, and nothing was asked of it", other)
+			return pass("the page that links to %s was read, and the host got no request", other)
 		},
 	}
 }

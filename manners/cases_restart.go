@@ -8,7 +8,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-const sourceRestart = "Mosey's own promise: a kill at any instant changes nothing for a site"
+const sourceRestart = "Mosey's own promise: killing the crawler changes nothing for a site"
 
 // restartPages are enough for a kill to happen among them.
 const restartPages = 40
@@ -19,13 +19,13 @@ const fromBefore = 2
 // restarts returns the cases of a crawler that is killed and restarted.
 func restarts() []timed {
 	return []timed{{
-		id: "restart-gap", source: sourceRestart, restart: true, title: "Keeps the delay across its own restart",
+		id: "restart-gap", source: sourceRestart, restart: true, title: "Keeps the delay across a restart",
 		sites: onePlace("", restartPages), judge: delayed(restartGap),
 	}, {
-		id: "restart-again", source: sourceRestart, restart: true, title: "Does not ask again for the pages it had before a restart",
+		id: "restart-again", source: sourceRestart, restart: true, title: "Does not request pages again after a restart",
 		sites: onePlace("", restartPages), judge: restartAgain,
 	}, {
-		id: "restart-retry", level: Should, source: sourceRetry, restart: true, title: "Remembers a Retry-After across its own restart",
+		id: "restart-retry", level: Should, source: sourceRetry, restart: true, title: "Remembers a Retry-After across a restart",
 		sites: busyThird(6, busy(http.StatusTooManyRequests, "45")), judge: restartRetry,
 	}, {
 		id: "restart-crawl-delay", source: sourceCrawlDelay, restart: true, title: "Keeps a Crawl-delay after a restart",
@@ -78,10 +78,10 @@ func restartAgain(e *Evidence) Verdict {
 		}
 	}
 	if len(again) > fromBefore {
-		return fail(again, "%d of %s before the kill were asked for again, want at most %d",
+		return fail(again, "%d of %s before the kill were requested again, want at most %d",
 			len(again), counted(len(pages(before)), "page"), fromBefore)
 	}
-	return pass("%d of %s before the kill were asked for again", len(again), counted(len(pages(before)), "page"))
+	return pass("%d of %s before the kill were requested again", len(again), counted(len(pages(before)), "page"))
 }
 
 func restartRetry(e *Evidence) Verdict {
@@ -91,20 +91,20 @@ func restartRetry(e *Evidence) Verdict {
 	due := r.End + r.RetryAfter
 	switch {
 	case !ok || r.End > e.Events[kill].At:
-		return unreached("no answer asked for a wait before the kill")
+		return unreached("no response had a Retry-After before the kill")
 	case due < e.Events[start].At:
 		return unjudged("the wait of %s was over before the restart", short(r.RetryAfter))
 	}
 	for _, o := range later {
 		if o.Start >= e.Events[start].At && o.Start < due-slack(r) {
-			return fail([]web.Record{r, o}, "%s was asked for after the restart, %s after the answer %d, want %s",
+			return fail([]web.Record{r, o}, "%s was requested after the restart, %s after the response %d, want %s",
 				o.Target, short(o.Start-r.End), r.Status, short(r.RetryAfter))
 		}
 	}
 	if end := e.end(); end < due && end-e.Events[start].At < stayAway {
 		return unreached("the run ended %s after the restart, want %s", short(end-e.Events[start].At), short(stayAway))
 	}
-	return pass("the host was left alone after the restart, as the answer %d asked before", r.Status)
+	return pass("the host got no request after the restart, as the response %d required", r.Status)
 }
 
 func restartCrawlDelay(e *Evidence) Verdict {

@@ -80,20 +80,20 @@ func rested(least time.Duration) func(*Evidence) Verdict {
 	return func(e *Evidence) Verdict {
 		r, later, ok := firstBusy(e)
 		if !ok {
-			return unreached("no request came that is answered with 429 or 503")
+			return unreached("no request got a 429 or 503")
 		}
 		want := max(least, r.RetryAfter)
 		if len(later) > 0 {
 			if came := later[0].Start - r.End; came < want-slack(r) {
-				return fail([]web.Record{r, later[0]}, "%s was asked for %s after the answer %d, want %s",
+				return fail([]web.Record{r, later[0]}, "%s was requested %s after the response %d, want %s",
 					later[0].Target, short(came), r.Status, short(want))
 			}
-			return pass("the next request came %s after the answer %d, want %s", short(later[0].Start-r.End), r.Status, short(want))
+			return pass("the next request came %s after the response %d, want %s", short(later[0].Start-r.End), r.Status, short(want))
 		}
 		if end := e.end(); end-r.End < want {
-			return unreached("the run ended %s after the answer %d, want %s", short(end-r.End), r.Status, short(want))
+			return unreached("the run ended %s after the response %d, want %s", short(end-r.End), r.Status, short(want))
 		}
-		return cautious("the host was not asked again after the answer %d", r.Status)
+		return cautious("the host was not requested again after the response %d", r.Status)
 	}
 }
 
@@ -103,14 +103,14 @@ func leftAlone(e *Evidence) Verdict {
 	end := e.end()
 	switch {
 	case !ok:
-		return unreached("no request came that is answered with 429 or 503")
+		return unreached("no request got a 429 or 503")
 	case len(later) > 0 && later[0].Start-r.End < r.RetryAfter:
-		return fail([]web.Record{r, later[0]}, "%s was asked for %s after the answer %d, want %s",
+		return fail([]web.Record{r, later[0]}, "%s was requested %s after the response %d, want %s",
 			later[0].Target, short(later[0].Start-r.End), r.Status, short(r.RetryAfter))
 	case end-r.End < stayAway:
-		return unreached("the run ended %s after the answer %d, want %s", short(end-r.End), r.Status, short(stayAway))
+		return unreached("the run ended %s after the response %d, want %s", short(end-r.End), r.Status, short(stayAway))
 	}
-	return pass("the host was left alone for %s after the answer %d", short(end-r.End), r.Status)
+	return pass("the host got no request for %s after the response %d", short(end-r.End), r.Status)
 }
 
 // retries returns the cases of a valid Retry-After.
@@ -121,15 +121,15 @@ func retries() []timed {
 		code := strconv.Itoa(status)
 		cases = append(cases, timed{
 			id: "retry-" + code + "-seconds", level: Should, source: sourceRetry,
-			title: "Leaves a host alone for the seconds that a " + code + " asks for",
+			title: "Waits for the seconds of the Retry-After of a " + code,
 			sites: busyRoot(busy(status, second)), judge: rested(0),
 		}, timed{
 			id: "retry-" + code + "-date", level: Should, source: sourceRetry,
-			title: "Leaves a host alone until the date that a " + code + " names",
+			title: "Waits until the date of the Retry-After of a " + code,
 			sites: busyRoot(busyUntil(status, retryWait+time.Second, http.TimeFormat)), judge: rested(0),
 		}, timed{
 			id: "retry-" + code + "-host", level: Opinion, source: sourceOwners,
-			title: "Leaves the other pages of a host alone as well after a " + code,
+			title: "Requests no other page of a host after a " + code,
 			sites: busyThird(5, busy(status, second)), judge: rested(0),
 		})
 	}
@@ -138,16 +138,16 @@ func retries() []timed {
 		title: "Reads a date of Retry-After in the form of asctime",
 		sites: busyRoot(busyUntil(http.StatusServiceUnavailable, retryWait+time.Second, time.ANSIC)), judge: rested(0),
 	}, timed{
-		id: "retry-robots", level: Should, source: sourceRetry, title: "Leaves a host alone for as long as a 503 for robots.txt asks",
+		id: "retry-robots", level: Should, source: sourceRetry, title: "Waits for the Retry-After of a 503 for robots.txt",
 		sites: func(host string, _ Options) []web.Site {
 			return []web.Site{linked(host, inTurn{busy(http.StatusServiceUnavailable, second), text{body: "User-agent: *\nAllow: /\n"}}, "/a")}
 		},
 		judge: rested(0),
 	}, timed{
-		id: "retry-long", level: Should, source: sourceRetry, title: "Leaves a host alone for a Retry-After of two hours",
+		id: "retry-long", level: Should, source: sourceRetry, title: "Waits for a Retry-After of two hours",
 		sites: busyRoot(busy(http.StatusServiceUnavailable, "7200")), judge: leftAlone,
 	}, timed{
-		id: "retry-huge", level: Should, source: sourceRetry, title: "Takes a number of seconds that is too large to count for a long time",
+		id: "retry-huge", level: Should, source: sourceRetry, title: "Treats an overflowing number of seconds as a long wait",
 		sites: busyRoot(busy(http.StatusServiceUnavailable, "99999999999999999999")), judge: leftAlone,
 	})
 }
@@ -165,9 +165,9 @@ func retryOdd() []timed {
 	zero.judge = delayed(func(e *Evidence) Verdict { return rested(e.Delay)(e) })
 	return []timed{
 		zero,
-		odd("retry-negative", "Does not ask again at once after a negative Retry-After", busy(http.StatusServiceUnavailable, "-5")),
-		odd("retry-garbage", "Does not ask again at once after a Retry-After that is no time", busy(http.StatusTooManyRequests, "soon")),
-		odd("retry-past", "Does not ask again at once after a Retry-After that has passed",
+		odd("retry-negative", "Does not retry at once after a negative Retry-After", busy(http.StatusServiceUnavailable, "-5")),
+		odd("retry-garbage", "Does not retry at once after a Retry-After that is no time", busy(http.StatusTooManyRequests, "soon")),
+		odd("retry-past", "Does not retry at once after a Retry-After that has passed",
 			busyUntil(http.StatusServiceUnavailable, -time.Hour, http.TimeFormat)),
 		{
 			id: "retry-none", source: "RFC 6585 section 4", title: "Waits longer than usual after a 429 without Retry-After",
@@ -183,25 +183,25 @@ const againMost = 10
 func failures() []timed {
 	again := func(e *Evidence) Verdict { return notAtOnce(e, numbered("/p", 3)) }
 	return []timed{{
-		id: "fail-500", source: sourceOwners, title: "Does not hammer pages that always answer 500",
+		id: "fail-500", source: sourceOwners, title: "Does not retry without end pages that always return 500",
 		sites: answered(4, busy(http.StatusInternalServerError, "")),
 		judge: func(e *Evidence) Verdict {
 			log := pages(e.of(e.host))
 			if !slices.ContainsFunc(log, func(r web.Record) bool { return r.Status == http.StatusInternalServerError }) {
-				return unreached("no page was asked for that answers 500")
+				return unreached("no page with response 500 was requested")
 			}
 			for _, target := range numbered("/p", 4) {
 				if got := asked(log, target); len(got) > againMost {
-					return fail(got, "%s was asked for %d times, want at most %d", target, len(got), againMost)
+					return fail(got, "%s was requested %d times, want at most %d", target, len(got), againMost)
 				}
 			}
 			return notAtOnce(e, numbered("/p", 4))
 		},
 	}, {
-		id: "fail-reset", source: sourceOwners, title: "Does not ask again at once after a connection is reset",
+		id: "fail-reset", source: sourceOwners, title: "Does not retry at once after a connection is reset",
 		sites: answered(3, web.Reset{}), judge: again,
 	}, {
-		id: "fail-hang", source: sourceOwners, title: "Does not ask again at once for a page that is not answered",
+		id: "fail-hang", source: sourceOwners, title: "Does not retry at once a page without a response",
 		sites: answered(3, web.Hang{}), judge: again,
 	}}
 }
@@ -220,7 +220,7 @@ func notAtOnce(e *Evidence, targets []string) Verdict {
 		}
 	}
 	if came == 0 {
-		return unreached("no page that fails was asked for")
+		return unreached("no failing page was requested")
 	}
-	return pass("%s for %s that fail, none at once after another for the same", counted(came, "request"), counted(len(targets), "page"))
+	return pass("%s for %s that fail, none at once after a request for the same page", counted(came, "request"), counted(len(targets), "page"))
 }

@@ -26,10 +26,10 @@ func robotsGroups() []rules {
 		robots: "User-agent: *\nDisallow: /private/\n",
 		allow:  []string{"/a"}, deny: []string{"/private/"},
 	}, {
-		id: "robots-deny-all", section: "2.2.2", title: "Asks for nothing where all is disallowed",
+		id: "robots-deny-all", section: "2.2.2", title: "Requests nothing if everything is disallowed",
 		robots: "User-agent: *\nDisallow: /\n", deny: []string{"/", "/a"},
 	}, {
-		id: "robots-own-group", section: "2.2.1", title: "Obeys the group of its own name, and not that of all",
+		id: "robots-own-group", section: "2.2.1", title: "Obeys its own group, not the group *",
 		robots: "User-agent: *\nDisallow: /\n\nUser-agent: {agent}\nDisallow: /own/\n", agent: true,
 		allow: []string{"/a"}, deny: []string{"/own/"},
 	}, {
@@ -45,11 +45,11 @@ func robotsGroups() []rules {
 		robots: "User-agent: somebody-else\nUser-agent: {agent}\nDisallow: /own/\n\nUser-agent: *\nDisallow: /a\n",
 		agent:  true, allow: []string{"/a"}, deny: []string{"/own/"},
 	}, {
-		id: "robots-other-group", section: "2.2.1", title: "Takes no group of another for its own",
+		id: "robots-other-group", section: "2.2.1", title: "Ignores groups of other crawlers",
 		robots: "User-agent: somebody-else\nDisallow: /\n\nUser-agent: *\nDisallow: /private/\n",
 		allow:  []string{"/a"}, deny: []string{"/private/"},
 	}, {
-		id: "robots-unknown-between", section: "2.2.4", title: "Keeps a group together around lines that it does not know",
+		id: "robots-unknown-between", section: "2.2.4", title: "Keeps a group together around unknown lines",
 		robots: "User-agent: *\nSitemap: http://robots-unknown-between.test{port}/none.xml\nNonsense: 1\nDisallow: /private/\n",
 		allow:  []string{"/a"}, deny: []string{"/private/"},
 	}}
@@ -62,19 +62,19 @@ func robotsMatches() []rules {
 		robots: "User-agent: *\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\nDisallow: /example/\n",
 		allow:  []string{"/example/page/"}, deny: []string{"/example/page/disallowed.gif", "/example/other"},
 	}, {
-		id: "robots-tie", section: "2.2.2", level: Should, title: "Allows where an allow and a disallow are equally long",
+		id: "robots-tie", section: "2.2.2", level: Should, title: "Allows if an allow and a disallow match equally long",
 		robots: "User-agent: *\nDisallow: /same\nAllow: /same\nDisallow: /private/\n",
 		allow:  []string{"/same"}, deny: []string{"/private/"},
 	}, {
-		id: "robots-case", section: "2.2.2", title: "Tells upper case from lower case in paths",
+		id: "robots-case", section: "2.2.2", title: "Distinguishes upper and lower case in paths",
 		robots: "User-agent: *\nDisallow: /Private/\n",
 		allow:  []string{"/private/"}, deny: []string{"/Private/"},
 	}, {
-		id: "robots-wildcard", section: "2.2.3", title: "Takes * for any octets",
+		id: "robots-wildcard", section: "2.2.3", title: "Matches * with any octets",
 		robots: "User-agent: *\nDisallow: /*/print\n",
 		allow:  []string{"/print"}, deny: []string{"/a/print", "/a/b/print?x=1"},
 	}, {
-		id: "robots-end", section: "2.2.3", title: "Takes $ for the end of the path",
+		id: "robots-end", section: "2.2.3", title: "Matches $ with the end of the path",
 		robots: "User-agent: *\nDisallow: /*.php$\n",
 		allow:  []string{"/a.php?x=1"}, deny: []string{"/a.php"},
 	}, {
@@ -86,7 +86,7 @@ func robotsMatches() []rules {
 		robots: "User-agent: *\nDisallow: /caf\u00e9\nDisallow: /%E6%97%A5\n",
 		allow:  []string{"/cafe"}, deny: []string{"/caf%C3%A9", "/%E6%97%A5%E6%9C%AC"},
 	}, {
-		id: "robots-empty-rule", section: "2.2.2", title: "Takes an empty Disallow for no rule",
+		id: "robots-empty-rule", section: "2.2.2", title: "Treats an empty Disallow as no rule",
 		robots: "User-agent: *\nDisallow:\n", allow: []string{"/a"},
 	}, {
 		id: "robots-prefix", section: "2.2.2", title: "Matches rules from the start of the path",
@@ -111,9 +111,9 @@ func robotsTexts() []rules {
 			"# all\nUser-agent: * # everybody\n# a comment between\nDisallow: /private/ # not here\n#Disallow: /a\n"),
 		plain("robots-spaces", "Skips white space around names and values", "2.2",
 			"  User-agent  :   *  \n\tDisallow\t:\t/private/\t\n"),
-		plain("robots-no-newline", "Reads a last line without its end", "2.2", strings.TrimSuffix(private, "\n")),
+		plain("robots-no-newline", "Reads a last line without a line end", "2.2", strings.TrimSuffix(private, "\n")),
 		plain("robots-long", "Reads at least 500 KiB", "2.5", longRobots()),
-		plain("robots-garbage", "Reads the lines it can, and skips those it cannot", "2.3.1.5",
+		plain("robots-garbage", "Skips malformed lines and reads the others", "2.3.1.5",
 			"\x00\x01\x02 garbage \xff\xfe\n<html>\n:::\nDisallow\n"+private+"\x00\n= = =\n"),
 	}
 }
@@ -157,14 +157,14 @@ func robotsKept() Case {
 	const id = "robots-kept"
 	return Case{
 		ID: id, Group: GroupRobots, Level: Should, Source: "RFC 9309 section 2.4",
-		Title: "Keeps a robots.txt for the pages that follow",
+		Title: "Caches robots.txt for the next pages",
 		sites: func(Options) []web.Site {
 			return []web.Site{linked(id+".test", text{body: "User-agent: *\nDisallow:\n"}, "/a", "/b", "/c")}
 		},
 		judge: func(e *Evidence) Verdict {
 			got := e.asked(robotsPath)
 			if most := 2; len(got) > most {
-				return fail(got, "robots.txt was asked for %d times in %d requests", len(got), len(e.Log))
+				return fail(got, "robots.txt was requested %d times in %d requests", len(got), len(e.Log))
 			}
 			return obeyed(e, e.host, []string{"/a", "/b", "/c"}, nil)
 		},

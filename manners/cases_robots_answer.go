@@ -23,31 +23,31 @@ func robotsAnswers() []rules {
 	}
 	pages := []string{"/", "/a"}
 	return []rules{{
-		id: "robots-404", section: "2.3.1.3", level: Should, title: "Takes 404 for no rules at all",
+		id: "robots-404", section: "2.3.1.3", level: Should, title: "Treats 404 as no rules",
 		answer: answers(404), allow: []string{"/a"},
 	}, {
-		id: "robots-403", section: "2.3.1.3", level: Should, title: "Takes 403 for no rules at all",
+		id: "robots-403", section: "2.3.1.3", level: Should, title: "Treats 403 as no rules",
 		answer: answers(403), allow: []string{"/a"},
 	}, {
-		id: "robots-500", section: "2.3.1.4", title: "Asks for nothing while robots.txt answers 500",
+		id: "robots-500", section: "2.3.1.4", title: "Requests nothing while robots.txt returns 500",
 		answer: answers(500), deny: pages,
 	}, {
-		id: "robots-503", section: "2.3.1.4", title: "Asks for nothing while robots.txt answers 503",
+		id: "robots-503", section: "2.3.1.4", title: "Requests nothing while robots.txt returns 503",
 		answer: answers(503), deny: pages,
 	}, {
-		id: "robots-429", section: "2.3.1.3", level: Opinion, title: "Takes 429 for a site that is too busy, not for one without rules",
+		id: "robots-429", section: "2.3.1.3", level: Opinion, title: "Treats 429 as an overloaded site, not as no rules",
 		answer: answers(429), deny: pages,
 	}, {
-		id: "robots-reset", section: "2.3.1.4", title: "Asks for nothing while robots.txt cannot be had",
+		id: "robots-reset", section: "2.3.1.4", title: "Requests nothing while robots.txt is unavailable",
 		answer: web.Reset{}, deny: pages,
 	}, {
-		id: "robots-hang", section: "2.3.1.4", title: "Asks for nothing while robots.txt is not answered",
+		id: "robots-hang", section: "2.3.1.4", title: "Requests nothing while robots.txt gets no response",
 		answer: web.Hang{}, deny: pages,
 	}, {
-		id: "robots-gzip", section: "2.3", title: "Reads a robots.txt that is compressed",
+		id: "robots-gzip", section: "2.3", title: "Reads a compressed robots.txt",
 		answer: gzipped{body: "User-agent: *\nDisallow: /private/\n"}, allow: []string{"/a"}, deny: []string{"/private/"},
 	}, {
-		id: "robots-loop", section: "2.3.1.2", level: Opinion, title: "Asks for nothing where robots.txt redirects in a circle",
+		id: "robots-loop", section: "2.3.1.2", level: Opinion, title: "Requests nothing if robots.txt redirects in a loop",
 		answer: web.Redirect{Code: 302, To: robotsPath}, deny: pages,
 	}}
 }
@@ -72,7 +72,7 @@ func robotsRedirects() Case {
 			for _, r := range got {
 				named := r.Target == robotsPath || strings.HasPrefix(r.Target, "/r/")
 				if !named && r.Host != "" && (len(last) == 0 || r.Start < last[0].End-tolerance) {
-					return fail([]web.Record{r}, "%s was asked for before the redirects of robots.txt had been followed", r.Target)
+					return fail([]web.Record{r}, "%s was requested before the redirects of robots.txt had been followed", r.Target)
 				}
 			}
 			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
@@ -85,7 +85,7 @@ func robotsRedirectHost() Case {
 	const id, other = "robots-redirect-host", "robots-redirect-host-2.test"
 	return Case{
 		ID: id, Group: GroupRobots, Level: Should, Source: "RFC 9309 section 2.3.1.2",
-		Title: "Applies the robots.txt of another host that it was redirected to",
+		Title: "Applies a robots.txt after a redirect to another host",
 		sites: func(Options) []web.Site {
 			first := linked(id+".test", web.Redirect{Code: 301, To: "http://" + other + "{port}/robots.txt"}, "/private/", "/a")
 			second := linked(other, text{body: "User-agent: *\nDisallow: /private/\n"})
@@ -94,7 +94,7 @@ func robotsRedirectHost() Case {
 		},
 		judge: func(e *Evidence) Verdict {
 			if len(asked(e.of(other), robotsPath)) == 0 && len(pages(e.of(e.host))) > 0 {
-				return fail(pages(e.of(e.host)), "the redirect was not followed, and pages were asked for")
+				return fail(pages(e.of(e.host)), "the redirect was not followed, and pages were requested")
 			}
 			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
 		},
@@ -107,7 +107,7 @@ func robotsChanges() Case {
 	const id, many = "robots-changes", 12
 	return Case{
 		ID: id, Group: GroupRobots, Level: Must, Source: "RFC 9309 section 2.4",
-		Title: "Obeys the newest robots.txt that it has read",
+		Title: "Obeys the newest robots.txt",
 		sites: func(Options) []web.Site {
 			age := map[string]string{"Cache-Control": "max-age=1"}
 			return []web.Site{linked(id+".test", inTurn{
@@ -121,11 +121,11 @@ func robotsChanges() Case {
 			}
 			texts := e.asked(robotsPath)
 			if len(texts) < 2 {
-				return unjudged("robots.txt was read once, and it may be kept for a day")
+				return unjudged("robots.txt was read once, and may be cached for a day")
 			}
 			for _, r := range pages(e.of(e.host)) {
 				if r.Start > texts[1].End+tolerance {
-					return fail([]web.Record{texts[1], r}, "%s was asked for, and the newest robots.txt disallows all", r.Target)
+					return fail([]web.Record{texts[1], r}, "%s was requested, but the newest robots.txt disallows everything", r.Target)
 				}
 			}
 			return pass("robots.txt was read %d times, and obeyed", len(texts))
@@ -138,7 +138,7 @@ func robotsReturns() Case {
 	const id = "robots-returns"
 	return Case{
 		ID: id, Group: GroupRobots, Level: Must, Source: "RFC 9309 section 2.3.1.4",
-		Title: "Obeys a robots.txt that can be had only later",
+		Title: "Obeys a robots.txt that becomes available later",
 		sites: func(Options) []web.Site {
 			return []web.Site{linked(id+".test", inTurn{
 				text{status: 503, header: map[string]string{"Retry-After": "3"}},
@@ -149,11 +149,11 @@ func robotsReturns() Case {
 			texts := e.asked(robotsPath)
 			for _, r := range pages(e.of(e.host)) {
 				if len(texts) < 2 || r.Start < texts[1].End-tolerance {
-					return fail([]web.Record{r}, "%s was asked for while robots.txt was unavailable", r.Target)
+					return fail([]web.Record{r}, "%s was requested while robots.txt was unavailable", r.Target)
 				}
 			}
 			if len(texts) < 2 {
-				return cautious("robots.txt was not asked for again")
+				return cautious("robots.txt was not requested again")
 			}
 			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
 		},

@@ -16,7 +16,7 @@ const beyond = "/beyond"
 // secrets returns the cases of requests to one host that reveal data of another.
 func secrets() []timed {
 	return []timed{{
-		id: "traffic-cookies", level: Must, source: "RFC 6265 section 5.4", title: "Sends the cookie of a host to no other",
+		id: "traffic-cookies", level: Must, source: "RFC 6265 section 5.4", title: "Sends no cookie to another host",
 		sites: func(host string, _ Options) []web.Site {
 			first, other := linked(host, nil, "/a"), linked("traffic-cookies-2.test", nil, "/a", "/b")
 			first.Paths["/"] = serveFunc(func(v *web.Visit) {
@@ -34,7 +34,7 @@ func secrets() []timed {
 			})
 		},
 	}, {
-		id: "traffic-credentials", level: Must, source: "RFC 7617 section 2.2", title: "Sends the user and password of a URL to no other host",
+		id: "traffic-credentials", level: Must, source: "RFC 7617 section 2.2", title: "Sends no user and password of a URL to another host",
 		sites: func(host string, _ Options) []web.Site {
 			first, other := linked(host, nil), linked("traffic-credentials-2.test", nil, "/a")
 			first.Paths["/"] = page{title: host, links: []string{"http://someone:secret@" + host + "{port}/in"}}
@@ -58,16 +58,16 @@ func secrets() []timed {
 		judge: func(e *Evidence) Verdict {
 			for _, r := range e.Log {
 				if strings.ContainsAny(r.Headers["Referer"], "@#") {
-					return fail([]web.Record{r}, "%s was asked for with Referer %q", r.Target, r.Headers["Referer"])
+					return fail([]web.Record{r}, "%s was requested with Referer %q", r.Target, r.Headers["Referer"])
 				}
 			}
 			if len(e.asked("/below"))+len(e.asked("/beside")) == 0 {
 				return unreached("no link was followed")
 			}
-			return pass("none of %s had them", counted(len(e.Log), "request"))
+			return pass("none of %s had a user, password or fragment", counted(len(e.Log), "request"))
 		},
 	}, {
-		id: "traffic-referer-tls", level: Must, source: "RFC 9110 section 10.1.3", title: "Sends no Referer of https to a host of http",
+		id: "traffic-referer-tls", level: Must, source: "RFC 9110 section 10.1.3", title: "Sends no https Referer to an http host",
 		sites: func(host string, _ Options) []web.Site {
 			first, other := secure(host, web.TLSValid), linked("traffic-referer-tls-2.test", nil, "/a")
 			first.Paths["/"] = page{title: host, links: []string{"http://traffic-referer-tls-2.test{port}" + beyond}}
@@ -87,7 +87,7 @@ func told(e *Evidence, host, what string, tells func(web.Record) bool) Verdict {
 	log := e.of(host)
 	for _, r := range log {
 		if tells(r) {
-			return fail([]web.Record{r}, "%s was asked of %s with %s", r.Target, host, what)
+			return fail([]web.Record{r}, "%s was requested from %s with %s", r.Target, host, what)
 		}
 	}
 	if len(asked(log, beyond)) == 0 {
@@ -119,11 +119,11 @@ func repeats() []timed {
 		}
 	}
 	return []timed{
-		refusedStatus("traffic-refused", "Does not ask again and again for pages that are refused", sourceOwners, refusedMost,
+		refusedStatus("traffic-refused", "Does not request refused pages repeatedly", sourceOwners, refusedMost,
 			http.StatusUnauthorized, http.StatusForbidden, http.StatusUnavailableForLegalReasons),
-		refusedStatus("traffic-gone", "Does not ask again for a page that is gone", "RFC 9110 section 15.5.11", 1, http.StatusGone),
+		refusedStatus("traffic-gone", "Does not request a gone page again", "RFC 9110 section 15.5.11", 1, http.StatusGone),
 		{
-			id: "traffic-once", source: sourceOwners, title: "Asks once for a page that many links lead to",
+			id: "traffic-once", source: sourceOwners, title: "Requests a page with many links once",
 			sites: func(host string, _ Options) []web.Site {
 				targets := numbered("/p", 5)
 				s := linked(host, nil, targets...)
@@ -135,7 +135,7 @@ func repeats() []timed {
 			judge: func(e *Evidence) Verdict { return atMost(e, 1, append(numbered("/p", 5), "/")...) },
 		},
 		{
-			id: "traffic-normal", level: Should, source: "RFC 3986 section 6.2.2", title: "Asks once for a URL that is written in several ways",
+			id: "traffic-normal", level: Should, source: "RFC 3986 section 6.2.2", title: "Requests a URL with several spellings once",
 			sites: func(host string, _ Options) []web.Site {
 				s := linked(host, nil, "/dots", "/~name", "/caf%C3%A9", "/upper")
 				s.Paths["/caf%c3%a9"], s.Paths["/%7Ename"], s.Paths["/x/../dots"], s.Paths["/./dots"] = page{}, page{}, page{}, page{}
@@ -155,7 +155,7 @@ func repeats() []timed {
 			},
 		},
 		{
-			id: "traffic-head", source: sourceOwners, title: "Does not ask by HEAD for each page before it asks by GET",
+			id: "traffic-head", source: sourceOwners, title: "Does not send HEAD before each GET",
 			sites: onePlace("", 4), judge: headFirst,
 		},
 	}
@@ -194,14 +194,14 @@ func bounded(e *Evidence, most int, same func(string) []string, targets []string
 			}
 		}
 		if len(got) > most {
-			return fail(got, "%s was asked for %d times, want at most %d", strings.Join(same(target), " or "), len(got), most)
+			return fail(got, "%s was requested %d times, want at most %d", strings.Join(same(target), " or "), len(got), most)
 		}
 		came, often = came+min(len(got), 1), max(often, len(got))
 	}
 	if came == 0 {
-		return unreached("%s was not asked for", strings.Join(targets, " or "))
+		return unreached("%s was not requested", strings.Join(targets, " or "))
 	}
-	return pass("none was asked for more than %s", counted(often, "time"))
+	return pass("no page was requested more than %s", counted(often, "time"))
 }
 
 func headFirst(e *Evidence) Verdict {
@@ -220,9 +220,9 @@ func headFirst(e *Evidence) Verdict {
 	}
 	switch {
 	case gets == 0:
-		return unreached("no page was asked for by GET")
+		return unreached("no page was requested with GET")
 	case len(doubled) > 1 && 2*len(doubled) > gets:
-		return fail(doubled, "%d of %s by GET came after one by HEAD", len(doubled), counted(gets, "request"))
+		return fail(doubled, "%d of %s with GET came after a HEAD", len(doubled), counted(gets, "request"))
 	}
-	return pass("%d of %s by GET came after one by HEAD", len(doubled), counted(gets, "request"))
+	return pass("%d of %s with GET came after a HEAD", len(doubled), counted(gets, "request"))
 }

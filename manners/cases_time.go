@@ -37,9 +37,9 @@ func (t timed) make(group Group) Case {
 
 // Sources of opinions about timing.
 const (
-	sourceDelay      = "the delay that the crawler was set to"
+	sourceDelay      = "the delay set in the crawler"
 	sourceCrawlDelay = "Crawl-delay, as robots.txt files have had it since about 2000"
-	sourceOwners     = "what owners of sites wish for"
+	sourceOwners     = "the interest of site owners"
 )
 
 // timeCases returns the cases of the timing of requests.
@@ -91,7 +91,7 @@ func answered(n int, b web.Behaviour) func(string, Options) []web.Site {
 func delayed(judge func(*Evidence) Verdict) func(*Evidence) Verdict {
 	return func(e *Evidence) Verdict {
 		if e.Delay == 0 {
-			return unjudged("the delay that the crawler was set to is 0s or not known")
+			return unjudged("the delay of the crawler is 0s or unknown")
 		}
 		return judge(e)
 	}
@@ -109,7 +109,7 @@ func timeGaps() []timed {
 			log := e.of(e.host)
 			at := slices.IndexFunc(log, func(r web.Record) bool { return r.Target == robotsPath })
 			if at < 0 {
-				return unreached("robots.txt was not asked for")
+				return unreached("robots.txt was not requested")
 			}
 			return gaps(log[at:min(at+2, len(log))], e.Delay)
 		}),
@@ -146,12 +146,12 @@ func timeGaps() []timed {
 		judge: delayed(func(e *Evidence) Verdict {
 			log := pages(e.of(e.host))
 			if !slices.ContainsFunc(log, func(r web.Record) bool { return r.Target != "/" }) {
-				return unjudged("no image or stylesheet was asked for")
+				return unjudged("no image or stylesheet was requested")
 			}
 			return gaps(log, e.Delay)
 		}),
 	}, {
-		id: "time-address", source: sourceDelay, direct: true, title: "Keeps the delay over two hosts that share an address",
+		id: "time-address", source: sourceDelay, direct: true, title: "Keeps the delay between two hosts of one address",
 		sites: func(host string, _ Options) []web.Site {
 			one, two := linked(host, nil, numbered("/p", 3)...), linked("time-address-2.test", nil, numbered("/p", 3)...)
 			one.IPGroup, two.IPGroup = "time-address", "time-address"
@@ -160,7 +160,7 @@ func timeGaps() []timed {
 		judge: delayed(func(e *Evidence) Verdict {
 			for _, host := range e.hosts {
 				if len(pages(e.of(host))) == 0 {
-					return unreached("no page of %s was asked for", host)
+					return unreached("no page of %s was requested", host)
 				}
 			}
 			return gaps(pages(e.Log), e.Delay)
@@ -172,13 +172,13 @@ func timeGaps() []timed {
 func timeLoad() []timed {
 	one := func(e *Evidence) Verdict { return gaps(pages(e.of(e.host)), 0) }
 	return []timed{{
-		id: "time-one", source: sourceOwners, title: "Asks a host for one page at a time",
+		id: "time-one", source: sourceOwners, title: "Makes one request to a host at a time",
 		sites: answered(6, slowly(300*time.Millisecond)), judge: one,
 	}, {
-		id: "time-slow", source: sourceOwners, title: "Waits for a slow answer before it asks for the next page",
+		id: "time-slow", source: sourceOwners, title: "Waits for a slow response before the next request",
 		sites: answered(5, slowly(2*time.Second)), judge: one,
 	}, {
-		id: "time-slower", source: sourceOwners, title: "Does not press a host that gets slower",
+		id: "time-slower", source: sourceOwners, title: "Slows down for a host that gets slower",
 		sites: answered(6, serveFunc(func(v *web.Visit) {
 			v.Wait(time.Duration(min(v.SiteVisit, 8)) * 300 * time.Millisecond)
 			page{}.Serve(v)
@@ -198,7 +198,7 @@ func slowly(wait time.Duration) web.Behaviour {
 func timeRedirects() []timed {
 	const there = "time-redirect-host-2.test"
 	return []timed{{
-		id: "time-redirect", source: sourceDelay, title: "Keeps the delay between a redirect and where it leads on the same host",
+		id: "time-redirect", source: sourceDelay, title: "Keeps the delay between a redirect and its target on the same host",
 		sites: func(host string, _ Options) []web.Site { return []web.Site{redirecting(host, "")} },
 		judge: delayed(func(e *Evidence) Verdict {
 			log, followed := pages(e.of(e.host)), 0
@@ -220,7 +220,7 @@ func timeRedirects() []timed {
 			return pass("the delay was kept after each of %s", counted(followed, "redirect"))
 		}),
 	}, {
-		id: "time-redirect-host", source: sourceDelay, title: "Keeps the delay of a host that redirects of another lead to",
+		id: "time-redirect-host", source: sourceDelay, title: "Keeps the delay of the target host of redirects",
 		sites: func(host string, _ Options) []web.Site {
 			target := linked(there, nil, append(numbered("/to/", 3), numbered("/p", 3)...)...)
 			return []web.Site{redirecting(host, "http://"+there+"{port}"), target}

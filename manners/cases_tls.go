@@ -13,9 +13,9 @@ const sourceTLS = "RFC 9110 section 4.3.4"
 func tlsCases() []Case {
 	return []Case{
 		tlsValid(),
-		refused("tls-expired", "Asks nothing of a host whose certificate has expired", web.TLSExpired),
-		refused("tls-self-signed", "Asks nothing of a host that has signed its certificate itself", web.TLSSelfSigned),
-		refused("tls-wrong-host", "Asks nothing of a host whose certificate is for another", web.TLSWrongHost),
+		refused("tls-expired", "Requests nothing from a host with an expired certificate", web.TLSExpired),
+		refused("tls-self-signed", "Requests nothing from a host with a self-signed certificate", web.TLSSelfSigned),
+		refused("tls-wrong-host", "Requests nothing from a host with the certificate of another host", web.TLSWrongHost),
 		tlsDowngrade(),
 	}
 }
@@ -32,7 +32,7 @@ func tlsValid() Case {
 	const id = "tls-valid"
 	return Case{
 		ID: id, Group: GroupSafety, Level: Opinion, Source: sourceTLS, Silent: true,
-		Title: "Accepts a certificate of the suite's authority",
+		Title: "Accepts a certificate of the test authority",
 		sites: func(Options) []web.Site { return []web.Site{secure(id+".test", web.TLSValid, "/a")} },
 		judge: func(e *Evidence) Verdict {
 			switch {
@@ -41,7 +41,7 @@ func tlsValid() Case {
 			case len(e.Log) > 0:
 				return cautious("%s came over TLS, and a link was not followed", counted(len(e.Log), "request"))
 			}
-			return unreached("%s came without a request: the crawler may not know the suite's authority", counted(len(e.Silent), "connection"))
+			return unreached("%s came without a request: the crawler may not trust the test authority", counted(len(e.Silent), "connection"))
 		},
 	}
 }
@@ -53,7 +53,8 @@ func refused(id, title string, kind web.Certificate) Case {
 		sites: func(Options) []web.Site { return []web.Site{secure(id+".test", kind, "/a")} },
 		judge: func(e *Evidence) Verdict {
 			if len(e.Log) > 0 {
-				return fail(e.Log, "%s came over TLS, the first for %s, and the certificate is bad", counted(len(e.Log), "request"), e.Log[0].Target)
+				return fail(e.Log, "%s came over TLS, the first for %s, but the certificate is invalid",
+					counted(len(e.Log), "request"), e.Log[0].Target)
 			}
 			return pass("%s came without a request", counted(len(e.Silent), "connection"))
 		},
@@ -65,7 +66,7 @@ func tlsDowngrade() Case {
 	const id, other = "tls-downgrade", "tls-downgrade-2.test"
 	return Case{
 		ID: id, Group: GroupSafety, Level: Must, Source: "RFC 9110 section 10.1.3", Silent: true,
-		Title: "Sends no Referer of a page of https to a host of http",
+		Title: "Sends no Referer of an https page to an http host",
 		sites: func(Options) []web.Site {
 			first := secure(id+".test", web.TLSValid, "/leave", "http://"+other+"{port}/linked")
 			first.Paths["/leave"] = web.Redirect{Code: 302, To: "http://" + other + "{port}/landed"}
@@ -76,12 +77,12 @@ func tlsDowngrade() Case {
 			plain := e.of(other)
 			for _, r := range plain {
 				if strings.HasPrefix(strings.ToLower(r.Headers["Referer"]), "https:") {
-					return fail([]web.Record{r}, "%s was asked for with the Referer %s", r.URL(), r.Headers["Referer"])
+					return fail([]web.Record{r}, "%s was requested with the Referer %s", r.URL(), r.Headers["Referer"])
 				}
 			}
 			switch {
 			case len(e.of(e.host)) == 0:
-				return unreached("%s came without a request: the crawler may not know the suite's authority", counted(len(e.Silent), "connection"))
+				return unreached("%s came without a request: the crawler may not trust the test authority", counted(len(e.Silent), "connection"))
 			case len(asked(plain, "/linked"))+len(asked(plain, "/landed")) == 0:
 				return cautious("neither the link nor the redirect to http was followed")
 			}

@@ -52,14 +52,14 @@ func agents() []timed {
 			judge: func(e *Evidence) Verdict {
 				for _, r := range e.Log {
 					if !ok(e, r) {
-						return fail([]web.Record{r}, "%s was asked for, and %s: %q", r.Target, why, r.UserAgent)
+						return fail([]web.Record{r}, "%s was requested, and %s: %q", r.Target, why, r.UserAgent)
 					}
 				}
 				return pass("%s by %q", counted(len(e.Log), "request"), e.Log[0].UserAgent)
 			},
 		}
 	}
-	token := each("agent-token", "Has the token of robots.txt in its User-Agent", "RFC 9309 section 2.2.1", Should,
+	token := each("agent-token", "Has its robots.txt token in User-Agent", "RFC 9309 section 2.2.1", Should,
 		"the User-Agent does not have the product token",
 		func(e *Evidence, r web.Record) bool {
 			return strings.Contains(strings.ToLower(r.UserAgent), strings.ToLower(e.Agent))
@@ -67,18 +67,18 @@ func agents() []timed {
 	token.agent = true
 	return []timed{
 		token,
-		each("agent-product", "Names a product in its User-Agent, and not a browser alone", "RFC 9110 section 10.1.5", Should,
+		each("agent-product", "Names its product, not only a browser, in User-Agent", "RFC 9110 section 10.1.5", Should,
 			"the User-Agent names no product that is the crawler's own",
 			func(_ *Evidence, r web.Record) bool { return productOf(r.UserAgent) != "" }),
-		each("agent-contact", "Says in User-Agent or From how its owner can be reached", sourceOwners, Opinion,
-			"neither User-Agent nor From has an address",
+		each("agent-contact", "Gives a contact in User-Agent or From", sourceOwners, Opinion,
+			"neither User-Agent nor From has a contact address",
 			func(_ *Evidence, r web.Record) bool {
 				return r.Headers["From"] != "" || contact.MatchString(r.UserAgent)
 			}),
-		each("agent-same", "Has one User-Agent for robots.txt and for pages", sourceOwners, Opinion,
-			"the User-Agent of the request before was another",
+		each("agent-same", "Uses one User-Agent for robots.txt and pages", sourceOwners, Opinion,
+			"the previous request had another User-Agent",
 			func(e *Evidence, r web.Record) bool { return r.UserAgent == e.Log[0].UserAgent }),
-		each("traffic-host", "Sends the port in Host where it is not the usual one", "RFC 9110 section 7.2", Must,
+		each("traffic-host", "Sends a nondefault port in Host", "RFC 9110 section 7.2", Must,
 			"the Host header does not have the port of the URL",
 			func(e *Evidence, r web.Record) bool {
 				_, port, found := strings.Cut(r.Host, ":")
@@ -89,22 +89,22 @@ func agents() []timed {
 
 func encodings() []timed {
 	return []timed{{
-		id: "traffic-gzip", source: sourceOwners, title: "Offers to take pages compressed",
+		id: "traffic-gzip", source: sourceOwners, title: "Accepts compressed pages",
 		sites: onePlace("", 2),
 		judge: func(e *Evidence) Verdict {
 			log := pages(e.of(e.host))
 			if len(log) == 0 {
-				return unreached("no page was asked for")
+				return unreached("no page was requested")
 			}
 			for _, r := range log {
 				if !offers(r, "gzip", "br", "zstd", "deflate") {
-					return fail([]web.Record{r}, "%s was asked for with Accept-Encoding %q", r.Target, r.Headers["Accept-Encoding"])
+					return fail([]web.Record{r}, "%s was requested with Accept-Encoding %q", r.Target, r.Headers["Accept-Encoding"])
 				}
 			}
 			return pass("%s with Accept-Encoding %q", counted(len(log), "request"), log[0].Headers["Accept-Encoding"])
 		},
 	}, {
-		id: "traffic-gzip-read", source: "RFC 9110 section 12.5.3", level: Should, title: "Reads the compressed pages that it offers to take",
+		id: "traffic-gzip-read", source: "RFC 9110 section 12.5.3", level: Should, title: "Reads the compressed pages that it accepts",
 		sites: func(host string, _ Options) []web.Site {
 			s := linked(host, nil, "/packed", "/plain", "/below-packed", "/below-plain")
 			s.Paths["/"] = page{title: host, links: []string{"/packed", "/plain"}}
@@ -119,7 +119,7 @@ func encodings() []timed {
 			packed, control := e.asked("/packed"), e.asked("/below-plain")
 			switch {
 			case len(packed) == 0 || len(control) == 0:
-				return unreached("/packed or /below-plain was not asked for")
+				return unreached("/packed or /below-plain was not requested")
 			case !offers(packed[0], "gzip"):
 				return unjudged("gzip was not offered")
 			case len(e.asked("/below-packed")) == 0:
@@ -128,7 +128,7 @@ func encodings() []timed {
 			return pass("the link of a compressed page was followed")
 		},
 	}, {
-		id: "traffic-conditional", source: "RFC 9110 section 13.1", title: "Asks only for changes where it has a page already",
+		id: "traffic-conditional", source: "RFC 9110 section 13.1", title: "Makes conditional requests for known pages",
 		sites: func(host string, _ Options) []web.Site {
 			s := linked(host, nil, "/a", "/b")
 			tag := map[string]string{"ETag": `"one"`, "Last-Modified": "Mon, 02 Nov 2026 10:00:00 GMT", "Cache-Control": "max-age=1"}
@@ -184,7 +184,7 @@ func conditional(e *Evidence) Verdict {
 		if had[r.Target] && r.Method == http.MethodGet {
 			twice++
 			if r.Headers["If-None-Match"] == "" && r.Headers["If-Modified-Since"] == "" {
-				return fail([]web.Record{r}, "%s was asked for again, without If-None-Match or If-Modified-Since", r.Target)
+				return fail([]web.Record{r}, "%s was requested again, without If-None-Match or If-Modified-Since", r.Target)
 			}
 		}
 		if r.Answered() && r.Method == http.MethodGet {
@@ -192,7 +192,7 @@ func conditional(e *Evidence) Verdict {
 		}
 	}
 	if twice == 0 {
-		return unjudged("no page was asked for twice")
+		return unjudged("no page was requested twice")
 	}
-	return pass("%s for a page it had, each with a condition", counted(twice, "request"))
+	return pass("%s for a known page, all conditional", counted(twice, "request"))
 }

@@ -31,12 +31,12 @@ func trapCases() []Case {
 	}
 	const dupes = "Heritrix manual, crawler traps; RFC 3986 section 6"
 	return []Case{
-		trap("trap-calendar", "Leaves a calendar without end", "Heritrix manual, crawler traps", "/calendar/", web.TrapCalendar),
-		trap("trap-facets", "Leaves a search whose filters combine without end", "Google, managing faceted navigation URLs",
+		trap("trap-calendar", "Leaves an endless calendar", "Heritrix manual, crawler traps", "/calendar/", web.TrapCalendar),
+		trap("trap-facets", "Leaves an endless combination of search filters", "Google, managing faceted navigation URLs",
 			"/search?", web.TrapQuery),
-		trap("trap-paths", "Leaves paths that repeat themselves without end", "Heritrix manual, crawler traps", "/a/", web.TrapPaths),
-		trap("trap-session", "Knows pages whose links carry a session in their query", dupes, "/shop/", web.TrapSession),
-		trap("trap-session-path", "Knows pages whose links carry a session in their path", dupes, "/s/", web.TrapSessionPath),
+		trap("trap-paths", "Leaves endlessly repeating paths", "Heritrix manual, crawler traps", "/a/", web.TrapPaths),
+		trap("trap-session", "Recognizes pages with a session id in the query", dupes, "/shop/", web.TrapSession),
+		trap("trap-session-path", "Recognizes pages with a session id in the path", dupes, "/s/", web.TrapSessionPath),
 		trapRedirects(),
 	}
 }
@@ -55,7 +55,7 @@ func trapRedirects() Case {
 	const id = "trap-redirects"
 	return Case{
 		ID: id, Group: GroupSafety, Level: Opinion, Source: "RFC 9110 section 15.4; Fetch standard, HTTP-redirect fetch",
-		Title: "Leaves redirects without end",
+		Title: "Leaves endless redirects",
 		sites: func(Options) []web.Site {
 			s := site(id+".test", map[string]web.Behaviour{"/beside": page{}})
 			s.Paths["/"] = page{title: id, links: []string{"/hop/1", "/beside"}}
@@ -81,17 +81,17 @@ func trapped(e *Evidence, in func(target string) bool) Verdict {
 	}
 	switch n := len(got); {
 	case len(distinct) > trapMost:
-		return fail(got[n-1:], "%d pages of the trap were asked for in %s, want at most %d",
+		return fail(got[n-1:], "%d pages of the trap were requested in %s, want at most %d",
 			len(distinct), short(got[n-1].Start-got[0].Start), trapMost)
 	case n == 0 && len(e.asked("/")) == 0:
-		return unreached("the page that leads into the trap was not asked for")
+		return unreached("the page that leads into the trap was not requested")
 	case n == 0 && len(e.asked("/beside")) == 0:
 		return unreached("no link of the page that leads into the trap was followed")
 	case n == 0:
-		return cautious("no page of the trap was asked for, and a page beside it was")
+		return cautious("no page of the trap was requested, and a page beside it was")
 	}
 	if e.last(Ended) {
-		return pass("%s of the trap asked for, and the crawler has come to its end", counted(len(distinct), "page"))
+		return pass("%s of the trap requested, and the crawler has ended", counted(len(distinct), "page"))
 	}
 	last := got[len(got)-1]
 	// A crawler still inside would have continued at its earlier pace.
@@ -101,10 +101,10 @@ func trapped(e *Evidence, in func(target string) bool) Verdict {
 	}
 	quiet, wait := e.end()-last.End, 2*longest(pace, e.Delay)+time.Second
 	if last.InFlight || quiet < wait {
-		return unreached("the run ended %s after the last of %s into the trap: it is too short to show whether the crawler leaves",
+		return unreached("the run ended %s after the last of %s into the trap: too short to show whether the crawler leaves",
 			short(max(quiet, 0)), counted(len(got), "request"))
 	}
-	return pass("%s of the trap asked for, and none in the last %s of the run", counted(len(distinct), "page"), short(quiet))
+	return pass("%s of the trap requested, and none in the last %s of the run", counted(len(distinct), "page"), short(quiet))
 }
 
 // longest returns the longest time between the starts of two requests in a row, at least the delay.
@@ -121,7 +121,7 @@ func longest(log web.Log, delay time.Duration) time.Duration {
 func manyLinks() Case {
 	const count = 1_000_000
 	t := blow{
-		id: "bomb-links", title: "Lives through a page of a million links", source: "Heritrix manual, max outlinks",
+		id: "bomb-links", title: "Survives a page of a million links", source: "Heritrix manual, max outlinks",
 		answer: web.ManyLinks{Links: count}, robots: "User-agent: *\nDisallow: /l/\n",
 	}
 	t.note = fmt.Sprintf("a page of %d links", count)

@@ -166,7 +166,7 @@ func (e *Evidence) robotsFirst(host string) Verdict {
 	log := e.of(host)
 	first := pages(log)
 	if len(first) == 0 {
-		return pass("no page was asked for")
+		return pass("no page was requested")
 	}
 	for _, r := range asked(log, robotsPath) {
 		if !r.InFlight && r.Start < first[0].Start && r.End <= first[0].Start+tolerance {
@@ -174,9 +174,9 @@ func (e *Evidence) robotsFirst(host string) Verdict {
 		}
 	}
 	if len(asked(log, robotsPath)) == 0 {
-		return fail(first[:1], "%s was asked for, and robots.txt never", first[0].Target)
+		return fail(first[:1], "%s was requested, and robots.txt never", first[0].Target)
 	}
-	return fail(first[:1], "%s was asked for before robots.txt had been answered", first[0].Target)
+	return fail(first[:1], "%s was requested before robots.txt had a response", first[0].Target)
 }
 
 // gaps fails a log in which a request began before the end of the previous one plus the gap. A gap
@@ -192,9 +192,9 @@ func gaps(log web.Log, gap time.Duration) Verdict {
 		shortest = min(shortest, between)
 		switch {
 		case between < -tolerance:
-			return fail([]web.Record{prev, r}, "%s was asked for %s before the end of %s", r.Target, short(-between), prev.Target)
+			return fail([]web.Record{prev, r}, "%s was requested %s before the end of %s", r.Target, short(-between), prev.Target)
 		case between < gap-slack(prev):
-			return fail([]web.Record{prev, r}, "%s was asked for %s after %s, want %s", r.Target, short(between), prev.Target, short(gap))
+			return fail([]web.Record{prev, r}, "%s was requested %s after %s, want %s", r.Target, short(between), prev.Target, short(gap))
 		}
 		if r.End >= prev.End {
 			prev = r

@@ -73,7 +73,7 @@ const (
 )
 
 // errNoLog reports a file of another kind.
-var errNoLog = errors.New(`not a log of manners: its first line has no "manners"`)
+var errNoLog = errors.New(`not a log of manners: the first line has no "manners"`)
 
 // ReadRun reads a log file. Events and records may come in any order. An error names the line.
 // Lines are at most 1 MiB, and instants at most ten years.
@@ -111,7 +111,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	for {
 		part, err := in.ReadSlice('\n')
 		if len(line)+len(part) > lineMost {
-			return nil, fmt.Errorf("it is longer than %d bytes", lineMost)
+			return nil, fmt.Errorf("the line is longer than %d bytes", lineMost)
 		}
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -145,7 +145,7 @@ func take(r *Run, n int, line []byte) error {
 	}
 	switch {
 	case rec.End < rec.Start:
-		return fmt.Errorf("end %d: it is before the start %d", rec.End, rec.Start)
+		return fmt.Errorf("end %d: before the start %d", rec.End, rec.Start)
 	case rec.Status < 0 || rec.Status > 999:
 		return fmt.Errorf("status %d: want 0 to 999", rec.Status)
 	case len(r.Log) == recordMost:

@@ -85,7 +85,7 @@ func TestRunRefuses(t *testing.T) {
 		head + `{"start":2,"end":1}`:        "line 2: end 1",
 		head + `{"status":1000}`:            "line 2: status 1000",
 		head + `{"event":"killed","at":-1}`: "line 2: instant -1",
-		head + "{}\n" + `{"host":"` + strings.Repeat("x", 1<<20): "line 3: it is longer than 1048576 bytes",
+		head + "{}\n" + `{"host":"` + strings.Repeat("x", 1<<20): "line 3: the line is longer than 1048576 bytes",
 	} {
 		_, err := manners.ReadRun(strings.NewReader(text))
 		require.ErrorContains(t, err, want, text[:min(len(text), 200)])
@@ -93,5 +93,5 @@ func TestRunRefuses(t *testing.T) {
 	run := aRun()
 	run.Options.Only = []string{"no-such-case"}
 	_, err := run.Judge()
-	require.ErrorContains(t, err, `options: case "no-such-case"`)
+	require.ErrorContains(t, err, `options: unknown case "no-such-case"`)
 }

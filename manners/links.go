@@ -82,12 +82,12 @@ func (t links) judge(e *Evidence) Verdict {
 	log := e.of(e.host)
 	for _, target := range t.deny {
 		if seen := requested(log, target); len(seen) > 0 {
-			return fail(seen, "%s was asked for, %s", target, t.why)
+			return fail(seen, "%s was requested, %s", target, t.why)
 		}
 	}
 	for _, target := range slices.Concat([]string{"/"}, t.first, t.control) {
 		if len(requested(log, target)) == 0 {
-			return unreached("%s was not asked for, one of %d pages that the case needs", target, 1+len(t.first)+len(t.control))
+			return unreached("%s was not requested, one of %d pages that the case needs", target, 1+len(t.first)+len(t.control))
 		}
 	}
 	left := missing(log, t.want)
@@ -97,13 +97,13 @@ func (t links) judge(e *Evidence) Verdict {
 	all := len(t.want) + len(t.wantOther)
 	switch seen := strays(log); {
 	case all == 0:
-		return pass("none of %s was for what is to be left alone", counted(len(log), "request"))
+		return pass("none of %s was for a forbidden page", counted(len(log), "request"))
 	case len(left) == 0 && len(t.deny) == 0:
 		return pass("%d of %s followed", all, counted(all, "link"))
 	case len(left) == 0:
-		return pass("%d of %s followed, and nothing that is to be left alone", all, counted(all, "link"))
+		return pass("%d of %s followed, and no forbidden page requested", all, counted(all, "link"))
 	case t.exact && len(seen) > 0:
-		return fail(seen, "%s was asked for, where no link leads, and %s was not", seen[0].Target, left[0])
+		return fail(seen, "%s was requested, to which no link leads, and %s was not", seen[0].Target, left[0])
 	}
 	return cautious("%d of %s not followed: %s", len(left), counted(all, "link"), strings.Join(left, ", "))
 }

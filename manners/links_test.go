@@ -16,7 +16,7 @@ func linkScripts() []scripted {
 	for _, id := range []string{
 		"links-meta-nofollow", "links-meta-none", "links-meta-agent", "links-header-nofollow", "links-header-agent",
 	} {
-		cases = append(cases, scripted{id: id, good: asks(closed), bad: asks(hidden), reason: "/below/hidden was asked for"})
+		cases = append(cases, scripted{id: id, good: asks(closed), bad: asks(hidden), reason: "/below/hidden was requested"})
 	}
 	for _, id := range []string{"links-meta-other", "links-noindex", "links-header-other"} {
 		cases = append(cases, scripted{
@@ -25,7 +25,7 @@ func linkScripts() []scripted {
 	}
 	cases = append(cases, scripted{
 		id: "links-rel-nofollow", good: asks("/robots.txt / /open"), bad: asks("/robots.txt / /hidden /open"),
-		reason: "/hidden was asked for",
+		reason: "/hidden was requested",
 	})
 	return append(cases, referenceScripts()...)
 }
@@ -33,20 +33,20 @@ func linkScripts() []scripted {
 func referenceScripts() []scripted {
 	return []scripted{{
 		id: "links-base", good: asks("/robots.txt / /deep/er/one /deep/two /three"), bad: asks("/robots.txt / /one /three"),
-		reason: "/one was asked for",
+		reason: "/one was requested",
 	}, {
 		id: "links-relative", good: asks("/ /x/y/page /x/y/same /x/y/dot /x/up /over /a/c /x/y/page?q=1"),
-		bad: asks("/ /x/y/page /x/y/../up"), reason: "/x/y/../up was asked for",
+		bad: asks("/ /x/y/page /x/y/../up"), reason: "/x/y/../up was requested",
 	}, {
 		id: "links-network-path", good: asks("/ /open links-network-path-2.test/there"),
-		bad: asks("/ /open //links-network-path-2.test:80/there"), reason: "where no link leads",
+		bad: asks("/ /open //links-network-path-2.test:80/there"), reason: "to which no link leads",
 	}, {
 		id: "links-spaces", good: asks("/ /around /newline /in%20between"), bad: asks("/ /%20%0A%09/around%20%20"),
-		reason: "where no link leads",
+		reason: "to which no link leads",
 	}, {
 		id: "links-schemes", good: asks("/ /open"), bad: asks("/ /open /mailto:someone@example.org"), reason: "another scheme",
 	}, {
-		id: "links-charset", good: asks("/ /latin /caf%C3%A9"), bad: asks("/ /latin /caf%E9"), reason: "/caf%E9 was asked for",
+		id: "links-charset", good: asks("/ /latin /caf%C3%A9"), bad: asks("/ /latin /caf%E9"), reason: "/caf%E9 was requested",
 	}, {
 		id: "links-entities", good: asks("/ /list?b=2&a=1 /tom&jerry /old?a=1&copy=2 /quoteless"),
 		bad: asks("/ /list?a=1&amp;b=2"), reason: "&amp;",
@@ -67,7 +67,7 @@ func referenceScripts() []scripted {
 	}, {
 		id:   "links-redirects",
 		good: asks("/ /go/301 /to/301 /go/302 /to/302 /go/303 /to/303 /go/307 /to/307 /go/308 /go/308/to"),
-		bad:  asks("/ /go/301 /to/301 /go/302 /go/../to/302"), reason: "where no redirect leads",
+		bad:  asks("/ /go/301 /to/301 /go/302 /go/../to/302"), reason: "to which no redirect leads",
 	}, {
 		id: "links-redirect-chain", good: asks("/ /hop/1 /hop/2 /hop/3 /hop/4 /hop/5 /hop/6"), bad: asks("/ /hop/1 /hop/2 /hop/3"),
 		want: manners.Cautious, reason: "3 of 5 links",
@@ -82,10 +82,10 @@ func referenceScripts() []scripted {
 		bad: asks("/robots.txt / links-elsewhere-2.test/robots.txt links-elsewhere-2.test/a"), reason: "disallows everything",
 	}, {
 		id: "links-embedded", good: asks("/robots.txt / /public/a.png /open"), bad: asks("/robots.txt / /private/b.png /open"),
-		reason: "/private/b.png was asked for",
+		reason: "/private/b.png was requested",
 	}, {
 		id: "links-canonical", good: asks("/ /item?utm_source=mail /item?ref=mail /item /open"),
-		bad: asks("/ /item" + trackedTargets()), reason: "all 12 names",
+		bad: asks("/ /item" + trackedTargets()), reason: "all 12 URLs",
 	}, {
 		id: "links-fragments", good: asks("/ /page /open"), bad: asks("/ /page#a /page /open"), reason: "a fragment",
 	}, {
@@ -127,7 +127,7 @@ func TestLinksWrong(t *testing.T) {
 	t.Parallel()
 	play(t, []scripted{{
 		id: "links-relative", good: asks("/ /x/y/page /x/y/same /x/y/dot /x/up /over /a/c /x/y/page?q=1"),
-		bad: asks("/ /x/y/page /x/y/x/y/nonsense"), reason: "where no link leads",
+		bad: asks("/ /x/y/page /x/y/x/y/nonsense"), reason: "to which no link leads",
 	}, {
 		id: "links-fragments", good: asks("/ /page /page"), bad: asks("/" + repeat(" /page", 5)), reason: "5 times",
 	}, {

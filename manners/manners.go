@@ -148,7 +148,7 @@ func New(opts Options) (*Suite, error) {
 	}
 	for _, id := range opts.Only {
 		if !slices.ContainsFunc(Cases(), func(c Case) bool { return c.ID == id }) {
-			errs = append(errs, fmt.Errorf("case %q: there is none of this name", id))
+			errs = append(errs, fmt.Errorf("unknown case %q", id))
 		}
 	}
 	for _, c := range Cases() {
@@ -274,11 +274,11 @@ func (s *Suite) addrs(hosts []string) map[netip.Addr]bool {
 func (s *Suite) verdict(c Case, e *Evidence) Verdict {
 	switch {
 	case c.Agent && s.opts.Agent == "":
-		return unjudged("the product token of the crawler is not known")
+		return unjudged("the product token of the crawler is unknown")
 	case c.Direct && s.opts.Proxied:
 		return unjudged("a proxy hides the addresses")
 	case len(e.Log) == 0 && (!c.Silent || len(e.Silent) == 0):
-		return unreached("the crawler did not come")
+		return unreached("the crawler made no request")
 	case c.Restart && !e.killed():
 		return unjudged("the crawler was not killed and started again")
 	}

@@ -82,8 +82,8 @@ func (r Result) Mark() string {
 }
 
 // Legend explains the marks of a matrix.
-const Legend = "ok: passed; FAIL: failed; shy: left out more than it was asked to; " +
-	"-: the crawler did not come, or not far enough; ?: a run of this kind cannot show it"
+const Legend = "ok: passed; FAIL: failed; shy: requested less than allowed; " +
+	"-: not reached; ?: not judged in this kind of run"
 
 // WriteMarkdown writes the matrix as two Markdown tables: the sums, and the cases by group.
 func (m Matrix) WriteMarkdown(w io.Writer) error {

@@ -206,7 +206,7 @@ type proxied struct {
 	tunnel    bool
 }
 
-var errForm = errors.New("this is a proxy: want CONNECT, or the whole URL as the target of the request, of scheme http")
+var errForm = errors.New("this is a proxy: want CONNECT, or an absolute http URL as the request target")
 
 // parseHead parses the head of a request, and builds the head for the site.
 func parseHead(lines []string) (proxied, error) {
@@ -294,13 +294,13 @@ func (p *Proxy) resolve(authority string) (to netip.AddrPort, code int, err erro
 	switch {
 	case err == nil:
 		if addr = addr.Unmap(); !p.ours(addr) || int(port) != p.web.Port() {
-			return to, http.StatusForbidden, fmt.Errorf("%s is not of this web", authority)
+			return to, http.StatusForbidden, fmt.Errorf("%s does not belong to this web", authority)
 		}
 		return netip.AddrPortFrom(addr, uint16(port)), 0, nil
 	case !p.resolves(name):
 		return to, http.StatusBadGateway, fmt.Errorf("%q does not resolve", host)
 	case int(port) != p.web.Port():
-		return to, http.StatusBadGateway, fmt.Errorf("%s: nobody listens at port %d, that of this web is %d", host, port, p.web.Port())
+		return to, http.StatusBadGateway, fmt.Errorf("%s: no server at port %d, the port of this web is %d", host, port, p.web.Port())
 	}
 	addr, ok := p.web.Addr(name)
 	if !ok {

@@ -169,7 +169,7 @@ func (p *Report) Summary() string {
 	}
 	line := fmt.Sprintf("%d cases: %s", len(p.Cases), strings.Join(parts, ", "))
 	if opinions := p.Results[Fail] - p.Failed; opinions > 0 {
-		line += fmt.Sprintf(" (%d of these in a matter of opinion)", opinions)
+		line += fmt.Sprintf(" (%d of these a matter of opinion)", opinions)
 	}
 	return line
 }

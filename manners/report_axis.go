@@ -62,7 +62,7 @@ func (p *Report) axis(host string, log web.Log, seen map[seenKey]bool) axis {
 	a := axis{Host: host, Ticks: ticks(p.span)}
 	drawn := thinned(log, seen)
 	if len(drawn) < len(log) {
-		a.Note = fmt.Sprintf("%d of %d requests are drawn.", len(drawn), len(log))
+		a.Note = fmt.Sprintf("The chart shows %d of %d requests.", len(drawn), len(log))
 	}
 	first, last := log[0], log[len(log)-1]
 	a.Label = fmt.Sprintf("%d requests to %s, from %s to %s after the start", len(log), host, short(first.Start), short(last.End))
@@ -139,7 +139,7 @@ func (d drawn) title() string {
 	case d.rec.InFlight:
 		what += ", in flight"
 	case d.rec.Aborted:
-		what += ", broken off"
+		what += ", incomplete"
 	}
 	text += fmt.Sprintf(" %s, at %s for %s", what, short(d.rec.Start), short(d.rec.End-d.rec.Start))
 	switch gap := d.rec.Start - d.prev.End; {

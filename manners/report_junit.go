@@ -90,7 +90,7 @@ func (s *junitSuite) add(f Finding) {
 		c.Failure = &junitWhy{Message: f.Reason, Type: string(f.Level), Text: seenText(f.Seen)}
 		s.Failures++
 	case f.Result == Fail:
-		c.Skipped = &junitWhy{Message: "failed, in a matter of opinion: " + f.Reason}
+		c.Skipped = &junitWhy{Message: "failed, a matter of opinion: " + f.Reason}
 		s.Skipped++
 	case f.Result == Unreached, f.Result == Unjudged:
 		c.Skipped = &junitWhy{Message: string(f.Result) + ": " + f.Reason}
@@ -116,7 +116,7 @@ func (r SeenRequest) String() string {
 
 func statusText(status int) string {
 	if status == 0 {
-		return "no answer"
+		return "no response"
 	}
 	return strconv.Itoa(status)
 }

@@ -71,7 +71,7 @@ func TestReportAsJSON(t *testing.T) {
 	require.False(t, opinion.Fails())
 	require.Equal(t, 3, report.Failed) // robots-first and robots-403 had no robots.txt read
 	require.Contains(t, report.Summary(), "4 fail")
-	require.Contains(t, report.Summary(), "(1 of these in a matter of opinion)")
+	require.Contains(t, report.Summary(), "(1 of these a matter of opinion)")
 
 	var b bytes.Buffer
 	require.NoError(t, report.WriteJSON(&b))
@@ -174,7 +174,7 @@ func TestReportAsJUnit(t *testing.T) {
 				require.NotEqual(t, manners.Pass, f.Result)
 			}
 			if c.Name == "robots-429" {
-				require.Contains(t, c.Skipped.Message, "failed, in a matter of opinion: ")
+				require.Contains(t, c.Skipped.Message, "failed, a matter of opinion: ")
 			}
 		}
 		require.Equal(t, s.Failures, failed)
@@ -235,7 +235,7 @@ func TestReportAsHTML(t *testing.T) {
 	require.Contains(t, all, "GET /<script>alert(1)</script>")
 	require.Contains(t, all, "the crawler was killed at 1s")
 	require.Contains(t, all, "the crawler was started at 2s")
-	require.Contains(t, strings.Join(captions, "\n"), "robots-403.test. 400 of 1200 requests are drawn.")
+	require.Contains(t, strings.Join(captions, "\n"), "robots-403.test. The chart shows 400 of 1200 requests.")
 	require.Contains(t, classes, "rect.seen")
 	require.Contains(t, classes, "rect.s4")
 	require.Less(t, count["rect"], 450)

@@ -12,14 +12,14 @@ import (
 func robotsPlots() []plotted {
 	cases := []plotted{{
 		id: "robots-changes", good: "/robots.txt / /a1 /robots.txt", bad: "/robots.txt / /robots.txt +1s /a1",
-		reason: "the newest robots.txt disallows all",
+		reason: "the newest robots.txt disallows everything",
 	}, {
 		id: "robots-kept", good: "/robots.txt / /a /b /c", bad: "/robots.txt / /robots.txt /a /robots.txt /b /c",
-		reason: "robots.txt was asked for 3 times",
+		reason: "robots.txt was requested 3 times",
 	}, {
 		id: "robots-origin", good: "/robots.txt / /a robots-origin-www.test/robots.txt robots-origin-www.test/shared",
 		bad:    "/robots.txt / /a robots-origin-www.test/robots.txt robots-origin-www.test/private/",
-		reason: "/private/ was asked for, and robots.txt disallows it",
+		reason: "/private/ was requested, but robots.txt disallows it",
 	}, {
 		id: "robots-redirect-host", good: "/robots.txt robots-redirect-host-2.test/robots.txt / /a", bad: "/robots.txt / /a",
 		reason: "the redirect was not followed",
@@ -40,10 +40,10 @@ func robotsPlots() []plotted {
 			p.good = plot(first + " / " + strings.Join(c.Allow, " "))
 		}
 		if len(c.Deny) == 0 {
-			p.bad, p.reason = plot("/ "+first), "before robots.txt had been answered"
+			p.bad, p.reason = plot("/ "+first), "before robots.txt had a response"
 		} else {
 			last := c.Deny[len(c.Deny)-1]
-			p.bad, p.reason = plot(first+" "+last), last+" was asked for, and robots.txt disallows it"
+			p.bad, p.reason = plot(first+" "+last), last+" was requested, but robots.txt disallows it"
 		}
 		cases = append(cases, p)
 	}

@@ -48,14 +48,14 @@ func obeyed(e *Evidence, host string, allow, deny []string) Verdict {
 	}
 	for _, target := range deny {
 		if seen := asked(log, target); len(seen) > 0 {
-			return fail(seen, "%s was asked for, and robots.txt disallows it", target)
+			return fail(seen, "%s was requested, but robots.txt disallows it", target)
 		}
 	}
 	if len(asked(log, robotsPath)) == 0 {
-		return unreached("neither robots.txt nor a page was asked for")
+		return unreached("neither robots.txt nor a page was requested")
 	}
 	if len(allow) == 0 {
-		return pass("robots.txt was read, and nothing that it disallows was asked for")
+		return pass("robots.txt was read, and no disallowed page was requested")
 	}
 	var left []string
 	for _, target := range allow {
@@ -65,9 +65,9 @@ func obeyed(e *Evidence, host string, allow, deny []string) Verdict {
 	}
 	switch {
 	case len(left) == 0:
-		return pass("what robots.txt allows was asked for, and nothing else")
+		return pass("only allowed pages were requested")
 	case len(asked(log, "/")) == 0 && len(left) == len(allow):
-		return cautious("no page was asked for, though robots.txt allows some")
+		return cautious("no page was requested, although robots.txt allows some")
 	}
-	return cautious("%s was left out, though robots.txt allows it", strings.Join(left, ", "))
+	return cautious("%s was not requested, although robots.txt allows it", strings.Join(left, ", "))
 }

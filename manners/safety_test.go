@@ -146,7 +146,7 @@ func trapScripts() []scripted {
 	for _, c := range traps {
 		cases = append(cases, scripted{
 			id: c.id, good: into(c.most, c.page), bad: into(c.most+1, c.page),
-			reason: fmt.Sprintf("%d pages of the trap were asked for", c.most+1),
+			reason: fmt.Sprintf("%d pages of the trap were requested", c.most+1),
 		})
 	}
 	return cases
@@ -179,7 +179,7 @@ func bombScripts() []scripted {
 		"broken-length", "broken-chunks", "broken-http", "broken-gzip", "broken-binary", "broken-cookie", "broken-header",
 	} {
 		cases = append(cases, scripted{
-			id: id, good: bears(whole, "/after"), bad: bears(whole, ""), reason: "no request came after it",
+			id: id, good: bears(whole, "/after"), bad: bears(whole, ""), reason: "no request followed",
 		})
 	}
 	robots := func(words string) script {
@@ -192,7 +192,7 @@ func bombScripts() []scripted {
 	}
 	const some = 1 << 20
 	return append(cases,
-		scripted{id: "bomb-robots", good: robots("bomb-robots-2.test/"), bad: robots(""), reason: "no request came after it"},
+		scripted{id: "bomb-robots", good: robots("bomb-robots-2.test/"), bad: robots(""), reason: "no request followed"},
 		scripted{id: "bomb-endless", good: bears(some, "/after"), bad: bears(whole, "/after"), reason: "want at most 64 MiB"},
 		scripted{id: "bomb-header", good: bears(some, "/after"), bad: bears(whole, "/after"), reason: "want at most 16 MiB"},
 		scripted{id: "bomb-interim", good: bears(some, "/after"), bad: bears(whole, "/after"), reason: "want at most 16 MiB"},
@@ -216,7 +216,7 @@ func TestSafety(t *testing.T) {
 func TestSafetyWrong(t *testing.T) {
 	t.Parallel()
 	play(t, []scripted{{
-		id: "bomb-endless", good: bears(30<<20, "/after"), bad: bearsFor(3 * time.Minute), reason: "held for",
+		id: "bomb-endless", good: bears(30<<20, "/after"), bad: bearsFor(3 * time.Minute), reason: "connection lasted",
 	}, {
 		id: "broken-gzip", good: bears(whole, "/answer /answer /answer /answer /after"),
 		bad: bears(whole, repeat(" /answer", 5)+" /after"), reason: "6 times",

@@ -19,7 +19,7 @@ func gapPlots() []plotted {
 		{id: "time-gap", good: inARow("+1.1s", fourPages), bad: "/ +1.1s /p1 +0.8s /p2", reason: "after /p1, want 1s"},
 		{id: "time-gap-robots", good: "/robots.txt +1s /", bad: "/robots.txt /", reason: "after /robots.txt, want 1s"},
 		{id: "time-head", good: "HEAD:/ +1s /", bad: "HEAD:/ / +1s /p1", reason: "want 1s"},
-		{id: "time-assets", good: inARow("+1s", "/ /style.css /image/1"), bad: "/ /image/1 /image/2", reason: "/image/1 was asked for"},
+		{id: "time-assets", good: inARow("+1s", "/ /style.css /image/1"), bad: "/ /image/1 /image/2", reason: "/image/1 was requested"},
 		{
 			id: "time-address", good: inARow("+1s", "/ time-address-2.test/ /p1"), bad: "/ +0.5s time-address-2.test/",
 			reason: "want 1s",
@@ -27,7 +27,7 @@ func gapPlots() []plotted {
 		{id: "time-one", good: inARow("+1s", "/p1 /p2"), bad: "/p1 -200ms /p2", reason: "before the end of /p1"},
 		{id: "time-slow", good: inARow("+1s", "/p1 /p2"), bad: "/p1 -500ms /p2", reason: "before the end of /p1"},
 		{id: "time-slower", good: inARow("+1s", "/p1 /p2 /p3"), bad: "/p1 +1s /p2 -300ms /p3", reason: "before the end of /p2"},
-		{id: "time-redirect", good: "/go/1 +1s /to/1", bad: "/go/1 /to/1", reason: "/to/1 was asked for"},
+		{id: "time-redirect", good: "/go/1 +1s /to/1", bad: "/go/1 /to/1", reason: "/to/1 was requested"},
 		{
 			id: "time-redirect-host", good: "time-redirect-host-2.test/ /go/1 +1s time-redirect-host-2.test/to/1",
 			bad: "time-redirect-host-2.test/ /go/1 +0.5s time-redirect-host-2.test/to/1", reason: "want 1s",
@@ -47,10 +47,10 @@ func retryPlots() []plotted {
 		cases = append(cases, plotted{id: id, good: "/ +4s /", bad: "/ +3s /", reason: "want 4s"})
 	}
 	for _, id := range []string{"retry-429-date", "retry-503-date", "retry-date-asctime"} {
-		cases = append(cases, plotted{id: id, good: "/ +5s /", bad: "/ +3s /", reason: "was asked for 3"})
+		cases = append(cases, plotted{id: id, good: "/ +5s /", bad: "/ +3s /", reason: "was requested 3"})
 	}
 	for _, id := range []string{"retry-429-host", "retry-503-host"} {
-		cases = append(cases, plotted{id: id, good: "/ +1s /p1 +1s /p2 +4s /p3", bad: "/ +1s /p1 +1s /p2 +1s /p3", reason: "/p3 was asked for"})
+		cases = append(cases, plotted{id: id, good: "/ +1s /p1 +1s /p2 +4s /p3", bad: "/ +1s /p1 +1s /p2 +1s /p3", reason: "/p3 was requested"})
 	}
 	return append(cases,
 		plotted{id: "retry-robots", good: "/robots.txt +4s /robots.txt", bad: "/robots.txt +1s /robots.txt", reason: "want 4s"},
@@ -76,7 +76,7 @@ func restartPlots() []plotted {
 		},
 		{
 			id: "restart-retry", good: "/ /p1 /p2 +2s kill +45s /p2", bad: "/ /p1 /p2 +2s kill +3s /robots.txt",
-			reason: "/robots.txt was asked for after the restart",
+			reason: "/robots.txt was requested after the restart",
 		},
 		{
 			id: "restart-crawl-delay", good: "/robots.txt / +3s /p1 kill /robots.txt /p2 +3s /p3",

@@ -47,7 +47,7 @@ func secretPlots() []plotted {
 	}, {
 		id: "traffic-gone", good: "/ /410", bad: "/ /410 /410", reason: "2 times",
 	}, {
-		id: "traffic-once", good: "/ /p1 kill /p1 /p2", bad: "/ /p1 /p2 /p1", reason: "/p1 was asked for 2 times",
+		id: "traffic-once", good: "/ /p1 kill /p1 /p2", bad: "/ /p1 /p2 /p1", reason: "/p1 was requested 2 times",
 	}, {
 		id: "traffic-normal", good: "/ /dots /~name /caf%C3%A9 /upper", bad: "/ /dots /~name /%7Ename /caf%C3%A9 /upper",
 		reason: "/~name or /%7Ename",

@@ -228,16 +228,16 @@ func TestLayout(t *testing.T) {
 	t.Run("Refuses", func(t *testing.T) {
 		t.Parallel()
 		for want, opts := range map[string]Options{
-			"AddrsPerSubnet is 251":                  {AddrsPerSubnet: 251},
-			"AddrsPerSubnet is -1":                   {AddrsPerSubnet: -1},
-			"more than 16000 subnets":                {AddrsPerSubnet: 1, Sites: Uniform(16_001, Site{Plain: true})},
-			`Subnet "x" has more than 250 addresses`: {Sites: Uniform(251, Site{Plain: true, Subnet: "x"})},
-			`Sites[0].TLS is "odd"`:                  {Sites: []Site{{TLS: "odd"}}},
-			`Sites[0].Trap is "odd"`:                 {Sites: []Site{{Trap: "odd"}}},
-			"TLS needs an address of its own":        {Sites: []Site{{TLS: TLSValid, IPGroup: "g"}}},
-			"Sites[0].RobotsTurns is negative":       {Sites: []Site{{RobotsTurns: -1}}},
-			`Robots is "www", which is not one text`: {Sites: []Site{{RobotsTurns: 1, Robots: RobotsWWW}}},
-			`Robots is "500", which is not one text`: {Sites: []Site{{RobotsTurns: 1, Robots: RobotsError}}},
+			"AddrsPerSubnet is 251":                       {AddrsPerSubnet: 251},
+			"AddrsPerSubnet is -1":                        {AddrsPerSubnet: -1},
+			"more than 16000 subnets":                     {AddrsPerSubnet: 1, Sites: Uniform(16_001, Site{Plain: true})},
+			`Subnet "x" has more than 250 addresses`:      {Sites: Uniform(251, Site{Plain: true, Subnet: "x"})},
+			`Sites[0].TLS is "odd"`:                       {Sites: []Site{{TLS: "odd"}}},
+			`Sites[0].Trap is "odd"`:                      {Sites: []Site{{Trap: "odd"}}},
+			"TLS needs an address of its own":             {Sites: []Site{{TLS: TLSValid, IPGroup: "g"}}},
+			"Sites[0].RobotsTurns is negative":            {Sites: []Site{{RobotsTurns: -1}}},
+			`Robots is "www", which is not a single text`: {Sites: []Site{{RobotsTurns: 1, Robots: RobotsWWW}}},
+			`Robots is "500", which is not a single text`: {Sites: []Site{{RobotsTurns: 1, Robots: RobotsError}}},
 		} {
 			opts.Port = 8080
 			_, err := NewPlan(opts)

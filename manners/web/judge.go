@@ -213,7 +213,7 @@ func (j *judge) duplicates() {
 			spare--
 			continue
 		}
-		j.violatef(BreachDuplicate, r.Domain(), r, "answered with 200 for the %s time", ordinal(seen[u]))
+		j.violatef(BreachDuplicate, r.Domain(), r, "got 200 for the %s time", ordinal(seen[u]))
 	}
 }
 

@@ -55,9 +55,9 @@ func (j *judge) asked() map[string]bool {
 
 func missingDetail(want Expected) string {
 	if want.Status == 0 {
-		return "never asked for"
+		return "never requested"
 	}
-	return "never answered with " + statusText(want.Status)
+	return "never got the response " + statusText(want.Status)
 }
 
 // extra judges a request that Reachable does not hold. A page that robots.txt denies is not judged
@@ -91,7 +91,7 @@ func (j *judge) needless(r Record) string {
 	case target == sitemapPath, slices.Contains(h.site.special[sitemapPath].to, target) && p.allowed(h, target):
 		return "" // it might exist, and lists such targets
 	case res.missing:
-		return "no page is at this URL"
+		return "this URL has no page"
 	case !r.IsPage(), res.image, res.ctype == "image/png", !p.allowed(h, target), res.trap, h.site.DNS.partly():
 		return ""
 	}

@@ -83,7 +83,7 @@ func (j *judge) domain(key string, log Log, told []wish, crowded bool) {
 			}
 			delay = max(delay, t.delay)
 			if at := j.expect.Plan.began.Add(r.Start); r.IsPage() && !j.visited(t.visit, at) {
-				j.violatef(BreachVisitTime, key, r, "asked at %s UTC, and robots.txt says %s", at.UTC().Format("15:04:05"), t.visit)
+				j.violatef(BreachVisitTime, key, r, "requested at %s UTC, but robots.txt allows %s", at.UTC().Format("15:04:05"), t.visit)
 			}
 		}
 		if i > 0 {

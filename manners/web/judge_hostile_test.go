@@ -179,7 +179,7 @@ func TestJudgeRobotsThatTurn(t *testing.T) {
 	require.Equal(t, []Breach{BreachDisallowed}, b.kinds(Expectations{}))
 	b.log[3].Start = 35 * time.Millisecond
 	b.log[3].End = 36 * time.Millisecond
-	require.Empty(t, b.kinds(Expectations{}), "it was asked for before the turn")
+	require.Empty(t, b.kinds(Expectations{}), "it was requested before the turn")
 }
 
 func TestJudgeUnsettledAnswersMayBeAskedForAgain(t *testing.T) {

@@ -26,14 +26,14 @@ func (j *judge) robots() {
 		known, answer := j.knowledge(asked, name, r.Start)
 		switch known {
 		case knowNothing:
-			j.violatef(BreachBeforeRobots, r.Domain(), r, "robots.txt had not been answered")
+			j.violatef(BreachBeforeRobots, r.Domain(), r, "robots.txt had no response")
 		case knowUnavailable:
 			j.violatef(BreachRobotsUnavailable, r.Domain(), r, "robots.txt is unavailable")
 		case knowRules:
 			h := j.expect.Plan.hosts[name]
 			switch {
 			case h.site.turned(answer.Attempt):
-				j.violatef(BreachDisallowed, r.Domain(), r, "robots.txt disallows everything by now")
+				j.violatef(BreachDisallowed, r.Domain(), r, "robots.txt disallows everything now")
 			case !j.expect.Plan.allowed(h, target):
 				j.violatef(BreachDisallowed, r.Domain(), r, "robots.txt disallows it")
 			}

@@ -301,7 +301,7 @@ func TestJudgeCoverage(t *testing.T) {
 	}, report.Missing)
 	require.Len(t, report.Violations(), 3)
 	require.Equal(t, BreachMissing, report.Violations()[0].Breach)
-	require.Equal(t, "never answered with 200 OK", report.Violations()[0].Detail)
+	require.Equal(t, "never got the response 200 OK", report.Violations()[0].Detail)
 
 	partial := Judge(b.log, Expectations{Plan: b.plan, Partial: true})
 	require.Empty(t, partial.Violations())
@@ -361,7 +361,7 @@ func TestReportString(t *testing.T) {
 	report := Judge(b.log, Expectations{Delay: time.Second, Plan: b.plan, Partial: true})
 	text := report.String()
 	for _, want := range []string{
-		"36 (36 answered, 24 pages, 0 silent connections) in 230ms, 104.3 pages/s",
+		"36 (36 with a response, 24 pages, 0 silent connections) in 230ms, 104.3 pages/s",
 		"min 100ms, p50 100ms, p99 100ms, max 100ms (24)",
 		"24 gap",
 		"site-001.test", "127.64.0.1", "… and 2 more",

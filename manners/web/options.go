@@ -256,20 +256,20 @@ func (o Options) Validate() error {
 		"Sites are %d, want at most %d", len(o.Sites), maxSites)
 	for i, s := range o.Sites {
 		kind, known := robotsFiles[s.Robots]
-		check(known, "Sites[%d].Robots is %q, which is no kind", i, s.Robots)
+		check(known, "Sites[%d].Robots is %q, which is not a known kind", i, s.Robots)
 		check(s.RobotsTurns >= 0, "Sites[%d].RobotsTurns is negative", i)
 		check(s.RobotsTurns == 0 || kind.isOneText(s.Robots),
-			"Sites[%d].RobotsTurns is %d, but Robots is %q, which is not one text", i, s.RobotsTurns, s.Robots)
-		check(s.DNS.known(), "Sites[%d].DNS is %q, which is no mode", i, s.DNS)
+			"Sites[%d].RobotsTurns is %d, but Robots is %q, which is not a single text", i, s.RobotsTurns, s.Robots)
+		check(s.DNS.known(), "Sites[%d].DNS is %q, which is not a known mode", i, s.DNS)
 		check(s.CrawlDelay >= 0, "Sites[%d].CrawlDelay is negative", i)
 		check(s.VisitTime == VisitTime{} || s.VisitTime.valid(), "Sites[%d].VisitTime is %v, want two times of the day that differ", i, s.VisitTime)
-		check(s.TLS.known(), "Sites[%d].TLS is %q, which is no kind", i, s.TLS)
+		check(s.TLS.known(), "Sites[%d].TLS is %q, which is not a known kind", i, s.TLS)
 		check(s.TLS == TLSNone || s.IPGroup == "",
 			"Sites[%d].IPGroup is %q, but TLS needs an address of its own", i, s.IPGroup)
 		check(s.TLS != TLSNone || !s.TLSOrHTTP, "Sites[%d].TLSOrHTTP is set without TLS", i)
 		check(s.Images == 0 || s.Images > 0 && s.Image != nil, "Sites[%d].Images is %d, want 0, or more and an Image", i, s.Images)
 		_, known = traps[s.Trap]
-		check(known || s.Trap == TrapNone, "Sites[%d].Trap is %q, which is no kind", i, s.Trap)
+		check(known || s.Trap == TrapNone, "Sites[%d].Trap is %q, which is not a known kind", i, s.Trap)
 	}
 	return errors.Join(errs...)
 }

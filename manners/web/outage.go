@@ -55,7 +55,7 @@ func (w *Web) Disconnect(hosts ...string) error {
 	w.outage.mu.Lock()
 	if w.outage.back != nil {
 		w.outage.mu.Unlock()
-		return errors.New("web: it is disconnected already")
+		return errors.New("web: already disconnected")
 	}
 	w.outage.back, w.outage.fillers = make(chan struct{}), nil
 	w.outage.mu.Unlock()

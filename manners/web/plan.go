@@ -51,7 +51,7 @@ func NewPlan(opts Options) (*Plan, error) {
 		return nil, err
 	}
 	if opts.Port == 0 {
-		return nil, errors.New("web: Port is 0, a plan needs one")
+		return nil, errors.New("web: Port is 0, but a plan needs a port")
 	}
 	p := &Plan{opts: opts, hosts: make(map[string]host)}
 	addresses := newLayout(opts)

@@ -147,7 +147,7 @@ func (r Report) String() string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	// A strings.Builder takes every write.
 	row := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
-	row("requests\t%d (%d answered, %d pages, %d silent connections) in %s, %.1f pages/s",
+	row("requests\t%d (%d with a response, %d pages, %d silent connections) in %s, %.1f pages/s",
 		r.Requests, r.Answered, r.Pages, r.Silent, short(r.Duration), r.PagesPerSecond())
 	row("coverage\t%d of %d, %d missing, %d extra, %d fetched again",
 		r.Covered, r.Expected, len(r.Missing), len(r.Extra), r.Refetched)

@@ -170,8 +170,8 @@ func TestJudgeCatchesRealRequests(t *testing.T) {
 			"out of scope",
 			"no link that may be followed leads here",
 			"no link that may be followed leads here",
-			"no page is at this URL",
-			"no page is at this URL",
+			"this URL has no page",
+			"this URL has no page",
 			"out of scope",
 		}, why)
 		require.Len(t, report.Extra, 6)
