@@ -42,7 +42,7 @@ func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (report.Aud
 	for _, v := range broken {
 		a.Violations = append(a.Violations, report.Violation{
 			Kind: "gap", Key: v.Domain, At: v.NextAt,
-			What: fmt.Sprintf("asked %.0f ms after the last request, %d ms were due (%s)", v.GapMs, v.DelayMs, v.DelayReason),
+			What: fmt.Sprintf("requested %.0f ms after the last request, want %d ms (%s)", v.GapMs, v.DelayMs, v.DelayReason),
 		})
 	}
 	if a.IPs, err = auditShared(ctx, q, "ip", &a); err == nil {
@@ -63,7 +63,7 @@ func auditShared(ctx context.Context, q *dbsqlc.Queries, kind string, a *report.
 	for _, v := range broken {
 		a.Violations = append(a.Violations, report.Violation{
 			Kind: kind + " gap", Key: v.Key, At: v.NextAt,
-			What: fmt.Sprintf("asked %.0f ms after the last request, %d ms were due", v.GapMs, v.DelayMs),
+			What: fmt.Sprintf("requested %.0f ms after the last request, want %d ms", v.GapMs, v.DelayMs),
 		})
 	}
 	return report.Gaps(g), nil

@@ -38,21 +38,21 @@ func (s *Store) DomainsAfter(ctx context.Context, after int64, most int) (domain
 // LastIDs returns the ids of the last page and the last crawl.
 func (s *Store) LastIDs(ctx context.Context) (page, crawl int64, err error) {
 	row, err := s.q.CheckLastIDs(ctx)
-	return row.Page, row.Crawl, translate("look for the last page", err)
+	return row.Page, row.Crawl, translate("find the last page", err)
 }
 
 // CheckDue finds domains that are due earlier than their rows state.
 func (s *Store) CheckDue(ctx context.Context, domains []string) ([]Discrepancy, error) {
-	return discrepancies(ctx, s, "compare when domains are due",
+	return discrepancies(ctx, s, "check due times of domains",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckDueRow, error) { return q.CheckDue(ctx, domains) },
 		func(r dbsqlc.CheckDueRow) Discrepancy {
-			return Discrepancy{r.Domain, r.RunID, "due at " + r.Due + ", noted as " + r.Stored}
+			return Discrepancy{r.Domain, r.RunID, "due at " + r.Due + ", stored as " + r.Stored}
 		})
 }
 
 // RepairDue recomputes when domains are due.
 func (s *Store) RepairDue(ctx context.Context, domains []string) error {
-	return retry(ctx, "note when domains are due", func() error { return s.q.RepairDue(ctx, domains) })
+	return retry(ctx, "store due times of domains", func() error { return s.q.RepairDue(ctx, domains) })
 }
 
 // CheckTotals finds domains whose totals in a run differ from the sums of their rows.
@@ -80,7 +80,7 @@ func (s *Store) CheckBudgets(ctx context.Context) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "add up budgets",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckBudgetsRow, error) { return q.CheckBudgets(ctx) },
 		func(r dbsqlc.CheckBudgetsRow) Discrepancy {
-			what := fmt.Sprintf("%s: noted %d pages", r.Name, r.PagesStarted)
+			what := fmt.Sprintf("%s: stored %d pages", r.Name, r.PagesStarted)
 			if r.Bytes != nil {
 				what += fmt.Sprintf(" and %d bytes", *r.Bytes)
 			}
@@ -90,7 +90,7 @@ func (s *Store) CheckBudgets(ctx context.Context) ([]Discrepancy, error) {
 
 // RepairBudgets recounts the used budgets of a run.
 func (s *Store) RepairBudgets(ctx context.Context, runID int64) error {
-	return s.change(ctx, "count what a run has used", func(q *dbsqlc.Queries) error {
+	return s.change(ctx, "count used budgets of a run", func(q *dbsqlc.Queries) error {
 		if _, err := q.RunBudgetLock(ctx, runID); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Store) RepairBudgets(ctx context.Context, runID int64) error {
 
 // CheckOpen finds attempts that are in flight by their rows but have no worker.
 func (s *Store) CheckOpen(ctx context.Context, domains []string) ([]Discrepancy, error) {
-	return discrepancies(ctx, s, "look for attempts that nobody makes",
+	return discrepancies(ctx, s, "find attempts without a worker",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckOpenRow, error) { return q.CheckOpen(ctx, domains) },
 		func(r dbsqlc.CheckOpenRow) Discrepancy {
 			return Discrepancy{r.Domain, r.ID, r.Url + " since " + r.Since.UTC().Format(time.RFC3339)}
@@ -126,7 +126,7 @@ func (s *Store) RepairOpen(ctx context.Context, domain string, crawlID int64) er
 
 // CheckKeywords finds pages with ids in (after, upto] that this program has read, without terms.
 func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
-	return discrepancies(ctx, s, "look for pages without terms",
+	return discrepancies(ctx, s, "find pages without terms",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckKeywordsRow, error) {
 			return q.CheckKeywords(ctx, dbsqlc.CheckKeywordsParams{After: after, UpToID: upto, Extractor: crawl.ExtractorVersion})
 		},
@@ -135,13 +135,13 @@ func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrep
 
 // RepairKeywords makes the next request to these pages read them anew, if they still lack terms.
 func (s *Store) RepairKeywords(ctx context.Context, pages []int64) error {
-	_, err := retryConflicts(ctx, "have pages read anew", func() (int64, error) { return s.q.RepairKeywords(ctx, pages) })
+	_, err := retryConflicts(ctx, "schedule rereading of pages", func() (int64, error) { return s.q.RepairKeywords(ctx, pages) })
 	return err
 }
 
 // CheckRevisits finds pages with ids in (after, upto] that lack a time for their next visit.
 func (s *Store) CheckRevisits(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
-	return discrepancies(ctx, s, "look for pages without a next visit",
+	return discrepancies(ctx, s, "find pages without a next visit",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckRevisitsRow, error) {
 			return q.CheckRevisits(ctx, dbsqlc.CheckRevisitsParams{After: after, UpToID: upto})
 		},
@@ -152,14 +152,14 @@ func (s *Store) CheckRevisits(ctx context.Context, after, upto int64) ([]Discrep
 
 // RepairRevisits schedules such pages for now, and returns their number.
 func (s *Store) RepairRevisits(ctx context.Context, after, upto int64) (int64, error) {
-	return retryConflicts(ctx, "have pages visited again", func() (int64, error) {
+	return retryConflicts(ctx, "schedule pages without a next visit", func() (int64, error) {
 		return s.q.RepairRevisits(ctx, dbsqlc.RepairRevisitsParams{After: after, UpToID: upto})
 	})
 }
 
 // CheckReferences finds attempts whose page or run is missing, in the same way.
 func (s *Store) CheckReferences(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
-	return discrepancies(ctx, s, "look for what attempts are about",
+	return discrepancies(ctx, s, "find attempts without a page or run",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckReferencesRow, error) {
 			return q.CheckReferences(ctx, dbsqlc.CheckReferencesParams{After: after, UpToID: upto})
 		},
@@ -168,7 +168,7 @@ func (s *Store) CheckReferences(ctx context.Context, after, upto int64) ([]Discr
 
 // CheckEnded finds runs that have ended and have had a page become due since.
 func (s *Store) CheckEnded(ctx context.Context) ([]Discrepancy, error) {
-	return discrepancies(ctx, s, "look at runs that have ended",
+	return discrepancies(ctx, s, "find ended runs with due pages",
 		func(q *dbsqlc.Queries) ([]string, error) { return q.CheckEnded(ctx) },
 		func(name string) Discrepancy { return Discrepancy{What: name} })
 }

@@ -41,7 +41,7 @@ func describeURL(url string) string {
 	scheme, rest, isURL := strings.Cut(url, "://")
 	if !isURL {
 		if strings.Contains(url, "password") {
-			return "neither a URL nor pairs of key=value"
+			return "neither a URL nor key=value pairs"
 		}
 		return reason(url)
 	}
@@ -49,8 +49,8 @@ func describeURL(url string) string {
 	return cmp.Or(reason(scheme+"://"+passwordParameter.ReplaceAllString(rest, "")), malformedUser)
 }
 
-const malformedUser = "its user name or password is malformed: percent-encode special characters, " +
-	"or give the password as PGPASSWORD"
+const malformedUser = "the user name or password is malformed: percent-encode special characters, " +
+	"or set the password in PGPASSWORD"
 
 var passwordParameter = regexp.MustCompile(`[a-z]*password=[^&]*`)
 

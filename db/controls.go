@@ -73,7 +73,7 @@ func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...cr
 	for _, k := range kinds {
 		p.Kinds = append(p.Kinds, string(k))
 	}
-	return s.change(ctx, "control of "+domain, func(q *dbsqlc.Queries) error {
+	return s.change(ctx, "lift controls of "+domain, func(q *dbsqlc.Queries) error {
 		if _, err := q.DomainLock(ctx, domain); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...cr
 // RetryDomain allows one request to a given-up domain, and to its origins with an unreadable
 // robots.txt, to decide again. It returns crawl.ErrNotFound without such failures.
 func (s *Store) RetryDomain(ctx context.Context, domain string) error {
-	return s.change(ctx, "trouble of "+domain, func(q *dbsqlc.Queries) error { return wake(ctx, q, domain, 0, true) })
+	return s.change(ctx, "reset failures of "+domain, func(q *dbsqlc.Queries) error { return wake(ctx, q, domain, 0, true) })
 }
 
 // wake recomputes when a domain is due. It returns crawl.ErrNotFound if nothing was lifted,

@@ -14,20 +14,20 @@ import (
 
 // Next closes attempts of dead workers whose lease has ended, and returns the facts of a domain.
 func (s *Store) Next(ctx context.Context, domain string) (crawl.Facts, error) {
-	data, err := retryConflicts(ctx, "facts of "+domain, func() ([]byte, error) { return s.q.DomainNext(ctx, domain) })
+	data, err := retryConflicts(ctx, "read the facts of "+domain, func() ([]byte, error) { return s.q.DomainNext(ctx, domain) })
 	return s.facts(data, err)
 }
 
 // Facts returns the facts of a domain and changes nothing.
 func (s *Store) Facts(ctx context.Context, domain string) (crawl.Facts, error) {
 	data, err := s.q.DomainFacts(ctx, domain)
-	return s.facts(data, translate("facts of "+domain, err))
+	return s.facts(data, translate("read the facts of "+domain, err))
 }
 
 // PageFacts returns the facts of a page: its last crawl in each run of its domain, open or closed.
 func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts, error) {
 	data, err := s.q.PageFacts(ctx, dbsqlc.PageFactsParams{Domain: domain, Url: url})
-	return s.facts(data, translate("facts of "+url, err))
+	return s.facts(data, translate("read the facts of "+url, err))
 }
 
 // Abandon takes back an attempt that failed through no fault of the page, which is pending again.
@@ -49,7 +49,7 @@ func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.Attempt
 
 // Keep extends an attempt's lease of its domain from now on, unless the attempt has lost it.
 func (s *Store) Keep(ctx context.Context, domain string, crawlID int64, hold time.Duration) error {
-	op := "keep the lease of crawl " + strconv.FormatInt(crawlID, 10)
+	op := "extend the lease of crawl " + strconv.FormatInt(crawlID, 10)
 	return translate(op, s.q.AttemptExtendLease(ctx, dbsqlc.AttemptExtendLeaseParams{Domain: domain, CrawlID: crawlID, HoldMs: ms(hold)}))
 }
 
@@ -66,7 +66,7 @@ func (s *Store) TakeBack(
 // Pending counts the pending crawls of a domain in some runs, up to most.
 func (s *Store) Pending(ctx context.Context, domain string, runs []int64, most int) (int64, error) {
 	n, err := s.q.CrawlsPending(ctx, dbsqlc.CrawlsPendingParams{Runs: runs, Domain: domain, Max: int32Of(most)})
-	return n, translate("count what is pending", err)
+	return n, translate("count pending pages", err)
 }
 
 // DeferOrigin defers the pending crawls of an origin until an instant; with bare, also those of

@@ -65,7 +65,7 @@ func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) erro
 func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64)) error {
 	last, err := s.q.DomainsMaxID(ctx)
 	if err != nil {
-		return translate("work out priorities", err)
+		return translate("compute priorities", err)
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(prioritizeParallel)
@@ -73,7 +73,7 @@ func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64))
 		told(min(after, last))
 		p := dbsqlc.DomainsPrioritizeParams{After: after, UpToID: after + domainsPrioritized}
 		group.Go(func() error {
-			return retry(ctx, "work out priorities", func() error { return s.q.DomainsPrioritize(ctx, p) })
+			return retry(ctx, "compute priorities", func() error { return s.q.DomainsPrioritize(ctx, p) })
 		})
 	}
 	return group.Wait()

@@ -19,7 +19,7 @@ import (
 
 // CrowdRun stores whether a run has more due domains than may be active. full is set at the limit.
 func (s *Store) CrowdRun(ctx context.Context, runID int64, full bool) error {
-	return translate("look whether domains wait", s.q.RunSetHasWaitingDomains(ctx, dbsqlc.RunSetHasWaitingDomainsParams{RunID: runID, AtCapacity: full}))
+	return translate("store the crowd of a run", s.q.RunSetHasWaitingDomains(ctx, dbsqlc.RunSetHasWaitingDomainsParams{RunID: runID, AtCapacity: full}))
 }
 
 // expireMost bounds the claims that one call ends.
@@ -95,7 +95,7 @@ func (s *Store) FinishDomain(
 // RefuseDomain defers a domain if this process may request none of its addresses, addr among them.
 func (s *Store) RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error {
 	err := s.q.DomainDeferRefused(ctx, dbsqlc.DomainDeferRefusedParams{Domain: domain, Ip: addr, WaitMs: ms(wait), Reason: reason})
-	return translate("refuse "+domain, err)
+	return translate("store the refusal of "+domain, err)
 }
 
 // PermitNetworks lifts the deferral of domains whose refused address is in one of these networks,
@@ -118,7 +118,7 @@ const (
 // DomainRuns returns the names of the running runs with the domain.
 func (s *Store) DomainRuns(ctx context.Context, domain string) ([]string, error) {
 	names, err := s.q.DomainRuns(ctx, dbsqlc.DomainRunsParams{Domain: domain, Max: runsMost})
-	return names, translate("runs of "+domain, err)
+	return names, translate("list the runs of "+domain, err)
 }
 
 // Domain reports on a domain, or returns crawl.ErrNotFound.
@@ -179,7 +179,7 @@ func (s *Store) priorityParts(ctx context.Context, domain string) (map[string]fl
 			parts[r.Part] = r.Adds
 		}
 	}
-	return parts, translate("priority of "+domain, err)
+	return parts, translate("read the priority of "+domain, err)
 }
 
 // stopped returns at most recentShown patterns that the latest run does not request any more.

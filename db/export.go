@@ -33,7 +33,7 @@ func (s *Store) ExportPages(
 		ids, next, err = s.exportPagesOfDomain(ctx, f.Domain, after, exportBatch)
 	}
 	if err != nil || len(ids) == 0 {
-		return nil, after, translate("read which pages follow", err)
+		return nil, after, translate("list the next pages", err)
 	}
 	rows, err := s.q.ExportPages(ctx, dbsqlc.ExportPagesParams{
 		Ids: ids, Since: timeOrNil(f.Since), Language: f.Language, RunID: f.RunID, Outcome: valueOrNil(dbsqlc.CrawlOutcome(f.Outcome)),
@@ -99,7 +99,7 @@ func (s *Store) ExportLinks(
 		return s.q.ExportLinkKeys(ctx, dbsqlc.ExportLinkKeysParams{After: after.ID, Max: exportBatch})
 	})
 	if err != nil || len(ids) == 0 {
-		return nil, after, translate("read which links follow", err)
+		return nil, after, translate("list the next links", err)
 	}
 	rows, err := s.q.ExportLinks(ctx, dbsqlc.ExportLinksParams{Ids: ids, Since: timeOrNil(f.Since)})
 	links = mapped(rows, func(r dbsqlc.ExportLinksRow) report.LinkRow {
@@ -134,7 +134,7 @@ func (s *Store) ExportCrawls(
 		}
 	}
 	if err != nil || len(ids) == 0 {
-		return nil, after, translate("read which crawls follow", err)
+		return nil, after, translate("list the next attempts", err)
 	}
 	rows, err := s.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{
 		Ids: ids, Since: timeOrNil(f.Since), Before: timeOrNil(f.Before), Movable: f.Movable,
@@ -157,7 +157,7 @@ func (s *Store) ExportCrawls(
 		}
 	})
 	slices.SortFunc(crawls, func(a, b report.CrawlRow) int { return cmp.Compare(a.ID, b.ID) })
-	return crawls, next, translate("read crawls", err)
+	return crawls, next, translate("read attempts", err)
 }
 
 // laterBy bounds how much later than a crawl another one with a smaller id may have been made,
@@ -186,7 +186,7 @@ func (s *Store) ExportDomains(
 		ids, next, err = lastOf(s.q.ExportDomainKey(ctx, dbsqlc.ExportDomainKeyParams{Domain: f.Domain, After: after.ID}))
 	}
 	if err != nil || len(ids) == 0 {
-		return nil, after, translate("read which domains follow", err)
+		return nil, after, translate("list the next domains", err)
 	}
 	rows, err := s.q.ExportDomains(ctx, dbsqlc.ExportDomainsParams{Ids: ids, RunID: f.RunID})
 	domains = mapped(rows, func(r dbsqlc.ExportDomainsRow) report.DomainRow {

@@ -27,13 +27,13 @@ func (s *Store) Forgotten(ctx context.Context, domain string) (*report.Forgotten
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // most were not
 	}
-	return new(forgotten(row)), translate("look whether "+domain+" is forgotten", err)
+	return new(forgotten(row)), translate("check whether "+domain+" is forgotten", err)
 }
 
 // HalfForgotten returns up to most domains that may still have texts.
 func (s *Store) HalfForgotten(ctx context.Context, most int) ([]report.Forgotten, error) {
 	rows, err := s.q.ErasuresPending(ctx, int32Of(most))
-	return mapped(rows, forgotten), translate("look for domains that are not forgotten yet", err)
+	return mapped(rows, forgotten), translate("find domains to forget", err)
 }
 
 func forgotten(r dbsqlc.DomainErasure) report.Forgotten {
@@ -43,7 +43,7 @@ func forgotten(r dbsqlc.DomainErasure) report.Forgotten {
 // InFlight returns the end of the lease of a request to a domain, and of its claim; zero means not
 // held. It first closes an attempt whose lease has ended.
 func (s *Store) InFlight(ctx context.Context, domain string) (request, claim time.Time, err error) {
-	err = retry(ctx, "look what is in flight of "+domain, func() error {
+	err = retry(ctx, "find requests in flight to "+domain, func() error {
 		if err := s.q.DomainsReap(ctx, []string{domain}); err != nil {
 			return err
 		}
@@ -65,17 +65,17 @@ func (s *Store) PagesOf(ctx context.Context, domain, after string) (pages []int6
 
 // ForgetPages erases the texts of pages, and returns the number of rows with texts.
 func (s *Store) ForgetPages(ctx context.Context, pages []int64) (int64, error) {
-	return retryConflicts(ctx, "erase what pages said", func() (int64, error) { return s.q.ForgetPages(ctx, pages) })
+	return retryConflicts(ctx, "erase contents of pages", func() (int64, error) { return s.q.ForgetPages(ctx, pages) })
 }
 
 // ForgetRobots erases the texts of a domain's robots.txt files.
 func (s *Store) ForgetRobots(ctx context.Context, domain string) (int64, error) {
-	return retryConflicts(ctx, "erase its robots.txt", func() (int64, error) { return s.q.ForgetRobots(ctx, domain) })
+	return retryConflicts(ctx, "erase robots.txt", func() (int64, error) { return s.q.ForgetRobots(ctx, domain) })
 }
 
 // ForgetPatterns erases the next patterns of a domain, and returns the last; empty at the end.
 func (s *Store) ForgetPatterns(ctx context.Context, domain, after string) (last string, changed int64, err error) {
-	row, err := retryConflicts(ctx, "erase what pages share", func() (dbsqlc.ForgetPatternsRow, error) {
+	row, err := retryConflicts(ctx, "erase patterns of pages", func() (dbsqlc.ForgetPatternsRow, error) {
 		return s.q.ForgetPatterns(ctx, dbsqlc.ForgetPatternsParams{Domain: domain, After: after, Max: ForgetStep})
 	})
 	return row.Last, row.Changed, err
@@ -84,13 +84,13 @@ func (s *Store) ForgetPatterns(ctx context.Context, domain, after string) (last 
 // ImagesNamed returns images on other hosts that pages of a domain name, by the images' page ids.
 func (s *Store) ImagesNamed(ctx context.Context, domain string, pages []int64) ([]int64, error) {
 	named, err := s.q.ForgetForeignImages(ctx, dbsqlc.ForgetForeignImagesParams{Domain: domain, Pages: pages})
-	return named, translate("read which images pages name", err)
+	return named, translate("list images of pages", err)
 }
 
 // ImagesAlone returns the given images that no page of another domain names now.
 func (s *Store) ImagesAlone(ctx context.Context, domain string, images []int64) ([]int64, error) {
 	alone, err := s.q.ForgetUnsharedImages(ctx, dbsqlc.ForgetUnsharedImagesParams{Domain: domain, Pages: images})
-	return alone, translate("read which pages name images", err)
+	return alone, translate("list pages of images", err)
 }
 
 // OwnContent is a content that only these images have, by their page ids.
@@ -106,13 +106,13 @@ func (s *Store) ImageContentsOf(ctx context.Context, images []int64) ([]OwnConte
 	rows, err := s.q.ForgetContents(ctx, images)
 	return mapped(rows, func(r dbsqlc.ForgetContentsRow) OwnContent {
 		return OwnContent{SHA256: r.Sha256Hash, Stored: r.Stored, Images: r.Pages}
-	}), translate("read the contents of images", err)
+	}), translate("list contents of images", err)
 }
 
 // ForgetImages erases the results of images' fetches, and contents that no image has then. Delete
 // their bytes before. It returns the number of images with a result.
 func (s *Store) ForgetImages(ctx context.Context, images []int64) (int64, error) {
-	return retryConflicts(ctx, "erase what images were", func() (int64, error) { return s.q.ForgetImages(ctx, images) })
+	return retryConflicts(ctx, "erase images", func() (int64, error) { return s.q.ForgetImages(ctx, images) })
 }
 
 // UnusedContents returns the next contents without an image, and the last one read; empty at the
@@ -124,7 +124,7 @@ func (s *Store) UnusedContents(ctx context.Context, after string) (unused []OwnC
 			unused = append(unused, OwnContent{SHA256: r.Sha256Hash, Stored: r.Stored})
 		}
 	}
-	return unused, last, translate("read contents that no image has", err)
+	return unused, last, translate("list unused contents", err)
 }
 
 // DropContents deletes the given contents that no image has, and returns their number.
@@ -145,13 +145,13 @@ func (s *Store) PendingOf(ctx context.Context, pages []int64) ([]PendingAttempt,
 	rows, err := s.q.ForgetPending(ctx, pages)
 	return mapped(rows, func(r dbsqlc.ForgetPendingRow) PendingAttempt {
 		return PendingAttempt{r.ID, r.Domain, r.Url, r.Run, kinds.Kind(r.Kind), r.InFlight}
-	}), translate("read what is pending", err)
+	}), translate("list pending pages", err)
 }
 
 // PagesCalled returns linked pages of other domains that a search finds by the texts of links.
 func (s *Store) PagesCalled(ctx context.Context, domain string, pages []int64) ([]int64, error) {
 	called, err := s.q.ForgetAnchoredPages(ctx, dbsqlc.ForgetAnchoredPagesParams{Domain: domain, Pages: pages})
-	return called, translate("read what pages call others", err)
+	return called, translate("read link texts of pages", err)
 }
 
 // linkedOf returns the indexed pages of other domains that a domain's pages link to.
@@ -164,7 +164,7 @@ func (s *Store) linkedOf(ctx context.Context, domain string) (map[int64]bool, er
 		}
 		some, err := s.q.ForgetLinked(ctx, dbsqlc.ForgetLinkedParams{Domain: domain, Pages: pages})
 		if err != nil {
-			return nil, translate("read what pages link to", err)
+			return nil, translate("read links of pages", err)
 		}
 		for _, page := range some {
 			linked[page] = true
@@ -181,7 +181,7 @@ func (s *Store) isForgotten(ctx context.Context, domain string, linked map[int64
 	for some := range slices.Chunk(dead, 10*ForgetStep) {
 		n, err := s.q.ForgetCount(ctx, dbsqlc.ForgetCountParams{Domain: domain, Pages: some})
 		if n > 0 || err != nil {
-			return n > 0, translate("look whose pages are gone", err)
+			return n > 0, translate("check for erased pages", err)
 		}
 	}
 	return false, nil

@@ -92,11 +92,11 @@ func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance,
 		Bound: report.ImagePagesBound,
 	})
 	if err != nil {
-		return nil, translate("find images that are alike", err)
+		return nil, translate("find similar images", err)
 	}
 	rows, err := imageRows(ctx, s.q, mapped(found, func(r dbsqlc.ImagesSimilarRow) int64 { return r.PageID }))
 	if err != nil {
-		return nil, translate("read images that are alike", err)
+		return nil, translate("read similar images", err)
 	}
 	near := make([]report.ImageNear, len(rows))
 	for i, row := range rows {
@@ -126,32 +126,32 @@ func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]report
 		}
 		return all, err
 	})
-	return all, translate("list images that are the same", err)
+	return all, translate("list duplicate images", err)
 }
 
 // StoredImages returns the given contents that should have data in the object store.
 func (s *Store) StoredImages(ctx context.Context, sha256 []string) ([]string, error) {
 	stored, err := s.q.ImagesStored(ctx, sha256)
-	return stored, translate("look up images that are stored", err)
+	return stored, translate("look up stored images", err)
 }
 
 // StoredImagesAfter returns the next contents after one that were stored there before an instant.
 func (s *Store) StoredImagesAfter(ctx context.Context, after string, before time.Time, most int) ([]string, error) {
 	//nolint:gosec // bounded by the caller
 	stored, err := s.q.ImagesStoredAfter(ctx, dbsqlc.ImagesStoredAfterParams{After: after, Before: before, Max: int32(most)})
-	return stored, translate("list images that are stored", err)
+	return stored, translate("list stored images", err)
 }
 
 // LoseImages stores that the object store lacks the bytes of contents and, with all, their small
 // pictures. Runs that want them fetch the images again.
 func (s *Store) LoseImages(ctx context.Context, sha256 []string, all bool) error {
-	return translate("note images that are lost", s.q.ImagesMarkMissing(ctx, dbsqlc.ImagesMarkMissingParams{Hashes: sha256, WithThumbnails: all}))
+	return translate("mark lost images", s.q.ImagesMarkMissing(ctx, dbsqlc.ImagesMarkMissingParams{Hashes: sha256, WithThumbnails: all}))
 }
 
 // LoseUnusedImages stores that the object store lacks the given contents that no image uses. Call
 // it before deleting them there, so that a worker that needs one stores it again.
 func (s *Store) LoseUnusedImages(ctx context.Context, sha256 []string) error {
-	return translate("note images that are not needed", s.q.ImagesMarkUnusedMissing(ctx, sha256))
+	return translate("mark unused images", s.q.ImagesMarkUnusedMissing(ctx, sha256))
 }
 
 // ImagesClock returns the time by the clock of the columns with the times of storing images.
@@ -173,7 +173,7 @@ func (s *Store) ExportImages(
 		}))
 	}
 	if err != nil || len(ids) == 0 {
-		return nil, after, translate("read which images follow", err)
+		return nil, after, translate("list the next images", err)
 	}
 	images, err = imageRows(ctx, s.q, ids)
 	images = slices.DeleteFunc(images, func(r report.ImageRow) bool { return r.LastSeenAt.Before(f.Since) })
@@ -188,7 +188,7 @@ func (s *Store) ExportProvenance(
 		return s.q.ExportProvenanceKeys(ctx, dbsqlc.ExportProvenanceKeysParams{After: after.ID, Max: exportBatch})
 	})
 	if err != nil || len(ids) == 0 {
-		return nil, after, translate("read which pages follow", err)
+		return nil, after, translate("list the next pages", err)
 	}
 	got, err := s.q.ExportProvenance(ctx, dbsqlc.ExportProvenanceParams{Pages: ids, Since: timeOrNil(f.Since)})
 	rows = mapped(got, func(r dbsqlc.ExportProvenanceRow) report.ProvenanceRow {
@@ -201,5 +201,5 @@ func (s *Store) ExportProvenance(
 	slices.SortFunc(rows, func(a, b report.ProvenanceRow) int {
 		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.ID, b.ID))
 	})
-	return rows, next, translate("read which pages name images", err)
+	return rows, next, translate("list pages of images", err)
 }

@@ -225,7 +225,7 @@ func (r indexReader) Worths(ctx context.Context, pages []int64) (versions []int6
 	for _, row := range rows {
 		versions, worths = append(versions, row.Version), append(worths, row.Score)
 	}
-	return versions, worths, translate("read what pages are worth", err)
+	return versions, worths, translate("read scores of pages", err)
 }
 
 // RankFound stores the current worth of pages in the next segment after one. It returns this
@@ -233,7 +233,7 @@ func (r indexReader) Worths(ctx context.Context, pages []int64) (versions []int6
 func (s *Store) RankFound(ctx context.Context, after int64) (segment int64, pages int, err error) {
 	segments, err := segmentsOf(ctx, s.q)
 	if err != nil {
-		return 0, 0, translate("rank what is found", err)
+		return 0, 0, translate("rank found pages", err)
 	}
 	i := slices.IndexFunc(segments, func(x crawl.Segment) bool { return x.ID > after })
 	if i < 0 {
@@ -244,7 +244,7 @@ func (s *Store) RankFound(ctx context.Context, after int64) (segment int64, page
 			SegmentID: segments[i].ID, Kind: int16(c.Kind), Key: c.Key, Data: c.Data,
 		})
 	})
-	return segments[i].ID, segments[i].Pages, translate("rank what is found", err)
+	return segments[i].ID, segments[i].Pages, translate("rank found pages", err)
 }
 
 // Index runs fn on a snapshot of the search index.
@@ -277,12 +277,12 @@ func (r indexReader) Pages(ctx context.Context, hits []index.Hit) ([]report.Sear
 	}
 	rows, err := r.q.SearchPages(ctx, p)
 	if err != nil {
-		return nil, translate("read what was found", err)
+		return nil, translate("read found pages", err)
 	}
 	pages := make([]report.SearchHit, len(rows))
 	for i, r := range rows {
 		if err := json.Unmarshal(r.Hit, &pages[i]); err != nil {
-			return nil, fmt.Errorf("read what was found: %w", err)
+			return nil, fmt.Errorf("read found pages: %w", err)
 		}
 		pages[i].Score = hits[r.N-1].Score
 	}

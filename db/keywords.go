@@ -152,13 +152,13 @@ func writeChunks(
 // stored, so that the page is read anew. It returns the page, 0 if no page waits.
 func (s *Store) GiveUpKeywords(ctx context.Context, after int64) (int64, error) {
 	id, err := s.q.KeywordsDropNext(ctx, after)
-	return id, translate("give keywords up", err)
+	return id, translate("abandon keywords", err)
 }
 
 // KeywordsWaiting counts the pages that wait to be indexed, up to most.
 func (s *Store) KeywordsWaiting(ctx context.Context, most int) (int, error) {
 	n, err := s.q.KeywordsCountPending(ctx, int32Of(most))
-	return int(n), translate("count the pages that wait to be indexed", err)
+	return int(n), translate("count pages to index", err)
 }
 
 // FoldAnchors replaces the terms of other pages for pages, and returns the number of changed pages.

@@ -28,7 +28,7 @@ func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (re
 	in, err2 := s.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: p.ID, Bound: max(limit, linksLooked), Max: limit})
 	rank, err3 := orZero(s.q.PageRank(ctx, p.ID))
 	if err := errors.Join(err, err2, err3); err != nil {
-		return links, translate("links of "+url, err)
+		return links, translate("read the links of "+url, err)
 	}
 	links.Rank = rankOf(rank.Inlinks, rank.Score)
 	for _, l := range out {
@@ -56,7 +56,7 @@ func (s *Store) DomainLinks(ctx context.Context, domain string, most int) (repor
 	in, err2 := s.q.LinksToDomain(ctx, dbsqlc.LinksToDomainParams{Domain: domain, Pages: linkedPages, Max: limit})
 	rank, err3 := orZero(s.q.DomainRank(ctx, domain))
 	if err := errors.Join(err, err2, err3); err != nil {
-		return links, translate("links of "+domain, err)
+		return links, translate("read the links of "+domain, err)
 	}
 	links.Rank = rankOf(rank.Inlinks, rank.Score)
 	for _, l := range out {

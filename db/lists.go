@@ -132,7 +132,7 @@ func (s *Store) AddressListed(ctx context.Context, domain string, addr netip.Add
 	}
 	doc, err := s.q.AddressListed(ctx, dbsqlc.AddressListedParams{Domain: domain, Ip: addr})
 	if err != nil || len(doc) == 0 {
-		return c, false, translate("look an address up in the lists", err)
+		return c, false, translate("look up an address in the lists", err)
 	}
 	if err := json.Unmarshal(doc, &c); err != nil {
 		return c, false, fmt.Errorf("read the entry of a list: %w", err)

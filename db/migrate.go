@@ -56,7 +56,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS, waits func(str
 		return 0, fmt.Errorf("read the schema's version: %w", err)
 	}
 	if current > target {
-		return 0, fmt.Errorf("the database has schema version %d, this program knows %d: use a newer Mosey", current, target)
+		return 0, fmt.Errorf("the database has schema version %d, but this program knows only %d: use a newer Mosey", current, target)
 	}
 	changed := false
 	err = untilLocked(ctx, pool, waits, func() error {
@@ -168,9 +168,9 @@ type Schema struct {
 func (s Schema) Check() error {
 	switch {
 	case s.Current < s.Known:
-		return crawl.NotNow("the database has schema version %d, this program needs %d: run mosey migrate", s.Current, s.Known)
+		return crawl.NotNow("the database has schema version %d, but this program needs %d: run mosey migrate", s.Current, s.Known)
 	case s.Known < s.Oldest:
-		return crawl.NotNow("the database has schema version %d, which serves programs from version %d on, this one has %d: use a newer Mosey",
+		return crawl.NotNow("the database has schema version %d, which needs a program of version %d or later, not %d: use a newer Mosey",
 			s.Current, s.Oldest, s.Known)
 	}
 	return nil
@@ -206,7 +206,7 @@ func schemaOf(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (s Schema, er
 	// goose would make its table, but a worker has no right to
 	var migrated bool
 	if err := pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", goose.DefaultTablename).Scan(&migrated); err != nil {
-		return s, fmt.Errorf("look for the schema's version: %w", err)
+		return s, fmt.Errorf("find the schema's version: %w", err)
 	}
 	if !migrated {
 		sources := provider.ListSources()
@@ -323,7 +323,7 @@ func watchBlockers(ctx context.Context, pool *pgxpool.Pool, waits func(string)) 
 		_, _ = pgx.ForEachRow(rows, []any{&pid, &name, &state, &seconds}, func() error {
 			if !seen[pid] {
 				seen[pid] = true
-				waits(fmt.Sprintf("the migration waits for process %d of Postgres (%s), which is %s for %s: it is tried again until that ends",
+				waits(fmt.Sprintf("the migration waits for Postgres process %d (%s), which has been %s for %s, and retries until it ends",
 					pid, name, state, time.Duration(seconds*float64(time.Second)).Round(time.Second)))
 			}
 			return nil

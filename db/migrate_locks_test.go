@@ -31,7 +31,7 @@ func TestMigrateUnderLoad(t *testing.T) {
 			_, err := db.MigrateFiles(t.Context(), b.Pool(), newer(t, "ALTER TABLE pages ADD COLUMN later text;"), func(s string) { said <- s })
 			done <- err
 		}()
-		require.Contains(t, <-said, fmt.Sprintf("process %d of Postgres (mosey), which is idle in transaction for ", pid))
+		require.Contains(t, <-said, fmt.Sprintf("process %d (mosey), which has been idle in transaction for ", pid))
 		// a worker's statement queues up behind the migration's for as long as that tries
 		one[int](t, b, "SELECT count(*) FROM pages")
 		require.NoError(t, tx.Rollback(t.Context()))

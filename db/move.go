@@ -18,7 +18,7 @@ func (s *Store) BeginMoving(ctx context.Context, before time.Time) error {
 	if err := s.MayMove(ctx); err != nil {
 		return err
 	}
-	return translate("note what is moved", s.q.MovedNote(ctx, before))
+	return translate("store the moved range", s.q.MovedNote(ctx, before))
 }
 
 // MayMove returns crawl.ErrInvalid if the session's role may not delete history.
@@ -37,7 +37,7 @@ func (s *Store) MoveCrawls(ctx context.Context, crawls []report.MovedCrawl) (mov
 	for _, c := range crawls {
 		p.Ids, p.Ended = append(p.Ids, c.ID), append(p.Ended, c.CompletedAt)
 	}
-	return retryConflicts(ctx, "delete moved crawls", func() (int64, error) {
+	return retryConflicts(ctx, "delete moved attempts", func() (int64, error) {
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, "SET LOCAL mosey.allow_delete = 'crawls'")
 			if err == nil {
@@ -52,14 +52,14 @@ func (s *Store) MoveCrawls(ctx context.Context, crawls []report.MovedCrawl) (mov
 // Moved returns the number of moved crawls.
 func (s *Store) Moved(ctx context.Context) (int64, error) {
 	n, err := s.q.CheckMoved(ctx)
-	return n, translate("count moved crawls", err)
+	return n, translate("count moved attempts", err)
 }
 
 // movedOf reports the part of a domain's history that is in files; nil means an empty part.
 func movedOf(ctx context.Context, q *dbsqlc.Queries, domain string) (*report.Moved, error) {
 	row, err := q.MovedGet(ctx, domain)
 	if err != nil || row.Attempts == 0 {
-		return nil, translate("look what was moved of "+domain, err)
+		return nil, translate("read the moved history of "+domain, err)
 	}
 	return &report.Moved{Before: valueOf(row.MovedBefore), Attempts: row.Attempts}, nil
 }

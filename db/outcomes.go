@@ -37,7 +37,7 @@ func (s *Store) Outcomes(ctx context.Context, runID int64, since time.Time, step
 		}
 		in.Outcomes[crawl.Outcome(r.Outcome)] += r.Attempts
 	}
-	return over, translate("how attempts have ended", err)
+	return over, translate("read outcomes", err)
 }
 
 // AddUpOutcomes adds up new attempts by outcome. One process calls it, every minute or so.

@@ -40,7 +40,7 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 	finders, err4 := s.finders(ctx, p.ID, domain)
 	images, err5 := imageRows(ctx, s.q, []int64{p.ID})
 	moved, err6 := movedOf(ctx, s.q, domain)
-	if err := errors.Join(err, err2, translate("redirect of "+url, err3), err4, err5, err6); err != nil {
+	if err := errors.Join(err, err2, translate("read the redirect of "+url, err3), err4, err5, err6); err != nil {
 		return rep, translate("page "+url, err)
 	}
 	rep.LinksOut, rep.LinksIn, rep.NoFollowIn, rep.RedirectTo = links.Outgoing, links.Incoming, links.NoFollow, to
@@ -93,5 +93,5 @@ func (s *Store) finders(ctx context.Context, page int64, domain string) ([]repor
 // their URLs. A domain that is known from links alone has nothing else.
 func (s *Store) KnownPages(ctx context.Context, domain string) (count int64, example string, err error) {
 	row, err := s.q.DomainPages(ctx, dbsqlc.DomainPagesParams{Domain: domain, Bound: report.FrontierBound})
-	return row.Pages, row.First, translate("pages of "+domain, err)
+	return row.Pages, row.First, translate("count pages of "+domain, err)
 }

@@ -28,7 +28,7 @@ func (s *Store) queue(ctx context.Context, runID *int64, most int, delay time.Du
 		RunID: runID, Max: int32(min(max(most, 1), QueueMost)), DelayMs: delay.Milliseconds(),
 	})
 	if err != nil {
-		return q, translate("what is pending", err)
+		return q, translate("count the queue", err)
 	}
 	for _, r := range rows {
 		q.Total, q.Pending, q.Due, q.Open, q.Left = r.Total, r.TotalPending, r.TotalDue, r.TotalOpen, durationMS(r.MinRemainingMs)
@@ -69,12 +69,12 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r repo
 	failing, err2 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: worstShown})
 	slowest, err3 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: worstShown, Slowest: true})
 	if err := errors.Join(err, err2, err3); err != nil {
-		return r, translate("report of run "+run.Name, err)
+		return r, translate("read the report of run "+run.Name, err)
 	}
 	if most := *run.Settings.MaxSubdomains; most >= 0 && *run.Settings.Scope == settings.ScopeWeb {
 		rows, err := s.q.RunSubdomains(ctx, dbsqlc.RunSubdomainsParams{RunID: run.ID, MinDomains: int64(most), Max: worstShown})
 		if err != nil {
-			return r, translate("report of run "+run.Name, err)
+			return r, translate("read the report of run "+run.Name, err)
 		}
 		for _, row := range rows {
 			r.Subdomains = append(r.Subdomains, report.RunSubdomains{Registered: *row.Registered, Domains: row.Domains})
@@ -108,7 +108,7 @@ func (s *Store) skipRules(ctx context.Context, p report.Progress) ([]report.Skip
 		rule := &all[slices.Index(names, row.Reason)]
 		rule.Examples = append(rule.Examples, row.Url)
 	}
-	return all, translate("what run "+p.Name+" has passed over", err)
+	return all, translate("list skipped pages of run "+p.Name, err)
 }
 
 func runDomain(r dbsqlc.RunWorstDomainsRow) report.RunDomain {

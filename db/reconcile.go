@@ -19,12 +19,12 @@ type Lead struct{ conn *pgxpool.Conn }
 func (s *Store) Lead(ctx context.Context) (*Lead, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return nil, translate("take the lead", err)
+		return nil, translate("acquire leadership", err)
 	}
 	locked, err := dbsqlc.New(conn).ReconcileLock(ctx, reconcileLock)
 	if err != nil || !locked {
 		conn.Release()
-		return nil, translate("take the lead", err)
+		return nil, translate("acquire leadership", err)
 	}
 	return &Lead{conn: conn}, nil
 }
@@ -42,7 +42,7 @@ func (l *Lead) Leave() {
 // RunsWanting returns the runs whose dispatcher has not checked within grace and may miss due work.
 func (s *Store) RunsWanting(ctx context.Context, grace time.Duration) ([]string, error) {
 	names, err := s.q.RunsWithUnnoticedWork(ctx, ms(grace))
-	return names, translate("look what runs want", err)
+	return names, translate("list wanted dispatchers", err)
 }
 
 // RunsLive returns the names of running or paused runs.

@@ -27,7 +27,7 @@ const (
 
 // RecrawlDue makes up to most due pages pending, in a run that recrawls, and returns their number.
 func (s *Store) RecrawlDue(ctx context.Context, runID int64, most int) (int, error) {
-	row, err := retryConflicts(ctx, "look for pages that are due again", func() (dbsqlc.RecrawlsDueRow, error) {
+	row, err := retryConflicts(ctx, "find due revisits", func() (dbsqlc.RecrawlsDueRow, error) {
 		return s.q.RecrawlsDue(ctx, dbsqlc.RecrawlsDueParams{RunID: runID, Max: int32Of(most)})
 	})
 	return int(row.Selected), err
@@ -43,7 +43,7 @@ func (s *Store) RecrawlOlder(
 		Pages: of.Only != settings.OnlyImages, Images: of.Only != settings.OnlyPages,
 	}
 	for {
-		row, err := retryConflicts(ctx, "crawl pages again", func() (dbsqlc.RecrawlsOlderRow, error) {
+		row, err := retryConflicts(ctx, "schedule a recrawl", func() (dbsqlc.RecrawlsOlderRow, error) {
 			return s.q.RecrawlsOlder(ctx, p)
 		})
 		if err != nil || row.Last == 0 {
@@ -98,7 +98,7 @@ func (s *Store) RecrawlNow(ctx context.Context, run crawl.Run, pages []urls.URL)
 			return 0, err
 		}
 	}
-	first, err := retryConflicts(ctx, "ask for pages now", func() (int32, error) {
+	first, err := retryConflicts(ctx, "schedule pages now", func() (int32, error) {
 		return s.q.RecrawlsPrioritize(ctx, dbsqlc.RecrawlsPrioritizeParams{RunID: run.ID, Pages: ids})
 	})
 	return int(first), err
@@ -111,13 +111,13 @@ func (s *Store) pagesNamed(ctx context.Context, runID int64, pages []urls.URL) (
 		URL    string `json:"url"`
 	}
 	all := mapped(pages, func(u urls.URL) named { return named{u.Domain(), u.String()} })
-	doc, err := document("pages to ask for", all)
+	doc, err := document("pages to request", all)
 	if err != nil {
 		return nil, nil, err
 	}
 	rows, err := s.q.PagesByURL(ctx, dbsqlc.PagesByURLParams{RunID: runID, Named: doc})
 	if err != nil {
-		return nil, nil, translate("look for pages", err)
+		return nil, nil, translate("find pages", err)
 	}
 	taken := make([]bool, len(pages))
 	for _, r := range rows {
@@ -141,11 +141,11 @@ func (s *Store) ScheduleRevisits(
 ) (done bool, err error) {
 	from, err := s.q.RevisitsGetProgress(ctx, runID)
 	if err != nil || from == nil {
-		return true, translate("how far a run has noted its pages", err)
+		return true, translate("read the progress of planned revisits", err)
 	}
 	rows, err := s.q.RevisitsUnscheduledPages(ctx, dbsqlc.RevisitsUnscheduledPagesParams{RunID: runID, After: *from, Max: revisitsChunk})
 	if err != nil {
-		return false, translate("look for pages to ask for again", err)
+		return false, translate("find pages to revisit", err)
 	}
 	type revisit struct {
 		ID    int64        `json:"id"`
@@ -169,10 +169,10 @@ func (s *Store) ScheduleRevisits(
 			pages = append(pages, revisit{r.PageID, at, crawl.Millis(at.Sub(r.FetchedAt))})
 		}
 	}
-	if p.Pages, err = document("pages to ask for again", pages); err != nil {
+	if p.Pages, err = document("pages to revisit", pages); err != nil {
 		return false, err
 	}
-	err = retry(ctx, "note pages to ask for again", func() error { return s.q.RevisitsAdd(ctx, p) })
+	err = retry(ctx, "store pages to revisit", func() error { return s.q.RevisitsAdd(ctx, p) })
 	return p.Next == nil, err
 }
 
@@ -188,7 +188,7 @@ func (s *Store) HintRecrawl(
 	}
 	rows, err := s.q.RecrawlChangedPages(ctx, dbsqlc.RecrawlChangedPagesParams{RunID: runID, Announced: data})
 	if err != nil || len(rows) == 0 {
-		return translate("look for news of pages", err)
+		return translate("find changed pages", err)
 	}
 	type hinted struct {
 		ID      int64           `json:"id"`
@@ -208,7 +208,7 @@ func (s *Store) HintRecrawl(
 	if data, err = document("hints of pages", set); err != nil {
 		return err
 	}
-	return retry(ctx, "keep news of pages", func() error {
+	return retry(ctx, "store news of pages", func() error {
 		return s.q.RecrawlStoreHints(ctx, dbsqlc.RecrawlStoreHintsParams{RunID: runID, Hints: data})
 	})
 }
@@ -221,7 +221,7 @@ func (s *Store) PlanRecrawl(
 ) error {
 	due, err := s.q.RecrawlPlanDue(ctx, dbsqlc.RecrawlPlanDueParams{Domain: domain, SpanMs: ms(planEvery)})
 	if err != nil || len(due) == 0 {
-		return translate("look for the plan of "+domain, err)
+		return translate("find the plan of "+domain, err)
 	}
 	var kept crawl.DomainRecrawl
 	if err := unmarshalOr(due[0].Recrawl, &kept); err != nil {
@@ -239,7 +239,7 @@ func (s *Store) PlanRecrawl(
 	}
 	rows, err := s.q.RecrawlHistories(ctx, dbsqlc.RecrawlHistoriesParams{Domain: domain, Max: planPages})
 	if err != nil {
-		return translate("histories of "+domain, err)
+		return translate("read the histories of "+domain, err)
 	}
 	histories := mapped(rows, func(r []byte) json.RawMessage { return r })
 	doc, err := plan(histories, least, kept)
@@ -256,7 +256,7 @@ func (s *Store) Outdated(ctx context.Context, domain string) (report.Outdated, e
 		return q.ReprocessDue(ctx, dbsqlc.ReprocessDueParams{Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain)})
 	})
 	out := report.Outdated{Pages: row.Due, Domains: row.Domains, Closed: row.Closed}
-	return out, translate("count the pages to read again", err)
+	return out, translate("count pages to reread", err)
 }
 
 // StageOutdated hands these pages, except Closed ones, to a run's next SeedWorkflow.
@@ -264,5 +264,5 @@ func (s *Store) StageOutdated(ctx context.Context, runID int64, domain string) (
 	n, err := s.q.ReprocessStage(ctx, dbsqlc.ReprocessStageParams{
 		RunID: runID, Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain),
 	})
-	return n, translate("stage the pages to read again", err)
+	return n, translate("stage pages to reread", err)
 }

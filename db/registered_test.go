@@ -40,7 +40,7 @@ func TestSubdomains(t *testing.T) {
 
 		f := b.page(t, "https://b.farm.example/").Finders
 		require.Len(t, f, 1)
-		require.Contains(t, decide.NotFollowed(f[0]), "has 3 domains of its registered domain already (max_subdomains)")
+		require.Contains(t, decide.NotFollowed(f[0]), "already has 3 domains of the registered domain (max_subdomains)")
 		f = b.page(t, "https://a.farm.example/1").Finders
 		require.Empty(t, decide.NotFollowed(f[0]))
 	})

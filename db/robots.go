@@ -12,7 +12,7 @@ import (
 func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error) {
 	row, err := s.q.RobotsGet(ctx, origin)
 	if err != nil {
-		return crawl.Robots{}, translate("robots.txt of "+origin, err)
+		return crawl.Robots{}, translate("read robots.txt of "+origin, err)
 	}
 	r := crawl.Robots{
 		Origin: row.Origin, Domain: row.Domain, Verdict: crawl.RobotsVerdict(row.Verdict), Agent: row.Agent, Rules: row.Rules,

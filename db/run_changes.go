@@ -190,7 +190,7 @@ const changesMost = 1000
 func (s *Store) RunChanges(ctx context.Context, runID int64, most int) ([]crawl.RunChange, error) {
 	rows, err := s.q.RunChanges(ctx, dbsqlc.RunChangesParams{RunID: runID, Max: int32(min(max(most, 1), changesMost))})
 	if err != nil {
-		return nil, translate("what was done to a run", err)
+		return nil, translate("list changes of a run", err)
 	}
 	changes := make([]crawl.RunChange, len(rows))
 	for i, r := range rows {
@@ -198,7 +198,7 @@ func (s *Store) RunChanges(ctx context.Context, runID int64, most int) ([]crawl.
 			Action: crawl.RunAction(r.Kind), Reason: r.Reason, Until: valueOf(r.Until), SetBy: r.SetBy, SetAt: r.SetAt,
 		}
 		if err := errors.Join(unmarshalOr(r.OldValue, &changes[i].Was), unmarshalOr(r.Value, &changes[i].Value)); err != nil {
-			return nil, fmt.Errorf("read what was done to a run: %w", err)
+			return nil, fmt.Errorf("read changes of a run: %w", err)
 		}
 	}
 	return changes, nil

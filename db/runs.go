@@ -76,7 +76,7 @@ func (s *Store) widenFrom(
 	}
 	var from crawl.Widening
 	if err := json.Unmarshal(was, &from); err != nil {
-		return 0, false, fmt.Errorf("read how far run %d is widened: %w", id, err)
+		return 0, false, fmt.Errorf("read the widening of run %d: %w", id, err)
 	}
 	rows, err := q.RunCrawledPages(ctx, dbsqlc.RunCrawledPagesParams{RunID: id, Domain: from.Domain, PageID: from.Page, Max: widenChunk})
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []rep
 			Name: r.Name, Domain: r.Domain, State: report.TroubleState(r.State), Until: r.Until, Reason: r.Reason,
 		})
 	}
-	return list, total, translate("what a run has trouble with", err)
+	return list, total, translate("list failing sites of a run", err)
 }
 
 // StopRun stops a run without a person's decision, or returns false unless it was running or
@@ -177,7 +177,7 @@ func (s *Store) EndRun(ctx context.Context, id int64, reason string) (bool, erro
 // ClaimedDomains returns the domains of a run that any run has claimed.
 func (s *Store) ClaimedDomains(ctx context.Context, runID int64) ([]string, error) {
 	names, err := s.q.RunClaimed(ctx, dbsqlc.RunClaimedParams{RunID: runID, Max: claimedMost})
-	return names, translate("claimed domains", err)
+	return names, translate("list claimed domains", err)
 }
 
 // NextSeeding increments and returns the number of a run's next SeedWorkflow.
@@ -197,14 +197,14 @@ func (s *Store) ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.
 // RunLooked stores that a run's dispatcher checks now, and when its window opens; zero means open.
 func (s *Store) RunLooked(ctx context.Context, runID int64, opens time.Time) error {
 	err := s.q.RunRecordPoll(ctx, dbsqlc.RunRecordPollParams{ID: runID, Opens: timeOrNil(opens)})
-	return translate("note when a run is looked at", err)
+	return translate("store the time of a pass", err)
 }
 
 // NextDue returns when the run may make its next request (zero: never), and the database's time.
 func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, err error) {
 	row, err := s.q.RunNextDue(ctx, runID)
 	if err != nil {
-		return time.Time{}, row.Now, translate("next due of a run", err)
+		return time.Time{}, row.Now, translate("read the next due time of a run", err)
 	}
 	due = timeOrZero(row.Due)
 	// many pages become pending at once
@@ -230,7 +230,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	outages, err6 := s.Outages(ctx)
 	use, err7 := s.FleetUse(ctx)
 	if err := errors.Join(err, err2, err3, err4, err5, err6, err7); err != nil {
-		return p, translate("progress of run "+r.Name, err)
+		return p, translate("read the progress of run "+r.Name, err)
 	}
 	p.Outages, p.Workers, p.WorkerSeenAt = outages, use.Running, use.SeenAt
 	if use.Full() {
@@ -239,7 +239,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	notDue, err := s.q.RunDomainsNotDue(ctx, dbsqlc.RunDomainsNotDueParams{RunID: r.ID, Bound: report.NotDueBound})
 	due, err2 := s.q.RunDueCount(ctx, dbsqlc.RunDueCountParams{RunID: r.ID, Bound: crawl.LeftBound})
 	if err := errors.Join(err, err2); err != nil {
-		return p, translate("progress of run "+r.Name, err)
+		return p, translate("read the progress of run "+r.Name, err)
 	}
 	p.Due = due
 	for _, n := range notDue {
@@ -279,7 +279,7 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (_ *report.De
 	limit := int32(min(max(most, 1), TroubledMost))
 	forbidden, err := s.q.RunForbiddenDomains(ctx, dbsqlc.RunForbiddenDomainsParams{RunID: runID, Max: limit})
 	if err != nil {
-		return nil, translate("what a run may not ask", err)
+		return nil, translate("list forbidden domains of a run", err)
 	}
 	for _, f := range forbidden {
 		d.ForbiddenTotal = int(f.Total)
@@ -288,7 +288,7 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (_ *report.De
 		}})
 	}
 	if d.NoFollowDomains, err = s.q.RunNoFollow(ctx, dbsqlc.RunNoFollowParams{RunID: runID, Max: limit}); err != nil {
-		return nil, translate("what a run may not follow", err)
+		return nil, translate("list nofollow domains of a run", err)
 	}
 	return &d, nil
 }
@@ -296,7 +296,7 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (_ *report.De
 // SpendRun stores and returns the spent budget of a run, except that of pages. A run with a spent
 // budget makes no requests. maxTime counts from the first call; 0 means no limit.
 func (s *Store) SpendRun(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error) {
-	spent, err := retryConflicts(ctx, "look at the budgets of a run", func() (string, error) {
+	spent, err := retryConflicts(ctx, "check the budgets of a run", func() (string, error) {
 		return s.q.RunSpend(ctx, dbsqlc.RunSpendParams{RunID: runID, MaxTimeMs: ms(maxTime)})
 	})
 	return crawl.Budget(spent), err
@@ -307,7 +307,7 @@ func (s *Store) Left(ctx context.Context, runID int64) (crawl.Left, error) {
 	row, err := s.q.RunRemainingWork(ctx, dbsqlc.RunRemainingWorkParams{ID: runID, Bound: crawl.LeftBound})
 	return crawl.Left{
 		Pending: row.Pending, Due: row.Due, Budget: crawl.Budget(row.Budget), Started: row.PagesStarted, Spent: row.Spent,
-	}, translate("what a run has left", err)
+	}, translate("read the remaining work of a run", err)
 }
 
 func (s *Store) run(row dbsqlc.CrawlRun, err error) (crawl.Run, error) {

@@ -55,7 +55,7 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 		Origins: origins, Tries: decide.RobotsTries, RecentMs: decide.SchemeHolds.Milliseconds(),
 	})
 	if err != nil || len(plain) == 0 {
-		return all, translate("look for sites that are reached by http alone", err)
+		return all, translate("find sites without https", err)
 	}
 	byHTTP := make(map[string]bool, len(plain))
 	for _, origin := range plain {
@@ -75,18 +75,18 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 // SeedFileStored returns the number of stored entries of an interrupted version of a list, or 0.
 func (s *Store) SeedFileStored(ctx context.Context, runID int64, file, version string) (int64, error) {
 	n, err := orZero(s.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runID, File: file, Version: version}))
-	return n, translate("how far a file was stored", err)
+	return n, translate("read the progress of a seed file", err)
 }
 
 // NoteSeedFile stores the number of stored entries.
 func (s *Store) NoteSeedFile(ctx context.Context, runID int64, file, version string, entries int64) error {
 	p := dbsqlc.SeedFileNoteParams{RunID: runID, File: file, Version: version, Entries: entries}
-	return translate("note how far a file is stored", s.q.SeedFileNote(ctx, p))
+	return translate("store the progress of a seed file", s.q.SeedFileNote(ctx, p))
 }
 
 // ForgetSeedFile deletes that number once the whole file is stored.
 func (s *Store) ForgetSeedFile(ctx context.Context, runID int64, file string) error {
-	return translate("forget how far a file was stored", s.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runID, File: file}))
+	return translate("delete the progress of a seed file", s.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runID, File: file}))
 }
 
 // StageSeeds hands raw seeds over to the run's next SeedWorkflow.

@@ -42,7 +42,7 @@ func (s *Store) Server(ctx context.Context) (v Server, err error) {
 		v.Ahead = v.Now.Sub(before.Add(v.Within))
 		return nil
 	})
-	return v, translate("look at the server", err)
+	return v, translate("read the server's version", err)
 }
 
 // ServerSettings returns the values of settings in our sessions, by name.
@@ -67,7 +67,7 @@ func (s *Store) ServerSettings(ctx context.Context, names []string) (values map[
 		})
 		return err
 	})
-	return values, translate("look at the server's settings", err)
+	return values, translate("read the server's settings", err)
 }
 
 // ServerSetting is a value in a unit, such as 16384 of 8kB; the unit may be empty. Of is the
@@ -100,7 +100,7 @@ func (s *Store) Sessions(ctx context.Context) (v Sessions, err error) {
 		return tx.QueryRow(ctx, selectSessions).Scan(&v.Most, &v.Reserved, &v.Open, &seconds, &v.Pid)
 	})
 	v.Longest = time.Duration(seconds * float64(time.Second))
-	return v, translate("look at the sessions", err)
+	return v, translate("read the sessions", err)
 }
 
 const selectAge = `SELECT greatest(age(datfrozenxid), mxid_age(datminmxid))::bigint,
@@ -109,7 +109,7 @@ const selectAge = `SELECT greatest(age(datfrozenxid), mxid_age(datminmxid))::big
 // Age returns the age in transactions of the oldest unfrozen row, and the age of forced freezing.
 func (s *Store) Age(ctx context.Context) (age, freeze int64, err error) {
 	err = s.cataloged(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, selectAge).Scan(&age, &freeze) })
-	return age, freeze, translate("look at the age of the database", err)
+	return age, freeze, translate("read the age of the database", err)
 }
 
 // Rights are the rights of a session's role.
@@ -134,7 +134,7 @@ func (s *Store) Rights(ctx context.Context) (v Rights, err error) {
 	err = s.cataloged(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, selectRights).Scan(&v.Role, &v.Deletes, &v.HasWorker, &v.Lacking)
 	})
-	return v, translate("look at the rights", err)
+	return v, translate("read the privileges", err)
 }
 
 // TableState has Postgres' counts of a table.
@@ -153,7 +153,7 @@ const selectTables = `SELECT t.relname::text AS name, t.n_live_tup AS live, t.n_
 
 // Tables lists the tables.
 func (s *Store) Tables(ctx context.Context) ([]TableState, error) {
-	return catalog[TableState](ctx, s, "look at the tables", selectTables)
+	return catalog[TableState](ctx, s, "read the state of the tables", selectTables)
 }
 
 // IndexState has Postgres' counts of an index.
@@ -174,7 +174,7 @@ const selectIndexes = `SELECT c.relname::text AS name, r.relname::text AS table,
 
 // Indexes lists the indexes of the tables.
 func (s *Store) Indexes(ctx context.Context) ([]IndexState, error) {
-	return catalog[IndexState](ctx, s, "look at the indexes", selectIndexes)
+	return catalog[IndexState](ctx, s, "read the state of the indexes", selectIndexes)
 }
 
 func catalog[T any](ctx context.Context, s *Store, op, query string) (list []T, err error) {
@@ -254,11 +254,11 @@ func (s *Store) ReadTables(ctx context.Context, reading func(table string)) erro
 // PostgresMajor returns the major version of the server.
 func (s *Store) PostgresMajor(ctx context.Context) (major int, err error) {
 	err = s.pool.QueryRow(ctx, "SELECT current_setting('server_version_num')::integer / 10000").Scan(&major)
-	return major, translate("ask for the version of Postgres", err)
+	return major, translate("read the version of Postgres", err)
 }
 
 // Identity returns a text that is unique to this database and its copies.
 func (s *Store) Identity(ctx context.Context) (string, error) {
 	identity, err := s.q.DatabaseIdentity(ctx)
-	return identity, translate("read which database this is", err)
+	return identity, translate("read the identity of the database", err)
 }

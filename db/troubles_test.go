@@ -49,7 +49,7 @@ func (b *bundle) endAndStart(t *testing.T) {
 	t.Helper()
 	for _, end := range []func() error{
 		func() error { _, err := b.StopRun(t.Context(), b.run.ID, "a person"); return err },
-		func() error { _, err := b.EndRun(t.Context(), b.run.ID, "nothing left that is due"); return err },
+		func() error { _, err := b.EndRun(t.Context(), b.run.ID, "complete"); return err },
 	} {
 		require.NoError(t, end())
 		require.NoError(t, b.StartRun(t.Context(), b.run.ID))

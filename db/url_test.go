@@ -37,8 +37,8 @@ func TestDatabaseURL(t *testing.T) {
 			"postgres://mosey:SEC:RET SECRET@db:port/mosey":        "port",
 			"postgres://mosey:SEC?RET@SECRET@db/mosey":             "percent-encode",
 			"postgres://mosey:SEC#RET/SECRET@db/mosey":             "PGPASSWORD",
-			"host=db port=none password=SECRET":                    "neither a URL nor pairs of key=value",
-			"host=db password='SEC RET":                            "neither a URL nor pairs of key=value",
+			"host=db port=none password=SECRET":                    "neither a URL nor key=value pairs",
+			"host=db password='SEC RET":                            "neither a URL nor key=value pairs",
 		} {
 			_, err := db.Open(t.Context(), url)
 			require.ErrorIs(t, err, db.ErrURL, url)

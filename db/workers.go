@@ -29,7 +29,7 @@ func (s *Store) RenewShare(ctx context.Context, id int32, u crawl.WorkerUse) (cr
 		err = crawl.ErrNotFound
 	}
 	if err != nil {
-		return crawl.WorkerShare{}, translate("share of a worker", err)
+		return crawl.WorkerShare{}, translate("read the share of a worker", err)
 	}
 	return crawl.WorkerShare{Share: int(r.Share), Lease: fromMS(r.LeaseMs), MaxFetches: int(r.MaxFetches)}, nil
 }
@@ -77,7 +77,7 @@ func (s *Store) FleetUse(ctx context.Context) (report.FleetUse, error) {
 	return report.FleetUse{
 		MaxFetches: int(r.MaxFetches), Reason: r.Reason, SetBy: r.SetBy, InFlight: r.InFlight, Waiting: r.Waiting,
 		Running: r.Running, SeenAt: timeOrZero(r.SeenAt),
-	}, translate("read the use of the workers' limit", err)
+	}, translate("read the use of the fleet limit", err)
 }
 
 // SaveOutage stores the start, the continuation or the end of an outage of a worker's network.
@@ -109,5 +109,5 @@ func (s *Store) HostsReached(ctx context.Context) (hosts []string, err error) {
 			hosts = append(hosts, u.Hostname())
 		}
 	}
-	return hosts, translate("read which hosts were reached", err)
+	return hosts, translate("list reached hosts", err)
 }

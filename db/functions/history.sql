@@ -14,7 +14,7 @@ BEGIN
         IS DISTINCT FROM
         (OLD.id, OLD.page_id, OLD.run_id, OLD.domain, OLD.url, OLD.kind, OLD.prerequisite, OLD.previous_id)
     THEN
-        RAISE EXCEPTION 'page_crawls is append-only: a closed crawl never changes, nor what a crawl is about'
+        RAISE EXCEPTION 'page_crawls is append-only: neither a closed attempt nor the page of an attempt may change'
             USING ERRCODE = 'restrict_violation';
     END IF;
     NEW.updated_at := clock_timestamp();
