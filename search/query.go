@@ -75,7 +75,7 @@ type parsed struct {
 func parse(text string) (parsed, error) {
 	var p parsed
 	if len(text) > TextBytesMax {
-		return p, fmt.Errorf("%w: a query of %d bytes: at most %d are read", crawl.ErrInvalid, len(text), TextBytesMax)
+		return p, fmt.Errorf("%w: query of %d bytes: want at most %d", crawl.ErrInvalid, len(text), TextBytesMax)
 	}
 	left := termsMax
 	joined := false // by "or" to the preceding chunk
@@ -103,7 +103,7 @@ func parse(text string) (parsed, error) {
 		joined = false
 	}
 	if len(p.all) == 0 {
-		return p, fmt.Errorf("%w: the query %q has no word to look for: give at least one without a minus", crawl.ErrInvalid, text)
+		return p, fmt.Errorf("%w: the query %q has no search word: give at least one word without a minus", crawl.ErrInvalid, text)
 	}
 	return p, nil
 }

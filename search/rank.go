@@ -46,7 +46,7 @@ func Rank(ctx context.Context, store RankStore, progress func(report.Ranks)) (re
 		{"computing", r.compute},
 		{"storing domains", r.domains},
 		{"storing pages", r.pages},
-		{"ranking what is found", r.found},
+		{"ranking pages found", r.found},
 	} {
 		r.rep.Step = step.name
 		if err := step.do(ctx); err != nil {

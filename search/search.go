@@ -152,10 +152,10 @@ func (q *Query) prepare() (parsed, error) {
 	}
 	q.Limit = cmp.Or(q.Limit, LimitDefault)
 	if q.Limit < 0 || q.Limit > LimitMax {
-		return p, fmt.Errorf("%w: a limit of %d: want 1 to %d", crawl.ErrInvalid, q.Limit, LimitMax)
+		return p, fmt.Errorf("%w: limit %d: want 1 to %d", crawl.ErrInvalid, q.Limit, LimitMax)
 	}
 	if q.Offset < 0 || q.Offset > OffsetMax {
-		return p, fmt.Errorf("%w: an offset of %d: want 0 to %d", crawl.ErrInvalid, q.Offset, OffsetMax)
+		return p, fmt.Errorf("%w: offset %d: want 0 to %d", crawl.ErrInvalid, q.Offset, OffsetMax)
 	}
 	if q.Language != "" {
 		if _, err := tags.Asked(q.Language); err != nil {
