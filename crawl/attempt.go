@@ -141,7 +141,7 @@ func (a Attempt) Bare(why string) Attempt {
 		a.Robots = &Robots{
 			Origin: a.Robots.Origin, Domain: a.Robots.Domain, Agent: a.Robots.Agent, CrawlDelay: a.Robots.CrawlDelay,
 			Verdict: RobotsUnreachable, Failed: true, Fresh: Millis(bareRobotsFresh),
-			Reason: "it was answered, but could not be stored: nothing is fetched until it can be read",
+			Reason: "the response could not be stored: no page is requested until it can be",
 		}
 	}
 	return a

@@ -59,7 +59,7 @@ func (c Control) Validate(now time.Time) error {
 	case len(c.SetBy) > ControlByMax:
 		return fmt.Errorf("%w: set_by: %d bytes, at most %d allowed", ErrInvalid, len(c.SetBy), ControlByMax)
 	case !c.Until.IsZero() && !c.Until.After(now):
-		return fmt.Errorf("%w: until %s: is past; want a time to come", ErrInvalid, c.Until.Format(time.RFC3339))
+		return fmt.Errorf("%w: until %s: want a time in the future", ErrInvalid, c.Until.Format(time.RFC3339))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (s RunStatus) Apply(kind RunAction) (RunStatus, error) {
 	case kind == ChangeSet, kind == ChangeCreate:
 		return s, nil
 	}
-	return s, NotNow("it is %s: only what runs can be %s", s, pastOf[kind])
+	return s, NotNow("it is %s: only a running run can be %s", s, pastOf[kind])
 }
 
 var pastOf = map[RunAction]string{ChangePause: "paused", ChangeStop: "stopped"}

@@ -12,7 +12,7 @@ var (
 	// ErrNotFound reports that a requested item is not stored.
 	ErrNotFound = errors.New("not found")
 	// ErrFull reports that a store is full.
-	ErrFull = errors.New("there is no room")
+	ErrFull = errors.New("the store is full")
 	// ErrInvalid is [settings.ErrInvalid].
 	ErrInvalid = settings.ErrInvalid
 	// ErrRefused reports that the database will never accept a value.

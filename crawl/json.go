@@ -23,12 +23,12 @@ func JSONFault(err error) error {
 		return fmt.Errorf("%w: %swant %s, not %s", ErrInvalid, where, jsonType(wrong.Type), jsonValue(wrong.Value))
 	}
 	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("%w: byte %d is no JSON", ErrInvalid, wrong.Offset)
+		return fmt.Errorf("%w: invalid JSON at byte %d", ErrInvalid, wrong.Offset)
 	}
 	if wrong, ok := errors.AsType[*time.ParseError](err); ok {
 		return fmt.Errorf("%w: %q: want a time such as 2030-12-01T06:00:00Z", ErrInvalid, strings.Trim(wrong.Value, `"`))
 	}
-	return fmt.Errorf("%w: it cannot be read", ErrInvalid)
+	return fmt.Errorf("%w: the JSON cannot be decoded", ErrInvalid)
 }
 
 func jsonType(t reflect.Type) string {
@@ -36,7 +36,7 @@ func jsonType(t reflect.Type) string {
 	case reflect.Pointer:
 		return jsonType(t.Elem())
 	case reflect.String:
-		return "a text"
+		return "a string"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice, reflect.Array:
@@ -51,7 +51,7 @@ func jsonType(t reflect.Type) string {
 }
 
 func jsonValue(described string) string {
-	words := map[string]string{"string": "a text", "bool": "true or false", "array": "a list", "object": "an object"}
+	words := map[string]string{"string": "a string", "bool": "true or false", "array": "a list", "object": "an object"}
 	if said, ok := words[described]; ok {
 		return said
 	}

@@ -18,15 +18,15 @@ func TestJSONFault(t *testing.T) {
 	own := fmt.Errorf("%w: want text such as \"10s\"", crawl.ErrInvalid)
 	require.Equal(t, own, crawl.JSONFault(own))
 	for text, says := range map[string]string{
-		`{"name":5}`:            "name: want a text, not the number",
-		`{"list":"x"}`:          "list: want a list, not a text",
+		`{"name":5}`:            "name: want a string, not the number",
+		`{"list":"x"}`:          "list: want a list, not a string",
 		`{"count":1.5}`:         "count: want a whole number, not the number 1.5",
 		`{"count":{}}`:          "count: want a whole number, not an object",
 		`{"share":true}`:        "share: want a number, not true or false",
 		`{"on":[]}`:             "on: want true or false, not a list",
-		`{"under":{"name":[]}}`: "under.name: want a text, not a list",
-		`"x"`:                   "want an object, not a text",
-		`{"name"`:               "byte 7 is no JSON",
+		`{"under":{"name":[]}}`: "under.name: want a string, not a list",
+		`"x"`:                   "want an object, not a string",
+		`{"name"`:               "invalid JSON at byte 7",
 		`{"at":"tomorrow"}`:     `"tomorrow": want a time such as 2030-12-01T06:00:00Z`,
 	} {
 		var v struct {
@@ -44,5 +44,5 @@ func TestJSONFault(t *testing.T) {
 		require.ErrorIs(t, err, crawl.ErrInvalid)
 		require.EqualError(t, err, crawl.ErrInvalid.Error()+": "+says, text)
 	}
-	require.EqualError(t, crawl.JSONFault(errors.New("whatever Go says")), crawl.ErrInvalid.Error()+": it cannot be read")
+	require.EqualError(t, crawl.JSONFault(errors.New("whatever Go says")), crawl.ErrInvalid.Error()+": the JSON cannot be decoded")
 }

@@ -34,5 +34,5 @@ func explainRefusal(r crawl.Refusal) string {
 	if listed := r.Listed.Listed(); listed != "" {
 		return listed + ", as set by " + r.Listed.SetBy
 	}
-	return fmt.Sprintf("not public: only with --allow-network %s is it asked", netip.PrefixFrom(r.Addr, r.Addr.BitLen()))
+	return fmt.Sprintf("not public: --allow-network %s permits requests to it", netip.PrefixFrom(r.Addr, r.Addr.BitLen()))
 }

@@ -33,7 +33,7 @@ func TestRefuseAddress(t *testing.T) {
 			require.Equal(t, f.Now.Add(c.wait), d.Until)
 			require.Equal(t, reasons.Deferred, d.Reason)
 			require.Equal(t, "www.example.org has the address 10.1.2.3, which is not public: "+
-				"only with --allow-network 10.1.2.3/32 is it asked", d.Why)
+				"--allow-network 10.1.2.3/32 permits requests to it", d.Why)
 		})
 	}
 }

@@ -121,7 +121,7 @@ func read(data json.RawMessage, doc any) error {
 		return nil
 	}
 	if err := json.Unmarshal(data, doc); err != nil {
-		return fmt.Errorf("read when to crawl again: %w", err)
+		return fmt.Errorf("read the recrawl schedule: %w", err)
 	}
 	return nil
 }

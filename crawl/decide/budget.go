@@ -42,14 +42,14 @@ func BudgetSpent(run crawl.RunFacts) bool {
 
 // EndOfRun returns the reason for the end of a run without due pages and active domains.
 func EndOfRun(set settings.Settings, left crawl.Left) string {
-	const nothing = "nothing left that is due"
+	const nothing = "complete"
 	switch budget := limit(*set.MaxPages); {
 	case left.Pending && left.Budget == crawl.BudgetTime:
-		return fmt.Sprintf("its time of %s is over (max_time)", time.Duration(*set.MaxTime))
+		return fmt.Sprintf("the time limit of %s is reached (max_time)", time.Duration(*set.MaxTime))
 	case left.Pending && left.Budget == crawl.BudgetBytes:
-		return fmt.Sprintf("its budget of %s is spent (max_bytes)", counted(*set.MaxBytes, "byte"))
+		return fmt.Sprintf("the budget of %s is spent (max_bytes)", counted(*set.MaxBytes, "byte"))
 	case left.Pending && budget != nil && left.Started >= *budget:
-		return fmt.Sprintf("its budget of %s is spent", counted(*budget, "page request"))
+		return fmt.Sprintf("the budget of %s is spent", counted(*budget, "page request"))
 	case left.Spent >= crawl.LeftBound:
 		return fmt.Sprintf("%s: the budget of %d domains or more is spent", nothing, left.Spent)
 	case left.Spent > 0:

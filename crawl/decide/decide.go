@@ -120,24 +120,24 @@ func Decide(f Facts, now time.Time) Decision {
 func Crawl(f Facts, now time.Time) Decision {
 	d := Decision{Pace: PaceOf(f.Facts)}
 	if len(f.Runs) == 0 || f.Runs[0].Crawl == nil {
-		d.Do, d.Why = Done, "no run wants it"
+		d.Do, d.Why = Done, "no run has the page"
 		return d
 	}
 	d.Run, d.Crawl = &f.Runs[0], f.Runs[0].Crawl
 	c := d.Crawl
 	switch {
 	case c.Outcome != "":
-		d.Do, d.Why = Done, "it is done"
+		d.Do, d.Why = Done, "the page is done"
 	case !c.LockedAt.IsZero():
-		d.Do, d.Reason, d.Why = Wait, reasons.InFlight, "it is being requested just now"
+		d.Do, d.Reason, d.Why = Wait, reasons.InFlight, "the page is being requested"
 	case d.Run.Status != "" && d.Run.Status != crawl.RunRunning:
-		d.Do, d.Why = Finish, fmt.Sprintf("its run %s is %s", d.Run.Name, d.Run.Status)
+		d.Do, d.Why = Finish, fmt.Sprintf("run %s is %s", d.Run.Name, d.Run.Status)
 	case closed(f.Domain, now, &d):
 	case BudgetSpent(*d.Run):
 		d.Do, d.Why = Finish, fmt.Sprintf("the budget of run %s is spent", d.Run.Name)
 	case c.ScheduledFor.After(now):
 		d.Do, d.Until, d.Reason = Wait, c.ScheduledFor, reasons.Scheduled
-		d.Why = "its time has not come"
+		d.Why = "the page is not due yet"
 	default:
 		return decideCrawl(f, now, d)
 	}
@@ -198,7 +198,8 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 	}
 	if _, run := yielding(f, now); run != nil {
 		d.Do, d.Until, d.Reason, d.Run, d.Crawl = Finish, now, reasons.Yields, run, run.Crawl
-		d.Why = fmt.Sprintf("it has had %s, and other domains of run %s wait", counted(*run.Settings.YieldAfter, "request"), run.Name)
+		d.Why = fmt.Sprintf("the domain yields after %s, because other domains of run %s wait",
+			counted(*run.Settings.YieldAfter, "request"), run.Name)
 		return d
 	}
 	var due time.Time
@@ -208,11 +209,11 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 		}
 	}
 	if due.IsZero() || due.Sub(now) > staysFor(d.Pace) {
-		d.Do, d.Until, d.Reason, d.Why = Finish, due, reasons.Scheduled, "nothing is due"
+		d.Do, d.Until, d.Reason, d.Why = Finish, due, reasons.Scheduled, "no page is due"
 		return d
 	}
 	// A due crawl that cannot be leased is being fetched elsewhere.
-	d.Do, d.Reason, d.Why = Wait, reasons.Scheduled, "nothing is due yet"
+	d.Do, d.Reason, d.Why = Wait, reasons.Scheduled, "no page is due yet"
 	d.Until = latest(due, free, now.Add(time.Second))
 	return d
 }
@@ -237,16 +238,16 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 	}
 	if wait > 0 {
 		d.Do, d.Until, d.Reason = Wait, f.Domain.SlotFree, f.Domain.SlotReason
-		d.Why = "the domain may not be asked before"
+		d.Why = "the domain may not be requested earlier"
 		if defers {
 			d.Do = DeferDomain
 		}
 		return d
 	}
-	d.Do, d.Reason, d.Why = Request, "", "it is due"
+	d.Do, d.Reason, d.Why = Request, "", "the page is due"
 	if f.Domain.Health.Probing {
 		if url := probe(f, *d.Crawl); url != d.Crawl.URL {
-			d.Do, d.URL, d.Why = Probe, url, "its domain has rested, and "+url+" is asked first to see how it is"
+			d.Do, d.URL, d.Why = Probe, url, "the domain was graylisted, so that "+url+" is requested first as a probe"
 		}
 	}
 	return d
@@ -281,13 +282,13 @@ func skip(now time.Time, d *Decision) bool {
 		if why == reasons.MinRefetch {
 			return d.pass(why, "it was fetched less than "+least.String()+" ago")
 		}
-		return d.pass(why, "its server said that it stays as it is")
+		return d.pass(why, "the last response is still fresh")
 	}
 	if a := c.Answered; a != nil && !c.Again && freshness.FinalAnswer(a.Status) {
 		least := time.Duration(*d.Run.Settings.MinRefetch)
 		if due := a.At.Add(least); now.Before(due) {
 			d.Until = due
-			return d.pass(reasons.MinRefetch, fmt.Sprintf("it answered %d less than %s ago", a.Status, least))
+			return d.pass(reasons.MinRefetch, fmt.Sprintf("the server responded with %d less than %s ago", a.Status, least))
 		}
 	}
 	if c.Kind.Image() {

@@ -81,7 +81,7 @@ func TestDecide(t *testing.T) {
 			func(f *decide.Facts) { page(f).Robots, f.Domain.Origins = nil, decide.OriginsMax },
 			decide.Skip, reasons.Ports,
 			time.Time{},
-			"16 other origins of its host were requested",
+			"16 other origins of the host were requested",
 		},
 		"RequestsASeedOnAnyPort": {
 			func(f *decide.Facts) { page(f).Robots, page(f).Depth, f.Domain.Origins = nil, 0, decide.OriginsMax },
@@ -89,7 +89,7 @@ func TestDecide(t *testing.T) {
 			time.Time{},
 			"robots.txt is fetched first",
 		},
-		"RequestsWhatIsDue": {func(*decide.Facts) {}, decide.Request, "", time.Time{}, "it is due"},
+		"RequestsWhatIsDue": {func(*decide.Facts) {}, decide.Request, "", time.Time{}, "the page is due"},
 
 		"ABlockedDomainFinishes": {func(f *decide.Facts) {
 			f.Domain.Controls = crawl.Controls{control(crawl.ControlBlock, "", time.Time{})}
@@ -102,7 +102,7 @@ func TestDecide(t *testing.T) {
 		}, decide.Finish, reasons.Paused, later, "paused by root@host"},
 		"APauseWhoseTimeIsOverIsNone": {func(f *decide.Facts) {
 			f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", now)}
-		}, decide.Request, "", time.Time{}, "it is due"},
+		}, decide.Request, "", time.Time{}, "the page is due"},
 		"AnUnreachableDomainFinishes": {func(f *decide.Facts) {
 			f.Domain.Status, f.Domain.Reason = crawl.DomainUnreachable, "the probe failed"
 		}, decide.Finish, "", time.Time{}, "the domain is unreachable (the probe failed)"},
@@ -121,25 +121,25 @@ func TestDecide(t *testing.T) {
 			func(f *decide.Facts) { f.Runs = nil },
 			decide.Finish, reasons.Scheduled,
 			time.Time{},
-			"nothing is due",
+			"no page is due",
 		},
 		"ASpentBudgetFinishes": {func(f *decide.Facts) {
 			run(f).Spent = crawl.SpentPages
-		}, decide.Finish, reasons.Scheduled, time.Time{}, "nothing is due"},
+		}, decide.Finish, reasons.Scheduled, time.Time{}, "no page is due"},
 		"WhatIsDueSoonIsWaitedFor": {
 			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, now.Add(30*time.Second) },
-			decide.Wait, reasons.Scheduled, now.Add(30 * time.Second), "nothing is due yet",
+			decide.Wait, reasons.Scheduled, now.Add(30 * time.Second), "no page is due yet",
 		},
 		"APageThatIsTriedAgainIsWaitedFor": {
 			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, now.Add(politeness.BackoffMax) },
-			decide.Wait, reasons.Scheduled, now.Add(politeness.BackoffMax), "nothing is due yet",
+			decide.Wait, reasons.Scheduled, now.Add(politeness.BackoffMax), "no page is due yet",
 		},
 		"AlsoWithALongDelay": {func(f *decide.Facts) {
 			run(f).Crawl, run(f).Due, run(f).Settings.Delay = nil, later, new(settings.Duration(2*time.Hour))
-		}, decide.Wait, reasons.Scheduled, later, "nothing is due yet"},
+		}, decide.Wait, reasons.Scheduled, later, "no page is due yet"},
 		"WhatIsDueLateIsNot": {
 			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, later },
-			decide.Finish, reasons.Scheduled, later, "nothing is due",
+			decide.Finish, reasons.Scheduled, later, "no page is due",
 		},
 		"ARequestInFlightIsWaitedFor": {func(f *decide.Facts) {
 			run(f).Crawl, run(f).LockedAt = nil, now
@@ -149,18 +149,18 @@ func TestDecide(t *testing.T) {
 		"AFreshPageIsSkipped": {func(f *decide.Facts) {
 			page(f).Visit = crawl.Visit{At: now.Add(-48 * time.Hour), FreshUntil: later}
 			page(f).Extractor = crawl.ExtractorVersion
-		}, decide.Skip, reasons.Fresh, later, "its server said"},
+		}, decide.Skip, reasons.Fresh, later, "the last response is still fresh"},
 		"AFreshPageThatAnOlderExtractorHasReadIsRequested": {func(f *decide.Facts) {
 			page(f).Visit = crawl.Visit{At: now.Add(-48 * time.Hour), FreshUntil: later}
 			page(f).Extractor = crawl.ExtractorVersion - 1
-		}, decide.Request, "", time.Time{}, "it is due"},
+		}, decide.Request, "", time.Time{}, "the page is due"},
 		"APageFetchedLatelyIsSkipped": {
 			func(f *decide.Facts) { page(f).Visit = crawl.Visit{At: now.Add(-time.Hour)} },
 			decide.Skip, reasons.MinRefetch, now.Add(23 * time.Hour), "less than 24h0m0s ago",
 		},
 		"APageThatIsGoneIsSkipped": {
 			func(f *decide.Facts) { page(f).Answered = &crawl.Answered{At: now.Add(-time.Hour), Status: 404} },
-			decide.Skip, reasons.MinRefetch, now.Add(23 * time.Hour), "it answered 404 less than 24h0m0s ago",
+			decide.Skip, reasons.MinRefetch, now.Add(23 * time.Hour), "the server responded with 404 less than 24h0m0s ago",
 		},
 		"NotForLong": {
 			func(f *decide.Facts) { page(f).Answered = &crawl.Answered{At: now.Add(-24 * time.Hour), Status: 404} },
@@ -214,7 +214,7 @@ func TestDecide(t *testing.T) {
 		},
 		"RobotsAreNotWaitedForWhereTheDomainIsLeftAloneForLong": {func(f *decide.Facts) {
 			page(f).Robots, f.Domain.SlotFree, f.Domain.SlotReason = nil, later, reasons.RetryAfter
-		}, decide.DeferDomain, reasons.RetryAfter, later, "may not be asked before"},
+		}, decide.DeferDomain, reasons.RetryAfter, later, "may not be requested earlier"},
 		"ThatIsNoMatterOfALongDelay": {func(f *decide.Facts) {
 			page(f).Robots, f.Domain.SlotFree, f.Domain.SlotReason = nil, later, reasons.CrawlDelay
 		}, decide.FetchPrerequisite, "", time.Time{}, "robots.txt is fetched first"},
@@ -242,7 +242,7 @@ func TestDecide(t *testing.T) {
 			func(f *decide.Facts) {
 				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 13:00-14:00")[0].Until(later)}
 			},
-			decide.Finish, reasons.Window, now.Add(time.Hour), "its robots.txt asks for visits at other times (Visit-time)",
+			decide.Finish, reasons.Window, now.Add(time.Hour), "robots.txt allows visits only at other times (Visit-time)",
 		},
 		"AVisitTimeHoldsForRobotsToo": {func(f *decide.Facts) {
 			page(f).Robots, f.Windows = nil, []politeness.Windows{windows(t, "Mon-Sun 13:00-14:00")[0].Until(later)}
@@ -259,35 +259,35 @@ func TestDecide(t *testing.T) {
 			},
 			decide.Request, "",
 			time.Time{},
-			"it is due",
+			"the page is due",
 		},
 		"AnotherWindowThatIsClosedSaysSo": {
 			func(f *decide.Facts) {
 				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 11:00-14:00")[0].Until(later), windows(t, "Mon-Sun 13:00-15:00")[0]}
 			},
-			decide.Finish, reasons.Window, now.Add(time.Hour), "its window is closed",
+			decide.Finish, reasons.Window, now.Add(time.Hour), "the request window is closed",
 		},
 		"AWindowThatIsClosedForLongEndsTheWorkflow": {
 			func(f *decide.Facts) { f.Windows = windows(t, "Sun 00:00-24:00 UTC") },
-			decide.Finish, reasons.Window, now.Add(12 * time.Hour), "its window is closed",
+			decide.Finish, reasons.Window, now.Add(12 * time.Hour), "the request window is closed",
 		},
 		"AWindowThatOpensSoonIsWaitedFor": {
 			func(f *decide.Facts) { f.Windows = windows(t, "Sat 12:04-13:00 UTC") },
-			decide.Wait, reasons.Window, now.Add(4 * time.Minute), "its window is closed",
+			decide.Wait, reasons.Window, now.Add(4 * time.Minute), "the request window is closed",
 		},
 		"AWindowHoldsForRobotsToo": {func(f *decide.Facts) {
 			page(f).Robots, f.Windows = nil, windows(t, "Sun 00:00-24:00 UTC")
-		}, decide.Finish, reasons.Window, now.Add(12 * time.Hour), "its window is closed"},
+		}, decide.Finish, reasons.Window, now.Add(12 * time.Hour), "the request window is closed"},
 		"AWindowThatClosesBeforeTheSlotIsFreeIsClosed": {func(f *decide.Facts) {
 			f.Domain.SlotFree, f.Windows = later, windows(t, "Sat 00:00-13:00 UTC")
-		}, decide.Finish, reasons.Window, now.Add(7*24*time.Hour - 12*time.Hour), "its window is closed"},
+		}, decide.Finish, reasons.Window, now.Add(7*24*time.Hour - 12*time.Hour), "the request window is closed"},
 		"ADisallowedPageNeedsNoWindow": {func(f *decide.Facts) {
 			f.Ruling, f.Windows = &decide.Ruling{Line: 2, Rule: "Disallow: /a"}, windows(t, "Sun 00:00-24:00 UTC")
 		}, decide.Refuse, reasons.Robots, time.Time{}, ""},
 
 		"ATakenSlotIsWaitedFor": {func(f *decide.Facts) {
 			f.Domain.SlotFree, f.Domain.SlotReason = now.Add(9*time.Second), reasons.Delay
-		}, decide.Wait, reasons.Delay, now.Add(9 * time.Second), "may not be asked before"},
+		}, decide.Wait, reasons.Delay, now.Add(9 * time.Second), "may not be requested earlier"},
 		"ALongRetryAfterDefersTheDomain": {func(f *decide.Facts) {
 			f.Domain.SlotFree, f.Domain.SlotReason = later, reasons.RetryAfter
 		}, decide.DeferDomain, reasons.RetryAfter, later, ""},
@@ -343,7 +343,7 @@ func TestDecide(t *testing.T) {
 		require.Equal(t, kinds.TDM, d.Prerequisite)
 		d = decide.Decide(facts(train, func(f *decide.Facts) { f.Ruling.TDMAllowed, f.Ruling.TDMLine = false, 4 }), now)
 		require.Equal(t, decide.Refuse, d.Do)
-		require.Contains(t, d.Why, "disallowed by robots.txt line 4")
+		require.Contains(t, d.Why, "robots.txt line 4 disallows reading it")
 		require.Equal(t, decide.Request, decide.Decide(facts(), now).Do, "where it does not, it is not asked for")
 	})
 }
@@ -356,14 +356,14 @@ func TestCrawl(t *testing.T) {
 		do     decide.Action
 		why    string
 	}{
-		"WhatIsClosedIsDone":        {func(f *decide.Facts) { page(f).Outcome = crawl.OutcomeSuccess }, decide.Done, "it is done"},
-		"WhatNoRunWantsIsDone":      {func(f *decide.Facts) { run(f).Crawl = nil }, decide.Done, "no run wants it"},
+		"WhatIsClosedIsDone":        {func(f *decide.Facts) { page(f).Outcome = crawl.OutcomeSuccess }, decide.Done, "the page is done"},
+		"WhatNoRunWantsIsDone":      {func(f *decide.Facts) { run(f).Crawl = nil }, decide.Done, "no run has the page"},
 		"WhatIsInFlightIsWaited":    {func(f *decide.Facts) { page(f).LockedAt = now }, decide.Wait, "being requested"},
-		"AStoppedRunFinishes":       {func(f *decide.Facts) { run(f).Status = crawl.RunStopped }, decide.Finish, "its run small-web is stopped"},
+		"AStoppedRunFinishes":       {func(f *decide.Facts) { run(f).Status = crawl.RunStopped }, decide.Finish, "run small-web is stopped"},
 		"ASpentBudgetFinishes":      {func(f *decide.Facts) { run(f).Spent = crawl.SpentPages }, decide.Finish, "budget"},
-		"WhatIsNotDueIsWaitedFor":   {func(f *decide.Facts) { page(f).ScheduledFor = now.Add(time.Hour) }, decide.Wait, "its time has not come"},
+		"WhatIsNotDueIsWaitedFor":   {func(f *decide.Facts) { page(f).ScheduledFor = now.Add(time.Hour) }, decide.Wait, "the page is not due yet"},
 		"AnUnreachableDomainSaysSo": {func(f *decide.Facts) { f.Domain.Status = crawl.DomainUnreachable }, decide.Finish, "the domain is unreachable"},
-		"WhatIsDueIsRequested":      {func(*decide.Facts) {}, decide.Request, "it is due"},
+		"WhatIsDueIsRequested":      {func(*decide.Facts) {}, decide.Request, "the page is due"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -168,7 +168,7 @@ func explainWindows(f Facts, now time.Time) string {
 	slot := slotFree(f, now)
 	for _, w := range f.Windows {
 		if !w.HoldUntil().IsZero() && w.Wait(slot) > 0 {
-			return "its robots.txt asks for visits at other times (Visit-time)"
+			return "robots.txt allows visits only at other times (Visit-time)"
 		}
 	}
 	return reasons.Window.Row().Words

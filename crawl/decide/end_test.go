@@ -88,7 +88,7 @@ func TestDeferralOutlastsTheEnd(t *testing.T) {
 	want := crawl.Finish{Deferred: in(60), Reason: "retry-after"}
 	require.Equal(t, want, decide.Deferral(f.Facts, time.Hour, "retry-after"))
 	f.Domain.DeferredUntil, f.Domain.Reason = in(60), "retry-after"
-	end, ends := decide.End(f, "nothing is due")
+	end, ends := decide.End(f, "no page is due")
 	require.True(t, ends)
 	require.Equal(t, want, end)
 	f.Domain.DeferredUntil = in(-1)
@@ -109,7 +109,7 @@ func TestYields(t *testing.T) {
 	d := decide.Decide(f, now)
 	require.Equal(t, decide.Finish, d.Do)
 	require.Equal(t, reasons.Yields, d.Reason)
-	require.Equal(t, "it has had 10 requests, and other domains of run small-web wait", d.Why)
+	require.Equal(t, "the domain yields after 10 requests, because other domains of run small-web wait", d.Why)
 	end, ends := decide.End(f, "yielded")
 	require.True(t, ends)
 	require.Equal(t, crawl.Finish{Reason: "yielded", Yields: []int64{1}}, end)
@@ -141,9 +141,9 @@ func TestYields(t *testing.T) {
 func TestBudgetsOfBytesAndTime(t *testing.T) {
 	t.Parallel()
 	set := settings.Settings{MaxTime: new(settings.Duration(time.Hour)), MaxBytes: new(int64(5))}.WithDefaults()
-	require.Equal(t, "its time of 1h0m0s is over (max_time)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetTime}))
-	require.Equal(t, "its budget of 5 bytes is spent (max_bytes)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetBytes}))
-	require.Equal(t, "nothing left that is due", decide.EndOfRun(set, crawl.Left{Budget: crawl.BudgetTime}))
+	require.Equal(t, "the time limit of 1h0m0s is reached (max_time)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetTime}))
+	require.Equal(t, "the budget of 5 bytes is spent (max_bytes)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetBytes}))
+	require.Equal(t, "complete", decide.EndOfRun(set, crawl.Left{Budget: crawl.BudgetTime}))
 }
 
 func TestPaceIsThatOfRunsThatMayGoOn(t *testing.T) {

@@ -33,11 +33,11 @@ func NotFollowed(f report.Finder) string {
 	follow, _ := FollowLinks(f.Run, crawl.CrawlFacts{Depth: f.Depth}, usage.Usage{})
 	switch {
 	case follow == nil:
-		return fmt.Sprintf("it is more than %d links from a seed of run %s (--max-depth)", *f.Run.Settings.MaxDepth, f.Run.Name)
+		return fmt.Sprintf("the page is more than %d links from a seed of run %s (--max-depth)", *f.Run.Settings.MaxDepth, f.Run.Name)
 	case follow.SeedsOnly && !f.Run.Seed:
-		return fmt.Sprintf("its domain is not a seed of run %s, which crawls no others (--scope)", f.Run.Name)
+		return fmt.Sprintf("the domain is not a seed of run %s, which crawls no other domains (--scope)", f.Run.Name)
 	case !f.Taken && follow.MaxSubdomains != nil && f.Subdomains >= *follow.MaxSubdomains:
-		return fmt.Sprintf("run %s has %d domains of its registered domain already (max_subdomains)", f.Run.Name, f.Subdomains)
+		return fmt.Sprintf("run %s already has %d domains of the registered domain (max_subdomains)", f.Run.Name, f.Subdomains)
 	}
 	return ""
 }

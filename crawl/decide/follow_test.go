@@ -20,14 +20,14 @@ func TestNotFollowed(t *testing.T) {
 	}{
 		"Followed":      {settings.Settings{}, report.Finder{Run: crawl.RunFacts{Seed: true}}, ""},
 		"FollowedToAll": {settings.Settings{Scope: new(settings.ScopeWeb)}, report.Finder{Depth: 9}, ""},
-		"OutOfScope":    {settings.Settings{}, report.Finder{}, "its domain is not a seed of run small-web, which crawls no others (--scope)"},
+		"OutOfScope":    {settings.Settings{}, report.Finder{}, "the domain is not a seed of run small-web, which crawls no other domains (--scope)"},
 		"JustDeepEnough": {
 			settings.Settings{MaxDepth: new(2)}, report.Finder{Depth: 1, Run: crawl.RunFacts{Seed: true}}, "",
 		},
 		"TooDeep": {
 			settings.Settings{MaxDepth: new(2)},
 			report.Finder{Depth: 2, Run: crawl.RunFacts{Seed: true}},
-			"it is more than 2 links from a seed of run small-web (--max-depth)",
+			"the page is more than 2 links from a seed of run small-web (--max-depth)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

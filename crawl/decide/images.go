@@ -14,9 +14,9 @@ func skipImage(d *Decision) bool {
 	set := d.Run.Settings
 	switch budget := limit(*set.MaxImagesPerDomain); {
 	case !set.TakesImages():
-		return d.pass(reasons.ImagesOff, "the run takes no images any more (--images)")
+		return d.pass(reasons.ImagesOff, "the run no longer fetches images (--images)")
 	case budget != nil && d.Run.ImagesStarted >= *budget:
-		return d.pass(reasons.ImageBudget, "the run asks its domain for "+counted(*budget, "image")+" (max_images_per_domain)")
+		return d.pass(reasons.ImageBudget, "the run requests at most "+counted(*budget, "image")+" of the domain (max_images_per_domain)")
 	}
 	u, err := urls.Parse(d.Crawl.URL)
 	if err != nil {

@@ -52,7 +52,7 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 			d.Prerequisite, d.Why = kinds.TDM, usage.TDMPath+" is fetched first"
 			return robotsUnknown
 		}
-		return refuse("%s, which may forbid it, is disallowed by robots.txt line %d", usage.TDMPath, f.Ruling.TDMLine)
+		return refuse("%s may forbid the page, but robots.txt line %d disallows reading it", usage.TDMPath, f.Ruling.TDMLine)
 	}
 	if !f.Ruling.Allowed {
 		d.ByRule = true
@@ -107,7 +107,7 @@ func ports(f Facts, d *Decision) bool {
 	if c.Robots != nil || c.Depth == 0 || f.Domain.Origins < OriginsMax {
 		return false
 	}
-	return d.pass(reasons.Ports, fmt.Sprintf("%d other origins of its host were requested", f.Domain.Origins))
+	return d.pass(reasons.Ports, fmt.Sprintf("%d other origins of the host were requested", f.Domain.Origins))
 }
 
 // FallsBack reports whether seeds without a scheme are requested over HTTP: no attempt over HTTPS
@@ -124,5 +124,5 @@ func scheme(now time.Time, d *Decision) bool {
 		return false
 	}
 	return d.pass(reasons.Scheme,
-		"it was seeded without https://, which cannot be reached ("+c.Robots.Reason+"): http is asked instead")
+		"the seed names no scheme, and https is unreachable ("+c.Robots.Reason+"): http is requested instead")
 }

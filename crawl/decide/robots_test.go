@@ -32,7 +32,7 @@ func TestSeedsThatFallBackAreSkipped(t *testing.T) {
 	d := decide.Decide(f, now)
 	require.Equal(t, decide.Skip, d.Do)
 	require.Equal(t, reasons.Scheme, d.Reason)
-	require.Contains(t, d.Why, "(no TLS): http is asked instead")
+	require.Contains(t, d.Why, "(no TLS): http is requested instead")
 
 	robots(&f).Unreached = 1
 	require.Equal(t, decide.DeferOrigin, decide.Decide(f, now).Do, "one failure decides nothing")

@@ -19,9 +19,9 @@ func unwanted(set settings.Settings, raw string) (why string, reason reasons.Rea
 		return "the run excludes " + p + " (--exclude)", reasons.Excluded
 	}
 	if _, found := variants.Match(u, *set.Include); !found && len(*set.Include) > 0 {
-		return "it is none of what the run includes (--include)", reasons.Excluded
+		return "the run does not include the page (--include)", reasons.Excluded
 	}
-	const override = ", unless it is seeded or the run has "
+	const override = "; to fetch it, seed it or use "
 	if set.Skips(settings.SkipExtensions) {
 		if what := variants.Extension(u); what != "" {
 			return "it is " + what + ", which cannot be parsed" + override + "--set skip=variants", reasons.Extension

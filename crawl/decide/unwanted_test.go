@@ -22,12 +22,12 @@ func TestUnwantedPagesAreSkipped(t *testing.T) {
 	}{
 		"AnImage": {
 			"https://example.org/a.png", nil, reasons.Extension,
-			"it is an image by its extension (.png), which cannot be parsed, unless it is seeded or the run has --set skip=variants",
+			"it is an image by its extension (.png), which cannot be parsed; to fetch it, seed it or use --set skip=variants",
 		},
 		"UnlessTheyAreWanted": {"https://example.org/a.png", func(f *decide.Facts) { run(f).Settings.Skip = &[]string{settings.SkipVariants} }, "", ""},
 		"ASortLink": {
 			"https://example.org/pub/?C=N;O=D", nil, reasons.Variant,
-			"it is a directory sorted otherwise (Apache, nginx), unless it is seeded or the run has --set skip=extensions",
+			"it is a directory listing in another order (Apache, nginx); to fetch it, seed it or use --set skip=extensions",
 		},
 		"UnlessVariantsAreWanted": {
 			"https://example.org/pub/?C=N;O=D", func(f *decide.Facts) { run(f).Settings.Skip = &[]string{settings.SkipExtensions} }, "", "",
@@ -37,7 +37,7 @@ func TestUnwantedPagesAreSkipped(t *testing.T) {
 		"WhatIsExcluded":  {"https://example.org/private/1", func(f *decide.Facts) { run(f).Settings.Exclude = &[]string{"/private/"} }, reasons.Excluded, "the run excludes /private/ (--exclude)"},
 		"NotASeed":        {"https://example.org/private/1", func(f *decide.Facts) { page(f).Depth, run(f).Settings.Exclude = 0, &[]string{"/"} }, "", ""},
 		"WhatIsIncluded":  {"https://example.org/wiki/A", func(f *decide.Facts) { run(f).Settings.Include = &[]string{"/b", "/wiki/"} }, "", ""},
-		"WhatIsNot":       {"https://example.org/a", func(f *decide.Facts) { run(f).Settings.Include = &[]string{"/wiki/"} }, reasons.Excluded, "it is none of what the run includes (--include)"},
+		"WhatIsNot":       {"https://example.org/a", func(f *decide.Facts) { run(f).Settings.Include = &[]string{"/wiki/"} }, reasons.Excluded, "the run does not include the page (--include)"},
 		"ExcludedAndAlsoIn": {"https://example.org/a", func(f *decide.Facts) {
 			run(f).Settings.Include, run(f).Settings.Exclude = &[]string{"/a"}, &[]string{"*"}
 		}, reasons.Excluded, "the run excludes * (--exclude)"},

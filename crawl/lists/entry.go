@@ -90,8 +90,8 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 
 func refuse(text string) error {
 	const most = 80 // bytes that are repeated
-	return fmt.Errorf("%w: entry %q: want a host (shop.example.org), a registered domain (example.org, with "+
-		"all below it), what is below a host (*.example.org) or a network (192.0.2.0/24)",
+	return fmt.Errorf("%w: entry %q: want a host (shop.example.org), a registered domain (example.org, including "+
+		"its subdomains), the subdomains of a host (*.example.org) or a network (192.0.2.0/24)",
 		crawl.ErrInvalid, urls.Shorten(text, most))
 }
 

@@ -188,9 +188,9 @@ func open(h crawl.Health, why string, set crawl.BreakerSettings) (crawl.Health, 
 // Describe returns a description of a domain's health.
 func Describe(h crawl.Health) string {
 	if len(h.Samples) == 0 {
-		return "not known yet"
+		return "unknown"
 	}
-	text := fmt.Sprintf("%.0f %% errors of the last %d answers, 95th percentile %s",
+	text := fmt.Sprintf("%.0f %% errors in the last %d responses, 95th percentile %s",
 		100*ErrorShare(h), len(h.Samples), P95(h).Round(time.Millisecond))
 	if h.Slowdown > 0 {
 		text += ", slowed down to " + time.Duration(h.Slowdown).Round(time.Millisecond).String()
@@ -202,10 +202,10 @@ func Describe(h crawl.Health) string {
 		text += fmt.Sprintf(", graylisted %d times in a row", h.Graylistings)
 	}
 	if h.GivenUp > 0 {
-		text += fmt.Sprintf(", given up %d times in a row", h.GivenUp)
+		text += fmt.Sprintf(", abandoned %d times in a row", h.GivenUp)
 	}
 	if h.Probing {
-		text += ", the next answer decides"
+		text += ", the next response decides"
 	}
 	return text
 }
@@ -217,9 +217,9 @@ func trouble(h crawl.Health) string {
 	case len(h.Samples) < healthLeast:
 		return ""
 	case ErrorShare(h) > BreakerErrors:
-		return "more than half of the last answers were errors"
+		return "more than half of the last responses were errors"
 	case len(took) >= healthLeast && percentile95(took) > BreakerSlow:
-		return "the answers take longer than " + BreakerSlow.String()
+		return "responses take longer than " + BreakerSlow.String()
 	}
 	return ""
 }

@@ -75,7 +75,7 @@ func (q DomainQuery) Check() error {
 	case !slices.Contains(DomainSorts, q.Sort):
 		return fmt.Errorf("sort %q: want one of %v", q.Sort, DomainSorts)
 	case q.Errors < 0 || q.Errors > 1:
-		return fmt.Errorf("errors %g: want a share from 0 to 1", q.Errors)
+		return fmt.Errorf("errors %g: want a fraction from 0 to 1", q.Errors)
 	case q.Waits != "" && q.Waits.Row().Of == 0:
 		return fmt.Errorf("waits %q: want a reason, such as %s", q.Waits, reasons.CrawlDelay)
 	case q.Rank < 0:

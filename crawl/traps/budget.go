@@ -66,7 +66,7 @@ func FindPattern(patterns []crawl.PatternFacts) (crawl.Trap, bool) {
 	last := len(patterns) - 1
 	for _, p := range patterns[:last] {
 		if Balance(patterns[last]) > 0 && Balance(p) <= 0 {
-			return trap(crawl.TrapPattern, "%s, and none of those like %s is known to", hadNothingNew(p), shown(patterns[last].Pattern)), true
+			return trap(crawl.TrapPattern, "%s, and no page like %s is known to be new", hadNothingNew(p), shown(patterns[last].Pattern)), true
 		}
 	}
 	return trap(crawl.TrapPattern, "%s", hadNothingNew(patterns[last])), true

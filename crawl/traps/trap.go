@@ -37,11 +37,11 @@ func Find(u urls.URL, now time.Time) (crawl.Trap, bool) {
 	var t crawl.Trap
 	switch {
 	case len(segments) > PathDepthMax:
-		t = trap(crawl.TrapDepth, "%d path segments, at most %d are taken for a page", len(segments), PathDepthMax)
+		t = trap(crawl.TrapDepth, "the path has %d segments, more than %d", len(segments), PathDepthMax)
 	case len(path) > PathLengthMax:
-		t = trap(crawl.TrapLength, "a path of %d bytes, at most %d are taken for a page", len(path), PathLengthMax)
+		t = trap(crawl.TrapLength, "the path has %d bytes, more than %d", len(path), PathLengthMax)
 	case len(params) > QueryParamsMax:
-		t = trap(crawl.TrapQuery, "%d query parameters, at most %d are taken for a page", len(params), QueryParamsMax)
+		t = trap(crawl.TrapQuery, "the query has %d parameters, more than %d", len(params), QueryParamsMax)
 	default:
 		t = cmp.Or(repeatTrap(segments), dateTrap(segments, params, now), sessionTrap(segments, params))
 	}
@@ -73,7 +73,7 @@ func repeatTrap(segments []string) crawl.Trap {
 			}
 			text := strings.Join(segments[i+1-size:i+1], "/")
 			if slices.ContainsFunc([]byte(text), isAlpha) {
-				return trap(crawl.TrapRepeat, "%s is in the path %d times in a row", shown(text), times)
+				return trap(crawl.TrapRepeat, "the path repeats %s %d times in a row", shown(text), times)
 			}
 		}
 	}

@@ -29,18 +29,18 @@ func mustURL(t testing.TB, target string) urls.URL {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]crawl.Trap{
-		strings.Repeat("/a1/b2/c3", 7):  {Rule: crawl.TrapDepth, Evidence: "21 path segments, at most 20 are taken for a page"},
-		"/" + strings.Repeat("a", 1024): {Rule: crawl.TrapLength, Evidence: "a path of 1025 bytes, at most 1024 are taken for a page"},
+		strings.Repeat("/a1/b2/c3", 7):  {Rule: crawl.TrapDepth, Evidence: "the path has 21 segments, more than 20"},
+		"/" + strings.Repeat("a", 1024): {Rule: crawl.TrapLength, Evidence: "the path has 1025 bytes, more than 1024"},
 		"/?" + strings.Repeat("a=1&", 20) + "b": {
-			Rule: crawl.TrapQuery, Evidence: "21 query parameters, at most 20 are taken for a page",
+			Rule: crawl.TrapQuery, Evidence: "the query has 21 parameters, more than 20",
 		},
 
-		"/a/a/a":                   {Rule: crawl.TrapRepeat, Evidence: "a is in the path 3 times in a row"},
-		"/x/a/a/a/y/z/":            {Rule: crawl.TrapRepeat, Evidence: "a is in the path 3 times in a row"},
-		"/a/b/a/b":                 {Rule: crawl.TrapRepeat, Evidence: "a/b is in the path 2 times in a row"},
-		"/x/a/b/c/a/b/c/y":         {Rule: crawl.TrapRepeat, Evidence: "a/b/c is in the path 2 times in a row"},
-		"/p/1/p/1/":                {Rule: crawl.TrapRepeat, Evidence: "p/1 is in the path 2 times in a row"},
-		"/%E6%BC%A2/x/%E6%BC%A2/x": {Rule: crawl.TrapRepeat, Evidence: "%E6%BC%A2/x is in the path 2 times in a row"},
+		"/a/a/a":                   {Rule: crawl.TrapRepeat, Evidence: "the path repeats a 3 times in a row"},
+		"/x/a/a/a/y/z/":            {Rule: crawl.TrapRepeat, Evidence: "the path repeats a 3 times in a row"},
+		"/a/b/a/b":                 {Rule: crawl.TrapRepeat, Evidence: "the path repeats a/b 2 times in a row"},
+		"/x/a/b/c/a/b/c/y":         {Rule: crawl.TrapRepeat, Evidence: "the path repeats a/b/c 2 times in a row"},
+		"/p/1/p/1/":                {Rule: crawl.TrapRepeat, Evidence: "the path repeats p/1 2 times in a row"},
+		"/%E6%BC%A2/x/%E6%BC%A2/x": {Rule: crawl.TrapRepeat, Evidence: "the path repeats %E6%BC%A2/x 2 times in a row"},
 
 		"/cal/2029/01/":                 {Rule: crawl.TrapDate, Evidence: "2029/01 is a date more than 2 years ahead"},
 		"/Events/2029/3":                {Rule: crawl.TrapDate, Evidence: "2029/3 is a date more than 2 years ahead"},
@@ -259,7 +259,7 @@ func TestBudget(t *testing.T) {
 		require.Zero(t, traps.Budget(facts))
 		trap, found := traps.FindPattern(facts)
 		require.True(t, found)
-		require.Equal(t, "100 of 100 pages like /s had nothing new, and none of those like /s?a=b is known to", trap.Evidence)
+		require.Equal(t, "100 of 100 pages like /s had nothing new, and no page like /s?a=b is known to be new", trap.Evidence)
 	})
 
 	t.Run("TakesAnyNumbers", func(t *testing.T) {

@@ -15,8 +15,8 @@ const (
 
 // Names that DNS could hold, but that are refused.
 var (
-	errHyphen   = fmt.Errorf("%w: a label of a name neither begins nor ends with a hyphen", ErrHost)
-	errReserved = fmt.Errorf("%w: .invalid and .onion are reserved, and no name server knows them", ErrHost)
+	errHyphen   = fmt.Errorf("%w: a label of a host name may not begin or end with a hyphen", ErrHost)
+	errReserved = fmt.Errorf("%w: .invalid and .onion are reserved, so that they never resolve", ErrHost)
 )
 
 // canonicalHost returns the canonical form of a URL's host, without the port: a name in lower-case

@@ -35,7 +35,7 @@ func AllowsImages(purpose settings.Purpose, p Usage) (bool, string) {
 	case settings.PurposeArchive:
 		return unless(purpose, objection{"noarchive", p.NoArchive})
 	}
-	return false, fmt.Sprintf("%q is no known purpose", purpose)
+	return false, fmt.Sprintf("unknown purpose %q", purpose)
 }
 
 // Indexable reports whether a page may be in an index at a time, and if not why.

@@ -51,7 +51,7 @@ func TestAllows(t *testing.T) {
 		t.Parallel()
 		allowed, reason := usage.Allows("mining", usage.Usage{})
 		require.False(t, allowed)
-		require.Equal(t, `"mining" is no known purpose`, reason)
+		require.Equal(t, `unknown purpose "mining"`, reason)
 	})
 }
 

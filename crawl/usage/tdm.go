@@ -49,11 +49,11 @@ type TDMRule struct {
 // servers send for every path: such an origin has no rules.
 func ParseTDM(body []byte) (TDM, error) {
 	if len(body) > MaxTDMBytes {
-		return nil, fmt.Errorf("tdmrep.json has %d bytes: at most %d are read", len(body), MaxTDMBytes)
+		return nil, fmt.Errorf("tdmrep.json has %d bytes, more than the limit of %d", len(body), MaxTDMBytes)
 	}
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), &list); err != nil {
-		return nil, fmt.Errorf("tdmrep.json is no JSON array of rules: %w", err)
+		return nil, fmt.Errorf("tdmrep.json is not a JSON array of rules: %w", err)
 	}
 	var rules TDM
 	for _, fields := range list {

@@ -40,14 +40,14 @@ func TestParseTDMRefusesWhatIsNoFileOfRules(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "<!doctype html>", `{"location":"/","tdm-reservation":1}`, `[{"location":"/"`, `["/"]`, `[1]`, "\x00"} {
 		_, err := usage.ParseTDM([]byte(body))
-		require.ErrorContains(t, err, "tdmrep.json is no JSON array of rules", body)
+		require.ErrorContains(t, err, "tdmrep.json is not a JSON array of rules", body)
 	}
 	for _, body := range []string{strings.Repeat("[", usage.MaxTDMBytes), strings.Repeat(`[{"a":`, usage.MaxTDMBytes/6)} {
 		_, err := usage.ParseTDM([]byte(body))
 		require.Error(t, err)
 	}
 	_, err := usage.ParseTDM(make([]byte, usage.MaxTDMBytes+1))
-	require.EqualError(t, err, "tdmrep.json has 262145 bytes: at most 262144 are read")
+	require.EqualError(t, err, "tdmrep.json has 262145 bytes, more than the limit of 262144")
 }
 
 func TestParseTDMKeepsTheFirstRules(t *testing.T) {

@@ -62,19 +62,19 @@ type variant struct {
 // known holds the variants of common software, documented in docs/politeness.md. Each rule is so
 // narrow that a page of other software is unlikely to match.
 var known = []variant{
-	{"a directory sorted otherwise (Apache, nginx)", func(p page) bool {
+	{"a directory listing in another order (Apache, nginx)", func(p page) bool {
 		return strings.HasSuffix(p.path, "/") && (oneOf(p.params["c"], "NMSD") && oneOf(p.params["o"], "AD") && len(p.params) == 2 ||
 			len(p.query) == 3 && p.query[1] == '=' && oneOf(p.query[:1], "NMSD") && oneOf(p.query[2:], "AD"))
 	}},
-	{"a page to edit a wiki's page, its history or the like (MediaWiki)", func(p page) bool {
+	{"an edit form, a history or a similar view of a wiki page (MediaWiki)", func(p page) bool {
 		return p.mediaWiki() && (p.is("action", "credits delete edit history info markpatrolled move print protect purge raw "+
 			"render rollback submit unprotect unwatch watch") || p.has("veaction", "mobileaction"))
 	}},
-	{"an old version of a wiki's page, or what has changed (MediaWiki)", func(p page) bool {
+	{"an old version or a diff of a wiki page (MediaWiki)", func(p page) bool {
 		return p.mediaWiki() && p.has("oldid", "diff")
 	}},
-	{"a wiki's page as it is printed (MediaWiki)", func(p page) bool { return p.mediaWiki() && p.is("printable", "yes") }},
-	{"a tool of the wiki (MediaWiki)", func(p page) bool {
+	{"the print view of a wiki page (MediaWiki)", func(p page) bool { return p.mediaWiki() && p.is("printable", "yes") }},
+	{"a tool of a wiki (MediaWiki)", func(p page) bool {
 		name := p.params["title"]
 		if i := strings.LastIndex(p.path, "/Special:"); i >= 0 && name == "" {
 			name = p.path[i+1:]
@@ -84,21 +84,21 @@ var known = []variant{
 		// these lead to pages
 		return found && tool != "allpages" && tool != "categories" && tool != "prefixindex"
 	}},
-	{"the form to answer a comment (WordPress)", func(p page) bool { return p.number("replytocom") }},
-	{"a button to share the page (WordPress)", func(p page) bool {
+	{"the reply form of a comment (WordPress)", func(p page) bool { return p.number("replytocom") }},
+	{"a share button (WordPress)", func(p page) bool {
 		return p.is("share", "bluesky email facebook linkedin mastodon nextdoor pinterest pocket print reddit skype "+
 			"telegram threads tumblr twitter whatsapp x") && (p.has("nb") || len(p.params) == 1)
 	}},
 	{"a login or an administrator's page (WordPress)", func(p page) bool {
 		return p.script("wp-login.php xmlrpc.php") || strings.Contains(p.path, "/wp-admin/")
 	}},
-	{"a button that puts something into a basket (WooCommerce)", func(p page) bool { return p.number("add-to-cart") }},
+	{"an add-to-cart button (WooCommerce)", func(p page) bool { return p.number("add-to-cart") }},
 	{"a form, a login or a search of a forum (phpBB)", func(p page) bool {
 		return p.script("posting.php ucp.php mcp.php") && p.has("mode", "i") ||
 			p.script("memberlist.php") && p.is("mode", "contact contactadmin email searchuser") ||
 			p.script("search.php") && p.has("search_id", "author_id", "keywords")
 	}},
-	{"a topic as it is printed, or the one beside it (phpBB)", func(p page) bool {
+	{"the print view of a topic, or a neighboring topic (phpBB)", func(p page) bool {
 		return p.script("viewtopic.php") && p.is("view", "next previous print")
 	}},
 	{"a form, a login or a search of a forum (vBulletin)", func(p page) bool {
@@ -111,7 +111,7 @@ var known = []variant{
 			"register reminder reporttm search search2 sendtopic signup") ||
 			p.is("action", "post") && p.has("topic", "board") || p.has("topic") && p.is("prev_next", "next prev"))
 	}},
-	{"a page to edit a wiki's page, its versions or the like (DokuWiki)", func(p page) bool {
+	{"an edit form, a history or a similar view of a wiki page (DokuWiki)", func(p page) bool {
 		if p.script("doku.php") {
 			return p.has("rev", "rev2[]", "rev2%5b0%5d") || p.is("do", "admin backlink diff edit export_code export_html export_odt "+
 				"export_pdf export_raw export_xhtml login media profile recent register resendpwd revisions search subscribe")
