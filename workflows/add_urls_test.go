@@ -96,7 +96,7 @@ func TestBadUpdatesLeaveNoTrace(t *testing.T) {
 		says   string
 	}{
 		"PauseWithALongReason":  {workflows.UpdatePause, workflows.Pause{Reason: strings.Repeat("x", long)}, "reason: 201 bytes"},
-		"PauseUntilThePast":     {workflows.UpdatePause, workflows.Pause{Until: &past}, "is past"},
+		"PauseUntilThePast":     {workflows.UpdatePause, workflows.Pause{Until: &past}, "in the future"},
 		"StopWithALongReason":   {workflows.UpdateStop, workflows.Stop{Reason: strings.Repeat("x", long)}, "reason: 201 bytes"},
 		"NegativeDelay":         {workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(settings.Duration(-1))}, "delay -1ns"},
 		"EndlessDelay":          {workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(settings.Duration(settings.DelayMax + 1))}, "delay"},

@@ -148,7 +148,7 @@ func TestStatusAttributeAtTheEnd(t *testing.T) {
 	}
 	soon := activities.DispatchResult{Active: 1, NextIn: settings.Duration(time.Second)}
 	paused := activities.DispatchResult{Paused: true, Reason: "a quiet night", NextIn: settings.Duration(time.Hour)}
-	done := activities.DispatchResult{Ended: true, Reason: "nothing left that is due"}
+	done := activities.DispatchResult{Ended: true, Reason: "complete"}
 	stopped := activities.DispatchResult{Ended: true, Stopped: true, Reason: "enough"}
 
 	for name, c := range map[string]struct {

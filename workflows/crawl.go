@@ -116,7 +116,7 @@ func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	err := workflow.ExecuteActivity(withRecordOptions(ctx, "stop run "+d.run), act.StopRun,
-		activities.StopRunInput{Run: d.run, Reason: "its workflow was cancelled"}).Get(ctx, nil)
+		activities.StopRunInput{Run: d.run, Reason: "its workflow was canceled"}).Get(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -126,13 +126,13 @@ func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
 // handle sets the run's update handlers. A decision is stored first, to outlive the workflow.
 func (d *dispatcher) handle(ctx workflow.Context) error {
 	return errors.Join(
-		setUpdate[Stop](ctx, UpdateStop, d.stop, "Stop the run: no page of it is requested any more"),
+		setUpdate[Stop](ctx, UpdateStop, d.stop, "Stop the run. No page of it is requested afterwards"),
 		setUpdate[Pause](ctx, UpdatePause, d.pause,
-			"Request nothing of the run until resume, or until a time; what has begun is finished"),
+			"Pause the run until resume, or until a given time. Requests in flight are finished"),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateResume, d.resume, workflow.UpdateHandlerOptions{
-			Description: "End a pause",
+			Description: "Resume the run",
 		}),
-		setUpdate[Set](ctx, UpdateSet, d.set, "Change settings of the run, from the next request on"),
+		setUpdate[Set](ctx, UpdateSet, d.set, "Change settings of the run. They apply from the next request on"),
 	)
 }
 

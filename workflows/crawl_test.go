@@ -21,7 +21,7 @@ func TestCrawlWorkflow(t *testing.T) {
 
 	busy := activities.DispatchResult{Started: 2, Active: 5, NextIn: settings.Duration(2 * time.Second)}
 	idle := activities.DispatchResult{} // a standing run with nothing due
-	ended := activities.DispatchResult{Ended: true, Reason: "nothing left that is due"}
+	ended := activities.DispatchResult{Ended: true, Reason: "complete"}
 	dispatch := func(s *script) {
 		s.env.ExecuteWorkflow(workflows.CrawlWorkflowName, workflows.CrawlInput{Run: runName})
 	}
@@ -223,6 +223,6 @@ func TestCrawlWorkflow(t *testing.T) {
 		var cancelled *temporal.CanceledError
 		require.ErrorAs(t, s.env.GetWorkflowError(), &cancelled)
 		require.Equal(t, []string{"Dispatch", "StopRun"}, s.names())
-		require.Equal(t, activities.StopRunInput{Run: runName, Reason: "its workflow was cancelled"}, s.calls[1].in)
+		require.Equal(t, activities.StopRunInput{Run: runName, Reason: "its workflow was canceled"}, s.calls[1].in)
 	})
 }

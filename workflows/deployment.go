@@ -69,7 +69,7 @@ func (d Deployment) describe(ctx context.Context) (info client.WorkerDeploymentI
 		return info, "", nil
 	}
 	if err != nil {
-		return info, "", fmt.Errorf("look at the deployment %s: %w", d.Name, err)
+		return info, "", fmt.Errorf("describe deployment %s: %w", d.Name, err)
 	}
 	if at := res.Info.RoutingConfig.CurrentVersion; at != nil {
 		current = at.BuildID
@@ -94,13 +94,13 @@ func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
 		if workers, err := d.workers(ctx); err != nil {
 			return err
 		} else if len(workers[""]) == 0 {
-			return crawl.NotNow("no worker without a version serves the task queues")
+			return crawl.NotNow("no unversioned worker polls the task queues: start one first")
 		}
 	}
 	_, err := d.handle().SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: buildID})
 	switch _, refused := errors.AsType[*serviceerror.FailedPrecondition](err); {
 	case NotFound(err), refused:
-		return crawl.NotNow("version %q of deployment %s cannot be current: %w", buildID, d.Name, err)
+		return crawl.NotNow("version %q of deployment %s cannot become current: %w", buildID, d.Name, err)
 	case err != nil:
 		return fmt.Errorf("make version %q of deployment %s current: %w", buildID, d.Name, err)
 	}
@@ -111,7 +111,7 @@ func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
 // that wraps crawl.ErrInvalid while its workers run, and for five minutes more.
 func (d Deployment) Remove(ctx context.Context, buildID string) error {
 	if open, err := d.open(ctx, buildID); err != nil || open > 0 {
-		return cmp.Or(err, crawl.NotNow("version %q has %d workflows", buildID, open))
+		return cmp.Or(err, crawl.NotNow("version %q still has %d open workflows: wait until they end", buildID, open))
 	}
 	// Temporal itself counts the open workflows only every few minutes.
 	_, err := d.handle().DeleteVersion(ctx, client.WorkerDeploymentDeleteVersionOptions{BuildID: buildID, SkipDrainage: true})
@@ -219,7 +219,7 @@ func VersionName(deployment, buildID string) string { return deployment + ":" + 
 func workflowQueue(ctx context.Context, c client.Client) (*workflowservice.DescribeTaskQueueResponse, error) {
 	queue, err := c.DescribeTaskQueue(ctx, crawl.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
-		return nil, fmt.Errorf("look at the task queue %s: %w", crawl.TaskQueue, err)
+		return nil, fmt.Errorf("describe task queue %s: %w", crawl.TaskQueue, err)
 	}
 	return queue, nil
 }

@@ -146,7 +146,7 @@ func (d *domain) finish(ctx workflow.Context, in activities.FinishDomainInput) (
 
 func finishSummary(in activities.FinishDomainInput) string {
 	if in.Reason == "" {
-		return "nothing is due: finish"
+		return "no page is due: finish"
 	}
 	return "finish: " + in.Reason
 }

@@ -272,7 +272,7 @@ func TestDomainWorkflowTrouble(t *testing.T) {
 		require.Equal(t, asked.Backoff, inputs[activities.FetchPagesInput](s)[1].Backoff)
 		var res workflows.DomainResult
 		require.NoError(t, s.env.GetWorkflowResult(&res))
-		require.Equal(t, "nothing is due", res.Reason)
+		require.Equal(t, "no page is due", res.Reason)
 	})
 
 	t.Run("OfASiteThatNothingIsKnownOfIsWaitedForFromTwoSeconds", func(t *testing.T) {

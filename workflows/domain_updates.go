@@ -19,17 +19,17 @@ func (d *domain) handle(ctx workflow.Context) error {
 	return errors.Join(
 		workflow.SetQueryHandler(ctx, QueryState, func() (DomainState, error) { return d.state, nil }),
 		setUpdate[Pause](ctx, UpdatePause, d.pause,
-			"Make no request until resume, or until a time; one that has begun is finished. The workflow ends meanwhile"),
+			"Pause the domain until resume, or until a given time. A request in flight is finished, then the workflow ends"),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateResume, d.resume, workflow.UpdateHandlerOptions{
-			Description: "End a pause",
+			Description: "Resume the domain",
 		}),
-		setUpdate[Stop](ctx, UpdateStop, d.stop, "Stop crawling the domain until it is seeded again"),
+		setUpdate[Stop](ctx, UpdateStop, d.stop, "Stop the domain until it is seeded again"),
 		setUpdate[SetDelay](ctx, UpdateSetDelay, d.setDelay,
-			"Set the domain's own least delay, from the next request on; null takes it back"),
+			"Set the domain's minimum delay, from the next request on; null removes it"),
 		setUpdate[SetBudget](ctx, UpdateSetBudget, d.setBudget,
-			"Set the domain's own budget of requests a run; null takes it back"),
+			"Set the domain's budget of page requests per run; null removes it"),
 		setUpdate[SetWindow](ctx, UpdateSetWindow, d.setWindow,
-			"Set when the domain may be asked, such as Mon-Fri 22:00-06:00 Europe/Berlin; null takes it back"),
+			"Set the times of requests to the domain, such as Mon-Fri 22:00-06:00 Europe/Berlin; null removes them"),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateAddURLs, d.addURLs, workflow.UpdateHandlerOptions{
 			Validator: func(_ workflow.Context, in input[AddURLs]) error {
 				example := `{"run":"small-web","urls":["https://` + d.name + `/new"]}`
@@ -60,7 +60,7 @@ func (d *domain) stop(ctx workflow.Context, in input[Stop]) error {
 
 func (d *domain) setDelay(ctx workflow.Context, in input[SetDelay]) error {
 	var delay *crawl.Millis
-	summary := "take the delay back"
+	summary := "remove the delay"
 	if own := in.message.Delay; own != nil {
 		delay, summary = new(crawl.Millis(*own)), "set the delay to "+own.String()
 	}
@@ -118,5 +118,5 @@ func updateError(what string, err error) error {
 		return err
 	}
 	return temporal.NewApplicationErrorWithCause(
-		fmt.Sprintf("%s: tried for %s in vain; try again later", what, updateTimeout), TypeUnavailable, err)
+		fmt.Sprintf("could not %s within %s: try again later", what, updateTimeout), TypeUnavailable, err)
 }

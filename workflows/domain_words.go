@@ -22,7 +22,7 @@ func (s DomainState) waitSummary() string {
 	}
 	switch {
 	case what == "":
-		return strings.TrimPrefix(string(s.Reason)+": nothing is due yet", ": ")
+		return strings.TrimPrefix(string(s.Reason)+": no page is due yet", ": ")
 	case s.Reason == "":
 		return what
 	}
@@ -38,7 +38,7 @@ func (d *domain) fetchSummary() string {
 	case d.state.URL == "":
 		return "next page of " + d.name
 	case d.pages > 1:
-		return urls.Shorten(d.state.URL, summaryMax-30) + fmt.Sprintf(" and up to %d more", d.pages-1)
+		return urls.Shorten(d.state.URL, summaryMax-30) + fmt.Sprintf(" and up to %d more pages", d.pages-1)
 	default:
 		return urls.Shorten(d.state.URL, summaryMax)
 	}
@@ -54,7 +54,7 @@ func (d *domain) robotsSummary() string {
 // details returns Markdown for Temporal's UI: the present or next action, then the known facts.
 func (d *domain) details(now time.Time) string {
 	var text strings.Builder
-	text.WriteString("**" + d.name + "** " + d.state.doing(now) + ".\n")
+	text.WriteString("The workflow of **" + d.name + "** " + d.state.doing(now) + ".\n")
 	line := func(name, value string) {
 		if value != "" {
 			text.WriteString("\n- " + name + ": " + value)
@@ -62,7 +62,7 @@ func (d *domain) details(now time.Time) string {
 	}
 	s := d.state
 	if s.Last.URL != "" {
-		line("Asked last", code(s.Last.URL)+", "+code(s.Last.Answer()))
+		line("Last request", code(s.Last.URL)+", "+code(s.Last.Answer()))
 	}
 	if s.Shown.Reason != "" {
 		line("Delay after a page", time.Duration(s.Shown.Delay).Round(time.Second/10).String()+why(s.Shown.Reason))
@@ -79,7 +79,7 @@ func (d *domain) details(now time.Time) string {
 
 var robotsWords = map[crawl.RobotsVerdict]string{
 	crawl.RobotsRules: "has rules", crawl.RobotsAllowAll: "allows all", crawl.RobotsDisallowAll: "disallows all",
-	crawl.RobotsUnreachable: "could not be read",
+	crawl.RobotsUnreachable: "unreachable",
 }
 
 // doing describes the domain's action at an instant, with its end.
@@ -87,21 +87,21 @@ func (s DomainState) doing(now time.Time) string {
 	until := stamp(now.Add(time.Duration(s.Wait)))
 	switch {
 	case s.Next == activities.StepFinish && s.Wait > 0:
-		return "ends, until " + until + ": " + cmp.Or(string(s.Reason), "nothing is due")
+		return "ends until " + until + ": " + cmp.Or(string(s.Reason), "no page is due")
 	case s.Next == activities.StepFinish:
-		return "ends: " + cmp.Or(string(s.Reason), "nothing is due")
+		return "ends: " + cmp.Or(string(s.Reason), "no page is due")
 	case s.Wait > 0 && s.Next == activities.StepRobots:
-		return "waits until " + until + why(s.Reason) + ", then is asked for " + s.prerequisite()
+		return "waits until " + until + why(s.Reason) + ", then requests " + s.prerequisite()
 	case s.Wait > 0 && s.URL == "":
 		return "waits until " + until + why(s.Reason)
 	case s.Wait > 0:
-		return "waits until " + until + why(s.Reason) + ", then is asked for " + code(s.URL)
+		return "waits until " + until + why(s.Reason) + ", then requests " + code(s.URL)
 	case s.Next == activities.StepRobots:
-		return "is asked for " + s.prerequisite()
+		return "requests " + s.prerequisite()
 	case s.URL != "":
-		return "is asked for " + code(s.URL)
+		return "requests " + code(s.URL)
 	}
-	return "is asked for what is due"
+	return "requests the pages that are due"
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
@@ -133,7 +133,7 @@ func (s DomainState) attempts() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return strings.Join(parts, ", ") + ", since this workflow began"
+	return strings.Join(parts, ", ") + " (since this workflow began)"
 }
 
 func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "%60") + "`" }

@@ -22,26 +22,26 @@ func TestDetails(t *testing.T) {
 		name, first, timer string
 		step               activities.NextStep
 	}{
-		{"Begins", "**example.org** is asked for what is due.", "", activities.NextStep{Next: activities.StepFetch}},
-		{"Asks", "**example.org** is asked for `https://example.org/a`.", "", activities.NextStep{Next: activities.StepFetch, URL: page}},
+		{"Begins", "The workflow of **example.org** requests the pages that are due.", "", activities.NextStep{Next: activities.StepFetch}},
+		{"Asks", "The workflow of **example.org** requests `https://example.org/a`.", "", activities.NextStep{Next: activities.StepFetch, URL: page}},
 		{
-			"Waits", "**example.org** waits until 2026-11-25 23:00:30 UTC (retry-after: its server asked for a wait (RFC 9110 §10.2.3)), " +
-				"then is asked for `https://example.org/a`.", "retry-after, then https://example.org/a",
+			"Waits", "The workflow of **example.org** waits until 2026-11-25 23:00:30 UTC (retry-after: the server sent Retry-After (RFC 9110 §10.2.3)), " +
+				"then requests `https://example.org/a`.", "retry-after, then https://example.org/a",
 			activities.NextStep{Next: activities.StepFetch, URL: page, Wait: minute, Reason: reasons.RetryAfter},
 		},
 		{
-			"WaitsForWork", "**example.org** waits until 2026-11-25 23:00:30 UTC (scheduled: its pages are not due yet).", "scheduled: nothing is due yet",
+			"WaitsForWork", "The workflow of **example.org** waits until 2026-11-25 23:00:30 UTC (scheduled: no page is due yet).", "scheduled: no page is due yet",
 			activities.NextStep{Next: activities.StepFetch, Wait: minute, Reason: reasons.Scheduled},
 		},
 		{
-			"WaitsForRobots", "**example.org** waits until 2026-11-25 23:00:30 UTC (delay: the run's delay is not over), " +
-				"then is asked for robots.txt of https://example.org.", "delay, then robots.txt of https://example.org",
+			"WaitsForRobots", "The workflow of **example.org** waits until 2026-11-25 23:00:30 UTC (delay: the run's delay is not over), " +
+				"then requests robots.txt of https://example.org.", "delay, then robots.txt of https://example.org",
 			activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org", Wait: minute, Reason: reasons.Delay},
 		},
-		{"AsksForRobots", "**example.org** is asked for robots.txt of https://example.org.", "", activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org"}},
-		{"Ends", "**example.org** ends: nothing is due.", "", activities.NextStep{Next: activities.StepFinish}},
+		{"AsksForRobots", "The workflow of **example.org** requests robots.txt of https://example.org.", "", activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org"}},
+		{"Ends", "The workflow of **example.org** ends: no page is due.", "", activities.NextStep{Next: activities.StepFinish}},
 		{
-			"IsDeferred", "**example.org** ends, until 2026-11-25 23:00:30 UTC: retry-after.", "",
+			"IsDeferred", "The workflow of **example.org** ends until 2026-11-25 23:00:30 UTC: retry-after.", "",
 			activities.NextStep{Next: activities.StepFinish, Defer: true, Wait: minute, Reason: reasons.RetryAfter},
 		},
 	} {
@@ -62,17 +62,17 @@ func TestDetails(t *testing.T) {
 			Shown:   activities.DomainSummary{Delay: minute + 123456789, Reason: reasons.Backoff, Robots: crawl.RobotsAllowAll, Health: "good"},
 			Pending: &activities.Pending{Requests: 100, More: true}, CountedAt: now,
 		}
-		require.Equal(t, `**example.org** is asked for what is due.
+		require.Equal(t, `The workflow of **example.org** requests the pages that are due.
 
-- Asked last: `+"`https://example.org/a%60<b>%60`, `failed: no such %60host%60`"+`
-- Delay after a page: 1m0.1s (back-off: its last requests failed)
+- Last request: `+"`https://example.org/a%60<b>%60`, `failed: no such %60host%60`"+`
+- Delay after a page: 1m0.1s (back-off: the last requests failed)
 - robots.txt: allows all
 - Health: good
-- Attempts: 3 success, 1 blocked 5xx, since this workflow began
+- Attempts: 3 success, 1 blocked 5xx (since this workflow began)
 - Pending: more than 100 requests at 2026-11-25 22:59:30 UTC
 - Runs: a, b`, workflows.Details(host, s, now))
 		s.Last = activities.RequestSummary{URL: page, Outcome: crawl.OutcomeBlocked4xx, Status: 404}
-		require.Contains(t, workflows.Details(host, s, now), "- Asked last: `https://example.org/a`, `404 Not Found`\n")
+		require.Contains(t, workflows.Details(host, s, now), "- Last request: `https://example.org/a`, `404 Not Found`\n")
 	})
 }
 

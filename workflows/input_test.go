@@ -22,30 +22,30 @@ func TestUpdateInputs(t *testing.T) {
 
 	const nothing = ""
 	for name, c := range map[string]struct{ update, input, says string }{
-		"DelayMistyped":     {workflows.UpdateSetDelay, `{"dely":"60s"}`, `there is no field "dely": want {"delay":"1m"}, or null`},
+		"DelayMistyped":     {workflows.UpdateSetDelay, `{"dely":"60s"}`, `unknown field "dely": want {"delay":"1m"}, or null`},
 		"DelayMissing":      {workflows.UpdateSetDelay, `{}`, `delay is missing: want {"delay":"1m"}`},
-		"DelayWithout":      {workflows.UpdateSetDelay, nothing, `there is none: want {"delay":"1m"}`},
-		"DelayOfAnother":    {workflows.UpdateSetDelay, `{"delay":"1m","reason":"slow"}`, `there is no field "reason"`},
+		"DelayWithout":      {workflows.UpdateSetDelay, nothing, `the input is missing: want {"delay":"1m"}`},
+		"DelayOfAnother":    {workflows.UpdateSetDelay, `{"delay":"1m","reason":"slow"}`, `unknown field "reason"`},
 		"DelayANumber":      {workflows.UpdateSetDelay, `{"delay":60}`, `want text such as "10s"`},
-		"DelayNoObject":     {workflows.UpdateSetDelay, `"60s"`, "want an object, not a text: want {"},
+		"DelayNoObject":     {workflows.UpdateSetDelay, `"60s"`, "want an object, not a string: want {"},
 		"DelayNull":         {workflows.UpdateSetDelay, `null`, "delay is missing"},
-		"BudgetMistyped":    {workflows.UpdateSetBudget, `{"max-pages":5}`, `there is no field "max-pages": want {"max_pages":200}`},
+		"BudgetMistyped":    {workflows.UpdateSetBudget, `{"max-pages":5}`, `unknown field "max-pages": want {"max_pages":200}`},
 		"BudgetMissing":     {workflows.UpdateSetBudget, `{}`, "max_pages is missing"},
-		"BudgetWithout":     {workflows.UpdateSetBudget, nothing, `there is none: want {"max_pages":200}`},
-		"WindowMistyped":    {workflows.UpdateSetWindow, `{"windows":"Mon 00:00-06:00 UTC"}`, `there is no field "windows"`},
+		"BudgetWithout":     {workflows.UpdateSetBudget, nothing, `the input is missing: want {"max_pages":200}`},
+		"WindowMistyped":    {workflows.UpdateSetWindow, `{"windows":"Mon 00:00-06:00 UTC"}`, `unknown field "windows"`},
 		"WindowMissing":     {workflows.UpdateSetWindow, `{}`, "window is missing"},
-		"WindowWithout":     {workflows.UpdateSetWindow, nothing, `there is none: want {"window":`},
+		"WindowWithout":     {workflows.UpdateSetWindow, nothing, `the input is missing: want {"window":`},
 		"WindowEmpty":       {workflows.UpdateSetWindow, `{"window":""}`, "window"},
-		"PauseMistyped":     {workflows.UpdatePause, `{"reason":"x","till":"2030-12-01T06:00:00Z"}`, `there is no field "till"`},
+		"PauseMistyped":     {workflows.UpdatePause, `{"reason":"x","till":"2030-12-01T06:00:00Z"}`, `unknown field "till"`},
 		"PauseMissing":      {workflows.UpdatePause, `{"until":"2030-12-01T06:00:00Z"}`, "reason is missing"},
-		"PauseWithout":      {workflows.UpdatePause, nothing, `there is none: want {"reason":`},
+		"PauseWithout":      {workflows.UpdatePause, nothing, `the input is missing: want {"reason":`},
 		"PauseUntilNoTime":  {workflows.UpdatePause, `{"reason":"x","until":"tomorrow"}`, `"tomorrow": want a time such as 2030-12-01T06:00:00Z`},
-		"PauseReasonNoText": {workflows.UpdatePause, `{"reason":5}`, "reason: want a text, not the number: want {"},
-		"StopMistyped":      {workflows.UpdateStop, `{"reson":"x"}`, `there is no field "reson"`},
-		"StopWithout":       {workflows.UpdateStop, nothing, `there is none: want {"reason":`},
-		"URLsMistyped":      {workflows.UpdateAddURLs, `{"run":"small-web","url":["https://example.org/"]}`, `there is no field "url"`},
+		"PauseReasonNoText": {workflows.UpdatePause, `{"reason":5}`, "reason: want a string, not the number: want {"},
+		"StopMistyped":      {workflows.UpdateStop, `{"reson":"x"}`, `unknown field "reson"`},
+		"StopWithout":       {workflows.UpdateStop, nothing, `the input is missing: want {"reason":`},
+		"URLsMistyped":      {workflows.UpdateAddURLs, `{"run":"small-web","url":["https://example.org/"]}`, `unknown field "url"`},
 		"URLsWithoutAnyRun": {workflows.UpdateAddURLs, `{"urls":["https://example.org/"]}`, "run is missing"},
-		"URLsWithout":       {workflows.UpdateAddURLs, nothing, `there is none: want {"run":`},
+		"URLsWithout":       {workflows.UpdateAddURLs, nothing, `the input is missing: want {"run":`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +73,7 @@ func TestUpdateInputs(t *testing.T) {
 		s.after(time.Minute, func() { o = s.update(workflows.UpdateStop, json.RawMessage(`{"why":"enough"}`)) })
 		s.env.ExecuteWorkflow(workflows.CrawlWorkflowName, workflows.CrawlInput{Run: runName})
 		require.False(t, o.accepted)
-		require.ErrorContains(t, o.refused, `there is no field "why": want {"reason":`)
+		require.ErrorContains(t, o.refused, `unknown field "why": want {"reason":`)
 		require.NotContains(t, s.names(), "StopRun")
 	})
 
@@ -101,15 +101,15 @@ func TestUpdateInputs(t *testing.T) {
 func TestWorkflowInputs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ workflow, input, says string }{
-		"SeedNoObject":     {workflows.SeedWorkflowName, `"small-web"`, "want an object, not a text"},
-		"SeedURLsNoList":   {workflows.SeedWorkflowName, `{"run":"x","urls":"https://example.org/"}`, "urls: want a list, not a text"},
-		"SeedRunNoText":    {workflows.SeedWorkflowName, `{"run":5}`, "run: want a text, not the number"},
+		"SeedNoObject":     {workflows.SeedWorkflowName, `"small-web"`, "want an object, not a string"},
+		"SeedURLsNoList":   {workflows.SeedWorkflowName, `{"run":"x","urls":"https://example.org/"}`, "urls: want a list, not a string"},
+		"SeedRunNoText":    {workflows.SeedWorkflowName, `{"run":5}`, "run: want a string, not the number"},
 		"SeedNested":       {workflows.SeedWorkflowName, `{"run":"x","settings":{"max_pages":"all"}}`, `max_pages "all": want a number`},
 		"RecrawlNoObject":  {workflows.RecrawlWorkflowName, `["small-web"]`, "want an object, not a list"},
 		"RecrawlAgeNoText": {workflows.RecrawlWorkflowName, `{"run":"x","older_than":720}`, `want text such as "10s"`},
-		"CrawlNoObject":    {workflows.CrawlWorkflowName, `"small-web"`, "want an object, not a text"},
+		"CrawlNoObject":    {workflows.CrawlWorkflowName, `"small-web"`, "want an object, not a string"},
 		"CrawlWithoutRun":  {workflows.CrawlWorkflowName, `{}`, "run: a name is needed"},
-		"DomainNoText":     {workflows.DomainWorkflowName, `{"domain":5}`, "domain: want a text, not the number"},
+		"DomainNoText":     {workflows.DomainWorkflowName, `{"domain":5}`, "domain: want a string, not the number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -66,7 +66,7 @@ type Pause struct {
 	Until *time.Time `json:"until,omitempty"`
 }
 
-func (Pause) example() string { return `{"reason":"a quiet night"}, and perhaps "until"` }
+func (Pause) example() string { return `{"reason":"a quiet night"}, optionally with "until"` }
 
 func (m Pause) validate(now time.Time) error {
 	c := crawl.Control{Type: crawl.ControlPause, Until: m.until()}
@@ -85,7 +85,7 @@ type Stop struct {
 	Reason string `json:"reason"`
 }
 
-func (Stop) example() string { return `{"reason":"the owner asked us to leave"}` }
+func (Stop) example() string { return `{"reason":"the site owner objects"}` }
 
 func (m Stop) validate(time.Time) error { return validateReason(m.Reason) }
 
@@ -95,7 +95,7 @@ type Set struct {
 	Reason   string            `json:"reason,omitempty"`
 }
 
-func (Set) example() string { return `{"settings":{"delay":"5s"}}, and perhaps "reason"` }
+func (Set) example() string { return `{"settings":{"delay":"5s"}}, optionally with "reason"` }
 
 func (m Set) validate(time.Time) error {
 	return cmp.Or(validateReason(m.Reason), m.Settings.Validate())
@@ -106,7 +106,7 @@ type SetDelay struct {
 	Delay *settings.Duration `json:"delay"`
 }
 
-func (SetDelay) example() string { return `{"delay":"1m"}, or null to take it back` }
+func (SetDelay) example() string { return `{"delay":"1m"}, or null to remove it` }
 
 func (m SetDelay) validate(time.Time) error {
 	if m.Delay != nil && (*m.Delay < 0 || time.Duration(*m.Delay) > settings.DelayMax) {
@@ -121,7 +121,7 @@ type SetBudget struct {
 }
 
 func (SetBudget) example() string {
-	return `{"max_pages":200}, -1 for no limit, or null to take it back`
+	return `{"max_pages":200}, -1 for no limit, or null to remove it`
 }
 
 func (m SetBudget) validate(time.Time) error {
@@ -138,7 +138,7 @@ type SetWindow struct {
 }
 
 func (SetWindow) example() string {
-	return `{"window":"Mon-Fri 22:00-06:00 Europe/Berlin"}, or null to take it back`
+	return `{"window":"Mon-Fri 22:00-06:00 Europe/Berlin"}, or null to remove it`
 }
 
 func (m SetWindow) validate(time.Time) error {
@@ -236,7 +236,7 @@ func readMessage[M any](data []byte, into *M) error {
 		return crawl.JSONFault(err)
 	}
 	if name := unknownField[M](data); name != "" {
-		return fmt.Errorf("there is no field %q", name)
+		return fmt.Errorf("unknown field %q", name)
 	}
 	for f := range reflect.TypeFor[M]().Fields() {
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -273,7 +273,7 @@ func hasField(fields map[string]json.RawMessage, name string) bool {
 func (in input[M]) check(example string) error {
 	switch {
 	case !in.read:
-		return fmt.Errorf("%w: there is none: want %s", crawl.ErrInvalid, example)
+		return fmt.Errorf("%w: the input is missing: want %s", crawl.ErrInvalid, example)
 	case errors.Is(in.fault, crawl.ErrInvalid):
 		return fmt.Errorf("%w: want %s", in.fault, example)
 	case in.fault != nil:

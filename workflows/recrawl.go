@@ -18,7 +18,8 @@ func recrawl(ctx workflow.Context, in activities.RecrawlInput) (activities.Recra
 	if err := in.Validate(); err != nil {
 		return res, temporal.NewNonRetryableApplicationError(err.Error(), activities.TypeBadInput, nil)
 	}
-	err := workflow.ExecuteActivity(withSeedOptions(ctx, "pages of run "+in.Run+" to fetch again"), act.Recrawl, in).Get(ctx, &res)
+	summary := "find pages of run " + in.Run + " to fetch again"
+	err := workflow.ExecuteActivity(withSeedOptions(ctx, summary), act.Recrawl, in).Get(ctx, &res)
 	if err != nil || res.Pending == 0 {
 		return res, err
 	}

@@ -40,7 +40,7 @@ func TestRecrawlWorkflow(t *testing.T) {
 
 	for text, want := range map[string]string{
 		`{}`:                         "run: a name is needed",
-		`{"run":"a"}`:                "older_than: want a duration above zero, such as 720h",
+		`{"run":"a"}`:                "older_than: want a positive duration, such as 720h",
 		`{"run":"a","older_than":3}`: "duration 3: want text",
 	} {
 		t.Run("Refuses "+text, func(t *testing.T) {

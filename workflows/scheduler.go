@@ -46,11 +46,11 @@ const everyLeast = time.Minute
 // Validate checks a new schedule. Errors wrap crawl.ErrInvalid.
 func (s Schedule) Validate() error {
 	if err := crawl.ValidateRunName(s.Name); err != nil {
-		return fmt.Errorf("name of the schedule: %w", err)
+		return fmt.Errorf("schedule name: %w", err)
 	}
 	switch {
 	case (s.Every == 0) == (s.Cron == ""):
-		return fmt.Errorf("%w: want one of every and cron", crawl.ErrInvalid)
+		return fmt.Errorf("%w: want either every or cron", crawl.ErrInvalid)
 	case s.Cron == "" && time.Duration(s.Every) < everyLeast:
 		return fmt.Errorf("%w: every %s: want %s or more", crawl.ErrInvalid, s.Every, everyLeast)
 	case s.Seed != nil:
@@ -84,7 +84,7 @@ func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
 		Memo: map[string]any{memoRun: run},
 	})
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		return crawl.NotNow("there is a schedule %q already: mosey schedule remove %s first", schedule.Name, schedule.Name)
+		return crawl.NotNow("schedule %q exists: run mosey schedule remove %s first", schedule.Name, schedule.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("add schedule %s: %w", schedule.Name, err)

@@ -53,7 +53,7 @@ func (in SeedInput) validate() error {
 		return in.unreadable
 	}
 	if in.unknown != "" {
-		return fmt.Errorf("%w: there is no field %q; settings stand under \"settings\"", crawl.ErrInvalid, in.unknown)
+		return fmt.Errorf("%w: unknown field %q; put settings under \"settings\"", crawl.ErrInvalid, in.unknown)
 	}
 	if err := crawl.ValidateRunName(in.Run); err != nil {
 		return err
@@ -89,7 +89,7 @@ func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	}
 	var listed activities.StoreSeedsResult
 	if in.SeedFile != (activities.SeedFile{}) {
-		err = workflow.ExecuteActivity(withSeedOptions(ctx, "store a seed file of run "+in.Run), act.StoreSeedFile,
+		err = workflow.ExecuteActivity(withSeedOptions(ctx, "store the seed file of run "+in.Run), act.StoreSeedFile,
 			activities.StoreSeedFileInput{Run: in.Run, File: in.SeedFile, Settings: in.Settings}).Get(ctx, &listed)
 		if err != nil {
 			return res, err
@@ -108,7 +108,7 @@ func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	}
 	started = true
 	// This runs beside the crawl, so that one slow seed does not delay the others.
-	err = workflow.ExecuteActivity(withFilterOptions(ctx, "robots.txt of the seeds of run "+in.Run), act.FilterSeeds,
+	err = workflow.ExecuteActivity(withFilterOptions(ctx, "check robots.txt of the seeds of run "+in.Run), act.FilterSeeds,
 		activities.FilterSeedsInput{Run: in.Run, Wake: in.Settings != (settings.Settings{})}).Get(ctx, &res.FilterSeedsResult)
 	return res, err
 }

@@ -87,11 +87,11 @@ func TestSeedWorkflowRefusesBadInput(t *testing.T) {
 		"NotAURL":        {`{"run":"small-web","urls":["https://example.org/","mailto:me@example.org"]}`, "…@example.org"},
 		"Credentials":    {`{"run":"small-web","urls":["https://user:secret@example.org/"]}`, `"https://…@example.org/": user names and passwords are refused`},
 		"BadSetting":     {`{"run":"small-web","urls":["https://example.org/"],"settings":{"max_attempts":0}}`, "max_attempts 0: want 1 to 20"},
-		"UnknownField":   {`{"run":"small-web","urls":["https://example.org/"],"delay":"10s"}`, `there is no field "delay"`},
+		"UnknownField":   {`{"run":"small-web","urls":["https://example.org/"],"delay":"10s"}`, `unknown field "delay"`},
 		"UnknownSetting": {`{"run":"small-web","urls":["https://example.org/"],"settings":{"dely":"10s"}}`, `unknown setting "dely"`},
 		"BadDuration":    {`{"run":"small-web","urls":["https://example.org/"],"settings":{"delay":5}}`, `delay 5: want text such as "10s"`},
-		"BadType":        {`{"run":5,"urls":["https://example.org/"]}`, "run: want a text, not the number"},
-		"NoObject":       {`"small-web"`, "want an object, not a text"},
+		"BadType":        {`{"run":5,"urls":["https://example.org/"]}`, "run: want a string, not the number"},
+		"NoObject":       {`"small-web"`, "want an object, not a string"},
 		"BadScope":       {`{"run":"small-web","urls":["https://example.org/"],"settings":{"scope":"all"}}`, `scope "all"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -164,7 +164,7 @@ func (s Starter) DomainRuns(ctx context.Context, domain string) (bool, error) {
 func (s Starter) running(ctx context.Context, id string) (*workflowpb.WorkflowExecutionInfo, bool, error) {
 	d, err := s.Client.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil && !NotFound(err) {
-		return nil, false, fmt.Errorf("look at %s: %w", id, err)
+		return nil, false, fmt.Errorf("describe %s: %w", id, err)
 	}
 	info := d.GetWorkflowExecutionInfo()
 	return info, info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
