@@ -111,10 +111,10 @@ type Activities struct {
 // New returns the activities.
 func New(cfg Config) (*Activities, error) {
 	if cfg.Store == nil || cfg.Fetcher == nil || cfg.Resolver == nil || cfg.Starter == nil {
-		return nil, errors.New("activities: a store, a fetcher, a resolver and a starter are needed")
+		return nil, errors.New("activities: Config needs a store, a fetcher, a resolver and a starter")
 	}
 	if cfg.Agent == "" {
-		return nil, fmt.Errorf("activities: %w: an agent is needed", crawl.ErrInvalid)
+		return nil, fmt.Errorf("activities: %w: Config needs an agent", crawl.ErrInvalid)
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	cfg.MaxFetches = cmp.Or(cfg.MaxFetches, 256)

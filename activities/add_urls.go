@@ -31,7 +31,7 @@ func (a *Activities) AddURLs(ctx context.Context, in AddURLsInput) (AddURLsResul
 		return AddURLsResult{}, badInput(err)
 	}
 	if run.Status == crawl.RunStopped {
-		return AddURLsResult{}, badInput(crawl.NotNow("run %q is %s: have it go on first, with mosey crawl --run %s or a SeedWorkflow",
+		return AddURLsResult{}, badInput(crawl.NotNow("run %q is %s: resume it first, with mosey crawl --run %s or a SeedWorkflow",
 			run.Name, cmp.Or(run.Reason, string(run.Status)), run.Name))
 	}
 	n, err := a.store.AddSeeds(ctx, run.ID, parsed)

@@ -99,7 +99,7 @@ func TestSeedWithoutAScheme(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, page.Crawls, 1)
 	require.Equal(t, reasons.Scheme, page.Crawls[0].Skipped)
-	require.Contains(t, page.Crawls[0].Error, "http is asked instead")
+	require.Contains(t, page.Crawls[0].Error, "http is requested instead")
 	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'robots' AND url LIKE 'https:%'"),
 		"a port that speaks no TLS need not be asked twice")
 

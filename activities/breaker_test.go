@@ -136,7 +136,7 @@ func TestBreaker(t *testing.T) {
 		d, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
 		require.Equal(t, crawl.DomainUnreachable, d.Status)
-		require.Equal(t, "more than half of the last answers were errors", d.Reason)
+		require.Equal(t, "more than half of the last responses were errors", d.Reason)
 		require.Len(t, b.pages(), 5)
 	})
 

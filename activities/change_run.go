@@ -55,7 +55,7 @@ func (a *Activities) paused(ctx context.Context, run crawl.Run) (res DispatchRes
 		return res, false, nil
 	}
 	_, err = a.store.ChangeRun(ctx, run.Name, crawl.RunChange{
-		Action: crawl.ChangeResume, SetBy: byWorkflow(ctx), Reason: "its pause is over",
+		Action: crawl.ChangeResume, SetBy: byWorkflow(ctx), Reason: "the pause is over",
 	})
 	return res, true, err
 }

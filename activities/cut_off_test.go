@@ -77,7 +77,7 @@ func TestFetchPagesThatIsCutOff(t *testing.T) {
 				return
 			}
 			requireOwnTrouble(t, err)
-			require.ErrorContains(t, err, "neither the site nor the database answered")
+			require.ErrorContains(t, err, "neither the site nor the database responded")
 			require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE skipped = 'undone'"))
 			require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL AND attempt = 1"))
 			require.Zero(t, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome = 'timeout'"))

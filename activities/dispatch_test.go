@@ -82,7 +82,7 @@ func TestDispatch(t *testing.T) {
 		require.False(t, dispatch(t, b).Ended)
 		require.False(t, dispatch(t, b).Ended, "a.test is active")
 		finish(t, b, "a.test")
-		const why = "nothing left that is due"
+		const why = "complete"
 		require.Equal(t, activities.DispatchResult{Ended: true, Reason: why}, dispatch(t, b))
 		is, reason := status(t, b)
 		require.Equal(t, crawl.RunDone, is)
@@ -173,7 +173,7 @@ func TestDispatch(t *testing.T) {
 		require.True(t, done)
 		res := dispatch(t, b)
 		require.True(t, res.Ended)
-		require.Equal(t, "its time of 1h0m0s is over (max_time)", res.Reason)
+		require.Equal(t, "the time limit of 1h0m0s is reached (max_time)", res.Reason)
 
 		_, err = b.store.ChangeRun(t.Context(), runName, crawl.RunChange{
 			Action: crawl.ChangeSet, SetBy: "me", Settings: settings.Settings{MaxTime: new(settings.Duration(5 * time.Hour))},
@@ -389,7 +389,7 @@ func TestChangeDomain(t *testing.T) {
 		}
 		refused(b.acts.SetControl, activities.SetControlInput{Domain: b.site, Control: crawl.Control{
 			Type: crawl.ControlPause, SetBy: "a test", Until: time.Now().Add(-time.Hour),
-		}}, "is past")
+		}}, "in the future")
 		refused(b.acts.AddURLs, activities.AddURLsInput{Domain: b.site, Run: "nope"}, "nope")
 		refused(b.acts.AddURLs, activities.AddURLsInput{Domain: b.site, Run: runName, URLs: []string{"no url"}}, `"no url"`)
 		require.Zero(t, b.count(t, "SELECT count(*) FROM pages"))
@@ -399,7 +399,7 @@ func TestChangeDomain(t *testing.T) {
 func TestNew(t *testing.T) {
 	t.Parallel()
 	_, err := activities.New(activities.Config{})
-	require.ErrorContains(t, err, "a store, a fetcher, a resolver and a starter are needed")
+	require.ErrorContains(t, err, "Config needs a store, a fetcher, a resolver and a starter")
 	b := setup(t, options{})
 	_, err = activities.New(activities.Config{Store: b.store, Fetcher: noFetcher{}, Resolver: noResolver{}, Starter: b.starter})
 	require.ErrorIs(t, err, crawl.ErrInvalid)

@@ -308,7 +308,7 @@ func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, e
 		return ends, err
 	}
 	if !b.warned {
-		warn(ctx, "the images of a run wait, and its domain goes on with other runs", "domain", b.in.Domain, "error", err)
+		warn(ctx, "images cannot be stored; the domain continues with its other runs", "domain", b.in.Domain, "error", err)
 		b.warned = true
 	}
 	return b.step(ctx, others)
@@ -324,7 +324,8 @@ func (b *batch) troubled(d decide.Decision, at crawl.Attempt) (turn, error) {
 	if b.res.Defer {
 		return ends, nil
 	}
-	return ends, &siteTrouble{wait: time.Duration(at.Delay), what: fmt.Sprintf("%s: attempt %d of %d: %s; the site is left alone for %s (%s)",
+	return ends, &siteTrouble{wait: time.Duration(at.Delay), what: fmt.Sprintf(
+		"%s: attempt %d of %d failed: %s; next request in %s (%s)",
 		urls.Shorten(d.Crawl.URL, urlShown), d.Crawl.Attempt, *d.Run.Settings.MaxAttempts,
 		cmp.Or(at.Error, statusText(at.StatusCode)),
 		time.Duration(at.Delay).Round(time.Millisecond), at.Reason)}

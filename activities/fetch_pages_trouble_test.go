@@ -93,7 +93,7 @@ func TestFetchPagesRetries(t *testing.T) {
 				b.requireRetryOfPage(t, time.Duration(res.Wait), 2*time.Second, 2500*time.Millisecond)
 			} else {
 				b.requireRetry(t, requireTrouble(t, err), 2*time.Second, 2500*time.Millisecond)
-				require.ErrorContains(t, err, b.page("/")+": attempt 1 of 4: ")
+				require.ErrorContains(t, err, b.page("/")+": attempt 1 of 4 failed: ")
 			}
 			done := b.report(t, "/").Crawls[1]
 			require.Equal(t, tc.outcome, done.Outcome)
@@ -155,7 +155,7 @@ func (b *testBundle) requireRetry(t *testing.T, wait, low, high time.Duration) {
 // Temporal waits from before.
 const busy = 500 * time.Millisecond
 
-// requireRetryOfPage checks it for a page whose domain may be asked before.
+// requireRetryOfPage checks it for a page whose domain may be requested earlier.
 func (b *testBundle) requireRetryOfPage(t *testing.T, wait, low, high time.Duration) {
 	t.Helper()
 	pending, done := b.requireRetried(t)

@@ -114,7 +114,7 @@ func (a *Activities) fetchRobots(
 	case len(f.Facts.Runs) > 0:
 		f.Run = f.Facts.Runs[0]
 	default:
-		return FetchRobotsResult{Done: true, Detail: "no run wants anything of the domain any more"}, nil, nil
+		return FetchRobotsResult{Done: true, Detail: "no run has a page of the domain left to request"}, nil, nil
 	}
 	f.patience = patience
 	res, err := f.fetch(ctx)
@@ -153,7 +153,7 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 		return FetchRobotsResult{Done: true, Verdict: f.Stored.Verdict, Detail: why}, nil
 	}
 	if why, closed := decide.Closed(f.other.Domain, f.Facts.Now); closed {
-		return f.unasked(ctx, "redirects to "+f.asked+", which is not asked: "+why)
+		return f.unasked(ctx, "redirects to "+f.asked+", which may not be requested: "+why)
 	}
 	wait, err := f.windowWait(ctx)
 	switch {
@@ -161,7 +161,7 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 		return FetchRobotsResult{}, err
 	case wait > decide.IdleMost && f.asked == f.Domain:
 		// FetchPages decides about a workflow whose window is closed for long.
-		return FetchRobotsResult{Done: true, Verdict: f.Stored.Verdict, Detail: "its window is closed"}, nil
+		return FetchRobotsResult{Done: true, Verdict: f.Stored.Verdict, Detail: "the request window is closed"}, nil
 	case wait > 0:
 		return f.again(wait, reasons.Window, false), nil
 	}
@@ -302,7 +302,7 @@ func (f *originFetch) untold(u read.Unread, why string) (FetchRobotsResult, erro
 	}
 	// The stored copy holds until then.
 	return f.again(u.Wait, reasons.Robots, false), &siteTrouble{wait: u.Wait, what: fmt.Sprintf(
-		"%s/robots.txt: try %d of %d: %s; again in %s", f.Name, u.Try, decide.RobotsTries, why, u.Wait.Round(time.Millisecond),
+		"%s/robots.txt: attempt %d of %d failed: %s; retry in %s", f.Name, u.Try, decide.RobotsTries, why, u.Wait.Round(time.Millisecond),
 	)}
 }
 

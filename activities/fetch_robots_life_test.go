@@ -103,7 +103,7 @@ func TestRobotsLife(t *testing.T) {
 			b.age(t, age)
 			res := b.readRobots(t)
 			require.Equal(t, crawl.RobotsRules, res.Verdict)
-			require.Contains(t, res.Detail, "answered 503: the copy read")
+			require.Contains(t, res.Detail, "status 503: the copy read")
 			r := b.robots(t)
 			require.Equal(t, i+1, r.Failures)
 			require.LessOrEqual(t, r.ExpiresAt.Sub(r.FetchedAt), day-r.Age+time.Second, "never past its day")

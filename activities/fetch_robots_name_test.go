@@ -54,7 +54,7 @@ func TestANameThatDoesNotExist(t *testing.T) {
 			d, err := b.store.Domain(t.Context(), b.site)
 			require.NoError(t, err)
 			require.Equal(t, crawl.DomainUnreachable, d.Status)
-			require.Equal(t, "its name does not exist", d.Reason)
+			require.Equal(t, "the host name does not exist", d.Reason)
 			require.WithinDuration(t, time.Now().Add(want), d.DeferredUntil, time.Minute)
 			pages, err := b.fetchPages(t, 1)
 			require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestRobotsOfADomainWithNothingDue(t *testing.T) {
 		in.URL, in.Hops = res.URL, res.Hops
 		_, err = b.fetchRobots(t, in)
 		requireTrouble(t, err)
-		require.ErrorContains(t, err, "redirects to other.test, which is not asked: the domain is unreachable (the probe failed)")
+		require.ErrorContains(t, err, "redirects to other.test, which may not be requested: the domain is unreachable (the probe failed)")
 		require.Len(t, b.web.Log(), 1)
 	})
 
@@ -188,7 +188,7 @@ func TestRobotsOfADomainWithNothingDue(t *testing.T) {
 		res, err := b.fetchRobots(t, b.robotsInput(t))
 		require.NoError(t, err)
 		require.True(t, res.Done, "the next step decides about the window")
-		require.Equal(t, "its window is closed", res.Detail)
+		require.Equal(t, "the request window is closed", res.Detail)
 		require.Empty(t, b.web.Log())
 		require.NoError(t, b.store.LiftControls(t.Context(), b.site, "a test", crawl.ControlWindow))
 		b.readRobots(t)

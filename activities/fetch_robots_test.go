@@ -187,9 +187,9 @@ func TestFetchRobotsReads(t *testing.T) {
 		says    string
 	}
 	cases := map[string]testCase{
-		"None":         {web.RobotsNone, crawl.RobotsAllowAll, "answered 404: all is allowed"},
-		"Forbidden":    {web.RobotsForbidden, crawl.RobotsAllowAll, "answered 403: all is allowed"},
-		"Unauthorized": {web.RobotsUnauthorized, crawl.RobotsAllowAll, "answered 401: all is allowed"},
+		"None":         {web.RobotsNone, crawl.RobotsAllowAll, "status 404: everything is allowed"},
+		"Forbidden":    {web.RobotsForbidden, crawl.RobotsAllowAll, "status 403: everything is allowed"},
+		"Unauthorized": {web.RobotsUnauthorized, crawl.RobotsAllowAll, "status 401: everything is allowed"},
 		"HTML":         {web.RobotsHTML, crawl.RobotsDisallowAll, "is an HTML or XML document: nothing is allowed"},
 		"Binary":       {web.RobotsBinary, crawl.RobotsDisallowAll, "is binary data: nothing is allowed"},
 		"Huge":         {web.RobotsHuge, crawl.RobotsRules, ""},

@@ -29,9 +29,9 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 		low      time.Duration
 	}
 	cases := map[string]testCase{
-		"A500":   {site: web.Site{Robots: web.RobotsError}, says: "answered 500", requests: 1, low: 2 * time.Second},
-		"A503":   {site: web.Site{Robots: web.RobotsUnavailable}, says: "answered 503", requests: 1, low: 2 * time.Second},
-		"A429":   {site: web.Site{Robots: web.RobotsTooMany}, says: "answered 429", requests: 1, low: 2 * time.Second},
+		"A500":   {site: web.Site{Robots: web.RobotsError}, says: "status 500", requests: 1, low: 2 * time.Second},
+		"A503":   {site: web.Site{Robots: web.RobotsUnavailable}, says: "status 503", requests: 1, low: 2 * time.Second},
+		"A429":   {site: web.Site{Robots: web.RobotsTooMany}, says: "status 429", requests: 1, low: 2 * time.Second},
 		"AReset": {site: web.Site{Robots: web.RobotsReset}, says: "fetch: reset", requests: 1, low: 2 * time.Second},
 		"AHang":  {site: web.Site{Robots: web.RobotsHang}, limits: quick, says: "fetch: timeout", requests: 1, low: 2 * time.Second},
 	}
@@ -48,7 +48,7 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 			_, err := b.fetchRobots(t, b.robotsInput(t))
 			wait := requireTrouble(t, err)
 			require.ErrorContains(t, err, tc.says)
-			require.ErrorContains(t, err, "try 1 of 4")
+			require.ErrorContains(t, err, "attempt 1 of 4 failed: ")
 			require.GreaterOrEqual(t, wait, tc.low)
 			require.LessOrEqual(t, wait, tc.low*5/4)
 

@@ -111,7 +111,7 @@ func (f *seedFilter) filter(ctx context.Context, open []crawl.SeedCrawl, after i
 		}
 		err := group.Wait()
 		if err != nil {
-			f.log.WarnContext(ctx, "some seeds are left to their domains' workflows", "error", err)
+			f.log.WarnContext(ctx, "could not check robots.txt of some seeds; their domains' workflows will", "error", err)
 		}
 		if open, err = f.store.OpenSeeds(ctx, f.run.ID, after, len(open)); err != nil {
 			return err

@@ -72,7 +72,7 @@ func (p paths) crawled(t *testing.T, most int, set settings.Settings) *testBundl
 	return b
 }
 
-// fetched counts the pages like a pattern of SQL that the site was asked for.
+// fetched counts the pages like a pattern of SQL that were requested from the site.
 func (b *testBundle) fetched(prefix string) int {
 	n := 0
 	for _, target := range b.pages() {
@@ -296,7 +296,7 @@ func TestUnwantedPagesCostNoRequest(t *testing.T) {
 		require.Equal(t, n, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome = 'skipped' AND skipped = $1", reason), reason)
 	}
 	last := b.report(t, "/a.zip").Crawls[0]
-	require.Equal(t, "it is an archive by its extension (.zip), which cannot be parsed, unless it is seeded or the run has --set skip=variants", last.Error)
+	require.Equal(t, "it is an archive by its extension (.zip), which cannot be parsed; to fetch it, seed it or use --set skip=variants", last.Error)
 
 	// what a person seeds is requested, and so is what the run wants after all
 	b.seed(t, "/a.zip", "/private/1")

@@ -102,7 +102,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 		b.allowAll(t, b.page("/"))
 		_, err := b.fetchPages(t, 100)
 		requireOwnTrouble(t, err)
-		require.ErrorContains(t, err, "there is no room")
+		require.ErrorContains(t, err, "the store is full")
 		require.Nil(t, b.imageRows(t)["/a.png"].Success, "what is small would be taken: it is not this image")
 		images.room = 1 << 30
 		wait.Until(t, func() bool {
@@ -125,7 +125,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 		require.NotEmpty(t, r.SHA256)
 		require.Zero(t, r.StoredAt)
 		require.NotZero(t, r.ThumbnailAt)
-		require.Contains(t, b.report(t, "/a.png").Crawls[0].Error, "it could not be stored: 413")
+		require.Contains(t, b.report(t, "/a.png").Crawls[0].Error, "the image could not be stored: 413")
 	})
 
 	t.Run("DoNotHoldUpOtherRuns", func(t *testing.T) {

@@ -286,7 +286,7 @@ type withoutIPv6 struct{ activities.Fetcher }
 
 func (f withoutIPv6) Do(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	if r.Addr.Is6() {
-		return nil, &fetch.Error{Cause: fetch.CauseFamily, Msg: "this machine has no way to IPv6 addresses", EndedAt: time.Now()}
+		return nil, &fetch.Error{Cause: fetch.CauseFamily, Msg: "this machine has no route to IPv6 addresses", EndedAt: time.Now()}
 	}
 	return f.Fetcher.Do(ctx, r)
 }
@@ -303,11 +303,11 @@ func TestAHostOfAnotherFamily(t *testing.T) {
 	b := setup(t, o)
 	b.seed(t, "/")
 	crawlUntil(t, []*testBundle{b}, func() bool {
-		return b.count(t, "SELECT count(*) FROM robots WHERE failures > 0 AND reason LIKE '%no way to IPv6%'") == 1
+		return b.count(t, "SELECT count(*) FROM robots WHERE failures > 0 AND reason LIKE '%no route to IPv6%'") == 1
 	})
 }
 
-// A site that has been out of reach for long is given up, so that its run ends: the breaker
+// A site that has been unreachable for long is given up, so that its run ends: the breaker
 // alone would take most of an hour.
 func TestASiteOutOfReachIsGivenUp(t *testing.T) {
 	t.Parallel()
@@ -329,7 +329,7 @@ func TestASiteOutOfReachIsGivenUp(t *testing.T) {
 	d, err := b.store.Domain(t.Context(), b.site)
 	require.NoError(t, err)
 	require.Equal(t, crawl.DomainUnreachable, d.Status)
-	require.Contains(t, d.Reason, "out of reach for 7m")
+	require.Contains(t, d.Reason, "unreachable for 7m")
 	require.InDelta(t, time.Hour, time.Until(d.DeferredUntil), float64(time.Minute))
 }
 

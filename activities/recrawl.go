@@ -69,19 +69,19 @@ func (in RecrawlInput) Validate() error {
 		return err
 	}
 	if in.OlderThan <= 0 {
-		return fmt.Errorf("%w: older_than: want a duration above zero, such as 720h", crawl.ErrInvalid)
+		return fmt.Errorf("%w: older_than: want a positive duration, such as 720h", crawl.ErrInvalid)
 	}
 	if in.Only != "" && !slices.Contains(settings.Onlys, in.Only) {
-		return fmt.Errorf("%w: only %q: want one of %v, or none for both", crawl.ErrInvalid, in.Only, settings.Onlys)
+		return fmt.Errorf("%w: only %q: want one of %v, or leave it out for both", crawl.ErrInvalid, in.Only, settings.Onlys)
 	}
 	if in.Into == "" {
 		if in.Settings != nil {
-			return fmt.Errorf("%w: settings: they are those of the run that into names, and there is no into", crawl.ErrInvalid)
+			return fmt.Errorf("%w: settings: they apply to the run that into names, but into is empty", crawl.ErrInvalid)
 		}
 		return nil
 	}
 	if in.Into == in.Run {
-		return fmt.Errorf("%w: into %q: want another run than the one whose pages they are, or none", crawl.ErrInvalid, in.Into)
+		return fmt.Errorf("%w: into %q: want a different run, or leave it out", crawl.ErrInvalid, in.Into)
 	}
 	if err := crawl.ValidateRunName(in.Into); err != nil {
 		return fmt.Errorf("into: %w", err)

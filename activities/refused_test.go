@@ -41,8 +41,8 @@ func TestRefusedAddress(t *testing.T) {
 		d, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
 		require.Equal(t, crawl.DomainPending, d.Status)
-		require.Equal(t, b.site+" has the address "+addr+", which is not public: only with --allow-network "+
-			addr+"/32 is it asked", d.Reason)
+		require.Equal(t, b.site+" has the address "+addr+", which is not public: --allow-network "+
+			addr+"/32 permits requests to it", d.Reason)
 		require.WithinDuration(t, time.Now().Add(wait), d.DeferredUntil, 10*time.Second)
 		require.Empty(t, d.Robots, "it is not the site's robots.txt that cannot be read")
 		require.EqualValues(t, 2, d.Pending)

@@ -189,7 +189,7 @@ func (s *scheduler) run(ctx context.Context, t *task, lane int) {
 func (s *scheduler) steps(ctx context.Context, t *task) (ended bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.ErrorContext(ctx, "an activity has panicked", "domain", t.in.Domain, "error", p, "stack", string(debug.Stack()))
+			s.log.ErrorContext(ctx, "an activity panicked", "domain", t.in.Domain, "error", p, "stack", string(debug.Stack()))
 			ended, t.err = true, fmt.Errorf("panic: %v", p)
 		}
 	}()
@@ -209,7 +209,7 @@ func (s *scheduler) complete(t *task) {
 		err = s.completer.CompleteActivity(ctx, t.Token, t.res, t.err)
 	}
 	if err != nil && !isGone(err) {
-		s.log.WarnContext(ctx, "could not report a domain's batch; Temporal has it made again", "domain", t.in.Domain, "error", err)
+		s.log.WarnContext(ctx, "could not report a domain's batch; Temporal will retry it", "domain", t.in.Domain, "error", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -95,12 +95,12 @@ func TestStoreSeedFile(t *testing.T) {
 		want string
 	}{
 		"AFileOutside":         {activities.SeedFile{Source: seeds.URLs, File: "../secret"}, `file "../secret": want the name of a file in the worker's --seed-dir`},
-		"AFileThatIsNotThere":  {activities.SeedFile{Source: seeds.URLs, File: "none"}, `file "none": there is none in --seed-dir`},
-		"NoFile":               {activities.SeedFile{Source: seeds.CSV}, "source csv: want its file or its url"},
-		"TwoLists":             {activities.SeedFile{Source: seeds.URLs, File: "a", URL: "https://a.example/"}, "want one of them"},
+		"AFileThatIsNotThere":  {activities.SeedFile{Source: seeds.URLs, File: "none"}, `file "none": not found in --seed-dir`},
+		"NoFile":               {activities.SeedFile{Source: seeds.CSV}, "source csv: want a file or a url"},
+		"TwoLists":             {activities.SeedFile{Source: seeds.URLs, File: "a", URL: "https://a.example/"}, "want only one of them"},
 		"AnUnknownSource":      {activities.SeedFile{Source: "best", File: "a"}, `source "best": unknown`},
 		"AColumnThatIsNot":     {activities.SeedFile{Source: seeds.CSV, File: "sites.csv", Column: "home"}, `column "home": the list has no such column`},
-		"ASitemapWithoutItsAt": {activities.SeedFile{Source: seeds.Sitemap}, "source sitemap: want the url of one"},
+		"ASitemapWithoutItsAt": {activities.SeedFile{Source: seeds.Sitemap}, "source sitemap: want the url of a sitemap"},
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
 			_, err := b.storeSeedFile(t, c.list)

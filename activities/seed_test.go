@@ -124,7 +124,7 @@ func TestStoreSeedsWithoutAny(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	_, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, activities.StoreSeedsInput{Run: "another"})
-	requireBadInput(t, err, `urls: run "another" does not exist yet: at least one is needed, such as ["https://example.org/"]`)
+	requireBadInput(t, err, `urls: run "another" does not exist yet: want at least one URL, such as ["https://example.org/"]`)
 	_, err = b.store.Run(t.Context(), "another")
 	require.ErrorIs(t, err, crawl.ErrNotFound)
 

@@ -33,7 +33,7 @@ func (a *Activities) SetControl(ctx context.Context, in SetControlInput) error {
 	if in.Type == crawl.ControlWindow {
 		var text string
 		if err := json.Unmarshal(in.Value, &text); err != nil {
-			return badInput(fmt.Errorf("%w: window %s: want text", crawl.ErrInvalid, in.Value))
+			return badInput(fmt.Errorf("%w: window %s: want a string", crawl.ErrInvalid, in.Value))
 		}
 		if _, err := politeness.ParseWindows(text); text != "" && err != nil {
 			return badInput(err)

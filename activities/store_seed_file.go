@@ -40,7 +40,7 @@ func (l SeedFile) options() seedfile.Options {
 func (l SeedFile) Validate() error {
 	if l.Source == seeds.Sitemap {
 		if l.File != "" || l.URL == "" {
-			return fmt.Errorf("%w: source sitemap: want the url of one, which the crawl asks for", crawl.ErrInvalid)
+			return fmt.Errorf("%w: source sitemap: want the url of a sitemap", crawl.ErrInvalid)
 		}
 		_, err := urls.Parse(l.URL)
 		return err
@@ -50,13 +50,13 @@ func (l SeedFile) Validate() error {
 	}
 	switch {
 	case l.File != "" && l.URL != "":
-		return fmt.Errorf("%w: file %q and url %q: want one of them", crawl.ErrInvalid, l.File, l.URL)
+		return fmt.Errorf("%w: file %q and url %q: want only one of them", crawl.ErrInvalid, l.File, l.URL)
 	case l.File != "" && !filepath.IsLocal(l.File):
 		return fmt.Errorf("%w: file %q: want the name of a file in the worker's --seed-dir, such as sites.csv", crawl.ErrInvalid, l.File)
 	case l.URL != "":
 		return seedfile.ValidateURL(l.URL)
 	case l.File == "" && seedfile.Published(l.Source) == "":
-		return fmt.Errorf("%w: source %s: want its file or its url", crawl.ErrInvalid, l.Source)
+		return fmt.Errorf("%w: source %s: want a file or a url", crawl.ErrInvalid, l.Source)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (a *Activities) openSeedFile(ctx context.Context, l SeedFile) (_ *seedfile.
 // openLocal opens a file in the --seed-dir, and never a file outside, even through a symbolic link.
 func (a *Activities) openLocal(name string) (*os.File, error) {
 	if a.seedFiles.Dir == "" {
-		return nil, badInput(fmt.Errorf("%w: file %q: this worker reads no files: start it with --seed-dir, or use url", crawl.ErrInvalid, name))
+		return nil, badInput(fmt.Errorf("%w: file %q: this worker has no --seed-dir: start it with one, or use url", crawl.ErrInvalid, name))
 	}
 	root, err := os.OpenRoot(a.seedFiles.Dir)
 	if err != nil {
@@ -159,7 +159,7 @@ func (a *Activities) openLocal(name string) (*os.File, error) {
 	defer root.Close()
 	in, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, badInput(fmt.Errorf("%w: file %q: there is none in --seed-dir %s", crawl.ErrInvalid, name, a.seedFiles.Dir))
+		return nil, badInput(fmt.Errorf("%w: file %q: not found in --seed-dir %s", crawl.ErrInvalid, name, a.seedFiles.Dir))
 	}
 	return in, err
 }
@@ -169,7 +169,7 @@ func (a *Activities) downloadSeedFile(ctx context.Context, l SeedFile) (*os.File
 	if cache == "" {
 		dir, err := os.MkdirTemp("", "mosey-lists-")
 		if err != nil {
-			return nil, fmt.Errorf("keep a downloaded list: %w", err)
+			return nil, fmt.Errorf("store a downloaded list: %w", err)
 		}
 		defer os.RemoveAll(dir) // the list stays readable while it is open
 		cache = dir
@@ -182,7 +182,7 @@ func (a *Activities) downloadSeedFile(ctx context.Context, l SeedFile) (*os.File
 		return nil, err
 	}
 	if stale != nil {
-		warn(ctx, "the list that was downloaded before is used", "error", stale)
+		warn(ctx, "could not download the list; using the copy of an earlier download", "error", stale)
 	}
 	return os.Open(path)
 }
@@ -210,7 +210,7 @@ func (s *storingList) load(ctx context.Context, file *seedfile.File) error {
 	_, err = seedfile.Load(ctx, file, s.list.options().After(before), seedfile.Loading{
 		Store: func(ctx context.Context, some []seeds.Seed) error {
 			if stopping(ctx) {
-				return errors.New("the worker is stopping; what is stored stays")
+				return errors.New("the worker is stopping; the seeds stored so far are kept")
 			}
 			stored, err := s.store.StoreSeeds(ctx, s.run.ID, s.list.Source, some)
 			s.mu.Lock()

@@ -81,7 +81,7 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 	if len(in.URLs) == 0 {
 		// This changes or resumes a run. Staged seeds always have a run.
 		if _, err := a.store.Run(ctx, in.Run); errors.Is(err, crawl.ErrNotFound) {
-			return res, badInput(fmt.Errorf("%w: urls: run %q does not exist yet: at least one is needed, such as [\"https://example.org/\"]",
+			return res, badInput(fmt.Errorf("%w: urls: run %q does not exist yet: want at least one URL, such as [\"https://example.org/\"]",
 				crawl.ErrInvalid, in.Run))
 		}
 	}

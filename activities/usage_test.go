@@ -196,8 +196,8 @@ func TestUsage(t *testing.T) {
 		"ThatIsAPageReservesNothing":      {settings.PurposeAITrain, "", page{}, []string{tdm, "/", "/mine/1"}, ""},
 		"ThatIsMissingReservesNothing":    {settings.PurposeAITrain, "", web.Status{Code: 404}, []string{tdm, "/", "/mine/1"}, ""},
 		"ThatCannotBeReadMayReserveAll":   {settings.PurposeAITrain, "", web.Status{Code: 500}, []string{tdm}, "ai-train is forbidden by a TDM reservation"},
-		"ThatIsDisallowedMayReserveAll":   {settings.PurposeAITrain, "User-agent: *\nDisallow: /.well-known/\n", page{}, []string{}, "is disallowed by robots.txt line 2"},
-		"IsOnlyAskedForWherePagesAllowed": {settings.PurposeAITrain, "User-agent: *\nDisallow: /\n", page{}, []string{}, "is disallowed by robots.txt line 2"},
+		"ThatIsDisallowedMayReserveAll":   {settings.PurposeAITrain, "User-agent: *\nDisallow: /.well-known/\n", page{}, []string{}, "but robots.txt line 2 disallows reading it"},
+		"IsOnlyAskedForWherePagesAllowed": {settings.PurposeAITrain, "User-agent: *\nDisallow: /\n", page{}, []string{}, "but robots.txt line 2 disallows reading it"},
 	} {
 		t.Run("TDMFile"+name, func(t *testing.T) {
 			t.Parallel()
@@ -235,12 +235,12 @@ func TestRedirectedTDMFile(t *testing.T) {
 		reason string // of what is stored; empty for none
 	}{
 		"OnTheOrigin":        {to: "/tdm.json", asked: []string{tdm, "/tdm.json", "/"}},
-		"ThatIsDisallowed":   {to: "/tdm.json", robots: "User-agent: *\nDisallow: /tdm\n", asked: []string{tdm}, reason: "redirects to what robots.txt does not allow"},
+		"ThatIsDisallowed":   {to: "/tdm.json", robots: "User-agent: *\nDisallow: /tdm\n", asked: []string{tdm}, reason: "redirects to a URL that robots.txt disallows"},
 		"ToAnotherDomain":    {to: "http://elsewhere.test{port}" + tdm, asked: []string{tdm}, reason: "redirects to another domain"},
 		"WithoutAnEnd":       {to: tdm, asked: []string{tdm, tdm, tdm, tdm, tdm, tdm}, reason: "redirects more than 5 times"},
 		"ToNowhere":          {to: "http://[", asked: []string{tdm}, reason: "redirects to an unusable location"},
 		"ToWhatIsNotThere":   {to: "/none", asked: []string{tdm, "/none", "/", "/mine/1"}},
-		"ToAServerInTrouble": {to: "/503", asked: []string{tdm, "/503"}, reason: "answered 503"},
+		"ToAServerInTrouble": {to: "/503", asked: []string{tdm, "/503"}, reason: "status 503"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

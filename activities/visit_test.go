@@ -211,7 +211,7 @@ func TestWindows(t *testing.T) {
 		robots, err := b.fetchRobots(t, activities.FetchRobotsInput{Domain: b.site, Origin: originOf(t, b.page("/"))})
 		require.NoError(t, err)
 		require.True(t, robots.Done, "the next step decides about the window")
-		require.Equal(t, "its window is closed", robots.Detail)
+		require.Equal(t, "the request window is closed", robots.Detail)
 		b.allowAll(t, b.page("/"))
 		res, err = b.fetchPages(t, 1)
 		require.NoError(t, err)

@@ -60,7 +60,7 @@ func TestVisitTime(t *testing.T) {
 		res, err := b.fetchPages(t, 10)
 		require.NoError(t, err)
 		require.WithinDuration(t, at(shut), b.finishes(t, res), time.Second)
-		require.Len(t, b.web.Log(), 1, "robots.txt alone was asked for, as nothing was known of it")
+		require.Len(t, b.web.Log(), 1, "robots.txt alone was requested, as nothing was known of it")
 		activity, err := b.store.ActivityUpTo(t.Context(), b.run.ID, 0)
 		require.NoError(t, err)
 		require.Equal(t, crawl.Activity{Held: 1}, activity, "the run waits for it")
@@ -82,7 +82,7 @@ func TestVisitTime(t *testing.T) {
 		robots, err := b.fetchRobots(t, b.robotsInput(t))
 		require.NoError(t, err)
 		require.True(t, robots.Done)
-		require.Equal(t, "its window is closed", robots.Detail)
+		require.Equal(t, "the request window is closed", robots.Detail)
 		require.Len(t, b.web.Log(), 1)
 
 		// another robots.txt, as if read when the window was open

@@ -69,7 +69,7 @@ func (w *waker) plan(run string, u *wakeUps) {
 		ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
 		defer cancel()
 		if err := w.starter.StartCrawl(ctx, run); err != nil {
-			w.log.WarnContext(ctx, "could not wake a dispatcher; it looks by itself within a minute", "run", run, "error", err)
+			w.log.WarnContext(ctx, "could not wake a dispatcher; it polls by itself within a minute", "run", run, "error", err)
 		}
 		w.end(run, u)
 	})
