@@ -83,13 +83,13 @@ func (m *Metrics) Pool(pool *pgxpool.Pool) {
 	}
 	stat("mosey_pool_connections", "gauge", "Connections to Postgres.",
 		func(s *pgxpool.Stat) float64 { return float64(s.TotalConns()) })
-	stat("mosey_pool_connections_used", "gauge", "Used connections to Postgres.",
+	stat("mosey_pool_connections_used", "gauge", "Connections to Postgres in use.",
 		func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) })
 	stat("mosey_pool_connections_max", "gauge", "Maximum number of connections to Postgres.",
 		func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) })
 	stat("mosey_pool_waits_total", "counter", "Number of waits for a connection.",
 		func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) })
-	stat("mosey_pool_wait_seconds_total", "counter", "Total duration of waits for a connection.",
+	stat("mosey_pool_wait_seconds_total", "counter", "Total wait for connections.",
 		func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() })
 }
 

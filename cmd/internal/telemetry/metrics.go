@@ -69,26 +69,26 @@ func NewMetrics() *Metrics {
 	m.requests = m.counters("mosey_requests_total", "Recorded requests, by kind of page and outcome.",
 		"kind", "outcome")
 	m.notRequested = m.counters("mosey_not_requested_total",
-		"Pages closed without a request, by reason; blocked_robots if robots.txt forbids them.", "reason")
+		"Pages closed without a request, by the reason for skipping them; blocked_robots counts forbidden pages.", "reason")
 	m.unread = m.counters("mosey_unusable_responses_total",
 		"Successful requests whose response had no text, links "+
 			"or images, by kind of page and reason.",
 		"kind", "reason")
-	m.received = m.counters("mosey_received_bytes_total", "Bytes received from sites, headers included, by kind of page.", "kind")
+	m.received = m.counters("mosey_received_bytes_total", "Bytes received from sites, including headers, by kind of page.", "kind")
 	m.phases = m.histograms("mosey_request_phase_seconds", "Duration of each phase of a request: "+
 		"resolve, connect (with TLS), first_byte, body, read (parse it) and record.", phaseBuckets, "phase")
 	m.waits = m.histograms("mosey_wait_seconds",
-		"Wait of a domain after a request, by reason.", waitBuckets, "reason")
+		"Delay of a domain after a request, by reason.", waitBuckets, "reason")
 
 	m.gaps = m.counters("mosey_gaps_total", "Gaps between two requests, checked from the stored rows, "+
 		"by key of the delay: domain, address, subnet or registered (domain).", "key")
 	m.violations = m.counters("mosey_gap_violations_total",
-		"Checked gaps that were shorter than the delay. Each is a defect of Mosey.", "key")
+		"Gaps of mosey_gaps_total that were shorter than the delay. Every such gap is a bug in Mosey.", "key")
 	for _, key := range []string{"domain", "address", "subnet", "registered"} { // so that there is a 0 to rise from
 		m.gaps.WithLabelValues(key)
 		m.violations.WithLabelValues(key)
 	}
-	const late = "Lateness of requests after the earliest possible time, from the stored rows."
+	const late = "Lateness of requests after their earliest possible time, from the stored rows."
 	m.overshoot = declare(m, "mosey_request_lateness_seconds", "histogram", late, nil, &lateness{
 		desc: prometheus.NewDesc("mosey_request_lateness_seconds", late, nil, nil),
 		upTo: make([]uint64, len(LateBounds)),
@@ -99,9 +99,9 @@ func NewMetrics() *Metrics {
 		[]float64{1, 2, 4, 8, 16, 32, 64}, "operation")
 	m.groupWait = m.histograms("mosey_group_wait_seconds", "Wait of the first document of a group for others.", dbBuckets, "operation")
 	m.groupTook = m.histograms("mosey_group_seconds", "Duration of the transaction of a group.", dbBuckets, "operation")
-	m.fallbacks = m.counters("mosey_group_fallbacks_total", "Failed groups, whose documents were processed one by one.", "operation")
+	m.fallbacks = m.counters("mosey_group_fallbacks_total", "Groups that failed, so that each document got its own transaction.", "operation")
 	m.statements = m.histograms("mosey_statement_seconds",
-		"Duration of statements, by name; other are the statements that begin and end transactions.", dbBuckets, "statement")
+		"Duration of statements, by name; other counts the statements that begin and end transactions.", dbBuckets, "statement")
 
 	m.declared = append(m.declared, cacheLookups)
 	m.imageStore = m.counters("mosey_image_store_operations_total",
@@ -110,17 +110,18 @@ func NewMetrics() *Metrics {
 	m.declared = append(m.declared, fleetGauges...)
 	m.declareServer()
 
-	m.outage = m.gauge("mosey_network_outage", "1 while this process considers its own network broken, and counts no failure of a site.")
-	m.outages = m.counter("mosey_network_outages_total", "Outages of this process's own network.")
+	m.outage = m.gauge("mosey_network_outage",
+		"1 while the network of this process seems to be down, so that failures are not counted against sites.")
+	m.outages = m.counter("mosey_network_outages_total", "Started outages of the network of this process.")
 	m.waited = make(map[reasons.Reason]bool)
 	m.serving = m.gauges("mosey_domains_served",
-		"Domains that a workflow serves, by the reason of their wait: in flight during a request, none if a request may start.", "reason")
+		"Domains with a workflow, by the reason of their wait: in flight during a request, none without a wait.", "reason")
 	m.domains = m.gauges("mosey_domains", "Domains by status; above 50,000 domains, only mosey_domains_estimate is set.", "status")
 	m.known = m.gauge("mosey_domains_estimate", "Estimated number of domains, from the planner's statistics.")
-	m.pending = m.gauge("mosey_frontier_pending", "Pending crawls of all runs; an estimate above 50,000.")
-	m.due = m.gauge("mosey_frontier_due_domains", "Due domains that no worker serves, up to 50,000 per run.")
-	m.oldest = m.gauge("mosey_frontier_oldest_due_seconds", "Age of the oldest due domain.")
-	m.keywords = m.gauge("mosey_pages_awaiting_index", "Fetched pages that wait for the search index, up to 20,000.")
+	m.pending = m.gauge("mosey_frontier_pending", "Pending attempts of all runs; above 50,000 an estimate.")
+	m.due = m.gauge("mosey_frontier_due_domains", "Due domains without a workflow, up to 50,000 per run.")
+	m.oldest = m.gauge("mosey_frontier_oldest_due_seconds", "Time since the oldest due domain became due.")
+	m.keywords = m.gauge("mosey_keywords_waiting", "Fetched pages that are not searchable yet, up to 20,000.")
 	m.sampledAt = m.gauge("mosey_sample_timestamp_seconds", "Time of the last sample of the database.")
 	m.failures = m.counter("mosey_sample_failures_total", "Failed samples of the database.")
 	return m
@@ -160,7 +161,7 @@ func (m *Metrics) histograms(name, help string, buckets []float64, labels ...str
 
 var cacheLookups = Metric{
 	Name: "mosey_cache_lookups_total", Kind: "counter", Labels: []string{"cache", "result"},
-	Help: "Lookups in the caches of names (dns) and of robots.txt (robots), by result: hit or miss.",
+	Help: "Lookups in the caches of host names (dns) and of robots.txt (robots), by result: hit or miss.",
 }
 
 // Cache counts the use of a cache with a unique name.
@@ -179,15 +180,15 @@ func (m *Metrics) Cache(name string, use func() (hits, misses int64)) {
 var fleetGauges = []Metric{
 	{
 		Name: "mosey_fetches_share", Kind: "gauge",
-		Help: "Maximum number of requests in flight of this process: its share of the fleet's limit, or its own limit.",
+		Help: "Maximum number of requests in flight in this process: its share of the fleet limit, or its own limit.",
 	},
 	{
 		Name: "mosey_fetches_in_flight", Kind: "gauge",
-		Help: "Requests of this process in flight, including requests about to begin.",
+		Help: "Requests in flight in this process, including requests that are about to begin.",
 	},
 	{
 		Name: "mosey_fetches_limit", Kind: "gauge",
-		Help: "Maximum number of requests in flight of the fleet (mosey workers --max-fetches); 0 is no limit.",
+		Help: "Maximum number of requests in flight in all workers (mosey workers --max-fetches); 0 is no limit.",
 	},
 }
 

@@ -36,7 +36,7 @@ var serverMeasures = []serverMeasure{
 	},
 	{
 		of: "service_errors", name: "mosey_temporal_errors_total",
-		help: "Requests to the embedded Temporal that failed unexpectedly.",
+		help: "Requests of mosey_temporal_requests_total that failed unexpectedly.",
 		tags: []string{"service_name"}, labels: []string{"service"}, valuesOf: asTheyAre,
 		zeros: [][]string{{"frontend"}, {"history"}, {"matching"}, {"worker"}},
 	},
@@ -47,15 +47,15 @@ var serverMeasures = []serverMeasure{
 	},
 	{
 		of: "persistence_latency", name: "mosey_temporal_storage_seconds",
-		help: "Duration of database operations of the embedded Temporal.", buckets: dbBuckets, valuesOf: asTheyAre,
+		help: "Wait of the embedded Temporal for its database.", buckets: dbBuckets, valuesOf: asTheyAre,
 	},
 	{
 		of: "persistence_errors", name: "mosey_temporal_storage_errors_total",
-		help: "Unexpected failures of the embedded Temporal's database.", valuesOf: asTheyAre, zeros: [][]string{{}},
+		help: "Unexpected failures of the database of the embedded Temporal.", valuesOf: asTheyAre, zeros: [][]string{{}},
 	},
 	{
 		of: "task_latency_queue", name: "mosey_temporal_task_seconds",
-		help: "Lateness of finished tasks of the embedded Temporal, by queue: " +
+		help: "Time from when a task of the embedded Temporal was due until it was done, by queue: " +
 			"timer, transfer (to a worker or a workflow), visibility (lists) or other.",
 		buckets: waitBuckets, tags: []string{"task_type"}, labels: []string{"queue"}, valuesOf: queueOf,
 	},
