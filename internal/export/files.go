@@ -37,7 +37,7 @@ func (e *Export) inDir(dir string, do func(*manifest) error) (err error) {
 		return err
 	}
 	if !locked {
-		return fmt.Errorf("%w: another export writes %s to %s: wait for its end, or name another directory",
+		return fmt.Errorf("%w: another export is writing %s to %s: wait until it ends, or name another directory",
 			crawl.ErrInvalid, e.Kind, dir)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
@@ -158,7 +158,7 @@ func (e *Export) vacant(path string) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%w: %s is no regular file: name another, or - for standard output", crawl.ErrInvalid, path)
+		return fmt.Errorf("%w: %s is not a regular file: name another file, or - for standard output", crawl.ErrInvalid, path)
 	case !e.Force:
 		return fmt.Errorf("%w: %s exists: name another file, or replace it with --force", crawl.ErrInvalid, path)
 	}

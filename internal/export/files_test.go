@@ -154,10 +154,10 @@ func TestDirectory(t *testing.T) {
 		require.NoError(t, os.Remove(filepath.Join(dir, "links-00001.jsonl")))
 		_, err := links(s).ToDir(t.Context(), dir, perFile)
 		require.NoError(t, err)
-		refused(links(s), "says that this export is whole, in 1 files")
+		refused(links(s), "lists a complete export of 1 files")
 		other := links(s)
 		other.Format = export.CSV
-		refused(other, "is of an export of links --format jsonl --since 30d, not of links --format csv --since 30d")
+		refused(other, "belongs to an export of links --format jsonl --since 30d, not of links --format csv --since 30d")
 		other.Force = true
 		_, err = other.ToDir(t.Context(), dir, perFile)
 		require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestDirectory(t *testing.T) {
 		refused(links(s), "links.json cannot be read")
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "links.json"),
 			[]byte(`{"kind":"links","format":"jsonl","arguments":{"--since":"30d"},"columns":["id int64"]}`), 0o600))
-		refused(links(s), "of another version of Mosey")
+		refused(links(s), "belongs to another version of Mosey")
 	})
 
 	// The old files are those of an export with more rows, in another format, and of one
@@ -208,7 +208,7 @@ func TestDirectory(t *testing.T) {
 		x := links(stored{rows: 10, batch: 3})
 		x.Watch = func(export.Progress) {
 			_, err := links(stored{}).ToDir(t.Context(), dir, perFile)
-			require.ErrorContains(t, err, "another export writes links to "+dir)
+			require.ErrorContains(t, err, "another export is writing links to "+dir)
 		}
 		_, err := x.ToDir(t.Context(), dir, perFile)
 		require.NoError(t, err)
@@ -271,6 +271,6 @@ func TestFile(t *testing.T) {
 		x := links(s)
 		x.Force = true
 		_, err := x.ToFile(t.Context(), os.DevNull)
-		require.ErrorContains(t, err, os.DevNull+" is no regular file")
+		require.ErrorContains(t, err, os.DevNull+" is not a regular file")
 	})
 }

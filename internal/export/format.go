@@ -33,7 +33,7 @@ func FormatOf(name string) (Format, error) {
 	if slices.Contains(Formats(), end) {
 		return end, nil
 	}
-	return "", fmt.Errorf("%w: %q ends in none of .parquet, .jsonl and .csv", crawl.ErrInvalid, name)
+	return "", fmt.Errorf("%w: %q: want a name that ends in .parquet, .jsonl or .csv", crawl.ErrInvalid, name)
 }
 
 type encoder interface {

@@ -52,7 +52,7 @@ func (e *Export) manifest(dir string) (*manifest, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		if found, err := fresh.unlisted(dir); err != nil || len(found) > 0 {
 			return nil, cmp.Or(err, fmt.Errorf("%w: %s has %s without %s.json, which names the files of an export: "+
-				"name another directory, or begin anew with --force", crawl.ErrInvalid, dir, strings.Join(found, ", "), e.Kind))
+				"name another directory, or start over with --force", crawl.ErrInvalid, dir, strings.Join(found, ", "), e.Kind))
 		}
 		return fresh, fresh.save(dir)
 	}
@@ -60,7 +60,7 @@ func (e *Export) manifest(dir string) (*manifest, error) {
 		return nil, err
 	}
 	if unreadable != nil {
-		return nil, fmt.Errorf("%w: %s cannot be read (%w): name another directory, or begin anew with --force",
+		return nil, fmt.Errorf("%w: %s cannot be read (%w): name another directory, or start over with --force",
 			crawl.ErrInvalid, path, unreadable)
 	}
 	if err := found.fits(fresh, path); err != nil {
@@ -74,19 +74,19 @@ func (m *manifest) fits(now *manifest, path string) error {
 	var why string
 	switch {
 	case m.Kind != now.Kind || m.Format != now.Format || !maps.Equal(m.Asked, now.Asked):
-		why = fmt.Sprintf("is of an export of %s, not of %s: give the same command", m, now)
+		why = fmt.Sprintf("belongs to an export of %s, not of %s: repeat the same command", m, now)
 		if m.Filter.Movable {
-			why += ", or name another directory: these rows may be stored nowhere else"
+			why += ", or name another directory: these rows may exist nowhere else"
 		}
 	case !slices.Equal(m.Columns, now.Columns):
-		why = "is of another version of Mosey, with other columns: name another directory"
+		why = "belongs to another version of Mosey with other columns: name another directory"
 	case m.Whole && !m.moves():
-		why = fmt.Sprintf("says that this export is whole, in %d files: name another directory", len(m.Files))
+		why = fmt.Sprintf("lists a complete export of %d files: name another directory", len(m.Files))
 	default:
 		return nil
 	}
 	if !m.Filter.Movable {
-		why += ", or begin anew with --force"
+		why += ", or start over with --force"
 	}
 	return fmt.Errorf("%w: %s %s", crawl.ErrInvalid, path, why)
 }

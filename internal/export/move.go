@@ -89,7 +89,7 @@ func readMoved(path string, size int64, do func([]report.MovedCrawl) error) (err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	if info, err := in.Stat(); err != nil || info.Size() != size {
-		return errors.Join(err, errors.New("its size is not the one that was written"))
+		return errors.Join(err, errors.New("its size differs from the size written"))
 	}
 	p, err := parquet.OpenFile(in, size)
 	if err != nil {
@@ -98,7 +98,7 @@ func readMoved(path string, size int64, do func([]report.MovedCrawl) error) (err
 	id, ok := p.Schema().Lookup("id")
 	ended, ok2 := p.Schema().Lookup("completed_at")
 	if !ok || !ok2 {
-		return errors.New("it has no crawls")
+		return errors.New("it has no attempts")
 	}
 	rows := make([]parquet.Row, moveStep)
 	for _, group := range p.RowGroups() {
