@@ -187,22 +187,22 @@ func TestWithoutCredentials(t *testing.T) {
 		env   []string
 		want  []string
 	}{
-		"S3NeedsARegion":     {"s3://images", no, []string{"open: open the store of images in s3://images: it has no region", "AWS_REGION"}},
-		"S3NeedsCredentials": {"s3://images?region=eu-central-1", no, []string{"open: open", "it has no credentials: set AWS_ACCESS_KEY_ID"}},
+		"S3NeedsARegion":     {"s3://images", no, []string{"open: open the image store in s3://images: the region is missing", "AWS_REGION"}},
+		"S3NeedsCredentials": {"s3://images?region=eu-central-1", no, []string{"open: open", "no credentials: set AWS_ACCESS_KEY_ID"}},
 		"S3RefusesNonsense":  {"s3://images?region=eu-central-1&use_path_style=perhaps", no, []string{"open: open", "use_path_style"}},
 		"S3IsAskedUntilTheContextEnds": {
 			"s3://images?region=x&anonymous=true&use_path_style=true&endpoint=http://" + silent,
 			append(no, "SPAN=1s"),
-			[]string{"open: <nil>", "get: read image", "it was stopped before it was done", "check: write a trial object"},
+			[]string{"open: <nil>", "get: read image", "it was canceled", "check: write a test object"},
 		},
 		"S3SaysThatNobodyListens": {
 			"s3://images?region=x&use_path_style=true&endpoint=http://" + nobody,
 			append(no, "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=hunter2"),
-			[]string{"open: <nil>", "get: read image", "the service cannot be reached", "check: write a trial object"},
+			[]string{"open: <nil>", "get: read image", "the service cannot be reached", "check: write a test object"},
 		},
 		"S3NeedsTheProfile": {
 			"s3://images?region=x&profile=crawler", no,
-			[]string{"open: open the store of images in s3://images?region=x&profile=crawler: ", "crawler"},
+			[]string{"open: open the image store in s3://images?region=x&profile=crawler: ", "crawler"},
 		},
 		"S3ReadsAProfile": {
 			"s3://images?profile=crawler&use_path_style=true&endpoint=http://" + nobody,
@@ -212,7 +212,7 @@ func TestWithoutCredentials(t *testing.T) {
 		"S3AssumesARole": {
 			"s3://images?region=x&role=arn:aws:iam::1:role/crawler",
 			append(no, "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=hunter2", "AWS_ENDPOINT_URL=http://"+nobody),
-			[]string{"open: open", "it has no credentials", "AssumeRole"},
+			[]string{"open: open", "no credentials", "AssumeRole"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,10 +61,10 @@ func TestADirectoryWithoutRights(t *testing.T) {
 	out, err := child(t, "denied", nil, dir).Output()
 	require.NoError(t, err)
 	t.Log(string(out))
-	const denied = ": access is denied: give this process the right to read and write there: "
-	require.Contains(t, string(out), "open: open the store of images in "+dir+"/new"+denied)
+	const denied = ": access is denied: give this process read and write permission: "
+	require.Contains(t, string(out), "open: open the image store in "+dir+"/new"+denied)
 	require.Contains(t, string(out), "get: read image "+sha+" in "+dir+denied)
-	require.Contains(t, string(out), "check: write a trial object in "+dir+denied)
+	require.Contains(t, string(out), "check: write a test object in "+dir+denied)
 	require.Contains(t, string(out), "list: list the images in "+dir+denied)
 	require.Contains(t, string(out), "put: write image ")
 	require.NotContains(t, string(out), crawl.ErrNotFound.Error())

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrCorrupt reports bytes that do not match their key. Delete the object and put the image again.
-var ErrCorrupt = errors.New("the stored bytes are not those of the image")
+var ErrCorrupt = errors.New("the stored bytes differ from the image")
 
 const (
 	// detailBytesMax caps a quotation of a service's answer.
@@ -70,19 +70,19 @@ func reason(err error) string {
 	status, code := answer(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return "it was stopped before it was done"
+		return "it was canceled"
 	case full(err):
-		return "the disk is full: make room on it"
+		return "the disk is full: free space on it"
 	case errors.Is(err, syscall.EROFS):
 		return "the disk is mounted read-only: mount it for writing"
 	case errors.Is(err, fs.ErrPermission):
-		return "access is denied: give this process the right to read and write there"
+		return "access is denied: give this process read and write permission"
 	case code == noBucket:
-		return "there is no such bucket: create it"
+		return "the bucket does not exist: create it"
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return "the service denies access: check the credentials, and that they may read, write, list and delete objects"
+		return "the service denies access: check the credentials and their permissions to read, write, list and delete objects"
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
-		return "the service has too much to do: try again later"
+		return "the service is overloaded: try again later"
 	case status == 0 && unreachable(err):
 		return "the service cannot be reached: check the network and its address"
 	default:

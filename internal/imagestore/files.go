@@ -57,7 +57,7 @@ func (f *Files) Names(ctx context.Context) ([]string, error) {
 func checkName(name string) error {
 	leads := strings.HasPrefix(name, "/") || strings.HasPrefix(name, "../") || strings.Contains(name, `\`)
 	if name == "" || path.Clean(name) != name || leads {
-		return fmt.Errorf("%w: %q is no name of a file", crawl.ErrInvalid, name)
+		return fmt.Errorf("%w: %q is not a file name", crawl.ErrInvalid, name)
 	}
 	return nil
 }

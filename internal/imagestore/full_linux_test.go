@@ -69,11 +69,11 @@ func TestAFullDisk(t *testing.T) {
 	_, bigSHA := image(2, 6<<20)
 	require.Contains(t, out, "small: <nil>\n")
 	require.Contains(t, out, "big: write image "+bigSHA+" in ")
-	require.Contains(t, out, ": the disk is full: make room on it: ")
+	require.Contains(t, out, ": the disk is full: free space on it: ")
 	require.Contains(t, out, "no space: true true\n")
 	require.Contains(t, out, "get: not found: image "+bigSHA)
 	require.Contains(t, out, "there: "+smallSHA+"\nothers: 0 <nil>\n")
 	require.Contains(t, out, "trial of a little: <nil>\n")
-	require.Contains(t, out, "trial: write a trial object in ")
+	require.Contains(t, out, "trial: write a test object in ")
 	require.Contains(t, out, "again: <nil>\n", "what was given up takes no room")
 }

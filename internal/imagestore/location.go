@@ -20,9 +20,9 @@ type location struct {
 
 // remedies are alternatives to the schemes of other programs.
 var remedies = map[string]string{
-	"gs": "Google's storage speaks S3's protocol: make an HMAC key, " + accessS3 + ", and use " +
+	"gs": "Google Cloud Storage is used over the S3 protocol: create an HMAC key, " + accessS3 + ", and use " +
 		"s3://BUCKET?region=auto&endpoint=https://storage.googleapis.com&use_path_style=true",
-	"azblob": "Azure's storage does not speak S3's protocol: name a directory, or a bucket of a service that does",
+	"azblob": "Azure Blob Storage has no S3 protocol: name a directory, or a bucket of an S3 service",
 }
 
 // Validate checks a URL or a path for Open. An error is crawl.ErrInvalid.
@@ -34,7 +34,7 @@ func Validate(where string) error {
 // parseLocation parses a URL or a path. An error is crawl.ErrInvalid and quotes no secret of a URL.
 func parseLocation(text string) (location, error) {
 	if text == "" {
-		return location{}, refuse("images", "no place to keep them is named", "name a directory or a URL")
+		return location{}, refuse("images", "the location is empty", "name a directory or a URL")
 	}
 	scheme, rest, found := strings.Cut(text, ":")
 	if kind := strings.ToLower(scheme); found && (kind == "s3" || kind == "file") && !strings.HasPrefix(rest, "//") {
@@ -45,28 +45,28 @@ func parseLocation(text string) (location, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil { // its text may quote a password
-		return location{}, refuse(scheme+"://…", "it cannot be read as a URL",
-			"write what is special in a part of it as % and two hexadecimal digits")
+		return location{}, refuse(scheme+"://…", "the URL cannot be parsed",
+			"percent-encode special characters")
 	}
 	name := hidden(u)
 	switch {
 	case u.Scheme != "s3" && u.Scheme != "file":
-		return location{}, refuse(name, "nothing is known of "+u.Scheme+"://",
+		return location{}, refuse(name, "unknown scheme "+u.Scheme+"://",
 			cmp.Or(remedies[u.Scheme], "name a directory, or use file://, s3://"))
 	case u.User != nil:
-		return location{}, refuse(name, "it has credentials, which end up in logs", accessS3)
+		return location{}, refuse(name, "the URL has credentials, which would end up in logs", accessS3)
 	}
 	if err := checkParams(u, name); err != nil {
 		return location{}, err
 	}
 	if u.Scheme == "file" {
 		if (u.Host != "" && u.Host != "localhost") || u.Path == "" {
-			return location{}, refuse(name, "a file URL has three slashes and an absolute path", "write file:///var/lib/mosey/images")
+			return location{}, refuse(name, "a file URL needs three slashes and an absolute path", "write file:///var/lib/mosey/images")
 		}
 		return inDirectory(filepath.FromSlash(u.Path))
 	}
 	if u.Host == "" || u.Port() != "" || strings.Trim(u.Path, "/") != "" || u.Fragment != "" {
-		return location{}, refuse(name, "it names more or less than a bucket", "write "+exampleS3)
+		return location{}, refuse(name, "the URL must name a bucket and nothing else", "write "+exampleS3)
 	}
 	return location{bucket: u, name: u.String()}, nil
 }
@@ -83,7 +83,7 @@ func inDirectory(path string) (location, error) {
 func checkParams(u *url.URL, name string) error {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return refuse(name, "its parameters cannot be read", "write what is special in them as % and two hexadecimal digits")
+		return refuse(name, "the parameters of the URL cannot be parsed", "percent-encode special characters")
 	}
 	known, remedy := paramsS3, "use "+strings.Join(paramsS3, ", ")
 	if u.Scheme == "file" {
@@ -91,11 +91,11 @@ func checkParams(u *url.URL, name string) error {
 	}
 	for _, param := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(known, param) {
-			return refuse(name, fmt.Sprintf("it has the unknown parameter %q", param[:min(len(param), 50)]), remedy)
+			return refuse(name, fmt.Sprintf("unknown parameter %q", param[:min(len(param), 50)]), remedy)
 		}
 	}
 	if e, err := url.Parse(query.Get("endpoint")); err != nil || e.User != nil || e.RawQuery != "" || (e.Host == "") != (e.String() == "") {
-		return refuse(name, "its endpoint is no address of a service", "write endpoint=https://HOST:PORT, without credentials")
+		return refuse(name, "the endpoint is not the address of a service", "write endpoint=https://HOST:PORT, without credentials")
 	}
 	return nil
 }

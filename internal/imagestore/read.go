@@ -73,7 +73,7 @@ func (r *reader) Read(p []byte) (int, error) {
 		err = r.store.trouble("read "+r.what, err)
 	case r.hash != nil:
 		if sum := hex.EncodeToString(r.hash.Sum(nil)); sum != r.sha {
-			err = r.store.trouble("read "+r.what, fmt.Errorf("their SHA-256 is %s: %w", sum, ErrCorrupt))
+			err = r.store.trouble("read "+r.what, fmt.Errorf("the SHA-256 of the bytes is %s: %w", sum, ErrCorrupt))
 		}
 	}
 	return n, err

@@ -54,7 +54,7 @@ func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
 	}
 	region := cmp.Or(query.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), profileRegion(query.Get("profile")))
 	if region == "" {
-		return nil, errors.New("it has no region: add region=REGION to the URL, or set AWS_REGION")
+		return nil, errors.New("the region is missing: add region=REGION to the URL, or set AWS_REGION")
 	}
 	host, secure := "s3."+region+".amazonaws.com", !on["disable_https"]
 	if on["fips"] {
@@ -132,11 +132,11 @@ func credentialsOf(ctx context.Context, region string, query url.Values, anonymo
 	select {
 	case err := <-found:
 		if err != nil {
-			return nil, fmt.Errorf("it has no credentials: %s: %w", accessS3, err)
+			return nil, fmt.Errorf("no credentials: %s: %w", accessS3, err)
 		}
 		return creds, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("it has no credentials: %s: %w", accessS3, ctx.Err())
+		return nil, fmt.Errorf("no credentials: %s: %w", accessS3, ctx.Err())
 	}
 }
 

@@ -162,7 +162,7 @@ func TestS3(t *testing.T) {
 		_, _, getErr := s.Get(t.Context(), sha)
 		_, listErr := s.List(t.Context(), func(imagestore.Object) error { return nil })
 		for _, err := range []error{getErr, listErr, put(t.Context(), s, data, sha), s.Check(t.Context(), 0)} {
-			require.ErrorContains(t, err, "there is no such bucket: create it")
+			require.ErrorContains(t, err, "the bucket does not exist: create it")
 			require.NotErrorIs(t, err, crawl.ErrNotFound)
 		}
 	})

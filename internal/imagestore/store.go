@@ -52,7 +52,7 @@ func Open(ctx context.Context, where string) (*Store, error) {
 	s := &Store{name: l.name}
 	if l.bucket == nil {
 		if s.place, err = openDirectory(l.dir); err != nil {
-			return nil, s.trouble("open the store of images", err)
+			return nil, s.trouble("open the image store", err)
 		}
 		return s, nil
 	}
@@ -60,7 +60,7 @@ func Open(ctx context.Context, where string) (*Store, error) {
 	defer cancel()
 	if s.place, err = openBucket(ctx, l.bucket); err != nil {
 		// The service was not requested yet, so the error is about the URL or the environment.
-		return nil, &failure{text: fmt.Sprintf("open the store of images in %s: %s", s.name, detail(err)), err: err}
+		return nil, &failure{text: fmt.Sprintf("open the image store in %s: %s", s.name, detail(err)), err: err}
 	}
 	return s, nil
 }
@@ -73,7 +73,7 @@ func (s *Store) Check(ctx context.Context, size int64) (err error) {
 	text := rand.Text()
 	key := probePrefix + text
 	trial := bytes.Repeat([]byte(text), max(1, int(size)/len(text)+1))
-	o := newObject(key, "a trial object", "text/plain", trial)
+	o := newObject(key, "a test object", "text/plain", trial)
 	if err := s.write(ctx, o, bytes.NewReader(trial)); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ const DeleteAgeMin = 2 * rewriteAfter
 // Delete deletes an object from List unless it was written since. It reports whether it is gone.
 func (s *Store) Delete(ctx context.Context, o Object) (gone bool, err error) {
 	if o.key == "" {
-		return false, fmt.Errorf("%w: image %s: want an object that was listed", crawl.ErrInvalid, o.SHA256)
+		return false, fmt.Errorf("%w: image %s: want a listed object", crawl.ErrInvalid, o.SHA256)
 	}
 	what := fmt.Sprintf("the object %q", o.key)
 	_, written, err := s.place.stat(ctx, o.key)

@@ -161,7 +161,7 @@ func TestStore(t *testing.T) {
 		next := iotest.ErrReader(gone)
 		err := s.Put(t.Context(), sha, &changing{Reader: bytes.NewReader(data), next: next}, 1000, "image/png")
 		require.ErrorIs(t, err, gone)
-		require.ErrorContains(t, err, "read them")
+		require.ErrorContains(t, err, "read the bytes")
 		requireMissing(t, s, sha)
 	})
 

@@ -43,7 +43,7 @@ func (s *Store) Put(ctx context.Context, sha256 string, body io.ReadSeeker, size
 	o := object{key: imageKey(sha256), what: "image " + sha256, mediaType: mediaType, size: size, sha: sha256}
 	kind, _, err := mime.ParseMediaType(mediaType)
 	if err != nil || !strings.HasPrefix(kind, "image/") {
-		return fmt.Errorf("%w: %s: media type %q: want that of an image, as image/jpeg", crawl.ErrInvalid, o.what, mediaType)
+		return fmt.Errorf("%w: %s: media type %q: want an image type such as image/jpeg", crawl.ErrInvalid, o.what, mediaType)
 	}
 	checked, err := newBody(ctx, o, body)
 	if err == nil {
@@ -81,7 +81,7 @@ func (s *Store) write(ctx context.Context, o object, in io.ReadSeeker) error {
 	}
 	size, _, err := s.place.stat(ctx, o.key)
 	if err == nil && size != o.size {
-		err = fmt.Errorf("%d bytes of %d are there: %w", size, o.size, ErrCorrupt)
+		err = fmt.Errorf("%d of %d bytes are stored: %w", size, o.size, ErrCorrupt)
 	}
 	if err != nil {
 		return s.trouble("write "+o.what, err)
@@ -110,7 +110,7 @@ func newBody(ctx context.Context, o object, in io.ReadSeeker) (*body, error) {
 
 func (b *body) rewind() error {
 	if _, err := b.in.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("%w: go to their start: %w", errBody, err)
+		return fmt.Errorf("%w: seek to the start: %w", errBody, err)
 	}
 	b.read = 0
 	b.hash.Reset()
@@ -144,12 +144,12 @@ func (b *body) Read(p []byte) (n int, err error) {
 	end := errors.Is(err, io.EOF)
 	switch {
 	case err != nil && !end:
-		b.err = fmt.Errorf("%w: read them: %w", errBody, err)
+		b.err = fmt.Errorf("%w: read the bytes: %w", errBody, err)
 	case b.read > b.object.size:
-		b.err = fmt.Errorf("%w: %w: they are more than the %d that were announced", errBody, crawl.ErrInvalid, b.object.size)
+		b.err = fmt.Errorf("%w: %w: more than the announced %d bytes", errBody, crawl.ErrInvalid, b.object.size)
 	case end || b.read == b.object.size:
 		if sum := hex.EncodeToString(b.hash.Sum(nil)); b.read < b.object.size || sum != b.object.sha {
-			b.err = fmt.Errorf("%w: %w: %d bytes of %d have the SHA-256 %s", errBody, crawl.ErrInvalid, b.read, b.object.size, sum)
+			b.err = fmt.Errorf("%w: %w: %d of %d bytes have the SHA-256 %s", errBody, crawl.ErrInvalid, b.read, b.object.size, sum)
 		}
 	}
 	if b.err != nil {
