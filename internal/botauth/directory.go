@@ -35,7 +35,7 @@ func directory(path string, now time.Time) (keys []*Key, body []byte, err error)
 		return !k.NotAfter.IsZero() && !now.Before(k.NotAfter)
 	})
 	if len(keys) == 0 {
-		return nil, nil, fmt.Errorf("%s: all keys have ended (exp): add one by mosey identity keygen", path)
+		return nil, nil, fmt.Errorf("%s: all keys have expired (exp): add one with mosey identity keygen", path)
 	}
 	if body, err = jwks(keys); err != nil {
 		return nil, nil, err

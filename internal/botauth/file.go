@@ -29,8 +29,8 @@ var extensions = []string{".json", ".jwk", ".jwks", ".key", ".pem"}
 // load reads the keys of a file, or of a folder's files, the newest first.
 func load(path string) ([]*Key, error) {
 	if holdsKey(path) {
-		return nil, errors.New("want the name of a file, and this looks like a key: what stands on a command line is seen by other " +
-			"users, so take another key, by mosey identity keygen FILE")
+		return nil, errors.New("want a file name, but this looks like a key. Other users can see the command line, " +
+			"so replace the key: mosey identity keygen FILE")
 	}
 	stat, err := os.Stat(path)
 	if err != nil {
@@ -52,7 +52,7 @@ func load(path string) ([]*Key, error) {
 	}
 	switch {
 	case len(keys) == 0:
-		return nil, named(path, errors.New("there is no key in it; mosey identity keygen FILE makes one"))
+		return nil, named(path, errors.New("the file has no key: create one with mosey identity keygen FILE"))
 	case len(keys) > keysMost:
 		return nil, named(path, fmt.Errorf("%d keys: want at most %d", len(keys), keysMost))
 	}
@@ -62,7 +62,7 @@ func load(path string) ([]*Key, error) {
 	byID := slices.SortedFunc(slices.Values(keys), func(a, b *Key) int { return cmp.Compare(a.ID, b.ID) })
 	for i, k := range byID[1:] {
 		if k.ID == byID[i].ID {
-			return nil, named(path, fmt.Errorf("the key %s is there twice", k.ID))
+			return nil, named(path, fmt.Errorf("the key %s occurs twice", k.ID))
 		}
 	}
 	return keys, nil
@@ -101,7 +101,7 @@ func filesOf(dir string) (files []string, err error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("no file in it has keys: want names that end in %s", strings.Join(extensions, ", "))
+		return nil, fmt.Errorf("the folder has no key files: want names that end in %s", strings.Join(extensions, ", "))
 	}
 	return files, nil
 }
@@ -117,17 +117,17 @@ func loadFile(name string) (keys []*Key, err error) {
 		return nil, err
 	}
 	if !stat.Mode().IsRegular() {
-		return nil, errors.New("it is not a file")
+		return nil, errors.New("not a regular file")
 	}
 	if mode := stat.Mode().Perm(); runtime.GOOS != "windows" && mode&exposed != 0 {
-		return nil, fmt.Errorf("it has mode %04o, so that others may read or change it: chmod 600 %s", mode, name)
+		return nil, fmt.Errorf("its mode %04o lets other users access it: chmod 600 %s", mode, name)
 	}
 	data, err := io.ReadAll(io.LimitReader(file, fileMost+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(data) > fileMost {
-		return nil, fmt.Errorf("it is longer than %d bytes", fileMost)
+		return nil, fmt.Errorf("the file is longer than %d bytes", fileMost)
 	}
 	return parse(data, stat.ModTime())
 }
@@ -139,5 +139,5 @@ func pick(path string, keys []*Key, now time.Time) (*Key, error) {
 			return k, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: no key is for now (nbf, exp): add one by mosey identity keygen", path)
+	return nil, fmt.Errorf("%s: no key is valid now (nbf, exp): add one with mosey identity keygen", path)
 }

@@ -38,15 +38,15 @@ func (f Form) covers() []string {
 func (f Form) Agent(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Opaque != "" {
-		return "", errors.New("want the https URL of a host that has the public keys, such as https://crawler.example.org")
+		return "", errors.New("want the https URL of the host that serves the public keys, such as https://crawler.example.org")
 	}
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.HasSuffix(raw, "#") {
-		return "", errors.New("want a URL without a query and a fragment")
+		return "", errors.New("want a URL without query and fragment")
 	}
 	if strings.ContainsFunc(u.Host, func(c rune) bool {
 		return c <= ' ' || c > '~' || c == '"' || c == '\\'
 	}) {
-		return "", errors.New("want a host of ASCII letters: a name in another script in its xn-- form")
+		return "", errors.New("want an ASCII host: write other scripts in their xn-- form")
 	}
 	host, path := "https://"+authorityOf("https", u.Host), u.EscapedPath()
 	bare := path == "" || path == "/"
@@ -58,7 +58,7 @@ func (f Form) Agent(raw string) (string, error) {
 	case bare || path == DirectoryPath:
 		return host, nil
 	}
-	return "", fmt.Errorf("the form %s names a host, whose keys are at %s: want %s", f, DirectoryPath, host)
+	return "", fmt.Errorf("the form %s names a host, and its keys are at %s: want %s", f, DirectoryPath, host)
 }
 
 // DirectoryURL returns the URL of the keys for an agent from Form.Agent.

@@ -78,14 +78,14 @@ func parse(data []byte, written time.Time) (keys []*Key, err error) {
 	case bytes.Contains(data, []byte("-----BEGIN ")):
 		keys, err = parsePEM(data)
 	default:
-		err = errors.New("there is neither a JWK nor a key in PEM; mosey identity keygen makes one")
+		err = errors.New("neither a JWK nor a PEM key: create one with mosey identity keygen")
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range keys {
 		if k.ID == testKey {
-			return nil, errors.New("this is the key of RFC 9421 for tests, which everybody has; mosey identity keygen makes another")
+			return nil, errors.New("this is the public test key of RFC 9421: create another with mosey identity keygen")
 		}
 		if k.made = k.NotBefore; k.made.IsZero() {
 			k.made = written
@@ -98,7 +98,7 @@ func parse(data []byte, written time.Time) (keys []*Key, err error) {
 func parseJWK(data []byte, set bool) ([]*Key, error) {
 	var j jwk
 	if json.Unmarshal(data, &j) != nil { // its error may quote the key
-		return nil, errors.New("the JWK is no JSON of which each member has its type (nbf and exp are whole seconds)")
+		return nil, errors.New("the JWK is not valid JSON, or a member has the wrong type (nbf and exp are whole seconds)")
 	}
 	if set && j.Keys != nil {
 		var keys []*Key
@@ -115,7 +115,7 @@ func parseJWK(data []byte, set bool) ([]*Key, error) {
 		return nil, errors.New(`the JWK is of another kind: want "kty":"OKP" and "crv":"Ed25519"`)
 	}
 	if j.Private == "" {
-		return nil, errors.New("the JWK has no d: it is the public part, and signing needs the private one")
+		return nil, errors.New("the JWK has no d: it is a public key, but signing needs the private key")
 	}
 	seed, err := base64.RawURLEncoding.DecodeString(j.Private)
 	if err != nil || len(seed) != ed25519.SeedSize {
@@ -130,7 +130,7 @@ func parseJWK(data []byte, set bool) ([]*Key, error) {
 		to      *time.Time
 	}{{j.NotBefore, &k.NotBefore}, {j.NotAfter, &k.NotAfter}} {
 		if at.seconds < 0 || at.seconds > maxSeconds {
-			return nil, errors.New("nbf and exp of the JWK are seconds since 1970: one is not")
+			return nil, errors.New("nbf and exp of the JWK must be seconds since 1970")
 		}
 		if at.seconds > 0 {
 			*at.to = time.Unix(at.seconds, 0)
@@ -153,19 +153,19 @@ func parsePEM(data []byte) ([]*Key, error) {
 		switch block.Type {
 		case "PRIVATE KEY":
 		case "ENCRYPTED PRIVATE KEY":
-			return nil, errors.New("the key has a passphrase, which nobody is there to give: openssl pkey -in OLD -out NEW takes it off")
+			return nil, errors.New("the key has a passphrase, which Mosey cannot enter: remove it with openssl pkey -in OLD -out NEW")
 		default:
-			return nil, errors.New("a block of the PEM is not a PRIVATE KEY (PKCS#8), as openssl genpkey -algorithm ed25519 makes it")
+			return nil, errors.New("a PEM block is not a PRIVATE KEY (PKCS#8): create one with openssl genpkey -algorithm ed25519")
 		}
 		private, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 		ed, is := private.(ed25519.PrivateKey)
 		if err != nil || !is {
-			return nil, errors.New("a key of the PEM is not Ed25519: openssl genpkey -algorithm ed25519 makes one")
+			return nil, errors.New("a key in the PEM is not Ed25519: create one with openssl genpkey -algorithm ed25519")
 		}
 		keys = append(keys, newKey(ed.Seed()))
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("the PEM is broken: no block of it can be read")
+		return nil, errors.New("the PEM is malformed: it has no readable block")
 	}
 	return keys, nil
 }

@@ -60,7 +60,7 @@ func New(c Config) (*Signer, error) {
 		c.Now = time.Now
 	}
 	if c.Form != FormArchitecture02 && c.Form != FormProtocol01 {
-		return nil, fmt.Errorf("the form %q is not known: want %s or %s", c.Form, FormArchitecture02, FormProtocol01)
+		return nil, fmt.Errorf("unknown form %q: want %s or %s", c.Form, FormArchitecture02, FormProtocol01)
 	}
 	agent, err := c.Form.Agent(c.Agent)
 	if err != nil {
@@ -180,14 +180,14 @@ func (s *Signer) refresh(ctx context.Context, now time.Time) {
 	}
 	if err != nil {
 		if s.trouble != err.Error() {
-			s.config.Logger.WarnContext(ctx, "keys to sign with cannot be read again; those of before go on", "error", err)
+			s.config.Logger.WarnContext(ctx, "could not reload the signing keys; the old keys stay in use", "error", err)
 		}
 		s.trouble = err.Error()
 		return
 	}
 	s.keys.Store(&keys)
 	if s.trouble != "" || key.ID != s.signing {
-		s.config.Logger.InfoContext(ctx, "requests are signed", "keyid", key.ID)
+		s.config.Logger.InfoContext(ctx, "signing requests", "keyid", key.ID)
 	}
 	s.trouble, s.signing = "", key.ID
 }

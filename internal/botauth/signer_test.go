@@ -217,7 +217,7 @@ func TestKeysChangeWithoutARestart(t *testing.T) {
 		require.ErrorContains(t, err, "not known", "signed by the last good key, of which there is no public part now")
 		require.Equal(t, second, w.Current())
 	}
-	require.Equal(t, 1, strings.Count(w.log.String(), "cannot be read again"), w.log)
+	require.Equal(t, 1, strings.Count(w.log.String(), "could not reload the signing keys"), w.log)
 	third := w.key("2.jwk", w.clock.Time)
 	w.clock.Time = w.clock.Add(10 * time.Second)
 	require.Equal(t, third, keyOf())
@@ -240,11 +240,11 @@ func TestNoRequestIsSignedByAKeyThatHasEnded(t *testing.T) {
 	w.signed("https://site.example/")
 	w.clock.Time = w.clock.Add(time.Minute)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://site.example/", http.NoBody)
-	require.ErrorContains(t, w.Sign(r), "no key is for now")
+	require.ErrorContains(t, w.Sign(r), "no key is valid now")
 	require.Empty(t, r.Header)
 	require.Empty(t, w.Current())
 	_, err = botauth.Directory(w.dir, w.clock.Time)
-	require.ErrorContains(t, err, "have ended")
+	require.ErrorContains(t, err, "have expired")
 }
 
 // Requests sign at once while the key changes; each is signed by a key that is or was there.

@@ -33,14 +33,14 @@ func ReadDirectory(body []byte) (Published, error) {
 	keys := Published{}
 	for _, k := range *set.Keys {
 		if k.Private != "" {
-			return nil, errors.New("it shows the private part of a key (d), which is of no use any more: take another key")
+			return nil, errors.New("it publishes the private part of a key (d), so that the key is compromised: replace it")
 		}
 		public, err := base64.RawURLEncoding.DecodeString(k.Public)
 		if k.Type != "OKP" || k.Curve != "Ed25519" || err != nil || len(public) != ed25519.PublicKeySize {
 			continue
 		}
 		if id := thumbprint(public); k.ID != id {
-			return nil, fmt.Errorf("it calls a key %.60q whose thumbprint is %s", k.ID, id)
+			return nil, fmt.Errorf("the kid %.60q of a key does not match its thumbprint %s", k.ID, id)
 		}
 		keys[k.ID] = public
 	}
@@ -48,7 +48,7 @@ func ReadDirectory(body []byte) (Published, error) {
 }
 
 // ErrUnsigned means that no key has signed a directory. The drafts make signatures optional.
-var ErrUnsigned = errors.New("the answer is not signed by the key")
+var ErrUnsigned = errors.New("the response is not signed by the key")
 
 // Proves verifies that a key of the directory has signed the response, with its header and body,
 // for the host of a URL, at an instant. Without a signature the error is ErrUnsigned.
@@ -71,18 +71,18 @@ func (p Published) Proves(keyID, asked string, header http.Header, body []byte, 
 	endSeconds, isUntil := expires.(int64)
 	switch from, until := time.Unix(seconds, 0).UTC(), time.Unix(endSeconds, 0).UTC(); {
 	case !isFrom || !isUntil:
-		return errors.New("the signature does not say from when and until when it is good")
+		return errors.New("the signature has no created or expires parameter")
 	case from.After(now):
-		return fmt.Errorf("the signature is of the future, of %s", from.Format(time.RFC3339))
+		return fmt.Errorf("the signature was created in the future, at %s", from.Format(time.RFC3339))
 	case !now.Before(until):
-		return fmt.Errorf("the signature has ended at %s", until.Format(time.RFC3339))
+		return fmt.Errorf("the signature expired at %s", until.Format(time.RFC3339))
 	}
 	base, err := baseOf(list, header, body, authorityOf(u.Scheme, u.Host))
 	if err != nil {
 		return err
 	}
 	if !ed25519.Verify(key, []byte(base), signature) {
-		return errors.New("the signature does not fit: it is of another host, or of other headers")
+		return errors.New("the signature is invalid: it covers another host or other headers")
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func baseOf(list httpsfv.InnerList, header http.Header, body []byte, authority s
 		case "content-digest":
 			values[i] = strings.Join(header.Values("Content-Digest"), ", ")
 		default:
-			return "", fmt.Errorf("the signature covers %.60v, which is nothing that a directory has", item.Value)
+			return "", fmt.Errorf("the signature covers %.60v, which a directory does not have", item.Value)
 		}
 		covered[item.Value] = true
 	}
@@ -148,7 +148,7 @@ func baseOf(list httpsfv.InnerList, header http.Header, body []byte, authority s
 	item, _ := digest.(httpsfv.Item)
 	sum := sha256.Sum256(body)
 	if said, is := item.Value.([]byte); !is || !bytes.Equal(said, sum[:]) {
-		return "", errors.New("Content-Digest is of another body")
+		return "", errors.New("Content-Digest does not match the body")
 	}
 	return signatureBase(list, values)
 }

@@ -42,24 +42,24 @@ func TestAPublishedDirectory(t *testing.T) {
 		h.Set(name, value)
 		return h
 	}
-	refuses("does not fit", header, "https://other.example.org/", body, now)
-	refuses("has ended at", header, asked, body, now.Add(2*time.Hour))
-	refuses("of the future", header, asked, body, now.Add(-time.Minute))
-	refuses("another body", header, asked, append(bytes.Clone(body), ' '), now)
+	refuses("the signature is invalid", header, "https://other.example.org/", body, now)
+	refuses("expired at", header, asked, body, now.Add(2*time.Hour))
+	refuses("in the future", header, asked, body, now.Add(-time.Minute))
+	refuses("does not match the body", header, asked, append(bytes.Clone(body), ' '), now)
 	refuses("Signature-Input cannot be read", with("Signature-Input", "("), asked, body, now)
 	refuses("Signature cannot be read", with("Signature", "("), asked, body, now)
 	refuses("has no binding", with("Signature", "x=:AAAA:"), asked, body, now)
 	refuses("does not bind", with("Signature-Input", `binding=("@authority";req);created=1;expires=9999999999;keyid="`+id+`";tag="`+directoryTag+`"`), asked,
 		body, now)
-	refuses("which is nothing", with("Signature-Input", `binding=("cookie");created=1;expires=9999999999;keyid="`+id+`";tag="`+directoryTag+`"`), asked,
+	refuses("which a directory does not have", with("Signature-Input", `binding=("cookie");created=1;expires=9999999999;keyid="`+id+`";tag="`+directoryTag+`"`), asked,
 		body, now)
-	refuses("until when", with("Signature-Input", `binding=();keyid="`+id+`";tag="`+directoryTag+`"`), asked, body, now)
+	refuses("no created or expires", with("Signature-Input", `binding=();keyid="`+id+`";tag="`+directoryTag+`"`), asked, body, now)
 	require.ErrorIs(t, keys.Proves(id, asked, with("Signature-Input", `binding=();keyid="x"`), body, now), ErrUnsigned)
 	require.ErrorIs(t, keys.Proves(id, asked, http.Header{}, body, now), ErrUnsigned)
 	require.Error(t, keys.Proves("unknown", asked, header, body, now))
 	swapped := header.Clone()
 	swapped.Set("Signature-Input", strings.NewReplacer(ids[0], ids[1], ids[1], ids[0]).Replace(header.Get("Signature-Input")))
-	refuses("does not fit", swapped, asked, body, now)
+	refuses("the signature is invalid", swapped, asked, body, now)
 
 	for text, want := range map[string]string{
 		"<p>": "not a JWK Set", "{}": "not a JWK Set", `{"keys":[{"d":"x"}]}`: "private part",
