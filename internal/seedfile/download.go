@@ -31,7 +31,7 @@ func Published(source seeds.Source) string {
 // ValidateURL checks the address of a list. Errors wrap [crawl.ErrInvalid].
 func ValidateURL(text string) error {
 	if _, err := urls.Parse(text); err != nil {
-		return fmt.Errorf("%w: url %q: want the address of a list, such as %s", crawl.ErrInvalid, urls.WithoutCredentials(text),
+		return fmt.Errorf("%w: url %q: want the URL of a list, such as %s", crawl.ErrInvalid, urls.WithoutCredentials(text),
 			Published(seeds.Tranco))
 	}
 	return nil
@@ -60,7 +60,7 @@ type Downloader struct {
 // copy and the error as stale.
 func (d Downloader) Get(ctx context.Context, source seeds.Source, from string) (path string, stale, err error) {
 	if err := os.MkdirAll(d.Dir, 0o755); err != nil {
-		return "", nil, fmt.Errorf("keep downloaded lists: %w", err)
+		return "", nil, fmt.Errorf("store downloaded lists: %w", err)
 	}
 	sum := sha256.Sum256([]byte(from))
 	list := filepath.Join(d.Dir, fmt.Sprintf("%s-%x", source, sum[:4]))
@@ -126,7 +126,7 @@ func (d Downloader) get(ctx context.Context, c *kept) (err error) {
 		return nil
 	case http.StatusOK:
 	default:
-		return fmt.Errorf("the server answers %s", resp.Status)
+		return fmt.Errorf("the server responded with %s", resp.Status)
 	}
 	c.ETag, c.LastModified = resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")
 	return c.store(&told{in: io.LimitReader(resp.Body, MaxUnpackedBytes+1), tell: d.Tell})
@@ -144,7 +144,7 @@ func (c *kept) store(body io.Reader) error {
 		return err
 	}
 	if n > MaxUnpackedBytes {
-		return fmt.Errorf("it is larger than %d bytes", int64(MaxUnpackedBytes))
+		return fmt.Errorf("the list is larger than %d bytes", int64(MaxUnpackedBytes))
 	}
 	data, err := json.Marshal(c)
 	if err != nil {

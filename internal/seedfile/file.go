@@ -72,7 +72,7 @@ func from(ctx context.Context, r io.Reader, unpackedMax int64) (*File, error) {
 		if z, err = gzip.NewReader(in); err == nil {
 			err = f.unpack(z, unpackedMax)
 		} else {
-			err = fmt.Errorf("unpack the list: %w", err)
+			err = fmt.Errorf("decompress the list: %w", err)
 		}
 	default:
 		f.unpacked = in
@@ -134,7 +134,7 @@ func (f *File) unpack(r io.Reader, unpackedMax int64) error {
 		return err
 	}
 	if packing != packedNot {
-		return fmt.Errorf("%w: the list is packed twice; want it unpacked once", crawl.ErrInvalid)
+		return fmt.Errorf("%w: the list is compressed twice; decompress it once", crawl.ErrInvalid)
 	}
 	f.unpacked = in
 	return nil
@@ -171,7 +171,7 @@ func packingOf(in *bufio.Reader) (string, error) {
 		if p.name == packedGzip || p.name == packedZip {
 			return p.name, nil
 		}
-		return packedNot, fmt.Errorf("%w: the list is packed by %s; want it unpacked, or packed by gzip or zip", crawl.ErrInvalid, p.name)
+		return packedNot, fmt.Errorf("%w: the list is compressed with %s; decompress it, or use gzip or zip", crawl.ErrInvalid, p.name)
 	}
 	return packedNot, nil
 }
@@ -193,13 +193,13 @@ func (u *unpacking) Read(p []byte) (int, error) {
 		u.left = 0
 		return n - 1, tooLarge(u.max)
 	case err != nil && !errors.Is(err, io.EOF):
-		err = fmt.Errorf("unpack the list: %w", err)
+		err = fmt.Errorf("decompress the list: %w", err)
 	}
 	return n, err
 }
 
 func tooLarge(unpackedMax int64) error {
-	return fmt.Errorf("%w: the list unpacks to more than %d bytes; want it in parts", crawl.ErrInvalid, unpackedMax)
+	return fmt.Errorf("%w: the list decompresses to more than %d bytes; split it", crawl.ErrInvalid, unpackedMax)
 }
 
 type counted struct {
@@ -219,7 +219,7 @@ const zipDirectoryBytesMax = 1 << 20
 // encrypted is the flag of a file that requires a password.
 const encrypted = 1
 
-var errDirectory = fmt.Errorf("%w: the zip has a directory of more than %d bytes; want one with a single file",
+var errDirectory = fmt.Errorf("%w: the zip has a directory of more than %d bytes; want a zip with a single file",
 	crawl.ErrInvalid, zipDirectoryBytesMax)
 
 // spool copies an archive to a temporary file for random access.
@@ -238,7 +238,7 @@ func (f *File) spool(ctx context.Context, in io.Reader, bytesMax int64) error {
 		return fmt.Errorf("copy the zip: %w", err)
 	}
 	if size > bytesMax {
-		return fmt.Errorf("%w: the zip is longer than %d bytes; want it in parts", crawl.ErrInvalid, bytesMax)
+		return fmt.Errorf("%w: the zip is longer than %d bytes; split the list", crawl.ErrInvalid, bytesMax)
 	}
 	return f.unzip(file, size, bytesMax)
 }
@@ -251,7 +251,7 @@ func (f *File) unzip(archive io.ReaderAt, size, unpackedMax int64) error {
 		return errDirectory
 	}
 	if err != nil {
-		return fmt.Errorf("unpack the list: %w", err)
+		return fmt.Errorf("decompress the list: %w", err)
 	}
 	in.bounded = false
 	file, err := onlyFile(z.File)
@@ -263,7 +263,7 @@ func (f *File) unzip(archive io.ReaderAt, size, unpackedMax int64) error {
 	}
 	r, err := file.Open()
 	if err != nil {
-		return fmt.Errorf("unpack the list: %w", err)
+		return fmt.Errorf("decompress the list: %w", err)
 	}
 	f.closers = append(f.closers, func() error {
 		_ = r.Close() // it only repeats errors of reading
@@ -291,15 +291,15 @@ func onlyFile(files []*zip.File) (*zip.File, error) {
 	}
 	switch {
 	case count == 0:
-		return nil, fmt.Errorf("%w: the zip has no file; want one with the list", crawl.ErrInvalid)
+		return nil, fmt.Errorf("%w: the zip has no file; want a zip with the list", crawl.ErrInvalid)
 	case count > shownMax:
 		names = append(names, fmt.Sprintf("and %d others", count-shownMax))
 		fallthrough
 	case count > 1:
-		return nil, fmt.Errorf("%w: the zip has %d files: %s; want the list alone, unpacked or packed",
+		return nil, fmt.Errorf("%w: the zip has %d files: %s; want only the list, compressed or not",
 			crawl.ErrInvalid, count, strings.Join(names, ", "))
 	case only.Flags&encrypted != 0:
-		return nil, fmt.Errorf("%w: the zip is encrypted; want it unpacked", crawl.ErrInvalid)
+		return nil, fmt.Errorf("%w: the zip is encrypted; decrypt it", crawl.ErrInvalid)
 	}
 	return only, nil
 }

@@ -98,20 +98,20 @@ func TestOpen(t *testing.T) {
 	for name, c := range map[string]struct{ packed, want string }{
 		"AnEmptyZIP":       {zipped(t), "the zip has no file"},
 		"AZIPOfADirectory": {zipped(t, "lists/", ""), "the zip has no file"},
-		"TwoFiles":         {zipped(t, "a.csv", "x", "b\x1b.csv", "y"), "the zip has 2 files: a.csv, b.csv; want the list alone"},
+		"TwoFiles":         {zipped(t, "a.csv", "x", "b\x1b.csv", "y"), "the zip has 2 files: a.csv, b.csv; want only the list"},
 		"ManyFiles": {
 			zipped(t, "1", "", "2", "", "3", "", "4", "", "5", "", "6", "", "7", ""),
 			"the zip has 7 files: 1, 2, 3, 4, 5, and 2 others; want",
 		},
-		"AnEncryptedZIP": {encrypt(zipped(t, "a.csv", "x")), "the zip is encrypted; want it unpacked"},
-		"TwicePacked":    {zipped(t, "a.csv.gz", gzipped(t, someHosts)), "the list is packed twice; want it unpacked once"},
-		"TwiceGZIP":      {gzipped(t, gzipped(t, someHosts)), "the list is packed twice"},
-		"ZStandard":      {"\x28\xb5\x2f\xfd\x04\x00\x41\x00", "the list is packed by zstd; want it unpacked, or packed by gzip or zip"},
-		"BZIP2":          {"BZh91AY&SY", "the list is packed by bzip2"},
-		"XZ":             {"\xfd7zXZ\x00\x00", "the list is packed by xz"},
-		"SevenZIP":       {"7z\xbc\xaf\x27\x1c\x00", "the list is packed by 7z"},
+		"AnEncryptedZIP": {encrypt(zipped(t, "a.csv", "x")), "the zip is encrypted; decrypt it"},
+		"TwicePacked":    {zipped(t, "a.csv.gz", gzipped(t, someHosts)), "the list is compressed twice; decompress it once"},
+		"TwiceGZIP":      {gzipped(t, gzipped(t, someHosts)), "the list is compressed twice"},
+		"ZStandard":      {"\x28\xb5\x2f\xfd\x04\x00\x41\x00", "the list is compressed with zstd; decompress it, or use gzip or zip"},
+		"BZIP2":          {"BZh91AY&SY", "the list is compressed with bzip2"},
+		"XZ":             {"\xfd7zXZ\x00\x00", "the list is compressed with xz"},
+		"SevenZIP":       {"7z\xbc\xaf\x27\x1c\x00", "the list is compressed with 7z"},
 		"AZIPOfTooManyFiles": {
-			zipped(t, many(10_000)...), "the zip has a directory of more than 1048576 bytes; want one with a single file",
+			zipped(t, many(10_000)...), "the zip has a directory of more than 1048576 bytes; want a zip with a single file",
 		},
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
@@ -133,9 +133,9 @@ func TestOpen(t *testing.T) {
 		_, err = seedfile.Open(t.Context(), t.TempDir())
 		require.ErrorContains(t, err, "is a directory")
 		_, err = seedfile.Open(t.Context(), asFile(t, "\x1f\x8bx"))
-		require.ErrorContains(t, err, "unpack the list")
+		require.ErrorContains(t, err, "decompress the list")
 		_, err = seedfile.Open(t.Context(), asFile(t, "PK\x03\x04x"))
-		require.ErrorContains(t, err, "unpack the list")
+		require.ErrorContains(t, err, "decompress the list")
 	})
 
 	t.Run("TellsThatItIsCutOff", func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestOpen(t *testing.T) {
 		defer f.Close()
 		got, err := read(t, seedfile.Options{Source: seeds.URLs}, f)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-		require.ErrorContains(t, err, "unpack the list")
+		require.ErrorContains(t, err, "decompress the list")
 		require.Greater(t, len(got), 10_000)
 	})
 
@@ -269,7 +269,7 @@ func TestOpenEndsABomb(t *testing.T) {
 				require.NoError(t, f.Close())
 			}
 			require.ErrorIs(t, err, crawl.ErrInvalid)
-			require.ErrorContains(t, err, "the list unpacks to more than 1048576 bytes; want it in parts")
+			require.ErrorContains(t, err, "the list decompresses to more than 1048576 bytes; split it")
 		})
 	}
 
@@ -287,7 +287,7 @@ func TestOpenEndsABomb(t *testing.T) {
 		t.Parallel()
 		_, err := seedfile.FromBounded(t.Context(), io.MultiReader(strings.NewReader("PK\x03\x04"), &endless{text: []byte("x")}), bound)
 		require.ErrorIs(t, err, crawl.ErrInvalid)
-		require.ErrorContains(t, err, "the zip is longer than 1048576 bytes; want it in parts")
+		require.ErrorContains(t, err, "the zip is longer than 1048576 bytes; split the list")
 	})
 }
 

@@ -15,8 +15,8 @@ import (
 
 var (
 	errTagLong     = errors.New("a tag or a text is longer than 64 KiB")
-	errCharsets    = errors.New("it declares its encoding twice")
-	errUnclosedXML = errors.New("it ends before its elements do")
+	errCharsets    = errors.New("the XML declares its encoding twice")
+	errUnclosedXML = errors.New("the XML ends inside an element")
 )
 
 // outlines reads OPML. It ignores the nesting of elements, which is wrong in many files.
@@ -95,7 +95,7 @@ func (o *outlines) malformed(err error) error {
 	if syntax := (*xml.SyntaxError)(nil); errors.As(err, &syntax) {
 		err = errors.New(syntax.Msg)
 	}
-	return o.list.tell(o.tokens.line(), "", fmt.Errorf("the XML is not read any further: %w", err))
+	return o.list.tell(o.tokens.line(), "", fmt.Errorf("the rest of the XML is ignored: %w", err))
 }
 
 // tokens reads XML token by token. It limits each token, because the decoder holds whole tokens and

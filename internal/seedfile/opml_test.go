@@ -10,7 +10,7 @@ import (
 
 func TestReadOPML(t *testing.T) {
 	t.Parallel()
-	const stopped = "the XML is not read any further: "
+	const stopped = "the rest of the XML is ignored: "
 	check(t, seeds.OPML, map[string]wants{
 		"TakesSitesAndFeeds": {
 			list: `<?xml version="1.0" encoding="UTF-8"?>
@@ -30,7 +30,7 @@ func TestReadOPML(t *testing.T) {
 			list: "<opml>\n<outline xmlUrl='feed://a.example/'/><outline htmlUrl='a\n.example'/><outline htmlUrl='b.example'/></opml>",
 			want: []string{
 				"2! feed://a.example/: scheme is not http or https",
-				"2! a .example: there is a tab, a line end or another control character in it", "3 b.example",
+				"2! a .example: the line has a tab, a line end or another control character", "3 b.example",
 			},
 		},
 		"TakesOtherEncodings": {
@@ -51,7 +51,7 @@ func TestReadOPML(t *testing.T) {
 		},
 		"TakesWhatIsBeforeTheEnd": {
 			list: "<opml><body>\n<outline htmlUrl='a.example'>\n<outline xmlUrl='b.example'/>\n</body>",
-			want: []string{"2 a.example", "3 b.example feed", "4! : " + stopped + "it ends before its elements do"},
+			want: []string{"2 a.example", "3 b.example feed", "4! : " + stopped + "the XML ends inside an element"},
 		},
 		"TakesWhatIsBeforeALongTag": {
 			list: "<opml>\n<outline htmlUrl='a.example'/>\n<outline text='" + strings.Repeat("x", seedfile.MaxRecordBytes) + "'/>",
@@ -59,7 +59,7 @@ func TestReadOPML(t *testing.T) {
 		},
 		"TakesOneEncoding": {
 			list: strings.Repeat("<?xml version='1.0' encoding='latin1'?>\n", 3) + "<opml></opml>",
-			want: []string{`2! : ` + stopped + `xml: opening charset "latin1": it declares its encoding twice`},
+			want: []string{`2! : ` + stopped + `xml: opening charset "latin1": the XML declares its encoding twice`},
 		},
 		"ExpandsNothing": {
 			list: "<!DOCTYPE opml [<!ENTITY a 'x.example'><!ENTITY b SYSTEM 'file:///etc/passwd'>]>\n" +
@@ -74,7 +74,7 @@ func TestReadOPML(t *testing.T) {
 		"TellsThatItIsMalformedPastAnyOffset": {
 			list: "<opml><outline htmlUrl='a.example'/>",
 			o:    seedfile.Options{Offset: 5},
-			want: []string{"1! : " + stopped + "it ends before its elements do"},
+			want: []string{"1! : " + stopped + "the XML ends inside an element"},
 		},
 	})
 }

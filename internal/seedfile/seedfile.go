@@ -65,14 +65,14 @@ func (o Options) Validate() error {
 	case !slices.Contains(sources, o.Source):
 		return fmt.Errorf("%w: source %q: unknown; want one of %v", crawl.ErrInvalid, shown(string(o.Source)), sources)
 	case o.Offset < 0:
-		return fmt.Errorf("%w: offset %d: is negative; want 0 or more entries to skip", crawl.ErrInvalid, o.Offset)
+		return fmt.Errorf("%w: offset %d: want 0 or more entries to skip", crawl.ErrInvalid, o.Offset)
 	case o.Limit < 0:
-		return fmt.Errorf("%w: limit %d: is negative; want 1 or more entries to read, or 0 for all", crawl.ErrInvalid, o.Limit)
+		return fmt.Errorf("%w: limit %d: want 1 or more entries to read, or 0 for all", crawl.ErrInvalid, o.Limit)
 	case o.Source != seeds.CSV && o.Column != "":
-		return fmt.Errorf("%w: column %q: only a list of the source csv has columns to choose from, not one of %s",
+		return fmt.Errorf("%w: column %q: only the source csv has columns to choose from, not %s",
 			crawl.ErrInvalid, shown(o.Column), o.Source)
 	case o.Source != seeds.CSV && o.RankColumn != "":
-		return fmt.Errorf("%w: rank column %q: only a list of the source csv has columns to choose from, not one of %s",
+		return fmt.Errorf("%w: rank column %q: only the source csv has columns to choose from, not %s",
 			crawl.ErrInvalid, shown(o.RankColumn), o.Source)
 	}
 	return nil
@@ -166,16 +166,16 @@ const (
 )
 
 // errEnough stops reading at the limit of entries.
-var errEnough = errors.New("enough entries are read")
+var errEnough = errors.New("the limit of entries is reached")
 
 // Reasons to refuse a text that [urls.ParseSeed] may accept.
 var (
-	errNoSeed    = errors.New("there is no URL and no host")
-	errNotUTF8   = errors.New("it is not in UTF-8")
-	errControl   = errors.New("there is a tab, a line end or another control character in it")
-	errNumber    = errors.New("it is a number, neither a URL nor a host")
-	errNeither   = errors.New("it is neither a URL of http or https nor a host")
-	errLineLong  = errors.New("it is longer than 64 KiB")
+	errNoSeed    = errors.New("the URL or host is missing")
+	errNotUTF8   = errors.New("the line is not in UTF-8")
+	errControl   = errors.New("the line has a tab, a line end or another control character")
+	errNumber    = errors.New("a number is neither a URL nor a host")
+	errNeither   = errors.New("neither an http or https URL nor a host")
+	errLineLong  = errors.New("the line is longer than 64 KiB")
 	errQuote     = errors.New("a quoted field does not end in a quote and a separator")
 	errQuoteOpen = errors.New("a quote is not closed within 100 lines and 64 KiB")
 )

@@ -71,8 +71,8 @@ func check(t *testing.T, source seeds.Source, cases map[string]wants) {
 }
 
 const (
-	neither = "it is neither a URL of http or https nor a host"
-	long    = "it is longer than 64 KiB"
+	neither = "neither an http or https URL nor a host"
+	long    = "the line is longer than 64 KiB"
 )
 
 func TestReadURLs(t *testing.T) {
@@ -105,18 +105,18 @@ func TestReadURLs(t *testing.T) {
 		"TakesNoColumnsForAHost": {
 			list: "1\ta.example\na.example\tb.example\na.example\rb.example\n12\n0.85\n24.12.2026\n.\n",
 			want: []string{
-				"1! 1 a.example: there is a tab, a line end or another control character in it",
-				"2! a.example b.example: there is a tab, a line end or another control character in it",
-				"3! a.example b.example: there is a tab, a line end or another control character in it",
-				"4! 12: it is a number, neither a URL nor a host",
-				"5! 0.85: it is a number, neither a URL nor a host",
-				"6! 24.12.2026: it is a number, neither a URL nor a host",
+				"1! 1 a.example: the line has a tab, a line end or another control character",
+				"2! a.example b.example: the line has a tab, a line end or another control character",
+				"3! a.example b.example: the line has a tab, a line end or another control character",
+				"4! 12: a number is neither a URL nor a host",
+				"5! 0.85: a number is neither a URL nor a host",
+				"6! 24.12.2026: a number is neither a URL nor a host",
 				"7! .: " + neither,
 			},
 		},
 		"TakesUTF8Only": {
 			list: "https://a.example/\xfcber\n",
-			want: []string{"1! https://a.example/\ufffdber: it is not in UTF-8"},
+			want: []string{"1! https://a.example/\ufffdber: the line is not in UTF-8"},
 		},
 		"ShowsNoPasswords": {
 			list: "https://me:secret@a.example/\nme:secret@a.example\nhttps://me:secret@a.example/\x01x\n" +
@@ -124,13 +124,13 @@ func TestReadURLs(t *testing.T) {
 			want: []string{
 				"1! https://…@a.example/: user names and passwords are refused",
 				"2! …@a.example: user names and passwords are refused",
-				"3! https:…@a.example/x: there is a tab, a line end or another control character in it",
+				"3! https:…@a.example/x: the line has a tab, a line end or another control character",
 				"4! …@a.example: user names and passwords are refused",
 			},
 		},
 		"ShowsNoEscapesAndNoMoreThanALine": {
 			list: "\x1b[31m" + strings.Repeat("ä", 100) + "\n",
-			want: []string{"1! [31m" + strings.Repeat("ä", 36) + "…: there is a tab, a line end or another control character in it"},
+			want: []string{"1! [31m" + strings.Repeat("ä", 36) + "…: the line has a tab, a line end or another control character"},
 		},
 		"PassesALineThatIsTooLong": {
 			list: "a.example\n" + strings.Repeat("x", seedfile.MaxRecordBytes+1) + "\nb.example\n" +
@@ -258,10 +258,10 @@ func TestReadRefusesOptions(t *testing.T) {
 	}{
 		"NoSource":       {seedfile.Options{}, "", `source "": unknown; want one of [urls csv tranco majestic opml]`},
 		"UnknownSource":  {seedfile.Options{Source: "xls"}, "", `source "xls": unknown`},
-		"NegativeOffset": {seedfile.Options{Source: seeds.URLs, Offset: -1}, "", "offset -1: is negative; want 0 or more"},
-		"NegativeLimit":  {seedfile.Options{Source: seeds.URLs, Limit: -1}, "", "limit -1: is negative"},
-		"ColumnOfLines":  {seedfile.Options{Source: seeds.URLs, Column: "2"}, "", `column "2": only a list of the source csv has columns`},
-		"RankOfLines":    {seedfile.Options{Source: seeds.OPML, RankColumn: "2"}, "", `rank column "2": only a list of the source csv`},
+		"NegativeOffset": {seedfile.Options{Source: seeds.URLs, Offset: -1}, "", "offset -1: want 0 or more"},
+		"NegativeLimit":  {seedfile.Options{Source: seeds.URLs, Limit: -1}, "", "limit -1: want 1 or more"},
+		"ColumnOfLines":  {seedfile.Options{Source: seeds.URLs, Column: "2"}, "", `column "2": only the source csv has columns`},
+		"RankOfLines":    {seedfile.Options{Source: seeds.OPML, RankColumn: "2"}, "", `rank column "2": only the source csv`},
 		"UTF16":          {seedfile.Options{Source: seeds.URLs}, "\xff\xfea\x00", "the list is in UTF-16; want UTF-8"},
 		"UTF16BigEndian": {seedfile.Options{Source: seeds.OPML}, "\xfe\xff\x00<", "the list is in UTF-16; want UTF-8"},
 		"NoColumnOfThatName": {
@@ -272,12 +272,12 @@ func TestReadRefusesOptions(t *testing.T) {
 		"NoColumnOfThatNumber": {
 			seedfile.Options{Source: seeds.CSV, Column: "3"},
 			"1,a.example\n",
-			`column "3": the list has no such column; want a number from 1 to 2, since it has no header`,
+			`column "3": the list has no such column; want a number from 1 to 2, because the list has no header`,
 		},
 		"NoColumnZero": {
 			seedfile.Options{Source: seeds.CSV, Column: "0"},
 			"a.example\n",
-			`column "0": the list has no such column; want 1, its only column, since it has no header`,
+			`column "0": the list has no such column; want 1, its only column, because the list has no header`,
 		},
 		"NoColumnOfAHugeNumber": {
 			seedfile.Options{Source: seeds.CSV, Column: "99999999999999999999"}, "a.example\n", "the list has no such column",
@@ -290,10 +290,10 @@ func TestReadRefusesOptions(t *testing.T) {
 		"NoSeeds": {
 			seedfile.Options{Source: seeds.CSV},
 			"name,colour\nowl,\x1b[1mbrown\n",
-			`column: nothing in line 2 of the list is a URL or a host; want the column to be named: "name", "colour", or a number`,
+			`column: line 2 of the list has no URL and no host; name the column: "name", "colour", or a number`,
 		},
 		"ManyColumns": {
-			seedfile.Options{Source: seeds.CSV, Column: "y"}, strings.Repeat("x,", 29) + "x\n", `"x", 10 others, or a number from 1 to 30`,
+			seedfile.Options{Source: seeds.CSV, Column: "y"}, strings.Repeat("x,", 29) + "x\n", `"x", 10 more, or a number from 1 to 30`,
 		},
 		"NoTranco":   {seedfile.Options{Source: seeds.Tranco}, "a.example\n", "source tranco: the list has no column 2; want another source"},
 		"NoMajestic": {seedfile.Options{Source: seeds.Majestic}, "1,a.example\n", "source majestic: the list has no column Domain; want"},

@@ -147,7 +147,7 @@ func (t *table) next() error {
 	}
 	var reason error
 	if t.seed >= len(t.ends) {
-		reason = fmt.Errorf("there is no column %d", t.seed+1)
+		reason = fmt.Errorf("column %d is missing", t.seed+1)
 	} else if len(bytes.TrimSpace(t.field(t.seed))) == 0 {
 		reason = errNoSeed
 	}
@@ -236,7 +236,7 @@ func (t *table) find(option, asked string, usual, first []string) (int, error) {
 }
 
 var columnsOf = map[seeds.Source]string{
-	seeds.Tranco:   "a rank, a comma and a domain a line",
+	seeds.Tranco:   "a rank, a comma and a domain per line",
 	seeds.Majestic: "a header that names GlobalRank and Domain",
 }
 
@@ -248,7 +248,7 @@ func (t *table) guess() (int, error) {
 	}
 	likely := likeliest(fields)
 	if likely == unlikely {
-		return unknown, fmt.Errorf("%w: column: nothing in line %d of the list is a URL or a host; want the column to be named: %s",
+		return unknown, fmt.Errorf("%w: column: line %d of the list has no URL and no host; name the column: %s",
 			crawl.ErrInvalid, t.in.number, t.choices(len(fields)))
 	}
 	return slices.IndexFunc(fields, func(field string) bool { return likelihood(field) == likely }), nil
@@ -261,12 +261,12 @@ func (t *table) choices(count int) string {
 		number = fmt.Sprintf("a number from 1 to %d", count)
 	}
 	if t.header == nil {
-		return number + ", since it has no header"
+		return number + ", because the list has no header"
 	}
 	var b strings.Builder
 	for i, name := range t.header {
 		if i == shownMax {
-			fmt.Fprintf(&b, "%d others, ", len(t.header)-i)
+			fmt.Fprintf(&b, "%d more, ", len(t.header)-i)
 			break
 		}
 		fmt.Fprintf(&b, "%q, ", crawl.CleanText(name, nameBytesMax))

@@ -71,7 +71,7 @@ func TestReadCSV(t *testing.T) {
 		},
 		"KeepsTheLineEndsOfQuotes": {
 			list: "url,n\n\"a\nb.example\",1\n",
-			want: []string{"2! a b.example: there is a tab, a line end or another control character in it"},
+			want: []string{"2! a b.example: the line has a tab, a line end or another control character"},
 		},
 		"TakesOneColumnWholeWhateverIsInIt": {
 			list: "url\nhttps://a.example/x,y;z\n\"https://b.example/\"\n",
@@ -96,7 +96,7 @@ func TestReadCSV(t *testing.T) {
 		"TellsWhatIsMissing": {
 			list: "name,url,n\na\nb,,1\nc,word,2\nd,d.example\n",
 			want: []string{
-				"2! a: there is no column 2", "3! b,,1: there is no URL and no host", "4! word: " + neither, "5 d.example",
+				"2! a: column 2 is missing", "3! b,,1: the URL or host is missing", "4! word: " + neither, "5 d.example",
 			},
 		},
 		"LosesNoMoreThanTheLineOfAQuoteThatIsNotClosed": {
@@ -152,7 +152,7 @@ func TestReadTranco(t *testing.T) {
 		"TakesRankAndDomain": {
 			list: "1,google.com\r\n2,xn--80ak6aa92e.com\r\n3,a\r\n4\r\n5,b.example\r\n",
 			want: []string{
-				"1 google.com #1", "2 xn--80ak6aa92e.com #2", "3! a: " + neither, "4! 4: there is no column 2", "5 b.example #5",
+				"1 google.com #1", "2 xn--80ak6aa92e.com #2", "3! a: " + neither, "4! 4: column 2 is missing", "5 b.example #5",
 			},
 		},
 		"TakesNoBadLineForAHeader": {
