@@ -128,9 +128,9 @@ func (r *Reader) check(result *Result, options Options) error {
 	width, height := result.Width, result.Height
 	switch {
 	case int64(width) > r.limits.MaxPixels/int64(height):
-		return fmt.Errorf("%w: found %d×%d, at most %d are read", ErrTooManyPixels, width, height, r.limits.MaxPixels)
+		return fmt.Errorf("%w: found %d×%d, more than the limit of %d", ErrTooManyPixels, width, height, r.limits.MaxPixels)
 	case min(width, height) < options.MinSize:
-		return fmt.Errorf("%w: found %d×%d, want %d at least of both", ErrTooSmall, width, height, options.MinSize)
+		return fmt.Errorf("%w: found %d×%d, want at least %d in both dimensions", ErrTooSmall, width, height, options.MinSize)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (r *Reader) look(
 ) error {
 	memory := found.memory + overheadBytes
 	if (memory < 0 || memory > r.limits.MaxMemory) && found.undecodable == "" {
-		found.undecodable = fmt.Sprintf("decoding takes %d bytes of memory, at most %d are used", memory, r.limits.MaxMemory)
+		found.undecodable = fmt.Sprintf("decoding needs %d bytes of memory, more than the limit of %d", memory, r.limits.MaxMemory)
 	}
 	if result.Undecoded = found.undecodable; result.Undecoded != "" {
 		return nil
@@ -200,11 +200,11 @@ func (s *source) blame(err error) error {
 
 // The faults of a file. Other errors of [Reader.Read] come from the file's storage or the context.
 var (
-	ErrUnsupported   = errors.New("not an image in a format that is read")
-	ErrSVG           = errors.New("svg is not read") // it is text and may contain scripts
-	ErrTooManyPixels = errors.New("too many pixels") // see Limits.MaxPixels
-	ErrTooSmall      = errors.New("too small")       // see Options.MinSize
-	ErrMalformed     = errors.New("malformed")       // truncated, or a violation of its format
+	ErrUnsupported   = errors.New("not an image in a supported format")
+	ErrSVG           = errors.New("svg is not supported") // it is text and may contain scripts
+	ErrTooManyPixels = errors.New("too many pixels")      // see Limits.MaxPixels
+	ErrTooSmall      = errors.New("too small")            // see Options.MinSize
+	ErrMalformed     = errors.New("malformed")            // truncated, or a violation of its format
 )
 
 // The longest side of a thumbnail in pixels, and its quality as a JPEG.

@@ -76,7 +76,7 @@ func pixelsOf(img image.Image) (pixels, error) {
 	case *image.Paletted:
 		p.luma, p.rgb = palettedRows(img)
 	default:
-		return p, fmt.Errorf("its decoder made a %T", img)
+		return p, fmt.Errorf("the decoder returned a %T", img)
 	}
 	if p.rgb == nil { // grey
 		grey := make([]uint8, p.width)
@@ -162,7 +162,7 @@ func onCanvas(img image.Image, at image.Point, width, height int) (pixels, error
 		return p, err
 	}
 	if at.X < 0 || at.Y < 0 || at.X+p.width > width || at.Y+p.height > height {
-		return pixels{}, fmt.Errorf("its picture is %d×%d at %s, which is not within %d×%d", p.width, p.height, at, width, height)
+		return pixels{}, fmt.Errorf("a frame of %d×%d at %s exceeds the image of %d×%d", p.width, p.height, at, width, height)
 	}
 	part := func(rows func(int, []uint8), each int) func(int, []uint8) {
 		return func(y int, dst []uint8) {

@@ -24,7 +24,7 @@ import (
 const bufferBytes = 64 << 10
 
 // errReadTooOften reports a file that points at its own bytes repeatedly, as a TIFF can.
-var errReadTooOften = errors.New("it has its bytes read over and over")
+var errReadTooOften = errors.New("the file makes its decoder read the same bytes too often")
 
 // source reads a file within its grant until the context ends. It is not safe for concurrent use.
 type source struct {
@@ -101,7 +101,7 @@ func (e unsupportedError) Error() string { return string(e) }
 func guarded[T any](do func() (T, error)) (result T, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			err = fmt.Errorf("reading it panicked: %v", panicked)
+			err = fmt.Errorf("the decoder panicked: %v", panicked)
 		}
 	}()
 	return do()

@@ -60,7 +60,7 @@ func look(format crawl.ImageFormat, src *source) (*survey, error) {
 		err = s.heif(src)
 	}
 	if err == nil && (s.width <= 0 || s.height <= 0) {
-		err = errors.New("it has no width or no height")
+		err = errors.New("the width or the height is zero")
 	}
 	return s, noEOF(err)
 }
@@ -197,7 +197,7 @@ func (s *survey) gif(r *bufio.Reader) error {
 				err = discard(r, gifPalette(head[8])+1) // and the length of its codes
 			}
 		default:
-			return errors.New("it has a block of no kind, or no frame")
+			return errors.New("a block has an unknown type, or the frame is missing")
 		}
 		if err == nil {
 			err = gifSubBlocks(r)
@@ -247,7 +247,7 @@ func (s *survey) png(r *bufio.Reader) error {
 		}
 		n, kind := int64(binary.BigEndian.Uint32(head[:])), string(head[4:])
 		if first != (kind == "IHDR") {
-			return errors.New("it does not begin with its one header")
+			return errors.New("the file does not begin with a single header")
 		}
 		if kind == "IEND" {
 			return nil
@@ -294,11 +294,11 @@ func (s *survey) pngChunk(r *bufio.Reader, kind string, n int64) (err error) {
 // allocates another picture for a pass of an interlaced one.
 func (s *survey) pngHeader(data []byte) error {
 	if len(data) != 13 {
-		return errors.New("its header has another length")
+		return errors.New("the header has the wrong length")
 	}
 	width, height := binary.BigEndian.Uint32(data), binary.BigEndian.Uint32(data[4:])
 	if width > 1<<31-1 || height > 1<<31-1 {
-		return errors.New("its size is negative")
+		return errors.New("the size is negative")
 	}
 	s.width, s.height = int(width), int(height)
 	depth, colour, interlaced := data[8], data[9], data[12] != 0

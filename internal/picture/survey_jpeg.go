@@ -49,7 +49,7 @@ func (s *survey) jpeg(r *bufio.Reader) error {
 		}
 		n := int64(length[0])<<8 + int64(length[1]) - 2
 		if n < 0 {
-			return errors.New("it has a segment without a length")
+			return errors.New("a segment has no length")
 		}
 		if err := frame.segment(r, marker, n); err != nil {
 			return err
@@ -111,10 +111,10 @@ type jpegFrame struct {
 
 func (f *jpegFrame) read(marker byte, header []byte) error {
 	if f.process != 0 {
-		return errors.New("it has two frames")
+		return errors.New("the file has two frames")
 	}
 	if len(header) < 6 || len(header) < 6+3*int(header[5]) {
-		return errors.New("its frame header is too short")
+		return errors.New("the frame header is too short")
 	}
 	f.process, f.components = marker, int(header[5])
 	f.height, f.width = int(header[1])<<8|int(header[2]), int(header[3])<<8|int(header[4])
@@ -134,7 +134,7 @@ func (f *jpegFrame) read(marker byte, header []byte) error {
 // jpegDone computes the totals of a complete JPEG.
 func (s *survey) jpegDone(f jpegFrame, scans int) error {
 	if f.process == 0 || scans == 0 {
-		return errors.New("it has no frame or no scan")
+		return errors.New("the frame or the scan is missing")
 	}
 	s.width, s.height = f.width, f.height
 	s.memory = f.samples
@@ -148,7 +148,7 @@ func (s *survey) jpegDone(f jpegFrame, scans int) error {
 	case f.process > jpegSOF2:
 		s.undecodable = fmt.Sprintf("no decoder for jpeg of process %d", f.process-jpegSOF0)
 	case scans > jpegScansMax:
-		s.undecodable = fmt.Sprintf("the jpeg has %d scans, at most %d are decoded", scans, jpegScansMax)
+		s.undecodable = fmt.Sprintf("the jpeg has %d scans, more than the limit of %d", scans, jpegScansMax)
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func tiffNumber(file io.ReaderAt, order binary.ByteOrder, entry [12]byte) (int64
 	case 4:
 		return int64(order.Uint32(first)), nil
 	}
-	return 0, errors.New("a number in its directory is of no kind")
+	return 0, errors.New("a number in the directory has an unknown type")
 }
 
 // bytesPerPixel returns the bytes of a pixel in memory.

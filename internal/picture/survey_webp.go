@@ -25,7 +25,7 @@ func (s *survey) webp(src *source) error {
 	}
 	end := int64(binary.LittleEndian.Uint32(head[4:])) + 8
 	if end > src.size {
-		return fmt.Errorf("it has %d bytes of %d: %w", src.size, end, io.ErrUnexpectedEOF)
+		return fmt.Errorf("the file has %d bytes of %d: %w", src.size, end, io.ErrUnexpectedEOF)
 	}
 	s.frames = 0
 	seen := map[string]bool{}
@@ -36,7 +36,7 @@ func (s *survey) webp(src *source) error {
 		kind, n := string(head[:4]), int64(binary.LittleEndian.Uint32(head[4:]))
 		at += 8
 		if at+n > end {
-			return fmt.Errorf("its chunk %q is longer than the file: %w", kind, io.ErrUnexpectedEOF)
+			return fmt.Errorf("the chunk %q is longer than the file: %w", kind, io.ErrUnexpectedEOF)
 		}
 		err := once(seen, kind)
 		if err == nil {
@@ -69,10 +69,10 @@ func once(seen map[string]bool, kind string) error {
 		return nil
 	}
 	if seen[is] {
-		return fmt.Errorf("it has a second %q", kind)
+		return fmt.Errorf("the chunk %q occurs twice", kind)
 	}
 	if kind == "VP8X" && len(seen) > 0 {
-		return errors.New("its canvas is not at its beginning")
+		return errors.New("the canvas is not at the beginning")
 	}
 	seen[is] = true
 	return nil
@@ -143,7 +143,7 @@ func (s *survey) webpFrame(head []byte, at, n int64) error {
 		width: int(uint24(head[6:])) + 1, height: int(uint24(head[9:])) + 1,
 	}
 	if s.first.x+s.first.width > s.width || s.first.y+s.first.height > s.height {
-		return errors.New("its first frame is not within its canvas")
+		return errors.New("the first frame exceeds the canvas")
 	}
 	// The frame may have both a picture and alpha that is stored as a picture.
 	s.memory = (vp8PixelBytes+vp8lPixelBytes)*int64(s.first.width)*int64(s.first.height) + vp8lTreesBytes
