@@ -40,7 +40,7 @@ func TestPage(t *testing.T) {
 	for _, part := range []string{
 		"mosey/1.0 (+https://crawler.example.org/)", "at least 10 seconds pass", "user-agent: mosey disallow: /", "crawl-delay: 60",
 		`<meta name="mosey" content="noindex, nofollow">`, "x-robots-tag: mosey: noindex, nofollow", "content-usage: search=n",
-		"we index the small web.", "ends in .crawl.example.org", "each of these checks", "retry-after", "be forgotten",
+		"we index the small web.", "ends in .crawl.example.org", "each of these checks", "retry-after", "erase the contents of its pages",
 	} {
 		require.Contains(t, text, part)
 	}
@@ -59,7 +59,7 @@ func TestPage(t *testing.T) {
 	require.True(t, p.Tells("https://example.org/write"))
 	require.Contains(t, p.text, `<meta name="robots" content="noai">`, "other names than mosey are not read there")
 	require.Contains(t, p.text, "x-robots-tag: noai")
-	require.Contains(t, p.text, "ask us")
+	require.Contains(t, p.text, "send us its time and its address")
 	c.Purpose, c.ReverseDNS = settings.PurposeArchive, "example.org"
 	body, err = c.Page()
 	require.NoError(t, err)
@@ -159,10 +159,10 @@ func TestRanges(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got.Prefixes, 1)
 	for text, want := range map[string]string{
-		"<html>": "HTML", "[]": "not the JSON", `{"creationTime":"2026-04-10T22:30:00Z"}`: `"prefixes"`, "": "not the JSON",
+		"<html>": "HTML", "[]": "not a JSON list", `{"creationTime":"2026-04-10T22:30:00Z"}`: `"prefixes"`, "": "not a JSON list",
 		`{"prefixes":[]}`: "creationTime", `{"creationTime":"2026-04-10T22:30:00+02:00","prefixes":[]}`: "UTC",
 		`{"creationTime":"2026-04-10T22:30:00Z","prefixes":[{"ipv4Prefix":"x"}]}`:                      `"x"`,
-		`{"creationTime":"2026-04-10T22:30:00Z","prefixes":[{"ipv4Prefix":"2001:db8::/32"}]}`:          "no network of its kind",
+		`{"creationTime":"2026-04-10T22:30:00Z","prefixes":[{"ipv4Prefix":"2001:db8::/32"}]}`:          "not a valid network",
 		`{"creationTime":"2026-04-10T22:30:00Z","prefixes":[` + strings.Repeat("{},", 10_000) + `{}]}`: "10001 networks",
 	} {
 		_, err := ReadRanges([]byte(text))

@@ -52,15 +52,15 @@ func (c Crawler) Page() ([]byte, error) {
 	case settings.PurposeAITrain:
 		view.Why = "It collects text to train AI models."
 		view.Directives, view.ContentUsage = "noai", "train-ai=n"
-		view.Effect = "Then the page is not used, and its links are not followed."
+		view.Effect = "The crawler then does not use the page, and does not follow its links."
 	case settings.PurposeArchive:
-		view.Why = "It keeps copies of pages."
+		view.Why = "It stores copies of pages."
 		view.Directives = "noarchive"
-		view.Effect = "Then no copy of the page is kept, and its links are not followed."
+		view.Effect = "The crawler then stores no copy of the page, and does not follow its links."
 	default: // settings.PurposeSearch
 		view.Why = "It reads pages so that people can find them in a search."
 		view.Directives, view.ContentUsage = "noindex, nofollow", "search=n"
-		view.Effect = "Then the page is not found in the search, and its links are not followed."
+		view.Effect = "The search then does not find the page, and the crawler does not follow its links."
 	}
 	ways := slices.DeleteFunc([]string{c.Ranges, c.ReverseDNS, c.Keys}, func(way string) bool {
 		return way == ""

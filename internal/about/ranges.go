@@ -67,9 +67,9 @@ func ReadRanges(body []byte) (r Ranges, err error) {
 	var doc rangesDoc
 	if err := json.Unmarshal(body, &doc); err != nil {
 		if text := bytes.TrimSpace(body); bytes.HasPrefix(text, []byte("<")) {
-			return r, errors.New("it is HTML or XML, and not JSON")
+			return r, errors.New("it is HTML or XML, not JSON")
 		}
-		return r, fmt.Errorf("it is not the JSON of such a list: %w", err)
+		return r, fmt.Errorf("it is not a JSON list of addresses: %w", err)
 	}
 	if doc.Prefixes == nil {
 		return r, errors.New(`it has no "prefixes"`)
@@ -86,7 +86,7 @@ func ReadRanges(body []byte) (r Ranges, err error) {
 		}
 		p, err := netip.ParsePrefix(d.V4 + d.V6)
 		if err != nil || p.Addr().Is4() != (d.V4 != "") {
-			return r, fmt.Errorf("it has %.60q, which is no network of its kind", d.V4+d.V6)
+			return r, fmt.Errorf("%.60q is not a valid network", d.V4+d.V6)
 		}
 		r.Prefixes = append(r.Prefixes, p.Masked())
 	}

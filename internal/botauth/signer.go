@@ -187,7 +187,7 @@ func (s *Signer) refresh(ctx context.Context, now time.Time) {
 	}
 	s.keys.Store(&keys)
 	if s.trouble != "" || key.ID != s.signing {
-		s.config.Logger.InfoContext(ctx, "signing requests", "keyid", key.ID)
+		s.config.Logger.InfoContext(ctx, "requests are signed", "keyid", key.ID)
 	}
 	s.trouble, s.signing = "", key.ID
 }
