@@ -44,10 +44,10 @@ func (l *limits) wait(ctx context.Context, name string) error {
 		return newLimiter(l.domainRate), false
 	})
 	if err := limiter.Wait(ctx); err != nil {
-		return limited(ctx, err, fmt.Sprintf("more than %g a second for %s", l.domainRate, domain))
+		return limited(ctx, err, fmt.Sprintf("more than %g per second for %s", l.domainRate, domain))
 	}
 	if err := l.all.Wait(ctx); err != nil {
-		return limited(ctx, err, fmt.Sprintf("more than %g a second in all", float64(l.all.Limit())))
+		return limited(ctx, err, fmt.Sprintf("more than %g per second in total", float64(l.all.Limit())))
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func limited(ctx context.Context, err error, what string) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s: raise the limit, or look up less at once", ErrLimited, what)
+	return fmt.Errorf("%w: %s: raise the limit, or resolve fewer names at once", ErrLimited, what)
 }
 
 // registrable returns the registrable domain of a name, or else the name.

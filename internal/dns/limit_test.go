@@ -37,7 +37,7 @@ func TestLimits(t *testing.T) {
 		requireLookup(t, resolver, "a.one.test", "192.0.2.1")
 		_, err := resolver.Lookup(t.Context(), "two.test")
 		require.ErrorIs(t, err, ErrLimited)
-		require.ErrorContains(t, err, "in all")
+		require.ErrorContains(t, err, "in total")
 	})
 
 	t.Run("NameTheFailureThatNeedsAnotherQuery", func(t *testing.T) {

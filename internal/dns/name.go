@@ -20,7 +20,7 @@ func literal(host string) (netip.Addr, error) {
 		return netip.Addr{}, nil //nolint:nilerr // then it is a name
 	}
 	if addr.Zone() != "" {
-		return netip.Addr{}, errors.New("a zone means nothing to other machines")
+		return netip.Addr{}, errors.New("the zone of the address is only valid on one machine")
 	}
 	return addr.Unmap(), nil
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // errStray reports a message that does not answer the query: a late or forged one.
-var errStray = errors.New("the server answers something else")
+var errStray = errors.New("the answer does not match the question")
 
 // find queries one family of a host's addresses. It tries a single label in the domains of the
 // search list. It stops at the first domain with the name, so that both families belong to the same
@@ -194,7 +194,7 @@ func refusal(msg *dns.Msg) error {
 		}
 		return fmt.Errorf("response code %d", msg.Rcode)
 	case len(msg.Answer) == 0 && !msg.Authoritative && !msg.RecursionAvailable:
-		return errors.New("a referral: the server does not answer for other machines' names")
+		return errors.New("a referral: the server does not resolve recursively")
 	}
 	return nil
 }

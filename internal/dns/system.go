@@ -125,7 +125,7 @@ func watch[T any](path string, now time.Time, parse func([]byte) T) (*watched[T]
 	w := &watched[T]{path: path, parse: parse, checked: now}
 	w.value = parse(nil)
 	if err := w.load(); err != nil {
-		return nil, fmt.Errorf("dns: read %s, which may be missing but not unreadable: %w", path, err)
+		return nil, fmt.Errorf("dns: read %s: %w", path, err)
 	}
 	return w, nil
 }

@@ -76,7 +76,7 @@ func (c *Client) permitsPort(to netip.AddrPort) error {
 	}
 	_, bad := slices.BinarySearch(badPorts, to.Port())
 	if bad && !c.allowed(to.Addr().Unmap().WithZone("")) {
-		return fail(CauseForbiddenAddr, fmt.Sprintf("port %d is not the web's", to.Port()), nil)
+		return fail(CauseForbiddenAddr, fmt.Sprintf("port %d is not a web port", to.Port()), nil)
 	}
 	return nil
 }

@@ -204,7 +204,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 
 	request, err := c.prepare(total, x)
 	if err != nil {
-		return nil, fail(CauseInvalid, "bad request", err)
+		return nil, fail(CauseInvalid, "invalid request", err)
 	}
 	if x.request.ToFile {
 		if err := tryFile(); err != nil {
@@ -222,7 +222,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	x.connected = time.Now()
 	answer, err := c.transport.RoundTrip(request)
 	if err != nil {
-		return nil, x.link.unanswered(classify(caller, total, CauseProtocol, "no answer", err))
+		return nil, x.link.unanswered(classify(caller, total, CauseProtocol, "no response", err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	x.status = answer.StatusCode
@@ -256,7 +256,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 		bytes: limit, idle: c.config.IdleTimeout, share: share, link: x.link, toFile: x.request.ToFile,
 	}); err != nil {
 		response.release()
-		return nil, classify(caller, total, CauseProtocol, "the body broke off", err)
+		return nil, classify(caller, total, CauseProtocol, "the body is incomplete", err)
 	}
 	return response, nil
 }

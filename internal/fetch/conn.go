@@ -27,7 +27,7 @@ func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 	}
 	raw, err := dialer.DialContext(ctx, "tcp", netip.AddrPortFrom(x.request.Addr, x.target.port).String())
 	if err != nil && familyAway(ctx, err, x.request.Addr, Ways) {
-		return fail(CauseFamily, "this machine has no way to "+familyOf(x.request.Addr)+" addresses", err)
+		return fail(CauseFamily, "this machine has no route to "+familyOf(x.request.Addr)+" addresses", err)
 	}
 	if err != nil {
 		return classify(caller, total, CauseConnect, "no connection", err)
@@ -154,7 +154,7 @@ func (l *link) unanswered(failure *Error) *Error {
 	case l.http2.Load():
 		return fail(CauseProtocol, "the server speaks HTTP/2 only", nil)
 	case failure.Cause == CauseReset && l.firstByte.Load() == nil && isTLS && secure.ConnectionState().NegotiatedProtocol == "":
-		failure.Msg = "no answer, and the server did not choose HTTP/1.1 in the TLS handshake: it may speak HTTP/2 only"
+		failure.Msg = "no response, and the server did not choose HTTP/1.1 in the TLS handshake: it may speak HTTP/2 only"
 	}
 	return failure
 }

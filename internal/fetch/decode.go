@@ -117,7 +117,7 @@ func bodyEnd(response *Response, wire *wireReader, part []byte, err error) error
 	case wire.err != nil:
 		return wire.err
 	default:
-		return fail(CauseDecode, "the body is not as its Content-Encoding says", err)
+		return fail(CauseDecode, "the body does not match its Content-Encoding", err)
 	}
 }
 
@@ -216,7 +216,7 @@ type share struct {
 // take waits for the share. A timeout is our fault, not the site's.
 func (s *share) take() error {
 	if err := s.memory.Acquire(s.ctx, s.size); err != nil {
-		return fail(CauseLocal, fmt.Sprintf("no memory for a body of up to %d bytes in time", s.size), err)
+		return fail(CauseLocal, fmt.Sprintf("no memory available in time for a body of up to %d bytes", s.size), err)
 	}
 	s.taken = true
 	return nil

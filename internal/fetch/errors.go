@@ -145,10 +145,10 @@ func classify(caller, total context.Context, otherwise Cause, msg string, err er
 		return known
 	}
 	if caller.Err() != nil {
-		return fail(CauseCanceled, "given up by the caller", context.Cause(caller))
+		return fail(CauseCanceled, "canceled by the caller", context.Cause(caller))
 	}
 	if total.Err() != nil {
-		return fail(CauseTimeout, "the answer is not complete in time", err)
+		return fail(CauseTimeout, "the response was not complete in time", err)
 	}
 	if isLocal(err) {
 		return fail(CauseLocal, msg, err)

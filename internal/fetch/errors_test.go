@@ -17,11 +17,11 @@ func TestError(t *testing.T) {
 
 	t.Run("IsItsKindAndItsCause", func(t *testing.T) {
 		t.Parallel()
-		err := error(&fetch.Error{Cause: fetch.CauseReset, Msg: "the body broke off", Err: io.ErrUnexpectedEOF})
+		err := error(&fetch.Error{Cause: fetch.CauseReset, Msg: "the body is incomplete", Err: io.ErrUnexpectedEOF})
 		require.ErrorIs(t, err, fetch.CauseReset)
 		require.NotErrorIs(t, err, fetch.CauseTimeout)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-		require.EqualError(t, err, "fetch: reset: the body broke off: unexpected EOF")
+		require.EqualError(t, err, "fetch: reset: the body is incomplete: unexpected EOF")
 	})
 
 	t.Run("TextIsShortAndValid", func(t *testing.T) {

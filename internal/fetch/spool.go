@@ -43,7 +43,7 @@ func tryFile() error {
 }
 
 func spoolFailed(err error) *Error {
-	return fail(CauseLocal, fmt.Sprintf("keep a body in a file (%s is where TMPDIR says)", os.TempDir()), err)
+	return fail(CauseLocal, fmt.Sprintf("write a body to a file (in %s, by TMPDIR)", os.TempDir()), err)
 }
 
 func closeSpool(file *os.File) {
