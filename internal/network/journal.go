@@ -77,7 +77,7 @@ func (j *Journal) Run(ctx context.Context) {
 
 func (j *Journal) ended(current, next, unsaved crawl.Outage) crawl.Outage {
 	if !next.Since.IsZero() {
-		j.log.Warn("this machine's network seems to be down: nothing is held against the sites until it is back",
+		j.log.Warn("the network of this machine seems to be down: failures are not counted against sites until it is back",
 			"since", next.Since.Format(time.TimeOnly), "seen", next.Reason)
 	}
 	if current.Since.IsZero() {
@@ -86,7 +86,7 @@ func (j *Journal) ended(current, next, unsaved crawl.Outage) crawl.Outage {
 	current.Ended = time.Now()
 	switch {
 	case next.Since.IsZero() && next.Reason != "":
-		j.log.Warn("the network seems to be there", "seen", next.Reason)
+		j.log.Warn("the network seems to be up", "seen", next.Reason)
 	case next.Since.IsZero():
 		j.log.Warn("the network is back", "away", current.Ended.Sub(current.Since).Round(time.Second).String())
 	}
@@ -98,7 +98,7 @@ func (j *Journal) save(ctx context.Context, o crawl.Outage) bool {
 	ctx, cancel := context.WithTimeout(ctx, saveSpan)
 	defer cancel()
 	if err := j.store.SaveOutage(ctx, o); err != nil {
-		j.log.Warn("could not store that the network is away", "error", err)
+		j.log.Warn("could not store a network outage", "error", err)
 		return false
 	}
 	return true

@@ -73,7 +73,7 @@ func TestJournal(t *testing.T) {
 		settle()
 		j.Changed(crawl.Outage{Reason: "only a.example cannot be reached"})
 		settle()
-		require.Contains(t, log.String(), `the network seems to be there" seen="only a.example cannot be reached"`)
+		require.Contains(t, log.String(), `the network seems to be up" seen="only a.example cannot be reached"`)
 		require.Len(t, store.take(false), 2)
 
 		j.Changed(crawl.Outage{Since: time.Now(), Reason: "at the end"})

@@ -100,7 +100,7 @@ type Down struct {
 }
 
 func (d *Down) Error() string {
-	return fmt.Sprintf("this machine's network seems to be down since %s: %s: nothing is held against the sites",
+	return fmt.Sprintf("the network of this machine seems to be down since %s: %s: failures are not counted against sites",
 		d.Outage.Since.UTC().Format(time.TimeOnly), d.Outage.Reason)
 }
 
@@ -338,7 +338,7 @@ func (m *Monitor) explained(s *side, key string) {
 			return
 		}
 	}
-	m.end(s, "nothing speaks for an outage: "+key+" cannot be reached for so long that it is held to be at fault itself")
+	m.end(s, "no outage: "+key+" has been unreachable for so long that the failure is its own")
 }
 
 // spare attributes a failure to an outage.
@@ -360,9 +360,9 @@ func (m *Monitor) spare(f Failure, ended time.Time) error {
 		}
 		m.current.Since = ended
 		if n := s.unreached(); n > 1 {
-			m.current.Reason = fmt.Sprintf("none of %d asked lately could be %s, the last %s (%s)", n, verb, f.Key, f.Why)
+			m.current.Reason = fmt.Sprintf("none of the last %d requested targets could be %s, most recently %s (%s)", n, verb, f.Key, f.Why)
 		} else {
-			m.current.Reason = fmt.Sprintf("%s, all that was asked lately, could not be %s (%s)", f.Key, verb, f.Why)
+			m.current.Reason = fmt.Sprintf("%s, the only recent target, could not be %s (%s)", f.Key, verb, f.Why)
 		}
 		m.tell(m.current)
 	}

@@ -159,7 +159,7 @@ func TestMonitor(t *testing.T) {
 			w.reachedBefore(30)
 			require.Equal(t, 30, w.all(t, 30))
 			require.Len(t, w.told, 1)
-			require.Contains(t, w.told[0].Reason, "none of 30 asked lately could be reached, the last 192.0.2.")
+			require.Contains(t, w.told[0].Reason, "none of the last 30 requested targets could be reached, most recently 192.0.2.")
 		},
 		"AndLetsFewThroughUntilItIsOver": func(t *testing.T, w *world) {
 			w.reachedBefore(30)
@@ -173,7 +173,7 @@ func TestMonitor(t *testing.T) {
 			_, err := w.Admit("192.0.2.1")
 			var down *network.Down
 			require.ErrorAs(t, err, &down)
-			require.Contains(t, err.Error(), "this machine's network seems to be down since")
+			require.Contains(t, err.Error(), "the network of this machine seems to be down since")
 			left[0]()
 			left[0]()
 			_, err = w.Admit("192.0.2.1")
@@ -249,8 +249,8 @@ func TestMonitor(t *testing.T) {
 			require.NoError(t, w.sparedFor("192.0.2.9", 4*time.Minute))
 			require.Equal(t, 10*time.Second, time.Since(began), "then it is at fault, by whichever worker")
 			require.Len(t, w.told, 2, "the outage is over: there is no sign of it")
-			require.Contains(t, w.told[0].Reason, "192.0.2.9, all that was asked lately, could not be reached")
-			require.Contains(t, w.told[1].Reason, "192.0.2.9 cannot be reached for so long")
+			require.Contains(t, w.told[0].Reason, "192.0.2.9, the only recent target, could not be reached")
+			require.Contains(t, w.told[1].Reason, "192.0.2.9 has been unreachable for so long")
 		},
 		"AListOfMostlyDeadSitesComesToAnEnd": func(t *testing.T, w *world) {
 			charged := map[int]bool{}

@@ -98,7 +98,7 @@ const (
 func New(cfg Config) (*Client, error) {
 	broken, err := otter.New(&otter.Options[netip.Addr, time.Time]{MaximumSize: brokenMost})
 	if err != nil {
-		return nil, fmt.Errorf("make the cache of broken addresses: %w", err)
+		return nil, fmt.Errorf("make the cache of failing addresses: %w", err)
 	}
 	if names, ok := cfg.Resolver.(network.Names); ok {
 		cfg.Network.Listen(names)

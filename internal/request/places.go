@@ -12,9 +12,9 @@ import (
 
 var (
 	// ErrStopping means that this process begins no more requests, and aborts late ones.
-	ErrStopping = errors.New("this worker stops")
+	ErrStopping = errors.New("this worker is stopping")
 	// ErrNoPlace means that a request has waited too long for a permit.
-	ErrNoPlace = errors.New("as many requests are in flight as may be")
+	ErrNoPlace = errors.New("the limit of concurrent requests is reached")
 )
 
 // slowShare is the inverse of the part of the permits that slow hosts may take. So other hosts keep

@@ -145,7 +145,7 @@ func (c *Client) do(ctx context.Context, ask Ask, tr *traces.Attempt) (Result, e
 	}
 	if ask.Wanted != nil {
 		if wanted, err := ask.Wanted(ctx); err != nil || !wanted {
-			abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, 0, false, "another has asked meanwhile")
+			abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, 0, false, "another worker made a request meanwhile")
 			return Result{Lease: lease, Unwanted: true}, errors.Join(err, abandoned)
 		}
 	}
@@ -203,7 +203,7 @@ func (c *Client) keep(ctx context.Context, domain string, id int64, until time.T
 	for sleep(ctx, time.Until(until)/2) {
 		until = time.Now().Add(keepSpan)
 		if err := c.Store.Keep(ctx, domain, id, keepSpan); err != nil && ctx.Err() == nil {
-			c.Warn(ctx, "could not keep the lease of an attempt", "domain", domain, "crawl", id, "error", err)
+			c.Warn(ctx, "could not extend the lease of an attempt", "domain", domain, "crawl", id, "error", err)
 			until = time.Now().Add(keepSpan / 4)
 		}
 	}
@@ -273,7 +273,7 @@ func (c *Client) record(ctx context.Context, seen Observation, unanswered bool) 
 		rec, err := c.Store.Record(ctx, at)
 		if err == nil {
 			if !rec.Closed {
-				c.Warn(ctx, "the attempt had been taken for dead; not recorded again",
+				c.Warn(ctx, "the lease of the attempt had expired; it is not recorded again",
 					"domain", at.Domain, "crawl", at.CrawlID, "outcome", at.Outcome)
 			}
 			c.LogAttempt(ctx, at)

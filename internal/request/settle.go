@@ -50,7 +50,7 @@ func answered(x *Exchange) {
 	at, resp := &x.Attempt, x.Response
 	at.Outcome, at.StatusCode = crawl.OutcomeOfStatus(resp.Status), KnownStatus(resp.Status)
 	if at.StatusCode == 0 {
-		at.Error = fmt.Sprintf("answered with the unknown status %d", resp.Status)
+		at.Error = fmt.Sprintf("unknown status %d", resp.Status)
 	}
 	at.ContentType = crawl.CleanText(resp.ContentType, contentTypeMax)
 	at.Truncated = resp.Truncated
@@ -159,7 +159,7 @@ func away(ask Ask, x *Exchange, delay, normal time.Duration) {
 	at.Health.GivenUp++
 	at.Health.Probing = true
 	at.GiveUp, at.GiveUpFor = crawl.DomainUnreachable, crawl.Millis(politeness.GiveUp(at.Health.GivenUp))
-	at.GiveUpReason = fmt.Sprintf("out of reach for %s: %s",
+	at.GiveUpReason = fmt.Sprintf("unreachable for %s: %s",
 		ask.Now.Sub(at.Health.AwaySince).Round(time.Second), crawl.CleanText(x.Err.Error(), errorMax))
 }
 

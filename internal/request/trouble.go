@@ -100,7 +100,7 @@ func (c *Client) takeBack(ctx context.Context, ask Ask, s crawl.Start, l crawl.L
 type cutOffError struct{ database error }
 
 func (e *cutOffError) Error() string {
-	return "neither the site nor the database answered, so this machine was cut off: nothing is held against the site: " +
+	return "neither the site nor the database responded, so the failure is not counted against the site: " +
 		e.database.Error()
 }
 
