@@ -70,7 +70,7 @@ func (r *reading) unchanged(ctx context.Context, at *crawl.Attempt, resp *fetch.
 	at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit)}
 	if _, readable := decide.KeptUsage(c); !readable {
 		// Its prohibitions are unknown, so they stay, and the links are not followed.
-		at.Error, at.FollowKnown = "what its publisher said last cannot be read", decide.FollowSkipped(run, c)
+		at.Error, at.FollowKnown = "the stored publisher signals cannot be read", decide.FollowSkipped(run, c)
 		return nil
 	}
 	said := r.said(resp)

@@ -57,7 +57,7 @@ func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetc
 	n, _ := bodyOf(resp).ReadAt(head, 0) // the reader of the whole body gets the error
 	if format, is := picture.Format(head[:n]); is && !picture.Agrees(format, resp.MediaType) {
 		at.Image.Problem = crawl.ImageMismatch
-		at.Error = fmt.Sprintf("its Content-Type is %s, and its first bytes are those of %s",
+		at.Error = fmt.Sprintf("the Content-Type is %s, but the first bytes are those of %s",
 			crawl.CleanText(resp.MediaType, contentTypeShown), format)
 		return nil
 	}
@@ -76,7 +76,7 @@ func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetc
 		return fmt.Errorf("read the image %s: %w", r.url, err)
 	}
 	if _, err := hex.Decode(visit.Content[:], []byte(read.SHA256[:hex.EncodedLen(len(visit.Content))])); err != nil {
-		return fmt.Errorf("read the image %s: its SHA-256 %q: %w", r.url, read.SHA256, err)
+		return fmt.Errorf("read the image %s: SHA-256 %q: %w", r.url, read.SHA256, err)
 	}
 	if at.Unchanged = freshness.Unchanged(r.last, resp.Status, *visit); at.Unchanged == "" {
 		at.Image.Content = new(read.ImageContent)
@@ -92,13 +92,13 @@ func (r *reading) unreadable(resp *fetch.Response, said usage.Usage) (problem cr
 	most := kinds.Image.Traits().MaxBytes
 	switch {
 	case resp.MediaType == "image/svg+xml":
-		return crawl.ImageSVG, "it is a drawing (SVG), which is not read"
+		return crawl.ImageSVG, "the image is an SVG drawing, which Mosey does not read"
 	case !kinds.Image.Traits().Takes(resp.MediaType):
-		return crawl.ImageNotAnImage, "its Content-Type is " + crawl.CleanText(resp.MediaType, contentTypeShown)
+		return crawl.ImageNotAnImage, "the Content-Type is " + crawl.CleanText(resp.MediaType, contentTypeShown)
 	case resp.Truncated || resp.ContentLength > most:
-		return crawl.ImageTooLarge, fmt.Sprintf("its file has more than %d bytes", most)
+		return crawl.ImageTooLarge, fmt.Sprintf("the file has more than %d bytes", most)
 	case bodyOf(resp).Size() == 0:
-		return crawl.ImageNotAnImage, "it is empty"
+		return crawl.ImageNotAnImage, "the file is empty"
 	}
 	return "", ""
 }

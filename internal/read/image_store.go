@@ -37,7 +37,7 @@ func (r *Reader) CanStore(ctx context.Context, set settings.Settings) error {
 	return r.health.ready(ctx, r.Images)
 }
 
-var errNoImageStore = errors.New("the run stores images, and this worker has no place for them: start it with --image-store")
+var errNoImageStore = errors.New("the run stores images, but this worker has no image store: start it with --image-store")
 
 // keepImage stores the bytes and the thumbnail of an image, if the run wants them and they are not
 // stored yet.
@@ -60,7 +60,7 @@ func (r *reading) keepImage(ctx context.Context, at *crawl.Attempt, resp *fetch.
 			return r.Images.Put(ctx, read.SHA256, body, body.Size(), picture.MediaType(read.Format))
 		})
 		if err != nil {
-			return fmt.Errorf("keep the image %s: %w", r.url, err)
+			return fmt.Errorf("store the image %s: %w", r.url, err)
 		}
 	}
 	small := len(read.Thumbnail) > 0
@@ -69,7 +69,7 @@ func (r *reading) keepImage(ctx context.Context, at *crawl.Attempt, resp *fetch.
 			return r.Images.PutThumbnail(ctx, read.SHA256, read.Thumbnail)
 		})
 		if err != nil {
-			return fmt.Errorf("keep the thumbnail of %s: %w", r.url, err)
+			return fmt.Errorf("store the thumbnail of %s: %w", r.url, err)
 		}
 	}
 	at.Image.Content = new(read.ImageContent)
@@ -100,7 +100,7 @@ func (r *reading) putObject(
 	if e := r.health.ready(ctx, r.Images); e != nil {
 		return false, errors.Join(err, e)
 	}
-	at.Error = "it could not be stored: " + err.Error()
+	at.Error = "the image could not be stored: " + err.Error()
 	r.Warn(ctx, "an image could not be stored, though the store works", "url", r.url.String(), "error", err)
 	return false, nil
 }
@@ -177,7 +177,7 @@ func (h *storeHealth) ready(ctx context.Context, store ImageStore) error {
 				return fmt.Errorf("images cannot be stored: %w", res.Err)
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("wait for a trial of the store of images: %w", ctx.Err())
+			return fmt.Errorf("wait for a test of the image store: %w", ctx.Err())
 		}
 	}
 }

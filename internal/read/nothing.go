@@ -27,7 +27,7 @@ func noBody(at *crawl.Attempt, resp *fetch.Response, kind kinds.Kind) {
 		gaveNothing(at, reasons.MediaType, mediaType+" is not read as a "+string(kind))
 		return
 	}
-	gaveNothing(at, reasons.Empty, "its body is empty")
+	gaveNothing(at, reasons.Empty, "the body is empty")
 }
 
 // noPage records why a response gave nothing as a page. An error of the attempt is the parser's.
@@ -38,9 +38,9 @@ func noPage(at *crawl.Attempt, resp *fetch.Response) {
 	case len(resp.Body) == 0:
 		noBody(at, resp, kinds.Page)
 	case documentType(resp) == "":
-		gaveNothing(at, reasons.MediaType, "it is neither HTML, XHTML nor plain text")
+		gaveNothing(at, reasons.MediaType, "the page is neither HTML, XHTML nor plain text")
 	default:
-		gaveNothing(at, reasons.Empty, "it has no text, link or image")
+		gaveNothing(at, reasons.Empty, "the page has no text, link or image")
 	}
 }
 

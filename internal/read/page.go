@@ -29,7 +29,7 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	page.Published, page.Modified = notAhead(page.Published, resp.EndedAt), notAhead(page.Modified, resp.EndedAt)
 	at.Page = r.pageUpdate(visit, page.Signals)
 	if at.Login = page.Login && !extract.LoginURL(r.url); at.Login {
-		at.Error = "a login page in place of the page"
+		at.Error = "the server returned a login page instead of the page"
 	}
 	var stored bool
 	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Crawl, said); stored {

@@ -135,10 +135,10 @@ func (o Origin) robots(x *request.Exchange) Said {
 		}
 		return Said{Redirect: &to}
 	case request.Overloaded(resp.Status):
-		return Said{Unreachable: fmt.Sprintf("answered %d", resp.Status)}
+		return Said{Unreachable: fmt.Sprintf("status %d", resp.Status)}
 	}
 	return Said{Robots: &crawl.Robots{
-		Verdict: crawl.RobotsAllowAll, Reason: fmt.Sprintf("answered %d: all is allowed", resp.Status),
+		Verdict: crawl.RobotsAllowAll, Reason: fmt.Sprintf("status %d: everything is allowed", resp.Status),
 		StatusCode: request.KnownStatus(resp.Status), Fresh: crawl.Millis(robotsFreshness(resp)),
 	}}
 }
@@ -164,7 +164,7 @@ func (o Origin) rules(x *request.Exchange) Said {
 	delay, ok := malformedDelay, true
 	switch malformed, why := file.Malformed(); {
 	case malformed && o.AllowMalformed:
-		r.Verdict, r.Reason = crawl.RobotsAllowAll, "is "+why+": all is allowed, as --malformed-robots says"
+		r.Verdict, r.Reason = crawl.RobotsAllowAll, "is "+why+": everything is allowed, by --malformed-robots"
 	case malformed:
 		r.Verdict, r.Reason = crawl.RobotsDisallowAll, "is "+why+": nothing is allowed"
 	default:
@@ -195,7 +195,7 @@ func (o Origin) notModified(resp *fetch.Response) Said {
 	r.ETag, r.LastModified = v.ETag, v.LastModified
 	r.Fresh, r.StatusCode, r.Failed, r.TDM = crawl.Millis(robotsFreshness(resp)), resp.Status, false, nil
 	if r.Reason = ""; r.Verdict == crawl.RobotsDisallowAll {
-		r.Reason = "still cannot be understood: nothing is allowed"
+		r.Reason = "is still malformed: nothing is allowed"
 	}
 	return Said{Robots: &r}
 }
@@ -221,7 +221,7 @@ func (o Origin) hop(resp *fetch.Response) (to urls.URL, why string) {
 	}
 	// Payloads carry the URL, and JSON encodes an "&" in six bytes.
 	if text, err := json.Marshal(to.String()); err != nil || len(text) > urls.MaxLength {
-		return to, "redirects to too long a location"
+		return to, "redirects to a location that is too long"
 	}
 	return to, ""
 }
@@ -244,7 +244,7 @@ func (o Origin) tdm(ctx context.Context, x *request.Exchange) (Said, error) {
 	case x.Err != nil:
 		return o.unknownTDM(x.Err.Error())
 	case request.Overloaded(resp.Status):
-		return o.unknownTDM(fmt.Sprintf("answered %d", resp.Status))
+		return o.unknownTDM(fmt.Sprintf("status %d", resp.Status))
 	case resp.Status >= 300 && resp.Status < 400:
 		return o.redirectedTDM(ctx, x)
 	}
@@ -287,7 +287,7 @@ func (o Origin) redirectedTDM(ctx context.Context, x *request.Exchange) (Said, e
 		}
 	}
 	if !Allows(there, to.RequestTarget()) {
-		return o.unknownTDM("redirects to what robots.txt does not allow")
+		return o.unknownTDM("redirects to a URL that robots.txt disallows")
 	}
 	return Said{Redirect: &to}, nil
 }
@@ -296,7 +296,7 @@ func (o Origin) redirectedTDM(ctx context.Context, x *request.Exchange) (Said, e
 func (o Origin) unknownTDM(why string) (Said, error) {
 	r := o.Stored
 	r.Fresh = min(r.Fresh, crawl.Millis(tdmRetry))
-	r.Reason = crawl.CleanText(usage.TDMPath+" "+why, RobotsReasonMax) + ": all is taken for reserved"
+	r.Reason = crawl.CleanText(usage.TDMPath+" "+why, RobotsReasonMax) + ": all pages count as reserved"
 	return o.withTDM(r, usage.TDM{{Location: "/", Reserved: true, Unread: true}})
 }
 

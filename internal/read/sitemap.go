@@ -51,7 +51,7 @@ func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit c
 	case err != nil:
 		at.Error = "as a sitemap: " + err.Error()
 	case strange > 0:
-		at.Error = fmt.Sprintf("as a sitemap: %d of its URLs are of domains whose robots.txt does not name it", strange)
+		at.Error = fmt.Sprintf("as a sitemap: %d URLs are ignored, because robots.txt of their domains does not name the sitemap", strange)
 		// They may name it by the next visit, which must read it then.
 		visit = crawl.Visit{At: visit.At}
 	}
@@ -144,7 +144,7 @@ func (r *reading) mayName(u urls.URL) bool {
 // a sitemap it is only the server's page for missing files.
 func (r *reading) pageInstead(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	if r.url.RequestTarget() == sitemapPath {
-		gaveNothing(at, reasons.Malformed, "as a sitemap: it is a page of HTML")
+		gaveNothing(at, reasons.Malformed, "as a sitemap: the file is an HTML page")
 		at.Page = r.pageUpdate(visit, crawl.Signals{})
 		return r.setUsage(at, r.said(resp))
 	}
@@ -179,7 +179,7 @@ func (r *reading) recordAnnounced(
 	switch {
 	case len(all.entries) > 0:
 	case all.whole:
-		gaveNothing(at, reasons.Empty, "it names no page")
+		gaveNothing(at, reasons.Empty, "the file lists no page")
 	default:
 		gaveNothing(at, reasons.Malformed, "")
 	}

@@ -48,7 +48,7 @@ func (o Origin) Failed(x *request.Exchange, why string, jitter float64) Unread {
 	if gone {
 		at.Health.GivenUp++
 		wait = politeness.GiveUp(at.Health.GivenUp)
-		at.GiveUp, at.GiveUpReason = crawl.DomainUnreachable, "its name does not exist"
+		at.GiveUp, at.GiveUpReason = crawl.DomainUnreachable, "the host name does not exist"
 		at.GiveUpFor = crawl.Millis(wait)
 	}
 	unreached := o.unreached(x)
@@ -88,11 +88,11 @@ func (o Origin) unread(why string, status, try int, wait time.Duration, down boo
 		left := RobotsFresh - o.Stored.Age
 		u.Robots = o.Stored
 		u.Robots.Fresh, u.Robots.StatusCode, u.Robots.Failed = crawl.Millis(min(max(wait, decide.RobotsFreshLeast), left)), status, true
-		u.Robots.Reason = fmt.Sprintf("%s: the copy read %s ago holds", why, o.Stored.Age.Round(time.Second))
+		u.Robots.Reason = fmt.Sprintf("%s: the copy read %s ago applies", why, o.Stored.Age.Round(time.Second))
 	} else {
 		u.Robots = crawl.Robots{
 			Verdict: crawl.RobotsUnreachable, StatusCode: status, Fresh: crawl.Millis(wait),
-			Reason: why + ": nothing is fetched until it can be read",
+			Reason: why + ": no page is requested until it can be read",
 			// A failing host is not requested faster.
 			CrawlDelay: o.Stored.CrawlDelay, VisitTimes: o.Stored.VisitTimes,
 		}

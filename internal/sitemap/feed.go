@@ -67,7 +67,7 @@ func ReadFeed(body []byte) (news []News, err error) {
 func harmless(body []byte) error {
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '{' {
 		if !json.Valid(trimmed) { // also bounds its depth
-			return errors.New("it is no JSON")
+			return errors.New("the feed is not JSON")
 		}
 		return nil
 	}
@@ -98,11 +98,11 @@ func harmless(body []byte) error {
 		}
 		switch {
 		case depth > feedDepthMax:
-			return fmt.Errorf("it is more than %d elements deep", feedDepthMax)
+			return fmt.Errorf("the feed is nested more than %d elements deep", feedDepthMax)
 		case namespaces > feedNamespacesMax:
-			return fmt.Errorf("it has more than %d namespaces", feedNamespacesMax)
+			return fmt.Errorf("the feed has more than %d namespaces", feedNamespacesMax)
 		case pieces > feedPiecesMax:
-			return fmt.Errorf("it has more than %d pieces", feedPiecesMax)
+			return fmt.Errorf("the feed has more than %d pieces", feedPiecesMax)
 		}
 	}
 }

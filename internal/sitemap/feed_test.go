@@ -43,7 +43,7 @@ func TestReadFeed(t *testing.T) {
 		},
 		"Attributes": {"<rss><channel><item " + strings.Repeat("a ", 10_000) + "/>", nil, "attributes"},
 		"Pieces":     {"<rss><channel><item><a>" + strings.Repeat("x<!---->", 400_000), nil, "pieces"},
-		"NoJSON":     {`{"version":` + strings.Repeat("[", 1_000_000), nil, "no JSON"},
+		"NoJSON":     {`{"version":` + strings.Repeat("[", 1_000_000), nil, "not JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -46,7 +46,7 @@ const (
 	Feed
 )
 
-var errNoSitemap = errors.New("it is no sitemap")
+var errNoSitemap = errors.New("the file is not a sitemap")
 
 // Entry is a URL of a sitemap.
 type Entry struct {
@@ -67,7 +67,7 @@ func Read(body []byte, yield func(Entry) bool) (Format, error) {
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(in)
 		if err != nil {
-			return Unknown, fmt.Errorf("unpack it: %w", err)
+			return Unknown, fmt.Errorf("decompress the file: %w", err)
 		}
 		in = unpacked
 	}
@@ -80,7 +80,7 @@ func Read(body []byte, yield func(Entry) bool) (Format, error) {
 	}
 	head, err := r.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return Unknown, fmt.Errorf("unpack it: %w", err)
+		return Unknown, fmt.Errorf("decompress the file: %w", err)
 	}
 	kind := URLs
 	begin := strings.TrimSpace(strings.TrimPrefix(string(head), byteOrderMark))
@@ -91,9 +91,9 @@ func Read(body []byte, yield func(Entry) bool) (Format, error) {
 	}
 	switch {
 	case entries > MaxEntries:
-		err = fmt.Errorf("it has more than %d URLs", MaxEntries)
+		err = fmt.Errorf("the file has more than %d URLs", MaxEntries)
 	case bytesLeft.N <= 0 && kind != Unknown:
-		err = fmt.Errorf("it is longer than %d bytes", MaxBytes)
+		err = fmt.Errorf("the file is longer than %d bytes", MaxBytes)
 	}
 	return kind, err
 }
@@ -111,7 +111,7 @@ func readText(r io.Reader, yield func(Entry) bool) error {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read it: %w", err)
+		return fmt.Errorf("read the file: %w", err)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func readXML(in io.Reader, yield func(Entry) bool) (Format, error) {
 		case errors.Is(err, io.EOF):
 			return r.kind, nil
 		case err != nil:
-			return r.kind, fmt.Errorf("read its XML: %w", err)
+			return r.kind, fmt.Errorf("read the XML: %w", err)
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
@@ -251,8 +251,8 @@ func (r *reader) end() {
 const tokenBytesMax = 256 << 10
 
 var (
-	errTokenTooLong = errors.New("a tag or a text in it is too long")
-	errEncodings    = errors.New("it declares its encoding twice")
+	errTokenTooLong = errors.New("a tag or a text is too long")
+	errEncodings    = errors.New("the XML declares its encoding twice")
 )
 
 // tokens reads untrusted XML token by token, without matching start and end tags.

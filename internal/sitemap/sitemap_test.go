@@ -110,9 +110,9 @@ func TestRead(t *testing.T) {
 		"CutOff":    {open + `<url><loc>https://a.example/1</loc></url><url><loc>https://a.exam`, sitemap.URLs, plain("https://a.example/1"), "unexpected EOF"},
 		"Malformed": {open + `<url><loc>https://a.example/1</loc></url><url <<<`, sitemap.URLs, plain("https://a.example/1"), "XML"},
 		"Feed":      {head + `<rss version="2.0"><channel></channel></rss>`, sitemap.Feed, nil, ""},
-		"HTML":      {`<!DOCTYPE html><html><body><a href="/">not found</a></body></html>`, sitemap.Unknown, nil, "no sitemap"},
-		"Nothing":   {"", sitemap.Unknown, nil, "no sitemap"},
-		"Noise":     {"\x00\x01\x02", sitemap.Unknown, nil, "no sitemap"},
+		"HTML":      {`<!DOCTYPE html><html><body><a href="/">not found</a></body></html>`, sitemap.Unknown, nil, "not a sitemap"},
+		"Nothing":   {"", sitemap.Unknown, nil, "not a sitemap"},
+		"Noise":     {"\x00\x01\x02", sitemap.Unknown, nil, "not a sitemap"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
