@@ -53,7 +53,7 @@ func TestAudit(t *testing.T) {
 		require.Equal(t, wiring.ExitFailed, got.Code)
 		require.Equal(t, "mosey: the audit found violations: please report them\n", got.Stderr)
 		output.ContainsOnSameLine(t, got.Stdout, "domains ", "1 violation")
-		output.ContainsOnSameLine(t, got.Stdout, ": a.example: asked ", " after the last request, 10000 ms were due (delay)")
+		output.ContainsOnSameLine(t, got.Stdout, ": a.example: requested ", " after the last request, want 10000 ms (delay)")
 		inJSON := r.Execute("audit", "--json")
 		require.Equal(t, wiring.ExitFailed, inJSON.Code)
 		require.Contains(t, inJSON.Stdout, `"violations"`)

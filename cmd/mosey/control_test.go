@@ -91,7 +91,7 @@ func TestBlock(t *testing.T) {
 		r := newRows(t, settings.Settings{})
 		r.Print("pause", aDomain, "--reason", "a quiet night")
 		r.Print("block", aDomain, "--reason", "the owner asked")
-		output.ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example is still not crawled: it is paused: ", ": a quiet night")
+		output.ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example is still not crawled: paused: ", ": a quiet night")
 	})
 
 	t.Run("EndsAStopToo", func(t *testing.T) {
@@ -147,24 +147,24 @@ func TestSet(t *testing.T) {
 		require.EqualValues(t, 200, pages)
 		require.Equal(t, "Sat-Sun 00:00-24:00 UTC", r.controls().Window())
 		out := r.Print("why", aDomain)
-		output.ContainsOnSameLine(t, out, "- its delay is at least 1m0s: set by "+command.Whoami(), ": a small server")
-		output.ContainsOnSameLine(t, out, "- each run may request 200 pages of it: set by ")
-		output.ContainsOnSameLine(t, out, "- it may be asked only Sat-Sun 00:00-24:00 UTC: ")
+		output.ContainsOnSameLine(t, out, "- minimum delay 1m0s: set by "+command.Whoami(), ": a small server")
+		output.ContainsOnSameLine(t, out, "- budget per run: 200 pages: set by ")
+		output.ContainsOnSameLine(t, out, "- requests only Sat-Sun 00:00-24:00 UTC: ")
 	})
 
 	t.Run("TakesValuesBackWithEmptyOnes", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{}).allowed()
 		r.Print("set", aDomain, "--delay", "1m", "--max-pages", "0", "--window", closedWindow)
-		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: no run that is running has a page of it left to request")
+		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: complete: no running run has a page of the domain left to request")
 		r.Print("set", aDomain, "--delay", "0s", "--max-pages=-1", "--window", "")
 		require.Zero(t, r.controls().Delay())
 		require.Empty(t, r.controls().Window())
 		out := r.Print("why", aDomain)
-		output.ContainsOnSameLine(t, out, "a.example: due: its run requests it once Mosey runs")
-		output.ContainsOnSameLine(t, out, "- each run may request any number of pages of it: ")
-		require.NotContains(t, out, "its delay is at least 0s")
-		require.NotContains(t, out, "may be asked only")
+		output.ContainsOnSameLine(t, out, "a.example: due: the run requests it as soon as a worker runs")
+		output.ContainsOnSameLine(t, out, "- budget per run: any number of pages: ")
+		require.NotContains(t, out, "minimum delay 0s")
+		require.NotContains(t, out, "requests only")
 	})
 
 	t.Run("RefusesWhatIsOutOfBounds", func(t *testing.T) {

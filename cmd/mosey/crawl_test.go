@@ -58,7 +58,7 @@ func TestCrawl(t *testing.T) {
 		output.ContainsOnSameLine(t, r.Stderr, "7 lines skipped: not URLs or host names")
 		output.ContainsOnSameLine(t, r.Stdout, "Run default: 1 seed, delay 10ms, scope seeds")
 		output.ContainsOnSameLine(t, r.Stdout, " page", " (", " active, ", " in flight; ")
-		output.ContainsOnSameLine(t, r.Stdout, "Run default is done (nothing left that is due) after ", ": 3 pages of 1 domain, ")
+		output.ContainsOnSameLine(t, r.Stdout, "Run default is done (complete) after ", ": 3 pages of 1 domain, ")
 		output.ContainsOnSameLine(t, r.Stdout, "  3 success")
 		require.NotContains(t, r.Stdout, "\x1b")
 	})
@@ -262,7 +262,7 @@ func TestEmbedded(t *testing.T) {
 
 	// afterwards commands start the database by themselves
 	require.Contains(t, h.Print("status", "default"), "Run default is stopped (stopped by ")
-	require.Contains(t, h.Print("why", "site-001.test"), "each run may request 1 page of it")
+	require.Contains(t, h.Print("why", "site-001.test"), "budget per run: 1 page")
 }
 
 // filesSynced is how many files the database of a data directory has forced to the disk when

@@ -19,7 +19,7 @@ func TestDomains(t *testing.T) {
 		r := newRows(t, settings.Settings{})
 		out := r.Print("domains")
 		output.ContainsOnSameLine(t, out, "DOMAIN", "STATUS", "SCORE", "RANK", "PAGES", "RECENT ERRORS", "LAST CRAWLED")
-		output.ContainsOnSameLine(t, out, "1 domain in all: 1 pending.")
+		output.ContainsOnSameLine(t, out, "1 domain in total: 1 pending.")
 		output.ContainsOnSameLine(t, out, aDomain, "pending", "0.000", "-")
 		var d report.DomainListing
 		require.NoError(t, json.Unmarshal([]byte(r.Print("domains", "--json", "--sort", "name", "--status", "pending")), &d))
@@ -36,7 +36,7 @@ func TestDomains(t *testing.T) {
 		h := newHarness(t)
 		h.Refuse([]string{"domains", "--status", "gone"}, `--status "gone": want one of [pending active exhausted blocked unreachable]`)
 		h.Refuse([]string{"domains", "--sort", "age"}, `--sort "age": want one of [priority name rank pages`)
-		h.Refuse([]string{"domains", "--errors", "2"}, "--errors 2: want a share from 0 to 1")
+		h.Refuse([]string{"domains", "--errors", "2"}, "--errors 2: want a fraction from 0 to 1")
 		h.Refuse([]string{"domains", "--rank=-1"}, "--rank -1: want 1 or more")
 		h.Refuse([]string{"domains", "--limit", "0"}, "--limit 0: want 1 to 1000000")
 	})

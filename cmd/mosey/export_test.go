@@ -273,7 +273,7 @@ func TestExport(t *testing.T) {
 		got := r.Execute("export", "pages", "--out", dir+"/all/")
 		require.Zero(t, got.Code, got.Stderr)
 		require.FileExists(t, dir+"/all/pages-00001.parquet")
-		r.Refuse([]string{"export", "pages", "--out", dir + "/all"}, dir+"/all/pages.json", "whole", "--force")
+		r.Refuse([]string{"export", "pages", "--out", dir + "/all"}, dir+"/all/pages.json", "a complete export", "--force")
 		r.Refuse([]string{"export", "pages", "--out", dir + "/all", "--lang", "de"}, "not of pages --format parquet --lang de", "--force")
 		data, err := os.ReadFile(filepath.Join(dir, "pages.csv"))
 		require.NoError(t, err)

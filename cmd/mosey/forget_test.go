@@ -232,7 +232,7 @@ func TestForget(t *testing.T) {
 	require.Equal(t, pages, f.row("SELECT string_agg(url, ' ' ORDER BY id) FROM pages"))
 	output.ContainsOnSameLine(t, f.Print("doctor", "--only", "forgotten"), "ok")
 	require.NotRegexp(t, `(?m)^(warning|fault)`, f.Print(dataOnly()...))
-	output.ContainsOnSameLine(t, f.Print("why", leaver), "what its pages said until then was erased on ", "the owner asked by mail")
+	output.ContainsOnSameLine(t, f.Print("why", leaver), "the contents of its pages up to then were erased on ", "the owner asked by mail")
 	output.ContainsOnSameLine(t, f.Print("domain", leaver), "forgotten ", "erased on ")
 
 	// nothing brings it back while the block holds

@@ -36,11 +36,11 @@ func TestStatus(t *testing.T) {
 		r := newRows(t, settings.Settings{}).allowed().fetched(crawl.Attempt{Bytes: 1500})
 		other, err := r.store.EnsureRun(t.Context(), "other", "test", settings.Settings{})
 		require.NoError(t, err)
-		_, err = r.store.EndRun(t.Context(), other.ID, "nothing left that is due")
+		_, err = r.store.EndRun(t.Context(), other.ID, "complete")
 		require.NoError(t, err)
 		out := r.Print("status")
 		output.ContainsOnSameLine(t, out, "small-web  running ")
-		output.ContainsOnSameLine(t, out, "other      done ", "nothing left that is due")
+		output.ContainsOnSameLine(t, out, "other      done ", "complete")
 		one := r.Print("status", "small-web")
 		require.NotContains(t, one, "other")
 		output.ContainsOnSameLine(t, one, "Run small-web is running after ", "1 page of 1 domain, 1 request, 1.5 kB")
@@ -57,11 +57,11 @@ func TestStatus(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
 		require.NoError(t, r.store.SaveOutage(t.Context(), crawl.Outage{
-			Worker: "mosey/1 7@host", Since: time.Now(), Reason: "none of 9 asked lately could be reached",
+			Worker: "mosey/1 7@host", Since: time.Now(), Reason: "none of the last 9 requested targets could be reached",
 		}))
 		for _, args := range [][]string{{"status"}, {"why", "a.example"}, {"why", aPage}} {
 			output.ContainsOnSameLine(t, r.Print(args...), "the network seems to be down since ",
-				"and nothing is held against sites: none of 9 asked lately could be reached, says mosey/1 7@host")
+				"so that failures are not counted against sites: none of the last 9 requested targets could be reached (worker mosey/1 7@host)")
 		}
 	})
 
@@ -83,13 +83,13 @@ func TestStatus(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{MaxPagesPerDomain: new(int64(0))}, "https://b.example/")
 		r.exec("SELECT due_update(ARRAY['b.example'])")
-		output.ContainsOnSameLine(t, r.Print("status"), "  1 domain not asked: the budget for it is spent (such as b.example)")
+		output.ContainsOnSameLine(t, r.Print("status"), "  1 domain not requested: the budget of the domain is spent (such as b.example)")
 		output.ContainsOnSameLine(t, r.Print("queue"), "b.example ", " budget")
 		r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night", Until: time.Now().Add(time.Hour)})
 		r.exec("UPDATE crawl_runs SET settings = settings || '{\"max_pages_per_domain\": 5}'")
 		r.exec("SELECT due_update(ARRAY['a.example', 'b.example'])")
 		out := r.Print("status")
-		output.ContainsOnSameLine(t, out, "  No Mosey has run yet. To go on: mosey crawl --run small-web")
+		output.ContainsOnSameLine(t, out, "  No worker has run yet. To resume: mosey crawl --run small-web")
 		require.Contains(t, out, "  1 domain due\n")
 		var p struct {
 			Due    int64           `json:"due_domains"`
@@ -125,10 +125,10 @@ func TestDomain(t *testing.T) {
 		out := r.Print("domain", "WWW.a.example")
 		output.ContainsOnSameLine(t, out, "domain ", aDomain)
 		output.ContainsOnSameLine(t, out, "status ", "active")
-		output.ContainsOnSameLine(t, out, "control ", "it is paused: set by ann@example.org on ", ": the owner asked")
+		output.ContainsOnSameLine(t, out, "control ", "paused: set by ann@example.org on ", ": the owner asked")
 		output.ContainsOnSameLine(t, out, "deferred until ")
 		output.ContainsOnSameLine(t, out, "next request ", "not before ", "(delay)")
-		output.ContainsOnSameLine(t, out, "health ", "100 % errors of the last 1 answers")
+		output.ContainsOnSameLine(t, out, "health ", "100 % errors in the last 1 responses")
 		output.ContainsOnSameLine(t, out, "pending ", "1")
 		output.ContainsOnSameLine(t, out, "robots.txt ", aOrigin+": rules, crawl-delay 30s (answered 200), until ")
 		output.ContainsOnSameLine(t, out, "run small-web ", "running: 1 blocked_5xx")
@@ -155,7 +155,7 @@ func TestDomain(t *testing.T) {
 		h, _ := newHarnessWithDatabase(t)
 		h.Refuse([]string{"domain", "ftp://a.example/"}, `domain "ftp://a.example/": `, "want a host name, such as example.org")
 		h.Refuse([]string{"domain", ""}, `domain "": `, "want a host name, such as example.org")
-		h.Refuse([]string{"domain", aDomain}, "domain a.example is not known: it was never seeded, and no crawled page links to it")
+		h.Refuse([]string{"domain", aDomain}, "domain a.example is unknown: the page was never seeded, and no crawled page links to it")
 	})
 }
 
@@ -201,7 +201,7 @@ func TestPage(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
 		h.Refuse([]string{"page", "word"}, `"word"`, "want a URL or a host with a path")
-		h.Refuse([]string{"page", aPage}, "page https://a.example/ is not known: it was never seeded")
+		h.Refuse([]string{"page", aPage}, "page https://a.example/ is unknown: the page was never seeded")
 	})
 }
 
@@ -234,10 +234,10 @@ func TestOutput(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
 		h.Setenv("DATABASE_URL", dbtest.Bare(t))
-		h.Fail([]string{"status"}, "the database has schema version 0, this program needs ", ": run mosey migrate")
+		h.Fail([]string{"status"}, "the database has schema version 0, but this program needs ", ": run mosey migrate")
 		newer, store := newHarnessWithDatabase(t)
 		_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET min_schema_version = 1000")
 		require.NoError(t, err)
-		newer.Fail([]string{"status"}, "which serves programs from version 1000 on, this one has ", ": use a newer Mosey")
+		newer.Fail([]string{"status"}, "which needs a program of version 1000 or later, not ", ": use a newer Mosey")
 	})
 }

@@ -134,7 +134,7 @@ func TestRetryHasACrawlGoOnAtOnce(t *testing.T) {
 		d, err := store.Domain(t.Context(), name)
 		return err == nil && d.Status == crawl.DomainBlocked && d.Claimed == ""
 	}, patience, 10*time.Millisecond)
-	output.ContainsOnSameLine(t, h.Print("why", name), "not crawled until ", "the domain is blocked (more than half of the last answers were errors)")
+	output.ContainsOnSameLine(t, h.Print("why", name), "not crawled until ", "the domain is blocked (more than half of the last responses were errors)")
 	require.Len(t, s.Log().Pages(), 5, "its robots.txt is no welcome")
 
 	moody.kind.Store(true)

@@ -37,7 +37,7 @@ func TestLinks(t *testing.T) {
 	r.Decode(&domains, "links", "other.example", "--json")
 	require.Equal(t, aDomain, domains.In[0].Domain)
 
-	r.Refuse([]string{"links", "https://unknown.example/"}, "is not known")
+	r.Refuse([]string{"links", "https://unknown.example/"}, "is unknown")
 	r.Refuse([]string{"links", "ftp://x"}, "want a URL or a host with a path")
 	r.Refuse([]string{"links", "no domain"}, `domain "no domain"`)
 	r.Refuse([]string{"links", aPage, "--limit", "0"}, "--limit 0: want 1 to 100000")

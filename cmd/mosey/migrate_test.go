@@ -89,7 +89,7 @@ func TestMigrate(t *testing.T) {
 		h, store := newHarnessWithDatabase(t)
 		_, err := store.Pool().Exec(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000, true)")
 		require.NoError(t, err)
-		h.Fail([]string{"migrate"}, "the database has schema version 1000, this program knows ", ": use a newer Mosey")
+		h.Fail([]string{"migrate"}, "the database has schema version 1000, but this program knows only ", ": use a newer Mosey")
 	})
 
 	t.Run("WorksOnTheDataDirectory", func(t *testing.T) {

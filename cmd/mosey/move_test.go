@@ -132,7 +132,7 @@ func TestMove(t *testing.T) {
 		require.NotRegexp(t, `(?m)^(skipped|warning|fault)`, healthy)
 		output.ContainsOnSameLine(t, healthy, "references", fmt.Sprintf("%d attempts", r.count("SELECT count(*) FROM page_crawls")))
 		for _, args := range [][]string{{"page", aPage + "7"}, {"domain", aDomain}, {"why", aPage + "7"}} {
-			output.ContainsOnSameLine(t, r.Print(args...), "all attempts since", "160 attempts", "moved to files")
+			output.ContainsOnSameLine(t, r.Print(args...), "attempts since", "160 attempts", "moved to files")
 		}
 		require.NotContains(t, audit, "gaps since")
 		output.ContainsOnSameLine(t, r.Print("audit"), "gaps since", "moved to files")
@@ -143,8 +143,8 @@ func TestMove(t *testing.T) {
 		r.seed(r.run, aPage+"7", aPage+"8")
 		require.Equal(t, 21, r.count("SELECT count(*) FROM page_crawls WHERE outcome IS NULL"))
 
-		r.Refuse([]string{"export", "crawls", "--out", dir + "/", "--before", aYear, "--move"}, "says that this export is whole", "name another directory")
-		r.Refuse([]string{"export", "crawls", "--out", dir + "/", "--force"}, "name another directory: these rows may be stored nowhere else")
+		r.Refuse([]string{"export", "crawls", "--out", dir + "/", "--before", aYear, "--move"}, "lists a complete export", "name another directory")
+		r.Refuse([]string{"export", "crawls", "--out", dir + "/", "--force"}, "name another directory: these rows may exist nowhere else")
 		require.Len(t, r.moved(dir), 160)
 	})
 

@@ -47,15 +47,15 @@ func TestAnswersThatGiveNothing(t *testing.T) {
 		says  string
 		serve web.Behaviour
 	}{
-		"/self":     {"success 302, nothing found (no target) ", answers(302, "", "Location", "/self")},
-		"/nowhere":  {"success 303, nothing found (no target) ", answers(303, "")},
-		"/mail":     {"success 301, nothing found (no target) ", answers(301, "", "Location", "mailto:a@example.org")},
-		"/hollow":   {"success 200, nothing found (empty) ", html("")},
-		"/app":      {"success 200, nothing found (empty) ", html(`<div id=root></div><script>draw()</script>`)},
-		"/document": {"success 200, nothing found (media type) ", body("application/pdf", "%PDF-1.7")},
-		"/data":     {"success 200, nothing found (media type) ", body("application/xml", `<?xml version="1.0"?><prices/>`)},
-		"/feed":     {"success 200, nothing found (malformed) ", body("application/rss+xml", "<rss")},
-		"/map":      {"success 200, nothing found (malformed) ", body("application/xml", "no sitemap")},
+		"/self":     {"success 302, nothing extracted (no target) ", answers(302, "", "Location", "/self")},
+		"/nowhere":  {"success 303, nothing extracted (no target) ", answers(303, "")},
+		"/mail":     {"success 301, nothing extracted (no target) ", answers(301, "", "Location", "mailto:a@example.org")},
+		"/hollow":   {"success 200, nothing extracted (empty) ", html("")},
+		"/app":      {"success 200, nothing extracted (empty) ", html(`<div id=root></div><script>draw()</script>`)},
+		"/document": {"success 200, nothing extracted (media type) ", body("application/pdf", "%PDF-1.7")},
+		"/data":     {"success 200, nothing extracted (media type) ", body("application/xml", `<?xml version="1.0"?><prices/>`)},
+		"/feed":     {"success 200, nothing extracted (malformed) ", body("application/rss+xml", "<rss")},
+		"/map":      {"success 200, nothing extracted (malformed) ", body("application/xml", "no sitemap")},
 	}
 	paths := map[string]web.Behaviour{
 		"/robots.txt": namesSitemaps{"/listed", "/map"},
@@ -91,9 +91,9 @@ func TestAnswersThatGiveNothing(t *testing.T) {
 	}
 	status := h.Print("status", "default")
 	for _, printed := range []string{r.Stdout, status} {
-		output.ContainsOnSameLine(t, printed, "  3 answers gave nothing: no target (redirects to no other page; ")
+		output.ContainsOnSameLine(t, printed, "  3 responses without content: no target (redirects without a new target; ")
 		for _, reason := range []string{"empty", "media type", "malformed"} {
-			output.ContainsOnSameLine(t, printed, "  2 answers gave nothing: "+reason+" (")
+			output.ContainsOnSameLine(t, printed, "  2 responses without content: "+reason+" (")
 		}
 	}
 	output.ContainsOnSameLine(t, status, "no content  malformed", root)
@@ -104,7 +104,7 @@ func TestAnswersThatGiveNothing(t *testing.T) {
 		require.NotEmpty(t, p.Crawls[0].Error, path)
 	}
 	for _, path := range []string{"", "refresh", "xhtml", "listed"} {
-		require.NotContains(t, h.Print("page", root+path), "nothing found")
+		require.NotContains(t, h.Print("page", root+path), "nothing extracted")
 	}
-	output.ContainsOnSameLine(t, h.Print("page", other+"sitemap.xml"), "success 200 ", "as a sitemap: it is a page of HTML")
+	output.ContainsOnSameLine(t, h.Print("page", other+"sitemap.xml"), "success 200 ", "as a sitemap: the file is an HTML page")
 }

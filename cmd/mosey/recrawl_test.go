@@ -56,7 +56,7 @@ func TestRecrawl(t *testing.T) {
 		run := []string{"recrawl", "--older-than", "1d", "--run", "small-web"}
 		r.Refuse(append(run, "--only", "words"), `--only "words": want pages or images`)
 		r.Refuse(append(run, "--only", "images"), "run small-web takes no images")
-		r.Refuse(append(run, "--into", "small-web"), "want another run")
+		r.Refuse(append(run, "--into", "small-web"), "want a different run")
 		r.Refuse(append(run, "--into", "no name"), "no name")
 		r.Refuse(append(run, "--set", "delay=1s"), "--set delay=1s: settings need a separate run: give --into, or use mosey set run:small-web")
 	})

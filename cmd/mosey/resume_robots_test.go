@@ -39,7 +39,7 @@ func TestResumeKeepsTheTimeOfRobots(t *testing.T) {
 	put, err := store.Robots(t.Context(), origin)
 	require.NoError(t, err)
 	says := []string{
-		"  " + origin + ": its robots.txt cannot be read. It is requested again from " + explain.Stamp(put.ExpiresAt) + " on, or at once",
+		"  " + origin + ": robots.txt is unreachable. Mosey requests it again from " + explain.Stamp(put.ExpiresAt) + " on, or at once",
 		" after mosey retry " + siteDomain + ": answered 503",
 	}
 	r := c.Wait()

@@ -86,7 +86,7 @@ func TestDispatcherThatIsGone(t *testing.T) {
 		require.NoError(t, h.client().CancelWorkflow(t.Context(), crawl.CrawlWorkflowID("default"), ""))
 		r := c.Wait()
 		require.Zero(t, r.Code, r.Stderr)
-		output.ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped by the workflow crawl/default: its workflow was cancelled)")
+		output.ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped by the workflow crawl/default: its workflow was canceled)")
 	})
 }
 
@@ -174,10 +174,10 @@ func TestReasonOfAStop(t *testing.T) {
 	temporal := h.client()
 	id := crawl.DomainWorkflowID(siteDomain)
 	wait.Until(t, func() bool { return h.running(temporal, id) }, patience, 5*time.Millisecond)
-	require.NoError(t, h.update(id, workflows.UpdateStop, `{"reason":"the owner asked us to leave"}`))
+	require.NoError(t, h.update(id, workflows.UpdateStop, `{"reason":"the site owner objects"}`))
 	wait.Until(t, func() bool { return !h.running(temporal, id) }, patience, 5*time.Millisecond)
-	output.ContainsOnSameLine(t, h.Print("domain", siteDomain), "status ", "blocked the owner asked us to leave")
-	output.ContainsOnSameLine(t, h.Print("why", siteDomain), "stopped until it is seeded again", "the owner asked us to leave")
+	output.ContainsOnSameLine(t, h.Print("domain", siteDomain), "status ", "blocked the site owner objects")
+	output.ContainsOnSameLine(t, h.Print("why", siteDomain), "stopped until it is seeded again", "the site owner objects")
 
 	require.NoError(t, h.update(crawl.CrawlWorkflowID("default"), workflows.UpdateStop, `{"reason":"enough for today"}`))
 	r := c.Wait()

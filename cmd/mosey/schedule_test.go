@@ -29,7 +29,7 @@ func TestSchedule(t *testing.T) {
 		requests(3)
 		output.ContainsOnSameLine(t, h.Print("schedule", "add", "monthly", "--every", "720h", "--older-than", "1h"), "Schedule monthly added.")
 		output.ContainsOnSameLine(t, h.Print("schedule", "add", "weekly", s.Seeds()[0], "--run", "second", "--cron", "0 3 * * 1"), "Schedule weekly added.")
-		h.Refuse([]string{"schedule", "add", "weekly", s.Seeds()[0], "--every", "1h"}, `there is a schedule "weekly" already`)
+		h.Refuse([]string{"schedule", "add", "weekly", s.Seeds()[0], "--every", "1h"}, `schedule "weekly" exists`)
 		_, err := store.Pool().Exec(t.Context(), "UPDATE pages SET fetched_at = fetched_at - interval '2 hours' WHERE kind = 'page'")
 		require.NoError(t, err)
 		trigger := func(name string) {
@@ -68,15 +68,15 @@ func TestSchedule(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
 		for want, args := range map[string][]string{
-			"want one of every and cron":                           {"x", "https://example.org/"},
-			"give seeds (--source or URLs) or --older-than":        {"x", "--every", "1h"},
-			"every 1s: want 1m0s or more":                          {"x", "https://example.org/", "--every", "1s"},
-			`--older-than "old"`:                                   {"x", "--older-than", "old", "--every", "1h"},
-			"older_than: want a duration above zero":               {"x", "--older-than", "0d", "--every", "1h"},
-			"only letters, digits":                                 {"a b", "--older-than", "1d", "--every", "1h"},
-			"source csv: want its file or its url":                 {"x", "--source", "csv", "--every", "1h"},
-			`"gopher://x"`:                                         {"x", "gopher://x", "--every", "1h"},
-			crawl.ErrInvalid.Error() + ": want one of every and c": {"x", "--older-than", "1d", "--every", "1h", "--cron", "0 3 * * *"},
+			"want either every or cron":                           {"x", "https://example.org/"},
+			"give seeds (--source or URLs) or --older-than":    {"x", "--every", "1h"},
+			"every 1s: want 1m0s or more":                         {"x", "https://example.org/", "--every", "1s"},
+			`--older-than "old"`:                                  {"x", "--older-than", "old", "--every", "1h"},
+			"older_than: want a positive duration":                {"x", "--older-than", "0d", "--every", "1h"},
+			"only letters, digits":                                {"a b", "--older-than", "1d", "--every", "1h"},
+			"source csv: want a file or a url":                    {"x", "--source", "csv", "--every", "1h"},
+			`"gopher://x"`:                                        {"x", "gopher://x", "--every", "1h"},
+			crawl.ErrInvalid.Error() + ": want either every or c": {"x", "--older-than", "1d", "--every", "1h", "--cron", "0 3 * * *"},
 		} {
 			h.Refuse(append([]string{"schedule", "add"}, args...), want)
 		}

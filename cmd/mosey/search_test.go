@@ -37,10 +37,10 @@ func TestSearch(t *testing.T) {
 	r := newRows(t, settings.Settings{}).allowed()
 	r.fetched(found("Lighthouses & lamps", "The keeper lights the lamp."))
 	waiting := r.Execute("search", "lamps", "keeper")
-	require.Contains(t, waiting.Stderr, "1 page fetched and not found by a search yet")
-	require.Contains(t, r.Print("status"), "1 page fetched and not found by a search yet")
+	require.Contains(t, waiting.Stderr, "1 page fetched but not searchable yet")
+	require.Contains(t, r.Print("status"), "1 page fetched but not searchable yet")
 	dbtest.WriteKeywords(t, r.store)
-	require.NotContains(t, r.Print("status"), "not found by a search yet")
+	require.NotContains(t, r.Print("status"), "not searchable yet")
 	require.Equal(t, "Lighthouses & lamps\n  "+aPage+"\n  en-GB, 2026-03-04\n  About[31m lamps\n", r.Print("search", "lamps", "keeper"))
 	var result search.Result
 	r.Decode(&result, "search", "lamps keeper", "--json", "--lang", "en", "--domain", aDomain, "--since", "2026-03-04")
@@ -55,9 +55,9 @@ func TestSearch(t *testing.T) {
 	require.Contains(t, none.Stderr, "No results.")
 	require.Empty(t, r.Print("search", "lamps", "--lang", "de", "--json"))
 
-	r.Refuse([]string{"search", "?!"}, `the query "?!" has no word to look for`)
+	r.Refuse([]string{"search", "?!"}, `the query "?!" has no search word`)
 	r.Refuse([]string{"search", "a", "--limit", "0"}, "--limit 0: want 1 to 100")
-	r.Refuse([]string{"search", "a", "--limit", "101"}, "a limit of 101: want 1 to 100")
+	r.Refuse([]string{"search", "a", "--limit", "101"}, "limit 101: want 1 to 100")
 	r.Refuse([]string{"search", "a", "--since", "soon"}, `--since "soon": want a date such as 2026-11-01, or an age such as 30d or 12h`)
 	r.Refuse([]string{"search", "a", "--since=-5d"}, `--since "-5d"`)
 	r.Refuse([]string{"search", "a", "--lang", "no such tag"}, `language "no such tag": want a tag such as "en"`)
@@ -77,7 +77,7 @@ func TestSearchFindsNothing(t *testing.T) {
 	}
 	says("No results: no page has been fetched yet. Start with mosey crawl https://example.org/\n", "lamp")
 	r.fetched(found("Lighthouses", "The keeper lights the lamp."))
-	says("1 page fetched and not found by a search yet: a worker writes their keywords, within seconds unless the crawl is faster\n"+
+	says("1 page fetched but not searchable yet: a worker indexes them within seconds, or later while the crawl is faster\n"+
 		"No results.\n", "lamp")
 	dbtest.WriteKeywords(t, r.store)
 	says("No results.\n", "harbour")
@@ -111,7 +111,7 @@ func TestSearchWithoutAWord(t *testing.T) {
 	}
 	require.Empty(t, r.Print("search", "lamp", `-"the keeper lights"`, "--json"))
 	require.Contains(t, r.Print("search", "lamp", "-keeper", "-h"), "Usage: mosey search")
-	r.Refuse([]string{"search", "-lamp"}, `the query "-lamp" has no word to look for`)
+	r.Refuse([]string{"search", "-lamp"}, `the query "-lamp" has no search word`)
 	r.Refuse([]string{"search", "lamp", "-keeper", "--no-such-flag"}, "unknown flag --no-such-flag")
 	r.Refuse([]string{"search", "lamp", "-keeper", "--limit"}, "--limit")
 	r.Refuse([]string{"rank", "-lamp"}, "unknown flag -l")

@@ -109,8 +109,8 @@ func TestSeed(t *testing.T) {
 		h.Refuse([]string{"seed", "no-such-file"}, `seed "no-such-file": not a file`)
 		h.Refuse([]string{"seed", "--source", "best"}, `source "best": unknown; want one of [urls csv tranco majestic opml]`)
 		h.Refuse([]string{"seed", "example.org", "--source", "csv"}, "--source csv takes files")
-		h.Refuse([]string{"seed", "example.org", "--limit=-1"}, "limit -1: is negative")
-		h.Refuse([]string{"seed", "--source", "tranco", "--url", "ftp://a/"}, `--url "ftp://a/": want the address of a list`)
+		h.Refuse([]string{"seed", "example.org", "--limit=-1"}, "limit -1: want 1 or more")
+		h.Refuse([]string{"seed", "--source", "tranco", "--url", "ftp://a/"}, `--url "ftp://a/": want the URL of a list`)
 		h.Refuse([]string{"seed", "--file", h.WriteFile("empty", "# nothing\n")}, "no seeds in ", "want one URL or host per line")
 		h.Refuse([]string{"seed", "--source", "csv", "--file", h.WriteFile("a.csv", "a,b\nx.example.org,y\n"), "--column", "c"}, `--column "c"`)
 	})
@@ -148,7 +148,7 @@ func TestSeedDownloads(t *testing.T) {
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "using the list downloaded earlier")
 	require.Contains(t, r.Stdout, "2 already known")
-	h.Fail([]string{"seed", "--source", "majestic", "--url", server.URL + "/other", "--allow-network", "127.0.0.0/8"}, "the server answers 503")
+	h.Fail([]string{"seed", "--source", "majestic", "--url", server.URL + "/other", "--allow-network", "127.0.0.0/8"}, "the server responded with 503")
 }
 
 func TestSeedGoesOnWhereItWasInterrupted(t *testing.T) {

@@ -64,7 +64,7 @@ func (b browser) do(method, path string, form url.Values, header http.Header) (s
 func (b browser) post(path string, pairs ...string) string {
 	b.t.Helper()
 	status, body := b.try(path, nil, pairs...)
-	for strings.Contains(body, "is being counted") {
+	for strings.Contains(body, "being counted") || strings.Contains(body, "for the first time takes long") {
 		time.Sleep(100 * time.Millisecond)
 		status, body, _ = b.do(http.MethodGet, path, nil, nil)
 	}
@@ -128,7 +128,7 @@ func TestServeChangesRuns(t *testing.T) {
 		{`For "soon": want a duration`, []string{"do", "pause", "reason", "x", "for", "soon"}},
 		{"want a number and a unit", []string{"do", "set", "settings", "delay=soon"}},
 		{"name=value", []string{"do", "set", "settings", "delay"}},
-		{`"create" is nothing that can be done`, []string{"do", "create"}},
+		{`Unknown action "create" for a run`, []string{"do", "create"}},
 		{"Reason: 501 bytes", []string{"do", "stop", "reason", strings.Repeat("x", 501)}},
 	} {
 		status, body := b.try(run, nil, bad.pairs...)
@@ -145,19 +145,19 @@ func TestServeChangesDomains(t *testing.T) {
 	r := newRows(t, settings.Settings{}, aPage, "https://b.example/")
 	b := serveRows(t, r.commandHarness).browser(true)
 	const domain = "/domains/a.example"
-	require.Contains(t, b.post(domain, "do", "pause", "reason", "a quiet night"), "it is paused: set by ")
-	require.Contains(t, b.post(domain, "do", "lift", "kind", "pause"), "Nothing: the settings of its runs hold.")
-	require.Contains(t, b.post(domain, "do", "lift", "kind", "pause"), "Nothing: ", "twice is once")
-	require.Contains(t, b.post(domain, "do", "delay", "delay", "1m"), "its delay is at least 1m0s")
-	require.Contains(t, b.post(domain, "do", "lift", "kind", "delay"), "Nothing: ")
-	require.Contains(t, b.post(domain, "do", "block", "reason", "the owner asked"), "it is blocked in all runs")
-	require.Contains(t, b.post(domain, "do", "lift", "kind", "block"), "Nothing: ")
-	require.Contains(t, b.post(domain, "do", "retry"), "Nothing: ", "there is no trouble to end")
+	require.Contains(t, b.post(domain, "do", "pause", "reason", "a quiet night"), "paused: set by ")
+	require.Contains(t, b.post(domain, "do", "lift", "kind", "pause"), "No controls: the settings of its runs apply.")
+	require.Contains(t, b.post(domain, "do", "lift", "kind", "pause"), "No controls: ", "twice is once")
+	require.Contains(t, b.post(domain, "do", "delay", "delay", "1m"), "minimum delay 1m0s")
+	require.Contains(t, b.post(domain, "do", "lift", "kind", "delay"), "No controls: ")
+	require.Contains(t, b.post(domain, "do", "block", "reason", "the owner asked"), "blocked in all runs")
+	require.Contains(t, b.post(domain, "do", "lift", "kind", "block"), "No controls: ")
+	require.Contains(t, b.post(domain, "do", "retry"), "No controls: ", "there is no trouble to end")
 
 	page := b.post("/domains", "do", "block", "reason", "a list", "domain", "a.example", "domain", "b.example", "query", "status=blocked&sort=name")
-	require.Contains(t, page, "2 domains, ordered by name.")
+	require.Contains(t, page, "2 domains, sorted by name.")
 	page = b.post("/domains", "do", "lift", "kind", "pause", "kind", "block", "domain", "a.example", "domain", "b.example", "query", "status=blocked")
-	require.Contains(t, page, "No domain is like that.")
+	require.Contains(t, page, "No domain matches.")
 
 	for _, bad := range []struct {
 		path, want string
@@ -165,11 +165,11 @@ func TestServeChangesDomains(t *testing.T) {
 	}{
 		{domain, "Reason: want one", []string{"do", "block"}},
 		{domain, "want a number and a unit", []string{"do", "delay", "delay", "soon"}},
-		{domain, "want what is to be undone", []string{"do", "lift"}},
+		{domain, "want the kind of the setting to undo", []string{"do", "lift"}},
 		{domain, `Kind "love": want one of`, []string{"do", "lift", "kind", "love"}},
-		{domain, `"jump" is nothing`, []string{"do", "jump"}},
+		{domain, `Unknown action "jump"`, []string{"do", "jump"}},
 		{"/domains/no%20host", "want a host name", []string{"do", "retry"}},
-		{"/domains", "0 domains are chosen", []string{"do", "pause", "reason", "x"}},
+		{"/domains", "0 domains are selected", []string{"do", "pause", "reason", "x"}},
 		{"/domains", `Domain "no host"`, []string{"do", "pause", "reason", "x", "domain", "no host"}},
 	} {
 		status, body := b.try(bad.path, nil, bad.pairs...)
@@ -198,7 +198,7 @@ func TestServeCrawlsAPageNow(t *testing.T) {
 		pairs  []string
 	}{
 		{http.StatusBadRequest, "want a URL or a host with a path", []string{"do", "crawl", "u", "no url", "run", "small-web"}},
-		{http.StatusBadRequest, `"jump" is nothing`, []string{"do", "jump"}},
+		{http.StatusBadRequest, `Unknown action "jump"`, []string{"do", "jump"}},
 		{http.StatusNotFound, "nobody", []string{"do", "crawl", "u", aPage, "run", "nobody"}},
 	} {
 		status, body := b.try("/url", nil, bad.pairs...)
@@ -224,29 +224,29 @@ func TestServeChangesNothingForStrangers(t *testing.T) {
 		require.Equal(t, crawl.RunRunning, runNow(r).Status)
 	}
 	s := serveRows(t, r.commandHarness)
-	refused(s.browser(false), nil, "Nothing can be changed here")
+	refused(s.browser(false), nil, "This page is read-only")
 	refused(s.browser(true), http.Header{"Sec-Fetch-Site": {"cross-site"}}, "another site")
 	refused(s.browser(true), http.Header{"Origin": {"https://evil.example"}}, "another site")
 	require.NotContains(t, s.page("/runs/small-web"), `method="post"`, "it shows no forms that do nothing")
-	require.Contains(t, s.page("/runs/small-web"), "open the address that Mosey has printed")
+	require.Contains(t, s.page("/runs/small-web"), "open the address with the token that Mosey printed")
 	status, body := s.get("/?token=wrong")
 	require.Equal(t, http.StatusForbidden, status)
-	require.Contains(t, body, "That token is not the one of this page")
+	require.Contains(t, body, "The token is not valid any more")
 	status, _ = s.get("/?token=")
 	require.Equal(t, http.StatusForbidden, status)
 
 	// where others may reach it, a token must be given
 	named := serveRows(t, r.commandHarness, "--web-host", "crawler.example")
 	require.Empty(t, named.token)
-	refused(named.browser(false), nil, "Nothing can be changed here")
+	refused(named.browser(false), nil, "This page is read-only")
 	status, _ = named.get("/?token=")
 	require.Equal(t, http.StatusForbidden, status)
-	refused(serveRows(t, r.commandHarness, "--read-only").browser(false), nil, "Nothing can be changed here")
+	refused(serveRows(t, r.commandHarness, "--read-only").browser(false), nil, "This page is read-only")
 	r.Refuse([]string{"serve", "--web-token", "short"}, "--web-token: 5 characters: want 16 or more")
 
 	// a proxy says who is there
 	proxied := serveRows(t, r.commandHarness, "--web-user-header", "X-Forwarded-User").browser(false)
-	refused(proxied, nil, "Nothing can be changed here")
+	refused(proxied, nil, "This page is read-only")
 	status, body = proxied.try("/runs/small-web", http.Header{"X-Forwarded-User": {"ann\u202e"}}, stop...)
 	require.Equal(t, http.StatusOK, status, body)
 	require.Contains(t, body, "stopped by ann (web page)")
@@ -280,7 +280,7 @@ func TestACrawlIsSteeredOnItsPage(t *testing.T) {
 	c.Await(" pending, ")
 	require.Empty(t, s.Log())
 	require.Contains(t, b.post("/runs/steered", "do", "pause", "reason", "not tonight"), "Run steered is paused (paused by ")
-	require.Contains(t, b.post("/domains/"+name, "do", "lift", "kind", "pause"), "Nothing: ")
+	require.Contains(t, b.post("/domains/"+name, "do", "lift", "kind", "pause"), "No controls: ")
 	require.Contains(t, b.post("/runs/steered", "do", "resume"), "Run steered ")
 	wait.Until(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
 	r := c.Stop() // a stop on the page would end the page, too

@@ -91,7 +91,7 @@ func (w *wire) set(cut bool) {
 	w.hangUp()
 }
 
-const gone = "Temporal does not answer: nothing new is fetched until it does."
+const gone = "Temporal is unreachable, so that no new pages are fetched."
 
 // Pages are rows: they come while Temporal hangs, in time, and say so. So do changes.
 func TestServeWithoutTemporal(t *testing.T) {
@@ -188,6 +188,6 @@ func TestServeOfADataDirectoryMissesNoTemporal(t *testing.T) {
 	h := newHarness(t)
 	require.Zero(t, h.Execute("migrate").Code)
 	s := serveRows(t, h)
-	require.NotContains(t, s.page("/"), "Temporal does not answer")
-	require.NotContains(t, s.browser(true).post("/domains/a.example", "do", "pause", "reason", "a test"), "Temporal does not answer")
+	require.NotContains(t, s.page("/"), "Temporal is unreachable")
+	require.NotContains(t, s.browser(true).post("/domains/a.example", "do", "pause", "reason", "a test"), "Temporal is unreachable")
 }

@@ -46,7 +46,8 @@ func (s shownPages) get(path string) (status int, body string) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		status, body = s.once(path)
-		late := strings.Contains(body, "took too long") || strings.Contains(body, "is being counted")
+		late := strings.Contains(body, "took too long") || strings.Contains(body, "being counted") ||
+			strings.Contains(body, "for the first time takes long")
 		if !late || time.Now().After(end) {
 			return status, body
 		}
@@ -87,42 +88,42 @@ func TestServe(t *testing.T) {
 	for _, of := range []string{"", "/runs/small-web"} {
 		for span, words := range map[string]string{"1h": "the last hour", "1d": "the last day", "30d": "the last 30 days"} {
 			page := s.page(cmp.Or(of, "/") + "?span=" + span)
-			require.Contains(t, page, "How attempts have ended in "+words)
+			require.Contains(t, page, "Outcomes in "+words)
 			require.Contains(t, page, `<th scope="col" class="n">success</th>`, "as a table, too")
 			status, picture := s.get(of + "/outcomes.svg?span=" + span)
 			require.Equal(t, http.StatusOK, status)
-			require.Contains(t, picture, "1 attempt ended in "+words)
+			require.Contains(t, picture, "1 attempt in "+words)
 			require.Contains(t, picture, ", 1 success</title>")
 		}
 	}
 	require.Contains(t, s.page("/domains"), `<a href="/domains/a.example">a.example</a>`)
-	require.Contains(t, s.page("/domains"), "2 domains in all: ")
+	require.Contains(t, s.page("/domains"), "2 domains in total: ")
 	require.Contains(t, s.page("/domains?due=1"), "b.example")
 	for _, none := range []string{"errors=50", "rank=10", "lang=de", "source=tranco", "waits=crawl-delay"} {
-		require.Contains(t, s.page("/domains?"+none), "No domain is like that.", none)
+		require.Contains(t, s.page("/domains?"+none), "No domain matches.", none)
 	}
 	r.exec("UPDATE domains SET error_rate = 0.5, seed_rank = 10 WHERE domain = 'a.example'")
 	r.exec("UPDATE pages SET language = 'de' WHERE domain = 'a.example'")
 	for _, one := range []string{"errors=49.5&sort=name", "rank=10&sort=name", "lang=de&sort=name"} {
-		require.Contains(t, s.page("/domains?"+one), "1 domain, ordered by name.", one)
+		require.Contains(t, s.page("/domains?"+one), "1 domain, sorted by name.", one)
 	}
 	domain := s.page("/domains/a.example")
 	require.Contains(t, domain, `<p class="sentence">a.example: `)
 	require.Contains(t, domain, `<th scope="row">200</th><td class="n">1</td>`, "status codes")
-	require.Contains(t, domain, "The slowest of them")
+	require.Contains(t, domain, "Slowest requests")
 	require.Contains(t, domain, "rank &#43;0.857, errors -0.500", "what its priority comes of")
 	require.Contains(t, domain, `<a href="/url?u=https%3A%2F%2Fa.example%2F">https://a.example/</a>`)
 	page := s.page("/url?u=" + url.QueryEscape(aPage))
 	require.Contains(t, page, "A title")
 	require.Contains(t, page, "success 200")
-	require.Contains(t, s.page("/url"), "Name a page")
-	require.Contains(t, s.page("/search"), "Search the pages")
-	require.Contains(t, s.page("/search?q=nowhere"), "Nothing is found for nowhere.")
-	require.Contains(t, s.page("/domains/unknown.example"), "not known: it was never seeded")
+	require.Contains(t, s.page("/url"), "Enter a URL to see why the page")
+	require.Contains(t, s.page("/search"), "Search the crawled pages")
+	require.Contains(t, s.page("/search?q=nowhere"), "No results for nowhere.")
+	require.Contains(t, s.page("/domains/unknown.example"), "unknown: the page was never seeded")
 
 	require.Contains(t, s.page("/live"), "success 200")
-	require.Contains(t, s.page("/images"), "No image was recorded yet")
-	require.Contains(t, s.page("/images?of=copies"), "No image is there twice.")
+	require.Contains(t, s.page("/images"), "No images yet")
+	require.Contains(t, s.page("/images?of=copies"), "No image has duplicates.")
 	status, picture := s.get("/domains/a.example/timeline.svg")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, picture, "https://a.example/")
@@ -144,7 +145,7 @@ func TestServe(t *testing.T) {
 		"/api/domains?sort=name":                  `"domain": "a.example"`,
 		"/api/domains/a.example":                  `"subject": "a.example"`,
 		"/api/url?u=" + url.QueryEscape(aPage):    `"title": "A title"`,
-		"/api/search?q=nowhere":                   `"sentence": "Nothing is found for nowhere."`,
+		"/api/search?q=nowhere":                   `"sentence": "No results for nowhere."`,
 		"/api/live":                               `"text": "success 200"`,
 		"/api/images":                             `"images": []`,
 		"/api/robots?u=" + url.QueryEscape(aPage): `"verdict": "allow_all"`,
@@ -161,18 +162,18 @@ func TestServe(t *testing.T) {
 		says   string
 	}{
 		"/runs/nobody":                               {http.StatusNotFound, "not found"},
-		"/nowhere":                                   {http.StatusNotFound, "There is no such page here."},
+		"/nowhere":                                   {http.StatusNotFound, "This page does not exist."},
 		"/domains?status=loud":                       {http.StatusBadRequest, "Status &#34;loud&#34;: want one of"},
 		"/domains?sort=size":                         {http.StatusBadRequest, "Sort &#34;size&#34;: want one of"},
 		"/runs/small-web?span=1y":                    {http.StatusBadRequest, "Span &#34;1y&#34;: want one of 1h, 1d and 30d."},
-		"/domains?errors=101":                        {http.StatusBadRequest, "want a number of per cent"},
-		"/domains?errors=NaN":                        {http.StatusBadRequest, "want a number of per cent"},
+		"/domains?errors=101":                        {http.StatusBadRequest, "want a percentage"},
+		"/domains?errors=NaN":                        {http.StatusBadRequest, "want a percentage"},
 		"/domains?waits=godot":                       {http.StatusBadRequest, "want a reason, such as crawl-delay"},
 		"/domains?lang=x":                            {http.StatusBadRequest, "want a tag such as"},
 		"/domains?rank=0":                            {http.StatusBadRequest, "Rank &#34;0&#34;: want 1 or more"},
 		"/url?u=ftp://a/":                            {http.StatusBadRequest, "want a URL or a host with a path"},
 		"/search?q=a&offset=-1":                      {http.StatusBadRequest, "Offset &#34;-1&#34;: want 0 to"},
-		"/search?q=-a":                               {http.StatusBadRequest, "has no word to look for"},
+		"/search?q=-a":                               {http.StatusBadRequest, "has no search word"},
 		"/domains/a.example?n=501":                   {http.StatusBadRequest, "want 1 to 500 attempts"},
 		"/images?format=svg":                         {http.StatusBadRequest, "Format &#34;svg&#34;: want one of"},
 		"/images?domain=a%20b":                       {http.StatusBadRequest, "want a host name"},
@@ -261,7 +262,7 @@ func TestServeSearchAlone(t *testing.T) {
 	t.Parallel()
 	r := newRows(t, settings.Settings{}, aPage)
 	s := serveRows(t, r.commandHarness, "--public", "search")
-	require.Contains(t, s.page("/"), "Search the pages", "it is the first page")
+	require.Contains(t, s.page("/"), "Search the crawled pages", "it is the first page")
 	for _, path := range []string{"/domains", "/runs/small-web", "/api/overview", "/url?u=" + url.QueryEscape(aPage)} {
 		status, body := s.get(path)
 		require.Equal(t, http.StatusNotFound, status, path)
@@ -281,10 +282,10 @@ func TestServeAsksRobots(t *testing.T) {
 	page := html.UnescapeString(b.page("/robots?u=" + url.QueryEscape(aPage+"private/1")))
 	require.Contains(t, page, "The robots.txt of https://a.example forbids mosey this URL by line 5: Disallow: /private.")
 	require.Contains(t, page, "<mark>Disallow: /private</mark>")
-	require.Contains(t, page, "It asks for 7s between two requests")
+	require.Contains(t, page, "The robots.txt requires 7s between two requests")
 	require.Contains(t, b.page("/robots?agent=other&u="+url.QueryEscape(aPage)), "forbids other this URL by line 2: Disallow: /.")
-	require.Contains(t, b.page("/robots?u="+url.QueryEscape(aPage)), "allows mosey this URL: no line is about it.")
-	require.Contains(t, b.page("/robots?u=https://b.example/"), "was never read. Paste one to ask it.")
+	require.Contains(t, b.page("/robots?u="+url.QueryEscape(aPage)), "allows mosey this URL: no line matches.")
+	require.Contains(t, b.page("/robots?u=https://b.example/"), "was never read. Paste a robots.txt to test it.")
 	page = b.post("/robots", "u", "https://b.example/x", "agent", "any", "text", "User-agent: *\nAllow: /\nDisallow: /x\n")
 	require.Contains(t, page, "This robots.txt forbids any this URL by line 3: Disallow: /x.")
 }
@@ -345,15 +346,15 @@ func TestServeADatabaseInTrouble(t *testing.T) {
 	for _, path := range []string{"/", "/runs/small-web", "/api/overview"} {
 		status, body := s.once(path)
 		require.Equal(t, http.StatusServiceUnavailable, status, path)
-		require.Contains(t, body, "took too long to answer", path)
+		require.Contains(t, body, "The database took too long", path)
 	}
 	require.NoError(t, tx.Rollback(t.Context()))
 	r.exec("ALTER TABLE domains RENAME TO gone")
 	status, body := s.get("/domains")
 	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.Contains(t, body, "The database could not be read: the log of this program says why.")
+	require.Contains(t, body, "The database could not be read: see the log of this program.")
 	r.exec("ALTER TABLE gone RENAME TO domains")
-	wait.Until(t, func() bool { // what went wrong is not tried again for a second
+	wait.Until(t, func() bool { // a failure is not tried again for a second
 		status, _ := s.get("/domains")
 		return status == http.StatusOK
 	}, patience, 100*time.Millisecond)
@@ -392,5 +393,5 @@ func TestServeCountsOneListAtATime(t *testing.T) {
 		WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%name: DomainList %'`).Scan(&busy))
 	require.Equal(t, 1, busy)
 	require.NoError(t, tx.Rollback(t.Context()))
-	require.Contains(t, s.page("/domains?rank=10"), "No domain is like that.", "it is counted in its turn")
+	require.Contains(t, s.page("/domains?rank=10"), "No domain matches.", "it is counted in its turn")
 }

@@ -41,11 +41,11 @@ func TestStateWithoutAWorker(t *testing.T) {
 	r := newRows(t, settings.Settings{}, aPage, aOrigin+"/more").allowed().worker().claim()
 	r.begin()
 	output.ContainsOnSameLine(t, r.Print("status"), "  a request to a.example is in flight")
-	output.ContainsOnSameLine(t, r.Print("why", aDomain), "a request to it is in flight")
+	output.ContainsOnSameLine(t, r.Print("why", aDomain), "a request to the domain is in flight")
 
 	r.exec(`UPDATE workers SET seen_at = '2026-11-27 04:43:10Z', share_until = '2026-11-27 04:43:40Z'`)
 	since := time.Date(2026, 11, 27, 4, 43, 10, 0, time.UTC).Local().Format(time.DateTime)
-	gone := "No Mosey has run since " + since + ". To go on: mosey crawl --run small-web"
+	gone := "No worker has run since " + since + ". To resume: mosey crawl --run small-web"
 	for _, args := range [][]string{{"status"}, {"status", "small-web"}} {
 		out := r.Print(args...)
 		require.Contains(t, out, gone)
@@ -54,12 +54,12 @@ func TestStateWithoutAWorker(t *testing.T) {
 	}
 	for _, args := range [][]string{{"why", aDomain}, {"why", aPage}, {"why", aOrigin + "/more"}} {
 		out := r.Print(args...)
-		require.Contains(t, out, "No Mosey has run since "+since)
+		require.Contains(t, out, "No worker has run since "+since)
 		require.NotContains(t, out, "is in flight")
 	}
 	b := serveRows(t, r.commandHarness)
 	for _, path := range []string{"/", "/runs/small-web"} {
-		require.Contains(t, b.page(path), "No Mosey has run since 2026-11-27 04:43:10 UTC. To go on: mosey crawl --run small-web")
+		require.Contains(t, b.page(path), "No worker has run since 2026-11-27 04:43:10 UTC. To resume: mosey crawl --run small-web")
 	}
 }
 

@@ -30,15 +30,15 @@ func TestLastWords(t *testing.T) {
 		s := newSite(t, 1, 9)
 		r := h.Execute(s.crawl(s.Seeds()[0], "--max-pages", "3", "--set", "sitemaps=off")...)
 		require.Zero(t, r.Code, r.Stderr)
-		output.ContainsOnSameLine(t, r.Stdout, "Run default is done (its budget of 3 page requests is spent) after ", ": 3 pages of 1 domain")
+		output.ContainsOnSameLine(t, r.Stdout, "Run default is done (the budget of 3 page requests is spent) after ", ": 3 pages of 1 domain")
 		output.ContainsOnSameLine(t, r.Stdout, " pages pending")
-		output.ContainsOnSameLine(t, h.Print("status", "default"), "Run default is done (its budget of 3 page requests is spent)")
+		output.ContainsOnSameLine(t, h.Print("status", "default"), "Run default is done (the budget of 3 page requests is spent)")
 
 		r = h.Execute(s.crawl("--max-pages=-1", "--max-pages-per-domain", "5")...)
 		require.Zero(t, r.Code, r.Stderr)
-		output.ContainsOnSameLine(t, r.Stdout, "(nothing left that is due: the budget of 1 domain is spent) after ", ": 2 pages of 1 domain")
+		output.ContainsOnSameLine(t, r.Stdout, "(complete: the budget of 1 domain is spent) after ", ": 2 pages of 1 domain")
 		output.ContainsOnSameLine(t, r.Stdout, "  2 success")
-		output.ContainsOnSameLine(t, r.Stdout, "  in all calls: 5 pages, ", "; 5 success")
+		output.ContainsOnSameLine(t, r.Stdout, "  all calls: 5 pages, ", "; 5 success")
 		last := output.Lines[seed.Event](t, h.Print(s.crawl("--max-pages-per-domain=-1", "--json")...))
 		end := last[len(last)-1]
 		require.EqualValues(t, 10, end.Success)
@@ -53,8 +53,8 @@ func TestLastWords(t *testing.T) {
 		require.Zero(t, h.Execute(s.crawl(s.Seeds()[0])...).Code)
 		r := h.Execute(s.crawl(s.Seeds()[0], "--run", "again")...)
 		require.Zero(t, r.Code, r.Stderr)
-		output.ContainsOnSameLine(t, r.Stdout, "Run again is done (nothing left that is due) after ", ": 0 pages of 1 domain, 0 requests, 0 B")
-		output.ContainsOnSameLine(t, r.Stdout, "  4 pages skipped: min-refetch (fetched lately; --set min_refetch=0s fetches them all the same)")
+		output.ContainsOnSameLine(t, r.Stdout, "Run again is done (complete) after ", ": 0 pages of 1 domain, 0 requests, 0 B")
+		output.ContainsOnSameLine(t, r.Stdout, "  4 pages skipped: min-refetch (fetched recently; --set min_refetch=0s fetches them anyway)")
 	})
 
 	t.Run("NameASiteThatLetsNoLinkBeFollowed", func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestLastWords(t *testing.T) {
 		}}}})}
 		r := h.Execute(s.crawl(s.Seeds()[0])...)
 		require.Zero(t, r.Code, r.Stderr)
-		output.ContainsOnSameLine(t, r.Stdout, "  "+siteDomain+": its publisher lets no link be followed (nofollow)")
+		output.ContainsOnSameLine(t, r.Stdout, "  "+siteDomain+": its publisher forbids following links (nofollow)")
 		require.Len(t, s.Log().Pages(), 1)
 	})
 
@@ -87,7 +87,7 @@ func TestLastWords(t *testing.T) {
 		output.ContainsOnSameLine(t, r.Stdout, "  site-002.test is deferred until ", ": retry-after")
 		output.ContainsOnSameLine(t, h.Print("status", "default"), "  site-002.test is deferred until ", ": retry-after")
 		h.Print("pause", "site-002.test", "--reason", "a quiet night")
-		output.ContainsOnSameLine(t, h.Print("status", "default"), "  site-002.test: it is paused: set by ", ": a quiet night")
+		output.ContainsOnSameLine(t, h.Print("status", "default"), "  site-002.test: paused: set by ", ": a quiet night")
 		var p report.Progress
 		h.Decode(&p, "status", "default", "--json")
 		require.Equal(t, 1, p.TroubledTotal)

@@ -27,7 +27,7 @@ type bar struct {
 	failure string
 }
 
-// A site in trouble: its timeline names each request by the page that was asked for, also where Temporal
+// A site in trouble: its timeline names each request by the page that was requested, also where Temporal
 // has made another attempt, and each timer by its reason.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestTimeline(t *testing.T) {
 		t.Logf("%-12s %-60s %d %+v", b.kind, b.label, b.attempt, b.asked)
 		switch {
 		case b.kind == "":
-			require.Regexp(t, `^[a-z.]+[-a-z ]*(, then .+|: nothing is due yet)$`, b.label, "a wait names its reason")
+			require.Regexp(t, `^[a-z.]+[-a-z ]*(, then .+|: no page is due yet)$`, b.label, "a wait names its reason")
 		case b.asked.URL != "" && b.asked.Kind == "":
 			for range b.attempt {
 				asked = append(asked, b.asked.URL)
@@ -63,7 +63,7 @@ func TestTimeline(t *testing.T) {
 			}
 			if b.attempt > 1 {
 				retried++
-				require.Contains(t, b.failure, b.asked.URL+": attempt 1 of 3: ")
+				require.Contains(t, b.failure, b.asked.URL+": attempt 1 of 3 failed: ")
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func TestTimeline(t *testing.T) {
 		requests = append(requests, v.URL())
 	}
 	require.Equal(t, requests, asked, "each request is told by a bar")
-	require.Equal(t, "nothing is due", result.Reason)
+	require.Equal(t, "no page is due", result.Reason)
 	require.EqualValues(t, 6, result.Outcomes[crawl.OutcomeSuccess], "/p/3 is given up")
 	require.EqualValues(t, len(requests)+1, result.Attempts, "those of retried activities count, and the sitemap's")
 }

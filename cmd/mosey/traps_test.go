@@ -22,5 +22,5 @@ func TestSetResetsTraps(t *testing.T) {
 	r.requireWhy(aOrigin+"/p/1", "pending, but it will be skipped: pattern: 60 of 60 pages like /p/N had nothing new")
 	require.Contains(t, r.Print("set", aDomain, "--reset-traps"), aDomain+" is set.")
 	require.NotContains(t, r.Print("domain", aDomain), "/p/N")
-	r.requireWhy(aOrigin+"/p/1", "pending: it will be requested in its turn")
+	r.requireWhy(aOrigin+"/p/1", "pending: the run will request the page")
 }

@@ -66,7 +66,7 @@ func TestVisitTime(t *testing.T) {
 	require.NoError(t, err)
 	require.WithinDuration(t, opens, due, time.Second)
 	why := h.Print("why", s.URL(siteDomain, "/"))
-	output.ContainsOnSameLine(t, why, "waiting until ", "its robots.txt asks for visits at other times (Visit-time)")
+	output.ContainsOnSameLine(t, why, "waiting until ", "robots.txt allows visits only at other times (Visit-time)")
 	output.ContainsOnSameLine(t, why, "visits only Mon-Sun ", " UTC: not before ")
 
 	// as if it had been read when the time had come

@@ -50,11 +50,11 @@ func TestWhyDomain(t *testing.T) {
 	}{
 		"IsDue": {
 			prepare: func(r *rows) { r.allowed().worker() },
-			answer:  "due: its run requests it within seconds",
+			answer:  "due: the run requests it within seconds",
 			because: []string{
-				"next in line is https://a.example/, in run small-web",
-				"robots.txt of https://a.example: allow_all; holds until ",
-				"domain a.example is pending; 1 page pending", "its health: not known yet", "run small-web is running: none yet",
+				"next page: https://a.example/, in run small-web",
+				"robots.txt of https://a.example: allow_all; valid until ",
+				"domain a.example is pending; 1 page pending", "health: unknown", "run small-web is running: none yet",
 			},
 		},
 		"IsBeingCrawled": {
@@ -62,12 +62,12 @@ func TestWhyDomain(t *testing.T) {
 				_, err := r.allowed().store.ClaimDomains(r.t.Context(), r.run.ID, 1)
 				require.NoError(r.t, err)
 			},
-			answer: "pending: it will be requested in its turn",
+			answer: "pending: the run will request the page",
 		},
 		"NeedsItsRobotsFirst": {
 			prepare: func(*rows) {},
 			answer:  "pending: robots.txt is fetched first",
-			because: []string{"its robots.txt has not been fetched yet; that comes before any page"},
+			because: []string{"robots.txt has not been fetched yet; Mosey requests it before any page"},
 		},
 		"NeedsItsRobotsAgain": {
 			prepare: func(r *rows) {
@@ -82,12 +82,12 @@ func TestWhyDomain(t *testing.T) {
 		"WaitsForItsSlot": {
 			prepare: func(r *rows) { r.allowed().slot(time.Hour, reasons.CrawlDelay) },
 			answer:  "waiting until ",
-			because: []string{"it may not be asked before "},
+			because: []string{"the domain may not be requested before "},
 		},
 		"WasAskedBefore": {
 			prepare: func(r *rows) { r.allowed().slot(-time.Hour, "") },
 			answer:  "due: ",
-			because: []string{"no delay makes it wait: its slot has been free since "},
+			because: []string{"no delay holds the domain: its slot has been free since "},
 		},
 		"HasARequestInFlight": {
 			prepare: func(r *rows) { r.allowed().worker().begin() },
@@ -102,7 +102,7 @@ func TestWhyDomain(t *testing.T) {
 				r.exec("UPDATE domains SET next_crawl_after = $1, status_reason = 'retry-after'", tomorrow)
 			},
 			answer:  "not crawled until " + explain.Stamp(tomorrow) + ", in ",
-			because: []string{"it is deferred until " + explain.Stamp(tomorrow), "domain a.example is pending (retry-after)"},
+			because: []string{"the domain is deferred until " + explain.Stamp(tomorrow), "domain a.example is pending (retry-after)"},
 		},
 		"HasAWindowOfItsRun": {
 			settings: settings.Settings{Window: new(closedWindow)},
@@ -115,7 +115,7 @@ func TestWhyDomain(t *testing.T) {
 				r.allowed().control(crawl.Control{Type: crawl.ControlWindow, Value: []byte(`"` + closedWindow + `"`)})
 			},
 			answer:  "waiting until ",
-			because: []string{"it may be asked only " + closedWindow + ": not before "},
+			because: []string{"requests only " + closedWindow + ": not before "},
 		},
 		"HasAVisitTimeThatIsOver": {
 			prepare: func(r *rows) {
@@ -130,26 +130,26 @@ func TestWhyDomain(t *testing.T) {
 				r.allowed().control(crawl.Control{Type: crawl.ControlWindow, Value: []byte(`"` + open + `"`)})
 			},
 			answer:  "due: ",
-			because: []string{"it may be asked only "},
+			because: []string{"requests only "},
 		},
 		"HasAWindowThatNeverCloses": {
 			prepare: func(r *rows) {
 				r.allowed().control(crawl.Control{Type: crawl.ControlWindow, Value: []byte(`"Mon-Sun 00:00-24:00"`)})
 			},
 			answer:  "due: ",
-			because: []string{"it may be asked only Mon-Sun 00:00-24:00: now: set by "},
+			because: []string{"requests only Mon-Sun 00:00-24:00: now: set by "},
 		},
 		"IsPaused": {
 			prepare: func(r *rows) { r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night"}) },
 			answer:  "not crawled: the domain is paused by ann@example.org: a quiet night",
-			because: []string{"it is paused: set by ann@example.org on "},
+			because: []string{"paused: set by ann@example.org on "},
 		},
 		"IsPausedForAWhile": {
 			prepare: func(r *rows) {
 				r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night", Until: tomorrow})
 			},
 			answer:  "not crawled until " + explain.Stamp(tomorrow) + ", in ",
-			because: []string{"it is paused: set by ann@example.org on "},
+			because: []string{"paused: set by ann@example.org on "},
 		},
 		"IsBlocked": {
 			prepare: func(r *rows) { r.control(crawl.Control{Type: crawl.ControlBlock, Reason: "the owner asked"}) },
@@ -159,7 +159,7 @@ func TestWhyDomain(t *testing.T) {
 		"IsStopped": {
 			prepare: func(r *rows) { r.control(crawl.Control{Type: crawl.ControlStop}) },
 			answer:  "not crawled: the domain is stopped until it is seeded again by ann@example.org",
-			because: []string{"it is stopped until it is seeded again: set by "},
+			because: []string{"stopped until it is seeded again: set by "},
 		},
 		"WasGivenUp": {
 			prepare: func(r *rows) {
@@ -171,15 +171,15 @@ func TestWhyDomain(t *testing.T) {
 		"HasSpentItsBudget": {
 			settings: settings.Settings{MaxPagesPerDomain: new(int64(0))},
 			prepare:  func(r *rows) { r.allowed() },
-			answer:   "no run that is running has a page of it left to request",
-			because:  []string{"run small-web is running, its budget is spent, 0 of 0 pages of this domain requested: none yet"},
+			answer:   "complete: no running run has a page of the domain left to request",
+			because:  []string{"run small-web is running, budget spent, 0 of 0 pages of this domain requested: none yet"},
 		},
 		"HasARunThatIsStopped": {
 			prepare: func(r *rows) {
 				_, err := r.store.StopRun(r.t.Context(), r.run.ID, "stopped from the command line")
 				require.NoError(r.t, err)
 			},
-			answer:  "no run that is running has a page of it left to request",
+			answer:  "complete: no running run has a page of the domain left to request",
 			because: []string{"run small-web is stopped: none yet"},
 		},
 		"HasSomethingDueLater": {
@@ -195,7 +195,7 @@ func TestWhyDomain(t *testing.T) {
 				r.exec("INSERT INTO url_patterns (domain, pattern, seen, duplicates) VALUES ($1, '/calendar/D', 60, 60)", aDomain)
 			},
 			answer:  "pending: robots.txt is fetched first",
-			because: []string{"a trap: 60 of 60 pages like /calendar/D had nothing new; of these the next run tries some again, and after mosey set a.example --reset-traps this one does"},
+			because: []string{"trap: 60 of 60 pages like /calendar/D had nothing new; the next run retries some of these pages; mosey set a.example --reset-traps retries them in this run"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,14 +210,14 @@ func TestWhyDomain(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{}).allowed()
 		r.slot(time.Hour, reasons.CrawlDelay)
-		output.ContainsOnSameLine(t, r.Print("why", aDomain), ", in ", ": the domain may not be asked before (crawl-delay)")
-		output.ContainsOnSameLine(t, r.Print("why", aDomain), "- it may not be asked before ", ", in ", ": crawl-delay")
+		output.ContainsOnSameLine(t, r.Print("why", aDomain), ", in ", ": the domain may not be requested earlier (crawl-delay)")
+		output.ContainsOnSameLine(t, r.Print("why", aDomain), "- the domain may not be requested before ", ", in ", ": crawl-delay")
 	})
 
 	t.Run("IsNotKnown", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
-		r.requireWhy("b.example", "not known: it was never seeded, and no crawled page links to it")
+		r.requireWhy("b.example", "unknown: the page was never seeded, and no crawled page links to it")
 	})
 
 	t.Run("RefusesWhatIsNeitherADomainNorAPage", func(t *testing.T) {

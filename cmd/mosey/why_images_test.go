@@ -11,7 +11,7 @@ import (
 func TestWhyImage(t *testing.T) {
 	t.Parallel()
 	r := newExported(t) // whose page was read by a run that asks for none of its images
-	const beyond = "known as an image, but no run wants it: its host was beyond the run's image_scope, or its limits, " +
+	const beyond = "known as an image, but no run requests it: its host exceeded the run's image_scope or limits " +
 		"when the page that names it was read"
 	for _, url := range []string{aPage + "a.jpg", "https://cdn.example/b.png"} {
 		out := r.Print("why", url)
@@ -23,6 +23,6 @@ func TestWhyImage(t *testing.T) {
 		FROM images i CROSS JOIN generate_series(1, 1000) n WHERE i.domain = 'cdn.example'`)
 	output.ContainsOnSameLine(t, r.Print("why", "https://cdn.example/b.png"), "- named as an image by at least 1000 pages, first "+aPage)
 	r.exec("UPDATE provenance SET gone_at = now()")
-	output.ContainsOnSameLine(t, r.Print("why", "https://cdn.example/b.png"), "- named as an image by no page any more")
+	output.ContainsOnSameLine(t, r.Print("why", "https://cdn.example/b.png"), "- no page names it as an image any more")
 	require.NotContains(t, r.Print("why", aPage), "named as an image")
 }

@@ -30,7 +30,7 @@ func TestWhyPage(t *testing.T) {
 	}{
 		"IsPending": {
 			prepare: func(r *rows) { r.allowed() },
-			answer:  "pending: it will be requested in its turn",
+			answer:  "pending: the run will request the page",
 			because: []string{
 				"robots.txt allows it: no line matches", "run small-web: due since ", "links to it: 0",
 				"domain a.example is pending; 1 page pending",
@@ -38,13 +38,13 @@ func TestWhyPage(t *testing.T) {
 		},
 		"IsAllowedByALine": {
 			prepare: func(r *rows) { r.robots(crawl.Robots{Verdict: crawl.RobotsRules, Rules: "User-agent: *\nAllow: /\n"}) },
-			answer:  "pending: it will be requested in its turn",
+			answer:  "pending: the run will request the page",
 			because: []string{"robots.txt allows it by line "},
 		},
 		"NeedsRobotsFirst": {
 			prepare: func(*rows) {},
 			answer:  "pending: robots.txt is fetched first",
-			because: []string{"https://a.example/robots.txt has not been fetched yet; that comes before any page"},
+			because: []string{"https://a.example/robots.txt has not been fetched yet; Mosey requests it before any page"},
 		},
 		"NeedsTDMFirst": {
 			settings: training,
@@ -56,7 +56,7 @@ func TestWhyPage(t *testing.T) {
 			prepare: func(r *rows) {
 				r.robots(crawl.Robots{Verdict: crawl.RobotsRules, Rules: "User-agent: *\nDisallow: /.well-known/\n"})
 			},
-			answer: "pending, but its publisher forbids it: /.well-known/tdmrep.json, which may forbid it, is disallowed by robots.txt line ",
+			answer: "pending, but its publisher forbids it: /.well-known/tdmrep.json may forbid the page, but robots.txt line ",
 		},
 		"IsForbiddenByTDM": {
 			settings: training,
@@ -71,18 +71,18 @@ func TestWhyPage(t *testing.T) {
 		"IsForbiddenByRobots": {
 			prepare: func(r *rows) { r.robots(crawl.Robots{Verdict: crawl.RobotsRules, Rules: rules}) },
 			answer:  "pending, but its publisher forbids it: robots.txt line ",
-			because: []string{"robots.txt forbids it by line ", "robots.txt of https://a.example: rules; holds until "},
+			because: []string{"robots.txt forbids it by line ", "robots.txt of https://a.example: rules; valid until "},
 		},
 		"IsForbiddenByARobotsThatNobodyUnderstands": {
 			prepare: func(r *rows) { r.robots(crawl.Robots{Verdict: crawl.RobotsDisallowAll, Reason: "it is a web page"}) },
 			answer:  "pending, but its publisher forbids it: robots.txt: it is a web page",
-			because: []string{"robots.txt of https://a.example: disallow_all (it is a web page); holds until "},
+			because: []string{"robots.txt of https://a.example: disallow_all (it is a web page); valid until "},
 		},
 		"WaitsForARobotsThatCannotBeFetched": {
 			prepare: func(r *rows) {
 				r.robots(crawl.Robots{Verdict: crawl.RobotsUnreachable, Reason: "answered 503", Failed: true})
 			},
-			answer:  "pending, but put off until ",
+			answer:  "pending, but deferred until ",
 			because: []string{"robots.txt of https://a.example: unreachable (answered 503); it is requested again from "},
 		},
 		"IsFresh": {
@@ -90,27 +90,27 @@ func TestWhyPage(t *testing.T) {
 				r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '1 hour', fresh_until = now() + interval '1 day', extractor = $1", crawl.ExtractorVersion)
 			},
 			settings: settings.Settings{MinRefetch: new(settings.Duration(0))},
-			answer:   "pending, but it will be skipped: its server said that it stays as it is",
-			because:  []string{"its server said on "},
+			answer:   "pending, but it will be skipped: the last response is still fresh",
+			because:  []string{"the response of "},
 		},
 		"WasReadByAnOlderMosey": {
 			prepare: func(r *rows) {
 				r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '2 days', fresh_until = now() + interval '1 day'")
 			},
-			answer:  "pending: it will be requested in its turn",
-			because: []string{"an older Mosey has read it, on "},
+			answer:  "pending: the run will request the page",
+			because: []string{"an older version of Mosey read the page on "},
 		},
 		"WasFetchedLately": {
 			prepare: func(r *rows) {
 				r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '1 hour', extractor = $1", crawl.ExtractorVersion)
 			},
 			answer:  "pending, but it will be skipped: it was fetched less than 24h0m0s ago",
-			because: []string{"it was last fetched on "},
+			because: []string{"last fetched on "},
 		},
 		"WaitsForItsDomain": {
 			prepare: func(r *rows) { r.allowed().slot(time.Hour, reasons.Delay) },
 			answer:  "waiting until ",
-			because: []string{"it may not be asked before "},
+			because: []string{"the domain may not be requested before "},
 		},
 		"HasADomainThatIsToBeLeftAloneForLong": {
 			prepare: func(r *rows) { r.allowed().slot(2*time.Hour, reasons.RetryAfter) },
@@ -131,7 +131,7 @@ func TestWhyPage(t *testing.T) {
 		},
 		"IsInFlight": {
 			prepare: func(r *rows) { r.allowed().worker().begin() },
-			answer:  "in flight: it is being requested just now",
+			answer:  "in flight: the page is being requested",
 		},
 		"IsDueLater": {
 			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = $1", tomorrow) },
@@ -157,7 +157,7 @@ func TestWhyPage(t *testing.T) {
 				_, err := r.store.StopRun(r.t.Context(), r.run.ID, "")
 				require.NoError(r.t, err)
 			},
-			answer: "not crawled: its run small-web is stopped",
+			answer: "not crawled: run small-web is stopped",
 		},
 		"HasARunWhoseBudgetIsSpent": {
 			settings: settings.Settings{MaxPages: new(int64(0))},
@@ -188,7 +188,7 @@ func TestWhyPage(t *testing.T) {
 		"SaysWhatCannotBeRead": {
 			prepare: func(r *rows) { r.exec(`UPDATE pages SET usage = '{"noindex": 1}'`) },
 			answer:  "pending: robots.txt is fetched first",
-			because: []string{"what its publisher says cannot be read: "},
+			because: []string{"the publisher's signals cannot be read: "},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -217,30 +217,30 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 			Links:  []crawl.Link{{URL: "https://b.example/more", Domain: "b.example", Origin: "https://b.example"}},
 			Follow: &crawl.Follow{Depth: 1, SeedsOnly: true},
 		})
-		const reason = "its domain is not a seed of run small-web, which crawls no others (--scope)"
-		r.requireWhy("https://b.example/more", "known from links, but no run wants it: "+reason)
-		r.requireWhy("b.example", "known from links alone, to 1 page of it, and no run wants it",
-			"of https://b.example/more: known from links, but no run wants it: "+reason, reason)
+		const reason = "the domain is not a seed of run small-web, which crawls no other domains (--scope)"
+		r.requireWhy("https://b.example/more", "known from links, but no run requests it: "+reason)
+		r.requireWhy("b.example", "known only from links, to 1 page of it, and no run has the page",
+			"of https://b.example/more: known from links, but no run requests it: "+reason, reason)
 	})
 
 	t.Run("IsTooDeep", func(t *testing.T) {
 		t.Parallel()
 		r := found(t, settings.Settings{MaxDepth: new(0)}, crawl.Link{URL: aOrigin + "/more"}, nil)
-		r.requireWhy(aOrigin+"/more", "known from links, but no run wants it: it is more than 0 links from a seed of run small-web (--max-depth)",
+		r.requireWhy(aOrigin+"/more", "known from links, but no run requests it: the page is more than 0 links from a seed of run small-web (--max-depth)",
 			"links to it: 1")
 	})
 
 	t.Run("IsNotToBeFollowed", func(t *testing.T) {
 		t.Parallel()
 		r := found(t, settings.Settings{}, crawl.Link{URL: aOrigin + "/more", NoFollow: true}, &crawl.Follow{Depth: 1, SeedsOnly: true})
-		r.requireWhy(aOrigin+"/more", "known from links, but no run wants it: every link to it says nofollow",
+		r.requireWhy(aOrigin+"/more", "known from links, but no run requests it: every link to it says nofollow",
 			"links to it: 1", "1 of 1 link to it say nofollow")
 	})
 
 	t.Run("IsLeftAloneForAnotherReason", func(t *testing.T) {
 		t.Parallel()
 		r := found(t, settings.Settings{}, crawl.Link{URL: aOrigin + "/more"}, nil)
-		r.requireWhy(aOrigin+"/more", "known from links, but no run wants it: it was not followed when the link to it was read; seeding it has it crawled")
+		r.requireWhy(aOrigin+"/more", "known from links, but no run requests it: the link to it was not followed when it was read; seed the page to crawl it")
 	})
 
 	t.Run("IsATrapByItself", func(t *testing.T) {
@@ -248,8 +248,8 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 		r := found(t, settings.Settings{}, crawl.Link{
 			URL: aOrigin + "/9999/1/1", Trap: crawl.TrapDate, TrapEvidence: "the year 9999",
 		}, &crawl.Follow{Depth: 1})
-		r.requireWhy(aOrigin+"/9999/1/1", "not crawled: it is taken for a part of an endless space",
-			"it is taken for a trap by its far date: the year 9999; seeding it has it crawled all the same")
+		r.requireWhy(aOrigin+"/9999/1/1", "not crawled: the page is probably part of a crawler trap",
+			"classified as a trap (far date: the year 9999; seed the page to crawl it anyway")
 	})
 
 	t.Run("IsATrapByItsPattern", func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 		require.NoError(t, err)
 		r.seed(again, aPage)
 		r.slot(0, "")
-		r.requireWhy(aPage, "pending: it will be requested in its turn", "run again: due since ", "run small-web: success 200 on ")
+		r.requireWhy(aPage, "pending: the run will request the page", "run again: due since ", "run small-web: success 200 on ")
 	})
 
 	t.Run("SpeaksOfNoWindowWhereThereIsNone", func(t *testing.T) {
@@ -297,7 +297,7 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 	t.Run("IsNotKnown", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
-		r.requireWhy(aOrigin+"/nowhere", "not known: it was never seeded, and no crawled page links to it")
-		r.requireWhy("https://b.example/", "not known: it was never seeded, and no crawled page links to it")
+		r.requireWhy(aOrigin+"/nowhere", "unknown: the page was never seeded, and no crawled page links to it")
+		r.requireWhy("https://b.example/", "unknown: the page was never seeded, and no crawled page links to it")
 	})
 }

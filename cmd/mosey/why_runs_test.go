@@ -33,7 +33,7 @@ func TestWhyPageOfSeveralRuns(t *testing.T) {
 	t.Run("IsPendingInTheRunThatGoesOn", func(t *testing.T) {
 		t.Parallel()
 		r := stopped(t)
-		r.requireWhy(aPage, "pending: it will be requested in its turn", "run small-web is stopped")
+		r.requireWhy(aPage, "pending: the run will request the page", "run small-web is stopped")
 	})
 
 	t.Run("WasFetchedByTheRunThatGoesOn", func(t *testing.T) {
@@ -73,8 +73,8 @@ func TestWhyPageOfSeveralRuns(t *testing.T) {
 		}).control(blocked)
 		r.slot(-1, "")
 		r.requireWhy(aPage, isBlocked, "run small-web: success 200 on ")
-		r.requireWhy(aOrigin+"/more", isBlocked+"; known from links, but no run wants it: ")
-		r.requireWhy(aOrigin+"/nowhere", isBlocked+"; not known: it was never seeded")
+		r.requireWhy(aOrigin+"/more", isBlocked+"; known from links, but no run requests it: ")
+		r.requireWhy(aOrigin+"/nowhere", isBlocked+"; unknown: the page was never seeded")
 		for _, about := range []string{aDomain, aPage, aOrigin + "/more"} {
 			require.NotContains(t, r.Print("why", about), "it may be asked")
 		}
@@ -111,7 +111,7 @@ func TestWhyPageOfSeveralRuns(t *testing.T) {
 		const answer = "not crawled: the domain is not on the allow list"
 		for _, about := range []string{"b.example", "https://b.example/"} {
 			r.requireWhy(about, answer)
-			require.Contains(t, r.Print("why", about), "; not known: it was never seeded")
+			require.Contains(t, r.Print("why", about), "; unknown: the page was never seeded")
 		}
 	})
 }

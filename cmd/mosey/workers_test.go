@@ -51,12 +51,12 @@ func TestWorkers(t *testing.T) {
 		require.Len(t, fleet.Workers, 1)
 		require.Equal(t, 5, fleet.Workers[0].Share)
 
-		const waits = "4 requests waiting for others to end: all workers together may have 5 in flight (mosey workers), for: a thin line"
+		const waits = "4 requests waiting for capacity: the limit of all workers is 5 in flight (mosey workers), reason: a thin line"
 		require.Contains(t, r.Print("status", r.run.Name), waits)
 		require.Contains(t, strings.Join(strings.Fields(r.Execute("doctor", "--only", "fleet").Stdout), " "), waits)
 
 		require.Contains(t, r.Print("workers", "--max-fetches", "0"), "The fleet has no limit")
-		require.NotContains(t, r.Print("status", r.run.Name), "waiting for others")
+		require.NotContains(t, r.Print("status", r.run.Name), "waiting for capacity")
 	})
 
 	t.Run("RefuseMistakes", func(t *testing.T) {

@@ -121,7 +121,7 @@ func TestDatabase(t *testing.T) {
 		t.Parallel()
 		code, _, errs := execute(t, nil, "--database-url", dbtest.Bare(t))
 		require.Equal(t, wiring.ExitFailed, code)
-		require.Contains(t, errs, "the database has schema version 0, this program needs ")
+		require.Contains(t, errs, "the database has schema version 0, but this program needs ")
 		require.Contains(t, errs, ": run mosey migrate\n")
 	})
 
@@ -132,7 +132,7 @@ func TestDatabase(t *testing.T) {
 		require.NoError(t, err)
 		code, _, errs := execute(t, nil, "--database-url", store.Pool().Config().ConnString())
 		require.Equal(t, wiring.ExitFailed, code)
-		require.Contains(t, errs, "which serves programs from version 1000 on, this one has ")
+		require.Contains(t, errs, "which serves programs from version 1000 or later, not ")
 		require.Contains(t, errs, ": use a newer Mosey\n")
 	})
 }

@@ -40,7 +40,7 @@ func declare(dir string, check bool) error {
 			continue
 		}
 		if was, err := os.ReadFile(name); err != nil || string(was) != text {
-			errs = append(errs, errors.Join(err, fmt.Errorf("%s is not what its table says: go tool task generate", name)))
+			errs = append(errs, errors.Join(err, fmt.Errorf("%s is outdated: run go tool task generate", name)))
 		}
 	}
 	return errors.Join(errs...)

@@ -34,17 +34,17 @@ func explainHistory(w *Why, p report.Page) {
 		w.addf("%s", line)
 	}
 	if p.Trap.Rule != "" {
-		w.addf("it is taken for a trap by its %s: %s; seeding it has it crawled all the same", p.Trap.Rule, p.Trap.Evidence)
+		w.addf("classified as a trap (%s): %s; seed the page to crawl it anyway", p.Trap.Rule, p.Trap.Evidence)
 	}
 	switch {
 	case !p.FetchedAt.IsZero() && p.Extractor < crawl.ExtractorVersion:
-		w.addf("an older Mosey has read it, on %s, and there is more to find on it now: a run asks again once its min_refetch "+
-			"has passed since, whatever its server said", StampIn(p.FetchedAt, w.zone))
+		w.addf("an older version of Mosey read the page on %s: a run requests it again as soon as its min_refetch "+
+			"has passed, even if the response is still fresh", StampIn(p.FetchedAt, w.zone))
 	case !p.FetchedAt.IsZero() && time.Until(p.FreshUntil) > 0:
-		w.addf("its server said on %s that it stays as it is until %s; no run asks before",
+		w.addf("the response of %s is fresh until %s; no run requests the page before then",
 			StampIn(p.FetchedAt, w.zone), StampIn(p.FreshUntil, w.zone))
 	case !p.FetchedAt.IsZero():
-		w.addf("it was last fetched on %s; a run asks again once its min_refetch has passed since", StampIn(p.FetchedAt, w.zone))
+		w.addf("last fetched on %s; a run requests the page again after its min_refetch", StampIn(p.FetchedAt, w.zone))
 	}
 	explainUsage(w, p)
 	if p.RedirectTo != "" {
@@ -74,26 +74,27 @@ func explainState(w *Why, d report.Domain) {
 		w.addf("%s", Forgotten(*d.Forgotten, w.zone))
 	}
 	if d.Moved != nil {
-		w.addf("its history: %s", Moved(*d.Moved, w.zone))
+		w.addf("history: %s", Moved(*d.Moved, w.zone))
 	}
 	if time.Until(d.DeferredUntil) > 0 {
-		w.addf("it is deferred until %s", StampIn(d.DeferredUntil, w.zone))
+		w.addf("the domain is deferred until %s", StampIn(d.DeferredUntil, w.zone))
 	}
 	if left := time.Until(d.SlotFree); left > 0 && d.SlotReason == reasons.InFlight && w.running {
-		w.addf("a request to it is in flight, and is over by %s at the latest", StampIn(d.SlotFree, w.zone))
+		w.addf("a request to the domain is in flight, and ends by %s at the latest", StampIn(d.SlotFree, w.zone))
 	} else if left > 0 {
-		w.addf("it may not be asked before %s, in %s: %s", StampIn(d.SlotFree, w.zone), left.Round(100*time.Millisecond), d.SlotReason)
+		w.addf("the domain may not be requested before %s, in %s: %s",
+			StampIn(d.SlotFree, w.zone), left.Round(100*time.Millisecond), d.SlotReason)
 	} else if !d.SlotFree.IsZero() {
-		w.addf("no delay makes it wait: its slot has been free since %s", StampIn(d.SlotFree, w.zone))
+		w.addf("no delay holds the domain: its slot has been free since %s", StampIn(d.SlotFree, w.zone))
 	}
-	w.addf("its health: %s", politeness.Describe(d.Health))
+	w.addf("health: %s", politeness.Describe(d.Health))
 	for _, t := range d.Traps {
-		w.addf("a trap: %s; of these the next run tries some again, and after mosey set %s --reset-traps this one does", t.Evidence, d.Domain)
+		w.addf("trap: %s; the next run retries some of these pages; mosey set %s --reset-traps retries them in this run", t.Evidence, d.Domain)
 	}
 	for _, r := range d.Runs {
 		line := fmt.Sprintf("run %s is %s", r.Run, r.Status)
 		if r.BudgetSpent {
-			line += ", its budget is spent"
+			line += ", budget spent"
 		}
 		if r.Budget >= 0 {
 			line += fmt.Sprintf(", %d of %s of this domain requested", r.Started, Count(r.Budget, "page"))
@@ -112,7 +113,7 @@ func explainUsage(w *Why, r report.Page) {
 	}
 	var p usage.Usage
 	if err := json.Unmarshal(r.Usage, &p); err != nil {
-		w.addf("what its publisher says cannot be read: %s", err)
+		w.addf("the publisher's signals cannot be read: %s", err)
 		return
 	}
 	for _, purpose := range []settings.Purpose{settings.PurposeSearch, settings.PurposeAITrain, settings.PurposeArchive} {
@@ -127,10 +128,10 @@ func explainUsage(w *Why, r report.Page) {
 		w.addf("%s", why)
 	}
 	if p.Terms != "" {
-		w.addf("%s", OneLine("its site has terms of service: "+p.Terms))
+		w.addf("%s", OneLine("the site has terms of service: "+p.Terms))
 	}
 	if p.License != "" {
-		w.addf("%s", OneLine(fmt.Sprintf("it has a licence, by %s: %s", p.LicenseBy, p.License)))
+		w.addf("%s", OneLine(fmt.Sprintf("licence, by %s: %s", p.LicenseBy, p.License)))
 	}
 }
 
@@ -162,7 +163,7 @@ func explainLinked(ctx context.Context, store Store, name string, page *urls.URL
 		if known >= report.FrontierBound {
 			many = "at least " + many
 		}
-		w.answerUnwanted(facts, "known from links alone, to "+many+" of it, and no run wants it")
+		w.answerUnwanted(facts, "known only from links, to "+many+" of the domain; no run requests it")
 		w.addf("of %s: %s", url, notWanted(rep))
 	}
 	explainFinders(&w, rep)
@@ -172,13 +173,13 @@ func explainLinked(ctx context.Context, store Store, name string, page *urls.URL
 // notWanted explains a page of no run, known from links or as an image.
 func notWanted(p report.Page) string {
 	if p.Image != nil && p.LinksIn == 0 {
-		const answer = "known as an image, but no run wants it: "
+		const answer = "known as an image, but no run requests it: "
 		if p.Image.Discovery == crawl.DiscoveryIcon {
-			return answer + "icons are not asked for"
+			return answer + "icons are not requested"
 		}
-		return answer + "its host was beyond the run's image_scope, or its limits, when the page that names it was read"
+		return answer + "its host exceeded the run's image_scope or limits when the page that names it was read"
 	}
-	const answer = "known from links, but no run wants it: "
+	const answer = "known from links, but no run requests it: "
 	if p.LinksIn > 0 && p.NoFollowIn == p.LinksIn {
 		return answer + "every link to it says nofollow"
 	}
@@ -187,7 +188,7 @@ func notWanted(p report.Page) string {
 			return answer + reason
 		}
 	}
-	return answer + "it was not followed when the link to it was read; seeding it has it crawled"
+	return answer + "the link to it was not followed when it was read; seed the page to crawl it"
 }
 
 // explainFinders explains why each run that found a page skips it.
@@ -210,16 +211,16 @@ func explainImage(w *Why, p report.Page) {
 	w.addf("%s", ImageNamed(*p.Image))
 	switch i := *p.Image; {
 	case i.Problem != "":
-		w.addf("its last fetch brought no image to record: %s", i.Problem)
+		w.addf("the last fetch returned no usable image: %s", i.Problem)
 	case i.SHA256 != "":
-		w.addf("it is recorded: %s", ImageContent(i))
+		w.addf("recorded: %s", ImageContent(i))
 	}
 }
 
 // ImageNamed counts the pages that name an image.
 func ImageNamed(i report.Image) string {
 	if i.Pages == 0 {
-		return "named as an image by no page any more"
+		return "no page names it as an image any more"
 	}
 	what, many := "an image", Count(i.Pages, "page")
 	if i.Discovery == crawl.DiscoveryIcon {

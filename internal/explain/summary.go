@@ -77,7 +77,7 @@ func Summary(p report.Progress, call report.Totals, took time.Duration) string {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	if p.Attempts() > call.Attempts() {
-		fmt.Fprintf(&b, "  in all calls: %s\n", WholeRun(p.Totals))
+		fmt.Fprintf(&b, "  all calls: %s\n", WholeRun(p.Totals))
 	}
 	if p.Pending > 0 {
 		fmt.Fprintf(&b, "  %s pending", Count(p.Pending, "page"))
@@ -107,7 +107,7 @@ func notRead(t report.Totals) []string {
 		case reasons.Image:
 			what = "image"
 		case reasons.Answer:
-			what, became = "answer", "gave nothing"
+			what, became = "response", "without content"
 		}
 		line := fmt.Sprintf("%s %s: %s", Count(rule.Pages, what), became, rule.Reason)
 		if row.Remedy != "" {
@@ -116,7 +116,7 @@ func notRead(t report.Totals) []string {
 		lines = append(lines, line)
 	}
 	if t.BlockedRobots > 0 {
-		lines = append(lines, Count(t.BlockedRobots, "page")+" not requested: "+robotsForbid+" (mosey why URL tells by which line)")
+		lines = append(lines, Count(t.BlockedRobots, "page")+" not requested: "+robotsForbid+" (mosey why URL shows the line)")
 	}
 	return lines
 }
@@ -129,7 +129,7 @@ func keptBack(p report.Progress) []string {
 	var lines []string
 	more := func(total, shown int) {
 		if total > shown {
-			lines = append(lines, fmt.Sprintf("and %d more: mosey status %s names them", total-shown, p.Name))
+			lines = append(lines, fmt.Sprintf("and %d more: mosey status %s lists them", total-shown, p.Name))
 		}
 	}
 	for _, t := range p.Troubled {
@@ -141,7 +141,7 @@ func keptBack(p report.Progress) []string {
 	}
 	more(p.ForbiddenTotal, len(p.Forbidden))
 	for _, domain := range p.NoFollowDomains {
-		lines = append(lines, domain+": its publisher lets no link be followed (nofollow) on any page that was read; mosey why URL tells by what")
+		lines = append(lines, domain+": its publisher forbids following links (nofollow) on every page read; mosey why URL shows the source")
 	}
 	return lines
 }
@@ -150,7 +150,7 @@ func keptBack(p report.Progress) []string {
 func Troubled(t report.Troubled) string {
 	until := Stamp(t.Until)
 	if t.State == report.TroubledRobots {
-		return fmt.Sprintf("%s: its robots.txt cannot be read. It is requested again from %s on, or at once after mosey retry %s: %s",
+		return fmt.Sprintf("%s: robots.txt is unreachable. Mosey requests it again from %s on, or at once after mosey retry %s: %s",
 			t.Name, until, t.Domain, OneLine(t.Reason))
 	}
 	return fmt.Sprintf("%s is %s until %s: %s", t.Name, t.State, until, OneLine(t.Reason))
@@ -158,7 +158,7 @@ func Troubled(t report.Troubled) string {
 
 // Outage reports that a worker has no network.
 func Outage(o crawl.Outage, zone *time.Location) string {
-	return fmt.Sprintf("seems to be down since %s, and nothing is held against sites: %s, says %s",
+	return fmt.Sprintf("seems to be down since %s, so that failures are not counted against sites: %s (worker %s)",
 		StampIn(o.Since, zone), OneLine(o.Reason), o.Worker)
 }
 
@@ -178,9 +178,9 @@ func Wait(w report.Waiting, now time.Time) string {
 // NoWorker reports that no worker runs. seen is the last sign of a worker; zero means never.
 func NoWorker(seen time.Time, zone *time.Location) string {
 	if seen.IsZero() {
-		return "No Mosey has run yet"
+		return "No worker has run yet"
 	}
-	return "No Mosey has run since " + StampIn(seen, zone)
+	return "No worker has run since " + StampIn(seen, zone)
 }
 
 // unattended reports that no worker serves a run, and how to resume it; empty if one does.
@@ -188,13 +188,13 @@ func unattended(p report.Progress, zone *time.Location) string {
 	if p.Workers > 0 {
 		return ""
 	}
-	return NoWorker(p.WorkerSeenAt, zone) + ". To go on: mosey crawl --run " + p.Name
+	return NoWorker(p.WorkerSeenAt, zone) + ". To resume: mosey crawl --run " + p.Name
 }
 
 // Domains counts domains by status, or estimates their number if counts is nil.
 func Domains(counts map[crawl.DomainStatus]int64, about int64) string {
 	if counts == nil {
-		return fmt.Sprintf("About %d domains in all.", about)
+		return fmt.Sprintf("About %d domains in total.", about)
 	}
 	var all int64
 	var parts []string
@@ -204,7 +204,7 @@ func Domains(counts map[crawl.DomainStatus]int64, about int64) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, status))
 		}
 	}
-	return Count(all, "domain") + " in all: " + strings.Join(parts, ", ") + "."
+	return Count(all, "domain") + " in total: " + strings.Join(parts, ", ") + "."
 }
 
 // Moves describes the activity and the waits of a run.
@@ -230,10 +230,10 @@ func Moves(p report.Progress, now time.Time) (lines []string) {
 
 // Limited reports that requests wait for the limit of all workers.
 func Limited(u report.FleetUse) string {
-	text := fmt.Sprintf("%s waiting for others to end: all workers together may have %d in flight (mosey workers)",
+	text := fmt.Sprintf("%s waiting for capacity: the limit of all workers is %d in flight (mosey workers)",
 		Count(u.Waiting, "request"), u.MaxFetches)
 	if u.Reason != "" {
-		text += ", for: " + u.Reason
+		text += ", reason: " + u.Reason
 	}
 	return text
 }
@@ -244,34 +244,34 @@ func KeywordsWaiting(waiting int) string {
 	if waiting >= report.KeywordsBound {
 		many += " or more"
 	}
-	return many + " fetched and not found by a search yet: a worker writes their keywords, within seconds unless the crawl is faster"
+	return many + " fetched but not searchable yet: a worker indexes them within seconds, or later while the crawl is faster"
 }
 
 // standsStill explains why a run does not request domains, and until when.
 func standsStill(p report.Progress, now time.Time) (lines []string) {
 	switch {
 	case p.OpensAt.After(now):
-		lines = append(lines, "the window of the run is closed"+Until(p.OpensAt, now.Location()))
+		lines = append(lines, "the request window of the run is closed"+Until(p.OpensAt, now.Location()))
 	case p.Due > 0 && p.Workers == 0:
 		lines = append(lines, Count(p.Due, "domain")+" due")
 	case p.Due > 0 && p.Active == 0 && now.Sub(p.LookedAt) > 2*time.Minute:
-		lines = append(lines, fmt.Sprintf("%s due, and nobody crawls: mosey up, or mosey crawl --run %s", Count(p.Due, "domain"), p.Name))
+		lines = append(lines, fmt.Sprintf("%s due, but no worker crawls: run mosey up, or mosey crawl --run %s", Count(p.Due, "domain"), p.Name))
 	case p.Due >= crawl.LeftBound:
-		lines = append(lines, fmt.Sprintf("%d domains or more are due and wait for a place (max_active_domains)", p.Due))
+		lines = append(lines, fmt.Sprintf("%d domains or more are due and wait for capacity (max_active_domains)", p.Due))
 	case p.Due > 0:
-		lines = append(lines, Count(p.Due, "domain")+" due, and started within a minute")
+		lines = append(lines, Count(p.Due, "domain")+" due, starting within a minute")
 	case p.Active > 0 || len(p.NotDue) > 0:
 	case p.Spent != "" || spentPages(p):
 		lines = append(lines, fmt.Sprintf("a budget of the run is spent (max_%s)", cmp.Or(string(p.Spent), "pages")))
 	case p.Elsewhere > 0:
-		lines = append(lines, Count(p.Elsewhere, "domain")+" with pages of this run served for other runs, too, in turns")
+		lines = append(lines, Count(p.Elsewhere, "domain")+" of this run alternate with other runs")
 	case p.Pending > 0:
 		lines = append(lines, Count(p.Pending, "page")+" pending")
 	default:
 		lines = append(lines, "no page is pending")
 	}
 	for _, n := range p.NotDue {
-		lines = append(lines, fmt.Sprintf("%s not asked%s: %s (such as %s)",
+		lines = append(lines, fmt.Sprintf("%s not requested%s: %s (such as %s)",
 			Count(n.Domains, "domain"), Until(n.Until, now.Location()), NotDue(n.Reason), OneLine(n.Domain)))
 	}
 	return lines
@@ -298,7 +298,7 @@ func NotDue(why reasons.Reason) string { return cmp.Or(why.Row().Words, string(w
 func Attempt(c report.Crawl) string {
 	switch {
 	case c.Skipped != "" && c.Outcome == crawl.OutcomeSuccess:
-		return fmt.Sprintf("%s %d, nothing found (%s)", c.Outcome, c.StatusCode, c.Skipped)
+		return fmt.Sprintf("%s %d, nothing extracted (%s)", c.Outcome, c.StatusCode, c.Skipped)
 	case c.Skipped != "":
 		return "skipped (" + string(c.Skipped) + ")"
 	case c.Outcome == "" && !c.LockedAt.IsZero():
@@ -308,7 +308,7 @@ func Attempt(c report.Crawl) string {
 	case c.Unchanged != "":
 		return fmt.Sprintf("%s %d, unchanged (%s)", c.Outcome, c.StatusCode, c.Unchanged)
 	case c.Truncated:
-		return fmt.Sprintf("%s %d, cut off: the page is too long", c.Outcome, c.StatusCode)
+		return fmt.Sprintf("%s %d, truncated: the page is too long", c.Outcome, c.StatusCode)
 	case c.StatusCode != 0:
 		return fmt.Sprintf("%s %d", c.Outcome, c.StatusCode)
 	default:

@@ -71,7 +71,7 @@ func StampIn(t time.Time, zone *time.Location) string {
 }
 
 // NotKnown describes a page that is not stored.
-const NotKnown = "not known: it was never seeded, and no crawled page links to it"
+const NotKnown = "unknown: the page was never seeded, and no crawled page links to it"
 
 // Control describes a person's decision.
 func Control(c crawl.Control, zone *time.Location) string {
@@ -82,12 +82,12 @@ func Control(c crawl.Control, zone *time.Location) string {
 		budget = "any number of pages"
 	}
 	what := map[crawl.ControlType]string{
-		crawl.ControlPause:  "it is paused",
-		crawl.ControlStop:   "it is stopped until it is seeded again",
+		crawl.ControlPause:  "paused",
+		crawl.ControlStop:   "stopped until it is seeded again",
 		crawl.ControlBlock:  "it is " + cmp.Or(c.Listed(), "blocked in all runs"),
-		crawl.ControlDelay:  "its delay is at least " + one.Delay().String(),
-		crawl.ControlBudget: "each run may request " + budget + " of it",
-		crawl.ControlWindow: windowLine("it may be asked only", one.Window(), zone),
+		crawl.ControlDelay:  "minimum delay " + one.Delay().String(),
+		crawl.ControlBudget: "budget per run: " + budget,
+		crawl.ControlWindow: windowLine("requests only", one.Window(), zone),
 	}[c.Type]
 	line := fmt.Sprintf("%s: set by %s on %s", what, c.SetBy, StampIn(c.SetAt, zone))
 	if !c.Until.IsZero() {
@@ -101,16 +101,16 @@ func Control(c crawl.Control, zone *time.Location) string {
 
 // Forgotten reports whether the contents of a domain's pages were erased.
 func Forgotten(f report.Forgotten, zone *time.Location) string {
-	line := "what its pages said until then was erased on " + StampIn(f.DoneAt, zone)
+	line := "the contents of its pages up to then were erased on " + StampIn(f.DoneAt, zone)
 	if f.DoneAt.IsZero() {
-		line = fmt.Sprintf("what its pages said is not all erased yet: mosey block %s --reason TEXT --forget goes on", f.Domain)
+		line = fmt.Sprintf("the contents of its pages are not all erased yet: mosey block %s --reason TEXT --forget continues", f.Domain)
 	}
-	return OneLine(fmt.Sprintf("%s; asked for by %s on %s: %s", line, f.By, StampIn(f.AskedAt, zone), f.Reason))
+	return OneLine(fmt.Sprintf("%s; requested by %s on %s: %s", line, f.By, StampIn(f.AskedAt, zone), f.Reason))
 }
 
 // Moved describes the part of a domain's history that is in files.
 func Moved(m report.Moved, zone *time.Location) string {
-	return fmt.Sprintf("all attempts since %s are stored here; before, %s of its domain moved to files (mosey export crawls --move)",
+	return fmt.Sprintf("attempts since %s are in the database; %s of its domain before that moved to files (mosey export crawls --move)",
 		StampIn(m.Before, zone), Count(m.Attempts, "attempt"))
 }
 
@@ -160,7 +160,7 @@ func Run(p report.Progress, now time.Time) string {
 	case crawl.RunPaused:
 		return sentence("Run %s is paused%s%s", p.Name, because(p.Reason), Until(p.PausedUntil, now.Location()))
 	case crawl.RunStopped:
-		return sentence("Run %s is stopped%s: it goes on when a person resumes it", p.Name, because(p.Reason))
+		return sentence("Run %s is stopped%s: mosey resume continues it", p.Name, because(p.Reason))
 	case crawl.RunDone:
 		return sentence("Run %s is done%s", p.Name, because(p.Reason))
 	case crawl.RunRunning:
@@ -190,9 +190,9 @@ func Overall(runs []report.Progress, now time.Time) string {
 	})
 	switch {
 	case len(runs) == 0:
-		return "Nothing has been crawled yet: begin with mosey crawl https://example.org/"
+		return "Nothing has been crawled yet: start with mosey crawl https://example.org/"
 	case len(running) == 0:
-		return sentence("No run is running: of %s the last to begin was %s", Count(int64(len(runs)), "run"), Run(runs[len(runs)-1], now))
+		return sentence("No run is running. The latest of %s: %s", Count(int64(len(runs)), "run"), Run(runs[len(runs)-1], now))
 	case len(running) == 1:
 		return Run(running[0], now)
 	}
@@ -202,7 +202,7 @@ func Overall(runs []report.Progress, now time.Time) string {
 		inFlight += p.InFlight
 	}
 	if running[0].Workers == 0 {
-		return sentence("%s wait. %s. To go on: mosey up", Count(int64(len(running)), "run"), NoWorker(running[0].WorkerSeenAt, now.Location()))
+		return sentence("%s wait. %s. To resume: mosey up", Count(int64(len(running)), "run"), NoWorker(running[0].WorkerSeenAt, now.Location()))
 	}
 	if outages := running[0].Outages; len(outages) > 0 {
 		return sentence("The network %s", Outage(outages[0], now.Location()))
@@ -230,11 +230,11 @@ func BudgetUse(b report.BudgetUse) string {
 func Rate(perSecond float64) string {
 	switch {
 	case perSecond >= 1:
-		return fmt.Sprintf("%.1f a second", perSecond)
+		return fmt.Sprintf("%.1f per second", perSecond)
 	case perSecond*60 >= 1:
-		return fmt.Sprintf("%.1f a minute", perSecond*60)
+		return fmt.Sprintf("%.1f per minute", perSecond*60)
 	}
-	return fmt.Sprintf("%.1f an hour", perSecond*3600)
+	return fmt.Sprintf("%.1f per hour", perSecond*3600)
 }
 
 // Ends estimates the end of the pending pages. It is empty if that is unknown.
@@ -243,10 +243,10 @@ func Ends(r report.Run, now time.Time) string {
 		return ""
 	}
 	left := time.Duration(r.ETA)
-	return fmt.Sprintf("about %s, in %s, if nothing more is found", StampIn(now.Add(left), now.Location()), Roughly(left))
+	return fmt.Sprintf("about %s, in %s, if no more pages are found", StampIn(now.Add(left), now.Location()), Roughly(left))
 }
 
-const robotsForbid = "robots.txt, or what else their publisher says, forbids it"
+const robotsForbid = "forbidden by robots.txt or another signal of their publisher"
 
 // SkipRule explains why pages were skipped, and how to have them requested.
 func SkipRule(r report.SkipRule) string {

@@ -129,24 +129,24 @@ func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *W
 	d := decide.Decide(full, facts.Now)
 	w.Answer = w.answer(d, facts.Now)
 	if d.Do == decide.Finish && d.Reason == reasons.Scheduled && d.Until.IsZero() {
-		w.Answer = "no run that is running has a page of it left to request"
+		w.Answer = "complete: no running run has a page of the domain left to request"
 	}
 	if d.Do == decide.Request && dom.Claimed == "" {
-		w.Answer = "due: its run requests it within seconds"
+		w.Answer = "due: the run requests it within seconds"
 		if !w.running {
-			w.Answer = "due: its run requests it once Mosey runs"
+			w.Answer = "due: the run requests it as soon as a worker runs"
 		}
 	}
 	if d.Crawl != nil {
-		w.addf("next in line is %s, in run %s", d.Crawl.URL, d.Run.Name)
+		w.addf("next page: %s, in run %s", d.Crawl.URL, d.Run.Name)
 	}
 	for _, r := range facts.Runs {
 		if r.Waits != "" && (d.Run == nil || r.ID != d.Run.ID) {
-			w.addf("run %s does not ask it%s: %s", r.Name, Until(r.Due, w.zone), NotDue(r.Waits))
+			w.addf("run %s does not request the domain%s: %s", r.Name, Until(r.Due, w.zone), NotDue(r.Waits))
 		}
 	}
 	if len(dom.Robots) == 0 {
-		w.addf("its robots.txt has not been fetched yet; that comes before any page")
+		w.addf("robots.txt has not been fetched yet; Mosey requests it before any page")
 	}
 	for _, r := range dom.Robots {
 		w.addf("%s", Robots(r, w.zone))
@@ -179,7 +179,7 @@ func explainPage(ctx context.Context, store Store, reader *ruling.Reader, w *Why
 		}
 	}
 	if !fetched {
-		w.addf("%s/robots.txt has not been fetched yet; that comes before any page", u.Origin())
+		w.addf("%s/robots.txt has not been fetched yet; Mosey requests it before any page", u.Origin())
 	}
 	explainHistory(w, rep)
 	return nil
@@ -198,7 +198,7 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 	switch {
 	case next != nil:
 	case rep.Trap.Rule != "" && rep.FetchedAt.IsZero():
-		unwanted = "not crawled: it is taken for a part of an endless space"
+		unwanted = "not crawled: the page is probably part of a crawler trap"
 	case last == nil:
 		unwanted = notWanted(rep)
 	}
@@ -307,7 +307,7 @@ func (w *Why) answer(d decide.Decision, now time.Time) string {
 	}
 	switch d.Do {
 	case decide.Request:
-		return "pending: it will be requested in its turn"
+		return "pending: the run will request the page"
 	case decide.FetchPrerequisite, decide.Probe:
 		return "pending: " + d.Why
 	case decide.Skip:
@@ -315,7 +315,7 @@ func (w *Why) answer(d decide.Decision, now time.Time) string {
 	case decide.Refuse:
 		return "pending, but its publisher forbids it: " + d.Why
 	case decide.DeferOrigin:
-		return "pending, but put off" + until + ": " + d.Why
+		return "pending, but deferred" + until + ": " + d.Why
 	case decide.DeferDomain:
 		return "not crawled" + until + ": the domain is deferred (" + string(d.Reason) + ")"
 	case decide.Wait, decide.Finish, decide.Done:
@@ -323,9 +323,9 @@ func (w *Why) answer(d decide.Decision, now time.Time) string {
 	wait := d.Do == decide.Wait
 	switch {
 	case wait && d.Reason == reasons.InFlight && !w.running:
-		return "pending: Mosey ended during a request to its domain"
+		return "pending: the worker ended during a request to the domain"
 	case wait && d.Reason == reasons.InFlight && d.Crawl != nil && d.Crawl.LockedAt.IsZero():
-		return "pending: a request to its domain is in flight just now"
+		return "pending: another request to the domain is in flight"
 	case wait && d.Reason == reasons.InFlight:
 		return "in flight: " + d.Why
 	case wait && d.Until.IsZero(), !wait && d.Reason == reasons.Scheduled:
@@ -361,10 +361,10 @@ func Robots(r report.Robots, zone *time.Location) string {
 		line += " (" + r.Reason + ")"
 	}
 	if time.Until(r.ExpiresAt) <= 0 {
-		return line + "; expired on " + StampIn(r.ExpiresAt, zone) + " and is fetched again before the next page"
+		return line + "; expired on " + StampIn(r.ExpiresAt, zone) + "; it is fetched again before the next page"
 	}
 	if r.Verdict == crawl.RobotsUnreachable {
 		return line + "; it is requested again from " + StampIn(r.ExpiresAt, zone) + " on"
 	}
-	return line + "; holds until " + StampIn(r.ExpiresAt, zone)
+	return line + "; valid until " + StampIn(r.ExpiresAt, zone)
 }

@@ -68,7 +68,7 @@ func (w *Writer) Run(ctx context.Context) {
 			err = w.tell(writing)
 		}
 		if err != nil {
-			w.Logger.WarnContext(ctx, "could not write keywords; tried again soon, until then the pages are not found", "error", err)
+			w.Logger.WarnContext(ctx, "could not write keywords; retrying soon, the pages are not searchable until then", "error", err)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (w *Writer) Write(ctx context.Context) error {
 func (w *Writer) merge(ctx context.Context, large bool) bool {
 	merged, err := w.Store.MergeIndex(ctx, large)
 	if err != nil && ctx.Err() == nil {
-		w.Logger.WarnContext(ctx, "could not merge parts of the search index; tried again soon, until then searches take longer", "error", err)
+		w.Logger.WarnContext(ctx, "could not merge parts of the search index; retrying soon, searches are slower until then", "error", err)
 	}
 	return merged && err == nil
 }
@@ -141,7 +141,7 @@ func (w *Writer) singly(ctx context.Context, after int64) (last int64, n int, er
 			reason := err
 			if id, err = w.Store.GiveUpKeywords(ctx, last); err == nil && id != 0 {
 				took = 1
-				w.Logger.WarnContext(ctx, "a page's keywords cannot be stored; it is read anew by `mosey recrawl --outdated`",
+				w.Logger.WarnContext(ctx, "a page's keywords cannot be stored; mosey recrawl --outdated reads the page again",
 					"page", id, "error", reason)
 			}
 		}
@@ -161,7 +161,7 @@ func (w *Writer) tell(ctx context.Context) error {
 	w.looked = time.Now()
 	n, err := w.Store.KeywordsWaiting(ctx, behind)
 	if err == nil && n >= behind {
-		w.Logger.WarnContext(ctx, "the crawl is faster than its index: pages are found by a search only later", "waiting", n)
+		w.Logger.WarnContext(ctx, "the crawl is faster than its index: pages become searchable late", "waiting", n)
 	}
 	return err
 }

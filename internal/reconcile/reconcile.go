@@ -115,7 +115,7 @@ func (r *Reconciler) dispatchers(ctx context.Context) error {
 	r.before.DispatcherGone, r.before.DispatcherLeft = gone, left
 	gone, left = both(last.DispatcherGone, gone), both(last.DispatcherLeft, left)
 	if len(gone) > 0 {
-		r.Logger.WarnContext(ctx, "started the dispatchers of runs that had none", "runs", gone)
+		r.Logger.WarnContext(ctx, "started missing dispatchers of runs", "runs", gone)
 	}
 	return errors.Join(each(ctx, gone, r.Workflows.StartCrawl), each(ctx, left, r.Workflows.WakeCrawl))
 }
@@ -150,7 +150,7 @@ func (r *Reconciler) release(ctx context.Context, gone []string) error {
 		return err
 	})
 	if err == nil {
-		r.Logger.WarnContext(ctx, "ended the claims on domains whose workflow is gone", "domains", len(dead), "first", dead[0])
+		r.Logger.WarnContext(ctx, "ended claims of domains without a workflow", "domains", len(dead), "first", dead[0])
 	}
 	return errors.Join(failed, err)
 }

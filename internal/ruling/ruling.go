@@ -71,14 +71,14 @@ func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) 
 	for _, text := range decide.WindowTexts(f) {
 		w, err := r.windowsOf(text)
 		if err != nil {
-			return full, fmt.Errorf("stored for %s: %w", f.Domain.Name, err)
+			return full, fmt.Errorf("parse the stored windows of %s: %w", f.Domain.Name, err)
 		}
 		full.Windows = append(full.Windows, w)
 	}
 	for _, v := range f.Domain.VisitTimes {
 		w, err := r.windowsOf(v.Windows)
 		if err != nil {
-			return full, fmt.Errorf("stored of the robots.txt of %s: %w", f.Domain.Name, err)
+			return full, fmt.Errorf("parse the stored Visit-time of %s: %w", f.Domain.Name, err)
 		}
 		full.Windows = append(full.Windows, w.Until(v.Until))
 	}

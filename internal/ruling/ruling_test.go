@@ -114,6 +114,6 @@ func TestFacts(t *testing.T) {
 
 		f.Runs[0].Settings.Window = new("Mon 22:00-06:00 Europe/Berln")
 		_, err = r.Facts(t.Context(), f, c)
-		require.ErrorContains(t, err, `stored for example.org: `)
+		require.ErrorContains(t, err, `stored windows of example.org: `)
 	})
 }

@@ -105,9 +105,9 @@ type Changes interface {
 const formMost = 1 << 20
 
 var (
-	errToken    = errors.New("that token is not the one of this page: open the address that Mosey has printed last")
-	errStranger = errors.New("a page of another site has asked for this, which is not allowed")
-	errReadOnly = errors.New("nothing can be changed here: open the address that Mosey has printed, which ends with a token")
+	errToken    = errors.New("the token is not valid any more: open the address that Mosey printed last")
+	errStranger = errors.New("the request came from a page of another site, which is not allowed")
+	errReadOnly = errors.New("this page is read-only: open the address with the token that Mosey printed")
 )
 
 // change makes the change of a form. It returns the address of the page that shows it.
@@ -130,7 +130,7 @@ func (s *Server) changed(do change) http.HandlerFunc {
 			s.problem(w, r, err)
 			return
 		}
-		s.Logger.Info("changed on the web page", "by", by, "path", r.URL.Path, "do", r.PostForm.Get("do"))
+		s.Logger.Info("a change was made on the web page", "by", by, "path", r.URL.Path, "do", r.PostForm.Get("do"))
 		http.Redirect(w, r, back, http.StatusSeeOther)
 	}
 }
@@ -144,7 +144,7 @@ type asked struct {
 func readAsked(r *http.Request, now time.Time, needsReason ...string) (a asked, err error) {
 	a.do, a.reason = r.PostForm.Get("do"), strings.TrimSpace(r.PostForm.Get("reason"))
 	if a.reason == "" && slices.Contains(needsReason, a.do) {
-		return a, fmt.Errorf("%w: reason: want one, for those who ask later", errAsked)
+		return a, fmt.Errorf("%w: reason: want one, so that others can read it later", errAsked)
 	}
 	if span := strings.TrimSpace(r.PostForm.Get("for")); span != "" {
 		d, err := time.ParseDuration(span)
@@ -173,7 +173,7 @@ func changeRun(s *Server, r *http.Request, by string) (back string, err error) {
 			return "", fmt.Errorf("%w: %w", errAsked, err)
 		}
 	default:
-		return "", fmt.Errorf("%w: %q is nothing that can be done to a run", errAsked, a.do)
+		return "", fmt.Errorf("%w: unknown action %q for a run", errAsked, a.do)
 	}
 	err = s.Changes.ChangeRun(r.Context(), name, c)
 	s.progress.forget(name)
@@ -193,7 +193,7 @@ func lines(text string) []string {
 
 func changeURL(s *Server, r *http.Request, _ string) (back string, err error) {
 	if do := r.PostForm.Get("do"); do != "crawl" {
-		return "", fmt.Errorf("%w: %q is nothing that can be done to a page", errAsked, do)
+		return "", fmt.Errorf("%w: unknown action %q for a page", errAsked, do)
 	}
 	u, err := s.urlNamed(r.Context(), r.PostForm.Get("u"))
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *Server) decide(r *http.Request, domain, by string) error {
 	case doLift:
 		return s.lift(r, domain, by)
 	default:
-		return fmt.Errorf("%w: %q is nothing that can be done to a domain", errAsked, a.do)
+		return fmt.Errorf("%w: unknown action %q for a domain", errAsked, a.do)
 	}
 	if err := c.Validate(s.Now()); err != nil {
 		return err
@@ -263,7 +263,7 @@ func readDelay(text string) (json.RawMessage, error) {
 func (s *Server) lift(r *http.Request, domain, by string) error {
 	kinds := r.PostForm["kind"]
 	if len(kinds) == 0 {
-		return fmt.Errorf("%w: kind: want what is to be undone", errAsked)
+		return fmt.Errorf("%w: kind: want the kind of the setting to undo", errAsked)
 	}
 	all := make([]crawl.ControlType, len(kinds))
 	for i, kind := range kinds {
@@ -288,7 +288,7 @@ func unlessDone(err error) error {
 func changeDomains(s *Server, r *http.Request, by string) (back string, err error) {
 	names := r.PostForm["domain"]
 	if len(names) == 0 || len(names) > domainsShown {
-		return "", fmt.Errorf("%w: %d domains are chosen: want 1 to %d", errAsked, len(names), domainsShown)
+		return "", fmt.Errorf("%w: %d domains are selected: want 1 to %d", errAsked, len(names), domainsShown)
 	}
 	for i, text := range names {
 		if names[i], err = urls.ReadDomain(text); err != nil {

@@ -122,7 +122,7 @@ func domainQuery(r *http.Request) (q report.DomainQuery, err error) {
 	if text := strings.TrimSpace(r.FormValue("errors")); text != "" {
 		percent, err := strconv.ParseFloat(text, 32)
 		if err != nil || !(percent >= 0 && percent <= 100) {
-			return q, fmt.Errorf("%w: errors %q: want a number of per cent, from 0 to 100", errAsked, text)
+			return q, fmt.Errorf("%w: errors %q: want a percentage from 0 to 100", errAsked, text)
 		}
 		q.Errors = float32(math.Round(10*percent) / 1000) // to the tenth of a per cent that is shown
 	}
@@ -168,9 +168,9 @@ func (s *Server) domains(r *http.Request) (view, error) {
 	if v.Counts, v.About, err = s.Store.DomainsByStatus(r.Context()); err != nil {
 		return nil, err
 	}
-	v.Sentence = explain.Count(int64(len(all)), "domain") + ", ordered by " + q.Sort + "."
+	v.Sentence = explain.Count(int64(len(all)), "domain") + ", sorted by " + q.Sort + "."
 	if len(all) == domainsShown {
-		v.Sentence = fmt.Sprintf("The first %d domains, ordered by %s.", domainsShown, q.Sort)
+		v.Sentence = fmt.Sprintf("The first %d domains, sorted by %s.", domainsShown, q.Sort)
 	}
 	return v, nil
 }

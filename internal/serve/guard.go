@@ -42,7 +42,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		if !s.named(r.Host) {
 			host := strconv.Quote(r.Host)
-			http.Error(w, host+" is no name of this page: ask localhost, or start it with --web-host "+host, http.StatusMisdirectedRequest)
+			http.Error(w, host+" is not a name of this page: use localhost, or start Mosey with --web-host "+host, http.StatusMisdirectedRequest)
 			return
 		}
 		if s.takeToken(w, r) {
@@ -71,7 +71,7 @@ func (s *Server) bounded(w http.ResponseWriter, r *http.Request) (context.Contex
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(span)); err != nil {
-		s.Logger.Warn("could not limit the time to receive a form", "error", err)
+		s.Logger.Warn("could not set the read deadline of a form", "error", err)
 	}
 	return context.WithTimeout(r.Context(), span)
 }
@@ -130,7 +130,7 @@ func (l *limits) limited(next http.Handler) http.Handler {
 		}
 		if !l.may(r.RemoteAddr) {
 			w.Header().Set("Retry-After", "10")
-			http.Error(w, "you have asked too often: wait ten seconds", http.StatusTooManyRequests)
+			http.Error(w, "you have sent too many requests: wait ten seconds", http.StatusTooManyRequests)
 			return
 		}
 		timer := time.NewTimer(searchWait)
@@ -141,7 +141,7 @@ func (l *limits) limited(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		case <-timer.C:
 			w.Header().Set("Retry-After", "10")
-			http.Error(w, "too many ask at once: wait ten seconds", http.StatusServiceUnavailable)
+			http.Error(w, "too many requests are running: wait ten seconds", http.StatusServiceUnavailable)
 		case <-r.Context().Done():
 		}
 	})

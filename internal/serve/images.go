@@ -71,9 +71,9 @@ func (s *Server) images(r *http.Request) (view, error) {
 		if v.Copies, err = s.Store.ImageCopies(r.Context(), v.Of == "alike", imagesShown); err != nil {
 			return nil, err
 		}
-		v.Sentence = "No image is there twice."
+		v.Sentence = "No image has duplicates."
 		if len(v.Copies) > 0 {
-			v.Sentence = "Images that several URLs have, those of most URLs first."
+			v.Sentence = "Images with several URLs, most URLs first."
 		}
 		return v, nil
 	}
@@ -95,7 +95,7 @@ func (s *Server) images(r *http.Request) (view, error) {
 	for _, row := range rows {
 		v.Images = append(v.Images, shownImage(row))
 	}
-	v.Sentence = "No image was recorded yet: crawl with --images."
+	v.Sentence = "No images yet: crawl with --images."
 	if len(rows) > 0 {
 		v.Sentence = "The latest " + explain.Count(int64(len(rows)), "image") + "."
 	}
@@ -129,7 +129,7 @@ func (s *Server) imagesLikeUpload(r *http.Request, v *ImagesView) error {
 		return errSlow
 	}
 	if err != nil {
-		return fmt.Errorf("%w: picture: want a file of %s at the most: %w", errAsked, explain.Size(uploadMost), err)
+		return fmt.Errorf("%w: picture: want a file of at most %s: %w", errAsked, explain.Size(uploadMost), err)
 	}
 	defer discard(file)
 	content, err := s.Pictures.Read(r.Context(), file, size)
@@ -177,9 +177,9 @@ func (s *Server) imagesNear(r *http.Request, v *ImagesView, to crawl.ImageConten
 	v.Of = "similar"
 	switch {
 	case to.PHash == nil:
-		return fmt.Errorf("%w: the picture cannot be compared: %s", errAsked, cmp.Or(to.Undecoded, "it was forgotten"))
+		return fmt.Errorf("%w: the image cannot be compared: %s", errAsked, cmp.Or(to.Undecoded, "it was forgotten"))
 	case to.Flat:
-		return fmt.Errorf("%w: there is too little in the picture to tell it from others", errAsked)
+		return fmt.Errorf("%w: the image has too little detail to compare it", errAsked)
 	}
 	near, err := s.Store.ImagesNear(r.Context(), to, report.ImageDistanceMax, imagesShown)
 	if err != nil {
@@ -190,9 +190,9 @@ func (s *Server) imagesNear(r *http.Request, v *ImagesView, to crawl.ImageConten
 		one.Distance = &n.Distance
 		v.Images = append(v.Images, one)
 	}
-	v.Sentence = "Nothing looks like it."
+	v.Sentence = "No similar images."
 	if len(near) > 0 {
-		v.Sentence = explain.Count(int64(len(near)), "image") + " that look like it, the most alike first."
+		v.Sentence = explain.Count(int64(len(near)), "image") + ", most similar first."
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) {
 	}
 	jpeg, err := s.Pictures.Thumbnail(r.Context(), row)
 	if err != nil {
-		s.Logger.Warn("could not read a picture", "sha256", sha256, "error", err)
+		s.Logger.Warn("could not read a thumbnail", "sha256", sha256, "error", err)
 	}
 	if err != nil || len(jpeg) == 0 {
 		s.problem(w, r, errNoPage)

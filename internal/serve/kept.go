@@ -25,7 +25,7 @@ const (
 	turnAhead = time.Minute
 )
 
-var errCounting = errors.New("this is being counted, or waits until others are: load the page again in a while")
+var errCounting = errors.New("the numbers of this page are still being counted: reload it in a minute")
 
 // kept caches slow values. It returns an old value while it loads a new one, so that a page only
 // waits for the first.
@@ -190,8 +190,8 @@ const (
 )
 
 // temporalGone is the notice while Temporal does not respond. Pages still show and change rows.
-const temporalGone = "Temporal does not answer: nothing new is fetched until it does. What is shown here is in the database, " +
-	"and so is what is changed here: it holds from now on."
+const temporalGone = "Temporal is unreachable, so that no new pages are fetched. This page shows the database. " +
+	"Changes made here are stored and take effect."
 
 // notice returns the text above the sentence of a page, or an empty string.
 func (s *Server) notice(ctx context.Context) string {

@@ -43,7 +43,7 @@ func (s *Server) live(r *http.Request) (view, error) {
 	}
 	v.Sentence = "No attempt has ended yet."
 	if len(crawls) > 0 {
-		v.Sentence = fmt.Sprintf("The latest attempts of all domains; the last ended on %s.",
+		v.Sentence = fmt.Sprintf("The latest attempts of all domains. The last one ended on %s.",
 			explain.StampIn(crawls[0].CompletedAt, time.UTC))
 	}
 	return v, nil
@@ -55,13 +55,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 	case s.watching <- struct{}{}:
 		defer func() { <-s.watching }()
 	default:
-		s.answer(w, http.StatusServiceUnavailable, map[string]string{"error": "too many look at this: load the page again by hand"})
+		s.answer(w, http.StatusServiceUnavailable, map[string]string{"error": "too many readers receive updates: reload the page to update it"})
 		return
 	}
 	control := http.NewResponseController(w)
 	// the request is read: its deadline would end the response
 	if err := control.SetReadDeadline(time.Time{}); err != nil {
-		s.Logger.Warn("could not tell for long what is new", "error", err)
+		s.Logger.Warn("could not extend the write deadline of live updates", "error", err)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
@@ -76,7 +76,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 		}
 		data, err := json.Marshal(v)
 		if err != nil {
-			s.Logger.Error("could not tell what is new", "page", p.name, "error", err)
+			s.Logger.Error("could not load a live update", "page", p.name, "error", err)
 			return
 		}
 		if err := control.SetWriteDeadline(time.Now().Add(pageSpan)); err != nil {

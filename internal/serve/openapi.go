@@ -32,14 +32,14 @@ func openAPI(searchOnly bool) ([]byte, error) {
 		paths["/api/"+p.api] = map[string]any{"get": map[string]any{
 			"operationId": p.name, "summary": p.title, "parameters": parameters(p),
 			"responses": map[string]any{
-				"200":     answerOf("what the page shows", schema),
-				"default": answerOf("why it is not shown", problemSchema),
+				"200":     answerOf("the contents of the page", schema),
+				"default": answerOf("the error", problemSchema),
 			},
 		}}
 	}
 	return json.MarshalIndent(map[string]any{
 		"openapi": "3.1.0",
-		"info":    map[string]any{"title": "Mosey", "version": "1", "description": "What the pages show, as JSON."},
+		"info":    map[string]any{"title": "Mosey", "version": "1", "description": "The contents of the pages, as JSON."},
 		"paths":   paths,
 	}, "", "  ")
 }

@@ -30,7 +30,7 @@ var overs = []over{
 	{"30d", "the last 30 days", 12 * time.Hour, 60, "01-02", 10},
 }
 
-var spanParam = []string{"span", "the span of time that outcomes are shown of: " + overNames()}
+var spanParam = []string{"span", "the time span of the outcomes: " + overNames()}
 
 func overNames() string {
 	names := make([]string, len(overs))
@@ -126,7 +126,7 @@ func columnsOf(v Over, now time.Time) columns {
 		most, all = max(most, in.Attempts()), all+in.Attempts()
 	}
 	c.Most = number(most)
-	c.Title = fmt.Sprintf("%s ended in %s, at most %s in %s.", explain.Count(all, "attempt"), v.Words(), c.Most, explain.Roughly(v.of.step))
+	c.Title = fmt.Sprintf("%s in %s, at most %s in %s.", explain.Count(all, "attempt"), v.Words(), c.Most, explain.Roughly(v.of.step))
 	wide := float64(c.Right-c.Left) / float64(max(len(v.Spans), 1))
 	for i, in := range v.Spans {
 		at := tenth(float64(c.Left) + float64(i)*wide)

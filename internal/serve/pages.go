@@ -57,23 +57,24 @@ var pages = []page{
 		name: "domains", path: "/domains", api: "domains", title: "Domains",
 		load: (*Server).domains, shows: (*DomainsView)(nil), change: changeDomains,
 		params: []string{
-			"status", "only domains of this status", "sort", "the order: " + strings.Join(report.DomainSorts, ", "),
-			"source", "only domains that a list of this kind has named", "rank", "only domains up to this place on it",
-			"errors", "only domains of whose last requests at least so many per cent failed",
-			"due", "only domains of which something is due now, if it is not empty", "lang", "only domains with a page in this language",
-			"waits", "only domains that are served and wait for this reason",
+			"status", "only domains of this status", "sort", "the sort order: " + strings.Join(report.DomainSorts, ", "),
+			"source", "only domains from a seed list of this kind", "rank", "only domains up to this rank in the list",
+			"errors", "only domains with at least this percentage of failed recent requests",
+			"due", "if not empty, only domains with due pages", "lang", "only domains with a page in this language",
+			"waits", "only active domains that wait for this reason",
 		},
 	},
 	{
 		name: "domain", path: "/domains/{name}", api: "domains/{name}", title: "Domain", live: true,
 		load: (*Server).domain, shows: (*DomainView)(nil), change: changeDomain,
-		params: []string{"n", "how many attempts"},
+		params: []string{"n", "the number of attempts"},
 	},
 	{
 		name: "images", path: "/images", api: "images", title: "Images", asks: true, load: (*Server).images, shows: (*ImagesView)(nil),
 		params: []string{
 			"domain", "only images that pages of this domain name", "format", "only images of this format",
-			"similar", "SHA-256 of an image that they look like", "of", "copies are images that several URLs have, alike those that look the same",
+			"similar", "only images similar to the one with this SHA-256",
+			"of", "copies lists images with several URLs, alike lists images that look the same",
 		},
 	},
 	{name: "live", path: "/live", api: "live", title: "Live", live: true, load: (*Server).live, shows: (*LiveView)(nil)},
@@ -83,17 +84,18 @@ var pages = []page{
 	},
 	{
 		name: "robots", path: "/robots", api: "robots", title: "robots.txt", asks: true, load: (*Server).robots, shows: (*RobotsView)(nil),
-		params: []string{"u", "the URL", "agent", "the product token that asks", "text", "a robots.txt, instead of the one that was read"},
+		params: []string{"u", "the URL", "agent", "the product token of the crawler", "text", "a robots.txt to test instead of the stored one"},
 	},
 	{
 		name: "search", path: "/search", api: "search", title: "Search", open: true, load: (*Server).search, shows: (*SearchView)(nil),
-		params: []string{"q", "the words", "lang", "tag of a language", "domain", "only pages of this domain", "offset", "results to leave out"},
+		params: []string{"q", "the words", "lang", "a language tag", "domain", "only pages of this domain",
+			"offset", "the number of results to skip"},
 	},
 }
 
 var (
-	errNoPage = errors.New("there is no such page here")
-	errAsked  = errors.New("asked for wrongly")
+	errNoPage = errors.New("this page does not exist")
+	errAsked  = errors.New("invalid request")
 	errFull   = errors.New("too many uploads are being received: send yours again in ten seconds")
 	errSlow   = errors.New("the upload took too long to arrive: send a smaller file")
 )

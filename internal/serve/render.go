@@ -86,7 +86,7 @@ func (s *Server) render(w http.ResponseWriter, status int, name string, view sho
 	var b bytes.Buffer
 	if err := s.templates[name].ExecuteTemplate(&b, "frame.html", view); err != nil {
 		s.Logger.Error("could not render a page", "page", name, "error", err)
-		http.Error(w, "this page cannot be shown: the log says why", http.StatusInternalServerError)
+		http.Error(w, "the page could not be rendered: see the log of this program", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -107,8 +107,8 @@ func (s *Server) json(w http.ResponseWriter, r *http.Request, p page) {
 func (s *Server) answer(w http.ResponseWriter, status int, body any) {
 	data, err := json.MarshalIndent(body, "", "  ")
 	if err != nil {
-		s.Logger.Error("could not answer as JSON", "error", err)
-		status, data = http.StatusInternalServerError, []byte(`{"error":"this cannot be told: the log says why"}`)
+		s.Logger.Error("could not encode a response as JSON", "error", err)
+		status, data = http.StatusInternalServerError, []byte(`{"error":"the response could not be encoded: see the log of this program"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -151,10 +151,10 @@ func (s *Server) status(err error) (status int, why string) {
 		return http.StatusServiceUnavailable, sentence(err)
 	case s.TimedOut(err):
 		return http.StatusServiceUnavailable,
-			"The database took too long to answer. A page may ask it for two seconds, so as not to be in the way of the crawl."
+			"The database took too long. The limit of a page is two seconds, so that the crawl is not slowed down."
 	}
 	s.Logger.Warn("could not read a page", "error", err)
-	return http.StatusServiceUnavailable, "The database could not be read: the log of this program says why."
+	return http.StatusServiceUnavailable, "The database could not be read: see the log of this program."
 }
 
 func sentence(err error) string {

@@ -80,7 +80,7 @@ func (s *Server) overview(r *http.Request) (view, error) {
 	}
 	v.Sentence = explain.Overall(v.Runs, v.Now)
 	if v.Counting {
-		v.Sentence = explain.Count(int64(len(runs)), "run") + ": what they do is being counted for the first time, which takes long here."
+		v.Sentence = explain.Count(int64(len(runs)), "run") + ": counting their pages for the first time takes long. Reload the page later."
 	}
 	slices.Reverse(v.Runs) // the newest first
 	return v, nil
@@ -181,7 +181,7 @@ func (s *Server) run(r *http.Request) (view, error) {
 	v.Run.Run = run // the current row
 	v.Sentence = explain.Run(v.Progress, v.Now)
 	if counting {
-		v.Sentence = fmt.Sprintf("Run %s is %s; what it does is being counted for the first time, which takes long here.", run.Name, run.Status)
+		v.Sentence = fmt.Sprintf("Run %s is %s. Counting its pages for the first time takes long. Reload the page later.", run.Name, run.Status)
 		return v, nil
 	}
 	v.Moves, v.Set, v.Ends = explain.Moves(v.Progress, v.Now), setOf(v.Run), explain.Ends(v.Run, v.CountedAt.UTC())

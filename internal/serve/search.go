@@ -28,7 +28,7 @@ func (s *Server) search(r *http.Request) (view, error) {
 		Text: r.FormValue("q"), Lang: r.FormValue("lang"), Domain: r.FormValue("domain"),
 	}
 	if v.Text == "" {
-		v.Sentence = "Search the pages that were crawled."
+		v.Sentence = "Search the crawled pages."
 		return v, nil
 	}
 	if text := r.FormValue("offset"); text != "" {
@@ -47,9 +47,9 @@ func (s *Server) search(r *http.Request) (view, error) {
 	took := time.Since(began).Round(time.Millisecond)
 	switch n := len(answer.Results); {
 	case n == 0 && v.Offset == 0:
-		v.Sentence = fmt.Sprintf("Nothing is found for %s.", explain.OneLine(v.Text))
+		v.Sentence = fmt.Sprintf("No results for %s.", explain.OneLine(v.Text))
 	case n == 0:
-		v.Sentence = "There are no more results."
+		v.Sentence = "No more results."
 	default:
 		v.Sentence = fmt.Sprintf("Results %d to %d, in %s.", v.Offset+1, v.Offset+n, took)
 		if n == search.LimitDefault && v.Offset+n <= search.OffsetMax {

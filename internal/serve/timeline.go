@@ -82,12 +82,12 @@ type legend struct {
 func chartOf(h report.DomainHistory, now, free time.Time) chart {
 	c := chart{
 		Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight, Axis: laneAxis,
-		Lanes: []lane{{laneAsked, "requests"}, {laneWaits, "waits"}, {laneRobots, "robots.txt"}, {lanePeople, "people"}},
+		Lanes: []lane{{laneAsked, "requests"}, {laneWaits, "waits"}, {laneRobots, "robots.txt"}, {lanePeople, "controls"}},
 		Zone:  now.Format("MST"), zone: now.Location(),
 	}
 	asked := slices.DeleteFunc(slices.Clone(h.Attempts), func(a report.Crawl) bool { return a.Duration == 0 && a.Delay == 0 })
 	if len(asked) == 0 {
-		c.Title = "No request was made yet."
+		c.Title = "No requests yet."
 		return c
 	}
 	slices.Reverse(asked)
@@ -122,7 +122,7 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 	c.people(h.Controls, from, to, at)
 	c.axis(from, to, at)
 	c.legend(waits)
-	c.Title = fmt.Sprintf("%s from %s to %s, each with what was waited for after it.",
+	c.Title = fmt.Sprintf("%s from %s to %s, each with the wait after it.",
 		explain.Count(int64(len(asked)), "request"), explain.StampIn(from, c.zone), explain.StampIn(asked[len(asked)-1].CompletedAt, c.zone))
 	return c
 }
@@ -144,11 +144,11 @@ func (c *chart) robots(fetches []report.RobotsFetch, from time.Time, at func(tim
 			continue
 		}
 		m := mark{at(f.FetchedAt), laneRobots, "quiet", "square", explain.OneLine(fmt.Sprintf(
-			"%s: robots.txt of %s read, as before", explain.StampIn(f.FetchedAt, c.zone), f.Origin))}
+			"%s: robots.txt of %s read, unchanged", explain.StampIn(f.FetchedAt, c.zone), f.Origin))}
 		if f.Changed {
 			m.Class = "new"
 			m.Title = explain.OneLine(fmt.Sprintf(
-				"%s: robots.txt of %s says something new (%s)", explain.StampIn(f.FetchedAt, c.zone), f.Origin, f.Verdict))
+				"%s: robots.txt of %s changed (%s)", explain.StampIn(f.FetchedAt, c.zone), f.Origin, f.Verdict))
 		}
 		c.Marks = append(c.Marks, m)
 	}
@@ -275,7 +275,7 @@ func (s *Server) picture(w http.ResponseWriter, name string, shows any) {
 	// The picture is an image in a page, which runs nothing, so it has its own rules.
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	if err := s.templates[name].Execute(w, shows); err != nil {
-		s.Logger.Error("could not draw a picture", "error", err)
+		s.Logger.Error("could not render a chart", "error", err)
 	}
 }
 

@@ -163,7 +163,7 @@ func TestUploadsAreBounded(t *testing.T) {
 	}
 	wait.Until(t, func() bool {
 		status, body := b.upload(t)
-		return status == http.StatusOK && strings.Contains(body, "Nothing looks like it.")
+		return status == http.StatusOK && strings.Contains(body, "No similar images.")
 	}, 5*time.Second, 20*time.Millisecond)
 }
 

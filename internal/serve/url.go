@@ -68,7 +68,7 @@ func (s *Server) url(r *http.Request) (view, error) {
 	text := r.FormValue("u")
 	v := &URLView{head: head{Now: s.Now()}, Typed: text}
 	if text == "" {
-		v.Sentence = "Name a page to see why it was fetched or not, and when it is next."
+		v.Sentence = "Enter a URL to see why the page was fetched or not, and when it is next."
 		return v, nil
 	}
 	u, err := s.urlNamed(r.Context(), text)
@@ -117,7 +117,7 @@ func (s *Server) robots(r *http.Request) (view, error) {
 	v := &RobotsView{head: head{Now: s.Now()}, Agent: cmp.Or(r.FormValue("agent"), crawl.ProductToken), Pasted: r.FormValue("text")}
 	v.URL = strings.TrimSpace(r.FormValue("u"))
 	if v.URL == "" {
-		v.Sentence = "Name a URL to see whether its robots.txt allows it, and by which line."
+		v.Sentence = "Enter a URL to see whether robots.txt allows it, and by which line."
 		return v, nil
 	}
 	u, err := s.urlNamed(r.Context(), v.URL)
@@ -137,7 +137,7 @@ func (s *Server) robots(r *http.Request) (view, error) {
 func (s *Server) robotsRead(r *http.Request, v *RobotsView, u urls.URL) error {
 	stored, err := s.Store.Robots(r.Context(), u.Origin())
 	if errors.Is(err, crawl.ErrNotFound) {
-		v.Sentence = "The robots.txt of " + u.Origin() + " was never read. Paste one to ask it."
+		v.Sentence = "The robots.txt of " + u.Origin() + " was never read. Paste a robots.txt to test it."
 		return nil
 	}
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Server) robotsRead(r *http.Request, v *RobotsView, u urls.URL) error {
 	v.Verdict, v.FetchedAt = stored.Verdict, stored.FetchedAt
 	switch stored.Verdict {
 	case crawl.RobotsDisallowAll, crawl.RobotsUnreachable, crawl.RobotsUnknown:
-		v.Sentence = explain.OneLine(fmt.Sprintf("Nothing of %s may be fetched: %s (%s).", u.Origin(), stored.Verdict, stored.Reason))
+		v.Sentence = explain.OneLine(fmt.Sprintf("No page of %s may be fetched: %s (%s).", u.Origin(), stored.Verdict, stored.Reason))
 		return nil
 	case crawl.RobotsAllowAll, crawl.RobotsRules:
 	}
@@ -160,7 +160,7 @@ func (s *Server) robotsRead(r *http.Request, v *RobotsView, u urls.URL) error {
 		v.decide(u, robots.Parse(text.Body).Rules(v.Agent), name)
 		v.show(string(text.Body))
 	case !strings.EqualFold(v.Agent, cmp.Or(stored.Agent, crawl.ProductToken)):
-		v.Sentence = fmt.Sprintf("Of %s only what it says to %s is kept. Paste it to ask it for %s.",
+		v.Sentence = fmt.Sprintf("Mosey stores only the rules of %s for %s. Paste the file to test it for %s.",
 			u.Origin(), stored.Agent, explain.OneLine(v.Agent))
 	default:
 		v.decide(u, robots.Restore(stored.Rules), name)
@@ -186,7 +186,7 @@ func (v *RobotsView) decide(u urls.URL, rules *robots.Rules, name string) {
 	if d.Line > 0 {
 		v.Sentence += fmt.Sprintf(" by line %d: %s", d.Line, d.Rule)
 	} else {
-		v.Sentence += ": no line is about it"
+		v.Sentence += ": no line matches"
 	}
 	v.Sentence = explain.OneLine(v.Sentence) + "."
 }

@@ -120,7 +120,7 @@ func TestCluster(t *testing.T) {
 		for input, want := range map[string]string{
 			`{"run":"","urls":["https://example.org/"]}`:    "run: a name is needed",
 			`{"run":"a/b","urls":["https://example.org/"]}`: "only letters, digits",
-			`{"run":"x"}`: `run "x" does not exist yet: at least one is needed`,
+			`{"run":"x"}`: `run "x" does not exist yet: want at least one URL`,
 			`{"run":"x","urls":["ftp://example.org/"]}`:                         "ftp://example.org/",
 			`{"run":"x","urls":["https://a.test/"],"settings":{"delay":"-1s"}}`: "delay -1s",
 		} {

@@ -329,7 +329,7 @@ func (o *topology) charged(t *testing.T) string {
 // longer. A shorter outage looks like trouble of the sites that were requested just then.
 func (o *topology) losesWeb(t *testing.T, span time.Duration) {
 	t.Helper()
-	const away = "this machine's network seems to be down"
+	const away = "the network of this machine seems to be down"
 	o.inFlight(t, o.third)
 	from := time.Now()
 	o.third.loses(t, webAt)

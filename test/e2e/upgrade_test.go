@@ -122,7 +122,7 @@ func TestUpgrade(t *testing.T) {
 	on("v1", all)
 	more(30)
 
-	require.Contains(t, mosey(2, "deploy", "--unversioned"), "no worker without a version serves the task queues")
+	require.Contains(t, mosey(2, "deploy", "--unversioned"), "no unversioned worker polls the task queues: start one first")
 	worker(workerBin, "")
 	var back *process
 	wait.Until(t, func() bool { // once it has asked for tasks

@@ -127,7 +127,7 @@ func TestRun(t *testing.T) {
 		require.EqualValues(t, 1, got.Domains.Violations)
 		require.Len(t, got.Violations, 1)
 		require.Equal(t, "a.example", got.Violations[0].Key)
-		require.Contains(t, got.Violations[0].What, "asked 9000 ms after the last request, 10000 ms were due (delay)")
+		require.Contains(t, got.Violations[0].What, "requested 9000 ms after the last request, want 10000 ms (delay)")
 	})
 
 	t.Run("KeepsDomainsApartAndAddressesTogether", func(t *testing.T) {

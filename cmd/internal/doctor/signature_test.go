@@ -67,7 +67,7 @@ func TestSignature(t *testing.T) {
 	requireFine(t, look("/signed", key.ID))
 	requireFinding(t, look("/signed", key.ID), OK, "is signed by the key for its host")
 	requireFinding(t, look("/foreign", key.ID), Fault, "that verifiers refuse", "does not fit", "each day")
-	requireFinding(t, look("/late", key.ID), Fault, "has ended at")
+	requireFinding(t, look("/late", key.ID), Fault, "expired at")
 	requireFinding(t, look("/", "another"), Fault, "has 1 keys, and lacks the signing key another", "mosey identity directory")
 	requireFinding(t, look("/plain", key.ID), Warning, "text/plain", botauth.DirectoryType)
 	requireFinding(t, look("/page", key.ID), Fault, "not a directory of keys")

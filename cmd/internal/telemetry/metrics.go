@@ -121,7 +121,7 @@ func NewMetrics() *Metrics {
 	m.pending = m.gauge("mosey_frontier_pending", "Pending attempts of all runs; above 50,000 an estimate.")
 	m.due = m.gauge("mosey_frontier_due_domains", "Due domains without a workflow, up to 50,000 per run.")
 	m.oldest = m.gauge("mosey_frontier_oldest_due_seconds", "Time since the oldest due domain became due.")
-	m.keywords = m.gauge("mosey_keywords_waiting", "Fetched pages that are not searchable yet, up to 20,000.")
+	m.keywords = m.gauge("mosey_pages_awaiting_index", "Fetched pages that are not searchable yet, up to 20,000.")
 	m.sampledAt = m.gauge("mosey_sample_timestamp_seconds", "Time of the last sample of the database.")
 	m.failures = m.counter("mosey_sample_failures_total", "Failed samples of the database.")
 	return m

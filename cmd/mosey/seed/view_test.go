@@ -182,11 +182,11 @@ func TestSummary(t *testing.T) {
 	}
 	require.Equal(t, head+"  1 page pending, 1 of them deferred\n"+
 		"  b.example is deferred until "+explain.Stamp(until)+": retry-after\n"+
-		"  https://c.example: its robots.txt cannot be read. It is requested again from "+explain.Stamp(until)+
+		"  https://c.example: robots.txt is unreachable. Mosey requests it again from "+explain.Stamp(until)+
 		" on, or at once after mosey retry c.example: answered 500\n"+
 		"  and 5 more: mosey status small-web names them\n"+
 		"  d.example: it is paused: set by ann on "+explain.Stamp(until)+": a quiet night\n"+
-		"  e.example: its publisher lets no link be followed (nofollow) on any page that was read; mosey why URL tells by what\n",
+		"  e.example: its publisher forbids following links (nofollow) on every page read; mosey why URL shows the source\n",
 		explain.Summary(p, p.Totals, took))
 
 	p.Detail, p.Pending = nil, 0
@@ -195,10 +195,10 @@ func TestSummary(t *testing.T) {
 	p.Skips = map[reasons.Reason]int64{reasons.Trap: 1, reasons.MinRefetch: 3, reasons.Fresh: 2}
 	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 2 pages of 10 domains, 2 requests, 1.0 kB\n"+
 		"  2 success, 2 blocked_robots, 5 skipped\n"+
-		"  3 pages skipped: min-refetch (fetched lately; --set min_refetch=0s fetches them all the same)\n"+
-		"  2 pages skipped: fresh (their servers said that they stay as they are; mosey why URL tells until when)\n"+
-		"  2 pages not requested: robots.txt, or what else their publisher says, forbids it (mosey why URL tells by which line)\n"+
-		"  in all calls: 3 pages, 3 requests, 1.5 kB; 3 success, 2 blocked_robots, 6 skipped\n",
+		"  3 pages skipped: min-refetch (fetched recently; --set min_refetch=0s fetches them anyway)\n"+
+		"  2 pages skipped: fresh (their last responses are still fresh; mosey why URL shows until when)\n"+
+		"  2 pages not requested: forbidden by robots.txt or another signal of their publisher (mosey why URL shows the line)\n"+
+		"  all calls: 3 pages, 3 requests, 1.5 kB; 3 success, 2 blocked_robots, 6 skipped\n",
 		explain.Summary(p, p.Since(before), took))
 
 	p.Skipped, p.BlockedRobots, p.ImagesFound, p.ImagesAsked, p.ImagesStored = 0, 0, 33, 21, 16
@@ -207,9 +207,9 @@ func TestSummary(t *testing.T) {
 	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 1 page of 10 domains, 1 request, 1.0 kB\n"+
 		"  1 success\n"+
 		"  images: named 30 times, 1 request, 16 recorded\n"+
-		"  12 images skipped: image-budget (over the budget of their domain; a larger max_images_per_domain fetches them)\n"+
-		"  1 image skipped: images-off (the run does not fetch them any more; --images metadata does)\n"+
-		"  in all calls: 3 pages, 3 requests, 1.5 kB; 3 success; images: named 33 times, 21 requests, 16 recorded\n",
+		"  12 images skipped: image-budget (over the image budget of their domain; raise max_images_per_domain to fetch them)\n"+
+		"  1 image skipped: images-off (the run no longer fetches images; --images metadata fetches them)\n"+
+		"  all calls: 3 pages, 3 requests, 1.5 kB; 3 success; images: named 33 times, 21 requests, 16 recorded\n",
 		explain.Summary(p, p.Since(before), took))
 }
 

@@ -77,7 +77,7 @@ function show(attempts) {
   if (held === null) return add(attempts);
   const known = new Set(held.map((a) => a.id));
   held = attempts.filter((a) => !known.has(a.id) && !table.querySelector(`tr[data-id="${Number(a.id)}"]`)).concat(held).slice(0, 500);
-  document.querySelector("#held").textContent = held.length + " are held";
+  document.querySelector("#held").textContent = held.length + " new attempts";
 }
 const hold = document.querySelector("#hold");
 if (hold) {
@@ -85,12 +85,12 @@ if (hold) {
   hold.addEventListener("click", () => {
     if (held === null) {
       held = [];
-      hold.textContent = "Let go";
+      hold.textContent = "Resume";
       return;
     }
     const waited = held;
     held = null;
-    hold.textContent = "Hold";
+    hold.textContent = "Pause";
     document.querySelector("#held").textContent = "";
     add(waited);
   });
